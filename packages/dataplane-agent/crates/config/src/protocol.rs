@@ -1,0 +1,564 @@
+//! Messages between the API and the agent, over a Unix stream socket.
+//!
+//! A frame is a 32-bit little-endian length followed by that many bytes of msgpack, at most
+//! [`MAX_FRAME`]. The client sends [`Request`]s with ids of its choice; every request gets exactly one
+//! [`Reply`] with the same id. Between replies the agent sends [`Event`]s (as [`Message::Event`]) to
+//! every client. Counters travel only when asked for: a screen nobody looks at costs nothing.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::dataplane::{DataplaneConfig, RowId};
+
+/// Version of the message set. A client whose `hello` names another version is refused.
+pub const PROTOCOL: u32 = 1;
+
+/// Largest frame either side accepts, bytes.
+pub const MAX_FRAME: u32 = 256 << 20;
+
+/// Size of one record in [`ReplyBody::Connections`], bytes.
+pub const CONNECTION_RECORD: usize = 160;
+
+/// Client to agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Request {
+    /// Chosen by the client, echoed in the reply.
+    pub id: u32,
+    /// What is asked.
+    pub body: RequestBody,
+}
+
+/// What a client can ask.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", tag = "op")]
+pub enum RequestBody {
+    /// First request of every client.
+    Hello {
+        /// [`PROTOCOL`] of the client.
+        protocol: u32,
+    },
+    /// Build the tables for a configuration without using them. Replies [`ReplyBody::Prepared`] or an
+    /// error that names the row. A token lives 30 s.
+    Prepare {
+        /// Revision that the client believes active; another one is refused with `stale-base`.
+        base: u64,
+        /// Revision that `config` will be.
+        revision: u64,
+        /// The configuration.
+        config: Box<DataplaneConfig>,
+    },
+    /// Use what was prepared, on every worker, and write it to disk. Replies [`ReplyBody::Activated`]
+    /// when every worker has taken it over.
+    Activate {
+        /// From [`ReplyBody::Prepared`].
+        token: u64,
+    },
+    /// Forget what was prepared.
+    Discard {
+        /// From [`ReplyBody::Prepared`].
+        token: u64,
+    },
+    /// Counters and states. Replies [`ReplyBody::Stats`].
+    Stats,
+    /// The connection table. Replies [`ReplyBody::Connections`].
+    Connections,
+    /// End connections by id. Replies [`ReplyBody::Done`] with the number removed.
+    RemoveConnections {
+        /// [`CONNECTION_RECORD`] ids.
+        ids: Vec<u64>,
+    },
+    /// The neighbour (ARP) table. Replies [`ReplyBody::Neighbors`].
+    Neighbors,
+    /// Forget a learned neighbour. Replies [`ReplyBody::Done`].
+    RemoveNeighbor {
+        /// Interface row.
+        interface: RowId,
+        /// Its address.
+        address: std::net::Ipv4Addr,
+    },
+    /// The routes in use. Replies [`ReplyBody::Routes`].
+    Routes,
+    /// Set rules' counters to zero; no rows means all rules. Replies [`ReplyBody::Done`].
+    ResetCounters {
+        /// Rule rows.
+        rows: Vec<RowId>,
+    },
+    /// Set interfaces' counters to zero; no rows means all. Replies [`ReplyBody::Done`].
+    ResetInterfaceCounters {
+        /// Interface rows.
+        rows: Vec<RowId>,
+    },
+}
+
+/// Agent to client.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", tag = "type")]
+pub enum Message {
+    /// Answer to the request with the same id.
+    Reply(Reply),
+    /// Refusal of the request with the same id.
+    Error(ErrorReply),
+    /// Something happened.
+    Event(Event),
+}
+
+/// Answer to a request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Reply {
+    /// Of the request.
+    pub id: u32,
+    /// The answer.
+    pub body: ReplyBody,
+}
+
+/// Refusal of a request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct ErrorReply {
+    /// Of the request.
+    pub id: u32,
+    /// Machine-readable reason.
+    pub code: ErrorCode,
+    /// For people: what failed, and what would be accepted.
+    pub message: String,
+    /// Configuration row at fault.
+    pub row: Option<RowId>,
+}
+
+/// Why a request was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorCode {
+    /// Unknown operation or field, wrong type, wrong protocol version, no `hello` before.
+    BadRequest,
+    /// The configuration cannot work.
+    BadConfig,
+    /// Another configuration was activated since `base`.
+    StaleBase,
+    /// The token is unknown or older than 30 s.
+    UnknownToken,
+    /// The agent failed inside.
+    Internal,
+}
+
+/// What a request brings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", tag = "op")]
+pub enum ReplyBody {
+    /// To [`RequestBody::Hello`].
+    Hello {
+        /// [`PROTOCOL`] of the agent.
+        protocol: u32,
+        /// Software version.
+        version: String,
+        /// Process id of the agent.
+        pid: u32,
+        /// Active revision; 0 before the first activation.
+        revision: u64,
+        /// SHA-256 of the active configuration as it lies on disk, hex; empty for revision 0.
+        sha256: String,
+        /// Ports in claim order.
+        ports: Vec<PortInfo>,
+        /// Name of the router network namespace, where local services run; empty in memory mode.
+        router_netns: String,
+    },
+    /// To [`RequestBody::Prepare`].
+    Prepared {
+        /// For [`RequestBody::Activate`].
+        token: u64,
+    },
+    /// To [`RequestBody::Activate`].
+    Activated {
+        /// Now active.
+        revision: u64,
+        /// SHA-256 as in [`ReplyBody::Hello`].
+        sha256: String,
+    },
+    /// To requests without data.
+    Done {
+        /// How many things were touched.
+        count: u64,
+    },
+    /// To [`RequestBody::Stats`].
+    Stats(Box<Stats>),
+    /// To [`RequestBody::Connections`]: packed little-endian records of [`CONNECTION_RECORD`] bytes.
+    ///
+    /// | offset | size | field |
+    /// |---|---|---|
+    /// | 0 | 8 | id (worker in the top byte; an id is not reused while the agent lives) |
+    /// | 8 | 1 | IP protocol |
+    /// | 9 | 1 | family, 4 or 6 |
+    /// | 10 | 2 | flags: 1 seen-reply, 2 assured, 4 confirmed, 8 fasttrack, 16 srcnat, 32 dstnat, 64 dying |
+    /// | 12 | 1 | TCP state (0 none, 1 syn-sent, 2 syn-recv, 3 established, 4 fin-wait, 5 close-wait, 6 last-ack, 7 time-wait, 8 close, 9 listen); 255 not TCP |
+    /// | 13 | 1 | ICMP type |
+    /// | 14 | 1 | ICMP code |
+    /// | 15 | 1 | zero |
+    /// | 16 | 16 | original source address (IPv4 as ::ffff:a.b.c.d) |
+    /// | 32 | 16 | original destination address |
+    /// | 48 | 16 | reply source address |
+    /// | 64 | 16 | reply destination address |
+    /// | 80 | 2 | original source port, ICMP id for ICMP |
+    /// | 82 | 2 | original destination port |
+    /// | 84 | 2 | reply source port |
+    /// | 86 | 2 | reply destination port, ICMP id for ICMP |
+    /// | 88 | 4 | time to expiry, ms |
+    /// | 92 | 4 | connection mark |
+    /// | 96 | 8 | packets, original direction |
+    /// | 104 | 8 | L3 bytes, original direction |
+    /// | 112 | 8 | packets, reply direction |
+    /// | 120 | 8 | L3 bytes, reply direction |
+    /// | 128 | 8 | fasttracked packets, original direction |
+    /// | 136 | 8 | fasttracked L3 bytes, original direction |
+    /// | 144 | 8 | fasttracked packets, reply direction |
+    /// | 152 | 8 | fasttracked L3 bytes, reply direction |
+    Connections {
+        /// Monotonic time of the snapshot, ns; differences give rates.
+        now_ns: u64,
+        /// The records.
+        #[serde(with = "bytes")]
+        #[schemars(with = "Vec<u8>")]
+        records: Vec<u8>,
+    },
+    /// To [`RequestBody::Neighbors`].
+    Neighbors {
+        /// The table.
+        neighbors: Vec<NeighborInfo>,
+    },
+    /// To [`RequestBody::Routes`].
+    Routes {
+        /// Connected and static routes with their state.
+        routes: Vec<RouteInfo>,
+    },
+}
+
+/// A claimed port.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PortInfo {
+    /// Factory name: `ether1`, `ether2` … in claim order.
+    pub name: String,
+    /// Name of the Linux netdev; empty for memory ports.
+    pub netdev: String,
+    /// Backend in use and why.
+    pub io: IoBackend,
+    /// Why this backend, for people.
+    pub io_reason: String,
+    /// The netdev's own link-layer address, `aa:bb:cc:dd:ee:ff`.
+    pub mac_address: String,
+    /// Largest L2 payload, bytes.
+    pub max_l2mtu: u32,
+}
+
+/// Port backends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum IoBackend {
+    /// AF_PACKET with vnet headers.
+    AfPacket,
+    /// Memory rings fed by a generator.
+    Memory,
+}
+
+/// Everything countable, in one snapshot.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Stats {
+    /// Monotonic time of the snapshot, ns.
+    pub now_ns: u64,
+    /// Since the agent started, ns.
+    pub uptime_ns: u64,
+    /// Active revision.
+    pub revision: u64,
+    /// Per interface.
+    pub interfaces: Vec<InterfaceStats>,
+    /// Per rule of every table.
+    pub rules: Vec<RuleStats>,
+    /// Per drop reason that ever fired.
+    pub drops: Vec<DropStats>,
+    /// `/ip/settings` counters.
+    pub fast_path: FastPathStats,
+    /// Connection table.
+    pub tracking: TrackingStats,
+    /// Per worker.
+    pub workers: Vec<WorkerStats>,
+}
+
+/// Counters of an interface. Bytes are L2 without FCS; packets count wire segments.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct InterfaceStats {
+    /// Interface row; 0 for a port without a row.
+    pub row: RowId,
+    /// Factory name of the port.
+    pub port: String,
+    /// The netdev exists and has carrier, and the interface is enabled.
+    pub running: bool,
+    /// The netdev exists.
+    pub present: bool,
+    /// L3 MTU in effect, bytes.
+    pub actual_mtu: u32,
+    /// Link-layer address in effect.
+    pub mac_address: String,
+    /// How often the link went down.
+    pub link_downs: u64,
+    /// Wall clock of the last transition to up, ms since 1970; 0 never.
+    pub last_link_up_ms: u64,
+    /// Wall clock of the last transition to down, ms since 1970; 0 never.
+    pub last_link_down_ms: u64,
+    /// Totals.
+    pub rx_bytes: u64,
+    /// Packets received.
+    pub rx_packets: u64,
+    /// Bytes sent.
+    pub tx_bytes: u64,
+    /// Packets sent.
+    pub tx_packets: u64,
+    /// Received packets that a drop reason of the interface itself ended (ring full, runt).
+    pub rx_drops: u64,
+    /// Packets the port could not take.
+    pub tx_drops: u64,
+    /// Receive errors of the netdev.
+    pub rx_errors: u64,
+    /// Transmit errors of the netdev.
+    pub tx_errors: u64,
+    /// Bytes received that took the fast path.
+    pub fp_rx_bytes: u64,
+    /// Packets received that took the fast path.
+    pub fp_rx_packets: u64,
+    /// Bytes sent that took the fast path.
+    pub fp_tx_bytes: u64,
+    /// Packets sent that took the fast path.
+    pub fp_tx_packets: u64,
+    /// Rates over the last full second.
+    pub rates: InterfaceRates,
+}
+
+/// Rates over the last full second.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct InterfaceRates {
+    /// Bits/s received.
+    pub rx_bps: u64,
+    /// Bits/s sent.
+    pub tx_bps: u64,
+    /// Packets/s received.
+    pub rx_pps: u64,
+    /// Packets/s sent.
+    pub tx_pps: u64,
+    /// Bits/s received on the fast path.
+    pub fp_rx_bps: u64,
+    /// Bits/s sent on the fast path.
+    pub fp_tx_bps: u64,
+    /// Packets/s received on the fast path.
+    pub fp_rx_pps: u64,
+    /// Packets/s sent on the fast path.
+    pub fp_tx_pps: u64,
+}
+
+/// Counters of a rule. Bytes are L3.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RuleStats {
+    /// Rule row.
+    pub row: RowId,
+    /// Packets matched.
+    pub packets: u64,
+    /// L3 bytes matched.
+    pub bytes: u64,
+}
+
+/// Counter of a drop reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct DropStats {
+    /// Name from the engine's closed list.
+    pub reason: String,
+    /// Text for people.
+    pub text: String,
+    /// Packets.
+    pub packets: u64,
+}
+
+/// Counters of `/ip/settings`. Bytes are L3.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FastPathStats {
+    /// The flow cache is in use, without connection tracking.
+    pub fast_path_active: bool,
+    /// Packets forwarded by the flow cache that no connection-tracking FastTrack mark covers.
+    pub fast_path_packets: u64,
+    /// Their bytes.
+    pub fast_path_bytes: u64,
+    /// A fasttrack rule exists or a fasttracked connection lives.
+    pub fasttrack_active: bool,
+    /// Packets of fasttracked connections forwarded by the flow cache.
+    pub fasttrack_packets: u64,
+    /// Their bytes.
+    pub fasttrack_bytes: u64,
+}
+
+/// Connection table figures.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TrackingStats {
+    /// Tracking runs.
+    pub active: bool,
+    /// Entries now, IPv4.
+    pub ip4_entries: u64,
+    /// Entries now, IPv6.
+    pub ip6_entries: u64,
+    /// Fasttracked entries now.
+    pub fasttracked_entries: u64,
+    /// Bound.
+    pub max_entries: u64,
+}
+
+/// What a worker did. Cycles are TSC ticks since the worker started; differences give shares.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct WorkerStats {
+    /// Core it is pinned to.
+    pub cpu: u32,
+    /// TSC ticks per second.
+    pub tsc_hz: u64,
+    /// TSC at the snapshot, minus TSC at the worker's start.
+    pub cycles: u64,
+    /// Ticks asleep in poll.
+    pub idle_cycles: u64,
+    /// Ticks per profiler class, busy time only; what no class explains is `unclassified`.
+    pub classes: Vec<ProfileClass>,
+    /// Ticks per stage, in the order of the engine's table.
+    pub stages: Vec<StageStats>,
+    /// CPU time of the thread by the kernel's account, ns.
+    pub thread_cpu_ns: u64,
+    /// Packets that arrived by hand-over from another worker.
+    pub handover_packets: u64,
+    /// Connections it owns.
+    pub connections: u64,
+}
+
+/// Time in one profiler class.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ProfileClass {
+    /// Class name as `/tool/profile` prints it: ethernet, networking, firewall, queuing, management, …
+    pub name: String,
+    /// Ticks.
+    pub cycles: u64,
+}
+
+/// Time in one stage.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct StageStats {
+    /// Stage name.
+    pub name: String,
+    /// Ticks.
+    pub cycles: u64,
+    /// Packets that entered it.
+    pub packets: u64,
+}
+
+/// A neighbour.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct NeighborInfo {
+    /// Static entry's row; 0 for a learned one.
+    pub row: RowId,
+    /// Interface row.
+    pub interface: RowId,
+    /// Address.
+    pub address: std::net::Ipv4Addr,
+    /// Link-layer address; absent while incomplete.
+    pub mac_address: Option<String>,
+    /// State.
+    pub status: NeighborStatus,
+}
+
+/// State of a neighbour (RFC 4861 §7.3.2's names, as Linux applies them to ARP).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NeighborStatus {
+    /// Being resolved.
+    Incomplete,
+    /// Confirmed recently.
+    Reachable,
+    /// Not confirmed recently.
+    Stale,
+    /// Being confirmed.
+    Probe,
+    /// No answer.
+    Failed,
+    /// Static.
+    Permanent,
+}
+
+/// A route and its state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RouteInfo {
+    /// Static route's row; 0 for a connected one.
+    pub row: RowId,
+    /// Row of the address a connected route follows from; 0 for a static one.
+    pub address_row: RowId,
+    /// Destination network.
+    pub destination: std::net::IpAddr,
+    /// Prefix length, bits.
+    pub prefix_len: u8,
+    /// Preference; 0 for connected.
+    pub distance: u8,
+    /// In the FIB.
+    pub active: bool,
+    /// Resolved next hop, if any.
+    pub gateway: Option<std::net::IpAddr>,
+    /// Interface row the route leaves by; 0 when unresolved or blackhole.
+    pub interface: RowId,
+}
+
+/// Something happened in the data plane.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", tag = "event")]
+pub enum Event {
+    /// A line for `/log`.
+    Log {
+        /// Wall clock, ms since 1970.
+        time_ms: u64,
+        /// Comma list: `firewall,info`, `interface,info`, `system,error` …
+        topics: String,
+        /// The line.
+        message: String,
+    },
+    /// A port's link went up or down, or its netdev vanished or came back.
+    Link {
+        /// Factory name.
+        port: String,
+        /// Has carrier.
+        running: bool,
+        /// Netdev exists.
+        present: bool,
+    },
+}
+
+mod bytes {
+    use serde::{Deserializer, Serializer, de};
+
+    pub fn serialize<S: Serializer>(value: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(value)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = Vec<u8>;
+            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("bytes")
+            }
+            fn visit_bytes<E: de::Error>(self, value: &[u8]) -> Result<Vec<u8>, E> {
+                Ok(value.to_vec())
+            }
+        }
+        deserializer.deserialize_bytes(Visitor)
+    }
+}

@@ -1,0 +1,77 @@
+//! What the engine needs of a frame buffer.
+
+/// An owned Ethernet frame.
+///
+/// A frame may be a super-frame (TSO/GRO) of up to 64 KiB of which only the front is contiguous: `head`
+/// holds at least the first [`HEAD_MIN`] bytes, or the whole frame if it is shorter. The engine reads
+/// and rewrites headers there and never touches the rest.
+pub trait Frame: Send {
+    /// The contiguous front of the frame, from the Ethernet header on.
+    fn head(&self) -> &[u8];
+    /// The same, writable.
+    fn head_mut(&mut self) -> &mut [u8];
+    /// Length of the whole frame, bytes, without FCS; at least `head().len()`.
+    fn len(&self) -> usize;
+    /// Whether the frame has no bytes.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Shortens or lengthens the frame, all of it within `head`. Returns `false`, changing nothing, when
+    /// the buffer is too small or the frame has bytes beyond `head`.
+    fn resize(&mut self, len: usize) -> bool;
+}
+
+/// Bytes of a frame that [`Frame::head`] shows at least (less for shorter frames): Ethernet with two
+/// tags, the longest IPv4 header, the longest TCP header, and the quoted packet of an ICMP error.
+pub const HEAD_MIN: usize = 256;
+
+/// Where the engine gets frames for packets of its own (ARP, ICMP errors, resets, fragments).
+pub trait FrameSource<F: Frame> {
+    /// A frame of `len` bytes with unspecified content, `None` when the pool is empty or `len` is more
+    /// than a pool frame holds contiguously (at least 2048 bytes).
+    fn take(&mut self, len: usize) -> Option<F>;
+}
+
+/// Offload state that travels with a frame between ports (virtio-net header, Virtio 1.2 §5.1.6).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct VnetState {
+    /// The L4 checksum field holds only the pseudo-header sum (not complemented); whoever puts the frame
+    /// on a wire without offload must finish it from `csum_start`.
+    pub needs_csum: bool,
+    /// The checksum was verified by the sender's side.
+    pub data_valid: bool,
+    /// Segmentation the frame still needs.
+    pub gso: Gso,
+    /// L4 payload bytes per segment; 0 without segmentation.
+    pub gso_size: u16,
+    /// Length of all headers, bytes; with segmentation only.
+    pub hdr_len: u16,
+    /// Offset from the start of the frame at which checksumming starts.
+    pub csum_start: u16,
+    /// Offset of the checksum field from `csum_start`.
+    pub csum_offset: u16,
+}
+
+/// Kind of segmentation a super-frame needs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Gso {
+    /// None: an ordinary frame.
+    #[default]
+    None,
+    /// TCP over IPv4.
+    Tcp4,
+    /// TCP over IPv6.
+    Tcp6,
+    /// UDP (USO), one datagram per segment.
+    Udp,
+}
+
+impl VnetState {
+    /// Wire segments of a frame with `payload` bytes after all headers.
+    pub fn segments(&self, payload: usize) -> u32 {
+        match (self.gso, self.gso_size) {
+            (Gso::None, _) | (_, 0) => 1,
+            (_, size) => u32::try_from(payload.div_ceil(usize::from(size))).unwrap_or(u32::MAX).max(1),
+        }
+    }
+}

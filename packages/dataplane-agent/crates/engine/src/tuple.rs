@@ -1,0 +1,94 @@
+//! Flow identity, for both address families, and the worker that owns a flow.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// An address of either family; IPv4 is held as `::ffff:a.b.c.d` (RFC 4291 §2.5.5.2).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Addr(pub u128);
+
+impl Addr {
+    /// From an IPv4 address in host order.
+    pub const fn v4(bits: u32) -> Self {
+        Self(0xffff_0000_0000 | bits as u128)
+    }
+    /// The IPv4 address in host order, if it is one.
+    pub const fn as_v4(self) -> Option<u32> {
+        if self.0 >> 32 == 0xffff { Some(self.0 as u32) } else { None }
+    }
+    /// Both halves folded to 32 bits; for IPv4 the address itself.
+    pub const fn fold(self) -> u32 {
+        match self.as_v4() {
+            Some(v4) => v4,
+            None => (self.0 ^ self.0 >> 32 ^ self.0 >> 64 ^ self.0 >> 96) as u32,
+        }
+    }
+}
+
+impl From<IpAddr> for Addr {
+    fn from(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(v4) => Self::v4(v4.to_bits()),
+            IpAddr::V6(v6) => Self(v6.to_bits()),
+        }
+    }
+}
+
+impl From<Addr> for IpAddr {
+    fn from(address: Addr) -> Self {
+        match address.as_v4() {
+            Some(v4) => IpAddr::V4(Ipv4Addr::from_bits(v4)),
+            None => IpAddr::V6(Ipv6Addr::from_bits(address.0)),
+        }
+    }
+}
+
+/// One direction of a flow. For ICMP queries both ports hold the identifier; for protocols without
+/// ports both are 0.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Tuple {
+    /// Source address.
+    pub src: Addr,
+    /// Destination address.
+    pub dst: Addr,
+    /// Source port.
+    pub src_port: u16,
+    /// Destination port.
+    pub dst_port: u16,
+    /// IP protocol number.
+    pub protocol: u8,
+}
+
+impl Tuple {
+    /// The tuple of the packets that answer this one.
+    pub const fn reversed(self) -> Self {
+        Self {
+            src: self.dst,
+            dst: self.src,
+            src_port: self.dst_port,
+            dst_port: self.src_port,
+            protocol: self.protocol,
+        }
+    }
+}
+
+/// IP protocol number of ICMP (RFC 792).
+pub const ICMP: u8 = 1;
+
+/// The worker that owns a flow, `0..workers`. Symmetric: a tuple and its [`Tuple::reversed`] have one
+/// owner. Classic BPF in front of the sockets computes the same function, so keep both in step:
+///
+/// * ICMP: the identifier;
+/// * protocols with ports: `src_port ^ dst_port`, or the addresses if that is 0;
+/// * else the folded addresses, `src ^ dst`, upper half xor lower half.
+///
+/// The 16-bit value `v` gives `((v ^ v >> 8) & 0xff) % workers`.
+pub fn steer(tuple: &Tuple, workers: u32) -> u32 {
+    let ports = if tuple.protocol == ICMP { tuple.src_port } else { tuple.src_port ^ tuple.dst_port };
+    let value = if ports != 0 {
+        ports
+    } else {
+        let folded = tuple.src.fold() ^ tuple.dst.fold();
+        (folded ^ folded >> 16) as u16
+    };
+    u32::from((value ^ value >> 8) & 0xff) % workers.max(1)
+}

@@ -1,0 +1,2 @@
+//! Wire formats: parse and emit headers, compute and adjust checksums.
+#![forbid(unsafe_code)]

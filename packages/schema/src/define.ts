@@ -1,0 +1,105 @@
+/**
+ * What a menu is. One file under `menus/` declares one menu with these types; REST validation, OpenAPI,
+ * the table and the dialog in the browser and the configuration compiler read the same declaration.
+ *
+ * Values are kept and sent as RouterOS spells them: text. A {@link Kind} knows how to check a text, bring
+ * it into its one canonical form, show it to people and compare it.
+ */
+
+/** Result of {@link Kind.parse}: the canonical text, or what is wrong and what would be accepted. */
+export type Parsed = { readonly ok: true; readonly value: string } | { readonly ok: false; readonly error: string };
+
+/** A kind of value: one file per kind under `props/`. */
+export interface Kind {
+  /** Name, e.g. `bool`, `ip-prefix`, `port-list`; picks the cell and the field in the browser. */
+  readonly name: string;
+  /** What is accepted, for people and error messages, e.g. `an IPv4 prefix a.b.c.d/n`. */
+  readonly accepts: string;
+  /** Checks a text and brings it into canonical form. Never throws. */
+  parse(text: string): Parsed;
+  /** Text for people, e.g. `7.4Gbps` for `7477000000`. Absent: the canonical text. */
+  display?(value: string): string;
+  /** Typed order of two canonical texts, for sorting and `<`/`>` queries. Absent: by text. */
+  compare?(a: string, b: string): number;
+  /** Closed set of words, for `enum` and `set` (and suggestions for `string`). */
+  readonly values?: readonly string[];
+  /** Words accepted beside the values of the kind. */
+  readonly also?: readonly string[];
+  /** Menus whose items can be named, for references. */
+  readonly ref?: readonly { readonly menu: string; readonly prop: string }[];
+  /** Unit shown beside the field, e.g. `bytes`. */
+  readonly unit?: string;
+  /** Numbers and rates are right-aligned. */
+  readonly align?: 'right';
+  /** JSON Schema of the value in REST requests, for OpenAPI. */
+  readonly jsonSchema: Readonly<Record<string, unknown>>;
+}
+
+/** A property of a menu. */
+export interface Prop {
+  readonly kind: Kind;
+  /** Label as RouterOS prints it: `Src. Address`. */
+  readonly label: string;
+  /** One sentence. */
+  readonly help: string;
+  /** Tab of the dialog. */
+  readonly tab: string;
+  /** Value in force when the user gives none. */
+  readonly default?: string;
+  /** Must be given on add. */
+  readonly required?: boolean;
+  /** Computed by the system; refused in add and set. */
+  readonly readOnly?: boolean;
+  /** May be absent, and can be removed again with `!name`, an empty text or `unset`. */
+  readonly unset?: boolean;
+  /** A leading `!` inverts it. */
+  readonly not?: boolean;
+  /** Never sent back (passwords). */
+  readonly secret?: boolean;
+  /** Shown in the dialog only when another property has one of these values. */
+  readonly when?: { readonly prop: string; readonly values: readonly string[] };
+  /** Reaches the compiled configuration; a parity test checks that the compiler reads it. */
+  readonly dataplane?: boolean;
+}
+
+/** A one-letter flag in the first column: the letter stands when the boolean property is true. */
+export interface Flag {
+  readonly letter: string;
+  readonly prop: string;
+  readonly title: string;
+}
+
+/**
+ * `list` items in no order; `ordered` position matters (`move`, `place-before`); `fixed` items exist by
+ * themselves and can only be changed (ports); `settings` one object; `status-list` and `status` are
+ * read-only views of live state (`remove` may exist); `command` runs (`/tool/profile`).
+ */
+export type MenuKind = 'list' | 'ordered' | 'fixed' | 'settings' | 'status-list' | 'status' | 'command';
+
+/** A menu. */
+export interface Menu {
+  /** REST path, `/ip/firewall/filter`. */
+  readonly path: string;
+  /** Title of its window: `Filter Rules`. */
+  readonly title: string;
+  /** Title of an item's dialog: `Firewall Rule`. */
+  readonly singular: string;
+  readonly kind: MenuKind;
+  /** Place in the menu tree, e.g. `['IP', 'Firewall', 'Filter Rules']`. */
+  readonly tree: readonly string[];
+  readonly help: string;
+  readonly props: Readonly<Record<string, Prop>>;
+  readonly flags: readonly Flag[];
+  /** Columns shown at first, in order, without the flag column. */
+  readonly columns: readonly string[];
+  /** Tabs of the dialog in order. */
+  readonly tabs: readonly string[];
+  /** Properties that together identify an item for people; the first names it in references and URLs. */
+  readonly key?: readonly string[];
+  /** Commands beside print: `add set remove enable disable comment move unset reset-counters …`. */
+  readonly commands: readonly string[];
+  /** Values change by themselves; how often a view refreshes, ms. */
+  readonly refreshMs?: number;
+  /** Configuration rows (stored) as opposed to live state only. */
+  readonly stored: boolean;
+}
