@@ -1,1 +1,48 @@
-fn main() {}
+//! The bench's Rust half: the engine cases, and the tools that `scripts/bench.mjs` needs on the wire.
+//!
+//! Nothing here forwards a packet: the engine cases call the engine that ships, and on the wire the
+//! agent does.
+#![allow(clippy::print_stdout, reason = "a command-line tool prints its results")]
+
+mod agent;
+mod args;
+mod generator;
+mod nft;
+mod pin;
+mod scenario;
+
+use std::process::ExitCode;
+
+use args::Args;
+
+const USAGE: &str = "usage: tollway-bench COMMAND [--option VALUE …]
+
+  send --interface IF --destination-mac MAC --count N --rate PPS [--flows N] [--cpu N]
+      60-byte UDP packets; prints {\"sent\",\"seconds\"}
+  nft --scenario NAME
+      the scenario's firewall as an nft ruleset
+  configure --socket PATH --scenario NAME --lan-mac MAC --wan-mac MAC
+      activates the scenario on an agent
+  stats --socket PATH
+      prints the agent's counters as JSON
+
+scenarios: routing, masquerade-25";
+
+fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1);
+    let command = words.next().unwrap_or_default();
+    let result = Args::parse(words).and_then(|args| match command.as_str() {
+        "send" => generator::run(&args),
+        "nft" => nft::run(&args),
+        "configure" => agent::configure(&args),
+        "stats" => agent::stats(&args),
+        _ => Err(format!("unknown command \"{command}\"\n{USAGE}")),
+    });
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("tollway-bench: {message}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! A client of the agent's socket, as far as the bench needs one.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use tollway_config::protocol::{MAX_FRAME, Message, PROTOCOL, ReplyBody, Request, RequestBody};
+
+use crate::args::Args;
+use crate::scenario::Scenario;
+
+/// A connection on which `hello` was said.
+struct Agent {
+    stream: UnixStream,
+    next_id: u32,
+    revision: u64,
+}
+
+impl Agent {
+    fn connect(path: &str) -> Result<Self, String> {
+        let stream = UnixStream::connect(path).map_err(|error| format!("{path}: {error}"))?;
+        stream.set_read_timeout(Some(Duration::from_secs(30))).map_err(|error| error.to_string())?;
+        let mut agent = Self { stream, next_id: 1, revision: 0 };
+        match agent.ask(RequestBody::Hello { protocol: PROTOCOL })? {
+            ReplyBody::Hello { revision, .. } => agent.revision = revision,
+            other => return Err(format!("unexpected reply to hello: {other:?}")),
+        }
+        Ok(agent)
+    }
+
+    /// Sends a request and waits for its reply, passing over events.
+    fn ask(&mut self, body: RequestBody) -> Result<ReplyBody, String> {
+        let id = self.next_id;
+        self.next_id += 1;
+        let packed = rmp_serde::to_vec_named(&Request { id, body }).map_err(|error| error.to_string())?;
+        let length = u32::try_from(packed.len()).map_err(|_| "request too long".to_owned())?;
+        let frame = [&length.to_le_bytes()[..], &packed].concat();
+        self.stream.write_all(&frame).map_err(|error| format!("agent: {error}"))?;
+        loop {
+            match self.receive()? {
+                Message::Reply(reply) if reply.id == id => return Ok(reply.body),
+                Message::Error(error) if error.id == id => return Err(format!("agent: {}", error.message)),
+                _ => {}
+            }
+        }
+    }
+
+    fn receive(&mut self) -> Result<Message, String> {
+        let mut length = [0; 4];
+        self.stream.read_exact(&mut length).map_err(|error| format!("agent: {error}"))?;
+        let length = u32::from_le_bytes(length);
+        if length > MAX_FRAME {
+            return Err(format!("agent: message of {length} bytes"));
+        }
+        let mut packed = vec![0; length as usize];
+        self.stream.read_exact(&mut packed).map_err(|error| format!("agent: {error}"))?;
+        rmp_serde::from_slice(&packed).map_err(|error| format!("agent: {error}"))
+    }
+}
+
+/// Activates `--scenario`.
+pub fn configure(args: &Args) -> Result<(), String> {
+    let scenario = Scenario::by_name(&args.required::<String>("scenario")?)?;
+    let config = scenario.config(args.mac("lan-mac")?, args.mac("wan-mac")?);
+    let mut agent = Agent::connect(&args.required::<String>("socket")?)?;
+    let (base, revision) = (agent.revision, agent.revision + 1);
+    let token = match agent.ask(RequestBody::Prepare { base, revision, config: Box::new(config) })? {
+        ReplyBody::Prepared { token } => token,
+        other => return Err(format!("unexpected reply to prepare: {other:?}")),
+    };
+    match agent.ask(RequestBody::Activate { token })? {
+        ReplyBody::Activated { revision: active, .. } if active == revision => Ok(()),
+        other => Err(format!("unexpected reply to activate: {other:?}")),
+    }
+}
+
+/// Prints the agent's counters as JSON.
+pub fn stats(args: &Args) -> Result<(), String> {
+    let mut agent = Agent::connect(&args.required::<String>("socket")?)?;
+    match agent.ask(RequestBody::Stats)? {
+        ReplyBody::Stats(stats) => {
+            println!("{}", serde_json::to_string(&stats).map_err(|error| error.to_string())?);
+            Ok(())
+        }
+        other => Err(format!("unexpected reply to stats: {other:?}")),
+    }
+}

@@ -1,0 +1,207 @@
+//! The generator of the wire cases: 60-byte UDP packets through AF_PACKET, paced.
+
+use std::ffi::CString;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use crate::args::Args;
+use crate::scenario::{DESTINATIONS, SOURCES};
+
+/// Bytes on the wire without FCS: the smallest Ethernet frame.
+const FRAME: usize = 60;
+/// Most packets per `sendmmsg`.
+const BATCH: usize = 64;
+/// Mean pause between two bursts. The pause is drawn from half to one and a half of it, so that bursts
+/// do not fall into step with the scheduler tick, by which the kernel accounts CPU time.
+const PAUSE: Duration = Duration::from_micros(400);
+/// Most packets sent at once after having been held up; below the kernel's backlog of 1000.
+const CATCH_UP: u64 = 512;
+
+/// Sends `--count` packets at `--rate` packets/s, round robin over `--flows` (default 4096).
+pub fn run(args: &Args) -> Result<(), String> {
+    let interface: String = args.required("interface")?;
+    let count: u64 = args.required("count")?;
+    let rate: f64 = args.required("rate")?;
+    let flows: u32 = args.optional("flows")?.unwrap_or(4096);
+    if !(1..=32768).contains(&flows) {
+        return Err("--flows wants 1…32768".to_owned());
+    }
+    if rate.is_nan() || rate < 1.0 {
+        return Err("--rate wants at least 1 packet/s".to_owned());
+    }
+    let mut frames = frames(flows, args.mac("destination-mac")?);
+    if let Some(cpu) = args.optional("cpu")? {
+        crate::pin::to_cpu(cpu)?;
+    }
+    crate::pin::exact_timers();
+    let socket = open(&interface)?;
+    let started = Instant::now();
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    let (mut sent, mut next) = (0, 0);
+    while sent < count {
+        let due = ((started.elapsed().as_secs_f64() * rate) as u64).min(count);
+        let burst = due.saturating_sub(sent).min(CATCH_UP) as usize;
+        if burst == 0 {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            std::thread::sleep(PAUSE.mul_f64(0.5 + (random >> 40) as f64 / (1 << 24) as f64));
+            continue;
+        }
+        let end = (next + burst.min(BATCH)).min(frames.len());
+        let done = send(&socket, frames.get_mut(next..end).unwrap_or_default())?;
+        sent += done as u64;
+        next = (next + done) % frames.len();
+    }
+    println!("{{\"sent\":{sent},\"seconds\":{:.6}}}", started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// One frame per flow; flows differ in addresses and ports, and no two share a source port.
+fn frames(flows: u32, destination: [u8; 6]) -> Vec<[u8; FRAME]> {
+    let source_mac = [2, 0, 0, 0, 0, 1];
+    (0..flows).map(|flow| udp_frame(flow, destination, source_mac)).collect()
+}
+
+/// The frame of one flow.
+fn udp_frame(flow: u32, destination_mac: [u8; 6], source_mac: [u8; 6]) -> [u8; FRAME] {
+    let source = Ipv4Addr::from_bits(SOURCES.to_bits() + 1 + flow % 251);
+    let destination = Ipv4Addr::from_bits(DESTINATIONS.to_bits() + 1 + flow % 64);
+    let (source_port, destination_port) = (16384 + flow as u16, 4000 + (flow % 16) as u16);
+    let ip_len = (FRAME - 14) as u16;
+    let udp_len = ip_len - 20;
+
+    let mut ip = Vec::with_capacity(20);
+    ip.extend([0x45, 0]);
+    ip.extend(ip_len.to_be_bytes());
+    ip.extend([0, 0, 0x40, 0, 64, 17, 0, 0]);
+    ip.extend(source.octets());
+    ip.extend(destination.octets());
+    let header_sum = checksum(&ip);
+    ip.splice(10..12, header_sum.to_be_bytes());
+
+    let mut udp = Vec::with_capacity(usize::from(udp_len));
+    udp.extend(source_port.to_be_bytes());
+    udp.extend(destination_port.to_be_bytes());
+    udp.extend(udp_len.to_be_bytes());
+    udp.extend([0, 0]);
+    udp.resize(usize::from(udp_len), 0x5a);
+    let pseudo =
+        [&source.octets()[..], &destination.octets(), &[0, 17], &udp_len.to_be_bytes(), &udp].concat();
+    udp.splice(6..8, checksum(&pseudo).to_be_bytes());
+
+    let mut frame = [0; FRAME];
+    let bytes = [&destination_mac[..], &source_mac, &[8, 0], &ip, &udp].concat();
+    frame.copy_from_slice(&bytes);
+    frame
+}
+
+/// Internet checksum (RFC 1071) of an even number of bytes.
+fn checksum(bytes: &[u8]) -> u16 {
+    let words = bytes.chunks_exact(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]));
+    let mut sum: u32 = words.sum();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+/// An AF_PACKET socket that only sends, past the queueing discipline.
+fn open(interface: &str) -> Result<OwnedFd, String> {
+    let failed = |what: &str| format!("{interface}: {what}: {}", std::io::Error::last_os_error());
+    let name = CString::new(interface).map_err(|_| "--interface holds a zero byte".to_owned())?;
+    // SAFETY: `name` is a NUL-terminated string that outlives the call.
+    let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
+    if index == 0 {
+        return Err(failed("no such interface"));
+    }
+    // SAFETY: no pointers are involved. Protocol 0 receives nothing.
+    let raw = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
+    if raw < 0 {
+        return Err(failed("packet socket"));
+    }
+    // SAFETY: `raw` was just opened and has no other owner.
+    let socket = unsafe { OwnedFd::from_raw_fd(raw) };
+    let on: libc::c_int = 1;
+    // SAFETY: the option value points to a c_int of the length given.
+    let bypass = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_QDISC_BYPASS,
+            (&raw const on).cast(),
+            size_of_val(&on) as libc::socklen_t,
+        )
+    };
+    if bypass != 0 {
+        return Err(failed("PACKET_QDISC_BYPASS"));
+    }
+    let address = libc::sockaddr_ll {
+        sll_family: libc::AF_PACKET as u16,
+        sll_protocol: 0,
+        sll_ifindex: index as i32,
+        sll_hatype: 0,
+        sll_pkttype: 0,
+        sll_halen: 0,
+        sll_addr: [0; 8],
+    };
+    // SAFETY: the pointer is to a sockaddr_ll of the length given.
+    let bound = unsafe {
+        libc::bind(
+            socket.as_raw_fd(),
+            (&raw const address).cast(),
+            size_of::<libc::sockaddr_ll>() as libc::socklen_t,
+        )
+    };
+    if bound != 0 {
+        return Err(failed("bind"));
+    }
+    Ok(socket)
+}
+
+/// Sends up to [`BATCH`] frames; returns how many the kernel took. A full device is no error: the
+/// packet counts as not sent and is tried again.
+fn send(socket: &OwnedFd, frames: &mut [[u8; FRAME]]) -> Result<usize, String> {
+    let mut vectors = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH];
+    // SAFETY: mmsghdr consists of integers and pointers, for which zero is a valid value.
+    let mut headers: [libc::mmsghdr; BATCH] = unsafe { std::mem::zeroed() };
+    let mut count = 0;
+    for ((vector, header), frame) in vectors.iter_mut().zip(&mut headers).zip(frames) {
+        *vector = libc::iovec { iov_base: frame.as_mut_ptr().cast(), iov_len: FRAME };
+        header.msg_hdr.msg_iov = vector;
+        header.msg_hdr.msg_iovlen = 1;
+        count += 1;
+    }
+    // SAFETY: the first `count` headers each point to one vector, and each vector to a frame of the
+    // length it gives; all of them outlive the call.
+    let done = unsafe { libc::sendmmsg(socket.as_raw_fd(), headers.as_mut_ptr(), count, 0) };
+    if done >= 0 {
+        return Ok(done as usize);
+    }
+    let error = std::io::Error::last_os_error();
+    match error.raw_os_error() {
+        Some(libc::ENOBUFS | libc::EAGAIN | libc::EINTR) => Ok(0),
+        _ => Err(format!("sendmmsg: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn frames_are_valid_and_flows_differ() {
+        let frames = frames(4096, [2, 0, 0, 0, 0, 9]);
+        let mut tuples = BTreeSet::new();
+        for frame in &frames {
+            assert_eq!(checksum(&frame[14..34]), 0);
+            let pseudo = [&frame[26..34], &[0, 17], &frame[38..40], &frame[34..]].concat();
+            assert_eq!(checksum(&pseudo), 0);
+            tuples.insert(frame[26..38].to_vec());
+        }
+        assert_eq!(tuples.len(), frames.len());
+    }
+}

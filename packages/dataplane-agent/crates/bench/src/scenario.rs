@@ -1,0 +1,197 @@
+//! The router configurations that are measured, as the agent gets them. The kernel's ruleset is derived
+//! from the same value (`nft`), so both routers do the same work.
+//!
+//! One topology for all: `lan` 10.77.0.1/16 with the generator at 10.77.0.2, `wan` 10.78.0.1/16 with
+//! the sink at 10.78.0.2. Sources of generated flows lie in 172.16.0.0/12 behind the generator,
+//! destinations in 198.18.0.0/15 (RFC 2544) behind the sink.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use tollway_config::dataplane::{
+    Action, AddressRange, Chain, ConnectionState, DataplaneConfig, Interface, InterfaceAddress, Matcher,
+    PortRange, Route, RouteTarget, Rule, StaticNeighbor, Tracking, TrackingMode,
+};
+
+/// Row of the interface the generator is on.
+pub const LAN: u32 = 1;
+/// Row of the interface the sink is on.
+pub const WAN: u32 = 2;
+/// The router's address on `lan`.
+pub const LAN_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+/// The generator's address.
+pub const GENERATOR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+/// The router's address on `wan`.
+pub const WAN_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 1);
+/// The sink's address.
+pub const SINK: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 2);
+/// First address of generated sources.
+pub const SOURCES: Ipv4Addr = Ipv4Addr::new(172, 16, 0, 0);
+/// First address of generated destinations.
+pub const DESTINATIONS: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
+
+/// What the router has to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scenario {
+    /// Track connections.
+    pub tracking: TrackingMode,
+    /// Rewrite sources to the router's address on `wan`.
+    pub masquerade: bool,
+    /// Put [`filter_25`] into `forward`.
+    pub filter: bool,
+}
+
+impl Scenario {
+    /// Routing only, without state.
+    pub const ROUTING: Self = Self { tracking: TrackingMode::No, masquerade: false, filter: false };
+    /// Connection tracking and masquerade, no filter rules.
+    pub const MASQUERADE: Self = Self { tracking: TrackingMode::Yes, masquerade: true, filter: false };
+    /// Connection tracking, masquerade and 25 filter rules.
+    pub const MASQUERADE_25: Self = Self { tracking: TrackingMode::Yes, masquerade: true, filter: true };
+
+    /// A scenario by its name on the command line.
+    pub fn by_name(name: &str) -> Result<Self, String> {
+        match name {
+            "routing" => Ok(Self::ROUTING),
+            "masquerade-25" => Ok(Self::MASQUERADE_25),
+            _ => Err(format!("unknown scenario \"{name}\"; there are routing, masquerade-25")),
+        }
+    }
+
+    /// The compiled configuration, with the link-layer addresses of the two neighbours.
+    pub fn config(self, generator_mac: [u8; 6], sink_mac: [u8; 6]) -> DataplaneConfig {
+        let srcnat = Rule {
+            row: 200,
+            matchers: vec![Matcher::OutInterface { interfaces: vec![WAN], negate: false }],
+            action: Action::Masquerade { to_ports: None, randomise_ports: false },
+            log: None,
+        };
+        let chain = |name: &str, rules| vec![Chain { name: name.to_owned(), rules }];
+        DataplaneConfig {
+            tracking: Tracking { enabled: self.tracking, ..Tracking::default() },
+            interfaces: vec![interface(LAN, "lan", "ether1"), interface(WAN, "wan", "ether2")],
+            addresses: vec![address(11, LAN, LAN_ADDRESS), address(12, WAN, WAN_ADDRESS)],
+            routes: vec![
+                route(21, SOURCES, 12, GENERATOR, LAN),
+                route(22, DESTINATIONS, 15, SINK, WAN),
+            ],
+            neighbors: vec![
+                neighbor(31, LAN, GENERATOR, generator_mac),
+                neighbor(32, WAN, SINK, sink_mac),
+            ],
+            filter: if self.filter { chain("forward", filter_25()) } else { Vec::new() },
+            nat: if self.masquerade { chain("srcnat", vec![srcnat]) } else { Vec::new() },
+            ..DataplaneConfig::default()
+        }
+    }
+}
+
+/// 25 rules for `forward`: 24 that a measured packet passes without matching, over states, addresses,
+/// protocols, ports and interfaces, and an accept that matches at the very end.
+pub fn filter_25() -> Vec<Rule> {
+    let mut matchers = vec![vec![Matcher::ConnectionState {
+        states: vec![ConnectionState::Invalid],
+        negate: false,
+    }]];
+    for i in 0..8 {
+        matchers.push(vec![Matcher::SrcAddress { range: block(192, i), negate: false }]);
+    }
+    for i in 0..8 {
+        matchers.push(vec![
+            Matcher::DstAddress { range: block(203, i), negate: false },
+            Matcher::Protocol { protocol: 6, negate: false },
+            Matcher::DstPort { ports: vec![PortRange { from: 8000 + i, to: 8000 + i }], negate: false },
+        ]);
+    }
+    for (i, protocol) in [(0, 17), (1, 6), (2, 17), (3, 6)] {
+        matchers.push(vec![
+            Matcher::Protocol { protocol, negate: false },
+            Matcher::DstPort { ports: vec![PortRange { from: 100 + 20 * i, to: 109 + 20 * i }], negate: false },
+        ]);
+    }
+    for i in 0..3 {
+        matchers.push(vec![
+            Matcher::InInterface { interfaces: vec![WAN], negate: false },
+            Matcher::DstAddress { range: block(100, i), negate: false },
+        ]);
+    }
+    let mut rules: Vec<Rule> = (100..)
+        .zip(matchers)
+        .map(|(row, matchers)| Rule { row, matchers, action: Action::Drop, log: None })
+        .collect();
+    rules.push(Rule {
+        row: 150,
+        matchers: vec![
+            Matcher::InInterface { interfaces: vec![LAN], negate: false },
+            Matcher::OutInterface { interfaces: vec![WAN], negate: false },
+        ],
+        action: Action::Accept,
+        log: None,
+    });
+    rules
+}
+
+/// A /24 that no measured packet uses.
+fn block(first: u8, third: u16) -> AddressRange {
+    let third = third as u8;
+    AddressRange {
+        from: Ipv4Addr::new(first, 51, third, 0).into(),
+        to: Ipv4Addr::new(first, 51, third, 255).into(),
+    }
+}
+
+fn interface(row: u32, name: &str, port: &str) -> Interface {
+    Interface {
+        row,
+        name: name.to_owned(),
+        port: port.to_owned(),
+        disabled: false,
+        mtu: 1500,
+        mac_address: None,
+        arp: tollway_config::dataplane::ArpMode::Enabled,
+        arp_timeout_ms: None,
+    }
+}
+
+fn address(row: u32, interface: u32, address: Ipv4Addr) -> InterfaceAddress {
+    let [a, b, ..] = address.octets();
+    InterfaceAddress {
+        row,
+        interface,
+        address: address.into(),
+        prefix_len: 16,
+        network: Ipv4Addr::new(a, b, 0, 0).into(),
+    }
+}
+
+fn route(row: u32, destination: Ipv4Addr, prefix_len: u8, gateway: Ipv4Addr, interface: u32) -> Route {
+    Route {
+        row,
+        destination: IpAddr::V4(destination),
+        prefix_len,
+        distance: 1,
+        target: RouteTarget::Gateway { address: gateway.into(), interface: Some(interface) },
+        pref_src: None,
+    }
+}
+
+fn neighbor(row: u32, interface: u32, address: Ipv4Addr, mac: [u8; 6]) -> StaticNeighbor {
+    let mac_address = mac.map(|byte| format!("{byte:02x}")).join(":");
+    StaticNeighbor { row, interface, address, mac_address, published: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_filter_has_25_rules_and_only_the_last_accepts() {
+        let rules = filter_25();
+        assert_eq!(rules.len(), 25);
+        assert_eq!(rules.iter().map(|rule| rule.row).collect::<BTreeSet<_>>().len(), 25);
+        let accepting: Vec<usize> =
+            rules.iter().enumerate().filter(|(_, r)| r.action == Action::Accept).map(|(i, _)| i).collect();
+        assert_eq!(accepting, [24]);
+    }
+}
