@@ -4,6 +4,17 @@
 //! counter ([`profiler::CycleClock`]) are arguments, so every behaviour can be replayed in a unit test.
 #![forbid(unsafe_code)]
 
+pub mod batch;
+pub mod engine;
 pub mod frame;
+pub mod packet;
+pub mod pipeline;
+pub mod profiler;
+pub mod shared;
+pub mod snapshot;
+pub mod stats;
 pub mod time;
 pub mod tuple;
+pub mod verdict;
+
+pub use engine::{Engine, EngineLimits};

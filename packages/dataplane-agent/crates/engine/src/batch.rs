@@ -1,0 +1,169 @@
+//! A batch of packets on its way through the stages.
+
+use tollway_config::dataplane::RowId;
+
+use crate::frame::{Frame, VnetState};
+use crate::packet::{Meta, Origin, flag};
+use crate::snapshot::PortId;
+use crate::verdict::{DropReason, Verdict};
+
+/// Most frames the worker puts in per call.
+pub const BATCH: usize = 256;
+
+/// One packet: its frame, until it is held or dropped, and what is known about it.
+#[derive(Debug)]
+pub struct Packet<F> {
+    /// The frame; `None` once held or dropped.
+    pub frame: Option<F>,
+    /// Offload state.
+    pub vnet: VnetState,
+    /// What the stages know.
+    pub meta: Meta,
+}
+
+impl<F> Packet<F> {
+    /// Ends the packet and frees its frame.
+    #[inline]
+    pub fn drop_for(&mut self, reason: DropReason) {
+        self.meta.verdict = Verdict::Drop(reason);
+        self.frame = None;
+    }
+}
+
+/// Packets under way, reused from call to call.
+#[derive(Debug)]
+pub struct Batch<F> {
+    pub(crate) packets: Vec<Packet<F>>,
+}
+
+impl<F: Frame> Default for Batch<F> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<F: Frame> Batch<F> {
+    /// An empty batch with room for [`BATCH`] packets and as many generated ones.
+    pub fn new() -> Self {
+        Self { packets: Vec::with_capacity(2 * BATCH) }
+    }
+
+    /// Packets in it.
+    pub fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    /// Whether it holds no packet.
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    /// Frees every frame.
+    pub fn clear(&mut self) {
+        self.packets.clear();
+    }
+
+    /// Adds a frame received on `port`; `vnet` is the offload state as received.
+    #[inline]
+    pub fn push_rx(&mut self, frame: F, port: PortId, vnet: VnetState) {
+        let meta = Meta { in_port: port, ..Meta::default() };
+        self.packets.push(Packet { frame: Some(frame), vnet, meta });
+    }
+
+    /// Adds a frame from a TAP of the router namespace: it enters at `output`. Its Ethernet header is
+    /// ignored.
+    #[inline]
+    pub fn push_local(&mut self, frame: F, vnet: VnetState) {
+        let meta = Meta { origin: Origin::LocalService, ..Meta::default() };
+        self.packets.push(Packet { frame: Some(frame), vnet, meta });
+    }
+
+    /// Adds a packet from another worker.
+    #[inline]
+    pub fn push_handover(&mut self, packet: Handover<F>) {
+        let mut meta = packet.meta.0;
+        meta.flags |= flag::HANDED_OVER;
+        meta.verdict = Verdict::Continue;
+        self.packets.push(Packet { frame: Some(packet.frame), vnet: packet.vnet, meta });
+    }
+
+    /// Takes all finished packets, in order. Dropped and held ones have no frame any more and are passed
+    /// over; afterwards the batch is empty.
+    pub fn drain(&mut self) -> impl Iterator<Item = Done<F>> {
+        self.packets.drain(..).filter_map(|packet| {
+            let outcome = match packet.meta.verdict {
+                Verdict::Tx(port) => Outcome::Tx { port },
+                Verdict::Local(interface) => Outcome::Local { interface },
+                Verdict::Handover(worker) => {
+                    Outcome::Handover { worker: u32::from(worker), packet: HandoverMeta(packet.meta) }
+                }
+                Verdict::Continue | Verdict::Forward | Verdict::Held | Verdict::Drop(_) => return None,
+            };
+            let fast = packet.meta.is(flag::FAST);
+            packet.frame.map(|frame| Done {
+                frame,
+                vnet: packet.vnet,
+                outcome,
+                fast,
+                segments: packet.meta.segments,
+            })
+        })
+    }
+
+    pub(crate) fn push_generated(&mut self, frame: F, meta: Meta) {
+        let meta = Meta { origin: Origin::Generated, ..meta };
+        self.packets.push(Packet { frame: Some(frame), vnet: VnetState::default(), meta });
+    }
+}
+
+/// A finished packet.
+#[derive(Debug)]
+pub struct Done<F> {
+    /// The frame.
+    pub frame: F,
+    /// Offload state to send it with.
+    pub vnet: VnetState,
+    /// Where it goes.
+    pub outcome: Outcome,
+    /// The flow cache forwarded it.
+    pub fast: bool,
+    /// Wire segments.
+    pub segments: u32,
+}
+
+/// Where a finished packet goes.
+#[derive(Debug, Clone, Copy)]
+pub enum Outcome {
+    /// Out of a port; the Ethernet header is complete.
+    Tx {
+        /// The port.
+        port: PortId,
+    },
+    /// To the router itself; the worker writes the TAP's address as link-layer destination.
+    Local {
+        /// Row of the L3 interface whose TAP takes it.
+        interface: RowId,
+    },
+    /// To the worker that owns the flow.
+    Handover {
+        /// The owner.
+        worker: u32,
+        /// To be passed with the frame to [`Batch::push_handover`].
+        packet: HandoverMeta,
+    },
+}
+
+/// A packet between two workers.
+#[derive(Debug)]
+pub struct Handover<F> {
+    /// The frame.
+    pub frame: F,
+    /// Offload state.
+    pub vnet: VnetState,
+    /// What the first worker found out.
+    pub meta: HandoverMeta,
+}
+
+/// What the first worker found out about a handed-over packet; opaque.
+#[derive(Debug, Clone, Copy)]
+pub struct HandoverMeta(pub(crate) Meta);

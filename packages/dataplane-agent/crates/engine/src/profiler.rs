@@ -1,0 +1,53 @@
+//! Where the time goes: cycles and packets per stage, grouped into the classes of `/tool/profile`.
+
+use crate::pipeline::STAGE_COUNT;
+
+/// A cycle counter (the TSC in production, a constant in tests).
+pub trait CycleClock {
+    /// Ticks since an arbitrary origin; never goes back.
+    fn cycles(&self) -> u64;
+}
+
+/// A clock that stands still, for tests and for benches without profiling.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoCycles;
+
+impl CycleClock for NoCycles {
+    fn cycles(&self) -> u64 {
+        0
+    }
+}
+
+/// Class of `/tool/profile` that a stage's time counts for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProfilerClass {
+    /// Parsing, ARP, tracking, routing, translation.
+    Networking,
+    /// Rule evaluation.
+    Firewall,
+}
+
+impl ProfilerClass {
+    /// Every class the engine fills.
+    pub const ALL: &'static [ProfilerClass] = &[ProfilerClass::Networking, ProfilerClass::Firewall];
+
+    /// Name as `/tool/profile` prints it.
+    pub fn name(self) -> &'static str {
+        match self {
+            ProfilerClass::Networking => "networking",
+            ProfilerClass::Firewall => "firewall",
+        }
+    }
+}
+
+/// What one stage did since the engine was made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StageCounters {
+    /// Ticks spent in it.
+    pub cycles: u64,
+    /// Packets that entered it.
+    pub packets: u64,
+}
+
+/// Counters of every stage, in the order of [`crate::pipeline::STAGES`].
+pub type StageTable = [StageCounters; STAGE_COUNT];

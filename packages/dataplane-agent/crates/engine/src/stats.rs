@@ -1,0 +1,143 @@
+//! Counters of one engine as plain data; additive over workers.
+
+use tollway_config::dataplane::RowId;
+use tollway_config::protocol::{DropStats, ProfileClass, RuleStats, StageStats};
+
+use crate::pipeline::STAGES;
+use crate::profiler::{ProfilerClass, StageTable};
+use crate::verdict::{DROP_REASONS, DropReason};
+
+/// Packets and bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Wire segments.
+    pub packets: u64,
+    /// Bytes; what they include is said where the counter is.
+    pub bytes: u64,
+}
+
+impl Count {
+    /// Adds another counter.
+    pub fn add(&mut self, other: Count) {
+        self.packets = self.packets.wrapping_add(other.packets);
+        self.bytes = self.bytes.wrapping_add(other.bytes);
+    }
+}
+
+/// Everything an engine counts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EngineStats {
+    /// Per rule row of every table, ascending by row. Bytes are L3.
+    pub rules: Vec<(RowId, Count)>,
+    /// Packets per [`DropReason`], indexed by the reason.
+    pub drops: Vec<u64>,
+    /// Forwarded by the flow cache, without a fasttrack mark. Bytes are L3.
+    pub fast_path: Count,
+    /// Forwarded by the flow cache with a fasttrack mark. Bytes are L3.
+    pub fasttrack: Count,
+    /// The flow cache is switched on and connections are not tracked.
+    pub fast_path_active: bool,
+    /// The flow cache is switched on and a fasttrack rule exists or a fasttracked connection lives.
+    pub fasttrack_active: bool,
+    /// Connections are tracked.
+    pub tracking_active: bool,
+    /// Bound of the connection table (this worker's share).
+    pub max_connections: u64,
+    /// IPv4 connections.
+    pub connections_ip4: u64,
+    /// IPv6 connections.
+    pub connections_ip6: u64,
+    /// Fasttracked connections.
+    pub connections_fasttracked: u64,
+    /// Received packets that the flow cache forwarded, per port. Bytes are L2 without FCS.
+    pub fp_rx: Vec<Count>,
+    /// Per stage.
+    pub stages: StageTable,
+    /// Packets that came from other workers.
+    pub handover_packets: u64,
+    /// Frames now held inside (unresolved neighbours, fragments without their first one).
+    pub held: u64,
+    /// Packets made by the router itself.
+    pub generated: u64,
+}
+
+impl EngineStats {
+    /// Adds the counters of another worker.
+    pub fn add(&mut self, other: &EngineStats) {
+        let mut rules = std::collections::BTreeMap::<RowId, Count>::new();
+        for (row, count) in self.rules.iter().chain(&other.rules) {
+            rules.entry(*row).or_default().add(*count);
+        }
+        self.rules = rules.into_iter().collect();
+        self.drops.resize(DROP_REASONS, 0);
+        for (mine, theirs) in self.drops.iter_mut().zip(&other.drops) {
+            *mine += theirs;
+        }
+        self.fast_path.add(other.fast_path);
+        self.fasttrack.add(other.fasttrack);
+        self.fast_path_active |= other.fast_path_active;
+        self.fasttrack_active |= other.fasttrack_active;
+        self.tracking_active |= other.tracking_active;
+        self.max_connections += other.max_connections;
+        self.connections_ip4 += other.connections_ip4;
+        self.connections_ip6 += other.connections_ip6;
+        self.connections_fasttracked += other.connections_fasttracked;
+        if self.fp_rx.len() < other.fp_rx.len() {
+            self.fp_rx.resize(other.fp_rx.len(), Count::default());
+        }
+        for (mine, theirs) in self.fp_rx.iter_mut().zip(&other.fp_rx) {
+            mine.add(*theirs);
+        }
+        for (mine, theirs) in self.stages.iter_mut().zip(&other.stages) {
+            mine.cycles += theirs.cycles;
+            mine.packets += theirs.packets;
+        }
+        self.handover_packets += other.handover_packets;
+        self.held += other.held;
+        self.generated += other.generated;
+    }
+
+    /// Rule counters in the form of the agent's protocol.
+    pub fn rule_stats(&self) -> Vec<RuleStats> {
+        let form = |&(row, count): &(RowId, Count)| RuleStats { row, packets: count.packets, bytes: count.bytes };
+        self.rules.iter().map(form).collect()
+    }
+
+    /// The drop reasons that ever fired, in the form of the agent's protocol.
+    pub fn drop_stats(&self) -> Vec<DropStats> {
+        DropReason::ALL
+            .iter()
+            .zip(&self.drops)
+            .filter(|&(_, &packets)| packets != 0)
+            .map(|(reason, &packets)| DropStats {
+                reason: reason.name().to_owned(),
+                text: reason.text().to_owned(),
+                packets,
+            })
+            .collect()
+    }
+
+    /// Ticks per class of `/tool/profile` that the engine fills.
+    pub fn profile_classes(&self) -> Vec<ProfileClass> {
+        let cycles = |class: ProfilerClass| {
+            STAGES.iter().zip(&self.stages).filter(|(info, _)| info.class == class).map(|(_, count)| count.cycles).sum()
+        };
+        ProfilerClass::ALL
+            .iter()
+            .map(|&class| ProfileClass { name: class.name().to_owned(), cycles: cycles(class) })
+            .collect()
+    }
+
+    /// Ticks and packets per stage, in the form of the agent's protocol.
+    pub fn stage_stats(&self) -> Vec<StageStats> {
+        STAGES
+            .iter()
+            .zip(&self.stages)
+            .map(|(info, count)| StageStats {
+                name: info.name.to_owned(),
+                cycles: count.cycles,
+                packets: count.packets,
+            })
+            .collect()
+    }
+}
