@@ -256,7 +256,7 @@ pub struct Route {
 
 /// What a route does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", tag = "kind")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "kind")]
 pub enum RouteTarget {
     /// By a neighbour; the interface is found through the connected routes unless given.
     Gateway {
@@ -346,7 +346,7 @@ pub struct Rule {
 
 /// One condition of a rule. `negate` inverts it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", tag = "kind")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "kind")]
 pub enum Matcher {
     /// Interface the packet came in on; false in `output`.
     InInterface {
@@ -475,7 +475,7 @@ pub enum ConnectionState {
 /// What a match does. The API's compiler never puts an action into a table that does not know it;
 /// the agent refuses such a configuration and names the row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", tag = "kind")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "kind")]
 pub enum Action {
     /// Ends the table: the packet goes on.
     Accept,

@@ -31,7 +31,7 @@ pub struct Request {
 
 /// What a client can ask.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", tag = "op")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "op")]
 pub enum RequestBody {
     /// First request of every client.
     Hello {
@@ -93,7 +93,7 @@ pub enum RequestBody {
 
 /// Agent to client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", tag = "type")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "type")]
 pub enum Message {
     /// Answer to the request with the same id.
     Reply(Reply),
@@ -145,7 +145,7 @@ pub enum ErrorCode {
 
 /// What a request brings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", tag = "op")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "op")]
 pub enum ReplyBody {
     /// To [`RequestBody::Hello`].
     Hello {
@@ -218,7 +218,7 @@ pub enum ReplyBody {
         now_ns: u64,
         /// The records.
         #[serde(with = "bytes")]
-        #[schemars(with = "Vec<u8>")]
+        #[schemars(with = "Vec<u8>", extend("tsType" = "Uint8Array"))]
         records: Vec<u8>,
     },
     /// To [`RequestBody::Neighbors`].
@@ -519,7 +519,7 @@ pub struct RouteInfo {
 
 /// Something happened in the data plane.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", tag = "event")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "event")]
 pub enum Event {
     /// A line for `/log`.
     Log {
