@@ -1,0 +1,169 @@
+//! The Internet checksum (RFC 1071) and its incremental update (RFC 1624).
+//!
+//! A *complete* checksum field holds the complement of the sum. A *partial* one (virtio-net
+//! `NEEDS_CSUM`, Linux `CHECKSUM_PARTIAL`) holds the sum of the pseudo-header only, not complemented:
+//! whoever finishes it adds the rest. So a partial field follows the addresses but never the ports.
+
+/// One's complement sum of two 16-bit values.
+#[inline]
+pub const fn add(a: u16, b: u16) -> u16 {
+    let (sum, carry) = a.overflowing_add(b);
+    sum + carry as u16
+}
+
+const fn fold(sum: u64) -> u16 {
+    let sum = (sum & 0xffff_ffff) + (sum >> 32);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    sum as u16
+}
+
+/// Folded one's complement sum, not complemented. An odd last byte is padded with zero.
+pub fn sum(bytes: &[u8]) -> u16 {
+    let mut sum = 0u64;
+    let mut words = bytes.chunks_exact(4);
+    for word in &mut words {
+        if let Some(word) = word.first_chunk() {
+            sum += u64::from(u32::from_be_bytes(*word));
+        }
+    }
+    let tail = match *words.remainder() {
+        [a] => [a, 0, 0, 0],
+        [a, b] => [a, b, 0, 0],
+        [a, b, c] => [a, b, c, 0],
+        _ => [0; 4],
+    };
+    fold(sum + u64::from(u32::from_be_bytes(tail)))
+}
+
+/// The value for a complete checksum field over `bytes`, whose checksum field is zero.
+pub fn checksum(bytes: &[u8]) -> u16 {
+    !sum(bytes)
+}
+
+/// Sum over the IPv4 pseudo-header (RFC 9293 §3.1), not complemented: what a partial field holds.
+/// `len` is the length of L4 header and payload, bytes.
+pub const fn pseudo_v4(src: u32, dst: u32, protocol: u8, len: u16) -> u16 {
+    fold(src as u64 + dst as u64 + protocol as u64 + len as u64)
+}
+
+/// UDP sends a computed checksum of 0 as 0xffff, as 0 says "none" (RFC 768).
+pub const fn no_zero(field: u16) -> u16 {
+    if field == 0 { 0xffff } else { field }
+}
+
+/// A change of some summed words, ready to be applied to any checksum field that covers them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Delta(pub u16);
+
+impl Delta {
+    /// Nothing changed.
+    pub const NONE: Self = Self(0);
+
+    /// Also a 16-bit word at an even offset changes.
+    #[inline]
+    #[must_use]
+    pub const fn replace16(self, old: u16, new: u16) -> Self {
+        if old == new { self } else { Self(add(self.0, add(!old, new))) }
+    }
+    /// Also a 32-bit word at an even offset changes.
+    #[inline]
+    #[must_use]
+    pub const fn replace32(self, old: u32, new: u32) -> Self {
+        self.replace16((old >> 16) as u16, (new >> 16) as u16).replace16(old as u16, new as u16)
+    }
+    /// Also a 128-bit word at an even offset changes.
+    #[must_use]
+    pub const fn replace128(self, old: u128, new: u128) -> Self {
+        self.replace32((old >> 96) as u32, (new >> 96) as u32)
+            .replace32((old >> 64) as u32, (new >> 64) as u32)
+            .replace32((old >> 32) as u32, (new >> 32) as u32)
+            .replace32(old as u32, new as u32)
+    }
+    /// Both changes.
+    #[inline]
+    #[must_use]
+    pub const fn then(self, other: Self) -> Self {
+        Self(add(self.0, other.0))
+    }
+    /// The new value of a complete field (RFC 1624 eqn. 3).
+    #[inline]
+    pub const fn apply(self, field: u16) -> u16 {
+        if self.0 == 0 { field } else { !add(!field, self.0) }
+    }
+    /// The new value of a partial field; the delta must hold address changes only.
+    #[inline]
+    pub const fn apply_partial(self, field: u16) -> u16 {
+        add(field, self.0)
+    }
+    /// The new value of a complete UDP field: none stays none, and none is never produced.
+    #[inline]
+    pub const fn apply_udp(self, field: u16) -> u16 {
+        if field == 0 { 0 } else { no_zero(self.apply(field)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn rfc_1071_example() {
+        assert_eq!(sum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), 0xddf2);
+    }
+
+    #[test]
+    fn rfc_1624_example_does_not_give_minus_zero() {
+        // RFC 1624 §4: HC 0xdd2f, m 0x5555 → m' 0x3285 gives 0x0000.
+        assert_eq!(Delta::NONE.replace16(0x5555, 0x3285).apply(0xdd2f), 0x0000);
+    }
+
+    fn put16(bytes: &mut [u8], at: usize, value: u16) -> u16 {
+        let old = u16::from_be_bytes([bytes[at], bytes[at + 1]]);
+        bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
+        old
+    }
+
+    proptest! {
+        #[test]
+        fn sum_agrees_with_sixteen_bit_addition(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let mut expected = 0u16;
+            for pair in bytes.chunks(2) {
+                expected = add(expected, u16::from_be_bytes([pair[0], *pair.get(1).unwrap_or(&0)]));
+            }
+            prop_assert_eq!(sum(&bytes), expected);
+        }
+
+        #[test]
+        fn incremental_equals_recomputed(
+            mut bytes in proptest::collection::vec(any::<u8>(), 4..60),
+            changes in proptest::collection::vec((any::<usize>(), any::<u16>()), 1..6),
+        ) {
+            // A sum of all-zero words has two representations; real headers never are all zero.
+            bytes[0] |= 1;
+            let before = checksum(&bytes);
+            let mut delta = Delta::NONE;
+            for (at, new) in changes {
+                let at = (2 + at % (bytes.len() - 3)) & !1;
+                delta = delta.replace16(put16(&mut bytes, at, new), new);
+            }
+            prop_assert_eq!(delta.apply(before), checksum(&bytes));
+        }
+
+        #[test]
+        fn partial_follows_addresses(src: u32, dst: u32, new: u32, len in 20u16..1500) {
+            let delta = Delta::NONE.replace32(src, new);
+            let field = delta.apply_partial(pseudo_v4(src, dst, 6, len));
+            prop_assert_eq!(field, pseudo_v4(new, dst, 6, len));
+        }
+
+        #[test]
+        fn udp_rules(field: u16, old: u16, new: u16) {
+            let result = Delta::NONE.replace16(old, new).apply_udp(field);
+            prop_assert_eq!(result == 0, field == 0);
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! IPv4 headers (RFC 791).
+
+use crate::{Error, checksum, field};
+
+/// Length of the header without options, bytes.
+pub const HEADER: usize = 20;
+/// Protocol number of ICMP.
+pub const ICMP: u8 = 1;
+/// Protocol number of TCP.
+pub const TCP: u8 = 6;
+/// Protocol number of UDP.
+pub const UDP: u8 = 17;
+
+/// Where the fields are, bytes from the start of the header.
+pub mod offset {
+    /// Total length.
+    pub const TOTAL_LEN: usize = 2;
+    /// Time to live.
+    pub const TTL: usize = 8;
+    /// Protocol.
+    pub const PROTOCOL: usize = 9;
+    /// Header checksum.
+    pub const CHECKSUM: usize = 10;
+    /// Source address.
+    pub const SRC: usize = 12;
+    /// Destination address.
+    pub const DST: usize = 16;
+}
+
+/// View of an IPv4 packet. The bytes may end before the packet does (the front of a super-frame, or the
+/// packet quoted by an ICMP error), and may go on after it (Ethernet padding).
+#[derive(Debug, Clone, Copy)]
+pub struct Packet<T>(T);
+
+impl<T: AsRef<[u8]>> Packet<T> {
+    /// Checks version, header length and that the header is there; the total length must hold the
+    /// header, but not be within the bytes.
+    pub fn new_checked(bytes: T) -> Result<Self, Error> {
+        let raw = bytes.as_ref();
+        if raw.len() < HEADER {
+            return Err(Error::Truncated);
+        }
+        let packet = Self(bytes);
+        if field::get8(packet.0.as_ref(), 0) >> 4 != 4 {
+            return Err(Error::Version);
+        }
+        let header = packet.header_len();
+        if header < HEADER || usize::from(packet.total_len()) < header {
+            return Err(Error::Length);
+        }
+        if packet.0.as_ref().len() < header {
+            return Err(Error::Truncated);
+        }
+        Ok(packet)
+    }
+    /// Length of the header with options, bytes.
+    pub fn header_len(&self) -> usize {
+        usize::from(field::get8(self.0.as_ref(), 0) & 0xf) * 4
+    }
+    /// DSCP and ECN.
+    pub fn tos(&self) -> u8 {
+        field::get8(self.0.as_ref(), 1)
+    }
+    /// Length of the packet, bytes, as the header claims.
+    pub fn total_len(&self) -> u16 {
+        field::get16(self.0.as_ref(), offset::TOTAL_LEN)
+    }
+    /// Identification.
+    pub fn ident(&self) -> u16 {
+        field::get16(self.0.as_ref(), 4)
+    }
+    /// Don't fragment.
+    pub fn dont_fragment(&self) -> bool {
+        field::get8(self.0.as_ref(), 6) & 0x40 != 0
+    }
+    /// More fragments follow.
+    pub fn more_fragments(&self) -> bool {
+        field::get8(self.0.as_ref(), 6) & 0x20 != 0
+    }
+    /// Fragment offset, bytes.
+    pub fn fragment_offset(&self) -> u16 {
+        (field::get16(self.0.as_ref(), 6) & 0x1fff) << 3
+    }
+    /// Whether the packet is a fragment, the first one included.
+    pub fn is_fragment(&self) -> bool {
+        field::get16(self.0.as_ref(), 6) & 0x3fff != 0
+    }
+    /// Time to live.
+    pub fn ttl(&self) -> u8 {
+        field::get8(self.0.as_ref(), offset::TTL)
+    }
+    /// Protocol of the payload.
+    pub fn protocol(&self) -> u8 {
+        field::get8(self.0.as_ref(), offset::PROTOCOL)
+    }
+    /// Header checksum.
+    pub fn checksum(&self) -> u16 {
+        field::get16(self.0.as_ref(), offset::CHECKSUM)
+    }
+    /// Source address.
+    pub fn src_addr(&self) -> u32 {
+        field::get32(self.0.as_ref(), offset::SRC)
+    }
+    /// Destination address.
+    pub fn dst_addr(&self) -> u32 {
+        field::get32(self.0.as_ref(), offset::DST)
+    }
+    /// The header with options.
+    pub fn header(&self) -> &[u8] {
+        self.0.as_ref().get(..self.header_len()).unwrap_or_default()
+    }
+    /// Whether the header checksum is right.
+    pub fn verify_checksum(&self) -> bool {
+        checksum::sum(self.header()) == 0xffff
+    }
+    /// The payload as far as its bytes are there, without padding.
+    pub fn payload(&self) -> &[u8] {
+        let raw = self.0.as_ref();
+        let end = raw.len().min(usize::from(self.total_len()));
+        raw.get(self.header_len()..end).unwrap_or_default()
+    }
+}
+
+impl<T: AsRef<[u8]> + AsMut<[u8]>> Packet<T> {
+    /// Sets the total length; the checksum is not adjusted.
+    pub fn set_total_len(&mut self, len: u16) {
+        field::put(self.0.as_mut(), offset::TOTAL_LEN, &len.to_be_bytes());
+    }
+    /// Sets the time to live; the checksum is not adjusted.
+    pub fn set_ttl(&mut self, ttl: u8) {
+        field::put(self.0.as_mut(), offset::TTL, &[ttl]);
+    }
+    /// Takes one from the time to live and adjusts the checksum (RFC 1624). A time to live of 0 stays.
+    pub fn decrement_ttl(&mut self) {
+        let old = field::get16(self.0.as_ref(), offset::TTL);
+        if old < 0x100 {
+            return;
+        }
+        let new = old - 0x100;
+        let sum = checksum::Delta::NONE.replace16(old, new).apply(self.checksum());
+        field::put(self.0.as_mut(), offset::TTL, &new.to_be_bytes());
+        self.set_checksum(sum);
+    }
+    /// Sets the checksum.
+    pub fn set_checksum(&mut self, sum: u16) {
+        field::put(self.0.as_mut(), offset::CHECKSUM, &sum.to_be_bytes());
+    }
+    /// Computes and sets the checksum.
+    pub fn fill_checksum(&mut self) {
+        self.set_checksum(0);
+        let sum = checksum::checksum(self.header());
+        self.set_checksum(sum);
+    }
+    /// Sets the source address; the checksum is not adjusted.
+    pub fn set_src_addr(&mut self, address: u32) {
+        field::put(self.0.as_mut(), offset::SRC, &address.to_be_bytes());
+    }
+    /// Sets the destination address; the checksum is not adjusted.
+    pub fn set_dst_addr(&mut self, address: u32) {
+        field::put(self.0.as_mut(), offset::DST, &address.to_be_bytes());
+    }
+    /// The payload as far as its bytes are there, writable.
+    pub fn payload_mut(&mut self) -> &mut [u8] {
+        let (start, end) = (self.header_len(), usize::from(self.total_len()));
+        let raw = self.0.as_mut();
+        let end = raw.len().min(end);
+        raw.get_mut(start..end).unwrap_or_default()
+    }
+}
+
+/// A header without options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Repr {
+    /// DSCP and ECN.
+    pub tos: u8,
+    /// Identification.
+    pub ident: u16,
+    /// Don't fragment.
+    pub dont_fragment: bool,
+    /// Time to live.
+    pub ttl: u8,
+    /// Protocol of the payload.
+    pub protocol: u8,
+    /// Source address.
+    pub src_addr: u32,
+    /// Destination address.
+    pub dst_addr: u32,
+    /// Length of the payload, bytes.
+    pub payload_len: u16,
+}
+
+impl Repr {
+    /// Writes [`HEADER`] bytes, checksum included; bytes that do not fit are left out.
+    pub fn emit(&self, bytes: &mut [u8]) {
+        let mut header = [0u8; HEADER];
+        field::put(&mut header, 0, &[0x45, self.tos]);
+        field::put(&mut header, 2, &self.payload_len.saturating_add(HEADER as u16).to_be_bytes());
+        field::put(&mut header, 4, &self.ident.to_be_bytes());
+        field::put(&mut header, 6, &[if self.dont_fragment { 0x40 } else { 0 }, 0]);
+        field::put(&mut header, 8, &[self.ttl, self.protocol]);
+        field::put(&mut header, 12, &self.src_addr.to_be_bytes());
+        field::put(&mut header, 16, &self.dst_addr.to_be_bytes());
+        let sum = checksum::checksum(&header);
+        field::put(&mut header, 10, &sum.to_be_bytes());
+        field::put(bytes, 0, &header);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn repr() -> Repr {
+        Repr {
+            tos: 0,
+            ident: 7,
+            dont_fragment: true,
+            ttl: 64,
+            protocol: UDP,
+            src_addr: 0x0a00_0001,
+            dst_addr: 0x0a00_0002,
+            payload_len: 4,
+        }
+    }
+
+    #[test]
+    fn emitted_header_verifies_and_padding_is_not_payload() {
+        let mut bytes = [0u8; 46];
+        repr().emit(&mut bytes);
+        let packet = Packet::new_checked(&bytes[..]).unwrap();
+        assert!(packet.verify_checksum());
+        assert_eq!(packet.payload().len(), 4);
+        assert!(packet.dont_fragment() && !packet.is_fragment());
+    }
+
+    #[test]
+    fn ttl_decrement_keeps_the_checksum_right_down_to_zero() {
+        let mut bytes = [0u8; 24];
+        repr().emit(&mut bytes);
+        let mut packet = Packet::new_checked(&mut bytes[..]).unwrap();
+        for ttl in (0..64).rev() {
+            packet.decrement_ttl();
+            assert_eq!(packet.ttl(), ttl);
+            assert!(packet.verify_checksum());
+        }
+        packet.decrement_ttl();
+        assert_eq!(packet.ttl(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_without_panic(mut bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
+            if let Ok(mut packet) = Packet::new_checked(&mut bytes[..]) {
+                packet.decrement_ttl();
+                packet.fill_checksum();
+                prop_assert!(packet.verify_checksum());
+                packet.payload_mut().fill(0);
+                prop_assert!(packet.payload().len() <= 60);
+            }
+        }
+    }
+}

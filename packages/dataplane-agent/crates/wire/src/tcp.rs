@@ -1,0 +1,219 @@
+//! TCP headers and the options that connection tracking reads (RFC 9293, RFC 7323, RFC 2018).
+
+use crate::{Error, checksum, field};
+
+/// Length of the header without options, bytes.
+pub const HEADER: usize = 20;
+/// Where the checksum is, bytes from the start of the header.
+pub const CHECKSUM: usize = 16;
+
+/// Flag bits as on the wire.
+pub mod flag {
+    /// No more data from the sender.
+    pub const FIN: u8 = 1;
+    /// Synchronise sequence numbers.
+    pub const SYN: u8 = 2;
+    /// Reset.
+    pub const RST: u8 = 4;
+    /// Push.
+    pub const PSH: u8 = 8;
+    /// The acknowledgement field counts.
+    pub const ACK: u8 = 16;
+    /// The urgent pointer counts.
+    pub const URG: u8 = 32;
+    /// ECN echo.
+    pub const ECE: u8 = 64;
+    /// Congestion window reduced.
+    pub const CWR: u8 = 128;
+}
+
+/// View of a TCP segment; the payload may end beyond the bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Segment<T>(T);
+
+impl<T: AsRef<[u8]>> Segment<T> {
+    /// Checks that the header with its options is there.
+    pub fn new_checked(bytes: T) -> Result<Self, Error> {
+        if bytes.as_ref().len() < HEADER {
+            return Err(Error::Truncated);
+        }
+        let segment = Self(bytes);
+        let header = segment.header_len();
+        if header < HEADER {
+            Err(Error::Length)
+        } else if segment.0.as_ref().len() < header {
+            Err(Error::Truncated)
+        } else {
+            Ok(segment)
+        }
+    }
+    /// Source port.
+    pub fn src_port(&self) -> u16 {
+        field::get16(self.0.as_ref(), 0)
+    }
+    /// Destination port.
+    pub fn dst_port(&self) -> u16 {
+        field::get16(self.0.as_ref(), 2)
+    }
+    /// Sequence number.
+    pub fn seq(&self) -> u32 {
+        field::get32(self.0.as_ref(), 4)
+    }
+    /// Acknowledgement number.
+    pub fn ack(&self) -> u32 {
+        field::get32(self.0.as_ref(), 8)
+    }
+    /// Length of the header with options, bytes.
+    pub fn header_len(&self) -> usize {
+        usize::from(field::get8(self.0.as_ref(), 12) >> 4) * 4
+    }
+    /// Flags, see [`flag`].
+    pub fn flags(&self) -> u8 {
+        field::get8(self.0.as_ref(), 13)
+    }
+    /// Window, unscaled.
+    pub fn window(&self) -> u16 {
+        field::get16(self.0.as_ref(), 14)
+    }
+    /// Checksum.
+    pub fn checksum(&self) -> u16 {
+        field::get16(self.0.as_ref(), CHECKSUM)
+    }
+    /// The options, read.
+    pub fn options(&self) -> Options {
+        Options::parse(self.0.as_ref().get(HEADER..self.header_len()).unwrap_or_default())
+    }
+    /// What follows the header, as far as its bytes are there.
+    pub fn payload(&self) -> &[u8] {
+        self.0.as_ref().get(self.header_len()..).unwrap_or_default()
+    }
+}
+
+impl<T: AsRef<[u8]> + AsMut<[u8]>> Segment<T> {
+    /// Sets the source port; the checksum is not adjusted.
+    pub fn set_src_port(&mut self, port: u16) {
+        field::put(self.0.as_mut(), 0, &port.to_be_bytes());
+    }
+    /// Sets the destination port; the checksum is not adjusted.
+    pub fn set_dst_port(&mut self, port: u16) {
+        field::put(self.0.as_mut(), 2, &port.to_be_bytes());
+    }
+    /// Sets the checksum.
+    pub fn set_checksum(&mut self, sum: u16) {
+        field::put(self.0.as_mut(), CHECKSUM, &sum.to_be_bytes());
+    }
+}
+
+/// Options that connection tracking reads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Window scale, bits; larger values count as 14 (RFC 7323 §2.3).
+    pub window_scale: Option<u8>,
+    /// Selective acknowledgements are permitted.
+    pub sack_permitted: bool,
+    /// Highest right edge of the SACK blocks, in sequence space.
+    pub sack_right: Option<u32>,
+}
+
+impl Options {
+    /// Reads the option bytes of a header; stops at the first malformed one.
+    pub fn parse(mut bytes: &[u8]) -> Self {
+        let mut options = Self::default();
+        // NOP NOP timestamp is what established connections send.
+        if bytes.len() == 12 && bytes.starts_with(&[1, 1, 8, 10]) {
+            return options;
+        }
+        while let Some((&kind, rest)) = bytes.split_first() {
+            match kind {
+                0 => break,
+                1 => {
+                    bytes = rest;
+                    continue;
+                }
+                _ => {}
+            }
+            let len = usize::from(rest.first().copied().unwrap_or(0));
+            let (Some(value), Some(next)) = (bytes.get(2..len), bytes.get(len..)) else { break };
+            match (kind, value) {
+                (3, [scale]) => options.window_scale = Some((*scale).min(14)),
+                (4, []) => options.sack_permitted = true,
+                (5, blocks) => {
+                    for block in blocks.chunks_exact(8) {
+                        let right = field::get32(block, 4);
+                        options.sack_right = Some(match options.sack_right {
+                            Some(highest) if right.wrapping_sub(highest) as i32 <= 0 => highest,
+                            _ => right,
+                        });
+                    }
+                }
+                _ => {}
+            }
+            bytes = next;
+        }
+        options
+    }
+}
+
+/// A header without options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Repr {
+    /// Source port.
+    pub src_port: u16,
+    /// Destination port.
+    pub dst_port: u16,
+    /// Sequence number.
+    pub seq: u32,
+    /// Acknowledgement number.
+    pub ack: u32,
+    /// Flags, see [`flag`].
+    pub flags: u8,
+    /// Window, unscaled.
+    pub window: u16,
+}
+
+impl Repr {
+    /// Writes [`HEADER`] bytes over the front of `segment`, whose payload must be in place, with the
+    /// checksum for these IPv4 addresses; bytes that do not fit are left out.
+    pub fn emit(&self, segment: &mut [u8], src: u32, dst: u32) {
+        field::put(segment, 0, &self.src_port.to_be_bytes());
+        field::put(segment, 2, &self.dst_port.to_be_bytes());
+        field::put(segment, 4, &self.seq.to_be_bytes());
+        field::put(segment, 8, &self.ack.to_be_bytes());
+        field::put(segment, 12, &[0x50, self.flags]);
+        field::put(segment, 14, &self.window.to_be_bytes());
+        field::put(segment, 16, &[0; 4]);
+        let len = segment.len().min(0xffff) as u16;
+        let pseudo = checksum::pseudo_v4(src, dst, crate::ipv4::TCP, len);
+        let sum = !checksum::add(pseudo, checksum::sum(segment));
+        field::put(segment, CHECKSUM, &sum.to_be_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn reads_the_options_of_a_syn_and_of_a_sack() {
+        let syn = [2, 4, 5, 180, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 1, 3, 3, 7];
+        let options = Options::parse(&syn);
+        assert_eq!(options, Options { window_scale: Some(7), sack_permitted: true, sack_right: None });
+        let mut sack = vec![1, 1, 5, 18];
+        for edge in [0xffff_ff00u32, 0xffff_fff0, 0x10, 0x20] {
+            sack.extend(edge.to_be_bytes());
+        }
+        assert_eq!(Options::parse(&sack).sack_right, Some(0x20));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
+            if let Ok(segment) = Segment::new_checked(&bytes[..]) {
+                let _ = (segment.options(), segment.payload());
+            }
+            let _ = Options::parse(&bytes);
+        }
+    }
+}
