@@ -1,0 +1,69 @@
+// CPU time of the whole machine.
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** /proc/stat counts in hundredths of a second (USER_HZ), on every architecture Linux runs on here. */
+const TICK = 0.01;
+
+/** CPU time so far, seconds: of all cores idle, stolen by the hypervisor, and their number. */
+function cpuTimes() {
+  const lines = readFileSync('/proc/stat', 'utf8').split('\n');
+  const [user, nice, system, idle, iowait, irq, softirq, steal] = lines[0].trim().split(/\s+/).slice(1).map(Number);
+  return {
+    idle: (idle + iowait) * TICK,
+    steal: steal * TICK,
+    counted: (user + nice + system + irq + softirq) * TICK,
+    cpus: lines.filter((line) => /^cpu\d/.test(line)).length,
+  };
+}
+
+/**
+ * CPU time of processes that do not belong to this bench, seconds. Children that ended are in their
+ * parents' sums. Kernel threads are left out: they work for whoever causes the work.
+ */
+function foreignTime() {
+  const processes = new Map();
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      const [utime, stime, cutime, cstime] = fields.slice(11, 15).map(Number);
+      processes.set(Number(name), { parent: Number(fields[1]), time: utime + stime + cutime + cstime });
+    } catch {
+      // Ended between the listing and the read.
+    }
+  }
+  const belongs = (pid, root) => {
+    for (let at = pid; at > 0; at = processes.get(at)?.parent ?? 0) if (at === root) return true;
+    return false;
+  };
+  let ticks = 0;
+  for (const [pid, { time }] of processes) {
+    if (pid > 2 && !belongs(pid, 2) && !belongs(pid, process.pid)) ticks += time;
+  }
+  return ticks * TICK;
+}
+
+/**
+ * Starts a measurement; the returned function ends it and gives
+ * - `busy`: core-seconds in which some core was neither idle nor stolen. Taken from the idle time, which
+ *   the kernel keeps exactly, where busy time is sampled by a tick of 4 ms;
+ * - `counted`: the same by that sampling (user, nice, system, irq, softirq), as a check;
+ * - `foreign`: core-seconds of processes that do not belong to the bench;
+ * - `seconds`: wall time.
+ */
+export function measureBusy() {
+  const foreign = foreignTime();
+  const from = cpuTimes();
+  const started = process.hrtime.bigint();
+  return () => {
+    const seconds = Number(process.hrtime.bigint() - started) / 1e9;
+    const to = cpuTimes();
+    return {
+      seconds,
+      busy: seconds * to.cpus - (to.idle - from.idle) - (to.steal - from.steal),
+      counted: to.counted - from.counted,
+      foreign: Math.max(0, foreignTime() - foreign),
+    };
+  };
+}

@@ -1,0 +1,48 @@
+// The cases and how they are chosen on the command line.
+
+/**
+ * @typedef {object} Case
+ * @property {string} name
+ * @property {'engine' | 'wire'} kind  On memory frames, or over veth against the kernel.
+ * @property {'packets' | 'tcp'} [load]  Wire only: our packet generator, or iperf3.
+ * @property {string} [scenario]  Wire only: configuration of both routers, as `tollway-bench` names it.
+ */
+
+/** @type {readonly Case[]} */
+export const CASES = [
+  { name: 'engine/route-1', kind: 'engine' },
+  { name: 'engine/stateful-64k', kind: 'engine' },
+  { name: 'engine/filter-25', kind: 'engine' },
+  { name: 'wire/masquerade-25', kind: 'wire', load: 'packets', scenario: 'masquerade-25' },
+  { name: 'wire/iperf3', kind: 'wire', load: 'tcp', scenario: 'routing' },
+  { name: 'wire/iperf3-nat-25', kind: 'wire', load: 'tcp', scenario: 'masquerade-25' },
+];
+
+/** A glob over a whole name; `*` stands for any characters. */
+function globToExpression(glob) {
+  const literal = (text) => text.replace(/[\\^$.|?+()[\]{}]/g, '\\$&');
+  return new RegExp(`^${glob.split('*').map(literal).join('.*')}$`);
+}
+
+/**
+ * The cases that match one of the patterns (comma-separated lists of names, globs or prefixes), in the
+ * order of {@link CASES}; all of them without patterns. A full name means only itself, although it may
+ * be the beginning of another. Throws on a pattern that matches nothing.
+ *
+ * @param {readonly string[]} lists
+ */
+export function selectCases(lists) {
+  if (lists.length === 0) return CASES;
+  const chosen = new Set();
+  for (const pattern of lists.flatMap((list) => list.split(',')).map((word) => word.trim())) {
+    const exact = CASES.filter((entry) => entry.name === pattern);
+    const glob = globToExpression(pattern);
+    const matching = pattern.includes('*')
+      ? CASES.filter((entry) => glob.test(entry.name))
+      : CASES.filter((entry) => pattern !== '' && entry.name.startsWith(pattern));
+    const hits = exact.length > 0 ? exact : matching;
+    if (hits.length === 0) throw new Error(`no case matches "${pattern}"`);
+    for (const entry of hits) chosen.add(entry);
+  }
+  return CASES.filter((entry) => chosen.has(entry));
+}
