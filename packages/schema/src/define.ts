@@ -102,4 +102,57 @@ export interface Menu {
   readonly refreshMs?: number;
   /** Configuration rows (stored) as opposed to live state only. */
   readonly stored: boolean;
+  /** Shows and changes the rows of this other menu (`/interface` those of `/interface/ethernet`). */
+  readonly rowsOf?: string;
+  /** Items that always exist, cannot be changed and are not stored. */
+  readonly builtin?: readonly BuiltinItem[];
+}
+
+/** An item of {@link Menu.builtin}. */
+export interface BuiltinItem {
+  /** Row id; the range from 0x2000000 is kept free of stored rows for them. */
+  readonly id: number;
+  readonly values: Readonly<Record<string, string>>;
+}
+
+/** A leading `!` of the value of a property with {@link Prop.not}, and the rest. */
+export function splitNot(value: string): { readonly negate: boolean; readonly text: string } {
+  return value.startsWith('!') ? { negate: true, text: value.slice(1) } : { negate: false, text: value };
+}
+
+/**
+ * Declares a menu and refuses what cannot be meant.
+ *
+ * @throws Error naming the menu, the property and the contradiction; a wrong declaration fails at import.
+ */
+export function defineMenu(menu: Menu): Menu {
+  const problems: string[] = [];
+  for (const [name, prop] of Object.entries(menu.props)) {
+    const say = (text: string): void => void problems.push(`${name}: ${text}`);
+    if (prop.readOnly && (prop.required || prop.unset || prop.secret || prop.when)) {
+      say('readOnly goes with neither required, unset, secret nor when');
+    }
+    if (prop.readOnly && prop.default !== undefined) say('readOnly with a default');
+    if (prop.required && prop.unset) say('required and unset');
+    if (prop.required && prop.default !== undefined) say('required with a default');
+    if (!menu.tabs.includes(prop.tab)) say(`tab ${prop.tab} is not among the tabs`);
+    if (prop.default !== undefined) {
+      const parsed = prop.kind.parse(prop.default);
+      if (!parsed.ok) say(`default ${parsed.error}`);
+      else if (parsed.value !== prop.default) say(`default ${prop.default} is not canonical (${parsed.value})`);
+    }
+    const when = prop.when && menu.props[prop.when.prop];
+    if (prop.when && !when) say(`when names ${prop.when.prop}, which is no property`);
+    for (const value of (when && prop.when?.values) ?? []) {
+      const parsed = when?.kind.parse(value);
+      if (parsed && (!parsed.ok || parsed.value !== value)) say(`when names ${value}, no value of its property`);
+    }
+  }
+  for (const column of menu.columns) if (!menu.props[column]) problems.push(`column ${column} is no property`);
+  for (const flag of menu.flags) {
+    if (menu.props[flag.prop]?.kind.name !== 'bool') problems.push(`flag ${flag.letter} needs a bool property ${flag.prop}`);
+  }
+  for (const key of menu.key ?? []) if (!menu.props[key]) problems.push(`key ${key} is no property`);
+  if (problems.length > 0) throw new Error(`${menu.path}: ${problems.join('; ')}`);
+  return menu;
 }

@@ -1,0 +1,16 @@
+export type { BuiltinItem, Flag, Kind, Menu, MenuKind, Parsed, Prop } from './define.js';
+export { defineMenu, splitNot } from './define.js';
+export { CONNECTION_STATES, TCP_FLAGS } from './mixins/firewall-match.js';
+export { displayBytes } from './props/bytes.js';
+export { thousands } from './props/int.js';
+export { datetimeText } from './props/datetime.js';
+export { displayDuration, durationMs, durationText } from './props/duration.js';
+export { type IcmpOptions, parseIcmpOptions } from './props/icmp-options.js';
+export { type IntRange, parseIntRange } from './props/int-range.js';
+export { ipv4, ipv4Mask, ipv4Prefix, ipv4Text } from './props/ip.js';
+export { protocolNumber, protocolText } from './props/ip-protocol.js';
+export { type Ipv4Range, ipv4Range } from './props/ip-range.js';
+export { type Nexthop, parseNexthop } from './props/nexthop.js';
+export { portRanges } from './props/port-list.js';
+export { displayRate } from './props/rate.js';
+export { compareValues, displayValue, menuByPath, registry } from './registry.js';

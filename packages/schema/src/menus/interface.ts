@@ -1,0 +1,62 @@
+import { defineMenu } from '../define.js';
+import { comment } from '../mixins/comment.js';
+import { disabled, disabledFlag } from '../mixins/disabled.js';
+import { interfaceCounters, trafficColumns } from '../mixins/interface-counters.js';
+import { bool } from '../props/bool.js';
+import { counter } from '../props/counter.js';
+import { datetime } from '../props/datetime.js';
+import { int } from '../props/int.js';
+import { mac } from '../props/mac.js';
+import { name, text } from '../props/text.js';
+
+/** Every interface of the router, whatever its type, with live traffic. */
+export const interfaces = defineMenu({
+  path: '/interface',
+  title: 'Interface List',
+  singular: 'Interface',
+  kind: 'fixed',
+  tree: ['Interfaces', 'Interface'],
+  help: 'All interfaces with their state and live traffic.',
+  props: {
+    name: { kind: name({ max: 15 }), label: 'Name', help: 'Name of the interface, unique.', tab: 'General' },
+    type: { kind: text(), label: 'Type', help: 'Kind of interface; ether is an Ethernet port.', tab: 'General', readOnly: true },
+    'default-name': { kind: text(), label: 'Default Name', help: 'Name the port was claimed under.', tab: 'General', readOnly: true },
+    mtu: {
+      kind: int({ min: 68, max: 65_535, unit: 'bytes' }),
+      label: 'MTU',
+      help: 'Largest IP packet that is sent, in bytes.',
+      tab: 'General',
+      default: '1500',
+    },
+    'actual-mtu': {
+      kind: int({ min: 0, max: 65_535, unit: 'bytes' }),
+      label: 'Actual MTU',
+      help: 'MTU now in effect.',
+      tab: 'General',
+      readOnly: true,
+    },
+    l2mtu: {
+      kind: int({ min: 0, max: 65_535, unit: 'bytes' }),
+      label: 'L2 MTU',
+      help: 'Largest Ethernet payload that the port can carry.',
+      tab: 'General',
+      readOnly: true,
+    },
+    'mac-address': { kind: mac, label: 'MAC Address', help: 'Link-layer address in use.', tab: 'General', readOnly: true },
+    ...disabled(),
+    ...comment(),
+    'last-link-down-time': { kind: datetime, label: 'Last Link Down Time', help: 'When the link last went down.', tab: 'Status', readOnly: true },
+    'last-link-up-time': { kind: datetime, label: 'Last Link Up Time', help: 'When the link last came up.', tab: 'Status', readOnly: true },
+    'link-downs': { kind: counter(), label: 'Link Downs', help: 'How often the link went down.', tab: 'Status', readOnly: true },
+    running: { kind: bool, label: 'Running', help: 'The link is up and the interface enabled.', tab: 'Status', readOnly: true },
+    ...interfaceCounters,
+  },
+  flags: [disabledFlag, { letter: 'R', prop: 'running', title: 'running' }],
+  columns: ['name', 'type', 'actual-mtu', 'l2mtu', ...trafficColumns],
+  tabs: ['General', 'Status', 'Traffic'],
+  key: ['name'],
+  commands: ['set', 'enable', 'disable', 'comment', 'reset-counters'],
+  refreshMs: 1_000,
+  stored: false,
+  rowsOf: '/interface/ethernet',
+});

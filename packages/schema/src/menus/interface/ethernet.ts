@@ -1,0 +1,75 @@
+import { defineMenu } from '../../define.js';
+import { comment } from '../../mixins/comment.js';
+import { disabled, disabledFlag } from '../../mixins/disabled.js';
+import { interfaceCounters, trafficColumns } from '../../mixins/interface-counters.js';
+import { bool } from '../../props/bool.js';
+import { duration } from '../../props/duration.js';
+import { oneOf } from '../../props/enum.js';
+import { int } from '../../props/int.js';
+import { mac } from '../../props/mac.js';
+import { name, text } from '../../props/text.js';
+
+/** Claimed Ethernet ports; one row per port, found by `default-name`. */
+export const ethernet = defineMenu({
+  path: '/interface/ethernet',
+  title: 'Ethernet',
+  singular: 'Interface',
+  kind: 'fixed',
+  tree: ['Interfaces', 'Ethernet'],
+  help: 'Ethernet ports that the router has claimed.',
+  props: {
+    name: { kind: name({ max: 15 }), label: 'Name', help: 'Name of the interface, unique.', tab: 'General', dataplane: true },
+    'default-name': { kind: text(), label: 'Default Name', help: 'Name the port was claimed under.', tab: 'General', readOnly: true, dataplane: true },
+    mtu: {
+      kind: int({ min: 68, max: 65_535, unit: 'bytes' }),
+      label: 'MTU',
+      help: 'Largest IP packet that is sent, in bytes.',
+      tab: 'General',
+      default: '1500',
+      dataplane: true,
+    },
+    l2mtu: {
+      kind: int({ min: 0, max: 65_535, unit: 'bytes' }),
+      label: 'L2 MTU',
+      help: 'Largest Ethernet payload that the port can carry.',
+      tab: 'General',
+      readOnly: true,
+    },
+    'mac-address': {
+      kind: mac,
+      label: 'MAC Address',
+      help: 'Link-layer address to use; without one the port keeps its own.',
+      tab: 'General',
+      unset: true,
+      dataplane: true,
+    },
+    'orig-mac-address': { kind: mac, label: 'Orig. MAC Address', help: 'Link-layer address of the port itself.', tab: 'General', readOnly: true },
+    arp: {
+      kind: oneOf(['disabled', 'enabled', 'proxy-arp', 'reply-only', 'local-proxy-arp']),
+      label: 'ARP',
+      help: 'How address resolution behaves on this port.',
+      tab: 'General',
+      default: 'enabled',
+      dataplane: true,
+    },
+    'arp-timeout': {
+      kind: duration({ minMs: 1_000, also: ['auto'] }),
+      label: 'ARP Timeout',
+      help: 'How long a resolved neighbour counts as reachable; auto follows the IP settings.',
+      tab: 'General',
+      default: 'auto',
+      dataplane: true,
+    },
+    ...disabled(),
+    ...comment(),
+    running: { kind: bool, label: 'Running', help: 'The link is up and the interface enabled.', tab: 'Status', readOnly: true },
+    ...interfaceCounters,
+  },
+  flags: [disabledFlag, { letter: 'R', prop: 'running', title: 'running' }],
+  columns: ['name', 'mtu', 'l2mtu', ...trafficColumns],
+  tabs: ['General', 'Status', 'Traffic'],
+  key: ['default-name'],
+  commands: ['set', 'unset', 'enable', 'disable', 'comment', 'reset-counters'],
+  refreshMs: 1_000,
+  stored: true,
+});

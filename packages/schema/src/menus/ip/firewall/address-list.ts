@@ -1,0 +1,50 @@
+import { defineMenu } from '../../../define.js';
+import { comment } from '../../../mixins/comment.js';
+import { disabled, disabledFlag, dynamic, dynamicFlag } from '../../../mixins/disabled.js';
+import { datetime } from '../../../props/datetime.js';
+import { ipRangeExact } from '../../../props/ip-range.js';
+import { name } from '../../../props/text.js';
+
+/** Named sets of addresses for firewall rules. */
+export const addressList = defineMenu({
+  path: '/ip/firewall/address-list',
+  title: 'Address Lists',
+  singular: 'Firewall Address List',
+  kind: 'list',
+  tree: ['IP', 'Firewall', 'Address Lists'],
+  help: 'Addresses gathered under a name that firewall rules can refer to.',
+  props: {
+    list: {
+      kind: name({ ref: [{ menu: '/ip/firewall/address-list', prop: 'list' }] }),
+      label: 'Name',
+      help: 'Name of the list that the address is in.',
+      tab: 'General',
+      required: true,
+      dataplane: true,
+    },
+    address: {
+      kind: ipRangeExact,
+      label: 'Address',
+      help: 'Address, prefix or range.',
+      tab: 'General',
+      required: true,
+      dataplane: true,
+    },
+    'creation-time': {
+      kind: datetime,
+      label: 'Creation Time',
+      help: 'When the entry was made.',
+      tab: 'General',
+      readOnly: true,
+    },
+    ...disabled(),
+    ...comment(),
+    ...dynamic('General'),
+  },
+  flags: [disabledFlag, dynamicFlag],
+  columns: ['list', 'address', 'creation-time', 'comment'],
+  tabs: ['General'],
+  key: ['address', 'list'],
+  commands: ['add', 'set', 'remove', 'enable', 'disable', 'comment'],
+  stored: true,
+});

@@ -1,0 +1,78 @@
+import { defineMenu, type Kind, type Prop } from '../../../define.js';
+import { bool } from '../../../props/bool.js';
+import { bytes } from '../../../props/bytes.js';
+import { counter } from '../../../props/counter.js';
+import { duration } from '../../../props/duration.js';
+import { oneOf } from '../../../props/enum.js';
+import { int } from '../../../props/int.js';
+import { ipPort } from '../../../props/ip.js';
+import { ipProtocol } from '../../../props/ip-protocol.js';
+import { rate } from '../../../props/rate.js';
+
+const live = (kind: Kind, label: string, help: string, tab = 'General'): Prop => ({ kind, label, help, tab, readOnly: true });
+const statistic = (kind: Kind, label: string, help: string): Prop => live(kind, label, help, 'Statistics');
+const flag = (label: string, help: string): Prop => live(bool, label, help, 'Status');
+const packets = counter('packets');
+const port = int({ min: 0, max: 65_535 });
+
+/** Live table of tracked connections. */
+export const firewallConnection = defineMenu({
+  path: '/ip/firewall/connection',
+  title: 'Connections',
+  singular: 'Connection',
+  kind: 'status-list',
+  tree: ['IP', 'Firewall', 'Connections'],
+  help: 'Connections that the router tracks now.',
+  props: {
+    protocol: live(ipProtocol, 'Protocol', 'IP protocol of the connection.'),
+    'src-address': live(ipPort, 'Src. Address', 'Source of the first packet, with its port.'),
+    'dst-address': live(ipPort, 'Dst. Address', 'Destination of the first packet, with its port.'),
+    'reply-src-address': live(ipPort, 'Reply Src. Address', 'Source of the replies, with its port.'),
+    'reply-dst-address': live(ipPort, 'Reply Dst. Address', 'Destination of the replies, with its port.'),
+    'src-port': live(port, 'Src. Port', 'Source port of the first packet.'),
+    'dst-port': live(port, 'Dst. Port', 'Destination port of the first packet.'),
+    'reply-src-port': live(port, 'Reply Src. Port', 'Source port of the replies.'),
+    'reply-dst-port': live(port, 'Reply Dst. Port', 'Destination port of the replies.'),
+    'tcp-state': live(
+      oneOf(['none', 'syn-sent', 'syn-recv', 'established', 'fin-wait', 'close-wait', 'last-ack', 'time-wait', 'close', 'listen']),
+      'TCP State',
+      'State of the TCP connection.',
+    ),
+    'icmp-type': live(int({ min: 0, max: 255 }), 'ICMP Type', 'Type of the ICMP query.'),
+    'icmp-code': live(int({ min: 0, max: 255 }), 'ICMP Code', 'Code of the ICMP query.'),
+    'icmp-id': live(port, 'ICMP ID', 'Identifier of the ICMP query.'),
+    timeout: live(duration(), 'Timeout', 'Time until the entry ends unless packets refresh it.'),
+    'orig-rate': statistic(rate, 'Orig. Rate', 'Bits per second in the direction of the first packet.'),
+    'repl-rate': statistic(rate, 'Repl. Rate', 'Bits per second in the direction of the replies.'),
+    'orig-packets': statistic(packets, 'Orig. Packets', 'Packets in the direction of the first packet.'),
+    'repl-packets': statistic(packets, 'Repl. Packets', 'Packets in the direction of the replies.'),
+    'orig-bytes': statistic(bytes, 'Orig. Bytes', 'IP bytes in the direction of the first packet.'),
+    'repl-bytes': statistic(bytes, 'Repl. Bytes', 'IP bytes in the direction of the replies.'),
+    'orig-fasttrack-packets': statistic(packets, 'Orig. Fasttrack Packets', 'Fasttracked packets in the direction of the first packet.'),
+    'repl-fasttrack-packets': statistic(packets, 'Repl. Fasttrack Packets', 'Fasttracked packets in the direction of the replies.'),
+    'orig-fasttrack-bytes': statistic(bytes, 'Orig. Fasttrack Bytes', 'Fasttracked IP bytes in the direction of the first packet.'),
+    'repl-fasttrack-bytes': statistic(bytes, 'Repl. Fasttrack Bytes', 'Fasttracked IP bytes in the direction of the replies.'),
+    'seen-reply': flag('Seen Reply', 'Packets passed in both directions.'),
+    assured: flag('Assured', 'Not removed early when the table is full.'),
+    confirmed: flag('Confirmed', 'The first packet has left the router.'),
+    dying: flag('Dying', 'Being removed.'),
+    fasttrack: flag('Fasttrack', 'Packets of the connection may take the fast path.'),
+    srcnat: flag('Srcnat', 'The source address is translated.'),
+    dstnat: flag('Dstnat', 'The destination address is translated.'),
+  },
+  flags: [
+    { letter: 'S', prop: 'seen-reply', title: 'seen reply' },
+    { letter: 'A', prop: 'assured', title: 'assured' },
+    { letter: 'C', prop: 'confirmed', title: 'confirmed' },
+    { letter: 'D', prop: 'dying', title: 'dying' },
+    { letter: 'F', prop: 'fasttrack', title: 'fasttrack' },
+    { letter: 's', prop: 'srcnat', title: 'srcnat' },
+    { letter: 'd', prop: 'dstnat', title: 'dstnat' },
+  ],
+  columns: ['src-address', 'dst-address', 'protocol', 'timeout', 'tcp-state', 'orig-rate', 'repl-rate', 'orig-bytes', 'repl-bytes'],
+  tabs: ['General', 'Statistics', 'Status'],
+  key: ['src-address', 'dst-address'],
+  commands: ['remove'],
+  refreshMs: 1_000,
+  stored: false,
+});

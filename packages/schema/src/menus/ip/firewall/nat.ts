@@ -1,0 +1,83 @@
+import { defineMenu } from '../../../define.js';
+import { comment } from '../../../mixins/comment.js';
+import { counters } from '../../../mixins/counters.js';
+import { disabled, disabledFlag, dynamic, dynamicFlag, invalid, invalidFlag } from '../../../mixins/disabled.js';
+import { action, chain, firewallMatch, logging, transportMatch } from '../../../mixins/firewall-match.js';
+import { bool } from '../../../props/bool.js';
+import { intRange } from '../../../props/int-range.js';
+import { ipRange } from '../../../props/ip-range.js';
+
+const path = '/ip/firewall/nat';
+
+/** Which connections get other addresses. */
+export const firewallNat = defineMenu({
+  path,
+  title: 'NAT',
+  singular: 'NAT Rule',
+  kind: 'ordered',
+  tree: ['IP', 'Firewall', 'NAT'],
+  help: 'Rules that translate addresses; the first packet of a connection decides for all of it.',
+  props: {
+    ...chain(path, ['srcnat', 'dstnat']),
+    ...firewallMatch,
+    ...transportMatch,
+    ...action(path, ['accept', 'jump', 'return', 'log', 'passthrough', 'masquerade', 'src-nat', 'dst-nat', 'redirect']),
+    'to-addresses': {
+      kind: ipRange,
+      label: 'To Addresses',
+      help: 'New address, or a range to choose from.',
+      tab: 'Action',
+      unset: true,
+      when: { prop: 'action', values: ['src-nat', 'dst-nat'] },
+      dataplane: true,
+    },
+    'to-ports': {
+      kind: intRange({ min: 0, max: 65_535 }),
+      label: 'To Ports',
+      help: 'New port, or a range to choose from. Needs protocol tcp or udp.',
+      tab: 'Action',
+      unset: true,
+      when: { prop: 'action', values: ['masquerade', 'src-nat', 'dst-nat', 'redirect'] },
+      dataplane: true,
+    },
+    'randomise-ports': {
+      kind: bool,
+      label: 'Randomise Ports',
+      help: 'Choose the new source port at random.',
+      tab: 'Action',
+      unset: true,
+      when: { prop: 'action', values: ['masquerade', 'src-nat'] },
+      dataplane: true,
+    },
+    ...logging,
+    ...counters(),
+    ...disabled(),
+    ...comment(),
+    ...invalid('Statistics'),
+    ...dynamic('Statistics'),
+  },
+  flags: [disabledFlag, invalidFlag, dynamicFlag],
+  columns: [
+    'action',
+    'chain',
+    'src-address',
+    'dst-address',
+    'protocol',
+    'src-port',
+    'dst-port',
+    'in-interface',
+    'out-interface',
+    'in-interface-list',
+    'out-interface-list',
+    'src-address-list',
+    'dst-address-list',
+    'to-addresses',
+    'to-ports',
+    'bytes',
+    'packets',
+  ],
+  tabs: ['General', 'Advanced', 'Action', 'Statistics'],
+  commands: ['add', 'set', 'remove', 'unset', 'enable', 'disable', 'comment', 'move', 'reset-counters', 'reset-counters-all'],
+  refreshMs: 1_000,
+  stored: true,
+});

@@ -1,0 +1,91 @@
+import { defineMenu, type Prop } from '../../define.js';
+import { comment } from '../../mixins/comment.js';
+import { disabled, disabledFlag, dynamic, dynamicFlag } from '../../mixins/disabled.js';
+import { bool, present } from '../../props/bool.js';
+import { int } from '../../props/int.js';
+import { ip } from '../../props/ip.js';
+import { ipPrefix } from '../../props/ip-prefix.js';
+import { nexthop } from '../../props/nexthop.js';
+import { text } from '../../props/text.js';
+
+const state = (label: string, help: string): Prop => ({ kind: bool, label, help, tab: 'Status', readOnly: true });
+
+/** Static routes of the user and connected routes of the addresses. */
+export const ipRoute = defineMenu({
+  path: '/ip/route',
+  title: 'Route List',
+  singular: 'Route',
+  kind: 'list',
+  tree: ['IP', 'Routes'],
+  help: 'IPv4 routes: static ones, and those that follow from the addresses.',
+  props: {
+    'dst-address': {
+      kind: ipPrefix,
+      label: 'Dst. Address',
+      help: 'Destinations that the route is for.',
+      tab: 'General',
+      default: '0.0.0.0/0',
+      dataplane: true,
+    },
+    gateway: {
+      kind: nexthop,
+      label: 'Gateway',
+      help: 'Next router: its address, an interface, or address%interface.',
+      tab: 'General',
+      unset: true,
+      dataplane: true,
+    },
+    'immediate-gw': {
+      kind: text(),
+      label: 'Immediate Gateway',
+      help: 'Neighbour and interface that packets are sent to now.',
+      tab: 'Status',
+      readOnly: true,
+    },
+    distance: {
+      kind: int({ min: 1, max: 255 }),
+      label: 'Distance',
+      help: 'Preference among routes to the same destination; the lowest wins.',
+      tab: 'General',
+      default: '1',
+      dataplane: true,
+    },
+    'pref-src': {
+      kind: ip,
+      label: 'Pref. Source',
+      help: 'Source address of packets that the router itself sends by this route.',
+      tab: 'General',
+      unset: true,
+      dataplane: true,
+    },
+    blackhole: {
+      kind: present,
+      label: 'Blackhole',
+      help: 'Drop packets to the destination silently; excludes a gateway.',
+      tab: 'General',
+      unset: true,
+      dataplane: true,
+    },
+    ...disabled(),
+    ...comment(),
+    ...dynamic(),
+    inactive: state('Inactive', 'Not used now: the gateway is unreachable or a better route exists.'),
+    active: state('Active', 'Used now.'),
+    connect: state('Connect', 'Follows from an address of the router.'),
+    static: state('Static', 'Configured by a user.'),
+  },
+  flags: [
+    dynamicFlag,
+    disabledFlag,
+    { letter: 'I', prop: 'inactive', title: 'inactive' },
+    { letter: 'A', prop: 'active', title: 'active' },
+    { letter: 'c', prop: 'connect', title: 'connect' },
+    { letter: 's', prop: 'static', title: 'static' },
+  ],
+  columns: ['dst-address', 'gateway', 'distance', 'pref-src', 'immediate-gw', 'comment'],
+  tabs: ['General', 'Status'],
+  key: ['dst-address', 'gateway'],
+  commands: ['add', 'set', 'remove', 'unset', 'enable', 'disable', 'comment'],
+  refreshMs: 1_000,
+  stored: true,
+});

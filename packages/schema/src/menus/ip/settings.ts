@@ -1,0 +1,115 @@
+import { defineMenu } from '../../define.js';
+import { bool } from '../../props/bool.js';
+import { bytes } from '../../props/bytes.js';
+import { counter } from '../../props/counter.js';
+import { duration } from '../../props/duration.js';
+import { oneOfWithYesNo } from '../../props/enum.js';
+import { int } from '../../props/int.js';
+
+/** IPv4 behaviour of the router as a whole. */
+export const ipSettings = defineMenu({
+  path: '/ip/settings',
+  title: 'IP Settings',
+  singular: 'IP Settings',
+  kind: 'settings',
+  tree: ['IP', 'Settings'],
+  help: 'IPv4 behaviour of the router as a whole, and how much the fast path carries.',
+  props: {
+    'ip-forward': {
+      kind: bool,
+      label: 'IP Forward',
+      help: 'Forward packets between interfaces.',
+      tab: 'General',
+      default: 'true',
+      dataplane: true,
+    },
+    'allow-fast-path': {
+      kind: bool,
+      label: 'Allow Fast Path',
+      help: 'Let known flows skip the stages that cannot change their fate.',
+      tab: 'General',
+      default: 'true',
+      dataplane: true,
+    },
+    'rp-filter': {
+      kind: oneOfWithYesNo(['no', 'strict', 'loose']),
+      label: 'RP Filter',
+      help: 'Drop packets whose source has no route back (loose) or none by the same interface (strict).',
+      tab: 'General',
+      default: 'no',
+      dataplane: true,
+    },
+    'max-neighbor-entries': {
+      kind: int({ min: 16, max: 1_048_576 }),
+      label: 'Max Neighbor Entries',
+      help: 'Largest size of the neighbour table.',
+      tab: 'General',
+      default: '8192',
+      dataplane: true,
+    },
+    'arp-timeout': {
+      kind: duration({ minMs: 1_000 }),
+      label: 'ARP Timeout',
+      help: 'How long a resolved neighbour counts as reachable.',
+      tab: 'General',
+      default: '30s',
+      dataplane: true,
+    },
+    'icmp-rate-limit': {
+      kind: int({ min: 0, max: 3_600_000, unit: 'ms' }),
+      label: 'ICMP Rate Limit',
+      help: 'Smallest interval between two ICMP errors to one target in milliseconds; 0 means no limit.',
+      tab: 'General',
+      default: '10',
+      dataplane: true,
+    },
+    'ipv4-fast-path-active': {
+      kind: bool,
+      label: 'IPv4 Fast Path Active',
+      help: 'Untracked flows may take the fast path.',
+      tab: 'Status',
+      readOnly: true,
+    },
+    'ipv4-fast-path-packets': {
+      kind: counter('packets'),
+      label: 'IPv4 Fast Path Packets',
+      help: 'Packets forwarded by the fast path outside fasttracked connections.',
+      tab: 'Status',
+      readOnly: true,
+    },
+    'ipv4-fast-path-bytes': {
+      kind: bytes,
+      label: 'IPv4 Fast Path Bytes',
+      help: 'IP bytes of these packets.',
+      tab: 'Status',
+      readOnly: true,
+    },
+    'ipv4-fasttrack-active': {
+      kind: bool,
+      label: 'IPv4 Fasttrack Active',
+      help: 'A fasttrack rule exists or a fasttracked connection lives.',
+      tab: 'Status',
+      readOnly: true,
+    },
+    'ipv4-fasttrack-packets': {
+      kind: counter('packets'),
+      label: 'IPv4 Fasttrack Packets',
+      help: 'Packets of fasttracked connections forwarded by the fast path.',
+      tab: 'Status',
+      readOnly: true,
+    },
+    'ipv4-fasttrack-bytes': {
+      kind: bytes,
+      label: 'IPv4 Fasttrack Bytes',
+      help: 'IP bytes of these packets.',
+      tab: 'Status',
+      readOnly: true,
+    },
+  },
+  flags: [],
+  columns: [],
+  tabs: ['General', 'Status'],
+  commands: ['set'],
+  refreshMs: 1_000,
+  stored: true,
+});

@@ -1,0 +1,24 @@
+import { defineMenu } from '../define.js';
+import { text } from '../props/text.js';
+
+/** What happened lately. */
+export const log = defineMenu({
+  path: '/log',
+  title: 'Log',
+  singular: 'Log Entry',
+  kind: 'status-list',
+  tree: ['Log'],
+  help: 'Messages of the router, newest last.',
+  props: {
+    time: { kind: text(), label: 'Time', help: 'When it happened.', tab: 'General', readOnly: true },
+    buffer: { kind: text(), label: 'Buffer', help: 'Where the message is kept.', tab: 'General', readOnly: true },
+    topics: { kind: text(), label: 'Topics', help: 'Subjects and severity.', tab: 'General', readOnly: true },
+    message: { kind: text({ max: 65_536 }), label: 'Message', help: 'What happened.', tab: 'General', readOnly: true },
+  },
+  flags: [],
+  columns: ['time', 'buffer', 'topics', 'message'],
+  tabs: ['General'],
+  commands: [],
+  refreshMs: 1_000,
+  stored: false,
+});

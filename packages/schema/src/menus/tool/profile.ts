@@ -1,0 +1,39 @@
+import { defineMenu } from '../../define.js';
+import { duration } from '../../props/duration.js';
+import { int } from '../../props/int.js';
+import { percent } from '../../props/percent.js';
+import { text } from '../../props/text.js';
+
+/** Where the processor time goes. */
+export const toolProfile = defineMenu({
+  path: '/tool/profile',
+  title: 'Profile',
+  singular: 'Profile',
+  kind: 'command',
+  tree: ['Tools', 'Profile'],
+  help: 'Share of processor time by class of work, measured by cycle counters.',
+  props: {
+    cpu: {
+      kind: int({ min: 0, max: 1_023, also: ['total', 'all'] }),
+      label: 'CPU',
+      help: 'One core by number, total for their average, or all for each.',
+      tab: 'General',
+      default: 'total',
+    },
+    duration: {
+      kind: duration({ minMs: 1_000, maxMs: 60_000 }),
+      label: 'Duration',
+      help: 'How long to measure.',
+      tab: 'General',
+      default: '1s',
+    },
+    name: { kind: text(), label: 'Name', help: 'Class of work.', tab: 'General', readOnly: true },
+    usage: { kind: percent, label: 'Usage', help: 'Share of processor time.', tab: 'General', readOnly: true },
+  },
+  flags: [],
+  columns: ['name', 'cpu', 'usage'],
+  tabs: ['General'],
+  commands: [],
+  refreshMs: 1_000,
+  stored: false,
+});

@@ -1,0 +1,38 @@
+import { defineMenu } from '../define.js';
+import { comment } from '../mixins/comment.js';
+import { disabled, disabledFlag } from '../mixins/disabled.js';
+import { datetime } from '../props/datetime.js';
+import { oneOf } from '../props/enum.js';
+import { name, secret } from '../props/text.js';
+
+const { disabled: switchedOff } = disabled();
+
+/** Who may log in. Kept apart from the configuration rows: passwords are stored as argon2id hashes only. */
+export const user = defineMenu({
+  path: '/user',
+  title: 'Users',
+  singular: 'User',
+  kind: 'list',
+  tree: ['System', 'Users'],
+  help: 'Users of the router and what they may do.',
+  props: {
+    name: { kind: name(), label: 'Name', help: 'Login name, unique.', tab: 'General', required: true },
+    group: {
+      kind: oneOf(['full', 'write', 'read']),
+      label: 'Group',
+      help: 'full may do everything, write may change the configuration, read may only look.',
+      tab: 'General',
+      required: true,
+    },
+    password: { kind: secret(), label: 'Password', help: 'At least 8 characters.', tab: 'General', required: true, secret: true },
+    'last-logged-in': { kind: datetime, label: 'Last Logged In', help: 'Time of the last login.', tab: 'General', readOnly: true },
+    disabled: { ...switchedOff, dataplane: false },
+    ...comment(),
+  },
+  flags: [disabledFlag],
+  columns: ['name', 'group', 'last-logged-in', 'comment'],
+  tabs: ['General'],
+  key: ['name'],
+  commands: ['add', 'set', 'remove', 'enable', 'disable', 'comment'],
+  stored: true,
+});

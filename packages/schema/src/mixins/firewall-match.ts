@@ -1,0 +1,133 @@
+import type { Kind, Prop } from '../define.js';
+import { oneOf } from '../props/enum.js';
+import { icmpOptions } from '../props/icmp-options.js';
+import { ipProtocol } from '../props/ip-protocol.js';
+import { ipRange } from '../props/ip-range.js';
+import { withNot } from '../props/not.js';
+import { portList } from '../props/port-list.js';
+import { reference } from '../props/reference.js';
+import { setOf, triStateSetOf } from '../props/set.js';
+import { bool } from '../props/bool.js';
+import { name, text } from '../props/text.js';
+
+type Tab = 'General' | 'Advanced' | 'Extra';
+
+/** A condition that a rule may have, with `!` to invert it. */
+const match = (kind: Kind, label: string, tab: Tab, help: string): Prop => ({
+  kind: withNot(kind),
+  label,
+  help,
+  tab,
+  unset: true,
+  not: true,
+  dataplane: true,
+});
+
+const anInterface = reference('/interface', 'name', { also: ['all-ethernet'] });
+const anInterfaceList = reference('/interface/list', 'name');
+const anAddressList = name({ ref: [{ menu: '/ip/firewall/address-list', prop: 'list' }] });
+
+/** Flags in the order of the TCP header's bits, lowest first (RFC 9293 §3.1). */
+export const TCP_FLAGS = ['fin', 'syn', 'rst', 'psh', 'ack', 'urg', 'ece', 'cwr'] as const;
+
+export const CONNECTION_STATES = ['invalid', 'established', 'related', 'new', 'untracked'] as const;
+
+const ports = 'Needs protocol tcp or udp.';
+
+/** Conditions that filter and NAT rules share, in the order of the dialog. */
+export const firewallMatch: Readonly<Record<string, Prop>> = {
+  'src-address': match(ipRange, 'Src. Address', 'General', 'Source address, prefix or range.'),
+  'dst-address': match(ipRange, 'Dst. Address', 'General', 'Destination address, prefix or range.'),
+  'src-address-list': match(anAddressList, 'Src. Address List', 'General', 'The source address is in this address list.'),
+  'dst-address-list': match(anAddressList, 'Dst. Address List', 'General', 'The destination address is in this address list.'),
+  protocol: match(ipProtocol, 'Protocol', 'General', 'IP protocol by name or number.'),
+  'src-port': match(portList, 'Src. Port', 'General', `Source ports and port ranges. ${ports}`),
+  'dst-port': match(portList, 'Dst. Port', 'General', `Destination ports and port ranges. ${ports}`),
+  port: match(portList, 'Any. Port', 'General', `The source or the destination port is one of these. ${ports}`),
+  'in-interface': match(anInterface, 'In. Interface', 'General', 'Interface the packet came in on.'),
+  'out-interface': match(anInterface, 'Out. Interface', 'General', 'Interface the packet leaves by.'),
+  'in-interface-list': match(anInterfaceList, 'In. Interface List', 'General', 'The incoming interface is in this list.'),
+  'out-interface-list': match(anInterfaceList, 'Out. Interface List', 'General', 'The outgoing interface is in this list.'),
+};
+
+/** Conditions on the connection; only filter rules see every packet of one. */
+export const connectionMatch: Readonly<Record<string, Prop>> = {
+  'connection-state': match(
+    setOf(CONNECTION_STATES),
+    'Connection State',
+    'General',
+    'State that connection tracking gave the packet; any of the chosen ones.',
+  ),
+  'connection-nat-state': match(
+    setOf(['srcnat', 'dstnat']),
+    'Connection NAT State',
+    'General',
+    'Address translation in force for the connection; any of the chosen ones.',
+  ),
+};
+
+/** Conditions on the transport header. */
+export const transportMatch: Readonly<Record<string, Prop>> = {
+  'tcp-flags': {
+    kind: triStateSetOf(TCP_FLAGS),
+    label: 'TCP Flags',
+    help: 'Flags that must be set and, with !, flags that must be clear. Needs protocol tcp.',
+    tab: 'Advanced',
+    unset: true,
+    dataplane: true,
+  },
+  'icmp-options': match(icmpOptions, 'ICMP Options', 'Advanced', 'ICMP type and codes, such as 8 or 3:4. Needs protocol icmp.'),
+};
+
+/** Log line for each match, whatever the action. */
+export const logging: Readonly<Record<string, Prop>> = {
+  log: {
+    kind: bool,
+    label: 'Log',
+    help: 'Write a log line for each packet that matches.',
+    tab: 'Action',
+    default: 'false',
+    dataplane: true,
+  },
+  'log-prefix': {
+    kind: text({ max: 31 }),
+    label: 'Log Prefix',
+    help: 'Put before the log line, at most 31 characters.',
+    tab: 'Action',
+    default: '',
+    dataplane: true,
+  },
+};
+
+/** Chain of a rule; `builtin` are the hooks, every other name makes a chain that `jump` reaches. */
+export const chain = (menu: string, builtin: readonly string[]): Readonly<Record<string, Prop>> => ({
+  chain: {
+    kind: name({ values: builtin, ref: [{ menu, prop: 'chain' }] }),
+    label: 'Chain',
+    help: `Chain the rule belongs to: ${builtin.join(', ')} or a name of your own.`,
+    tab: 'General',
+    required: true,
+    dataplane: true,
+  },
+});
+
+/** Action of a rule and the chain that `jump` continues in. */
+export const action = (menu: string, values: readonly string[]): Readonly<Record<string, Prop>> => ({
+  action: {
+    kind: oneOf(values),
+    label: 'Action',
+    help: 'What happens to a packet that meets every condition.',
+    tab: 'Action',
+    default: 'accept',
+    dataplane: true,
+  },
+  'jump-target': {
+    kind: name({ ref: [{ menu, prop: 'chain' }] }),
+    label: 'Jump Target',
+    help: 'Chain to continue in; it returns here when no rule there decides.',
+    tab: 'Action',
+    unset: true,
+    when: { prop: 'action', values: ['jump'] },
+    dataplane: true,
+  },
+});

@@ -1,0 +1,27 @@
+import type { Kind, Parsed } from '../define.js';
+import { shown } from './shown.js';
+
+const WORDS: Readonly<Record<string, string>> = { yes: 'true', true: 'true', no: 'false', false: 'false' };
+const ACCEPTS = 'yes or no';
+
+function parse(text: string): Parsed {
+  const value = Object.hasOwn(WORDS, text) ? WORDS[text] : undefined;
+  return value ? { ok: true, value } : { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
+}
+
+/** `true` / `false`; also understands `yes` / `no`. */
+export const bool: Kind = {
+  name: 'bool',
+  accepts: ACCEPTS,
+  parse,
+  display: (value) => (value === 'true' ? 'yes' : 'no'),
+  compare: (a, b) => Number(a === 'true') - Number(b === 'true'),
+  values: ['true', 'false'],
+  jsonSchema: { type: ['string', 'boolean'], enum: ['true', 'false', 'yes', 'no', true, false] },
+};
+
+/** An argument whose mere presence means yes (`blackhole`): the empty text counts as given. */
+export const present: Kind = {
+  ...bool,
+  parse: (text) => parse(text === '' ? 'true' : text),
+};

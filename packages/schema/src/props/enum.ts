@@ -1,0 +1,24 @@
+import type { Kind } from '../define.js';
+import { shown } from './shown.js';
+
+/** One word of a closed list. */
+export function oneOf(values: readonly string[]): Kind {
+  const accepts = `one of ${values.join(', ')}`;
+  return {
+    name: 'enum',
+    accepts,
+    parse: (text) =>
+      values.includes(text) ? { ok: true, value: text } : { ok: false, error: `${shown(text)} is not ${accepts}` },
+    values,
+    jsonSchema: { type: 'string', enum: values },
+  };
+}
+
+/** `yes`/`no` beside other words, where REST keeps the words instead of `true`/`false` (`rp-filter`). */
+export function oneOfWithYesNo(values: readonly string[]): Kind {
+  const base = oneOf(values);
+  return {
+    ...base,
+    parse: (text) => base.parse(text === 'true' ? 'yes' : text === 'false' ? 'no' : text),
+  };
+}

@@ -1,0 +1,37 @@
+import type { Kind } from '../define.js';
+import { shown } from './shown.js';
+
+/** Inclusive range of non-negative integers. */
+export interface IntRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Parses `n` or `n-m` with n ≤ m. */
+export function parseIntRange(text: string): IntRange | undefined {
+  const match = /^(\d{1,10})(?:-(\d{1,10}))?$/.exec(text);
+  if (!match) return undefined;
+  const from = Number(match[1]);
+  const to = Number(match[2] ?? match[1]);
+  return to < from ? undefined : { from, to };
+}
+
+/** `n` or `n-m`. */
+export const intRangeText = ({ from, to }: IntRange): string => (from === to ? `${from}` : `${from}-${to}`);
+
+/** One integer or an inclusive range. */
+export function intRange({ min, max }: { readonly min: number; readonly max: number }): Kind {
+  const accepts = `a number or range n-m within ${min}..${max}`;
+  return {
+    name: 'int-range',
+    accepts,
+    parse(text) {
+      const range = parseIntRange(text);
+      if (!range) return { ok: false, error: `${shown(text)} is not ${accepts}` };
+      if (range.from < min || range.to > max) return { ok: false, error: `${shown(text)} is out of range (${min}..${max})` };
+      return { ok: true, value: intRangeText(range) };
+    },
+    compare: (a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10),
+    jsonSchema: { type: ['string', 'integer'], description: accepts },
+  };
+}

@@ -1,0 +1,48 @@
+import type { Kind } from '../define.js';
+import { shown } from './shown.js';
+
+export interface IntOptions {
+  readonly min: number;
+  readonly max: number;
+  /** Words accepted beside numbers. */
+  readonly also?: readonly string[];
+  readonly unit?: string;
+}
+
+/** Decimal integer within bounds. */
+export function int({ min, max, also = [], unit }: IntOptions): Kind {
+  const accepts = `an integer ${min}..${max}${also.map((word) => ` or ${word}`).join('')}`;
+  return {
+    name: 'int',
+    accepts,
+    parse(text) {
+      if (also.includes(text)) return { ok: true, value: text };
+      if (!/^-?\d{1,15}$/.test(text)) return { ok: false, error: `${shown(text)} is not ${accepts}` };
+      const value = Number(text);
+      if (value < min || value > max) return { ok: false, error: `${text} is out of range (${min}..${max})` };
+      return { ok: true, value: String(value === 0 ? 0 : value) };
+    },
+    compare: compareNumbers,
+    also,
+    ...(unit === undefined ? {} : { unit }),
+    align: 'right',
+    jsonSchema: { type: ['string', 'integer'], description: accepts },
+  };
+}
+
+/** Order of decimal texts of any length; what is no number comes after all numbers. */
+export function compareNumbers(a: string, b: string): number {
+  const left = /^-?\d+$/.test(a) ? BigInt(a) : undefined;
+  const right = /^-?\d+$/.test(b) ? BigInt(b) : undefined;
+  if (left === undefined || right === undefined) {
+    if (left !== undefined) return -1;
+    if (right !== undefined) return 1;
+    return a < b ? -1 : a > b ? 1 : 0;
+  }
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/** Digits in groups of three with a space: `319 850`. */
+export function thousands(digits: string): string {
+  return digits.replace(/\B(?=(\d{3})+(?!\d))/g, ' ');
+}

@@ -1,0 +1,33 @@
+import type { Kind } from '../define.js';
+import { compareAddresses, ipv4Mask, ipv4Prefix, ipv4Text } from './ip.js';
+import { shown } from './shown.js';
+
+const ACCEPTS = 'an IPv4 prefix a.b.c.d/n with n 0..32';
+
+/** Network: host bits are cleared, a bare address is a /32. */
+export const ipPrefix: Kind = {
+  name: 'ip-prefix',
+  accepts: ACCEPTS,
+  parse(text) {
+    const prefix = ipv4Prefix(text);
+    if (!prefix) return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
+    return { ok: true, value: `${ipv4Text((prefix.address & ipv4Mask(prefix.length)) >>> 0)}/${prefix.length}` };
+  },
+  compare: compareAddresses,
+  jsonSchema: { type: 'string', description: ACCEPTS },
+};
+
+const IFACE_ACCEPTS = 'an IPv4 address with prefix length a.b.c.d/n with n 0..32';
+
+/** Address of the router with its prefix length: host bits are kept. */
+export const ipIfacePrefix: Kind = {
+  name: 'ip-iface-prefix',
+  accepts: IFACE_ACCEPTS,
+  parse(text) {
+    const prefix = ipv4Prefix(text);
+    if (!prefix) return { ok: false, error: `${shown(text)} is not ${IFACE_ACCEPTS}` };
+    return { ok: true, value: `${ipv4Text(prefix.address)}/${prefix.length}` };
+  },
+  compare: compareAddresses,
+  jsonSchema: { type: 'string', description: IFACE_ACCEPTS },
+};

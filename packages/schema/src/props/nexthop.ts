@@ -1,0 +1,43 @@
+import type { Kind } from '../define.js';
+import { ipv4, ipv4Text } from './ip.js';
+import { shown } from './shown.js';
+
+/** Where a route leads: a neighbour, an interface, or a neighbour on a named interface. */
+export interface Nexthop {
+  /** IPv4 address of the neighbour. */
+  readonly address?: number;
+  /** Interface name. */
+  readonly interface?: string;
+}
+
+/** Parses `address`, `interface` or `address%interface`. Whether the interface exists is not known here. */
+export function parseNexthop(text: string): Nexthop | undefined {
+  const percent = text.indexOf('%');
+  const head = percent < 0 ? text : text.slice(0, percent);
+  const tail = percent < 0 ? undefined : text.slice(percent + 1);
+  const address = ipv4(head);
+  if (tail !== undefined) {
+    return address === undefined || !isInterfaceName(tail) ? undefined : { address, interface: tail };
+  }
+  if (address !== undefined) return { address };
+  // A text of digits and dots only is a mistyped address, not an interface.
+  return isInterfaceName(head) && !/^[\d.:/]+$/.test(head) ? { interface: head } : undefined;
+}
+
+const isInterfaceName = (text: string): boolean => /^[^\s!*,%@"\u0000-\u001f\u007f][^,%@"\u0000-\u001f\u007f]{0,62}$/.test(text);
+
+const ACCEPTS = 'an IPv4 address, an interface name or address%interface';
+
+/** Next hop of a route. */
+export const nexthop: Kind = {
+  name: 'nexthop',
+  accepts: ACCEPTS,
+  parse(text) {
+    const hop = parseNexthop(text);
+    if (!hop) return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
+    const address = hop.address === undefined ? undefined : ipv4Text(hop.address);
+    return { ok: true, value: [address, hop.interface].filter((part) => part !== undefined).join('%') };
+  },
+  ref: [{ menu: '/interface', prop: 'name' }],
+  jsonSchema: { type: 'string', description: ACCEPTS },
+};

@@ -1,0 +1,32 @@
+import { type Kind, splitNot } from '../define.js';
+
+/** The same kind with an optional leading `!` that inverts the match. */
+export function withNot(kind: Kind): Kind {
+  const { display, compare } = kind;
+  return {
+    ...kind,
+    accepts: `${kind.accepts}, optionally with a leading !`,
+    parse(text) {
+      const { negate, text: rest } = splitNot(text);
+      const parsed = kind.parse(negate ? rest.trimStart() : rest);
+      return parsed.ok && negate ? { ok: true, value: `!${parsed.value}` } : parsed;
+    },
+    ...(display
+      ? {
+          display: (value: string) => {
+            const { negate, text } = splitNot(value);
+            return `${negate ? '!' : ''}${display(text)}`;
+          },
+        }
+      : {}),
+    ...(compare
+      ? {
+          compare: (a: string, b: string) => {
+            const left = splitNot(a);
+            const right = splitNot(b);
+            return compare(left.text, right.text) || Number(left.negate) - Number(right.negate);
+          },
+        }
+      : {}),
+  };
+}

@@ -1,0 +1,21 @@
+import type { Kind } from '../define.js';
+import { shown } from './shown.js';
+
+const ACCEPTS = 'a percentage 0..100';
+
+/** Share in percent, up to one decimal. */
+export const percent: Kind = {
+  name: 'percent',
+  accepts: ACCEPTS,
+  parse(text) {
+    if (!/^\d{1,3}(\.\d{1,6})?%?$/.test(text)) return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
+    const value = Number.parseFloat(text);
+    if (value > 100) return { ok: false, error: `${shown(text)} is out of range (0..100)` };
+    return { ok: true, value: String(Math.floor(value * 10) / 10) };
+  },
+  display: (value) => `${value}%`,
+  compare: (a, b) => Number(a) - Number(b),
+  unit: '%',
+  align: 'right',
+  jsonSchema: { type: ['string', 'number'], description: ACCEPTS },
+};

@@ -1,0 +1,42 @@
+import type { Kind } from '../define.js';
+import { shown } from './shown.js';
+
+export interface ReferenceOptions {
+  /** Words accepted beside names. */
+  readonly also?: readonly string[];
+}
+
+/** Name of an item of another menu. That the item exists is checked where the rows are known. */
+export function reference(menu: string, prop: string, { also = [] }: ReferenceOptions = {}): Kind {
+  const accepts = `the ${prop} of an item of ${menu}${also.map((word) => `, or ${word}`).join('')}`;
+  return {
+    name: 'ref',
+    accepts,
+    parse: (text) =>
+      text === '' || /^!/.test(text) || /[\u0000-\u001f\u007f]/.test(text)
+        ? { ok: false, error: `${shown(text)} is not ${accepts}` }
+        : { ok: true, value: text },
+    also,
+    ref: [{ menu, prop }],
+    jsonSchema: { type: 'string', description: accepts },
+  };
+}
+
+/** Comma list of names of items of another menu, each once; the empty text is the empty list. */
+export function referenceList(menu: string, prop: string): Kind {
+  const accepts = `a comma list of the ${prop} of items of ${menu}`;
+  return {
+    name: 'ref-list',
+    accepts,
+    parse(text) {
+      const names = text.split(',').map((word) => word.trim());
+      if (text.trim() === '') return { ok: true, value: '' };
+      if (names.some((name) => name === '' || /^!|[\u0000-\u001f\u007f]/.test(name))) {
+        return { ok: false, error: `${shown(text)} is not ${accepts}` };
+      }
+      return { ok: true, value: [...new Set(names)].join(',') };
+    },
+    ref: [{ menu, prop }],
+    jsonSchema: { type: 'string', description: accepts },
+  };
+}

@@ -1,0 +1,44 @@
+import type { Kind } from '../define.js';
+import { shown } from './shown.js';
+
+/** Comma list out of a closed list of words; canonical in the order of the list, each once. */
+export function setOf(values: readonly string[]): Kind {
+  const accepts = `a comma list out of ${values.join(', ')}`;
+  return {
+    name: 'set',
+    accepts,
+    parse(text) {
+      const words = text.split(',').map((word) => word.trim());
+      const wrong = words.find((word) => !values.includes(word));
+      if (wrong !== undefined) return { ok: false, error: `${shown(wrong)} is not in ${accepts}` };
+      return { ok: true, value: values.filter((value) => words.includes(value)).join(',') };
+    },
+    values,
+    jsonSchema: { type: 'string', description: accepts },
+  };
+}
+
+/** Comma list of words, each set (`syn`), clear (`!syn`) or not mentioned. */
+export function triStateSetOf(values: readonly string[]): Kind {
+  const accepts = `a comma list out of ${values.join(', ')}, each with an optional ! for "clear"`;
+  return {
+    name: 'tri-set',
+    accepts,
+    parse(text) {
+      const words = text.split(',').map((word) => word.trim());
+      for (const word of words) {
+        const plain = word.replace(/^!/, '');
+        if (!values.includes(plain)) return { ok: false, error: `${shown(word)} is not in ${accepts}` };
+        if (words.includes(plain) && words.includes(`!${plain}`)) {
+          return { ok: false, error: `${plain} is asked to be set and clear at once` };
+        }
+      }
+      const canonical = values.flatMap((value) =>
+        words.includes(value) ? [value] : words.includes(`!${value}`) ? [`!${value}`] : [],
+      );
+      return { ok: true, value: canonical.join(',') };
+    },
+    values,
+    jsonSchema: { type: 'string', description: accepts },
+  };
+}

@@ -1,0 +1,54 @@
+/** All menus, in the order of the menu tree and, inside a window, of its tabs. */
+
+import type { Menu, Prop } from './define.js';
+import { interfaces } from './menus/interface.js';
+import { ethernet } from './menus/interface/ethernet.js';
+import { interfaceListMember } from './menus/interface/list/member.js';
+import { interfaceList } from './menus/interface/list.js';
+import { ipAddress } from './menus/ip/address.js';
+import { ipArp } from './menus/ip/arp.js';
+import { addressList } from './menus/ip/firewall/address-list.js';
+import { connectionTracking } from './menus/ip/firewall/connection/tracking.js';
+import { firewallConnection } from './menus/ip/firewall/connection.js';
+import { firewallFilter } from './menus/ip/firewall/filter.js';
+import { firewallNat } from './menus/ip/firewall/nat.js';
+import { ipRoute } from './menus/ip/route.js';
+import { ipSettings } from './menus/ip/settings.js';
+import { log } from './menus/log.js';
+import { systemIdentity } from './menus/system/identity.js';
+import { systemResource } from './menus/system/resource.js';
+import { toolProfile } from './menus/tool/profile.js';
+import { user } from './menus/user.js';
+
+export const registry: readonly Menu[] = [
+  interfaces,
+  interfaceListMember,
+  ethernet,
+  interfaceList,
+  ipArp,
+  ipAddress,
+  firewallFilter,
+  firewallNat,
+  firewallConnection,
+  addressList,
+  connectionTracking,
+  ipRoute,
+  ipSettings,
+  systemIdentity,
+  systemResource,
+  user,
+  log,
+  toolProfile,
+];
+
+const byPath: ReadonlyMap<string, Menu> = new Map(registry.map((menu) => [menu.path, menu]));
+
+/** Menu of a REST path such as `/ip/address`. */
+export const menuByPath = (path: string): Menu | undefined => byPath.get(path);
+
+/** Text for people of a canonical value. */
+export const displayValue = (prop: Prop, value: string): string => prop.kind.display?.(value) ?? value;
+
+/** Typed order of two canonical values of a property. */
+export const compareValues = (prop: Prop, a: string, b: string): number =>
+  prop.kind.compare ? prop.kind.compare(a, b) : a < b ? -1 : a > b ? 1 : 0;
