@@ -1,0 +1,103 @@
+// @ts-check
+/** `npm run build`: builds what has changed. `npm start` and `npm test` use the same steps. */
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { buildNeeds, ensureNode, ensureNodeModules, ensurePrograms, ensureRust, quietInstallEnv } from './install.mjs';
+import { runLong } from './process.mjs';
+import { agentDir, inProject, main } from './project.mjs';
+import { unlessFresh } from './stamp.mjs';
+
+/** Cargo profile of the agent: `release` is what users run, `checked` what tests run. */
+export const cargoProfile = process.env.TOLLWAY_CARGO_PROFILE ?? 'release';
+
+const nodeModule = (/** @type {string[]} */ ...parts) => inProject('node_modules', ...parts);
+
+/** The Rust addon of the agent. */
+export async function buildAgent() {
+  await unlessFresh(
+    {
+      name: `agent-${cargoProfile}`,
+      inputs: ['Cargo.toml', 'Cargo.lock', 'crates', 'scripts', 'package.json', 'host.mjs'].map((name) =>
+        path.join('packages', 'dataplane-agent', name),
+      ),
+      outputs: [`packages/dataplane-agent/tollway.${cargoProfile}.node`],
+      also: cargoProfile,
+    },
+    async () => {
+      const cargoFolder = ensureRust();
+      await ensurePrograms(buildNeeds);
+      await runLong(
+        `building the agent (Rust, profile ${cargoProfile}, about 3 minutes the first time)`,
+        process.execPath,
+        ['scripts/build.mjs'],
+        {
+          cwd: agentDir,
+          env: {
+            ...process.env,
+            TOLLWAY_CARGO_PROFILE: cargoProfile,
+            PATH: `${cargoFolder}:${process.env.PATH}`,
+          },
+        },
+      );
+    },
+  );
+}
+
+/** Database client, schema, API and web page. */
+export async function buildTypeScript() {
+  await unlessFresh(
+    { name: 'prisma', inputs: ['prisma', 'package-lock.json'], outputs: ['apps/api/src/generated/prisma'] },
+    () =>
+      runLong(
+        'generating the database client',
+        process.execPath,
+        [nodeModule('prisma', 'build', 'index.js'), 'generate', '--schema', 'prisma/schema.prisma'],
+        { cwd: inProject(), env: quietInstallEnv },
+      ),
+  );
+  await unlessFresh(
+    {
+      name: 'typescript',
+      inputs: [
+        'package-lock.json',
+        'tsconfig.json',
+        'tsconfig.base.json',
+        'prisma',
+        'packages/schema',
+        'apps/api',
+        'packages/dataplane-agent/generated/agent.d.ts',
+      ],
+      outputs: ['packages/schema/dist/index.js', 'apps/api/dist/server.js'],
+    },
+    () =>
+      runLong('compiling the API (TypeScript)', process.execPath, [nodeModule('typescript', 'bin', 'tsc'), '-b'], {
+        cwd: inProject(),
+      }),
+  );
+  await unlessFresh(
+    {
+      name: 'web',
+      inputs: ['package-lock.json', 'packages/schema', 'apps/web'],
+      outputs: ['apps/web/dist/index.html'],
+    },
+    () =>
+      runLong('building the web page', process.execPath, [nodeModule('vite', 'bin', 'vite.js'), 'build'], {
+        cwd: inProject('apps', 'web'),
+      }),
+  );
+}
+
+/** Everything, as far as it has changed. */
+export async function build() {
+  ensureNode();
+  await ensureNodeModules();
+  await buildAgent();
+  await buildTypeScript();
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  await main(async () => {
+    await build();
+    return 0;
+  });
+}

@@ -1,0 +1,72 @@
+// @ts-check
+/**
+ * The lab: four hosts around the router, each a network namespace.
+ *
+ * ```
+ *  lan  192.168.88.10 ──┐ ether2
+ *                       router ether1 ── 203.0.113.1 wan 198.51.100.1 ── 198.51.100.10 server
+ *  lan2 192.168.89.10 ──┘ ether3
+ * ```
+ * Addresses of wan and server are documentation networks (RFC 5737). wan has no route to 192.168.0.0/16, so
+ * only what the router masquerades gets an answer from beyond it.
+ */
+
+/**
+ * @typedef {{ name: string, netns: string, addresses: string[], gateway?: string, routerPort?: string, about: string }} LabHost
+ * @typedef {{ portsNetns: string, ports: string[], hosts: LabHost[] }} Lab
+ */
+
+/** Port of the iperf3 server on `server`. */
+export const IPERF_PORT = 5201;
+
+/** Where `server` takes the UDP stream of lan2. */
+export const STREAM_PORT = 5004;
+
+/** Address of `server`. */
+export const SERVER_ADDRESS = '198.51.100.10';
+
+/** Longest a namespace name may be so that `-server` still fits the file name limits with room to spare. */
+export const ROUTER_NETNS_PATTERN = /^[a-z0-9-]{1,40}$/;
+
+/**
+ * @param {string} routerNetns name of the router's namespace; the lab's names start with it
+ * @returns {Lab}
+ */
+export function labOf(routerNetns) {
+  return {
+    portsNetns: `${routerNetns}-ports`,
+    ports: ['ether1', 'ether2', 'ether3'],
+    hosts: [
+      {
+        name: 'lan',
+        netns: `${routerNetns}-lan`,
+        addresses: ['192.168.88.10/24'],
+        gateway: '192.168.88.1',
+        routerPort: 'ether2',
+        about: 'a client; web requests, DNS queries and pings to server',
+      },
+      {
+        name: 'lan2',
+        netns: `${routerNetns}-lan2`,
+        addresses: ['192.168.89.10/24'],
+        gateway: '192.168.89.1',
+        routerPort: 'ether3',
+        about: 'a client; a steady UDP stream to server',
+      },
+      {
+        name: 'wan',
+        netns: `${routerNetns}-wan`,
+        addresses: ['203.0.113.1/24', '198.51.100.1/24'],
+        routerPort: 'ether1',
+        about: 'the provider; forwards to server, knows no private network',
+      },
+      {
+        name: 'server',
+        netns: `${routerNetns}-server`,
+        addresses: [`${SERVER_ADDRESS}/24`],
+        gateway: '198.51.100.1',
+        about: `behind wan; HTTP on 80, DNS on 53, iperf3 on ${IPERF_PORT}`,
+      },
+    ],
+  };
+}

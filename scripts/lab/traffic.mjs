@@ -1,0 +1,28 @@
+// @ts-check
+/** The processes that make the lab live. */
+import { enterNetns } from '../netns.mjs';
+import { inProject } from '../project.mjs';
+import { IPERF_PORT, SERVER_ADDRESS } from './topology.mjs';
+
+/**
+ * @param {import('./topology.mjs').Lab} lab
+ * @returns {{ name: string, argv: string[] }[]}
+ */
+export function trafficOf(lab) {
+  /** @param {string} host @param {string[]} argv */
+  const on = (host, argv) => enterNetns(lab.hosts.find((each) => each.name === host)?.netns ?? host, argv);
+  /** @param {string} script @param {string[]} args */
+  const script = (script, ...args) => [
+    process.execPath,
+    '--max-old-space-size=64',
+    inProject('scripts', 'lab', script),
+    ...args,
+  ];
+  return [
+    { name: 'server', argv: on('server', script('server.mjs')) },
+    { name: 'iperf3', argv: on('server', ['iperf3', '--server', '--port', String(IPERF_PORT)]) },
+    { name: 'web', argv: on('lan', script('client.mjs', 'web')) },
+    { name: 'stream', argv: on('lan2', script('client.mjs', 'stream')) },
+    { name: 'ping', argv: on('lan', ['ping', '-n', '-q', '-i', '1', SERVER_ADDRESS]) },
+  ];
+}

@@ -1,0 +1,42 @@
+// @ts-check
+/** Where things are in this project. */
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Root of the project. */
+export const projectRoot = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+
+/** @param {...string} parts */
+export const inProject = (...parts) => path.join(projectRoot, ...parts);
+
+/** Cargo workspace and npm package of the agent. */
+export const agentDir = inProject('packages', 'dataplane-agent');
+
+/** Stamps and tools that scripts keep between runs; never needed, only saves time. */
+export const cacheDir = inProject('.cache');
+
+/** A failure whose message is meant for the user: printed without a stack. */
+export class UserError extends Error {
+  /**
+   * @param {string} message
+   * @param {number} [exitCode] 2 for wrong options, 1 for everything else
+   */
+  constructor(message, exitCode = 1) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/**
+ * Runs the body of a command: a {@link UserError} ends it with one clear message and its exit code.
+ * @param {() => Promise<number | undefined>} body returns the exit code
+ */
+export async function main(body) {
+  try {
+    process.exitCode = (await body()) ?? 0;
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    console.error(error.message);
+    process.exitCode = error.exitCode;
+  }
+}

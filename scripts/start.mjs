@@ -1,0 +1,238 @@
+// @ts-check
+/** `npm start`: installs and builds what is missing, makes the lab, runs and supervises agent and API. */
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { build } from './build.mjs';
+import { ensureNode, ensurePrograms, labNeeds, routerNeeds } from './install.mjs';
+import { createLab, removeLab } from './lab/create.mjs';
+import { labOf } from './lab/topology.mjs';
+import { trafficOf } from './lab/traffic.mjs';
+import { commandLine, endProcesses, identify, isRunning, parentOf, run, seconds, until } from './process.mjs';
+import { main, UserError } from './project.mjs';
+import { parseOptions, usage } from './start/options.mjs';
+import {
+  freeRouterNetns,
+  instances,
+  register,
+  removeInstance,
+  removeLeftovers,
+  runDir,
+  withLock,
+} from './start/registry.mjs';
+import { agentCommand, apiCommand, apiEnv, health, urlOf } from './start/services.mjs';
+import { Supervisor } from './start/supervisor.mjs';
+
+/** @typedef {import('./start/registry.mjs').Instance} Instance */
+
+const started = Date.now();
+
+await main(async () => {
+  const options = parseOptions(process.argv.slice(2));
+  if (options.help) {
+    console.log(usage);
+    return 0;
+  }
+  ensureNode();
+  if (!options.memory && process.getuid?.() !== 0) {
+    throw new UserError(
+      'npm start needs root: it makes network namespaces and reads packets from interfaces.\n' +
+        'Without root the same engine runs on memory ports with generated traffic: npm start -- --memory',
+    );
+  }
+  if (options.ports !== undefined) requireInterfaces(options.ports);
+  if (!options.memory) await ensurePrograms([...routerNeeds, ...(options.lab ? labNeeds : [])]);
+  await build();
+
+  const stop = stopRequest();
+  const instance = await withLock(async () => {
+    await refuseSecond(options.dataDir);
+    await removeLeftovers();
+    await requireFreeAddress(options.listen);
+    return claim(options);
+  });
+  /** @type {Supervisor | undefined} */
+  let supervisor;
+  try {
+    if (instance.lab !== null) {
+      await removeLab(instance.lab);
+      createLab(instance.lab);
+    }
+    supervisor = new Supervisor(path.join(options.dataDir, 'log'), () => {
+      instance.processes = supervisor?.running ?? [];
+      register(instance);
+    });
+    const failure = await superviseUntil(stop, supervisor, instance, options);
+    if (failure !== undefined) throw failure;
+    console.log(`• stopping (${await stop})`);
+    return 0;
+  } finally {
+    supervisor?.stop();
+    await endProcesses(supervisor?.running.filter((each) => each.name === 'api') ?? [], 3000);
+    await removeInstance(instance);
+  }
+});
+
+/**
+ * Starts the processes, says how to log in, and waits for the request to stop.
+ * @param {Promise<string>} stop
+ * @param {Supervisor} supervisor
+ * @param {Instance} instance
+ * @param {import('./start/options.mjs').StartOptions} options
+ * @returns {Promise<UserError | undefined>} why it cannot run, or undefined when it was asked to stop
+ */
+async function superviseUntil(stop, supervisor, instance, options) {
+  const url = urlOf(options.listen);
+  let up = false;
+  /** @type {(failure: UserError) => void} */
+  let fail = () => {};
+  /** @type {Promise<UserError>} */
+  const failed = new Promise((resolve) => {
+    fail = resolve;
+  });
+  /** @param {string} name @returns {NonNullable<import('./start/supervisor.mjs').Service['onExit']>} */
+  const giveUpBeforeUp = (name) => (code, tail) => {
+    // Before everything is up an end is a reason to stop, e.g. an interface that cannot be claimed; later it is an accident.
+    if (up) return true;
+    fail(new UserError(tail || `${name} ended with exit code ${code}`, code === 2 ? 2 : 1));
+    return false;
+  };
+  supervisor.start({
+    name: 'agent',
+    argv: agentCommand(instance, options),
+    onExit: giveUpBeforeUp('the agent'),
+  });
+  supervisor.start({ name: 'api', argv: apiCommand(), env: apiEnv(options), onExit: giveUpBeforeUp('the API') });
+
+  const ready = until(async () => (await health(url)).forwarding, 30_000, 50);
+  const first = await Promise.race([ready, failed, stop]);
+  if (first instanceof UserError) return first;
+  if (typeof first === 'string') return undefined;
+  if (!first) return notUp(supervisor, await health(url));
+  up = true;
+
+  if (instance.lab !== null) {
+    for (const service of trafficOf(instance.lab)) supervisor.start({ ...service, quiet: true });
+  }
+  welcome(url, instance, options);
+  await stop;
+  return undefined;
+}
+
+/** @param {Supervisor} supervisor @param {{ listening: boolean }} state */
+function notUp(supervisor, state) {
+  const who = state.listening ? 'the agent does not forward' : 'the API does not answer';
+  return new UserError(`after 30 s ${who}; see ${supervisor.logFile('agent')} and ${supervisor.logFile('api')}`);
+}
+
+/** @param {string} url @param {Instance} instance @param {import('./start/options.mjs').StartOptions} options */
+function welcome(url, instance, options) {
+  const tokenFile = path.join(runDir(options.dataDir), 'setup-token');
+  const lines = [`Tollway is up after ${seconds(started)}: ${url}`];
+  if (existsSync(tokenFile)) {
+    const token = readFileSync(tokenFile, 'utf8').trim();
+    lines.push(`  Set the first password of admin: ${url}/#setup=${token}`);
+  } else {
+    lines.push('  Log in as admin with the password set before.');
+  }
+  if (instance.lab !== null) lines.push('  Lab: npm run lab            (hosts; npm run lab -- sh lan opens a shell)');
+  if (instance.ports.length > 0 && instance.lab === null) {
+    const names = instance.ports.map((port, index) => `${port} as ether${index + 1}`).join(', ');
+    lines.push(`  Claimed: ${names}; given back at the end.`);
+  }
+  lines.push('  Stop with Ctrl-C.');
+  console.log(lines.join('\n'));
+}
+
+/**
+ * Registers this run: from here on whatever it makes is taken away, at its end or by the next start.
+ * @param {import('./start/options.mjs').StartOptions} options
+ * @returns {Instance}
+ */
+function claim(options) {
+  mkdirSync(runDir(options.dataDir), { recursive: true, mode: 0o700 });
+  const supervisor = identify(process.pid);
+  if (supervisor === undefined) throw new Error('/proc does not show this process');
+  const routerNetns = options.memory ? null : freeRouterNetns(options.dataDir);
+  const lab = options.lab && routerNetns !== null ? labOf(routerNetns) : null;
+  /** @type {Instance} */
+  const instance = {
+    dataDir: options.dataDir,
+    listen: options.listen,
+    supervisor,
+    routerNetns,
+    ports: lab?.ports ?? options.ports ?? [],
+    lab,
+    processes: [],
+  };
+  register(instance);
+  return instance;
+}
+
+/** Two runs on one data folder would share a database and a socket. */
+async function refuseSecond(/** @type {string} */ dataDir) {
+  const other = instances().find((instance) => instance.dataDir === dataDir);
+  if (other === undefined) return;
+  // A run whose npm was killed notices it within a second and removes itself.
+  if (await until(() => !isRunning(other.supervisor), 4000)) return;
+  throw new UserError(
+    `Tollway already runs with this data folder (pid ${other.supervisor.pid}, ${urlOf(other.listen)}).\n` +
+      'Stop it, or choose another: npm start -- --data-dir DIR --listen ADDR:PORT',
+  );
+}
+
+/** @param {string} listen */
+async function requireFreeAddress(listen) {
+  const { hostname, port } = new URL(`http://${listen}`);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  await /** @type {Promise<void>} */ (
+    new Promise((resolve, reject) => {
+      const probe = createServer();
+      probe.on('error', (error) => {
+        const why = 'code' in error && error.code === 'EADDRINUSE' ? 'something else listens there' : error.message;
+        reject(new UserError(`cannot listen on ${listen}: ${why}. Choose another address: --listen ADDR:PORT`));
+      });
+      probe.listen(Number(port || 80), host, () => probe.close(() => resolve()));
+    })
+  );
+}
+
+/** @param {readonly string[]} names */
+function requireInterfaces(names) {
+  /** @type {{ ifname: string }[]} */
+  const links = JSON.parse(run('ip', ['-json', 'link', 'show']).stdout);
+  const present = links.map((link) => link.ifname).filter((name) => name !== 'lo');
+  const missing = names.filter((name) => !present.includes(name));
+  if (missing.length === 0) return;
+  throw new UserError(`--ports: there is no interface ${missing.join(', ')} here; there are: ${present.join(', ')}`, 2);
+}
+
+/** @returns {Promise<string>} resolves with the reason when this run is to end */
+function stopRequest() {
+  return new Promise((resolve) => {
+    for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.on(signal, () => resolve(signal));
+    // Under nohup(1) the end of the terminal is not to end this run.
+    if (!hangUpIgnored()) process.on('SIGHUP', () => resolve('the terminal has gone'));
+    // npm killed with SIGKILL cannot pass the signal on; what it started must not stay.
+    const npm = npmAncestor();
+    if (npm === undefined) return;
+    setInterval(() => {
+      if (!isRunning(npm)) resolve('npm has gone');
+    }, 500).unref();
+  });
+}
+
+/** Whether SIGHUP is ignored: bit 0 of SigIgn in /proc/self/status, proc_pid_status(5). */
+function hangUpIgnored() {
+  const mask = /^SigIgn:\s*([0-9a-f]+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0';
+  return (BigInt(`0x${mask}`) & 1n) === 1n;
+}
+
+/** The npm that runs this script, if one does. */
+function npmAncestor() {
+  if (process.env.npm_lifecycle_event === undefined) return undefined;
+  for (let pid = parentOf(process.pid); pid !== undefined && pid > 1; pid = parentOf(pid)) {
+    if (/\bnpm\b/.test(commandLine(pid).split(' ').slice(0, 2).join(' '))) return identify(pid);
+  }
+  return undefined;
+}

@@ -1,0 +1,165 @@
+// @ts-check
+/**
+ * Which instances run on this machine, and what they made: written before anything is made, so that the
+ * next start can take away what an instance that was killed left behind.
+ */
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { removeLab } from '../lab/create.mjs';
+import { deleteNetns, netnsExists } from '../netns.mjs';
+import { commandLine, endProcesses, identify, isRunning, until } from '../process.mjs';
+import { UserError } from '../project.mjs';
+import { instanceHash } from './options.mjs';
+
+/**
+ * @typedef {import('../process.mjs').Identity} Identity
+ * @typedef {import('../lab/topology.mjs').Lab} Lab
+ * @typedef {{
+ *   dataDir: string,
+ *   listen: string,
+ *   supervisor: Identity,
+ *   routerNetns: string | null,
+ *   ports: string[],
+ *   lab: Lab | null,
+ *   processes: (Identity & { name: string })[],
+ * }} Instance
+ */
+
+const isRoot = process.getuid?.() === 0;
+const registryDir = isRoot ? '/run/tollway' : path.join(tmpdir(), `tollway-${process.getuid?.() ?? 'user'}`);
+const entryFile = (/** @type {string} */ dataDir) => path.join(registryDir, `${instanceHash(dataDir)}.json`);
+
+/** How long the agent may take to give its ports back, ms. */
+const AGENT_GRACE_MS = 5000;
+
+/** @param {string} dataDir */
+export const runDir = (dataDir) => path.join(dataDir, 'run');
+
+/** @returns {Instance[]} every registered instance, running or dead */
+export function instances() {
+  try {
+    return readdirSync(registryDir)
+      .filter((name) => name.endsWith('.json'))
+      .flatMap((name) => {
+        try {
+          return [JSON.parse(readFileSync(path.join(registryDir, name), 'utf8'))];
+        } catch {
+          return [];
+        }
+      });
+  } catch {
+    return [];
+  }
+}
+
+/** @returns {Instance[]} */
+export const runningInstances = () => instances().filter((instance) => isRunning(instance.supervisor));
+
+/**
+ * Writes the entry of an instance, atomically: a reader sees the old one or the new one.
+ * @param {Instance} instance
+ */
+export function register(instance) {
+  const text = `${JSON.stringify(instance, null, 2)}\n`;
+  for (const file of [entryFile(instance.dataDir), path.join(runDir(instance.dataDir), 'instance.json')]) {
+    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(`${file}.new`, text);
+    renameSync(`${file}.new`, file);
+  }
+}
+
+/** @param {Instance} instance */
+export function unregister(instance) {
+  for (const name of ['instance.json', 'agent.pid', 'api.pid', 'agent.sock', 'setup-token']) {
+    rmSync(path.join(runDir(instance.dataDir), name), { force: true });
+  }
+  rmSync(entryFile(instance.dataDir), { force: true });
+}
+
+/**
+ * Runs `body` while no other start looks for free names or takes leftovers away.
+ * @template T
+ * @param {() => Promise<T>} body
+ * @returns {Promise<T>}
+ */
+export async function withLock(body) {
+  mkdirSync(registryDir, { recursive: true, mode: 0o700 });
+  const file = path.join(registryDir, 'lock');
+  const mine = JSON.stringify(identify(process.pid));
+  const taken = await until(() => {
+    try {
+      writeFileSync(file, mine, { flag: 'wx' });
+      return true;
+    } catch {
+      if (!lockIsHeld(file)) rmSync(file, { force: true });
+      return false;
+    }
+  }, 60_000);
+  if (!taken) throw new UserError(`another start has held ${file} for a minute`);
+  try {
+    return await body();
+  } finally {
+    rmSync(file, { force: true });
+  }
+}
+
+/** @param {string} file */
+function lockIsHeld(file) {
+  try {
+    const text = readFileSync(file, 'utf8');
+    // Created, not yet written.
+    if (text === '') return true;
+    return isRunning(JSON.parse(text));
+  } catch {
+    return false;
+  }
+}
+
+/** Takes away what killed instances left: processes, namespaces with their links, registry entries. */
+export async function removeLeftovers() {
+  for (const instance of instances()) {
+    if (isRunning(instance.supervisor)) continue;
+    console.log(`• removing what a killed run left (${instance.dataDir})`);
+    await removeInstance(instance);
+  }
+}
+
+/**
+ * Ends an instance's processes and removes everything it made.
+ * @param {Instance} instance
+ */
+export async function removeInstance(instance) {
+  // The agent gives claimed interfaces back when it is asked to end; the others have nothing to give back.
+  await endProcesses([...instance.processes, ...pidFileProcesses(instance.dataDir)], AGENT_GRACE_MS);
+  if (instance.lab !== null) await removeLab(instance.lab);
+  if (instance.routerNetns !== null) await deleteNetns(instance.routerNetns);
+  unregister(instance);
+}
+
+/** Processes that were started but not yet registered when the supervisor was killed. */
+function pidFileProcesses(/** @type {string} */ dataDir) {
+  return [
+    { file: 'agent.pid', program: 'host.mjs' },
+    { file: 'api.pid', program: 'server.js' },
+  ].flatMap(({ file, program }) => {
+    try {
+      const process = identify(Number(readFileSync(path.join(runDir(dataDir), file), 'utf8').trim()));
+      return process !== undefined && commandLine(process.pid).includes(program) ? [process] : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** @param {string} dataDir @returns {string} name for the router's namespace: `tollway`, or with the instance's hash when that is taken */
+export function freeRouterNetns(dataDir) {
+  const taken = new Set(instances().map((instance) => instance.routerNetns));
+  for (const name of ['tollway', `tollway-${instanceHash(dataDir)}`]) {
+    if (!taken.has(name) && !netnsExists(name)) return name;
+  }
+  throw new UserError(
+    `the network namespaces tollway and tollway-${instanceHash(dataDir)} exist and belong to no run known here; ` +
+      `remove them with: ip netns delete tollway-${instanceHash(dataDir)}`,
+  );
+}

@@ -1,0 +1,68 @@
+// @ts-check
+/** The agent and the API as processes. */
+import path from 'node:path';
+import { enterNetns } from '../netns.mjs';
+import { agentDir, inProject } from '../project.mjs';
+import { runDir } from './registry.mjs';
+
+const socketOf = (/** @type {string} */ dataDir) => path.join(runDir(dataDir), 'agent.sock');
+
+/**
+ * @param {import('./registry.mjs').Instance} instance
+ * @param {import('./options.mjs').StartOptions} options
+ * @returns {string[]}
+ */
+export function agentCommand(instance, options) {
+  const argv = [
+    process.execPath,
+    path.join(agentDir, 'host.mjs'),
+    '--socket',
+    socketOf(options.dataDir),
+    '--data-dir',
+    options.dataDir,
+  ];
+  if (options.memory) return [...argv, '--memory'];
+  if (instance.routerNetns !== null) argv.push('--netns-name', instance.routerNetns);
+  if (instance.ports.length > 0) argv.push('--ports', instance.ports.join(','));
+  if (options.takeOver) argv.push('--take-over');
+  return instance.lab === null ? argv : enterNetns(instance.lab.portsNetns, argv);
+}
+
+/** @returns {string[]} */
+export const apiCommand = () => [process.execPath, inProject('apps', 'api', 'dist', 'server.js')];
+
+/**
+ * @param {import('./options.mjs').StartOptions} options
+ * @returns {NodeJS.ProcessEnv}
+ */
+export function apiEnv(options) {
+  return {
+    ...process.env,
+    NODE_ENV: 'production',
+    TOLLWAY_LISTEN: options.listen,
+    TOLLWAY_DATA_DIR: options.dataDir,
+    TOLLWAY_AGENT_SOCKET: socketOf(options.dataDir),
+    TOLLWAY_DEFAULTS: options.defaults,
+    TOLLWAY_WEB_ROOT: inProject('apps', 'web', 'dist'),
+  };
+}
+
+/** @param {string} listen address:port @returns {string} URL under which this machine reaches it */
+export function urlOf(listen) {
+  return `http://${listen.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:')}`;
+}
+
+/**
+ * One look at the API.
+ * @param {string} url
+ * @returns {Promise<{ listening: boolean, forwarding: boolean }>}
+ */
+export async function health(url) {
+  try {
+    const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(1000) });
+    await response.arrayBuffer();
+    return { listening: true, forwarding: response.status === 200 };
+  } catch {
+    return { listening: false, forwarding: false };
+  }
+}

@@ -1,0 +1,118 @@
+// @ts-check
+/** Keeps processes running: one that ends is started again, later each time when it keeps ending. */
+import { spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync, renameSync } from 'node:fs';
+import path from 'node:path';
+import { identify } from '../process.mjs';
+
+/** Delay before the first restart, ms; doubles up to {@link SLOWEST_RESTART_MS} while the process keeps dying young. */
+const FIRST_RESTART_MS = 100;
+const SLOWEST_RESTART_MS = 5000;
+/** A process that lived this long was well, ms. */
+const WELL_MS = 10_000;
+
+/**
+ * @typedef {{
+ *   name: string,
+ *   argv: string[],
+ *   env?: NodeJS.ProcessEnv,
+ *   quiet?: boolean,
+ *   onExit?: (code: number | null, logTail: string, first: boolean) => boolean,
+ * }} Service
+ * `quiet`: its end is not worth a line. `onExit`: called when it ended by itself; false = leave it ended.
+ * @typedef {import('../process.mjs').Identity & { name: string }} Running
+ */
+
+export class Supervisor {
+  #stopping = false;
+  /** @type {Map<string, Running>} */
+  #running = new Map();
+  /** @type {Set<NodeJS.Timeout>} */
+  #restarts = new Set();
+  #logDir;
+  #onChange;
+
+  /**
+   * @param {string} logDir where each process's output goes, `NAME.log` and the one before, `NAME.log.1`
+   * @param {() => void} onChange called when the set of running processes has changed
+   */
+  constructor(logDir, onChange) {
+    this.#logDir = logDir;
+    this.#onChange = onChange;
+    mkdirSync(logDir, { recursive: true });
+  }
+
+  /** @returns {Running[]} */
+  get running() {
+    return [...this.#running.values()];
+  }
+
+  /** @param {string} name */
+  logFile(name) {
+    return path.join(this.#logDir, `${name}.log`);
+  }
+
+  /** @param {Service} service */
+  start(service) {
+    rotate(this.logFile(service.name));
+    this.#spawn(service, FIRST_RESTART_MS, true);
+  }
+
+  /** From here on nothing is started again; the caller ends what is running. */
+  stop() {
+    this.#stopping = true;
+    for (const timer of this.#restarts) clearTimeout(timer);
+  }
+
+  /** @param {Service} service @param {number} delayMs @param {boolean} first */
+  #spawn(service, delayMs, first) {
+    const [program = '', ...args] = service.argv;
+    const startedAt = Date.now();
+    const log = openSync(this.logFile(service.name), 'a');
+    // A session of its own: Ctrl-C in the terminal reaches the supervisor only, which ends things in order.
+    const child = spawn(program, args, { env: service.env, detached: true, stdio: ['ignore', log, log] });
+    closeSync(log);
+    const identity = child.pid === undefined ? undefined : identify(child.pid);
+    if (identity !== undefined) {
+      this.#running.set(service.name, { name: service.name, ...identity });
+      this.#onChange();
+    }
+    let ended = false;
+    const onEnd = (/** @type {number | null} */ code, /** @type {string} */ how) => {
+      if (ended) return;
+      ended = true;
+      this.#running.delete(service.name);
+      if (this.#stopping) return;
+      this.#onChange();
+      if (service.onExit?.(code, this.#tail(service.name), first) === false) return;
+      const livedMs = Date.now() - startedAt;
+      const nextMs = livedMs >= WELL_MS ? FIRST_RESTART_MS : delayMs;
+      if (service.quiet !== true) console.log(`• ${service.name} ended (${how}); starting it again`);
+      const timer = setTimeout(() => {
+        this.#restarts.delete(timer);
+        this.#spawn(service, Math.min(nextMs * 2, SLOWEST_RESTART_MS), false);
+      }, nextMs);
+      this.#restarts.add(timer);
+    };
+    child.on('error', (error) => onEnd(null, error.message));
+    child.on('exit', (code, signal) => onEnd(code, signal ?? `exit code ${code}`));
+  }
+
+  /** The last lines that a process wrote. */
+  #tail(/** @type {string} */ name) {
+    try {
+      return readFileSync(this.logFile(name), 'utf8').trim().split('\n').slice(-8).join('\n');
+    } catch {
+      return '';
+    }
+  }
+}
+
+/** @param {string} file */
+function rotate(file) {
+  try {
+    renameSync(file, `${file}.1`);
+  } catch {
+    // The first run has none.
+  }
+}
