@@ -5,18 +5,31 @@
 #![allow(clippy::print_stdout, reason = "a command-line tool prints its results")]
 
 mod agent;
+mod alloc;
 mod args;
+mod clock;
+mod engine_cases;
+mod floor;
 mod generator;
+mod memory;
 mod nft;
+mod packet;
 mod pin;
+mod router;
 mod scenario;
+mod traffic;
 
 use std::process::ExitCode;
 
 use args::Args;
 
+#[global_allocator]
+static ALLOCATOR: alloc::Counting = alloc::Counting;
+
 const USAGE: &str = "usage: tollway-bench COMMAND [--option VALUE …]
 
+  engine --case NAME [--quick true] [--cpu N]
+      an engine case; prints its result as JSON
   send --interface IF --destination-mac MAC --count N --rate PPS [--flows N] [--cpu N]
       60-byte UDP packets; prints {\"sent\",\"seconds\"}
   nft --scenario NAME
@@ -32,6 +45,7 @@ fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
     let command = words.next().unwrap_or_default();
     let result = Args::parse(words).and_then(|args| match command.as_str() {
+        "engine" => engine_cases::run(&args),
         "send" => generator::run(&args),
         "nft" => nft::run(&args),
         "configure" => agent::configure(&args),

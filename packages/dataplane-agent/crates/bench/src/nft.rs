@@ -40,7 +40,12 @@ pub fn ruleset(config: &DataplaneConfig) -> Result<String, String> {
     Ok(text)
 }
 
-fn write_chain(text: &mut String, config: &DataplaneConfig, chain: &Chain, header: &str) -> Result<(), String> {
+fn write_chain(
+    text: &mut String,
+    config: &DataplaneConfig,
+    chain: &Chain,
+    header: &str,
+) -> Result<(), String> {
     let _ = writeln!(text, "  chain {} {{\n    {header}", chain.name);
     for rule in &chain.rules {
         let _ = writeln!(text, "    {}", statement(config, rule)?);
@@ -78,7 +83,9 @@ fn expression(config: &DataplaneConfig, matcher: &Matcher) -> Result<String, Str
         Matcher::DstAddress { range, negate } => format!("ip daddr {}{}", not(negate), addresses(range)),
         Matcher::DstPort { ports: list, negate } => format!("th dport {}{}", not(negate), ports(list)),
         Matcher::SrcPort { ports: list, negate } => format!("th sport {}{}", not(negate), ports(list)),
-        Matcher::ConnectionState { states, negate } => format!("ct state {}{}", not(negate), state_names(states)),
+        Matcher::ConnectionState { states, negate } => {
+            format!("ct state {}{}", not(negate), state_names(states))
+        }
         other => return Err(format!("matcher {other:?} has no nft form here")),
     })
 }
@@ -147,7 +154,8 @@ mod tests {
 
     #[test]
     fn ranges_become_prefixes_only_where_they_are_one() {
-        let range = |from: &str, to: &str| AddressRange { from: from.parse().unwrap(), to: to.parse().unwrap() };
+        let range =
+            |from: &str, to: &str| AddressRange { from: from.parse().unwrap(), to: to.parse().unwrap() };
         assert_eq!(addresses(&range("10.0.0.0", "10.0.0.255")), "10.0.0.0/24");
         assert_eq!(addresses(&range("10.0.0.1", "10.0.0.1")), "10.0.0.1/32");
         assert_eq!(addresses(&range("10.0.0.1", "10.0.0.2")), "10.0.0.1-10.0.0.2");

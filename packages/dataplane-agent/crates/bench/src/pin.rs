@@ -22,3 +22,8 @@ pub fn exact_timers() {
     // SAFETY: no pointers are involved; the call cannot fail for this option.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };
 }
+
+/// The last core, where a small machine has the least to do.
+pub fn last_cpu() -> usize {
+    std::thread::available_parallelism().map_or(0, |cores| cores.get() - 1)
+}

@@ -70,14 +70,8 @@ impl Scenario {
             tracking: Tracking { enabled: self.tracking, ..Tracking::default() },
             interfaces: vec![interface(LAN, "lan", "ether1"), interface(WAN, "wan", "ether2")],
             addresses: vec![address(11, LAN, LAN_ADDRESS), address(12, WAN, WAN_ADDRESS)],
-            routes: vec![
-                route(21, SOURCES, 12, GENERATOR, LAN),
-                route(22, DESTINATIONS, 15, SINK, WAN),
-            ],
-            neighbors: vec![
-                neighbor(31, LAN, GENERATOR, generator_mac),
-                neighbor(32, WAN, SINK, sink_mac),
-            ],
+            routes: vec![route(21, SOURCES, 12, GENERATOR, LAN), route(22, DESTINATIONS, 15, SINK, WAN)],
+            neighbors: vec![neighbor(31, LAN, GENERATOR, generator_mac), neighbor(32, WAN, SINK, sink_mac)],
             filter: if self.filter { chain("forward", filter_25()) } else { Vec::new() },
             nat: if self.masquerade { chain("srcnat", vec![srcnat]) } else { Vec::new() },
             ..DataplaneConfig::default()
@@ -88,10 +82,8 @@ impl Scenario {
 /// 25 rules for `forward`: 24 that a measured packet passes without matching, over states, addresses,
 /// protocols, ports and interfaces, and an accept that matches at the very end.
 pub fn filter_25() -> Vec<Rule> {
-    let mut matchers = vec![vec![Matcher::ConnectionState {
-        states: vec![ConnectionState::Invalid],
-        negate: false,
-    }]];
+    let mut matchers =
+        vec![vec![Matcher::ConnectionState { states: vec![ConnectionState::Invalid], negate: false }]];
     for i in 0..8 {
         matchers.push(vec![Matcher::SrcAddress { range: block(192, i), negate: false }]);
     }
@@ -105,7 +97,10 @@ pub fn filter_25() -> Vec<Rule> {
     for (i, protocol) in [(0, 17), (1, 6), (2, 17), (3, 6)] {
         matchers.push(vec![
             Matcher::Protocol { protocol, negate: false },
-            Matcher::DstPort { ports: vec![PortRange { from: 100 + 20 * i, to: 109 + 20 * i }], negate: false },
+            Matcher::DstPort {
+                ports: vec![PortRange { from: 100 + 20 * i, to: 109 + 20 * i }],
+                negate: false,
+            },
         ]);
     }
     for i in 0..3 {

@@ -1,0 +1,158 @@
+//! The engine cases: one worker, one core, memory frames, only `Engine::process` is timed.
+
+use serde_json::json;
+
+use crate::args::Args;
+use crate::clock::{Tsc, Windows, probe};
+use crate::floor::{FlowTable, copy_parse};
+use crate::pin;
+use crate::router::{Router, stage_costs};
+use crate::scenario::Scenario;
+use crate::traffic::{GENERATOR_MAC, SINK_MAC, Traffic};
+
+/// Batches per window: short enough to fall between two disturbances, long against the clock.
+const WINDOW: usize = 64;
+
+/// Runs `--case` and prints its result as JSON.
+pub fn run(args: &Args) -> Result<(), String> {
+    let name: String = args.required("case")?;
+    let windows = if args.optional("quick")?.unwrap_or(false) { 60 } else { 400 };
+    pin::to_cpu(args.optional("cpu")?.unwrap_or_else(pin::last_cpu))?;
+    let result = match name.as_str() {
+        "engine/route-1" => route(windows)?,
+        "engine/stateful-64k" => stateful(windows)?,
+        "engine/filter-25" => filter(windows)?,
+        _ => return Err(format!("unknown case \"{name}\"")),
+    };
+    let ours = 1e9 / result.ours_ns;
+    let baseline = 1e9 / result.baseline_ns;
+    println!(
+        "{}",
+        json!({
+            "name": name, "unit": "packets per core-second", "ours": ours, "baseline": baseline,
+            "ratio": ours / baseline, "io": "memory", "details": result.details,
+        })
+    );
+    Ok(())
+}
+
+struct CaseResult {
+    ours_ns: f64,
+    baseline_ns: f64,
+    details: Vec<String>,
+}
+
+/// Stateless routing of 256 UDP flows by one route, against [`copy_parse`].
+fn route(windows: usize) -> Result<CaseResult, String> {
+    let tsc = Tsc::new();
+    let mut router = Router::new(Scenario::ROUTING, Traffic::new(256, true), tsc)?;
+    let next_hop: [u8; 12] = std::array::from_fn(|i| [SINK_MAC, GENERATOR_MAC].as_flattened()[i]);
+    against_floor(windows, &mut router, &tsc, "floor/copy-parse", |frames| copy_parse(frames, next_hop))
+}
+
+/// 65,536 established flows in random order, tracked, masqueraded and filtered, against
+/// [`FlowTable::look_up`].
+fn stateful(windows: usize) -> Result<CaseResult, String> {
+    let tsc = Tsc::new();
+    let mut router = Router::new(Scenario::MASQUERADE_25, Traffic::new(65_536, false), tsc)?;
+    let mut table = FlowTable::new(router.traffic().len());
+    for frame in router.traffic().frames() {
+        table.insert(frame);
+    }
+    against_floor(windows, &mut router, &tsc, "floor/flow-64k", |frames| table.look_up(frames))
+}
+
+fn against_floor(
+    windows: usize,
+    router: &mut Router,
+    tsc: &Tsc,
+    floor_name: &str,
+    mut floor: impl FnMut(&mut [crate::memory::MemoryFrame]) -> u64,
+) -> Result<CaseResult, String> {
+    router.window(WINDOW)?;
+    router.floor_window(WINDOW, &mut floor);
+    let (mut ours, mut baseline) = (Windows::default(), Windows::default());
+    let before = Marks::of(router);
+    for _ in 0..windows {
+        timed(tsc, &mut ours, || router.window(WINDOW))?;
+        timed(tsc, &mut baseline, || Ok(router.floor_window(WINDOW, &mut floor)))?;
+    }
+    let best = ours.best_probe().min(baseline.best_probe());
+    let scale = tsc.nanoseconds_per_tick();
+    let ((ours, quiet), (baseline, _)) = (ours.median(best), baseline.median(best));
+    let mut details = vec![format!(
+        "{:.1} ns a packet, {floor_name} {:.1} ns; {:.0} % of windows quiet",
+        ours * scale,
+        baseline * scale,
+        100.0 * quiet
+    )];
+    details.extend(before.describe(router, scale));
+    Ok(CaseResult { ours_ns: ours * scale, baseline_ns: baseline * scale, details })
+}
+
+/// 4,096 established flows with and without 25 filter rules, in turns.
+fn filter(windows: usize) -> Result<CaseResult, String> {
+    let tsc = Tsc::new();
+    let mut with = Router::new(Scenario::MASQUERADE_25, Traffic::new(4096, false), tsc)?;
+    let mut without = Router::new(Scenario::MASQUERADE, Traffic::new(4096, false), tsc)?;
+    with.window(WINDOW)?;
+    without.window(WINDOW)?;
+    let (mut ours, mut baseline) = (Windows::default(), Windows::default());
+    let before = Marks::of(&with);
+    for _ in 0..windows {
+        timed(&tsc, &mut baseline, || without.window(WINDOW))?;
+        timed(&tsc, &mut ours, || with.window(WINDOW))?;
+    }
+    let best = ours.best_probe().min(baseline.best_probe());
+    let scale = tsc.nanoseconds_per_tick();
+    let ((ours, quiet), (baseline, _)) = (ours.median(best), baseline.median(best));
+    let mut details = vec![format!(
+        "{:.1} ns a packet with 25 rules, {:.1} ns without; {:.0} % of windows quiet",
+        ours * scale,
+        baseline * scale,
+        100.0 * quiet
+    )];
+    details.extend(before.describe(&with, scale));
+    Ok(CaseResult { ours_ns: ours * scale, baseline_ns: baseline * scale, details })
+}
+
+/// Runs a window between two probes.
+fn timed(
+    tsc: &Tsc,
+    windows: &mut Windows,
+    window: impl FnOnce() -> Result<f64, String>,
+) -> Result<(), String> {
+    let before = probe(tsc);
+    let ticks = window()?;
+    windows.push(before.max(probe(tsc)), ticks);
+    Ok(())
+}
+
+/// Where a router's counters stood.
+struct Marks {
+    stats: tollway_engine::stats::EngineStats,
+    allocations: u64,
+    forwarded: (u64, u64),
+}
+
+impl Marks {
+    fn of(router: &Router) -> Self {
+        Self { stats: router.stats(), allocations: router.allocations, forwarded: router.forwarded }
+    }
+
+    /// Stages, allocations and the flow cache's share since then.
+    fn describe(&self, router: &Router, ns_per_tick: f64) -> Vec<String> {
+        let packets = router.forwarded.0 - self.forwarded.0;
+        let fast = router.forwarded.1 - self.forwarded.1;
+        let allocations = router.allocations - self.allocations;
+        let stages = stage_costs(&self.stats, &router.stats(), packets, ns_per_tick);
+        let stages: Vec<String> = stages.iter().map(|(name, cost)| format!("{name} {cost:.1}")).collect();
+        vec![
+            format!("ns per stage, all windows: {}", stages.join(", ")),
+            format!(
+                "{:.1} % by the flow cache; {allocations} allocations in {packets} packets",
+                100.0 * fast as f64 / packets as f64
+            ),
+        ]
+    }
+}

@@ -1,0 +1,221 @@
+//! One engine on memory frames, with its traffic and the time it took.
+
+use std::sync::Arc;
+
+use tollway_engine::batch::{BATCH, Batch, Outcome};
+use tollway_engine::engine::{Engine, EngineLimits};
+use tollway_engine::frame::VnetState;
+use tollway_engine::pipeline::STAGES;
+use tollway_engine::profiler::CycleClock;
+use tollway_engine::shared::Shared;
+use tollway_engine::snapshot::{PortFacts, Snapshot};
+use tollway_engine::stats::EngineStats;
+use tollway_engine::time::Now;
+
+use crate::alloc;
+use crate::clock::Tsc;
+use crate::memory::{MemoryFrame, Pool};
+use crate::packet::FRAME;
+use crate::scenario::Scenario;
+use crate::traffic::{GENERATOR_MAC, LAN_PORT_MAC, SINK_MAC, Traffic, WAN_PORT_MAC};
+
+/// Index of the port `lan` is on.
+const LAN_PORT: u16 = 0;
+/// Index of the port `wan` is on.
+const WAN_PORT: u16 = 1;
+/// Batches whose frames are written before the first of them is timed: as a ring's worth of frames lies
+/// in the cache that the last level shares with a NIC.
+const RING: usize = 4;
+/// Time that passes, by the engine's account, per batch: 2.5 Mpps.
+const BATCH_NS: u64 = 100_000;
+
+/// An engine in a fixed configuration and the flows it forwards.
+pub struct Router {
+    engine: Engine<MemoryFrame>,
+    batch: Batch<MemoryFrame>,
+    pool: Pool,
+    ring: Vec<MemoryFrame>,
+    traffic: Traffic,
+    tsc: Tsc,
+    now: Now,
+    /// Allocations during [`Self::window`]s.
+    pub allocations: u64,
+    /// Packets forwarded in [`Self::window`]s, and those of them that the flow cache forwarded.
+    pub forwarded: (u64, u64),
+}
+
+impl Router {
+    /// Builds the engine and establishes all flows through it.
+    pub fn new(scenario: Scenario, traffic: Traffic, tsc: Tsc) -> Result<Self, String> {
+        let port = |name: &str, mac| PortFacts { name: name.to_owned(), mac, running: true };
+        let ports = [port("ether1", LAN_PORT_MAC), port("ether2", WAN_PORT_MAC)];
+        let config = scenario.config(GENERATOR_MAC, SINK_MAC);
+        let snapshot = Snapshot::build(&config, &ports, 1, 1).map_err(|error| error.to_string())?;
+        let limits = EngineLimits { max_connections: 262_144 };
+        let shared = Arc::new(Shared::new(1, 0x5eed));
+        let mut router = Self {
+            engine: Engine::new(0, 1, shared, Arc::new(snapshot), limits),
+            batch: Batch::new(),
+            pool: Pool::new((RING + 1) * BATCH),
+            ring: Vec::with_capacity(RING * BATCH),
+            traffic,
+            tsc,
+            now: Now::from_ms(1000),
+            allocations: 0,
+            forwarded: (0, 0),
+        };
+        router.establish()?;
+        Ok(router)
+    }
+
+    /// Forwards `batches` (a multiple of the ring) of random flows' packets; returns ticks per packet
+    /// spent in `Engine::process`. Fails if the engine did anything but forward.
+    pub fn window(&mut self, batches: usize) -> Result<f64, String> {
+        let (mut ticks, mut packets) = (0, 0);
+        for _ in 0..batches.div_ceil(RING) {
+            self.fill_ring();
+            for _ in 0..RING {
+                for frame in self.ring.drain(..BATCH.min(self.ring.len())) {
+                    self.batch.push_rx(frame, LAN_PORT, VnetState::default());
+                }
+                packets += self.batch.len() as u64;
+                let allocations = alloc::count();
+                let from = self.tsc.cycles();
+                self.engine.process(&mut self.batch, &mut self.pool, &self.tsc, self.now);
+                ticks += self.tsc.cycles().wrapping_sub(from);
+                self.allocations += alloc::count() - allocations;
+                let forwarded = self.collect()?;
+                if forwarded != BATCH as u64 {
+                    return Err(format!("{forwarded} of {BATCH} packets were forwarded: {}", self.drops()));
+                }
+            }
+            self.pass_time();
+        }
+        Ok(ticks as f64 / packets as f64)
+    }
+
+    /// As [`Self::window`], but `work` gets the ring's frames in place of the engine.
+    pub fn floor_window(&mut self, batches: usize, mut work: impl FnMut(&mut [MemoryFrame]) -> u64) -> f64 {
+        let (mut ticks, mut packets) = (0, 0);
+        for _ in 0..batches.div_ceil(RING) {
+            self.fill_ring();
+            for frames in self.ring.chunks_mut(BATCH) {
+                let from = self.tsc.cycles();
+                std::hint::black_box(work(frames));
+                ticks += self.tsc.cycles().wrapping_sub(from);
+                packets += frames.len() as u64;
+            }
+            for frame in self.ring.drain(..) {
+                self.pool.put(frame);
+            }
+        }
+        ticks as f64 / packets as f64
+    }
+
+    /// The flows.
+    pub fn traffic(&self) -> &Traffic {
+        &self.traffic
+    }
+
+    /// The engine's counters.
+    pub fn stats(&self) -> EngineStats {
+        self.engine.stats()
+    }
+
+    fn fill_ring(&mut self) {
+        for _ in 0..RING * BATCH {
+            let mut frame = self.pool.get();
+            frame.fill(&self.traffic.next());
+            self.ring.push(frame);
+        }
+    }
+
+    fn pass_time(&mut self) {
+        self.now = Now(self.now.0 + RING as u64 * BATCH_NS);
+        if self.engine.next_deadline().is_some_and(|deadline| deadline <= self.now) {
+            self.engine.tick(&mut self.batch, &mut self.pool, &self.tsc, self.now);
+            self.batch.clear();
+        }
+    }
+
+    /// Empties the batch into the pool; counts what left by `wan`.
+    fn collect(&mut self) -> Result<u64, String> {
+        let mut left = 0;
+        for done in self.batch.drain() {
+            match done.outcome {
+                Outcome::Tx { port: WAN_PORT } => left += 1,
+                other => return Err(format!("a packet went astray: {other:?}")),
+            }
+            self.forwarded.0 += 1;
+            self.forwarded.1 += u64::from(done.fast);
+            self.pool.put(done.frame);
+        }
+        Ok(left)
+    }
+
+    /// Opens every flow, answers it, and sends the first data, batch by batch.
+    fn establish(&mut self) -> Result<(), String> {
+        let flows: Vec<usize> = (0..self.traffic.len()).collect();
+        for chunk in flows.chunks(BATCH) {
+            let openings: Vec<_> = chunk.iter().filter_map(|&flow| self.traffic.opening(flow)).collect();
+            let sent = self.pass(LAN_PORT, &openings)?;
+            let pairs = chunk.iter().zip(&sent);
+            let answers: Vec<_> = pairs.filter_map(|(&flow, sent)| self.traffic.answer(flow, sent)).collect();
+            self.pass(WAN_PORT, &answers)?;
+        }
+        for _ in 0..3 * self.traffic.len().div_ceil(BATCH) {
+            let packets: Vec<_> = (0..BATCH).map(|_| self.traffic.next()).collect();
+            self.pass(LAN_PORT, &packets)?;
+        }
+        Ok(())
+    }
+
+    /// Sends frames in by one port; returns them as they left by the other.
+    fn pass(&mut self, port: u16, frames: &[[u8; FRAME]]) -> Result<Vec<[u8; FRAME]>, String> {
+        for content in frames {
+            let mut frame = self.pool.get();
+            frame.fill(content);
+            self.batch.push_rx(frame, port, VnetState::default());
+        }
+        self.engine.process(&mut self.batch, &mut self.pool, &self.tsc, self.now);
+        let mut left = Vec::with_capacity(frames.len());
+        for done in self.batch.drain() {
+            if matches!(done.outcome, Outcome::Tx { port: out } if out != port) {
+                use tollway_engine::frame::Frame;
+                left.extend(done.frame.head().first_chunk().copied());
+            }
+            self.pool.put(done.frame);
+        }
+        self.pass_time();
+        match left.len() == frames.len() {
+            true => Ok(left),
+            false => Err(format!("{} of {} packets passed: {}", left.len(), frames.len(), self.drops())),
+        }
+    }
+
+    /// Drop reasons that fired, for messages.
+    fn drops(&self) -> String {
+        let reasons = self.engine.stats().drop_stats();
+        match reasons.is_empty() {
+            true => "nothing was dropped".to_owned(),
+            false => {
+                reasons.iter().map(|d| format!("{} {}", d.packets, d.reason)).collect::<Vec<_>>().join(", ")
+            }
+        }
+    }
+}
+
+/// Ticks per packet of each stage that took part between two readings, as `name ns` with `ns_per_tick`.
+pub fn stage_costs(
+    from: &EngineStats,
+    to: &EngineStats,
+    packets: u64,
+    ns_per_tick: f64,
+) -> Vec<(&'static str, f64)> {
+    let ticks = from.stages.iter().zip(&to.stages).map(|(from, to)| to.cycles.wrapping_sub(from.cycles));
+    let costs = STAGES
+        .iter()
+        .zip(ticks)
+        .map(|(stage, ticks)| (stage.name, ticks as f64 * ns_per_tick / packets as f64));
+    costs.filter(|(_, cost)| *cost >= 0.05).collect()
+}

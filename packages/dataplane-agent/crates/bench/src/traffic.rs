@@ -1,0 +1,134 @@
+//! Established flows for the engine cases.
+
+use std::net::Ipv4Addr;
+
+use crate::packet::{self, Ends, FRAME, tcp};
+use crate::scenario::{DESTINATIONS, SOURCES};
+
+/// Link-layer address of the router's `lan` port.
+pub const LAN_PORT_MAC: [u8; 6] = [2, 0, 0, 0x77, 0, 1];
+/// Link-layer address of the router's `wan` port.
+pub const WAN_PORT_MAC: [u8; 6] = [2, 0, 0, 0x78, 0, 1];
+/// The generator's link-layer address.
+pub const GENERATOR_MAC: [u8; 6] = [2, 0, 0, 0x77, 0, 2];
+/// The sink's link-layer address.
+pub const SINK_MAC: [u8; 6] = [2, 0, 0, 0x78, 0, 2];
+
+/// Bytes of data in a TCP frame.
+const DATA: u32 = (FRAME - 54) as u32;
+
+/// Flows from `lan` to `wan`, in an order that no cache foresees.
+pub struct Traffic {
+    flows: Vec<Ends>,
+    frames: Vec<[u8; FRAME]>,
+    order: Vec<u32>,
+    at: usize,
+}
+
+impl Traffic {
+    /// `count` flows, half of them TCP (the even ones) unless `udp_only`.
+    pub fn new(count: u32, udp_only: bool) -> Self {
+        let flows: Vec<Ends> = (0..count).map(ends).collect();
+        let frame = |(flow, ends): (u32, &Ends)| match is_tcp(flow, udp_only) {
+            true => packet::tcp(ends, tcp::ACK | tcp::PSH, 1001, 5001),
+            false => packet::udp(ends),
+        };
+        let frames = (0..).zip(&flows).map(frame).collect();
+        Self { frames, flows, order: shuffled(count), at: 0 }
+    }
+
+    /// Number of flows.
+    pub fn len(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// A data packet of every flow.
+    pub fn frames(&self) -> &[[u8; FRAME]] {
+        &self.frames
+    }
+
+    /// The first packet of a flow.
+    pub fn opening(&self, flow: usize) -> Option<[u8; FRAME]> {
+        let ends = self.flows.get(flow)?;
+        Some(if self.is_tcp(flow) { packet::tcp(ends, tcp::SYN, 1000, 0) } else { packet::udp(ends) })
+    }
+
+    /// The answer to an opening packet as it left the router.
+    pub fn answer(&self, flow: usize, sent: &[u8]) -> Option<[u8; FRAME]> {
+        let ends = packet::answering(sent)?;
+        Some(if self.is_tcp(flow) {
+            packet::tcp(&ends, tcp::SYN | tcp::ACK, 5000, 1001)
+        } else {
+            packet::udp(&ends)
+        })
+    }
+
+    /// The next data packet; TCP flows send new data every time.
+    pub fn next(&mut self) -> [u8; FRAME] {
+        let flow = self.order.get(self.at).map_or(0, |&flow| flow as usize);
+        self.at = (self.at + 1) % self.order.len().max(1);
+        let Some(frame) = self.frames.get_mut(flow) else { return [0; FRAME] };
+        let packet = *frame;
+        if packet[23] == 6 {
+            packet::advance_sequence(frame, DATA);
+        }
+        packet
+    }
+
+    fn is_tcp(&self, flow: usize) -> bool {
+        self.frames.get(flow).is_some_and(|frame| frame[23] == 6)
+    }
+}
+
+fn is_tcp(flow: u32, udp_only: bool) -> bool {
+    !udp_only && flow % 2 == 0
+}
+
+/// Flows of one protocol differ in their source port, so that masquerade can keep it.
+fn ends(flow: u32) -> Ends {
+    Ends {
+        source_mac: GENERATOR_MAC,
+        destination_mac: LAN_PORT_MAC,
+        source: Ipv4Addr::from_bits(SOURCES.to_bits() + 1 + flow % 8191),
+        destination: Ipv4Addr::from_bits(DESTINATIONS.to_bits() + 1 + flow % 509),
+        source_port: 16384 + (flow / 2 % 32768) as u16,
+        destination_port: 4000 + (flow % 16) as u16,
+    }
+}
+
+/// 0…count-1 in a fixed random order.
+fn shuffled(count: u32) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..count).collect();
+    let mut random = 0x2545_f491_4f6c_dd1d_u64;
+    for i in (1..order.len()).rev() {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        order.swap(i, (random >> 11) as usize % (i + 1));
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn all_flows_are_sent_once_per_turn_and_differ() {
+        let mut traffic = Traffic::new(65_536, false);
+        let tuples: BTreeSet<_> =
+            (0..65_536).map(|_| traffic.next()).map(|f| (f[23], f[26..38].to_vec())).collect();
+        assert_eq!(tuples.len(), 65_536);
+        assert_eq!(tuples.iter().filter(|(protocol, _)| *protocol == 6).count(), 32_768);
+    }
+
+    #[test]
+    fn tcp_sends_new_data_on_every_turn() {
+        let mut traffic = Traffic::new(2, false);
+        let turn: Vec<_> = (0..4).map(|_| traffic.next()).filter(|frame| frame[23] == 6).collect();
+        let sequence = |frame: &[u8; FRAME]| u32::from_be_bytes(frame[38..42].try_into().unwrap());
+        assert_eq!(turn.iter().map(sequence).collect::<Vec<_>>(), [1001, 1007]);
+    }
+}
