@@ -8,33 +8,34 @@ import { agentDir, inProject, main } from './project.mjs';
 import { unlessFresh } from './stamp.mjs';
 
 /** Cargo profile of the agent: `release` is what users run, `checked` what tests run. */
-export const cargoProfile = process.env.TOLLWAY_CARGO_PROFILE ?? 'release';
+const cargoProfile = () => process.env.TOLLWAY_CARGO_PROFILE ?? 'release';
 
 const nodeModule = (/** @type {string[]} */ ...parts) => inProject('node_modules', ...parts);
 
 /** The Rust addon of the agent. */
 export async function buildAgent() {
+  const profile = cargoProfile();
   await unlessFresh(
     {
-      name: `agent-${cargoProfile}`,
+      name: `agent-${profile}`,
       inputs: ['Cargo.toml', 'Cargo.lock', 'crates', 'scripts', 'package.json', 'host.mjs'].map((name) =>
         path.join('packages', 'dataplane-agent', name),
       ),
-      outputs: [`packages/dataplane-agent/tollway.${cargoProfile}.node`],
-      also: cargoProfile,
+      outputs: [`packages/dataplane-agent/tollway.${profile}.node`],
+      also: profile,
     },
     async () => {
       const cargoFolder = ensureRust();
       await ensurePrograms(buildNeeds);
       await runLong(
-        `building the agent (Rust, profile ${cargoProfile}, about 3 minutes the first time)`,
+        `building the agent (Rust, profile ${profile}, about 3 minutes the first time)`,
         process.execPath,
         ['scripts/build.mjs'],
         {
           cwd: agentDir,
           env: {
             ...process.env,
-            TOLLWAY_CARGO_PROFILE: cargoProfile,
+            TOLLWAY_CARGO_PROFILE: profile,
             PATH: `${cargoFolder}:${process.env.PATH}`,
           },
         },
@@ -43,8 +44,8 @@ export async function buildAgent() {
   );
 }
 
-/** Database client, schema, API and web page. */
-export async function buildTypeScript() {
+/** Prisma's client, from prisma/schema.prisma. */
+export async function generateDatabaseClient() {
   await unlessFresh(
     { name: 'prisma', inputs: ['prisma', 'package-lock.json'], outputs: ['apps/api/src/generated/prisma'] },
     () =>
@@ -55,6 +56,11 @@ export async function buildTypeScript() {
         { cwd: inProject(), env: quietInstallEnv },
       ),
   );
+}
+
+/** Database client, schema, API and web page. */
+export async function buildTypeScript() {
+  await generateDatabaseClient();
   await unlessFresh(
     {
       name: 'typescript',

@@ -1,0 +1,59 @@
+// @ts-check
+/**
+ * `npm test`: everything. Installs what is missing; one Rust profile (`checked`) for unit tests and for the
+ * addon under the network tests, one TypeScript build.
+ */
+import { buildAgent, buildTypeScript } from './build.mjs';
+import { cargoOnPath, checkAll, ensureCargoDeny } from './check.mjs';
+import {
+  buildNeeds,
+  ensureNode,
+  ensureNodeModules,
+  ensurePrograms,
+  labNeeds,
+  routerNeeds,
+  testNeeds,
+} from './install.mjs';
+import { agentDir, main, UserError } from './project.mjs';
+import { command, npmProgram, Sections } from './sections.mjs';
+
+process.env.TOLLWAY_CARGO_PROFILE = 'checked';
+
+await main(async () => {
+  ensureNode();
+  if (process.getuid?.() !== 0) {
+    throw new UserError('npm test needs root: its network tests make network namespaces. Without root: npm run check');
+  }
+  const sections = new Sections();
+  await sections.run(
+    'install',
+    async () => {
+      await ensurePrograms([...buildNeeds, ...routerNeeds, ...labNeeds, ...testNeeds]);
+      cargoOnPath();
+      // One waits for the network, the other for the processor.
+      const outcomes = await Promise.allSettled([ensureNodeModules(), ensureCargoDeny()]);
+      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+    },
+    { needed: true },
+  );
+  await checkAll(sections);
+  await sections.run('Rust tests', () =>
+    command('cargo', ['test', '--locked', '--workspace', '--profile', 'checked', '--quiet'], { cwd: agentDir }),
+  );
+  await sections.run(
+    'build',
+    async () => {
+      await buildAgent();
+      await buildTypeScript();
+    },
+    { needed: true },
+  );
+  await sections.run('unit and API tests (vitest)', () => npmProgram('vitest', ['run']));
+  await sections.run('network tests', () =>
+    npmProgram('vitest', ['run', '--config', 'tests/network/vitest.config.ts']),
+  );
+  await sections.run('end to end (Playwright)', () =>
+    npmProgram('playwright', ['test', '--config', 'e2e/playwright.config.ts']),
+  );
+  return sections.finish();
+});
