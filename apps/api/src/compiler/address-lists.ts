@@ -1,0 +1,39 @@
+import type { AddressList, AddressRange } from '@tollway/dataplane-agent';
+import { ipv4Range, ipv4Text } from '@tollway/schema';
+import { CannotWork, type CompileContext, needed } from './context.js';
+
+const MENU = '/ip/firewall/address-list';
+
+/** The address lists, grouped by name; rules name them by index. A list without entries matches nothing. */
+export class AddressLists {
+  readonly #index = new Map<string, number>();
+  readonly #lists: AddressList[] = [];
+
+  constructor(context: CompileContext) {
+    const entries = context.translate(MENU, (row) => ({
+      list: needed(MENU, row, 'list'),
+      range: addressRange('address', needed(MENU, row, 'address')),
+    }));
+    for (const { list, range } of entries) this.#lists[this.indexOf(list)]?.entries.push(range);
+  }
+
+  /** Index of a list; a name without entries gets an empty one. */
+  indexOf(name: string): number {
+    const known = this.#index.get(name);
+    if (known !== undefined) return known;
+    const index = this.#lists.push({ name, entries: [] }) - 1;
+    this.#index.set(name, index);
+    return index;
+  }
+
+  compiled(): AddressList[] {
+    return this.#lists;
+  }
+}
+
+/** Range of an address, prefix or `a-b`. */
+export function addressRange(property: string, text: string): AddressRange {
+  const range = ipv4Range(text);
+  if (!range) throw new CannotWork(`${property}: ${text} is no address, prefix or range`);
+  return { from: ipv4Text(range.from), to: ipv4Text(range.to) };
+}

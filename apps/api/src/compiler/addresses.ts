@@ -1,0 +1,28 @@
+import type { InterfaceAddress } from '@tollway/dataplane-agent';
+import { ipv4Mask, ipv4Prefix, ipv4Text } from '@tollway/schema';
+import { CannotWork, type CompileContext, effective, needed } from './context.js';
+
+const MENU = '/ip/address';
+
+/** Addresses of the router, each with its connected network. */
+export function compileAddresses(context: CompileContext): InterfaceAddress[] {
+  return context.translate(MENU, (row) => {
+    const text = needed(MENU, row, 'address');
+    const prefix = ipv4Prefix(text);
+    if (!prefix) throw new CannotWork(`address: ${text} is no address with prefix length`);
+    return {
+      row: row.id,
+      interface: interfaceRow(context, needed(MENU, row, 'interface')),
+      address: ipv4Text(prefix.address),
+      'prefix-len': prefix.length,
+      network: effective(MENU, row, 'network') ?? ipv4Text((prefix.address & ipv4Mask(prefix.length)) >>> 0),
+    };
+  });
+}
+
+/** Row of an interface by name. */
+export function interfaceRow(context: CompileContext, name: string): number {
+  const row = context.interfaces.byName.get(name);
+  if (row === undefined) throw new CannotWork(`interface: there is no interface ${name}`);
+  return row;
+}

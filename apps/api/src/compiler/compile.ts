@@ -1,0 +1,48 @@
+import type { DataplaneConfig } from '@tollway/dataplane-agent';
+import type { ConfigSnapshot } from '../config/snapshot.js';
+import { compileAddresses } from './addresses.js';
+import { AddressLists } from './address-lists.js';
+import { CompileContext } from './context.js';
+import { compileFirewall } from './firewall.js';
+import { compileInterfaces } from './interfaces.js';
+import { compileNeighbors } from './neighbors.js';
+import { compileRoutes } from './routes.js';
+import { compileSettings, compileTracking } from './settings.js';
+
+/** Version of the compiled format written here, `FORMAT` of the agent. */
+export const FORMAT = 1;
+
+export interface Compiled {
+  readonly config: DataplaneConfig;
+  /** Rows that are stored but cannot work, with the reason for people. They are not in `config`. */
+  readonly invalid: ReadonlyMap<number, string>;
+}
+
+/**
+ * Translates the stored configuration into what the data plane reads: names become row ids, texts become
+ * integers, lists are expanded, disabled rows and rows that cannot work are left out. Pure and total: a
+ * row that cannot be translated is reported in `invalid`, never thrown.
+ */
+export function compile(snapshot: ConfigSnapshot): Compiled {
+  const context = new CompileContext(snapshot);
+  const interfaces = compileInterfaces(context);
+  const addresses = compileAddresses(context);
+  const routes = compileRoutes(context, addresses);
+  const neighbors = compileNeighbors(context);
+  const lists = new AddressLists(context);
+  const filter = compileFirewall(context, lists, 'filter');
+  const nat = compileFirewall(context, lists, 'nat');
+  const config: DataplaneConfig = {
+    format: FORMAT,
+    settings: compileSettings(context),
+    tracking: compileTracking(context),
+    interfaces,
+    addresses,
+    routes,
+    neighbors,
+    'address-lists': lists.compiled(),
+    filter,
+    nat,
+  };
+  return { config, invalid: context.invalid };
+}

@@ -1,0 +1,78 @@
+import type { Action, AddressRange, PortRange, RejectWith } from '@tollway/dataplane-agent';
+import { parseIntRange } from '@tollway/schema';
+import type { Row } from '../config/snapshot.js';
+import { addressRange } from './address-lists.js';
+import { CannotWork, effective, needed } from './context.js';
+import type { Table } from './firewall.js';
+
+const REJECT_WITH: readonly RejectWith[] = [
+  'icmp-network-unreachable',
+  'icmp-host-unreachable',
+  'icmp-protocol-unreachable',
+  'icmp-port-unreachable',
+  'icmp-net-prohibited',
+  'icmp-host-prohibited',
+  'icmp-admin-prohibited',
+  'tcp-reset',
+];
+
+/** Action of a rule other than `jump`. */
+export function translateAction(table: Table, row: Row, kind: string): Action {
+  switch (kind) {
+    case 'accept':
+    case 'return':
+    case 'log':
+    case 'passthrough':
+      return { kind };
+    default:
+      return table === 'filter' ? filterAction(row, kind) : natAction(row, kind);
+  }
+}
+
+function filterAction(row: Row, kind: string): Action {
+  switch (kind) {
+    case 'drop':
+    case 'fasttrack-connection':
+      return { kind };
+    case 'reject': {
+      const text = needed('/ip/firewall/filter', row, 'reject-with');
+      const answer = REJECT_WITH.find((known) => known === text);
+      if (!answer) throw new CannotWork(`reject-with: ${text} is no answer`);
+      return { kind, with: answer };
+    }
+    default:
+      throw new CannotWork(`action: ${kind} is no action of a filter rule`);
+  }
+}
+
+function natAction(row: Row, kind: string): Action {
+  switch (kind) {
+    case 'masquerade':
+      return { kind, 'to-ports': toPorts(row), 'randomise-ports': randomise(row) };
+    case 'src-nat':
+      return { kind, 'to-addresses': toAddresses(row), 'to-ports': toPorts(row), 'randomise-ports': randomise(row) };
+    case 'dst-nat':
+      return { kind, 'to-addresses': toAddresses(row), 'to-ports': toPorts(row) };
+    case 'redirect':
+      return { kind, 'to-ports': toPorts(row) };
+    default:
+      throw new CannotWork(`action: ${kind} is no action of a NAT rule`);
+  }
+}
+
+const NAT = '/ip/firewall/nat';
+
+function toAddresses(row: Row): AddressRange | null {
+  const text = effective(NAT, row, 'to-addresses');
+  return text === undefined ? null : addressRange('to-addresses', text);
+}
+
+function toPorts(row: Row): PortRange | null {
+  const text = effective(NAT, row, 'to-ports');
+  if (text === undefined) return null;
+  const range = parseIntRange(text);
+  if (!range) throw new CannotWork(`to-ports: ${text} is no port or range of ports`);
+  return range;
+}
+
+const randomise = (row: Row): boolean => effective(NAT, row, 'randomise-ports') === 'true';

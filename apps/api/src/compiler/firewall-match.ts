@@ -1,0 +1,113 @@
+import type { ConnectionState, Matcher, PortRange } from '@tollway/dataplane-agent';
+import {
+  CONNECTION_STATES,
+  menuByPath,
+  parseIcmpOptions,
+  portRanges,
+  protocolNumber,
+  splitNot,
+  TCP_FLAGS,
+} from '@tollway/schema';
+import type { Row } from '../config/snapshot.js';
+import { type AddressLists, addressRange } from './address-lists.js';
+import { CannotWork, type CompileContext } from './context.js';
+import type { Table } from './firewall.js';
+
+interface Given {
+  readonly text: string;
+  readonly negate: boolean;
+}
+
+type Translate = (given: Given, context: CompileContext, lists: AddressLists) => Matcher;
+
+/** One translation per condition, in the order in which the data plane is to try them: cheap ones first. */
+const TRANSLATIONS: Readonly<Record<string, Translate>> = {
+  'in-interface': ({ text, negate }, context) => ({
+    kind: 'in-interface',
+    interfaces: named(context, 'in-interface', text),
+    negate,
+  }),
+  'in-interface-list': ({ text, negate }, context) => ({
+    kind: 'in-interface',
+    interfaces: listed(context, 'in-interface-list', text),
+    negate,
+  }),
+  'out-interface': ({ text, negate }, context) => ({
+    kind: 'out-interface',
+    interfaces: named(context, 'out-interface', text),
+    negate,
+  }),
+  'out-interface-list': ({ text, negate }, context) => ({
+    kind: 'out-interface',
+    interfaces: listed(context, 'out-interface-list', text),
+    negate,
+  }),
+  protocol: ({ text, negate }) => {
+    const protocol = protocolNumber(text);
+    if (protocol === undefined) throw new CannotWork(`protocol: ${text} is no protocol`);
+    return { kind: 'protocol', protocol, negate };
+  },
+  'src-address': ({ text, negate }) => ({ kind: 'src-address', range: addressRange('src-address', text), negate }),
+  'dst-address': ({ text, negate }) => ({ kind: 'dst-address', range: addressRange('dst-address', text), negate }),
+  'dst-address-list': ({ text, negate }, _, lists) => ({ kind: 'dst-address-list', list: lists.indexOf(text), negate }),
+  'src-address-list': ({ text, negate }, _, lists) => ({ kind: 'src-address-list', list: lists.indexOf(text), negate }),
+  'dst-port': ({ text, negate }) => ({ kind: 'dst-port', ports: ports('dst-port', text), negate }),
+  'src-port': ({ text, negate }) => ({ kind: 'src-port', ports: ports('src-port', text), negate }),
+  port: ({ text, negate }) => ({ kind: 'port', ports: ports('port', text), negate }),
+  'tcp-flags': ({ text, negate }) => {
+    const bits = (wanted: (word: string) => boolean): number =>
+      TCP_FLAGS.reduce((sum, flag, bit) => (wanted(flag) ? sum | (1 << bit) : sum), 0);
+    const words = text.split(',');
+    return {
+      kind: 'tcp-flags',
+      set: bits((flag) => words.includes(flag)),
+      clear: bits((flag) => words.includes(`!${flag}`)),
+      negate,
+    };
+  },
+  'icmp-options': ({ text, negate }) => {
+    const options = parseIcmpOptions(text);
+    if (!options) throw new CannotWork(`icmp-options: ${text} is no ICMP type`);
+    const { type, codeFrom, codeTo } = options;
+    return { kind: 'icmp-options', 'icmp-type': type, 'code-from': codeFrom, 'code-to': codeTo, negate };
+  },
+  'connection-state': ({ text, negate }) => {
+    const words = text.split(',');
+    const states: ConnectionState[] = CONNECTION_STATES.filter((state) => words.includes(state));
+    return { kind: 'connection-state', states, negate };
+  },
+  'connection-nat-state': ({ text, negate }) => {
+    const words = text.split(',');
+    return { kind: 'connection-nat-state', srcnat: words.includes('srcnat'), dstnat: words.includes('dstnat'), negate };
+  },
+};
+
+/** Conditions of a rule. */
+export function translateMatchers(context: CompileContext, lists: AddressLists, table: Table, row: Row): Matcher[] {
+  const menu = menuByPath(`/ip/firewall/${table}`);
+  return Object.entries(TRANSLATIONS).flatMap(([property, translate]) => {
+    const prop = menu?.props[property];
+    const value = prop && row.values[property];
+    if (value === undefined || value === '') return [];
+    // Where `!` belongs to single words (tcp-flags), the whole is not inverted.
+    return [translate(prop?.not ? splitNot(value) : { text: value, negate: false }, context, lists)];
+  });
+}
+
+function named(context: CompileContext, property: string, name: string): number[] {
+  const rows = context.interfaces.matching(name);
+  if (!rows) throw new CannotWork(`${property}: there is no interface ${name}`);
+  return [...rows];
+}
+
+function listed(context: CompileContext, property: string, name: string): number[] {
+  const rows = context.interfaces.list(name);
+  if (!rows) throw new CannotWork(`${property}: there is no interface list ${name}`);
+  return [...rows];
+}
+
+function ports(property: string, text: string): PortRange[] {
+  const result = portRanges(text);
+  if ('wrong' in result) throw new CannotWork(`${property}: ${result.wrong} is no port or range of ports`);
+  return [...result.ranges];
+}

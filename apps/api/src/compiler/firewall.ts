@@ -1,0 +1,134 @@
+import type { Action, Chain, Matcher, Rule } from '@tollway/dataplane-agent';
+import type { Row } from '../config/snapshot.js';
+import { rowsOf } from '../config/snapshot.js';
+import type { AddressLists } from './address-lists.js';
+import { CannotWork, type CompileContext, effective, needed } from './context.js';
+import { translateAction } from './firewall-action.js';
+import { translateMatchers } from './firewall-match.js';
+
+/** Chains that packets enter by themselves, by table. */
+export const HOOKS = {
+  filter: ['input', 'forward', 'output'],
+  nat: ['srcnat', 'dstnat'],
+} as const;
+
+export type Table = keyof typeof HOOKS;
+
+/** A rule whose conditions and action are understood; a jump is resolved once all rules are known. */
+interface Candidate {
+  readonly row: Row;
+  readonly chain: string;
+  readonly matchers: Matcher[];
+  readonly action: Action | { readonly kind: 'jump'; readonly target: string };
+  readonly log: string | null;
+}
+
+/**
+ * Chains of a table: the hooks first, then those of the user in the order of their first rule. A chain
+ * exists as soon as a rule names it, even if that rule is disabled or cannot work.
+ */
+export function compileFirewall(context: CompileContext, lists: AddressLists, table: Table): Chain[] {
+  const menu = `/ip/firewall/${table}`;
+  const names = new Set<string>(HOOKS[table]);
+  for (const row of rowsOf(context.snapshot, menu)) if (row.values.chain) names.add(row.values.chain);
+
+  let rules = context.translate(menu, (row) => candidate(context, lists, table, row));
+  rules = keep(context, rules, (rule) => checkJump(rule, names, HOOKS[table]));
+  const jumps = reachability(rules);
+  rules = keep(context, rules, (rule) => checkCycle(rule, jumps));
+  if (table === 'nat') {
+    const reached = reachability(rules);
+    rules = keep(context, rules, (rule) => checkHook(rule, reached));
+  }
+
+  const order = [...names];
+  return order.map((name) => ({
+    name,
+    rules: rules.filter(({ chain }) => chain === name).map((rule) => finished(rule, order)),
+  }));
+}
+
+function candidate(context: CompileContext, lists: AddressLists, table: Table, row: Row): Candidate {
+  const menu = `/ip/firewall/${table}`;
+  const kind = needed(menu, row, 'action');
+  const logged = kind === 'log' || effective(menu, row, 'log') === 'true';
+  return {
+    row,
+    chain: needed(menu, row, 'chain'),
+    matchers: translateMatchers(context, lists, table, row),
+    action: kind === 'jump' ? { kind, target: needed(menu, row, 'jump-target') } : translateAction(table, row, kind),
+    log: logged ? (effective(menu, row, 'log-prefix') ?? '') : null,
+  };
+}
+
+function keep(context: CompileContext, rules: readonly Candidate[], check: (rule: Candidate) => void): Candidate[] {
+  return rules.filter((rule) =>
+    context.attempt(rule.row, () => {
+      check(rule);
+      return true;
+    }),
+  );
+}
+
+function checkJump({ action }: Candidate, names: ReadonlySet<string>, hooks: readonly string[]): void {
+  if (!('target' in action)) return;
+  if (hooks.includes(action.target)) {
+    throw new CannotWork(`jump-target: ${action.target} is a built-in chain; jump to a chain of your own`);
+  }
+  if (!names.has(action.target)) throw new CannotWork(`jump-target: there is no chain ${action.target}`);
+}
+
+/** Chains that each chain reaches by jumps, directly and through others. */
+function reachability(rules: readonly Candidate[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const direct = new Map<string, Set<string>>();
+  for (const { chain, action } of rules) {
+    if (!('target' in action)) continue;
+    const targets = direct.get(chain) ?? new Set();
+    direct.set(chain, targets.add(action.target));
+  }
+  const reached = new Map<string, Set<string>>();
+  for (const chain of direct.keys()) {
+    const seen = new Set<string>();
+    const pending = [...(direct.get(chain) ?? [])];
+    for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+      if (seen.has(next)) continue;
+      seen.add(next);
+      pending.push(...(direct.get(next) ?? []));
+    }
+    reached.set(chain, seen);
+  }
+  return reached;
+}
+
+function checkCycle({ chain, action }: Candidate, jumps: ReadonlyMap<string, ReadonlySet<string>>): void {
+  if ('target' in action && (action.target === chain || jumps.get(action.target)?.has(chain))) {
+    throw new CannotWork(`jump-target: chain ${action.target} leads back to chain ${chain}`);
+  }
+}
+
+/** Which hook an action of NAT belongs to; the others work everywhere. */
+const HOOK_OF: Readonly<Record<string, 'srcnat' | 'dstnat'>> = {
+  masquerade: 'srcnat',
+  'src-nat': 'srcnat',
+  'dst-nat': 'dstnat',
+  redirect: 'dstnat',
+};
+
+function checkHook({ chain, action }: Candidate, reached: ReadonlyMap<string, ReadonlySet<string>>): void {
+  const hook = HOOK_OF[action.kind];
+  if (!hook) return;
+  const other = hook === 'srcnat' ? 'dstnat' : 'srcnat';
+  if (chain === other || reached.get(other)?.has(chain)) {
+    const way = chain === other ? '' : `, and chain ${chain} is reached from ${other}`;
+    throw new CannotWork(`action: ${action.kind} works in ${hook} only${way}`);
+  }
+}
+
+function finished({ row, matchers, action, log }: Candidate, order: readonly string[]): Rule {
+  return {
+    row: row.id,
+    matchers,
+    action: 'target' in action ? { kind: 'jump', chain: order.indexOf(action.target) } : action,
+    log,
+  };
+}
