@@ -6,6 +6,11 @@
 
 pub mod batch;
 pub mod engine;
+// What packets are judged by; no frames, no stages.
+pub mod conntrack;
+pub mod error;
+pub mod interface;
+
 pub mod frame;
 pub mod packet;
 pub mod pipeline;

@@ -1,0 +1,52 @@
+//! Connections as the control protocol shows them.
+
+use tollway_config::protocol::CONNECTION_RECORD;
+
+use super::connection::{Connection, Direction};
+use super::table::Table;
+use crate::time::Now;
+
+/// IP protocol number of TCP.
+const TCP: u8 = 6;
+
+impl Table {
+    /// Appends a packed record (`protocol::ReplyBody::Connections`) for each confirmed connection.
+    pub fn dump(&self, now: Now, out: &mut Vec<u8>) {
+        for conn in self.connections() {
+            out.extend_from_slice(&record(conn, now));
+        }
+    }
+}
+
+fn record(conn: &Connection, now: Now) -> [u8; CONNECTION_RECORD] {
+    let mut record = [0u8; CONNECTION_RECORD];
+    let mut put = |at: usize, bytes: &[u8]| {
+        if let Some(field) = record.get_mut(at..at + bytes.len()) {
+            field.copy_from_slice(bytes);
+        }
+    };
+    let protocol = conn.original.protocol;
+    let family = if conn.original.src.as_v4().is_some() { 4 } else { 6 };
+    let state = if protocol == TCP { conn.tcp.state() as u8 } else { 255 };
+    let left = conn.expires.0.saturating_sub(now.0) / 1_000_000;
+    put(0, &conn.id.to_le_bytes());
+    put(8, &[protocol, family]);
+    put(10, &conn.status.0.to_le_bytes());
+    put(12, &[state, conn.icmp_type, conn.icmp_code, 0]);
+    for (tuple, addresses, ports) in [(&conn.original, 16, 80), (&conn.reply, 48, 84)] {
+        put(addresses, &tuple.src.0.to_be_bytes());
+        put(addresses + 16, &tuple.dst.0.to_be_bytes());
+        put(ports, &tuple.src_port.to_le_bytes());
+        put(ports + 2, &tuple.dst_port.to_le_bytes());
+    }
+    put(88, &u32::try_from(left).unwrap_or(u32::MAX).to_le_bytes());
+    put(92, &conn.mark.to_le_bytes());
+    for (direction, at) in [(Direction::Original, 0), (Direction::Reply, 16)] {
+        let cell = |cells: &[u64; 2]| cells.get(direction.index()).copied().unwrap_or(0).to_le_bytes();
+        put(96 + at, &cell(&conn.packets));
+        put(104 + at, &cell(&conn.bytes));
+        put(128 + at, &cell(&conn.fasttrack_packets));
+        put(136 + at, &cell(&conn.fasttrack_bytes));
+    }
+    record
+}

@@ -1,0 +1,8 @@
+//! Protocols without a tracker of their own: addresses and protocol number only.
+
+use super::timeouts::Timeouts;
+
+/// How long the flow lives after a packet, ns.
+pub fn timeout(timeouts: &Timeouts) -> u64 {
+    timeouts.generic
+}

@@ -1,0 +1,28 @@
+//! Connection tracking: which flow a packet belongs to, and in which state the flow is.
+//!
+//! A connection is two *direction entries* of one cache line each, which are also the flow cache, and one
+//! shared [`Connection`] record. [`Table`] owns them for one worker. Nothing here reads packets; the
+//! caller gives [`Tuple`](crate::tuple::Tuple) and [`Transport`].
+
+mod buckets;
+mod connection;
+mod dump;
+mod entry;
+mod table;
+pub mod tcp;
+mod timeouts;
+mod track;
+mod wheel;
+
+pub mod generic;
+pub mod icmp;
+pub mod udp;
+
+#[cfg(test)]
+mod tests;
+
+pub use connection::{ConnRef, Connection, Direction, NatInfo, Status};
+pub use entry::{CachedAction, Entry, EntryIndex, NO_ENTRY, action_flag};
+pub use table::{Clash, Counters, Table};
+pub use timeouts::Timeouts;
+pub use track::{InvalidReason, Tracked, Transport};

@@ -1,0 +1,237 @@
+//! What a packet does to its connection.
+
+use tollway_config::dataplane::ConnectionState;
+
+use super::connection::{ConnRef, Connection, Direction};
+use super::entry::EntryIndex;
+use super::table::Table;
+use super::tcp::{Outcome, Segment, State, Tracker};
+use super::timeouts::Timeouts;
+use super::{generic, icmp, udp};
+use crate::time::Now;
+use crate::tuple::Tuple;
+
+/// The part of a packet that its tracker reads. ICMP errors do not come here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    /// TCP.
+    Tcp(Segment),
+    /// UDP.
+    Udp,
+    /// ICMP queries and answers.
+    Icmp {
+        /// Type.
+        icmp_type: u8,
+        /// Code.
+        code: u8,
+    },
+    /// Every other protocol.
+    Other,
+}
+
+/// Why a packet is invalid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InvalidReason {
+    /// Out of window, or flags or a type that the connection's state does not allow.
+    State,
+    /// Belongs to no connection and cannot start one.
+    NoEntry,
+    /// The table is full of assured connections.
+    TableFull,
+}
+
+/// What tracking says of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tracked {
+    /// For the matcher `connection-state`.
+    pub state: ConnectionState,
+    /// The connection; `None` when invalid.
+    pub conn: Option<ConnRef>,
+    /// Which way the packet goes.
+    pub direction: Direction,
+    /// Why it is invalid, if it is.
+    pub reason: Option<InvalidReason>,
+}
+
+impl Tracked {
+    fn invalid(direction: Direction, reason: InvalidReason) -> Self {
+        Self { state: ConnectionState::Invalid, conn: None, direction, reason: Some(reason) }
+    }
+}
+
+enum Judged {
+    Taken,
+    Invalid,
+    Reopened,
+}
+
+impl Table {
+    /// Finds or makes the connection of a packet and updates it. A connection made here is
+    /// *unconfirmed*: every packet that holds it must be given to [`Table::confirm`] or
+    /// [`Table::abandon`].
+    pub fn track(&mut self, tuple: &Tuple, transport: &Transport, now: Now, timeouts: &Timeouts) -> Tracked {
+        if let Some(index) = self.find_entry(tuple, self.hash(tuple)) {
+            let direction = Self::direction_of(index);
+            if self.connection_at(index).is_some_and(|conn| conn.expires > now) {
+                match self.judge(index, direction, transport, now, timeouts) {
+                    Judged::Taken => return self.taken(index, direction),
+                    Judged::Invalid => return Tracked::invalid(direction, InvalidReason::State),
+                    Judged::Reopened => {}
+                }
+            }
+            self.remove_slot(index >> 1);
+        }
+        self.open(tuple, transport, now, timeouts)
+    }
+
+    fn taken(&mut self, index: EntryIndex, direction: Direction) -> Tracked {
+        let Some(conn) = self.connection_at_mut(index) else {
+            return Tracked::invalid(direction, InvalidReason::NoEntry);
+        };
+        if !conn.status.confirmed() {
+            conn.pending = conn.pending.saturating_add(1);
+        }
+        let state =
+            if conn.status.seen_reply() { ConnectionState::Established } else { ConnectionState::New };
+        let conn = ConnRef { slot: index >> 1, serial: conn.id as u32 };
+        Tracked { state, conn: Some(conn), direction, reason: None }
+    }
+
+    fn open(&mut self, tuple: &Tuple, transport: &Transport, now: Now, timeouts: &Timeouts) -> Tracked {
+        let direction = Direction::Original;
+        let mut tracker = Tracker::default();
+        let mut icmp_kind = (0, 0);
+        let lifetime = match transport {
+            Transport::Tcp(segment) => match Tracker::open(segment, timeouts) {
+                Some(opened) => {
+                    tracker = opened;
+                    tracker.timeout(timeouts)
+                }
+                None => return Tracked::invalid(direction, InvalidReason::NoEntry),
+            },
+            Transport::Udp => timeouts.udp,
+            Transport::Icmp { icmp_type, code } => {
+                if !icmp::opens(*icmp_type) {
+                    return Tracked::invalid(direction, InvalidReason::NoEntry);
+                }
+                icmp_kind = (*icmp_type, *code);
+                timeouts.icmp
+            }
+            Transport::Other => generic::timeout(timeouts),
+        };
+        let Some(slot) = self.create(*tuple, tracker, now.after(lifetime)) else {
+            return Tracked::invalid(direction, InvalidReason::TableFull);
+        };
+        if let Some(conn) = self.connection_at_mut(slot << 1) {
+            (conn.icmp_type, conn.icmp_code) = icmp_kind;
+        }
+        self.taken(slot << 1, direction)
+    }
+
+    fn judge(
+        &mut self,
+        index: EntryIndex,
+        direction: Direction,
+        transport: &Transport,
+        now: Now,
+        timeouts: &Timeouts,
+    ) -> Judged {
+        let Some(conn) = self.connection_at_mut(index) else { return Judged::Invalid };
+        let mut assured = conn.status.assured();
+        let lifetime = match transport {
+            Transport::Tcp(segment) => {
+                match conn.tcp.track(direction, segment, timeouts) {
+                    Outcome::Accepted => {}
+                    Outcome::Ignored => return Judged::Taken,
+                    Outcome::Invalid => return Judged::Invalid,
+                    Outcome::Reopened => return Judged::Reopened,
+                }
+                see(conn, direction);
+                assured |= conn.status.seen_reply() && conn.tcp.state() == State::Established;
+                conn.tcp.timeout(timeouts)
+            }
+            Transport::Udp => {
+                assured |= udp::assures(conn, direction);
+                see(conn, direction);
+                udp::timeout(conn, timeouts)
+            }
+            Transport::Icmp { icmp_type, .. } => {
+                if !icmp::fits(*icmp_type, direction) {
+                    return Judged::Invalid;
+                }
+                see(conn, direction);
+                timeouts.icmp
+            }
+            Transport::Other => {
+                see(conn, direction);
+                generic::timeout(timeouts)
+            }
+        };
+        conn.expires = now.after(lifetime);
+        let newly_assured = assured && !conn.status.assured();
+        if newly_assured {
+            conn.status.set_assured();
+        }
+        if newly_assured {
+            self.unlink(index >> 1);
+        }
+        self.rearm_if_sooner(index);
+        Judged::Taken
+    }
+
+    /// Takes a packet that changes nothing but windows and timers, on the fast path. `false`: nothing was
+    /// changed, and the packet must go through [`Table::track`].
+    #[inline]
+    pub fn fast_update(
+        &mut self,
+        index: EntryIndex,
+        transport: &Transport,
+        now: Now,
+        timeouts: &Timeouts,
+    ) -> bool {
+        let direction = Self::direction_of(index);
+        let Some(conn) = self.connection_at_mut(index) else { return false };
+        let known = direction == Direction::Original || conn.status.seen_reply();
+        if !known || conn.expires <= now || !conn.status.confirmed() {
+            return false;
+        }
+        let lifetime = match transport {
+            Transport::Tcp(segment) => {
+                if !conn.status.assured() || !conn.tcp.fast_track(direction, segment) {
+                    return false;
+                }
+                conn.tcp.timeout(timeouts)
+            }
+            Transport::Udp => {
+                if udp::assures(conn, direction) && !conn.status.assured() {
+                    return false;
+                }
+                udp::timeout(conn, timeouts)
+            }
+            Transport::Icmp { icmp_type, .. } => {
+                if !icmp::fits(*icmp_type, direction) {
+                    return false;
+                }
+                timeouts.icmp
+            }
+            Transport::Other => generic::timeout(timeouts),
+        };
+        conn.expires = now.after(lifetime);
+        self.rearm_if_sooner(index);
+        true
+    }
+}
+
+/// Notes an answer, which changes the state that rules see in both directions.
+fn see(conn: &mut Connection, direction: Direction) {
+    if direction == Direction::Reply && !conn.status.seen_reply() {
+        conn.status.set_seen_reply();
+        conn.invalidate();
+    }
+}
+
+impl Now {
+    fn after(self, ns: u64) -> Self {
+        Self(self.0.saturating_add(ns))
+    }
+}

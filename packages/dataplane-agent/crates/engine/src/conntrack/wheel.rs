@@ -1,0 +1,210 @@
+//! A hierarchical timing wheel (Varghese and Lauck, 1987): four levels of 64 slots, 100 ms a tick.
+//!
+//! The wheel knows deadlines, not truths: the owner of a slot number asks itself, when the number comes
+//! up, whether its time is really over, and arms it again if not. So extending a deadline costs nothing.
+
+use crate::time::Now;
+
+/// Resolution, ns.
+const TICK: u64 = 100_000_000;
+const LEVELS: usize = 4;
+const BITS: u32 = 6;
+const SLOTS: usize = 1 << BITS;
+const NIL: u32 = u32::MAX;
+const UNARMED: u16 = u16::MAX;
+
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    next: u32,
+    previous: u32,
+    list: u16,
+    tick: u64,
+}
+
+#[derive(Debug)]
+pub struct Wheel {
+    heads: [u32; LEVELS * SLOTS],
+    occupied: [u64; LEVELS],
+    links: Vec<Link>,
+    /// Tick being worked on; every earlier one is empty.
+    cursor: u64,
+    armed: usize,
+}
+
+impl Wheel {
+    pub fn new(capacity: usize) -> Self {
+        Self {
+            heads: [NIL; LEVELS * SLOTS],
+            occupied: [0; LEVELS],
+            links: Vec::with_capacity(capacity),
+            cursor: 0,
+            armed: 0,
+        }
+    }
+
+    /// Sets the deadline of `slot`, in place of an older one. It comes up at most one tick after it.
+    pub fn arm(&mut self, slot: u32, deadline: Now) {
+        while self.links.len() <= slot as usize {
+            self.links.push(Link { next: NIL, previous: NIL, list: UNARMED, tick: 0 });
+        }
+        self.disarm(slot);
+        self.armed += 1;
+        self.link(slot, deadline.0.div_ceil(TICK));
+    }
+
+    /// Forgets `slot`.
+    pub fn disarm(&mut self, slot: u32) {
+        let Some(link) = self.links.get_mut(slot as usize) else { return };
+        if link.list == UNARMED {
+            return;
+        }
+        let Link { next, previous, list, .. } = *link;
+        link.list = UNARMED;
+        self.armed -= 1;
+        if let Some(next) = self.links.get_mut(next as usize) {
+            next.previous = previous;
+        }
+        match self.links.get_mut(previous as usize) {
+            Some(previous) => previous.next = next,
+            None => self.set_head(list, next),
+        }
+    }
+
+    /// The next slot whose deadline has passed; it is disarmed.
+    pub fn pop(&mut self, now: Now) -> Option<u32> {
+        let present = now.0 / TICK;
+        loop {
+            if self.armed == 0 {
+                self.cursor = self.cursor.max(present);
+                return None;
+            }
+            let head = self.head(0, self.cursor);
+            if self.cursor <= present && head != NIL {
+                self.disarm(head);
+                return Some(head);
+            }
+            if self.cursor >= present {
+                return None;
+            }
+            self.step(present);
+        }
+    }
+
+    /// When something may come up next.
+    pub fn next_deadline(&self) -> Option<Now> {
+        (0..LEVELS).filter_map(|level| self.next_tick(level)).min().map(|tick| Now(tick.saturating_mul(TICK)))
+    }
+
+    /// First tick at which a slot of the level must be looked at.
+    fn next_tick(&self, level: usize) -> Option<u64> {
+        let occupied = self.occupied.get(level).copied().unwrap_or(0);
+        if occupied == 0 {
+            return None;
+        }
+        let shift = BITS * level as u32;
+        // The slot under the cursor is due on level 0, and a whole turn away on the others.
+        let base = (self.cursor >> shift) + u64::from(level > 0);
+        let turned = occupied.rotate_right((base % SLOTS as u64) as u32);
+        Some((base + u64::from(turned.trailing_zeros())) << shift)
+    }
+
+    /// Moves the cursor to the next tick that holds something, at most to `present`.
+    fn step(&mut self, present: u64) {
+        let next = (0..LEVELS).filter_map(|level| self.next_tick(level)).min().unwrap_or(present);
+        self.cursor = next.clamp(self.cursor + 1, present);
+        for level in (1..LEVELS).rev() {
+            let shift = BITS * level as u32;
+            if self.cursor & ((1 << shift) - 1) == 0 {
+                self.cascade(level);
+            }
+        }
+    }
+
+    fn cascade(&mut self, level: usize) {
+        let list = Self::list(level, self.cursor);
+        let mut slot = self.heads.get(usize::from(list)).copied().unwrap_or(NIL);
+        self.set_head(list, NIL);
+        while let Some(link) = self.links.get(slot as usize).copied() {
+            self.link(slot, link.tick);
+            slot = link.next;
+        }
+    }
+
+    fn link(&mut self, slot: u32, tick: u64) {
+        let tick = tick.max(self.cursor);
+        let delta = tick - self.cursor;
+        let level =
+            (0..LEVELS - 1).find(|level| delta >> (BITS * (*level as u32 + 1)) == 0).unwrap_or(LEVELS - 1);
+        // Beyond the last level the slot comes round early and is linked again.
+        let placed = tick.min(self.cursor + (1 << (BITS * LEVELS as u32)) - 1);
+        let list = Self::list(level, placed);
+        let next = self.heads.get(usize::from(list)).copied().unwrap_or(NIL);
+        if let Some(link) = self.links.get_mut(slot as usize) {
+            *link = Link { next, previous: NIL, list, tick };
+        }
+        if let Some(next) = self.links.get_mut(next as usize) {
+            next.previous = slot;
+        }
+        self.set_head(list, slot);
+    }
+
+    fn list(level: usize, tick: u64) -> u16 {
+        (level * SLOTS + ((tick >> (BITS * level as u32)) % SLOTS as u64) as usize) as u16
+    }
+
+    fn head(&self, level: usize, tick: u64) -> u32 {
+        self.heads.get(usize::from(Self::list(level, tick))).copied().unwrap_or(NIL)
+    }
+
+    fn set_head(&mut self, list: u16, slot: u32) {
+        let list = usize::from(list);
+        if let (Some(head), Some(occupied)) = (self.heads.get_mut(list), self.occupied.get_mut(list / SLOTS))
+        {
+            *head = slot;
+            let bit = 1 << (list % SLOTS);
+            *occupied = if slot == NIL { *occupied & !bit } else { *occupied | bit };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn comes_up_in_time_and_only_then(
+            steps in proptest::collection::vec((0u32..20, 0u64..100_000_000, 0u64..30_000, any::<bool>()), 1..120)
+        ) {
+            let mut wheel = Wheel::new(20);
+            let mut deadlines = [None; 20];
+            let mut now = 0u64;
+            for (slot, ahead_ms, advance_ms, disarm) in steps {
+                if disarm {
+                    wheel.disarm(slot);
+                    deadlines[slot as usize] = None;
+                } else {
+                    let ahead_ms = ahead_ms >> (slot % 5 * 5);
+                    wheel.arm(slot, Now::from_ms(now + ahead_ms));
+                    deadlines[slot as usize] = Some(now + ahead_ms);
+                }
+                now += advance_ms << (slot % 3 * 5);
+                let earliest = deadlines.iter().flatten().min().copied();
+                let wakes = wheel.next_deadline();
+                if let Some(earliest) = earliest {
+                    prop_assert!(wakes.unwrap() <= Now::from_ms(earliest + 100));
+                }
+                while let Some(slot) = wheel.pop(Now::from_ms(now)) {
+                    let deadline = deadlines[slot as usize].take().unwrap();
+                    prop_assert!(deadline <= now);
+                }
+                for deadline in deadlines.iter().flatten() {
+                    prop_assert!(deadline + 100 > now);
+                }
+            }
+        }
+    }
+}
