@@ -1,1 +1,22 @@
-//! io
+//! Frames in and out: the frame pool, port backends, TAPs, and the Linux side of claiming ports.
+//!
+//! Every unsafe block of packet I/O is here. What a packet means is none of this crate's business.
+
+pub mod af_packet;
+pub mod claim;
+pub mod clock;
+pub mod command;
+pub mod fanout;
+pub mod link;
+pub mod memory;
+pub mod netns;
+pub mod pool;
+pub mod port;
+pub mod scratch;
+pub mod tap;
+pub mod thread;
+pub mod vnet;
+pub mod wake;
+
+pub use pool::{Partition, PoolFrame};
+pub use port::{Port, PortIo};

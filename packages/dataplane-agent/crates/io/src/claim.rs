@@ -1,0 +1,488 @@
+//! Taking netdevs from the kernel and giving them back as they were.
+//!
+//! A claimed netdev has no addresses, no IPv6, and an nft `netdev` chain that drops everything on
+//! ingress; packet sockets see frames before it, the kernel's protocols after it, so they neither answer
+//! nor forward. What was taken away is written to a record first, so that the next start can give it
+//! back if this process is killed.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::command::{CommandError, ip, run};
+use crate::link::{Link, LinkMonitor};
+
+/// Why a port cannot be claimed or given back.
+#[derive(Debug)]
+pub enum ClaimError {
+    /// No netdev of this name.
+    Missing(String),
+    /// The netdev cannot be a port, or not without `--take-over`.
+    Refused {
+        /// Netdev.
+        netdev: String,
+        /// Why.
+        reason: String,
+    },
+    /// A command failed.
+    Command(CommandError),
+    /// The record cannot be written, or netlink does not answer.
+    Io(std::io::Error),
+}
+
+impl fmt::Display for ClaimError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ClaimError::Missing(netdev) => write!(formatter, "there is no network device {netdev}"),
+            ClaimError::Refused { netdev, reason } => {
+                write!(formatter, "{netdev} cannot be claimed: {reason}")
+            }
+            ClaimError::Command(error) => error.fmt(formatter),
+            ClaimError::Io(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for ClaimError {}
+
+impl From<CommandError> for ClaimError {
+    fn from(error: CommandError) -> Self {
+        ClaimError::Command(error)
+    }
+}
+
+impl From<std::io::Error> for ClaimError {
+    fn from(error: std::io::Error) -> Self {
+        ClaimError::Io(error)
+    }
+}
+
+/// Claimed netdevs of one agent.
+#[derive(Debug)]
+pub struct Claim {
+    netdevs: Vec<String>,
+    table: String,
+    records: PathBuf,
+}
+
+/// What a netdev was like, as lines of text.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Record {
+    up: bool,
+    disable_ipv6: Option<String>,
+    lro: bool,
+    /// Words of `ip address add`, without the device.
+    addresses: Vec<String>,
+    /// Words of `ip route replace`, without the device.
+    routes: Vec<String>,
+}
+
+impl Record {
+    fn to_text(&self) -> String {
+        let mut text = format!("up {}\nlro {}\n", u8::from(self.up), u8::from(self.lro));
+        if let Some(value) = &self.disable_ipv6 {
+            text += &format!("disable-ipv6 {value}\n");
+        }
+        for (key, lines) in [("address", &self.addresses), ("route", &self.routes)] {
+            for line in lines {
+                text += &format!("{key} {line}\n");
+            }
+        }
+        text
+    }
+
+    fn from_text(text: &str) -> Self {
+        let mut record = Record::default();
+        for line in text.lines() {
+            match line.split_once(' ') {
+                Some(("up", value)) => record.up = value == "1",
+                Some(("lro", value)) => record.lro = value == "1",
+                Some(("disable-ipv6", value)) => record.disable_ipv6 = Some(value.to_owned()),
+                Some(("address", words)) => record.addresses.push(words.to_owned()),
+                Some(("route", words)) => record.routes.push(words.to_owned()),
+                _ => {}
+            }
+        }
+        record
+    }
+}
+
+impl Claim {
+    /// Claims `netdevs`. `instance` tells apart several agents of one machine; `records` is the directory
+    /// for what must be restored. Netdevs that an agent of this instance claimed before and did not give
+    /// back are given back first, unless they are claimed again.
+    ///
+    /// # Errors
+    /// When a netdev is missing, unfit, or carries the default route or the caller's SSH session and
+    /// `take_over` is false; then nothing is claimed.
+    pub fn take(
+        netdevs: &[String],
+        instance: &str,
+        records: &Path,
+        take_over: bool,
+    ) -> Result<Self, ClaimError> {
+        let safe: String =
+            instance.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        let claim =
+            Self { netdevs: netdevs.to_vec(), table: format!("tollway_{safe}"), records: records.to_owned() };
+        fs::create_dir_all(records)?;
+        let links = LinkMonitor::new()?.links()?;
+        for (index, netdev) in netdevs.iter().enumerate() {
+            if netdevs.iter().take(index).any(|other| other == netdev) {
+                return Err(refused(netdev, "it is named twice"));
+            }
+            let link = links.iter().find(|link| link.name == *netdev);
+            let link = link.ok_or_else(|| ClaimError::Missing(netdev.clone()))?;
+            check(link, &links, take_over || claim.record_path(netdev).exists())?;
+        }
+        claim.restore_leftovers(netdevs)?;
+        for netdev in netdevs {
+            if let Err(error) = claim.take_one(netdev) {
+                // The records say what to undo; the first error is the one to tell.
+                let _ = claim.release();
+                return Err(error);
+            }
+        }
+        Ok(claim)
+    }
+
+    fn record_path(&self, netdev: &str) -> PathBuf {
+        self.records.join(netdev)
+    }
+
+    /// Claims one netdev; also for one that came back after it had vanished.
+    ///
+    /// # Errors
+    /// When a command fails.
+    pub fn take_one(&self, netdev: &str) -> Result<(), ClaimError> {
+        let path = self.record_path(netdev);
+        if !path.exists() {
+            let record = observe(netdev)?;
+            let temporary = path.with_extension("new");
+            fs::write(&temporary, record.to_text())?;
+            fs::rename(&temporary, &path)?;
+        }
+        self.silence(netdev)?;
+        set_disable_ipv6(netdev, "1")?;
+        ip(&format!("address flush dev {netdev}"))?;
+        set_lro(netdev, false);
+        ip(&format!("link set dev {netdev} up"))?;
+        Ok(())
+    }
+
+    /// Puts the chain that drops everything before one netdev.
+    fn silence(&self, netdev: &str) -> Result<(), ClaimError> {
+        let table = &self.table;
+        let chain = chain_name(netdev);
+        let rules = format!(
+            "add table netdev {table}\n\
+             add chain netdev {table} {chain} {{ type filter hook ingress device \"{netdev}\" priority -500; policy drop; }}\n"
+        );
+        // A chain of a netdev that vanished may be left without its hook.
+        let fresh = format!(
+            "add table netdev {table}\nadd chain netdev {table} {chain}\ndelete chain netdev {table} {chain}\n{rules}"
+        );
+        run("nft", &["-f", "-"], &fresh).or_else(|_| run("nft", &["-f", "-"], &rules))?;
+        Ok(())
+    }
+
+    /// Gives every netdev back as it was.
+    ///
+    /// # Errors
+    /// The first thing that could not be restored; the rest is tried all the same.
+    pub fn release(&self) -> Result<(), ClaimError> {
+        let mut result = Ok(());
+        for netdev in &self.netdevs {
+            let restored = self.restore(netdev);
+            result = result.and(restored);
+        }
+        let table = &self.table;
+        let gone =
+            run("nft", &["-f", "-"], &format!("add table netdev {table}\ndelete table netdev {table}\n"));
+        result.and(gone.map(|_| ()).map_err(ClaimError::from))
+    }
+
+    /// Restores netdevs that are on record and not about to be claimed again.
+    fn restore_leftovers(&self, again: &[String]) -> Result<(), ClaimError> {
+        for entry in fs::read_dir(&self.records)?.flatten() {
+            let Ok(netdev) = entry.file_name().into_string() else { continue };
+            if netdev.ends_with(".new") {
+                let _ = fs::remove_file(entry.path());
+            } else if !again.contains(&netdev) {
+                self.restore(&netdev)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn restore(&self, netdev: &str) -> Result<(), ClaimError> {
+        let path = self.record_path(netdev);
+        let Ok(text) = fs::read_to_string(&path) else { return Ok(()) };
+        let record = Record::from_text(&text);
+        let table = &self.table;
+        let chain = chain_name(netdev);
+        let present = LinkMonitor::new()?.links()?.iter().any(|link| link.name == netdev);
+        // Without its netdev the chain may be gone already; the table goes at the end anyway.
+        let _ = run("nft", &["delete", "chain", "netdev", table, &chain], "");
+        let mut result = Ok(());
+        if present {
+            if record.lro {
+                set_lro(netdev, true);
+            }
+            if let Some(value) = &record.disable_ipv6 {
+                result = result.and(set_disable_ipv6(netdev, value));
+            }
+            let mut lines = Vec::new();
+            for words in &record.addresses {
+                lines.push(format!("address replace {words} dev {netdev}"));
+            }
+            for words in &record.routes {
+                lines.push(format!("route replace {words} dev {netdev}"));
+            }
+            if !record.up {
+                lines.push(format!("link set dev {netdev} down"));
+            }
+            if !lines.is_empty() {
+                lines.push(String::new());
+                let restored = run("ip", &["-force", "-batch", "-"], &lines.join("\n"));
+                result = result.and(restored.map(|_| ()).map_err(ClaimError::from));
+            }
+        }
+        fs::remove_file(&path)?;
+        result
+    }
+}
+
+fn refused(netdev: &str, reason: &str) -> ClaimError {
+    ClaimError::Refused { netdev: netdev.to_owned(), reason: reason.to_owned() }
+}
+
+/// nft names take letters, digits and `_`; netdev names nearly everything. Distinct names stay distinct.
+fn chain_name(netdev: &str) -> String {
+    let mut name = String::from("in_");
+    for byte in netdev.bytes() {
+        if byte.is_ascii_alphanumeric() {
+            name.push(char::from(byte));
+        } else {
+            name += &format!("_{byte:02x}");
+        }
+    }
+    name
+}
+
+fn check(link: &Link, links: &[Link], take_over: bool) -> Result<(), ClaimError> {
+    if link.loopback {
+        return Err(refused(&link.name, "it is the loopback device"));
+    }
+    if link.mac == [0; 6] {
+        return Err(refused(&link.name, "it is no Ethernet device"));
+    }
+    if let Some(master) = link.master {
+        let name =
+            links.iter().find(|other| other.index == master).map_or("another device", |other| &other.name);
+        return Err(refused(
+            &link.name,
+            &format!("it is part of {name}; take it out first (ip link set {} nomaster)", link.name),
+        ));
+    }
+    if take_over {
+        return Ok(());
+    }
+    for family in ["-4", "-6"] {
+        let routes = ip(&format!("-o {family} route show default dev {}", link.name))?;
+        if !routes.trim().is_empty() {
+            return Err(refused(
+                &link.name,
+                "it carries this machine's default route, which would be cut off (--take-over claims it all the same)",
+            ));
+        }
+    }
+    if let Some(address) = ssh_server_address() {
+        let addresses = ip(&format!("-o address show dev {}", link.name))?;
+        let carries =
+            addresses.split_whitespace().any(|word| word.split('/').next() == Some(address.as_str()));
+        if carries {
+            return Err(refused(
+                &link.name,
+                "it carries the SSH session that you are using (--take-over claims it all the same)",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The address on which the caller's SSH session came in: `SSH_CONNECTION` of this process or of one of
+/// its ancestors, since sudo(8) takes it out of the environment.
+fn ssh_server_address() -> Option<String> {
+    let of = |environment: &[u8]| {
+        environment.split(|&byte| byte == 0).find_map(|entry| {
+            let value = std::str::from_utf8(entry).ok()?.strip_prefix("SSH_CONNECTION=")?;
+            value.split(' ').nth(2).map(str::to_owned)
+        })
+    };
+    let mut pid = std::process::id();
+    while pid > 1 {
+        if let Some(address) = fs::read(format!("/proc/{pid}/environ")).ok().as_deref().and_then(of) {
+            return Some(address);
+        }
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        pid = status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()?;
+    }
+    None
+}
+
+fn observe(netdev: &str) -> Result<Record, ClaimError> {
+    let links = LinkMonitor::new()?.links()?;
+    let link = links.iter().find(|link| link.name == netdev);
+    let link = link.ok_or_else(|| ClaimError::Missing(netdev.to_owned()))?;
+    let mut record = Record { up: link.up, lro: lro(netdev), ..Record::default() };
+    record.disable_ipv6 =
+        fs::read_to_string(disable_ipv6_path(netdev)).ok().map(|value| value.trim().to_owned());
+    for line in ip(&format!("-o address show dev {netdev}"))?.lines() {
+        record.addresses.extend(address_words(line));
+    }
+    for family in ["-4", "-6"] {
+        for line in ip(&format!("{family} route show dev {netdev}"))?.lines() {
+            record.routes.extend(route_words(line));
+        }
+    }
+    Ok(record)
+}
+
+/// `2: eth0    inet 10.0.0.1/24 brd 10.0.0.255 scope global eth0\  valid_lft …` as words for adding it.
+/// Addresses that the kernel or a router advertisement made come back by themselves.
+fn address_words(line: &str) -> Option<String> {
+    let (front, _) = line.split_once('\\').unwrap_or((line, ""));
+    let mut words = front.split_whitespace().skip(2);
+    let family = words.next()?;
+    let all: Vec<&str> = words.collect();
+    let made_by_itself = ["dynamic", "temporary", "mngtmpaddr", "kernel_ll", "kernel_ra", "link"];
+    if family == "inet6" && all.iter().any(|word| made_by_itself.contains(word)) {
+        return None;
+    }
+    let mut kept = vec![*all.first()?];
+    for pair in all.windows(2) {
+        if let [key @ ("brd" | "scope" | "peer" | "metric"), value] = pair {
+            kept.push(key);
+            kept.push(value);
+        }
+    }
+    // The last word is the label, which only IPv4 has.
+    if family == "inet" {
+        kept.extend(["label", all.last()?]);
+    }
+    Some(kept.join(" "))
+}
+
+/// A line of `ip route show` as words for adding it; `None` for routes the kernel makes by itself.
+fn route_words(line: &str) -> Option<String> {
+    if line.contains("proto kernel") || line.contains("proto ra") || line.trim().is_empty() {
+        return None;
+    }
+    let states = ["linkdown", "dead", "offload", "trap", "rt_offload"];
+    let words: Vec<&str> = line.split_whitespace().filter(|word| !states.contains(word)).collect();
+    Some(words.join(" "))
+}
+
+fn disable_ipv6_path(netdev: &str) -> String {
+    format!("/proc/sys/net/ipv6/conf/{netdev}/disable_ipv6")
+}
+
+fn set_disable_ipv6(netdev: &str, value: &str) -> Result<(), ClaimError> {
+    match fs::write(disable_ipv6_path(netdev), value) {
+        // A kernel without IPv6 has nothing to switch off.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        result => result.map_err(ClaimError::from),
+    }
+}
+
+/// Large receive offload loses the original segment sizes, so frames merged by it cannot be forwarded.
+/// Devices without it (most) say so, which is as good.
+const ETH_FLAG_LRO: u32 = 1 << 15;
+const ETHTOOL_GFLAGS: u32 = 0x25;
+const ETHTOOL_SFLAGS: u32 = 0x26;
+
+#[repr(C)]
+struct EthtoolValue {
+    command: u32,
+    data: u32,
+}
+
+fn ethtool(netdev: &str, value: &mut EthtoolValue) -> bool {
+    const SIOCETHTOOL: libc::c_ulong = 0x8946;
+    // SAFETY: the call takes no pointers.
+    let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+    if socket < 0 {
+        return false;
+    }
+    // SAFETY: all-zero is a valid ifreq.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (place, byte) in request.ifr_name.iter_mut().zip(netdev.bytes().take(libc::IFNAMSIZ - 1)) {
+        *place = byte as libc::c_char;
+    }
+    request.ifr_ifru.ifru_data = std::ptr::from_mut(value).cast();
+    // SAFETY: the request points to an ethtool_value, which both commands used here expect.
+    let result = unsafe { libc::ioctl(socket, SIOCETHTOOL as _, std::ptr::from_mut(&mut request)) };
+    // SAFETY: the descriptor is ours and not used any more.
+    unsafe { libc::close(socket) };
+    result == 0
+}
+
+fn lro(netdev: &str) -> bool {
+    let mut value = EthtoolValue { command: ETHTOOL_GFLAGS, data: 0 };
+    ethtool(netdev, &mut value) && value.data & ETH_FLAG_LRO != 0
+}
+
+fn set_lro(netdev: &str, on: bool) {
+    let mut value = EthtoolValue { command: ETHTOOL_GFLAGS, data: 0 };
+    if !ethtool(netdev, &mut value) || (value.data & ETH_FLAG_LRO != 0) == on {
+        return;
+    }
+    let data = value.data ^ ETH_FLAG_LRO;
+    ethtool(netdev, &mut EthtoolValue { command: ETHTOOL_SFLAGS, data });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_survives_the_disk() {
+        let record = Record {
+            up: true,
+            disable_ipv6: Some("0".into()),
+            lro: false,
+            addresses: vec!["10.0.0.1/24 brd 10.0.0.255 scope global label eth0".into()],
+            routes: vec!["default via 10.0.0.254 metric 100".into()],
+        };
+        assert_eq!(Record::from_text(&record.to_text()), record);
+    }
+
+    #[test]
+    fn addresses_are_read_from_ip() {
+        let line = "2: eth0    inet 10.0.0.1/24 brd 10.0.0.255 scope global dynamic eth0:1\\       valid_lft forever preferred_lft forever";
+        assert_eq!(address_words(line).unwrap(), "10.0.0.1/24 brd 10.0.0.255 scope global label eth0:1");
+        let peer = "7: ppp0    inet 10.0.0.1 peer 10.0.0.2/32 scope global ppp0\\       valid_lft forever";
+        assert_eq!(address_words(peer).unwrap(), "10.0.0.1 peer 10.0.0.2/32 scope global label ppp0");
+        let local = "2: eth0    inet6 fe80::1/64 scope link \\       valid_lft forever preferred_lft forever";
+        assert_eq!(address_words(local), None);
+        let global =
+            "2: eth0    inet6 2001:db8::1/64 scope global \\       valid_lft forever preferred_lft forever";
+        assert_eq!(address_words(global).unwrap(), "2001:db8::1/64 scope global");
+    }
+
+    #[test]
+    fn routes_of_the_kernel_are_left_to_it() {
+        assert_eq!(route_words("10.0.0.0/24 proto kernel scope link src 10.0.0.1"), None);
+        assert_eq!(
+            route_words("default via 10.0.0.254 proto static metric 100 linkdown ").unwrap(),
+            "default via 10.0.0.254 proto static metric 100"
+        );
+    }
+
+    #[test]
+    fn chain_names_are_distinct_and_plain() {
+        assert_eq!(chain_name("eth1"), "in_eth1");
+        assert_eq!(chain_name("br-lan.7"), "in_br_2dlan_2e7");
+    }
+}

@@ -1,0 +1,56 @@
+//! Running `ip` and `nft`: slow, rare, and the same words an administrator would type.
+
+use std::fmt;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// A command that could not be run or failed.
+#[derive(Debug)]
+pub struct CommandError {
+    /// The command line.
+    pub line: String,
+    /// What it said, or why it could not be run.
+    pub reason: String,
+}
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "`{}`: {}", self.line, self.reason)
+    }
+}
+
+impl std::error::Error for CommandError {}
+
+/// Runs a program with `input` on its standard input and returns what it printed.
+///
+/// # Errors
+/// When it cannot be started or exits with another status than 0.
+pub fn run(program: &str, arguments: &[&str], input: &str) -> Result<String, CommandError> {
+    let line = || std::iter::once(program).chain(arguments.iter().copied()).collect::<Vec<_>>().join(" ");
+    let failed = |reason: String| CommandError { line: line(), reason };
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| failed(error.to_string()))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A program that stops reading says why on its standard error.
+        let _ = stdin.write_all(input.as_bytes());
+    }
+    let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(failed(if said.is_empty() { output.status.to_string() } else { said }))
+}
+
+/// Runs `ip` with these words.
+///
+/// # Errors
+/// As [`run`].
+pub fn ip(words: &str) -> Result<String, CommandError> {
+    run("ip", &words.split_whitespace().collect::<Vec<_>>(), "")
+}

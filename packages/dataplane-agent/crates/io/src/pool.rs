@@ -1,0 +1,481 @@
+//! One frame pool per process, partitioned by worker.
+//!
+//! A frame has a *head* of [`HEAD_CAPACITY`] contiguous bytes and, for super-frames, a *tail* of up to
+//! [`TAIL_CAPACITY`] more. Both come from the partition of one worker. Whoever drops a frame returns it
+//! to that partition: its owner by [`Partition::recycle`], which touches no shared memory, everybody else
+//! through the partition's return list, a lock-free stack that the owner empties as a whole when its own
+//! lists run dry (so no ABA problem, and a return never fails).
+
+use std::fmt;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+use tollway_engine::frame::{Frame, FrameSource};
+
+/// Bytes of a frame that are contiguous, at most.
+pub const HEAD_CAPACITY: usize = HEAD_CHUNK - HEAD_OFFSET;
+
+/// Bytes of a super-frame beyond its head, at most: with the head enough for 64 KiB of IP and two tags.
+pub const TAIL_CAPACITY: usize = 64 << 10;
+
+/// Start of a received frame within its chunk. The room before it takes the chunk's header and a VLAN
+/// tag that is put back in front of the payload.
+const HEAD_OFFSET: usize = 64;
+const HEAD_CHUNK: usize = 2368;
+const HUGE_PAGE: usize = 2 << 20;
+
+/// At the start of every head chunk while it is free; a lone tail never is on a return list.
+#[repr(C)]
+struct FreeChunk {
+    next: *mut FreeChunk,
+    tail: *mut u8,
+}
+
+/// What a partition shares with everybody who may hold one of its frames.
+pub struct Home {
+    returns: AtomicPtr<FreeChunk>,
+    outside: AtomicU64,
+}
+
+impl Home {
+    /// Frames that other threads have returned so far.
+    pub fn returned(&self) -> u64 {
+        self.outside.load(Ordering::Relaxed)
+    }
+}
+
+/// A worker's share of the pool.
+pub struct Partition {
+    home: &'static Home,
+    heads: Vec<NonNull<FreeChunk>>,
+    tails: Vec<NonNull<u8>>,
+    exhausted: u64,
+}
+
+// SAFETY: the lists hold chunks that nobody else refers to while they are free, and the partition is
+// used by one thread at a time.
+unsafe impl Send for Partition {}
+
+/// Size of one partition.
+#[derive(Debug, Clone, Copy)]
+pub struct PartitionSize {
+    /// Frames.
+    pub heads: usize,
+    /// Of which super-frames.
+    pub tails: usize,
+}
+
+impl PartitionSize {
+    /// What a worker of the agent gets: 20 MiB of heads and 24 MiB of tails, of which untouched pages
+    /// cost nothing.
+    pub const WORKER: PartitionSize = PartitionSize { heads: 8192, tails: 384 };
+
+    /// Address space the partition takes, bytes.
+    pub fn bytes(self) -> usize {
+        (self.heads * HEAD_CHUNK + self.tails * TAIL_CAPACITY).next_multiple_of(HUGE_PAGE)
+    }
+}
+
+/// Makes the pool: one partition per entry of `sizes`. The memory stays mapped for the life of the
+/// process, since frames may outlive every worker.
+///
+/// # Errors
+/// When the address space cannot be had.
+pub fn partitions(sizes: &[PartitionSize]) -> std::io::Result<Vec<Partition>> {
+    let total: usize = sizes.iter().map(|size| size.bytes()).sum::<usize>() + HUGE_PAGE;
+    // SAFETY: an anonymous mapping at an address of the kernel's choice touches no existing memory.
+    let base = unsafe {
+        libc::mmap(
+            ptr::null_mut(),
+            total,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    if base == libc::MAP_FAILED {
+        return Err(std::io::Error::last_os_error());
+    }
+    let base = base.cast::<u8>();
+    let skip = base.align_offset(HUGE_PAGE);
+    // SAFETY: `skip` is below HUGE_PAGE, which `total` includes once more than the partitions need, so the
+    // advised range lies within the mapping. The advice may be refused without harm.
+    let mut next = unsafe {
+        libc::madvise(base.add(skip).cast(), total - HUGE_PAGE, libc::MADV_HUGEPAGE);
+        base.add(skip)
+    };
+    let mut partitions = Vec::with_capacity(sizes.len());
+    for size in sizes {
+        partitions.push(Partition::carve(next, *size));
+        // SAFETY: the sum of all partitions' bytes lies within the mapping.
+        next = unsafe { next.add(size.bytes()) };
+    }
+    Ok(partitions)
+}
+
+impl Partition {
+    fn carve(base: *mut u8, size: PartitionSize) -> Self {
+        let home = Box::leak(Box::new(Home {
+            returns: AtomicPtr::new(ptr::null_mut()),
+            outside: AtomicU64::new(0),
+        }));
+        let chunk = |offset: usize| {
+            // SAFETY: `offset` is below `size.bytes()`, which the caller reserved at `base`.
+            unsafe { base.add(offset) }
+        };
+        // Tails first: 64 KiB steps from a huge-page boundary keep them page-aligned.
+        let tails =
+            (0..size.tails).rev().filter_map(|index| NonNull::new(chunk(index * TAIL_CAPACITY))).collect();
+        let heads_at = size.tails * TAIL_CAPACITY;
+        let heads = (0..size.heads)
+            .rev()
+            .filter_map(|index| NonNull::new(chunk(heads_at + index * HEAD_CHUNK).cast::<FreeChunk>()))
+            .collect();
+        Self { home, heads, tails, exhausted: 0 }
+    }
+
+    /// Frames free now, without those on the return list.
+    pub fn free(&self) -> (usize, usize) {
+        (self.heads.len(), self.tails.len())
+    }
+
+    /// How often a frame was asked for in vain.
+    pub fn exhausted(&self) -> u64 {
+        self.exhausted
+    }
+
+    /// A frame of the full head capacity to receive into, without a tail.
+    #[inline]
+    pub fn take_head(&mut self) -> Option<PoolFrame> {
+        if self.heads.is_empty() {
+            self.collect();
+        }
+        let Some(chunk) = self.heads.pop() else {
+            self.exhausted += 1;
+            return None;
+        };
+        Some(PoolFrame {
+            chunk: chunk.cast(),
+            tail: None,
+            tail_len: 0,
+            offset: HEAD_OFFSET as u16,
+            head_len: HEAD_CAPACITY as u16,
+            home: self.home,
+        })
+    }
+
+    /// Gives `frame` room for a tail. `false` when the partition has none left.
+    #[inline]
+    pub fn add_tail(&mut self, frame: &mut PoolFrame) -> bool {
+        if frame.tail.is_some() {
+            return true;
+        }
+        if self.tails.is_empty() {
+            self.collect();
+        }
+        frame.tail = self.tails.pop();
+        frame.tail.is_some()
+    }
+
+    /// Takes the tail's memory out of a frame that turned out not to need it.
+    #[inline]
+    pub fn strip_tail(&mut self, frame: &mut PoolFrame) {
+        if frame.tail_len == 0
+            && let Some(tail) = frame.tail.take()
+        {
+            self.tails.push(tail);
+        }
+    }
+
+    /// Returns a frame, of this or any other partition.
+    #[inline]
+    pub fn recycle(&mut self, frame: PoolFrame) {
+        if !ptr::eq(frame.home, self.home) {
+            return;
+        }
+        self.heads.push(frame.chunk.cast());
+        if let Some(tail) = frame.tail {
+            self.tails.push(tail);
+        }
+        std::mem::forget(frame);
+    }
+
+    /// Takes in what other threads have returned.
+    fn collect(&mut self) {
+        let mut next = self.home.returns.swap(ptr::null_mut(), Ordering::Acquire);
+        while let Some(chunk) = NonNull::new(next) {
+            // SAFETY: a chunk on the return list has a header that its returner wrote before the release
+            // that our acquire above pairs with, and nobody else refers to it any more.
+            let header = unsafe { chunk.as_ref() };
+            next = header.next;
+            if let Some(tail) = NonNull::new(header.tail) {
+                self.tails.push(tail);
+            }
+            self.heads.push(chunk);
+        }
+    }
+}
+
+impl FrameSource<PoolFrame> for Partition {
+    fn take(&mut self, len: usize) -> Option<PoolFrame> {
+        if len > HEAD_CAPACITY {
+            return None;
+        }
+        let mut frame = self.take_head()?;
+        frame.head_len = len as u16;
+        Some(frame)
+    }
+}
+
+impl fmt::Debug for Partition {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (heads, tails) = self.free();
+        formatter.debug_struct("Partition").field("heads", &heads).field("tails", &tails).finish()
+    }
+}
+
+/// A frame of the pool, owned. Dropping it returns it.
+pub struct PoolFrame {
+    chunk: NonNull<u8>,
+    tail: Option<NonNull<u8>>,
+    tail_len: u32,
+    offset: u16,
+    head_len: u16,
+    home: &'static Home,
+}
+
+// SAFETY: the handle is the only reference to its chunks; `Home` is shared and made of atomics.
+unsafe impl Send for PoolFrame {}
+
+/// Bytes of the frame beyond its head, for scatter and gather.
+#[derive(Debug, Clone, Copy)]
+pub struct Span {
+    /// Start.
+    pub start: *mut u8,
+    /// Bytes.
+    pub len: usize,
+}
+
+impl PoolFrame {
+    /// The tail's memory in use, if any.
+    #[inline]
+    pub fn tail(&self) -> Option<Span> {
+        match self.tail {
+            Some(start) if self.tail_len > 0 => {
+                Some(Span { start: start.as_ptr(), len: self.tail_len as usize })
+            }
+            _ => None,
+        }
+    }
+
+    /// All memory a frame may be received into.
+    #[inline]
+    pub(crate) fn receive_spans(&mut self) -> (Span, Option<Span>) {
+        self.offset = HEAD_OFFSET as u16;
+        // SAFETY: HEAD_OFFSET is within the chunk.
+        let head = Span { start: unsafe { self.chunk.as_ptr().add(HEAD_OFFSET) }, len: HEAD_CAPACITY };
+        (head, self.tail.map(|tail| Span { start: tail.as_ptr(), len: TAIL_CAPACITY }))
+    }
+
+    /// Says how many bytes were received into [`Self::receive_spans`]. `false` when that is more than fits.
+    #[inline]
+    pub(crate) fn received(&mut self, len: usize) -> bool {
+        let head = len.min(HEAD_CAPACITY);
+        let tail = len - head;
+        if tail > 0 && (self.tail.is_none() || tail > TAIL_CAPACITY) {
+            return false;
+        }
+        self.head_len = head as u16;
+        self.tail_len = tail as u32;
+        true
+    }
+
+    /// Opens a gap of four bytes after the two link-layer addresses, for a VLAN tag, and fills it.
+    pub(crate) fn insert_tag(&mut self, tag: [u8; 4]) -> bool {
+        const ADDRESSES: usize = 12;
+        let room = usize::from(self.offset) - size_of::<FreeChunk>();
+        if room < tag.len() || usize::from(self.head_len) < ADDRESSES {
+            return false;
+        }
+        self.offset -= tag.len() as u16;
+        self.head_len += tag.len() as u16;
+        let head = self.head_mut();
+        head.copy_within(tag.len()..tag.len() + ADDRESSES, 0);
+        head[ADDRESSES..ADDRESSES + tag.len()].copy_from_slice(&tag);
+        true
+    }
+
+    /// The bytes of the whole frame, copied. For tests and generators.
+    pub fn to_vec(&self) -> Vec<u8> {
+        let mut bytes = self.head().to_vec();
+        if let Some(span) = self.tail() {
+            // SAFETY: the tail belongs to this frame and `tail_len` bytes of it have been written.
+            bytes.extend_from_slice(unsafe { std::slice::from_raw_parts(span.start, span.len) });
+        }
+        bytes
+    }
+}
+
+impl Frame for PoolFrame {
+    #[inline]
+    fn head(&self) -> &[u8] {
+        // SAFETY: offset + head_len never exceeds the chunk; anonymous memory is initialised; the frame
+        // owns the chunk, so nobody writes while it is borrowed.
+        unsafe {
+            std::slice::from_raw_parts(
+                self.chunk.as_ptr().add(usize::from(self.offset)),
+                usize::from(self.head_len),
+            )
+        }
+    }
+
+    #[inline]
+    fn head_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `head`, and the borrow is exclusive.
+        unsafe {
+            std::slice::from_raw_parts_mut(
+                self.chunk.as_ptr().add(usize::from(self.offset)),
+                usize::from(self.head_len),
+            )
+        }
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        usize::from(self.head_len) + self.tail_len as usize
+    }
+
+    fn resize(&mut self, len: usize) -> bool {
+        if self.tail_len != 0 || len > HEAD_CHUNK - usize::from(self.offset) {
+            return false;
+        }
+        self.head_len = len as u16;
+        true
+    }
+}
+
+impl Drop for PoolFrame {
+    fn drop(&mut self) {
+        let free: *mut FreeChunk = self.chunk.as_ptr().cast();
+        let mut next = self.home.returns.load(Ordering::Relaxed);
+        loop {
+            // SAFETY: the chunk is ours until the exchange below succeeds; it is 64-byte aligned and larger
+            // than the header.
+            unsafe {
+                free.write(FreeChunk { next, tail: self.tail.map_or(ptr::null_mut(), NonNull::as_ptr) });
+            }
+            match self.home.returns.compare_exchange_weak(next, free, Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => break,
+                Err(seen) => next = seen,
+            }
+        }
+        self.home.outside.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl fmt::Debug for PoolFrame {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("PoolFrame").field("len", &self.len()).field("tail", &self.tail_len).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: PartitionSize = PartitionSize { heads: 4, tails: 2 };
+
+    #[test]
+    fn frames_freed_elsewhere_come_home() {
+        let mut partitions = partitions(&[SMALL, SMALL]).unwrap();
+        let mut second = partitions.pop().unwrap();
+        let mut first = partitions.pop().unwrap();
+        let mut frames = Vec::new();
+        while let Some(mut frame) = first.take_head() {
+            if frames.len() < 2 {
+                assert!(first.add_tail(&mut frame));
+            } else {
+                assert!(!first.add_tail(&mut frame));
+            }
+            frames.push(frame);
+        }
+        assert_eq!(frames.len(), 4);
+        assert_eq!(first.exhausted(), 1);
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                for frame in frames {
+                    second.recycle(frame);
+                }
+                assert_eq!(second.free(), (4, 2));
+            });
+        });
+        let frame = first.take_head().unwrap();
+        assert_eq!(first.free(), (3, 2));
+        first.recycle(frame);
+        assert_eq!(first.free(), (4, 2));
+    }
+
+    #[test]
+    fn a_tag_goes_between_addresses_and_type() {
+        let mut partition = partitions(&[SMALL]).unwrap().remove(0);
+        let mut frame = partition.take(18).unwrap();
+        for (index, byte) in frame.head_mut().iter_mut().enumerate() {
+            *byte = index as u8;
+        }
+        assert!(frame.insert_tag([0x81, 0, 0, 7]));
+        assert_eq!(
+            frame.head(),
+            [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0x81, 0, 0, 7, 12, 13, 14, 15, 16, 17]
+        );
+        assert_eq!(frame.len(), 22);
+    }
+
+    #[test]
+    fn the_tail_begins_where_the_head_is_full() {
+        let mut partition = partitions(&[SMALL]).unwrap().remove(0);
+        let mut frame = partition.take_head().unwrap();
+        assert!(!frame.received(HEAD_CAPACITY + 1));
+        assert!(partition.add_tail(&mut frame));
+        assert!(frame.received(HEAD_CAPACITY + 10));
+        assert_eq!((frame.head().len(), frame.len()), (HEAD_CAPACITY, HEAD_CAPACITY + 10));
+        assert!(!frame.resize(10));
+        assert!(frame.received(60));
+        partition.strip_tail(&mut frame);
+        assert_eq!(partition.free(), (3, 2));
+        assert!(frame.resize(HEAD_CAPACITY));
+        assert!(!frame.resize(HEAD_CAPACITY + 1));
+    }
+
+    #[test]
+    fn threads_hammering_one_partition_lose_nothing() {
+        let mut partition = partitions(&[PartitionSize { heads: 64, tails: 8 }]).unwrap().remove(0);
+        let (sender, receiver) = std::sync::mpsc::sync_channel::<PoolFrame>(64);
+        let receiver = std::sync::Arc::new(std::sync::Mutex::new(receiver));
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                let receiver = std::sync::Arc::clone(&receiver);
+                scope.spawn(move || {
+                    loop {
+                        let frame = receiver.lock().unwrap().recv();
+                        let Ok(frame) = frame else { break };
+                        assert_eq!(frame.head(), [7; 60]);
+                    }
+                });
+            }
+            let mut sent = 0;
+            while sent < 20_000 {
+                let Some(mut frame) = partition.take(60) else {
+                    std::thread::yield_now();
+                    continue;
+                };
+                frame.head_mut().fill(7);
+                sender.send(frame).unwrap();
+                sent += 1;
+            }
+            drop(sender);
+        });
+        partition.collect();
+        assert_eq!(partition.free(), (64, 8));
+    }
+}

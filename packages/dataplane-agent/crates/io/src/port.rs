@@ -1,0 +1,90 @@
+//! What every port backend does, and the dispatch between them: once per batch, never per packet.
+
+use std::os::fd::RawFd;
+
+use tollway_engine::frame::VnetState;
+
+use crate::af_packet::AfPacketPort;
+use crate::memory::MemoryPort;
+use crate::pool::{Partition, PoolFrame};
+use crate::scratch::{Outgoing, Received, Scratch};
+
+/// What became of the frames at the front of a transmit queue.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Frames taken off the queue, sent or refused.
+    pub taken: usize,
+    /// Of which the port refused (malformed for it, or it is gone).
+    pub refused: usize,
+    /// The port had no room for the rest; poll it for output.
+    pub full: bool,
+}
+
+/// One worker's end of a port.
+pub trait PortIo {
+    /// Descriptor that becomes readable when frames wait.
+    fn fd(&self) -> RawFd;
+
+    /// Receives up to `limit` frames and hands them to `sink`.
+    ///
+    /// # Errors
+    /// When the port is gone or down.
+    fn receive(
+        &mut self,
+        limit: usize,
+        scratch: &mut Scratch,
+        pool: &mut Partition,
+        sink: impl FnMut(PoolFrame, VnetState),
+    ) -> std::io::Result<Received>;
+
+    /// Sends from the front of `queue` and removes what it dealt with.
+    fn send(&mut self, queue: &mut Vec<Outgoing>, scratch: &mut Scratch, pool: &mut Partition) -> Sent;
+
+    /// Frames that the kernel dropped before this socket since the last call, for want of room.
+    fn take_kernel_drops(&mut self) -> u64;
+}
+
+/// A port of any backend.
+#[derive(Debug)]
+pub enum Port {
+    /// A netdev by packet socket.
+    AfPacket(AfPacketPort),
+    /// A ring in memory.
+    Memory(MemoryPort),
+}
+
+impl PortIo for Port {
+    fn fd(&self) -> RawFd {
+        match self {
+            Port::AfPacket(port) => port.fd(),
+            Port::Memory(port) => port.fd(),
+        }
+    }
+
+    fn receive(
+        &mut self,
+        limit: usize,
+        scratch: &mut Scratch,
+        pool: &mut Partition,
+        sink: impl FnMut(PoolFrame, VnetState),
+    ) -> std::io::Result<Received> {
+        match self {
+            Port::AfPacket(port) => port.receive(limit, scratch, pool, sink),
+            Port::Memory(port) => port.receive(limit, scratch, pool, sink),
+        }
+    }
+
+    fn send(&mut self, queue: &mut Vec<Outgoing>, scratch: &mut Scratch, pool: &mut Partition) -> Sent {
+        match self {
+            Port::AfPacket(port) => port.send(queue, scratch, pool),
+            Port::Memory(port) => port.send(queue, scratch, pool),
+        }
+    }
+
+    fn take_kernel_drops(&mut self) -> u64 {
+        match self {
+            Port::AfPacket(port) => port.take_kernel_drops(),
+            Port::Memory(port) => port.take_kernel_drops(),
+        }
+    }
+}
