@@ -10,6 +10,7 @@ pub mod engine;
 pub mod conntrack;
 pub mod error;
 pub mod interface;
+pub mod nat;
 
 pub mod frame;
 pub mod packet;

@@ -8,13 +8,14 @@
 pub mod arp;
 pub mod checksum;
 pub mod ethernet;
+pub mod field;
 pub mod icmp;
 pub mod ipv4;
 pub mod ipv6;
 pub mod tcp;
 pub mod udp;
 
-mod field;
+
 
 /// Why bytes are not the header they should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
