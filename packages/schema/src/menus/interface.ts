@@ -7,7 +7,7 @@ import { counter } from '../props/counter.js';
 import { datetime } from '../props/datetime.js';
 import { int } from '../props/int.js';
 import { mac } from '../props/mac.js';
-import { name, text } from '../props/text.js';
+import { interfaceName, text } from '../props/text.js';
 
 /** Every interface of the router, whatever its type, with live traffic. */
 export const interfaces = defineMenu({
@@ -18,7 +18,7 @@ export const interfaces = defineMenu({
   tree: ['Interfaces', 'Interface'],
   help: 'All interfaces with their state and live traffic.',
   props: {
-    name: { kind: name({ max: 15 }), label: 'Name', help: 'Name of the interface, unique.', tab: 'General' },
+    name: { kind: interfaceName, label: 'Name', help: 'Name of the interface, unique.', tab: 'General' },
     type: { kind: text(), label: 'Type', help: 'Kind of interface; ether is an Ethernet port.', tab: 'General', readOnly: true },
     'default-name': { kind: text(), label: 'Default Name', help: 'Name the port was claimed under.', tab: 'General', readOnly: true },
     mtu: {

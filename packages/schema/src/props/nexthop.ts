@@ -1,6 +1,7 @@
 import type { Kind } from '../define.js';
 import { ipv4, ipv4Text } from './ip.js';
 import { shown } from './shown.js';
+import { interfaceName } from './text.js';
 
 /** Where a route leads: a neighbour, an interface, or a neighbour on a named interface. */
 export interface Nexthop {
@@ -20,11 +21,11 @@ export function parseNexthop(text: string): Nexthop | undefined {
     return address === undefined || !isInterfaceName(tail) ? undefined : { address, interface: tail };
   }
   if (address !== undefined) return { address };
-  // A text of digits and dots only is a mistyped address, not an interface.
-  return isInterfaceName(head) && !/^[\d.:/]+$/.test(head) ? { interface: head } : undefined;
+  // An interface name holds a letter: a mistyped address is not taken for one.
+  return isInterfaceName(head) ? { interface: head } : undefined;
 }
 
-const isInterfaceName = (text: string): boolean => /^[^\s!*,%@"\u0000-\u001f\u007f][^,%@"\u0000-\u001f\u007f]{0,62}$/.test(text);
+const isInterfaceName = (text: string): boolean => interfaceName.parse(text).ok;
 
 const ACCEPTS = 'an IPv4 address, an interface name or address%interface';
 

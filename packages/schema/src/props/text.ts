@@ -32,16 +32,35 @@ export function text({ max = 1024, values, ref }: TextOptions = {}): Kind {
 
 /** Name of an item or chain: not empty, no control characters, no leading `!` or `*` (they mean "not" and row ids). */
 export function name({ max = 63, values, ref }: TextOptions = {}): Kind {
-  const accepts = `a name of 1 to ${max} characters that starts with neither ! nor *`;
+  return nameKind(/^[^!*,\s\u0000-\u001f\u007f]([^,\u0000-\u001f\u007f]*[^,\s\u0000-\u001f\u007f])?$/, {
+    accepts: `a name of 1 to ${max} characters without commas that starts with neither ! nor *`,
+    max,
+    values,
+    ref,
+  });
+}
+
+/** Name of an interface: fit for next hops, lists and Linux alternative names, and not to be taken for an address. */
+export const interfaceName: Kind = nameKind(/^(?=.*[A-Za-z])(?!all-)[A-Za-z0-9][A-Za-z0-9._+-]*$/, {
+  accepts: 'a name of 1 to 32 letters, digits, dots, dashes, plus signs and underscores with at least one letter, not starting with all-',
+  max: 32,
+});
+
+interface NameShape {
+  readonly accepts: string;
+  readonly max: number;
+  readonly values?: readonly string[] | undefined;
+  readonly ref?: Kind['ref'] | undefined;
+}
+
+function nameKind(pattern: RegExp, { accepts, max, values, ref }: NameShape): Kind {
   return {
     name: 'name',
     accepts,
-    parse(value) {
-      if (value === '' || value.trim() !== value || value.length > max || /[\u0000-\u001f\u007f]/.test(value) || /^[!*]/.test(value)) {
-        return { ok: false, error: `${shown(value)} is not ${accepts}` };
-      }
-      return { ok: true, value };
-    },
+    parse: (value) =>
+      value.length <= max && pattern.test(value)
+        ? { ok: true, value }
+        : { ok: false, error: `${shown(value)} is not ${accepts}` },
     ...(values ? { values } : {}),
     ...(ref ? { ref } : {}),
     jsonSchema: { type: 'string', minLength: 1, maxLength: max },

@@ -7,7 +7,7 @@ import { duration } from '../../props/duration.js';
 import { oneOf } from '../../props/enum.js';
 import { int } from '../../props/int.js';
 import { mac } from '../../props/mac.js';
-import { name, text } from '../../props/text.js';
+import { interfaceName, text } from '../../props/text.js';
 
 /** Claimed Ethernet ports; one row per port, found by `default-name`. */
 export const ethernet = defineMenu({
@@ -18,7 +18,7 @@ export const ethernet = defineMenu({
   tree: ['Interfaces', 'Ethernet'],
   help: 'Ethernet ports that the router has claimed.',
   props: {
-    name: { kind: name({ max: 15 }), label: 'Name', help: 'Name of the interface, unique.', tab: 'General', dataplane: true },
+    name: { kind: interfaceName, label: 'Name', help: 'Name of the interface, unique.', tab: 'General', dataplane: true },
     'default-name': { kind: text(), label: 'Default Name', help: 'Name the port was claimed under.', tab: 'General', readOnly: true, dataplane: true },
     mtu: {
       kind: int({ min: 68, max: 65_535, unit: 'bytes' }),

@@ -1,0 +1,66 @@
+import { ipv4Mask, ipv4Prefix } from '@tollway/schema';
+import { networkOf } from '../derived.js';
+import { type Candidate, type FieldError, fault } from '../candidate.js';
+
+/** `/ip/address` */
+export function checkAddress({ values, given, others }: Candidate): FieldError | undefined {
+  const text = values.address ?? '';
+  const prefix = ipv4Prefix(text);
+  if (!prefix) return undefined;
+  const { address, length } = prefix;
+  const reason = noHost(address) ?? noHostIn(address, length);
+  if (reason) return fault('address', `value of address: ${text} is ${reason}; give the address of a host`);
+  const network = given.has('address') && !given.has('network') ? undefined : values.network;
+  const expected = networkOf(text);
+  if (network !== undefined && length !== 32 && network !== expected) {
+    return fault('network', `value of network: ${network} is not the network of ${text}; give ${expected} or leave it out`);
+  }
+  if (others.some((row) => ipv4Prefix(row.values.address ?? '')?.address === address)) {
+    return fault('address', `failure: already have such address: ${text.split('/')[0]} (value of address must be unique)`);
+  }
+  return undefined;
+}
+
+/** What an address is when it cannot be one host's (RFC 6890). */
+export function noHost(address: number): string | undefined {
+  const first = address >>> 24;
+  if (first === 0) return 'reserved (0.0.0.0/8)';
+  if (first === 127) return 'a loopback address';
+  if (first >= 240) return 'reserved (240.0.0.0/4)';
+  if (first >= 224) return 'a multicast address';
+  return undefined;
+}
+
+/** What an address is in its network when it is no host's; /31 and /32 have hosts only (RFC 3021). */
+function noHostIn(address: number, length: number): string | undefined {
+  if (length >= 31) return undefined;
+  const host = (address & ~ipv4Mask(length)) >>> 0;
+  if (host === 0) return 'the address of the network itself';
+  if (host === ~ipv4Mask(length) >>> 0) return 'the broadcast address of its network';
+  return undefined;
+}
+
+/** `/ip/arp` */
+export function checkArp({ values, others }: Candidate): FieldError | undefined {
+  const { address, interface: name } = values;
+  const reason = noHost(ipv4Prefix(address ?? '')?.address ?? 0);
+  if (reason) return fault('address', `value of address: ${address} is ${reason}; give the address of a host`);
+  if (others.some((row) => row.values.address === address && row.values.interface === name)) {
+    return fault('address', `failure: already have such entry: ${address} on ${name} (value of address must be unique there)`);
+  }
+  const mac = notUnicast(values['mac-address'] ?? '');
+  return mac ? fault('mac-address', mac) : undefined;
+}
+
+/** Error text for a link-layer address that cannot be one station's (IEEE 802: lowest bit of the first octet). */
+export function notUnicast(mac: string): string | undefined {
+  if (mac !== '00:00:00:00:00:00' && (Number.parseInt(mac.slice(0, 2), 16) & 1) === 0) return undefined;
+  return `value of mac-address: ${mac} is no unicast address; give one whose first octet is even and that is not all zeros`;
+}
+
+/** `/ip/firewall/address-list` */
+export function checkAddressListEntry({ values, others }: Candidate): FieldError | undefined {
+  const { list, address } = values;
+  if (!others.some((row) => row.values.list === list && row.values.address === address)) return undefined;
+  return fault('address', `failure: already have such entry: ${address} in ${list} (value of address must be unique in a list)`);
+}

@@ -1,0 +1,87 @@
+import { type Candidate, type FieldError, fault } from '../candidate.js';
+
+/** `/ip/firewall/filter` and `/ip/firewall/nat` */
+export function checkFirewallRule(candidate: Candidate): FieldError | undefined {
+  return (
+    checkChain(candidate) ?? checkInterfaces(candidate) ?? checkTransport(candidate) ?? checkAction(candidate) ?? checkNat(candidate)
+  );
+}
+
+/** Names that are hooks elsewhere: as a chain of one's own they would silently never be reached. */
+const OTHER_HOOKS: Readonly<Record<string, readonly string[]>> = {
+  '/ip/firewall/filter': ['prerouting', 'postrouting', 'srcnat', 'dstnat'],
+  '/ip/firewall/nat': ['input', 'forward', 'output', 'prerouting', 'postrouting'],
+};
+
+function checkChain({ menu, values }: Candidate): FieldError | undefined {
+  const { chain } = values;
+  if (chain === undefined || !OTHER_HOOKS[menu.path]?.includes(chain)) return undefined;
+  const hooks = menu.props.chain?.kind.values?.join(', ');
+  return fault('chain', `value of chain: ${chain} is not a chain of this table; give ${hooks} or a name of your own`);
+}
+
+/** Built-in chains where the packet has no incoming or no outgoing interface yet. */
+const WITHOUT: Readonly<Record<string, { readonly prefix: string; readonly word: string; readonly instead: string }>> = {
+  output: { prefix: 'in-interface', word: 'incoming', instead: 'out-interface' },
+  input: { prefix: 'out-interface', word: 'outgoing', instead: 'in-interface' },
+  dstnat: { prefix: 'out-interface', word: 'outgoing', instead: 'in-interface' },
+};
+
+function checkInterfaces({ values }: Candidate): FieldError | undefined {
+  const without = WITHOUT[values.chain ?? ''];
+  if (!without) return undefined;
+  const property = [without.prefix, `${without.prefix}-list`].find((name) => values[name] !== undefined);
+  if (property === undefined) return undefined;
+  return fault(
+    property,
+    `value of ${property}: ${without.word} interface matching is not possible in chain ${values.chain}; use ${without.instead} or another chain`,
+  );
+}
+
+const PORTS = ['src-port', 'dst-port', 'port'] as const;
+
+function checkTransport({ values }: Candidate): FieldError | undefined {
+  const { protocol } = values;
+  const property = PORTS.find((name) => values[name] !== undefined);
+  if (property && protocol !== 'tcp' && protocol !== 'udp') return portsNeedProtocol(property);
+  if (values['tcp-flags'] !== undefined && protocol !== 'tcp') {
+    return fault('tcp-flags', 'value of tcp-flags: TCP flags can be specified only if protocol is tcp');
+  }
+  if (values['icmp-options'] !== undefined && protocol !== 'icmp') {
+    return fault('icmp-options', 'value of icmp-options: ICMP options can be specified only if protocol is icmp');
+  }
+  return undefined;
+}
+
+const portsNeedProtocol = (property: string): FieldError =>
+  fault(property, `value of ${property}: ports can be specified only if protocol is tcp or udp`);
+
+function checkAction({ values, menu }: Candidate): FieldError | undefined {
+  if (values.action !== 'jump' || values['jump-target'] !== undefined) return undefined;
+  return fault('jump-target', `jump-target is required when action is jump: ${menu.props['jump-target']?.kind.accepts}`);
+}
+
+const SRCNAT_ACTIONS: readonly string[] = ['masquerade', 'src-nat'];
+const DSTNAT_ACTIONS: readonly string[] = ['dst-nat', 'redirect'];
+
+function checkNat({ menu, values }: Candidate): FieldError | undefined {
+  if (menu.path !== '/ip/firewall/nat') return undefined;
+  const { chain, action = 'accept', protocol } = values;
+  if (chain === 'dstnat' && SRCNAT_ACTIONS.includes(action)) return wrongChain(action, 'srcnat', DSTNAT_ACTIONS);
+  if (chain === 'srcnat' && DSTNAT_ACTIONS.includes(action)) return wrongChain(action, 'dstnat', SRCNAT_ACTIONS);
+  const translates = SRCNAT_ACTIONS.includes(action) || DSTNAT_ACTIONS.includes(action);
+  if (translates && values['to-ports'] !== undefined && protocol !== 'tcp' && protocol !== 'udp') {
+    return portsNeedProtocol('to-ports');
+  }
+  const needsTarget = action === 'dst-nat' || action === 'src-nat';
+  if (needsTarget && values['to-addresses'] === undefined && values['to-ports'] === undefined) {
+    return fault(
+      'to-addresses',
+      `to-addresses is required when action is ${action}: ${menu.props['to-addresses']?.kind.accepts}; or give to-ports`,
+    );
+  }
+  return undefined;
+}
+
+const wrongChain = (action: string, chain: string, instead: readonly string[]): FieldError =>
+  fault('action', `value of action: ${action} works in chain ${chain} only; here give ${instead.join(', ')} or another action`);

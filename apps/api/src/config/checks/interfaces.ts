@@ -1,0 +1,52 @@
+import { builtinNames } from '../builtin.js';
+import { rowsOf } from '../snapshot.js';
+import { type Candidate, type FieldError, fault } from '../candidate.js';
+import { notUnicast } from './addresses.js';
+
+/** `/interface` and `/interface/ethernet` */
+export function checkEthernet({ values, others }: Candidate): FieldError | undefined {
+  const { name } = values;
+  if (name !== undefined && others.some((row) => (row.values.name ?? row.values['default-name']) === name)) {
+    return fault('name', `failure: already have interface with such name: ${name} (value of name must be unique)`);
+  }
+  const mac = values['mac-address'] === undefined ? undefined : notUnicast(values['mac-address']);
+  return mac ? fault('mac-address', mac) : undefined;
+}
+
+/** `/interface/list` */
+export function checkInterfaceList({ menu, values, others }: Candidate): FieldError | undefined {
+  const name = values.name ?? '';
+  if (builtinNames(menu.path).includes(name) || others.some((row) => row.values.name === name)) {
+    return fault('name', `failure: already have interface list with such name: ${name} (value of name must be unique)`);
+  }
+  for (const property of ['include', 'exclude']) {
+    const parts = (values[property] ?? '').split(',');
+    const looping = parts.find((part) => part === name || leadsTo(part, name, others, new Set()));
+    if (looping !== undefined && name !== '') {
+      return fault(property, `value of ${property}: ${looping} leads back to ${name}; give lists that do not refer to this one`);
+    }
+  }
+  return undefined;
+}
+
+/** Whether a list refers to `goal` through its includes and excludes. */
+function leadsTo(list: string, goal: string, rows: Candidate['others'], seen: Set<string>): boolean {
+  if (seen.has(list)) return false;
+  seen.add(list);
+  const row = rows.find(({ values }) => values.name === list);
+  const parts = [row?.values.include, row?.values.exclude].flatMap((text) => (text ? text.split(',') : []));
+  return parts.some((part) => part === goal || leadsTo(part, goal, rows, seen));
+}
+
+/** `/interface/list/member` */
+export function checkInterfaceListMember({ values, others, snapshot }: Candidate): FieldError | undefined {
+  const { list = '', interface: name } = values;
+  if (builtinNames('/interface/list').includes(list)) {
+    const own = rowsOf(snapshot, '/interface/list').flatMap((row) => row.values.name ?? []);
+    return fault('list', `value of list: ${list} is built in and takes no members; give one of ${own.join(', ') || '(none exist)'}`);
+  }
+  if (others.some((row) => row.values.list === list && row.values.interface === name)) {
+    return fault('interface', `failure: already have such interface list member: ${name} in ${list}`);
+  }
+  return undefined;
+}

@@ -1,0 +1,28 @@
+import type { Candidate, FieldError } from '../candidate.js';
+import { checkAddress, checkAddressListEntry, checkArp } from './addresses.js';
+import { checkFirewallRule } from './firewall.js';
+import { checkEthernet, checkInterfaceList, checkInterfaceListMember } from './interfaces.js';
+import { checkRoute } from './routes.js';
+import { checkUser } from './users.js';
+
+type Check = (candidate: Candidate) => FieldError | undefined;
+
+/** What must hold between the properties and rows of a menu, beyond what its schema says. */
+const CHECKS: Readonly<Record<string, Check>> = {
+  '/interface': checkEthernet,
+  '/interface/ethernet': checkEthernet,
+  '/interface/list': checkInterfaceList,
+  '/interface/list/member': checkInterfaceListMember,
+  '/ip/address': checkAddress,
+  '/ip/route': checkRoute,
+  '/ip/arp': checkArp,
+  '/ip/firewall/address-list': checkAddressListEntry,
+  '/ip/firewall/filter': checkFirewallRule,
+  '/ip/firewall/nat': checkFirewallRule,
+  '/user': checkUser,
+};
+
+export function checkMenu(candidate: Candidate): FieldError[] {
+  const error = CHECKS[candidate.menu.path]?.(candidate);
+  return error ? [error] : [];
+}

@@ -1,0 +1,88 @@
+/** What an empty database is filled with. */
+
+/** Which configuration a new router starts with: the lab's networks, claimed network cards, or nothing. */
+export type DefaultsProfile = 'lab' | 'ports' | 'none';
+
+/** A row to add; ids are given when it is stored. */
+export interface DefaultRow {
+  readonly menu: string;
+  readonly values: Readonly<Record<string, string>>;
+  readonly disabled: boolean;
+  readonly comment: string;
+}
+
+const row = (menu: string, values: Readonly<Record<string, string>>, comment = 'defconf'): DefaultRow => ({
+  menu,
+  values,
+  disabled: false,
+  comment,
+});
+
+/** Network of the router's LAN port number `index`, from 0: 192.168.88.1/24, 192.168.89.1/24 … */
+const lanAddress = (index: number): string => `192.168.${88 + index}.1/24`;
+
+/** LAN ports that get a network of their own; further ones would leave the range of private networks used here. */
+const MAX_LAN_PORTS = 100;
+
+/**
+ * Rows of the default configuration for the ports named, in claim order: the first is WAN, the others are
+ * LAN, each with its own network; a single port is LAN. The rows of the ports themselves must exist.
+ */
+export function defaultConfiguration(profile: DefaultsProfile, ports: readonly string[]): DefaultRow[] {
+  const [first, ...others] = ports;
+  if (profile === 'none' || first === undefined) return [];
+  const wan = others.length > 0 ? first : undefined;
+  const lan = wan === undefined ? [first] : others;
+  return [
+    row('/interface/list', { name: 'WAN' }, 'defconf: interfaces towards the internet'),
+    row('/interface/list', { name: 'LAN' }, 'defconf: interfaces of the local networks'),
+    ...(wan === undefined ? [] : [wanMember(profile, wan)]),
+    ...lan.map((name) => row('/interface/list/member', { list: 'LAN', interface: name })),
+    ...(profile === 'lab' && wan !== undefined ? labUplink(wan) : []),
+    ...lan.slice(0, MAX_LAN_PORTS).map((name, index) => row('/ip/address', { address: lanAddress(index), interface: name })),
+    row('/ip/firewall/nat', masquerade, 'defconf: masquerade'),
+    ...filterRules.map(([comment, values]) => row('/ip/firewall/filter', values, `defconf: ${comment}`)),
+  ];
+}
+
+function wanMember(profile: DefaultsProfile, wan: string): DefaultRow {
+  const comment = profile === 'ports' ? 'defconf: give this port an address under IP Addresses and a default route' : 'defconf';
+  return row('/interface/list/member', { list: 'WAN', interface: wan }, comment);
+}
+
+/** The lab's uplink is TEST-NET-3 (RFC 5737); its host wan routes on. */
+const labUplink = (wan: string): DefaultRow[] => [
+  row('/ip/address', { address: '203.0.113.2/24', interface: wan }),
+  row('/ip/route', { 'dst-address': '0.0.0.0/0', gateway: '203.0.113.1' }),
+];
+
+const masquerade = { chain: 'srcnat', action: 'masquerade', 'out-interface-list': 'WAN' };
+
+const filterRules: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+  [
+    'accept established, related and untracked',
+    { chain: 'input', action: 'accept', 'connection-state': 'established,related,untracked' },
+  ],
+  ['drop invalid', { chain: 'input', action: 'drop', 'connection-state': 'invalid' }],
+  ['accept ICMP', { chain: 'input', action: 'accept', protocol: 'icmp' }],
+  ['drop all that does not come from LAN', { chain: 'input', action: 'drop', 'in-interface-list': '!LAN' }],
+  [
+    'fasttrack',
+    { chain: 'forward', action: 'fasttrack-connection', 'connection-state': 'established,related' },
+  ],
+  [
+    'accept established, related and untracked',
+    { chain: 'forward', action: 'accept', 'connection-state': 'established,related,untracked' },
+  ],
+  ['drop invalid', { chain: 'forward', action: 'drop', 'connection-state': 'invalid' }],
+  [
+    'drop all from WAN that is not translated by dstnat',
+    {
+      chain: 'forward',
+      action: 'drop',
+      'connection-state': 'new',
+      'connection-nat-state': '!dstnat',
+      'in-interface-list': 'WAN',
+    },
+  ],
+];

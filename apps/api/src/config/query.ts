@@ -1,0 +1,161 @@
+import { compareValues, displayValue, type Menu } from '@tollway/schema';
+
+/** An item as REST shows it: texts by property name, with `.id`. */
+export type Item = Readonly<Record<string, string>>;
+
+/** Canonical form of a value that a client compares with: `yes` finds `true`, `6` finds `tcp`. */
+function canonical(menu: Menu, name: string, value: string): string {
+  const prop = Object.hasOwn(menu.props, name) ? menu.props[name] : undefined;
+  const parsed = prop?.kind.parse(value);
+  return parsed?.ok ? parsed.value : value;
+}
+
+/** Value of an item in comparisons: a flag that is not there counts as no. */
+function valueOf(menu: Menu, item: Item, name: string): string | undefined {
+  if (Object.hasOwn(item, name)) return item[name];
+  return Object.hasOwn(menu.props, name) && menu.props[name]?.kind.name === 'bool' ? 'false' : undefined;
+}
+
+/** A test of one item. */
+type Test = (item: Item) => boolean;
+
+/** Test for `name=value`: equal after normalisation. A property without a value equals nothing. */
+function equals(menu: Menu, name: string, value: string): Test {
+  const wanted = canonical(menu, name, value);
+  return (item) => {
+    const found = valueOf(menu, item, name);
+    return found !== undefined && (found === wanted || found === value);
+  };
+}
+
+/** Items for which every filter of a GET (`?network=10.0.0.0&dynamic=no`) holds. Unknown names match nothing. */
+export function filterItems(menu: Menu, items: readonly Item[], filters: Iterable<readonly [string, string]>): Item[] {
+  const tests = [...filters].map(([name, value]) => equals(menu, name, value));
+  return items.filter((item) => tests.every((test) => test(item)));
+}
+
+/** Names of a `.proplist`: a comma list or an array; undefined when it is neither. */
+export function parseProplist(value: unknown): readonly string[] | undefined {
+  const parts: unknown[] | undefined = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value : undefined;
+  if (!parts?.every((part) => typeof part === 'string')) return undefined;
+  return parts.map((part) => part.trim()).filter((part) => part !== '');
+}
+
+/** Only the named properties of an item, in the order of the list; `.id` only when it is listed. */
+export function project(item: Item, names: readonly string[]): Item {
+  return Object.fromEntries(names.flatMap((name) => (Object.hasOwn(item, name) ? [[name, item[name] ?? '']] : [])));
+}
+
+/** A `.query` that cannot be read; the message says which word and what is accepted. */
+export class QueryError extends Error {}
+
+/**
+ * Items that pass a `.query`: words that push conditions on a stack and `#` words that combine them. Below
+ * the conditions the stack is endlessly true; an item passes if no false remains.
+ *
+ * @throws QueryError for a word that is none.
+ */
+export function queryItems(menu: Menu, items: readonly Item[], words: readonly string[]): Item[] {
+  const steps = words.map((word) => readWord(menu, word.startsWith('?') ? word.slice(1) : word));
+  return items.filter((item) => {
+    const stack: boolean[] = [];
+    for (const step of steps) step(stack, item);
+    return stack.every((value) => value);
+  });
+}
+
+/** What a word does to the stack, whose top is the last element. */
+type Step = (stack: boolean[], item: Item) => void;
+
+function readWord(menu: Menu, word: string): Step {
+  const push =
+    (test: Test): Step =>
+    (stack, item) =>
+      void stack.push(test(item));
+  if (word.startsWith('#')) return readOperations(word);
+  if (word.startsWith('-')) {
+    const name = named(word, word.slice(1));
+    return push((item) => !Object.hasOwn(item, name));
+  }
+  if (word.startsWith('<') || word.startsWith('>')) return push(readComparison(menu, word));
+  const text = word.startsWith('=') ? word.slice(1) : word;
+  const at = text.indexOf('=');
+  if (at < 0) {
+    const name = named(word, text);
+    return push((item) => Object.hasOwn(item, name));
+  }
+  return push(equals(menu, named(word, text.slice(0, at)), text.slice(at + 1)));
+}
+
+function named(word: string, name: string): string {
+  if (/^\.?[A-Za-z0-9][A-Za-z0-9.-]*$/.test(name)) return name;
+  throw new QueryError(`value of .query: ${word} is no query word; give name, -name, name=x, <name=x, >name=x or #operations`);
+}
+
+function readComparison(menu: Menu, word: string): Test {
+  const at = word.indexOf('=');
+  const name = named(word, at < 0 ? '' : word.slice(1, at));
+  const bound = canonical(menu, name, word.slice(at + 1));
+  const sign = word.startsWith('<') ? -1 : 1;
+  return (item) => {
+    const found = valueOf(menu, item, name);
+    return found !== undefined && Math.sign(compareIn(menu, name, found, bound)) === sign;
+  };
+}
+
+function compareIn(menu: Menu, name: string, a: string, b: string): number {
+  const prop = Object.hasOwn(menu.props, name) ? menu.props[name] : undefined;
+  if (prop) return compareValues(prop, a, b);
+  if (name === '.id') return Number.parseInt(a.slice(1), 16) - Number.parseInt(b.slice(1), 16);
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Operations of a `#` word, left to right. Values below the stack's bottom are true. */
+function readOperations(word: string): Step {
+  const tokens = word.slice(1).match(/\d+|[!&|.]/g) ?? [];
+  if (tokens.length === 0 || tokens.join('') !== word.slice(1)) {
+    throw new QueryError(`value of .query: ${word} is no operation; give digits and ! & | . after #`);
+  }
+  return (stack) => {
+    tokens.forEach((token, position) => {
+      if (/\d/.test(token)) {
+        const value = stack.at(-1 - Number(token)) ?? true;
+        if (position === tokens.length - 1) stack.length = 0;
+        stack.push(value);
+        return;
+      }
+      const pop = (): boolean => stack.pop() ?? true;
+      if (token === '!') stack.push(!pop());
+      else if (token === '.') {
+        if (!/\d/.test(tokens[position - 1] ?? '')) stack.push(stack.at(-1) ?? true);
+      } else {
+        const [a, b] = [pop(), pop()];
+        stack.push(token === '&' ? a && b : a || b);
+      }
+    });
+  };
+}
+
+/** Items in the order of a property; equal ones keep their order, those without a value come last. */
+export function sortItems(menu: Menu, items: readonly Item[], by: string, descending = false): Item[] {
+  const sign = descending ? -1 : 1;
+  return [...items].sort((a, b) => {
+    const left = valueOf(menu, a, by);
+    const right = valueOf(menu, b, by);
+    if (left === undefined || right === undefined) return Number(left === undefined) - Number(right === undefined);
+    return sign * compareIn(menu, by, left, right);
+  });
+}
+
+/** Items in which a text occurs in any property, as sent or as shown to people, in any case. */
+export function findItems(menu: Menu, items: readonly Item[], text: string): Item[] {
+  const wanted = text.toLowerCase();
+  if (wanted === '') return [...items];
+  return items.filter((item) =>
+    Object.entries(item).some(([name, value]) => {
+      const prop = Object.hasOwn(menu.props, name) ? menu.props[name] : undefined;
+      if (!prop || prop.secret || prop.kind.name === 'bool') return false;
+      return value.toLowerCase().includes(wanted) || displayValue(prop, value).toLowerCase().includes(wanted);
+    }),
+  );
+}

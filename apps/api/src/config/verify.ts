@@ -1,0 +1,186 @@
+import { type Menu, menuByPath, type Prop, splitNot } from '@tollway/schema';
+import { type Candidate, type FieldError, fault } from './candidate.js';
+import { checkMenu } from './checks/menus.js';
+import { networkOf } from './derived.js';
+import { type ConfigSnapshot, type Row, rowsOf } from './snapshot.js';
+
+/** What a row is to hold. */
+export interface RowContent {
+  readonly values: Readonly<Record<string, string>>;
+  readonly disabled: boolean;
+  readonly comment: string;
+}
+
+export type Verified =
+  | { readonly ok: true; readonly content: RowContent }
+  | { readonly ok: false; readonly errors: readonly [FieldError, ...FieldError[]] };
+
+/**
+ * Checks the body of an `add`: property names, value kinds, required properties, references to other
+ * items, and what must hold between properties and rows. Arguments of the command itself
+ * (`place-before`, `numbers`, `.id`) are the caller's and must not be in `body`.
+ */
+export function verifyAdd(menu: Menu, body: Readonly<Record<string, unknown>>, snapshot: ConfigSnapshot): Verified {
+  return verify(menu, body, snapshot, undefined);
+}
+
+/**
+ * Checks the body of a `set` or PATCH on `row` (undefined for settings that were never changed): only the
+ * properties that the body names change.
+ */
+export function verifySet(
+  menu: Menu,
+  row: Row | undefined,
+  body: Readonly<Record<string, unknown>>,
+  snapshot: ConfigSnapshot,
+): Verified {
+  return verify(menu, body, snapshot, row ?? { id: -1, values: {}, disabled: false, comment: '' });
+}
+
+/** Items of a menu that always exist; they are not stored and cannot be changed. */
+export const builtinRows = (menu: Menu): readonly Row[] =>
+  (menu.builtin ?? []).map(({ id, values: { comment = '', ...values } }) => ({ id, values, disabled: false, comment }));
+
+function verify(
+  menu: Menu,
+  body: Readonly<Record<string, unknown>>,
+  snapshot: ConfigSnapshot,
+  row: Row | undefined,
+): Verified {
+  const errors: FieldError[] = [];
+  const content = new Map<string, string>(Object.entries(row?.values ?? {}));
+  if (row?.disabled) content.set('disabled', 'true');
+  if (row?.comment) content.set('comment', row.comment);
+  const given = new Set<string>();
+
+  for (const [key, value] of Object.entries(body)) {
+    const change = readChange(menu, key, value);
+    if ('detail' in change) errors.push(change);
+    else if (change.value === undefined) content.delete(change.property);
+    else {
+      content.set(change.property, change.value);
+      given.add(change.property);
+    }
+  }
+  for (const [property, prop] of Object.entries(menu.props)) {
+    const named = Object.hasOwn(body, property) || Object.hasOwn(body, `!${property}`);
+    if (prop.required && !content.has(property) && (row === undefined || named) && !errors.some((e) => e.property === property)) {
+      errors.push(fault(property, `${property} is required: ${prop.kind.accepts}`));
+    }
+  }
+  if (errors.length === 0) {
+    const values = withoutRowFields(content);
+    const others = rowsOf(snapshot, menu.rowsOf ?? menu.path).filter(({ id }) => id !== row?.id);
+    const candidate: Candidate = { menu, values, given, others, snapshot };
+    errors.push(...checkConditions(candidate), ...checkReferences(candidate), ...checkMenu(candidate));
+  }
+  const [first, ...more] = errors;
+  if (first) return { ok: false, errors: [first, ...more] };
+  return {
+    ok: true,
+    content: {
+      values: withoutDerived(menu, withoutRowFields(content), given),
+      disabled: content.get('disabled') === 'true',
+      comment: content.get('comment') ?? '',
+    },
+  };
+}
+
+interface Change {
+  readonly property: string;
+  /** Canonical text; undefined takes the property away. */
+  readonly value: string | undefined;
+}
+
+function readChange(menu: Menu, key: string, value: unknown): Change | FieldError {
+  const property = key.startsWith('!') ? key.slice(1) : key;
+  const prop = Object.hasOwn(menu.props, property) ? menu.props[property] : undefined;
+  if (!prop || prop.readOnly) {
+    const text = `unknown parameter ${property}`;
+    return fault(property, prop ? `${text}: it is read-only` : text);
+  }
+  if (key !== property) {
+    return prop.unset || (prop.default !== undefined && !prop.required)
+      ? { property, value: undefined }
+      : fault(property, `${property} cannot be unset: ${prop.kind.accepts}`);
+  }
+  const text = requestText(value);
+  if (text === undefined) return fault(property, `value of ${property}: give a text, a number, yes or no, or a list`);
+  const parsed = prop.kind.parse(text);
+  if (prop.unset && text === '' && (!parsed.ok || parsed.value === '')) return { property, value: undefined };
+  if (!parsed.ok) return fault(property, `value of ${property}: ${parsed.error}`);
+  // A present-or-absent argument that is denied is absent.
+  return { property, value: prop.unset && prop.kind.name === 'bool' && parsed.value === 'false' ? undefined : parsed.value };
+}
+
+/** Text of a JSON value of a request; lists become comma lists. */
+function requestText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'boolean') return value ? 'true' : 'false';
+  if (typeof value === 'number') return Number.isFinite(value) ? String(value) : undefined;
+  if (!Array.isArray(value)) return undefined;
+  const parts = value.map((part: unknown) => (Array.isArray(part) ? undefined : requestText(part)));
+  return parts.some((part) => part === undefined) ? undefined : parts.join(',');
+}
+
+/** A property that means something only for certain values of another one is refused where it would do nothing. */
+function checkConditions({ menu, values, given }: Candidate): FieldError[] {
+  return [...given].flatMap((property) => {
+    const when = menu.props[property]?.when;
+    const other = when && (values[when.prop] ?? menu.props[when.prop]?.default ?? '');
+    if (!when || when.values.includes(other ?? '')) return [];
+    return [fault(property, `value of ${property}: applies only when ${when.prop} is ${when.values.join(' or ')}`)];
+  });
+}
+
+function checkReferences({ menu, values, given, snapshot }: Candidate): FieldError[] {
+  return [...given].flatMap((property) => {
+    const prop = menu.props[property];
+    const value = values[property];
+    if (!prop || value === undefined) return [];
+    const wanted = namesIn(prop, value);
+    if (wanted.length === 0) return [];
+    const known = (prop.kind.ref ?? []).flatMap((ref) => namesOf(ref.menu, ref.prop, snapshot));
+    const accepted = [...(prop.kind.also ?? []), ...known];
+    const wrong = wanted.find((name) => !accepted.includes(name));
+    if (wrong === undefined) return [];
+    const list = accepted.length > 20 ? `${accepted.slice(0, 20).join(', ')}...` : accepted.join(', ');
+    return [fault(property, `input does not match any value of ${property}: ${wrong} is none of ${list || '(none exist)'}`)];
+  });
+}
+
+/** Names of other items inside a value that must exist. */
+export function namesIn(prop: Prop, value: string): string[] {
+  const text = prop.not ? splitNot(value).text : value;
+  switch (prop.kind.name) {
+    case 'ref':
+      return [text];
+    case 'ref-list':
+      return text === '' ? [] : text.split(',');
+    case 'nexthop': {
+      const name = text.includes('%') ? text.slice(text.indexOf('%') + 1) : text;
+      return /[A-Za-z]/.test(name) ? [name] : [];
+    }
+    default:
+      return [];
+  }
+}
+
+function namesOf(path: string, property: string, snapshot: ConfigSnapshot): string[] {
+  const menu = menuByPath(path);
+  if (!menu) return [];
+  const rows = [...builtinRows(menu), ...rowsOf(snapshot, menu.rowsOf ?? path)];
+  return rows.flatMap(({ values }) => values[property] ?? values['default-name'] ?? []);
+}
+
+function withoutRowFields(content: ReadonlyMap<string, string>): Record<string, string> {
+  return Object.fromEntries([...content].filter(([property]) => property !== 'disabled' && property !== 'comment'));
+}
+
+/** What follows from other properties is not stored, so that it follows later changes of them too. */
+function withoutDerived(menu: Menu, values: Record<string, string>, given: ReadonlySet<string>): Record<string, string> {
+  if (menu.path !== '/ip/address') return values;
+  const { network, ...rest } = values;
+  const stale = given.has('address') && !given.has('network');
+  return network === undefined || stale || network === networkOf(values.address ?? '') ? rest : values;
+}
