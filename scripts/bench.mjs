@@ -1,13 +1,17 @@
-#!/usr/bin/env node
-// Measures the engine on memory frames and the agent against the Linux kernel router. See docs/bench/README.md.
+// @ts-check
+/** `npm run bench`: the engine on memory frames, and the agent against the Linux kernel router. See docs/bench/README.md. */
 import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { buildAgent, buildBench } from './bench/build.mjs';
 import { CASES, selectCases } from './bench/cases.mjs';
 import { runEngineCase } from './bench/engine.mjs';
 import { Lab, whyNoLab } from './bench/lab.mjs';
 import { formatDetails, formatTable } from './bench/report.mjs';
 import { runWireCase } from './bench/wire.mjs';
+import { buildAgent } from './build.mjs';
+import { buildNeeds, ensureNode, ensureNodeModules, ensurePrograms, ensureRust } from './install.mjs';
+import { runLong } from './process.mjs';
+import { agentDir, main, UserError } from './project.mjs';
 
 const USAGE = `usage: npm run bench [-- [--case PATTERN[,PATTERN…]] [--json FILE] [--quick]]
 
@@ -16,12 +20,6 @@ const USAGE = `usage: npm run bench [-- [--case PATTERN[,PATTERN…]] [--json FI
   --quick   shorter runs, wider error bars
 
 cases: ${CASES.map((entry) => entry.name).join(', ')}`;
-
-/** Prints what is wrong with the command line and ends with status 2. */
-function refuse(message) {
-  process.stderr.write(`${message}\n\n${USAGE}\n`);
-  process.exit(2);
-}
 
 function readOptions() {
   try {
@@ -33,53 +31,69 @@ function readOptions() {
         help: { type: 'boolean', short: 'h', default: false },
       },
     });
-    if (values.help) {
-      process.stdout.write(`${USAGE}\n`);
-      process.exit(0);
-    }
-    return { cases: selectCases(values.case), json: values.json, quick: values.quick };
+    return { help: values.help, cases: selectCases(values.case), json: values.json, quick: values.quick };
   } catch (error) {
-    return refuse(error.message);
+    throw new UserError(`${error instanceof Error ? error.message : error}\n\n${USAGE}`, 2);
   }
 }
 
-const options = readOptions();
+/** Progress and remarks; standard output is for the results. @param {string} line */
 const note = (line) => process.stderr.write(`${line}\n`);
-const results = [];
-let failed = false;
 
-const noLab = options.cases.some((entry) => entry.kind === 'wire') ? whyNoLab() : undefined;
-const runnable = options.cases.filter((entry) => {
-  if (entry.kind !== 'wire' || noLab === undefined) return true;
-  note(`${entry.name}: skipped, ${noLab}`);
-  return false;
-});
-if (runnable.length === 0) process.exit(1);
+/** @returns {Promise<string>} path of the program with the engine cases, the generator and the agent's client */
+async function buildBench() {
+  const cargo = path.join(ensureRust(), 'cargo');
+  await ensurePrograms(buildNeeds);
+  const args = ['build', '--quiet', '--release', '--package', 'tollway-bench'];
+  await runLong('building tollway-bench (Rust, about 2 minutes the first time)', cargo, args, { cwd: agentDir });
+  return path.join(process.env.CARGO_TARGET_DIR ?? path.join(agentDir, 'target'), 'release', 'tollway-bench');
+}
 
-const bench = buildBench(note);
-for (const entry of runnable) {
-  note(`${entry.name} …`);
+/**
+ * @param {import('./bench/cases.mjs').Case} entry
+ * @param {{ bench: string, quick: boolean }} options
+ */
+async function runCase(entry, { bench, quick }) {
+  if (entry.kind === 'engine') return runEngineCase(entry, { bench, quick });
+  const lab = new Lab(bench);
   try {
-    if (entry.kind === 'engine') {
-      results.push(await runEngineCase(entry, { bench, quick: options.quick, note }));
-    } else {
-      buildAgent(note);
-      const lab = new Lab(bench);
-      try {
-        results.push(await runWireCase(entry, { lab, quick: options.quick, note }));
-      } finally {
-        await lab.remove();
-      }
-    }
-  } catch (error) {
-    failed = true;
-    note(`${entry.name}: failed: ${error.message}`);
+    return await runWireCase(entry, { lab, quick, note });
+  } finally {
+    await lab.remove();
   }
 }
 
-process.stdout.write(`${formatDetails(results)}${formatTable(results)}`);
-if (options.json !== undefined) {
-  const cases = results.map(({ name, unit, ours, baseline, ratio, io }) => ({ name, unit, ours, baseline, ratio, io }));
-  writeFileSync(options.json, `${JSON.stringify({ cases }, undefined, 2)}\n`);
-}
-process.exit(failed ? 1 : 0);
+await main(async () => {
+  const options = readOptions();
+  if (options.help) {
+    console.log(USAGE);
+    return 0;
+  }
+  ensureNode();
+  const noLab = options.cases.some((entry) => entry.kind === 'wire') ? await whyNoLab() : undefined;
+  const cases = options.cases.filter((entry) => entry.kind !== 'wire' || noLab === undefined);
+  for (const entry of options.cases) if (!cases.includes(entry)) note(`${entry.name}: skipped, ${noLab}`);
+  if (cases.length === 0) return 1;
+
+  const bench = await buildBench();
+  if (cases.some((entry) => entry.kind === 'wire')) {
+    await ensureNodeModules();
+    await buildAgent();
+  }
+  /** @type {import('./bench/report.mjs').Result[]} */
+  const results = [];
+  for (const entry of cases) {
+    note(`• measuring ${entry.name}`);
+    try {
+      results.push(await runCase(entry, { bench, quick: options.quick }));
+    } catch (error) {
+      note(`${entry.name} failed: ${error instanceof Error ? error.message : error}`);
+    }
+  }
+  console.log(`\n${formatDetails(results)}${formatTable(results)}`);
+  if (options.json !== undefined) {
+    const shown = results.map(({ details, ...result }) => result);
+    writeFileSync(options.json, `${JSON.stringify({ cases: shown }, undefined, 2)}\n`);
+  }
+  return results.length === cases.length ? 0 : 1;
+});

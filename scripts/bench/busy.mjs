@@ -1,4 +1,5 @@
-// CPU time of the whole machine.
+// @ts-check
+/** CPU time of the whole machine. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** /proc/stat counts in hundredths of a second (USER_HZ), on every architecture Linux runs on here. */
@@ -7,7 +8,8 @@ const TICK = 0.01;
 /** CPU time so far, seconds: of all cores idle, stolen by the hypervisor, and their number. */
 function cpuTimes() {
   const lines = readFileSync('/proc/stat', 'utf8').split('\n');
-  const [user, nice, system, idle, iowait, irq, softirq, steal] = lines[0].trim().split(/\s+/).slice(1).map(Number);
+  const counters = (lines[0] ?? '').trim().split(/\s+/).slice(1).map(Number);
+  const [user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0] = counters;
   return {
     idle: (idle + iowait) * TICK,
     steal: steal * TICK,
@@ -21,19 +23,20 @@ function cpuTimes() {
  * parents' sums. Kernel threads are left out: they work for whoever causes the work.
  */
 function foreignTime() {
+  /** @type {Map<number, { parent: number, time: number }>} */
   const processes = new Map();
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
     try {
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      const [utime, stime, cutime, cstime] = fields.slice(11, 15).map(Number);
+      const [utime = 0, stime = 0, cutime = 0, cstime = 0] = fields.slice(11, 15).map(Number);
       processes.set(Number(name), { parent: Number(fields[1]), time: utime + stime + cutime + cstime });
     } catch {
       // Ended between the listing and the read.
     }
   }
-  const belongs = (pid, root) => {
+  const belongs = (/** @type {number} */ pid, /** @type {number} */ root) => {
     for (let at = pid; at > 0; at = processes.get(at)?.parent ?? 0) if (at === root) return true;
     return false;
   };
@@ -51,6 +54,8 @@ function foreignTime() {
  * - `counted`: the same by that sampling (user, nice, system, irq, softirq), as a check;
  * - `foreign`: core-seconds of processes that do not belong to the bench;
  * - `seconds`: wall time.
+ * @typedef {{ busy: number, counted: number, foreign: number, seconds: number }} Busy
+ * @returns {() => Busy}
  */
 export function measureBusy() {
   const foreign = foreignTime();

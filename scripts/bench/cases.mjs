@@ -1,11 +1,12 @@
-// The cases and how they are chosen on the command line.
+// @ts-check
+/** The cases and how they are chosen on the command line. */
 
 /**
- * @typedef {object} Case
- * @property {string} name
- * @property {'engine' | 'wire'} kind  On memory frames, or over veth against the kernel.
- * @property {'packets' | 'tcp'} [load]  Wire only: our packet generator, or iperf3.
- * @property {string} [scenario]  Wire only: configuration of both routers, as `tollway-bench` names it.
+ * `kind`: on memory frames, or over veth against the kernel. Wire cases have a `load` (our packet
+ * generator or iperf3) and a `scenario`, the configuration of both routers as `tollway-bench` names it.
+ * @typedef {{ name: string, kind: 'engine' }} EngineCase
+ * @typedef {{ name: string, kind: 'wire', load: 'packets' | 'tcp', scenario: string }} WireCase
+ * @typedef {EngineCase | WireCase} Case
  */
 
 /** @type {readonly Case[]} */
@@ -18,18 +19,18 @@ export const CASES = [
   { name: 'wire/iperf3-nat-25', kind: 'wire', load: 'tcp', scenario: 'masquerade-25' },
 ];
 
-/** A glob over a whole name; `*` stands for any characters. */
+/** A glob over a whole name; `*` stands for any characters. @param {string} glob */
 function globToExpression(glob) {
-  const literal = (text) => text.replace(/[\\^$.|?+()[\]{}]/g, '\\$&');
+  const literal = (/** @type {string} */ text) => text.replace(/[\\^$.|?+()[\]{}]/g, '\\$&');
   return new RegExp(`^${glob.split('*').map(literal).join('.*')}$`);
 }
 
 /**
  * The cases that match one of the patterns (comma-separated lists of names, globs or prefixes), in the
  * order of {@link CASES}; all of them without patterns. A full name means only itself, although it may
- * be the beginning of another. Throws on a pattern that matches nothing.
- *
+ * be the beginning of another.
  * @param {readonly string[]} lists
+ * @throws when a pattern matches nothing
  */
 export function selectCases(lists) {
   if (lists.length === 0) return CASES;
@@ -41,7 +42,7 @@ export function selectCases(lists) {
       ? CASES.filter((entry) => glob.test(entry.name))
       : CASES.filter((entry) => pattern !== '' && entry.name.startsWith(pattern));
     const hits = exact.length > 0 ? exact : matching;
-    if (hits.length === 0) throw new Error(`no case matches "${pattern}"`);
+    if (hits.length === 0) throw new Error(`--case: no case matches "${pattern}"`);
     for (const entry of hits) chosen.add(entry);
   }
   return CASES.filter((entry) => chosen.has(entry));

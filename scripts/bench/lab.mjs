@@ -1,150 +1,182 @@
-// The wires of the wire cases: generator - router - sink, once per router, and the generator alone.
+// @ts-check
+/** The wires of the wire cases: generator - router - sink, once per router, and the generator alone. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { HOST } from './build.mjs';
-import { Daemon, installed, run } from './command.mjs';
+import { ensurePrograms, labNeeds, routerNeeds } from '../install.mjs';
+import { run } from '../process.mjs';
+import { agentDir } from '../project.mjs';
+import { Daemon } from './background.mjs';
 import { Namespaces, removeStaleNamespaces, startGuard } from './namespaces.mjs';
 
 const GENERATOR_MAC = '02:00:00:77:00:02';
 const SINK_MAC = '02:00:00:78:00:02';
-/** Where the generator of the direct wire finds its peer, and a generator the sink behind a router. */
+/** Where generators find the sink, behind a router or straight on the wire. */
 export const SINK_ADDRESS = '10.78.0.2';
-/** Link-layer address a generator sends to. */
+/** Link-layer address that generators send to. */
 export const ROUTER_MAC = '02:00:00:77:00:01';
 
-/** Why the wire cases cannot run here; undefined if they can. */
-export function whyNoLab() {
+/** A router under test, or `direct` for none. @typedef {'direct' | 'kernel' | 'ours'} Wire */
+
+/** @returns {Promise<string | undefined>} why the wire cases cannot run here */
+export async function whyNoLab() {
   if (process.getuid?.() !== 0) return 'it makes network namespaces and needs root';
-  const missing = ['ip', 'nft', 'iperf3', 'sysctl'].filter((program) => !installed(program));
-  if (missing.length > 0) return `${missing.join(', ')} not installed (apt-get install iproute2 nftables iperf3 procps)`;
-  return undefined;
+  try {
+    await ensurePrograms([...routerNeeds, ...labNeeds.filter((need) => need.program === 'iperf3')]);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
 
 /**
- * Everything one wire case needs, made at once and removed at once. A *wire* is the short name of a
- * router: `kernel`, `ours`, or `direct` for none; its hosts are the namespaces `WIRE-gen` and `WIRE-sink`.
+ * Everything one wire case needs, made at once and removed at once. The hosts of a wire are the
+ * namespaces `WIRE-gen`, `WIRE-router` and `WIRE-sink`.
  */
 export class Lab {
   #namespaces = new Namespaces();
+  /** @type {Daemon[]} */
   #daemons = [];
-  #directory = mkdtempSync(join(tmpdir(), 'tollway-bench-'));
+  #directory = mkdtempSync(path.join(tmpdir(), 'tollway-bench-'));
   #interrupted = () => {
-    this.#namespaces.removeAll();
-    rmSync(this.#directory, { recursive: true, force: true });
-    process.exit(130);
+    void this.remove().finally(() => process.exit(130));
   };
 
-  /** @param {string} bench  Path of the `tollway-bench` binary. */
+  /** @param {string} bench path of the `tollway-bench` program */
   constructor(bench) {
     this.bench = bench;
-    removeStaleNamespaces();
-    startGuard();
-    process.on('SIGINT', this.#interrupted);
-    process.on('SIGTERM', this.#interrupted);
+    startGuard(this.#directory);
+    process.once('SIGINT', this.#interrupted);
+    process.once('SIGTERM', this.#interrupted);
   }
 
-  /** Generator and peer on one wire. */
-  addDirect() {
-    const names = this.#namespaces;
-    names.add('direct-gen');
-    names.add('direct-sink');
-    names.ip('direct-gen', `link add eth0 address ${GENERATOR_MAC} type veth peer name eth0 address ${ROUTER_MAC} netns ${names.name('direct-sink')}`);
-    names.ip('direct-gen', 'link set eth0 up');
-    names.ip('direct-sink', 'link set eth0 up');
-    names.ip('direct-gen', 'address add 10.78.0.3/16 dev eth0');
-    names.ip('direct-sink', `address add ${SINK_ADDRESS}/16 dev eth0`);
+  /**
+   * Builds all three wires; both routers get the scenario's configuration.
+   * @param {string} scenario
+   */
+  async build(scenario) {
+    await removeStaleNamespaces();
+    this.#addDirect();
+    this.#addKernelRouter(scenario);
+    await this.#addOurRouter(scenario);
   }
 
-  /** A Linux router with a scenario's configuration. */
-  addKernelRouter(scenario) {
-    this.#addChain('kernel');
-    const names = this.#namespaces;
-    names.ip('kernel-router', 'address add 10.77.0.1/16 dev lan');
-    names.ip('kernel-router', 'address add 10.78.0.1/16 dev wan');
-    names.ip('kernel-router', `neighbor add 10.77.0.2 lladdr ${GENERATOR_MAC} nud permanent dev lan`);
-    names.ip('kernel-router', `neighbor add ${SINK_ADDRESS} lladdr ${SINK_MAC} nud permanent dev wan`);
-    names.ip('kernel-router', 'route add 172.16.0.0/12 via 10.77.0.2');
-    names.ip('kernel-router', `route add 198.18.0.0/15 via ${SINK_ADDRESS}`);
-    names.sysctl('kernel-router', 'net.ipv4.ip_forward=1');
-    const ruleset = run(this.bench, ['nft', '--scenario', scenario]);
-    if (ruleset !== '') names.nft('kernel-router', ruleset);
-  }
-
-  /** Our agent with the same configuration. */
-  async addOurRouter(scenario) {
-    this.#addChain('ours');
-    const socket = join(this.#directory, 'run', 'agent.sock');
-    const agent = this.#start('ours-router', [
-      process.execPath, HOST, '--socket', socket, '--data-dir', this.#directory,
-      '--netns-name', this.#namespaces.name('svc'), '--ports', 'lan,wan',
-    ]);
-    const configure = ['configure', '--socket', socket, '--scenario', scenario];
-    const deadline = Date.now() + 15_000;
-    for (;;) {
-      try {
-        run(this.bench, [...configure, '--lan-mac', GENERATOR_MAC, '--wan-mac', SINK_MAC]);
-        return;
-      } catch (error) {
-        if (agent.lastWords !== undefined) throw new Error(`the agent did not start: ${agent.lastWords}`);
-        if (Date.now() > deadline) throw error;
-        await sleep(100);
-      }
-    }
-  }
-
-  /** Lets a wire's sink drop everything before it costs anything. */
+  /** Lets a wire's sink drop everything before it costs anything. @param {Wire} wire */
   dropAtSink(wire) {
-    this.#namespaces.nft(
-      `${wire}-sink`,
-      'table netdev bench {\n  chain sink {\n    type filter hook ingress device "eth0" priority 0; policy drop;\n  }\n}\n',
-    );
+    const chain = 'chain sink {\n    type filter hook ingress device "eth0" priority 0; policy drop;\n  }';
+    this.#namespaces.nft(`${wire}-sink`, `table netdev bench {\n  ${chain}\n}\n`);
   }
 
-  /** Packets that have arrived at a wire's sink. */
+  /** Packets that have arrived at a wire's sink. @param {Wire} wire @returns {number} */
   received(wire) {
     const [link] = JSON.parse(this.#namespaces.ip(`${wire}-sink`, '-json -statistics link show eth0'));
     return link.stats64.rx.packets;
   }
 
-  /** Starts a program that runs until the lab is removed. `host` is a namespace, as `kernel-sink`. */
-  start(host, words) {
-    this.#start(host, words);
-  }
-
-  /** Program and arguments that run a command on a host. */
-  command(host, words) {
-    return this.#namespaces.command(host, words);
-  }
-
-  /** Stops what was started and removes every namespace. */
-  async remove() {
-    await Promise.all(this.#daemons.map((daemon) => daemon.stop()));
-    this.#namespaces.removeAll();
-    rmSync(this.#directory, { recursive: true, force: true });
-    process.off('SIGINT', this.#interrupted);
-    process.off('SIGTERM', this.#interrupted);
-  }
-
-  #start(host, words) {
-    const daemon = new Daemon(...this.#namespaces.command(host, words));
+  /**
+   * Starts a program that runs until the lab is removed.
+   * @param {string} host
+   * @param {readonly string[]} argv
+   */
+  start(host, argv) {
+    const daemon = new Daemon(this.command(host, argv));
     this.#daemons.push(daemon);
     return daemon;
   }
 
+  /** The command line that runs a command on a host. @param {string} host @param {readonly string[]} argv */
+  command(host, argv) {
+    return this.#namespaces.command(host, argv);
+  }
+
+  /** What our agent counts (`Stats` of the agent's protocol). */
+  agentStats() {
+    return JSON.parse(run(this.bench, ['stats', '--socket', this.#socket]).stdout);
+  }
+
+  /** Stops what was started and removes every namespace. */
+  async remove() {
+    process.off('SIGINT', this.#interrupted);
+    process.off('SIGTERM', this.#interrupted);
+    await Promise.all(this.#daemons.map((daemon) => daemon.stop()));
+    await this.#namespaces.remove();
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  get #socket() {
+    return path.join(this.#directory, 'run', 'agent.sock');
+  }
+
+  #addDirect() {
+    const names = this.#namespaces;
+    names.add('direct-gen');
+    names.add('direct-sink');
+    this.#join('direct-gen', 'eth0', GENERATOR_MAC, 'direct-sink', 'eth0', ROUTER_MAC);
+    names.ip('direct-gen', 'address add 10.78.0.3/16 dev eth0');
+    names.ip('direct-sink', `address add ${SINK_ADDRESS}/16 dev eth0`);
+  }
+
+  /** @param {string} scenario */
+  #addKernelRouter(scenario) {
+    this.#addChain('kernel');
+    const router = (/** @type {string} */ words) => this.#namespaces.ip('kernel-router', words);
+    router('address add 10.77.0.1/16 dev lan');
+    router('address add 10.78.0.1/16 dev wan');
+    router(`neighbor add 10.77.0.2 lladdr ${GENERATOR_MAC} nud permanent dev lan`);
+    router(`neighbor add ${SINK_ADDRESS} lladdr ${SINK_MAC} nud permanent dev wan`);
+    router('route add 172.16.0.0/12 via 10.77.0.2');
+    router(`route add 198.18.0.0/15 via ${SINK_ADDRESS}`);
+    this.#namespaces.sysctl('kernel-router', 'net.ipv4.ip_forward=1');
+    const ruleset = run(this.bench, ['nft', '--scenario', scenario]).stdout;
+    if (ruleset !== '') this.#namespaces.nft('kernel-router', ruleset);
+  }
+
+  /** @param {string} scenario */
+  async #addOurRouter(scenario) {
+    this.#addChain('ours');
+    const host = [process.execPath, path.join(agentDir, 'host.mjs'), '--ports', 'lan,wan'];
+    const place = ['--socket', this.#socket, '--data-dir', this.#directory];
+    const agent = this.start('ours-router', [...host, ...place, '--netns-name', this.#namespaces.name('svc')]);
+    const neighbors = ['--lan-mac', GENERATOR_MAC, '--wan-mac', SINK_MAC];
+    const configure = ['configure', '--socket', this.#socket, '--scenario', scenario, ...neighbors];
+    const deadline = Date.now() + 15_000;
+    for (;;) {
+      const { code, stderr } = run(this.bench, configure, { allowFailure: true });
+      if (code === 0) return;
+      if (agent.lastWords !== undefined) throw new Error(`the agent did not start: ${agent.lastWords}`);
+      if (Date.now() > deadline) throw new Error(stderr.trim());
+      await sleep(100);
+    }
+  }
+
+  /** Generator and sink at a router's ports `lan` and `wan`. @param {Wire} wire */
   #addChain(wire) {
     const names = this.#namespaces;
-    for (const host of ['gen', 'router', 'sink']) names.add(`${wire}-${host}`);
-    const router = names.name(`${wire}-router`);
-    names.ip(`${wire}-gen`, `link add eth0 address ${GENERATOR_MAC} type veth peer name lan address ${ROUTER_MAC} netns ${router}`);
-    names.ip(`${wire}-sink`, `link add eth0 address ${SINK_MAC} type veth peer name wan address 02:00:00:78:00:01 netns ${router}`);
-    for (const port of ['lan', 'wan']) names.ip(`${wire}-router`, `link set ${port} up`);
-    names.ip(`${wire}-gen`, 'link set eth0 up');
-    names.ip(`${wire}-sink`, 'link set eth0 up');
-    names.ip(`${wire}-gen`, 'address add 10.77.0.2/16 dev eth0');
-    names.ip(`${wire}-sink`, `address add ${SINK_ADDRESS}/16 dev eth0`);
-    names.ip(`${wire}-gen`, 'route add default via 10.77.0.1');
-    names.ip(`${wire}-sink`, 'route add default via 10.78.0.1');
+    const [gen, router, sink] = [`${wire}-gen`, `${wire}-router`, `${wire}-sink`];
+    for (const host of [gen, router, sink]) names.add(host);
+    this.#join(gen, 'eth0', GENERATOR_MAC, router, 'lan', ROUTER_MAC);
+    this.#join(sink, 'eth0', SINK_MAC, router, 'wan', '02:00:00:78:00:01');
+    names.ip(gen, 'address add 10.77.0.2/16 dev eth0');
+    names.ip(sink, `address add ${SINK_ADDRESS}/16 dev eth0`);
+    names.ip(gen, 'route add default via 10.77.0.1');
+    names.ip(sink, 'route add default via 10.78.0.1');
+  }
+
+  /**
+   * A veth between two hosts, up on both sides.
+   * @param {string} host
+   * @param {string} device
+   * @param {string} mac
+   * @param {string} peerHost
+   * @param {string} peerDevice
+   * @param {string} peerMac
+   */
+  #join(host, device, mac, peerHost, peerDevice, peerMac) {
+    const names = this.#namespaces;
+    const peer = `peer name ${peerDevice} address ${peerMac} netns ${names.name(peerHost)}`;
+    names.ip(host, `link add ${device} address ${mac} type veth ${peer}`);
+    names.ip(host, `link set ${device} up`);
+    names.ip(peerHost, `link set ${peerDevice} up`);
   }
 }

@@ -1,103 +1,86 @@
-// Network namespaces that go away again, whatever happens to the process that made them.
-import { spawn, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+// @ts-check
+/** Network namespaces that go away again, whatever happens to the process that made them. */
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { run } from './command.mjs';
+import { addNetns, deleteNetns, enterNetns, inNetns } from '../netns.mjs';
+import { run } from '../process.mjs';
 
 /** Namespaces are named `bench-PID-…` after the process that made them. */
-const PREFIX = 'bench-';
+const NAME = /^bench-(\d+)-/;
 
-function namespaces() {
-  const list = spawnSync('ip', ['netns', 'list'], { encoding: 'utf8' }).stdout ?? '';
-  return list
-    .split('\n')
-    .map((line) => line.split(' ')[0])
-    .filter((name) => name.startsWith(PREFIX));
-}
-
-/** Kills what runs in a namespace and removes it. Never throws: there may be nothing left to remove. */
-function removeNamespace(name) {
-  const pids = spawnSync('ip', ['netns', 'pids', name], { encoding: 'utf8' }).stdout ?? '';
-  for (const pid of pids.split('\n').filter(Boolean)) {
-    try {
-      process.kill(Number(pid), 'SIGKILL');
-    } catch {
-      // Already gone.
-    }
-  }
-  spawnSync('ip', ['netns', 'del', name], { stdio: 'ignore' });
-}
-
-/** Removes every namespace of one process. */
-export function removeNamespacesOf(pid) {
-  for (const name of namespaces()) if (name.startsWith(`${PREFIX}${pid}-`)) removeNamespace(name);
-}
-
-/** Removes what benches left behind that no longer run and whose guard was killed with them. */
-export function removeStaleNamespaces() {
-  for (const name of namespaces()) {
-    const pid = /^bench-(\d+)-/.exec(name)?.[1];
-    if (pid !== undefined && !existsSync(`/proc/${pid}`)) removeNamespace(name);
+/** @param {(owner: string) => boolean} isMeant chooses by the pid in the name */
+async function removeWhere(isMeant) {
+  if (!existsSync('/run/netns')) return;
+  for (const name of readdirSync('/run/netns')) {
+    const owner = NAME.exec(name)?.[1];
+    if (owner !== undefined && isMeant(owner)) await deleteNetns(name);
   }
 }
+
+/** Removes what benches left behind that no longer run, guard and all. */
+export const removeStaleNamespaces = () => removeWhere((owner) => !existsSync(`/proc/${owner}`));
 
 /**
- * Starts a process that removes this process's namespaces as soon as this one has ended, however it
- * ended: the guard sees the end of its standard input.
+ * Starts a process that removes this process's namespaces and a folder as soon as this one has ended,
+ * however it ended: the guard sees the end of its standard input.
+ * @param {string} folder
  */
-export function startGuard() {
-  const guard = spawn(process.execPath, [fileURLToPath(import.meta.url), String(process.pid)], {
+export function startGuard(folder) {
+  const guard = spawn(process.execPath, [fileURLToPath(import.meta.url), String(process.pid), folder], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
   guard.unref();
-  guard.stdin.unref();
-  guard.stdin.on('error', () => {});
+  const { stdin } = guard;
+  stdin.on('error', () => {});
+  if ('unref' in stdin && typeof stdin.unref === 'function') stdin.unref();
 }
 
-/** The namespaces of this process. */
+/** The namespaces of this process, by short names. */
 export class Namespaces {
-  #prefix = `${PREFIX}${process.pid}-`;
-
-  /** Full name of one of our namespaces. */
+  /** @param {string} short */
   name(short) {
-    return this.#prefix + short;
+    return `bench-${process.pid}-${short}`;
   }
 
-  /** Makes a namespace with its loopback up and IPv6 off, so that only what is measured is on the wire. */
+  /** @param {string} short */
   add(short) {
-    const name = this.name(short);
-    run('ip', ['netns', 'add', name]);
-    run('ip', ['-n', name, 'link', 'set', 'lo', 'up']);
-    this.sysctl(short, 'net.ipv6.conf.default.disable_ipv6=1');
-    return name;
+    addNetns(this.name(short));
   }
 
-  sysctl(short, assignment) {
-    run('ip', ['netns', 'exec', this.name(short), 'sysctl', '-qw', assignment]);
-  }
-
-  /** `ip` with its words, in a namespace. */
+  /** `ip` with its words, in a namespace; returns what it prints. @param {string} short @param {string} words */
   ip(short, words) {
-    return run('ip', ['-n', this.name(short), ...words.split(' ')]);
+    return run('ip', ['-n', this.name(short), ...words.split(' ')]).stdout;
   }
 
-  /** Loads an nft ruleset in a namespace. */
+  /** @param {string} short @param {string} assignment */
+  sysctl(short, assignment) {
+    inNetns(this.name(short), ['sysctl', '-qw', assignment]);
+  }
+
+  /** Loads an nft ruleset. @param {string} short @param {string} ruleset */
   nft(short, ruleset) {
-    run('ip', ['netns', 'exec', this.name(short), 'nft', '-f', '-'], { input: ruleset });
+    const [program = '', ...args] = this.command(short, ['nft', '-f', '-']);
+    run(program, args, { input: ruleset });
   }
 
-  /** Program and arguments that run a command in a namespace. */
-  command(short, words) {
-    return ['ip', ['netns', 'exec', this.name(short), ...words]];
+  /** The command line that runs a command in a namespace. @param {string} short @param {readonly string[]} argv */
+  command(short, argv) {
+    return enterNetns(this.name(short), argv);
   }
 
-  removeAll() {
-    removeNamespacesOf(process.pid);
+  /** Removes them all, with what runs in them. */
+  async remove() {
+    await removeWhere((owner) => owner === String(process.pid));
   }
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const pid = process.argv[2];
-  process.stdin.on('end', () => removeNamespacesOf(pid)).resume();
+  const [, , owner, folder = ''] = process.argv;
+  const clean = async () => {
+    await removeWhere((name) => name === owner);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  process.stdin.on('end', () => void clean()).resume();
 }

@@ -1,5 +1,12 @@
-// What the bench prints for people.
+// @ts-check
+/** What the bench prints for people. */
 
+/**
+ * `ratio` is ours to baseline, above 1 when ours is better; `io` the backend; `details` lines for people.
+ * @typedef {{ name: string, unit: string, ours: number, baseline: number, ratio: number, io: string, details: string[] }} Result
+ */
+
+/** @param {number} value */
 function figure(value) {
   if (value >= 1e9) return `${(value / 1e9).toFixed(2)} G`;
   if (value >= 1e6) return `${(value / 1e6).toFixed(2)} M`;
@@ -7,26 +14,22 @@ function figure(value) {
   return value.toFixed(2);
 }
 
-/** One line per case. */
+/** One line per case. @param {readonly Result[]} results */
 export function formatTable(results) {
-  const rows = results.map((result) => [
-    result.name,
-    result.unit,
-    figure(result.ours),
-    figure(result.baseline),
-    result.ratio.toFixed(2),
-    result.io,
-  ]);
+  const rows = results.map(({ name, unit, ours, baseline, ratio, io }) => {
+    return [name, unit, figure(ours), figure(baseline), ratio.toFixed(2), io];
+  });
   const table = [['case', 'unit', 'ours', 'baseline', 'ratio', 'io'], ...rows];
-  const widths = table[0].map((_, column) => Math.max(...table.map((row) => row[column].length)));
-  const line = (row) => row.map((cell, column) => cell.padEnd(widths[column])).join('  ').trimEnd();
-  return `${table.map(line).join('\n')}\n\nratio > 1: ours is better\n`;
+  const width = (/** @type {number} */ column) => Math.max(...table.map((row) => row[column]?.length ?? 0));
+  const line = (/** @type {string[]} */ row) =>
+    row
+      .map((cell, column) => cell.padEnd(width(column)))
+      .join('  ')
+      .trimEnd();
+  return `${table.map(line).join('\n')}\n\nratio > 1: ours is better`;
 }
 
-/** What each case says beside its figure. */
+/** What each case says beside its figure. @param {readonly Result[]} results */
 export function formatDetails(results) {
-  return results
-    .filter((result) => result.details?.length > 0)
-    .map((result) => `${result.name}\n${result.details.map((line) => `  ${line}`).join('\n')}\n\n`)
-    .join('');
+  return results.map(({ name, details }) => `${[name, ...details].join('\n  ')}\n\n`).join('');
 }

@@ -1,0 +1,69 @@
+// @ts-check
+/** Taking samples in turns, and what is made of them. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { measureBusy } from './busy.mjs';
+
+/** Share of one core that other programs may use during a sample. */
+const FOREIGN = 0.03;
+/** How many samples may be taken again because other programs disturbed them. */
+const RETRIES = 8;
+
+/**
+ * CPU time while `action` runs, and what it returns.
+ * @template T
+ * @param {() => Promise<T>} action
+ * @returns {Promise<import('./busy.mjs').Busy & { result: T }>}
+ */
+export async function measured(action) {
+  const finish = measureBusy();
+  const result = await action();
+  return { ...finish(), result };
+}
+
+/**
+ * Takes samples on the wires in turn, A-B-C-A-B-C-…, so that a change of the machine's mood meets all
+ * alike. Samples during which other programs took CPU time are taken again. With TOLLWAY_BENCH_RAW set
+ * every sample is printed.
+ * @template {string} W
+ * @template {import('./busy.mjs').Busy} S
+ * @param {number} rounds
+ * @param {readonly W[]} wires
+ * @param {(line: string) => void} note
+ * @param {(wire: W) => Promise<S>} take
+ * @returns {Promise<Map<W, S[]>>}
+ */
+export async function inTurns(rounds, wires, note, take) {
+  /** @type {Map<W, S[]>} */
+  const samples = new Map(wires.map((wire) => [wire, []]));
+  let retries = RETRIES;
+  for (let round = 0; round < rounds; round += 1) {
+    for (const wire of wires) {
+      for (;;) {
+        const sample = await take(wire);
+        const elsewhere = sample.foreign / sample.seconds;
+        if (process.env.TOLLWAY_BENCH_RAW) note(`  ${wire} ${JSON.stringify(sample)}`);
+        if (elsewhere <= FOREIGN || retries === 0) {
+          if (elsewhere > FOREIGN) note(`  ${wire}: other programs used ${percent(elsewhere)} of a core`);
+          samples.get(wire)?.push(sample);
+          break;
+        }
+        retries -= 1;
+        await sleep(500);
+      }
+    }
+  }
+  return samples;
+}
+
+/** @param {readonly number[]} values */
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const [low = Number.NaN, high = low] = sorted.slice(Math.floor((sorted.length - 1) / 2));
+  return sorted.length % 2 === 1 ? low : (low + high) / 2;
+}
+
+/** Half the range of values, relative to their median. @param {readonly number[]} values */
+export const spread = (values) => (Math.max(...values) - Math.min(...values)) / 2 / Math.abs(median(values));
+
+/** @param {number} share */
+export const percent = (share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
