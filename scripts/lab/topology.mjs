@@ -25,8 +25,8 @@ export const STREAM_PORT = 5004;
 /** Address of `server`. */
 export const SERVER_ADDRESS = '198.51.100.10';
 
-/** Longest a namespace name may be so that `-server` still fits the file name limits with room to spare. */
-export const ROUTER_NETNS_PATTERN = /^[a-z0-9-]{1,40}$/;
+/** Address of the router on ether1 in the default configuration of the lab. */
+export const ROUTER_WAN_ADDRESS = '203.0.113.2';
 
 /**
  * @param {string} routerNetns name of the router's namespace; the lab's names start with it
@@ -43,7 +43,7 @@ export function labOf(routerNetns) {
         addresses: ['192.168.88.10/24'],
         gateway: '192.168.88.1',
         routerPort: 'ether2',
-        about: 'a client; web requests, DNS queries and pings to server',
+        about: 'a client; web requests and DNS queries to server',
       },
       {
         name: 'lan2',
@@ -58,7 +58,7 @@ export function labOf(routerNetns) {
         netns: `${routerNetns}-wan`,
         addresses: ['203.0.113.1/24', '198.51.100.1/24'],
         routerPort: 'ether1',
-        about: 'the provider; forwards to server, knows no private network',
+        about: 'the provider; forwards to server, knows no private network, pings the router',
       },
       {
         name: 'server',

@@ -2,7 +2,7 @@
 /** The processes that make the lab live. */
 import { enterNetns } from '../netns.mjs';
 import { inProject } from '../project.mjs';
-import { IPERF_PORT, SERVER_ADDRESS } from './topology.mjs';
+import { IPERF_PORT, ROUTER_WAN_ADDRESS } from './topology.mjs';
 
 /**
  * @param {import('./topology.mjs').Lab} lab
@@ -23,6 +23,7 @@ export function trafficOf(lab) {
     { name: 'iperf3', argv: on('server', ['iperf3', '--server', '--port', String(IPERF_PORT)]) },
     { name: 'web', argv: on('lan', script('client.mjs', 'web')) },
     { name: 'stream', argv: on('lan2', script('client.mjs', 'stream')) },
-    { name: 'ping', argv: on('lan', ['ping', '-n', '-q', '-i', '1', SERVER_ADDRESS]) },
+    // To the router itself: forwarded ICMP stays the user's alone, so that counters of rules for it tell what the user sent.
+    { name: 'ping', argv: on('wan', ['ping', '-n', '-q', '-i', '1', ROUTER_WAN_ADDRESS]) },
   ];
 }

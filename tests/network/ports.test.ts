@@ -1,0 +1,177 @@
+import { existsSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { addHost, type Host, link, removeHost, runCommand } from './netns.ts';
+import { dispose, newRouter, type Router } from './router.ts';
+import { eventually, sleep } from './wait.ts';
+
+/** Real interfaces of the namespace that the command runs in: claimed, watched, given back. */
+
+const prefix = `tw${process.pid}`;
+let box: Host;
+let left: Host;
+let right: Host;
+let router: Router | undefined;
+
+beforeAll(() => {
+  box = addHost(`${prefix}-box`);
+  left = addHost(`${prefix}-left`);
+  right = addHost(`${prefix}-right`);
+  link(box, 'eth1', left, 'eth0');
+  link(box, 'eth2', right, 'eth0');
+  left.must('ip', 'address', 'add', '10.10.1.2/24', 'dev', 'eth0');
+  left.must('ip', 'route', 'add', 'default', 'via', '10.10.1.1');
+  right.must('ip', 'address', 'add', '10.10.2.2/24', 'dev', 'eth0');
+  right.must('ip', 'route', 'add', 'default', 'via', '10.10.2.1');
+});
+afterEach(async () => {
+  await dispose(router);
+  router = undefined;
+});
+afterAll(() => {
+  for (const host of [box, left, right]) removeHost(host);
+});
+
+async function start(...options: string[]): Promise<Router> {
+  router = await newRouter({ inside: box, options: ['--ports', 'eth1,eth2', '--no-defaults', ...options] }).up();
+  return router;
+}
+
+/** Addresses for both ports; left and right then reach each other through the router. */
+async function addAddresses(of: Router): Promise<void> {
+  await of.rest.add('/ip/address', { address: '10.10.1.1/24', interface: 'ether1' });
+  await of.rest.add('/ip/address', { address: '10.10.2.1/24', interface: 'ether2' });
+}
+
+const interfaceRow = async (of: Router, name: string) =>
+  (await of.rest.list('/interface')).find((row) => row.name === name);
+
+test('an empty configuration forwards nothing; with two addresses it routes', async () => {
+  const it = await start();
+  expect(await it.rest.list('/ip/address')).toEqual([]);
+  expect(await it.rest.list('/ip/firewall/filter')).toEqual([]);
+  expect(left.ping('10.10.2.2', 3)).toBe(0);
+  await addAddresses(it);
+  await eventually(() => left.ping('10.10.2.2', 3) === 3);
+  expect(left.must('traceroute', '-n', '-q', '1', '-w', '3', '10.10.2.2')).toMatch(
+    /1 {2}10\.10\.1\.1 [^]*2 {2}10\.10\.2\.2 /,
+  );
+});
+
+test('releasing gives a port back as it was', async () => {
+  box.must('ip', 'address', 'add', '10.99.0.1/24', 'dev', 'eth1');
+  const sysctl = () => box.must('sysctl', '-n', 'net.ipv6.conf.eth1.disable_ipv6');
+  const addresses = () =>
+    JSON.stringify(
+      JSON.parse(box.must('ip', '-json', 'address', 'show', 'dev', 'eth1'))[0].addr_info.map(
+        (address: { local: string; prefixlen: number }) => `${address.local}/${address.prefixlen}`,
+      ),
+    );
+  const before = [addresses(), sysctl(), box.must('nft', 'list', 'ruleset'), box.must('ip', 'route')];
+  expect(before[0]).toBe('["10.99.0.1/24"]');
+  const it = await start();
+  expect(addresses()).toBe('[]');
+  expect(await it.stop()).toBe(0);
+  expect([addresses(), sysctl(), box.must('nft', 'list', 'ruleset'), box.must('ip', 'route')]).toEqual(before);
+  box.must('ip', 'address', 'flush', 'dev', 'eth1');
+});
+
+test('what a kill -9 of everything leaves, the next start gives back', async () => {
+  box.must('ip', 'address', 'add', '10.99.0.1/24', 'dev', 'eth1');
+  const first = await start();
+  for (const pid of [first.process.child.pid ?? 0, first.pid('agent'), first.pid('api')]) process.kill(pid, 'SIGKILL');
+  await first.process.ended();
+  const second = newRouter({ inside: box, options: ['--ports', 'eth1,eth2', '--no-defaults'], dataDir: first.dataDir });
+  await second.up();
+  expect(await second.stop()).toBe(0);
+  expect(box.must('ip', '-brief', 'address', 'show', 'dev', 'eth1')).toContain('10.99.0.1/24');
+  expect(box.must('nft', 'list', 'ruleset')).toBe('');
+  box.must('ip', 'address', 'flush', 'dev', 'eth1');
+});
+
+test('a port with the default route is refused, unless --take-over is given', async () => {
+  box.must('ip', 'address', 'add', '10.99.0.1/24', 'dev', 'eth2');
+  box.must('ip', 'route', 'add', 'default', 'via', '10.99.0.254');
+  const refused = newRouter({ inside: box, options: ['--ports', 'eth1,eth2'] });
+  const ended = await refused.launch().ended();
+  expect(ended.code).toBe(2);
+  expect(ended.stderr).toMatch(/eth2/);
+  expect(ended.stderr).toMatch(/--take-over/);
+  expect(box.must('ip', 'route')).toContain('default via 10.99.0.254 dev eth2');
+  expect(box.must('nft', 'list', 'ruleset')).toBe('');
+
+  const it = await start('--take-over');
+  expect(box.must('ip', 'route')).not.toContain('default');
+  expect(await it.stop()).toBe(0);
+  expect(box.must('ip', 'route')).toContain('default via 10.99.0.254 dev eth2');
+  box.must('ip', 'route', 'del', 'default');
+  box.must('ip', 'address', 'flush', 'dev', 'eth2');
+});
+
+test('carrier loss and return are seen and survived', async () => {
+  const it = await start();
+  await addAddresses(it);
+  await eventually(() => left.ping('10.10.2.2', 1) === 1);
+  right.must('ip', 'link', 'set', 'eth0', 'down');
+  await eventually(async () => (await interfaceRow(it, 'ether2'))?.running === 'false');
+  expect(left.ping('10.10.1.1', 3)).toBe(3);
+  right.must('ip', 'link', 'set', 'eth0', 'up');
+  right.must('ip', 'route', 'replace', 'default', 'via', '10.10.2.1');
+  await eventually(async () => (await interfaceRow(it, 'ether2'))?.running === 'true');
+  await eventually(() => left.ping('10.10.2.2', 1) === 1);
+});
+
+test('an interface that vanishes and comes back is used again', async () => {
+  const it = await start();
+  await addAddresses(it);
+  await eventually(() => left.ping('10.10.2.2', 1) === 1);
+  const agent = it.pid('agent');
+  box.must('ip', 'link', 'delete', 'eth2');
+  await eventually(async () => (await interfaceRow(it, 'ether2'))?.running === 'false');
+  expect(left.ping('10.10.1.1', 3)).toBe(3);
+  link(box, 'eth2', right, 'eth0');
+  right.must('ip', 'address', 'add', '10.10.2.2/24', 'dev', 'eth0');
+  right.must('ip', 'route', 'add', 'default', 'via', '10.10.2.1');
+  await eventually(async () => (await interfaceRow(it, 'ether2'))?.running === 'true');
+  await eventually(() => left.ping('10.10.2.2', 1) === 1);
+  expect(it.pid('agent')).toBe(agent);
+});
+
+test('an idle router costs next to nothing', async () => {
+  const it = await start();
+  await addAddresses(it);
+  await sleep(3000);
+  const agent = it.pid('agent');
+  const ticks = () => cpuTicks(agent);
+  const before = ticks();
+  const seconds = 6;
+  await sleep(seconds * 1000);
+  // Clock ticks are 10 ms. The aim is 1 % of a core; five times that here.
+  expect((ticks() - before) / (seconds * 100)).toBeLessThan(0.05);
+});
+
+/** User and system time of a process, clock ticks. */
+function cpuTicks(pid: number): number {
+  const stat = runCommand(['cat', `/proc/${pid}/stat`]).stdout;
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return Number(fields[11]) + Number(fields[12]);
+}
+
+test('a claimed port is silent by itself: the kernel neither answers ARP nor pings nor IPv6', async () => {
+  box.must('ip', 'address', 'add', '10.10.1.1/24', 'dev', 'eth1');
+  await start();
+  const dump = left.start('tcpdump', '-n', '-l', '-i', 'eth0', '-Q', 'in');
+  await eventually(() => dump.stderr.includes('listening on'));
+  expect(left.ping('10.10.1.1', 3)).toBe(0);
+  await sleep(2000);
+  await dump.end();
+  expect(dump.stdout).toBe('');
+  box.must('ip', 'address', 'flush', 'dev', 'eth1');
+});
+
+test('the router namespace goes with the router', async () => {
+  const it = await start();
+  const netns = it.host('router').netns;
+  expect(existsSync(`/run/netns/${netns}`)).toBe(true);
+  await it.stop();
+  expect(existsSync(`/run/netns/${netns}`)).toBe(false);
+});

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { dispose, newRouter, type Router, SERVER } from './router.ts';
+import { eventually, sleep } from './wait.ts';
+
+/** Forwarding goes on through changes of the configuration and the death of either process. */
+
+let router: Router;
+
+beforeAll(async () => {
+  router = await newRouter().up();
+});
+afterAll(() => dispose(router));
+
+/** The share of datagrams of a steady UDP stream lan → server that do not arrive, in percent. */
+async function streamLoss(during: () => Promise<void>): Promise<number> {
+  const stream = router.host('lan').start('iperf3', '-c', SERVER, '-u', '-b', '5M', '-l', '64', '-t', '8', '-J');
+  await sleep(1500);
+  await during();
+  const { code, stdout, stderr } = await stream.ended();
+  expect(code, stdout + stderr).toBe(0);
+  const sum: unknown = JSON.parse(stdout).end.sum;
+  if (typeof sum !== 'object' || sum === null || !('lost_percent' in sum)) throw new Error(stdout);
+  return Number(sum.lost_percent);
+}
+
+test('adding and removing 100 rules during a UDP stream loses no more than a run without changes', async () => {
+  const control = await streamLoss(async () => {});
+  let changes = 0;
+  const changed = await streamLoss(async () => {
+    const ids: string[] = [];
+    for (let index = 0; index < 100; index++) {
+      const address = `10.${index}.0.0/16`;
+      ids.push(
+        await router.rest.add('/ip/firewall/filter', { chain: 'forward', 'src-address': address, action: 'drop' }),
+      );
+      changes++;
+    }
+    for (const id of ids) await router.rest.remove('/ip/firewall/filter', id);
+  });
+  expect(changes).toBe(100);
+  // Half a percent of 8 s is 40 ms; the changes take seconds, so a gap per change shows.
+  expect(changed).toBeLessThanOrEqual(control + 0.5);
+}, 120_000);
+
+test('kill -9 of the API during a ping loses nothing, and it comes back', async () => {
+  const api = router.pid('api');
+  const ping = router.host('lan').start('ping', '-n', '-i', '0.05', '-c', '100', SERVER);
+  await sleep(1000);
+  process.kill(api, 'SIGKILL');
+  const killed = Date.now();
+  await eventually(async () => (await router.healthy()) && router.pid('api') !== api);
+  // Restarted within a second, and up soon after; five times that here.
+  expect(Date.now() - killed).toBeLessThan(10_000);
+  const { stdout } = await ping.ended();
+  expect(stdout).toContain('100 packets transmitted, 100 received');
+});
+
+test('kill -9 of the agent: forwarding again within 2 s from its own copy, a connection through masquerade survives', async () => {
+  const agent = router.pid('agent');
+  const lan = router.host('lan');
+  const iperf = lan.start('iperf3', '-c', SERVER, '-t', '12', '-J');
+  const ping = lan.start('ping', '-n', '-D', '-i', '0.1', '-c', '120', SERVER);
+  await sleep(3000);
+  process.kill(agent, 'SIGKILL');
+  const { stdout } = await ping.ended();
+  const times = [...stdout.matchAll(/^\[([\d.]+)\].*bytes from/gm)].map((match) => Number(match[1]));
+  const gaps = times.slice(1).map((time, index) => time - (times[index] ?? 0));
+  // At most 2 s; five times that here.
+  expect(Math.max(...gaps), stdout).toBeLessThan(10);
+  expect(times.length).toBeGreaterThan(30);
+  expect(router.pid('agent')).not.toBe(agent);
+  const result = await iperf.ended();
+  expect(result.code, result.stdout + result.stderr).toBe(0);
+  await eventually(() => router.healthy());
+});
+
+test('without the API the agent starts from its configuration on disk', async () => {
+  const lan = router.host('lan');
+  const drop = await router.rest.add('/ip/firewall/filter', {
+    chain: 'forward',
+    protocol: 'udp',
+    'dst-port': '6666',
+    action: 'drop',
+  });
+  // Both die; whichever is first, the agent's rules must be those that were in force.
+  process.kill(router.pid('api'), 'SIGKILL');
+  process.kill(router.pid('agent'), 'SIGKILL');
+  await eventually(() => lan.ping(SERVER, 1) === 1);
+  await eventually(() => router.healthy());
+  expect((await router.rest.get('/ip/firewall/filter', drop))['dst-port']).toBe('6666');
+  await router.rest.remove('/ip/firewall/filter', drop);
+});

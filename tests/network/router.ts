@@ -1,0 +1,124 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Background, Host } from './netns.ts';
+import { Rest, sendFrom } from './rest.ts';
+import { eventually } from './wait.ts';
+
+export const projectRoot = path.resolve(import.meta.dirname, '../..');
+export const PASSWORD = 'correct horse battery';
+export const SERVER = '198.51.100.10';
+
+/** Ports from here on; one per router that this run has started. */
+let nextPort = 18_000 + (process.pid % 1000) * 10;
+
+export interface StartSettings {
+  /** Options of npm start beside --data-dir and --listen. */
+  readonly options?: readonly string[];
+  /** Network namespace the command is run in. */
+  readonly inside?: Host;
+  readonly dataDir?: string;
+  /** Command line in front of it, to run it as another user. */
+  readonly as?: readonly string[];
+}
+
+/** `npm start` as a user runs it, without npm's own process. */
+export class Router {
+  readonly url: string;
+  readonly rest: Rest;
+  #process: Background | undefined;
+
+  constructor(
+    readonly dataDir: string,
+    readonly listen: string,
+    readonly settings: StartSettings,
+  ) {
+    this.url = `http://${listen}`;
+    this.rest =
+      settings.inside === undefined
+        ? new Rest(this.url, PASSWORD)
+        : new Rest(this.url, PASSWORD, sendFrom(settings.inside.command()));
+  }
+
+  /** Starts it without waiting. */
+  launch(): Background {
+    const argv = [
+      ...(this.settings.as ?? []),
+      process.execPath,
+      path.join(projectRoot, 'scripts/start.mjs'),
+      '--data-dir',
+      this.dataDir,
+      '--listen',
+      this.listen,
+      ...(this.settings.options ?? []),
+    ];
+    this.#process = new Background(this.settings.inside?.command(...argv) ?? argv, {
+      TOLLWAY_ADMIN_PASSWORD: PASSWORD,
+    });
+    return this.#process;
+  }
+
+  get process(): Background {
+    if (this.#process === undefined) throw new Error('not started');
+    return this.#process;
+  }
+
+  async up(): Promise<this> {
+    const child = this.launch();
+    await eventually(() => child.stdout.includes('Tollway is up') || child.exited, 60_000);
+    if (child.exited) throw new Error(`npm start ended: ${child.stdout}${child.stderr}`);
+    return this;
+  }
+
+  #instance(): { routerNetns: string; lab: { hosts: { name: string; netns: string }[]; portsNetns: string } } {
+    return JSON.parse(readFileSync(path.join(this.dataDir, 'run/instance.json'), 'utf8'));
+  }
+
+  /** A host of the lab, or `router`, the router's own namespace. */
+  host(name: 'lan' | 'lan2' | 'wan' | 'server' | 'router'): Host {
+    const { routerNetns, lab } = this.#instance();
+    const netns = name === 'router' ? routerNetns : lab.hosts.find((host) => host.name === name)?.netns;
+    if (netns === undefined) throw new Error(`the lab has no host ${name}`);
+    return new Host(netns);
+  }
+
+  /** Pid of the agent or the API, from the pid file that it wrote. */
+  pid(name: 'agent' | 'api'): number {
+    const pid = Number(readFileSync(path.join(this.dataDir, 'run', `${name}.pid`), 'utf8').trim());
+    if (!(pid > 1)) throw new Error(`${name}.pid holds no pid`);
+    return pid;
+  }
+
+  async healthy(): Promise<boolean> {
+    return (await this.rest.request('GET', '/healthz')).status === 200;
+  }
+
+  /** What the processes wrote, for messages of failing tests. */
+  logs(): string {
+    return ['agent', 'api']
+      .map((name) => path.join(this.dataDir, 'log', `${name}.log`))
+      .map((file) => `${file}:\n${existsSync(file) ? readFileSync(file, 'utf8').slice(-2000) : ''}`)
+      .join('\n');
+  }
+
+  /** Ctrl-C. */
+  async stop(): Promise<number> {
+    const { code } = await this.process.end('SIGINT');
+    return code;
+  }
+}
+
+/** A data folder that does not exist elsewhere. */
+export const newDataDir = (): string => mkdtempSync(path.join(tmpdir(), 'tollway-test-'));
+
+/** A router with a data folder and an address of its own; started by {@link Router.up}. */
+export function newRouter(settings: StartSettings = {}): Router {
+  return new Router(settings.dataDir ?? newDataDir(), `127.0.0.1:${nextPort++}`, settings);
+}
+
+/** Ends a router, and removes its data folder. */
+export async function dispose(router: Router | undefined): Promise<void> {
+  if (router === undefined) return;
+  await router.stop();
+  rmSync(router.dataDir, { recursive: true, force: true });
+}

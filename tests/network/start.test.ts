@@ -1,0 +1,161 @@
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { Background, runCommand } from './netns.ts';
+import { dispose, newDataDir, newRouter, projectRoot, type Router, SERVER } from './router.ts';
+import { eventually } from './wait.ts';
+
+/** What `npm start` makes, says and takes away again. */
+
+const started: Router[] = [];
+afterEach(async () => {
+  for (const router of started.splice(0)) await dispose(router);
+});
+
+const start = (...options: string[]) => startIn(newDataDir(), ...options);
+async function startIn(dataDir: string, ...options: string[]): Promise<Router> {
+  const router = newRouter({ options, dataDir });
+  started.push(router);
+  return router.up();
+}
+
+const namespaces = () => (existsSync('/run/netns') ? readdirSync('/run/netns') : []);
+const script = (name: string, ...args: string[]) =>
+  runCommand([process.execPath, path.join(projectRoot, 'scripts', name), ...args]);
+
+/** Whether a process of this pid runs (and is not a zombie that nobody has waited for). */
+function runs(pid: number): boolean {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  } catch {
+    return false;
+  }
+}
+
+test.each([
+  [['--nonsense'], /--nonsense/],
+  [['--listen', '127.0.0.1:70000'], /--listen.*1–65535/],
+  [['--listen', 'nowhere'], /--listen.*address:port/],
+  [['--ports', ''], /--ports/],
+  [['--ports', 'lo,lo'], /lo twice/],
+  [['--ports', 'does-not-exist'], /there is no interface|is none/],
+  [['--take-over'], /--ports/],
+  [['--memory', '--ports', 'eth1'], /--memory/],
+  [['--data-dir'], /--data-dir needs a value/],
+  [['--no-lab=yes'], /--no-lab takes no value/],
+])('wrong options %j: a clear message and exit code 2', (options, message) => {
+  const ran = script('start.mjs', ...options);
+  expect(ran.code).toBe(2);
+  expect(ran.stderr).toMatch(message);
+  expect(ran.stderr).not.toMatch(/\n {4}at /);
+});
+
+test('Ctrl-C takes everything away, exit code 0', async () => {
+  const before = namespaces();
+  const router = await start();
+  expect(namespaces().length).toBeGreaterThan(before.length);
+  const pids = [router.pid('agent'), router.pid('api')];
+  expect(await router.stop()).toBe(0);
+  expect(namespaces()).toEqual(before);
+  for (const pid of pids) expect(runs(pid)).toBe(false);
+  expect(existsSync(path.join(router.dataDir, 'run/agent.pid'))).toBe(false);
+});
+
+test('after kill -9 of npm start the next one cleans up, whatever its data folder', async () => {
+  const before = namespaces();
+  const killed = await start();
+  const pids = [killed.pid('agent'), killed.pid('api')];
+  killed.process.child.kill('SIGKILL');
+  await killed.process.ended();
+  const next = await start();
+  for (const pid of pids) expect(runs(pid)).toBe(false);
+  expect(next.host('lan').ping(SERVER, 2)).toBe(2);
+  await next.stop();
+  expect(namespaces()).toEqual(before);
+});
+
+test('after kill -9 of everything the same data folder starts again with its configuration', async () => {
+  const before = namespaces();
+  const killed = await start();
+  await killed.rest.command('/system/identity/set', { name: 'survivor' });
+  for (const pid of [killed.process.child.pid ?? 0, killed.pid('agent'), killed.pid('api')]) {
+    process.kill(pid, 'SIGKILL');
+  }
+  await killed.process.ended();
+  const next = await startIn(killed.dataDir);
+  expect((await next.rest.get('/system/identity')).name).toBe('survivor');
+  expect(next.host('lan').ping(SERVER, 2)).toBe(2);
+  await next.stop();
+  expect(namespaces()).toEqual(before);
+});
+
+test('two routers run beside each other; a second one on the same data folder is refused', async () => {
+  const one = await start();
+  const two = await start();
+  expect(one.host('lan').ping(SERVER, 2)).toBe(2);
+  expect(two.host('lan').ping(SERVER, 2)).toBe(2);
+  const third = newRouter({ dataDir: one.dataDir });
+  const refused = await third.launch().ended();
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain('already runs');
+  await two.stop();
+  expect(one.host('lan').ping(SERVER, 2)).toBe(2);
+});
+
+test('a listen address that is taken is refused with its name', async () => {
+  const one = await start();
+  const other = new Background([
+    process.execPath,
+    path.join(projectRoot, 'scripts/start.mjs'),
+    '--data-dir',
+    newDataDir(),
+    '--listen',
+    one.listen,
+  ]);
+  const ended = await other.ended();
+  expect(ended.code).toBe(1);
+  expect(ended.stderr).toContain(one.listen);
+});
+
+test('npm run lab lists the hosts and runs commands with their exit code', async () => {
+  const router = await start();
+  const lab = (...args: string[]) => script('lab.mjs', '--data-dir', router.dataDir, ...args);
+  const list = lab();
+  expect(list.code).toBe(0);
+  for (const words of [
+    /lan +ether2 +192\.168\.88\.10/,
+    /lan2 +ether3 +192\.168\.89\.10/,
+    /wan +ether1 +203\.0\.113\.1/,
+  ]) {
+    expect(list.stdout).toMatch(words);
+  }
+  expect(list.stdout).toMatch(/server +- +198\.51\.100\.10/);
+  expect(lab('exec', 'lan', '--', 'ping', '-c1', SERVER).code).toBe(0);
+  expect(lab('exec', 'lan', '--', 'sh', '-c', 'exit 7').code).toBe(7);
+  expect(lab('exec', 'router', '--', 'ip', '-brief', 'address').stdout).toContain('192.168.88.1');
+  expect(lab('exec', 'nobody', '--', 'true')).toMatchObject({ code: 2, stderr: expect.stringContaining('nobody') });
+  expect(lab('dance').code).toBe(2);
+  await router.stop();
+  const gone = lab();
+  expect(gone.code).toBe(1);
+  expect(gone.stderr).toMatch(/no Tollway runs/);
+});
+
+test('without root it says so; --memory runs without root, with traffic', async () => {
+  const dataDir = newDataDir();
+  rmSync(dataDir, { recursive: true });
+  const asNobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
+  const refused = runCommand([...asNobody, process.execPath, path.join(projectRoot, 'scripts/start.mjs')]);
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain('npm start -- --memory');
+
+  const memory = newRouter({ options: ['--memory'], dataDir, as: asNobody });
+  started.push(memory);
+  await memory.up();
+  const received = async () => {
+    const rows = await memory.rest.list('/interface');
+    return rows.reduce((sum, row) => sum + Number(row['rx-packet'] ?? 0), 0);
+  };
+  const first = await received();
+  await eventually(async () => (await received()) > first);
+});
