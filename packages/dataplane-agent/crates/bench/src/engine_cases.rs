@@ -67,7 +67,7 @@ fn against_floor(
     router: &mut Router,
     tsc: &Tsc,
     floor_name: &str,
-    mut floor: impl FnMut(&mut [crate::memory::MemoryFrame]) -> u64,
+    mut floor: impl FnMut(&mut [tollway_io::PoolFrame]) -> u64,
 ) -> Result<CaseResult, String> {
     router.window(WINDOW)?;
     router.floor_window(WINDOW, &mut floor);

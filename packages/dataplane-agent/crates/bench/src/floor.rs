@@ -1,12 +1,12 @@
 //! What the least possible work costs on the same frames in the same run: the baselines of the engine
 //! cases. They are floors, not routers: nothing is validated, decided or counted.
 
-use crate::memory::MemoryFrame;
 use tollway_engine::frame::Frame;
+use tollway_io::PoolFrame;
 
 /// `floor/copy-parse`: read the headers, lower the TTL with its checksum, write both link-layer
 /// addresses. Returns a sum over what was read.
-pub fn copy_parse(frames: &mut [MemoryFrame], next_hop: [u8; 12]) -> u64 {
+pub fn copy_parse(frames: &mut [PoolFrame], next_hop: [u8; 12]) -> u64 {
     let mut sum = 0_u64;
     for frame in frames {
         let Some(head) = frame.head_mut().first_chunk_mut::<42>() else { continue };
@@ -70,7 +70,7 @@ impl FlowTable {
 
     /// Finds each frame's flow and counts the packet; returns how many were found. Two passes: hash and
     /// touch the slot's line for all, then compare.
-    pub fn look_up(&mut self, frames: &[MemoryFrame]) -> u64 {
+    pub fn look_up(&mut self, frames: &[PoolFrame]) -> u64 {
         let mask = self.slots.len() - 1;
         self.hashes.clear();
         let mut touched = 0;

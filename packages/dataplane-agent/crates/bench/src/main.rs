@@ -11,7 +11,6 @@ mod clock;
 mod engine_cases;
 mod floor;
 mod generator;
-mod memory;
 mod nft;
 mod packet;
 mod pin;

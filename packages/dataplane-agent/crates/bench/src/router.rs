@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use tollway_engine::batch::{BATCH, Batch, Outcome};
 use tollway_engine::engine::{Engine, EngineLimits};
-use tollway_engine::frame::VnetState;
+use tollway_engine::frame::{Frame, FrameSource, VnetState};
 use tollway_engine::pipeline::STAGES;
 use tollway_engine::profiler::CycleClock;
 use tollway_engine::shared::Shared;
 use tollway_engine::snapshot::{PortFacts, Snapshot};
 use tollway_engine::stats::EngineStats;
 use tollway_engine::time::Now;
+use tollway_io::pool::{Partition, PartitionSize, PoolFrame, partitions};
 
 use crate::alloc;
 use crate::clock::Tsc;
-use crate::memory::{MemoryFrame, Pool};
 use crate::packet::FRAME;
 use crate::scenario::Scenario;
 use crate::traffic::{GENERATOR_MAC, LAN_PORT_MAC, SINK_MAC, Traffic, WAN_PORT_MAC};
@@ -31,10 +31,10 @@ const BATCH_NS: u64 = 100_000;
 
 /// An engine in a fixed configuration and the flows it forwards.
 pub struct Router {
-    engine: Engine<MemoryFrame>,
-    batch: Batch<MemoryFrame>,
-    pool: Pool,
-    ring: Vec<MemoryFrame>,
+    engine: Engine<PoolFrame>,
+    batch: Batch<PoolFrame>,
+    pool: Partition,
+    ring: Vec<PoolFrame>,
     traffic: Traffic,
     tsc: Tsc,
     now: Now,
@@ -53,10 +53,13 @@ impl Router {
         let snapshot = Snapshot::build(&config, &ports, 1, 1).map_err(|error| error.to_string())?;
         let limits = EngineLimits { max_connections: 262_144 };
         let shared = Arc::new(Shared::new(1, 0x5eed));
+        let size = PartitionSize { heads: 4 * RING * BATCH, tails: 0 };
+        let pool = partitions(&[size]).map_err(|error| format!("frame pool: {error}"))?.pop();
+        let pool = pool.ok_or("there is no frame pool")?;
         let mut router = Self {
             engine: Engine::new(0, 1, shared, Arc::new(snapshot), limits),
             batch: Batch::new(),
-            pool: Pool::new((RING + 1) * BATCH),
+            pool,
             ring: Vec::with_capacity(RING * BATCH),
             traffic,
             tsc,
@@ -95,7 +98,7 @@ impl Router {
     }
 
     /// As [`Self::window`], but `work` gets the ring's frames in place of the engine.
-    pub fn floor_window(&mut self, batches: usize, mut work: impl FnMut(&mut [MemoryFrame]) -> u64) -> f64 {
+    pub fn floor_window(&mut self, batches: usize, mut work: impl FnMut(&mut [PoolFrame]) -> u64) -> f64 {
         let (mut ticks, mut packets) = (0, 0);
         for _ in 0..batches.div_ceil(RING) {
             self.fill_ring();
@@ -106,7 +109,7 @@ impl Router {
                 packets += frames.len() as u64;
             }
             for frame in self.ring.drain(..) {
-                self.pool.put(frame);
+                self.pool.recycle(frame);
             }
         }
         ticks as f64 / packets as f64
@@ -122,11 +125,18 @@ impl Router {
         self.engine.stats()
     }
 
+    /// A frame of the pool with this content.
+    fn frame(&mut self, content: &[u8; FRAME]) -> Option<PoolFrame> {
+        let mut frame = self.pool.take(FRAME)?;
+        frame.head_mut().copy_from_slice(content);
+        Some(frame)
+    }
+
     fn fill_ring(&mut self) {
         for _ in 0..RING * BATCH {
-            let mut frame = self.pool.get();
-            frame.fill(&self.traffic.next());
-            self.ring.push(frame);
+            let content = self.traffic.next();
+            let frame = self.frame(&content);
+            self.ring.extend(frame);
         }
     }
 
@@ -148,7 +158,7 @@ impl Router {
             }
             self.forwarded.0 += 1;
             self.forwarded.1 += u64::from(done.fast);
-            self.pool.put(done.frame);
+            self.pool.recycle(done.frame);
         }
         Ok(left)
     }
@@ -173,18 +183,17 @@ impl Router {
     /// Sends frames in by one port; returns them as they left by the other.
     fn pass(&mut self, port: u16, frames: &[[u8; FRAME]]) -> Result<Vec<[u8; FRAME]>, String> {
         for content in frames {
-            let mut frame = self.pool.get();
-            frame.fill(content);
-            self.batch.push_rx(frame, port, VnetState::default());
+            if let Some(frame) = self.frame(content) {
+                self.batch.push_rx(frame, port, VnetState::default());
+            }
         }
         self.engine.process(&mut self.batch, &mut self.pool, &self.tsc, self.now);
         let mut left = Vec::with_capacity(frames.len());
         for done in self.batch.drain() {
             if matches!(done.outcome, Outcome::Tx { port: out } if out != port) {
-                use tollway_engine::frame::Frame;
                 left.extend(done.frame.head().first_chunk().copied());
             }
-            self.pool.put(done.frame);
+            self.pool.recycle(done.frame);
         }
         self.pass_time();
         match left.len() == frames.len() {
