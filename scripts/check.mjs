@@ -49,7 +49,7 @@ export async function checkAll(sections) {
   );
   await sections.run('licences and sources (cargo deny)', async () => {
     await ensureCargoDeny();
-    await command(cargoDeny, ['--workspace', 'check', 'licenses', 'sources', 'bans'], inAgent);
+    await command(cargoDeny, ['--log-level', 'error', '--workspace', 'check', 'licenses', 'sources', 'bans'], inAgent);
   });
   await sections.run('generated files are fresh', () => command('npm', ['run', '--silent', 'check'], inAgent));
 }

@@ -155,6 +155,8 @@ describe('masquerade', () => {
       });
     }
     expect(iperfConnections.some((row) => row.fasttrack === 'true')).toBe(true);
+    // Not fasttracked, so the fast path counts it as its own.
+    expect(lan.ping(SERVER, 10)).toBe(10);
     const result = await iperf.ended();
     expect(result.code, result.stdout + result.stderr).toBe(0);
 
@@ -284,13 +286,6 @@ test('a port forwarded by dst-nat works from wan', async () => {
     'to-addresses': '192.168.88.10',
     'to-ports': '8000',
   });
-  const allow = await addFirst(FILTER, {
-    chain: 'forward',
-    protocol: 'tcp',
-    'dst-address': '192.168.88.10',
-    'dst-port': '8000',
-    action: 'accept',
-  });
   try {
     const curl = router.host('wan').run('curl', '-s', '-m', '10', 'http://203.0.113.2:8022/');
     expect(curl).toMatchObject({ code: 0, stdout: 'from ::ffff:203.0.113.1' });
@@ -300,7 +295,6 @@ test('a port forwarded by dst-nat works from wan', async () => {
     await eventually(async () => count(await rule(NAT, nat), 'packets') === 2);
   } finally {
     await router.rest.remove(NAT, nat);
-    await router.rest.remove(FILTER, allow);
     await server.end('SIGTERM');
   }
 });
