@@ -9,7 +9,7 @@ import { dispose, newRouter, PASSWORD, type Router } from './router.ts';
 let router: Router;
 
 beforeAll(async () => {
-  router = await newRouter({ options: ['--no-lab'] }).up();
+  router = await newRouter({ options: ['--memory'] }).up();
 }, 90_000);
 afterAll(() => dispose(router));
 
@@ -96,8 +96,13 @@ test('a body of 10 MB is 400 and the API goes on', async () => {
 });
 
 test('wrong or missing credentials are 401', async () => {
-  for (const headers of [{}, { authorization: 'Basic bm9ib2R5Ong=' }, { cookie: 'tollway_session=forged' }]) {
-    const response = await fetch(`${router.url}/rest/interface`, { headers: { ...headers } });
+  const attempts: Record<string, string>[] = [
+    {},
+    { authorization: 'Basic bm9ib2R5Ong=' },
+    { cookie: 'tollway_session=forged' },
+  ];
+  for (const headers of attempts) {
+    const response = await fetch(`${router.url}/rest/interface`, { headers });
     expect(response.status).toBe(401);
     expect(await response.json()).toMatchObject({ error: 401 });
   }
