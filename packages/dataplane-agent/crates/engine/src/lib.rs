@@ -7,6 +7,7 @@
 pub mod batch;
 pub mod engine;
 // What packets are judged by; no frames, no stages.
+pub mod classifier;
 pub mod conntrack;
 pub mod error;
 pub mod interface;

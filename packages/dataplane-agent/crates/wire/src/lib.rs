@@ -15,8 +15,6 @@ pub mod ipv6;
 pub mod tcp;
 pub mod udp;
 
-
-
 /// Why bytes are not the header they should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Error {

@@ -71,8 +71,8 @@ impl Rewrite {
             (Part::Source.has_icmp_ident(direction), Part::Destination.has_icmp_ident(direction));
         let nat_src =
             source && (from.src != to.src || (from.src_port != to.src_port && (!is_icmp || src_ident)));
-        let nat_dst = destination
-            && (from.dst != to.dst || (from.dst_port != to.dst_port && (!is_icmp || dst_ident)));
+        let nat_dst =
+            destination && (from.dst != to.dst || (from.dst_port != to.dst_port && (!is_icmp || dst_ident)));
         let mut addresses = Delta::NONE;
         let mut ports = Delta::NONE;
         if nat_src {

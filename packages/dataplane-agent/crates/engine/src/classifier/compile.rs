@@ -1,0 +1,319 @@
+//! From configured chains to flat arrays.
+
+use std::sync::Arc;
+
+use tollway_config::dataplane::{Action, Chain, RowId};
+
+use super::depends::Depends;
+use super::evaluate::Position;
+use super::list::AddressLists;
+use super::matcher::{Matcher, Names};
+use crate::error::BuildError;
+use crate::interface::InterfaceMap;
+
+/// How many jumps may be nested.
+pub const MAX_JUMP_DEPTH: usize = 16;
+
+/// Which table, and so which hooks and actions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableKind {
+    /// `/ip/firewall/filter`.
+    Filter,
+    /// `/ip/firewall/nat`.
+    Nat,
+}
+
+impl TableKind {
+    /// Names of the built-in chains.
+    pub const fn hooks(self) -> &'static [&'static str] {
+        match self {
+            Self::Filter => &["input", "forward", "output"],
+            Self::Nat => &["srcnat", "dstnat"],
+        }
+    }
+    const fn menu(self) -> &'static str {
+        match self {
+            Self::Filter => "filter",
+            Self::Nat => "nat",
+        }
+    }
+}
+
+/// A compiled rule.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    /// Row of the menu.
+    pub row: RowId,
+    /// Index of its chain in the table.
+    pub chain: u32,
+    /// Write a log line for each match, with this prefix.
+    pub log: Option<String>,
+    /// As configured.
+    pub action: Action,
+    /// Conditions that the flow alone decides come first.
+    pub(super) matchers: Box<[Matcher]>,
+    pub(super) flow_const_matchers: usize,
+    pub(super) depends: Depends,
+    pub(super) logs: bool,
+}
+
+/// What can be decided of a rule without its conditions. Consecutive in memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Precheck {
+    /// Protocol number, or [`ANY_PROTOCOL`].
+    pub protocol: u16,
+    /// States that may match.
+    pub states: u8,
+}
+
+pub(super) const ANY_PROTOCOL: u16 = 0x100;
+
+/// A compiled table.
+#[derive(Debug, Clone)]
+pub struct Table {
+    pub(super) rules: Vec<Rule>,
+    pub(super) prechecks: Vec<Precheck>,
+    /// Rules of each chain: from, to.
+    pub(super) chains: Vec<(u32, u32)>,
+    names: Vec<String>,
+    pub(super) lists: Arc<AddressLists>,
+}
+
+impl Table {
+    /// Compiles the chains of a table. Errors name the rule: an action the table or hook does not know, a
+    /// jump to nowhere, to a built-in chain, in a circle or nested deeper than [`MAX_JUMP_DEPTH`], a
+    /// reference that does not resolve.
+    pub fn compile(
+        kind: TableKind,
+        chains: &[Chain],
+        lists: &Arc<AddressLists>,
+        interfaces: &InterfaceMap,
+    ) -> Result<Self, BuildError> {
+        let mut table = Self {
+            rules: Vec::new(),
+            prechecks: Vec::new(),
+            chains: Vec::new(),
+            names: Vec::new(),
+            lists: Arc::clone(lists),
+        };
+        for (index, chain) in chains.iter().enumerate() {
+            if table.names.contains(&chain.name) {
+                return Err(BuildError {
+                    row: chain.rules.first().map(|rule| rule.row),
+                    message: format!("chain {} occurs twice in {}", chain.name, kind.menu()),
+                });
+            }
+            let from = table.rules.len() as u32;
+            for rule in &chain.rules {
+                check_action(kind, None, chain, rule.row, &rule.action)?;
+                check_jump(kind, chains, rule.row, &rule.action)?;
+                let names = Names { interfaces, lists, row: rule.row };
+                let compiled = compile_rule(rule, index as u32, &names)?;
+                table.prechecks.push(precheck(&compiled.matchers));
+                table.rules.push(compiled);
+            }
+            table.chains.push((from, table.rules.len() as u32));
+            table.names.push(chain.name.clone());
+        }
+        check_paths(kind, chains)?;
+        Ok(table)
+    }
+
+    /// Where evaluation of a built-in chain starts; `None` when it has no rules, which accepts.
+    pub fn hook(&self, name: &str) -> Option<Position> {
+        let chain = self.names.iter().position(|known| known == name)?;
+        let (from, to) = *self.chains.get(chain)?;
+        (from < to).then(|| Position::at(chain as u16, from))
+    }
+
+    /// Whether there is no rule at all.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// All rows, in order.
+    pub fn rows(&self) -> impl Iterator<Item = RowId> + '_ {
+        self.rules.iter().map(|rule| rule.row)
+    }
+
+    /// A rule by its index in the table.
+    pub fn rule(&self, index: u32) -> Option<&Rule> {
+        self.rules.get(index as usize)
+    }
+
+    /// Name of a rule's chain.
+    pub fn chain_name(&self, rule: &Rule) -> &str {
+        self.names.get(rule.chain as usize).map_or("", String::as_str)
+    }
+}
+
+fn compile_rule(
+    rule: &tollway_config::dataplane::Rule,
+    chain: u32,
+    names: &Names<'_>,
+) -> Result<Rule, BuildError> {
+    let mut matchers = Vec::with_capacity(rule.matchers.len());
+    for matcher in &rule.matchers {
+        matchers.push(Matcher::compile(matcher, names)?);
+    }
+    matchers.sort_by_key(|matcher| !matcher.depends_on().is_flow_const());
+    let flow_const_matchers = matchers.partition_point(|matcher| matcher.depends_on().is_flow_const());
+    let depends =
+        matchers.iter().fold(Depends::FLOW_CONST, |depends, matcher| depends.union(matcher.depends_on()));
+    Ok(Rule {
+        row: rule.row,
+        chain,
+        log: rule.log.clone(),
+        action: rule.action.clone(),
+        matchers: matchers.into(),
+        flow_const_matchers,
+        depends,
+        logs: rule.log.is_some() || rule.action == Action::Log,
+    })
+}
+
+fn precheck(matchers: &[Matcher]) -> Precheck {
+    let mut precheck = Precheck { protocol: ANY_PROTOCOL, states: !0 };
+    for matcher in matchers {
+        match matcher {
+            Matcher::Protocol(protocol) if !protocol.negate => {
+                precheck.protocol = u16::from(protocol.protocol);
+            }
+            Matcher::ConnectionState(states) => precheck.states &= states.mask,
+            _ => {}
+        }
+    }
+    precheck
+}
+
+fn check_action(
+    kind: TableKind,
+    hook: Option<&str>,
+    chain: &Chain,
+    row: RowId,
+    action: &Action,
+) -> Result<(), BuildError> {
+    let hook = hook.or_else(|| kind.hooks().iter().copied().find(|hook| *hook == chain.name));
+    let (allowed, name) = match action {
+        Action::Accept | Action::Jump { .. } | Action::Return | Action::Log | Action::Passthrough => {
+            (true, "")
+        }
+        Action::Drop => (kind == TableKind::Filter, "drop"),
+        Action::Reject { .. } => (kind == TableKind::Filter, "reject"),
+        Action::FasttrackConnection => (kind == TableKind::Filter, "fasttrack-connection"),
+        Action::Masquerade { .. } => (kind == TableKind::Nat && hook != Some("dstnat"), "masquerade"),
+        Action::SrcNat { .. } => (kind == TableKind::Nat && hook != Some("dstnat"), "src-nat"),
+        Action::DstNat { .. } => (kind == TableKind::Nat && hook != Some("srcnat"), "dst-nat"),
+        Action::Redirect { .. } => (kind == TableKind::Nat && hook != Some("srcnat"), "redirect"),
+    };
+    if !allowed {
+        let place = hook.map_or_else(|| kind.menu().to_owned(), |hook| format!("{} {hook}", kind.menu()));
+        return Err(BuildError::row(row, format!("action {name} is not possible in {place}")));
+    }
+    for range in action_ports(action) {
+        if range.from > range.to {
+            return Err(BuildError::row(
+                row,
+                format!("to-ports {}-{}: expected the lower port first", range.from, range.to),
+            ));
+        }
+    }
+    if let Action::SrcNat { to_addresses: Some(range), .. }
+    | Action::DstNat { to_addresses: Some(range), .. } = action
+    {
+        if range.from.is_ipv4() != range.to.is_ipv4() || range.from > range.to {
+            return Err(BuildError::row(
+                row,
+                format!(
+                    "to-addresses {}-{}: expected two addresses of one family in ascending order",
+                    range.from, range.to
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn action_ports(action: &Action) -> Option<tollway_config::dataplane::PortRange> {
+    match action {
+        Action::Masquerade { to_ports, .. }
+        | Action::SrcNat { to_ports, .. }
+        | Action::DstNat { to_ports, .. }
+        | Action::Redirect { to_ports } => *to_ports,
+        _ => None,
+    }
+}
+
+fn check_jump(kind: TableKind, chains: &[Chain], row: RowId, action: &Action) -> Result<(), BuildError> {
+    let Action::Jump { chain } = action else { return Ok(()) };
+    match chains.get(*chain as usize) {
+        None => Err(BuildError::row(row, format!("jumps to chain {chain}, which does not exist"))),
+        Some(target) if kind.hooks().contains(&target.name.as_str()) => {
+            Err(BuildError::row(row, format!("jumps to the built-in chain {}", target.name)))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// Looks for circles, too deep nesting, and actions that a hook reaches but does not know.
+fn check_paths(kind: TableKind, chains: &[Chain]) -> Result<(), BuildError> {
+    let mut depths = vec![None; chains.len()];
+    for index in 0..chains.len() {
+        let mut path = Vec::new();
+        depth(chains, index, &mut path, &mut depths)?;
+    }
+    for hook in kind.hooks() {
+        let mut seen = vec![false; chains.len()];
+        let mut open: Vec<usize> = chains.iter().position(|chain| chain.name == *hook).into_iter().collect();
+        while let Some(index) = open.pop() {
+            if seen.get(index).copied().unwrap_or(true) {
+                continue;
+            }
+            if let Some(seen) = seen.get_mut(index) {
+                *seen = true;
+            }
+            let Some(chain) = chains.get(index) else { continue };
+            for rule in &chain.rules {
+                check_action(kind, Some(hook), chain, rule.row, &rule.action)?;
+                if let Action::Jump { chain } = rule.action {
+                    open.push(chain as usize);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Jumps nested below a chain.
+fn depth(
+    chains: &[Chain],
+    index: usize,
+    path: &mut Vec<usize>,
+    known: &mut Vec<Option<usize>>,
+) -> Result<usize, BuildError> {
+    if let Some(Some(depth)) = known.get(index) {
+        return Ok(*depth);
+    }
+    let mut deepest = 0;
+    path.push(index);
+    for rule in chains.get(index).map_or(&[][..], |chain| &chain.rules) {
+        let Action::Jump { chain: target } = rule.action else { continue };
+        let target = target as usize;
+        if path.contains(&target) {
+            return Err(BuildError::row(rule.row, "the jump leads back to its own chain"));
+        }
+        let too_deep = || BuildError::row(rule.row, format!("jumps are nested deeper than {MAX_JUMP_DEPTH}"));
+        if path.len() > MAX_JUMP_DEPTH {
+            return Err(too_deep());
+        }
+        deepest = deepest.max(1 + depth(chains, target, path, known)?);
+        if deepest > MAX_JUMP_DEPTH {
+            return Err(too_deep());
+        }
+    }
+    path.pop();
+    if let Some(known) = known.get_mut(index) {
+        *known = Some(deepest);
+    }
+    Ok(deepest)
+}

@@ -1,0 +1,190 @@
+//! Running a packet through a compiled table.
+
+use tollway_config::dataplane::{Action, RejectWith, RowId};
+
+use super::compile::{ANY_PROTOCOL, MAX_JUMP_DEPTH, Rule, Table};
+use super::depends::Depends;
+use super::matcher::state_bit;
+use super::view::PacketView;
+
+/// What a table says in the end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Verdict {
+    /// The packet goes on.
+    #[default]
+    Accept,
+    /// The packet ends, silently.
+    Drop,
+    /// The packet ends and is answered.
+    Reject(RejectWith),
+    /// A NAT rule, by its index in the table, decides the translation.
+    Nat {
+        /// For [`Table::rule`].
+        rule: u32,
+    },
+}
+
+/// A place in a table: a rule and the places to return to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Position {
+    chain: u16,
+    depth: u16,
+    rule: u32,
+    /// Chain and next rule of each caller, outermost first.
+    callers: [(u16, u32); MAX_JUMP_DEPTH],
+}
+
+impl Position {
+    pub(super) const fn at(chain: u16, rule: u32) -> Self {
+        Self { chain, depth: 0, rule, callers: [(0, 0); MAX_JUMP_DEPTH] }
+    }
+
+    /// Into another chain, to come back to the rule after this one.
+    fn call(&mut self, chain: u16, rule: u32) -> bool {
+        let Some(caller) = self.callers.get_mut(usize::from(self.depth)) else { return false };
+        *caller = (self.chain, self.rule + 1);
+        self.depth += 1;
+        (self.chain, self.rule) = (chain, rule);
+        true
+    }
+
+    /// Back to the caller; `false` in a built-in chain.
+    fn give_back(&mut self) -> bool {
+        let Some(depth) = self.depth.checked_sub(1) else { return false };
+        let Some(caller) = self.callers.get_mut(usize::from(depth)) else { return false };
+        (self.chain, self.rule) = *caller;
+        // Equal positions must compare equal.
+        *caller = (0, 0);
+        self.depth = depth;
+        true
+    }
+}
+
+/// What an evaluation found. Reuse it: its vectors keep their memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Evaluation {
+    /// What to do.
+    pub verdict: Verdict,
+    /// Rows of the rules that matched, in order.
+    pub matched: Vec<RowId>,
+    /// Indices of the rules that ask for a log line, in order.
+    pub logs: Vec<u32>,
+    /// A `fasttrack-connection` rule matched.
+    pub fasttrack: bool,
+    /// What the outcome rests on beside the flow.
+    pub depends: Depends,
+    /// The first rule whose outcome another packet of the flow may change: everything before it may be
+    /// remembered. `None` when all may be.
+    pub resume: Option<Position>,
+    /// How many of `matched` stand before `resume`; all without one.
+    pub matched_before_resume: usize,
+}
+
+impl Evaluation {
+    fn reset(&mut self) {
+        self.verdict = Verdict::Accept;
+        self.matched.clear();
+        self.logs.clear();
+        self.fasttrack = false;
+        self.depends = Depends::FLOW_CONST;
+        self.resume = None;
+        self.matched_before_resume = 0;
+    }
+
+    fn rests_on(&mut self, depends: Depends, position: &Position) {
+        if !depends.is_flow_const() {
+            self.depends = self.depends.union(depends);
+            if self.resume.is_none() {
+                self.resume = Some(*position);
+                self.matched_before_resume = self.matched.len();
+            }
+        }
+    }
+}
+
+impl Table {
+    /// Runs a packet from `start`: a built-in chain's [`Table::hook`], or the resume point of an earlier
+    /// evaluation of the same flow.
+    pub fn evaluate(&self, view: &PacketView, start: &Position, out: &mut Evaluation) {
+        out.reset();
+        self.run(view, *start, out);
+        if out.resume.is_none() {
+            out.matched_before_resume = out.matched.len();
+        }
+    }
+
+    fn run(&self, view: &PacketView, mut position: Position, out: &mut Evaluation) {
+        let protocol = u16::from(view.tuple.protocol);
+        let state = state_bit(view.state);
+        loop {
+            let (_, end) = self.chains.get(usize::from(position.chain)).copied().unwrap_or((0, 0));
+            let ahead = self.prechecks.get(position.rule as usize..end as usize).unwrap_or_default();
+            let candidate = ahead.iter().position(|check| {
+                (check.protocol == protocol || check.protocol == ANY_PROTOCOL) && check.states & state != 0
+            });
+            let Some(skipped) = candidate else {
+                if !position.give_back() {
+                    return;
+                }
+                continue;
+            };
+            position.rule += skipped as u32;
+            let Some(rule) = self.rules.get(position.rule as usize) else { return };
+            if !self.matches(rule, view, &position, out) {
+                position.rule += 1;
+                continue;
+            }
+            if rule.logs {
+                out.rests_on(Depends::SIDE_EFFECT, &position);
+                out.logs.push(position.rule);
+            }
+            out.matched.push(rule.row);
+            match &rule.action {
+                Action::Accept => return,
+                Action::Drop => {
+                    out.verdict = Verdict::Drop;
+                    return;
+                }
+                Action::Reject { with } => {
+                    out.verdict = Verdict::Reject(*with);
+                    return;
+                }
+                Action::Jump { chain } => {
+                    let Some((from, _)) = self.chains.get(*chain as usize).copied() else { return };
+                    if !position.call(*chain as u16, from) {
+                        return;
+                    }
+                }
+                Action::Return => {
+                    if !position.give_back() {
+                        return;
+                    }
+                }
+                Action::FasttrackConnection => {
+                    out.fasttrack = true;
+                    position.rule += 1;
+                }
+                Action::Log | Action::Passthrough => position.rule += 1,
+                Action::Masquerade { .. }
+                | Action::SrcNat { .. }
+                | Action::DstNat { .. }
+                | Action::Redirect { .. } => {
+                    out.verdict = Verdict::Nat { rule: position.rule };
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Whether a rule matches. A rule that the flow alone excludes rests on nothing else.
+    #[inline]
+    fn matches(&self, rule: &Rule, view: &PacketView, position: &Position, out: &mut Evaluation) -> bool {
+        let (flow_const, rest) =
+            rule.matchers.split_at_checked(rule.flow_const_matchers).unwrap_or((&[], &rule.matchers));
+        if !flow_const.iter().all(|matcher| matcher.matches(view, &self.lists)) {
+            return false;
+        }
+        out.rests_on(rule.depends, position);
+        rest.iter().all(|matcher| matcher.matches(view, &self.lists))
+    }
+}

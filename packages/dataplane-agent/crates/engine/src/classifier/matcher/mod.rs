@@ -1,0 +1,158 @@
+//! One condition of a rule, compiled. A file per kind; each says what it matches and what it
+//! [`Depends`] on.
+
+mod address;
+mod address_list;
+mod connection_state;
+mod icmp_options;
+mod interface;
+mod nat_state;
+mod port;
+mod protocol;
+mod tcp_flags;
+
+use tollway_config::dataplane::{self as config, RowId};
+
+use super::depends::Depends;
+use super::list::AddressLists;
+use super::view::PacketView;
+use crate::error::BuildError;
+use crate::interface::InterfaceMap;
+
+pub use address::Address;
+pub use address_list::ListMember;
+pub use connection_state::{ConnectionState, state_bit};
+pub use icmp_options::IcmpOptions;
+pub use interface::InterfaceSet;
+pub use nat_state::NatState;
+pub use port::Ports;
+pub use protocol::Protocol;
+pub use tcp_flags::TcpFlags;
+
+/// Which end of the packet a condition looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Source, or ingress.
+    Source,
+    /// Destination, or egress.
+    Destination,
+    /// Either.
+    Either,
+}
+
+/// A compiled condition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Matcher {
+    /// `in-interface`, `out-interface` and their lists.
+    Interface(InterfaceSet),
+    /// `protocol`.
+    Protocol(Protocol),
+    /// `src-address`, `dst-address`.
+    Address(Address),
+    /// `src-address-list`, `dst-address-list`.
+    AddressList(ListMember),
+    /// `src-port`, `dst-port`, `port`.
+    Ports(Ports),
+    /// `tcp-flags`.
+    TcpFlags(TcpFlags),
+    /// `icmp-options`.
+    IcmpOptions(IcmpOptions),
+    /// `connection-state`.
+    ConnectionState(ConnectionState),
+    /// `connection-nat-state`.
+    NatState(NatState),
+}
+
+/// What compiling a condition may look up.
+pub struct Names<'a> {
+    /// Interfaces.
+    pub interfaces: &'a InterfaceMap,
+    /// Address lists.
+    pub lists: &'a AddressLists,
+    /// The rule, for errors.
+    pub row: RowId,
+}
+
+impl Names<'_> {
+    fn error(&self, message: impl Into<String>) -> BuildError {
+        BuildError::row(self.row, message)
+    }
+}
+
+impl Matcher {
+    /// Compiles a condition; names that do not resolve and reversed ranges are errors.
+    pub fn compile(matcher: &config::Matcher, names: &Names<'_>) -> Result<Self, BuildError> {
+        use config::Matcher as M;
+        Ok(match matcher {
+            M::InInterface { interfaces, negate } => {
+                Self::Interface(InterfaceSet::new(Side::Source, interfaces, *negate, names)?)
+            }
+            M::OutInterface { interfaces, negate } => {
+                Self::Interface(InterfaceSet::new(Side::Destination, interfaces, *negate, names)?)
+            }
+            M::Protocol { protocol, negate } => {
+                Self::Protocol(Protocol { protocol: *protocol, negate: *negate })
+            }
+            M::SrcAddress { range, negate } => {
+                Self::Address(Address::new(Side::Source, range, *negate, names)?)
+            }
+            M::DstAddress { range, negate } => {
+                Self::Address(Address::new(Side::Destination, range, *negate, names)?)
+            }
+            M::SrcAddressList { list, negate } => {
+                Self::AddressList(ListMember::new(Side::Source, *list, *negate, names)?)
+            }
+            M::DstAddressList { list, negate } => {
+                Self::AddressList(ListMember::new(Side::Destination, *list, *negate, names)?)
+            }
+            M::SrcPort { ports, negate } => Self::Ports(Ports::new(Side::Source, ports, *negate, names)?),
+            M::DstPort { ports, negate } => {
+                Self::Ports(Ports::new(Side::Destination, ports, *negate, names)?)
+            }
+            M::Port { ports, negate } => Self::Ports(Ports::new(Side::Either, ports, *negate, names)?),
+            M::TcpFlags { set, clear, negate } => {
+                Self::TcpFlags(TcpFlags { set: *set, clear: *clear, negate: *negate })
+            }
+            M::IcmpOptions { icmp_type, code_from, code_to, negate } => {
+                Self::IcmpOptions(IcmpOptions::new(*icmp_type, *code_from, *code_to, *negate, names)?)
+            }
+            M::ConnectionState { states, negate } => {
+                Self::ConnectionState(ConnectionState::new(states, *negate))
+            }
+            M::ConnectionNatState { srcnat, dstnat, negate } => {
+                Self::NatState(NatState { srcnat: *srcnat, dstnat: *dstnat, negate: *negate })
+            }
+        })
+    }
+
+    /// Whether the packet fulfils the condition.
+    #[inline]
+    pub fn matches(&self, view: &PacketView, lists: &AddressLists) -> bool {
+        match self {
+            Self::Interface(matcher) => matcher.matches(view),
+            Self::Protocol(matcher) => matcher.matches(view),
+            Self::Address(matcher) => matcher.matches(view),
+            Self::AddressList(matcher) => matcher.matches(view, lists),
+            Self::Ports(matcher) => matcher.matches(view),
+            Self::TcpFlags(matcher) => matcher.matches(view),
+            Self::IcmpOptions(matcher) => matcher.matches(view),
+            Self::ConnectionState(matcher) => matcher.matches(view),
+            Self::NatState(matcher) => matcher.matches(view),
+        }
+    }
+
+    /// What the outcome rests on beside the flow.
+    pub fn depends_on(&self) -> Depends {
+        match self {
+            Self::Interface(_) => InterfaceSet::DEPENDS_ON,
+            Self::Protocol(_) => Protocol::DEPENDS_ON,
+            Self::Address(_) => Address::DEPENDS_ON,
+            Self::AddressList(_) => ListMember::DEPENDS_ON,
+            Self::Ports(_) => Ports::DEPENDS_ON,
+            Self::TcpFlags(_) => TcpFlags::DEPENDS_ON,
+            Self::IcmpOptions(_) => IcmpOptions::DEPENDS_ON,
+            Self::ConnectionState(_) => ConnectionState::DEPENDS_ON,
+            Self::NatState(_) => NatState::DEPENDS_ON,
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Firewall rules: which of them a packet hits and what they say.
+//!
+//! [`Table`] is a compiled table (filter or NAT). [`reference`] evaluates the configuration as it was
+//! written, rule by rule, and is what `Table` must agree with. Nothing here acts: verdict, log lines and
+//! the fasttrack mark are reported in an [`Evaluation`].
+
+mod compile;
+mod depends;
+mod evaluate;
+mod list;
+mod matcher;
+pub mod reference;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+pub use compile::{MAX_JUMP_DEPTH, Rule, Table, TableKind};
+pub use depends::Depends;
+pub use evaluate::{Evaluation, Position, Verdict};
+pub use list::AddressLists;
+pub use view::PacketView;
