@@ -150,7 +150,8 @@ export function defineMenu(menu: Menu): Menu {
   }
   for (const column of menu.columns) if (!menu.props[column]) problems.push(`column ${column} is no property`);
   for (const flag of menu.flags) {
-    if (menu.props[flag.prop]?.kind.name !== 'bool') problems.push(`flag ${flag.letter} needs a bool property ${flag.prop}`);
+    if (menu.props[flag.prop]?.kind.name !== 'bool')
+      problems.push(`flag ${flag.letter} needs a bool property ${flag.prop}`);
   }
   for (const key of menu.key ?? []) if (!menu.props[key]) problems.push(`key ${key} is no property`);
   if (problems.length > 0) throw new Error(`${menu.path}: ${problems.join('; ')}`);

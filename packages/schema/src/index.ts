@@ -2,10 +2,10 @@ export type { BuiltinItem, Flag, Kind, Menu, MenuKind, Parsed, Prop } from './de
 export { defineMenu, splitNot } from './define.js';
 export { CONNECTION_STATES, TCP_FLAGS } from './mixins/firewall-match.js';
 export { displayBytes } from './props/bytes.js';
-export { thousands } from './props/int.js';
 export { datetimeText } from './props/datetime.js';
 export { displayDuration, durationMs, durationText } from './props/duration.js';
 export { type IcmpOptions, parseIcmpOptions } from './props/icmp-options.js';
+export { thousands } from './props/int.js';
 export { type IntRange, parseIntRange } from './props/int-range.js';
 export { ipv4, ipv4Mask, ipv4Prefix, ipv4Text } from './props/ip.js';
 export { protocolNumber, protocolText } from './props/ip-protocol.js';

@@ -1,10 +1,10 @@
 /** All menus, in the order of the menu tree and, inside a window, of its tabs. */
 
 import type { Menu, Prop } from './define.js';
-import { interfaces } from './menus/interface.js';
 import { ethernet } from './menus/interface/ethernet.js';
 import { interfaceListMember } from './menus/interface/list/member.js';
 import { interfaceList } from './menus/interface/list.js';
+import { interfaces } from './menus/interface.js';
 import { ipAddress } from './menus/ip/address.js';
 import { ipArp } from './menus/ip/arp.js';
 import { addressList } from './menus/ip/firewall/address-list.js';

@@ -1,7 +1,7 @@
 import type { DataplaneConfig } from '@tollway/dataplane-agent';
 import type { ConfigSnapshot } from '../config/snapshot.js';
-import { compileAddresses } from './addresses.js';
 import { AddressLists } from './address-lists.js';
+import { compileAddresses } from './addresses.js';
 import { CompileContext } from './context.js';
 import { compileFirewall } from './firewall.js';
 import { compileInterfaces } from './interfaces.js';

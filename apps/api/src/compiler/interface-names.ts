@@ -1,6 +1,6 @@
+import { menuByPath } from '@tollway/schema';
 import type { ConfigSnapshot } from '../config/snapshot.js';
 import { rowsOf } from '../config/snapshot.js';
-import { menuByPath } from '@tollway/schema';
 
 const LISTS = '/interface/list';
 const MEMBERS = '/interface/list/member';
@@ -15,7 +15,10 @@ export class InterfaceNames {
   constructor(snapshot: ConfigSnapshot) {
     this.#snapshot = snapshot;
     this.byName = new Map(
-      rowsOf(snapshot, '/interface/ethernet').map((row) => [row.values.name ?? row.values['default-name'] ?? '', row.id]),
+      rowsOf(snapshot, '/interface/ethernet').map((row) => [
+        row.values.name ?? row.values['default-name'] ?? '',
+        row.id,
+      ]),
     );
   }
 

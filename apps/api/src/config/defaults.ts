@@ -39,14 +39,17 @@ export function defaultConfiguration(profile: DefaultsProfile, ports: readonly s
     ...(wan === undefined ? [] : [wanMember(profile, wan)]),
     ...lan.map((name) => row('/interface/list/member', { list: 'LAN', interface: name })),
     ...(profile === 'lab' && wan !== undefined ? labUplink(wan) : []),
-    ...lan.slice(0, MAX_LAN_PORTS).map((name, index) => row('/ip/address', { address: lanAddress(index), interface: name })),
+    ...lan
+      .slice(0, MAX_LAN_PORTS)
+      .map((name, index) => row('/ip/address', { address: lanAddress(index), interface: name })),
     row('/ip/firewall/nat', masquerade, 'defconf: masquerade'),
     ...filterRules.map(([comment, values]) => row('/ip/firewall/filter', values, `defconf: ${comment}`)),
   ];
 }
 
 function wanMember(profile: DefaultsProfile, wan: string): DefaultRow {
-  const comment = profile === 'ports' ? 'defconf: give this port an address under IP Addresses and a default route' : 'defconf';
+  const comment =
+    profile === 'ports' ? 'defconf: give this port an address under IP Addresses and a default route' : 'defconf';
   return row('/interface/list/member', { list: 'WAN', interface: wan }, comment);
 }
 
@@ -66,10 +69,7 @@ const filterRules: readonly (readonly [string, Readonly<Record<string, string>>]
   ['drop invalid', { chain: 'input', action: 'drop', 'connection-state': 'invalid' }],
   ['accept ICMP', { chain: 'input', action: 'accept', protocol: 'icmp' }],
   ['drop all that does not come from LAN', { chain: 'input', action: 'drop', 'in-interface-list': '!LAN' }],
-  [
-    'fasttrack',
-    { chain: 'forward', action: 'fasttrack-connection', 'connection-state': 'established,related' },
-  ],
+  ['fasttrack', { chain: 'forward', action: 'fasttrack-connection', 'connection-state': 'established,related' }],
   [
     'accept established, related and untracked',
     { chain: 'forward', action: 'accept', 'connection-state': 'established,related,untracked' },

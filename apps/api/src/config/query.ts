@@ -11,7 +11,7 @@ function canonical(menu: Menu, name: string, value: string): string {
 }
 
 /** Value of an item in comparisons: a flag that is not there counts as no. */
-function valueOf(menu: Menu, item: Item, name: string): string | undefined {
+function valueIn(menu: Menu, item: Item, name: string): string | undefined {
   if (Object.hasOwn(item, name)) return item[name];
   return Object.hasOwn(menu.props, name) && menu.props[name]?.kind.name === 'bool' ? 'false' : undefined;
 }
@@ -23,7 +23,7 @@ type Test = (item: Item) => boolean;
 function equals(menu: Menu, name: string, value: string): Test {
   const wanted = canonical(menu, name, value);
   return (item) => {
-    const found = valueOf(menu, item, name);
+    const found = valueIn(menu, item, name);
     return found !== undefined && (found === wanted || found === value);
   };
 }
@@ -36,7 +36,8 @@ export function filterItems(menu: Menu, items: readonly Item[], filters: Iterabl
 
 /** Names of a `.proplist`: a comma list or an array; undefined when it is neither. */
 export function parseProplist(value: unknown): readonly string[] | undefined {
-  const parts: unknown[] | undefined = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value : undefined;
+  const parts: unknown[] | undefined =
+    typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value : undefined;
   if (!parts?.every((part) => typeof part === 'string')) return undefined;
   return parts.map((part) => part.trim()).filter((part) => part !== '');
 }
@@ -89,7 +90,9 @@ function readWord(menu: Menu, word: string): Step {
 
 function named(word: string, name: string): string {
   if (/^\.?[A-Za-z0-9][A-Za-z0-9.-]*$/.test(name)) return name;
-  throw new QueryError(`value of .query: ${word} is no query word; give name, -name, name=x, <name=x, >name=x or #operations`);
+  throw new QueryError(
+    `value of .query: ${word} is no query word; give name, -name, name=x, <name=x, >name=x or #operations`,
+  );
 }
 
 function readComparison(menu: Menu, word: string): Test {
@@ -98,7 +101,7 @@ function readComparison(menu: Menu, word: string): Test {
   const bound = canonical(menu, name, word.slice(at + 1));
   const sign = word.startsWith('<') ? -1 : 1;
   return (item) => {
-    const found = valueOf(menu, item, name);
+    const found = valueIn(menu, item, name);
     return found !== undefined && Math.sign(compareIn(menu, name, found, bound)) === sign;
   };
 }
@@ -140,8 +143,8 @@ function readOperations(word: string): Step {
 export function sortItems(menu: Menu, items: readonly Item[], by: string, descending = false): Item[] {
   const sign = descending ? -1 : 1;
   return [...items].sort((a, b) => {
-    const left = valueOf(menu, a, by);
-    const right = valueOf(menu, b, by);
+    const left = valueIn(menu, a, by);
+    const right = valueIn(menu, b, by);
     if (left === undefined || right === undefined) return Number(left === undefined) - Number(right === undefined);
     return sign * compareIn(menu, by, left, right);
   });

@@ -33,7 +33,11 @@ export function followRename(snapshot: ConfigSnapshot, menu: string, from: strin
 }
 
 function replaced(kind: string, text: string, from: string, to: string): string {
-  if (kind === 'ref-list') return text.split(',').map((name) => (name === from ? to : name)).join(',');
+  if (kind === 'ref-list')
+    return text
+      .split(',')
+      .map((name) => (name === from ? to : name))
+      .join(',');
   if (kind === 'nexthop' && text.includes('%')) return `${text.slice(0, text.indexOf('%'))}%${to}`;
   return to;
 }

@@ -64,7 +64,12 @@ function verify(
   }
   for (const [property, prop] of Object.entries(menu.props)) {
     const named = Object.hasOwn(body, property) || Object.hasOwn(body, `!${property}`);
-    if (prop.required && !content.has(property) && (row === undefined || named) && !errors.some((e) => e.property === property)) {
+    if (
+      prop.required &&
+      !content.has(property) &&
+      (row === undefined || named) &&
+      !errors.some((e) => e.property === property)
+    ) {
       errors.push(fault(property, `${property} is required: ${prop.kind.accepts}`));
     }
   }
@@ -110,7 +115,10 @@ function readChange(menu: Menu, key: string, value: unknown): Change | FieldErro
   if (prop.unset && text === '' && (!parsed.ok || parsed.value === '')) return { property, value: undefined };
   if (!parsed.ok) return fault(property, `value of ${property}: ${parsed.error}`);
   // A present-or-absent argument that is denied is absent.
-  return { property, value: prop.unset && prop.kind.name === 'bool' && parsed.value === 'false' ? undefined : parsed.value };
+  return {
+    property,
+    value: prop.unset && prop.kind.name === 'bool' && parsed.value === 'false' ? undefined : parsed.value,
+  };
 }
 
 /** Text of a JSON value of a request; lists become comma lists. */
@@ -145,7 +153,9 @@ function checkReferences({ menu, values, given, snapshot }: Candidate): FieldErr
     const wrong = wanted.find((name) => !accepted.includes(name));
     if (wrong === undefined) return [];
     const list = accepted.length > 20 ? `${accepted.slice(0, 20).join(', ')}...` : accepted.join(', ');
-    return [fault(property, `input does not match any value of ${property}: ${wrong} is none of ${list || '(none exist)'}`)];
+    return [
+      fault(property, `input does not match any value of ${property}: ${wrong} is none of ${list || '(none exist)'}`),
+    ];
   });
 }
 
@@ -178,7 +188,11 @@ function withoutRowFields(content: ReadonlyMap<string, string>): Record<string, 
 }
 
 /** What follows from other properties is not stored, so that it follows later changes of them too. */
-function withoutDerived(menu: Menu, values: Record<string, string>, given: ReadonlySet<string>): Record<string, string> {
+function withoutDerived(
+  menu: Menu,
+  values: Record<string, string>,
+  given: ReadonlySet<string>,
+): Record<string, string> {
   if (menu.path !== '/ip/address') return values;
   const { network, ...rest } = values;
   const stale = given.has('address') && !given.has('network');

@@ -1,4 +1,5 @@
 import type { Kind, Prop } from '../define.js';
+import { bool } from '../props/bool.js';
 import { oneOf } from '../props/enum.js';
 import { icmpOptions } from '../props/icmp-options.js';
 import { ipProtocol } from '../props/ip-protocol.js';
@@ -7,7 +8,6 @@ import { withNot } from '../props/not.js';
 import { portList } from '../props/port-list.js';
 import { reference } from '../props/reference.js';
 import { setOf, triStateSetOf } from '../props/set.js';
-import { bool } from '../props/bool.js';
 import { name, text } from '../props/text.js';
 
 type Tab = 'General' | 'Advanced' | 'Extra';
@@ -38,16 +38,36 @@ const ports = 'Needs protocol tcp or udp.';
 export const firewallMatch: Readonly<Record<string, Prop>> = {
   'src-address': match(ipRange, 'Src. Address', 'General', 'Source address, prefix or range.'),
   'dst-address': match(ipRange, 'Dst. Address', 'General', 'Destination address, prefix or range.'),
-  'src-address-list': match(anAddressList, 'Src. Address List', 'General', 'The source address is in this address list.'),
-  'dst-address-list': match(anAddressList, 'Dst. Address List', 'General', 'The destination address is in this address list.'),
+  'src-address-list': match(
+    anAddressList,
+    'Src. Address List',
+    'General',
+    'The source address is in this address list.',
+  ),
+  'dst-address-list': match(
+    anAddressList,
+    'Dst. Address List',
+    'General',
+    'The destination address is in this address list.',
+  ),
   protocol: match(ipProtocol, 'Protocol', 'General', 'IP protocol by name or number.'),
   'src-port': match(portList, 'Src. Port', 'General', `Source ports and port ranges. ${ports}`),
   'dst-port': match(portList, 'Dst. Port', 'General', `Destination ports and port ranges. ${ports}`),
   port: match(portList, 'Any. Port', 'General', `The source or the destination port is one of these. ${ports}`),
   'in-interface': match(anInterface, 'In. Interface', 'General', 'Interface the packet came in on.'),
   'out-interface': match(anInterface, 'Out. Interface', 'General', 'Interface the packet leaves by.'),
-  'in-interface-list': match(anInterfaceList, 'In. Interface List', 'General', 'The incoming interface is in this list.'),
-  'out-interface-list': match(anInterfaceList, 'Out. Interface List', 'General', 'The outgoing interface is in this list.'),
+  'in-interface-list': match(
+    anInterfaceList,
+    'In. Interface List',
+    'General',
+    'The incoming interface is in this list.',
+  ),
+  'out-interface-list': match(
+    anInterfaceList,
+    'Out. Interface List',
+    'General',
+    'The outgoing interface is in this list.',
+  ),
 };
 
 /** Conditions on the connection; only filter rules see every packet of one. */
@@ -76,7 +96,12 @@ export const transportMatch: Readonly<Record<string, Prop>> = {
     unset: true,
     dataplane: true,
   },
-  'icmp-options': match(icmpOptions, 'ICMP Options', 'Advanced', 'ICMP type and codes, such as 8 or 3:4. Needs protocol icmp.'),
+  'icmp-options': match(
+    icmpOptions,
+    'ICMP Options',
+    'Advanced',
+    'ICMP type and codes, such as 8 or 3:4. Needs protocol icmp.',
+  ),
 };
 
 /** Log line for each match, whatever the action. */

@@ -15,8 +15,16 @@ export const interfaceCounters: Readonly<Record<string, Prop>> = {
   'rx-packets-per-second': live(packetRate, 'Rx Packet (p/s)', 'Packets received in the last full second.'),
   'fp-tx-bits-per-second': live(rate, 'FP Tx', 'Bits sent by the fast path in the last full second.'),
   'fp-rx-bits-per-second': live(rate, 'FP Rx', 'Bits received by the fast path in the last full second.'),
-  'fp-tx-packets-per-second': live(packetRate, 'FP Tx Packet (p/s)', 'Packets sent by the fast path in the last full second.'),
-  'fp-rx-packets-per-second': live(packetRate, 'FP Rx Packet (p/s)', 'Packets received by the fast path in the last full second.'),
+  'fp-tx-packets-per-second': live(
+    packetRate,
+    'FP Tx Packet (p/s)',
+    'Packets sent by the fast path in the last full second.',
+  ),
+  'fp-rx-packets-per-second': live(
+    packetRate,
+    'FP Rx Packet (p/s)',
+    'Packets received by the fast path in the last full second.',
+  ),
   'tx-byte': live(bytes, 'Tx Bytes', 'Bytes sent.'),
   'rx-byte': live(bytes, 'Rx Bytes', 'Bytes received.'),
   'tx-packet': live(packets, 'Tx Packets', 'Packets sent.'),

@@ -3,7 +3,15 @@ import { compareNumbers } from './int.js';
 import { shown } from './shown.js';
 
 const UNITS: Readonly<Record<string, bigint>> = {
-  '': 1n, B: 1n, KIB: 1n << 10n, K: 1n << 10n, MIB: 1n << 20n, M: 1n << 20n, GIB: 1n << 30n, G: 1n << 30n, TIB: 1n << 40n,
+  '': 1n,
+  B: 1n,
+  KIB: 1n << 10n,
+  K: 1n << 10n,
+  MIB: 1n << 20n,
+  M: 1n << 20n,
+  GIB: 1n << 30n,
+  G: 1n << 30n,
+  TIB: 1n << 40n,
 };
 const NAMES = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
 const ACCEPTS = 'a number of bytes, optionally with KiB, MiB or GiB';

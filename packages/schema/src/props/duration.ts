@@ -2,7 +2,12 @@ import type { Kind } from '../define.js';
 import { shown } from './shown.js';
 
 const UNIT_MS: Readonly<Record<string, number>> = {
-  w: 604_800_000, d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms: 1,
+  w: 604_800_000,
+  d: 86_400_000,
+  h: 3_600_000,
+  m: 60_000,
+  s: 1_000,
+  ms: 1,
 };
 /** Largest duration that fits the milliseconds of the data plane, u32. */
 export const MAX_DURATION_MS = 0xffff_ffff;

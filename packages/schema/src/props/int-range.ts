@@ -28,7 +28,8 @@ export function intRange({ min, max }: { readonly min: number; readonly max: num
     parse(text) {
       const range = parseIntRange(text);
       if (!range) return { ok: false, error: `${shown(text)} is not ${accepts}` };
-      if (range.from < min || range.to > max) return { ok: false, error: `${shown(text)} is out of range (${min}..${max})` };
+      if (range.from < min || range.to > max)
+        return { ok: false, error: `${shown(text)} is out of range (${min}..${max})` };
       return { ok: true, value: intRangeText(range) };
     },
     compare: (a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10),

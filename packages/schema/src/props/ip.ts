@@ -18,7 +18,8 @@ export const ipv4Text = (value: number): string =>
   [value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255].join('.');
 
 /** Network mask of a prefix length 0..32, as an unsigned number. */
-export const ipv4Mask = (prefixLength: number): number => (prefixLength === 0 ? 0 : (0xffff_ffff << (32 - prefixLength)) >>> 0);
+export const ipv4Mask = (prefixLength: number): number =>
+  prefixLength === 0 ? 0 : (0xffff_ffff << (32 - prefixLength)) >>> 0;
 
 /** First address, length and the address as written of `a.b.c.d/n`, or undefined. */
 export interface Ipv4Prefix {

@@ -1,5 +1,5 @@
 import type { Kind } from '../define.js';
-import { shown } from './shown.js';
+import { hasControl, shown } from './shown.js';
 
 export interface ReferenceOptions {
   /** Words accepted beside names. */
@@ -13,7 +13,7 @@ export function reference(menu: string, prop: string, { also = [] }: ReferenceOp
     name: 'ref',
     accepts,
     parse: (text) =>
-      text === '' || /^!/.test(text) || /[\u0000-\u001f\u007f]/.test(text)
+      text === '' || text.startsWith('!') || hasControl(text)
         ? { ok: false, error: `${shown(text)} is not ${accepts}` }
         : { ok: true, value: text },
     also,
@@ -31,7 +31,7 @@ export function referenceList(menu: string, prop: string): Kind {
     parse(text) {
       const names = text.split(',').map((word) => word.trim());
       if (text.trim() === '') return { ok: true, value: '' };
-      if (names.some((name) => name === '' || /^!|[\u0000-\u001f\u007f]/.test(name))) {
+      if (names.some((name) => name === '' || name.startsWith('!') || hasControl(name))) {
         return { ok: false, error: `${shown(text)} is not ${accepts}` };
       }
       return { ok: true, value: [...new Set(names)].join(',') };

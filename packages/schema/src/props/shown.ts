@@ -1,6 +1,9 @@
 /** A user's text inside an error message: bounded, without control characters, never empty. */
 export function shown(text: string): string {
   if (text === '') return 'an empty value';
-  const printable = text.replace(/[^\x20-\x7e\u00a0-\uffff]/g, '?');
+  const printable = text.slice(0, 41).replace(/\p{C}/gu, '?');
   return printable.length > 40 ? `${printable.slice(0, 40)}...` : printable;
 }
+
+/** Whether a text holds control characters, which would break names, logs and exports. */
+export const hasControl = (text: string): boolean => /\p{Cc}/u.test(text);

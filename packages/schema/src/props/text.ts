@@ -1,5 +1,5 @@
 import type { Kind } from '../define.js';
-import { shown } from './shown.js';
+import { hasControl, shown } from './shown.js';
 
 export interface TextOptions {
   /** Longest text, characters. */
@@ -10,9 +10,6 @@ export interface TextOptions {
   readonly ref?: Kind['ref'];
 }
 
-/** Control characters would break logs, exports and terminals. */
-const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/;
-
 /** Free text. */
 export function text({ max = 1024, values, ref }: TextOptions = {}): Kind {
   const accepts = `text of at most ${max} characters`;
@@ -21,7 +18,8 @@ export function text({ max = 1024, values, ref }: TextOptions = {}): Kind {
     accepts,
     parse(value) {
       if (value.length > max) return { ok: false, error: `${shown(value)} is too long (${accepts})` };
-      if (CONTROL.test(value)) return { ok: false, error: `${shown(value)} holds control characters (${accepts})` };
+      if (hasControl(value.replace(/[\t\n]/g, '')))
+        return { ok: false, error: `${shown(value)} holds control characters (${accepts})` };
       return { ok: true, value };
     },
     ...(values ? { values } : {}),
@@ -32,7 +30,7 @@ export function text({ max = 1024, values, ref }: TextOptions = {}): Kind {
 
 /** Name of an item or chain: not empty, no control characters, no leading `!` or `*` (they mean "not" and row ids). */
 export function name({ max = 63, values, ref }: TextOptions = {}): Kind {
-  return nameKind(/^[^!*,\s\u0000-\u001f\u007f]([^,\u0000-\u001f\u007f]*[^,\s\u0000-\u001f\u007f])?$/, {
+  return nameKind(/^[^!*,\s]([^,]*[^,\s])?$/, {
     accepts: `a name of 1 to ${max} characters without commas that starts with neither ! nor *`,
     max,
     values,
@@ -42,7 +40,8 @@ export function name({ max = 63, values, ref }: TextOptions = {}): Kind {
 
 /** Name of an interface: fit for next hops, lists and Linux alternative names, and not to be taken for an address. */
 export const interfaceName: Kind = nameKind(/^(?=.*[A-Za-z])(?!all-)[A-Za-z0-9][A-Za-z0-9._+-]*$/, {
-  accepts: 'a name of 1 to 32 letters, digits, dots, dashes, plus signs and underscores with at least one letter, not starting with all-',
+  accepts:
+    'a name of 1 to 32 letters, digits, dots, dashes, plus signs and underscores with at least one letter, not starting with all-',
   max: 32,
 });
 
@@ -58,7 +57,7 @@ function nameKind(pattern: RegExp, { accepts, max, values, ref }: NameShape): Ki
     name: 'name',
     accepts,
     parse: (value) =>
-      value.length <= max && pattern.test(value)
+      value.length <= max && pattern.test(value) && !hasControl(value)
         ? { ok: true, value }
         : { ok: false, error: `${shown(value)} is not ${accepts}` },
     ...(values ? { values } : {}),

@@ -1,6 +1,6 @@
 import { ipv4Mask, ipv4Prefix } from '@tollway/schema';
-import { networkOf } from '../derived.js';
 import { type Candidate, type FieldError, fault } from '../candidate.js';
+import { networkOf } from '../derived.js';
 
 /** `/ip/address` */
 export function checkAddress({ values, given, others }: Candidate): FieldError | undefined {
@@ -13,10 +13,16 @@ export function checkAddress({ values, given, others }: Candidate): FieldError |
   const network = given.has('address') && !given.has('network') ? undefined : values.network;
   const expected = networkOf(text);
   if (network !== undefined && length !== 32 && network !== expected) {
-    return fault('network', `value of network: ${network} is not the network of ${text}; give ${expected} or leave it out`);
+    return fault(
+      'network',
+      `value of network: ${network} is not the network of ${text}; give ${expected} or leave it out`,
+    );
   }
   if (others.some((row) => ipv4Prefix(row.values.address ?? '')?.address === address)) {
-    return fault('address', `failure: already have such address: ${text.split('/')[0]} (value of address must be unique)`);
+    return fault(
+      'address',
+      `failure: already have such address: ${text.split('/')[0]} (value of address must be unique)`,
+    );
   }
   return undefined;
 }
@@ -46,7 +52,10 @@ export function checkArp({ values, others }: Candidate): FieldError | undefined 
   const reason = noHost(ipv4Prefix(address ?? '')?.address ?? 0);
   if (reason) return fault('address', `value of address: ${address} is ${reason}; give the address of a host`);
   if (others.some((row) => row.values.address === address && row.values.interface === name)) {
-    return fault('address', `failure: already have such entry: ${address} on ${name} (value of address must be unique there)`);
+    return fault(
+      'address',
+      `failure: already have such entry: ${address} on ${name} (value of address must be unique there)`,
+    );
   }
   const mac = notUnicast(values['mac-address'] ?? '');
   return mac ? fault('mac-address', mac) : undefined;
@@ -62,5 +71,8 @@ export function notUnicast(mac: string): string | undefined {
 export function checkAddressListEntry({ values, others }: Candidate): FieldError | undefined {
   const { list, address } = values;
   if (!others.some((row) => row.values.list === list && row.values.address === address)) return undefined;
-  return fault('address', `failure: already have such entry: ${address} in ${list} (value of address must be unique in a list)`);
+  return fault(
+    'address',
+    `failure: already have such entry: ${address} in ${list} (value of address must be unique in a list)`,
+  );
 }

@@ -3,7 +3,11 @@ import { type Candidate, type FieldError, fault } from '../candidate.js';
 /** `/ip/firewall/filter` and `/ip/firewall/nat` */
 export function checkFirewallRule(candidate: Candidate): FieldError | undefined {
   return (
-    checkChain(candidate) ?? checkInterfaces(candidate) ?? checkTransport(candidate) ?? checkAction(candidate) ?? checkNat(candidate)
+    checkChain(candidate) ??
+    checkInterfaces(candidate) ??
+    checkTransport(candidate) ??
+    checkAction(candidate) ??
+    checkNat(candidate)
   );
 }
 
@@ -21,11 +25,12 @@ function checkChain({ menu, values }: Candidate): FieldError | undefined {
 }
 
 /** Built-in chains where the packet has no incoming or no outgoing interface yet. */
-const WITHOUT: Readonly<Record<string, { readonly prefix: string; readonly word: string; readonly instead: string }>> = {
-  output: { prefix: 'in-interface', word: 'incoming', instead: 'out-interface' },
-  input: { prefix: 'out-interface', word: 'outgoing', instead: 'in-interface' },
-  dstnat: { prefix: 'out-interface', word: 'outgoing', instead: 'in-interface' },
-};
+const WITHOUT: Readonly<Record<string, { readonly prefix: string; readonly word: string; readonly instead: string }>> =
+  {
+    output: { prefix: 'in-interface', word: 'incoming', instead: 'out-interface' },
+    input: { prefix: 'out-interface', word: 'outgoing', instead: 'in-interface' },
+    dstnat: { prefix: 'out-interface', word: 'outgoing', instead: 'in-interface' },
+  };
 
 function checkInterfaces({ values }: Candidate): FieldError | undefined {
   const without = WITHOUT[values.chain ?? ''];
@@ -58,7 +63,10 @@ const portsNeedProtocol = (property: string): FieldError =>
 
 function checkAction({ values, menu }: Candidate): FieldError | undefined {
   if (values.action !== 'jump' || values['jump-target'] !== undefined) return undefined;
-  return fault('jump-target', `jump-target is required when action is jump: ${menu.props['jump-target']?.kind.accepts}`);
+  return fault(
+    'jump-target',
+    `jump-target is required when action is jump: ${menu.props['jump-target']?.kind.accepts}`,
+  );
 }
 
 const SRCNAT_ACTIONS: readonly string[] = ['masquerade', 'src-nat'];
@@ -84,4 +92,7 @@ function checkNat({ menu, values }: Candidate): FieldError | undefined {
 }
 
 const wrongChain = (action: string, chain: string, instead: readonly string[]): FieldError =>
-  fault('action', `value of action: ${action} works in chain ${chain} only; here give ${instead.join(', ')} or another action`);
+  fault(
+    'action',
+    `value of action: ${action} works in chain ${chain} only; here give ${instead.join(', ')} or another action`,
+  );

@@ -1,6 +1,6 @@
 import { builtinNames } from '../builtin.js';
-import { rowsOf } from '../snapshot.js';
 import { type Candidate, type FieldError, fault } from '../candidate.js';
+import { rowsOf } from '../snapshot.js';
 import { notUnicast } from './addresses.js';
 
 /** `/interface` and `/interface/ethernet` */
@@ -23,7 +23,10 @@ export function checkInterfaceList({ menu, values, others }: Candidate): FieldEr
     const parts = (values[property] ?? '').split(',');
     const looping = parts.find((part) => part === name || leadsTo(part, name, others, new Set()));
     if (looping !== undefined && name !== '') {
-      return fault(property, `value of ${property}: ${looping} leads back to ${name}; give lists that do not refer to this one`);
+      return fault(
+        property,
+        `value of ${property}: ${looping} leads back to ${name}; give lists that do not refer to this one`,
+      );
     }
   }
   return undefined;
@@ -43,7 +46,10 @@ export function checkInterfaceListMember({ values, others, snapshot }: Candidate
   const { list = '', interface: name } = values;
   if (builtinNames('/interface/list').includes(list)) {
     const own = rowsOf(snapshot, '/interface/list').flatMap((row) => row.values.name ?? []);
-    return fault('list', `value of list: ${list} is built in and takes no members; give one of ${own.join(', ') || '(none exist)'}`);
+    return fault(
+      'list',
+      `value of list: ${list} is built in and takes no members; give one of ${own.join(', ') || '(none exist)'}`,
+    );
   }
   if (others.some((row) => row.values.list === list && row.values.interface === name)) {
     return fault('interface', `failure: already have such interface list member: ${name} in ${list}`);

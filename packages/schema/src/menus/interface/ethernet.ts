@@ -18,8 +18,21 @@ export const ethernet = defineMenu({
   tree: ['Interfaces', 'Ethernet'],
   help: 'Ethernet ports that the router has claimed.',
   props: {
-    name: { kind: interfaceName, label: 'Name', help: 'Name of the interface, unique.', tab: 'General', dataplane: true },
-    'default-name': { kind: text(), label: 'Default Name', help: 'Name the port was claimed under.', tab: 'General', readOnly: true, dataplane: true },
+    name: {
+      kind: interfaceName,
+      label: 'Name',
+      help: 'Name of the interface, unique.',
+      tab: 'General',
+      dataplane: true,
+    },
+    'default-name': {
+      kind: text(),
+      label: 'Default Name',
+      help: 'Name the port was claimed under.',
+      tab: 'General',
+      readOnly: true,
+      dataplane: true,
+    },
     mtu: {
       kind: int({ min: 68, max: 65_535, unit: 'bytes' }),
       label: 'MTU',
@@ -43,7 +56,13 @@ export const ethernet = defineMenu({
       unset: true,
       dataplane: true,
     },
-    'orig-mac-address': { kind: mac, label: 'Orig. MAC Address', help: 'Link-layer address of the port itself.', tab: 'General', readOnly: true },
+    'orig-mac-address': {
+      kind: mac,
+      label: 'Orig. MAC Address',
+      help: 'Link-layer address of the port itself.',
+      tab: 'General',
+      readOnly: true,
+    },
     arp: {
       kind: oneOf(['disabled', 'enabled', 'proxy-arp', 'reply-only', 'local-proxy-arp']),
       label: 'ARP',
@@ -62,7 +81,13 @@ export const ethernet = defineMenu({
     },
     ...disabled(),
     ...comment(),
-    running: { kind: bool, label: 'Running', help: 'The link is up and the interface enabled.', tab: 'Status', readOnly: true },
+    running: {
+      kind: bool,
+      label: 'Running',
+      help: 'The link is up and the interface enabled.',
+      tab: 'Status',
+      readOnly: true,
+    },
     ...interfaceCounters,
   },
   flags: [disabledFlag, { letter: 'R', prop: 'running', title: 'running' }],

@@ -19,7 +19,14 @@ export const interfaceList = defineMenu({
   tree: ['Interfaces', 'Lists'],
   help: 'Named lists of interfaces that firewall rules can refer to.',
   props: {
-    name: { kind: name(), label: 'Name', help: 'Name of the list, unique.', tab: 'General', required: true, dataplane: true },
+    name: {
+      kind: name(),
+      label: 'Name',
+      help: 'Name of the list, unique.',
+      tab: 'General',
+      required: true,
+      dataplane: true,
+    },
     include: {
       kind: referenceList('/interface/list', 'name'),
       label: 'Include',
@@ -37,7 +44,13 @@ export const interfaceList = defineMenu({
       dataplane: true,
     },
     ...comment(),
-    builtin: { kind: bool, label: 'Builtin', help: 'Always present and not changeable.', tab: 'Status', readOnly: true },
+    builtin: {
+      kind: bool,
+      label: 'Builtin',
+      help: 'Always present and not changeable.',
+      tab: 'Status',
+      readOnly: true,
+    },
     ...dynamic(),
   },
   flags: [{ letter: '*', prop: 'builtin', title: 'builtin' }, dynamicFlag],

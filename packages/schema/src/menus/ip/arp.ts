@@ -16,7 +16,14 @@ export const ipArp = defineMenu({
   tree: ['IP', 'ARP'],
   help: 'Link-layer addresses of neighbours.',
   props: {
-    address: { kind: ip, label: 'IP Address', help: 'Address of the neighbour.', tab: 'General', required: true, dataplane: true },
+    address: {
+      kind: ip,
+      label: 'IP Address',
+      help: 'Address of the neighbour.',
+      tab: 'General',
+      required: true,
+      dataplane: true,
+    },
     'mac-address': {
       kind: mac,
       label: 'MAC Address',
@@ -52,7 +59,13 @@ export const ipArp = defineMenu({
     },
     ...invalid(),
     ...dynamic(),
-    complete: { kind: bool, label: 'Complete', help: 'The link-layer address is known.', tab: 'Status', readOnly: true },
+    complete: {
+      kind: bool,
+      label: 'Complete',
+      help: 'The link-layer address is known.',
+      tab: 'Status',
+      readOnly: true,
+    },
   },
   flags: [
     disabledFlag,

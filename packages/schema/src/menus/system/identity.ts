@@ -10,7 +10,13 @@ export const systemIdentity = defineMenu({
   tree: ['System', 'Identity'],
   help: 'Name that the router shows in titles, tabs and to other devices.',
   props: {
-    name: { kind: text({ max: 64 }), label: 'Identity', help: 'Name of the router.', tab: 'General', default: 'Tollway' },
+    name: {
+      kind: text({ max: 64 }),
+      label: 'Identity',
+      help: 'Name of the router.',
+      tab: 'General',
+      default: 'Tollway',
+    },
   },
   flags: [],
   columns: [],

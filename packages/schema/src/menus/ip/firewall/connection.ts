@@ -9,7 +9,13 @@ import { ipPort } from '../../../props/ip.js';
 import { ipProtocol } from '../../../props/ip-protocol.js';
 import { rate } from '../../../props/rate.js';
 
-const live = (kind: Kind, label: string, help: string, tab = 'General'): Prop => ({ kind, label, help, tab, readOnly: true });
+const live = (kind: Kind, label: string, help: string, tab = 'General'): Prop => ({
+  kind,
+  label,
+  help,
+  tab,
+  readOnly: true,
+});
 const statistic = (kind: Kind, label: string, help: string): Prop => live(kind, label, help, 'Statistics');
 const flag = (label: string, help: string): Prop => live(bool, label, help, 'Status');
 const packets = counter('packets');
@@ -34,7 +40,18 @@ export const firewallConnection = defineMenu({
     'reply-src-port': live(port, 'Reply Src. Port', 'Source port of the replies.'),
     'reply-dst-port': live(port, 'Reply Dst. Port', 'Destination port of the replies.'),
     'tcp-state': live(
-      oneOf(['none', 'syn-sent', 'syn-recv', 'established', 'fin-wait', 'close-wait', 'last-ack', 'time-wait', 'close', 'listen']),
+      oneOf([
+        'none',
+        'syn-sent',
+        'syn-recv',
+        'established',
+        'fin-wait',
+        'close-wait',
+        'last-ack',
+        'time-wait',
+        'close',
+        'listen',
+      ]),
       'TCP State',
       'State of the TCP connection.',
     ),
@@ -48,10 +65,26 @@ export const firewallConnection = defineMenu({
     'repl-packets': statistic(packets, 'Repl. Packets', 'Packets in the direction of the replies.'),
     'orig-bytes': statistic(bytes, 'Orig. Bytes', 'IP bytes in the direction of the first packet.'),
     'repl-bytes': statistic(bytes, 'Repl. Bytes', 'IP bytes in the direction of the replies.'),
-    'orig-fasttrack-packets': statistic(packets, 'Orig. Fasttrack Packets', 'Fasttracked packets in the direction of the first packet.'),
-    'repl-fasttrack-packets': statistic(packets, 'Repl. Fasttrack Packets', 'Fasttracked packets in the direction of the replies.'),
-    'orig-fasttrack-bytes': statistic(bytes, 'Orig. Fasttrack Bytes', 'Fasttracked IP bytes in the direction of the first packet.'),
-    'repl-fasttrack-bytes': statistic(bytes, 'Repl. Fasttrack Bytes', 'Fasttracked IP bytes in the direction of the replies.'),
+    'orig-fasttrack-packets': statistic(
+      packets,
+      'Orig. Fasttrack Packets',
+      'Fasttracked packets in the direction of the first packet.',
+    ),
+    'repl-fasttrack-packets': statistic(
+      packets,
+      'Repl. Fasttrack Packets',
+      'Fasttracked packets in the direction of the replies.',
+    ),
+    'orig-fasttrack-bytes': statistic(
+      bytes,
+      'Orig. Fasttrack Bytes',
+      'Fasttracked IP bytes in the direction of the first packet.',
+    ),
+    'repl-fasttrack-bytes': statistic(
+      bytes,
+      'Repl. Fasttrack Bytes',
+      'Fasttracked IP bytes in the direction of the replies.',
+    ),
     'seen-reply': flag('Seen Reply', 'Packets passed in both directions.'),
     assured: flag('Assured', 'Not removed early when the table is full.'),
     confirmed: flag('Confirmed', 'The first packet has left the router.'),
@@ -69,7 +102,17 @@ export const firewallConnection = defineMenu({
     { letter: 's', prop: 'srcnat', title: 'srcnat' },
     { letter: 'd', prop: 'dstnat', title: 'dstnat' },
   ],
-  columns: ['src-address', 'dst-address', 'protocol', 'timeout', 'tcp-state', 'orig-rate', 'repl-rate', 'orig-bytes', 'repl-bytes'],
+  columns: [
+    'src-address',
+    'dst-address',
+    'protocol',
+    'timeout',
+    'tcp-state',
+    'orig-rate',
+    'repl-rate',
+    'orig-bytes',
+    'repl-bytes',
+  ],
   tabs: ['General', 'Statistics', 'Status'],
   key: ['src-address', 'dst-address'],
   commands: ['remove'],

@@ -2,7 +2,14 @@ import { defineMenu } from '../../../define.js';
 import { comment } from '../../../mixins/comment.js';
 import { counters } from '../../../mixins/counters.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag, invalid, invalidFlag } from '../../../mixins/disabled.js';
-import { action, chain, connectionMatch, firewallMatch, logging, transportMatch } from '../../../mixins/firewall-match.js';
+import {
+  action,
+  chain,
+  connectionMatch,
+  firewallMatch,
+  logging,
+  transportMatch,
+} from '../../../mixins/firewall-match.js';
 import { oneOf } from '../../../props/enum.js';
 
 const path = '/ip/firewall/filter';
@@ -67,7 +74,18 @@ export const firewallFilter = defineMenu({
     'packets',
   ],
   tabs: ['General', 'Advanced', 'Action', 'Statistics'],
-  commands: ['add', 'set', 'remove', 'unset', 'enable', 'disable', 'comment', 'move', 'reset-counters', 'reset-counters-all'],
+  commands: [
+    'add',
+    'set',
+    'remove',
+    'unset',
+    'enable',
+    'disable',
+    'comment',
+    'move',
+    'reset-counters',
+    'reset-counters-all',
+  ],
   refreshMs: 1_000,
   stored: true,
 });

@@ -45,7 +45,11 @@ export const connectionTracking = defineMenu({
     'tcp-last-ack-timeout': timeout('TCP Last ACK Timeout', '10s', 'After both sides sent FIN.'),
     'tcp-time-wait-timeout': timeout('TCP Time Wait Timeout', '10s', 'After the last acknowledgement.'),
     'tcp-close-timeout': timeout('TCP Close Timeout', '10s', 'After a reset.'),
-    'tcp-max-retrans-timeout': timeout('TCP Max Retrans Timeout', '5m', 'Once a segment was sent again more than three times.'),
+    'tcp-max-retrans-timeout': timeout(
+      'TCP Max Retrans Timeout',
+      '5m',
+      'Once a segment was sent again more than three times.',
+    ),
     'tcp-unacked-timeout': timeout('TCP Unacked Timeout', '5m', 'While data stays unacknowledged.'),
     'loose-tcp-tracking': {
       kind: bool,
@@ -67,7 +71,13 @@ export const connectionTracking = defineMenu({
     'udp-stream-timeout': timeout('UDP Stream Timeout', '3m', 'Once UDP packets passed in both directions.'),
     'icmp-timeout': timeout('ICMP Timeout', '10s', 'ICMP queries.'),
     'generic-timeout': timeout('Generic Timeout', '10m', 'All other protocols.'),
-    'active-ipv4': { kind: bool, label: 'Active IPv4', help: 'IPv4 connections are tracked now.', tab: 'Status', readOnly: true },
+    'active-ipv4': {
+      kind: bool,
+      label: 'Active IPv4',
+      help: 'IPv4 connections are tracked now.',
+      tab: 'Status',
+      readOnly: true,
+    },
     'max-entries': total('Max Entries', 'Largest number of connections.'),
     'total-entries': total('Total Entries', 'Connections now.'),
     'total-ip4-entries': total('Total IPv4 Entries', 'IPv4 connections now.'),
