@@ -1,4 +1,5 @@
 import type { Kind } from '../define.js';
+import { compareLeadingNumbers } from './int.js';
 import { shown } from './shown.js';
 
 /** Inclusive range of non-negative integers. */
@@ -32,7 +33,7 @@ export function intRange({ min, max }: { readonly min: number; readonly max: num
         return { ok: false, error: `${shown(text)} is out of range (${min}..${max})` };
       return { ok: true, value: intRangeText(range) };
     },
-    compare: (a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10),
+    compare: compareLeadingNumbers,
     jsonSchema: { type: ['string', 'integer'], description: accepts },
   };
 }

@@ -42,6 +42,14 @@ export function compareNumbers(a: string, b: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
+/** Order by the number a text begins with; what begins with none comes last. */
+export function compareLeadingNumbers(a: string, b: string): number {
+  const left = Number.parseFloat(a);
+  const right = Number.parseFloat(b);
+  if (Number.isNaN(left) || Number.isNaN(right)) return Number(Number.isNaN(left)) - Number(Number.isNaN(right));
+  return left - right || a.localeCompare(b, 'en', { numeric: true });
+}
+
 /** Digits in groups of three with a space: `319 850`. */
 export function thousands(digits: string): string {
   return digits.replace(/\B(?=(\d{3})+(?!\d))/g, ' ');

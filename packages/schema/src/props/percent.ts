@@ -1,4 +1,5 @@
 import type { Kind } from '../define.js';
+import { compareLeadingNumbers } from './int.js';
 import { shown } from './shown.js';
 
 const ACCEPTS = 'a percentage 0..100';
@@ -14,7 +15,7 @@ export const percent: Kind = {
     return { ok: true, value: String(Math.floor(value * 10) / 10) };
   },
   display: (value) => `${value}%`,
-  compare: (a, b) => Number(a) - Number(b),
+  compare: compareLeadingNumbers,
   unit: '%',
   align: 'right',
   jsonSchema: { type: ['string', 'number'], description: ACCEPTS },

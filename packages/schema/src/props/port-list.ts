@@ -1,4 +1,5 @@
 import type { Kind } from '../define.js';
+import { compareLeadingNumbers } from './int.js';
 import { type IntRange, intRangeText, parseIntRange } from './int-range.js';
 import { shown } from './shown.js';
 
@@ -32,6 +33,6 @@ export const portList: Kind = {
     }
     return { ok: true, value: [...new Set(result.ranges.map(intRangeText))].join(',') };
   },
-  compare: (a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10) || (a < b ? -1 : a > b ? 1 : 0),
+  compare: compareLeadingNumbers,
   jsonSchema: { type: ['string', 'integer'], description: ACCEPTS },
 };

@@ -1,0 +1,62 @@
+import type { Kind } from '../src/define.js';
+import { bool, present } from '../src/props/bool.js';
+import { bytes } from '../src/props/bytes.js';
+import { counter } from '../src/props/counter.js';
+import { datetime } from '../src/props/datetime.js';
+import { duration } from '../src/props/duration.js';
+import { oneOf, oneOfWithYesNo } from '../src/props/enum.js';
+import { icmpOptions } from '../src/props/icmp-options.js';
+import { int } from '../src/props/int.js';
+import { intRange } from '../src/props/int-range.js';
+import { ip, ipPort } from '../src/props/ip.js';
+import { ipIfacePrefix, ipPrefix } from '../src/props/ip-prefix.js';
+import { ipProtocol } from '../src/props/ip-protocol.js';
+import { ipRange, ipRangeExact } from '../src/props/ip-range.js';
+import { mac } from '../src/props/mac.js';
+import { nexthop } from '../src/props/nexthop.js';
+import { withNot } from '../src/props/not.js';
+import { percent } from '../src/props/percent.js';
+import { portList } from '../src/props/port-list.js';
+import { rate } from '../src/props/rate.js';
+import { reference, referenceList } from '../src/props/reference.js';
+import { setOf, triStateSetOf } from '../src/props/set.js';
+import { interfaceName, name, secret, text } from '../src/props/text.js';
+
+/** One of every kind of value, for tests over all of them. */
+export const kinds: Readonly<Record<string, Kind>> = {
+  bool,
+  present,
+  bytes,
+  counter: counter('packets'),
+  datetime,
+  duration: duration({ also: ['auto'] }),
+  enum: oneOf(['accept', 'drop']),
+  yesNoEnum: oneOfWithYesNo(['no', 'strict', 'loose']),
+  icmpOptions,
+  int: int({ min: -5, max: 255, also: ['auto'] }),
+  intRange: intRange({ min: 0, max: 65_535 }),
+  ip,
+  ipPort,
+  ipIfacePrefix,
+  ipPrefix,
+  ipProtocol,
+  ipRange,
+  ipRangeExact,
+  mac,
+  nexthop,
+  percent,
+  portList,
+  rate,
+  reference: reference('/interface', 'name', { also: ['all-ethernet'] }),
+  referenceList: referenceList('/interface/list', 'name'),
+  set: setOf(['new', 'established', 'related']),
+  triStateSet: triStateSetOf(['syn', 'ack', 'rst']),
+  interfaceName,
+  name: name(),
+  secret: secret(),
+  text: text(),
+  notRange: withNot(ipRange),
+  notProtocol: withNot(ipProtocol),
+  notSet: withNot(setOf(['new', 'invalid'])),
+  notPorts: withNot(portList),
+};

@@ -1,0 +1,135 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { kinds } from './kinds.js';
+
+/** Text made of what values are made of, so that many of them nearly parse. */
+const nearly = fc
+  .array(
+    fc.constantFrom(
+      ...[
+        '0',
+        '1',
+        '7',
+        '10',
+        '24',
+        '32',
+        '255',
+        '256',
+        '65535',
+        '65536',
+        '4294967295',
+        '00',
+        '.',
+        ':',
+        '-',
+        '/',
+        ',',
+        '!',
+        '%',
+        ' ',
+      ],
+      ...[
+        '10.0.0.1',
+        '192.168.88.0',
+        'ether1',
+        'tcp',
+        'udp',
+        'icmp',
+        'new',
+        'syn',
+        'auto',
+        'yes',
+        'no',
+        'true',
+        'k',
+        'M',
+        'G',
+        'KiB',
+        'MiB',
+      ],
+      ...[
+        's',
+        'ms',
+        'm',
+        'h',
+        'd',
+        'w',
+        '1d',
+        '00:04:02',
+        'aa:bb:cc:dd:ee:ff',
+        '2026-03-01',
+        '12:00:00',
+        'accept',
+        '',
+        '\u0000',
+        '\n',
+        '*',
+      ],
+    ),
+    { maxLength: 7 },
+  )
+  .map((parts) => parts.join(''));
+const anything = fc.oneof(nearly, fc.string({ unit: 'binary', maxLength: 80 }));
+
+describe.each(Object.entries(kinds))('kind %s', (_, kind) => {
+  it('never throws, and an error says what is accepted', () => {
+    fc.assert(
+      fc.property(anything, (text) => {
+        const parsed = kind.parse(text);
+        if (!parsed.ok) {
+          expect(parsed.error.length).toBeGreaterThan(5);
+          expect(parsed.error).not.toMatch(/\p{Cc}/u);
+          expect(parsed.error.length).toBeLessThan(600);
+        }
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it('brings a text into one form that it leaves alone, shows and compares', () => {
+    let accepted = 0;
+    fc.assert(
+      fc.property(anything, anything, (text, other) => {
+        const parsed = kind.parse(text);
+        if (!parsed.ok) return;
+        accepted += 1;
+        expect(kind.parse(parsed.value)).toEqual(parsed);
+        expect(typeof kind.display?.(parsed.value)).toBe(kind.display ? 'string' : 'undefined');
+        expect(kind.compare?.(parsed.value, parsed.value) ?? 0).toBe(0);
+        const second = kind.parse(other);
+        if (!second.ok || !kind.compare) return;
+        const order = kind.compare(parsed.value, second.value);
+        expect(Math.sign(order)).toBe(-Math.sign(kind.compare(second.value, parsed.value)) + 0);
+      }),
+      { numRuns: 2_000, seed: 11, examples: examplesFor(kind.name) },
+    );
+    expect(accepted, 'texts accepted among those tried').toBeGreaterThan(0);
+  });
+
+  it('shows and compares any text without throwing', () => {
+    fc.assert(
+      fc.property(anything, anything, (a, b) => {
+        kind.display?.(a);
+        expect(kind.compare?.(a, b) ?? 0).not.toBeNaN();
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('says in words what it accepts', () => {
+    expect(kind.accepts.length).toBeGreaterThan(3);
+    expect(kind.jsonSchema).toHaveProperty('type');
+  });
+});
+
+/** Texts of kinds whose form chance rarely meets. */
+function examplesFor(name: string): [string, string][] {
+  const known: Readonly<Record<string, readonly [string, string]>> = {
+    datetime: ['2026-03-01 12:00:00', '2026-03-01T12:00:01'],
+    mac: ['aa-bb-cc-dd-ee-ff', '00:11:22:33:44:55'],
+    'tri-set': ['syn,!ack', '!rst'],
+    secret: ['correct horse', 'battery staple'],
+  };
+  const example = known[name];
+  return example ? [[example[0], example[1]]] : [];
+}

@@ -1,0 +1,215 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Kind } from '../src/define.js';
+import { durationMs, durationText, MAX_DURATION_MS } from '../src/props/duration.js';
+import { parseIcmpOptions } from '../src/props/icmp-options.js';
+import { ipv4, ipv4Text } from '../src/props/ip.js';
+import { ipv4Range } from '../src/props/ip-range.js';
+import { parseNexthop } from '../src/props/nexthop.js';
+import { kinds } from './kinds.js';
+
+function kind(name: string): Kind {
+  const found = kinds[name];
+  if (!found) throw new Error(`no kind ${name}`);
+  return found;
+}
+
+describe('canonical form', () => {
+  it.each([
+    ['bool', 'yes', 'true'],
+    ['bool', 'no', 'false'],
+    ['present', '', 'true'],
+    ['yesNoEnum', 'false', 'no'],
+    ['int', '007', '7'],
+    ['int', '-0', '0'],
+    ['ip', '192.168.88.1', '192.168.88.1'],
+    ['ipPrefix', '10.1.2.3/8', '10.0.0.0/8'],
+    ['ipPrefix', '10.1.2.3', '10.1.2.3/32'],
+    ['ipPrefix', '1.2.3.4/0', '0.0.0.0/0'],
+    ['ipIfacePrefix', '192.168.88.1/24', '192.168.88.1/24'],
+    ['ipIfacePrefix', '192.168.88.1', '192.168.88.1/32'],
+    ['ipRange', '10.0.0.7/24', '10.0.0.0/24'],
+    ['ipRange', '10.0.0.7/32', '10.0.0.7'],
+    ['ipRange', '10.0.0.0-10.0.0.255', '10.0.0.0-10.0.0.255'],
+    ['ipRange', '10.0.0.9-10.0.0.9', '10.0.0.9'],
+    ['ipRangeExact', '10.0.0.0-10.0.0.255', '10.0.0.0/24'],
+    ['ipRangeExact', '10.0.0.1-10.0.0.2', '10.0.0.1-10.0.0.2'],
+    ['notRange', '!10.0.0.1/8', '!10.0.0.0/8'],
+    ['ipProtocol', '6', 'tcp'],
+    ['ipProtocol', 'UDP', 'udp'],
+    ['ipProtocol', '253', '253'],
+    ['notProtocol', '!17', '!udp'],
+    ['portList', '80, 443,1000-2000,080', '80,443,1000-2000'],
+    ['portList', '53-53', '53'],
+    ['intRange', '1000-1000', '1000'],
+    ['mac', 'aa-bb-cc-dd-ee-ff', 'AA:BB:CC:DD:EE:FF'],
+    ['duration', '90', '1m30s'],
+    ['duration', '1d00:04:02', '1d4m2s'],
+    ['duration', '00:00:30', '30s'],
+    ['duration', '500ms', '500ms'],
+    ['duration', '14d', '2w'],
+    ['duration', '0', '0s'],
+    ['duration', 'auto', 'auto'],
+    ['rate', '10M', '10000000'],
+    ['rate', '1.5G', '1500000000'],
+    ['rate', '64kbps', '64000'],
+    ['bytes', '1MiB', '1048576'],
+    ['percent', '12.34', '12.3'],
+    ['set', 'related,new,new', 'new,related'],
+    ['notSet', '!invalid,new', '!new,invalid'],
+    ['triStateSet', '!ack,syn', 'syn,!ack'],
+    ['icmpOptions', '8', '8:0-255'],
+    ['icmpOptions', '3:4', '3:4'],
+    ['icmpOptions', '3:0-4', '3:0-4'],
+    ['nexthop', '10.0.0.1%ether1', '10.0.0.1%ether1'],
+    ['nexthop', 'ether1', 'ether1'],
+    ['referenceList', 'LAN, WAN,LAN', 'LAN,WAN'],
+    ['datetime', '2026-03-01T12:00:00', '2026-03-01 12:00:00'],
+  ])('%s: %j is %j', (name, text, value) => {
+    expect(kind(name).parse(text)).toEqual({ ok: true, value });
+  });
+});
+
+describe('refusals name the fault and what is accepted', () => {
+  it.each([
+    ['bool', 'maybe', 'maybe is not yes or no'],
+    ['int', '70000', '70000 is out of range (-5..255)'],
+    ['int', '1e3', '1e3 is not an integer'],
+    ['ip', '192.168.1', 'an IPv4 address'],
+    ['ip', '192.168.01.1', 'an IPv4 address'],
+    ['ip', '256.1.1.1', 'an IPv4 address'],
+    ['ipPrefix', '10.0.0.0/33', 'an IPv4 prefix a.b.c.d/n with n 0..32'],
+    ['ipIfacePrefix', '10.0.0.0/', 'with prefix length'],
+    ['ipRange', '10.0.0.9-10.0.0.1', 'a range'],
+    ['ipProtocol', '256', 'a number 0..255'],
+    ['ipProtocol', 'toString', 'a protocol name'],
+    ['portList', '70000', '70000 is out of range (0..65535)'],
+    ['portList', '80,,443', 'an empty value is not in'],
+    ['portList', '90-80', 'a comma list of ports'],
+    ['intRange', '5-70000', 'out of range (0..65535)'],
+    ['mac', 'aa:bb', 'a MAC address'],
+    ['duration', '1s1m', 'a duration such as'],
+    ['duration', '50d', 'out of range (0s..7w17h2m47s295ms)'],
+    ['rate', '1.5', 'bits per second'],
+    ['enum', 'tarpit', 'one of accept, drop'],
+    ['set', 'new,old', 'old is not in'],
+    ['triStateSet', 'syn,!syn', 'set and clear at once'],
+    ['icmpOptions', '8:9-3', 'an ICMP type'],
+    ['nexthop', '10.0.0.300', 'an IPv4 address, an interface name'],
+    ['nexthop', '10.0.0.1%', 'an IPv4 address, an interface name'],
+    ['reference', '', 'an empty value is not'],
+    ['name', '*1', 'neither ! nor *'],
+    ['name', ' LAN', 'a name of'],
+    ['interfaceName', '10.0.0.1', 'at least one letter'],
+    ['interfaceName', 'all-ethernet', 'not starting with all-'],
+    ['secret', 'short', '5 characters'],
+    ['datetime', '2026-02-30 00:00:00', 'a date and time'],
+  ])('%s: %j', (name, text, words) => {
+    const parsed = kind(name).parse(text);
+    expect(parsed.ok ? '' : parsed.error).toContain(words);
+  });
+
+  it('keeps a password out of the message', () => {
+    const parsed = kind('secret').parse('hunter2');
+    expect(parsed.ok ? '' : parsed.error).not.toContain('hunter2');
+  });
+
+  it('cuts long texts and control characters', () => {
+    const parsed = kind('ip').parse(`\u0007${'x'.repeat(10_000)}`);
+    expect(parsed.ok ? '' : parsed.error).toMatch(/^\?x{39}\.\.\. is not/);
+  });
+});
+
+describe('display', () => {
+  it.each([
+    ['rate', '7477044480', '7.4Gbps'],
+    ['rate', '999', '999bps'],
+    ['rate', '1000', '1.0kbps'],
+    ['rate', '999999', '999.9kbps'],
+    ['bytes', '0', '0 B'],
+    ['bytes', '1023', '1023 B'],
+    ['bytes', '1024', '1.0 KiB'],
+    ['bytes', '251868000', '240.2 MiB'],
+    ['counter', '319850', '319 850'],
+    ['counter', '1234567', '1 234 567'],
+    ['duration', '1d4m2s', '1d 00:04:02'],
+    ['duration', '30s', '00:00:30'],
+    ['duration', '500ms', '00:00:00.500'],
+    ['duration', 'auto', 'auto'],
+    ['duration', '1w1d', '8d 00:00:00'],
+    ['ipProtocol', 'tcp', '6 (tcp)'],
+    ['ipProtocol', '253', '253'],
+    ['notProtocol', '!udp', '!17 (udp)'],
+    ['percent', '12.3', '12.3%'],
+    ['bool', 'true', 'yes'],
+  ])('%s: %s is shown as %s', (name, value, text) => {
+    expect(kind(name).display?.(value)).toBe(text);
+  });
+});
+
+describe('order', () => {
+  it.each([
+    ['ip', '9.0.0.1', '10.0.0.1'],
+    ['ipIfacePrefix', '10.0.0.1/8', '10.0.0.1/24'],
+    ['ipPort', '10.0.0.1:80', '10.0.0.1:443'],
+    ['counter', '9', '10'],
+    ['counter', '9007199254740993', '9007199254740994'],
+    ['duration', '59s', '1m'],
+    ['rate', '999', '1000'],
+    ['ipProtocol', 'icmp', 'tcp'],
+    ['ipProtocol', 'tcp', 'udp'],
+    ['notRange', '10.0.0.1', '!10.0.0.1'],
+    ['portList', '80,443', '1000'],
+    ['int', '9', '10'],
+  ])('%s: %s comes before %s', (name, a, b) => {
+    expect(kind(name).compare?.(a, b)).toBeLessThan(0);
+    expect(kind(name).compare?.(b, a)).toBeGreaterThan(0);
+  });
+});
+
+describe('numbers behind the texts', () => {
+  it('an address is its 32 bits', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 0xffff_ffff }), (bits) => {
+        expect(ipv4(ipv4Text(bits))).toBe(bits);
+      }),
+    );
+  });
+
+  it('a duration is its milliseconds', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: MAX_DURATION_MS }), (ms) => {
+        expect(durationMs(durationText(ms))).toBe(ms);
+      }),
+    );
+  });
+
+  it('a prefix is the range of all addresses that share its bits', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 0xffff_ffff }), fc.integer({ min: 0, max: 32 }), (address, length) => {
+        const range = ipv4Range(`${ipv4Text(address)}/${length}`);
+        const size = 2 ** (32 - length);
+        expect(range).toEqual({
+          from: Math.floor(address / size) * size,
+          to: Math.floor(address / size) * size + size - 1,
+        });
+      }),
+    );
+  });
+
+  it('a range that is exactly a prefix is the same set as that prefix', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 0xffff_ffff }), fc.nat(70_000), (from, more) => {
+        const text = `${ipv4Text(from)}-${ipv4Text(Math.min(from + more, 0xffff_ffff))}`;
+        const parsed = kind('ipRangeExact').parse(text);
+        expect(parsed.ok && ipv4Range(parsed.value)).toEqual(ipv4Range(text));
+      }),
+    );
+  });
+
+  it('next hops and ICMP options are taken apart', () => {
+    expect(parseNexthop('10.0.0.1%ether2')).toEqual({ address: 0x0a00_0001, interface: 'ether2' });
+    expect(parseNexthop('ether2')).toEqual({ interface: 'ether2' });
+    expect(parseIcmpOptions('3:0-4')).toEqual({ type: 3, codeFrom: 0, codeTo: 4 });
+  });
+});
