@@ -1,0 +1,178 @@
+/** A live window on one menu: follows scroll, sort, filter and find, and tells listeners what changed. */
+import { applyMessage, type Change, emptyWindow, heldOrder, type WindowState } from './live-window.ts';
+import { RequestError } from './rest.ts';
+import type { Row } from './row.ts';
+import type { LiveSocket, SubscriptionHandle } from './socket.ts';
+
+/** What to show of a menu. */
+export interface Query {
+  readonly first: number;
+  readonly count: number;
+  readonly sort: { readonly by: string; readonly desc: boolean } | null;
+  readonly filter: Readonly<Record<string, string>>;
+  readonly find: string;
+}
+
+/** The longest time that rows are held in place under the pointer. */
+const HOLD_MS = 10_000;
+
+function toRequest(query: Query): Record<string, unknown> {
+  return {
+    first: query.first,
+    count: query.count,
+    sort: query.sort,
+    filter: query.filter,
+    find: query.find,
+  };
+}
+
+/** Leaves out what the server need not hear of: empty sort, filter and find. */
+function opening(menu: string, query: Query, intervalMs: number): Record<string, unknown> {
+  return {
+    topic: 'menu',
+    menu,
+    first: query.first,
+    count: query.count,
+    intervalMs,
+    ...(query.sort === null ? {} : { sort: query.sort }),
+    ...(Object.keys(query.filter).length === 0 ? {} : { filter: query.filter }),
+    ...(query.find === '' ? {} : { find: query.find }),
+  };
+}
+
+export class LiveMenu {
+  readonly #socket: LiveSocket;
+  readonly #menu: string;
+  readonly #intervalMs: number;
+  readonly #listeners = new Set<(change: Change) => void>();
+  #query: Query;
+  #handle: SubscriptionHandle | undefined;
+  #state: WindowState = emptyWindow;
+  #shown: readonly string[] = [];
+  #ghosts = new Map<string, Row>();
+  #heldSince: number | undefined;
+  #error: string | undefined;
+
+  constructor(socket: LiveSocket, menu: string, query: Query, intervalMs: number) {
+    this.#socket = socket;
+    this.#menu = menu;
+    this.#query = query;
+    this.#intervalMs = intervalMs;
+  }
+
+  get state(): WindowState {
+    return this.#state;
+  }
+
+  get query(): Query {
+    return this.#query;
+  }
+
+  /** Why the server refuses the subscription. */
+  get error(): string | undefined {
+    return this.#error;
+  }
+
+  /** Ids of the window in the order to show. */
+  get shown(): readonly string[] {
+    return this.#shown;
+  }
+
+  /** A row of the window, or one that left while its place is held. */
+  row(id: string): Row | undefined {
+    return this.#state.rows.get(id) ?? this.#ghosts.get(id);
+  }
+
+  /** True for a row that is gone but whose place is held. */
+  isGhost(id: string): boolean {
+    return !this.#state.rows.has(id) && this.#ghosts.has(id);
+  }
+
+  /** Calls `listener` after each change. */
+  subscribe(listener: (change: Change) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  open(): void {
+    this.#handle ??= this.#socket.subscribe(opening(this.#menu, this.#query, this.#intervalMs), (message) =>
+      this.#receive(message),
+    );
+  }
+
+  close(): void {
+    this.#handle?.close();
+    this.#handle = undefined;
+  }
+
+  /** Shows another window, or the same window sorted or filtered in another way. */
+  show(part: Partial<Query>): void {
+    const before = this.#query;
+    this.#query = { ...before, ...part };
+    this.release();
+    this.#handle?.update(toRequest(this.#query));
+  }
+
+  /** Keeps rows in place from now on, for 10 s at most. */
+  hold(): void {
+    this.#heldSince ??= performance.now();
+  }
+
+  /** Lets rows move again. */
+  release(): void {
+    if (this.#heldSince === undefined) return;
+    this.#heldSince = undefined;
+    if (this.#shown !== this.#state.order) {
+      this.#settle();
+      this.#tell({ rows: new Set(), order: true });
+    }
+  }
+
+  #settle(): void {
+    this.#shown = this.#state.order;
+    this.#ghosts.clear();
+  }
+
+  #receive(message: Readonly<Record<string, unknown>>): void {
+    if (message.op === 'error') {
+      this.#error = typeof message.detail === 'string' ? message.detail : 'the server refused the subscription';
+      this.#tell({ rows: new Set(), order: true });
+      return;
+    }
+    const before = this.#state;
+    const { state, change } = applyMessage(before, message);
+    if (!change.order && change.rows.size === 0) return;
+    this.#state = state;
+    this.#error = undefined;
+    const now = performance.now();
+    const held = this.#heldSince !== undefined && now - this.#heldSince < HOLD_MS && state.first === before.first;
+    if (held) {
+      for (const [id, row] of before.rows) if (!state.rows.has(id)) this.#ghosts.set(id, row);
+      this.#shown = heldOrder(this.#shown, state.order);
+    } else {
+      if (this.#heldSince !== undefined) this.#heldSince = now;
+      this.#settle();
+    }
+    this.#tell(change);
+  }
+
+  #tell(change: Change): void {
+    for (const listener of this.#listeners) listener(change);
+  }
+}
+
+/** Ids of a part of a menu that is not in the browser, e.g. to select all of it. */
+export function idsOf(socket: LiveSocket, menu: string, query: Query): Promise<readonly string[]> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => finish(undefined), 10_000);
+    const live = new LiveMenu(socket, menu, query, 60_000);
+    const finish = (ids: readonly string[] | undefined) => {
+      clearTimeout(timer);
+      live.close();
+      if (ids === undefined) reject(new RequestError(0, live.error ?? 'the router did not list the items in time'));
+      else resolve(ids);
+    };
+    live.subscribe(() => finish(live.state.loaded ? live.state.order : undefined));
+    live.open();
+  });
+}

@@ -1,0 +1,134 @@
+/**
+ * What the browser holds of a menu: a window of rows. Pure; the live feed's snapshots and deltas go in, the next
+ * state comes out together with what changed.
+ */
+import { type Row, rowId, toRow } from './row.ts';
+
+/** The rows of one window. */
+export interface WindowState {
+  /** False until the first snapshot. */
+  readonly loaded: boolean;
+  /** Items in the menu. */
+  readonly total: number;
+  /** Items that pass filter and find. */
+  readonly matched: number;
+  /** Position of the first row of the window among the matched. */
+  readonly first: number;
+  /** Ids of the window in order. */
+  readonly order: readonly string[];
+  readonly rows: ReadonlyMap<string, Row>;
+}
+
+/** What a message changed. */
+export interface Change {
+  /** Rows whose values changed or that are new. */
+  readonly rows: ReadonlySet<string>;
+  /** Order, size or place of the window changed. */
+  readonly order: boolean;
+}
+
+export const emptyWindow: WindowState = {
+  loaded: false,
+  total: 0,
+  matched: 0,
+  first: 0,
+  order: [],
+  rows: new Map(),
+};
+
+type Message = Readonly<Record<string, unknown>>;
+
+function count(value: unknown, otherwise: number): number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.floor(value) : otherwise;
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function ids(value: unknown): readonly string[] {
+  return list(value).filter((id) => typeof id === 'string');
+}
+
+function snapshot(message: Message): { state: WindowState; change: Change } {
+  const rows = new Map<string, Row>();
+  const order: string[] = [];
+  for (const item of list(message.rows)) {
+    const row = toRow(item);
+    const id = rowId(row);
+    if (!rows.has(id)) order.push(id);
+    rows.set(id, row);
+  }
+  const total = count(message.total, order.length);
+  return {
+    state: {
+      loaded: true,
+      total,
+      matched: count(message.matched, total),
+      first: count(message.first, 0),
+      order,
+      rows,
+    },
+    change: { rows: new Set(order), order: true },
+  };
+}
+
+function delta(state: WindowState, message: Message): { state: WindowState; change: Change } {
+  const rows = new Map(state.rows);
+  const changed = new Set<string>();
+  const fresh: string[] = [];
+
+  for (const id of ids(message.remove)) rows.delete(id);
+  for (const item of list(message.set)) {
+    const values = toRow(item);
+    const id = rowId(values);
+    const before = rows.get(id);
+    if (before === undefined) fresh.push(id);
+    rows.set(id, before === undefined ? values : { ...before, ...values });
+    changed.add(id);
+  }
+  if (typeof message.unset === 'object' && message.unset !== null) {
+    for (const [id, names] of Object.entries(message.unset)) {
+      const before = rows.get(id);
+      if (before === undefined) continue;
+      const gone = new Set(ids(names));
+      rows.set(id, Object.fromEntries(Object.entries(before).filter(([name]) => !gone.has(name))));
+      changed.add(id);
+    }
+  }
+
+  let order = state.order;
+  if (Array.isArray(message.order)) {
+    order = ids(message.order).filter((id) => rows.has(id));
+    const inside = new Set(order);
+    for (const id of rows.keys()) if (!inside.has(id)) rows.delete(id);
+  } else if (order.some((id) => !rows.has(id)) || fresh.length > 0) {
+    order = [...order.filter((id) => rows.has(id)), ...fresh];
+  }
+
+  const total = count(message.total, state.total);
+  const matched = count(message.matched, state.matched);
+  const first = count(message.first, state.first);
+  const next: WindowState = { loaded: true, total, matched, first, order, rows };
+  const moved = order !== state.order || total !== state.total || matched !== state.matched || first !== state.first;
+  return { state: next, change: { rows: changed, order: moved } };
+}
+
+const nothing: Change = { rows: new Set(), order: false };
+
+/** Applies one message of a `menu` subscription. Messages of other kinds change nothing. */
+export function applyMessage(state: WindowState, message: Message): { state: WindowState; change: Change } {
+  if (message.op === 'snapshot') return snapshot(message);
+  // A delta before the first snapshot belongs to a window that is not held here.
+  if (message.op === 'delta' && state.loaded) return delta(state, message);
+  return { state, change: nothing };
+}
+
+/**
+ * The order to show while the pointer is on the table: rows stay where they are, rows that left stay as ghosts,
+ * new rows join at the end.
+ */
+export function heldOrder(shown: readonly string[], next: readonly string[]): readonly string[] {
+  const present = new Set(shown);
+  return [...shown, ...next.filter((id) => !present.has(id))];
+}

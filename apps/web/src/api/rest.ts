@@ -1,0 +1,83 @@
+/**
+ * Requests to the API. Every change carries `X-Tollway: 1`, which a foreign page cannot send with the cookie.
+ * Failures become {@link RequestError}; an expired session is announced once to whoever listens.
+ */
+
+/** A request that the server refused, or that never reached it (`status` 0). */
+export class RequestError extends Error {
+  /** HTTP status; 0 when there was no answer. */
+  readonly status: number;
+  /** The property at fault, when the server names one. */
+  readonly property: string | undefined;
+
+  constructor(status: number, message: string, property?: string) {
+    super(message);
+    this.status = status;
+    this.property = property;
+  }
+}
+
+type Listener = () => void;
+const expired = new Set<Listener>();
+
+/** Calls `listener` whenever a request is answered with 401. Returns the function that stops it. */
+export function onUnauthorized(listener: Listener): () => void {
+  expired.add(listener);
+  return () => expired.delete(listener);
+}
+
+/** True for a plain JSON object. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+async function errorFrom(response: Response): Promise<RequestError> {
+  let body: unknown;
+  try {
+    body = await response.json();
+  } catch {
+    body = undefined;
+  }
+  const fields = isObject(body) ? body : {};
+  const detail = text(fields.detail) ?? text(fields.message) ?? `the server answered ${response.status}`;
+  return new RequestError(response.status, detail, text(fields.property));
+}
+
+/**
+ * Sends a request and returns the decoded answer (`undefined` for an empty one).
+ *
+ * @throws {RequestError} for every answer outside 2xx and when there is no answer.
+ */
+export async function request(method: string, path: string, body?: unknown): Promise<unknown> {
+  const headers: Record<string, string> = { accept: 'application/json' };
+  if (method !== 'GET') headers['x-tollway'] = '1';
+  if (body !== undefined) headers['content-type'] = 'application/json';
+  let response: Response;
+  try {
+    response = await fetch(path, {
+      method,
+      headers,
+      credentials: 'same-origin',
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  } catch {
+    throw new RequestError(0, 'no answer from the router; nothing was changed as far as is known. Try again.');
+  }
+  if (!response.ok) {
+    const error = await errorFrom(response);
+    if (response.status === 401 && path !== '/api/v1/login') for (const listener of expired) listener();
+    throw error;
+  }
+  if (response.status === 204) return undefined;
+  const content = await response.text();
+  if (content === '') return undefined;
+  try {
+    return JSON.parse(content);
+  } catch {
+    throw new RequestError(response.status, 'the answer is not JSON; is this address a Tollway router?');
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * The one WebSocket to `/live`. Subscriptions survive reconnects: after each one they are sent again and start
+ * with a fresh snapshot. Reconnects come after 0.25 s, doubling to 2 s.
+ */
+import { isObject } from './rest.ts';
+
+export type Message = Readonly<Record<string, unknown>>;
+
+/** A subscription: the request as it stands now, and who gets the answers. */
+interface Subscription {
+  request: Message;
+  readonly receive: (message: Message) => void;
+}
+
+/** A running subscription. */
+export interface SubscriptionHandle {
+  /** Replaces parts of the request (`first`, `count`, `sort`, `filter`, `find`) and tells the server. */
+  update(part: Message): void;
+  close(): void;
+}
+
+/** `open` while messages can flow; `lost` after a connection broke or none came up. */
+export type SocketState = 'closed' | 'connecting' | 'open' | 'lost';
+
+const FIRST_RETRY_MS = 250;
+const LAST_RETRY_MS = 2000;
+
+/** Wait before the n-th retry (from 0), ms. */
+export function retryDelay(attempt: number): number {
+  return Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** attempt);
+}
+
+export class LiveSocket {
+  readonly #url: () => string;
+  readonly #lost: () => void;
+  readonly #subscriptions = new Map<number, Subscription>();
+  readonly #listeners = new Set<() => void>();
+  #socket: WebSocket | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #attempt = 0;
+  #nextId = 1;
+  #state: SocketState = 'closed';
+  /** When the last message came, by `performance.now()`. */
+  lastMessageAt = 0;
+
+  /**
+   * @param url where to connect, asked at each attempt
+   * @param lost called after each failed or broken connection, to find out whether the session still lives
+   */
+  constructor(url: () => string, lost: () => void) {
+    this.#url = url;
+    this.#lost = lost;
+  }
+
+  get state(): SocketState {
+    return this.#state;
+  }
+
+  /** Calls `listener` when {@link state} changes. */
+  onState(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  open(): void {
+    if (this.#socket !== undefined || this.#timer !== undefined) return;
+    this.#connect();
+  }
+
+  /** Disconnects for good; subscriptions stay and are sent again by the next {@link open}. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const socket = this.#socket;
+    this.#socket = undefined;
+    socket?.close();
+    this.#attempt = 0;
+    this.#enter('closed');
+  }
+
+  subscribe(request: Message, receive: (message: Message) => void): SubscriptionHandle {
+    const id = this.#nextId++;
+    const subscription: Subscription = { request, receive };
+    this.#subscriptions.set(id, subscription);
+    this.#send({ op: 'subscribe', id, ...request });
+    return {
+      update: (part) => {
+        subscription.request = { ...subscription.request, ...part };
+        this.#send({ op: 'window', id, ...part });
+      },
+      close: () => {
+        if (this.#subscriptions.delete(id)) this.#send({ op: 'unsubscribe', id });
+      },
+    };
+  }
+
+  #enter(state: SocketState): void {
+    if (state === this.#state) return;
+    this.#state = state;
+    for (const listener of this.#listeners) listener();
+  }
+
+  #send(message: Message): void {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
+  }
+
+  #connect(): void {
+    this.#timer = undefined;
+    if (this.#state !== 'lost') this.#enter('connecting');
+    const socket = new WebSocket(this.#url());
+    this.#socket = socket;
+    socket.onopen = () => {
+      this.#attempt = 0;
+      this.lastMessageAt = performance.now();
+      this.#enter('open');
+      for (const [id, { request }] of this.#subscriptions) this.#send({ op: 'subscribe', id, ...request });
+    };
+    socket.onmessage = (event) => {
+      this.lastMessageAt = performance.now();
+      if (typeof event.data === 'string') this.#dispatch(event.data);
+    };
+    socket.onclose = () => {
+      if (this.#socket !== socket) return;
+      this.#socket = undefined;
+      this.#enter('lost');
+      this.#lost();
+      this.#timer = setTimeout(() => this.#connect(), retryDelay(this.#attempt++));
+    };
+  }
+
+  #dispatch(text: string): void {
+    let message: unknown;
+    try {
+      message = JSON.parse(text);
+    } catch {
+      return;
+    }
+    if (!isObject(message) || typeof message.id !== 'number') return;
+    this.#subscriptions.get(message.id)?.receive(message);
+  }
+}
