@@ -1,0 +1,81 @@
+/** Who is logged in. */
+import { create } from 'zustand';
+import { isObject, onUnauthorized, RequestError, request } from './rest.ts';
+
+export type Session =
+  | { readonly phase: 'unknown' }
+  /** `setup`: no password has been set yet; `expired`: there was a session before. */
+  | { readonly phase: 'out'; readonly setup: boolean; readonly expired: boolean; readonly problem?: string }
+  | { readonly phase: 'in'; readonly name: string; readonly group: string; readonly version: string };
+
+export const useSession = create<Session>(() => ({ phase: 'unknown' }));
+
+function replace(next: Session): void {
+  useSession.setState(next, true);
+}
+
+/** Asks the server who we are. An unreachable server changes nothing for somebody who is logged in. */
+export async function refreshSession(): Promise<void> {
+  let response: Response;
+  try {
+    response = await fetch('/api/v1/session', { credentials: 'same-origin' });
+  } catch {
+    if (useSession.getState().phase === 'unknown') {
+      replace({ phase: 'out', setup: false, expired: false, problem: 'The router does not answer.' });
+    }
+    return;
+  }
+  let body: unknown;
+  try {
+    body = await response.json();
+  } catch {
+    body = undefined;
+  }
+  const fields = isObject(body) ? body : {};
+  const before = useSession.getState().phase;
+  if (response.ok) {
+    replace({
+      phase: 'in',
+      name: typeof fields.name === 'string' ? fields.name : '',
+      group: typeof fields.group === 'string' ? fields.group : '',
+      version: typeof fields.version === 'string' ? fields.version : '',
+    });
+  } else if (response.status === 401) {
+    replace({ phase: 'out', setup: fields.setup === true, expired: before === 'in' });
+  } else if (before === 'unknown') {
+    replace({ phase: 'out', setup: false, expired: false, problem: 'The router is starting; try again in a moment.' });
+  }
+}
+
+/** Logs in. @throws {RequestError} with the server's reason. */
+export async function login(name: string, password: string): Promise<void> {
+  try {
+    await request('POST', '/api/v1/login', { name, password });
+  } catch (error) {
+    if (error instanceof RequestError && error.status === 401) {
+      throw new RequestError(401, 'Login failed: wrong user name or password.');
+    }
+    throw error;
+  }
+  await refreshSession();
+}
+
+/** Sets the first password and logs in. @throws {RequestError} with the server's reason. */
+export async function setUp(token: string, password: string): Promise<void> {
+  await request('POST', '/api/v1/setup', { token, password });
+  await refreshSession();
+}
+
+/** Ends the session here and on the server. */
+export async function logout(): Promise<void> {
+  try {
+    await request('POST', '/api/v1/logout');
+  } finally {
+    replace({ phase: 'out', setup: false, expired: false });
+  }
+}
+
+onUnauthorized(() => {
+  const session = useSession.getState();
+  if (session.phase === 'in') replace({ phase: 'out', setup: false, expired: true });
+});

@@ -1,0 +1,76 @@
+/** State of the router as the header shows it: identity, load, uptime, and how fresh all of it is. */
+import { create } from 'zustand';
+import { live } from './live.ts';
+import { isObject } from './rest.ts';
+import type { SubscriptionHandle } from './socket.ts';
+
+export interface Status {
+  readonly identity: string;
+  /** Mean load of all cores, percent; undefined while unknown. */
+  readonly cpuLoad: string | undefined;
+  /** RouterOS duration text. */
+  readonly uptime: string | undefined;
+  /** Bytes. */
+  readonly freeMemory: string | undefined;
+  /** False while the API has lost the packet engine. */
+  readonly engine: boolean;
+  readonly revision: string | undefined;
+}
+
+/** How the connection to the router stands. */
+export type Liveness = 'connecting' | 'live' | 'late' | 'lost' | 'engine-down';
+
+export const useStatus = create<Status>(() => ({
+  identity: '',
+  cpuLoad: undefined,
+  uptime: undefined,
+  freeMemory: undefined,
+  engine: true,
+  revision: undefined,
+}));
+
+/** Seconds without data after which the connection counts as late and as lost. */
+export const LATE_S = 3;
+export const LOST_S = 10;
+
+/** Judges a connection. `ageS`: seconds since the last message. */
+export function liveness(open: boolean, everOpen: boolean, ageS: number, engine: boolean): Liveness {
+  if (!everOpen) return 'connecting';
+  if (ageS >= LOST_S) return 'lost';
+  if (!open || ageS >= LATE_S) return 'late';
+  return engine ? 'live' : 'engine-down';
+}
+
+function word(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' ? String(value) : undefined;
+}
+
+/** The fields of a status message that are here, by the names the server uses. */
+export function toStatus(message: Readonly<Record<string, unknown>>): Partial<Status> {
+  const part: { -readonly [K in keyof Status]?: Status[K] } = {};
+  const identity = word(message.identity);
+  if (identity !== undefined) part.identity = identity;
+  part.cpuLoad = word(message.cpuLoad);
+  part.uptime = word(message.uptime);
+  part.freeMemory = word(message.freeMemory);
+  part.revision = word(message.revision);
+  const agent = isObject(message.agent) ? message.agent.connected : message.agent;
+  if (typeof agent === 'boolean') part.engine = agent;
+  return part;
+}
+
+let subscription: SubscriptionHandle | undefined;
+
+/** Starts the live connection and follows the status. */
+export function connect(): void {
+  subscription ??= live.subscribe({ topic: 'status' }, (message) => {
+    if (message.op === 'status') useStatus.setState(toStatus(message));
+  });
+  live.open();
+}
+
+/** Ends the live connection, e.g. after logging out. */
+export function disconnect(): void {
+  live.close();
+}

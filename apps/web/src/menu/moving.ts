@@ -1,0 +1,29 @@
+/** Where rows of an ordered menu go when they are moved. Pure. */
+
+/** Arguments of the `move` command. */
+export interface Move {
+  /** Rows to move, in their order. */
+  readonly ids: readonly string[];
+  /** The row that they go before; the end of the list without one. */
+  readonly destination: string | undefined;
+}
+
+/** Drops rows into the gap before position `gap` of `order`. Undefined when nothing would move. */
+export function dropAt(order: readonly string[], selected: ReadonlySet<string>, gap: number): Move | undefined {
+  const ids = order.filter((id) => selected.has(id));
+  const destination = order.slice(gap).find((id) => !selected.has(id));
+  if (ids.length === 0) return undefined;
+  const rest = order.filter((id) => !selected.has(id));
+  const at = destination === undefined ? rest.length : rest.indexOf(destination);
+  const after = [...rest.slice(0, at), ...ids, ...rest.slice(at)];
+  return after.every((id, index) => id === order[index]) ? undefined : { ids, destination };
+}
+
+/** Moves the selected rows one place up or down, as one block. Undefined at the end of the list. */
+export function step(order: readonly string[], selected: ReadonlySet<string>, by: -1 | 1): Move | undefined {
+  const first = order.findIndex((id) => selected.has(id));
+  const last = order.findLastIndex((id) => selected.has(id));
+  if (first < 0) return undefined;
+  if (by < 0) return first === 0 ? dropAt(order, selected, 0) : dropAt(order, selected, first - 1);
+  return dropAt(order, selected, Math.min(last + 2, order.length));
+}

@@ -1,0 +1,87 @@
+/**
+ * Where rows stand in a list that is taller than a browser element may be. Rows have one line, plus lines for a
+ * comment or a reason where they are known. Pure; all lengths in CSS px.
+ */
+
+/** Chromium and Firefox lose precision and then rows somewhere above 16 million px. */
+const TALLEST = 8_000_000;
+
+export class RowGeometry {
+  #count = 0;
+  #line = 24;
+  /** Extra lines by row index; only rows that have some. */
+  readonly #extra = new Map<number, number>();
+
+  /** Number of rows and height of one line. */
+  resize(count: number, line: number): void {
+    this.#count = count;
+    this.#line = line;
+    for (const index of this.#extra.keys()) if (index >= count) this.#extra.delete(index);
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Tells how many lines a row has beyond the first. */
+  setExtra(index: number, lines: number): void {
+    if (lines > 0) this.#extra.set(index, lines);
+    else this.#extra.delete(index);
+  }
+
+  /** Forgets extra lines, e.g. when the order changed. */
+  clearExtra(): void {
+    this.#extra.clear();
+  }
+
+  #extraBefore(index: number): number {
+    let lines = 0;
+    for (const [at, extra] of this.#extra) if (at < index) lines += extra;
+    return lines;
+  }
+
+  /** Top of a row in the full list. */
+  top(index: number): number {
+    return (index + this.#extraBefore(index)) * this.#line;
+  }
+
+  /** Height of a row. */
+  height(index: number): number {
+    return (1 + (this.#extra.get(index) ?? 0)) * this.#line;
+  }
+
+  /** Height of the full list. */
+  get full(): number {
+    return this.top(this.#count);
+  }
+
+  /** Height of the element that scrolls. */
+  get scrollable(): number {
+    return Math.min(this.full, TALLEST);
+  }
+
+  /** Offset into the full list for a scroll position, in a viewport of the given height. */
+  offsetOf(scrollTop: number, viewport: number): number {
+    const range = this.scrollable - viewport;
+    if (this.full <= TALLEST || range <= 0) return scrollTop;
+    return (Math.min(scrollTop, range) * (this.full - viewport)) / range;
+  }
+
+  /** Scroll position that shows an offset of the full list at the top. */
+  scrollFor(offset: number, viewport: number): number {
+    if (this.full <= TALLEST) return offset;
+    return (offset * (this.scrollable - viewport)) / (this.full - viewport);
+  }
+
+  /** The row at an offset of the full list, within 0 and count - 1. */
+  rowAt(offset: number): number {
+    let low = 0;
+    let high = Math.max(this.#count - 1, 0);
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.top(middle) <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+}

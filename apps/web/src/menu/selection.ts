@@ -1,0 +1,55 @@
+/** Which rows are selected and which one the keyboard is on. Pure. */
+
+export interface Selection {
+  readonly ids: ReadonlySet<string>;
+  /** The row that the keyboard is on. */
+  readonly focus: string | undefined;
+  /** Where a range that is being extended began. */
+  readonly anchor: string | undefined;
+}
+
+export const noSelection: Selection = { ids: new Set(), focus: undefined, anchor: undefined };
+
+/** Selects one row and nothing else. */
+export function only(id: string): Selection {
+  return { ids: new Set([id]), focus: id, anchor: id };
+}
+
+/** Adds a row to the selection, or takes it out. */
+export function toggle(selection: Selection, id: string): Selection {
+  const ids = new Set(selection.ids);
+  if (!ids.delete(id)) ids.add(id);
+  return { ids, focus: id, anchor: id };
+}
+
+/** Selects from the anchor to `id` in the given order; rows outside go unless `keep`. */
+export function extendTo(selection: Selection, order: readonly string[], id: string, keep = false): Selection {
+  const anchor = selection.anchor ?? id;
+  const from = order.indexOf(anchor);
+  const to = order.indexOf(id);
+  if (from < 0 || to < 0) return only(id);
+  const range = order.slice(Math.min(from, to), Math.max(from, to) + 1);
+  return { ids: new Set(keep ? [...selection.ids, ...range] : range), focus: id, anchor };
+}
+
+/** Selects everything in `order`; the keyboard stays where it is. */
+export function everything(selection: Selection, order: readonly string[]): Selection {
+  return { ids: new Set(order), focus: selection.focus ?? order[0], anchor: order[0] };
+}
+
+/** Forgets rows that are gone. Returns the same object when nothing is. */
+export function without(selection: Selection, gone: ReadonlySet<string>): Selection {
+  const keeps = (id: string | undefined) => (id !== undefined && gone.has(id) ? undefined : id);
+  const ids = new Set([...selection.ids].filter((id) => !gone.has(id)));
+  const focus = keeps(selection.focus);
+  const anchor = keeps(selection.anchor);
+  if (ids.size === selection.ids.size && focus === selection.focus && anchor === selection.anchor) return selection;
+  return { ids, focus, anchor };
+}
+
+/** The selected rows in the given order, then the selected ones that are not in it. */
+export function inOrder(selection: Selection, order: readonly string[]): readonly string[] {
+  const known = order.filter((id) => selection.ids.has(id));
+  const inside = new Set(known);
+  return [...known, ...[...selection.ids].filter((id) => !inside.has(id))];
+}

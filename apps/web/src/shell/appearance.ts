@@ -1,0 +1,54 @@
+/** Theme and density, remembered in this browser. */
+import { create } from 'zustand';
+
+export const THEMES = ['system', 'light', 'dark'] as const;
+export type Theme = (typeof THEMES)[number];
+export const DENSITIES = ['compact', 'normal', 'touch'] as const;
+export type Density = (typeof DENSITIES)[number];
+
+interface Appearance {
+  readonly theme: Theme;
+  readonly density: Density;
+}
+
+const KEY = 'tollway.appearance';
+
+function stored(): Appearance {
+  let raw: unknown;
+  try {
+    raw = JSON.parse(window.localStorage.getItem(KEY) ?? '{}');
+  } catch {
+    raw = {};
+  }
+  const fields: { theme?: unknown; density?: unknown } = typeof raw === 'object' && raw !== null ? raw : {};
+  return {
+    theme: THEMES.find((theme) => theme === fields.theme) ?? 'system',
+    density:
+      DENSITIES.find((density) => density === fields.density) ??
+      (window.matchMedia('(pointer: coarse)').matches ? 'touch' : 'normal'),
+  };
+}
+
+export const useAppearance = create<Appearance>(() => stored());
+
+function show({ theme, density }: Appearance): void {
+  document.documentElement.dataset.theme = theme;
+  document.documentElement.dataset.density = density;
+}
+
+/** Changes theme or density and remembers it. */
+export function setAppearance(part: Partial<Appearance>): void {
+  const next = { ...useAppearance.getState(), ...part };
+  useAppearance.setState(next);
+  show(next);
+  try {
+    window.localStorage.setItem(KEY, JSON.stringify(next));
+  } catch {
+    // A browser that forbids storage keeps the choice until the page is closed.
+  }
+}
+
+/** Applies the remembered appearance; before the first paint. */
+export function applyAppearance(): void {
+  show(useAppearance.getState());
+}

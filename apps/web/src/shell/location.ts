@@ -1,0 +1,81 @@
+/**
+ * Where we are, kept in the address bar: `/ip/firewall/filter` is a menu, `/ip/firewall/filter/*1A` an item's dialog,
+ * `/ip/firewall/filter/new` a new item (`?copy=*1A` filled from another).
+ */
+import { create } from 'zustand';
+
+/** The dialog that is open over a menu. */
+export type Item =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'new'; readonly copy: string | undefined }
+  | { readonly kind: 'id'; readonly id: string };
+
+export interface Place {
+  /** Path of a menu; undefined for an address that names none. */
+  readonly menu: string | undefined;
+  readonly item: Item;
+}
+
+const NO_ITEM: Item = { kind: 'none' };
+
+/** Reads an address. `isMenu` knows the menu paths. */
+export function parsePlace(pathname: string, search: string, isMenu: (path: string) => boolean): Place {
+  const path = pathname.replace(/\/+$/, '');
+  if (isMenu(path)) return { menu: path, item: NO_ITEM };
+  const cut = path.lastIndexOf('/');
+  const parent = path.slice(0, cut);
+  if (cut <= 0 || !isMenu(parent)) return { menu: undefined, item: NO_ITEM };
+  let last: string;
+  try {
+    last = decodeURIComponent(path.slice(cut + 1));
+  } catch {
+    return { menu: undefined, item: NO_ITEM };
+  }
+  if (last === 'new') {
+    return { menu: parent, item: { kind: 'new', copy: new URLSearchParams(search).get('copy') ?? undefined } };
+  }
+  if (last.startsWith('*')) return { menu: parent, item: { kind: 'id', id: last } };
+  return { menu: undefined, item: NO_ITEM };
+}
+
+/** Writes an address. */
+export function formatPlace(menu: string, item: Item = NO_ITEM): string {
+  switch (item.kind) {
+    case 'none':
+      return menu;
+    case 'new':
+      return `${menu}/new${item.copy === undefined ? '' : `?copy=${item.copy}`}`;
+    case 'id':
+      return `${menu}/${item.id}`;
+  }
+}
+
+interface Address {
+  readonly pathname: string;
+  readonly search: string;
+}
+
+function current(): Address {
+  return { pathname: window.location.pathname, search: window.location.search };
+}
+
+/** The address, as the browser has it. */
+export const useAddress = create<Address>(() =>
+  typeof window === 'undefined' ? { pathname: '/', search: '' } : current(),
+);
+
+/** Follows the browser's back and forward buttons. */
+export function followHistory(): () => void {
+  const follow = () => useAddress.setState(current());
+  window.addEventListener('popstate', follow);
+  return () => window.removeEventListener('popstate', follow);
+}
+
+/** Goes to a menu or item. */
+export function go(menu: string, item?: Item, how: 'push' | 'replace' = 'push'): void {
+  const to = formatPlace(menu, item);
+  if (to === window.location.pathname + window.location.search) return;
+  if (how === 'push') window.history.pushState(null, '', to);
+  else window.history.replaceState(null, '', to);
+  useAddress.setState(current());
+}

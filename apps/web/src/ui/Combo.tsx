@@ -1,0 +1,143 @@
+/** A text field with a list of choices. Typing narrows the list; any text may be entered. */
+import { type KeyboardEvent, useId, useRef, useState } from 'react';
+import { Icon } from './icons.tsx';
+
+interface Props {
+  readonly id: string;
+  readonly value: string;
+  readonly options: readonly string[];
+  readonly disabled?: boolean;
+  readonly invalid?: boolean;
+  readonly describedBy?: string | undefined;
+  readonly label?: string;
+  readonly placeholder?: string;
+  readonly onChange: (value: string) => void;
+  /** The list is about to open: options may be fetched. */
+  readonly onOpen?: () => void;
+}
+
+/** Choices that fit what was typed; all of them until something is typed. */
+export function matching(options: readonly string[], typed: string | undefined): readonly string[] {
+  if (typed === undefined || typed === '') return options;
+  const wanted = typed.toLowerCase();
+  return options.filter((option) => option.toLowerCase().includes(wanted));
+}
+
+export function Combo(props: Props) {
+  const { id, value, options, disabled, invalid, describedBy, label, placeholder, onChange, onOpen } = props;
+  const listId = useId();
+  const input = useRef<HTMLInputElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+  const [open, setOpen] = useState(false);
+  const [typed, setTyped] = useState<string | undefined>(undefined);
+  const [active, setActive] = useState(-1);
+  const choices = matching(options, typed);
+  const expanded = open && choices.length > 0;
+
+  function show() {
+    if (disabled === true) return;
+    onOpen?.();
+    setTyped(undefined);
+    setActive(options.indexOf(value));
+    setOpen(true);
+  }
+
+  function choose(option: string) {
+    onChange(option);
+    setOpen(false);
+    setTyped(undefined);
+  }
+
+  function onKeyDown(event: KeyboardEvent) {
+    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      event.preventDefault();
+      if (!expanded) {
+        show();
+        return;
+      }
+      const step = event.key === 'ArrowDown' ? 1 : -1;
+      const next = (Math.max(active, step > 0 ? -1 : 0) + step + choices.length) % choices.length;
+      setActive(next);
+      list.current?.children[next]?.scrollIntoView({ block: 'nearest' });
+    } else if (event.key === 'Enter' && expanded && active >= 0) {
+      const option = choices[active];
+      if (option === undefined) return;
+      event.preventDefault();
+      event.stopPropagation();
+      choose(option);
+    } else if (event.key === 'Escape' && expanded) {
+      event.preventDefault();
+      event.stopPropagation();
+      setOpen(false);
+    }
+  }
+
+  return (
+    <div
+      className="combo"
+      onBlur={(event) => {
+        if (!event.currentTarget.contains(event.relatedTarget)) setOpen(false);
+      }}
+    >
+      <input
+        ref={input}
+        id={id}
+        type="text"
+        role="combobox"
+        autoComplete="off"
+        spellCheck={false}
+        aria-label={label}
+        aria-autocomplete="list"
+        aria-expanded={expanded}
+        aria-controls={listId}
+        aria-activedescendant={expanded && active >= 0 ? `${listId}-${active}` : undefined}
+        aria-invalid={invalid}
+        aria-describedby={describedBy}
+        placeholder={placeholder}
+        disabled={disabled}
+        value={value}
+        onChange={(event) => {
+          onChange(event.target.value);
+          setTyped(event.target.value);
+          setActive(-1);
+          onOpen?.();
+          setOpen(true);
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <button
+        type="button"
+        className="combo-arrow"
+        tabIndex={-1}
+        aria-hidden="true"
+        disabled={disabled}
+        onMouseDown={(event) => event.preventDefault()}
+        onClick={() => {
+          input.current?.focus();
+          if (open) setOpen(false);
+          else show();
+        }}
+      >
+        <Icon name="unfold" />
+      </button>
+      <div ref={list} role="listbox" id={listId} className="combo-list" hidden={!expanded} aria-label="Choices">
+        {expanded &&
+          choices.map((option, index) => (
+            <div
+              key={option}
+              role="option"
+              id={`${listId}-${index}`}
+              tabIndex={-1}
+              aria-selected={index === active}
+              className="combo-option"
+              onMouseDown={(event) => event.preventDefault()}
+              onClick={() => choose(option)}
+              onKeyDown={onKeyDown}
+            >
+              {option}
+            </div>
+          ))}
+      </div>
+    </div>
+  );
+}

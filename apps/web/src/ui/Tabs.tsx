@@ -1,0 +1,59 @@
+import { type KeyboardEvent, type ReactNode, useRef } from 'react';
+
+interface Props {
+  /** Prefix of element ids, unique on the page. */
+  readonly id: string;
+  readonly tabs: readonly string[];
+  readonly active: string;
+  /** Tabs that hold an error. */
+  readonly marked?: ReadonlySet<string>;
+  readonly onSelect: (tab: string) => void;
+  readonly children: ReactNode;
+}
+
+/** Tabs over one panel. Arrow keys, Home and End change the tab. */
+export function Tabs({ id, tabs, active, marked, onSelect, children }: Props) {
+  const list = useRef<HTMLDivElement>(null);
+
+  function onKeyDown(event: KeyboardEvent) {
+    const at = tabs.indexOf(active);
+    const to = {
+      ArrowRight: (at + 1) % tabs.length,
+      ArrowLeft: (at + tabs.length - 1) % tabs.length,
+      Home: 0,
+      End: tabs.length - 1,
+    }[event.key];
+    const tab = to === undefined ? undefined : tabs[to];
+    if (tab === undefined) return;
+    event.preventDefault();
+    onSelect(tab);
+    const button = list.current?.children[tabs.indexOf(tab)];
+    if (button instanceof HTMLElement) button.focus();
+  }
+
+  return (
+    <>
+      <div ref={list} role="tablist" className="tabs" aria-label="Tabs">
+        {tabs.map((tab, index) => (
+          <button
+            key={tab}
+            type="button"
+            role="tab"
+            id={`${id}-tab-${index}`}
+            aria-selected={tab === active}
+            aria-controls={`${id}-panel`}
+            tabIndex={tab === active ? 0 : -1}
+            className={marked?.has(tab) ? 'tab tab-marked' : 'tab'}
+            onClick={() => onSelect(tab)}
+            onKeyDown={onKeyDown}
+          >
+            {tab}
+          </button>
+        ))}
+      </div>
+      <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-tab-${tabs.indexOf(active)}`} className="tab-panel">
+        {children}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,30 @@
+/** Line icons, 16 × 16, drawn in the text's colour. Decorative: the control that holds one carries the name. */
+import type { ReactNode } from 'react';
+
+const PATHS = {
+  add: <path d="M8 3v10M3 8h10" />,
+  remove: <path d="M3 8h10" />,
+  enable: <path d="M3 8.5 6.5 12 13 4.5" />,
+  disable: <path d="m4 4 8 8M12 4l-8 8" />,
+  comment: <path d="M3 3.5h10v7H7L4.5 13v-2.5H3z" />,
+  filter: <path d="M2.5 3.5h11L9.5 8.5v4l-3-1.5V8.5z" />,
+  up: <path d="M8 12.5v-9M4.5 7 8 3.5 11.5 7" />,
+  down: <path d="M8 3.5v9M4.5 9 8 12.5 11.5 9" />,
+  columns: <path d="M2.5 3.5h11v9h-11zM6.2 3.5v9M9.8 3.5v9" />,
+  menu: <path d="M2.5 4.5h11M2.5 8h11M2.5 11.5h11" />,
+  close: <path d="m4 4 8 8M12 4l-8 8" />,
+  fold: <path d="m4.5 9.5 3.5-3.5 3.5 3.5" />,
+  unfold: <path d="m4.5 6.5 3.5 3.5 3.5-3.5" />,
+  search: <path d="M7 11.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9zM10.3 10.3l3.2 3.2" />,
+  user: <path d="M8 8a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5zM3.5 13.5c.5-2.5 2.2-3.7 4.5-3.7s4 1.2 4.5 3.7" />,
+} as const satisfies Record<string, ReactNode>;
+
+export type IconName = keyof typeof PATHS;
+
+export function Icon({ name }: { readonly name: IconName }) {
+  return (
+    <svg className="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" focusable="false">
+      {PATHS[name]}
+    </svg>
+  );
+}

@@ -1,0 +1,32 @@
+/** Short messages at the bottom of the page. */
+import { create } from 'zustand';
+
+export interface Toast {
+  readonly id: number;
+  readonly kind: 'info' | 'error';
+  readonly text: string;
+  readonly action?: { readonly label: string; readonly run: () => void };
+}
+
+/** How long a message stays, ms. */
+export const TOAST_MS = 10_000;
+
+let nextId = 1;
+
+export const useToasts = create<{ readonly toasts: readonly Toast[] }>(() => ({ toasts: [] }));
+
+export function dismissToast(id: number): void {
+  useToasts.setState(({ toasts }) => ({ toasts: toasts.filter((toast) => toast.id !== id) }));
+}
+
+/** Shows a message for 10 s. */
+export function showToast(toast: Omit<Toast, 'id'>): void {
+  const id = nextId++;
+  useToasts.setState(({ toasts }) => ({ toasts: [...toasts.slice(-2), { ...toast, id }] }));
+  setTimeout(() => dismissToast(id), TOAST_MS);
+}
+
+/** Shows what went wrong. */
+export function showError(what: string, error: unknown): void {
+  showToast({ kind: 'error', text: `${what}: ${error instanceof Error ? error.message : String(error)}` });
+}

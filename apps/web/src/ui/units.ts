@@ -1,0 +1,64 @@
+/** Numbers with units, for graphs and read-outs. Rates are decimal (k = 1000). */
+
+export interface Scale {
+  readonly divisor: number;
+  /** `k`, `M`, `G` or nothing. */
+  readonly prefix: string;
+}
+
+const SCALES: readonly Scale[] = [
+  { divisor: 1, prefix: '' },
+  { divisor: 1e3, prefix: 'k' },
+  { divisor: 1e6, prefix: 'M' },
+  { divisor: 1e9, prefix: 'G' },
+  { divisor: 1e12, prefix: 'T' },
+];
+
+/** The prefix under which `max` has one to three digits before the point. */
+export function scaleFor(max: number): Scale {
+  const size = Math.abs(max);
+  return SCALES.findLast((scale) => size >= scale.divisor) ?? { divisor: 1, prefix: '' };
+}
+
+/** `value` for people: `12.3 Mbit/s`. Three significant digits. */
+export function withUnit(value: number, unit: string): string {
+  const { divisor, prefix } = scaleFor(value);
+  const scaled = Math.abs(value) / divisor;
+  const digits = divisor === 1 && Number.isInteger(scaled) ? 0 : scaled >= 100 ? 0 : scaled >= 10 ? 1 : 2;
+  const sign = value < 0 ? '-' : '';
+  return unit === '%' ? `${sign}${scaled.toFixed(1)} %` : `${sign}${scaled.toFixed(digits)} ${prefix}${unit}`;
+}
+
+/** Numbers along an axis, all under one prefix, with as many decimals as tell the ticks apart. */
+export function axisLabels(ticks: readonly number[], scale: Scale): string[] {
+  const scaled = ticks.map((tick) => Math.abs(tick) / scale.divisor);
+  const sorted = [...new Set(scaled)].sort((a, b) => a - b);
+  let step = Number.POSITIVE_INFINITY;
+  for (let i = 1; i < sorted.length; i++) step = Math.min(step, (sorted[i] ?? 0) - (sorted[i - 1] ?? 0));
+  const decimals = !Number.isFinite(step) || step >= 1 ? 0 : step >= 0.1 ? 1 : 2;
+  return scaled.map((value) => value.toFixed(decimals));
+}
+
+/**
+ * Inserts a missing value wherever more than `gapMs` lie between two samples, so that a line is never drawn over time
+ * without data. `times` in ms.
+ */
+export function withGaps(
+  times: readonly number[],
+  series: readonly (readonly (number | null)[])[],
+  gapMs: number,
+): { times: number[]; series: (number | null)[][] } {
+  const outTimes: number[] = [];
+  const outSeries: (number | null)[][] = series.map(() => []);
+  let before: number | undefined;
+  for (const [index, time] of times.entries()) {
+    if (before !== undefined && time - before > gapMs) {
+      outTimes.push(before + 1);
+      for (const line of outSeries) line.push(null);
+    }
+    outTimes.push(time);
+    for (const [which, line] of outSeries.entries()) line.push(series[which]?.[index] ?? null);
+    before = time;
+  }
+  return { times: outTimes, series: outSeries };
+}
