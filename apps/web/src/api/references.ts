@@ -1,0 +1,32 @@
+/** Choices for properties that name items of other menus. */
+import type { Kind } from '@tollway/schema';
+import { useCallback, useState } from 'react';
+import { print } from './commands.ts';
+
+/** Most choices that a list offers; beyond that one types. */
+const MOST = 500;
+
+async function namesIn(menu: string, prop: string): Promise<readonly string[]> {
+  const rows = await print(menu, { '.proplist': prop });
+  return rows.flatMap((row) => row[prop] ?? []).filter((name) => name !== '');
+}
+
+/** Words of the kind itself. */
+export function fixedOptions(kind: Kind | undefined): readonly string[] {
+  return [...(kind?.values ?? []), ...(kind?.also ?? [])];
+}
+
+/** The choices for a kind; call `load` when they are about to be shown. */
+export function useOptions(kind: Kind | undefined): { options: readonly string[]; load: () => void } {
+  const [found, setFound] = useState<readonly string[]>([]);
+  const load = useCallback(() => {
+    const references = kind?.ref ?? [];
+    if (references.length === 0) return;
+    Promise.all(references.map(({ menu, prop }) => namesIn(menu, prop)))
+      .then((lists) => setFound(lists.flat()))
+      .catch(() => {
+        // Without the list the field still takes what is typed.
+      });
+  }, [kind]);
+  return { options: [...new Set([...fixedOptions(kind), ...found])].slice(0, MOST), load };
+}

@@ -1,0 +1,11 @@
+import { createRoot } from 'react-dom/client';
+import { App } from './shell/App.tsx';
+import { applyAppearance } from './shell/appearance.ts';
+import './ui/tokens.css';
+import './ui/widgets.css';
+import './shell/shell.css';
+import './menu/menu.css';
+
+applyAppearance();
+const root = document.getElementById('root');
+if (root !== null) createRoot(root).render(<App />);

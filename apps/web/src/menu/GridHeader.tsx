@@ -1,0 +1,74 @@
+import { type PointerEvent, useRef } from 'react';
+import { type Column, LEAST_WIDTH } from './columns.ts';
+
+interface Props {
+  readonly columns: readonly Column[];
+  readonly sort: { readonly by: string; readonly desc: boolean } | null;
+  readonly onSort: (column: string) => void;
+  /** A new width; undefined asks for the width of the content. */
+  readonly onWidth: (column: string, width: number | undefined) => void;
+}
+
+/** Column titles: a click sorts, the right edge changes the width, a double click on it fits the content. */
+export function GridHeader({ columns, sort, onSort, onWidth }: Props) {
+  const drag = useRef<{ name: string; x: number; width: number }>(undefined);
+
+  function onPointerDown(event: PointerEvent<HTMLElement>, name: string) {
+    const cell = event.currentTarget.parentElement;
+    if (cell === null || event.button !== 0) return;
+    event.stopPropagation();
+    event.preventDefault();
+    event.currentTarget.setPointerCapture(event.pointerId);
+    drag.current = { name, x: event.clientX, width: cell.offsetWidth };
+  }
+
+  function onPointerMove(event: PointerEvent<HTMLElement>) {
+    const moving = drag.current;
+    if (moving === undefined) return;
+    onWidth(moving.name, Math.max(LEAST_WIDTH, moving.width + event.clientX - moving.x));
+  }
+
+  return (
+    <div role="rowgroup" className="grid-head">
+      <div role="row" aria-rowindex={1} className="head-row">
+        {columns.map((column, index) => {
+          const sorted = sort?.by === column.name || (column.name === '.nr' && sort === null);
+          const direction = sorted ? (sort?.desc === true ? 'descending' : 'ascending') : undefined;
+          const sortable = column.name !== '.flags';
+          return (
+            <div
+              key={column.name}
+              role="columnheader"
+              aria-colindex={index + 1}
+              aria-sort={direction}
+              className={column.right ? 'head-cell cell-right' : 'head-cell'}
+            >
+              {sortable ? (
+                <button type="button" tabIndex={-1} className="head-sort" title={column.label} onClick={() => onSort(column.name)}>
+                  <span className="head-label">{column.label}</span>
+                  {direction !== undefined && (
+                    <span className="head-mark" aria-hidden="true">
+                      {direction === 'ascending' ? '▲' : '▼'}
+                    </span>
+                  )}
+                </button>
+              ) : (
+                <span className="visually-hidden">{column.label}</span>
+              )}
+              <span
+                className="head-edge"
+                aria-hidden="true"
+                onPointerDown={(event) => onPointerDown(event, column.name)}
+                onPointerMove={onPointerMove}
+                onPointerUp={() => {
+                  drag.current = undefined;
+                }}
+                onDoubleClick={() => onWidth(column.name, undefined)}
+              />
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}

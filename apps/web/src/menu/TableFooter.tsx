@@ -1,0 +1,25 @@
+import { useSyncExternalStore } from 'react';
+import type { LiveMenu } from '../api/live-menu.ts';
+
+/** `16 items out of 17 (1 selected)`. */
+export function footerText(matched: number, total: number, selected: number): string {
+  const count = matched === total ? `${total} ${total === 1 ? 'item' : 'items'}` : `${matched} items out of ${total}`;
+  return selected === 0 ? count : `${count} (${selected} selected)`;
+}
+
+interface Props {
+  readonly live: LiveMenu;
+  readonly selected: number;
+}
+
+export function TableFooter({ live, selected }: Props) {
+  const text = useSyncExternalStore(
+    (changed) => live.subscribe(changed),
+    () => {
+      const { loaded, matched, total } = live.state;
+      if (live.error !== undefined) return `Not shown: ${live.error}`;
+      return loaded ? footerText(matched, total, selected) : 'Loading';
+    },
+  );
+  return <footer className="table-foot">{text}</footer>;
+}

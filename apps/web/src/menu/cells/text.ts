@@ -1,0 +1,49 @@
+/** What stands in a cell: the text for people, and what makes it more than text. */
+import { displayValue, type Menu, type Prop } from '@tollway/schema';
+import type { Row } from '../../api/row.ts';
+
+/** True for the properties that are boolean and set. */
+export function isSet(row: Row, prop: string): boolean {
+  const value = row[prop];
+  return value === 'true' || value === 'yes';
+}
+
+/** Letters of the flags that are set, in the order of the menu. */
+export function flagLetters(menu: Menu, row: Row): string {
+  let letters = '';
+  for (const flag of menu.flags) if (isSet(row, flag.prop)) letters += flag.letter;
+  return letters;
+}
+
+/** The flags in words, for tooltips and the line under a dialog. */
+export function flagWords(menu: Menu, row: Row): string {
+  return menu.flags
+    .filter((flag) => isSet(row, flag.prop))
+    .map((flag) => flag.title)
+    .join(', ');
+}
+
+/** Text of a property in a table or a read-only field. */
+export function valueText(prop: Prop | undefined, value: string | undefined): string {
+  if (value === undefined) return '';
+  return prop === undefined ? value : displayValue(prop, value);
+}
+
+/** Why an item is invalid, when the server says so. */
+export function reason(row: Row): string | undefined {
+  const about = row['.about'];
+  return about === undefined || about === '' ? undefined : about;
+}
+
+/** Class of a row that follows from its state. */
+export function rowTone(menu: Menu, row: Row): string {
+  if (isSet(row, 'disabled')) return 'row-disabled';
+  if (isSet(row, 'invalid')) return 'row-invalid';
+  if (isSet(row, 'inactive')) return 'row-inactive';
+  if (menu.path === '/log') {
+    const topics = (row.topics ?? '').split(',');
+    if (topics.includes('error') || topics.includes('critical')) return 'row-invalid';
+    if (topics.includes('warning')) return 'row-warning';
+  }
+  return '';
+}

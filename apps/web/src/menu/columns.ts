@@ -1,0 +1,104 @@
+/** Which columns a table shows and how wide, remembered in this browser for each menu. */
+import type { Menu, Prop } from '@tollway/schema';
+
+export interface Column {
+  /** Property name; `.flags` and `.nr` for the two columns that are none. */
+  readonly name: string;
+  readonly label: string;
+  readonly prop: Prop | undefined;
+  readonly right: boolean;
+  /** Width in px; undefined until the content has been measured. */
+  readonly width: number | undefined;
+}
+
+/** A remembered layout. */
+export interface Layout {
+  readonly columns?: readonly string[];
+  readonly widths?: Readonly<Record<string, number>>;
+}
+
+/** Narrowest column, px. */
+export const LEAST_WIDTH = 32;
+/** Widest column that measuring the content makes, px. */
+export const WIDEST = 340;
+
+/** Menus whose comments stand on a line of their own above the row. */
+export function hasCommentLines(menu: Menu): boolean {
+  return menu.kind === 'ordered' && menu.props.comment !== undefined;
+}
+
+/** Properties that can be a column, in the order of the dialog. */
+export function possibleColumns(menu: Menu): readonly string[] {
+  return Object.entries(menu.props)
+    .filter(([name, prop]) => {
+      if (prop.secret === true) return false;
+      if (name === 'comment') return !hasCommentLines(menu);
+      return !menu.flags.some((flag) => flag.prop === name);
+    })
+    .map(([name]) => name);
+}
+
+/** Columns that are shown: the remembered ones that still exist, else those of the menu. */
+export function shownColumns(menu: Menu, layout: Layout): readonly string[] {
+  const possible = new Set(possibleColumns(menu));
+  const chosen = (layout.columns ?? menu.columns).filter((name) => possible.has(name));
+  return chosen.length > 0 ? chosen : menu.columns;
+}
+
+/** The columns of a table, flags and number first. */
+export function tableColumns(menu: Menu, layout: Layout): readonly Column[] {
+  const columns: Column[] = [];
+  const special = (name: string, label: string, width: number, right: boolean) => {
+    columns.push({ name, label, prop: undefined, right, width: layout.widths?.[name] ?? width });
+  };
+  if (menu.flags.length > 0) special('.flags', 'Flags', Math.max(LEAST_WIDTH, 14 + 9 * Math.min(menu.flags.length, 5)), false);
+  if (menu.kind === 'ordered') special('.nr', '#', 40, true);
+  for (const name of shownColumns(menu, layout)) {
+    const prop = menu.props[name];
+    if (prop === undefined) continue;
+    columns.push({ name, label: prop.label, prop, right: prop.kind.align === 'right', width: layout.widths?.[name] });
+  }
+  return columns;
+}
+
+/** Adds a column at its place in the order of the dialog, or takes it away. The last one stays. */
+export function toggleColumn(menu: Menu, layout: Layout, name: string): Layout {
+  const shown = shownColumns(menu, layout);
+  if (shown.includes(name)) {
+    return shown.length === 1 ? layout : { ...layout, columns: shown.filter((other) => other !== name) };
+  }
+  return { ...layout, columns: [...shown, name] };
+}
+
+const KEY = 'tollway.columns';
+
+function readAll(): Record<string, Layout> {
+  try {
+    const all: unknown = JSON.parse(window.localStorage.getItem(KEY) ?? '{}');
+    return typeof all === 'object' && all !== null ? { ...all } : {};
+  } catch {
+    return {};
+  }
+}
+
+/** The layout that this browser remembers for a menu. */
+export function loadLayout(menu: Menu): Layout {
+  const layout: unknown = readAll()[menu.path];
+  if (typeof layout !== 'object' || layout === null) return {};
+  const { columns, widths }: { columns?: unknown; widths?: unknown } = layout;
+  return {
+    ...(Array.isArray(columns) ? { columns: columns.filter((name) => typeof name === 'string') } : {}),
+    ...(typeof widths === 'object' && widths !== null
+      ? { widths: Object.fromEntries(Object.entries(widths).filter(([, width]) => typeof width === 'number')) }
+      : {}),
+  };
+}
+
+/** Remembers a layout. */
+export function saveLayout(menu: Menu, layout: Layout): void {
+  try {
+    window.localStorage.setItem(KEY, JSON.stringify({ ...readAll(), [menu.path]: layout }));
+  } catch {
+    // A browser that forbids storage keeps the layout until the page is closed.
+  }
+}

@@ -1,0 +1,15 @@
+import type { ControlProps } from './Field.tsx';
+
+export function CheckField({ id, prop, value, disabled, describedBy, onChange }: ControlProps) {
+  return (
+    <input
+      id={id}
+      type="checkbox"
+      title={prop.help}
+      disabled={disabled}
+      aria-describedby={describedBy}
+      checked={value === 'true' || value === 'yes'}
+      onChange={(event) => onChange(event.target.checked ? 'true' : 'false')}
+    />
+  );
+}

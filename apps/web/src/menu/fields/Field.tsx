@@ -1,0 +1,137 @@
+/** One line of a form: label, fold, negation, the control of the kind, unit, error. */
+import { type Prop, splitNot } from '@tollway/schema';
+import { type ReactNode, useId } from 'react';
+import { Icon } from '../../ui/icons.tsx';
+import { valueText } from '../cells/text.ts';
+import { unfoldedValue } from '../form-model.ts';
+import { control } from './control.ts';
+
+export interface FieldProps {
+  readonly name: string;
+  readonly prop: Prop;
+  readonly value: string | undefined;
+  readonly readOnly: boolean;
+  readonly error: string | undefined;
+  readonly onChange: (value: string | undefined) => void;
+  readonly onBlur: () => void;
+}
+
+/** What every control gets. */
+export interface ControlProps {
+  readonly id: string;
+  readonly prop: Prop;
+  /** Without the leading `!`. */
+  readonly value: string;
+  readonly disabled: boolean;
+  readonly invalid: boolean;
+  readonly describedBy: string | undefined;
+  readonly onChange: (value: string) => void;
+}
+
+export function Field({ name, prop, value, readOnly, error, onChange, onBlur }: FieldProps) {
+  const id = useId();
+  const errorId = `${id}-error`;
+  const { not, unset } = prop;
+  const { negate, text } = not === true && value !== undefined ? splitNot(value) : { negate: false, text: value ?? '' };
+
+  let body: ReactNode;
+  let grouped = false;
+  if (prop.readOnly === true) {
+    body = (
+      <output id={id} className={prop.kind.align === 'right' ? 'live-value live-number' : 'live-value'}>
+        {valueText(prop, value) || '–'}
+      </output>
+    );
+  } else if (value === undefined && unset === true) {
+    body = (
+      <button
+        id={id}
+        type="button"
+        className="fold-line"
+        title={`Set ${prop.label}. ${prop.help}`}
+        aria-label={`Set ${prop.label}`}
+        aria-expanded="false"
+        disabled={readOnly}
+        onClick={(event) => {
+          const line = event.currentTarget.closest('.field');
+          onChange(unfoldedValue(prop));
+          // The control takes the place of the line; whoever opened it wants to type.
+          requestAnimationFrame(() => {
+            const next = line?.querySelector('input, select, .list-field button');
+            if (next instanceof HTMLElement) next.focus();
+          });
+        }}
+      >
+        <Icon name="unfold" />
+      </button>
+    );
+  } else {
+    const { Control, group } = control(prop);
+    grouped = group;
+    body = (
+      <>
+        {not === true && (
+          <button
+            type="button"
+            className="not"
+            aria-label={`Not ${prop.label}`}
+            aria-pressed={negate}
+            title="Not: everything but this"
+            disabled={readOnly}
+            onClick={() => onChange(`${negate ? '' : '!'}${text}`)}
+          >
+            {negate ? '!' : ''}
+          </button>
+        )}
+        <Control
+          id={id}
+          prop={prop}
+          value={text}
+          disabled={readOnly}
+          invalid={error !== undefined}
+          describedBy={error === undefined ? undefined : errorId}
+          onChange={(next) => onChange(negate ? `!${next}` : next)}
+        />
+        {prop.kind.unit !== undefined && <span className="unit">{prop.kind.unit}</span>}
+        {unset === true && (
+          <button
+            type="button"
+            className="fold"
+            aria-label={`Unset ${prop.label}`}
+            title={`Unset ${prop.label}`}
+            disabled={readOnly}
+            onClick={() => onChange(undefined)}
+          >
+            <Icon name="fold" />
+          </button>
+        )}
+      </>
+    );
+  }
+
+  return (
+    <div
+      className={error === undefined ? 'field' : 'field field-wrong'}
+      data-property={name}
+      role={grouped ? 'group' : undefined}
+      aria-labelledby={grouped ? `${id}-label` : undefined}
+      onBlur={onBlur}
+    >
+      {grouped ? (
+        <span id={`${id}-label`} className="field-label" title={prop.help}>
+          {prop.label}
+        </span>
+      ) : (
+        <label htmlFor={id} className="field-label" title={prop.help}>
+          {prop.label}
+        </label>
+      )}
+      <div className="field-body">{body}</div>
+      {error !== undefined && (
+        <p id={errorId} className="field-error" role="alert">
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,18 @@
+import type { ControlProps } from './Field.tsx';
+
+/** A text that is never shown and never sent back by the server. */
+export function SecretField({ id, prop, value, disabled, invalid, describedBy, onChange }: ControlProps) {
+  return (
+    <input
+      id={id}
+      type="password"
+      autoComplete="new-password"
+      title={prop.help}
+      disabled={disabled}
+      aria-invalid={invalid}
+      aria-describedby={describedBy}
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+    />
+  );
+}

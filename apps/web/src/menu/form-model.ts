@@ -1,0 +1,130 @@
+/**
+ * What a user has changed in a dialog, and the request that follows from it. Pure. The item itself may change while
+ * the dialog is open; only what was edited is kept apart from it and sent.
+ */
+import { type Menu, type Prop, splitNot } from '@tollway/schema';
+import type { Row } from '../api/row.ts';
+import { givenValues } from './item.ts';
+
+/** Edited properties: a text, or null for one that was removed. */
+export type Edits = Readonly<Record<string, string | null>>;
+
+/** Messages by property; those of no property stand under the empty name. */
+export type Errors = Readonly<Record<string, string>>;
+
+/** The value that a field shows: edited, else of the item, else the default. */
+export function fieldValue(prop: Prop | undefined, name: string, base: Row, edits: Edits): string | undefined {
+  const edited = edits[name];
+  if (edited === null) return undefined;
+  if (edited !== undefined) return edited;
+  return base[name] ?? (prop?.unset === true ? undefined : prop?.default);
+}
+
+/** Sets one property; setting it back to what it was forgets the edit. */
+export function edit(edits: Edits, base: Row, name: string, value: string | undefined): Edits {
+  const { [name]: _, ...rest } = edits;
+  if (value === base[name]) return rest;
+  return { ...rest, [name]: value ?? null };
+}
+
+/** True when a property is shown in the dialog, given the values of the others. */
+export function isVisible(menu: Menu, prop: Prop, base: Row, edits: Edits): boolean {
+  const { when } = prop;
+  if (when === undefined) return true;
+  const value = fieldValue(menu.props[when.prop], when.prop, base, edits);
+  return value !== undefined && when.values.includes(value);
+}
+
+/** Properties of a dialog that have no field: they have buttons of their own. */
+const BUTTONS = new Set(['disabled', 'comment']);
+
+/** Fields of one tab, in order. */
+export function fieldsOf(menu: Menu, tab: string, base: Row, edits: Edits, isNew: boolean): readonly string[] {
+  return Object.entries(menu.props)
+    .filter(([name, prop]) => {
+      if (prop.tab !== tab || BUTTONS.has(name)) return false;
+      if (prop.readOnly === true && (isNew || menu.flags.some((flag) => flag.prop === name))) return false;
+      return isVisible(menu, prop, base, edits);
+    })
+    .map(([name]) => name);
+}
+
+/** Tabs that have something to show. */
+export function tabsOf(menu: Menu, base: Row, edits: Edits, isNew: boolean): readonly string[] {
+  return menu.tabs.filter((tab) => fieldsOf(menu, tab, base, edits, isNew).length > 0);
+}
+
+/** Body of the PATCH that brings the item to what the dialog shows: changed values, and `!name` for removed ones. */
+export function changes(menu: Menu, base: Row, edits: Edits): Record<string, string> {
+  const body: Record<string, string> = {};
+  for (const [name, value] of Object.entries(edits)) {
+    const prop = menu.props[name];
+    if (prop === undefined || prop.readOnly === true) continue;
+    if (value === null || (value === '' && prop.unset === true && prop.kind.parse('').ok === false)) {
+      if (base[name] !== undefined) body[`!${name}`] = '';
+    } else if (value !== base[name]) body[name] = value;
+  }
+  return body;
+}
+
+/** Body of the PUT of a new item: what was filled in, without what the user cannot see. */
+export function additions(menu: Menu, edits: Edits): Record<string, string> {
+  const body: Record<string, string> = {};
+  for (const [name, value] of Object.entries(edits)) {
+    const prop = menu.props[name];
+    if (prop === undefined || prop.readOnly === true || value === null) continue;
+    if (!isVisible(menu, prop, {}, edits)) continue;
+    if (value === '' && prop.required !== true) continue;
+    body[name] = value;
+  }
+  return body;
+}
+
+/** Edits that fill a new item from another one. Names must stay unique, so a name gets an ending. */
+export function copyOf(menu: Menu, row: Row): Edits {
+  const values = givenValues(menu, row);
+  if (values.name !== undefined && menu.key?.[0] === 'name') values.name = `${values.name}-copy`;
+  return values;
+}
+
+/** What is wrong with the edited values as far as the browser can tell, by property. */
+export function validate(menu: Menu, body: Readonly<Record<string, string>>, isNew: boolean): Errors {
+  const errors: Record<string, string> = {};
+  for (const [name, value] of Object.entries(body)) {
+    const prop = menu.props[name];
+    if (prop === undefined) continue;
+    const parsed = prop.kind.parse(value);
+    if (!parsed.ok) errors[name] = sentence(parsed.error);
+  }
+  if (isNew) {
+    for (const [name, prop] of Object.entries(menu.props)) {
+      if (prop.required === true && (body[name] ?? '') === '') errors[name] = `Required: ${prop.kind.accepts}.`;
+    }
+  }
+  return errors;
+}
+
+/** What is wrong with one value; undefined when nothing is. An empty text is judged only when the form is sent. */
+export function valueError(prop: Prop, value: string | undefined): string | undefined {
+  if (value === undefined || value === '' || (prop.not === true && splitNot(value).text === '')) return undefined;
+  const parsed = prop.kind.parse(value);
+  return parsed.ok ? undefined : sentence(parsed.error);
+}
+
+/** Where an error from the server belongs: its property if the dialog has a field for it, else the dialog. */
+export function errorPlace(menu: Menu, property: string | undefined): string {
+  const name = property?.replace(/^!/, '') ?? '';
+  return menu.props[name] !== undefined && !BUTTONS.has(name) ? name : '';
+}
+
+function sentence(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.');
+}
+
+/** The text that a field starts with when it is unfolded. */
+export function unfoldedValue(prop: Prop): string {
+  if (prop.default !== undefined) return prop.default;
+  if (prop.kind.name === 'bool') return 'true';
+  if (prop.kind.name === 'enum') return prop.kind.values?.[0] ?? '';
+  return '';
+}

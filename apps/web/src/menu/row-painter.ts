@@ -1,0 +1,215 @@
+/**
+ * Writes rows into the document. Elements are reused and only cells whose text changed are touched, so a tick of the
+ * live feed costs what it changes, and scrolling costs what comes into view.
+ */
+import type { Menu } from '@tollway/schema';
+import type { Row } from '../api/row.ts';
+import { flagLetters, flagWords, reason, rowTone, valueText } from './cells/text.ts';
+import { type Column, hasCommentLines } from './columns.ts';
+
+/** What to draw. `first` to `last` are row numbers, both included. */
+export interface View {
+  readonly first: number;
+  readonly last: number;
+  /** Y of the first row inside the body, px. */
+  readonly top: number;
+  /** Id at a row number; undefined while it is not loaded. */
+  readonly idAt: (index: number) => string | undefined;
+  readonly row: (id: string) => Row | undefined;
+  readonly ghost: (id: string) => boolean;
+  readonly selected: ReadonlySet<string>;
+  readonly focus: string | undefined;
+  /** Number in the `#` column; empty where it is not known. */
+  readonly number: (index: number, row: Row) => string;
+}
+
+interface Cell {
+  readonly element: HTMLElement;
+  text: string;
+}
+
+interface Drawn {
+  readonly root: HTMLElement;
+  comment: HTMLElement | undefined;
+  reason: HTMLElement | undefined;
+  readonly cells: readonly Cell[];
+  row: Row | undefined;
+  index: number;
+  className: string;
+  selected: string;
+}
+
+/** Lines that a row has beyond the first. */
+export function extraLines(menu: Menu, row: Row): number {
+  const comment = hasCommentLines(menu) && (row.comment ?? '') !== '';
+  return (comment ? 1 : 0) + (reason(row) === undefined ? 0 : 1);
+}
+
+export class RowPainter {
+  readonly #pane: HTMLElement;
+  readonly #menu: Menu;
+  readonly #gridId: string;
+  readonly #drawn = new Map<string, Drawn>();
+  #spare: Drawn[] = [];
+  #columns: readonly Column[] = [];
+
+  constructor(pane: HTMLElement, menu: Menu, gridId: string) {
+    this.#pane = pane;
+    this.#menu = menu;
+    this.#gridId = gridId;
+  }
+
+  /** Id of the element of a row. */
+  elementId(id: string): string {
+    return `${this.#gridId}-${id.replace('*', 'r')}`;
+  }
+
+  /** Sets the columns; all rows are drawn anew when they differ. */
+  setColumns(columns: readonly Column[]): void {
+    const same =
+      columns.length === this.#columns.length && columns.every((column, i) => column.name === this.#columns[i]?.name);
+    this.#columns = columns;
+    if (same) return;
+    this.#pane.replaceChildren();
+    this.#drawn.clear();
+    this.#spare = [];
+  }
+
+  paint(view: View): void {
+    this.#pane.style.transform = `translateY(${view.top}px)`;
+    const wanted = new Set<string>();
+    for (let index = view.first; index <= view.last; index++) wanted.add(view.idAt(index) ?? `#${index}`);
+    for (const [key, drawn] of this.#drawn) {
+      if (wanted.has(key)) continue;
+      this.#drawn.delete(key);
+      this.#spare.push(drawn);
+    }
+    let at = this.#pane.firstElementChild;
+    for (let index = view.first; index <= view.last; index++) {
+      const id = view.idAt(index);
+      const drawn = this.#take(id ?? `#${index}`);
+      if (drawn.root === at) at = at.nextElementSibling;
+      else this.#pane.insertBefore(drawn.root, at);
+      this.#write(drawn, index, id, view);
+    }
+    for (const drawn of this.#spare) drawn.root.remove();
+    this.#spare.length = Math.min(this.#spare.length, 64);
+  }
+
+  #take(key: string): Drawn {
+    const known = this.#drawn.get(key);
+    if (known !== undefined) return known;
+    const drawn = this.#spare.pop() ?? this.#make();
+    this.#drawn.set(key, drawn);
+    return drawn;
+  }
+
+  #make(): Drawn {
+    const root = document.createElement('div');
+    root.setAttribute('role', 'row');
+    const cells = this.#columns.map((column, index) => {
+      const element = document.createElement('div');
+      element.setAttribute('role', 'gridcell');
+      element.setAttribute('aria-colindex', String(index + 1));
+      element.className = column.right ? 'cell cell-right' : 'cell';
+      if (column.name === '.flags') element.className = 'cell cell-flags';
+      if (column.name === 'action') element.className = 'cell cell-action';
+      if (column.name === 'comment') element.className = 'cell cell-comment';
+      root.append(element);
+      return { element, text: '' };
+    });
+    return { root, comment: undefined, reason: undefined, cells, row: undefined, index: -1, className: '', selected: '' };
+  }
+
+  #write(drawn: Drawn, index: number, id: string | undefined, view: View): void {
+    const row = id === undefined ? undefined : view.row(id);
+    const { root } = drawn;
+    if (drawn.index !== index) {
+      drawn.index = index;
+      root.setAttribute('aria-rowindex', String(index + 2));
+    }
+    const selected = id !== undefined && view.selected.has(id);
+    const className = [
+      'row',
+      row === undefined ? 'row-loading' : rowTone(this.#menu, row),
+      selected ? 'row-selected' : '',
+      id !== undefined && id === view.focus ? 'row-focus' : '',
+      id !== undefined && view.ghost(id) ? 'row-ghost' : '',
+    ]
+      .filter((name) => name !== '')
+      .join(' ');
+    if (drawn.className !== className) {
+      drawn.className = className;
+      root.className = className;
+    }
+    if (drawn.selected !== String(selected)) {
+      drawn.selected = String(selected);
+      root.setAttribute('aria-selected', drawn.selected);
+    }
+    const elementId = id === undefined ? '' : this.elementId(id);
+    if (root.id !== elementId) {
+      root.id = elementId;
+      if (id === undefined) delete root.dataset.id;
+      else root.dataset.id = id;
+    }
+    const numbered = this.#columns.some((column) => column.name === '.nr');
+    if (drawn.row === row && row !== undefined && !numbered) return;
+    if (drawn.row !== row) this.#writeLines(drawn, row);
+    drawn.row = row;
+    for (const [which, column] of this.#columns.entries()) {
+      const cell = drawn.cells[which];
+      if (cell !== undefined) this.#writeCell(cell, column, index, row, view);
+    }
+  }
+
+  #writeCell(cell: Cell, column: Column, index: number, row: Row | undefined, view: View): void {
+    const text =
+      row === undefined
+        ? ''
+        : column.name === '.flags'
+          ? flagLetters(this.#menu, row)
+          : column.name === '.nr'
+            ? view.number(index, row)
+            : valueText(column.prop, row[column.name]);
+    if (text === cell.text) return;
+    cell.text = text;
+    cell.element.textContent = text;
+    if (column.name === '.flags') cell.element.title = row === undefined ? '' : flagWords(this.#menu, row);
+    else if (column.name === 'action') cell.element.dataset.action = text;
+    else if (!column.right) cell.element.title = text.length > 12 ? text : '';
+  }
+
+  #writeLines(drawn: Drawn, row: Row | undefined): void {
+    const comment = hasCommentLines(this.#menu) ? row?.comment : undefined;
+    drawn.comment = this.#line(drawn, drawn.comment, 'row-comment', comment ? `;;; ${comment}` : '', true);
+    const why = row === undefined ? undefined : reason(row);
+    drawn.reason = this.#line(drawn, drawn.reason, 'row-reason', why ?? '', false);
+  }
+
+  #line(
+    drawn: Drawn,
+    element: HTMLElement | undefined,
+    className: string,
+    text: string,
+    above: boolean,
+  ): HTMLElement | undefined {
+    if (text === '') {
+      element?.remove();
+      return undefined;
+    }
+    const line = element ?? document.createElement('div');
+    if (element === undefined) {
+      line.className = className;
+      line.setAttribute('role', 'gridcell');
+      line.setAttribute('aria-colindex', '1');
+      line.setAttribute('aria-colspan', String(this.#columns.length));
+      if (above) drawn.root.prepend(line);
+      else drawn.root.append(line);
+    }
+    if (line.textContent !== text) {
+      line.textContent = text;
+      line.title = text;
+    }
+    return line;
+  }
+}

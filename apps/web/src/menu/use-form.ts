@@ -1,0 +1,83 @@
+/** State of a form: edits, errors, and sending. */
+import type { Menu } from '@tollway/schema';
+import { useState } from 'react';
+import { RequestError } from '../api/rest.ts';
+import type { Row } from '../api/row.ts';
+import {
+  additions,
+  changes,
+  type Edits,
+  type Errors,
+  edit,
+  errorPlace,
+  fieldValue,
+  validate,
+  valueError,
+} from './form-model.ts';
+
+export interface Form {
+  readonly edits: Edits;
+  readonly errors: Errors;
+  readonly busy: boolean;
+  readonly dirty: boolean;
+  change(name: string, value: string | undefined): void;
+  /** Judges a field that the user has left. */
+  leave(name: string): void;
+  reset(): void;
+  /** Sends what was changed. True when the server took it or there was nothing to send. */
+  send(save: (body: Readonly<Record<string, string>>) => Promise<void>): Promise<boolean>;
+}
+
+export function useForm(menu: Menu, base: Row, isNew: boolean, initial: Edits = {}): Form {
+  const [edits, setEdits] = useState<Edits>(initial);
+  const [errors, setErrors] = useState<Errors>({});
+  const [busy, setBusy] = useState(false);
+
+  function forget(name: string) {
+    setErrors(({ [name]: _, '': __, ...rest }) => rest);
+  }
+
+  return {
+    edits,
+    errors,
+    busy,
+    dirty: Object.keys(edits).length > 0,
+    change(name, value) {
+      setEdits((now) => edit(now, base, name, value));
+      forget(name);
+    },
+    leave(name) {
+      const prop = menu.props[name];
+      if (prop === undefined || edits[name] === undefined) return;
+      const error = valueError(prop, fieldValue(prop, name, base, edits));
+      if (error !== undefined) setErrors((now) => ({ ...now, [name]: error }));
+    },
+    reset() {
+      setEdits({});
+      setErrors({});
+    },
+    async send(save) {
+      const body = isNew ? additions(menu, edits) : changes(menu, base, edits);
+      const wrong = validate(menu, body, isNew);
+      setErrors(wrong);
+      if (Object.keys(wrong).length > 0) return false;
+      if (!isNew && Object.keys(body).length === 0) {
+        setEdits({});
+        return true;
+      }
+      setBusy(true);
+      try {
+        await save(body);
+        setEdits({});
+        return true;
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error);
+        const place = error instanceof RequestError ? errorPlace(menu, error.property) : '';
+        setErrors({ [place]: message });
+        return false;
+      } finally {
+        setBusy(false);
+      }
+    },
+  };
+}

@@ -1,0 +1,40 @@
+/** The item behind a dialog or a settings form, kept up to date. */
+import type { Menu } from '@tollway/schema';
+import { useEffect, useMemo, useSyncExternalStore } from 'react';
+import { live as socket } from '../api/live.ts';
+import { LiveMenu } from '../api/live-menu.ts';
+import type { Row } from '../api/row.ts';
+
+export type LiveItem =
+  | { readonly state: 'loading' }
+  | { readonly state: 'missing'; readonly why: string }
+  | { readonly state: 'here'; readonly row: Row };
+
+const LOADING: LiveItem = { state: 'loading' };
+
+/** One item by id, or the only one of a settings menu. */
+export function useItem(menu: Menu, id: string | undefined): LiveItem {
+  const live = useMemo(() => {
+    const filter: Record<string, string> = id === undefined ? {} : { '.id': id };
+    return new LiveMenu(socket, menu.path, { first: 0, count: 1, sort: null, filter, find: '' }, menu.refreshMs ?? 1000);
+  }, [menu, id]);
+  useEffect(() => {
+    live.open();
+    return () => live.close();
+  }, [live]);
+
+  const first = live.state.order[0];
+  const row = useSyncExternalStore(
+    (changed) => live.subscribe(changed),
+    () => (live.state.order[0] === undefined ? undefined : live.state.rows.get(live.state.order[0])),
+  );
+  const phase = useSyncExternalStore(
+    (changed) => live.subscribe(changed),
+    () => live.error ?? (live.state.loaded ? 'loaded' : 'loading'),
+  );
+  return useMemo(() => {
+    if (row !== undefined && first !== undefined) return { state: 'here', row };
+    if (phase === 'loading') return LOADING;
+    return { state: 'missing', why: phase === 'loaded' ? 'This item does not exist any more.' : phase };
+  }, [row, first, phase]);
+}

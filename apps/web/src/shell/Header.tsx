@@ -1,0 +1,159 @@
+/** The line at the top: product, router, load, connection, user. */
+import { displayDuration, displayBytes } from '@tollway/schema';
+import { useEffect, useRef, useState } from 'react';
+import { live } from '../api/live.ts';
+import { logout, useSession } from '../api/session.ts';
+import { type Liveness, liveness, useStatus } from '../api/status.ts';
+import { Icon } from '../ui/icons.tsx';
+import { ToolButton } from '../ui/ToolButton.tsx';
+import { showError } from '../ui/toasts.ts';
+import { DENSITIES, setAppearance, THEMES, useAppearance } from './appearance.ts';
+
+interface Connection {
+  readonly liveness: Liveness;
+  readonly ageS: number;
+}
+
+function measure(): Connection {
+  const everOpen = live.lastMessageAt > 0;
+  const ageS = everOpen ? Math.floor((performance.now() - live.lastMessageAt) / 1000) : 0;
+  return { liveness: liveness(live.state === 'open', everOpen, ageS, useStatus.getState().engine), ageS };
+}
+
+const WORDS: Readonly<Record<Liveness, string>> = {
+  connecting: 'connecting',
+  live: 'live',
+  late: 'no data',
+  lost: 'no connection',
+  'engine-down': 'engine down',
+};
+
+function useConnection(): Connection {
+  const [connection, setConnection] = useState(measure);
+  useEffect(() => {
+    const look = () =>
+      setConnection((before) => {
+        const next = measure();
+        const shownAge = (each: Connection) => (each.liveness === 'live' ? 0 : each.ageS);
+        return next.liveness === before.liveness && shownAge(next) === shownAge(before) ? before : next;
+      });
+    const timer = setInterval(look, 500);
+    const stop = live.onState(look);
+    return () => {
+      clearInterval(timer);
+      stop();
+    };
+  }, []);
+  return connection;
+}
+
+export function Header({ onMenu }: { readonly onMenu: () => void }) {
+  const status = useStatus();
+  const connection = useConnection();
+  const late = connection.liveness === 'late' || connection.liveness === 'lost';
+  return (
+    <header className="header">
+      <span className="header-menu">
+        <ToolButton name="Menus" icon="menu" onPress={onMenu} />
+      </span>
+      <span className="brand">
+        <img src="/icon.svg" alt="" width="18" height="18" />
+        Tollway
+      </span>
+      <h1 className="identity">{status.identity}</h1>
+      <span className="header-gap" />
+      {status.cpuLoad !== undefined && (
+        <span className="fact">
+          CPU <b>{Math.round(Number(status.cpuLoad))} %</b>
+        </span>
+      )}
+      {status.freeMemory !== undefined && (
+        <span className="fact fact-wide">
+          Free memory <b>{displayBytes(status.freeMemory)}</b>
+        </span>
+      )}
+      {status.uptime !== undefined && (
+        <span className="fact fact-wide">
+          Uptime <b>{displayDuration(status.uptime)}</b>
+        </span>
+      )}
+      <span className={`link link-${connection.liveness}`} role="status" title="Connection to the router">
+        {WORDS[connection.liveness]}
+        {late && ` ${connection.ageS} s`}
+      </span>
+      <UserMenu />
+    </header>
+  );
+}
+
+function UserMenu() {
+  const session = useSession();
+  const { theme, density } = useAppearance();
+  const details = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    const close = (event: Event) => {
+      const element = details.current;
+      if (element === null || !element.open) return;
+      if (event instanceof KeyboardEvent ? event.key === 'Escape' : !element.contains(event.target as Node | null)) {
+        element.open = false;
+      }
+    };
+    window.addEventListener('pointerdown', close);
+    window.addEventListener('keydown', close);
+    return () => {
+      window.removeEventListener('pointerdown', close);
+      window.removeEventListener('keydown', close);
+    };
+  }, []);
+  if (session.phase !== 'in') return null;
+  return (
+    <details ref={details} className="user-menu">
+      <summary aria-label={`User ${session.name}`}>
+        <Icon name="user" />
+        <span className="user-name">{session.name}</span>
+      </summary>
+      <div className="user-panel">
+        <p>
+          {session.name}, group {session.group}
+          {session.version !== '' && (
+            <>
+              <br />
+              Tollway {session.version}
+            </>
+          )}
+        </p>
+        <label>
+          Theme
+          <select
+            value={theme}
+            onChange={(event) => setAppearance({ theme: THEMES.find((each) => each === event.target.value) ?? 'system' })}
+          >
+            {THEMES.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Rows
+          <select
+            value={density}
+            onChange={(event) =>
+              setAppearance({ density: DENSITIES.find((each) => each === event.target.value) ?? 'normal' })
+            }
+          >
+            {DENSITIES.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
+        <button
+          type="button"
+          className="button"
+          onClick={() => void logout().catch((error: unknown) => showError('Log out', error))}
+        >
+          Log out
+        </button>
+      </div>
+    </details>
+  );
+}

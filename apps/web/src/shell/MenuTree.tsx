@@ -1,0 +1,112 @@
+/** The menu tree at the left. Arrow keys move, Right and Left open and close, Enter goes. */
+import { registry } from '@tollway/schema';
+import { type KeyboardEvent, useRef, useState } from 'react';
+import { Icon } from '../ui/icons.tsx';
+import { buildTree, type TreeLine, visibleLines } from './tree.ts';
+
+const branches = buildTree(registry);
+
+interface Props {
+  readonly current: string | undefined;
+  readonly onGo: (path: string) => void;
+}
+
+export function MenuTree({ current, onGo }: Props) {
+  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
+  const [focus, setFocus] = useState<string>();
+  const list = useRef<HTMLUListElement>(null);
+  const lines = visibleLines(branches, closed);
+  const active = lines.some((line) => line.branch.key === focus)
+    ? focus
+    : (lines.find((line) => line.branch.path === current) ?? lines[0])?.branch.key;
+
+  function toggle(key: string, open: boolean) {
+    const next = new Set(closed);
+    if (open) next.delete(key);
+    else next.add(key);
+    setClosed(next);
+  }
+
+  function focusOn(line: TreeLine | undefined) {
+    if (line === undefined) return;
+    setFocus(line.branch.key);
+    const element = list.current?.querySelector(`[data-key="${CSS.escape(line.branch.key)}"]`);
+    if (element instanceof HTMLElement) element.focus();
+  }
+
+  function press({ branch }: TreeLine) {
+    if (branch.path !== undefined) onGo(branch.path);
+    else toggle(branch.key, closed.has(branch.key));
+  }
+
+  function onKeyDown(event: KeyboardEvent) {
+    const at = lines.findIndex((line) => line.branch.key === active);
+    const line = lines[at];
+    if (line === undefined) return;
+    const { branch, parent } = line;
+    const open = branch.children.length > 0 && !closed.has(branch.key);
+    switch (event.key) {
+      case 'ArrowDown':
+        focusOn(lines[at + 1]);
+        break;
+      case 'ArrowUp':
+        focusOn(lines[at - 1]);
+        break;
+      case 'Home':
+        focusOn(lines[0]);
+        break;
+      case 'End':
+        focusOn(lines.at(-1));
+        break;
+      case 'ArrowRight':
+        if (branch.children.length > 0 && !open) toggle(branch.key, true);
+        else if (open) focusOn(lines[at + 1]);
+        break;
+      case 'ArrowLeft':
+        if (open) toggle(branch.key, false);
+        else focusOn(lines.find((other) => other.branch.key === parent));
+        break;
+      case 'Enter':
+      case ' ':
+        press(line);
+        break;
+      default:
+        return;
+    }
+    event.preventDefault();
+  }
+
+  return (
+    <nav className="menu-tree" aria-label="Menus">
+      <ul ref={list} role="tree" aria-label="Menus" onKeyDown={onKeyDown}>
+        {lines.map((line) => {
+          const { branch, level } = line;
+          const folder = branch.children.length > 0;
+          const here = branch.path !== undefined && branch.path === current;
+          return (
+            <li
+              key={branch.key}
+              role="treeitem"
+              data-key={branch.key}
+              aria-level={level}
+              aria-expanded={folder ? !closed.has(branch.key) : undefined}
+              aria-selected={here}
+              aria-current={here ? 'page' : undefined}
+              tabIndex={branch.key === active ? 0 : -1}
+              className={`tree-line tree-level-${level}${folder ? ' tree-folder' : ''}`}
+              onClick={() => {
+                setFocus(branch.key);
+                press(line);
+              }}
+              // The keys of all lines are handled by the tree.
+              onKeyDown={undefined}
+            >
+              {folder && <Icon name={closed.has(branch.key) ? 'unfold' : 'fold'} />}
+              <span>{branch.label}</span>
+            </li>
+          );
+        })}
+      </ul>
+    </nav>
+  );
+}

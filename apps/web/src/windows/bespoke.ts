@@ -1,0 +1,35 @@
+/**
+ * Windows that are more than a table or a form, by menu path, and additions to tabs of generated dialogs. Menus that
+ * are not here need no code.
+ */
+import type { Menu } from '@tollway/schema';
+import type { ComponentType } from 'react';
+import type { TabExtra } from '../menu/FormFields.tsx';
+import { InterfaceWindow } from './interface/InterfaceWindow.tsx';
+import { InterfaceGraphs } from './interface/InterfaceGraphs.tsx';
+import { LogWindow } from './log/LogWindow.tsx';
+import { ResourceWindow } from './system/resource/ResourceWindow.tsx';
+import { ProfileWindow } from './tool/profile/ProfileWindow.tsx';
+
+/** What every window of a list gets from the shell. */
+export interface WindowProps {
+  readonly menu: Menu;
+  readonly density: string;
+  readonly onOpen: (id: string) => void;
+  readonly onAdd: () => void;
+}
+
+export const bespokeWindows: Readonly<Record<string, ComponentType<WindowProps>>> = {
+  '/interface': InterfaceWindow,
+  '/interface/ethernet': InterfaceWindow,
+  '/log': LogWindow,
+  '/system/resource': ResourceWindow,
+  '/tool/profile': ProfileWindow,
+};
+
+const traffic: Readonly<Record<string, TabExtra>> = { Traffic: InterfaceGraphs };
+
+export const tabExtras: Readonly<Record<string, Readonly<Record<string, TabExtra>>>> = {
+  '/interface': traffic,
+  '/interface/ethernet': traffic,
+};

@@ -1,0 +1,51 @@
+/** Load of each core. Up to four cores share a graph; more get one each. */
+import { useSyncExternalStore } from 'react';
+import { onTraffic, SPAN_MS, trafficSamples } from '../../../api/traffic.ts';
+import { useAppearanceKey } from '../../../ui/appearance-key.ts';
+import { Chart, type Line } from '../../../ui/Chart.tsx';
+
+/** Beyond this, more colours would not be told apart. */
+const MOST_LINES = 4;
+const STYLES: readonly Omit<Line, 'label'>[] = [
+  { color: '--tx' },
+  { color: '--rx' },
+  { color: '--text', dashed: true },
+  { color: '--chart-4', dashed: true },
+];
+
+function cores(): string {
+  return [...(trafficSamples().at(-1)?.cpu.keys() ?? [])].sort((a, b) => a - b).join(',');
+}
+
+function read(which: readonly number[]) {
+  const samples = trafficSamples();
+  return {
+    times: samples.map((sample) => sample.t),
+    values: which.map((core) => samples.map((sample) => sample.cpu.get(core) ?? null)),
+  };
+}
+
+export function CpuGraph() {
+  const list = useSyncExternalStore(onTraffic, cores);
+  const appearance = useAppearanceKey();
+  const all = list === '' ? [] : list.split(',').map(Number);
+  if (all.length === 0) return <p className="form-note">Waiting for the first sample of the cores.</p>;
+  const charts = all.length <= MOST_LINES ? [all] : all.map((core) => [core]);
+  return (
+    <div className={charts.length === 1 ? 'graph-one' : 'graph-many'}>
+      {charts.map((which) => (
+        <Chart
+          key={which.join(',')}
+          title={which.length === 1 ? `CPU ${which[0]} load` : 'CPU load'}
+          unit="%"
+          lines={which.map((core, index) => ({ color: '--tx', ...STYLES[index], label: `CPU ${core}` }))}
+          spanMs={SPAN_MS}
+          max={100}
+          appearance={appearance}
+          read={() => read(which)}
+          subscribe={onTraffic}
+        />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,15 @@
+/** What the router runs on, and the load of its cores. */
+import { SettingsForm } from '../../../menu/SettingsForm.tsx';
+import type { WindowProps } from '../../bespoke.ts';
+import { CpuGraph } from './CpuGraph.tsx';
+
+export function ResourceWindow({ menu }: WindowProps) {
+  return (
+    <div className="split">
+      <SettingsForm menu={menu} />
+      <section className="split-below" aria-label="CPU load">
+        <CpuGraph />
+      </section>
+    </div>
+  );
+}

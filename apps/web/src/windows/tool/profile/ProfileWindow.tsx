@@ -1,0 +1,85 @@
+/** Where the processor time goes, live. The measurement runs only while the window asks for it. */
+import { useEffect, useState } from 'react';
+import { live } from '../../../api/live.ts';
+import type { WindowProps } from '../../bespoke.ts';
+import { CpuGraph } from '../../system/resource/CpuGraph.tsx';
+import { coresOf, profileOf, toUsages, type Usage } from './profile-rows.ts';
+
+export function ProfileWindow({ menu }: WindowProps) {
+  const [running, setRunning] = useState(true);
+  const [cpu, setCpu] = useState('total');
+  const [rows, setRows] = useState<readonly Usage[]>([]);
+
+  useEffect(() => {
+    if (!running) return;
+    const handle = live.subscribe({ topic: 'profile' }, (message) => {
+      if (message.op === 'profile') setRows(toUsages(message.rows));
+    });
+    return () => handle.close();
+  }, [running]);
+
+  const shown = profileOf(rows, cpu);
+  const sum = shown.reduce((total, row) => total + row.usage, 0);
+  return (
+    <div className="split">
+      <section className="menu-table" aria-label={menu.title}>
+        <div className="toolbar" role="toolbar" aria-label="Profile commands">
+          <button type="button" className="button" disabled={running} onClick={() => setRunning(true)}>
+            Start
+          </button>
+          <button type="button" className="button" disabled={!running} onClick={() => setRunning(false)}>
+            Stop
+          </button>
+          <label className="toolbar-field">
+            CPU
+            <select value={cpu} onChange={(event) => setCpu(event.target.value)}>
+              <option>total</option>
+              <option>all</option>
+              {coresOf(rows).map((core) => (
+                <option key={core}>{core}</option>
+              ))}
+            </select>
+          </label>
+          <span className="toolbar-note" role="status">
+            {running ? 'Running' : 'Stopped'}
+          </span>
+        </div>
+        <div className="profile-scroll">
+          <table className="profile" aria-label="Processor time by class of work">
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                {cpu === 'all' && <th scope="col">CPU</th>}
+                <th scope="col" className="cell-right">
+                  Usage
+                </th>
+                <th scope="col">
+                  <span className="visually-hidden">Share</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {shown.map((row) => (
+                <tr key={`${row.cpu} ${row.name}`}>
+                  <td>{row.name}</td>
+                  {cpu === 'all' && <td>{row.cpu}</td>}
+                  <td className="cell-right">{row.usage.toFixed(1)} %</td>
+                  <td>
+                    <div className="bar" style={{ inlineSize: `${Math.min(row.usage, 100)}%` }} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {shown.length === 0 && <p className="form-note">{running ? 'Measuring' : 'Press Start to measure.'}</p>}
+        </div>
+        <footer className="table-foot">
+          {shown.length} items, sum {sum.toFixed(1)} %{cpu === 'all' && coresOf(rows).length > 1 ? ` over ${coresOf(rows).length} cores` : ''}
+        </footer>
+      </section>
+      <section className="split-below" aria-label="CPU load">
+        <CpuGraph />
+      </section>
+    </div>
+  );
+}

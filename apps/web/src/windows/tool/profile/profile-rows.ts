@@ -1,0 +1,48 @@
+/** Rows of the profiler as the window shows them. Pure. */
+
+export interface Usage {
+  readonly name: string;
+  /** Core number, `total`, or empty when the server does not say. */
+  readonly cpu: string;
+  /** Percent of one core, or of all cores for `total`. */
+  readonly usage: number;
+}
+
+/** Decodes a message of the `profile` topic. */
+export function toUsages(rows: unknown): readonly Usage[] {
+  if (!Array.isArray(rows)) return [];
+  const usages: Usage[] = [];
+  for (const row of rows) {
+    if (typeof row !== 'object' || row === null) continue;
+    const { name, cpu, usage }: { name?: unknown; cpu?: unknown; usage?: unknown } = row;
+    const value = Number(usage);
+    if (typeof name !== 'string' || !Number.isFinite(value)) continue;
+    usages.push({ name, cpu: cpu === undefined ? '' : String(cpu), usage: value });
+  }
+  return usages;
+}
+
+/** Cores that the rows speak of, in order. */
+export function coresOf(rows: readonly Usage[]): readonly string[] {
+  const cores = new Set(rows.map((row) => row.cpu).filter((cpu) => /^\d+$/.test(cpu)));
+  return [...cores].sort((a, b) => Number(a) - Number(b));
+}
+
+/**
+ * The rows for a choice of core: one core, `all` cores each on their own, or `total`, the mean over the cores. Highest
+ * usage first; the order of the server decides between equals.
+ */
+export function profileOf(rows: readonly Usage[], choice: string): readonly Usage[] {
+  const cores = coresOf(rows);
+  let shown: readonly Usage[];
+  if (choice === 'all') shown = rows.filter((row) => row.cpu !== 'total');
+  else if (choice !== 'total') shown = rows.filter((row) => row.cpu === choice);
+  else if (cores.length === 0 || rows.some((row) => row.cpu === 'total')) {
+    shown = rows.filter((row) => !/^\d+$/.test(row.cpu));
+  } else {
+    const sums = new Map<string, number>();
+    for (const row of rows) if (row.cpu !== 'total') sums.set(row.name, (sums.get(row.name) ?? 0) + row.usage);
+    shown = [...sums].map(([name, sum]) => ({ name, cpu: 'total', usage: sum / cores.length }));
+  }
+  return shown.toSorted((a, b) => b.usage - a.usage);
+}
