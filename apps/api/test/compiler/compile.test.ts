@@ -1,0 +1,242 @@
+import { registry } from '@tollway/schema';
+import { describe, expect, it } from 'vitest';
+import { compile } from '../../src/compiler/compile.js';
+import type { ConfigSnapshot, Row } from '../../src/config/snapshot.js';
+import { ports, snapshotOf } from '../config/rows.js';
+
+describe('compile', () => {
+  it('an empty configuration gives the defaults of the agent', () => {
+    const { config, invalid } = compile(new Map());
+    expect(invalid.size).toBe(0);
+    expect(config).toEqual({
+      format: 1,
+      settings: {
+        'ip-forward': true,
+        'rp-filter': 'no',
+        'allow-fast-path': true,
+        'max-neighbor-entries': 8192,
+        'arp-timeout-ms': 30_000,
+        'icmp-rate-limit-ms': 10,
+      },
+      tracking: {
+        enabled: 'auto',
+        'tcp-syn-sent-timeout-ms': 5_000,
+        'tcp-syn-received-timeout-ms': 5_000,
+        'tcp-established-timeout-ms': 86_400_000,
+        'tcp-fin-wait-timeout-ms': 10_000,
+        'tcp-close-wait-timeout-ms': 10_000,
+        'tcp-last-ack-timeout-ms': 10_000,
+        'tcp-time-wait-timeout-ms': 10_000,
+        'tcp-close-timeout-ms': 10_000,
+        'tcp-max-retrans-timeout-ms': 300_000,
+        'tcp-unacked-timeout-ms': 300_000,
+        'loose-tcp-tracking': true,
+        'liberal-tcp-tracking': false,
+        'udp-timeout-ms': 30_000,
+        'udp-stream-timeout-ms': 180_000,
+        'icmp-timeout-ms': 10_000,
+        'generic-timeout-ms': 600_000,
+        'max-entries': 262_144,
+      },
+      interfaces: [],
+      addresses: [],
+      routes: [],
+      neighbors: [],
+      'address-lists': [],
+      filter: ['input', 'forward', 'output'].map((name) => ({ name, rules: [] })),
+      nat: ['srcnat', 'dstnat'].map((name) => ({ name, rules: [] })),
+    });
+  });
+
+  it('settings become integers', () => {
+    const { config } = compile(
+      snapshotOf({
+        '/ip/settings': [{ 'ip-forward': 'false', 'rp-filter': 'loose', 'arp-timeout': '1m', 'icmp-rate-limit': '0' }],
+        '/ip/firewall/connection/tracking': [
+          { enabled: 'yes', 'udp-timeout': '500ms', 'liberal-tcp-tracking': 'true' },
+        ],
+      }),
+    );
+    expect(config.settings).toMatchObject({
+      'ip-forward': false,
+      'rp-filter': 'loose',
+      'arp-timeout-ms': 60_000,
+      'icmp-rate-limit-ms': 0,
+    });
+    expect(config.tracking).toMatchObject({ enabled: 'yes', 'udp-timeout-ms': 500, 'liberal-tcp-tracking': true });
+  });
+
+  it('interfaces keep their port when they are renamed, and a disabled one stays known', () => {
+    const { config } = compile(
+      snapshotOf({
+        '/interface/ethernet': [
+          {
+            'default-name': 'ether1',
+            name: 'wan',
+            mtu: '1400',
+            'mac-address': 'AA:BB:CC:00:11:22',
+            'arp-timeout': '45s',
+          },
+          { 'default-name': 'ether2', name: 'ether2', disabled: 'true', arp: 'proxy-arp' },
+        ],
+      }),
+    );
+    expect(config.interfaces).toEqual([
+      {
+        row: 1,
+        name: 'wan',
+        port: 'ether1',
+        disabled: false,
+        mtu: 1400,
+        'mac-address': 'aa:bb:cc:00:11:22',
+        arp: 'enabled',
+        'arp-timeout-ms': 45_000,
+      },
+      {
+        row: 2,
+        name: 'ether2',
+        port: 'ether2',
+        disabled: true,
+        mtu: 1500,
+        'mac-address': null,
+        arp: 'proxy-arp',
+        'arp-timeout-ms': null,
+      },
+    ]);
+  });
+
+  it('addresses, routes and neighbours name interfaces by row; disabled rows are dropped', () => {
+    const { config, invalid } = compile(
+      snapshotOf({
+        '/interface/ethernet': ports(2),
+        '/ip/address': [
+          { address: '192.168.88.1/24', interface: 'ether2' },
+          { address: '10.0.0.1/32', network: '10.0.0.2', interface: 'ether1' },
+          { address: '10.9.9.1/24', interface: 'ether1', disabled: 'true' },
+        ],
+        '/ip/route': [
+          { gateway: '10.0.0.2' },
+          { 'dst-address': '172.16.0.0/12', gateway: '10.0.0.2%ether1', distance: '5', 'pref-src': '192.168.88.1' },
+          { 'dst-address': '198.18.0.0/15', gateway: 'ether2' },
+          { 'dst-address': '10.66.0.0/16', blackhole: 'true' },
+        ],
+        '/ip/arp': [
+          { address: '192.168.88.9', 'mac-address': 'AA:00:00:00:00:09', interface: 'ether2', published: 'true' },
+        ],
+      }),
+    );
+    expect([...invalid]).toEqual([]);
+    expect(config.addresses).toEqual([
+      { row: 3, interface: 2, address: '192.168.88.1', 'prefix-len': 24, network: '192.168.88.0' },
+      { row: 4, interface: 1, address: '10.0.0.1', 'prefix-len': 32, network: '10.0.0.2' },
+    ]);
+    const route = { 'prefix-len': 0, distance: 1, 'pref-src': null };
+    expect(config.routes).toEqual([
+      { ...route, row: 6, destination: '0.0.0.0', target: { kind: 'gateway', address: '10.0.0.2', interface: null } },
+      {
+        row: 7,
+        destination: '172.16.0.0',
+        'prefix-len': 12,
+        distance: 5,
+        'pref-src': '192.168.88.1',
+        target: { kind: 'gateway', address: '10.0.0.2', interface: 1 },
+      },
+      { ...route, row: 8, destination: '198.18.0.0', 'prefix-len': 15, target: { kind: 'interface', interface: 2 } },
+      { ...route, row: 9, destination: '10.66.0.0', 'prefix-len': 16, target: { kind: 'blackhole' } },
+    ]);
+    expect(config.neighbors).toEqual([
+      { row: 10, interface: 2, address: '192.168.88.9', 'mac-address': 'aa:00:00:00:00:09', published: true },
+    ]);
+  });
+
+  it('rows that cannot work are left out with their reason', () => {
+    const { config, invalid } = compile(
+      snapshotOf({
+        '/interface/ethernet': ports(1),
+        '/ip/address': [
+          { address: '10.0.0.1/24', interface: 'ether7' },
+          { address: '10.0.1.1/24', interface: 'ether1' },
+        ],
+        '/ip/route': [
+          { gateway: 'ether7' },
+          { gateway: '10.0.1.1' },
+          { gateway: '10.0.1.2', 'pref-src': '10.0.0.1' },
+          { gateway: '10.0.1.2%ether7' },
+        ],
+        '/ip/arp': [{ address: '10.0.0.9', 'mac-address': 'AA:00:00:00:00:09', interface: 'ether7' }],
+      }),
+    );
+    expect(Object.fromEntries(invalid)).toEqual({
+      2: 'interface: there is no interface ether7',
+      4: 'gateway: there is no interface ether7',
+      5: 'gateway: 10.0.1.1 is an address of this router itself',
+      6: 'pref-src: 10.0.0.1 is no address of this router',
+      7: 'gateway: there is no interface ether7',
+      8: 'interface: there is no interface ether7',
+    });
+    expect(config.addresses.map(({ row }) => row)).toEqual([3]);
+    expect(config.routes).toEqual([]);
+    expect(config.neighbors).toEqual([]);
+  });
+});
+
+describe('schema and compiler agree', () => {
+  /** Rows that together touch every property of the data plane. */
+  const everything: Readonly<Record<string, readonly Record<string, string>[]>> = {
+    '/interface/ethernet': ports(1).map((row) => ({ ...(row as Record<string, string>) })),
+    '/interface/list': [{ name: 'LAN' }],
+    '/interface/list/member': [{ list: 'LAN', interface: 'ether1' }],
+    '/ip/address': [{ address: '10.0.0.1/24', interface: 'ether1' }],
+    '/ip/route': [{ gateway: '10.0.0.2' }],
+    '/ip/arp': [{ address: '10.0.0.9', 'mac-address': 'AA:00:00:00:00:09', interface: 'ether1' }],
+    '/ip/settings': [{}],
+    '/ip/firewall/connection/tracking': [{}],
+    '/ip/firewall/address-list': [{ list: 'bad', address: '10.0.0.1' }],
+    '/ip/firewall/filter': [
+      { chain: 'forward', 'in-interface-list': 'LAN', log: 'true' },
+      { chain: 'forward', action: 'jump', 'jump-target': 'own' },
+      { chain: 'own', action: 'reject' },
+    ],
+    '/ip/firewall/nat': [
+      { chain: 'srcnat', action: 'src-nat', 'to-ports': '5', log: 'true' },
+      { chain: 'srcnat', action: 'jump', 'jump-target': 'own' },
+      { chain: 'own' },
+    ],
+  };
+
+  it('every property that reaches the data plane is read, and no other', () => {
+    const read = new Map<string, Set<string>>();
+    const snapshot: ConfigSnapshot = new Map(
+      Object.entries(everything).map(([path, rows], menuIndex) => {
+        const names = new Set<string>();
+        read.set(path, names);
+        return [
+          path,
+          rows.map((values, index): Row => {
+            const watched = new Proxy(values, {
+              get(target, name) {
+                names.add(String(name));
+                return Reflect.get(target, name);
+              },
+            });
+            return {
+              id: menuIndex * 100 + index + 1,
+              values: watched,
+              comment: '',
+              get disabled() {
+                names.add('disabled');
+                return false;
+              },
+            };
+          }),
+        ];
+      }),
+    );
+    const { invalid } = compile(snapshot);
+    expect(Object.fromEntries(invalid)).toEqual({});
+    for (const menu of registry.filter(({ stored }) => stored)) {
+      const declared = Object.entries(menu.props).flatMap(([name, prop]) => (prop.dataplane ? [name] : []));
+      expect([...(read.get(menu.path) ?? [])].sort(), menu.path).toEqual(declared.sort());
+    }
+  });
+});
