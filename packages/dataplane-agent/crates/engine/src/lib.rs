@@ -10,6 +10,7 @@ pub mod engine;
 pub mod classifier;
 pub mod conntrack;
 pub mod error;
+pub mod fib;
 pub mod interface;
 pub mod nat;
 
