@@ -7,6 +7,7 @@ pub mod claim;
 pub mod clock;
 pub mod command;
 pub mod fanout;
+pub mod huge;
 pub mod link;
 pub mod memory;
 pub mod netns;
