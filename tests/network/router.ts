@@ -20,6 +20,8 @@ export interface StartSettings {
   readonly dataDir?: string;
   /** Command line in front of it, to run it as another user. */
   readonly as?: readonly string[];
+  /** Leaves the first password to the browser. */
+  readonly withoutPassword?: boolean;
 }
 
 /** `npm start` as a user runs it, without npm's own process. */
@@ -53,7 +55,7 @@ export class Router {
       ...(this.settings.options ?? []),
     ];
     this.#process = new Background(this.settings.inside?.command(...argv) ?? argv, {
-      TOLLWAY_ADMIN_PASSWORD: PASSWORD,
+      TOLLWAY_ADMIN_PASSWORD: this.settings.withoutPassword === true ? '' : PASSWORD,
     });
     return this.#process;
   }

@@ -1,0 +1,23 @@
+import path from 'node:path';
+import { defineConfig } from '@playwright/test';
+
+/** Real Chromium (the system's) against the real stack with the lab's traffic. */
+export default defineConfig({
+  testDir: import.meta.dirname,
+  testMatch: '*.e2e.ts',
+  outputDir: path.join(import.meta.dirname, '../artifacts/playwright'),
+  workers: 1,
+  timeout: 60_000,
+  expect: { timeout: 15_000 },
+  reporter: [['list']],
+  use: {
+    browserName: 'chromium',
+    viewport: { width: 1440, height: 900 },
+    screenshot: 'only-on-failure',
+    launchOptions: {
+      executablePath: process.env.TOLLWAY_CHROMIUM ?? '/usr/bin/chromium',
+      // The tests run as root, for the lab; Chromium's sandbox does not.
+      args: ['--no-sandbox'],
+    },
+  },
+});
