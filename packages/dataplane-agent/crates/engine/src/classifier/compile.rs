@@ -210,7 +210,7 @@ fn check_action(
         let place = hook.map_or_else(|| kind.menu().to_owned(), |hook| format!("{} {hook}", kind.menu()));
         return Err(BuildError::row(row, format!("action {name} is not possible in {place}")));
     }
-    for range in action_ports(action) {
+    if let Some(range) = action_ports(action) {
         if range.from > range.to {
             return Err(BuildError::row(
                 row,

@@ -146,7 +146,7 @@ mod tests {
             let mut buckets = Buckets::new(16);
             let mut model = BTreeMap::new();
             for (insert, index, hash) in ops {
-                let hash = hash * 0x4000_0001;
+                let hash = hash * 0x1000_0001;
                 if insert && model.len() < 31 && !model.contains_key(&index) {
                     prop_assert!(buckets.insert(hash, index));
                     model.insert(index, hash);
@@ -155,7 +155,7 @@ mod tests {
                 }
                 for index in 0..40 {
                     let known = model.get(&index).copied();
-                    for hash in (0..6).map(|h| h * 0x4000_0001) {
+                    for hash in (0..6).map(|h| h * 0x1000_0001) {
                         let found = buckets.find(hash, |i| i == index).is_some();
                         prop_assert_eq!(found, known == Some(hash));
                     }

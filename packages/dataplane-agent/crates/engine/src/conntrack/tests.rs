@@ -1,1 +1,515 @@
+//! The table as the packet path uses it.
 
+use proptest::prelude::*;
+use tollway_config::dataplane::{ConnectionState, Tracking};
+use tollway_wire::tcp::{Options, flag};
+
+use super::tcp::{Outcome, Segment, State, Tracker};
+use super::*;
+use crate::time::Now;
+use crate::tuple::{Addr, Tuple};
+
+const SECOND: u64 = 1_000_000_000;
+
+fn tuple(protocol: u8, src: u32, src_port: u16) -> Tuple {
+    Tuple { src: Addr::v4(0x0a00_0000 | src), dst: Addr::v4(0x0808_0808), src_port, dst_port: 443, protocol }
+}
+
+fn v6(src: u128) -> Tuple {
+    Tuple { src: Addr(0x2001 << 112 | src), dst: Addr(0x2002 << 112), src_port: 1, dst_port: 2, protocol: 17 }
+}
+
+fn table(max: u32) -> Table {
+    Table::new(1, 2, max, 7)
+}
+
+struct Harness {
+    table: Table,
+    timeouts: Timeouts,
+    now: Now,
+}
+
+impl Harness {
+    fn new(max: u32) -> Self {
+        Self { table: table(max), timeouts: Timeouts::default(), now: Now(SECOND) }
+    }
+    fn track(&mut self, tuple: &Tuple, transport: &Transport) -> Tracked {
+        self.table.track(tuple, transport, self.now, &self.timeouts)
+    }
+    /// Tracks and lets the packet leave.
+    fn pass(&mut self, tuple: &Tuple, transport: &Transport) -> Tracked {
+        let tracked = self.track(tuple, transport);
+        if let Some(conn) = tracked.conn {
+            self.table.confirm(conn).unwrap();
+        }
+        tracked
+    }
+    fn tcp(&mut self, tuple: &Tuple, segment: Segment) -> Tracked {
+        self.pass(tuple, &Transport::Tcp(segment))
+    }
+    fn state(&self, tuple: &Tuple) -> State {
+        let (conn, _) = self.table.find(tuple).unwrap();
+        self.table.get(conn).unwrap().tcp.state()
+    }
+}
+
+fn segment(flags: u8, seq: u32, ack: u32, payload: u32) -> Segment {
+    Segment { seq, ack, payload, window: 1000, flags, options: Options::default() }
+}
+
+fn scaled(mut segment: Segment) -> Segment {
+    segment.options = Options { window_scale: Some(7), sack_permitted: true, sack_right: None };
+    segment
+}
+
+/// Client 100, server 5000; afterwards both have sent one byte of sequence space.
+fn handshake(harness: &mut Harness, flow: &Tuple) {
+    let back = flow.reversed();
+    assert_eq!(harness.tcp(flow, scaled(segment(flag::SYN, 100, 0, 0))).state, ConnectionState::New);
+    let synack = scaled(segment(flag::SYN | flag::ACK, 5000, 101, 0));
+    assert_eq!(harness.tcp(&back, synack).state, ConnectionState::Established);
+    assert_eq!(harness.state(flow), State::SynRecv);
+    harness.tcp(flow, segment(flag::ACK, 101, 5001, 0));
+    assert_eq!(harness.state(flow), State::Established);
+}
+
+#[test]
+fn tcp_from_syn_to_time_wait() {
+    let mut harness = Harness::new(10);
+    let flow = tuple(6, 1, 1000);
+    let back = flow.reversed();
+    handshake(&mut harness, &flow);
+    let (conn, _) = harness.table.find(&flow).unwrap();
+    assert!(harness.table.get(conn).unwrap().status.assured());
+    harness.tcp(&flow, segment(flag::ACK | flag::PSH, 101, 5001, 10));
+    harness.tcp(&back, segment(flag::ACK, 5001, 111, 0));
+    assert_eq!(harness.table.get(conn).unwrap().expires, Now(harness.now.0 + 86_400 * SECOND));
+    harness.tcp(&flow, segment(flag::FIN | flag::ACK, 111, 5001, 0));
+    assert_eq!(harness.state(&flow), State::FinWait);
+    assert_eq!(harness.table.get(conn).unwrap().expires, Now(harness.now.0 + 10 * SECOND));
+    harness.tcp(&back, segment(flag::ACK, 5001, 112, 0));
+    assert_eq!(harness.state(&flow), State::CloseWait);
+    harness.tcp(&back, segment(flag::FIN | flag::ACK, 5001, 112, 0));
+    assert_eq!(harness.state(&flow), State::LastAck);
+    harness.tcp(&flow, segment(flag::ACK, 112, 5002, 0));
+    assert_eq!(harness.state(&flow), State::TimeWait);
+    // The tuple is used again: a new connection, with a new id.
+    let again = harness.tcp(&flow, segment(flag::SYN, 9000, 0, 0));
+    assert_eq!(again.state, ConnectionState::New);
+    assert!(harness.table.get(conn).is_none());
+    assert_eq!(harness.state(&flow), State::SynSent);
+    assert_eq!(harness.table.len(), 1);
+}
+
+#[test]
+fn tcp_out_of_window_and_impossible_flags_are_invalid_and_change_nothing() {
+    let mut harness = Harness::new(10);
+    let flow = tuple(6, 1, 1000);
+    handshake(&mut harness, &flow);
+    let (conn, _) = harness.table.find(&flow).unwrap();
+    let before = harness.table.get(conn).unwrap().tcp;
+    for bad in [
+        segment(flag::ACK, 101 + 1_000_000, 5001, 10),
+        segment(flag::ACK, 101, 5001 + 1_000_000, 10),
+        segment(flag::ACK, 101u32.wrapping_sub(200_000), 5001, 10),
+        segment(flag::ACK, 101, 5001u32.wrapping_sub(200_000), 10),
+        segment(flag::RST, 101 + 1_000_000, 0, 0),
+        segment(flag::SYN | flag::FIN, 101, 5001, 0),
+        segment(0, 101, 5001, 0),
+        segment(flag::SYN | flag::ACK, 101, 5001, 0),
+    ] {
+        let tracked = harness.tcp(&flow, bad);
+        assert_eq!(tracked.state, ConnectionState::Invalid, "{bad:?}");
+        assert_eq!((tracked.conn, tracked.reason), (None, Some(InvalidReason::State)));
+        assert_eq!(harness.table.get(conn).unwrap().tcp, before);
+    }
+    let tracking = Tracking { liberal_tcp_tracking: true, ..Tracking::default() };
+    harness.timeouts = Timeouts::new(&tracking);
+    let far = segment(flag::ACK, 101 + 1_000_000, 5001, 10);
+    assert_eq!(harness.tcp(&flow, far).state, ConnectionState::Established);
+    let far_reset = segment(flag::RST, 101 + 1_000_000, 0, 0);
+    assert_eq!(harness.tcp(&flow, far_reset).state, ConnectionState::Invalid);
+}
+
+#[test]
+fn tcp_refused_connection_closes() {
+    let mut harness = Harness::new(10);
+    let flow = tuple(6, 1, 1000);
+    harness.tcp(&flow, segment(flag::SYN, 100, 0, 0));
+    let refused = harness.tcp(&flow.reversed(), segment(flag::RST | flag::ACK, 0, 101, 0));
+    assert_eq!(refused.state, ConnectionState::Established);
+    assert_eq!(harness.state(&flow), State::Close);
+}
+
+#[test]
+fn tcp_reset_closes_only_when_exact() {
+    let mut harness = Harness::new(10);
+    let flow = tuple(6, 1, 1000);
+    handshake(&mut harness, &flow);
+    harness.tcp(&flow.reversed(), segment(flag::ACK, 5001, 101, 0));
+    harness.tcp(&flow, segment(flag::RST, 150, 0, 0));
+    assert_eq!(harness.state(&flow), State::Established);
+    harness.tcp(&flow, segment(flag::RST, 101, 0, 0));
+    assert_eq!(harness.state(&flow), State::Close);
+}
+
+#[test]
+fn tcp_mid_stream_is_picked_up_only_when_loose() {
+    let mut harness = Harness::new(10);
+    let flow = tuple(6, 1, 1000);
+    let middle = segment(flag::ACK, 777_000, 888_000, 100);
+    assert_eq!(harness.tcp(&flow, middle).state, ConnectionState::New);
+    let back = harness.tcp(&flow.reversed(), segment(flag::ACK, 888_000, 777_100, 1448));
+    assert_eq!(back.state, ConnectionState::Established);
+    let onward = harness.tcp(&flow, segment(flag::ACK, 777_100, 889_448, 100));
+    assert_eq!(onward.state, ConnectionState::Established);
+    harness.timeouts = Timeouts::new(&Tracking { loose_tcp_tracking: false, ..Tracking::default() });
+    let other = harness.tcp(&tuple(6, 2, 1), middle);
+    assert_eq!((other.state, other.reason), (ConnectionState::Invalid, Some(InvalidReason::NoEntry)));
+}
+
+#[test]
+fn tcp_one_way_pick_up_survives_unseen_answers() {
+    let mut tracker = Tracker::open(&segment(flag::ACK, 1000, 500, 100), &Timeouts::default()).unwrap();
+    for step in 1..50u32 {
+        let segment = segment(flag::ACK, 1000 + step * 100, 500 + step * 100_000, 100);
+        assert_eq!(
+            tracker.track(Direction::Original, &segment, &Timeouts::default()),
+            Outcome::Accepted,
+            "{step}"
+        );
+    }
+}
+
+#[test]
+fn tcp_retransmissions_and_unacknowledged_data_shorten_the_timeout() {
+    let tracking = Tracking {
+        tcp_max_retrans_timeout_ms: 100_000,
+        tcp_unacked_timeout_ms: 200_000,
+        ..Tracking::default()
+    };
+    let mut harness = Harness::new(10);
+    harness.timeouts = Timeouts::new(&tracking);
+    let flow = tuple(6, 1, 1000);
+    handshake(&mut harness, &flow);
+    let data = segment(flag::ACK, 101, 5001, 10);
+    let left = |harness: &Harness| {
+        let (conn, _) = harness.table.find(&flow).unwrap();
+        (harness.table.get(conn).unwrap().expires.0 - harness.now.0) / SECOND
+    };
+    harness.tcp(&flow, data);
+    assert_eq!(left(&harness), 200);
+    for _ in 0..3 {
+        harness.tcp(&flow, data);
+        assert_eq!(left(&harness), 200);
+    }
+    harness.tcp(&flow, data);
+    assert_eq!(left(&harness), 100);
+    harness.tcp(&flow.reversed(), segment(flag::ACK, 5001, 111, 0));
+    assert_eq!(left(&harness), 86_400);
+    // The wheel was told of the sooner end and later finds the later one.
+    harness.now = Now(harness.now.0 + 201 * SECOND);
+    assert_eq!(harness.table.expire(harness.now, 100), 0);
+    assert_eq!(harness.table.len(), 1);
+    harness.now = Now(harness.now.0 + 86_401 * SECOND);
+    assert_eq!(harness.table.expire(harness.now, 100), 1);
+}
+
+#[test]
+fn super_frames_count_whole() {
+    let mut harness = Harness::new(10);
+    let flow = tuple(6, 1, 1000);
+    handshake(&mut harness, &flow);
+    harness.tcp(&flow, segment(flag::ACK, 101, 5001, 60_000));
+    let acked = harness.tcp(&flow.reversed(), segment(flag::ACK, 5001, 60_101, 0));
+    assert_eq!(acked.state, ConnectionState::Established);
+}
+
+#[test]
+fn udp_lives_longer_once_answered_and_is_assured_beyond_the_first_exchange() {
+    let mut harness = Harness::new(10);
+    let flow = tuple(17, 1, 1000);
+    let first = harness.pass(&flow, &Transport::Udp);
+    let conn = first.conn.unwrap();
+    let left = |harness: &Harness| (harness.table.get(conn).unwrap().expires.0 - harness.now.0) / SECOND;
+    assert_eq!((first.state, left(&harness)), (ConnectionState::New, 30));
+    let version = harness.table.get(conn).unwrap().version;
+    let answer = harness.pass(&flow.reversed(), &Transport::Udp);
+    assert_eq!((answer.state, left(&harness)), (ConnectionState::Established, 180));
+    assert_ne!(harness.table.get(conn).unwrap().version, version);
+    assert!(!harness.table.get(conn).unwrap().status.assured());
+    harness.pass(&flow, &Transport::Udp);
+    assert!(harness.table.get(conn).unwrap().status.assured());
+}
+
+#[test]
+fn icmp_queries_are_keyed_by_identifier() {
+    let mut harness = Harness::new(10);
+    let flow = Tuple { dst_port: 77, ..tuple(1, 1, 77) };
+    let request = Transport::Icmp { icmp_type: 8, code: 0 };
+    let reply = Transport::Icmp { icmp_type: 0, code: 0 };
+    let stray = harness.pass(&flow, &reply);
+    assert_eq!((stray.state, stray.reason), (ConnectionState::Invalid, Some(InvalidReason::NoEntry)));
+    assert_eq!(harness.pass(&flow, &request).state, ConnectionState::New);
+    assert_eq!(harness.pass(&flow.reversed(), &reply).state, ConnectionState::Established);
+    assert_eq!(harness.pass(&flow, &request).state, ConnectionState::Established);
+    assert_eq!(harness.pass(&flow, &reply).state, ConnectionState::Invalid);
+    let (_, direction) = harness.table.related(&flow).unwrap();
+    assert_eq!(direction, Direction::Reply);
+    assert!(harness.table.related(&tuple(17, 9, 9)).is_none());
+}
+
+#[test]
+fn unconfirmed_connections_go_with_the_last_packet_that_holds_them() {
+    let mut harness = Harness::new(10);
+    let flow = tuple(17, 1, 1000);
+    let first = harness.track(&flow, &Transport::Udp).conn.unwrap();
+    let second = harness.track(&flow, &Transport::Udp).conn.unwrap();
+    assert_eq!(first, second);
+    harness.table.abandon(first);
+    assert!(harness.table.get(second).is_some());
+    harness.table.abandon(second);
+    assert!(harness.table.is_empty() && harness.table.find(&flow).is_none());
+
+    let first = harness.track(&flow, &Transport::Udp).conn.unwrap();
+    harness.track(&flow, &Transport::Udp);
+    assert!(harness.table.find(&flow.reversed()).is_none());
+    harness.table.confirm(first).unwrap();
+    harness.table.abandon(first);
+    assert_eq!(harness.table.len(), 1);
+    assert!(harness.table.find(&flow.reversed()).is_some());
+}
+
+#[test]
+fn ids_carry_the_worker_and_are_not_reused() {
+    let mut harness = Harness::new(10);
+    let mut seen = std::collections::BTreeSet::new();
+    for port in 0..50 {
+        let conn = harness.pass(&tuple(17, 1, port), &Transport::Udp).conn.unwrap();
+        let id = harness.table.get(conn).unwrap().id;
+        assert_eq!(id >> 56, 1);
+        assert!(seen.insert(id));
+        assert!(harness.table.remove(id));
+        assert!(!harness.table.remove(id));
+    }
+    assert!(!harness.table.remove(0));
+}
+
+#[test]
+fn a_syn_flood_evicts_the_oldest_but_never_an_assured_flow() {
+    let mut harness = Harness::new(100);
+    let assured: Vec<_> = (0..20).map(|src| tuple(6, src, 1)).collect();
+    for flow in &assured {
+        handshake(&mut harness, flow);
+    }
+    for port in 0..1000 {
+        let tracked = harness.tcp(&tuple(6, 99, port), segment(flag::SYN, 1, 0, 0));
+        assert_eq!(tracked.state, ConnectionState::New);
+        assert!(harness.table.len() <= 100);
+    }
+    for flow in &assured {
+        assert_eq!(harness.state(flow), State::Established);
+    }
+    assert!(harness.table.find(&tuple(6, 99, 919)).is_none());
+    assert!(harness.table.find(&tuple(6, 99, 920)).is_some());
+    assert_eq!(harness.table.counts().evicted, 920);
+}
+
+#[test]
+fn a_table_full_of_assured_flows_refuses() {
+    let mut harness = Harness::new(3);
+    for src in 0..3 {
+        handshake(&mut harness, &tuple(6, src, 1));
+    }
+    let refused = harness.pass(&tuple(17, 9, 9), &Transport::Udp);
+    assert_eq!((refused.state, refused.reason), (ConnectionState::Invalid, Some(InvalidReason::TableFull)));
+    harness.table.set_max_entries(200);
+    for port in 0..150 {
+        assert_eq!(harness.pass(&tuple(17, 9, port), &Transport::Udp).state, ConnectionState::New);
+    }
+    for src in 0..3 {
+        assert_eq!(harness.state(&tuple(6, src, 1)), State::Established);
+    }
+}
+
+#[test]
+fn a_new_packet_after_the_end_starts_anew_even_before_the_wheel_turns() {
+    let mut harness = Harness::new(3);
+    let flow = tuple(17, 1, 1);
+    harness.pass(&flow, &Transport::Udp);
+    harness.pass(&flow.reversed(), &Transport::Udp);
+    harness.now = Now(harness.now.0 + 181 * SECOND);
+    assert_eq!(harness.pass(&flow, &Transport::Udp).state, ConnectionState::New);
+    assert_eq!(harness.table.len(), 1);
+}
+
+#[test]
+fn both_families_and_fasttrack_are_counted() {
+    let mut harness = Harness::new(10);
+    let conn = harness.pass(&tuple(17, 1, 1), &Transport::Udp).conn.unwrap();
+    harness.pass(&v6(1), &Transport::Udp);
+    harness.pass(&v6(2), &Transport::Udp);
+    assert!(harness.table.set_fasttrack(conn));
+    assert!(!harness.table.set_fasttrack(conn));
+    let counts = harness.table.counts();
+    assert_eq!((counts.ip4, counts.ip6, counts.fasttracked), (1, 2, 1));
+    assert_eq!(harness.pass(&v6(2).reversed(), &Transport::Udp).state, ConnectionState::Established);
+    harness.now = Now(harness.now.0 + 400 * SECOND);
+    while harness.table.expire(harness.now, 1) > 0 {}
+    assert_eq!(harness.table.counts(), Counters::default());
+    assert_eq!(harness.table.next_deadline(), None);
+}
+
+#[test]
+fn cached_actions_end_with_the_version_the_generation_and_the_port() {
+    let mut harness = Harness::new(10);
+    let flow = tuple(17, 1, 1);
+    let conn = harness.track(&flow, &Transport::Udp).conn.unwrap();
+    let action = CachedAction { generation: 3, in_port: 1, path: 9, ..CachedAction::default() };
+    assert!(!harness.table.install(conn, Direction::Original, action));
+    harness.table.confirm(conn).unwrap();
+    assert!(harness.table.install(conn, Direction::Original, action));
+    let hash = harness.table.hash(&flow);
+    let index = harness.table.verify(harness.table.probe(hash), &flow, hash);
+    assert_eq!(harness.table.cached(index, 3, 1).map(|action| action.path), Some(9));
+    assert!(harness.table.cached(index, 4, 1).is_none());
+    assert!(harness.table.cached(index, 3, 2).is_none());
+    assert!(harness.table.cached(index | 1, 3, 1).is_none());
+    harness.pass(&flow.reversed(), &Transport::Udp);
+    assert!(harness.table.cached(index, 3, 1).is_none());
+    let mut bytes = Vec::new();
+    harness.table.count(conn, Direction::Reply, 2, 300, true);
+    harness.table.dump(harness.now, &mut bytes);
+    assert_eq!(bytes.len(), 160);
+    assert_eq!(bytes[8..13], [17, 4, 5, 0, 255]);
+    assert_eq!(u64::from_le_bytes(bytes[152..160].try_into().unwrap()), 300);
+}
+
+#[test]
+fn plain_segments_in_window_are_fast_and_others_are_not() {
+    let mut harness = Harness::new(10);
+    let flow = tuple(6, 1, 1000);
+    handshake(&mut harness, &flow);
+    let hash = harness.table.hash(&flow);
+    let index = harness.table.verify(harness.table.probe(hash), &flow, hash);
+    let mut fast = |index, segment| {
+        harness.table.fast_update(index, &Transport::Tcp(segment), harness.now, &harness.timeouts)
+    };
+    for step in 0..10 {
+        assert!(fast(index, segment(flag::ACK | flag::PSH, 101 + step * 1000, 5001, 1000)));
+        assert!(fast(index | 1, segment(flag::ACK, 5001, 1101 + step * 1000, 0)));
+    }
+    for flags in [flag::SYN, flag::FIN | flag::ACK, flag::RST, flag::ACK | flag::URG, flag::PSH] {
+        assert!(!fast(index, segment(flags, 10_101, 5001, 0)));
+    }
+    assert!(!fast(index, segment(flag::ACK, 1_000_000, 5001, 0)));
+}
+
+fn segments() -> impl Strategy<Value = (bool, Segment)> {
+    let flags = prop_oneof![
+        8 => Just(flag::ACK),
+        4 => Just(flag::ACK | flag::PSH),
+        1 => any::<u8>(),
+        1 => Just(flag::FIN | flag::ACK),
+    ];
+    let sack = proptest::option::of(5000u32..9000);
+    (any::<bool>(), 0u32..4000, 0u32..4000, 0u32..3000, prop_oneof![Just(1000u16), any::<u16>()], flags, sack)
+        .prop_map(|(reply, seq, ack, payload, window, flags, sack_right)| {
+            let (mine, theirs) = if reply { (5001, 101) } else { (101, 5001) };
+            let options = Options { sack_right, ..Options::default() };
+            (reply, Segment { seq: mine + seq, ack: theirs + ack, payload, window, flags, options })
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    /// What the fast path takes leaves exactly the state that the slow path would have left.
+    #[test]
+    fn fast_update_equals_track(stream in proptest::collection::vec((segments(), 0u64..60), 1..60)) {
+        let flow = tuple(6, 1, 1000);
+        let mut slow = Harness::new(10);
+        let mut fast = Harness::new(10);
+        handshake(&mut slow, &flow);
+        handshake(&mut fast, &flow);
+        for ((reply, segment), seconds) in stream {
+            let tuple = if reply { flow.reversed() } else { flow };
+            let transport = Transport::Tcp(segment);
+            slow.now = Now(slow.now.0 + seconds * SECOND);
+            fast.now = slow.now;
+            let judged = slow.pass(&tuple, &transport);
+            let hash = fast.table.hash(&tuple);
+            let index = fast.table.verify(fast.table.probe(hash), &tuple, hash);
+            if fast.table.fast_update(index, &transport, fast.now, &fast.timeouts) {
+                prop_assert_eq!(judged.state, ConnectionState::Established);
+            } else {
+                prop_assert_eq!(fast.pass(&tuple, &transport), judged);
+            }
+            let [a, b] = [&slow, &fast].map(|h| {
+                let (conn, direction) = h.table.find(&tuple)?;
+                let conn = h.table.get(conn)?;
+                Some((direction, conn.tcp, conn.expires, conn.armed, conn.status, conn.version, conn.id))
+            });
+            prop_assert_eq!(a, b);
+        }
+    }
+
+    #[test]
+    fn fast_update_equals_track_for_udp(stream in proptest::collection::vec((any::<bool>(), 0u64..100), 1..40)) {
+        let flow = tuple(17, 1, 1000);
+        let mut slow = Harness::new(10);
+        let mut fast = Harness::new(10);
+        for (reply, seconds) in stream {
+            let tuple = if reply { flow.reversed() } else { flow };
+            slow.now = Now(slow.now.0 + seconds * SECOND);
+            fast.now = slow.now;
+            let judged = slow.pass(&tuple, &Transport::Udp);
+            let hash = fast.table.hash(&tuple);
+            let index = fast.table.verify(fast.table.probe(hash), &tuple, hash);
+            if fast.table.fast_update(index, &Transport::Udp, fast.now, &fast.timeouts) {
+                prop_assert!(judged.reason.is_none());
+            } else {
+                prop_assert_eq!(fast.pass(&tuple, &Transport::Udp), judged);
+            }
+            let [a, b] = [&slow, &fast].map(|h| {
+                let (conn, direction) = h.table.find(&tuple).unwrap();
+                let conn = h.table.get(conn).unwrap();
+                (direction, conn.expires, conn.status, conn.version, conn.id)
+            });
+            prop_assert_eq!(a, b);
+        }
+    }
+
+    /// Tuples, slots and lists stay consistent under any order of events.
+    #[test]
+    fn the_table_agrees_with_a_model(ops in proptest::collection::vec((0u8..6, 0u16..40), 1..300)) {
+        let mut harness = Harness::new(16);
+        for (op, port) in ops {
+            let flow = if port % 3 == 0 { v6(u128::from(port)) } else { tuple(17, 1, port) };
+            match op {
+                0..3 => { harness.pass(&flow, &Transport::Udp); }
+                3 => { harness.pass(&flow.reversed(), &Transport::Udp); }
+                4 => if let Some((conn, _)) = harness.table.find(&flow) {
+                    let id = harness.table.get(conn).unwrap().id;
+                    prop_assert!(harness.table.remove(id));
+                    prop_assert!(harness.table.find(&flow).is_none());
+                },
+                _ => {
+                    harness.now = Now(harness.now.0 + 20 * SECOND);
+                    harness.table.expire(harness.now, 3);
+                }
+            }
+            let live = harness.table.connections().count();
+            prop_assert_eq!(live, harness.table.len());
+            prop_assert!(live <= 16);
+            let counts = harness.table.counts();
+            prop_assert_eq!((counts.ip4 + counts.ip6) as usize, live);
+            for conn in harness.table.connections() {
+                for direction in [Direction::Original, Direction::Reply] {
+                    let found = harness.table.find(&conn.tuple(direction)).unwrap();
+                    prop_assert_eq!(harness.table.get(found.0).unwrap().id, conn.id);
+                    prop_assert_eq!(found.1, direction);
+                }
+            }
+        }
+    }
+}
