@@ -1,9 +1,10 @@
-import type { Action, Chain, Matcher, Rule } from '@tollway/dataplane-agent';
+import type { Chain, Rule } from '@tollway/dataplane-agent';
 import type { Row } from '../config/snapshot.js';
 import { rowsOf } from '../config/snapshot.js';
 import type { AddressLists } from './address-lists.js';
 import { CannotWork, type CompileContext, effective, needed } from './context.js';
 import { translateAction } from './firewall-action.js';
+import { type Candidate, checkCycle, checkJump, checkNesting, reachability } from './firewall-jumps.js';
 import { translateMatchers } from './firewall-match.js';
 
 /** Chains that packets enter by themselves, by table. */
@@ -13,15 +14,6 @@ export const HOOKS = {
 } as const;
 
 export type Table = keyof typeof HOOKS;
-
-/** A rule whose conditions and action are understood; a jump is resolved once all rules are known. */
-interface Candidate {
-  readonly row: Row;
-  readonly chain: string;
-  readonly matchers: Matcher[];
-  readonly action: Action | { readonly kind: 'jump'; readonly target: string };
-  readonly log: string | null;
-}
 
 /**
  * Chains of a table: the hooks first, then those of the user in the order of their first rule. A chain
@@ -36,6 +28,7 @@ export function compileFirewall(context: CompileContext, lists: AddressLists, ta
   rules = keep(context, rules, (rule) => checkJump(rule, names, HOOKS[table]));
   const jumps = reachability(rules);
   rules = keep(context, rules, (rule) => checkCycle(rule, jumps));
+  rules = keep(context, rules, checkNesting(rules));
   if (table === 'nat') {
     const reached = reachability(rules);
     rules = keep(context, rules, (rule) => checkHook(rule, reached));
@@ -68,42 +61,6 @@ function keep(context: CompileContext, rules: readonly Candidate[], check: (rule
       return true;
     }),
   );
-}
-
-function checkJump({ action }: Candidate, names: ReadonlySet<string>, hooks: readonly string[]): void {
-  if (!('target' in action)) return;
-  if (hooks.includes(action.target)) {
-    throw new CannotWork(`jump-target: ${action.target} is a built-in chain; jump to a chain of your own`);
-  }
-  if (!names.has(action.target)) throw new CannotWork(`jump-target: there is no chain ${action.target}`);
-}
-
-/** Chains that each chain reaches by jumps, directly and through others. */
-function reachability(rules: readonly Candidate[]): ReadonlyMap<string, ReadonlySet<string>> {
-  const direct = new Map<string, Set<string>>();
-  for (const { chain, action } of rules) {
-    if (!('target' in action)) continue;
-    const targets = direct.get(chain) ?? new Set();
-    direct.set(chain, targets.add(action.target));
-  }
-  const reached = new Map<string, Set<string>>();
-  for (const chain of direct.keys()) {
-    const seen = new Set<string>();
-    const pending = [...(direct.get(chain) ?? [])];
-    for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-      if (seen.has(next)) continue;
-      seen.add(next);
-      pending.push(...(direct.get(next) ?? []));
-    }
-    reached.set(chain, seen);
-  }
-  return reached;
-}
-
-function checkCycle({ chain, action }: Candidate, jumps: ReadonlyMap<string, ReadonlySet<string>>): void {
-  if ('target' in action && (action.target === chain || jumps.get(action.target)?.has(chain))) {
-    throw new CannotWork(`jump-target: chain ${action.target} leads back to chain ${chain}`);
-  }
 }
 
 /** Which hook an action of NAT belongs to; the others work everywhere. */

@@ -275,6 +275,15 @@ describe('jumps', () => {
     expect(invalid).toEqual({});
   });
 
+  it('nested deeper than the data plane follows are invalid, the others stay', () => {
+    const jump = (from: string, to: string): Written => ({ chain: from, action: 'jump', 'jump-target': to });
+    const ladder = Array.from({ length: 20 }, (_, step) => jump(`c${step}`, `c${step + 1}`));
+    const { filter, invalid } = compiled([...ladder, { chain: 'c20' }]);
+    expect(Object.keys(invalid)).toEqual(['103']);
+    expect(invalid[103]).toContain('nested deeper than 16');
+    expect(chain(filter, 'c0')).toHaveLength(1);
+  });
+
   it('to a built-in chain are invalid', () => {
     const { invalid } = compiled([{ chain: 'forward', action: 'jump', 'jump-target': 'input' }]);
     expect(invalid[100]).toContain('input is a built-in chain');

@@ -1,0 +1,80 @@
+import type { Action, Matcher } from '@tollway/dataplane-agent';
+import type { Row } from '../config/snapshot.js';
+import { CannotWork } from './context.js';
+
+/** A rule whose conditions and action are understood; a jump is resolved once all rules are known. */
+export interface Candidate {
+  readonly row: Row;
+  readonly chain: string;
+  readonly matchers: Matcher[];
+  readonly action: Action | { readonly kind: 'jump'; readonly target: string };
+  readonly log: string | null;
+}
+
+export function checkJump({ action }: Candidate, names: ReadonlySet<string>, hooks: readonly string[]): void {
+  if (!('target' in action)) return;
+  if (hooks.includes(action.target)) {
+    throw new CannotWork(`jump-target: ${action.target} is a built-in chain; jump to a chain of your own`);
+  }
+  if (!names.has(action.target)) throw new CannotWork(`jump-target: there is no chain ${action.target}`);
+}
+
+/** Chains that each chain reaches by jumps, directly and through others. */
+export function reachability(rules: readonly Candidate[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const direct = new Map<string, Set<string>>();
+  for (const { chain, action } of rules) {
+    if (!('target' in action)) continue;
+    const targets = direct.get(chain) ?? new Set();
+    direct.set(chain, targets.add(action.target));
+  }
+  const reached = new Map<string, Set<string>>();
+  for (const chain of direct.keys()) {
+    const seen = new Set<string>();
+    const pending = [...(direct.get(chain) ?? [])];
+    for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+      if (seen.has(next)) continue;
+      seen.add(next);
+      pending.push(...(direct.get(next) ?? []));
+    }
+    reached.set(chain, seen);
+  }
+  return reached;
+}
+
+export function checkCycle({ chain, action }: Candidate, jumps: ReadonlyMap<string, ReadonlySet<string>>): void {
+  if ('target' in action && (action.target === chain || jumps.get(action.target)?.has(chain))) {
+    throw new CannotWork(`jump-target: chain ${action.target} leads back to chain ${chain}`);
+  }
+}
+
+/** Jumps inside jumps that the data plane follows, `MAX_JUMP_DEPTH` of the engine. */
+const MAX_NESTING = 16;
+
+/** A check that refuses jumps which nest too deep. `rules` must be without circles. */
+export function checkNesting(rules: readonly Candidate[]): (rule: Candidate) => void {
+  const byChain = new Map<string, Candidate[]>();
+  for (const rule of rules) {
+    if (!('target' in rule.action)) continue;
+    const jumps = byChain.get(rule.chain);
+    if (jumps) jumps.push(rule);
+    else byChain.set(rule.chain, [rule]);
+  }
+  const known = new Map<string, number>();
+  /** Jumps nested below a chain, counting only those that are not refused. */
+  const below = (chain: string): number => {
+    let deepest = known.get(chain);
+    if (deepest !== undefined) return deepest;
+    deepest = 0;
+    for (const { action } of byChain.get(chain) ?? []) {
+      const levels = 'target' in action ? 1 + below(action.target) : 0;
+      if (levels <= MAX_NESTING) deepest = Math.max(deepest, levels);
+    }
+    known.set(chain, deepest);
+    return deepest;
+  };
+  return ({ action }) => {
+    if ('target' in action && 1 + below(action.target) > MAX_NESTING) {
+      throw new CannotWork(`jump-target: jumps below chain ${action.target} are nested deeper than ${MAX_NESTING}`);
+    }
+  };
+}
