@@ -113,6 +113,18 @@ export class LiveMenu {
     this.#handle?.update(toRequest(this.#query));
   }
 
+  /** Puts the loaded rows in another order at once, before the server confirms it with its next message. */
+  reorder(order: readonly string[]): void {
+    this.#state = { ...this.#state, order };
+    this.#settle();
+    this.#tell({ rows: new Set(), order: true });
+  }
+
+  /** Asks for the window anew, e.g. when what was shown before its confirmation turned out wrong. */
+  refresh(): void {
+    this.#handle?.update(toRequest(this.#query));
+  }
+
   /** Keeps rows in place from now on, for 10 s at most. */
   hold(): void {
     this.#heldSince ??= performance.now();

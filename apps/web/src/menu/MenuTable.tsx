@@ -12,7 +12,7 @@ import { chooserProp } from './chooser.ts';
 import { type Layout, loadLayout, saveLayout, tableColumns } from './columns.ts';
 import { FilterBar } from './FilterBar.tsx';
 import { Grid } from './Grid.tsx';
-import { type Move, step } from './moving.ts';
+import { type Move, reordered, step } from './moving.ts';
 import { everything, inOrder, noSelection, type Selection } from './selection.ts';
 import { TableFooter } from './TableFooter.tsx';
 import { TableToolbar } from './TableToolbar.tsx';
@@ -60,6 +60,7 @@ export function MenuTable(props: MenuTableProps) {
   const [filtering, setFiltering] = useState(false);
   const findBox = useRef<HTMLInputElement>(null);
   const root = useRef<HTMLElement>(null);
+  const moves = useRef(Promise.resolve());
   const findTimer = useRef<ReturnType<typeof setTimeout>>(undefined);
 
   const columns = useMemo(
@@ -79,7 +80,7 @@ export function MenuTable(props: MenuTableProps) {
   const { options, load } = useOptions(choice === undefined ? undefined : menu.props[choice.name]?.kind);
   useEffect(load, [load]);
 
-  useEffect(() => onSelection?.([...selection.ids], live), [selection, live, onSelection]);
+  useEffect(() => onSelection?.([...selection.ids], live), [selection, version, live, onSelection]);
 
   function show(part: Partial<typeof query>) {
     live.show({ first: 0, ...part });
@@ -124,7 +125,12 @@ export function MenuTable(props: MenuTableProps) {
   }
 
   function moveTo(move: Move | undefined) {
-    if (move !== undefined && whyNot(menu, 'move', rows, chosen.length) === undefined) void moveItems(menu, move);
+    if (move === undefined || whyNot(menu, 'move', rows, chosen.length) !== undefined) return;
+    live.reorder(reordered(live.shown, move));
+    // One after the other: each move counts on the order that the one before it made.
+    moves.current = moves.current.then(async () => {
+      if (!(await moveItems(menu, move))) live.refresh();
+    });
   }
 
   function selectAll() {
@@ -146,7 +152,7 @@ export function MenuTable(props: MenuTableProps) {
     event.preventDefault();
     if (name === 'move-up' || name === 'move-down') {
       if (live.query.sort === null && menu.commands.includes('move')) {
-        moveTo(step(version, selection.ids, name === 'move-up' ? -1 : 1));
+        moveTo(step(live.shown, selection.ids, name === 'move-up' ? -1 : 1));
       }
     } else command(name);
     return true;
@@ -177,7 +183,7 @@ export function MenuTable(props: MenuTableProps) {
         chooser={choice === undefined ? undefined : { label: choice.label, value: query.filter[choice.name] ?? '', options }}
         onAdd={() => command('add')}
         onCommand={command}
-        onMove={(by) => moveTo(step(version, selection.ids, by))}
+        onMove={(by) => moveTo(step(live.shown, selection.ids, by))}
         onFind={(text) => {
           setFind(text);
           clearTimeout(findTimer.current);

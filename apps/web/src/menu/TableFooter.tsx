@@ -1,10 +1,13 @@
+import { thousands } from '@tollway/schema';
 import { useSyncExternalStore } from 'react';
 import type { LiveMenu } from '../api/live-menu.ts';
 
 /** `16 items out of 17 (1 selected)`. */
 export function footerText(matched: number, total: number, selected: number): string {
-  const count = matched === total ? `${total} ${total === 1 ? 'item' : 'items'}` : `${matched} items out of ${total}`;
-  return selected === 0 ? count : `${count} (${selected} selected)`;
+  const number = (value: number) => thousands(String(value));
+  const count =
+    matched === total ? `${number(total)} ${total === 1 ? 'item' : 'items'}` : `${number(matched)} items out of ${number(total)}`;
+  return selected === 0 ? count : `${count} (${number(selected)} selected)`;
 }
 
 interface Props {

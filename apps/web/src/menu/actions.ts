@@ -82,11 +82,13 @@ export async function runOn(
 }
 
 /** Moves items of an ordered menu. */
-export async function moveItems(menu: Menu, { ids, destination }: Move): Promise<void> {
+export async function moveItems(menu: Menu, { ids, destination }: Move): Promise<boolean> {
   try {
     await move(menu.path, ids, destination);
+    return true;
   } catch (error) {
     showError('Move', error);
+    return false;
   }
 }
 

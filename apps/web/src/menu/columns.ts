@@ -22,9 +22,9 @@ export const LEAST_WIDTH = 32;
 /** Widest column that measuring the content makes, px. */
 export const WIDEST = 340;
 
-/** Menus whose comments stand on a line of their own above the row. */
+/** Menus whose comments stand on a line of their own above the row: those without a column for them. */
 export function hasCommentLines(menu: Menu): boolean {
-  return menu.kind === 'ordered' && menu.props.comment !== undefined;
+  return menu.props.comment !== undefined && !menu.columns.includes('comment');
 }
 
 /** Properties that can be a column, in the order of the dialog. */

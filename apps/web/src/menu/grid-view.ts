@@ -89,12 +89,8 @@ export class GridView {
     const { scroller } = this.#options;
     scroller.style.setProperty(
       '--columns',
-      columns
-        .map((column, i) => {
-          const width = column.width ?? Math.max(60, column.label.length * 7 + 24);
-          return i === columns.length - 1 ? `minmax(${width}px, 1fr)` : `${width}px`;
-        })
-        .join(' '),
+      // The last track has no column: it takes the space that the columns leave.
+      `${columns.map(({ width, label }) => `${width ?? Math.max(60, label.length * 7 + 24)}px`).join(' ')} minmax(0, 1fr)`,
     );
     this.#paint();
   }

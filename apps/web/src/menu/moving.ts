@@ -8,15 +8,21 @@ export interface Move {
   readonly destination: string | undefined;
 }
 
+/** The order after a move. */
+export function reordered(order: readonly string[], { ids, destination }: Move): readonly string[] {
+  const moved = new Set(ids);
+  const rest = order.filter((id) => !moved.has(id));
+  const at = destination === undefined ? rest.length : rest.indexOf(destination);
+  return [...rest.slice(0, at), ...ids, ...rest.slice(at)];
+}
+
 /** Drops rows into the gap before position `gap` of `order`. Undefined when nothing would move. */
 export function dropAt(order: readonly string[], selected: ReadonlySet<string>, gap: number): Move | undefined {
   const ids = order.filter((id) => selected.has(id));
   const destination = order.slice(gap).find((id) => !selected.has(id));
   if (ids.length === 0) return undefined;
-  const rest = order.filter((id) => !selected.has(id));
-  const at = destination === undefined ? rest.length : rest.indexOf(destination);
-  const after = [...rest.slice(0, at), ...ids, ...rest.slice(at)];
-  return after.every((id, index) => id === order[index]) ? undefined : { ids, destination };
+  const move = { ids, destination };
+  return reordered(order, move).every((id, index) => id === order[index]) ? undefined : move;
 }
 
 /** Moves the selected rows one place up or down, as one block. Undefined at the end of the list. */

@@ -40,6 +40,10 @@ const GAP_MS = 3_000;
 /** Smallest top of an axis without a fixed one. */
 const LEAST_TOP: Readonly<Record<string, number>> = { 'bit/s': 1_000, 'packets/s': 10 };
 
+function clock(seconds: number): string {
+  return new Date(seconds * 1000).toLocaleTimeString([], { hourCycle: 'h23' });
+}
+
 function colorOf(host: HTMLElement, property: string): string {
   const probe = document.createElement('span');
   probe.style.color = `var(${property})`;
@@ -85,7 +89,7 @@ export function Chart(props: Props) {
         },
       },
       axes: [
-        { ...axis, space: 70, size: 26 },
+        { ...axis, space: 90, size: 26, values: (_plot, ticks) => ticks.map(clock) },
         {
           ...axis,
           size: 52,

@@ -51,7 +51,7 @@ export function Tabs({ id, tabs, active, marked, onSelect, children }: Props) {
           </button>
         ))}
       </div>
-      <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-tab-${tabs.indexOf(active)}`} className="tab-panel">
+      <div role="tabpanel" id={`${id}-panel`} className="tab-panel">
         {children}
       </div>
     </>

@@ -28,6 +28,11 @@ export interface ControlProps {
   readonly onChange: (value: string) => void;
 }
 
+/** True where the text of the value does not name the unit itself. */
+function showsUnit({ kind }: Prop): boolean {
+  return kind.unit !== undefined && !['bytes', 'rate', 'percent'].includes(kind.name);
+}
+
 export function Field({ name, prop, value, readOnly, error, onChange, onBlur }: FieldProps) {
   const id = useId();
   const errorId = `${id}-error`;
@@ -40,6 +45,7 @@ export function Field({ name, prop, value, readOnly, error, onChange, onBlur }: 
     body = (
       <output id={id} className={prop.kind.align === 'right' ? 'live-value live-number' : 'live-value'}>
         {valueText(prop, value) || '–'}
+        {value !== undefined && showsUnit(prop) && <span className="unit"> {prop.kind.unit}</span>}
       </output>
     );
   } else if (value === undefined && unset === true) {
