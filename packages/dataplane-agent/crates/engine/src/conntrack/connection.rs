@@ -85,7 +85,8 @@ pub struct NatInfo {
     pub masquerade: RowId,
 }
 
-/// A connection. Fields that every packet touches stand first.
+/// A connection. What every packet touches fills the first two cache lines: the TCP windows one, the rest
+/// the other.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub struct Connection {
@@ -97,10 +98,6 @@ pub struct Connection {
     pub packets: [u64; 2],
     /// L3 bytes per direction.
     pub bytes: [u64; 2],
-    /// Those of them that were fasttracked.
-    pub fasttrack_packets: [u64; 2],
-    /// Those of them that were fasttracked.
-    pub fasttrack_bytes: [u64; 2],
     /// When it ends without another packet.
     pub expires: Now,
     /// Deadline the timer wheel knows; never later than `expires`.
@@ -109,6 +106,12 @@ pub struct Connection {
     pub version: u32,
     /// Number of the batch within which its packets must go slow; the packet path's own.
     pub slow_batch: u32,
+    /// Worker in the top byte; 0 in a free place.
+    pub id: u64,
+    /// Of the packets those that were fasttracked.
+    pub fasttrack_packets: [u64; 2],
+    /// Of the bytes those that were fasttracked.
+    pub fasttrack_bytes: [u64; 2],
     /// Connection mark.
     pub mark: u32,
     /// NAT decisions.
@@ -124,8 +127,6 @@ pub struct Connection {
     /// Neighbours in the list of evictable connections, oldest first.
     pub(super) older: u32,
     pub(super) newer: u32,
-    /// Worker in the top byte; 0 in a free place.
-    pub id: u64,
     /// Tuple of the original direction, as the first packet came.
     pub original: Tuple,
     /// Tuple of the reply direction, as answers come.
@@ -176,3 +177,8 @@ impl Connection {
 }
 
 pub(super) const NIL: u32 = u32::MAX;
+
+const _: () = {
+    assert!(std::mem::offset_of!(Connection, packets) == 64);
+    assert!(std::mem::offset_of!(Connection, id) == 120);
+};
