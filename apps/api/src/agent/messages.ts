@@ -1,0 +1,66 @@
+/** The agent's message set, generated from `crates/config/src/protocol.rs`. */
+import type { ErrorReply, ReplyBody, RequestBody as WireRequestBody } from '@tollway/dataplane-agent';
+
+export type {
+  DataplaneConfig,
+  InterfaceStats,
+  Message,
+  NeighborInfo,
+  PortInfo,
+  ReplyBody,
+  RouteInfo,
+  WorkerStats,
+} from '@tollway/dataplane-agent';
+
+/** Connection ids use all 64 bits, so they travel as `bigint`. */
+export type RequestBody =
+  | Exclude<WireRequestBody, { op: 'remove-connections' }>
+  | { op: 'remove-connections'; ids: readonly bigint[] };
+
+export type Hello = Extract<ReplyBody, { op: 'hello' }>;
+export type Stats = Extract<ReplyBody, { op: 'stats' }>;
+export type Connections = Extract<ReplyBody, { op: 'connections' }>;
+type Done = Extract<ReplyBody, { op: 'done' }>;
+
+/** What each request is answered with. */
+export interface ReplyFor {
+  readonly hello: Hello;
+  readonly prepare: Extract<ReplyBody, { op: 'prepared' }>;
+  readonly activate: Extract<ReplyBody, { op: 'activated' }>;
+  readonly discard: Done;
+  readonly stats: Stats;
+  readonly connections: Connections;
+  readonly 'remove-connections': Done;
+  readonly neighbors: Extract<ReplyBody, { op: 'neighbors' }>;
+  readonly 'remove-neighbor': Done;
+  readonly routes: Extract<ReplyBody, { op: 'routes' }>;
+  readonly 'reset-counters': Done;
+  readonly 'reset-interface-counters': Done;
+}
+
+/** The agent's `PROTOCOL`. */
+export const PROTOCOL = 1;
+/** The agent's `MAX_FRAME`, bytes. */
+export const MAX_FRAME = 256 << 20;
+
+/** The agent answered, and the answer is no. */
+export class AgentRefusal extends Error {
+  readonly code: ErrorReply['code'];
+  /** Configuration row at fault. */
+  readonly row: number | undefined;
+
+  constructor(reply: Pick<ErrorReply, 'code' | 'message' | 'row'>) {
+    super(reply.message);
+    this.name = 'AgentRefusal';
+    this.code = reply.code;
+    this.row = reply.row ?? undefined;
+  }
+}
+
+/** There is no agent to answer, or it went away before it did. */
+export class AgentGone extends Error {
+  constructor(message = 'the data plane agent is not connected') {
+    super(message);
+    this.name = 'AgentGone';
+  }
+}

@@ -1,0 +1,157 @@
+import { EventEmitter } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { encodeFrame, FrameDecoder } from './frames.js';
+import {
+  AgentGone,
+  AgentRefusal,
+  type Hello,
+  type Message,
+  PROTOCOL,
+  type ReplyFor,
+  type RequestBody,
+} from './messages.js';
+import type { AgentEvent, AgentPort } from './port.js';
+
+/** How soon after a loss or a failed try the next try follows, ms. */
+const RECONNECT_MS = 150;
+/** How long an answer may take, ms. Preparing a very large configuration is the longest. */
+const REQUEST_TIMEOUT_MS = 20_000;
+
+interface Pending {
+  readonly resolve: (body: never) => void;
+  readonly reject: (error: Error) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+interface Log {
+  warn(message: string): void;
+}
+
+/** The agent behind its Unix socket. Connects for as long as it is open. */
+export class AgentSocket implements AgentPort {
+  readonly #path: string;
+  readonly #log: Log;
+  readonly #events = new EventEmitter();
+  readonly #pending = new Map<number, Pending>();
+  #socket: Socket | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #hello: Hello | undefined;
+  #nextId = 1;
+  #open = false;
+  #lastComplaint = '';
+
+  constructor(path: string, log: Log) {
+    this.#path = path;
+    this.#log = log;
+    this.#events.setMaxListeners(0);
+  }
+
+  get hello(): Hello | undefined {
+    return this.#hello;
+  }
+
+  open(): void {
+    this.#open = true;
+    this.#connect();
+  }
+
+  close(): void {
+    this.#open = false;
+    clearTimeout(this.#retry);
+    this.#socket?.destroy();
+  }
+
+  onUp(listener: (hello: Hello) => void): void {
+    this.#events.on('up', listener);
+  }
+
+  onDown(listener: () => void): void {
+    this.#events.on('down', listener);
+  }
+
+  onEvent(listener: (event: AgentEvent) => void): void {
+    this.#events.on('event', listener);
+  }
+
+  async request<B extends RequestBody>(body: B, timeoutMs = REQUEST_TIMEOUT_MS): Promise<ReplyFor[B['op']]> {
+    if (this.#hello === undefined) throw new AgentGone();
+    return this.#send(body, timeoutMs);
+  }
+
+  #send<B extends RequestBody>(body: B, timeoutMs: number): Promise<ReplyFor[B['op']]> {
+    return new Promise((resolve, reject) => {
+      const id = this.#nextId;
+      this.#nextId = (id % 0xffff_ffff) + 1;
+      const timer = setTimeout(() => {
+        this.#pending.delete(id);
+        reject(new AgentGone(`the data plane agent did not answer "${body.op}" within ${timeoutMs / 1000} s`));
+      }, timeoutMs);
+      this.#pending.set(id, { resolve, reject, timer });
+      this.#socket?.write(encodeFrame({ id, body }));
+    });
+  }
+
+  #connect(): void {
+    const socket = connect(this.#path);
+    const decoder = new FrameDecoder();
+    this.#socket = socket;
+    socket.on('connect', () => {
+      this.#introduce(socket).catch((error: Error) => {
+        this.#complain(`agent: ${error.message}`);
+        socket.destroy();
+      });
+    });
+    socket.on('data', (chunk) => {
+      try {
+        // The generated types are the agent's own; the messages are not validated a second time.
+        for (const message of decoder.push(chunk)) this.#receive(message as Message);
+      } catch (error) {
+        this.#complain(`agent sent what cannot be read: ${String(error)}`);
+        socket.destroy();
+      }
+    });
+    socket.on('error', (error) => this.#complain(`agent socket ${this.#path}: ${error.message}`));
+    socket.on('close', () => this.#lost());
+  }
+
+  async #introduce(socket: Socket): Promise<void> {
+    const hello = await this.#send({ op: 'hello', protocol: PROTOCOL }, 5_000);
+    if (this.#socket !== socket || socket.destroyed) return;
+    this.#lastComplaint = '';
+    this.#hello = hello;
+    this.#events.emit('up', hello);
+  }
+
+  #receive(message: Message): void {
+    if (message.type === 'event') {
+      this.#events.emit('event', message);
+      return;
+    }
+    const pending = this.#pending.get(message.id);
+    if (pending === undefined) return;
+    this.#pending.delete(message.id);
+    clearTimeout(pending.timer);
+    if (message.type === 'error') pending.reject(new AgentRefusal(message));
+    else pending.resolve(message.body as never);
+  }
+
+  #lost(): void {
+    const wasUp = this.#hello !== undefined;
+    this.#hello = undefined;
+    this.#socket = undefined;
+    for (const pending of this.#pending.values()) {
+      clearTimeout(pending.timer);
+      pending.reject(new AgentGone());
+    }
+    this.#pending.clear();
+    if (wasUp) this.#events.emit('down');
+    if (this.#open) this.#retry = setTimeout(() => this.#connect(), RECONNECT_MS);
+  }
+
+  /** The same trouble several times a second is one line. */
+  #complain(text: string): void {
+    if (text === this.#lastComplaint) return;
+    this.#lastComplaint = text;
+    this.#log.warn(text);
+  }
+}

@@ -1,0 +1,141 @@
+import fastify, { type FastifyInstance, type FastifyReply, LogController } from 'fastify';
+import type { AgentPort } from './agent/port.js';
+import { Attempts } from './auth/attempts.js';
+import { Authenticator } from './auth/authenticator.js';
+import { Sessions } from './auth/sessions.js';
+import type { SetupToken } from './auth/setup-token.js';
+import { Users } from './auth/users.js';
+import { defaultConfiguration } from './config/defaults.js';
+import { Editor } from './config/editor.js';
+import { adoptPorts } from './config/ports.js';
+import { ConfigStore, type Log } from './config/store.js';
+import type { Database } from './database/client.js';
+import type { Defaults } from './env.js';
+import { errorBody } from './errors.js';
+import { Hub } from './live/hub.js';
+import { authentication } from './plugins/auth.js';
+import { jsonBodies } from './plugins/body.js';
+import { errorAnswers } from './plugins/errors.js';
+import { securityHeaders } from './plugins/security-headers.js';
+import { singlePageApp } from './plugins/spa.js';
+import type { Services } from './rest/services.js';
+import { healthRoute } from './routes/health.js';
+import { liveRoute } from './routes/live.js';
+import { restRoutes } from './routes/rest.js';
+import { revisionRoutes } from './routes/revisions.js';
+import { sessionRoutes, setFirstPassword } from './routes/session.js';
+import { LiveState } from './state/live-state.js';
+import { LogBook } from './state/log-book.js';
+import { Processor } from './state/processor.js';
+import { LearnedIds } from './view/arp.js';
+import { createViews } from './view/views.js';
+
+export interface AppOptions {
+  readonly db: Database;
+  /** Makes the way to the agent; it complains to `log`. */
+  readonly agent: (log: Log) => AgentPort;
+  readonly setup: SetupToken;
+  readonly dataDir: string;
+  readonly defaults: Defaults;
+  readonly adminPassword: string | undefined;
+  readonly webRoot: string | undefined;
+  /** pino level; lines go to standard error. */
+  readonly logLevel: string;
+}
+
+const SYSTEM = { name: 'system', address: '' } as const;
+
+/** Puts the parts together. The database is migrated; the agent may or may not be there yet. */
+export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
+  const { db } = options;
+  const app = fastify({
+    logger: { level: options.logLevel, stream: process.stderr },
+    logController: new LogController({ disableRequestLogging: true }),
+    forceCloseConnections: true,
+    routerOptions: { ignoreTrailingSlash: false, maxParamLength: 4096 },
+    // A path that cannot be decoded is refused like any other wrong input.
+    frameworkErrors: (error, _request, reply: FastifyReply) => {
+      reply.code(400).send(errorBody(400, error.message));
+    },
+  });
+  const agent = options.agent(app.log);
+  const book = new LogBook();
+  const store = await ConfigStore.open(db, agent, app.log);
+  const users = await Users.open(db);
+  const sessions = await Sessions.open(db);
+  const live = new LiveState(agent);
+  const processor = new Processor();
+  const learnedIds = new LearnedIds();
+  const views = createViews({ store, live, users, log: book, processor, learnedIds, dataDir: options.dataDir });
+  const services: Services = { db, store, editor: new Editor(store), live, users, sessions, book, learnedIds, views };
+  const authenticator = new Authenticator(users, sessions, new Attempts(), {
+    loginFailed(name, address) {
+      book.add('system,error,critical', `login failure for user ${name} from ${address}`);
+      db.audit
+        .create({ data: { user: name, address, action: 'login-failed', detail: '' } })
+        .catch((error: unknown) => app.log.error(error));
+    },
+  });
+
+  writeLog(book, agent, store);
+  if (users.needsSetup && options.adminPassword !== undefined) await setFirstPassword(services, options.adminPassword);
+  if (users.needsSetup) await options.setup.issue();
+  else await options.setup.revoke();
+
+  let furnished = false;
+  store.follow(async () => {
+    await furnish(store, agent, options.defaults);
+    furnished = true;
+  });
+
+  const hub = new Hub(services, processor, (error) => app.log.error(error));
+  app.addHook('onClose', async () => {
+    hub.close();
+    agent.close();
+  });
+  securityHeaders(app);
+  errorAnswers(app);
+  jsonBodies(app);
+  await authentication(app, authenticator);
+  healthRoute(app, services, () => furnished);
+  sessionRoutes(app, services, authenticator, options.setup);
+  revisionRoutes(app, services);
+  restRoutes(app, services);
+  await liveRoute(app, hub);
+  await singlePageApp(app, options.webRoot);
+  agent.open();
+  return app;
+}
+
+/** Rows for ports seen for the first time, and the default configuration for an empty database. */
+async function furnish(store: ConfigStore, agent: AgentPort, defaults: Defaults): Promise<void> {
+  const ports = agent.hello?.ports ?? [];
+  const first = store.revision === 0;
+  const summary = (found: readonly string[]) => `ports found: ${found.join(', ')}`;
+  await store.commit(SYSTEM, summary, (draft) => adoptPorts(draft, ports));
+  if (!first) return;
+  const rows = defaultConfiguration(
+    defaults,
+    ports.map((port) => port.name),
+  );
+  await store.commit(SYSTEM, 'default configuration', (draft) => {
+    for (const { menu, values, disabled, comment } of rows) draft.add(menu, { values, disabled, comment });
+  });
+}
+
+/** What the router says about itself in `/log`. */
+function writeLog(book: LogBook, agent: AgentPort, store: ConfigStore): void {
+  book.add('system,info', 'router management started');
+  agent.onEvent((event) => {
+    if (event.event === 'log') book.add(event.topics, event.message, event['time-ms']);
+    else {
+      const state = !event.present ? 'vanished' : event.running ? 'link up' : 'link down';
+      book.add('interface,info', `${event.port} ${state}`);
+    }
+  });
+  agent.onUp((hello) => book.add('system,info', `data plane connected, version ${hello.version}`));
+  agent.onDown(() => book.add('system,error', 'data plane connection lost'));
+  store.onCommit(({ summary, author, revision }) =>
+    book.add('system,info', `${summary} by ${author.name} (revision ${revision})`),
+  );
+}

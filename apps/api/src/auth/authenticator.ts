@@ -1,0 +1,93 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { errors } from '../errors.js';
+import type { Attempts } from './attempts.js';
+import type { Session, Sessions } from './sessions.js';
+import type { Group, User, Users } from './users.js';
+
+/** How long a verified Basic password is believed without hashing it again, ms. */
+const BASIC_CACHE_MS = 60_000;
+const BASIC_CACHE_SIZE = 1_000;
+
+/** Who makes a request. */
+export interface Principal {
+  readonly userId: number;
+  readonly name: string;
+  readonly group: Group;
+  readonly address: string;
+  /** Key of the session for cookie requests; absent for Basic. */
+  readonly session: string | undefined;
+}
+
+interface FailureLog {
+  loginFailed(name: string, address: string): void;
+}
+
+/** Finds out who makes a request, from a session cookie or Basic credentials. */
+export class Authenticator {
+  readonly #users: Users;
+  readonly #sessions: Sessions;
+  readonly #attempts: Attempts;
+  readonly #log: FailureLog;
+  readonly #key = randomBytes(32);
+  readonly #verified = new Map<string, { userId: number; until: number }>();
+
+  constructor(users: Users, sessions: Sessions, attempts: Attempts, log: FailureLog) {
+    this.#users = users;
+    this.#sessions = sessions;
+    this.#attempts = attempts;
+    this.#log = log;
+    users.onChange((id) => {
+      for (const [digest, { userId }] of this.#verified) if (userId === id) this.#verified.delete(digest);
+    });
+  }
+
+  /**
+   * Checks a name and a password.
+   * @throws ApiError 401, or 429 after too many failures.
+   */
+  async login(name: string, password: string, address: string): Promise<User> {
+    const wait = this.#attempts.wait(address, name);
+    if (wait > 0) throw errors.tooManyAttempts(wait);
+    const user = await this.#users.verify(name, password);
+    if (user === undefined) {
+      this.#attempts.failed(address, name);
+      this.#log.loginFailed(name, address);
+      throw errors.unauthorized();
+    }
+    this.#attempts.succeeded(address, name);
+    return user;
+  }
+
+  byCookie(token: string, address: string): Principal | undefined {
+    const session: Session | undefined = this.#sessions.find(token);
+    const user = session && this.#users.byId(session.userId);
+    if (session === undefined || user === undefined || user.disabled) return undefined;
+    return { userId: user.id, name: user.name, group: user.group, address, session: session.key };
+  }
+
+  /** @throws ApiError 401 or 429. */
+  async byBasic(header: string, address: string): Promise<Principal> {
+    const encoded = /^Basic\s+([A-Za-z0-9+/=_-]+)\s*$/i.exec(header)?.[1];
+    const decoded = Buffer.from(encoded ?? '', 'base64').toString('utf8');
+    const colon = decoded.indexOf(':');
+    if (encoded === undefined || colon < 0) throw errors.unauthorized();
+    const digest = createHmac('sha256', this.#key).update(decoded).digest('base64');
+    const known = this.#verified.get(digest);
+    let user = known !== undefined && known.until > Date.now() ? this.#users.byId(known.userId) : undefined;
+    if (user === undefined) {
+      user = await this.login(decoded.slice(0, colon), decoded.slice(colon + 1), address);
+      this.#believe(digest, user.id);
+    }
+    if (user.disabled) throw errors.unauthorized();
+    return { userId: user.id, name: user.name, group: user.group, address, session: undefined };
+  }
+
+  #believe(digest: string, userId: number): void {
+    this.#verified.delete(digest);
+    this.#verified.set(digest, { userId, until: Date.now() + BASIC_CACHE_MS });
+    for (const key of this.#verified.keys()) {
+      if (this.#verified.size <= BASIC_CACHE_SIZE) break;
+      this.#verified.delete(key);
+    }
+  }
+}

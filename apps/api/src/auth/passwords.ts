@@ -1,0 +1,26 @@
+import { hash, verify } from '@node-rs/argon2';
+
+/** Longest password, bytes: hashing cost must not be the caller's choice. */
+const MAX_BYTES = 1024;
+
+/** A text that says why the password cannot be used, or undefined. */
+export function refusePassword(password: string): string | undefined {
+  if (password === '') return 'password must not be empty';
+  if (Buffer.byteLength(password) > MAX_BYTES) return `password is longer than ${MAX_BYTES} bytes`;
+  return undefined;
+}
+
+/** argon2id in PHC form, with the library's parameters (19 MiB, 2 passes: OWASP's first choice). */
+export function hashPassword(password: string): Promise<string> {
+  return hash(password);
+}
+
+let dummy: Promise<string> | undefined;
+
+/** Takes as long for an unknown user or one without a password as for a wrong password. */
+export async function verifyPassword(stored: string | undefined, password: string): Promise<boolean> {
+  if (Buffer.byteLength(password) > MAX_BYTES) return false;
+  dummy ??= hashPassword('the hash of no user');
+  const matches = await verify(stored ?? (await dummy), password);
+  return matches && stored !== undefined;
+}

@@ -1,0 +1,77 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Database } from '../database/client.js';
+
+/** How long a session lives, ms. */
+export const SESSION_MS = 7 * 24 * 3600 * 1000;
+
+export interface Session {
+  /** SHA-256 of the cookie's token, hex: the database alone lets nobody in. */
+  readonly key: string;
+  readonly userId: number;
+  readonly expiresAt: number;
+}
+
+/** Browser sessions. All are in memory; the database lets them survive a restart. */
+export class Sessions {
+  readonly #db: Database;
+  readonly #sessions = new Map<string, Session>();
+  readonly #ended: ((key: string) => void)[] = [];
+
+  private constructor(db: Database) {
+    this.#db = db;
+  }
+
+  static async open(db: Database): Promise<Sessions> {
+    const sessions = new Sessions(db);
+    await db.session.deleteMany({ where: { expiresAt: { lte: new Date() } } });
+    for (const { tokenHash, userId, expiresAt } of await db.session.findMany()) {
+      sessions.#sessions.set(tokenHash, { key: tokenHash, userId, expiresAt: expiresAt.getTime() });
+    }
+    return sessions;
+  }
+
+  /** Called when a session ends before or at its time. */
+  onEnd(listener: (key: string) => void): void {
+    this.#ended.push(listener);
+  }
+
+  /** Begins a session and returns the token for the cookie. */
+  async begin(userId: number, address: string): Promise<string> {
+    const token = randomBytes(32).toString('base64url');
+    const key = keyOf(token);
+    const expiresAt = Date.now() + SESSION_MS;
+    await this.#db.session.create({ data: { tokenHash: key, userId, expiresAt: new Date(expiresAt), address } });
+    this.#sessions.set(key, { key, userId, expiresAt });
+    return token;
+  }
+
+  find(token: string): Session | undefined {
+    const session = this.#sessions.get(keyOf(token));
+    if (session === undefined || session.expiresAt > Date.now()) return session;
+    this.end(session.key).catch(() => undefined);
+    return undefined;
+  }
+
+  alive(key: string): boolean {
+    const session = this.#sessions.get(key);
+    return session !== undefined && session.expiresAt > Date.now();
+  }
+
+  async end(key: string): Promise<void> {
+    if (!this.#sessions.delete(key)) return;
+    for (const listener of this.#ended) listener(key);
+    await this.#db.session.deleteMany({ where: { tokenHash: key } });
+  }
+
+  /** Ends a user's sessions, but not the one with key `except`. */
+  async endAllOf(userId: number, except?: string): Promise<void> {
+    const keys = [...this.#sessions.values()]
+      .filter((session) => session.userId === userId && session.key !== except)
+      .map(({ key }) => key);
+    await Promise.all(keys.map((key) => this.end(key)));
+  }
+}
+
+function keyOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}

@@ -1,0 +1,135 @@
+import type { Database } from '../database/client.js';
+import { hashPassword, verifyPassword } from './passwords.js';
+
+export const groups = ['full', 'write', 'read'] as const;
+export type Group = (typeof groups)[number];
+
+export interface User {
+  readonly id: number;
+  readonly name: string;
+  readonly group: Group;
+  readonly disabled: boolean;
+  readonly comment: string;
+  readonly hasPassword: boolean;
+  readonly lastLoggedIn: Date | undefined;
+}
+
+export interface UserContent {
+  readonly name: string;
+  readonly group: Group;
+  readonly disabled: boolean;
+  readonly comment: string;
+  /** Absent: stays as it is. */
+  readonly password?: string;
+}
+
+interface Record extends User {
+  readonly passwordHash: string | undefined;
+}
+
+export const FIRST_USER = 'admin';
+
+/** The people who may log in. All are in memory; the database is the record. */
+export class Users {
+  readonly #db: Database;
+  readonly #records = new Map<number, Record>();
+  readonly #listeners: ((id: number) => void)[] = [];
+
+  private constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Reads the users; an empty table gets `admin` without a password. */
+  static async open(db: Database): Promise<Users> {
+    const users = new Users(db);
+    if ((await db.user.count()) === 0) await db.user.create({ data: { name: FIRST_USER, group: 'full' } });
+    for (const row of await db.user.findMany({ orderBy: { id: 'asc' } })) users.#remember(row);
+    return users;
+  }
+
+  /** Called when a user was added or removed, or its rights or password changed. */
+  onChange(listener: (id: number) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  list(): User[] {
+    return [...this.#records.values()];
+  }
+
+  byId(id: number): User | undefined {
+    return this.#records.get(id);
+  }
+
+  byName(name: string): User | undefined {
+    return [...this.#records.values()].find((user) => user.name === name);
+  }
+
+  /** True until somebody who may do everything has a password. */
+  get needsSetup(): boolean {
+    return !this.list().some((user) => user.group === 'full' && user.hasPassword && !user.disabled);
+  }
+
+  /** Others than `except` who may do everything and can log in. */
+  fullUsers(except: number): User[] {
+    return this.list().filter(
+      (user) => user.id !== except && user.group === 'full' && user.hasPassword && !user.disabled,
+    );
+  }
+
+  async verify(name: string, password: string): Promise<User | undefined> {
+    const record = [...this.#records.values()].find((user) => user.name === name);
+    const matches = await verifyPassword(record?.passwordHash, password);
+    return matches && record !== undefined && !record.disabled ? record : undefined;
+  }
+
+  async add(content: UserContent): Promise<User> {
+    const { password, ...data } = content;
+    const passwordHash = password === undefined ? null : await hashPassword(password);
+    const user = this.#remember(await this.#db.user.create({ data: { ...data, passwordHash } }));
+    for (const listener of this.#listeners) listener(user.id);
+    return user;
+  }
+
+  async set(id: number, content: UserContent): Promise<User> {
+    const { password, ...data } = content;
+    const passwordHash = password === undefined ? undefined : await hashPassword(password);
+    const row = await this.#db.user.update({ where: { id }, data: { ...data, passwordHash } });
+    const user = this.#remember(row);
+    for (const listener of this.#listeners) listener(id);
+    return user;
+  }
+
+  async remove(id: number): Promise<void> {
+    await this.#db.user.delete({ where: { id } });
+    this.#records.delete(id);
+    for (const listener of this.#listeners) listener(id);
+  }
+
+  async loggedIn(id: number): Promise<void> {
+    const row = await this.#db.user.update({ where: { id }, data: { lastLoggedIn: new Date() } });
+    this.#remember(row);
+  }
+
+  #remember(row: {
+    id: number;
+    name: string;
+    passwordHash: string | null;
+    group: string;
+    disabled: boolean;
+    comment: string | null;
+    lastLoggedIn: Date | null;
+  }): User {
+    const record: Record = {
+      id: row.id,
+      name: row.name,
+      group: groups.find((group) => group === row.group) ?? 'read',
+      disabled: row.disabled,
+      comment: row.comment ?? '',
+      passwordHash: row.passwordHash ?? undefined,
+      hasPassword: row.passwordHash !== null,
+      lastLoggedIn: row.lastLoggedIn ?? undefined,
+    };
+    this.#records.set(row.id, record);
+    return record;
+  }
+}

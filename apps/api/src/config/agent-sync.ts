@@ -1,0 +1,113 @@
+import { AgentGone, AgentRefusal, type DataplaneConfig } from '../agent/messages.js';
+import type { AgentPort } from '../agent/port.js';
+import { errors } from '../errors.js';
+
+/**
+ * `down` no agent; `behind` connected, not on the newest revision yet; `synced` on the newest revision;
+ * `ahead` the agent runs a revision that the database does not know; `refused` it refuses the newest one.
+ */
+export type SyncState = 'down' | 'behind' | 'synced' | 'ahead' | 'refused';
+
+interface Head {
+  readonly revision: number;
+  readonly config: DataplaneConfig;
+}
+
+interface Log {
+  error(message: string): void;
+}
+
+/** Brings the agent to the newest revision: the database is the intent, the agent's generation the state. */
+export class AgentSync {
+  readonly #agent: AgentPort;
+  readonly #log: Log;
+  readonly #head: () => Head;
+  #state: SyncState = 'down';
+  /** Revision the agent runs, as far as known. */
+  #active = 0;
+  /** An activation was sent and its answer did not come. */
+  #uncertain = false;
+
+  constructor(agent: AgentPort, log: Log, head: () => Head) {
+    this.#agent = agent;
+    this.#log = log;
+    this.#head = head;
+    agent.onUp((hello) => {
+      this.#active = hello.revision;
+      this.#uncertain = false;
+      this.#state = 'behind';
+    });
+    agent.onDown(() => {
+      this.#state = 'down';
+    });
+    if (agent.hello !== undefined) {
+      this.#active = agent.hello.revision;
+      this.#state = 'behind';
+    }
+  }
+
+  get state(): SyncState {
+    return this.#state;
+  }
+
+  activated(revision: number): void {
+    this.#active = revision;
+  }
+
+  /** What the agent runs is no longer certain. */
+  lost(): void {
+    this.#uncertain = true;
+    if (this.#state === 'synced') this.#state = 'behind';
+  }
+
+  /** Waits until there is a connection; false after `timeoutMs`. */
+  async connected(timeoutMs: number): Promise<boolean> {
+    const deadline = Date.now() + timeoutMs;
+    while (this.#agent.hello === undefined) {
+      const left = deadline - Date.now();
+      if (left <= 0) return false;
+      await new Promise((resolve) => setTimeout(resolve, Math.min(left, 25)));
+    }
+    return true;
+  }
+
+  /**
+   * Activates the newest revision unless it is active. The caller holds the configuration's mutex.
+   * @throws AgentGone, or ApiError when the two cannot agree.
+   */
+  async bring(): Promise<void> {
+    if (this.#agent.hello === undefined) throw new AgentGone();
+    if (this.#state === 'synced') return;
+    if (this.#uncertain) {
+      this.#active = (await this.#agent.request({ op: 'stats' })).revision;
+      this.#uncertain = false;
+    }
+    const { revision, config } = this.#head();
+    if (this.#active > revision) throw this.#ahead(revision);
+    if (this.#active < revision) {
+      try {
+        const { token } = await this.#agent.request({ op: 'prepare', base: this.#active, revision, config });
+        await this.#agent.request({ op: 'activate', token });
+      } catch (error) {
+        if (error instanceof AgentRefusal) {
+          if (this.#state !== 'refused') this.#log.error(`the agent refuses revision ${revision}: ${error.message}`);
+          this.#state = 'refused';
+          throw errors.failure(`the data plane refuses the stored revision ${revision}: ${error.message}`);
+        }
+        throw error;
+      }
+      this.#active = revision;
+    }
+    this.#state = 'synced';
+  }
+
+  /** Never overwritten: the agent may be right, and the database an old copy. */
+  #ahead(revision: number) {
+    const text =
+      `the agent runs revision ${this.#active}, the database ends at ${revision}. ` +
+      'If the database was restored from a backup, stop the agent, remove its "agent" directory and start again';
+    if (this.#state !== 'ahead') this.#log.error(text);
+    this.#state = 'ahead';
+    return errors.failure(text);
+  }
+}

@@ -1,0 +1,34 @@
+import { errors } from '../errors.js';
+import type { RowContent } from './draft.js';
+import type { Verified } from './verify.js';
+
+/** Arguments of a command: a JSON object's members. */
+export type Arguments = Readonly<Record<string, unknown>>;
+
+/** Arguments without those that name the item. */
+export function withoutItem(args: Arguments): Arguments {
+  const { '.id': _id, numbers: _numbers, ...rest } = args;
+  return rest;
+}
+
+/** The content that was found right. @throws ApiError naming the first property that is wrong. */
+export function accepted(verified: Verified): RowContent {
+  if (verified.ok) return verified.content;
+  const [{ property, detail }] = verified.errors;
+  throw property === undefined ? errors.badRequest(detail) : errors.badProperty(property, detail);
+}
+
+/** Text of a command's own argument: strings, numbers, booleans and lists of those. */
+export function textOf(name: string, value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return value;
+    case 'number':
+      return String(value);
+    case 'boolean':
+      return value ? 'yes' : 'no';
+    default:
+      if (Array.isArray(value)) return value.map((item) => textOf(name, item)).join(',');
+      throw errors.badProperty(name, `value of ${name} must be a text, a number, yes or no, or a list of those`);
+  }
+}

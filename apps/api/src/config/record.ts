@@ -1,0 +1,93 @@
+import type { Database } from '../database/client.js';
+import type { RowChange, StoredRow, StoredSnapshot } from './draft.js';
+
+/** The database side of the configuration: what is stored, and how a commit is written. */
+
+export interface Author {
+  /** User name, or `system`. */
+  readonly name: string;
+  /** Where the request came from; empty for the product itself. */
+  readonly address: string;
+}
+
+export interface RevisionRecord {
+  readonly number: number;
+  readonly author: Author;
+  readonly summary: string;
+  readonly sha256: string;
+  readonly changes: readonly RowChange[];
+}
+
+export interface StoredConfig {
+  readonly snapshot: StoredSnapshot;
+  /** Newest revision; 0 when there is none. */
+  readonly revision: number;
+  /** Of the newest revision; empty for revision 0. */
+  readonly sha256: string;
+  /** Highest row id ever given. */
+  readonly lastId: number;
+}
+
+/** Reads the whole configuration. */
+export async function readConfig(db: Database): Promise<StoredConfig> {
+  const [rows, head, sequence] = await Promise.all([
+    db.configRow.findMany({ orderBy: [{ menu: 'asc' }, { rank: 'asc' }, { id: 'asc' }] }),
+    db.revision.findFirst({ orderBy: { number: 'desc' } }),
+    db.$queryRaw<{ seq: bigint | number }[]>`SELECT seq FROM sqlite_sequence WHERE name = 'ConfigRow'`,
+  ]);
+  const snapshot = new Map<string, StoredRow[]>();
+  let lastId = Number(sequence[0]?.seq ?? 0);
+  for (const { id, menu, rank, disabled, comment, data } of rows) {
+    const menuRows = snapshot.get(menu) ?? [];
+    menuRows.push({ id, rank, disabled, comment: comment ?? '', values: texts(data) });
+    snapshot.set(menu, menuRows);
+    lastId = Math.max(lastId, id);
+  }
+  return { snapshot, revision: head?.number ?? 0, sha256: head?.sha256 ?? '', lastId };
+}
+
+function texts(data: unknown): Record<string, string> {
+  if (typeof data !== 'object' || data === null) return {};
+  return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, String(value)]));
+}
+
+/** Writes a commit in one transaction. A second revision on the same parent is refused by the database. */
+export async function writeRevision(db: Database, record: RevisionRecord): Promise<void> {
+  const removed = record.changes.filter((change) => change.after === undefined).map((change) => change.id);
+  const written = record.changes.flatMap(({ menu, id, after }) =>
+    after === undefined
+      ? []
+      : [{ id, menu, rank: after.rank, disabled: after.disabled, comment: after.comment, data: after.values }],
+  );
+  // One statement each, whatever the number of rows: see json_each in SQLite's documentation.
+  await db.$transaction([
+    db.$executeRaw`DELETE FROM "ConfigRow" WHERE "id" IN (SELECT value FROM json_each(${JSON.stringify(removed)}))`,
+    db.$executeRaw`
+      INSERT INTO "ConfigRow" ("id", "menu", "rank", "disabled", "comment", "data")
+      SELECT value ->> 'id', value ->> 'menu', value ->> 'rank', value ->> 'disabled',
+             nullif(value ->> 'comment', ''), value -> 'data'
+      FROM json_each(${JSON.stringify(written)}) WHERE true
+      ON CONFLICT ("id") DO UPDATE SET
+        "rank" = excluded."rank", "disabled" = excluded."disabled",
+        "comment" = excluded."comment", "data" = excluded."data"`,
+    db.revision.create({
+      data: {
+        number: record.number,
+        parent: record.number - 1,
+        author: record.author.name,
+        summary: record.summary,
+        diff: JSON.parse(JSON.stringify(record.changes)),
+        sha256: record.sha256,
+      },
+    }),
+    db.audit.create({
+      data: {
+        user: record.author.name,
+        address: record.author.address,
+        action: 'config',
+        detail: record.summary,
+        revision: record.number,
+      },
+    }),
+  ]);
+}

@@ -1,0 +1,181 @@
+import { createHash } from 'node:crypto';
+import { EventEmitter } from 'node:events';
+import { AgentGone, AgentRefusal, type DataplaneConfig } from '../agent/messages.js';
+import type { AgentPort } from '../agent/port.js';
+import { type Compiled, compile } from '../compiler/compile.js';
+import type { Database } from '../database/client.js';
+import { ApiError, errors } from '../errors.js';
+import { AgentSync, type SyncState } from './agent-sync.js';
+import { Draft, type RowChange, type StoredSnapshot } from './draft.js';
+import { Mutex } from './mutex.js';
+import { type Author, readConfig, type StoredConfig, writeRevision } from './record.js';
+import { rowIdText } from './snapshot.js';
+
+/** How long a write waits for the agent to come back, ms. */
+const AGENT_WAIT_MS = 5_000;
+
+export interface Log {
+  info(message: string): void;
+  warn(message: string): void;
+  error(message: string): void;
+}
+
+/** A revision that has just been stored. */
+export interface Committed {
+  readonly revision: number;
+  readonly author: Author;
+  readonly summary: string;
+  readonly changes: readonly RowChange[];
+}
+
+/**
+ * The configuration. The whole of it is in memory, the database is the record, the agent runs it.
+ * An edit verifies its rows; then it goes compile → prepare → transaction → activate, one at a time.
+ */
+export class ConfigStore {
+  readonly #db: Database;
+  readonly #agent: AgentPort;
+  readonly #log: Log;
+  readonly #mutex = new Mutex();
+  readonly #events = new EventEmitter().setMaxListeners(0);
+  readonly #sync: AgentSync;
+  #snapshot: StoredSnapshot;
+  #revision: number;
+  #lastId: number;
+  #compiled: Compiled;
+
+  constructor(db: Database, agent: AgentPort, log: Log, stored: StoredConfig) {
+    this.#db = db;
+    this.#agent = agent;
+    this.#log = log;
+    this.#snapshot = stored.snapshot;
+    this.#revision = stored.revision;
+    this.#lastId = stored.lastId;
+    this.#compiled = compile(stored.snapshot);
+    this.#sync = new AgentSync(agent, log, () => ({
+      revision: this.#revision,
+      config: this.#compiled.config,
+    }));
+  }
+
+  static async open(db: Database, agent: AgentPort, log: Log): Promise<ConfigStore> {
+    return new ConfigStore(db, agent, log, await readConfig(db));
+  }
+
+  /** Keeps the agent on the newest revision from now on; `onSynced` follows each time that it is. */
+  follow(onSynced: () => Promise<void>): void {
+    const bring = () => {
+      this.#mutex
+        .run(() => this.#sync.bring())
+        .then(onSynced)
+        .catch((error: unknown) => {
+          if (!(error instanceof AgentGone || error instanceof ApiError)) this.#log.error(String(error));
+        });
+    };
+    this.#agent.onUp(bring);
+    if (this.#agent.hello !== undefined) bring();
+  }
+
+  get snapshot(): StoredSnapshot {
+    return this.#snapshot;
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Row id → reason, for rows that are stored but cannot work. */
+  get invalid(): ReadonlyMap<number, string> {
+    return this.#compiled.invalid;
+  }
+
+  get syncState(): SyncState {
+    return this.#sync.state;
+  }
+
+  onCommit(listener: (committed: Committed) => void): () => void {
+    this.#events.on('commit', listener);
+    return () => this.#events.off('commit', listener);
+  }
+
+  /**
+   * Changes the configuration. `edit` works on a draft of the newest snapshot and may throw to refuse.
+   * An edit that changes nothing makes no revision.
+   * @throws ApiError with nothing stored: wrong configuration, refused by the agent, or no agent for 5 s.
+   */
+  commit<T>(author: Author, summary: string | ((result: T) => string), edit: (draft: Draft) => T): Promise<T> {
+    return this.#mutex.run(async () => {
+      await this.#agentReady();
+      const draft = new Draft(this.#snapshot, () => {
+        this.#lastId += 1;
+        return this.#lastId;
+      });
+      const result = edit(draft);
+      const { snapshot, changes } = draft.finish();
+      if (changes.length === 0) return result;
+      const compiled = compile(snapshot);
+      const revision = this.#revision + 1;
+      const token = await this.#prepare(revision, compiled.config);
+      const text = typeof summary === 'string' ? summary : summary(result);
+      const sha256 = createHash('sha256').update(JSON.stringify(compiled.config)).digest('hex');
+      try {
+        await writeRevision(this.#db, { number: revision, author, summary: text, sha256, changes });
+      } catch (error) {
+        await this.#agent.request({ op: 'discard', token }).catch(() => undefined);
+        throw error;
+      }
+      this.#snapshot = snapshot;
+      this.#revision = revision;
+      this.#compiled = compiled;
+      await this.#activate(token, revision);
+      const committed: Committed = { revision, author, summary: text, changes };
+      this.#events.emit('commit', committed);
+      return result;
+    });
+  }
+
+  async #agentReady(): Promise<void> {
+    const deadline = Date.now() + AGENT_WAIT_MS;
+    for (;;) {
+      const left = deadline - Date.now();
+      if (left <= 0 || !(await this.#sync.connected(left))) throw errors.agentUnavailable();
+      try {
+        await this.#sync.bring();
+        return;
+      } catch (error) {
+        if (!(error instanceof AgentGone)) throw error;
+      }
+    }
+  }
+
+  async #prepare(revision: number, config: DataplaneConfig): Promise<number> {
+    for (;;) {
+      try {
+        const { token } = await this.#agent.request({ op: 'prepare', base: revision - 1, revision, config });
+        return token;
+      } catch (error) {
+        if (error instanceof AgentRefusal) throw this.#refusal(error);
+        if (!(error instanceof AgentGone)) throw error;
+        await this.#agentReady();
+      }
+    }
+  }
+
+  #refusal(error: AgentRefusal): ApiError {
+    if (error.row === undefined || error.row === 0) return errors.failure(error.message);
+    const menu = [...this.#snapshot].find(([, rows]) => rows.some((row) => row.id === error.row))?.[0];
+    return errors.failure(`${menu ?? 'new item'} ${rowIdText(error.row)}: ${error.message}`);
+  }
+
+  /** The revision is stored: if the agent dies here, it gets it when it is back. */
+  async #activate(token: number, revision: number): Promise<void> {
+    try {
+      await this.#agent.request({ op: 'activate', token });
+      this.#sync.activated(revision);
+    } catch (error) {
+      this.#log.warn(`revision ${revision} is stored but not yet active: ${String(error)}`);
+      this.#sync.lost();
+      await this.#agentReady().catch(() => undefined);
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import { isIP } from 'node:net';
+import { join, resolve } from 'node:path';
+
+/** What an empty database is filled with. */
+export type Defaults = 'lab' | 'ports' | 'none';
+
+/** Settings of the process, read once from the environment. */
+export interface Env {
+  readonly host: string;
+  readonly port: number;
+  readonly dataDir: string;
+  readonly agentSocket: string;
+  readonly defaults: Defaults;
+  /** First password of `admin`, applied only while none is set. */
+  readonly adminPassword: string | undefined;
+  readonly webRoot: string | undefined;
+  readonly databaseUrl: string;
+  readonly logLevel: string;
+}
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+
+/**
+ * Reads the environment.
+ * @throws Error naming the variable and what it accepts.
+ */
+export function readEnv(env: Readonly<Record<string, string | undefined>>): Env {
+  const dataDir = resolve(env.TOLLWAY_DATA_DIR ?? 'data');
+  return {
+    ...listenAddress(env.TOLLWAY_LISTEN ?? '127.0.0.1:8080'),
+    dataDir,
+    agentSocket: env.TOLLWAY_AGENT_SOCKET ?? join(dataDir, 'run', 'agent.sock'),
+    defaults: oneOf('TOLLWAY_DEFAULTS', env.TOLLWAY_DEFAULTS ?? 'ports', ['lab', 'ports', 'none']),
+    adminPassword: env.TOLLWAY_ADMIN_PASSWORD || undefined,
+    webRoot: env.TOLLWAY_WEB_ROOT ? resolve(env.TOLLWAY_WEB_ROOT) : undefined,
+    databaseUrl: env.DATABASE_URL || `file:${join(dataDir, 'tollway.db')}`,
+    logLevel: oneOf('TOLLWAY_LOG_LEVEL', env.TOLLWAY_LOG_LEVEL ?? 'warn', logLevels),
+  };
+}
+
+function oneOf<T extends string>(name: string, value: string, allowed: readonly T[]): T {
+  const found = allowed.find((candidate) => candidate === value);
+  if (found === undefined) throw new Error(`${name} must be one of ${allowed.join(', ')}, not "${value}"`);
+  return found;
+}
+
+/** `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`. Port 0 lets the system choose. */
+function listenAddress(text: string): { host: string; port: number } {
+  const match = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text);
+  const host = match?.[1] ?? match?.[2];
+  const port = Number(match?.[3]);
+  if (host === undefined || port > 65535 || (match?.[1] !== undefined && isIP(match[1]) !== 6)) {
+    throw new Error(`TOLLWAY_LISTEN must be address:port, e.g. 127.0.0.1:8080, not "${text}"`);
+  }
+  return { host, port };
+}

@@ -1,0 +1,58 @@
+import { STATUS_CODES } from 'node:http';
+
+/** Body of every error answer (spec: REST error shape), with the property at fault where there is one. */
+export interface ErrorBody {
+  readonly error: number;
+  readonly message: string;
+  readonly detail?: string;
+  readonly property?: string;
+  /** Only with 401 of the session: nobody has set a password yet. */
+  readonly setup?: boolean;
+}
+
+/** An answer other than success. Everything a client may see is in it. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly detail?: string,
+    readonly property?: string,
+  ) {
+    super(detail ?? STATUS_CODES[status] ?? String(status));
+    this.name = 'ApiError';
+  }
+
+  body(): ErrorBody {
+    return errorBody(this.status, this.detail, this.property);
+  }
+}
+
+export function errorBody(status: number, detail?: string, property?: string): ErrorBody {
+  return {
+    error: status,
+    message: STATUS_CODES[status] ?? 'Error',
+    ...(detail !== undefined && { detail }),
+    ...(property !== undefined && { property }),
+  };
+}
+
+/** The catalogue: one function per refusal, so that texts and codes stand in one place. */
+export const errors = {
+  /** A property's value is refused. `reason` names the property and what it accepts. */
+  badProperty: (property: string, reason: string) => new ApiError(400, reason, property),
+  unknownParameter: (property: string) => new ApiError(400, `unknown parameter ${property}`, property),
+  missingProperty: (property: string, accepts: string) =>
+    new ApiError(400, `missing value of ${property}: ${accepts}`, property),
+  badRequest: (detail: string) => new ApiError(400, detail),
+  failure: (detail: string, property?: string) => new ApiError(400, `failure: ${detail}`, property),
+  unauthorized: () => new ApiError(401),
+  notEnoughPermissions: () => new ApiError(403, 'not enough permissions'),
+  forbiddenOrigin: (detail: string) => new ApiError(403, detail),
+  noSuchItem: () => new ApiError(404),
+  noSuchMenu: (word: string) => new ApiError(404, `no such command or directory (${word})`),
+  noSuchCommand: (word: string) => new ApiError(400, `no such command or directory (${word})`),
+  verbWithoutCommand: (word: string) => new ApiError(406, `no such command or directory (${word})`),
+  tooManyAttempts: (seconds: number) =>
+    new ApiError(429, `too many failed logins; try again in ${Math.max(1, Math.ceil(seconds))} s`),
+  agentUnavailable: () =>
+    new ApiError(503, 'failure: the data plane agent is not connected; nothing was changed, try again'),
+} as const;

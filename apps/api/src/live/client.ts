@@ -1,0 +1,129 @@
+import type { WebSocket } from 'ws';
+import type { Hub } from './hub.js';
+import { MenuFeed, type Outlet } from './menu-feed.js';
+import { type ClientMessage, MessageError, readMessage } from './message.js';
+
+/** Bytes waiting to be sent above which live values are left out. */
+const BUSY_BYTES = 256 << 10;
+/** Bytes waiting above which the client is given up. */
+const STUCK_BYTES = 16 << 20;
+/** Subscriptions of one connection. */
+const MAX_SUBSCRIPTIONS = 64;
+
+interface Subscription {
+  close(): void;
+}
+
+/** One browser connection and what it has subscribed to. */
+export class LiveClient implements Outlet {
+  readonly #socket: WebSocket;
+  readonly #hub: Hub;
+  readonly #subscriptions = new Map<number, Subscription>();
+
+  constructor(socket: WebSocket, hub: Hub) {
+    this.#socket = socket;
+    this.#hub = hub;
+    socket.on('message', (data, binary) => this.#receive(binary ? undefined : String(data)));
+    socket.on('close', () => this.#closeAll());
+    socket.on('error', () => socket.terminate());
+  }
+
+  get ready(): boolean {
+    return this.#socket.bufferedAmount < BUSY_BYTES;
+  }
+
+  send(message: object): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    if (this.#socket.bufferedAmount > STUCK_BYTES) this.#socket.terminate();
+    else this.#socket.send(JSON.stringify(message));
+  }
+
+  /** Configuration changed. */
+  refreshMenus(affected: (path: string) => boolean): void {
+    for (const subscription of this.#subscriptions.values()) {
+      if (subscription instanceof MenuSubscription && affected(subscription.path)) subscription.feed.refresh();
+    }
+  }
+
+  close(code: number, reason: string): void {
+    this.#socket.close(code, reason);
+  }
+
+  #receive(text: string | undefined): void {
+    try {
+      if (text === undefined) throw new MessageError('messages are JSON texts, not binary');
+      this.#handle(readMessage(text));
+    } catch (error) {
+      if (!(error instanceof MessageError)) throw error;
+      this.send({ op: 'error', ...(error.id !== undefined && { id: error.id }), detail: error.message });
+    }
+  }
+
+  #handle(message: ClientMessage): void {
+    const { id } = message;
+    switch (message.op) {
+      case 'unsubscribe':
+        this.#subscriptions.get(id)?.close();
+        this.#subscriptions.delete(id);
+        return;
+      case 'window': {
+        const subscription = this.#subscriptions.get(id);
+        if (!(subscription instanceof MenuSubscription)) throw new MessageError(`no subscription ${id} on a menu`, id);
+        subscription.feed.setWindow(message.window);
+        return;
+      }
+      case 'subscribe':
+        if (this.#subscriptions.has(id)) throw new MessageError(`id ${id} is in use`, id);
+        if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS) {
+          throw new MessageError(`at most ${MAX_SUBSCRIPTIONS} subscriptions`, id);
+        }
+        this.#subscriptions.set(id, this.#subscribe(message));
+        return;
+    }
+  }
+
+  #subscribe(message: ClientMessage & { op: 'subscribe' }): Subscription {
+    const { id } = message;
+    switch (message.topic) {
+      case 'menu': {
+        const view = this.#hub.views.get(message.menu.path);
+        if (view === undefined) throw new MessageError(`${message.menu.path} cannot be listed`, id);
+        const feed = new MenuFeed(id, message.menu, view, message.window, message.intervalMs, this);
+        return new MenuSubscription(message.menu.path, feed);
+      }
+      case 'traffic':
+        this.send({ id, op: 'history', samples: this.#hub.traffic.history() });
+        return this.#listen(this.#hub.trafficSampler.listen((sample) => this.#tick({ id, op: 'sample', ...sample })));
+      case 'profile':
+        return this.#listen(this.#hub.profileSampler.listen((rows) => this.#tick({ id, op: 'profile', rows }), true));
+      case 'status':
+        return this.#listen(
+          this.#hub.statusSampler.listen((status) => this.#tick({ id, op: 'status', ...status }), true),
+        );
+    }
+  }
+
+  #tick(message: object): void {
+    if (this.ready) this.send(message);
+  }
+
+  #listen(stop: () => void): Subscription {
+    return { close: stop };
+  }
+
+  #closeAll(): void {
+    for (const subscription of this.#subscriptions.values()) subscription.close();
+    this.#subscriptions.clear();
+  }
+}
+
+class MenuSubscription implements Subscription {
+  constructor(
+    readonly path: string,
+    readonly feed: MenuFeed,
+  ) {}
+
+  close(): void {
+    this.feed.close();
+  }
+}

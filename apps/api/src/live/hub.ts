@@ -1,0 +1,96 @@
+import type { WebSocket } from 'ws';
+import type { Principal } from '../auth/authenticator.js';
+import type { Services } from '../rest/services.js';
+import { identityOf } from '../routes/session.js';
+import type { Processor } from '../state/processor.js';
+import type { View } from '../view/rows.js';
+import { LiveClient } from './client.js';
+import { ProfileFeed } from './profile-feed.js';
+import { Sampler } from './sampler.js';
+import { type Status, takeStatus } from './status.js';
+import { Traffic, type TrafficSample } from './traffic.js';
+
+/** How often clients are asked for a sign of life and sessions are looked at, ms. */
+const HEARTBEAT_MS = 15_000;
+/** Close code for a session that is over (RFC 6455 §7.4.2, private use). */
+export const SESSION_OVER = 4401;
+
+interface Connection {
+  readonly client: LiveClient;
+  readonly principal: Principal;
+  alive: boolean;
+}
+
+/** All live connections and what they share. */
+export class Hub {
+  readonly views: ReadonlyMap<string, View>;
+  readonly traffic: Traffic;
+  readonly trafficSampler: Sampler<TrafficSample>;
+  readonly profileSampler: Sampler<Awaited<ReturnType<ProfileFeed['take']>> & object>;
+  readonly statusSampler: Sampler<Status>;
+  readonly #services: Services;
+  readonly #connections = new Map<WebSocket, Connection>();
+  readonly #heartbeat: NodeJS.Timeout;
+
+  constructor(services: Services, processor: Processor, onError: (error: unknown) => void) {
+    const { store, live, users, sessions } = services;
+    this.#services = services;
+    this.views = services.views;
+    this.traffic = new Traffic(store, live, processor);
+    const profile = new ProfileFeed(live);
+    this.trafficSampler = new Sampler(() => this.traffic.take(), onError);
+    this.profileSampler = new Sampler(() => profile.take(), onError);
+    this.statusSampler = new Sampler(() => takeStatus(store, live, processor, identityOf(services)), onError);
+    store.onCommit(() => {
+      // Anything may look different: names are shown elsewhere, rules become valid again.
+      for (const { client } of this.#connections.values()) client.refreshMenus((path) => path !== '/user');
+      this.statusSampler.poke();
+    });
+    users.onChange((id) => {
+      for (const { client } of this.#connections.values()) client.refreshMenus((path) => path === '/user');
+      this.#closeWhere(({ principal }) => principal.userId === id && !this.#mayStay(principal));
+    });
+    sessions.onEnd((key) => this.#closeWhere(({ principal }) => principal.session === key));
+    live.agent.onUp(() => this.statusSampler.poke());
+    live.agent.onDown(() => this.statusSampler.poke());
+    this.#heartbeat = setInterval(() => this.#beat(), HEARTBEAT_MS);
+    this.#heartbeat.unref();
+  }
+
+  accept(socket: WebSocket, principal: Principal): void {
+    const connection: Connection = { client: new LiveClient(socket, this), principal, alive: true };
+    this.#connections.set(socket, connection);
+    socket.on('pong', () => {
+      connection.alive = true;
+    });
+    socket.on('close', () => this.#connections.delete(socket));
+  }
+
+  close(): void {
+    clearInterval(this.#heartbeat);
+    for (const { client } of this.#connections.values()) client.close(1001, 'the router is restarting');
+  }
+
+  #beat(): void {
+    for (const [socket, connection] of this.#connections) {
+      if (!this.#mayStay(connection.principal)) connection.client.close(SESSION_OVER, 'the session is over');
+      else if (!connection.alive) socket.terminate();
+      else {
+        connection.alive = false;
+        socket.ping();
+      }
+    }
+  }
+
+  #mayStay({ session, userId }: Principal): boolean {
+    const user = this.#services.users.byId(userId);
+    if (user === undefined || user.disabled) return false;
+    return session === undefined || this.#services.sessions.alive(session);
+  }
+
+  #closeWhere(over: (connection: Connection) => boolean): void {
+    for (const connection of this.#connections.values()) {
+      if (over(connection)) connection.client.close(SESSION_OVER, 'the session is over');
+    }
+  }
+}

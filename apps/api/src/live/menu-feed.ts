@@ -1,0 +1,88 @@
+import type { Menu } from '@tollway/schema';
+import type { View } from '../view/rows.js';
+import type { MenuWindow } from './message.js';
+import { deltaOf, evaluate, type WindowContent } from './window.js';
+
+/** Where a feed's messages go. */
+export interface Outlet {
+  /** False while the client does not keep up: whatever is not essential is left out. */
+  readonly ready: boolean;
+  send(message: object): void;
+}
+
+/** One window of one browser on one menu: a snapshot first, then what changes. */
+export class MenuFeed {
+  readonly #id: number;
+  readonly #menu: Menu;
+  readonly #view: View;
+  readonly #intervalMs: number;
+  readonly #outlet: Outlet;
+  readonly #timer: NodeJS.Timeout | undefined;
+  #window: MenuWindow;
+  #sent: WindowContent | undefined;
+  #running = false;
+  #again = false;
+  #closed = false;
+
+  constructor(id: number, menu: Menu, view: View, window: MenuWindow, intervalMs: number, outlet: Outlet) {
+    this.#id = id;
+    this.#menu = menu;
+    this.#view = view;
+    this.#window = window;
+    this.#intervalMs = intervalMs;
+    this.#outlet = outlet;
+    // Configuration alone changes only by commits, which call refresh().
+    this.#timer = menu.refreshMs === undefined ? undefined : setInterval(() => this.tick(), intervalMs);
+    this.refresh();
+  }
+
+  setWindow(change: Partial<MenuWindow>): void {
+    this.#window = { ...this.#window, ...change };
+    this.#sent = undefined;
+    this.refresh();
+  }
+
+  /** Live values may have changed. */
+  tick(): void {
+    if (this.#outlet.ready) this.refresh();
+  }
+
+  /** Configuration changed, or the window: evaluate now. */
+  refresh(): void {
+    if (this.#running) {
+      this.#again = true;
+      return;
+    }
+    this.#running = true;
+    this.#update()
+      .catch((error: unknown) => this.#outlet.send({ op: 'error', id: this.#id, detail: String(error) }))
+      .finally(() => {
+        this.#running = false;
+        if (!this.#again || this.#closed) return;
+        this.#again = false;
+        this.refresh();
+      });
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearInterval(this.#timer);
+  }
+
+  async #update(): Promise<void> {
+    const window = this.#window;
+    // Viewers of the same menu share a reading of the data plane.
+    const rows = await this.#view(this.#intervalMs / 2);
+    if (this.#closed || window !== this.#window) return;
+    const content = evaluate(this.#menu, rows, window);
+    const { total, matched } = content;
+    if (this.#sent === undefined) {
+      this.#outlet.send({ id: this.#id, op: 'snapshot', total, matched, first: window.first, rows: content.rows });
+    } else {
+      const delta = deltaOf(this.#sent, content);
+      if (delta === undefined) return;
+      this.#outlet.send({ id: this.#id, op: 'delta', total, matched, ...delta });
+    }
+    this.#sent = content;
+  }
+}

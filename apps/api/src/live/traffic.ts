@@ -1,0 +1,89 @@
+import type { Stats } from '../agent/messages.js';
+import { ETHERNET } from '../config/ports.js';
+import type { ConfigStore } from '../config/store.js';
+import type { LiveState } from '../state/live-state.js';
+import type { Processor } from '../state/processor.js';
+
+export interface TrafficSample {
+  /** Milliseconds since 1970. */
+  readonly t: number;
+  readonly interfaces: Readonly<Record<string, { rx: number; tx: number; rxPps: number; txPps: number }>>;
+  readonly cpu: readonly { cpu: number; load: number }[];
+  readonly connections: number;
+  /** Share of the packets received that took FastTrack since the sample before, 0…1. */
+  readonly fasttrackShare: number;
+  /** Drop reason → packets per second, those that moved. */
+  readonly drops: Readonly<Record<string, number>>;
+}
+
+/** Samples kept for those who come later, one a second. */
+const HISTORY = 300;
+
+/** Makes the samples of the live graphs. */
+export class Traffic {
+  readonly #store: ConfigStore;
+  readonly #live: LiveState;
+  readonly #processor: Processor;
+  readonly #history: TrafficSample[] = [];
+  #before: Stats | undefined;
+
+  constructor(store: ConfigStore, live: LiveState, processor: Processor) {
+    this.#store = store;
+    this.#live = live;
+    this.#processor = processor;
+  }
+
+  /** Samples of the last 300 s in which somebody looked, oldest first. */
+  history(): readonly TrafficSample[] {
+    const since = Date.now() - HISTORY * 1000;
+    return this.#history.filter((sample) => sample.t >= since);
+  }
+
+  async take(): Promise<TrafficSample | undefined> {
+    const [stats, loads] = await Promise.all([this.#live.stats(500), this.#processor.loads()]);
+    if (stats === undefined) {
+      this.#before = undefined;
+      return undefined;
+    }
+    const before = this.#before;
+    this.#before = stats;
+    const sample: TrafficSample = {
+      t: Date.now(),
+      interfaces: this.#rates(stats),
+      cpu: loads.map((load, cpu) => ({ cpu, load: Math.round(load * 10) / 10 })),
+      connections: stats.tracking['ip4-entries'] + stats.tracking['ip6-entries'],
+      fasttrackShare: before === undefined ? 0 : fasttrackShare(before, stats),
+      drops: before === undefined ? {} : drops(before, stats),
+    };
+    this.#history.push(sample);
+    if (this.#history.length > HISTORY) this.#history.shift();
+    return sample;
+  }
+
+  #rates(stats: Stats): TrafficSample['interfaces'] {
+    const names = new Map((this.#store.snapshot.get(ETHERNET) ?? []).map((row) => [row.id, row.values.name]));
+    return Object.fromEntries(
+      stats.interfaces.map(({ row, port, rates }) => [
+        names.get(row) ?? port,
+        { rx: rates['rx-bps'], tx: rates['tx-bps'], rxPps: rates['rx-pps'], txPps: rates['tx-pps'] },
+      ]),
+    );
+  }
+}
+
+function fasttrackShare(before: Stats, after: Stats): number {
+  const received = (stats: Stats) => stats.interfaces.reduce((sum, entry) => sum + entry['rx-packets'], 0);
+  const packets = received(after) - received(before);
+  const fast = after['fast-path']['fasttrack-packets'] - before['fast-path']['fasttrack-packets'];
+  return packets > 0 && fast > 0 ? Math.min(1, Math.round((fast / packets) * 1000) / 1000) : 0;
+}
+
+function drops(before: Stats, after: Stats): Record<string, number> {
+  const seconds = (after['now-ns'] - before['now-ns']) / 1e9;
+  const earlier = new Map(before.drops.map((drop) => [drop.reason, drop.packets]));
+  const moved = after.drops.flatMap(({ reason, packets }) => {
+    const count = packets - (earlier.get(reason) ?? 0);
+    return count > 0 && seconds > 0 ? [[reason, Math.round(count / seconds)] as const] : [];
+  });
+  return Object.fromEntries(moved);
+}

@@ -1,0 +1,64 @@
+import cookie from '@fastify/cookie';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Authenticator, Principal } from '../auth/authenticator.js';
+import { SESSION_MS } from '../auth/sessions.js';
+import { errors } from '../errors.js';
+
+export const COOKIE = 'tollway_session';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who makes the request; set on every route that is not public. */
+    principal: Principal;
+  }
+  interface FastifyContextConfig {
+    /** Reachable without authentication. */
+    public?: boolean;
+  }
+}
+
+/** Paths that belong to the API: nothing under them is public because it does not exist. */
+const apiPath = /^\/(rest|api|docs|live)(\/|$)/;
+
+export async function authentication(app: FastifyInstance, authenticator: Authenticator): Promise<void> {
+  await app.register(cookie);
+  app.decorateRequest('principal');
+  app.addHook('onRequest', async (request) => {
+    if (request.routeOptions.config.public) return;
+    if (request.is404 && !apiPath.test(request.url.split('?', 1)[0] ?? '')) return;
+    request.principal = await authenticate(authenticator, request);
+  });
+}
+
+/** @throws ApiError 401, 429, or 403 for a request that another site made the browser send. */
+async function authenticate(authenticator: Authenticator, request: FastifyRequest): Promise<Principal> {
+  const { authorization } = request.headers;
+  if (authorization !== undefined) return authenticator.byBasic(authorization, request.ip);
+  const token = request.cookies[COOKIE];
+  const principal = token === undefined ? undefined : authenticator.byCookie(token, request.ip);
+  if (principal === undefined) throw errors.unauthorized();
+  const safe = request.method === 'GET' || request.method === 'HEAD';
+  if (!safe) {
+    requireSameOrigin(request);
+    if (request.headers['x-tollway'] !== '1') throw errors.forbiddenOrigin('the header X-Tollway: 1 is missing');
+  }
+  return principal;
+}
+
+/** @throws ApiError 403 when the browser says that another site is behind the request. */
+export function requireSameOrigin(request: FastifyRequest): void {
+  const { origin, host } = request.headers;
+  if (origin === undefined) return;
+  if (URL.canParse(origin) && new URL(origin).host === host) return;
+  throw errors.forbiddenOrigin(`requests from ${origin} are not accepted`);
+}
+
+export function setSessionCookie(request: FastifyRequest, reply: FastifyReply, token: string): void {
+  reply.setCookie(COOKIE, token, {
+    httpOnly: true,
+    sameSite: 'strict',
+    secure: request.protocol === 'https',
+    path: '/',
+    maxAge: SESSION_MS / 1000,
+  });
+}

@@ -1,0 +1,23 @@
+import type { FastifyError, FastifyInstance } from 'fastify';
+import { AgentGone, AgentRefusal } from '../agent/messages.js';
+import { ApiError, type ErrorBody, errorBody, errors } from '../errors.js';
+
+/** Every error answer has the same shape, and none tells about the inside. */
+export function errorAnswers(app: FastifyInstance): void {
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const body = bodyOf(error);
+    if (body.error >= 500 && !(error instanceof ApiError || error instanceof AgentGone)) request.log.error(error);
+    // A browser would open its own password dialogue for this header; scripts need it to send Basic.
+    const script = request.headers['sec-fetch-mode'] === undefined && request.headers.cookie === undefined;
+    if (body.error === 401 && script) reply.header('www-authenticate', 'Basic realm="Tollway", charset="UTF-8"');
+    return reply.code(body.error).type('application/json').send(body);
+  });
+}
+
+function bodyOf(error: FastifyError): ErrorBody {
+  if (error instanceof ApiError) return error.body();
+  if (error instanceof AgentGone) return errors.agentUnavailable().body();
+  if (error instanceof AgentRefusal) return errors.failure(error.message).body();
+  const status = error.statusCode ?? 500;
+  return status >= 500 ? errorBody(500, 'internal error; see the log of the API') : errorBody(status, error.message);
+}

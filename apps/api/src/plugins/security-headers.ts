@@ -1,0 +1,25 @@
+import type { FastifyInstance } from 'fastify';
+
+/** Nothing is loaded from elsewhere; styles may be set by scripts (window positions, chart sizes). */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "form-action 'self'",
+].join('; ');
+
+export function securityHeaders(app: FastifyInstance): void {
+  app.addHook('onSend', async (request, reply, payload) => {
+    reply.headers({
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+    });
+    if (!reply.hasHeader('content-security-policy')) reply.header('content-security-policy', CONTENT_SECURITY_POLICY);
+    if (/^\/(rest|api|docs)(\/|$)/.test(request.url)) reply.header('cache-control', 'no-store');
+    return payload;
+  });
+}

@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { durationMs } from '@tollway/schema';
+import { AgentGone } from '../../agent/messages.js';
+import { textOf } from '../../config/content.js';
+import { findItem } from '../../config/items.js';
+import { ETHERNET } from '../../config/ports.js';
+import type { Row } from '../../config/snapshot.js';
+import { errors } from '../../errors.js';
+import { rates } from '../../view/interfaces.js';
+import type { RestRow } from '../../view/rows.js';
+import { checkArguments, switchedOn } from '../arguments.js';
+import type { Answer, Call, Services } from '../services.js';
+
+/** `/interface/monitor-traffic`: rates of interfaces, once or each second for a while. */
+export async function monitorTraffic({ services, menu, args, signal }: Call): Promise<Answer> {
+  checkArguments(args, ['interface', 'numbers', '.id', 'once', 'duration', '.proplist']);
+  const named = args.interface ?? args.numbers ?? args['.id'];
+  if (named === undefined)
+    throw errors.missingProperty('interface', 'names of interfaces, separated by commas, or aggregate');
+  const names = textOf('interface', named).split(',');
+  const stored = services.store.snapshot.get(ETHERNET) ?? [];
+  const rows = names
+    .filter((name) => name !== 'aggregate')
+    .map((name) =>
+      findItem(menu, stored, name, () =>
+        errors.badProperty('interface', `input does not match any value of interface: ${name}`),
+      ),
+    );
+  const sample = () => takeSample(services, rows, names.includes('aggregate'));
+  if (switchedOn(args, 'once')) return sample();
+
+  const duration =
+    args.duration === undefined ? Number.POSITIVE_INFINITY : durationMs(textOf('duration', args.duration));
+  if (duration === undefined) throw errors.badProperty('duration', 'value of duration: give a duration such as 3s');
+  const samples: RestRow[] = [];
+  const end = Date.now() + duration;
+  for (let section = 0; Date.now() < end; section += 1) {
+    for (const row of await sample()) samples.push({ ...row, '.section': String(section) });
+    await sleep(Math.max(0, Math.min(1000, end - Date.now())), undefined, { signal });
+  }
+  return samples;
+}
+
+async function takeSample({ live }: Services, rows: readonly Row[], aggregate: boolean): Promise<RestRow[]> {
+  const stats = await live.stats();
+  if (stats === undefined) throw new AgentGone();
+  const samples = rows.flatMap((row) => {
+    const entry = stats.interfaces.find((candidate) => candidate.row === row.id);
+    return entry === undefined ? [] : [{ name: row.values.name ?? '', ...rates(entry) }];
+  });
+  if (!aggregate) return samples;
+  const sums: Record<string, number> = {};
+  for (const entry of stats.interfaces) {
+    for (const [name, value] of Object.entries(rates(entry))) sums[name] = (sums[name] ?? 0) + Number(value);
+  }
+  return [
+    ...samples,
+    { name: 'aggregate', ...Object.fromEntries(Object.entries(sums).map(([name, sum]) => [name, String(sum)])) },
+  ];
+}

@@ -1,0 +1,37 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { durationMs } from '@tollway/schema';
+import { AgentGone } from '../../agent/messages.js';
+import { textOf } from '../../config/content.js';
+import { errors } from '../../errors.js';
+import { profile } from '../../state/profile.js';
+import { checkArguments } from '../arguments.js';
+import type { Answer, Call } from '../services.js';
+
+/** `/tool/profile`: where the workers' time went during `duration`. */
+export async function profileCommand({ services, menu, args, signal }: Call): Promise<Answer> {
+  checkArguments(args, ['cpu', 'duration', 'once', '.proplist']);
+  const argument = (name: string): string => {
+    const prop = menu.props[name];
+    const text = args[name] === undefined ? (prop?.default ?? '') : textOf(name, args[name]);
+    const parsed = prop?.kind.parse(text);
+    if (parsed === undefined || !parsed.ok) {
+      throw errors.badProperty(
+        name,
+        `value of ${name}: ${parsed?.error ?? 'unknown'}; it accepts ${prop?.kind.accepts}`,
+      );
+    }
+    return parsed.value;
+  };
+  const cpu = argument('cpu');
+  const ms = durationMs(argument('duration')) ?? 1000;
+  const before = await services.live.stats();
+  await sleep(ms, undefined, { signal });
+  const after = await services.live.stats();
+  if (before === undefined || after === undefined) throw new AgentGone();
+  const rows = profile(before, after, cpu);
+  if (rows.length === 0 && cpu !== 'total' && cpu !== 'all') {
+    const cores = after.workers.map((worker) => worker.cpu).join(', ');
+    throw errors.badProperty('cpu', `value of cpu: no worker runs on core ${cpu}; it accepts ${cores}, total or all`);
+  }
+  return rows.map(({ name, cpu: core, usage }) => ({ name, cpu: core, usage }));
+}

@@ -1,0 +1,107 @@
+import type { Menu } from '@tollway/schema';
+import type { Principal } from '../../auth/authenticator.js';
+import { groups, type User, type UserContent } from '../../auth/users.js';
+import { type Arguments, accepted } from '../../config/content.js';
+import { type ConfigSnapshot, parseRowId, rowIdText } from '../../config/snapshot.js';
+import { type RowContent, verifyAdd, verifySet } from '../../config/verify.js';
+import { type ApiError, errors } from '../../errors.js';
+import type { Services } from '../services.js';
+
+/** `/user`: people are rows of a table of their own, not configuration. */
+
+/** Users refer to nothing. */
+const NO_CONFIGURATION: ConfigSnapshot = new Map();
+/** Stands for the password that is not known, where one is required. */
+const UNCHANGED_PASSWORD = { password: 'unchanged' };
+
+/** Returns the `.id` of the new user. */
+export async function addUser(services: Services, by: Principal, menu: Menu, args: Arguments): Promise<string> {
+  const content = accepted(verifyAdd(menu, args, NO_CONFIGURATION));
+  refuseTakenName(services, content.values.name);
+  const user = await services.users.add(userContent(content));
+  await record(services, by, `add user ${user.name} (${user.group})`);
+  return rowIdText(user.id);
+}
+
+export async function setUsers(
+  services: Services,
+  by: Principal,
+  menu: Menu,
+  items: readonly string[],
+  args: Arguments,
+  missing: () => ApiError,
+): Promise<void> {
+  const changes = items.map((item): { user: User; content: UserContent } => {
+    const user = findUser(services, item, missing);
+    const { name, group, disabled, comment } = user;
+    const row = { id: user.id, values: { name, group, ...UNCHANGED_PASSWORD }, disabled, comment };
+    const content = userContent(accepted(verifySet(menu, row, args, NO_CONFIGURATION)));
+    if ('password' in args) return { user, content };
+    const { password: _password, ...rest } = content;
+    return { user, content: rest };
+  });
+  for (const { user, content } of changes) {
+    refuseTakenName(services, content.name, user.id);
+    const keepsRights = content.group === 'full' && !content.disabled;
+    if (!keepsRights) refuseLastFullUser(services, user, user.disabled || user.group !== 'full');
+  }
+  for (const { user, content } of changes) {
+    await services.users.set(user.id, content);
+    const cut = content.password !== undefined || content.disabled;
+    if (cut) await services.sessions.endAllOf(user.id, by.session);
+    await record(services, by, `set user ${content.name}${content.password === undefined ? '' : ' (password)'}`);
+  }
+}
+
+export async function removeUsers(
+  services: Services,
+  by: Principal,
+  items: readonly string[],
+  missing: () => ApiError,
+): Promise<void> {
+  const users = items.map((item) => findUser(services, item, missing));
+  const removed = new Set(users.map((user) => user.id));
+  const left = services.users.list().filter((user) => !removed.has(user.id) && mayDoEverything(user));
+  if (left.length === 0) throw errors.failure('the last user of group full can not be removed');
+  for (const user of users) {
+    await services.sessions.endAllOf(user.id);
+    await services.users.remove(user.id);
+    await record(services, by, `remove user ${user.name}`);
+  }
+}
+
+function findUser({ users }: Services, item: string, missing: () => ApiError): User {
+  const id = parseRowId(item);
+  const user = id === undefined ? users.byName(item) : users.byId(id);
+  if (user === undefined) throw missing();
+  return user;
+}
+
+function userContent({ values, disabled, comment }: RowContent): UserContent {
+  return {
+    name: values.name ?? '',
+    group: groups.find((group) => group === values.group) ?? 'read',
+    disabled,
+    comment,
+    ...(values.password !== undefined && { password: values.password }),
+  };
+}
+
+const mayDoEverything = (user: User): boolean => user.group === 'full' && user.hasPassword && !user.disabled;
+
+function refuseTakenName({ users }: Services, name: string | undefined, except?: number): void {
+  const other = users.byName(name ?? '');
+  if (other !== undefined && other.id !== except) {
+    throw errors.failure('user with the same name already exists: name must be unique', 'name');
+  }
+}
+
+function refuseLastFullUser({ users }: Services, user: User, alreadyWithout: boolean): void {
+  if (alreadyWithout || users.fullUsers(user.id).length > 0) return;
+  throw errors.failure('the last user of group full can not be disabled or moved to another group', 'group');
+}
+
+async function record({ db, book }: Services, by: Principal, detail: string): Promise<void> {
+  book.add('system,info,account', `${detail} by ${by.name}`);
+  await db.audit.create({ data: { user: by.name, address: by.address, action: 'user', detail } });
+}

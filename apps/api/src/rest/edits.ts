@@ -1,0 +1,94 @@
+import type { Menu } from '@tollway/schema';
+import type { Principal } from '../auth/authenticator.js';
+import { textOf, withoutItem } from '../config/content.js';
+import { isDynamicId, namedItems, noSuchItem } from '../config/items.js';
+import type { Author } from '../config/record.js';
+import { rowIdText } from '../config/snapshot.js';
+import { type ApiError, errors } from '../errors.js';
+import { removeConnections } from './commands/connections.js';
+import { removeLearned } from './commands/neighbors.js';
+import { addUser, removeUsers, setUsers } from './commands/users.js';
+import { indexOfItem } from './listing.js';
+import type { Call, Services } from './services.js';
+
+/**
+ * Add, set and remove of every menu that has them: configuration rows through the editor, users and
+ * state of the data plane through their own commands.
+ */
+
+export const authorOf = (principal: Principal): Author => ({ name: principal.name, address: principal.address });
+
+/** Returns the `.id` of the new item. */
+export async function add({ services, menu, args, principal }: Call): Promise<string> {
+  if (menu.path === '/user') return addUser(services, principal, menu, args);
+  return rowIdText(await services.editor.add(authorOf(principal), menu, args));
+}
+
+export async function set(call: Call, items: readonly string[], missing: () => ApiError = noSuchItem): Promise<void> {
+  const { services, menu, args, principal } = call;
+  const changes = withoutItem(args);
+  if (menu.path === '/user') return setUsers(services, principal, menu, items, changes, missing);
+  await refuseDynamic(services, menu, items, missing);
+  await services.editor.set(authorOf(principal), menu, items, changes, missing);
+}
+
+export async function remove(
+  call: Call,
+  items: readonly string[],
+  missing: () => ApiError = noSuchItem,
+): Promise<void> {
+  const { services, menu, principal } = call;
+  if (menu.path === '/user') return removeUsers(services, principal, items, missing);
+  if (menu.path === '/ip/firewall/connection') return removeConnections(services, items, missing);
+  if (menu.path === '/ip/arp' && items.every(isDynamicId)) return removeLearned(services, items, missing);
+  await refuseDynamic(services, menu, items, missing);
+  await services.editor.remove(authorOf(principal), menu, items, missing);
+}
+
+export async function setDisabled(call: Call, disabled: boolean): Promise<void> {
+  const { services, menu, principal, args } = call;
+  const items = namedItems(args);
+  if (menu.path === '/user') return setUsers(services, principal, menu, items, { disabled }, noSuchItem);
+  await refuseDynamic(services, menu, items, noSuchItem);
+  await services.editor.setDisabled(authorOf(principal), menu, items, disabled);
+}
+
+export async function setComment(call: Call): Promise<void> {
+  const { services, menu, principal, args } = call;
+  const items = namedItems(args);
+  const comment = textOf('comment', args.comment ?? '');
+  if (menu.path === '/user') return setUsers(services, principal, menu, items, { comment }, noSuchItem);
+  await refuseDynamic(services, menu, items, noSuchItem);
+  await services.editor.setComment(authorOf(principal), menu, items, comment);
+}
+
+export async function unset(call: Call): Promise<void> {
+  const { services, menu, principal, args } = call;
+  const items = namedItems(args);
+  const names = textOf('value-name', args['value-name'] ?? '').split(',');
+  if (names.join('') === '') throw errors.missingProperty('value-name', 'the name of a property');
+  await refuseDynamic(services, menu, items, noSuchItem);
+  await services.editor.unset(authorOf(principal), menu, items, names);
+}
+
+export async function move(call: Call): Promise<void> {
+  const { services, menu, principal, args } = call;
+  const destination = args.destination === undefined ? '' : textOf('destination', args.destination);
+  await services.editor.move(authorOf(principal), menu, namedItems(args), destination || undefined);
+}
+
+/** Items that the data plane made cannot be changed here. */
+async function refuseDynamic(
+  services: Services,
+  menu: Menu,
+  items: readonly string[],
+  missing: () => ApiError,
+): Promise<void> {
+  const dynamic = items.filter(isDynamicId);
+  if (dynamic.length === 0) return;
+  const rows = await services.views.get(menu.path)?.();
+  for (const item of dynamic) {
+    if (rows === undefined || indexOfItem(menu, rows, item) === undefined) throw missing();
+  }
+  throw errors.failure('a dynamic item can not be changed');
+}

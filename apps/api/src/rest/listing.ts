@@ -1,0 +1,35 @@
+import type { Menu } from '@tollway/schema';
+import { parseProplist, project } from '../config/query.js';
+import { errors } from '../errors.js';
+import type { RestRow, RowSet } from '../view/rows.js';
+
+/** Which properties of a row are sent; `undefined`: all. @throws ApiError when it is no list of names. */
+export function proplistOf(value: unknown): readonly string[] | undefined {
+  if (value === undefined) return undefined;
+  const names = parseProplist(value);
+  if (names === undefined)
+    throw errors.badProperty('.proplist', 'value of .proplist: give names separated by commas or a list');
+  return names.length === 0 ? undefined : names;
+}
+
+export function projected(rows: readonly RestRow[], names: readonly string[] | undefined): readonly RestRow[] {
+  return names === undefined ? rows : rows.map((row) => project(row, names));
+}
+
+/** Index of the item with this `.id` or name. */
+export function indexOfItem(menu: Menu, rows: RowSet, item: string): number | undefined {
+  const byId = item.startsWith('*');
+  if (!byId && !('name' in menu.props)) return undefined;
+  const wanted = byId ? item.toUpperCase() : item;
+  for (let index = 0; index < rows.length; index += 1) {
+    if ((byId ? rows.id(index) : rows.value(index, 'name')) === wanted) return index;
+  }
+  return undefined;
+}
+
+/** The item with this `.id` or name. @throws ApiError 404. */
+export function oneItem(menu: Menu, rows: RowSet, item: string): RestRow {
+  const index = indexOfItem(menu, rows, item);
+  if (index === undefined) throw errors.noSuchItem();
+  return rows.row(index);
+}

@@ -1,0 +1,40 @@
+import type { Menu } from '@tollway/schema';
+import type { Principal } from '../auth/authenticator.js';
+import type { Sessions } from '../auth/sessions.js';
+import type { Users } from '../auth/users.js';
+import type { Arguments } from '../config/content.js';
+import type { Editor } from '../config/editor.js';
+import type { ConfigStore } from '../config/store.js';
+import type { Database } from '../database/client.js';
+import type { LiveState } from '../state/live-state.js';
+import type { LogBook } from '../state/log-book.js';
+import type { LearnedIds } from '../view/arp.js';
+import type { RestRow, View } from '../view/rows.js';
+
+/** What the commands work with. */
+export interface Services {
+  readonly db: Database;
+  readonly store: ConfigStore;
+  readonly editor: Editor;
+  readonly live: LiveState;
+  readonly users: Users;
+  readonly sessions: Sessions;
+  readonly book: LogBook;
+  readonly learnedIds: LearnedIds;
+  readonly views: ReadonlyMap<string, View>;
+}
+
+/** A command of a menu being run. */
+export interface Call {
+  readonly services: Services;
+  readonly menu: Menu;
+  readonly args: Arguments;
+  readonly principal: Principal;
+  /** Aborted when the client goes away or the time limit is over. */
+  readonly signal: AbortSignal;
+}
+
+/** What a command answers: rows, or data of its end (`ret`), or nothing (`[]`). */
+export type Answer = readonly RestRow[] | Readonly<Record<string, string>>;
+
+export const NOTHING: Answer = [];

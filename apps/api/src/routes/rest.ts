@@ -1,0 +1,125 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { requirePermission } from '../auth/permissions.js';
+import type { Arguments } from '../config/content.js';
+import { filterItems } from '../config/query.js';
+import { errors } from '../errors.js';
+import { commandOf, menuCommand } from '../rest/commands/run.js';
+import { add, authorOf, remove, set } from '../rest/edits.js';
+import { oneItem, projected, proplistOf } from '../rest/listing.js';
+import type { Call, Services } from '../rest/services.js';
+import { findTarget, type Target } from '../rest/target.js';
+import type { RestRow, RowSet } from '../view/rows.js';
+
+/** Longest time a request may take, ms (spec: any request ends after 60 s). */
+const TIME_LIMIT_MS = 60_000;
+
+/** The one route set that serves every menu of the registry. */
+export function restRoutes(app: FastifyInstance, services: Services): void {
+  app.get('/rest/*', async (request) => {
+    const target = findTarget(pathOf(request));
+    requirePermission(request.principal, target.menu.path, 'print');
+    return list(request, target, await rowsOf(services, target));
+  });
+
+  app.put('/rest/*', async (request, reply) => {
+    const { menu, item } = findTarget(pathOf(request));
+    requireVerb(menu.commands.includes('add') && item === undefined, 'add');
+    requirePermission(request.principal, menu.path, 'add');
+    const call = callOf(services, request, menu);
+    const id = await add(call);
+    const rows = await services.views.get(menu.path)?.();
+    reply.code(201);
+    return rows === undefined ? {} : oneItem(menu, rows, id);
+  });
+
+  app.patch('/rest/*', async (request) => {
+    const target = findTarget(pathOf(request));
+    const { menu, item } = target;
+    requireVerb(menu.commands.includes('set'), 'set');
+    requirePermission(request.principal, menu.path, 'set');
+    const call = callOf(services, request, menu);
+    if (menu.kind === 'settings' && item === undefined) {
+      await services.editor.setSettings(authorOf(request.principal), menu, call.args);
+      return (await rowsOf(services, target)).row(0);
+    }
+    if (item === undefined) throw errors.badRequest('missing or invalid resource identifier');
+    const before = await rowsOf(services, target);
+    // By `.id` from here on: the change may rename the item.
+    const id = oneItem(menu, before, item)['.id'] ?? item;
+    await set(call, [id], errors.noSuchItem);
+    return oneItem(menu, await rowsOf(services, target), id);
+  });
+
+  app.delete('/rest/*', async (request, reply) => {
+    const { menu, item } = findTarget(pathOf(request));
+    requireVerb(menu.commands.includes('remove'), 'remove');
+    requirePermission(request.principal, menu.path, 'remove');
+    if (item === undefined) throw errors.badRequest('missing or invalid resource identifier');
+    await remove(callOf(services, request, menu), [item], errors.noSuchItem);
+    reply.code(204);
+  });
+
+  app.post('/rest/*', async (request) => {
+    const { menu, item } = findTarget(pathOf(request));
+    const run = item === undefined ? menuCommand(menu.path) : commandOf({ menu }, item);
+    if (run === undefined) throw errors.noSuchCommand(menu.path.slice(menu.path.lastIndexOf('/') + 1));
+    requirePermission(request.principal, menu.path, item ?? 'run');
+    const limit = AbortSignal.timeout(TIME_LIMIT_MS);
+    const call = { ...callOf(services, request, menu), signal: AbortSignal.any([limit, clientGone(request)]) };
+    try {
+      return await run(call);
+    } catch (error) {
+      if (limit.aborted) throw errors.badRequest('Session closed');
+      throw error;
+    }
+  });
+}
+
+function pathOf(request: FastifyRequest): string {
+  const path = request.url.split('?', 1)[0] ?? '';
+  return path.slice('/rest/'.length);
+}
+
+/** @throws ApiError 406 when the menu has no such command. */
+function requireVerb(has: boolean, command: string): void {
+  if (!has) throw errors.verbWithoutCommand(command);
+}
+
+async function rowsOf(services: Services, { menu }: Target): Promise<RowSet> {
+  const view = services.views.get(menu.path);
+  if (view === undefined) throw errors.verbWithoutCommand('print');
+  return view();
+}
+
+function list(request: FastifyRequest, { menu, item }: Target, rows: RowSet): RestRow | readonly RestRow[] {
+  const query = new URLSearchParams(request.url.slice(request.url.split('?', 1)[0]?.length ?? 0));
+  const names = proplistOf(query.get('.proplist') ?? undefined);
+  query.delete('.proplist');
+  const single = menu.kind === 'settings' || menu.kind === 'status';
+  if (item !== undefined) {
+    if (single) throw errors.noSuchItem();
+    return projected([oneItem(menu, rows, item)], names)[0] ?? {};
+  }
+  if (single) return projected([rows.row(0)], names)[0] ?? {};
+  const filters = [...query];
+  return projected(filters.length === 0 ? rows.all() : filterItems(menu, rows.all(), filters), names);
+}
+
+function callOf(services: Services, request: FastifyRequest, menu: Call['menu']): Call {
+  return { services, menu, args: bodyOf(request), principal: request.principal, signal: clientGone(request) };
+}
+
+/** Arguments of the command; a request without a body has none. */
+function bodyOf({ body }: FastifyRequest): Arguments {
+  if (body === undefined || body === null) return {};
+  if (typeof body !== 'object' || Array.isArray(body)) {
+    throw errors.badRequest('the body must be one JSON object, e.g. {"comment":"text"}');
+  }
+  return Object.fromEntries(Object.entries(body));
+}
+
+function clientGone(request: FastifyRequest): AbortSignal {
+  const controller = new AbortController();
+  request.raw.socket.once('close', () => controller.abort());
+  return controller.signal;
+}

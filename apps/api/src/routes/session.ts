@@ -1,0 +1,91 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Authenticator, Principal } from '../auth/authenticator.js';
+import { refusePassword } from '../auth/passwords.js';
+import type { SetupToken } from '../auth/setup-token.js';
+import { FIRST_USER, type User } from '../auth/users.js';
+import { errors } from '../errors.js';
+import { COOKIE, requireSameOrigin, setSessionCookie } from '../plugins/auth.js';
+import type { Services } from '../rest/services.js';
+import { VERSION } from '../version.js';
+
+const IDENTITY = '/system/identity';
+
+/** Logging in and out, and setting the first password. */
+export function sessionRoutes(
+  app: FastifyInstance,
+  services: Services,
+  authenticator: Authenticator,
+  setup: SetupToken,
+): void {
+  const { users, sessions, db, book } = services;
+
+  const begin = async (request: FastifyRequest, reply: FastifyReply, user: User) => {
+    setSessionCookie(request, reply, await sessions.begin(user.id, request.ip));
+    await users.loggedIn(user.id);
+    book.add('system,info,account', `user ${user.name} logged in from ${request.ip} via web`);
+    await db.audit.create({ data: { user: user.name, address: request.ip, action: 'login', detail: 'web' } });
+    return { name: user.name, group: user.group };
+  };
+
+  app.post('/api/v1/login', { config: { public: true } }, async (request, reply) => {
+    requireSameOrigin(request);
+    const { name, password } = texts(request.body, ['name', 'password']);
+    return begin(request, reply, await authenticator.login(name, password, request.ip));
+  });
+
+  app.post('/api/v1/setup', { config: { public: true } }, async (request, reply) => {
+    requireSameOrigin(request);
+    const { token, password } = texts(request.body, ['token', 'password']);
+    if (!users.needsSetup || !setup.matches(token)) throw errors.unauthorized();
+    const refused = refusePassword(password);
+    if (refused !== undefined) throw errors.badProperty('password', refused);
+    const admin = await setFirstPassword(services, password);
+    await setup.revoke();
+    return begin(request, reply, admin);
+  });
+
+  app.get('/api/v1/session', { config: { public: true } }, async (request, reply) => {
+    const token = request.cookies[COOKIE];
+    const principal = token === undefined ? undefined : authenticator.byCookie(token, request.ip);
+    if (principal === undefined) {
+      return reply.code(401).send({ ...errors.unauthorized().body(), setup: users.needsSetup });
+    }
+    return { ...person(principal), identity: identityOf(services), version: VERSION };
+  });
+
+  app.post('/api/v1/logout', async (request, reply) => {
+    const { name, session } = request.principal;
+    if (session !== undefined) await sessions.end(session);
+    book.add('system,info,account', `user ${name} logged out from ${request.ip} via web`);
+    await db.audit.create({ data: { user: name, address: request.ip, action: 'logout', detail: 'web' } });
+    reply.clearCookie(COOKIE, { path: '/' }).code(204);
+  });
+}
+
+const person = ({ name, group }: Principal) => ({ name, group });
+
+export function identityOf({ store }: Pick<Services, 'store'>): string {
+  return store.snapshot.get(IDENTITY)?.[0]?.values.name ?? 'Tollway';
+}
+
+/** Gives the first user a password and full rights. */
+export async function setFirstPassword({ users, db }: Pick<Services, 'users' | 'db'>, password: string): Promise<User> {
+  const content = { name: FIRST_USER, group: 'full', disabled: false, comment: '', password } as const;
+  const admin = users.byName(FIRST_USER);
+  const user = admin === undefined ? await users.add(content) : await users.set(admin.id, content);
+  await db.audit.create({ data: { user: user.name, address: '', action: 'password', detail: 'first password set' } });
+  return user;
+}
+
+/** Text members of a JSON object. @throws ApiError naming the one that is missing. */
+function texts<K extends string>(body: unknown, names: readonly K[]): Record<K, string> {
+  const object: Readonly<Record<string, unknown>> =
+    typeof body === 'object' && body !== null ? Object.fromEntries(Object.entries(body)) : {};
+  const result: Partial<Record<K, string>> = {};
+  for (const name of names) {
+    const value = object[name];
+    if (typeof value !== 'string') throw errors.missingProperty(name, 'a text');
+    result[name] = value;
+  }
+  return result as Record<K, string>;
+}

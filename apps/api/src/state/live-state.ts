@@ -1,0 +1,94 @@
+import { ConnectionDump } from '../agent/connections.js';
+import { AgentGone, type NeighborInfo, type RouteInfo, type Stats } from '../agent/messages.js';
+import type { AgentPort } from '../agent/port.js';
+
+/** Rates of connections need an earlier dump; an older one than this says nothing about now, ms. */
+const RATE_BASE_MS = 10_000;
+
+/**
+ * Live state of the data plane, read when somebody asks. Askers at the same time share one request, and
+ * `maxAgeMs` lets viewers share the same reading. Everything is `undefined` while there is no agent.
+ */
+export class LiveState {
+  readonly #agent: AgentPort;
+  readonly #stats: Reading<Stats>;
+  readonly #connections: Reading<ConnectionDump>;
+  readonly #neighbors: Reading<readonly NeighborInfo[]>;
+  readonly #routes: Reading<readonly RouteInfo[]>;
+
+  constructor(agent: AgentPort) {
+    this.#agent = agent;
+    this.#stats = new Reading(() => agent.request({ op: 'stats' }));
+    this.#connections = new Reading(async (previous, at) => {
+      const reply = await agent.request({ op: 'connections' });
+      return new ConnectionDump(reply, Date.now() - at < RATE_BASE_MS ? previous : undefined);
+    });
+    this.#neighbors = new Reading<readonly NeighborInfo[]>(
+      async () => (await agent.request({ op: 'neighbors' })).neighbors,
+    );
+    this.#routes = new Reading<readonly RouteInfo[]>(async () => (await agent.request({ op: 'routes' })).routes);
+    agent.onDown(() => {
+      for (const reading of [this.#stats, this.#connections, this.#neighbors, this.#routes]) reading.forget();
+    });
+  }
+
+  get connected(): boolean {
+    return this.#agent.hello !== undefined;
+  }
+
+  get agent(): AgentPort {
+    return this.#agent;
+  }
+
+  stats(maxAgeMs = 0): Promise<Stats | undefined> {
+    return this.#stats.read(maxAgeMs);
+  }
+
+  connections(maxAgeMs = 0): Promise<ConnectionDump | undefined> {
+    return this.#connections.read(maxAgeMs);
+  }
+
+  neighbors(maxAgeMs = 0): Promise<readonly NeighborInfo[] | undefined> {
+    return this.#neighbors.read(maxAgeMs);
+  }
+
+  routes(maxAgeMs = 0): Promise<readonly RouteInfo[] | undefined> {
+    return this.#routes.read(maxAgeMs);
+  }
+}
+
+/** One kind of reading, shared between those who ask within its age. */
+class Reading<T> {
+  readonly #take: (previous: T | undefined, at: number) => Promise<T>;
+  #value: T | undefined;
+  #at = 0;
+  #pending: Promise<T | undefined> | undefined;
+
+  constructor(take: (previous: T | undefined, at: number) => Promise<T>) {
+    this.#take = take;
+  }
+
+  forget(): void {
+    this.#value = undefined;
+  }
+
+  async read(maxAgeMs: number): Promise<T | undefined> {
+    if (this.#value !== undefined && Date.now() - this.#at < maxAgeMs) return this.#value;
+    this.#pending ??= this.#fresh().finally(() => {
+      this.#pending = undefined;
+    });
+    return this.#pending;
+  }
+
+  async #fresh(): Promise<T | undefined> {
+    try {
+      const value = await this.#take(this.#value, this.#at);
+      this.#value = value;
+      this.#at = Date.now();
+      return value;
+    } catch (error) {
+      if (error instanceof AgentGone) return undefined;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import { datetimeText, type Menu } from '@tollway/schema';
+import type { InterfaceStats, PortInfo } from '../agent/messages.js';
+import { ETHERNET } from '../config/ports.js';
+import type { ConfigStore } from '../config/store.js';
+import type { LiveState } from '../state/live-state.js';
+import { ArrayRows, type RestRow, type View, yesNo } from './rows.js';
+import { storedRow } from './stored.js';
+
+/** `/interface` and `/interface/ethernet`: ports with their counters and rates. */
+export function interfacesView(menu: Menu, store: ConfigStore, live: LiveState): View {
+  return async (maxAgeMs) => {
+    const stats = await live.stats(maxAgeMs);
+    const byRow = new Map(stats?.interfaces.map((entry) => [entry.row, entry]));
+    const ports = new Map(live.agent.hello?.ports.map((port) => [port.name, port]));
+    return new ArrayRows(
+      (store.snapshot.get(ETHERNET) ?? []).map((row): RestRow => {
+        const rest = storedRow(menu, row);
+        if (menu.path === '/interface') rest.type = 'ether';
+        if (row.values['default-name'] !== undefined) rest['default-name'] = row.values['default-name'];
+        const port = ports.get(row.values['default-name'] ?? '');
+        return pick(menu, { ...rest, ...portFacts(port, row.values['mac-address']), ...counters(byRow.get(row.id)) });
+      }),
+    );
+  };
+}
+
+function portFacts(port: PortInfo | undefined, ownMac: string | undefined): RestRow {
+  if (port === undefined) return {};
+  const mac = port['mac-address'].toUpperCase();
+  return { l2mtu: String(port['max-l2mtu']), 'orig-mac-address': mac, 'mac-address': ownMac ?? mac };
+}
+
+/** Counters and state of an interface; `running` is false while nothing is known. */
+export function counters(stats: InterfaceStats | undefined): RestRow {
+  if (stats === undefined) return { running: 'false' };
+  return {
+    running: yesNo(stats.running),
+    'actual-mtu': String(stats['actual-mtu']),
+    ...(stats['mac-address'] !== '' && { 'mac-address': stats['mac-address'].toUpperCase() }),
+    'link-downs': String(stats['link-downs']),
+    ...(stats['last-link-up-ms'] > 0 && { 'last-link-up-time': datetimeText(stats['last-link-up-ms']) }),
+    ...(stats['last-link-down-ms'] > 0 && { 'last-link-down-time': datetimeText(stats['last-link-down-ms']) }),
+    'rx-byte': String(stats['rx-bytes']),
+    'tx-byte': String(stats['tx-bytes']),
+    'rx-packet': String(stats['rx-packets']),
+    'tx-packet': String(stats['tx-packets']),
+    'rx-drop': String(stats['rx-drops']),
+    'tx-drop': String(stats['tx-drops']),
+    'rx-error': String(stats['rx-errors']),
+    'tx-error': String(stats['tx-errors']),
+    'fp-rx-byte': String(stats['fp-rx-bytes']),
+    'fp-tx-byte': String(stats['fp-tx-bytes']),
+    'fp-rx-packet': String(stats['fp-rx-packets']),
+    'fp-tx-packet': String(stats['fp-tx-packets']),
+    ...rates(stats),
+  };
+}
+
+/** Rates over the last full second, as `/interface/monitor-traffic` names them. */
+export function rates({ rates: r }: InterfaceStats): RestRow {
+  return {
+    'rx-packets-per-second': String(r['rx-pps']),
+    'rx-bits-per-second': String(r['rx-bps']),
+    'fp-rx-packets-per-second': String(r['fp-rx-pps']),
+    'fp-rx-bits-per-second': String(r['fp-rx-bps']),
+    'tx-packets-per-second': String(r['tx-pps']),
+    'tx-bits-per-second': String(r['tx-bps']),
+    'fp-tx-packets-per-second': String(r['fp-tx-pps']),
+    'fp-tx-bits-per-second': String(r['fp-tx-bps']),
+  };
+}
+
+/** Only what the menu declares. */
+function pick(menu: Menu, row: RestRow): RestRow {
+  return Object.fromEntries(Object.entries(row).filter(([name]) => name.startsWith('.') || name in menu.props));
+}

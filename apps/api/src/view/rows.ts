@@ -1,0 +1,49 @@
+/** An item as REST sends it: property → text. */
+export type RestRow = Readonly<Record<string, string>>;
+
+/** Items of a menu, decoded only as far as somebody looks. */
+export interface RowSet {
+  readonly length: number;
+  id(index: number): string;
+  /** Text of a property; `undefined` when the item has none. */
+  value(index: number, property: string): string | undefined;
+  row(index: number): RestRow;
+  /** All items, decoded. */
+  all(): readonly RestRow[];
+}
+
+export class ArrayRows implements RowSet {
+  readonly #rows: readonly RestRow[];
+
+  constructor(rows: readonly RestRow[]) {
+    this.#rows = rows;
+  }
+
+  get length(): number {
+    return this.#rows.length;
+  }
+
+  all(): readonly RestRow[] {
+    return this.#rows;
+  }
+
+  id(index: number): string {
+    return this.#rows[index]?.['.id'] ?? '';
+  }
+
+  value(index: number, property: string): string | undefined {
+    return this.#rows[index]?.[property];
+  }
+
+  row(index: number): RestRow {
+    return this.#rows[index] ?? {};
+  }
+}
+
+/**
+ * What a menu shows: configuration joined with live state no older than `maxAgeMs` (default 0: read now).
+ * Settings menus are one row without `.id`.
+ */
+export type View = (maxAgeMs?: number) => Promise<RowSet>;
+
+export const yesNo = (value: boolean): 'true' | 'false' => (value ? 'true' : 'false');

@@ -1,0 +1,44 @@
+import type { Menu, Prop } from '@tollway/schema';
+import { type Row, rowIdText } from '../config/snapshot.js';
+import { type RestRow, yesNo } from './rows.js';
+
+/**
+ * A stored row as REST sends it: what was given, defaults for what was not, and its flags.
+ * @param reason why the row cannot work, if it cannot.
+ */
+export function storedRow(menu: Menu, row: Row, reason?: string): Record<string, string> {
+  const rest: Record<string, string> = { '.id': rowIdText(row.id), ...values(menu, row.values) };
+  if (menu.props.disabled !== undefined) rest.disabled = yesNo(row.disabled);
+  if (row.comment !== '') rest.comment = row.comment;
+  if (menu.props.dynamic !== undefined) rest.dynamic = 'false';
+  if (menu.props.invalid !== undefined) rest.invalid = yesNo(reason !== undefined);
+  if (reason !== undefined) rest['.about'] = reason;
+  return rest;
+}
+
+/** Items that always exist. */
+export function builtinRows(menu: Menu): RestRow[] {
+  return (menu.builtin ?? []).map(({ id, values: given }) => ({ '.id': rowIdText(id), ...values(menu, given) }));
+}
+
+/** The object of a settings menu. */
+export function settingsRow(menu: Menu, row: Row | undefined): Record<string, string> {
+  return values(menu, row?.values ?? {});
+}
+
+function values(menu: Menu, given: Readonly<Record<string, string>>): Record<string, string> {
+  const rest: Record<string, string> = {};
+  for (const [name, prop] of Object.entries(menu.props)) {
+    if (prop.secret) continue;
+    const value = given[name] ?? (applies(menu, prop, given) ? prop.default : undefined);
+    if (value !== undefined && !(name === 'comment' && value === '')) rest[name] = value;
+  }
+  return rest;
+}
+
+/** A default shows only where the property means something. */
+function applies(menu: Menu, prop: Prop, given: Readonly<Record<string, string>>): boolean {
+  if (prop.when === undefined) return true;
+  const value = given[prop.when.prop] ?? menu.props[prop.when.prop]?.default;
+  return value !== undefined && prop.when.values.includes(value);
+}

@@ -1,0 +1,75 @@
+import { type Menu, registry } from '@tollway/schema';
+import type { Users } from '../auth/users.js';
+import type { ConfigStore } from '../config/store.js';
+import type { LiveState } from '../state/live-state.js';
+import type { LogBook } from '../state/log-book.js';
+import type { Processor } from '../state/processor.js';
+import { addressesView } from './addresses.js';
+import { arpView, type LearnedIds } from './arp.js';
+import { connectionsView } from './connections.js';
+import { rulesView } from './firewall.js';
+import { interfacesView } from './interfaces.js';
+import { logView } from './log.js';
+import { resourceView } from './resource.js';
+import { routesView } from './routes.js';
+import { ArrayRows, type View } from './rows.js';
+import { settingsView } from './settings.js';
+import { builtinRows, storedRow } from './stored.js';
+import { usersView } from './users.js';
+
+export interface ViewSources {
+  readonly store: ConfigStore;
+  readonly live: LiveState;
+  readonly users: Users;
+  readonly log: LogBook;
+  readonly processor: Processor;
+  readonly learnedIds: LearnedIds;
+  readonly dataDir: string;
+}
+
+/** What each menu shows, by path. Menus that only run commands have no view. */
+export function createViews(sources: ViewSources): ReadonlyMap<string, View> {
+  const views = new Map<string, View>();
+  for (const menu of registry) {
+    const view = viewOf(menu, sources);
+    if (view !== undefined) views.set(menu.path, view);
+  }
+  return views;
+}
+
+function viewOf(
+  menu: Menu,
+  { store, live, users, log, processor, learnedIds, dataDir }: ViewSources,
+): View | undefined {
+  switch (menu.path) {
+    case '/interface':
+    case '/interface/ethernet':
+      return interfacesView(menu, store, live);
+    case '/ip/firewall/filter':
+    case '/ip/firewall/nat':
+      return rulesView(menu, store, live);
+    case '/ip/address':
+      return addressesView(menu, store);
+    case '/ip/route':
+      return routesView(menu, store, live);
+    case '/ip/arp':
+      return arpView(menu, store, live, learnedIds);
+    case '/ip/firewall/connection':
+      return connectionsView(live);
+    case '/system/resource':
+      return resourceView(processor, dataDir);
+    case '/log':
+      return logView(log);
+    case '/user':
+      return usersView(users);
+    default:
+      break;
+  }
+  if (menu.kind === 'settings') return settingsView(menu, store, live);
+  if (!menu.stored) return undefined;
+  return async () =>
+    new ArrayRows([
+      ...builtinRows(menu),
+      ...(store.snapshot.get(menu.path) ?? []).map((row) => storedRow(menu, row, store.invalid.get(row.id))),
+    ]);
+}

@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+import { createServer, type Server, type Socket } from 'node:net';
+import type { DataplaneConfig, PortInfo } from '@tollway/dataplane-agent';
+import { encodeFrame, FrameDecoder } from '../src/agent/frames.js';
+
+/**
+ * The other side of the agent's socket, as far as the configuration goes: it keeps a prepared and an active
+ * configuration by the protocol's rules and counts nothing. It is not a data plane.
+ */
+export class AgentPeer {
+  readonly ports: PortInfo[];
+  /** Refuses a configuration: message, and the row at fault. */
+  refuse: ((config: DataplaneConfig) => { message: string; row: number } | undefined) | undefined;
+  revision = 0;
+  active: DataplaneConfig | undefined;
+  prepares = 0;
+  readonly #path: string;
+  readonly #prepared = new Map<number, { revision: number; config: DataplaneConfig }>();
+  readonly #sockets = new Set<Socket>();
+  #server: Server | undefined;
+  #nextToken = 1;
+
+  constructor(path: string, ports = 2) {
+    this.#path = path;
+    this.ports = Array.from({ length: ports }, (_, index) => ({
+      name: `ether${index + 1}`,
+      netdev: '',
+      io: 'memory',
+      'io-reason': 'test',
+      'mac-address': `02:00:00:00:00:0${index + 1}`,
+      'max-l2mtu': 9000,
+    }));
+  }
+
+  async start(): Promise<void> {
+    const server = createServer((socket) => {
+      const decoder = new FrameDecoder();
+      this.#sockets.add(socket);
+      socket.on('close', () => this.#sockets.delete(socket));
+      socket.on('error', () => undefined);
+      socket.on('data', (chunk) => {
+        for (const message of decoder.push(chunk)) {
+          const { id, body } = message as { id: number; body: Record<string, unknown> };
+          socket.write(encodeFrame({ id, ...this.#answer(body) }));
+        }
+      });
+    });
+    this.#server = server;
+    await new Promise<void>((resolve) => server.listen(this.#path, resolve));
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server?.close(resolve));
+  }
+
+  #answer(body: Record<string, unknown>): object {
+    const reply = (content: object) => ({ type: 'reply', body: { op: body.op, ...content } });
+    const error = (code: string, message: string, row: number | null = null) => ({ type: 'error', code, message, row });
+    switch (body.op) {
+      case 'hello':
+        return reply({
+          protocol: 1,
+          version: 'test',
+          pid: process.pid,
+          revision: this.revision,
+          sha256: this.#sha256(),
+          ports: this.ports,
+          'router-netns': '',
+        });
+      case 'prepare': {
+        this.prepares += 1;
+        const config = body.config as DataplaneConfig;
+        if (body.base !== this.revision) return error('stale-base', `active is ${this.revision}`);
+        const refusal = this.refuse?.(config);
+        if (refusal !== undefined) return error('bad-config', refusal.message, refusal.row);
+        const token = this.#nextToken++;
+        this.#prepared.set(token, { revision: Number(body.revision), config });
+        return { type: 'reply', body: { op: 'prepared', token } };
+      }
+      case 'activate': {
+        const prepared = this.#prepared.get(Number(body.token));
+        if (prepared === undefined) return error('unknown-token', 'no such token');
+        this.#prepared.clear();
+        this.active = prepared.config;
+        this.revision = prepared.revision;
+        return { type: 'reply', body: { op: 'activated', revision: this.revision, sha256: this.#sha256() } };
+      }
+      case 'discard':
+        return { type: 'reply', body: { op: 'done', count: Number(this.#prepared.delete(Number(body.token))) } };
+      case 'stats':
+        return reply({
+          'now-ns': Number(process.hrtime.bigint()),
+          'uptime-ns': 0,
+          revision: this.revision,
+          interfaces: [],
+          rules: [],
+          drops: [],
+          'fast-path': {
+            'fast-path-active': false,
+            'fast-path-packets': 0,
+            'fast-path-bytes': 0,
+            'fasttrack-active': false,
+            'fasttrack-packets': 0,
+            'fasttrack-bytes': 0,
+          },
+          tracking: { active: false, 'ip4-entries': 0, 'ip6-entries': 0, 'fasttracked-entries': 0, 'max-entries': 0 },
+          workers: [],
+        });
+      case 'connections':
+        return reply({ 'now-ns': Number(process.hrtime.bigint()), records: Buffer.alloc(0) });
+      case 'neighbors':
+        return reply({ neighbors: [] });
+      case 'routes':
+        return reply({ routes: [] });
+      default:
+        return error('bad-request', `${String(body.op)} needs a data plane`);
+    }
+  }
+
+  #sha256(): string {
+    return this.active === undefined ? '' : createHash('sha256').update(JSON.stringify(this.active)).digest('hex');
+  }
+}

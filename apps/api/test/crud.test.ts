@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Router } from './router.js';
+
+let router: Router;
+beforeAll(async () => {
+  router = await Router.start();
+});
+afterAll(() => router.close());
+
+describe('rows of a list', () => {
+  it('adds, shows, changes and removes an address, and the data plane follows', async () => {
+    const added = await router.rest('PUT', '/ip/address', { address: '10.9.9.1/24', interface: 'ether1' });
+    expect(added.status).toBe(201);
+    expect(added.body).toMatchObject({
+      address: '10.9.9.1/24',
+      network: '10.9.9.0',
+      interface: 'ether1',
+      'actual-interface': 'ether1',
+      disabled: 'false',
+      dynamic: 'false',
+      invalid: 'false',
+    });
+    const id = added.body['.id'];
+    expect(id).toMatch(/^\*[0-9A-F]+$/);
+    expect(router.peer?.active?.addresses).toHaveLength(1);
+
+    const changed = await router.rest('PATCH', `/ip/address/${id}`, { comment: 'lab', disabled: 'yes' });
+    expect(changed.status).toBe(200);
+    expect(changed.body).toMatchObject({ '.id': id, comment: 'lab', disabled: 'true', address: '10.9.9.1/24' });
+    expect(router.peer?.active?.addresses).toHaveLength(0);
+
+    expect((await router.rest('GET', `/ip/address/${encodeURIComponent(id)}`)).body.comment).toBe('lab');
+    const removed = await router.rest('DELETE', `/ip/address/${id}`);
+    expect(removed.status).toBe(204);
+    expect(removed.body).toBe('');
+    expect((await router.rest('DELETE', `/ip/address/${id}`)).body).toEqual({ error: 404, message: 'Not Found' });
+  });
+});

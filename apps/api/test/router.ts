@@ -1,0 +1,107 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { FastifyInstance } from 'fastify';
+import { AgentSocket } from '../src/agent/socket.js';
+import { type AppOptions, buildApp } from '../src/app.js';
+import { SetupToken } from '../src/auth/setup-token.js';
+import { type Database, openDatabase } from '../src/database/client.js';
+import { migrate, readMigrations } from '../src/database/migrate.js';
+import { AgentPeer } from './agent-peer.js';
+
+export const PASSWORD = 'correct horse';
+const migrations = fileURLToPath(new URL('../../../prisma/migrations/', import.meta.url));
+
+export interface Answer {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of many shapes
+  readonly body: any;
+  readonly headers: Headers;
+}
+
+/** The API on an ephemeral port, with a database of its own. */
+export class Router {
+  readonly directory: string;
+  readonly socket: string;
+  readonly peer: AgentPeer | undefined;
+  app!: FastifyInstance;
+  db!: Database;
+  url!: string;
+  #options: Partial<AppOptions>;
+
+  private constructor(directory: string, withPeer: boolean, options: Partial<AppOptions>) {
+    this.directory = directory;
+    this.socket = join(directory, 'agent.sock');
+    this.peer = withPeer ? new AgentPeer(this.socket) : undefined;
+    this.#options = options;
+  }
+
+  /** Starts with a peer for the agent unless `withPeer` is false. */
+  static async start(options: Partial<AppOptions> = {}, withPeer = true): Promise<Router> {
+    const router = new Router(await mkdtemp(join(tmpdir(), 'tollway-api-')), withPeer, options);
+    await router.peer?.start();
+    await router.open();
+    if (withPeer) await router.healthy();
+    return router;
+  }
+
+  async open(): Promise<void> {
+    const url = `file:${join(this.directory, 'tollway.db')}`;
+    await migrate(url, await readMigrations(migrations));
+    this.db = openDatabase(url);
+    this.app = await buildApp({
+      db: this.db,
+      agent: (log) => new AgentSocket(this.socket, log),
+      setup: new SetupToken(join(this.directory, 'setup-token')),
+      dataDir: this.directory,
+      defaults: 'none',
+      adminPassword: PASSWORD,
+      webRoot: undefined,
+      logLevel: 'silent',
+      ...this.#options,
+    });
+    await this.app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = this.app.server.address() as AddressInfo;
+    this.url = `http://127.0.0.1:${port}`;
+  }
+
+  /** Stops the API, keeping database and peer. */
+  async shut(): Promise<void> {
+    await this.app.close();
+    await this.db.$disconnect();
+  }
+
+  async close(): Promise<void> {
+    await this.shut();
+    await this.peer?.stop();
+    await rm(this.directory, { recursive: true, force: true });
+  }
+
+  async healthy(timeoutMs = 10_000): Promise<void> {
+    const end = Date.now() + timeoutMs;
+    for (;;) {
+      if ((await fetch(`${this.url}/healthz`)).ok) return;
+      if (Date.now() > end) throw new Error('not healthy in time');
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  /** A request as the admin, by Basic. */
+  async rest(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
+    return this.request(method, `/rest${path}`, body, { authorization, ...headers });
+  }
+
+  async request(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    const response = await fetch(this.url + path, {
+      method,
+      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const json = response.headers.get('content-type')?.includes('json');
+    return { status: response.status, body: json ? JSON.parse(text) : text, headers: response.headers };
+  }
+}
