@@ -1,1 +1,375 @@
+//! The compiled table against the reference, and what a configuration may not say.
 
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use tollway_config::dataplane::{
+    Action, AddressList, AddressRange, ArpMode, Chain, ConnectionState, Interface, Matcher, PortRange,
+    RejectWith, RowId, Rule,
+};
+
+use super::reference::Reference;
+use super::*;
+use crate::error::BuildError;
+use crate::interface::InterfaceMap;
+use crate::tuple::{Addr, Tuple};
+
+fn interfaces() -> InterfaceMap {
+    let interface = |row: RowId| Interface {
+        row,
+        name: format!("ether{row}"),
+        port: format!("ether{row}"),
+        disabled: false,
+        mtu: 1500,
+        mac_address: None,
+        arp: ArpMode::Enabled,
+        arp_timeout_ms: None,
+    };
+    InterfaceMap::new(&[interface(1), interface(2), interface(3)]).unwrap()
+}
+
+fn range(from: u32, to: u32) -> AddressRange {
+    let address = |last: u32| Ipv4Addr::from_bits(0x0a00_0000 | last).into();
+    AddressRange { from: address(from), to: address(to) }
+}
+
+fn lists() -> Vec<AddressList> {
+    vec![
+        AddressList { name: "few".into(), entries: vec![range(1, 2), range(2, 4)] },
+        AddressList { name: "none".into(), entries: vec![] },
+    ]
+}
+
+fn rule(row: RowId, matchers: Vec<Matcher>, action: Action) -> Rule {
+    Rule { row, matchers, action, log: None }
+}
+
+fn chain(name: &str, rules: Vec<Rule>) -> Chain {
+    Chain { name: name.into(), rules }
+}
+
+fn compile(kind: TableKind, chains: &[Chain]) -> Result<Table, BuildError> {
+    let lists = Arc::new(AddressLists::build(&lists())?);
+    Table::compile(kind, chains, &lists, &interfaces())
+}
+
+fn view() -> PacketView {
+    PacketView {
+        in_interface: Some(0),
+        out_interface: Some(1),
+        tuple: Tuple {
+            src: Addr::v4(0x0a00_0001),
+            dst: Addr::v4(0x0a00_0005),
+            src_port: 1000,
+            dst_port: 80,
+            protocol: 6,
+        },
+        tcp_flags: 2,
+        icmp_type: 0,
+        icmp_code: 0,
+        state: ConnectionState::New,
+        srcnat: false,
+        dstnat: false,
+    }
+}
+
+fn run(table: &Table, hook: &str, view: &PacketView) -> Evaluation {
+    let mut out = Evaluation::default();
+    if let Some(start) = table.hook(hook) {
+        table.evaluate(view, &start, &mut out);
+    }
+    out
+}
+
+fn syn() -> Matcher {
+    Matcher::TcpFlags { set: 2, clear: 16, negate: false }
+}
+
+fn protocol(protocol: u8) -> Matcher {
+    Matcher::Protocol { protocol, negate: false }
+}
+
+#[test]
+fn chains_are_called_and_left_as_configured() {
+    let chains = [
+        chain(
+            "forward",
+            vec![
+                rule(1, vec![], Action::Passthrough),
+                rule(2, vec![], Action::FasttrackConnection),
+                rule(3, vec![], Action::Jump { chain: 1 }),
+                rule(4, vec![], Action::Reject { with: RejectWith::TcpReset }),
+            ],
+        ),
+        chain(
+            "user",
+            vec![
+                rule(5, vec![protocol(17)], Action::Accept),
+                rule(6, vec![protocol(6)], Action::Return),
+                rule(7, vec![], Action::Drop),
+            ],
+        ),
+    ];
+    let table = compile(TableKind::Filter, &chains).unwrap();
+    let tcp = run(&table, "forward", &view());
+    assert_eq!(tcp.verdict, Verdict::Reject(RejectWith::TcpReset));
+    assert_eq!(tcp.matched, [1, 2, 3, 6, 4]);
+    assert!(tcp.fasttrack && tcp.depends.is_flow_const() && tcp.resume.is_none());
+    let mut other = view();
+    other.tuple.protocol = 17;
+    assert_eq!(run(&table, "forward", &other).matched, [1, 2, 3, 5]);
+    other.tuple.protocol = 47;
+    assert_eq!(run(&table, "forward", &other).verdict, Verdict::Drop);
+    assert_eq!(table.hook("input"), None);
+    assert_eq!(table.rows().collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7]);
+}
+
+#[test]
+fn only_rules_that_the_flow_does_not_exclude_make_it_resume() {
+    let mut logged = rule(3, vec![protocol(6)], Action::Accept);
+    logged.log = Some("x".into());
+    let chains = [chain(
+        "forward",
+        vec![rule(1, vec![], Action::Passthrough), rule(2, vec![protocol(6), syn()], Action::Drop), logged],
+    )];
+    let table = compile(TableKind::Filter, &chains).unwrap();
+    let mut packet = view();
+    packet.tcp_flags = 16;
+    let tcp = run(&table, "forward", &packet);
+    assert_eq!((tcp.verdict, &tcp.matched[..], &tcp.logs[..]), (Verdict::Accept, &[1, 3][..], &[2][..]));
+    assert!(tcp.depends.contains(Depends::PACKET_FIELD.union(Depends::SIDE_EFFECT)));
+    assert_eq!(tcp.matched_before_resume, 1);
+    let mut again = Evaluation::default();
+    table.evaluate(&view(), &tcp.resume.unwrap(), &mut again);
+    assert_eq!((again.verdict, &again.matched[..]), (Verdict::Drop, &[2][..]));
+    packet.tuple.protocol = 17;
+    let udp = run(&table, "forward", &packet);
+    assert_eq!((udp.resume, &udp.matched[..]), (None, &[1][..]));
+    assert_eq!(udp.matched_before_resume, 1);
+}
+
+#[test]
+fn the_configuration_is_refused_with_the_row() {
+    let masquerade = Action::Masquerade { to_ports: None, randomise_ports: false };
+    let redirect = Action::Redirect { to_ports: None };
+    let unknown = Matcher::InInterface { interfaces: vec![9], negate: false };
+    let reversed = Matcher::DstPort { ports: vec![PortRange { from: 9, to: 8 }], negate: false };
+    let no_list = Matcher::SrcAddressList { list: 2, negate: false };
+    let filter = TableKind::Filter;
+    let nat = TableKind::Nat;
+    let mut deep = vec![chain("forward", vec![rule(100, vec![], Action::Jump { chain: 1 })])];
+    for next in 2..=18 {
+        deep.push(chain(&format!("c{next}"), vec![rule(100 + next, vec![], Action::Jump { chain: next })]));
+    }
+    deep.push(chain("last", vec![]));
+    let cases: Vec<(TableKind, Vec<Chain>)> = vec![
+        (filter, vec![chain("forward", vec![rule(7, vec![], masquerade.clone())])]),
+        (nat, vec![chain("srcnat", vec![rule(7, vec![], Action::Drop)])]),
+        (nat, vec![chain("dstnat", vec![rule(7, vec![], masquerade.clone())])]),
+        (nat, vec![chain("srcnat", vec![rule(7, vec![], redirect)])]),
+        (
+            nat,
+            vec![
+                chain("dstnat", vec![rule(1, vec![], Action::Jump { chain: 1 })]),
+                chain("user", vec![rule(7, vec![], masquerade)]),
+            ],
+        ),
+        (filter, vec![chain("forward", vec![rule(7, vec![], Action::Jump { chain: 4 })])]),
+        (
+            filter,
+            vec![chain("forward", vec![rule(7, vec![], Action::Jump { chain: 1 })]), chain("input", vec![])],
+        ),
+        (filter, vec![chain("user", vec![rule(7, vec![], Action::Jump { chain: 0 })])]),
+        (
+            filter,
+            vec![
+                chain("a", vec![rule(1, vec![], Action::Jump { chain: 1 })]),
+                chain("b", vec![rule(7, vec![], Action::Jump { chain: 0 })]),
+            ],
+        ),
+        (filter, vec![chain("forward", vec![rule(7, vec![unknown], Action::Accept)])]),
+        (filter, vec![chain("forward", vec![rule(7, vec![reversed], Action::Accept)])]),
+        (filter, vec![chain("forward", vec![rule(7, vec![no_list], Action::Accept)])]),
+    ];
+    for (kind, chains) in cases {
+        let error = compile(kind, &chains).unwrap_err();
+        assert_eq!(error.row, Some(7), "{}", error.message);
+        assert!(!error.message.is_empty());
+    }
+    assert!(compile(filter, &deep).unwrap_err().message.contains("nested"));
+    assert!(compile(filter, &deep[..1]).unwrap_err().message.contains("does not exist"));
+}
+
+#[test]
+fn the_deepest_allowed_nesting_works() {
+    let mut chains = vec![chain("forward", vec![rule(1, vec![], Action::Jump { chain: 1 })])];
+    for next in 2..=MAX_JUMP_DEPTH as u32 {
+        chains.push(chain(&format!("c{next}"), vec![rule(next, vec![], Action::Jump { chain: next })]));
+    }
+    chains.push(chain("last", vec![rule(99, vec![], Action::Drop)]));
+    let table = compile(TableKind::Filter, &chains).unwrap();
+    assert_eq!(run(&table, "forward", &view()).verdict, Verdict::Drop);
+}
+
+fn states() -> impl Strategy<Value = ConnectionState> {
+    prop_oneof![
+        Just(ConnectionState::Invalid),
+        Just(ConnectionState::Established),
+        Just(ConnectionState::Related),
+        Just(ConnectionState::New),
+        Just(ConnectionState::Untracked),
+    ]
+}
+
+fn matchers() -> impl Strategy<Value = Matcher> {
+    let rows = || proptest::collection::vec(1u32..=3, 0..3);
+    let addresses = || (0u32..8, 0u32..4).prop_map(|(from, len)| range(from, from + len));
+    let ports = || {
+        proptest::collection::vec(
+            (0u16..6, 0u16..3).prop_map(|(from, len)| PortRange { from, to: from + len }),
+            0..3,
+        )
+    };
+    prop_oneof![
+        (rows(), any::<bool>()).prop_map(|(interfaces, negate)| Matcher::InInterface { interfaces, negate }),
+        (rows(), any::<bool>()).prop_map(|(interfaces, negate)| Matcher::OutInterface { interfaces, negate }),
+        (protocols(), any::<bool>()).prop_map(|(protocol, negate)| Matcher::Protocol { protocol, negate }),
+        (addresses(), any::<bool>()).prop_map(|(range, negate)| Matcher::SrcAddress { range, negate }),
+        (addresses(), any::<bool>()).prop_map(|(range, negate)| Matcher::DstAddress { range, negate }),
+        (0u32..2, any::<bool>()).prop_map(|(list, negate)| Matcher::SrcAddressList { list, negate }),
+        (0u32..2, any::<bool>()).prop_map(|(list, negate)| Matcher::DstAddressList { list, negate }),
+        (ports(), any::<bool>()).prop_map(|(ports, negate)| Matcher::SrcPort { ports, negate }),
+        (ports(), any::<bool>()).prop_map(|(ports, negate)| Matcher::DstPort { ports, negate }),
+        (ports(), any::<bool>()).prop_map(|(ports, negate)| Matcher::Port { ports, negate }),
+        (0u8..32, 0u8..32, any::<bool>()).prop_map(|(set, clear, negate)| Matcher::TcpFlags {
+            set,
+            clear: clear & !set,
+            negate
+        }),
+        (0u8..4, 0u8..3, 0u8..3, any::<bool>()).prop_map(|(icmp_type, from, len, negate)| {
+            Matcher::IcmpOptions { icmp_type, code_from: from, code_to: from + len, negate }
+        }),
+        (proptest::collection::vec(states(), 0..4), any::<bool>())
+            .prop_map(|(states, negate)| Matcher::ConnectionState { states, negate }),
+        (any::<bool>(), any::<bool>(), any::<bool>())
+            .prop_map(|(srcnat, dstnat, negate)| Matcher::ConnectionNatState { srcnat, dstnat, negate }),
+    ]
+}
+
+fn protocols() -> impl Strategy<Value = u8> {
+    prop_oneof![3 => Just(6u8), 3 => Just(17u8), 2 => Just(1u8), 1 => Just(47u8)]
+}
+
+/// Chains of which each jumps to later ones only; the first is a hook.
+fn tables() -> impl Strategy<Value = Vec<Chain>> {
+    let rules = proptest::collection::vec(
+        (proptest::collection::vec(matchers(), 0..3), 0u8..14, any::<u8>(), proptest::bool::weighted(0.1)),
+        0..7,
+    );
+    proptest::collection::vec(rules, 1..5).prop_map(|chains| {
+        let count = chains.len();
+        let mut row = 0;
+        let mut build = |index: usize, rules: Vec<(Vec<Matcher>, u8, u8, bool)>| {
+            let rules = rules.into_iter().map(|(matchers, action, pick, log)| {
+                row += 1;
+                let later = count - index - 1;
+                let action = match action {
+                    0 => Action::Accept,
+                    1 => Action::Drop,
+                    2 => Action::Reject { with: RejectWith::IcmpPortUnreachable },
+                    3 => Action::Return,
+                    4 => Action::Log,
+                    5 => Action::FasttrackConnection,
+                    6..11 if later > 0 => {
+                        Action::Jump { chain: (index + 1 + usize::from(pick) % later) as u32 }
+                    }
+                    _ => Action::Passthrough,
+                };
+                Rule { row, matchers, action, log: log.then(String::new) }
+            });
+            let name = if index == 0 { "forward".into() } else { format!("user{index}") };
+            Chain { name, rules: rules.collect() }
+        };
+        chains.into_iter().enumerate().map(|(index, rules)| build(index, rules)).collect()
+    })
+}
+
+fn views() -> impl Strategy<Value = PacketView> {
+    let interface = || proptest::option::of(0u16..3);
+    let tuple = (0u32..10, 0u32..10, 0u16..8, 0u16..8, protocols()).prop_map(
+        |(src, dst, src_port, dst_port, protocol)| Tuple {
+            src: Addr::v4(0x0a00_0000 | src),
+            dst: Addr::v4(0x0a00_0000 | dst),
+            src_port,
+            dst_port,
+            protocol,
+        },
+    );
+    (interface(), interface(), tuple, 0u8..32, 0u8..4, 0u8..4, states(), any::<bool>(), any::<bool>())
+        .prop_map(
+            |(in_interface, out_interface, tuple, tcp_flags, icmp_type, icmp_code, state, srcnat, dstnat)| {
+                PacketView {
+                    in_interface,
+                    out_interface,
+                    tuple,
+                    tcp_flags,
+                    icmp_type,
+                    icmp_code,
+                    state,
+                    srcnat,
+                    dstnat,
+                }
+            },
+        )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn the_compiled_table_agrees_with_the_reference(
+        chains in tables(),
+        packets in proptest::collection::vec(views(), 1..8),
+    ) {
+        let table = compile(TableKind::Filter, &chains).unwrap();
+        let (lists, interfaces) = (lists(), interfaces());
+        let reference = Reference { chains: &chains, lists: &lists, interfaces: &interfaces };
+        for packet in &packets {
+            let expected = reference.evaluate("forward", packet);
+            let found = run(&table, "forward", packet);
+            let logs: Vec<_> = found.logs.iter().map(|rule| table.rule(*rule).unwrap().row).collect();
+            prop_assert_eq!(found.verdict, expected.verdict);
+            prop_assert_eq!(&found.matched, &expected.matched);
+            prop_assert_eq!(logs, expected.logs);
+            prop_assert_eq!(found.fasttrack, expected.fasttrack);
+        }
+    }
+
+    /// Another packet of the flow, differing only in what is not flow-constant, gets from the remembered
+    /// part plus the resume point exactly what the whole evaluation gives.
+    #[test]
+    fn resuming_equals_starting_over(chains in tables(), first in views(), second in views()) {
+        let table = compile(TableKind::Filter, &chains).unwrap();
+        let remembered = run(&table, "forward", &first);
+        let second = PacketView {
+            tcp_flags: second.tcp_flags,
+            icmp_type: second.icmp_type,
+            icmp_code: second.icmp_code,
+            ..first
+        };
+        let whole = run(&table, "forward", &second);
+        prop_assert_eq!(remembered.resume.is_none(), remembered.depends.is_flow_const());
+        let Some(start) = remembered.resume else {
+            prop_assert_eq!(whole, remembered);
+            return Ok(());
+        };
+        let mut rest = Evaluation::default();
+        table.evaluate(&second, &start, &mut rest);
+        let mut matched = remembered.matched[..remembered.matched_before_resume].to_vec();
+        matched.extend(&rest.matched);
+        prop_assert_eq!(matched, whole.matched);
+        prop_assert_eq!(rest.verdict, whole.verdict);
+        prop_assert_eq!(rest.logs, whole.logs);
+        prop_assert_eq!(rest.resume, whole.resume);
+    }
+}

@@ -94,8 +94,9 @@ struct Candidate {
 const MAX_LEN: u8 = 32;
 
 impl Fib {
-    /// Builds the table. `running` says by interface index which interfaces are enabled and have a
-    /// carrier: others have no connected routes, and no route through them is active. Errors name the row:
+    /// Builds the table. `running` says by interface index which interfaces have a carrier: others,
+    /// and disabled ones, have no connected routes, and no route through them is active. Addresses stay
+    /// the router's own unless their interface is disabled. Errors name the row:
     /// an IPv6 row, a prefix longer than 32, an unknown interface.
     pub fn build(
         config: &DataplaneConfig,
@@ -108,15 +109,19 @@ impl Fib {
             routes: Vec::new(),
             addresses: vec![Vec::new(); interfaces.len()],
         };
-        let is_running = |index: InterfaceIndex| running.get(usize::from(index)).copied().unwrap_or(false);
+        let disabled = |index: InterfaceIndex| {
+            config.interfaces.get(usize::from(index)).is_none_or(|interface| interface.disabled)
+        };
+        let is_running = |index: InterfaceIndex| {
+            !disabled(index) && running.get(usize::from(index)).copied().unwrap_or(false)
+        };
         let mut candidates = Vec::new();
         for address in &config.addresses {
             let index = find(interfaces, address.row, address.interface)?;
             let own = v4(address.row, "address", address.address)?;
             let network = v4(address.row, "network", address.network)?;
             let len = checked_len(address.row, address.prefix_len)?;
-            let disabled = config.interfaces.get(usize::from(index)).is_none_or(|known| known.disabled);
-            if !disabled {
+            if !disabled(index) {
                 if let Some(addresses) = fib.addresses.get_mut(usize::from(index)) {
                     addresses.push((own, len));
                 }

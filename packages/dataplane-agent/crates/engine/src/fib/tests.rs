@@ -1,1 +1,132 @@
+//! Routes as configured, and lookups through them.
 
+use std::net::Ipv4Addr;
+
+use tollway_config::dataplane::{ArpMode, Interface, InterfaceAddress, Route};
+
+use super::*;
+
+fn ip(text: &str) -> IpAddr {
+    text.parse().unwrap()
+}
+
+fn bits(text: &str) -> u32 {
+    text.parse::<Ipv4Addr>().unwrap().to_bits()
+}
+
+fn interface(row: RowId) -> Interface {
+    Interface {
+        row,
+        name: format!("ether{row}"),
+        port: format!("ether{row}"),
+        disabled: row == 9,
+        mtu: 1500,
+        mac_address: None,
+        arp: ArpMode::Enabled,
+        arp_timeout_ms: None,
+    }
+}
+
+fn address(row: RowId, interface: RowId, address: &str, prefix_len: u8, network: &str) -> InterfaceAddress {
+    InterfaceAddress { row, interface, address: ip(address), prefix_len, network: ip(network) }
+}
+
+fn route(row: RowId, destination: &str, prefix_len: u8, distance: u8, target: RouteTarget) -> Route {
+    Route { row, destination: ip(destination), prefix_len, distance, target, pref_src: None }
+}
+
+fn via(gateway: &str) -> RouteTarget {
+    RouteTarget::Gateway { address: ip(gateway), interface: None }
+}
+
+fn config(routes: Vec<Route>) -> DataplaneConfig {
+    DataplaneConfig {
+        interfaces: vec![interface(1), interface(2), interface(9)],
+        addresses: vec![
+            address(11, 1, "192.168.88.1", 24, "192.168.88.0"),
+            address(12, 2, "10.1.1.1", 30, "10.1.1.0"),
+            address(13, 2, "172.16.0.1", 32, "172.16.0.9"),
+            address(19, 9, "10.9.9.1", 24, "10.9.9.0"),
+            address(20, 1, "203.0.113.7", 32, "203.0.113.7"),
+        ],
+        routes,
+        ..DataplaneConfig::default()
+    }
+}
+
+fn build(routes: Vec<Route>, running: &[bool]) -> Fib {
+    let config = config(routes);
+    Fib::build(&config, &InterfaceMap::new(&config.interfaces).unwrap(), running).unwrap()
+}
+
+fn active(fib: &Fib) -> Vec<RowId> {
+    fib.routes().iter().filter(|route| route.active).map(|route| route.row + route.address_row).collect()
+}
+
+#[test]
+fn addresses_make_local_connected_and_broadcast() {
+    let fib = build(vec![], &[true, true, true]);
+    assert_eq!(fib.lookup(bits("192.168.88.1")), Lookup::Local { interface: 0 });
+    assert_eq!(fib.lookup(bits("192.168.88.255")), Lookup::Broadcast { interface: 0 });
+    assert_eq!(fib.lookup(bits("192.168.88.77")), Lookup::Connected { interface: 0 });
+    assert_eq!(fib.lookup(bits("10.1.1.3")), Lookup::Broadcast { interface: 1 });
+    assert_eq!(fib.lookup(bits("172.16.0.1")), Lookup::Local { interface: 1 });
+    assert_eq!(fib.lookup(bits("172.16.0.9")), Lookup::Connected { interface: 1 });
+    assert_eq!(fib.lookup(bits("10.9.9.1")), Lookup::NoRoute);
+    assert_eq!(fib.lookup(bits("8.8.8.8")), Lookup::NoRoute);
+    assert_eq!(fib.source_for(bits("192.168.88.77")), Some(bits("192.168.88.1")));
+    assert_eq!(fib.source_for(bits("172.16.0.9")), Some(bits("172.16.0.1")));
+    assert_eq!(fib.source_for(bits("8.8.8.8")), None);
+    assert_eq!(fib.addresses(1), [(bits("10.1.1.1"), 30), (bits("172.16.0.1"), 32)]);
+    assert_eq!(active(&fib), [11, 12, 13, 20]);
+}
+
+#[test]
+fn static_routes_resolve_through_connected_networks_by_distance() {
+    let routes = vec![
+        route(31, "0.0.0.0", 0, 2, via("192.168.88.254")),
+        route(32, "0.0.0.0", 0, 1, via("10.1.1.2")),
+        route(33, "20.0.0.0", 8, 1, RouteTarget::Blackhole),
+        route(34, "20.1.0.0", 16, 1, RouteTarget::Interface { interface: 1 }),
+        route(35, "30.0.0.0", 8, 1, via("99.9.9.9")),
+        route(36, "40.0.0.0", 8, 1, RouteTarget::Gateway { address: ip("99.9.9.9"), interface: Some(2) }),
+        route(37, "192.168.88.0", 24, 1, via("10.1.1.2")),
+    ];
+    let fib = build(routes.clone(), &[true, true, true]);
+    let wan = Lookup::Via { interface: 1, gateway: bits("10.1.1.2") };
+    assert_eq!(fib.lookup(bits("8.8.8.8")), wan);
+    assert_eq!(fib.source_for(bits("8.8.8.8")), Some(bits("10.1.1.1")));
+    assert_eq!(fib.lookup(bits("20.9.9.9")), Lookup::Blackhole);
+    assert_eq!(fib.lookup(bits("20.1.2.3")), Lookup::Connected { interface: 0 });
+    assert_eq!(fib.lookup(bits("30.0.0.1")), wan);
+    assert_eq!(fib.lookup(bits("40.0.0.1")), Lookup::Via { interface: 1, gateway: bits("99.9.9.9") });
+    assert_eq!(fib.lookup(bits("192.168.88.5")), Lookup::Connected { interface: 0 });
+    assert_eq!(active(&fib), [11, 12, 13, 20, 32, 33, 34, 36]);
+
+    let fib = build(routes, &[true, false, true]);
+    let backup = Lookup::Via { interface: 0, gateway: bits("192.168.88.254") };
+    assert_eq!(fib.lookup(bits("8.8.8.8")), backup);
+    assert_eq!(fib.lookup(bits("40.0.0.1")), backup);
+    assert_eq!(fib.lookup(bits("10.1.1.1")), Lookup::Local { interface: 1 });
+    assert_eq!(active(&fib), [11, 20, 31, 33, 34]);
+}
+
+#[test]
+fn errors_name_the_row() {
+    let refused = |routes: Vec<Route>| {
+        let config = config(routes);
+        let map = InterfaceMap::new(&config.interfaces).unwrap();
+        Fib::build(&config, &map, &[true; 3]).unwrap_err().row
+    };
+    assert_eq!(refused(vec![route(41, "::", 0, 1, RouteTarget::Blackhole)]), Some(41));
+    assert_eq!(refused(vec![route(42, "0.0.0.0", 33, 1, RouteTarget::Blackhole)]), Some(42));
+    assert_eq!(refused(vec![route(43, "0.0.0.0", 0, 1, RouteTarget::Interface { interface: 77 })]), Some(43));
+}
+
+#[test]
+fn pref_src_is_the_source() {
+    let mut own = route(51, "0.0.0.0", 0, 1, via("10.1.1.2"));
+    own.pref_src = Some(ip("192.168.88.1"));
+    let fib = build(vec![own], &[true; 3]);
+    assert_eq!(fib.source_for(bits("8.8.8.8")), Some(bits("192.168.88.1")));
+}
