@@ -1,6 +1,6 @@
 // @ts-check
 /** Named network namespaces (ip-netns(8)). */
-import { existsSync, readlinkSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync, statSync } from 'node:fs';
 import { allPids, endProcesses, identify, run } from './process.mjs';
 
 /** @param {string} name file that names the namespace */
@@ -41,6 +41,15 @@ export function pidsInNetns(name) {
     const process = identify(pid);
     return process === undefined ? [] : [process];
   });
+}
+
+/** @param {string} identity e.g. `net:[4026532500]` @returns {string | undefined} its name, when it has one */
+export function namedNetnsOf(identity) {
+  try {
+    return readdirSync('/run/netns').find((name) => `net:[${inodeOf(name)}]` === identity);
+  } catch {
+    return undefined;
+  }
 }
 
 /** @param {string} name */

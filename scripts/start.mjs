@@ -10,17 +10,10 @@ import { labOf } from './lab/topology.mjs';
 import { trafficOf } from './lab/traffic.mjs';
 import { commandLine, endProcesses, identify, isRunning, parentOf, run, seconds, until } from './process.mjs';
 import { main, UserError } from './project.mjs';
+import { currentNetns } from './start/claims.mjs';
 import { parseOptions, usage } from './start/options.mjs';
-import {
-  freeRouterNetns,
-  instances,
-  register,
-  removeInstance,
-  removeLeftovers,
-  runDir,
-  withLock,
-} from './start/registry.mjs';
-import { agentCommand, apiCommand, apiEnv, health, urlOf } from './start/services.mjs';
+import { freeRouterNetns, instances, register, removeInstance, removeLeftovers, withLock } from './start/registry.mjs';
+import { agentCommand, apiCommand, apiEnv, health, runDir, urlOf } from './start/services.mjs';
 import { Supervisor } from './start/supervisor.mjs';
 
 /** @typedef {import('./start/registry.mjs').Instance} Instance */
@@ -160,6 +153,7 @@ function claim(options) {
     dataDir: options.dataDir,
     listen: options.listen,
     supervisor,
+    netns: currentNetns(),
     routerNetns,
     ports: lab?.ports ?? options.ports ?? [],
     lab,

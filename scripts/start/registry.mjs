@@ -10,7 +10,9 @@ import { removeLab } from '../lab/create.mjs';
 import { deleteNetns, netnsExists } from '../netns.mjs';
 import { commandLine, endProcesses, identify, isRunning, until } from '../process.mjs';
 import { UserError } from '../project.mjs';
+import { forgetClaims, giveBackClaims } from './claims.mjs';
 import { instanceHash } from './options.mjs';
+import { agentCommand, runDir } from './services.mjs';
 
 /**
  * @typedef {import('../process.mjs').Identity} Identity
@@ -19,6 +21,7 @@ import { instanceHash } from './options.mjs';
  *   dataDir: string,
  *   listen: string,
  *   supervisor: Identity,
+ *   netns: string,
  *   routerNetns: string | null,
  *   ports: string[],
  *   lab: Lab | null,
@@ -32,9 +35,6 @@ const entryFile = (/** @type {string} */ dataDir) => path.join(registryDir, `${i
 
 /** How long the agent may take to give its ports back, ms. */
 const AGENT_GRACE_MS = 5000;
-
-/** @param {string} dataDir */
-export const runDir = (dataDir) => path.join(dataDir, 'run');
 
 /** @returns {Instance[]} every registered instance, running or dead */
 export function instances() {
@@ -132,7 +132,12 @@ export async function removeLeftovers() {
 export async function removeInstance(instance) {
   // The agent gives claimed interfaces back when it is asked to end; the others have nothing to give back.
   await endProcesses([...instance.processes, ...pidFileProcesses(instance.dataDir)], AGENT_GRACE_MS);
-  if (instance.lab !== null) await removeLab(instance.lab);
+  if (instance.lab !== null) {
+    await removeLab(instance.lab);
+    forgetClaims(instance.dataDir);
+  } else if (instance.ports.length > 0) {
+    await giveBackClaims(instance, agentCommand({ ...instance, ports: [] }));
+  }
   if (instance.routerNetns !== null) await deleteNetns(instance.routerNetns);
   unregister(instance);
 }

@@ -3,29 +3,32 @@
 import path from 'node:path';
 import { enterNetns } from '../netns.mjs';
 import { agentDir, inProject } from '../project.mjs';
-import { runDir } from './registry.mjs';
+
+/** Where the processes keep pid files, the socket and the like. @param {string} dataDir */
+export const runDir = (dataDir) => path.join(dataDir, 'run');
 
 const socketOf = (/** @type {string} */ dataDir) => path.join(runDir(dataDir), 'agent.sock');
 
 /**
- * @param {import('./registry.mjs').Instance} instance
- * @param {import('./options.mjs').StartOptions} options
+ * @param {Pick<import('./registry.mjs').Instance, 'dataDir' | 'routerNetns' | 'ports' | 'lab'>} instance without a router namespace: on memory ports
+ * @param {{ takeOver?: boolean }} [options]
  * @returns {string[]}
  */
-export function agentCommand(instance, options) {
+export function agentCommand(instance, options = {}) {
+  const { dataDir, routerNetns, ports, lab } = instance;
   const argv = [
     process.execPath,
     path.join(agentDir, 'host.mjs'),
     '--socket',
-    socketOf(options.dataDir),
+    socketOf(dataDir),
     '--data-dir',
-    options.dataDir,
+    dataDir,
   ];
-  if (options.memory) return [...argv, '--memory'];
-  if (instance.routerNetns !== null) argv.push('--netns-name', instance.routerNetns);
-  if (instance.ports.length > 0) argv.push('--ports', instance.ports.join(','));
-  if (options.takeOver) argv.push('--take-over');
-  return instance.lab === null ? argv : enterNetns(instance.lab.portsNetns, argv);
+  if (routerNetns === null) return [...argv, '--memory'];
+  argv.push('--netns-name', routerNetns);
+  if (ports.length > 0) argv.push('--ports', ports.join(','));
+  if (options.takeOver === true) argv.push('--take-over');
+  return lab === null ? argv : enterNetns(lab.portsNetns, argv);
 }
 
 /** @returns {string[]} */

@@ -88,6 +88,23 @@ test('what a kill -9 of everything leaves, the next start gives back', async () 
   box.must('ip', 'address', 'flush', 'dev', 'eth1');
 });
 
+test('a killed run’s ports are given back by a start with another data folder too', async () => {
+  box.must('ip', 'address', 'add', '10.99.0.1/24', 'dev', 'eth1');
+  const first = await start();
+  for (const pid of [first.process.child.pid ?? 0, first.pid('agent'), first.pid('api')]) process.kill(pid, 'SIGKILL');
+  await first.process.ended();
+  expect(box.must('ip', '-brief', 'address', 'show', 'dev', 'eth1')).not.toContain('10.99.0.1/24');
+  const other = newRouter({ inside: box, options: ['--no-lab', '--no-defaults'] });
+  try {
+    await other.up();
+    expect(box.must('ip', '-brief', 'address', 'show', 'dev', 'eth1')).toContain('10.99.0.1/24');
+    expect(box.must('nft', 'list', 'ruleset')).toBe('');
+  } finally {
+    await dispose(other);
+    box.must('ip', 'address', 'flush', 'dev', 'eth1');
+  }
+});
+
 test('a port with the default route is refused, unless --take-over is given', async () => {
   box.must('ip', 'address', 'add', '10.99.0.1/24', 'dev', 'eth2');
   box.must('ip', 'route', 'add', 'default', 'via', '10.99.0.254');
