@@ -8,6 +8,7 @@ pub mod clock;
 pub mod command;
 pub mod fanout;
 pub mod huge;
+pub mod generator;
 pub mod link;
 pub mod memory;
 pub mod netns;

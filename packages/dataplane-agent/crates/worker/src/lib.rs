@@ -1,1 +1,20 @@
-//! worker
+//! The agent: worker threads that join `io` and `engine`, and the control thread that serves the API's
+//! socket, keeps the configuration on disk, follows the netdevs and looks after the router's namespace.
+
+pub mod active;
+pub mod agent;
+pub mod counters;
+pub mod exchange;
+pub mod framing;
+pub mod options;
+pub mod ports;
+pub mod profile;
+pub mod report;
+pub mod requests;
+pub mod router_namespace;
+pub mod server;
+pub mod worker;
+pub mod workers;
+
+pub use agent::{Stop, run};
+pub use options::{AgentError, Options};

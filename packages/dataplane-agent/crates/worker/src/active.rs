@@ -1,0 +1,184 @@
+//! The active configuration on disk, from which the agent forwards before any API has spoken to it.
+//!
+//! A header of [`HEADER`] bytes, then the configuration as msgpack:
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 8 | `TOLLWAY` and a zero byte |
+//! | 8 | 4 | format of this file, 1, little-endian |
+//! | 12 | 4 | format of the configuration |
+//! | 16 | 8 | revision |
+//! | 24 | 32 | SHA-256 of the configuration's bytes |
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use tollway_config::dataplane::{DataplaneConfig, FORMAT};
+
+use crate::framing::{from_msgpack, to_msgpack};
+
+const MAGIC: [u8; 8] = *b"TOLLWAY\0";
+const FILE_FORMAT: u32 = 1;
+const HEADER: usize = 56;
+
+/// A configuration with its identity.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Active {
+    /// Revision; 0 before the first activation.
+    pub revision: u64,
+    /// SHA-256 of the configuration's bytes, hex; empty for revision 0.
+    pub sha256: String,
+    /// The configuration.
+    pub config: DataplaneConfig,
+}
+
+impl Active {
+    /// What a router without any configuration has.
+    pub fn empty() -> Self {
+        Self { revision: 0, sha256: String::new(), config: DataplaneConfig::default() }
+    }
+}
+
+/// A configuration on its way to the disk: written beside the active one, not yet in its place.
+#[derive(Debug)]
+pub struct Staged {
+    temporary: PathBuf,
+    path: PathBuf,
+    /// SHA-256 of the configuration's bytes, hex.
+    pub sha256: String,
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Writes a configuration beside `path`, down to the disk.
+///
+/// # Errors
+/// When the disk does not take it; then nothing has changed.
+pub fn stage(path: &Path, revision: u64, config: &DataplaneConfig) -> std::io::Result<Staged> {
+    let body = to_msgpack(config).map_err(std::io::Error::other)?;
+    let digest = Sha256::digest(&body);
+    let temporary = path.with_extension("new");
+    let mut file = File::create(&temporary)?;
+    file.write_all(&MAGIC)?;
+    file.write_all(&FILE_FORMAT.to_le_bytes())?;
+    file.write_all(&config.format.to_le_bytes())?;
+    file.write_all(&revision.to_le_bytes())?;
+    file.write_all(&digest)?;
+    file.write_all(&body)?;
+    file.sync_all()?;
+    Ok(Staged { temporary, path: path.to_owned(), sha256: hex(&digest) })
+}
+
+impl Staged {
+    /// Puts it in the place of the active one.
+    ///
+    /// # Errors
+    /// When the file system refuses.
+    pub fn commit(self) -> std::io::Result<()> {
+        fs::rename(&self.temporary, &self.path)?;
+        if let Some(parent) = self.path.parent() {
+            File::open(parent)?.sync_all()?;
+        }
+        Ok(())
+    }
+
+    /// Throws it away.
+    pub fn discard(self) {
+        let _ = fs::remove_file(&self.temporary);
+    }
+}
+
+/// Reads the active configuration. `Ok(None)` when there is none.
+///
+/// # Errors
+/// Says what is wrong with the file; it has then been moved aside to `….bad`, for people to look at.
+pub fn load(path: &Path) -> Result<Option<Active>, String> {
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(format!("{}: {error}", path.display())),
+    };
+    parse(&bytes).map(Some).map_err(|reason| {
+        let aside = path.with_extension("bad");
+        let kept = match fs::rename(path, &aside) {
+            Ok(()) => format!("it is kept as {}", aside.display()),
+            Err(error) => format!("it could not be moved aside: {error}"),
+        };
+        format!("{}: {reason}; {kept}", path.display())
+    })
+}
+
+fn parse(bytes: &[u8]) -> Result<Active, String> {
+    let header = bytes.first_chunk::<HEADER>().ok_or("shorter than its header")?;
+    let body = bytes.get(HEADER..).unwrap_or_default();
+    let number = |at: usize| {
+        header.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |b| u32::from_le_bytes(*b))
+    };
+    if !header.starts_with(&MAGIC) {
+        return Err("not a configuration of this agent".to_owned());
+    }
+    if number(8) != FILE_FORMAT {
+        return Err(format!("file format {} is not known (known: {FILE_FORMAT})", number(8)));
+    }
+    if number(12) != FORMAT && number(12) + 1 != FORMAT {
+        return Err(format!("configuration format {} is not known (known: {FORMAT})", number(12)));
+    }
+    let digest = Sha256::digest(body);
+    if header.get(24..) != Some(digest.as_slice()) {
+        return Err("the checksum does not fit: the file is damaged".to_owned());
+    }
+    let revision = u64::from(number(16)) | u64::from(number(20)) << 32;
+    Ok(Active { revision, sha256: hex(&digest), config: from_msgpack(body)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directory(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("tollway-active-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        path
+    }
+
+    #[test]
+    fn what_was_stored_is_loaded() {
+        let directory = directory("roundtrip");
+        let path = directory.join("active.tollway");
+        assert_eq!(load(&path), Ok(None));
+        let config = DataplaneConfig::default();
+        let staged = stage(&path, 5_000_000_000, &config).unwrap();
+        assert_eq!(load(&path), Ok(None));
+        let sha256 = staged.sha256.clone();
+        staged.commit().unwrap();
+        assert_eq!(load(&path), Ok(Some(Active { revision: 5_000_000_000, sha256, config })));
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn every_damaged_byte_is_noticed_and_the_file_kept() {
+        let directory = directory("damage");
+        let path = directory.join("active.tollway");
+        stage(&path, 3, &DataplaneConfig::default()).unwrap().commit().unwrap();
+        let good = fs::read(&path).unwrap();
+        // The revision (16..24) is not covered by the checksum of the configuration.
+        for at in (0..16).chain(24..good.len()) {
+            let mut bad = good.clone();
+            bad[at] ^= 0x40;
+            assert!(parse(&bad).is_err(), "byte {at}");
+        }
+        for length in 0..good.len() {
+            assert!(parse(&good[..length]).is_err(), "length {length}");
+        }
+        fs::write(&path, &good[..good.len() - 1]).unwrap();
+        assert!(load(&path).unwrap_err().contains("damaged"));
+        assert_eq!(load(&path), Ok(None));
+        assert_eq!(fs::read(path.with_extension("bad")).unwrap().len(), good.len() - 1);
+        fs::remove_dir_all(directory).unwrap();
+    }
+}

@@ -1,0 +1,394 @@
+//! The agent: brings everything up, runs the control loop, takes everything down.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tollway_config::dataplane::DataplaneConfig;
+use tollway_config::protocol::Event;
+use tollway_engine::shared::Shared;
+use tollway_engine::snapshot::{BuildError, Snapshot};
+use tollway_io::claim::{Claim, ClaimError};
+use tollway_io::clock::{self, wall_ms};
+use tollway_io::generator::Generator;
+use tollway_io::link::LinkMonitor;
+use tollway_io::memory::MemoryPort;
+use tollway_io::pool::{Partition, PartitionSize, partitions};
+use tollway_io::thread::{cores, random_u64};
+use tollway_io::wake::{self, Wake};
+
+use crate::active::{self, Active};
+use crate::options::{AgentError, Options};
+use crate::ports::{LinkChange, Ports};
+use crate::report::Rates;
+use crate::requests;
+use crate::router_namespace::RouterNamespace;
+use crate::server::Server;
+use crate::workers::{WorkerLost, Workers};
+
+/// How often the log is collected while somebody writes to it.
+const LOG_INTERVAL: Duration = Duration::from_millis(100);
+/// Events kept for the next client while there is none.
+const KEPT_EVENTS: usize = 1000;
+/// How long after the last look at the counters somebody still counts as watching, ns.
+const WATCHED_NS: u64 = 5_000_000_000;
+
+/// Ends a running agent, from any thread or a signal handler's.
+#[derive(Debug, Clone)]
+pub struct Stop {
+    wake: Arc<Wake>,
+    wanted: Arc<AtomicBool>,
+}
+
+impl Stop {
+    /// A handle for one run.
+    ///
+    /// # Errors
+    /// When the process has no file descriptor left.
+    pub fn new() -> std::io::Result<Self> {
+        Ok(Self { wake: Arc::new(Wake::new()?), wanted: Arc::new(AtomicBool::new(false)) })
+    }
+
+    /// Asks the agent to release its ports and end.
+    pub fn stop(&self) {
+        self.wanted.store(true, Ordering::Release);
+        self.wake.signal();
+    }
+
+    fn wanted(&self) -> bool {
+        self.wanted.load(Ordering::Acquire)
+    }
+}
+
+/// A configuration that is ready to be activated.
+#[derive(Debug)]
+pub struct Prepared {
+    /// What the client names it by.
+    pub token: u64,
+    /// Revision it was made from.
+    pub base: u64,
+    /// Revision it is.
+    pub revision: u64,
+    /// It.
+    pub config: DataplaneConfig,
+    /// Its tables.
+    pub snapshot: Arc<Snapshot>,
+    /// State of the ports that the tables were built for.
+    pub facts_version: u64,
+    /// When, ns.
+    pub made_ns: u64,
+}
+
+/// Everything the control thread owns.
+pub struct Agent {
+    pub(crate) active: Active,
+    pub(crate) snapshot: Arc<Snapshot>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) workers: Workers,
+    pub(crate) ports: Ports,
+    pub(crate) rates: Rates,
+    pub(crate) router: Option<RouterNamespace>,
+    pub(crate) prepared: Vec<Prepared>,
+    pub(crate) token: u64,
+    /// Counts changes of what [`Ports::facts`] says.
+    pub(crate) facts_version: u64,
+    pub(crate) started_ns: u64,
+    pub(crate) watched_ns: u64,
+    generation: u32,
+    active_path: PathBuf,
+    events: Vec<Event>,
+}
+
+impl Agent {
+    /// Builds the tables for a configuration, for the ports as they are now.
+    ///
+    /// # Errors
+    /// Names the row that cannot work.
+    pub fn build(&mut self, config: &DataplaneConfig) -> Result<Snapshot, BuildError> {
+        self.generation += 1;
+        Snapshot::build(config, &self.ports.facts(), self.workers.len() as u32, self.generation)
+    }
+
+    /// Puts a prepared configuration to work everywhere and on disk.
+    ///
+    /// # Errors
+    /// When the disk does not take it or a worker is lost; the reason is for people.
+    pub fn activate(&mut self, prepared: Prepared) -> Result<(), String> {
+        let snapshot = if prepared.facts_version == self.facts_version {
+            prepared.snapshot
+        } else {
+            Arc::new(self.build(&prepared.config).map_err(|error| error.to_string())?)
+        };
+        let staged = active::stage(&self.active_path, prepared.revision, &prepared.config)
+            .map_err(|error| format!("{}: {error}", self.active_path.display()))?;
+        let sha256 = staged.sha256.clone();
+        if let Err(lost) = self.workers.swap(&snapshot) {
+            staged.discard();
+            return Err(lost.to_string());
+        }
+        self.snapshot = snapshot;
+        self.active = Active { revision: prepared.revision, sha256, config: prepared.config };
+        staged.commit().map_err(|error| format!("{}: {error}", self.active_path.display()))?;
+        self.update_router_namespace().map_err(|lost| lost.to_string())
+    }
+
+    fn update_router_namespace(&mut self) -> Result<(), WorkerLost> {
+        let Some(router) = &mut self.router else { return Ok(()) };
+        for problem in router.apply(&self.active.config, &mut self.workers)? {
+            self.log("system,error", format!("router namespace: {problem}"));
+        }
+        Ok(())
+    }
+
+    fn log(&mut self, topics: &str, message: String) {
+        self.events.push(Event::Log { time_ms: wall_ms(), topics: topics.to_owned(), message });
+    }
+
+    /// Takes changes of links into account: events, and tables for the ports as they are now.
+    fn links_changed(&mut self, changes: Vec<LinkChange>) -> Result<(), WorkerLost> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        for change in changes {
+            self.log("interface,info", change.message);
+            let LinkChange { port, running, present, .. } = change;
+            self.events.push(Event::Link { port, running, present });
+        }
+        self.facts_version += 1;
+        let config = self.active.config.clone();
+        match self.build(&config) {
+            Ok(snapshot) => {
+                self.snapshot = Arc::new(snapshot);
+                self.workers.swap(&self.snapshot)
+            }
+            Err(error) => {
+                self.log("system,error", format!("the active configuration no longer works: {error}"));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Runs an agent until `stop` says so; then ports are released and the router's namespace is removed.
+///
+/// # Errors
+/// [`AgentError::Usage`] for options and ports that cannot be used, [`AgentError::Failed`] else. After a
+/// failure at run time claimed ports stay silent, so that nothing leaks past the router until the next
+/// start.
+pub fn run(options: &Options, stop: &Stop) -> Result<(), AgentError> {
+    options.check()?;
+    let state = options.data_dir.join("agent");
+    std::fs::create_dir_all(&state).map_err(AgentError::failed("the data directory"))?;
+    let server = Server::bind(&options.socket)
+        .map_err(|error| AgentError::Usage(format!("{}: {error}", options.socket.display())))?;
+    let cpus = cores();
+    let workers = options.workers.unwrap_or_else(|| cpus.len().clamp(1, 2));
+
+    let mut sizes = vec![PartitionSize::WORKER; workers];
+    sizes.extend(options.memory.then_some(PartitionSize { heads: 4096, tails: 0 }));
+    let mut pools = partitions(&sizes).map_err(AgentError::failed("the frame pool"))?;
+    let generator_pool = if options.memory { pools.pop() } else { None };
+
+    let active_path = state.join("active.tollway");
+    let mut problems = Vec::new();
+    let mut active = active::load(&active_path).unwrap_or_else(|problem| {
+        problems.push(format!("{problem}. Starting with an empty configuration"));
+        None
+    });
+
+    let claim = if options.memory {
+        None
+    } else {
+        let instance = &options.netns_name;
+        let claim = Claim::take(&options.ports, instance, &state.join("claims"), options.take_over);
+        Some(claim.map_err(|error| match error {
+            ClaimError::Missing(_) | ClaimError::Refused { .. } => AgentError::Usage(error.to_string()),
+            ClaimError::Command(_) | ClaimError::Io(_) => AgentError::Failed(error.to_string()),
+        })?)
+    };
+    let start = Start { options, cpus: &cpus, pools, generator_pool, active_path, claim: claim.as_ref() };
+    let result = start.run(stop, server, active.take().unwrap_or_else(Active::empty), problems);
+    match (&result, &claim) {
+        (Ok(()), Some(claim)) => claim.release().map_err(|error| AgentError::Failed(error.to_string())),
+        _ => result,
+    }
+}
+
+/// What has been acquired before the first thread starts.
+struct Start<'a> {
+    options: &'a Options,
+    cpus: &'a [usize],
+    pools: Vec<Partition>,
+    generator_pool: Option<Partition>,
+    active_path: PathBuf,
+    claim: Option<&'a Claim>,
+}
+
+impl Start<'_> {
+    fn run(
+        self,
+        stop: &Stop,
+        mut server: Server,
+        active: Active,
+        problems: Vec<String>,
+    ) -> Result<(), AgentError> {
+        let count = self.pools.len();
+        let mut generator = None;
+        let mut memory_ends = Vec::new();
+        let ports = match self.generator_pool {
+            Some(pool) => {
+                let (made, ends) =
+                    Generator::new(pool, count).map_err(AgentError::failed("the traffic generator"))?;
+                memory_ends = ends;
+                generator = Some(made);
+                Ports::memory(&Generator::PORT_MACS, count)
+            }
+            None => Ports::netdevs(&self.options.ports, count),
+        };
+        let shared = Arc::new(Shared::new(count as u32, random_u64()));
+        let empty = Snapshot::build(&DataplaneConfig::default(), &ports.facts(), count as u32, 0);
+        let snapshot = Arc::new(empty.map_err(|error| AgentError::Failed(error.to_string()))?);
+        let workers = Workers::start(self.pools, self.cpus, &shared, &snapshot, &ports.counters)
+            .map_err(AgentError::failed("the worker threads"))?;
+        let router = match self.claim {
+            Some(_) => Some(
+                RouterNamespace::new(&self.options.netns_name)
+                    .map_err(AgentError::failed("the router's network namespace"))?,
+            ),
+            None => None,
+        };
+        let mut agent = Agent {
+            active,
+            snapshot,
+            shared,
+            workers,
+            ports,
+            rates: Rates::default(),
+            router,
+            prepared: Vec::new(),
+            token: random_u64() >> 12,
+            facts_version: 0,
+            started_ns: clock::now().0,
+            watched_ns: 0,
+            generation: 0,
+            active_path: self.active_path,
+            events: Vec::new(),
+        };
+        for problem in problems {
+            agent.log("system,error", problem);
+        }
+        let monitor = LinkMonitor::new().map_err(AgentError::failed("the link monitor"))?;
+        let result = agent.begin(&monitor, self.claim, memory_ends).and_then(|()| {
+            let generator = generator.map(Generator::start).transpose();
+            let generator = generator.map_err(AgentError::failed("the traffic generator"))?;
+            let result = agent.control_loop(stop, &mut server, &monitor, self.claim);
+            drop(generator);
+            result
+        });
+        agent.workers.stop();
+        if let Some(router) = agent.router
+            && result.is_ok()
+        {
+            router.remove();
+        }
+        result
+    }
+}
+
+fn lost(error: WorkerLost) -> AgentError {
+    AgentError::Failed(error.to_string())
+}
+
+impl Agent {
+    /// Opens the ports and forwards by the configuration from disk.
+    fn begin(
+        &mut self,
+        monitor: &LinkMonitor,
+        claim: Option<&Claim>,
+        memory_ends: Vec<Vec<MemoryPort>>,
+    ) -> Result<(), AgentError> {
+        if self.active.revision != 0 {
+            let config = self.active.config.clone();
+            match self.build(&config) {
+                Ok(snapshot) => {
+                    self.snapshot = Arc::new(snapshot);
+                    self.workers.swap(&self.snapshot).map_err(lost)?;
+                }
+                Err(error) => {
+                    let message = format!(
+                        "the configuration on disk cannot work ({error}); starting with an empty one"
+                    );
+                    self.log("system,error", message);
+                    self.active = Active::empty();
+                }
+            }
+        }
+        Ports::connect_memory(memory_ends, &mut self.workers).map_err(lost)?;
+        if let Some(claim) = claim {
+            let changes = self.ports.follow(monitor, claim, &mut self.workers).map_err(lost)?;
+            self.links_changed(changes).map_err(lost)?;
+        }
+        self.update_router_namespace().map_err(lost)
+    }
+
+    fn control_loop(
+        &mut self,
+        stop: &Stop,
+        server: &mut Server,
+        monitor: &LinkMonitor,
+        claim: Option<&Claim>,
+    ) -> Result<(), AgentError> {
+        let mut set = Vec::new();
+        while !stop.wanted() {
+            set.clear();
+            set.push(wake::readable(stop.wake.fd()));
+            set.push(wake::readable(monitor.fd()));
+            set.extend(server.interests().map(|(fd, events)| libc::pollfd { fd, events, revents: 0 }));
+            let now = clock::now().0;
+            let until_sample = Duration::from_nanos(self.rates.due_ns().saturating_sub(now));
+            wake::poll(&mut set, Some(until_sample.min(LOG_INTERVAL)));
+            self.workers.check().map_err(lost)?;
+            if set.get(1).is_some_and(|entry| entry.revents != 0) {
+                monitor.clear();
+                if let Some(claim) = claim {
+                    let changes = self.ports.follow(monitor, claim, &mut self.workers).map_err(lost)?;
+                    self.links_changed(changes).map_err(lost)?;
+                }
+            }
+            if set.iter().skip(2).any(|entry| entry.revents != 0) {
+                server.serve(|request, greeted| requests::answer(self, request, greeted));
+            }
+            self.sample().map_err(lost)?;
+            if self.shared.log_pending() {
+                let now = wall_ms();
+                let lines = self.shared.take_log();
+                self.events.extend(lines.into_iter().map(|line| Event::Log {
+                    time_ms: now,
+                    topics: line.topics.to_owned(),
+                    message: line.message,
+                }));
+            }
+            if server.has_listeners() {
+                for event in self.events.drain(..) {
+                    server.publish(event);
+                }
+            } else if self.events.len() > KEPT_EVENTS {
+                let surplus = self.events.len() - KEPT_EVENTS;
+                self.events.drain(..surplus);
+            }
+        }
+        Ok(())
+    }
+
+    fn sample(&mut self) -> Result<(), WorkerLost> {
+        let now = clock::now().0;
+        if now < self.rates.due_ns() {
+            return Ok(());
+        }
+        let watched = now.saturating_sub(self.watched_ns) < WATCHED_NS;
+        let fast = if watched { Some(requests::fast_counters(self)?) } else { None };
+        self.rates.sample(now, &self.ports, fast.as_deref());
+        Ok(())
+    }
+}

@@ -1,0 +1,149 @@
+//! What the control thread and the workers say to each other, and the rings between workers.
+
+use std::sync::Arc;
+
+use rtrb::{Consumer, Producer, RingBuffer};
+use tollway_config::dataplane::RowId;
+use tollway_engine::batch::Handover;
+use tollway_engine::snapshot::{PortId, Snapshot};
+use tollway_engine::stats::EngineStats;
+use tollway_io::wake::Wake;
+use tollway_io::{PoolFrame, Port, tap::Tap};
+
+use crate::counters::WorkerDrops;
+use crate::profile::ProfileReport;
+
+/// Packets that may be between one worker and another.
+const HANDOVER_DEPTH: usize = 1024;
+/// Commands that may wait for a worker; the control thread waits for answers, so few ever do.
+const COMMAND_DEPTH: usize = 64;
+
+/// Control thread to worker; each is answered once, in order.
+#[derive(Debug)]
+pub enum Command {
+    /// Use another configuration. [`Answer::Swapped`].
+    Swap(Arc<Snapshot>),
+    /// [`Answer::Stats`].
+    Stats,
+    /// [`Answer::Connections`].
+    Connections,
+    /// [`Answer::Count`].
+    RemoveConnections(Arc<[u64]>),
+    /// [`Answer::Count`].
+    ResetCounters(Arc<[RowId]>),
+    /// Use another socket for a port, or none. [`Answer::Port`].
+    SetPort(PortId, Option<Port>),
+    /// Use another queue for an interface's TAP, or none. [`Answer::Tap`].
+    SetTap(RowId, Option<Tap>),
+    /// End. [`Answer::Count`].
+    Stop,
+}
+
+/// Worker to control thread. What a worker gives back is dropped here, off the packet path.
+#[derive(Debug)]
+pub enum Answer {
+    /// The configuration that was in use.
+    Swapped(Arc<Snapshot>),
+    /// Counters.
+    Stats(Box<WorkerReport>),
+    /// Packed records.
+    Connections(Vec<u8>),
+    /// How many things were touched.
+    Count(u64),
+    /// The socket that was in use.
+    Port(Option<Port>),
+    /// The queue that was in use.
+    Tap(Option<Tap>),
+}
+
+/// A worker's counters.
+#[derive(Debug)]
+pub struct WorkerReport {
+    /// Of its engine.
+    pub engine: EngineStats,
+    /// Where its time went.
+    pub profile: ProfileReport,
+    /// Frames it dropped outside the engine.
+    pub drops: WorkerDrops,
+    /// Core it is pinned to.
+    pub cpu: u32,
+}
+
+/// Ends of the rings that one worker holds.
+#[derive(Debug)]
+pub struct WorkerEnds {
+    /// From the control thread.
+    pub commands: Consumer<Command>,
+    /// To the control thread.
+    pub answers: Producer<Answer>,
+    /// Wakes the control thread.
+    pub control: Arc<Wake>,
+    /// Wakes this worker.
+    pub wake: Arc<Wake>,
+    /// From the other workers.
+    pub inbound: Vec<Consumer<Handover<PoolFrame>>>,
+    /// To each worker, by number; `None` for itself.
+    pub outbound: Vec<Option<Outbound>>,
+}
+
+/// The way to another worker.
+#[derive(Debug)]
+pub struct Outbound {
+    /// Its ring.
+    pub ring: Producer<Handover<PoolFrame>>,
+    /// Wakes it.
+    pub wake: Arc<Wake>,
+    /// Something was put in since it was last woken.
+    pub dirty: bool,
+}
+
+/// Ends of the rings that the control thread holds, for one worker.
+#[derive(Debug)]
+pub struct ControlEnds {
+    /// To the worker.
+    pub commands: Producer<Command>,
+    /// From the worker.
+    pub answers: Consumer<Answer>,
+    /// Wakes the worker.
+    pub wake: Arc<Wake>,
+}
+
+/// Makes every ring for `workers` workers.
+///
+/// # Errors
+/// When the process has no file descriptor left.
+pub fn rings(workers: usize, control: &Arc<Wake>) -> std::io::Result<(Vec<WorkerEnds>, Vec<ControlEnds>)> {
+    let mut worker_ends = Vec::with_capacity(workers);
+    let mut control_ends = Vec::with_capacity(workers);
+    for _ in 0..workers {
+        let (to_worker, commands) = RingBuffer::new(COMMAND_DEPTH);
+        let (answers, from_worker) = RingBuffer::new(COMMAND_DEPTH);
+        let wake = Arc::new(Wake::new()?);
+        control_ends.push(ControlEnds { commands: to_worker, answers: from_worker, wake: Arc::clone(&wake) });
+        let control = Arc::clone(control);
+        worker_ends.push(WorkerEnds {
+            commands,
+            answers,
+            control,
+            wake,
+            inbound: Vec::new(),
+            outbound: Vec::new(),
+        });
+    }
+    for from in 0..workers {
+        for to in 0..workers {
+            let mut out = None;
+            if from != to {
+                let (ring, inbound) = RingBuffer::new(HANDOVER_DEPTH);
+                if let Some(target) = worker_ends.get_mut(to) {
+                    target.inbound.push(inbound);
+                    out = Some(Outbound { ring, wake: Arc::clone(&target.wake), dirty: false });
+                }
+            }
+            if let Some(source) = worker_ends.get_mut(from) {
+                source.outbound.push(out);
+            }
+        }
+    }
+    Ok((worker_ends, control_ends))
+}

@@ -1,0 +1,189 @@
+//! What the agent does for each request.
+
+use std::sync::Arc;
+
+use tollway_config::protocol::{
+    ErrorCode, ErrorReply, Message, PROTOCOL, Reply, ReplyBody, Request, RequestBody,
+};
+use tollway_engine::snapshot::BuildError;
+use tollway_io::clock;
+
+use crate::agent::{Agent, Prepared};
+use crate::exchange::{Answer, Command, WorkerReport};
+use crate::report::{self, Around};
+use crate::server::error;
+use crate::workers::WorkerLost;
+
+/// How long a token lives, ns.
+const TOKEN_LIFE_NS: u64 = 30_000_000_000;
+/// Configurations that may be prepared at a time.
+const TOKENS: usize = 8;
+
+/// A refusal without the request's id.
+struct Refusal(ErrorReply);
+
+impl From<WorkerLost> for Refusal {
+    fn from(lost: WorkerLost) -> Self {
+        refusal(ErrorCode::Internal, lost.to_string())
+    }
+}
+
+impl From<BuildError> for Refusal {
+    fn from(error: BuildError) -> Self {
+        Refusal(ErrorReply { id: 0, code: ErrorCode::BadConfig, message: error.message, row: error.row })
+    }
+}
+
+fn refusal(code: ErrorCode, message: impl Into<String>) -> Refusal {
+    Refusal(ErrorReply { id: 0, code, message: message.into(), row: None })
+}
+
+/// Answers one request. `greeted`: the client has said hello.
+pub fn answer(agent: &mut Agent, request: Request, greeted: &mut bool) -> Message {
+    let id = request.id;
+    if !*greeted && !matches!(request.body, RequestBody::Hello { .. }) {
+        return error(id, ErrorCode::BadRequest, "the first request must be hello");
+    }
+    match perform(agent, request.body) {
+        Ok(body) => {
+            *greeted = true;
+            Message::Reply(Reply { id, body })
+        }
+        Err(Refusal(refused)) => Message::Error(ErrorReply { id, ..refused }),
+    }
+}
+
+fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
+    match body {
+        RequestBody::Hello { protocol } => hello(agent, protocol),
+        RequestBody::Prepare { base, revision, config } => {
+            if base != agent.active.revision {
+                let message = format!("revision {} is active, not {base}", agent.active.revision);
+                return Err(refusal(ErrorCode::StaleBase, message));
+            }
+            let snapshot = Arc::new(agent.build(&config)?);
+            agent.token += 1;
+            let token = agent.token;
+            let now = clock::now().0;
+            agent.prepared.retain(|prepared| now.saturating_sub(prepared.made_ns) < TOKEN_LIFE_NS);
+            if agent.prepared.len() >= TOKENS {
+                agent.prepared.remove(0);
+            }
+            agent.prepared.push(Prepared {
+                token,
+                base,
+                revision,
+                config: *config,
+                snapshot,
+                facts_version: agent.facts_version,
+                made_ns: now,
+            });
+            Ok(ReplyBody::Prepared { token })
+        }
+        RequestBody::Activate { token } => {
+            let at = agent.prepared.iter().position(|prepared| prepared.token == token);
+            let prepared = at.map(|at| agent.prepared.remove(at));
+            let fresh = |prepared: &Prepared| clock::now().0.saturating_sub(prepared.made_ns) < TOKEN_LIFE_NS;
+            let prepared = prepared.filter(fresh).ok_or_else(|| {
+                refusal(ErrorCode::UnknownToken, "no configuration is prepared under this token")
+            })?;
+            if prepared.base != agent.active.revision {
+                let message = format!("revision {} was activated meanwhile", agent.active.revision);
+                return Err(refusal(ErrorCode::StaleBase, message));
+            }
+            agent.activate(prepared).map_err(|reason| refusal(ErrorCode::Internal, reason))?;
+            Ok(ReplyBody::Activated { revision: agent.active.revision, sha256: agent.active.sha256.clone() })
+        }
+        RequestBody::Discard { token } => {
+            let before = agent.prepared.len();
+            agent.prepared.retain(|prepared| prepared.token != token);
+            Ok(ReplyBody::Done { count: (before - agent.prepared.len()) as u64 })
+        }
+        RequestBody::Stats => {
+            let reports = reports(agent)?;
+            agent.watched_ns = clock::now().0;
+            let around = Around {
+                now_ns: clock::now().0,
+                started_ns: agent.started_ns,
+                revision: agent.active.revision,
+                config: &agent.active.config,
+                ports: &agent.ports,
+                rates: &agent.rates,
+            };
+            Ok(ReplyBody::Stats(Box::new(report::stats(&around, &reports))))
+        }
+        RequestBody::Connections => {
+            let mut records = Vec::new();
+            for answer in agent.workers.ask(|_| Command::Connections)? {
+                if let Answer::Connections(part) = answer {
+                    records.extend_from_slice(&part);
+                }
+            }
+            Ok(ReplyBody::Connections { now_ns: clock::now().0, records })
+        }
+        RequestBody::RemoveConnections { ids } => {
+            let ids: Arc<[u64]> = ids.into();
+            let count = agent.workers.count(|_| Command::RemoveConnections(Arc::clone(&ids)))?;
+            Ok(ReplyBody::Done { count })
+        }
+        RequestBody::Neighbors => {
+            Ok(ReplyBody::Neighbors { neighbors: agent.shared.neighbors(clock::now(), &agent.snapshot) })
+        }
+        RequestBody::RemoveNeighbor { interface, address } => {
+            let removed = agent.shared.remove_neighbor(interface, address);
+            Ok(ReplyBody::Done { count: removed.into() })
+        }
+        RequestBody::Routes => Ok(ReplyBody::Routes { routes: agent.snapshot.routes() }),
+        RequestBody::ResetCounters { rows } => {
+            let count = rows.len() as u64;
+            let rows: Arc<[u32]> = rows.into();
+            agent.workers.ask(|_| Command::ResetCounters(Arc::clone(&rows)))?;
+            Ok(ReplyBody::Done { count })
+        }
+        RequestBody::ResetInterfaceCounters { rows } => {
+            let fast = report::fp_rx(&report::sum(&reports(agent)?));
+            let mut count = 0;
+            for index in 0..agent.ports.states.len() {
+                let Some(port) = agent.ports.states.get(index) else { continue };
+                let mut interfaces = agent.active.config.interfaces.iter();
+                let row =
+                    interfaces.find(|interface| interface.port == port.name).map(|interface| interface.row);
+                if rows.is_empty() || row.is_some_and(|row| rows.contains(&row)) {
+                    agent.ports.reset(index, fast.get(index).copied().unwrap_or_default());
+                    count += 1;
+                }
+            }
+            Ok(ReplyBody::Done { count })
+        }
+    }
+}
+
+fn hello(agent: &Agent, protocol: u32) -> Result<ReplyBody, Refusal> {
+    if protocol != PROTOCOL {
+        let message = format!("protocol {protocol} is not spoken here, {PROTOCOL} is");
+        return Err(refusal(ErrorCode::BadRequest, message));
+    }
+    Ok(ReplyBody::Hello {
+        protocol: PROTOCOL,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        pid: std::process::id(),
+        revision: agent.active.revision,
+        sha256: agent.active.sha256.clone(),
+        ports: agent.ports.info(),
+        router_netns: agent.router.as_ref().map(|router| router.name().to_owned()).unwrap_or_default(),
+    })
+}
+
+fn reports(agent: &mut Agent) -> Result<Vec<WorkerReport>, WorkerLost> {
+    let answers = agent.workers.ask(|_| Command::Stats)?;
+    let report = |answer| if let Answer::Stats(report) = answer { Some(*report) } else { None };
+    Ok(answers.into_iter().filter_map(report).collect())
+}
+
+/// Fast-path receive counters by port, for the rates.
+///
+/// # Errors
+/// When a worker is lost.
+pub fn fast_counters(agent: &mut Agent) -> Result<Vec<(u64, u64)>, WorkerLost> {
+    Ok(report::fp_rx(&report::sum(&reports(agent)?)))
+}

@@ -1,0 +1,208 @@
+//! The agent's Unix socket: several clients, none of which can block or kill the control thread.
+
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+use tollway_config::protocol::{ErrorCode, ErrorReply, Event, MAX_FRAME, Message, Request};
+
+use crate::framing::{self, Decoder};
+
+/// Bytes that may wait for a client that does not read; one that lets more pile up is cut off.
+const OUTPUT_LIMIT: usize = (MAX_FRAME as usize) + (16 << 20);
+/// Above this, events are not added to what waits.
+const EVENT_LIMIT: usize = 1 << 20;
+/// Clients at a time.
+const CLIENTS: usize = 64;
+/// Bytes read from one client per round, so that none starves the others.
+const READ_PER_ROUND: usize = 4 << 20;
+
+/// A connected client.
+#[derive(Debug)]
+struct Client {
+    stream: UnixStream,
+    input: Decoder,
+    output: Vec<u8>,
+    sent: usize,
+    greeted: bool,
+    closing: bool,
+}
+
+/// The listening socket and its clients.
+#[derive(Debug)]
+pub struct Server {
+    listener: UnixListener,
+    path: PathBuf,
+    clients: Vec<Client>,
+}
+
+/// What to answer a request with.
+pub type Answer = Message;
+
+impl Server {
+    /// Listens on `path`, where a dead agent may have left its socket.
+    ///
+    /// # Errors
+    /// When the directory cannot be written, or another agent answers there.
+    pub fn bind(path: &Path) -> std::io::Result<Self> {
+        if UnixStream::connect(path).is_ok() {
+            return Err(std::io::Error::new(ErrorKind::AddrInUse, "another agent is listening there"));
+        }
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        let _ = std::fs::remove_file(path);
+        let listener = UnixListener::bind(path)?;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+        listener.set_nonblocking(true)?;
+        Ok(Self { listener, path: path.to_owned(), clients: Vec::new() })
+    }
+
+    /// Descriptors to poll, with the events of interest.
+    pub fn interests(&self) -> impl Iterator<Item = (RawFd, libc::c_short)> {
+        let clients = self.clients.iter().map(|client| {
+            let writing = client.sent < client.output.len();
+            (client.stream.as_raw_fd(), if writing { libc::POLLIN | libc::POLLOUT } else { libc::POLLIN })
+        });
+        std::iter::once((self.listener.as_raw_fd(), libc::POLLIN)).chain(clients)
+    }
+
+    /// Accepts, reads, and answers every whole request by `answer`, which is told whether the client has
+    /// said hello and may note that it has.
+    pub fn serve(&mut self, mut answer: impl FnMut(Request, &mut bool) -> Answer) {
+        while self.clients.len() < CLIENTS {
+            match self.listener.accept() {
+                Ok((stream, _)) => {
+                    if stream.set_nonblocking(true).is_ok() {
+                        self.clients.push(Client {
+                            stream,
+                            input: Decoder::default(),
+                            output: Vec::new(),
+                            sent: 0,
+                            greeted: false,
+                            closing: false,
+                        });
+                    }
+                }
+                Err(_) => break,
+            }
+        }
+        for client in &mut self.clients {
+            client.read();
+            client.answer(&mut answer);
+            client.write();
+        }
+        self.clients.retain(|client| !client.closing);
+    }
+
+    /// Whether some client has said hello.
+    pub fn has_listeners(&self) -> bool {
+        self.clients.iter().any(|client| client.greeted)
+    }
+
+    /// Sends an event to every client that has said hello.
+    pub fn publish(&mut self, event: Event) {
+        let Ok(frame) = framing::encode(&Message::Event(event)) else { return };
+        for client in self.clients.iter_mut().filter(|client| client.greeted) {
+            if client.output.len() - client.sent < EVENT_LIMIT {
+                client.output.extend_from_slice(&frame);
+                client.write();
+            }
+        }
+        self.clients.retain(|client| !client.closing);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+impl Client {
+    fn read(&mut self) {
+        let mut buffer = [0; 64 << 10];
+        let mut total = 0;
+        while total < READ_PER_ROUND {
+            match self.stream.read(&mut buffer) {
+                Ok(0) => {
+                    self.closing = true;
+                    return;
+                }
+                Ok(count) => {
+                    total += count;
+                    self.input.extend(buffer.get(..count).unwrap_or_default());
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(_) => {
+                    self.closing = true;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn answer(&mut self, answer: &mut impl FnMut(Request, &mut bool) -> Answer) {
+        loop {
+            let message = match self.input.next() {
+                Ok(None) => return,
+                Ok(Some(frame)) => match framing::from_msgpack::<Request>(frame) {
+                    Ok(request) => answer(request, &mut self.greeted),
+                    Err(reason) => {
+                        let id = framing::request_id(frame);
+                        error(id, ErrorCode::BadRequest, &format!("not a request of this protocol: {reason}"))
+                    }
+                },
+                Err(framing::TooLong(length)) => {
+                    let reason =
+                        format!("a frame of {length} bytes is longer than the {MAX_FRAME} that are accepted");
+                    self.push(&error(0, ErrorCode::BadRequest, &reason));
+                    self.write();
+                    self.closing = true;
+                    return;
+                }
+            };
+            self.push(&message);
+            if self.closing {
+                return;
+            }
+        }
+    }
+
+    fn push(&mut self, message: &Message) {
+        let frame = framing::encode(message).or_else(|reason| {
+            let id = if let Message::Reply(reply) = message { reply.id } else { 0 };
+            framing::encode(&error(id, ErrorCode::Internal, &reason))
+        });
+        if self.output.len() - self.sent > OUTPUT_LIMIT {
+            self.closing = true;
+        } else if let Ok(frame) = frame {
+            self.output.extend_from_slice(&frame);
+        }
+    }
+
+    fn write(&mut self) {
+        while let Some(rest) = self.output.get(self.sent..).filter(|rest| !rest.is_empty()) {
+            match self.stream.write(rest) {
+                Ok(count) => self.sent += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(_) => {
+                    self.closing = true;
+                    return;
+                }
+            }
+        }
+        self.output.clear();
+        self.output.shrink_to(1 << 20);
+        self.sent = 0;
+    }
+}
+
+/// A refusal.
+pub fn error(id: u32, code: ErrorCode, message: &str) -> Message {
+    Message::Error(ErrorReply { id, code, message: message.to_owned(), row: None })
+}

@@ -1,0 +1,440 @@
+//! A worker thread: sleeps in poll, takes batches from its ports through the engine, and sends.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tollway_config::dataplane::RowId;
+use tollway_engine::Engine;
+use tollway_engine::batch::{BATCH, Batch, Handover, Outcome};
+use tollway_engine::frame::{Frame, VnetState};
+use tollway_engine::snapshot::PortId;
+use tollway_engine::time::Now;
+use tollway_io::clock::{self, Tsc};
+use tollway_io::pool::Partition;
+use tollway_io::scratch::{BURST, Outgoing, Scratch};
+use tollway_io::tap::Tap;
+use tollway_io::wake;
+use tollway_io::{PoolFrame, Port, PortIo};
+
+use crate::counters::{PortCounters, WorkerDrop, WorkerDrops, on_the_wire};
+use crate::exchange::{Answer, Command, WorkerEnds, WorkerReport};
+use crate::profile::{Account, Profile};
+
+/// Frames that may wait for a port that does not take more.
+const TRANSMIT_QUEUE: usize = 512;
+
+struct PortEnd {
+    io: Option<Port>,
+    queue: Vec<Outgoing>,
+    blocked: bool,
+    counters: Arc<PortCounters>,
+}
+
+struct TapEnd {
+    row: RowId,
+    tap: Tap,
+    /// Its descriptor only reports errors; the device is gone.
+    dead: bool,
+}
+
+/// One worker.
+pub struct Worker {
+    ends: WorkerEnds,
+    engine: Engine<PoolFrame>,
+    batch: Batch<PoolFrame>,
+    pool: Partition,
+    scratch: Scratch,
+    ports: Vec<PortEnd>,
+    taps: Vec<TapEnd>,
+    drops: WorkerDrops,
+    profile: Profile,
+    cpu: usize,
+    poll_set: Vec<libc::pollfd>,
+    stopping: bool,
+}
+
+/// What a worker starts with.
+pub struct WorkerParts {
+    /// Its rings.
+    pub ends: WorkerEnds,
+    /// Its engine.
+    pub engine: Engine<PoolFrame>,
+    /// Its frames.
+    pub pool: Partition,
+    /// Counters of every port, by port.
+    pub counters: Vec<Arc<PortCounters>>,
+    /// Core to run on.
+    pub cpu: usize,
+    /// Ticks of the cycle counter per second.
+    pub hz: u64,
+}
+
+/// Runs a worker on the calling thread until it is told to stop. `alive` is cleared however it ends.
+pub fn run(parts: WorkerParts, alive: &AtomicBool) {
+    struct Alive<'a>(&'a AtomicBool);
+    impl Drop for Alive<'_> {
+        fn drop(&mut self) {
+            self.0.store(false, Ordering::Release);
+        }
+    }
+    let control = Arc::clone(&parts.ends.control);
+    {
+        let _alive = Alive(alive);
+        // A core that may not be used (it went offline) costs speed, not correctness.
+        let _ = tollway_io::thread::pin(parts.cpu);
+        Worker::new(parts).run();
+    }
+    control.signal();
+}
+
+impl Worker {
+    fn new(parts: WorkerParts) -> Self {
+        let port = |counters| PortEnd {
+            io: None,
+            queue: Vec::with_capacity(TRANSMIT_QUEUE + 2 * BATCH),
+            blocked: false,
+            counters,
+        };
+        let mut worker = Self {
+            ends: parts.ends,
+            engine: parts.engine,
+            batch: Batch::new(),
+            pool: parts.pool,
+            scratch: Scratch::new(),
+            ports: parts.counters.into_iter().map(port).collect(),
+            taps: Vec::new(),
+            drops: WorkerDrops::default(),
+            profile: Profile::new(parts.hz),
+            cpu: parts.cpu,
+            poll_set: Vec::new(),
+            stopping: false,
+        };
+        worker.rebuild_poll_set();
+        worker
+    }
+
+    fn run(&mut self) {
+        while !self.stopping {
+            self.sleep();
+            if !self.ends.commands.is_empty() {
+                self.commands();
+                self.profile.charge(Account::Management);
+            }
+            self.receive();
+            if self.engine.next_deadline().is_some_and(|deadline| deadline <= clock::now()) {
+                self.profile.charge(Account::Ethernet);
+                self.engine.tick(&mut self.batch, &mut self.pool, &Tsc, clock::now());
+                self.profile.charge(Account::Engine);
+                self.dispatch();
+            }
+            self.flush();
+        }
+    }
+
+    /// Polls until there is something to do.
+    fn sleep(&mut self) {
+        for (end, entry) in self.ports.iter().zip(self.poll_set.iter_mut().skip(1)) {
+            entry.events = if end.blocked { libc::POLLIN | libc::POLLOUT } else { libc::POLLIN };
+        }
+        self.ends.wake.going_to_sleep();
+        let pending = !self.ends.commands.is_empty() || self.ends.inbound.iter().any(|ring| !ring.is_empty());
+        let timeout = if pending { Some(Duration::ZERO) } else { self.until_deadline() };
+        let set = &mut self.poll_set;
+        self.profile.poll(|| wake::poll(set, timeout));
+        self.ends.wake.awake();
+        if self.poll_set.first().is_some_and(|entry| entry.revents != 0) {
+            self.ends.wake.clear();
+        }
+    }
+
+    fn until_deadline(&self) -> Option<Duration> {
+        let deadline = self.engine.next_deadline()?;
+        Some(Duration::from_nanos(deadline.0.saturating_sub(clock::now().0)))
+    }
+
+    /// The poll set: the wake-up, every port, every TAP. Absent ones have descriptor -1, which poll skips.
+    fn rebuild_poll_set(&mut self) {
+        self.poll_set.clear();
+        self.poll_set.push(wake::readable(self.ends.wake.fd()));
+        for end in &self.ports {
+            self.poll_set.push(wake::readable(end.io.as_ref().map_or(-1, PortIo::fd)));
+        }
+        for end in &self.taps {
+            self.poll_set.push(wake::readable(if end.dead { -1 } else { end.tap.fd() }));
+        }
+    }
+
+    fn revents(&self, index: usize) -> libc::c_short {
+        self.poll_set.get(index).map_or(0, |entry| entry.revents)
+    }
+
+    fn receive(&mut self) {
+        for index in 0..self.ends.inbound.len() {
+            while let Some(packet) = self.ends.inbound.get_mut(index).and_then(|ring| ring.pop().ok()) {
+                self.batch.push_handover(packet);
+                if self.batch.len() >= BATCH {
+                    self.process();
+                }
+            }
+        }
+        let ports = self.ports.len();
+        for index in 0..ports {
+            let revents = self.revents(1 + index);
+            if revents & libc::POLLOUT != 0
+                && let Some(end) = self.ports.get_mut(index)
+            {
+                end.blocked = false;
+            }
+            if revents & !libc::POLLOUT != 0 {
+                self.receive_port(index);
+            }
+        }
+        let mut died = false;
+        for index in 0..self.taps.len() {
+            if self.revents(1 + ports + index) != 0 {
+                self.profile.charge(Account::Ethernet);
+                died |= self.receive_tap(index);
+                self.profile.charge(Account::Management);
+            }
+        }
+        if died {
+            self.rebuild_poll_set();
+        }
+        if !self.batch.is_empty() {
+            self.process();
+        }
+    }
+
+    fn receive_port(&mut self, index: usize) {
+        if self.batch.len() + BURST > BATCH {
+            self.process();
+        }
+        let Some(end) = self.ports.get_mut(index) else { return };
+        let Some(io) = &mut end.io else { return };
+        let (mut packets, mut bytes) = (0, 0);
+        let batch = &mut self.batch;
+        let received = io.receive(BURST, &mut self.scratch, &mut self.pool, |frame, vnet| {
+            let (segments, length) = on_the_wire(frame.len(), &vnet);
+            packets += segments;
+            bytes += length;
+            batch.push_rx(frame, index as PortId, vnet);
+        });
+        end.counters.rx_packets.add(packets);
+        end.counters.rx_bytes.add(bytes);
+        // An error (the netdev went down or away) was consumed by the call; the control thread hears of it
+        // from the kernel and acts.
+        let Ok(received) = received else { return };
+        if received.unusable > 0 {
+            self.drops.add(WorkerDrop::FrameUnusable, received.unusable as u64);
+            end.counters.rx_drops.add(received.unusable as u64);
+        }
+        if received.no_frame {
+            // The frames stay in the socket; the kernel counts what it has no room for.
+            std::thread::yield_now();
+        }
+    }
+
+    /// Returns whether the TAP died.
+    fn receive_tap(&mut self, index: usize) -> bool {
+        if self.batch.len() + BURST > BATCH {
+            self.process();
+        }
+        let Some(end) = self.taps.get_mut(index) else { return false };
+        let batch = &mut self.batch;
+        let received = end
+            .tap
+            .receive(BURST, &mut self.scratch, &mut self.pool, |frame, vnet| batch.push_local(frame, vnet));
+        match received {
+            Ok(received) => {
+                self.drops.add(WorkerDrop::FrameUnusable, received.unusable as u64);
+                false
+            }
+            Err(error) => {
+                end.dead = error.raw_os_error() != Some(libc::EIO);
+                end.dead
+            }
+        }
+    }
+
+    fn process(&mut self) {
+        self.profile.charge(Account::Ethernet);
+        self.engine.process(&mut self.batch, &mut self.pool, &Tsc, clock::now());
+        self.profile.charge(Account::Engine);
+        self.dispatch();
+    }
+
+    /// Gives every finished packet to where it goes.
+    fn dispatch(&mut self) {
+        for done in self.batch.drain() {
+            match done.outcome {
+                Outcome::Tx { port } => {
+                    let Some(end) = self.ports.get_mut(usize::from(port)) else {
+                        self.drops.add(WorkerDrop::PortGone, 1);
+                        self.pool.recycle(done.frame);
+                        continue;
+                    };
+                    let (segments, bytes) = on_the_wire(done.frame.len(), &done.vnet);
+                    if end.io.is_none() {
+                        self.drops.add(WorkerDrop::PortGone, segments);
+                        end.counters.tx_drops.add(segments);
+                        self.pool.recycle(done.frame);
+                        continue;
+                    }
+                    if end.blocked && end.queue.len() >= TRANSMIT_QUEUE {
+                        self.drops.add(WorkerDrop::TransmitQueueFull, segments);
+                        end.counters.tx_drops.add(segments);
+                        self.pool.recycle(done.frame);
+                        continue;
+                    }
+                    end.counters.tx_packets.add(segments);
+                    end.counters.tx_bytes.add(bytes);
+                    if done.fast {
+                        end.counters.fp_tx_packets.add(segments);
+                        end.counters.fp_tx_bytes.add(bytes);
+                    }
+                    end.queue.push((done.frame, done.vnet));
+                }
+                Outcome::Local { interface } => {
+                    let Some(end) = self.taps.iter_mut().find(|end| end.row == interface) else {
+                        self.drops.add(WorkerDrop::NoLocalService, 1);
+                        self.pool.recycle(done.frame);
+                        continue;
+                    };
+                    self.profile.charge(Account::Ethernet);
+                    if !send_local(end, done.frame, &done.vnet, &mut self.scratch, &mut self.pool) {
+                        self.drops.add(WorkerDrop::LocalQueueFull, 1);
+                    }
+                    self.profile.charge(Account::Management);
+                }
+                Outcome::Handover { worker, packet } => {
+                    let out = self.ends.outbound.get_mut(worker as usize).and_then(Option::as_mut);
+                    let Some(out) = out else {
+                        self.drops.add(WorkerDrop::HandoverQueueFull, 1);
+                        continue;
+                    };
+                    let handover = Handover { frame: done.frame, vnet: done.vnet, meta: packet };
+                    match out.ring.push(handover) {
+                        Ok(()) => out.dirty = true,
+                        Err(rtrb::PushError::Full(handover)) => {
+                            self.drops.add(WorkerDrop::HandoverQueueFull, 1);
+                            self.pool.recycle(handover.frame);
+                        }
+                    }
+                }
+            }
+        }
+        for out in self.ends.outbound.iter_mut().flatten() {
+            if out.dirty {
+                out.dirty = false;
+                out.wake.notify();
+            }
+        }
+    }
+
+    /// Sends what waits for the ports.
+    fn flush(&mut self) {
+        for end in &mut self.ports {
+            if end.queue.is_empty() || end.blocked {
+                continue;
+            }
+            let Some(io) = &mut end.io else {
+                for (frame, _) in end.queue.drain(..) {
+                    self.pool.recycle(frame);
+                }
+                continue;
+            };
+            let sent = io.send(&mut end.queue, &mut self.scratch, &mut self.pool);
+            end.blocked = sent.full;
+            if sent.refused > 0 {
+                self.drops.add(WorkerDrop::PortRefused, sent.refused as u64);
+                end.counters.tx_drops.add(sent.refused as u64);
+            }
+        }
+    }
+
+    fn commands(&mut self) {
+        while let Ok(command) = self.ends.commands.pop() {
+            let now = clock::now();
+            let answer = self.obey(command, now);
+            // The control thread waits for answers, so the ring has room.
+            let _ = self.ends.answers.push(answer);
+        }
+        self.ends.control.notify();
+    }
+
+    fn obey(&mut self, command: Command, now: Now) -> Answer {
+        match command {
+            Command::Swap(snapshot) => Answer::Swapped(self.engine.swap(snapshot, now)),
+            Command::Stats => Answer::Stats(Box::new(self.report())),
+            Command::Connections => {
+                let mut records = Vec::new();
+                self.engine.connections(now, &mut records);
+                Answer::Connections(records)
+            }
+            Command::RemoveConnections(ids) => {
+                let removed = ids.iter().filter(|&&id| self.engine.remove_connection(id)).count();
+                Answer::Count(removed as u64)
+            }
+            Command::ResetCounters(rows) => {
+                self.engine.reset_counters(&rows);
+                Answer::Count(0)
+            }
+            Command::SetPort(port, io) => {
+                let mut old = None;
+                if let Some(end) = self.ports.get_mut(usize::from(port)) {
+                    old = std::mem::replace(&mut end.io, io);
+                    end.blocked = false;
+                    for (frame, vnet) in end.queue.drain(..) {
+                        let (segments, _) = on_the_wire(frame.len(), &vnet);
+                        self.drops.add(WorkerDrop::PortGone, segments);
+                        self.pool.recycle(frame);
+                    }
+                }
+                self.rebuild_poll_set();
+                Answer::Port(old)
+            }
+            Command::SetTap(row, tap) => {
+                let at = self.taps.iter().position(|end| end.row == row);
+                let old = at.map(|at| self.taps.swap_remove(at).tap);
+                self.taps.extend(tap.map(|tap| TapEnd { row, tap, dead: false }));
+                self.rebuild_poll_set();
+                Answer::Tap(old)
+            }
+            Command::Stop => {
+                self.stopping = true;
+                Answer::Count(0)
+            }
+        }
+    }
+
+    fn report(&mut self) -> WorkerReport {
+        for end in &mut self.ports {
+            let drops = end.io.as_mut().map_or(0, PortIo::take_kernel_drops);
+            end.counters.rx_drops.add(drops);
+            self.drops.add(WorkerDrop::ReceiveQueueFull, drops);
+        }
+        let engine = self.engine.stats();
+        self.profile.charge(Account::Management);
+        let profile = self.profile.report(&engine);
+        WorkerReport { engine, profile, drops: self.drops, cpu: self.cpu as u32 }
+    }
+}
+
+/// Writes a frame for the router itself to the TAP of the interface that has the address. `false` when
+/// the kernel did not take it.
+fn send_local(
+    end: &mut TapEnd,
+    mut frame: PoolFrame,
+    vnet: &VnetState,
+    scratch: &mut Scratch,
+    pool: &mut Partition,
+) -> bool {
+    let mac = end.tap.mac();
+    if let Some(destination) = frame.head_mut().first_chunk_mut::<6>() {
+        *destination = mac;
+    }
+    let sent = end.tap.send(&frame, vnet, scratch).is_ok();
+    pool.recycle(frame);
+    sent
+}

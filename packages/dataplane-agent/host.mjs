@@ -1,0 +1,75 @@
+// The agent's process: reads the options, loads the addon, passes signals on. Everything else is Rust.
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+
+const USAGE = `node host.mjs --socket PATH --data-dir DIR [--netns-name NAME] [--ports eth1,eth2 | --memory]
+              [--take-over] [--workers N]`;
+
+/** Ends the process with a clear line: 2 for what the caller can mend, 1 for the rest. */
+function fail(message, code) {
+  console.error(message);
+  process.exit(code);
+}
+
+function readOptions() {
+  let values;
+  try {
+    ({ values } = parseArgs({
+      options: {
+        socket: { type: 'string' },
+        'data-dir': { type: 'string' },
+        'netns-name': { type: 'string', default: 'tollway' },
+        ports: { type: 'string', default: '' },
+        memory: { type: 'boolean', default: false },
+        'take-over': { type: 'boolean', default: false },
+        workers: { type: 'string' },
+      },
+    }));
+  } catch (error) {
+    fail(`${error.message}\n${USAGE}`, 2);
+  }
+  if (!values.socket || !values['data-dir']) fail(`--socket and --data-dir are needed\n${USAGE}`, 2);
+  if (values.workers !== undefined && !/^[0-9]{1,3}$/.test(values.workers)) {
+    fail('--workers takes a number from 1 to 64', 2);
+  }
+  return {
+    socket: path.resolve(values.socket),
+    dataDir: path.resolve(values['data-dir']),
+    netnsName: values['netns-name'],
+    ports: values.ports === '' ? [] : values.ports.split(',').map((port) => port.trim()),
+    memory: values.memory,
+    takeOver: values['take-over'],
+    workers: values.workers === undefined ? undefined : Number(values.workers),
+  };
+}
+
+const options = readOptions();
+const addon = new URL(process.env.TOLLWAY_AGENT_ADDON ?? './tollway-agent.node', import.meta.url);
+let agent;
+try {
+  const { Agent } = createRequire(import.meta.url)(addon.pathname);
+  agent = new Agent();
+} catch (error) {
+  fail(`the agent is not built (npm run build -w packages/dataplane-agent): ${error.message}`, 1);
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => agent.stop());
+
+const pidFile = path.join(options.dataDir, 'run', 'agent.pid');
+try {
+  mkdirSync(path.dirname(pidFile), { recursive: true });
+  writeFileSync(pidFile, `${process.pid}\n`);
+} catch (error) {
+  fail(error.message, 2);
+}
+
+try {
+  await agent.run(options);
+} catch (error) {
+  rmSync(pidFile, { force: true });
+  fail(error.message, error.code === 'InvalidArg' ? 2 : 1);
+}
+rmSync(pidFile, { force: true });
+process.exit(0);
