@@ -2,6 +2,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
 const USAGE = `node host.mjs --socket PATH --data-dir DIR [--netns-name NAME] [--ports eth1,eth2 | --memory]
@@ -46,10 +47,10 @@ function readOptions() {
 }
 
 const options = readOptions();
-const addon = new URL(process.env.TOLLWAY_AGENT_ADDON ?? './tollway-agent.node', import.meta.url);
+const addon = new URL(`./tollway.${process.env.TOLLWAY_CARGO_PROFILE ?? 'release'}.node`, import.meta.url);
 let agent;
 try {
-  const { Agent } = createRequire(import.meta.url)(addon.pathname);
+  const { Agent } = createRequire(import.meta.url)(fileURLToPath(addon));
   agent = new Agent();
 } catch (error) {
   fail(`the agent is not built (npm run build -w packages/dataplane-agent): ${error.message}`, 1);
