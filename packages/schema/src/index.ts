@@ -1,5 +1,6 @@
 export type { BuiltinItem, Flag, Kind, Menu, MenuKind, Parsed, Prop } from './define.js';
 export { defineMenu, splitNot } from './define.js';
+export { type OpenApiOptions, openApi } from './emit/openapi.js';
 export { CONNECTION_STATES, TCP_FLAGS } from './mixins/firewall-match.js';
 export { displayBytes } from './props/bytes.js';
 export { datetimeText } from './props/datetime.js';

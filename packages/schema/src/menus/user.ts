@@ -20,7 +20,7 @@ export const user = defineMenu({
     group: {
       kind: oneOf(['full', 'write', 'read']),
       label: 'Group',
-      help: 'full may do everything, write may change the configuration, read may only look.',
+      help: 'What the user may do: full everything, write all but users, read only look.',
       tab: 'General',
       required: true,
     },

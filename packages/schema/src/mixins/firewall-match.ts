@@ -86,8 +86,8 @@ export const connectionMatch: Readonly<Record<string, Prop>> = {
   ),
 };
 
-/** Conditions on the transport header. */
-export const transportMatch: Readonly<Record<string, Prop>> = {
+/** Condition on the flags of a TCP segment; only filter rules see every segment of a connection. */
+export const tcpFlagsMatch: Readonly<Record<string, Prop>> = {
   'tcp-flags': {
     kind: triStateSetOf(TCP_FLAGS),
     label: 'TCP Flags',
@@ -96,6 +96,10 @@ export const transportMatch: Readonly<Record<string, Prop>> = {
     unset: true,
     dataplane: true,
   },
+};
+
+/** Condition on ICMP messages. */
+export const icmpMatch: Readonly<Record<string, Prop>> = {
   'icmp-options': match(
     icmpOptions,
     'ICMP Options',

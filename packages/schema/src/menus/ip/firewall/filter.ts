@@ -7,8 +7,9 @@ import {
   chain,
   connectionMatch,
   firewallMatch,
+  icmpMatch,
   logging,
-  transportMatch,
+  tcpFlagsMatch,
 } from '../../../mixins/firewall-match.js';
 import { oneOf } from '../../../props/enum.js';
 
@@ -26,7 +27,8 @@ export const firewallFilter = defineMenu({
     ...chain(path, ['input', 'forward', 'output']),
     ...firewallMatch,
     ...connectionMatch,
-    ...transportMatch,
+    ...tcpFlagsMatch,
+    ...icmpMatch,
     ...action(path, ['accept', 'drop', 'reject', 'jump', 'return', 'log', 'passthrough', 'fasttrack-connection']),
     'reject-with': {
       kind: oneOf([

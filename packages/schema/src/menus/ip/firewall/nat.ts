@@ -2,7 +2,7 @@ import { defineMenu } from '../../../define.js';
 import { comment } from '../../../mixins/comment.js';
 import { counters } from '../../../mixins/counters.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag, invalid, invalidFlag } from '../../../mixins/disabled.js';
-import { action, chain, firewallMatch, logging, transportMatch } from '../../../mixins/firewall-match.js';
+import { action, chain, firewallMatch, icmpMatch, logging } from '../../../mixins/firewall-match.js';
 import { bool } from '../../../props/bool.js';
 import { intRange } from '../../../props/int-range.js';
 import { ipRange } from '../../../props/ip-range.js';
@@ -20,7 +20,7 @@ export const firewallNat = defineMenu({
   props: {
     ...chain(path, ['srcnat', 'dstnat']),
     ...firewallMatch,
-    ...transportMatch,
+    ...icmpMatch,
     ...action(path, ['accept', 'jump', 'return', 'log', 'passthrough', 'masquerade', 'src-nat', 'dst-nat', 'redirect']),
     'to-addresses': {
       kind: ipRange,

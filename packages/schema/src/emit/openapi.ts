@@ -1,0 +1,272 @@
+import type { Menu, Prop } from '../define.js';
+
+/** A JSON value. */
+type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+type JsonObject = { readonly [key: string]: Json };
+
+export interface OpenApiOptions {
+  readonly title: string;
+  readonly version: string;
+}
+
+/**
+ * OpenAPI 3.1 document of `/rest` for these menus: pure, so that the same registry gives the same document.
+ */
+export function openApi(menus: readonly Menu[], { title, version }: OpenApiOptions): JsonObject {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title,
+      version,
+      description:
+        'Configuration and state by menu. Values are texts; requests may also use numbers, booleans and lists. ' +
+        'Behaves as the REST interface of RouterOS v7 on these menus.',
+    },
+    security: [{ basic: [] }, { session: [] }],
+    tags: menus.map((menu) => ({ name: menu.path, description: menu.help })),
+    paths: Object.fromEntries(menus.flatMap(pathsOf)),
+    components: {
+      securitySchemes: {
+        basic: { type: 'http', scheme: 'basic' },
+        session: { type: 'apiKey', in: 'cookie', name: 'tollway_session' },
+      },
+      schemas: {
+        Error: errorSchema,
+        ...Object.fromEntries(menus.flatMap(schemasOf)),
+      },
+      responses: {
+        BadRequest: response(
+          'A property or argument is wrong; `detail` names it and what it accepts.',
+          reference('Error'),
+        ),
+        Unauthorized: response('No or wrong credentials.', reference('Error')),
+        NotFound: response('No such item.', reference('Error')),
+      },
+    },
+  };
+}
+
+const errorSchema: JsonObject = {
+  type: 'object',
+  required: ['error', 'message'],
+  properties: {
+    error: { type: 'integer', description: 'HTTP status.' },
+    message: { type: 'string', description: 'Name of the status.' },
+    detail: { type: 'string', description: 'What is wrong and what is accepted.' },
+    property: { type: 'string', description: 'Property that is wrong.' },
+  },
+};
+
+/** Name of a menu's schemas: `ip-firewall-filter`. */
+export const schemaName = (menu: Menu): string => menu.path.slice(1).replaceAll('/', '-');
+
+const reference = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
+const content = (schema: JsonObject): JsonObject => ({ content: { 'application/json': { schema } } });
+const response = (description: string, schema?: JsonObject): JsonObject => ({
+  description,
+  ...(schema ? content(schema) : {}),
+});
+const listOf = (schema: JsonObject): JsonObject => ({ type: 'array', items: schema });
+const failed = (...names: string[]): JsonObject =>
+  Object.fromEntries(
+    [
+      ['401', 'Unauthorized'] as const,
+      ...names.map((name) => [name === 'NotFound' ? '404' : '400', name] as const),
+    ].map(([status, name]) => [status, { $ref: `#/components/responses/${name}` }]),
+  );
+
+const isSingle = ({ kind }: Menu): boolean => kind === 'settings' || kind === 'status';
+
+/** An item as it is read, as it is given on add, and as it is changed. */
+function schemasOf(menu: Menu): [string, JsonObject][] {
+  const name = schemaName(menu);
+  const readable = Object.entries(menu.props).filter(([, prop]) => !prop.secret);
+  const writable = Object.entries(menu.props).filter(([, prop]) => !prop.readOnly);
+  const read: JsonObject = {
+    type: 'object',
+    properties: {
+      ...(isSingle(menu) ? {} : { '.id': { type: 'string', pattern: '^\\*[0-9A-F]+$' } }),
+      ...Object.fromEntries(readable.map(([key, prop]) => [key, { type: 'string', description: prop.help }])),
+    },
+  };
+  if (writable.length === 0) return [[name, read]];
+  const required = writable.flatMap(([key, prop]) => (prop.required ? [key] : []));
+  const properties = Object.fromEntries(writable.map(([key, prop]) => [key, valueSchema(prop)]));
+  const place = { type: 'string', description: 'Id of the item to insert before; without it, the end.' };
+  const added: JsonObject = {
+    required,
+    properties: { ...properties, ...(menu.kind === 'ordered' ? { 'place-before': place } : {}) },
+  };
+  const write: JsonObject = {
+    type: 'object',
+    additionalProperties: false,
+    properties,
+    patternProperties: { '^!': { description: 'Takes the property away.' } },
+  };
+  return [
+    [name, read],
+    [`${name}-set`, write],
+    ...(menu.commands.includes('add') ? [[`${name}-add`, { ...write, ...added }] as [string, JsonObject]] : []),
+  ];
+}
+
+function valueSchema(prop: Prop): JsonObject {
+  // The schema of a kind is plain JSON by its type's intent; copying it through JSON makes that certain.
+  const kind: JsonObject = JSON.parse(JSON.stringify(prop.kind.jsonSchema));
+  const absent = prop.unset ? [{ const: '', description: 'Takes the property away.' }] : [];
+  const negated = prop.not ? [{ type: 'string', pattern: '^!', description: 'Inverts the match.' }] : [];
+  const words = prop.kind.also?.length ? [{ type: 'string', enum: prop.kind.also }] : [];
+  const extra = [...words, ...negated, ...absent];
+  return {
+    description: `${prop.help} Accepts ${prop.kind.accepts}.`,
+    ...(extra.length === 0 ? kind : { anyOf: [kind, ...extra] }),
+    ...(prop.default === undefined ? {} : { default: prop.default }),
+    ...(prop.secret ? { writeOnly: true } : {}),
+  };
+}
+
+/** Paths of a menu. */
+function pathsOf(menu: Menu): [string, JsonObject][] {
+  const base = `/rest${menu.path}`;
+  const commands = menu.commands
+    .filter((command) => command !== 'add' || !isSingle(menu))
+    .map((command): [string, JsonObject] => [`${base}/${command}`, { post: commandOperation(menu, command) }]);
+  if (menu.kind === 'command') return [[base, { post: runOperation(menu) }]];
+  const print: [string, JsonObject] = [`${base}/print`, { post: printOperation(menu) }];
+  if (isSingle(menu)) return [[base, { get: readSingle(menu) }], print, ...commands];
+  return [[base, collection(menu)], [`${base}/{id}`, item(menu)], print, ...commands];
+}
+
+const operation = (menu: Menu, id: string, summary: string, more: JsonObject): JsonObject => ({
+  tags: [menu.path],
+  operationId: `${id}-${schemaName(menu)}`,
+  summary,
+  ...more,
+});
+
+const proplist: JsonObject = {
+  name: '.proplist',
+  in: 'query',
+  schema: { type: 'string' },
+  description: 'Comma list of the properties to send.',
+};
+
+const readSingle = (menu: Menu): JsonObject =>
+  operation(menu, 'get', `Read ${menu.title}`, {
+    parameters: [proplist],
+    responses: { '200': response(menu.help, reference(schemaName(menu))), ...failed() },
+  });
+
+function collection(menu: Menu): JsonObject {
+  const name = schemaName(menu);
+  return {
+    get: operation(menu, 'list', `List ${menu.title}`, {
+      parameters: [
+        proplist,
+        {
+          name: 'filter',
+          in: 'query',
+          style: 'form',
+          explode: true,
+          schema: { type: 'object', additionalProperties: { type: 'string' } },
+          description: 'Any property=value; all must hold.',
+        },
+      ],
+      responses: { '200': response(menu.help, listOf(reference(name))), ...failed() },
+    }),
+    ...(menu.commands.includes('add')
+      ? {
+          put: operation(menu, 'add', `Add to ${menu.title}`, {
+            requestBody: { required: true, ...content(reference(`${name}-add`)) },
+            responses: { '201': response('The new item.', reference(name)), ...failed('BadRequest') },
+          }),
+        }
+      : {}),
+  };
+}
+
+function item(menu: Menu): JsonObject {
+  const name = schemaName(menu);
+  const has = (command: string): boolean => menu.commands.includes(command);
+  return {
+    parameters: [
+      {
+        name: 'id',
+        in: 'path',
+        required: true,
+        schema: { type: 'string' },
+        description: 'Id such as *1F, or the name of the item.',
+      },
+    ],
+    get: operation(menu, 'get', `Read one of ${menu.title}`, {
+      responses: { '200': response('The item.', reference(name)), ...failed('NotFound') },
+    }),
+    ...(has('set')
+      ? {
+          patch: operation(menu, 'set', `Change one of ${menu.title}`, {
+            requestBody: { required: true, ...content(reference(`${name}-set`)) },
+            responses: { '200': response('The changed item.', reference(name)), ...failed('BadRequest', 'NotFound') },
+          }),
+        }
+      : {}),
+    ...(has('remove')
+      ? {
+          delete: operation(menu, 'remove', `Remove from ${menu.title}`, {
+            responses: { '204': response('Removed.'), ...failed('BadRequest', 'NotFound') },
+          }),
+        }
+      : {}),
+  };
+}
+
+const printOperation = (menu: Menu): JsonObject =>
+  operation(menu, 'print', `Print ${menu.title}`, {
+    requestBody: content({
+      type: 'object',
+      properties: {
+        '.proplist': { description: 'Properties to send, as a list or comma list.' },
+        '.query': { ...listOf({ type: 'string' }), description: 'Words of a query stack.' },
+        'count-only': { description: 'Answer with the number of items.' },
+      },
+    }),
+    responses: {
+      '200': response(menu.help, { oneOf: [listOf(reference(schemaName(menu))), { type: 'object' }] }),
+      ...failed('BadRequest'),
+    },
+  });
+
+const runOperation = (menu: Menu): JsonObject =>
+  operation(menu, 'run', menu.title, {
+    requestBody: content(reference(`${schemaName(menu)}-set`)),
+    responses: { '200': response(menu.help, listOf(reference(schemaName(menu)))), ...failed('BadRequest') },
+  });
+
+/** Arguments that a command takes beside those of {@link itemArguments}. */
+const ARGUMENTS: Readonly<Record<string, JsonObject>> = {
+  move: { destination: { type: 'string', description: 'Item to move before; without it, the end.' } },
+  comment: { comment: { type: 'string' } },
+  unset: { 'value-name': { type: 'string', description: 'Property to take away.' } },
+};
+
+const itemArguments: JsonObject = {
+  '.id': { type: 'string', description: 'Ids, comma separated.' },
+  numbers: { type: 'string', description: 'Ids or names, comma separated.' },
+};
+
+function commandOperation(menu: Menu, command: string): JsonObject {
+  const name = schemaName(menu);
+  const summary = `${command} on ${menu.title}`;
+  const responses = { '200': response('An empty list, or the id of a new item.', {}), ...failed('BadRequest') };
+  if (command === 'add') {
+    return operation(menu, 'post-add', summary, {
+      requestBody: content(reference(`${name}-add`)),
+      responses,
+    });
+  }
+  const items = isSingle(menu) || command.endsWith('-all') ? {} : itemArguments;
+  const schema: JsonObject = { type: 'object', properties: { ...items, ...ARGUMENTS[command] } };
+  return operation(menu, `post-${command}`, summary, {
+    requestBody: content(command === 'set' ? { anyOf: [reference(`${name}-set`), schema] } : schema),
+    responses,
+  });
+}

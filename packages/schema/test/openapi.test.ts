@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { openApi } from '../src/emit/openapi.js';
+import { registry } from '../src/registry.js';
+
+const document = openApi(registry, { title: 'Tollway', version: '1.2.3' });
+
+/** Every object inside a value, with the way to it. */
+function* objects(value: unknown, way = ''): Generator<[string, Record<string, unknown>]> {
+  if (typeof value !== 'object' || value === null) return;
+  if (!Array.isArray(value)) yield [way, { ...value }];
+  for (const [key, inner] of Object.entries(value)) yield* objects(inner, `${way}/${key}`);
+}
+
+function at(pointer: string): unknown {
+  return pointer
+    .slice(2)
+    .split('/')
+    .reduce<unknown>(
+      (value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined),
+      document,
+    );
+}
+
+const schema = (name: string) => at(`#/components/schemas/${name}`);
+
+describe('OpenAPI of the registry', () => {
+  it('is plain JSON, version 3.1, the same each time', () => {
+    expect(document).toMatchObject({ openapi: '3.1.0', info: { title: 'Tollway', version: '1.2.3' } });
+    expect(JSON.parse(JSON.stringify(document))).toEqual(document);
+    expect(openApi(registry, { title: 'Tollway', version: '1.2.3' })).toEqual(document);
+  });
+
+  it('every reference leads somewhere', () => {
+    const references = [...objects(document)].flatMap(([way, { $ref }]) =>
+      typeof $ref === 'string' ? [[way, $ref]] : [],
+    );
+    expect(references.length).toBeGreaterThan(100);
+    for (const [way, target] of references) expect(at(target ?? ''), `${way} → ${target}`).toBeDefined();
+  });
+
+  it('operation ids are unique, and every operation says what it answers', () => {
+    const operations = [...objects(document)].filter(([, object]) => 'operationId' in object);
+    expect(new Set(operations.map(([, object]) => object.operationId)).size).toBe(operations.length);
+    for (const [way, { responses, summary }] of operations) {
+      expect(Object.keys(responses ?? {}), way).toContain('401');
+      expect(
+        Object.keys(responses ?? {}).some((status) => status.startsWith('2')),
+        way,
+      ).toBe(true);
+      expect(summary).toMatch(/./);
+    }
+  });
+
+  it('every menu has its paths', () => {
+    for (const menu of registry) expect(at(`#/paths`), menu.path).toHaveProperty([`/rest${menu.path}`]);
+    const paths = Object.keys(Object(at('#/paths')));
+    expect(paths).toEqual(
+      expect.arrayContaining([
+        '/rest/ip/firewall/filter/{id}',
+        '/rest/ip/firewall/filter/move',
+        '/rest/ip/firewall/filter/print',
+        '/rest/system/identity/set',
+      ]),
+    );
+    expect(paths).not.toContain('/rest/system/identity/{id}');
+    expect(Object(at('#/paths'))['/rest/ip/firewall/connection/{id}']).not.toHaveProperty('patch');
+  });
+
+  it('requests hold what may be given, replies what can be read', () => {
+    expect(schema('ip-address-add')).toMatchObject({ required: ['address', 'interface'], additionalProperties: false });
+    expect(schema('ip-address-set')).not.toHaveProperty('required');
+    expect(schema('ip-address-add')).not.toHaveProperty('properties.invalid');
+    expect(schema('ip-address')).toHaveProperty('properties.invalid');
+    expect(schema('user')).not.toHaveProperty('properties.password');
+    expect(schema('user-add')).toHaveProperty('properties.password.writeOnly', true);
+    expect(schema('ip-firewall-filter-add')).toHaveProperty('properties.place-before');
+    expect(schema('ip-firewall-filter-set')).not.toHaveProperty('properties.place-before');
+    expect(schema('ip-firewall-filter-add')).toHaveProperty('properties.action.default', 'accept');
+    expect(schema('system-identity')).not.toHaveProperty(['properties', '.id']);
+  });
+});

@@ -1,0 +1,174 @@
+import { describe, expect, it } from 'vitest';
+import type { Menu, Prop } from '../src/define.js';
+import { menuByPath, registry } from '../src/registry.js';
+import { readFacts } from './facts.js';
+
+const props = registry.flatMap((menu) =>
+  Object.entries(menu.props).map(([name, prop]): [string, string, Prop, Menu] => [menu.path, name, prop, menu]),
+);
+
+describe('every menu', () => {
+  it('has a path of its own, in the form of a RouterOS path', () => {
+    expect(new Set(registry.map(({ path }) => path)).size).toBe(registry.length);
+    for (const { path } of registry) expect(path).toMatch(/^(\/[a-z0-9]+(-[a-z0-9]+)*)+$/);
+  });
+
+  it.each(registry.map((menu) => [menu.path, menu] as const))('%s is complete', (path, menu) => {
+    expect(menuByPath(path)).toBe(menu);
+    expect(menu.title).toMatch(/^[A-Z]/);
+    expect(menu.singular).toMatch(/^[A-Z]/);
+    expect(menu.help).toMatch(/^[A-Z].{10,}\.$/);
+    expect(menu.tree.length).toBeGreaterThan(0);
+    expect(new Set(menu.tabs).size).toBe(menu.tabs.length);
+    expect(new Set(menu.columns).size).toBe(menu.columns.length);
+    expect(new Set(menu.flags.map(({ letter }) => letter)).size).toBe(menu.flags.length);
+    for (const { letter } of menu.flags) expect(letter).toHaveLength(1);
+    for (const tab of menu.tabs) expect(Object.values(menu.props).map((prop) => prop.tab)).toContain(tab);
+    const rows = !['settings', 'status', 'command'].includes(menu.kind);
+    if (rows) expect(menu.columns.length).toBeGreaterThan(0);
+  });
+
+  it.each(registry.map((menu) => [menu.path, menu] as const))(
+    '%s offers commands that can be carried out',
+    (_, menu) => {
+      const settable = Object.values(menu.props).some((prop) => !prop.readOnly);
+      const has = (command: string): boolean => menu.commands.includes(command);
+      expect(has('move')).toBe(menu.kind === 'ordered');
+      expect(has('add')).toBe(menu.kind === 'list' || menu.kind === 'ordered');
+      if (has('add')) expect(has('remove')).toBe(true);
+      if (has('add') || has('set')) expect(settable).toBe(true);
+      expect(has('enable')).toBe('disabled' in menu.props);
+      expect(has('disable')).toBe('disabled' in menu.props);
+      expect(has('comment')).toBe('comment' in menu.props && menu.kind !== 'settings');
+      if (has('unset')) expect(Object.values(menu.props).some((prop) => prop.unset)).toBe(true);
+      if (menu.kind === 'status' || menu.kind === 'status-list') expect(settable).toBe(false);
+      if (menu.stored || menu.rowsOf) expect(has('set')).toBe(true);
+    },
+  );
+
+  it('shows the rows of a menu that is stored', () => {
+    for (const menu of registry) if (menu.rowsOf) expect(menuByPath(menu.rowsOf)?.stored).toBe(true);
+  });
+
+  it('lists built-in items that its own kinds accept, with ids that no stored row gets', () => {
+    const items = registry.flatMap((menu) => (menu.builtin ?? []).map((item) => ({ menu, item })));
+    expect(items.length).toBeGreaterThan(0);
+    expect(new Set(items.map(({ item }) => item.id)).size).toBe(items.length);
+    for (const { menu, item } of items) {
+      expect(item.id).toBeGreaterThanOrEqual(0x200_0000);
+      expect(item.id).toBeLessThan(0x8000_0000);
+      for (const [name, value] of Object.entries(item.values)) {
+        expect(menu.props[name]?.kind.parse(value), `${menu.path} ${name}`).toEqual({ ok: true, value });
+      }
+    }
+  });
+});
+
+describe('every property', () => {
+  it.each(props)('%s %s has a name, a label and a help sentence', (_path, name, prop) => {
+    expect(name).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
+    expect(prop.label).toMatch(/^[A-Z]/);
+    expect(prop.help).toMatch(/^[A-Z].{5,}\.$/);
+    expect(prop.help.length).toBeLessThan(140);
+  });
+
+  it.each(props)('%s %s agrees with itself', (path, name, prop, menu) => {
+    for (const { menu: target, prop: key } of prop.kind.ref ?? []) {
+      expect(menuByPath(target)?.props[key], `${target} ${key}`).toBeDefined();
+    }
+    // `!` is understood exactly where it is declared; per-word `!` belongs to the kind.
+    const sample = prop.kind.values?.[0] ?? prop.default;
+    if (prop.not) expect(prop.kind.accepts).toContain('leading !');
+    else if (sample && prop.kind.name !== 'string' && prop.kind.name !== 'tri-set') {
+      expect(prop.kind.parse(`!${sample}`).ok, `${path} ${name} takes !${sample}`).toBe(false);
+    }
+    for (const value of prop.kind.name === 'enum' ? (prop.kind.values ?? []) : []) {
+      expect(prop.kind.parse(value)).toEqual({ ok: true, value });
+    }
+    if (menu.kind === 'settings' && !prop.readOnly) expect(prop.default, 'settings have defaults').toBeDefined();
+    if (prop.dataplane && prop.readOnly) expect(name).toBe('default-name');
+    if (prop.readOnly || prop.required || prop.unset || prop.default !== undefined) return;
+    // What may be left out on add says what then holds.
+    expect(menu.kind, `${path} ${name} is neither required, unset nor has a default`).toBe('fixed');
+  });
+});
+
+const facts = readFacts(new URL('../../../../shared/spec/menus.yaml', import.meta.url));
+if (!facts) console.log('skipped: comparison with the fact sheet of RouterOS menus, which is not beside the project');
+
+/** Deliberate differences from RouterOS, `menu property[ aspect]` → why. */
+const DIFFERENT: Readonly<Record<string, string>> = {
+  '/interface l2mtu ro': 'follows the port; it cannot be lowered',
+  '/interface mtu default': 'as /interface/ethernet',
+  '/interface disabled default': 'stated for all menus alike',
+  '/interface/ethernet l2mtu ro': 'follows the port; it cannot be lowered',
+  '/interface/ethernet orig-mac-address ro': 'a fact of the port',
+  '/ip/arp address default': 'an entry without address does nothing, so it is required',
+  '/ip/arp address required': 'an entry without address does nothing',
+  '/ip/arp mac-address default': 'an entry without address does nothing, so it is required',
+  '/ip/arp mac-address required': 'an entry without address does nothing',
+  '/ip/route distance unset': 'always has a value, by default 1',
+  '/ip/firewall/filter tcp-flags not': 'each flag has its own !',
+  '/ip/firewall/address-list address required': 'an entry without address does nothing',
+  '/ip/firewall/address-list dynamic ro': 'only the system makes dynamic entries',
+  '/ip/firewall/connection/tracking udp-timeout default':
+    '30s as the manual and the kernel have it; the data sheet has 10s',
+  '/ip/firewall/connection/tracking liberal-tcp-tracking default': 'the manual: no',
+  '/system/identity name default': 'our own name',
+  '/tool/profile cpu default': 'a default for the dialog',
+  '/tool/profile duration default': 'a default for the dialog',
+};
+
+/** Properties that RouterOS does not have where we have them. */
+const OURS: Readonly<Record<string, string>> = {
+  '/interface *-per-second': 'rates of /interface/monitor-traffic, as columns of the live table',
+  '/interface/ethernet *': 'the counters of /interface',
+};
+
+describe.skipIf(!facts)('the facts of RouterOS', () => {
+  /** Differences that were met. */
+  const met = new Set<string>();
+
+  it.each(props)('%s %s', (path, name, prop, menu) => {
+    const menuFacts = facts?.get(path);
+    expect(menuFacts, `${path} is a RouterOS menu`).toBeDefined();
+    const fact = menuFacts?.props[name];
+    if (!fact) {
+      const ours = Object.keys(OURS).some((pattern) => {
+        const [at = '', what = ''] = pattern.split(' ');
+        return at === path && new RegExp(`^${what.replace('*', '.*')}$`).test(name);
+      });
+      expect(ours, `${path} ${name} is unknown to RouterOS`).toBe(true);
+      return;
+    }
+    const same = (aspect: string, mine: unknown, theirs: unknown): void => {
+      const key = `${path} ${name} ${aspect}`;
+      if (mine === theirs) return;
+      met.add(key);
+      expect(Object.keys(DIFFERENT), `${mine} here, ${theirs} in RouterOS`).toContain(key);
+    };
+    same('ro', Boolean(prop.readOnly), Boolean(fact.ro));
+    same('not', Boolean(prop.not), Boolean(fact.not));
+    same('required', Boolean(prop.required), Boolean(fact.required));
+    if (fact.unset && !prop.readOnly) same('unset', Boolean(prop.unset), true);
+    if (fact.default !== undefined) {
+      const theirs = prop.kind.parse(String(fact.default));
+      same('default', prop.default, theirs.ok ? theirs.value : fact.default);
+    } else if (prop.default !== undefined && fact.unset === undefined) same('default', prop.default, undefined);
+    if (Array.isArray(fact.values) && prop.kind.name === 'enum') {
+      for (const value of prop.kind.values ?? []) expect(fact.values, `${path} ${name}`).toContain(value);
+    }
+    const letter = menu.flags.find((flag) => flag.prop === name)?.letter;
+    if (fact.flag !== undefined || letter !== undefined) expect(letter, `${path} ${name} flag`).toBe(fact.flag);
+  });
+
+  it.each(registry.map((menu) => [menu.path, menu] as const))('%s shows its flags in RouterOS order', (path, menu) => {
+    const letters = Object.keys(facts?.get(path)?.flags ?? {});
+    const mine = menu.flags.map((flag) => flag.letter);
+    expect(mine).toEqual(letters.filter((letter) => mine.includes(letter)));
+  });
+
+  it('every declared difference is one', () => {
+    expect(Object.keys(DIFFERENT).filter((key) => !met.has(key))).toEqual([]);
+  });
+});
