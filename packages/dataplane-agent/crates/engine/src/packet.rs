@@ -1,5 +1,8 @@
 //! What the stages know about a packet.
 
+use tollway_config::dataplane::ConnectionState;
+
+use crate::conntrack::{ConnRef, Direction};
 use crate::tuple::Tuple;
 use crate::verdict::Verdict;
 
@@ -29,25 +32,11 @@ pub enum Hook {
     Output,
 }
 
-/// State given by connection tracking, as the rules see it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[repr(u8)]
-pub enum TrackState {
-    /// Not looked at yet, or tracking is off.
-    #[default]
-    Untracked,
-    /// Not classifiable.
-    Invalid,
-    /// Starts a connection or has not seen a reply.
-    New,
-    /// A reply was seen.
-    Established,
-    /// Tied to an existing connection.
-    Related,
-}
-
 /// "No interface", "no connection", "no adjacency" in the index fields of [`Meta`].
 pub const NONE: u32 = u32::MAX;
+
+/// "No interface" in the 16-bit index fields of [`Meta`].
+pub const NO_INTERFACE: u16 = u16::MAX;
 
 /// Flag bits of [`Meta::flags`].
 pub mod flag {
@@ -61,42 +50,47 @@ pub mod flag {
     pub const DONT_FRAGMENT: u16 = 8;
     /// The link-layer destination was broadcast or multicast.
     pub const LINK_BROADCAST: u16 = 16;
-    /// An ICMP error; `tuple` is the quoted packet's, reversed.
+    /// An ICMP error: its flow is that of the packet it quotes.
     pub const ICMP_ERROR: u16 = 32;
     /// Must not take the fast path.
     pub const SLOW: u16 = 64;
     /// Took the fast path.
     pub const FAST: u16 = 128;
-    /// The packet counts in the reply direction of its connection.
-    pub const REPLY: u16 = 256;
-    /// This packet created its connection.
-    pub const CREATED: u16 = 512;
-    /// Broadcast for one of the router's own networks, or limited broadcast.
-    pub const BROADCAST: u16 = 1024;
-    /// Addresses were rewritten: the frame differs from what the sender sent.
-    pub const TRANSLATED: u16 = 2048;
-    /// Arrived from another worker: `parse` and steering are done.
-    pub const HANDED_OVER: u16 = 4096;
-    /// The route was looked up.
-    pub const ROUTED: u16 = 8192;
-    /// The TTL was lowered.
-    pub const TTL_DONE: u16 = 16384;
-    /// The protocol has no ports, or they are not in this frame.
-    pub const NO_PORTS: u16 = 32768;
+    /// Arrived from another worker: parsed and reassembled.
+    pub const HANDED_OVER: u16 = 256;
+    /// For a broadcast or multicast address.
+    pub const BROADCAST: u16 = 512;
+    /// An answer of the router to a packet: shares its connection, is not translated.
+    pub const ATTACHED: u16 = 1024;
+    /// The rules hit are no path, because there are too many: counted rule by rule.
+    pub const UNCOUNTED: u16 = 2048;
+    /// The transport header lies completely in the front of the frame.
+    pub const L4_HEADER: u16 = 4096;
+    /// An ARP packet.
+    pub const ARP: u16 = 8192;
+    /// Counted by the path of rules.
+    pub const FILTERED: u16 = 16384;
 }
+
+/// Most hand-overs of one packet; more means that two workers disagree about its owner.
+pub const MAX_HOPS: u8 = 4;
 
 /// Metadata of a packet. Offsets are from the start of the frame, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Meta {
-    /// The flow as the frame says it; for an ICMP error the quoted packet's, reversed, so that it names
-    /// the flow in the direction in which the error travels.
+    /// Addresses and ports as rules and routing see them: as in the frame until translation, then as they
+    /// will be. An ICMP error has the outer addresses and no ports.
     pub tuple: Tuple,
-    /// Hash of `tuple`.
+    /// The connection.
+    pub conn: Option<ConnRef>,
+    /// Hash of the tuple the packet came with.
     pub hash: u32,
-    /// Connection slot, or [`NONE`].
-    pub conn: u32,
-    /// Path of the rules hit up to now, or [`NONE`].
+    /// Direction entry found for the tuple, or [`NONE`].
+    pub entry: u32,
+    /// Path of the rules hit up to now.
     pub path: u32,
+    /// First rule that must be asked for every packet of the flow; 0 none.
+    pub resume: u32,
     /// Next hop's neighbour, or [`NONE`].
     pub adjacency: u32,
     /// Next hop, IPv4 in host order.
@@ -105,28 +99,36 @@ pub struct Meta {
     pub l3_len: u32,
     /// Wire segments.
     pub segments: u32,
-    /// Ingress port; meaningless unless `origin` is [`Origin::Port`].
-    pub in_port: u16,
-    /// Dense interface index, or `u16::MAX`.
-    pub in_interface: u16,
-    /// Dense interface index, or `u16::MAX`.
-    pub out_interface: u16,
     /// Flag bits, see [`flag`].
     pub flags: u16,
+    /// Ingress port; `u16::MAX` unless `origin` is [`Origin::Port`].
+    pub in_port: u16,
+    /// Dense interface index, or [`NO_INTERFACE`].
+    pub in_interface: u16,
+    /// Dense interface index, or [`NO_INTERFACE`].
+    pub out_interface: u16,
     /// Start of the IP header.
     pub l3: u16,
     /// Start of the transport header.
     pub l4: u16,
+    /// Length of the transport header, bytes; 0 when it is not known.
+    pub l4_len: u16,
     /// TCP flags as on the wire; ICMP type for ICMP.
-    pub l4_flags: u8,
+    pub l4_kind: u8,
     /// ICMP code.
     pub icmp_code: u8,
+    /// Time to live as received.
+    pub ttl: u8,
+    /// Hand-overs up to now.
+    pub hops: u8,
     /// Where it entered.
     pub origin: Origin,
     /// Filter hook.
     pub hook: Hook,
     /// State for the rules.
-    pub state: TrackState,
+    pub state: ConnectionState,
+    /// Direction within the connection.
+    pub direction: Direction,
     /// What becomes of it.
     pub verdict: Verdict,
 }
@@ -135,24 +137,30 @@ impl Default for Meta {
     fn default() -> Self {
         Self {
             tuple: Tuple::default(),
+            conn: None,
             hash: 0,
-            conn: NONE,
-            path: NONE,
+            entry: NONE,
+            path: 0,
+            resume: 0,
             adjacency: NONE,
             next_hop: 0,
             l3_len: 0,
             segments: 1,
-            in_port: u16::MAX,
-            in_interface: u16::MAX,
-            out_interface: u16::MAX,
             flags: 0,
+            in_port: u16::MAX,
+            in_interface: NO_INTERFACE,
+            out_interface: NO_INTERFACE,
             l3: 14,
             l4: 0,
-            l4_flags: 0,
+            l4_len: 0,
+            l4_kind: 0,
             icmp_code: 0,
+            ttl: 0,
+            hops: 0,
             origin: Origin::Port,
             hook: Hook::Forward,
-            state: TrackState::Untracked,
+            state: ConnectionState::Untracked,
+            direction: Direction::Original,
             verdict: Verdict::Continue,
         }
     }
@@ -163,5 +171,17 @@ impl Meta {
     #[inline]
     pub fn is(&self, bits: u16) -> bool {
         self.flags & bits != 0
+    }
+
+    /// Bytes of IP and transport header.
+    #[inline]
+    pub fn headers(&self) -> u32 {
+        u32::from(self.l4 - self.l3) + u32::from(self.l4_len)
+    }
+
+    /// L3 bytes on the wire: a super-frame counts the headers of each of its segments.
+    #[inline]
+    pub fn wire_bytes(&self) -> u64 {
+        u64::from(self.l3_len) + u64::from(self.segments - 1) * u64::from(self.headers())
     }
 }

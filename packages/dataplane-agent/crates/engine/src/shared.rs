@@ -1,12 +1,22 @@
 //! State shared by all workers of a process. Never locked on the fast path.
 
+use std::collections::VecDeque;
 use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tollway_config::dataplane::RowId;
 use tollway_config::protocol::NeighborInfo;
 
+use crate::directory::Directory;
+use crate::neighbor::Neighbors;
 use crate::snapshot::Snapshot;
 use crate::time::Now;
+
+/// Lines the log ring holds.
+pub const LOG_LINES: usize = 1024;
+/// Targets whose last ICMP error is remembered.
+const RATE_SLOTS: usize = 4096;
 
 /// A line for `/log`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,39 +27,149 @@ pub struct LogLine {
     pub message: String,
 }
 
+#[derive(Debug, Default)]
+struct LogRing {
+    lines: VecDeque<LogLine>,
+    lost: u64,
+}
+
 /// Neighbours, the flow directory, ICMP rate limits and the log ring.
 #[derive(Debug)]
 pub struct Shared {
     pub(crate) workers: u32,
     pub(crate) seed: u64,
+    pub(crate) neighbors: Neighbors,
+    pub(crate) directory: Directory,
+    /// Per slot: upper half the target, lower half the time of its last error in ms; targets that share
+    /// a slot replace each other.
+    errors: Box<[AtomicU64]>,
+    log: Mutex<LogRing>,
+    log_pending: AtomicBool,
 }
 
 impl Shared {
     /// For `workers` engines. `seed` keys the hash functions; take it from the system's random source.
     pub fn new(workers: u32, seed: u64) -> Shared {
-        Shared { workers, seed }
+        Shared {
+            workers,
+            seed,
+            neighbors: Neighbors::new(),
+            directory: Directory::new(),
+            errors: (0..RATE_SLOTS).map(|_| AtomicU64::new(0)).collect(),
+            log: Mutex::default(),
+            log_pending: AtomicBool::new(false),
+        }
     }
 
     /// The neighbour table.
     pub fn neighbors(&self, now: Now, snapshot: &Snapshot) -> Vec<NeighborInfo> {
-        let _ = (now, snapshot);
-        Vec::new()
+        let _ = now;
+        let known = |row: RowId| snapshot.interfaces().iter().any(|interface| interface.row == row);
+        self.neighbors
+            .list()
+            .into_iter()
+            .filter(|(key, ..)| known(key.0))
+            .map(|((interface, address), row, mac, status)| NeighborInfo {
+                row,
+                interface,
+                address: Ipv4Addr::from_bits(address),
+                mac_address: mac.map(format_mac),
+                status,
+            })
+            .collect()
     }
 
     /// Forgets a learned neighbour. `false` when there is none (static entries are configuration).
     pub fn remove_neighbor(&self, interface: RowId, address: Ipv4Addr) -> bool {
-        let _ = (interface, address);
-        false
+        self.neighbors.remove((interface, address.to_bits()))
+    }
+
+    fn log_ring(&self) -> MutexGuard<'_, LogRing> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes the log lines written since the last call, oldest first. When lines were lost because the
     /// ring was full, the first one says how many.
     pub fn take_log(&self) -> Vec<LogLine> {
-        Vec::new()
+        let mut ring = self.log_ring();
+        self.log_pending.store(false, Ordering::Relaxed);
+        let lost = std::mem::take(&mut ring.lost);
+        let head = (lost != 0).then(|| LogLine {
+            topics: "firewall,warning",
+            message: format!("{lost} log lines were dropped because they came too fast"),
+        });
+        head.into_iter().chain(ring.lines.drain(..)).collect()
     }
 
     /// Whether [`Self::take_log`] would return something; one relaxed load.
     pub fn log_pending(&self) -> bool {
-        false
+        self.log_pending.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn log(&self, line: LogLine) {
+        let mut ring = self.log_ring();
+        if ring.lines.len() >= LOG_LINES {
+            ring.lines.pop_front();
+            ring.lost += 1;
+        }
+        ring.lines.push_back(line);
+        self.log_pending.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether an ICMP error may be sent to `target` now; notes it if so. `interval_ms` is the smallest
+    /// distance between two errors, 0 allows all.
+    pub(crate) fn may_send_error(&self, target: u32, interval_ms: u32, now: Now) -> bool {
+        if interval_ms == 0 {
+            return true;
+        }
+        let index = (target.wrapping_mul(0x9e37_79b1) >> 20) as usize % RATE_SLOTS;
+        let Some(slot) = self.errors.get(index) else { return true };
+        // 0 stands for an empty slot, so the stored time is never 0.
+        let stamp = (now.ms() as u32).max(1);
+        let old = slot.load(Ordering::Relaxed);
+        let recent = old != 0
+            && (old >> 32) as u32 == target
+            && stamp.wrapping_sub(old as u32) < interval_ms;
+        if recent {
+            return false;
+        }
+        slot.store(u64::from(target) << 32 | u64::from(stamp), Ordering::Relaxed);
+        true
+    }
+}
+
+/// `aa:bb:cc:dd:ee:ff`.
+pub(crate) fn format_mac(mac: [u8; 6]) -> String {
+    let [a, b, c, d, e, f] = mac;
+    format!("{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_to_one_target_keep_their_distance() {
+        let shared = Shared::new(1, 0);
+        assert!(shared.may_send_error(1, 10, Now::from_ms(0)));
+        assert!(!shared.may_send_error(1, 10, Now::from_ms(9)));
+        assert!(shared.may_send_error(2, 10, Now::from_ms(9)));
+        assert!(shared.may_send_error(1, 10, Now::from_ms(11)));
+        assert!(shared.may_send_error(1, 0, Now::from_ms(11)));
+    }
+
+    #[test]
+    fn a_full_log_ring_says_how_many_lines_it_lost() {
+        let shared = Shared::new(1, 0);
+        assert!(!shared.log_pending());
+        for number in 0..LOG_LINES + 5 {
+            shared.log(LogLine { topics: "firewall,info", message: number.to_string() });
+        }
+        assert!(shared.log_pending());
+        let lines = shared.take_log();
+        assert_eq!(lines.len(), LOG_LINES + 1);
+        assert!(lines[0].message.starts_with("5 log lines"));
+        assert_eq!(lines[1].message, "5");
+        assert!(!shared.log_pending());
     }
 }

@@ -1,1 +1,16 @@
-//! testkit
+//! What tests of the packet path are written with: packets, heap frames, a clock that moves when told, a
+//! router with ports on both sides.
+#![forbid(unsafe_code)]
+
+pub mod config;
+pub mod counters;
+pub mod frame;
+pub mod packet;
+pub mod random;
+pub mod router;
+
+pub use config::{RouterConfig, rule};
+pub use counters::Counter;
+pub use frame::{HeapFrame, HeapSource};
+pub use packet::{Packet, PacketBuilder};
+pub use router::{Output, Router};

@@ -1,0 +1,71 @@
+//! Packets that wait until their next hop's link-layer address is known; one queue per worker.
+
+use arrayvec::ArrayVec;
+
+use super::AdjacencyId;
+use crate::batch::Packet;
+
+/// Packets held per neighbour; the oldest goes first.
+pub const PER_NEIGHBOR: usize = 3;
+/// Neighbours that may have packets waiting, per worker.
+pub const NEIGHBORS: usize = 512;
+/// How often a worker looks whether an address came in, ns.
+pub const POLL_INTERVAL: u64 = 1_000_000;
+
+/// What waits for one neighbour.
+#[derive(Debug)]
+pub struct Waiting<F> {
+    /// The neighbour.
+    pub adjacency: AdjacencyId,
+    /// Oldest first.
+    pub packets: ArrayVec<Packet<F>, PER_NEIGHBOR>,
+}
+
+/// The queue.
+#[derive(Debug)]
+pub struct Holds<F> {
+    waiting: Vec<Waiting<F>>,
+}
+
+impl<F> Default for Holds<F> {
+    fn default() -> Self {
+        Self { waiting: Vec::new() }
+    }
+}
+
+impl<F> Holds<F> {
+    /// Puts a packet in; returns the one that had to go for it.
+    pub fn push(&mut self, adjacency: AdjacencyId, packet: Packet<F>) -> Option<Packet<F>> {
+        let position = self.waiting.iter().position(|waiting| waiting.adjacency == adjacency);
+        match position.and_then(|position| self.waiting.get_mut(position)) {
+            Some(waiting) => {
+                let out = if waiting.packets.is_full() { waiting.packets.pop_at(0) } else { None };
+                waiting.packets.push(packet);
+                out
+            }
+            None if self.waiting.len() >= NEIGHBORS => Some(packet),
+            None => {
+                let mut packets = ArrayVec::new();
+                packets.push(packet);
+                self.waiting.push(Waiting { adjacency, packets });
+                None
+            }
+        }
+    }
+
+    /// Takes the first queue whose neighbour satisfies `ready`.
+    pub fn take(&mut self, ready: impl Fn(AdjacencyId) -> bool) -> Option<Waiting<F>> {
+        let position = self.waiting.iter().position(|waiting| ready(waiting.adjacency))?;
+        Some(self.waiting.remove(position))
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Packets that wait.
+    pub fn len(&self) -> usize {
+        self.waiting.iter().map(|waiting| waiting.packets.len()).sum()
+    }
+}

@@ -1,0 +1,258 @@
+//! Writing configurations as tests like to read them.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use tollway_config::dataplane::{
+    Action, AddressList, AddressRange, ArpMode, Chain, ConnectionState, DataplaneConfig, Interface,
+    InterfaceAddress, Matcher, PortRange, RejectWith, Route, RouteTarget, RowId, Rule, StaticNeighbor,
+};
+
+/// First row of the rules that [`RouterConfig`] numbers.
+pub const FIRST_RULE: RowId = 1000;
+
+/// Splits `a.b.c.d/n`.
+pub fn prefix(text: &str) -> (Ipv4Addr, u8) {
+    let (address, len) = text.split_once('/').unwrap_or((text, "32"));
+    (address.parse().expect("an IPv4 address"), len.parse().expect("a prefix length"))
+}
+
+fn mask(len: u8) -> u32 {
+    u32::MAX.checked_shl(32 - u32::from(len)).unwrap_or(0)
+}
+
+/// The addresses of a prefix, or of `a-b`.
+pub fn range(text: &str) -> AddressRange {
+    if let Some((from, to)) = text.split_once('-') {
+        let address = |text: &str| text.parse().expect("an address");
+        return AddressRange { from: address(from), to: address(to) };
+    }
+    let (address, len) = prefix(text);
+    let first = address.to_bits() & mask(len);
+    let last = first | !mask(len);
+    AddressRange { from: Ipv4Addr::from_bits(first).into(), to: Ipv4Addr::from_bits(last).into() }
+}
+
+/// A rule under construction.
+#[derive(Debug, Clone)]
+pub struct RuleBuilder {
+    matchers: Vec<Matcher>,
+    log: Option<String>,
+}
+
+/// Begins a rule; without matchers it matches everything.
+pub fn rule() -> RuleBuilder {
+    RuleBuilder { matchers: Vec::new(), log: None }
+}
+
+impl RuleBuilder {
+    /// Any matcher.
+    pub fn matcher(mut self, matcher: Matcher) -> Self {
+        self.matchers.push(matcher);
+        self
+    }
+    /// Protocol number.
+    pub fn protocol(self, protocol: u8) -> Self {
+        self.matcher(Matcher::Protocol { protocol, negate: false })
+    }
+    /// Source prefix or range.
+    pub fn src(self, text: &str) -> Self {
+        self.matcher(Matcher::SrcAddress { range: range(text), negate: false })
+    }
+    /// Destination prefix or range.
+    pub fn dst(self, text: &str) -> Self {
+        self.matcher(Matcher::DstAddress { range: range(text), negate: false })
+    }
+    /// Destination port.
+    pub fn dst_port(self, port: u16) -> Self {
+        let ports = vec![PortRange { from: port, to: port }];
+        self.matcher(Matcher::DstPort { ports, negate: false })
+    }
+    /// Incoming interface row.
+    pub fn in_interface(self, row: RowId) -> Self {
+        self.matcher(Matcher::InInterface { interfaces: vec![row], negate: false })
+    }
+    /// Outgoing interface row.
+    pub fn out_interface(self, row: RowId) -> Self {
+        self.matcher(Matcher::OutInterface { interfaces: vec![row], negate: false })
+    }
+    /// Connection states.
+    pub fn state(self, states: &[ConnectionState]) -> Self {
+        self.matcher(Matcher::ConnectionState { states: states.to_vec(), negate: false })
+    }
+    /// TCP flags.
+    pub fn tcp_flags(self, set: u8, clear: u8) -> Self {
+        self.matcher(Matcher::TcpFlags { set, clear, negate: false })
+    }
+    /// Log each match.
+    pub fn log(mut self, prefix: &str) -> Self {
+        self.log = Some(prefix.to_owned());
+        self
+    }
+    /// With an action.
+    pub fn then(self, action: Action) -> (Vec<Matcher>, Action, Option<String>) {
+        (self.matchers, action, self.log)
+    }
+    /// Accept.
+    pub fn accept(self) -> (Vec<Matcher>, Action, Option<String>) {
+        self.then(Action::Accept)
+    }
+    /// Drop.
+    pub fn drop(self) -> (Vec<Matcher>, Action, Option<String>) {
+        self.then(Action::Drop)
+    }
+    /// Reject.
+    pub fn reject(self, with: RejectWith) -> (Vec<Matcher>, Action, Option<String>) {
+        self.then(Action::Reject { with })
+    }
+    /// Count and go on.
+    pub fn passthrough(self) -> (Vec<Matcher>, Action, Option<String>) {
+        self.then(Action::Passthrough)
+    }
+    /// Mark for the fast path and go on.
+    pub fn fasttrack(self) -> (Vec<Matcher>, Action, Option<String>) {
+        self.then(Action::FasttrackConnection)
+    }
+    /// Masquerade.
+    pub fn masquerade(self) -> (Vec<Matcher>, Action, Option<String>) {
+        self.then(Action::Masquerade { to_ports: None, randomise_ports: false })
+    }
+    /// Destination NAT to an address and, if not 0, a port.
+    pub fn dst_nat(self, address: &str, port: u16) -> (Vec<Matcher>, Action, Option<String>) {
+        let to_ports = (port != 0).then_some(PortRange { from: port, to: port });
+        self.then(Action::DstNat { to_addresses: Some(range(address)), to_ports })
+    }
+    /// Source NAT to an address.
+    pub fn src_nat(self, address: &str) -> (Vec<Matcher>, Action, Option<String>) {
+        let to_addresses = Some(range(address));
+        self.then(Action::SrcNat { to_addresses, to_ports: None, randomise_ports: false })
+    }
+}
+
+/// A configuration under construction: interface `n` (from 1) has row `n` and port `ether<n>`.
+#[derive(Debug, Clone, Default)]
+pub struct RouterConfig {
+    /// The configuration; free to be changed further.
+    pub config: DataplaneConfig,
+    next_rule: RowId,
+}
+
+impl RouterConfig {
+    /// Without interfaces.
+    pub fn new() -> Self {
+        Self { config: DataplaneConfig::default(), next_rule: FIRST_RULE }
+    }
+
+    /// Adds the next interface with an address `a.b.c.d/n` (none when empty).
+    pub fn interface(mut self, address: &str) -> Self {
+        let row = self.config.interfaces.len() as RowId + 1;
+        self.config.interfaces.push(Interface {
+            row,
+            name: format!("ether{row}"),
+            port: format!("ether{row}"),
+            disabled: false,
+            mtu: 1500,
+            mac_address: None,
+            arp: ArpMode::Enabled,
+            arp_timeout_ms: None,
+        });
+        if address.is_empty() { self } else { self.address(row, address) }
+    }
+
+    /// Adds an address to an interface.
+    pub fn address(mut self, interface: RowId, address: &str) -> Self {
+        let (address, prefix_len) = prefix(address);
+        let network = Ipv4Addr::from_bits(address.to_bits() & mask(prefix_len));
+        self.config.addresses.push(InterfaceAddress {
+            row: 100 + self.config.addresses.len() as RowId,
+            interface,
+            address: address.into(),
+            prefix_len,
+            network: network.into(),
+        });
+        self
+    }
+
+    /// Adds a static route.
+    pub fn route(self, destination: &str, gateway: &str) -> Self {
+        let address: IpAddr = gateway.parse().expect("an address");
+        self.route_to(destination, RouteTarget::Gateway { address, interface: None })
+    }
+
+    /// Adds a static route to a target.
+    pub fn route_to(mut self, destination: &str, target: RouteTarget) -> Self {
+        let (destination, prefix_len) = prefix(destination);
+        self.config.routes.push(Route {
+            row: 200 + self.config.routes.len() as RowId,
+            destination: destination.into(),
+            prefix_len,
+            distance: 1,
+            target,
+            pref_src: None,
+        });
+        self
+    }
+
+    /// Adds a static neighbour.
+    pub fn neighbor(mut self, interface: RowId, address: &str, mac: &str, published: bool) -> Self {
+        self.config.neighbors.push(StaticNeighbor {
+            row: 300 + self.config.neighbors.len() as RowId,
+            interface,
+            address: address.parse().expect("an IPv4 address"),
+            mac_address: mac.to_owned(),
+            published,
+        });
+        self
+    }
+
+    /// Adds an address list and returns nothing but its place: the n-th call makes list n-1.
+    pub fn address_list(mut self, name: &str, entries: &[&str]) -> Self {
+        let entries = entries.iter().map(|text| range(text)).collect();
+        self.config.address_lists.push(AddressList { name: name.to_owned(), entries });
+        self
+    }
+
+    fn push(chains: &mut Vec<Chain>, chain: &str, rule: Rule) {
+        match chains.iter_mut().find(|known| known.name == chain) {
+            Some(known) => known.rules.push(rule),
+            None => chains.push(Chain { name: chain.to_owned(), rules: vec![rule] }),
+        }
+    }
+
+    fn numbered(&mut self, (matchers, action, log): (Vec<Matcher>, Action, Option<String>)) -> Rule {
+        let row = self.next_rule;
+        self.next_rule += 1;
+        Rule { row, matchers, action, log }
+    }
+
+    /// Appends a filter rule; the n-th rule of all tables gets row [`FIRST_RULE`]` + n - 1`.
+    pub fn filter(mut self, chain: &str, rule: (Vec<Matcher>, Action, Option<String>)) -> Self {
+        let rule = self.numbered(rule);
+        Self::push(&mut self.config.filter, chain, rule);
+        self
+    }
+
+    /// Appends a jump to a filter chain, which is made if it does not exist.
+    pub fn filter_jump(mut self, chain: &str, matchers: RuleBuilder, target: &str) -> Self {
+        if !self.config.filter.iter().any(|known| known.name == chain) {
+            self.config.filter.push(Chain { name: chain.to_owned(), rules: Vec::new() });
+        }
+        if !self.config.filter.iter().any(|known| known.name == target) {
+            self.config.filter.push(Chain { name: target.to_owned(), rules: Vec::new() });
+        }
+        let position = self.config.filter.iter().position(|known| known.name == target).unwrap_or(0);
+        self.filter(chain, matchers.then(Action::Jump { chain: position as u32 }))
+    }
+
+    /// Appends a NAT rule.
+    pub fn nat(mut self, chain: &str, rule: (Vec<Matcher>, Action, Option<String>)) -> Self {
+        let rule = self.numbered(rule);
+        Self::push(&mut self.config.nat, chain, rule);
+        self
+    }
+
+    /// Any other change.
+    pub fn with(mut self, change: impl FnOnce(&mut DataplaneConfig)) -> Self {
+        change(&mut self.config);
+        self
+    }
+}

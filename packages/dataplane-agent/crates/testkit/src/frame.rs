@@ -1,0 +1,67 @@
+//! Frames on the heap.
+
+use tollway_engine::frame::{Frame, FrameSource, HEAD_MIN};
+
+/// A frame on the heap. A super-frame shows only its first [`HEAD_MIN`] bytes, as a port with scattered
+/// buffers would.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeapFrame {
+    bytes: Vec<u8>,
+    contiguous: usize,
+}
+
+/// Longest frame that is contiguous, bytes.
+pub const CONTIGUOUS: usize = 2048;
+
+impl HeapFrame {
+    /// From the bytes of an Ethernet frame.
+    pub fn new(bytes: Vec<u8>) -> Self {
+        let contiguous = if bytes.len() > CONTIGUOUS { HEAD_MIN } else { usize::MAX };
+        Self { bytes, contiguous }
+    }
+
+    /// All bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Frame for HeapFrame {
+    fn head(&self) -> &[u8] {
+        self.bytes.get(..self.contiguous.min(self.bytes.len())).unwrap_or_default()
+    }
+    fn head_mut(&mut self) -> &mut [u8] {
+        let end = self.contiguous.min(self.bytes.len());
+        self.bytes.get_mut(..end).unwrap_or_default()
+    }
+    fn len(&self) -> usize {
+        self.bytes.len()
+    }
+    fn resize(&mut self, len: usize) -> bool {
+        if self.contiguous < self.bytes.len() || len > CONTIGUOUS {
+            return false;
+        }
+        self.bytes.resize(len, 0);
+        true
+    }
+}
+
+/// Gives heap frames; may be told to run dry.
+#[derive(Debug, Default)]
+pub struct HeapSource {
+    /// Gives nothing while set.
+    pub empty: bool,
+    /// Frames given.
+    pub taken: u64,
+}
+
+impl FrameSource<HeapFrame> for HeapSource {
+    fn take(&mut self, len: usize) -> Option<HeapFrame> {
+        if self.empty || len > CONTIGUOUS {
+            return None;
+        }
+        self.taken += 1;
+        // Recycled frames hold old bytes: the engine must not count on zeros.
+        Some(HeapFrame { bytes: vec![0xa5; len], contiguous: usize::MAX })
+    }
+}

@@ -1,0 +1,416 @@
+//! A whole router in memory: one engine per worker, hand-over between them, ports on the outside.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tollway_config::dataplane::{DataplaneConfig, RowId};
+use tollway_engine::batch::{BATCH, Batch, Handover, Outcome};
+use tollway_engine::frame::VnetState;
+use tollway_engine::profiler::NoCycles;
+use tollway_engine::shared::Shared;
+use tollway_engine::snapshot::{PortFacts, PortId, Snapshot};
+use tollway_engine::stats::EngineStats;
+use tollway_engine::time::Now;
+use tollway_engine::{Engine, EngineLimits};
+use tollway_wire::{arp, ethernet};
+
+use crate::config::RouterConfig;
+use crate::counters::{self, Counter};
+use crate::frame::{HeapFrame, HeapSource};
+use crate::packet::{Packet, PacketBuilder, arp_frame, ip};
+
+/// Link-layer address of port `n`.
+pub fn port_mac(port: PortId) -> [u8; 6] {
+    let [high, low] = port.to_be_bytes();
+    [2, 0, 0, 1, high, low]
+}
+
+/// Link-layer address that a test host with this address has.
+pub fn host_mac(address: u32) -> [u8; 6] {
+    let [a, b, c, d] = address.to_be_bytes();
+    [2, 1, a, b, c, d]
+}
+
+/// A packet that left the router.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// Port it left by, or interface row of the TAP.
+    pub to: To,
+    /// The frame.
+    pub bytes: Vec<u8>,
+    /// Offload state.
+    pub vnet: VnetState,
+    /// The flow cache forwarded it.
+    pub fast: bool,
+    /// Wire segments.
+    pub segments: u32,
+}
+
+/// Where a packet went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum To {
+    /// Out of a port.
+    Port(PortId),
+    /// To the TAP of an interface row.
+    Local(RowId),
+}
+
+impl Output {
+    /// Read as IPv4; panics on anything else.
+    pub fn packet(&self) -> Packet {
+        Packet::read(&self.bytes).expect("an IPv4 packet")
+    }
+    /// Read as ARP.
+    pub fn arp(&self) -> Option<arp::Repr> {
+        let eth = ethernet::Frame::new_checked(&self.bytes).ok()?;
+        (eth.ethertype() == ethernet::ARP).then_some(())?;
+        arp::Packet::new_checked(eth.payload()).ok().map(|packet| arp::Repr::parse(&packet))
+    }
+}
+
+/// The router.
+pub struct Router {
+    engines: Vec<Engine<HeapFrame>>,
+    shared: Arc<Shared>,
+    snapshot: Arc<Snapshot>,
+    config: DataplaneConfig,
+    ports: Vec<PortFacts>,
+    generation: u32,
+    source: HeapSource,
+    batch: Batch<HeapFrame>,
+    now: Now,
+    hosts: BTreeMap<(PortId, u32), [u8; 6]>,
+    seen: BTreeMap<Counter, u64>,
+    /// Frames injected.
+    pub injected: u64,
+    /// Packets that came out, by any way but hand-over.
+    pub emitted: u64,
+    /// ARP requests the hosts answered.
+    pub resolved: u64,
+}
+
+/// Capacity of the connection table that test routers have.
+pub const CONNECTIONS: u32 = 16_384;
+
+impl Router {
+    /// One worker.
+    pub fn new(config: RouterConfig) -> Self {
+        Self::with_workers(config, 1)
+    }
+
+    /// Several workers.
+    pub fn with_workers(config: RouterConfig, workers: u32) -> Self {
+        Self::with_limits(config, workers, EngineLimits { max_connections: CONNECTIONS })
+    }
+
+    /// Several workers with given bounds.
+    pub fn with_limits(config: RouterConfig, workers: u32, limits: EngineLimits) -> Self {
+        let config = config.config;
+        let ports: Vec<PortFacts> = (0..config.interfaces.len() as PortId)
+            .map(|port| PortFacts { name: format!("ether{}", port + 1), mac: port_mac(port), running: true })
+            .collect();
+        let snapshot = Arc::new(Snapshot::build(&config, &ports, workers, 1).expect("a possible configuration"));
+        let shared = Arc::new(Shared::new(workers, 0x5eed));
+        let engines = (0..workers)
+            .map(|worker| Engine::new(worker, workers, shared.clone(), snapshot.clone(), limits))
+            .collect();
+        Self {
+            engines,
+            shared,
+            snapshot,
+            config,
+            ports,
+            generation: 1,
+            source: HeapSource::default(),
+            batch: Batch::new(),
+            now: Now::from_ms(1_000),
+            hosts: BTreeMap::new(),
+            seen: BTreeMap::new(),
+            injected: 0,
+            emitted: 0,
+            resolved: 0,
+        }
+    }
+
+    /// Adds hosts to a port that answer ARP, with [`host_mac`].
+    pub fn hosts(mut self, port: PortId, addresses: &[&str]) -> Self {
+        for address in addresses {
+            self.hosts.insert((port, ip(address)), host_mac(ip(address)));
+        }
+        self
+    }
+
+    /// Takes a host off a port.
+    pub fn remove_host(&mut self, port: PortId, address: &str) {
+        self.hosts.remove(&(port, ip(address)));
+    }
+
+    /// Time now.
+    pub fn now(&self) -> Now {
+        self.now
+    }
+
+    /// State shared by the workers.
+    pub fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// The active snapshot.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// The active configuration.
+    pub fn config(&self) -> &DataplaneConfig {
+        &self.config
+    }
+
+    /// The frame pool.
+    pub fn source(&mut self) -> &mut HeapSource {
+        &mut self.source
+    }
+
+    /// Activates another configuration.
+    pub fn swap(&mut self, change: impl FnOnce(&mut DataplaneConfig)) {
+        change(&mut self.config);
+        self.rebuild();
+    }
+
+    /// Raises or drops the carrier of a port.
+    pub fn carrier(&mut self, port: PortId, running: bool) {
+        self.ports[usize::from(port)].running = running;
+        self.rebuild();
+    }
+
+    fn rebuild(&mut self) {
+        self.generation += 1;
+        let workers = self.engines.len() as u32;
+        let snapshot = Snapshot::build(&self.config, &self.ports, workers, self.generation);
+        self.snapshot = Arc::new(snapshot.expect("a possible configuration"));
+        for engine in &mut self.engines {
+            engine.swap(self.snapshot.clone(), self.now);
+        }
+    }
+
+    /// Sends one packet into a port and returns what came out.
+    pub fn send(&mut self, port: PortId, packet: &PacketBuilder) -> Vec<Output> {
+        self.inject(port, packet.clone().eth_dst(port_mac(port)).build(), VnetState::default())
+    }
+
+    /// Sends one frame into a port.
+    pub fn inject(&mut self, port: PortId, frame: Vec<u8>, vnet: VnetState) -> Vec<Output> {
+        self.inject_batch(0, vec![(port, frame, vnet)])
+    }
+
+    /// Sends frames as one batch that `worker` receives.
+    pub fn inject_batch(&mut self, worker: usize, frames: Vec<(PortId, Vec<u8>, VnetState)>) -> Vec<Output> {
+        let mut out = Vec::new();
+        assert!(frames.len() <= BATCH);
+        self.injected += frames.len() as u64;
+        for (port, frame, vnet) in frames {
+            self.batch.push_rx(HeapFrame::new(frame), port, vnet);
+        }
+        self.process(worker, &mut out);
+        out
+    }
+
+    /// Sends a packet from a service in the router namespace (an IPv4 packet without Ethernet header).
+    pub fn send_local(&mut self, packet: &[u8]) -> Vec<Output> {
+        let mut frame = vec![0; ethernet::HEADER];
+        frame.extend_from_slice(packet);
+        let mut out = Vec::new();
+        self.injected += 1;
+        self.batch.push_local(HeapFrame::new(frame), VnetState::default());
+        self.process(0, &mut out);
+        out
+    }
+
+    fn process(&mut self, worker: usize, out: &mut Vec<Output>) {
+        let now = self.now;
+        self.engines[worker].process(&mut self.batch, &mut self.source, &NoCycles, now);
+        self.collect(out);
+    }
+
+    /// Lets time pass in steps of the engines' deadlines.
+    pub fn advance_ms(&mut self, ms: u64) -> Vec<Output> {
+        let end = Now(self.now.0 + ms * 1_000_000);
+        let mut out = Vec::new();
+        loop {
+            let due = self.engines.iter().filter_map(Engine::next_deadline).min();
+            let Some(due) = due.filter(|due| *due <= end) else { break };
+            self.now = self.now.max(due);
+            self.tick(&mut out);
+            // A deadline that does not move forward would spin here for ever.
+            let again = self.engines.iter().filter_map(Engine::next_deadline).min();
+            if again.is_some_and(|again| again <= self.now) {
+                self.now = Now(self.now.0 + 1_000_000).min(end);
+                if self.now == end {
+                    break;
+                }
+            }
+        }
+        self.now = end;
+        self.tick(&mut out);
+        out
+    }
+
+    fn tick(&mut self, out: &mut Vec<Output>) {
+        for worker in 0..self.engines.len() {
+            let now = self.now;
+            self.engines[worker].tick(&mut self.batch, &mut self.source, &NoCycles, now);
+            self.collect(out);
+        }
+    }
+
+    /// Delivers what the batch holds; hosts answer ARP.
+    fn collect(&mut self, out: &mut Vec<Output>) {
+        let mut moved: BTreeMap<u32, Vec<Handover<HeapFrame>>> = BTreeMap::new();
+        let mut answers = Vec::new();
+        let done: Vec<_> = self.batch.drain().collect();
+        for done in done {
+            let to = match done.outcome {
+                Outcome::Tx { port } => To::Port(port),
+                Outcome::Local { interface } => To::Local(interface),
+                Outcome::Handover { worker, packet } => {
+                    let handover = Handover { frame: done.frame, vnet: done.vnet, meta: packet };
+                    moved.entry(worker).or_default().push(handover);
+                    continue;
+                }
+            };
+            let bytes = done.frame.bytes().to_vec();
+            let output = Output { to, bytes, vnet: done.vnet, fast: done.fast, segments: done.segments };
+            self.emitted += 1;
+            if let (To::Port(port), Some(request)) = (to, output.arp())
+                && request.operation == arp::REQUEST
+                && let Some(&mac) = self.hosts.get(&(port, request.target_addr))
+            {
+                self.resolved += 1;
+                let reply = arp::Repr {
+                    operation: arp::REPLY,
+                    sender_mac: mac,
+                    sender_addr: request.target_addr,
+                    target_mac: request.sender_mac,
+                    target_addr: request.sender_addr,
+                };
+                answers.push((port, arp_frame(request.sender_mac, reply)));
+                continue;
+            }
+            out.push(output);
+        }
+        for (worker, packets) in moved {
+            for packet in packets {
+                self.batch.push_handover(packet);
+            }
+            self.process(worker as usize, out);
+        }
+        for (port, frame) in answers {
+            self.injected += 1;
+            self.batch.push_rx(HeapFrame::new(frame), port, VnetState::default());
+            self.process(0, out);
+        }
+    }
+
+    /// Counters of all workers.
+    pub fn stats(&self) -> EngineStats {
+        let mut stats = EngineStats::default();
+        for engine in &self.engines {
+            stats.add(&engine.stats());
+        }
+        stats
+    }
+
+    /// Counters that moved since the last call.
+    pub fn moved(&mut self) -> BTreeMap<Counter, i64> {
+        let now = counters::read(&self.stats());
+        let moved = counters::moved(&self.seen, &now);
+        self.seen = now;
+        moved
+    }
+
+    /// Packets and L3 bytes of a rule.
+    pub fn rule(&self, row: RowId) -> (u64, u64) {
+        let stats = self.stats();
+        let found = stats.rules.iter().find(|(known, _)| *known == row);
+        found.map(|(_, count)| (count.packets, count.bytes)).unwrap_or_default()
+    }
+
+    /// Sets rule counters to zero; empty means all.
+    pub fn reset_counters(&mut self, rows: &[RowId]) {
+        for engine in &mut self.engines {
+            engine.reset_counters(rows);
+        }
+    }
+
+    /// The connection records.
+    pub fn connections(&self) -> Vec<ConnectionRecord> {
+        let mut bytes = Vec::new();
+        for engine in &self.engines {
+            engine.connections(self.now, &mut bytes);
+        }
+        bytes.chunks_exact(tollway_config::protocol::CONNECTION_RECORD).map(ConnectionRecord::read).collect()
+    }
+
+    /// Ends a connection.
+    pub fn remove_connection(&mut self, id: u64) -> bool {
+        self.engines.iter_mut().any(|engine| engine.remove_connection(id))
+    }
+
+    /// The state for a failed assertion.
+    pub fn describe(&self) -> String {
+        format!(
+            "connections {:#?}\nneighbours {:?}",
+            self.connections(),
+            self.shared.neighbors(self.now, &self.snapshot)
+        )
+    }
+}
+
+/// A record of the connection dump, read.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ConnectionRecord {
+    /// Id.
+    pub id: u64,
+    /// Protocol.
+    pub protocol: u8,
+    /// Flag letters as RouterOS prints them: `SACFsd`, in this order.
+    pub flags: String,
+    /// TCP state number; 255 for other protocols.
+    pub tcp_state: u8,
+    /// Original source, destination, reply source, destination: address and port, IPv4.
+    pub endpoints: [(std::net::Ipv4Addr, u16); 4],
+    /// Time to expiry, ms.
+    pub timeout_ms: u32,
+    /// Packets and bytes, original then reply direction.
+    pub counts: [(u64, u64); 2],
+    /// The fasttracked ones among them.
+    pub fasttrack: [(u64, u64); 2],
+}
+
+impl ConnectionRecord {
+    fn read(bytes: &[u8]) -> Self {
+        let u16_at = |at: usize| u16::from_le_bytes(bytes[at..at + 2].try_into().expect("2 bytes"));
+        let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
+        let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+        let address = |at: usize| {
+            let octets: [u8; 4] = bytes[at + 12..at + 16].try_into().expect("4 bytes");
+            std::net::Ipv4Addr::from(octets)
+        };
+        let flags = u16_at(10);
+        let letters = [(1, 'S'), (2, 'A'), (4, 'C'), (8, 'F'), (16, 's'), (32, 'd'), (64, 'D')];
+        Self {
+            id: u64_at(0),
+            protocol: bytes[8],
+            flags: letters.iter().filter(|(bit, _)| flags & bit != 0).map(|(_, letter)| letter).collect(),
+            tcp_state: bytes[12],
+            endpoints: [
+                (address(16), u16_at(80)),
+                (address(32), u16_at(82)),
+                (address(48), u16_at(84)),
+                (address(64), u16_at(86)),
+            ],
+            timeout_ms: u32_at(88),
+            counts: [(u64_at(96), u64_at(104)), (u64_at(112), u64_at(120))],
+            fasttrack: [(u64_at(128), u64_at(136)), (u64_at(144), u64_at(152))],
+        }
+    }
+}
