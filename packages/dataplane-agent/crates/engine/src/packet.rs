@@ -68,8 +68,8 @@ pub mod flag {
     pub const L4_HEADER: u16 = 4096;
     /// An ARP packet.
     pub const ARP: u16 = 8192;
-    /// Counted by the path of rules.
-    pub const FILTERED: u16 = 16384;
+    /// A fragment whose ports are known.
+    pub const REASSEMBLED: u16 = 16384;
 }
 
 /// Most hand-overs of one packet; more means that two workers disagree about its owner.
@@ -176,12 +176,12 @@ impl Meta {
     /// Bytes of IP and transport header.
     #[inline]
     pub fn headers(&self) -> u32 {
-        u32::from(self.l4 - self.l3) + u32::from(self.l4_len)
+        u32::from(self.l4.saturating_sub(self.l3)) + u32::from(self.l4_len)
     }
 
     /// L3 bytes on the wire: a super-frame counts the headers of each of its segments.
     #[inline]
     pub fn wire_bytes(&self) -> u64 {
-        u64::from(self.l3_len) + u64::from(self.segments - 1) * u64::from(self.headers())
+        u64::from(self.l3_len) + u64::from(self.segments.saturating_sub(1)) * u64::from(self.headers())
     }
 }

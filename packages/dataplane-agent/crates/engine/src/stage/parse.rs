@@ -1,0 +1,238 @@
+//! Bytes to [`Meta`]: Ethernet, IPv4 and the front of the transport header.
+
+use tollway_wire::{checksum, ethernet, field, icmp, ipv4, udp};
+
+use crate::batch::{Batch, Packet};
+use crate::frame::Frame;
+use crate::packet::{Meta, Origin, flag};
+use crate::snapshot::Snapshot;
+use crate::state::WorkerState;
+use crate::tuple::{Addr, Tuple};
+use crate::verdict::{DropReason, Verdict};
+
+const TCP_HEADER: u16 = tollway_wire::tcp::HEADER as u16;
+const UDP_HEADER: u16 = udp::HEADER as u16;
+const ICMP_HEADER: u16 = icmp::HEADER as u16;
+/// SYN, FIN and RST: what changes a TCP connection's state.
+const TCP_CONTROL: u8 = 7;
+
+pub(crate) fn run<F: Frame, S>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    _source: &mut S,
+) -> u64 {
+    let mut entered = 0;
+    for packet in batch.packets.iter_mut().skip(batch.first) {
+        if packet.meta.verdict != Verdict::Continue {
+            continue;
+        }
+        entered += 1;
+        if packet.meta.is(flag::HANDED_OVER) {
+            state.handover_packets += 1;
+            if !arrive(snapshot, packet) {
+                state.drop(packet, DropReason::InterfaceDisabled);
+                continue;
+            }
+        } else if let Err(reason) = parse(snapshot, packet) {
+            state.drop(packet, reason);
+            continue;
+        }
+        if packet.meta.is(flag::ARP) {
+            state.arp_pending = true;
+        } else if packet.meta.is(flag::FRAGMENT) {
+            state.fragments_pending = true;
+        }
+        packet.meta.hash = state.table.hash(&packet.meta.tuple);
+    }
+    entered
+}
+
+/// The configuration may have changed while the packet was between workers: interface numbers follow the
+/// port again.
+fn arrive<F>(snapshot: &Snapshot, packet: &mut Packet<F>) -> bool {
+    if packet.meta.origin != Origin::Port {
+        return true;
+    }
+    let Some(port) = snapshot.port(packet.meta.in_port).filter(|port| port.enabled) else { return false };
+    packet.meta.in_interface = port.interface;
+    true
+}
+
+#[inline]
+fn parse<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> Result<(), DropReason> {
+    let meta = &mut packet.meta;
+    let frame = packet.frame.as_mut().ok_or(DropReason::Runt)?;
+    let len = frame.len();
+    let head = frame.head();
+    if meta.origin == Origin::Port {
+        let port = snapshot.port(meta.in_port).filter(|port| port.enabled).ok_or(DropReason::InterfaceDisabled)?;
+        meta.in_interface = port.interface;
+        let link: &[u8; ethernet::HEADER] = head.first_chunk().ok_or(DropReason::Runt)?;
+        let dst = field::mac(link, 0);
+        if dst != port.mac {
+            if !ethernet::is_group(dst) {
+                return Err(DropReason::NotForUs);
+            }
+            meta.flags |= flag::LINK_BROADCAST | flag::SLOW;
+        }
+        match field::get16(link, 12) {
+            ethernet::IPV4 => {}
+            ethernet::ARP => {
+                meta.flags |= flag::ARP;
+                return Ok(());
+            }
+            ethernet::IPV6 => return Err(DropReason::Ipv6NotEnabled),
+            // 802.1Q and 802.1ad.
+            ethernet::VLAN | 0x88a8 => return Err(DropReason::VlanTagged),
+            _ => return Err(DropReason::UnknownEthertype),
+        }
+    }
+    let start = ethernet::HEADER;
+    let ip: &[u8; ipv4::HEADER] =
+        head.get(start..).and_then(|rest| rest.first_chunk()).ok_or(DropReason::Runt)?;
+    let header = usize::from(ip[0] & 15) * 4;
+    let total = usize::from(field::get16(ip, 2));
+    let malformed = ip[0] >> 4 != 4 || header < ipv4::HEADER || total < header || start + total > len;
+    if malformed {
+        return Err(DropReason::BadIpHeader);
+    }
+    let sum = if header == ipv4::HEADER {
+        checksum::sum(ip)
+    } else {
+        let options = head.get(start..start + header).ok_or(DropReason::BadIpHeader)?;
+        check_options(options.get(ipv4::HEADER..).unwrap_or_default())?;
+        meta.flags |= flag::OPTIONS | flag::SLOW;
+        checksum::sum(options)
+    };
+    if sum != 0xffff {
+        return Err(DropReason::BadIpChecksum);
+    }
+    let (src, dst) = (field::get32(ip, 12), field::get32(ip, 16));
+    if meta.origin == Origin::Port {
+        check_addresses(src, dst)?;
+    }
+    meta.ttl = ip[8];
+    meta.l3 = start as u16;
+    meta.l4 = (start + header) as u16;
+    meta.l3_len = total as u32;
+    if meta.ttl <= 1 {
+        meta.flags |= flag::SLOW;
+    }
+    let fragment = field::get16(ip, 6);
+    if fragment & 0x4000 != 0 {
+        meta.flags |= flag::DONT_FRAGMENT;
+    }
+    let protocol = ip[9];
+    meta.tuple = Tuple { src: Addr::v4(src), dst: Addr::v4(dst), src_port: 0, dst_port: 0, protocol };
+    let offset = usize::from(fragment & 0x1fff) * 8;
+    if fragment & 0x3fff != 0 {
+        meta.flags |= flag::FRAGMENT | flag::SLOW;
+        let payload = total - header;
+        if offset + payload > 0xffff || (fragment & 0x2000 != 0 && payload % 8 != 0) || payload == 0 {
+            return Err(DropReason::FragmentInvalid);
+        }
+    }
+    if offset == 0 {
+        let l4 = head.get(start + header..head.len().min(start + total)).unwrap_or_default();
+        parse_transport(meta, l4, total - header)?;
+    } else {
+        meta.flags |= flag::LATER_FRAGMENT;
+    }
+    let payload = (total - header).saturating_sub(usize::from(meta.l4_len));
+    meta.segments = packet.vnet.segments(payload);
+    if len > start + total && !frame.resize(start + total) {
+        return Err(DropReason::BadIpHeader);
+    }
+    Ok(())
+}
+
+/// Reads ports and flags. `l4` is what is there of the transport header and what follows, `len` how many
+/// bytes there are in all.
+#[inline]
+fn parse_transport(meta: &mut Meta, l4: &[u8], len: usize) -> Result<(), DropReason> {
+    match meta.tuple.protocol {
+        ipv4::TCP => {
+            let tcp: &[u8; TCP_HEADER as usize] = l4.first_chunk().ok_or(DropReason::BadL4Header)?;
+            let header = usize::from(tcp[12] >> 4) * 4;
+            if header < tcp.len() || header > l4.len() {
+                return Err(DropReason::BadL4Header);
+            }
+            meta.tuple.src_port = field::get16(tcp, 0);
+            meta.tuple.dst_port = field::get16(tcp, 2);
+            meta.l4_len = header as u16;
+            meta.l4_kind = tcp[13];
+            if meta.l4_kind & TCP_CONTROL != 0 {
+                meta.flags |= flag::SLOW;
+            }
+        }
+        ipv4::UDP => {
+            let header: &[u8; UDP_HEADER as usize] = l4.first_chunk().ok_or(DropReason::BadL4Header)?;
+            let claimed = usize::from(field::get16(header, 4));
+            if claimed < header.len() || (claimed > len && !meta.is(flag::FRAGMENT)) {
+                return Err(DropReason::BadL4Header);
+            }
+            meta.tuple.src_port = field::get16(header, 0);
+            meta.tuple.dst_port = field::get16(header, 2);
+            meta.l4_len = UDP_HEADER;
+        }
+        ipv4::ICMP => {
+            let header: &[u8; ICMP_HEADER as usize] = l4.first_chunk().ok_or(DropReason::BadL4Header)?;
+            meta.l4_kind = header[0];
+            meta.icmp_code = header[1];
+            meta.l4_len = ICMP_HEADER;
+            if icmp::is_query(header[0]) || icmp::is_answer(header[0]) {
+                meta.tuple.src_port = field::get16(header, 4);
+                meta.tuple.dst_port = meta.tuple.src_port;
+            } else {
+                meta.flags |= flag::SLOW;
+                if icmp::is_error(header[0]) {
+                    meta.flags |= flag::ICMP_ERROR;
+                }
+            }
+        }
+        _ => {}
+    }
+    meta.flags |= flag::L4_HEADER;
+    Ok(())
+}
+
+/// Addresses that no packet on a wire can have (RFC 1122 §3.2.1.3, RFC 1812 §5.3.7).
+#[inline]
+fn check_addresses(src: u32, dst: u32) -> Result<(), DropReason> {
+    // Unicast outside 0/8 and 127/8 on both sides is the rule.
+    let plain = |address: u32| {
+        let first = address >> 24;
+        first.wrapping_sub(1) < 223 && first != 127
+    };
+    if plain(src) && plain(dst) {
+        return Ok(());
+    }
+    let asks_for_address = src == 0 && dst == u32::MAX;
+    if !plain(src) && !asks_for_address {
+        return Err(DropReason::MartianSource);
+    }
+    let first = dst >> 24;
+    if first == 0 || first == 127 || (first >= 240 && dst != u32::MAX) {
+        return Err(DropReason::MartianDestination);
+    }
+    Ok(())
+}
+
+/// Option lengths (RFC 791 §3.1); source routing is refused (RFC 7126 §4.3).
+fn check_options(mut options: &[u8]) -> Result<(), DropReason> {
+    const LOOSE_SOURCE_ROUTE: u8 = 131;
+    const STRICT_SOURCE_ROUTE: u8 = 137;
+    while let Some((&kind, rest)) = options.split_first() {
+        options = match kind {
+            0 => break,
+            1 => rest,
+            LOOSE_SOURCE_ROUTE | STRICT_SOURCE_ROUTE => return Err(DropReason::BadIpOptions),
+            _ => match rest.first().map(|&len| usize::from(len)) {
+                Some(len) if len >= 2 => options.get(len..).ok_or(DropReason::BadIpOptions)?,
+                _ => return Err(DropReason::BadIpOptions),
+            },
+        };
+    }
+    Ok(())
+}
