@@ -5,6 +5,7 @@ use tollway_config::dataplane::RowId;
 use crate::frame::{Frame, VnetState};
 use crate::packet::{Meta, Origin, flag};
 use crate::snapshot::PortId;
+use crate::state::WorkerState;
 use crate::verdict::{DropReason, Verdict};
 
 /// Most frames the worker puts in per call.
@@ -34,6 +35,13 @@ impl<F> Packet<F> {
 #[derive(Debug)]
 pub struct Batch<F> {
     pub(crate) packets: Vec<Packet<F>>,
+    /// First packet of the pass that is running: packets the router makes itself take a pass of their
+    /// own.
+    pub(crate) first: usize,
+    /// End of the pass that is running.
+    pub(crate) end: usize,
+    /// Places of the packets of this pass that did not take the fast path, in order.
+    pub(crate) slow: Vec<u32>,
 }
 
 impl<F: Frame> Default for Batch<F> {
@@ -45,7 +53,12 @@ impl<F: Frame> Default for Batch<F> {
 impl<F: Frame> Batch<F> {
     /// An empty batch with room for [`BATCH`] packets and as many generated ones.
     pub fn new() -> Self {
-        Self { packets: Vec::with_capacity(2 * BATCH) }
+        Self {
+            packets: Vec::with_capacity(2 * BATCH),
+            first: 0,
+            end: 0,
+            slow: Vec::with_capacity(2 * BATCH),
+        }
     }
 
     /// Packets in it.
@@ -61,6 +74,8 @@ impl<F: Frame> Batch<F> {
     /// Frees every frame.
     pub fn clear(&mut self) {
         self.packets.clear();
+        self.slow.clear();
+        self.first = 0;
     }
 
     /// Adds a frame received on `port`; `vnet` is the offload state as received.
@@ -90,6 +105,8 @@ impl<F: Frame> Batch<F> {
     /// Takes all finished packets, in order. Dropped and held ones have no frame any more and are passed
     /// over; afterwards the batch is empty.
     pub fn drain(&mut self) -> impl Iterator<Item = Done<F>> {
+        self.first = 0;
+        self.slow.clear();
         self.packets.drain(..).filter_map(|packet| {
             let outcome = match packet.meta.verdict {
                 Verdict::Tx(port) => Outcome::Tx { port },
@@ -108,6 +125,19 @@ impl<F: Frame> Batch<F> {
                 segments: packet.meta.segments,
             })
         })
+    }
+
+    /// The packet at a place of the slow list.
+    pub(crate) fn slow_packet(&mut self, at: usize) -> Option<(usize, &mut Packet<F>)> {
+        let index = *self.slow.get(at)? as usize;
+        Some((index, self.packets.get_mut(index)?))
+    }
+
+    /// Ends a packet and counts why.
+    pub(crate) fn drop(&mut self, state: &mut WorkerState<F>, index: usize, reason: DropReason) {
+        if let Some(packet) = self.packets.get_mut(index) {
+            state.drop(packet, reason);
+        }
     }
 
     pub(crate) fn push_generated(&mut self, frame: F, meta: Meta) {

@@ -1,17 +1,28 @@
 //! One worker's engine: the stages, and the state they keep.
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use tollway_config::dataplane::RowId;
 
 use crate::batch::Batch;
+use crate::conntrack::Table;
+use crate::fragments::Fragments;
 use crate::frame::{Frame, FrameSource};
+use crate::neighbor::hold::{Holds, POLL_INTERVAL};
+use crate::paths::Paths;
+use crate::pipeline;
 use crate::profiler::CycleClock;
 use crate::shared::Shared;
 use crate::snapshot::Snapshot;
-use crate::stats::EngineStats;
+use crate::state::{NextHops, WorkerState};
+use crate::stats::{Count, EngineStats};
 use crate::time::Now;
+use crate::verdict::{DROP_REASONS, DropReason};
+
+/// Connections looked at per call of [`Engine::tick`]: expiry is spread, never a sweep.
+const EXPIRE_BUDGET: usize = 256;
+/// Shortest distance between two runs of the connection timers, ns.
+const EXPIRE_INTERVAL: u64 = 10_000_000;
 
 /// Bounds of one worker's state.
 #[derive(Debug, Clone, Copy)]
@@ -25,8 +36,10 @@ pub struct EngineLimits {
 #[derive(Debug)]
 pub struct Engine<F: Frame> {
     snapshot: Arc<Snapshot>,
-    shared: Arc<Shared>,
-    _frames: PhantomData<F>,
+    limits: EngineLimits,
+    state: WorkerState<F>,
+    /// When the connection timers ran last.
+    expired_at: Now,
 }
 
 impl<F: Frame> Engine<F> {
@@ -38,19 +51,75 @@ impl<F: Frame> Engine<F> {
         snapshot: Arc<Snapshot>,
         capacity: EngineLimits,
     ) -> Self {
-        let _ = (worker, workers, capacity);
-        Self { snapshot, shared, _frames: PhantomData }
+        let share = connection_share(&snapshot, workers, capacity);
+        let seed = shared.seed();
+        let mut engine = Self {
+            state: WorkerState {
+                worker,
+                workers: workers.max(1),
+                shared,
+                now: Now(0),
+                batch: 0,
+                table: Table::new(worker, workers, share, seed as u32),
+                paths: Paths::new(snapshot.rule_rows()),
+                holds: Holds::default(),
+                fragments: Fragments::default(),
+                next_hops: NextHops::default(),
+                resumes: Vec::new(),
+                evaluation: Default::default(),
+                solicits: Vec::new(),
+                arp_pending: false,
+                fragments_pending: false,
+                ident: seed as u16,
+                random: seed ^ u64::from(worker) << 32,
+                drops: [0; DROP_REASONS],
+                fast_path: Count::default(),
+                fasttrack: Count::default(),
+                fp_rx: vec![Count::default(); snapshot.ports()],
+                stages: Default::default(),
+                handover_packets: 0,
+                generated: 0,
+            },
+            snapshot,
+            limits: capacity,
+            expired_at: Now(0),
+        };
+        engine.sync_neighbors();
+        engine
+    }
+
+    fn sync_neighbors(&self) {
+        let snapshot = &self.snapshot;
+        let keep = |row: RowId| snapshot.interface_of(row).is_some_and(|interface| interface.up);
+        self.state.shared.neighbors.sync(snapshot.generation(), snapshot.fixed_neighbors(), keep);
     }
 
     /// Takes over another configuration, at a batch boundary, and returns the old one (to be dropped off
     /// the worker). Flows keep their state and are decided anew on their next packet.
     pub fn swap(&mut self, snapshot: Arc<Snapshot>, now: Now) -> Arc<Snapshot> {
-        let _ = now;
-        std::mem::replace(&mut self.snapshot, snapshot)
+        let old = std::mem::replace(&mut self.snapshot, snapshot);
+        let new = &self.snapshot;
+        let state = &mut self.state;
+        state.now = now;
+        state.paths.renew(new.rule_rows());
+        state.resumes.clear();
+        if state.fp_rx.len() < new.ports() {
+            state.fp_rx.resize(new.ports(), Count::default());
+        }
+        let share = connection_share(new, state.workers, self.limits);
+        state.table.set_max_entries(share);
+        // What was masqueraded behind an address that is gone would answer to nobody.
+        state.table.purge_masqueraded(|row, address| {
+            let own = address.as_v4().unwrap_or(0);
+            !new.interface_of(row).is_some_and(|interface| interface.up && interface.has_address(own))
+        });
+        unpublish(state);
+        self.sync_neighbors();
+        old
     }
 
     /// Runs every stage over the batch. Afterwards each packet has a final verdict, and packets the
-    /// router makes itself (ARP, ICMP, resets, released holds) have been appended.
+    /// router makes itself (ARP, ICMP, resets, released holds) have been added.
     pub fn process<S: FrameSource<F>, C: CycleClock>(
         &mut self,
         batch: &mut Batch<F>,
@@ -58,7 +127,18 @@ impl<F: Frame> Engine<F> {
         clock: &C,
         now: Now,
     ) {
-        let _ = (batch, source, clock, now, &self.shared);
+        self.state.now = now;
+        batch.first = 0;
+        loop {
+            self.state.batch = self.state.batch.checked_add(1).unwrap_or(1);
+            pipeline::run(&self.snapshot, &mut self.state, batch, source, clock);
+            // What the router made itself takes a pass of its own, from `output` on. Such packets are
+            // never answered, so this ends.
+            batch.first = batch.end;
+            if batch.first >= batch.packets.len() {
+                break;
+            }
+        }
     }
 
     /// Timers: connection expiry, neighbour probes, held packets, fragments. May append packets to
@@ -70,32 +150,89 @@ impl<F: Frame> Engine<F> {
         clock: &C,
         now: Now,
     ) {
-        let _ = (batch, source, clock, now);
+        let state = &mut self.state;
+        state.now = now;
+        let shared = Arc::clone(&state.shared);
+        shared.neighbors.age(now, |solicit| state.solicits.push(solicit));
+        while let Some(fragments) = state.fragments.expire(now) {
+            for mut fragment in fragments {
+                state.drop(&mut fragment, DropReason::FragmentTimeout);
+            }
+        }
+        if state.table.next_deadline().is_some_and(|due| due <= now) {
+            state.table.expire(now, EXPIRE_BUDGET);
+            self.expired_at = now;
+            unpublish(state);
+        }
+        if !self.state.holds.is_empty() || !self.state.solicits.is_empty() {
+            self.process(batch, source, clock, now);
+        }
     }
 
     /// When [`Self::tick`] wants to run next; `None` when nothing is pending.
     pub fn next_deadline(&self) -> Option<Now> {
-        None
+        let state = &self.state;
+        let connections = state.table.next_deadline().map(|due| {
+            // Several deadlines close to each other wake the worker once.
+            due.max(Now(self.expired_at.0.saturating_add(EXPIRE_INTERVAL)))
+        });
+        let neighbors = Some(Now(state.shared.neighbors.next_due())).filter(|due| due.0 != u64::MAX);
+        let holds = (!state.holds.is_empty()).then(|| Now(state.now.0.saturating_add(POLL_INTERVAL)));
+        [connections, neighbors, holds, state.fragments.next_deadline()].into_iter().flatten().min()
     }
 
     /// Every counter.
     pub fn stats(&self) -> EngineStats {
-        EngineStats::default()
+        let state = &self.state;
+        let counts = state.table.counts();
+        let fast = self.snapshot.allow_fast_path();
+        let tracking = self.snapshot.tracking();
+        EngineStats {
+            rules: state.paths.rules(),
+            drops: state.drops.to_vec(),
+            fast_path: state.fast_path,
+            fasttrack: state.fasttrack,
+            fast_path_active: fast && !tracking,
+            fasttrack_active: fast && tracking && (self.snapshot.has_fasttrack() || counts.fasttracked != 0),
+            tracking_active: tracking,
+            max_connections: u64::from(connection_share(&self.snapshot, state.workers, self.limits)),
+            connections_ip4: counts.ip4,
+            connections_ip6: counts.ip6,
+            connections_fasttracked: counts.fasttracked,
+            fp_rx: state.fp_rx.clone(),
+            stages: state.stages,
+            handover_packets: state.handover_packets,
+            held: (state.holds.len() + state.fragments.held()) as u64,
+            generated: state.generated,
+        }
     }
 
     /// Appends a packed record (see [`tollway_config::protocol::ReplyBody::Connections`]) per connection.
     pub fn connections(&self, now: Now, out: &mut Vec<u8>) {
-        let _ = (now, out);
+        self.state.table.dump(now, out);
     }
 
     /// Ends a connection. `false` when this worker has none of that id.
     pub fn remove_connection(&mut self, id: u64) -> bool {
-        let _ = id;
-        false
+        let removed = self.state.table.remove(id);
+        unpublish(&mut self.state);
+        removed
     }
 
     /// Sets the counters of these rules to zero as seen by [`Self::stats`]; empty means all.
     pub fn reset_counters(&mut self, rows: &[RowId]) {
-        let _ = rows;
+        self.state.paths.reset(rows);
+    }
+}
+
+/// This worker's share of the configured bound.
+fn connection_share(snapshot: &Snapshot, workers: u32, limits: EngineLimits) -> u32 {
+    snapshot.max_connections().div_ceil(workers.max(1)).min(limits.max_connections).max(1)
+}
+
+/// Takes the flows of connections that are gone out of the directory.
+fn unpublish<F>(state: &mut WorkerState<F>) {
+    while let Some(reply) = state.table.take_unpublished() {
+        state.shared.directory.remove(&reply, state.worker);
     }
 }

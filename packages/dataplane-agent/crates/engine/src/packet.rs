@@ -41,35 +41,41 @@ pub const NO_INTERFACE: u16 = u16::MAX;
 /// Flag bits of [`Meta::flags`].
 pub mod flag {
     /// Any fragment.
-    pub const FRAGMENT: u16 = 1;
+    pub const FRAGMENT: u32 = 1;
     /// Fragment other than the first: no L4 header.
-    pub const LATER_FRAGMENT: u16 = 2;
+    pub const LATER_FRAGMENT: u32 = 2;
     /// The IPv4 header has options.
-    pub const OPTIONS: u16 = 4;
+    pub const OPTIONS: u32 = 4;
     /// The don't-fragment bit is set.
-    pub const DONT_FRAGMENT: u16 = 8;
+    pub const DONT_FRAGMENT: u32 = 8;
     /// The link-layer destination was broadcast or multicast.
-    pub const LINK_BROADCAST: u16 = 16;
+    pub const LINK_BROADCAST: u32 = 16;
     /// An ICMP error: its flow is that of the packet it quotes.
-    pub const ICMP_ERROR: u16 = 32;
+    pub const ICMP_ERROR: u32 = 32;
     /// Must not take the fast path.
-    pub const SLOW: u16 = 64;
+    pub const SLOW: u32 = 64;
     /// Took the fast path.
-    pub const FAST: u16 = 128;
+    pub const FAST: u32 = 128;
     /// Arrived from another worker: parsed and reassembled.
-    pub const HANDED_OVER: u16 = 256;
+    pub const HANDED_OVER: u32 = 256;
     /// For a broadcast or multicast address.
-    pub const BROADCAST: u16 = 512;
+    pub const BROADCAST: u32 = 512;
     /// An answer of the router to a packet: shares its connection, is not translated.
-    pub const ATTACHED: u16 = 1024;
-    /// The rules hit are no path, because there are too many: counted rule by rule.
-    pub const UNCOUNTED: u16 = 2048;
-    /// The transport header lies completely in the front of the frame.
-    pub const L4_HEADER: u16 = 4096;
+    pub const ATTACHED: u32 = 1024;
+    /// Must not be cached: its rules were counted one by one because there are too many paths.
+    pub const UNCACHED: u32 = 2048;
+    /// The frame holds a transport header.
+    pub const L4_HEADER: u32 = 4096;
     /// An ARP packet.
-    pub const ARP: u16 = 8192;
+    pub const ARP: u32 = 8192;
     /// A fragment whose ports are known.
-    pub const REASSEMBLED: u16 = 16384;
+    pub const REASSEMBLED: u32 = 16384;
+    /// Must not leave without the translation of its connection.
+    pub const TRANSLATED: u32 = 32768;
+    /// No room in the neighbour table.
+    pub const NO_NEIGHBOR: u32 = 131_072;
+    /// For the router itself.
+    pub const TO_ROUTER: u32 = 65536;
 }
 
 /// Most hand-overs of one packet; more means that two workers disagree about its owner.
@@ -89,6 +95,8 @@ pub struct Meta {
     pub entry: u32,
     /// Path of the rules hit up to now.
     pub path: u32,
+    /// The part of the path before `resume`, which may be cached.
+    pub prefix: u32,
     /// First rule that must be asked for every packet of the flow; 0 none.
     pub resume: u32,
     /// Next hop's neighbour, or [`NONE`].
@@ -100,7 +108,7 @@ pub struct Meta {
     /// Wire segments.
     pub segments: u32,
     /// Flag bits, see [`flag`].
-    pub flags: u16,
+    pub flags: u32,
     /// Ingress port; `u16::MAX` unless `origin` is [`Origin::Port`].
     pub in_port: u16,
     /// Dense interface index, or [`NO_INTERFACE`].
@@ -141,6 +149,7 @@ impl Default for Meta {
             hash: 0,
             entry: NONE,
             path: 0,
+            prefix: 0,
             resume: 0,
             adjacency: NONE,
             next_hop: 0,
@@ -169,7 +178,7 @@ impl Default for Meta {
 impl Meta {
     /// Whether any of the bits is set.
     #[inline]
-    pub fn is(&self, bits: u16) -> bool {
+    pub fn is(&self, bits: u32) -> bool {
         self.flags & bits != 0
     }
 

@@ -24,16 +24,17 @@ pub const ROOT: u32 = 0;
 #[derive(Debug, Clone, Copy)]
 struct Node {
     parent: u32,
-    rule: u32,
+    /// [`NONE`] at the root.
+    row: RowId,
     /// The child that was asked for last.
-    last_rule: u32,
+    last_row: RowId,
     last_child: u32,
     count: Count,
 }
 
 impl Node {
-    const fn new(parent: u32, rule: u32) -> Self {
-        Self { parent, rule, last_rule: NONE, last_child: NONE, count: Count { packets: 0, bytes: 0 } }
+    const fn new(parent: u32, row: RowId) -> Self {
+        Self { parent, row, last_row: NONE, last_child: NONE, count: Count { packets: 0, bytes: 0 } }
     }
 }
 
@@ -41,11 +42,11 @@ impl Node {
 #[derive(Debug)]
 pub struct Paths {
     nodes: Vec<Node>,
-    children: HashMap<(u32, u32), u32>,
-    /// Row per rule index of this generation.
+    children: HashMap<(u32, RowId), u32>,
+    /// Rows of this generation.
     rows: Vec<RowId>,
-    /// Counted rule by rule, per rule index.
-    direct: Vec<Count>,
+    /// Counted rule by rule.
+    direct: BTreeMap<RowId, Count>,
     /// Totals of former generations.
     base: BTreeMap<RowId, Count>,
     /// Totals at the last reset.
@@ -53,27 +54,26 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// For the rules of a configuration: `rows` gives the row of each rule index.
+    /// For the rules of a configuration.
     pub fn new(rows: Vec<RowId>) -> Self {
-        let direct = vec![Count::default(); rows.len()];
         Self {
             nodes: vec![Node::new(NONE, NONE)],
             children: HashMap::new(),
             rows,
-            direct,
+            direct: BTreeMap::new(),
             base: BTreeMap::new(),
             offset: BTreeMap::new(),
         }
     }
 
-    /// The path that goes on from `path` by hitting `rule`; `None` when there are too many.
+    /// The path that goes on from `path` by hitting the rule `row`; `None` when there are too many.
     #[inline]
-    pub fn step(&mut self, path: u32, rule: u32) -> Option<u32> {
+    pub fn step(&mut self, path: u32, row: RowId) -> Option<u32> {
         let node = self.nodes.get_mut(path as usize)?;
-        if node.last_rule == rule {
+        if node.last_row == row {
             return Some(node.last_child);
         }
-        let known = self.children.get(&(path, rule)).copied();
+        let known = self.children.get(&(path, row)).copied();
         let child = match known {
             Some(child) => child,
             None => {
@@ -81,13 +81,13 @@ impl Paths {
                     return None;
                 }
                 let child = u32::try_from(self.nodes.len()).ok()?;
-                self.nodes.push(Node::new(path, rule));
-                self.children.insert((path, rule), child);
+                self.nodes.push(Node::new(path, row));
+                self.children.insert((path, row), child);
                 child
             }
         };
         if let Some(node) = self.nodes.get_mut(path as usize) {
-            (node.last_rule, node.last_child) = (rule, child);
+            (node.last_row, node.last_child) = (row, child);
         }
         Some(child)
     }
@@ -103,32 +103,30 @@ impl Paths {
 
     /// Counts packets for one rule alone.
     #[inline]
-    pub fn count_rule(&mut self, rule: u32, packets: u64, bytes: u64) {
-        if let Some(count) = self.direct.get_mut(rule as usize) {
-            count.add(Count { packets, bytes });
-        }
+    pub fn count_rule(&mut self, row: RowId, packets: u64, bytes: u64) {
+        self.direct.entry(row).or_default().add(Count { packets, bytes });
     }
 
     fn totals(&self) -> BTreeMap<RowId, Count> {
-        let mut per_rule = self.direct.clone();
+        let mut totals = self.base.clone();
+        for row in &self.rows {
+            totals.entry(*row).or_default();
+        }
+        for (row, count) in &self.direct {
+            totals.entry(*row).or_default().add(*count);
+        }
         for node in &self.nodes {
             let mut at = node;
             if node.count == Count::default() {
                 continue;
             }
-            while at.rule != NONE {
-                if let Some(count) = per_rule.get_mut(at.rule as usize) {
-                    count.add(node.count);
-                }
+            while at.row != NONE {
+                totals.entry(at.row).or_default().add(node.count);
                 match self.nodes.get(at.parent as usize) {
                     Some(parent) => at = parent,
                     None => break,
                 }
             }
-        }
-        let mut totals = self.base.clone();
-        for (row, count) in self.rows.iter().zip(per_rule) {
-            totals.entry(*row).or_default().add(count);
         }
         totals
     }
@@ -171,7 +169,6 @@ impl Paths {
             self.offset.remove(row);
         }
         self.direct.clear();
-        self.direct.resize(rows.len(), Count::default());
         self.rows = rows;
         self.nodes.clear();
         self.nodes.push(Node::new(NONE, NONE));
@@ -190,26 +187,26 @@ mod tests {
     #[test]
     fn a_rule_counts_the_packets_of_every_path_it_lies_on() {
         let mut paths = Paths::new(vec![10, 11, 12]);
-        let first = paths.step(ROOT, 0).unwrap();
-        let both = paths.step(first, 1).unwrap();
-        let only = paths.step(ROOT, 1).unwrap();
+        let first = paths.step(ROOT, 10).unwrap();
+        let both = paths.step(first, 11).unwrap();
+        let only = paths.step(ROOT, 11).unwrap();
         assert_ne!(both, only);
-        assert_eq!(paths.step(first, 1), Some(both));
+        assert_eq!(paths.step(first, 11), Some(both));
         paths.count(first, 1, 100);
         paths.count(both, 2, 10);
         paths.count(only, 4, 1);
         paths.count(ROOT, 8, 8);
-        paths.count_rule(2, 1, 7);
+        paths.count_rule(12, 1, 7);
         assert_eq!(paths.rules(), [(10, count(3, 110)), (11, count(6, 11)), (12, count(1, 7))]);
     }
 
     #[test]
     fn counters_survive_edits_and_moves_and_the_same_rule_keeps_counting() {
         let mut paths = Paths::new(vec![10, 11]);
-        let path = paths.step(ROOT, 1).unwrap();
+        let path = paths.step(ROOT, 11).unwrap();
         paths.count(path, 5, 50);
         paths.renew(vec![11, 12]);
-        let path = paths.step(ROOT, 0).unwrap();
+        let path = paths.step(ROOT, 11).unwrap();
         paths.count(path, 1, 1);
         assert_eq!(paths.rules(), [(11, count(6, 51)), (12, count(0, 0))]);
     }
@@ -217,14 +214,14 @@ mod tests {
     #[test]
     fn reset_begins_at_zero_for_the_named_rows_only() {
         let mut paths = Paths::new(vec![10, 11]);
-        for rule in 0..2 {
-            let path = paths.step(ROOT, rule).unwrap();
+        for row in [10, 11] {
+            let path = paths.step(ROOT, row).unwrap();
             paths.count(path, 3, 30);
         }
         paths.reset(&[10]);
         assert_eq!(paths.rules(), [(10, count(0, 0)), (11, count(3, 30))]);
         paths.renew(vec![10]);
-        let path = paths.step(ROOT, 0).unwrap();
+        let path = paths.step(ROOT, 10).unwrap();
         paths.count(path, 1, 2);
         assert_eq!(paths.rules(), [(10, count(1, 2)), (11, count(3, 30))]);
         paths.reset(&[]);
@@ -234,7 +231,7 @@ mod tests {
     #[test]
     fn too_many_paths_are_refused() {
         let mut paths = Paths::new(Vec::new());
-        let made = (0..MAX_PATHS as u32 + 5).filter(|&rule| paths.step(ROOT, rule).is_some()).count();
+        let made = (0..MAX_PATHS as u32 + 5).filter(|&row| paths.step(ROOT, row).is_some()).count();
         assert_eq!(made, MAX_PATHS - 1);
     }
 }

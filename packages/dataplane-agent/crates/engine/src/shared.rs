@@ -36,8 +36,8 @@ struct LogRing {
 /// Neighbours, the flow directory, ICMP rate limits and the log ring.
 #[derive(Debug)]
 pub struct Shared {
-    pub(crate) workers: u32,
-    pub(crate) seed: u64,
+    workers: u32,
+    seed: u64,
     pub(crate) neighbors: Neighbors,
     pub(crate) directory: Directory,
     /// Per slot: upper half the target, lower half the time of its last error in ms; targets that share
@@ -59,6 +59,15 @@ impl Shared {
             log: Mutex::default(),
             log_pending: AtomicBool::new(false),
         }
+    }
+
+    /// Number of engines it was made for.
+    pub fn workers(&self) -> u32 {
+        self.workers
+    }
+
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// The neighbour table.

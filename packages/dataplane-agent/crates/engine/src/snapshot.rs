@@ -1,7 +1,19 @@
 //! The configuration as the workers use it: immutable, built off the workers, swapped as a whole.
 
-use tollway_config::dataplane::{DataplaneConfig, RowId};
+use std::sync::Arc;
+
+use tollway_config::dataplane::{
+    Action, ArpMode, DataplaneConfig, IpSettings, RowId, RpFilter, TrackingMode,
+};
 use tollway_config::protocol::RouteInfo;
+
+use crate::classifier::{AddressLists, Position, Table, TableKind};
+use crate::conntrack::Timeouts;
+pub use crate::error::BuildError;
+use crate::fib::{Fib, Lookup};
+use crate::interface::InterfaceMap;
+use crate::neighbor::Fixed;
+use crate::packet::{Hook, NO_INTERFACE};
 
 /// Index of a claimed port, stable for the life of the process.
 pub type PortId = u16;
@@ -17,31 +29,103 @@ pub struct PortFacts {
     pub running: bool,
 }
 
-/// Why a configuration cannot work.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BuildError {
-    /// Row at fault.
-    pub row: Option<RowId>,
-    /// For people: what failed, and what would be accepted.
-    pub message: String,
+/// Smallest L3 MTU of an IPv4 interface, bytes (RFC 791 §3.2).
+const MIN_MTU: u16 = 68;
+
+/// An L3 interface.
+#[derive(Debug, Clone)]
+pub struct Interface {
+    /// Row of `/interface/ethernet`.
+    pub row: RowId,
+    /// Name as the user sees it.
+    pub name: String,
+    /// Port that carries it, if it is there.
+    pub port: Option<PortId>,
+    /// Link-layer address in effect.
+    pub mac: [u8; 6],
+    /// L3 MTU, bytes.
+    pub mtu: u16,
+    /// How ARP behaves.
+    pub arp: ArpMode,
+    /// Base reachable time of ARP entries, ms.
+    pub reachable_ms: u32,
+    /// Not disabled.
+    pub enabled: bool,
+    /// Enabled, with a port that has carrier.
+    pub up: bool,
+    /// Own addresses with their prefix lengths, in configured order.
+    pub addresses: Vec<(u32, u8)>,
+    /// Connected networks: first address and prefix length.
+    pub networks: Vec<(u32, u8)>,
+    /// Addresses of other stations that the router answers ARP for.
+    pub published: Vec<u32>,
 }
 
-impl std::fmt::Display for BuildError {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.row {
-            Some(row) => write!(formatter, "row {row}: {}", self.message),
-            None => formatter.write_str(&self.message),
-        }
+impl Interface {
+    /// Whether an address is the router's, on this interface.
+    pub fn has_address(&self, address: u32) -> bool {
+        self.addresses.iter().any(|(own, _)| *own == address)
+    }
+
+    /// Whether a neighbour with this address can be on the interface.
+    pub fn reaches(&self, address: u32) -> bool {
+        let inside = |&(network, len): &(u32, u8)| (address ^ network) & mask(len) == 0;
+        self.networks.iter().any(inside)
+    }
+
+    /// Own address in the network of a neighbour, else the first one.
+    pub fn address_for(&self, neighbor: u32) -> Option<u32> {
+        let same = |&&(own, len): &&(u32, u8)| (neighbor ^ own) & mask(len) == 0;
+        self.addresses.iter().find(same).or(self.addresses.first()).map(|(own, _)| *own)
     }
 }
 
-impl std::error::Error for BuildError {}
+const fn mask(len: u8) -> u32 {
+    if len == 0 { 0 } else { u32::MAX << (32 - len as u32 % 33) }
+}
+
+/// What a received or sent frame needs to know of its port.
+#[derive(Debug, Clone, Copy)]
+pub struct Port {
+    /// Link-layer address in effect.
+    pub mac: [u8; 6],
+    /// Dense number of its interface, or [`NO_INTERFACE`].
+    pub interface: u16,
+    /// L3 MTU of its interface.
+    pub mtu: u16,
+    /// Carries an interface that is not disabled.
+    pub enabled: bool,
+    /// Enabled, with carrier.
+    pub up: bool,
+}
+
+/// Where evaluation of the built-in chains starts; `None` without rules.
+#[derive(Debug, Clone, Copy, Default)]
+struct Hooks {
+    input: Option<Position>,
+    forward: Option<Position>,
+    output: Option<Position>,
+    srcnat: Option<Position>,
+    dstnat: Option<Position>,
+}
 
 /// Everything the stages look up, for one generation of the configuration.
 #[derive(Debug)]
 pub struct Snapshot {
-    pub(crate) generation: u32,
-    pub(crate) workers: u32,
+    generation: u32,
+    workers: u32,
+    settings: IpSettings,
+    tracking: bool,
+    timeouts: Timeouts,
+    max_connections: u32,
+    interfaces: Vec<Interface>,
+    ports: Vec<Port>,
+    fib: Fib,
+    filter: Table,
+    nat: Table,
+    hooks: Hooks,
+    fixed: Vec<Fixed>,
+    has_fasttrack: bool,
 }
 
 impl Snapshot {
@@ -56,8 +140,47 @@ impl Snapshot {
         workers: u32,
         generation: u32,
     ) -> Result<Snapshot, BuildError> {
-        let _ = (config, ports);
-        Ok(Snapshot { generation, workers })
+        let map = InterfaceMap::new(&config.interfaces)?;
+        let mut interfaces = build_interfaces(config, ports)?;
+        let running: Vec<bool> = interfaces.iter().map(|interface| interface.up).collect();
+        let fib = Fib::build(config, &map, &running)?;
+        for (index, interface) in interfaces.iter_mut().enumerate() {
+            interface.addresses = fib.addresses(index as u16).to_vec();
+        }
+        add_networks(config, &map, &mut interfaces);
+        let fixed = build_fixed(config, &map, &mut interfaces)?;
+        let lists = Arc::new(AddressLists::build(&config.address_lists)?);
+        let filter = Table::compile(TableKind::Filter, &config.filter, &lists, &map)?;
+        let nat = Table::compile(TableKind::Nat, &config.nat, &lists, &map)?;
+        let hooks = Hooks {
+            input: filter.hook("input"),
+            forward: filter.hook("forward"),
+            output: filter.hook("output"),
+            srcnat: nat.hook("srcnat"),
+            dstnat: nat.hook("dstnat"),
+        };
+        let tracking = match config.tracking.enabled {
+            TrackingMode::Auto => !filter.is_empty() || !nat.is_empty(),
+            TrackingMode::Yes => true,
+            TrackingMode::No => false,
+        };
+        let fasttracks = |rule: &tollway_config::dataplane::Rule| rule.action == Action::FasttrackConnection;
+        Ok(Snapshot {
+            generation,
+            workers,
+            settings: config.settings.clone(),
+            tracking,
+            timeouts: Timeouts::new(&config.tracking),
+            max_connections: config.tracking.max_entries,
+            ports: build_ports(ports, &interfaces),
+            interfaces,
+            fib,
+            filter,
+            nat,
+            hooks,
+            fixed,
+            has_fasttrack: config.filter.iter().any(|chain| chain.rules.iter().any(fasttracks)),
+        })
     }
 
     /// Generation given at build.
@@ -67,11 +190,258 @@ impl Snapshot {
 
     /// Connected and static routes with their state, for `/ip/route`.
     pub fn routes(&self) -> Vec<RouteInfo> {
-        Vec::new()
+        self.fib.routes()
     }
 
     /// Rule rows of every table, in order of evaluation.
     pub fn rule_rows(&self) -> Vec<RowId> {
-        Vec::new()
+        self.filter.rows().chain(self.nat.rows()).collect()
     }
+
+    /// The interfaces, by dense number.
+    pub fn interfaces(&self) -> &[Interface] {
+        &self.interfaces
+    }
+
+    /// An interface by its dense number.
+    #[inline]
+    pub fn interface(&self, index: u16) -> Option<&Interface> {
+        self.interfaces.get(usize::from(index))
+    }
+
+    /// An interface by its row.
+    pub fn interface_of(&self, row: RowId) -> Option<&Interface> {
+        self.interfaces.iter().find(|interface| interface.row == row)
+    }
+
+    /// A port.
+    #[inline]
+    pub fn port(&self, port: PortId) -> Option<&Port> {
+        self.ports.get(usize::from(port))
+    }
+
+    pub(crate) fn ports(&self) -> usize {
+        self.ports.len()
+    }
+
+    /// Number of workers it was built for.
+    pub fn workers(&self) -> u32 {
+        self.workers
+    }
+
+    /// Connections are tracked.
+    #[inline]
+    pub fn tracking(&self) -> bool {
+        self.tracking
+    }
+
+    /// The flow cache may be used.
+    #[inline]
+    pub(crate) fn allow_fast_path(&self) -> bool {
+        self.settings.allow_fast_path
+    }
+
+    /// Forwarding needs no more than a route: nothing is tracked, filtered or checked backwards.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.tracking
+            && self.filter.is_empty()
+            && self.settings.ip_forward
+            && self.settings.rp_filter == RpFilter::No
+    }
+
+    /// A fasttrack rule exists.
+    pub(crate) fn has_fasttrack(&self) -> bool {
+        self.has_fasttrack
+    }
+
+    pub(crate) fn forwards(&self) -> bool {
+        self.settings.ip_forward
+    }
+
+    pub(crate) fn rp_filter(&self) -> RpFilter {
+        self.settings.rp_filter
+    }
+
+    pub(crate) fn icmp_rate_limit_ms(&self) -> u32 {
+        self.settings.icmp_rate_limit_ms
+    }
+
+    pub(crate) fn max_neighbors(&self) -> u32 {
+        self.settings.max_neighbor_entries
+    }
+
+    #[inline]
+    pub(crate) fn timeouts(&self) -> &Timeouts {
+        &self.timeouts
+    }
+
+    /// Bound of the connection table over all workers.
+    pub(crate) fn max_connections(&self) -> u32 {
+        self.max_connections
+    }
+
+    /// Where an address leads. Limited broadcast and multicast are not known here.
+    #[inline]
+    pub(crate) fn lookup(&self, address: u32) -> Lookup {
+        self.fib.lookup(address)
+    }
+
+    /// Whether an address is the router's own.
+    pub(crate) fn is_local(&self, address: u32) -> bool {
+        matches!(self.fib.lookup(address), Lookup::Local { .. })
+    }
+
+    /// Whether an address is a broadcast address here.
+    pub(crate) fn is_broadcast(&self, address: u32) -> bool {
+        address == u32::MAX || matches!(self.fib.lookup(address), Lookup::Broadcast { .. })
+    }
+
+    /// Interface that packets to an address of another station leave by.
+    pub(crate) fn way_out(&self, address: u32) -> Option<u16> {
+        match self.fib.lookup(address) {
+            Lookup::Connected { interface } | Lookup::Via { interface, .. } => Some(interface),
+            Lookup::Local { .. } | Lookup::Broadcast { .. } | Lookup::Blackhole | Lookup::NoRoute => None,
+        }
+    }
+
+    /// Source address for packets of the router to a destination.
+    pub(crate) fn source_for(&self, destination: u32) -> Option<u32> {
+        self.fib.source_for(destination)
+    }
+
+    pub(crate) fn filter(&self) -> &Table {
+        &self.filter
+    }
+
+    pub(crate) fn nat(&self) -> &Table {
+        &self.nat
+    }
+
+    /// Where the filter starts for a hook, and the hook's name.
+    #[inline]
+    pub(crate) fn filter_hook(&self, hook: Hook) -> Option<&Position> {
+        match hook {
+            Hook::Input => self.hooks.input.as_ref(),
+            Hook::Forward => self.hooks.forward.as_ref(),
+            Hook::Output => self.hooks.output.as_ref(),
+        }
+    }
+
+    pub(crate) fn srcnat(&self) -> Option<&Position> {
+        self.hooks.srcnat.as_ref()
+    }
+
+    pub(crate) fn dstnat(&self) -> Option<&Position> {
+        self.hooks.dstnat.as_ref()
+    }
+
+    pub(crate) fn fixed_neighbors(&self) -> &[Fixed] {
+        &self.fixed
+    }
+}
+
+fn parse_mac(row: RowId, text: &str) -> Result<[u8; 6], BuildError> {
+    let wrong = || {
+        BuildError::row(row, format!("mac-address {text}: expected six hexadecimal pairs, as 02:00:00:00:00:01"))
+    };
+    let mut mac = [0; 6];
+    let mut parts = text.split(':');
+    for byte in &mut mac {
+        let part = parts.next().filter(|part| part.len() == 2).ok_or_else(wrong)?;
+        *byte = u8::from_str_radix(part, 16).map_err(|_| wrong())?;
+    }
+    let group = tollway_wire::ethernet::is_group(mac);
+    if parts.next().is_some() || group || mac == [0; 6] { Err(wrong()) } else { Ok(mac) }
+}
+
+fn build_interfaces(config: &DataplaneConfig, ports: &[PortFacts]) -> Result<Vec<Interface>, BuildError> {
+    let mut interfaces: Vec<Interface> = Vec::with_capacity(config.interfaces.len());
+    for interface in &config.interfaces {
+        if interface.mtu < MIN_MTU {
+            let message = format!("mtu {}: expected {MIN_MTU} to 65535", interface.mtu);
+            return Err(BuildError::row(interface.row, message));
+        }
+        let position = ports.iter().position(|port| port.name == interface.port);
+        let facts = position.and_then(|position| ports.get(position));
+        let port = position.and_then(|position| PortId::try_from(position).ok());
+        if port.is_some() && interfaces.iter().any(|other| other.port == port) {
+            let message = format!("port {} carries another interface already", interface.port);
+            return Err(BuildError::row(interface.row, message));
+        }
+        let own = facts.map(|facts| facts.mac).unwrap_or_default();
+        let mac = match &interface.mac_address {
+            Some(text) => parse_mac(interface.row, text)?,
+            None => own,
+        };
+        interfaces.push(Interface {
+            row: interface.row,
+            name: interface.name.clone(),
+            port,
+            mac,
+            mtu: interface.mtu,
+            arp: interface.arp,
+            reachable_ms: interface.arp_timeout_ms.unwrap_or(config.settings.arp_timeout_ms),
+            enabled: !interface.disabled,
+            up: !interface.disabled && facts.is_some_and(|facts| facts.running),
+            addresses: Vec::new(),
+            networks: Vec::new(),
+            published: Vec::new(),
+        });
+    }
+    Ok(interfaces)
+}
+
+fn add_networks(config: &DataplaneConfig, map: &InterfaceMap, interfaces: &mut [Interface]) {
+    for address in &config.addresses {
+        let interface = map.index(address.interface).and_then(|index| interfaces.get_mut(usize::from(index)));
+        if let (Some(interface), std::net::IpAddr::V4(network)) = (interface, address.network) {
+            interface.networks.push((network.to_bits() & mask(address.prefix_len), address.prefix_len));
+        }
+    }
+}
+
+fn build_fixed(
+    config: &DataplaneConfig,
+    map: &InterfaceMap,
+    interfaces: &mut [Interface],
+) -> Result<Vec<Fixed>, BuildError> {
+    let mut fixed: Vec<Fixed> = Vec::with_capacity(config.neighbors.len());
+    for neighbor in &config.neighbors {
+        let mac = parse_mac(neighbor.row, &neighbor.mac_address)?;
+        let interface = map.index(neighbor.interface).and_then(|index| interfaces.get_mut(usize::from(index)));
+        let Some(interface) = interface else {
+            let message = format!("interface row {} does not exist", neighbor.interface);
+            return Err(BuildError::row(neighbor.row, message));
+        };
+        let key = (interface.row, neighbor.address.to_bits());
+        if fixed.iter().any(|other| other.key == key) {
+            let message = format!("address {} has another entry on the same interface", neighbor.address);
+            return Err(BuildError::row(neighbor.row, message));
+        }
+        if neighbor.published {
+            interface.published.push(neighbor.address.to_bits());
+        }
+        fixed.push(Fixed { key, row: neighbor.row, mac });
+    }
+    Ok(fixed)
+}
+
+fn build_ports(facts: &[PortFacts], interfaces: &[Interface]) -> Vec<Port> {
+    facts
+        .iter()
+        .enumerate()
+        .map(|(port, facts)| {
+            let on_port = |interface: &&Interface| interface.port.map(usize::from) == Some(port);
+            let interface = interfaces.iter().find(on_port);
+            let index = interfaces.iter().position(|interface| on_port(&interface));
+            Port {
+                mac: interface.map_or(facts.mac, |interface| interface.mac),
+                interface: index.and_then(|index| u16::try_from(index).ok()).unwrap_or(NO_INTERFACE),
+                mtu: interface.map_or(0, |interface| interface.mtu),
+                enabled: interface.is_some_and(|interface| interface.enabled),
+                up: interface.is_some_and(|interface| interface.up),
+            }
+        })
+        .collect()
 }

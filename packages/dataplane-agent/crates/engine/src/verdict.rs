@@ -75,14 +75,13 @@ drop_reasons! {
     NoRoute "no-route" "No route to the destination.";
     Blackhole "blackhole" "The route is a blackhole.";
     DirectedBroadcast "directed-broadcast" "Broadcast for a network behind another interface.";
-    Multicast "multicast" "Multicast is not routed.";
     TtlExceeded "ttl-exceeded" "The time to live ran out.";
     FragmentationNeeded "fragmentation-needed" "Larger than the MTU and must not be fragmented.";
     FilterDrop "filter-drop" "A firewall rule dropped it.";
     FilterReject "filter-reject" "A firewall rule rejected it.";
     NatExhausted "nat-exhausted" "No free address and port for the translation.";
     NatNoAddress "nat-no-address" "The out-interface has no address to masquerade with.";
-    NatIcmpUnmatched "nat-icmp-unmatched" "The packet quoted by an ICMP error cannot be translated.";
+    ConnectionGone "connection-gone" "Its connection ended while the packet was on its way.";
     NeighborFailed "neighbor-failed" "The next hop does not answer ARP.";
     NeighborQueueFull "neighbor-queue-full" "Too many packets waiting for the next hop's address.";
     NeighborTableFull "neighbor-table-full" "No room for another neighbour.";

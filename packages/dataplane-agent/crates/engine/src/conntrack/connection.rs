@@ -83,6 +83,8 @@ pub struct NatInfo {
     pub source_bound: bool,
     /// Interface row whose address a masquerade rule took; 0 without masquerade.
     pub masquerade: RowId,
+    /// The reply tuple stands in the directory, because its packets are steered to another worker.
+    pub published: bool,
 }
 
 /// A connection. What every packet touches fills the first two cache lines: the TCP windows one, the rest

@@ -49,6 +49,8 @@ pub struct Table {
     workers: u32,
     seed: u64,
     counters: Counters,
+    /// Reply tuples of removed connections that stood in the directory.
+    unpublished: Vec<Tuple>,
 }
 
 impl Table {
@@ -72,6 +74,7 @@ impl Table {
             workers: workers.max(1),
             seed: u64::from(seed) << 32 ^ 0xa076_1d64_78bd_642f,
             counters: Counters::default(),
+            unpublished: Vec::new(),
         }
     }
 
@@ -434,6 +437,11 @@ impl Table {
         removed
     }
 
+    /// Takes the reply tuple of a removed connection that must leave the directory.
+    pub fn take_unpublished(&mut self) -> Option<Tuple> {
+        self.unpublished.pop()
+    }
+
     /// When [`Table::expire`] should run next; `None` when the table is empty.
     pub fn next_deadline(&self) -> Option<Now> {
         self.wheel.next_deadline()
@@ -464,6 +472,7 @@ impl Table {
     pub(super) fn remove_slot(&mut self, slot: u32) {
         let Some(conn) = self.connections.get(slot as usize).filter(|conn| conn.id != 0) else { return };
         let (original, reply, indexed, status) = (conn.original, conn.reply, conn.indexed, conn.status);
+        let published = conn.nat.published;
         for (direction, tuple) in [(Direction::Original, original), (Direction::Reply, reply)] {
             let index = Self::index(slot, direction);
             if indexed.get(direction.index()) == Some(&true) {
@@ -472,6 +481,9 @@ impl Table {
             if let Some(entry) = self.entries.get_mut(index as usize) {
                 *entry = Entry::default();
             }
+        }
+        if published {
+            self.unpublished.push(reply);
         }
         self.wheel.disarm(slot);
         self.unlink(slot);

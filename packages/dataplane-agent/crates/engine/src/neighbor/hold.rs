@@ -59,6 +59,11 @@ impl<F> Holds<F> {
         Some(self.waiting.remove(position))
     }
 
+    /// Whether something waits for this neighbour.
+    pub fn contains(&self, adjacency: AdjacencyId) -> bool {
+        self.waiting.iter().any(|waiting| waiting.adjacency == adjacency)
+    }
+
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()

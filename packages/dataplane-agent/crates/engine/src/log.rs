@@ -1,0 +1,93 @@
+//! Log lines of firewall rules.
+
+use std::fmt::Write;
+use std::net::IpAddr;
+
+use tollway_config::dataplane::ConnectionState;
+use tollway_wire::tcp::flag as tcp_flag;
+use tollway_wire::{field, ipv4};
+
+use crate::classifier::{PacketView, Table};
+use crate::packet::{Meta, Origin};
+use crate::shared::{LogLine, Shared, format_mac};
+use crate::snapshot::Snapshot;
+
+/// Writes a line for each of the rules (by their index in the table). `head` is the front of the frame.
+pub(crate) fn rules(
+    snapshot: &Snapshot,
+    shared: &Shared,
+    table: &Table,
+    rules: &[u32],
+    meta: &Meta,
+    view: &PacketView,
+    head: &[u8],
+) {
+    for rule in rules {
+        let Some(rule) = table.rule(*rule) else { continue };
+        let mut message = String::new();
+        if let Some(prefix) = rule.log.as_deref().filter(|prefix| !prefix.is_empty()) {
+            message.push_str(prefix);
+            message.push(' ');
+        }
+        // Writing to a String cannot fail.
+        let _ = describe(&mut message, snapshot, table.chain_name(rule), meta, view, head);
+        shared.log(LogLine { topics: "firewall,info", message });
+    }
+}
+
+fn describe(
+    line: &mut String,
+    snapshot: &Snapshot,
+    chain: &str,
+    meta: &Meta,
+    view: &PacketView,
+    head: &[u8],
+) -> std::fmt::Result {
+    let name = |index: Option<u16>| {
+        let interface = index.and_then(|index| snapshot.interface(index));
+        interface.map_or("(unknown 0)", |interface| interface.name.as_str())
+    };
+    write!(line, "{chain}: in:{} out:{}, ", name(view.in_interface), name(view.out_interface))?;
+    write!(line, "connection-state:{} ", state_name(view.state))?;
+    if meta.origin == Origin::Port {
+        write!(line, "src-mac {}, ", format_mac(field::mac(head, 6)))?;
+    }
+    let tuple = &view.tuple;
+    let (src, dst) = (IpAddr::from(tuple.src), IpAddr::from(tuple.dst));
+    match tuple.protocol {
+        ipv4::TCP => write!(line, "proto TCP ({}), ", flag_names(view.tcp_flags))?,
+        ipv4::UDP => line.push_str("proto UDP, "),
+        ipv4::ICMP => write!(line, "proto ICMP (type {}, code {}), ", view.icmp_type, view.icmp_code)?,
+        other => write!(line, "proto {other}, ")?,
+    }
+    match tuple.protocol {
+        ipv4::TCP | ipv4::UDP => write!(line, "{src}:{}->{dst}:{}, ", tuple.src_port, tuple.dst_port)?,
+        _ => write!(line, "{src}->{dst}, ")?,
+    }
+    write!(line, "len {}", meta.l3_len)
+}
+
+fn state_name(state: ConnectionState) -> &'static str {
+    match state {
+        ConnectionState::Invalid => "invalid",
+        ConnectionState::Established => "established",
+        ConnectionState::Related => "related",
+        ConnectionState::New => "new",
+        ConnectionState::Untracked => "untracked",
+    }
+}
+
+fn flag_names(flags: u8) -> String {
+    let names = [
+        (tcp_flag::SYN, "SYN"),
+        (tcp_flag::FIN, "FIN"),
+        (tcp_flag::RST, "RST"),
+        (tcp_flag::PSH, "PSH"),
+        (tcp_flag::ACK, "ACK"),
+        (tcp_flag::URG, "URG"),
+        (tcp_flag::ECE, "ECE"),
+        (tcp_flag::CWR, "CWR"),
+    ];
+    let set: Vec<&str> = names.iter().filter(|(bit, _)| flags & bit != 0).map(|(_, name)| *name).collect();
+    set.join(",")
+}

@@ -1,0 +1,122 @@
+//! ARP (RFC 826): learns, answers, and forgets nothing it was not told.
+
+use tollway_config::dataplane::ArpMode;
+use tollway_wire::{arp, ethernet};
+
+use crate::batch::Batch;
+use crate::frame::{Frame, FrameSource};
+use crate::neighbor::Learned;
+use crate::neighbor::arp::build;
+use crate::packet::{Meta, flag};
+use crate::snapshot::{Interface, Snapshot};
+use crate::state::WorkerState;
+use crate::verdict::{DropReason, Verdict};
+
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    source: &mut S,
+) -> u64 {
+    if !std::mem::take(&mut state.arp_pending) {
+        return 0;
+    }
+    let mut entered = 0;
+    for index in batch.first..batch.packets.len() {
+        let Some(packet) = batch.packets.get_mut(index) else { break };
+        if packet.meta.verdict != Verdict::Continue || !packet.meta.is(flag::ARP) {
+            continue;
+        }
+        entered += 1;
+        let reply = packet.frame.as_ref().map(|frame| frame.head()).and_then(|head| {
+            let view = arp::Packet::new_checked(head.get(ethernet::HEADER..)?).ok()?;
+            Some((arp::Repr::parse(&view), head.get(6..12)?.first_chunk().copied()?))
+        });
+        let interface = snapshot.interface(packet.meta.in_interface);
+        let in_interface = packet.meta.in_interface;
+        let (Some((request, sender)), Some(interface)) = (reply, interface) else {
+            state.drop(packet, DropReason::BadArp);
+            continue;
+        };
+        let malformed = ethernet::is_group(request.sender_mac)
+            || request.sender_mac == [0; 6]
+            || sender != request.sender_mac
+            || !matches!(request.operation, arp::REQUEST | arp::REPLY);
+        if malformed {
+            state.drop(packet, DropReason::BadArp);
+            continue;
+        }
+        let (reason, answer) = judge(snapshot, state, interface, in_interface, &request);
+        if let Some(packet) = batch.packets.get_mut(index) {
+            state.drop(packet, reason);
+        }
+        if let Some(port) = interface.port.filter(|_| answer) {
+            let packet = arp::Repr {
+                operation: arp::REPLY,
+                sender_mac: interface.mac,
+                sender_addr: request.target_addr,
+                target_mac: request.sender_mac,
+                target_addr: request.sender_addr,
+            };
+            match build(source, request.sender_mac, packet) {
+                Some(frame) => {
+                    state.generated += 1;
+                    batch.push_generated(frame, Meta { verdict: Verdict::Tx(port), ..Meta::default() });
+                }
+                None => state.count_drop(DropReason::NoFrame, 1),
+            }
+        }
+    }
+    entered
+}
+
+/// Learns from a packet; says how it counts, and whether it is to be answered.
+fn judge<F>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    interface: &Interface,
+    in_interface: u16,
+    packet: &arp::Repr,
+) -> (DropReason, bool) {
+    if interface.arp == ArpMode::Disabled {
+        return (DropReason::ArpIgnored, false);
+    }
+    let own = interface.has_address(packet.target_addr);
+    let announcement = packet.sender_addr == packet.target_addr;
+    let how = match packet.operation {
+        arp::REPLY if own && packet.target_mac == interface.mac => Learned::Reply,
+        arp::REQUEST if own && !announcement => Learned::Request,
+        _ => Learned::Announcement,
+    };
+    let plausible = packet.sender_addr != 0
+        && !snapshot.is_local(packet.sender_addr)
+        && interface.reaches(packet.sender_addr);
+    if plausible && interface.arp != ArpMode::ReplyOnly {
+        let (limit, now) = (snapshot.max_neighbors(), state.now);
+        let key = (interface.row, packet.sender_addr);
+        state.shared.neighbors.learn(key, packet.sender_mac, how, interface.reachable_ms, limit, now);
+    }
+    if packet.operation == arp::REPLY {
+        return if own { (DropReason::ArpConsumed, false) } else { (DropReason::ArpIgnored, false) };
+    }
+    let answer = !announcement && (own || proxies(snapshot, interface, in_interface, packet));
+    let known = own || answer || how == Learned::Announcement && announcement;
+    (if known { DropReason::ArpConsumed } else { DropReason::ArpIgnored }, answer)
+}
+
+/// Whether the router answers for another station's address.
+fn proxies(snapshot: &Snapshot, interface: &Interface, in_interface: u16, packet: &arp::Repr) -> bool {
+    let target = packet.target_addr;
+    if interface.published.contains(&target) {
+        return true;
+    }
+    let usable = target >> 24 != 0 && target >> 24 < 224 && !snapshot.is_broadcast(target);
+    if !usable || packet.sender_addr == 0 {
+        return false;
+    }
+    match interface.arp {
+        ArpMode::ProxyArp => snapshot.way_out(target).is_some_and(|out| out != in_interface),
+        ArpMode::LocalProxyArp => snapshot.way_out(target).is_some_and(|out| out == in_interface),
+        ArpMode::Enabled | ArpMode::Disabled | ArpMode::ReplyOnly => false,
+    }
+}

@@ -1,0 +1,90 @@
+//! Destination translation: the first packet of a connection decides, every packet gets it before it is
+//! routed. The frame itself is rewritten by `emit`, so that errors quote what the sender sent.
+
+use crate::batch::Batch;
+use crate::classifier::Verdict as RuleVerdict;
+use crate::conntrack::ConnRef;
+use crate::frame::{Frame, FrameSource};
+use crate::log;
+use crate::nat::{BindError, Context, Target, bind_destination};
+use crate::packet::{Hook, Meta, Origin, flag};
+use crate::snapshot::Snapshot;
+use crate::stage::filter::view;
+use crate::state::WorkerState;
+use crate::tuple::Addr;
+use crate::verdict::{DropReason, Verdict};
+
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    _source: &mut S,
+) -> u64 {
+    if !snapshot.tracking() {
+        return 0;
+    }
+    let mut entered = 0;
+    for at in 0..batch.slow.len() {
+        let Some((_, packet)) = batch.slow_packet(at) else { continue };
+        if packet.meta.verdict != Verdict::Continue || packet.meta.is(flag::ATTACHED) {
+            continue;
+        }
+        let Some(reference) = packet.meta.conn else { continue };
+        let Some(conn) = state.table.get(reference) else { continue };
+        entered += 1;
+        let undecided = !conn.nat.destination_bound && !conn.status.confirmed();
+        if undecided && !packet.meta.is(flag::ICMP_ERROR) {
+            let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
+            if decide(snapshot, state, &packet.meta, head, reference).is_err() {
+                state.drop(packet, DropReason::NatExhausted);
+                continue;
+            }
+        }
+        let Some(conn) = state.table.get(reference) else { continue };
+        let meta = &mut packet.meta;
+        if conn.status.srcnat() || conn.status.dstnat() {
+            meta.flags |= flag::TRANSLATED;
+            let (from, to) = (conn.tuple(meta.direction), conn.target(meta.direction));
+            if from.dst != to.dst {
+                meta.tuple.dst = to.dst;
+            }
+            if !meta.is(flag::ICMP_ERROR) {
+                meta.tuple.dst_port = to.dst_port;
+            }
+        }
+    }
+    entered
+}
+
+/// Asks the rules, and binds the connection to the answer.
+fn decide<F>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    meta: &Meta,
+    head: &[u8],
+    reference: ConnRef,
+) -> Result<(), BindError> {
+    let mut target = None;
+    if let Some(start) = snapshot.dstnat().filter(|_| meta.origin == Origin::Port) {
+        let view = view(state, meta, Hook::Input);
+        let mut evaluation = std::mem::take(&mut state.evaluation);
+        snapshot.nat().evaluate(&view, start, &mut evaluation);
+        for row in &evaluation.matched {
+            state.paths.count_rule(*row, u64::from(meta.segments), meta.wire_bytes());
+        }
+        log::rules(snapshot, &state.shared, snapshot.nat(), &evaluation.logs, meta, &view, head);
+        if let RuleVerdict::Nat { rule } = evaluation.verdict
+            && let Some(rule) = snapshot.nat().rule(rule)
+        {
+            let interface = snapshot.interface(meta.in_interface);
+            let own = interface
+                .and_then(|interface| interface.address_for(meta.tuple.src.as_v4().unwrap_or(0)))
+                .map(Addr::v4);
+            target = Target::of(&rule.action, interface.map_or(0, |interface| interface.row), own);
+        }
+        state.evaluation = evaluation;
+    }
+    let random = state.random();
+    let context = Context { random, taken: &|_| false };
+    bind_destination(&mut state.table, reference, target.as_ref(), &context).map(|_| ())
+}

@@ -1,0 +1,324 @@
+//! Writes the headers a packet leaves with. Packets whose next hop is not known yet wait here; those
+//! that are too long are cut.
+
+use tollway_wire::{arp, ethernet, field, ipv4};
+
+use crate::batch::{Batch, Packet};
+use crate::frame::{Frame, FrameSource, Gso};
+use crate::icmp::{IcmpError, build_error};
+use crate::nat::icmp_error;
+use crate::nat::{Part, Rewrite};
+use crate::neighbor::arp::build;
+use crate::neighbor::{Adjacency, Solicit};
+use crate::packet::{Hook, Meta, NONE, flag};
+use crate::snapshot::{Interface, Snapshot};
+use crate::stage::fast_path::{lower_ttl, write_link};
+use crate::stage::install::resolve;
+use crate::stage::ttl::largest_segment;
+use crate::state::WorkerState;
+use crate::verdict::{DropReason, Verdict};
+
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    source: &mut S,
+) -> u64 {
+    let released = if state.holds.is_empty() { 0 } else { release(state, batch) };
+    let mut entered = 0;
+    // Released packets are older than those of this batch, which stand behind them.
+    for index in batch.first..batch.first + released {
+        entered += 1;
+        leave(snapshot, state, batch, index, source);
+    }
+    for at in 0..batch.slow.len() {
+        let Some((index, packet)) = batch.slow_packet(at) else { continue };
+        if packet.meta.verdict == Verdict::Forward {
+            entered += 1;
+            leave(snapshot, state, batch, index, source);
+        }
+    }
+    solicit(snapshot, state, batch, source);
+    entered
+}
+
+/// Puts packets whose next hop is decided, one way or the other, in front of the batch. Says how many.
+fn release<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>) -> usize {
+    let mut released = 0;
+    let neighbors = &state.shared.neighbors;
+    while let Some(waiting) = state.holds.take(|id| neighbors.peek(id) != Adjacency::Incomplete) {
+        for packet in waiting.packets {
+            batch.packets.insert(batch.first + released, packet);
+            released += 1;
+        }
+    }
+    if released != 0 {
+        batch.end += released;
+        for index in &mut batch.slow {
+            *index += released as u32;
+        }
+    }
+    released
+}
+
+/// Sends one packet on its way.
+fn leave<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    index: usize,
+    source: &mut S,
+) {
+    let Some(packet) = batch.packets.get_mut(index) else { return };
+    let Some(out) = snapshot.interface(packet.meta.out_interface).filter(|out| out.up) else {
+        state.drop(packet, DropReason::OutInterfaceDown);
+        return;
+    };
+    let Some(port) = out.port else {
+        state.drop(packet, DropReason::OutInterfaceDown);
+        return;
+    };
+    let mac = match link_address(snapshot, state, &mut packet.meta) {
+        Ok(mac) => mac,
+        Err(Wait::Hold) => {
+            hold(state, packet);
+            return;
+        }
+        Err(Wait::Full) => {
+            state.drop(packet, DropReason::NeighborTableFull);
+            return;
+        }
+        Err(Wait::Failed) => {
+            let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
+            let error = build_error(snapshot, state, &packet.meta, head, IcmpError::HOST, source);
+            state.drop(packet, DropReason::NeighborFailed);
+            if let Some((frame, meta)) = error {
+                state.generated += 1;
+                batch.push_generated(frame, meta);
+            }
+            return;
+        }
+    };
+    if let Err(reason) = translate(state, packet) {
+        state.drop(packet, reason);
+        return;
+    }
+    let meta = &mut packet.meta;
+    let Some(frame) = &mut packet.frame else { return };
+    let head = frame.head_mut();
+    if meta.hook == Hook::Forward
+        && let Some(l3) = head.get_mut(usize::from(meta.l3)..)
+    {
+        lower_ttl(l3);
+    }
+    write_link(head, mac, out.mac);
+    if largest_segment(meta, &packet.vnet) <= u32::from(out.mtu) {
+        meta.verdict = Verdict::Tx(port);
+    } else if packet.vnet.gso == Gso::Tcp4 {
+        // Smaller segments carry the same bytes.
+        let payload = meta.l3_len.saturating_sub(meta.headers());
+        packet.vnet.gso_size = (u32::from(out.mtu).saturating_sub(meta.headers())).max(8) as u16;
+        meta.segments = packet.vnet.segments(payload as usize);
+        meta.verdict = Verdict::Tx(port);
+    } else {
+        cut(state, batch, index, out, port, source);
+    }
+}
+
+enum Wait {
+    Hold,
+    Failed,
+    Full,
+}
+
+/// Link-layer destination of a packet.
+fn link_address<F>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    meta: &mut Meta,
+) -> Result<[u8; 6], Wait> {
+    if meta.is(flag::BROADCAST) {
+        return Ok(ethernet::BROADCAST);
+    }
+    if meta.is(flag::NO_NEIGHBOR) {
+        return Err(Wait::Full);
+    }
+    for attempt in 0..2 {
+        match state.shared.neighbors.peek(meta.adjacency) {
+            Adjacency::Ready(_) | Adjacency::Stale(_) if state.holds.contains(meta.adjacency) => {
+                return Err(Wait::Hold);
+            }
+            Adjacency::Ready(mac) | Adjacency::Stale(mac) => return Ok(mac),
+            Adjacency::Incomplete => return Err(Wait::Hold),
+            Adjacency::Failed => return Err(Wait::Failed),
+            // Forgotten while the packet waited: ask again.
+            Adjacency::Gone if attempt == 0 && meta.adjacency != NONE => {
+                resolve(snapshot, state, meta);
+            }
+            Adjacency::Gone => return Err(Wait::Failed),
+        }
+    }
+    Err(Wait::Failed)
+}
+
+/// Lets a packet wait for its next hop.
+fn hold<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) {
+    let adjacency = packet.meta.adjacency;
+    let frame = packet.frame.take();
+    let held = Packet { frame, vnet: packet.vnet, meta: packet.meta };
+    packet.meta.verdict = Verdict::Held;
+    if let Some(mut out) = state.holds.push(adjacency, held) {
+        state.drop(&mut out, DropReason::NeighborQueueFull);
+    }
+}
+
+/// Gives a packet the translation of its connection.
+pub(crate) fn translate<F: Frame>(
+    state: &WorkerState<F>,
+    packet: &mut Packet<F>,
+) -> Result<(), DropReason> {
+    let meta = &packet.meta;
+    if !meta.is(flag::TRANSLATED) {
+        return Ok(());
+    }
+    let conn = meta.conn.and_then(|reference| state.table.get(reference)).ok_or(DropReason::ConnectionGone)?;
+    let frame = packet.frame.as_mut().ok_or(DropReason::ConnectionGone)?;
+    let end = usize::from(meta.l3) + meta.l3_len as usize;
+    let head = frame.head_mut();
+    let end = end.min(head.len());
+    let l3 = head.get_mut(usize::from(meta.l3)..end).ok_or(DropReason::BadIpHeader)?;
+    let done = if meta.is(flag::ICMP_ERROR) && !meta.is(flag::LATER_FRAGMENT) {
+        icmp_error::translate(l3, conn, meta.direction, Part::Destination)
+            && icmp_error::translate(l3, conn, meta.direction, Part::Source)
+    } else {
+        Rewrite::both(conn, meta.direction).apply(l3, packet.vnet.needs_csum)
+    };
+    if done { Ok(()) } else { Err(DropReason::BadIpHeader) }
+}
+
+/// Cuts a packet that is longer than the MTU into fragments (RFC 791 §3.2), which follow it in the batch.
+fn cut<F: Frame, S: FrameSource<F>>(
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    index: usize,
+    out: &Interface,
+    port: u16,
+    source: &mut S,
+) {
+    let Some(packet) = batch.packets.get_mut(index) else { return };
+    let meta = packet.meta;
+    let Some(frame) = packet.frame.as_mut().filter(|frame| frame.head().len() == frame.len()) else {
+        // A super-frame of datagrams cannot be cut here.
+        state.drop(packet, DropReason::FragmentationNeeded);
+        return;
+    };
+    if packet.vnet.needs_csum {
+        finish_checksum(frame.head_mut(), packet.vnet.csum_start, packet.vnet.csum_offset);
+    }
+    let Some(frame) = packet.frame.take() else { return };
+    let (l3, header) = (usize::from(meta.l3), usize::from(meta.l4.saturating_sub(meta.l3)));
+    let head = frame.head();
+    let payload = head.get(l3 + header..l3 + meta.l3_len as usize).unwrap_or_default();
+    let word = field::get16(head, l3 + 6);
+    let room = usize::from(out.mtu).saturating_sub(header) / 8 * 8;
+    let mut pieces = Vec::new();
+    let mut offset = 0;
+    while offset < payload.len() && room != 0 {
+        let rest = payload.get(offset..).unwrap_or_default();
+        let piece = rest.get(..room).unwrap_or(rest);
+        let last = offset + piece.len() == payload.len();
+        let headers = l3 + header;
+        let Some(mut new) = source.take(headers + piece.len()) else { break };
+        let to = new.head_mut();
+        if let (Some(to), Some(from)) = (to.get_mut(..headers), head.get(..headers)) {
+            to.copy_from_slice(from);
+        }
+        if let Some(to) = to.get_mut(headers..headers + piece.len()) {
+            to.copy_from_slice(piece);
+        }
+        let ip = to.get_mut(l3..).unwrap_or_default();
+        if offset != 0 {
+            drop_uncopied_options(ip.get_mut(ipv4::HEADER..header).unwrap_or_default());
+        }
+        let more = if last { word & 0x2000 } else { 0x2000 };
+        let place = (word & 0x1fff) + (offset / 8) as u16;
+        field::put(ip, 2, &((header + piece.len()) as u16).to_be_bytes());
+        field::put(ip, 6, &(more | place).to_be_bytes());
+        if let Ok(mut view) = ipv4::Packet::new_checked(ip) {
+            view.fill_checksum();
+        }
+        pieces.push(new);
+        offset += piece.len();
+    }
+    if offset < payload.len() || room == 0 {
+        batch.drop(state, index, DropReason::NoFrame);
+        return;
+    }
+    // The first piece takes the packet's place; the others are its continuation.
+    let mut pieces = pieces.into_iter();
+    let l3_len = |frame: &F| (frame.len() - l3) as u32;
+    if let (Some(packet), Some(first)) = (batch.packets.get_mut(index), pieces.next()) {
+        packet.meta.l3_len = l3_len(&first);
+        packet.meta.verdict = Verdict::Tx(port);
+        packet.vnet = Default::default();
+        packet.frame = Some(first);
+    }
+    for piece in pieces {
+        state.generated += 1;
+        let meta = Meta { l3_len: l3_len(&piece), verdict: Verdict::Tx(port), ..meta };
+        batch.packets.push(Packet { frame: Some(piece), vnet: Default::default(), meta });
+    }
+}
+
+/// Completes a partial checksum; all bytes must be there.
+fn finish_checksum(head: &mut [u8], start: u16, offset: u16) {
+    let (start, at) = (usize::from(start), usize::from(start) + usize::from(offset));
+    let sum = !tollway_wire::checksum::sum(head.get(start..).unwrap_or_default());
+    field::put(head, at, &tollway_wire::checksum::no_zero(sum).to_be_bytes());
+}
+
+/// Later fragments carry only the options whose copied flag is set (RFC 791 §3.1); others become NOPs.
+fn drop_uncopied_options(mut options: &mut [u8]) {
+    while let Some(&kind) = options.first() {
+        let len = match kind {
+            0 => break,
+            1 => 1,
+            _ => usize::from(options.get(1).copied().unwrap_or(0)).max(2),
+        };
+        if len > options.len() {
+            break;
+        }
+        let (option, rest) = options.split_at_mut(len);
+        if kind & 0x80 == 0 {
+            option.fill(1);
+        }
+        options = rest;
+    }
+}
+
+/// Sends the ARP requests that came up.
+pub(crate) fn solicit<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    source: &mut S,
+) {
+    while let Some(Solicit { key: (row, target), unicast }) = state.solicits.pop() {
+        let Some(interface) = snapshot.interface_of(row).filter(|interface| interface.up) else { continue };
+        let Some(port) = interface.port else { continue };
+        let packet = arp::Repr {
+            operation: arp::REQUEST,
+            sender_mac: interface.mac,
+            sender_addr: interface.address_for(target).unwrap_or(0),
+            target_mac: [0; 6],
+            target_addr: target,
+        };
+        match build(source, unicast.unwrap_or(ethernet::BROADCAST), packet) {
+            Some(frame) => {
+                state.generated += 1;
+                batch.push_generated(frame, Meta { verdict: Verdict::Tx(port), ..Meta::default() });
+            }
+            None => state.count_drop(DropReason::NoFrame, 1),
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! The flow cache: hash, compare, act. What it does not know, or must not do, is left to the stages
+//! that follow, and to the worker that owns the flow.
+//!
+//! A batch is gone through three times, so that the memory a packet needs is on its way while others are
+//! looked at: the hash bucket, then the key line and the connection, then the work itself.
+
+use tollway_wire::{checksum, field, ipv4};
+
+use crate::batch::{Batch, Packet};
+use crate::conntrack::{CachedAction, NO_ENTRY, Table};
+use crate::fib::Lookup;
+use crate::frame::{Frame, FrameSource};
+use crate::nat::apply_cached;
+use crate::nat::icmp_error::embedded_tuple;
+use crate::neighbor::Adjacency;
+use crate::packet::{Hook, MAX_HOPS, Meta, NONE, Origin, flag};
+use crate::snapshot::{Port, Snapshot};
+use crate::stage::filter::{conclude, decide};
+use crate::stage::track::transport;
+use crate::stage::ttl::largest_segment;
+use crate::state::WorkerState;
+use crate::tuple::steer;
+use crate::verdict::{DropReason, Verdict};
+
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    source: &mut S,
+) -> u64 {
+    batch.slow.clear();
+    batch.end = batch.packets.len();
+    if !snapshot.tracking() {
+        return stateless(snapshot, state, batch);
+    }
+    let mut entered = 0;
+    for packet in batch.packets.iter_mut().skip(batch.first) {
+        if packet.meta.verdict == Verdict::Continue {
+            entered += 1;
+            packet.meta.entry = state.table.probe(packet.meta.hash);
+        }
+    }
+    for packet in batch.packets.iter_mut().skip(batch.first) {
+        let meta = &mut packet.meta;
+        if meta.verdict == Verdict::Continue && !meta.is(flag::ICMP_ERROR | flag::ATTACHED) {
+            let entry = state.table.verify(meta.entry, &meta.tuple, meta.hash);
+            // Touches the connection, which the next pass needs.
+            let known = state.table.cached(entry, snapshot.generation(), meta.in_port).is_some();
+            if !known {
+                meta.flags |= flag::SLOW;
+            }
+            meta.entry = entry;
+        } else {
+            meta.entry = NO_ENTRY;
+        }
+    }
+    let cache = snapshot.allow_fast_path();
+    for index in batch.first..batch.end {
+        let Some(packet) = batch.packets.get_mut(index) else { break };
+        if packet.meta.verdict != Verdict::Continue {
+            continue;
+        }
+        if cache && !packet.meta.is(flag::SLOW) {
+            match act(snapshot, state, packet) {
+                Act::Done => continue,
+                Act::Resume(action, port) => {
+                    resume(snapshot, state, batch, index, &action, port, source);
+                    continue;
+                }
+                Act::Slow => {}
+            }
+        }
+        if let Some(packet) = batch.packets.get_mut(index)
+            && stays(state, packet)
+        {
+            batch.slow.push(index as u32);
+        }
+    }
+    entered
+}
+
+enum Act {
+    /// Forwarded.
+    Done,
+    /// The rules from the resume point on decide; the packet is tracked already.
+    Resume(CachedAction, Port),
+    /// Nothing has been done to it.
+    Slow,
+}
+
+#[inline]
+fn act<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut Packet<F>) -> Act {
+    let meta = &mut packet.meta;
+    let Some(frame) = &mut packet.frame else { return Act::Slow };
+    let Some(action) = state.table.cached(meta.entry, snapshot.generation(), meta.in_port).copied() else {
+        return Act::Slow;
+    };
+    let Some(conn) = state.table.connection_at(meta.entry) else { return Act::Slow };
+    if conn.slow_batch == state.batch {
+        return Act::Slow;
+    }
+    let fasttracked = conn.status.fasttrack();
+    let Adjacency::Ready(mac) = state.shared.neighbors.peek(action.adjacency) else { return Act::Slow };
+    let Some(port) = snapshot.port(action.out_port) else { return Act::Slow };
+    if largest_segment(meta, &packet.vnet) > u32::from(port.mtu) {
+        return Act::Slow;
+    }
+    let Some(transport) = transport(meta, frame.head()) else { return Act::Slow };
+    if !state.table.fast_update(meta.entry, &transport, state.now, snapshot.timeouts()) {
+        return Act::Slow;
+    }
+    let (packets, bytes) = (meta.segments, meta.wire_bytes());
+    let direction = Table::direction_of(meta.entry);
+    if let Some(conn) = state.table.connection_at_mut(meta.entry) {
+        conn.count(direction, packets, bytes, fasttracked);
+    }
+    let counter = if fasttracked { &mut state.fasttrack } else { &mut state.fast_path };
+    counter.packets += u64::from(packets);
+    counter.bytes += bytes;
+    if let Some(count) = state.fp_rx.get_mut(usize::from(meta.in_port)) {
+        count.packets += u64::from(packets);
+        count.bytes += bytes + u64::from(packets) * u64::from(meta.l3);
+    }
+    if action.resume != 0 {
+        return Act::Resume(action, *port);
+    }
+    state.paths.count(action.path, u64::from(packets), bytes);
+    rewrite(meta, frame.head_mut(), &action, packet.vnet.needs_csum, mac, port.mac);
+    meta.flags |= flag::FAST;
+    meta.verdict = Verdict::Tx(action.out_port);
+    Act::Done
+}
+
+/// Writes the new headers.
+#[inline]
+fn rewrite(
+    meta: &Meta,
+    head: &mut [u8],
+    action: &CachedAction,
+    needs_csum: bool,
+    dst_mac: [u8; 6],
+    src_mac: [u8; 6],
+) {
+    let Some(l3) = head.get_mut(usize::from(meta.l3)..) else { return };
+    let header = usize::from(meta.l4.saturating_sub(meta.l3));
+    apply_cached(action, l3, header, meta.tuple.protocol, needs_csum);
+    lower_ttl(l3);
+    write_link(head, dst_mac, src_mac);
+}
+
+/// Takes one from the time to live and adjusts the header checksum (RFC 1141).
+#[inline]
+pub(crate) fn lower_ttl(l3: &mut [u8]) {
+    let Some(header): Option<&mut [u8; ipv4::HEADER]> = l3.first_chunk_mut() else { return };
+    header[ipv4::offset::TTL] = header[ipv4::offset::TTL].wrapping_sub(1);
+    let sum = checksum::add(field::get16(header, ipv4::offset::CHECKSUM), 0x0100);
+    field::put(header, ipv4::offset::CHECKSUM, &sum.to_be_bytes());
+}
+
+/// Writes the link-layer header of an IPv4 frame.
+#[inline]
+pub(crate) fn write_link(head: &mut [u8], dst: [u8; 6], src: [u8; 6]) {
+    let Some(link): Option<&mut [u8; 14]> = head.first_chunk_mut() else { return };
+    let [d0, d1, d2, d3, d4, d5] = dst;
+    let [s0, s1, s2, s3, s4, s5] = src;
+    *link = [d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5, 0x08, 0x00];
+}
+
+/// Lets the rules from the resume point on decide about a packet of a cached flow.
+fn resume<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    index: usize,
+    action: &CachedAction,
+    port: Port,
+    source: &mut S,
+) {
+    let Some(packet) = batch.packets.get_mut(index) else { return };
+    let place = (action.resume as usize).checked_sub(1);
+    let start = place.and_then(|place| state.resumes.get(place)).copied();
+    let Some(start) = start else {
+        // Resume points live as long as the generation, which was compared.
+        state.drop(packet, DropReason::HandoverStale);
+        return;
+    };
+    let meta = &mut packet.meta;
+    let entry = meta.entry;
+    meta.conn = state.table.reference(entry);
+    meta.direction = Table::direction_of(entry);
+    if let Some(conn) = state.table.connection_at(entry) {
+        use tollway_config::dataplane::ConnectionState as State;
+        meta.state = if conn.status.seen_reply() { State::Established } else { State::New };
+        let target = conn.target(meta.direction);
+        (meta.tuple.dst, meta.tuple.dst_port) = (target.dst, target.dst_port);
+    }
+    meta.hook = Hook::Forward;
+    meta.out_interface = port.interface;
+    meta.path = action.path;
+    let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
+    let verdict = decide(snapshot, state, meta, head, &start);
+    let (path, packets, bytes) = (meta.path, u64::from(meta.segments), meta.wire_bytes());
+    state.paths.count(path, packets, bytes);
+    if verdict != crate::classifier::Verdict::Accept {
+        conclude(snapshot, state, batch, index, verdict, source);
+        return;
+    }
+    let Adjacency::Ready(mac) = state.shared.neighbors.peek(action.adjacency) else {
+        state.drop(packet, DropReason::NeighborFailed);
+        return;
+    };
+    let needs_csum = packet.vnet.needs_csum;
+    if let Some(frame) = &mut packet.frame {
+        rewrite(&packet.meta, frame.head_mut(), action, needs_csum, mac, port.mac);
+        packet.meta.flags |= flag::FAST;
+        packet.meta.verdict = Verdict::Tx(action.out_port);
+    }
+}
+
+/// Whether a packet that did not take the fast path is this worker's. Later packets of its connection in
+/// this batch go slow too, so that they do not overtake it. A packet of another worker's flow gets its
+/// way there.
+fn stays<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) -> bool {
+    let now = state.now;
+    let meta = &mut packet.meta;
+    if meta.is(flag::ATTACHED) {
+        return true;
+    }
+    if meta.entry != NO_ENTRY
+        && let Some(conn) = state.table.connection_at_mut(meta.entry)
+    {
+        conn.slow_batch = state.batch;
+        if state.workers <= 1 || conn.expires > now {
+            return true;
+        }
+    }
+    if state.workers <= 1 {
+        return true;
+    }
+    let tuple = if meta.is(flag::ICMP_ERROR) {
+        let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
+        let l3 = head.get(usize::from(meta.l3)..).unwrap_or_default();
+        match embedded_tuple(l3) {
+            Some(embedded) => embedded.reversed(),
+            None => meta.tuple,
+        }
+    } else {
+        meta.tuple
+    };
+    if meta.is(flag::ICMP_ERROR) && state.table.find(&tuple).is_some() {
+        return true;
+    }
+    let owner = state.shared.directory.owner(&tuple).unwrap_or_else(|| steer(&tuple, state.workers));
+    if owner == state.worker {
+        return true;
+    }
+    if meta.hops >= MAX_HOPS {
+        state.drop(packet, DropReason::HandoverStale);
+        return false;
+    }
+    meta.hops += 1;
+    meta.verdict = Verdict::Handover(owner as u16);
+    false
+}
+
+/// Without connection tracking a flow is nothing but its route.
+fn stateless<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, batch: &mut Batch<F>) -> u64 {
+    let mut entered = 0;
+    let plain = snapshot.is_plain() && snapshot.allow_fast_path();
+    for index in batch.first..batch.end {
+        let Some(packet) = batch.packets.get_mut(index) else { break };
+        if packet.meta.verdict != Verdict::Continue {
+            continue;
+        }
+        entered += 1;
+        if !plain || !forward(snapshot, state, packet) {
+            batch.slow.push(index as u32);
+        }
+    }
+    entered
+}
+
+#[inline]
+fn forward<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut Packet<F>) -> bool {
+    let meta = &mut packet.meta;
+    let slow = flag::SLOW | flag::ICMP_ERROR;
+    if meta.is(slow) || meta.origin != Origin::Port {
+        return false;
+    }
+    let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else { return false };
+    let (interface, next_hop) = match snapshot.lookup(dst) {
+        Lookup::Connected { interface } => (interface, dst),
+        Lookup::Via { interface, gateway } => (interface, gateway),
+        Lookup::Local { .. } | Lookup::Broadcast { .. } | Lookup::Blackhole | Lookup::NoRoute => return false,
+    };
+    let Some(out) = snapshot.interface(interface) else { return false };
+    let Some(port) = out.port.filter(|_| out.up) else { return false };
+    if largest_segment(meta, &packet.vnet) > u32::from(out.mtu) || snapshot.is_local(src) {
+        return false;
+    }
+    let Some(adjacency) = state.next_hops.get((out.row, next_hop)).filter(|id| *id != NONE) else {
+        return false;
+    };
+    let Adjacency::Ready(mac) = state.shared.neighbors.peek(adjacency) else { return false };
+    if !state.holds.is_empty() {
+        return false;
+    }
+    let Some(frame) = &mut packet.frame else { return false };
+    let head = frame.head_mut();
+    if let Some(l3) = head.get_mut(usize::from(meta.l3)..) {
+        lower_ttl(l3);
+    }
+    write_link(head, mac, out.mac);
+    let (packets, bytes) = (meta.segments, meta.wire_bytes());
+    state.fast_path.packets += u64::from(packets);
+    state.fast_path.bytes += bytes;
+    if let Some(count) = state.fp_rx.get_mut(usize::from(meta.in_port)) {
+        count.packets += u64::from(packets);
+        count.bytes += bytes + u64::from(packets) * u64::from(meta.l3);
+    }
+    meta.flags |= flag::FAST;
+    meta.verdict = Verdict::Tx(port);
+    true
+}

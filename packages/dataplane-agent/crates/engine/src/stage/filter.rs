@@ -1,0 +1,145 @@
+//! The firewall filter: input, forward or output.
+
+use tollway_config::dataplane::RejectWith;
+use tollway_wire::ipv4;
+
+use crate::batch::Batch;
+use crate::classifier::{Evaluation, PacketView, Position, Verdict as RuleVerdict};
+use crate::frame::{Frame, FrameSource};
+use crate::icmp::{IcmpError, send_error, send_reset};
+use crate::log;
+use crate::packet::{Hook, Meta, NO_INTERFACE, flag};
+use crate::paths::ROOT;
+use crate::snapshot::Snapshot;
+use crate::state::WorkerState;
+use crate::verdict::{DropReason, Verdict};
+
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    source: &mut S,
+) -> u64 {
+    if snapshot.filter().is_empty() {
+        return 0;
+    }
+    let mut entered = 0;
+    for at in 0..batch.slow.len() {
+        let Some((index, packet)) = batch.slow_packet(at) else { continue };
+        if packet.meta.verdict != Verdict::Continue {
+            continue;
+        }
+        entered += 1;
+        packet.meta.path = ROOT;
+        let Some(start) = snapshot.filter_hook(packet.meta.hook) else { continue };
+        let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
+        let verdict = decide(snapshot, state, &mut packet.meta, head, start);
+        let meta = packet.meta;
+        state.paths.count(meta.path, u64::from(meta.segments), meta.wire_bytes());
+        conclude(snapshot, state, batch, index, verdict, source);
+    }
+    entered
+}
+
+/// Does what the rules said.
+pub(crate) fn conclude<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    index: usize,
+    verdict: RuleVerdict,
+    source: &mut S,
+) {
+    match verdict {
+        RuleVerdict::Accept | RuleVerdict::Nat { .. } => {}
+        RuleVerdict::Drop => batch.drop(state, index, DropReason::FilterDrop),
+        RuleVerdict::Reject(with) => {
+            let tcp = batch.packets.get(index).is_some_and(|packet| packet.meta.tuple.protocol == ipv4::TCP);
+            match with {
+                RejectWith::TcpReset if tcp => send_reset(snapshot, state, batch, index, source),
+                _ => send_error(snapshot, state, batch, index, unreachable(with), source),
+            }
+            batch.drop(state, index, DropReason::FilterReject);
+        }
+    }
+}
+
+fn unreachable(with: RejectWith) -> IcmpError {
+    IcmpError::unreachable(match with {
+        RejectWith::IcmpNetworkUnreachable => 0,
+        RejectWith::IcmpHostUnreachable => 1,
+        RejectWith::IcmpProtocolUnreachable => 2,
+        RejectWith::IcmpPortUnreachable | RejectWith::TcpReset => 3,
+        RejectWith::IcmpNetProhibited => 9,
+        RejectWith::IcmpHostProhibited => 10,
+        RejectWith::IcmpAdminProhibited => 13,
+    })
+}
+
+/// Runs a packet through the filter from `start`, with everything the rules do beside the verdict. The
+/// rules hit are added to its path, up to the resume point to the part that may be cached.
+pub(crate) fn decide<F>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    meta: &mut Meta,
+    head: &[u8],
+    start: &Position,
+) -> RuleVerdict {
+    let view = view(state, meta, meta.hook);
+    let mut evaluation = std::mem::take(&mut state.evaluation);
+    snapshot.filter().evaluate(&view, start, &mut evaluation);
+    follow(state, meta, &evaluation);
+    log::rules(snapshot, &state.shared, snapshot.filter(), &evaluation.logs, meta, &view, head);
+    let markable = matches!(meta.tuple.protocol, ipv4::TCP | ipv4::UDP);
+    if let Some(reference) = meta.conn.filter(|_| {
+        evaluation.fasttrack && markable && snapshot.allow_fast_path() && !meta.is(flag::ATTACHED)
+    }) {
+        state.table.set_fasttrack(reference);
+    }
+    let verdict = evaluation.verdict;
+    state.evaluation = evaluation;
+    verdict
+}
+
+/// Walks the path on by the rules hit.
+fn follow<F>(state: &mut WorkerState<F>, meta: &mut Meta, evaluation: &Evaluation) {
+    meta.resume = 0;
+    meta.prefix = meta.path;
+    for (at, row) in evaluation.matched.iter().enumerate() {
+        match state.paths.step(meta.path, *row) {
+            Some(path) => meta.path = path,
+            None => {
+                state.paths.count_rule(*row, u64::from(meta.segments), meta.wire_bytes());
+                meta.flags |= flag::UNCACHED;
+            }
+        }
+        if at < evaluation.matched_before_resume {
+            meta.prefix = meta.path;
+        }
+    }
+    if let Some(position) = evaluation.resume {
+        match state.resume_number(position) {
+            Some(number) => meta.resume = number,
+            None => meta.flags |= flag::UNCACHED,
+        }
+    }
+}
+
+/// What rules see of a packet at a hook.
+pub(crate) fn view<F>(state: &WorkerState<F>, meta: &Meta, hook: Hook) -> PacketView {
+    let known = |index: u16| Some(index).filter(|index| *index != NO_INTERFACE);
+    let icmp = meta.tuple.protocol == ipv4::ICMP;
+    let (kind, code) = (meta.l4_kind, meta.icmp_code);
+    let status = meta.conn.and_then(|reference| state.table.get(reference)).map(|conn| conn.status);
+    PacketView {
+        in_interface: if hook == Hook::Output { None } else { known(meta.in_interface) },
+        out_interface: if hook == Hook::Input { None } else { known(meta.out_interface) },
+        tuple: meta.tuple,
+        tcp_flags: if meta.tuple.protocol == ipv4::TCP { kind } else { 0 },
+        icmp_type: if icmp { kind } else { 0 },
+        icmp_code: if icmp { code } else { 0 },
+        state: meta.state,
+        srcnat: status.is_some_and(|status| status.srcnat()),
+        dstnat: status.is_some_and(|status| status.dstnat()),
+    }
+}

@@ -1,0 +1,29 @@
+//! The stages, in the order in which a batch passes them; [`crate::pipeline::STAGES`] is that order.
+//!
+//! Each is `fn(&Snapshot, &mut WorkerState, &mut Batch, &mut FrameSource) -> packets that entered`.
+
+pub(crate) mod parse;
+
+pub(crate) mod arp;
+
+pub(crate) mod fragment;
+
+pub(crate) mod fast_path;
+
+pub(crate) mod track;
+
+pub(crate) mod dst_nat;
+
+pub(crate) mod route;
+
+pub(crate) mod ttl;
+
+pub(crate) mod filter;
+
+pub(crate) mod src_nat;
+
+pub(crate) mod install;
+
+pub(crate) mod local;
+
+pub(crate) mod emit;

@@ -1,0 +1,112 @@
+//! Where a packet goes: to the router itself, or out of an interface by a next hop.
+
+use crate::batch::Batch;
+use crate::fib::Lookup;
+use crate::frame::{Frame, FrameSource};
+use crate::icmp::{IcmpError, send_error};
+use crate::packet::{Hook, Meta, Origin, flag};
+use crate::snapshot::Snapshot;
+use crate::state::WorkerState;
+use crate::verdict::{DropReason, Verdict};
+use tollway_config::dataplane::RpFilter;
+
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    source: &mut S,
+) -> u64 {
+    let mut entered = 0;
+    for at in 0..batch.slow.len() {
+        let Some((index, packet)) = batch.slow_packet(at) else { continue };
+        if packet.meta.verdict != Verdict::Continue {
+            continue;
+        }
+        entered += 1;
+        if let Err((reason, error)) = decide(snapshot, &mut packet.meta) {
+            if let Some(error) = error {
+                send_error(snapshot, state, batch, index, error, source);
+            }
+            batch.drop(state, index, reason);
+        }
+    }
+    entered
+}
+
+type Refusal = (DropReason, Option<IcmpError>);
+
+fn decide(snapshot: &Snapshot, meta: &mut Meta) -> Result<(), Refusal> {
+    let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else {
+        return Err((DropReason::NoRoute, None));
+    };
+    let from_port = meta.origin == Origin::Port;
+    if from_port {
+        check_source(snapshot, meta, src)?;
+    }
+    let group = dst == u32::MAX || dst >> 28 == 0xe;
+    let lookup =
+        if group { Lookup::Broadcast { interface: meta.in_interface } } else { snapshot.lookup(dst) };
+    match lookup {
+        Lookup::Local { interface } => {
+            meta.hook = if from_port { Hook::Input } else { Hook::Output };
+            meta.out_interface = if from_port { meta.in_interface } else { interface };
+            meta.flags |= flag::TO_ROUTER;
+            return Ok(());
+        }
+        Lookup::Broadcast { interface } if from_port => {
+            if interface != meta.in_interface {
+                return Err((DropReason::DirectedBroadcast, None));
+            }
+            meta.hook = Hook::Input;
+            meta.out_interface = interface;
+            meta.flags |= flag::BROADCAST | flag::TO_ROUTER;
+            return Ok(());
+        }
+        _ => {}
+    }
+    if from_port {
+        if meta.is(flag::LINK_BROADCAST) {
+            return Err((DropReason::NotForUs, None));
+        }
+        if !snapshot.forwards() {
+            return Err((DropReason::ForwardingOff, None));
+        }
+        meta.hook = Hook::Forward;
+    } else {
+        meta.hook = Hook::Output;
+    }
+    let (interface, next_hop) = match lookup {
+        Lookup::Connected { interface } => (interface, dst),
+        Lookup::Via { interface, gateway } => (interface, gateway),
+        Lookup::Broadcast { interface } => {
+            meta.flags |= flag::BROADCAST;
+            (interface, dst)
+        }
+        Lookup::Blackhole => return Err((DropReason::Blackhole, None)),
+        Lookup::Local { .. } | Lookup::NoRoute => return Err((DropReason::NoRoute, Some(IcmpError::NETWORK))),
+    };
+    if !snapshot.interface(interface).is_some_and(|interface| interface.up) {
+        return Err((DropReason::OutInterfaceDown, Some(IcmpError::NETWORK)));
+    }
+    (meta.out_interface, meta.next_hop) = (interface, next_hop);
+    Ok(())
+}
+
+/// Nobody else may use the router's addresses; and the reverse path check (RFC 3704 §2).
+fn check_source(snapshot: &Snapshot, meta: &Meta, src: u32) -> Result<(), Refusal> {
+    if snapshot.is_local(src) {
+        return Err((DropReason::MartianSource, None));
+    }
+    // A client that asks for its address has none to check.
+    if src == 0 {
+        return Ok(());
+    }
+    let loose = match snapshot.rp_filter() {
+        RpFilter::No => return Ok(()),
+        RpFilter::Strict => false,
+        RpFilter::Loose => true,
+    };
+    let back = snapshot.way_out(src);
+    let fits = back.is_some_and(|interface| loose || interface == meta.in_interface);
+    if fits { Ok(()) } else { Err((DropReason::ReversePath, None)) }
+}

@@ -1,0 +1,107 @@
+//! Source translation: the first packet of a connection decides, after the filter has let it pass.
+
+use tollway_config::dataplane::Action;
+
+use crate::batch::Batch;
+use crate::classifier::Verdict as RuleVerdict;
+use crate::conntrack::ConnRef;
+use crate::frame::{Frame, FrameSource};
+use crate::log;
+use crate::nat::{Context, Target, bind_source};
+use crate::packet::{Hook, Meta, flag};
+use crate::snapshot::Snapshot;
+use crate::stage::filter::view;
+use crate::state::WorkerState;
+use crate::tuple::Addr;
+use crate::verdict::{DropReason, Verdict};
+
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    _source: &mut S,
+) -> u64 {
+    if !snapshot.tracking() {
+        return 0;
+    }
+    let mut entered = 0;
+    for at in 0..batch.slow.len() {
+        let Some((_, packet)) = batch.slow_packet(at) else { continue };
+        if packet.meta.verdict != Verdict::Continue || packet.meta.is(flag::ATTACHED) {
+            continue;
+        }
+        let Some(reference) = packet.meta.conn else { continue };
+        let Some(conn) = state.table.get(reference) else {
+            // Gone since `track`: evicted for another connection of this batch.
+            state.drop(packet, DropReason::ConnectionGone);
+            continue;
+        };
+        entered += 1;
+        let undecided = !conn.nat.source_bound && !conn.status.confirmed();
+        if undecided && !packet.meta.is(flag::ICMP_ERROR) {
+            let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
+            if let Err(reason) = decide(snapshot, state, &packet.meta, head, reference) {
+                state.drop(packet, reason);
+                continue;
+            }
+        }
+        let Some(conn) = state.table.get(reference) else { continue };
+        let meta = &mut packet.meta;
+        if conn.status.srcnat() || conn.status.dstnat() {
+            meta.flags |= flag::TRANSLATED;
+            let (from, to) = (conn.tuple(meta.direction), conn.target(meta.direction));
+            if from.src != to.src {
+                meta.tuple.src = to.src;
+            }
+            if !meta.is(flag::ICMP_ERROR) {
+                meta.tuple.src_port = to.src_port;
+            }
+        }
+    }
+    entered
+}
+
+/// Asks the rules, and binds the connection to the answer.
+fn decide<F>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    meta: &Meta,
+    head: &[u8],
+    reference: ConnRef,
+) -> Result<(), DropReason> {
+    let mut target = None;
+    if let Some(start) = snapshot.srcnat().filter(|_| meta.hook != Hook::Input && !meta.is(flag::TO_ROUTER)) {
+        let view = view(state, meta, Hook::Forward);
+        let mut evaluation = std::mem::take(&mut state.evaluation);
+        snapshot.nat().evaluate(&view, start, &mut evaluation);
+        for row in &evaluation.matched {
+            state.paths.count_rule(*row, u64::from(meta.segments), meta.wire_bytes());
+        }
+        log::rules(snapshot, &state.shared, snapshot.nat(), &evaluation.logs, meta, &view, head);
+        let verdict = evaluation.verdict;
+        state.evaluation = evaluation;
+        if let RuleVerdict::Nat { rule } = verdict
+            && let Some(rule) = snapshot.nat().rule(rule)
+        {
+            let interface = snapshot.interface(meta.out_interface);
+            let own = interface.and_then(|interface| interface.address_for(meta.next_hop)).map(Addr::v4);
+            if own.is_none() && matches!(rule.action, Action::Masquerade { .. }) {
+                return Err(DropReason::NatNoAddress);
+            }
+            target = Target::of(&rule.action, interface.map_or(0, |interface| interface.row), own);
+        }
+    }
+    let random = state.random();
+    let (shared, worker) = (state.shared.clone(), state.worker);
+    let taken = |tuple: &crate::tuple::Tuple| shared.directory.owner(tuple).is_some_and(|owner| owner != worker);
+    let context = Context { random, taken: &taken };
+    let bound = bind_source(&mut state.table, reference, target.as_ref(), &context)
+        .map_err(|_| DropReason::NatExhausted)?;
+    if bound.foreign.is_some()
+        && let Some(conn) = state.table.get_mut(reference)
+    {
+        conn.nat.published = true;
+        shared.directory.publish(conn.reply, worker);
+    }
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! Which connection a packet belongs to, and the state that rules see.
+
+use tollway_config::dataplane::ConnectionState;
+use tollway_wire::ipv4;
+
+use crate::batch::{Batch, Packet};
+use crate::conntrack::tcp::Segment;
+use crate::conntrack::{InvalidReason, Tracked, Transport};
+use crate::frame::Frame;
+use crate::nat::icmp_error::embedded_tuple;
+use crate::packet::{Meta, flag};
+use crate::snapshot::Snapshot;
+use crate::state::WorkerState;
+use crate::verdict::{DropReason, Verdict};
+
+pub(crate) fn run<F: Frame, S>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    _source: &mut S,
+) -> u64 {
+    if !snapshot.tracking() {
+        return 0;
+    }
+    let mut entered = 0;
+    for at in 0..batch.slow.len() {
+        let Some((_, packet)) = batch.slow_packet(at) else { continue };
+        if packet.meta.verdict != Verdict::Continue || packet.meta.is(flag::ATTACHED) {
+            continue;
+        }
+        entered += 1;
+        let Some(tracked) = track(snapshot, state, packet) else {
+            packet.meta.state = ConnectionState::Invalid;
+            continue;
+        };
+        if tracked.reason == Some(InvalidReason::TableFull) {
+            state.drop(packet, DropReason::ConnectionTableFull);
+            continue;
+        }
+        let meta = &mut packet.meta;
+        (meta.state, meta.conn, meta.direction) = (tracked.state, tracked.conn, tracked.direction);
+        if let Some(reference) = tracked.conn.filter(|_| tracked.state != ConnectionState::Related) {
+            state.table.count(reference, tracked.direction, meta.segments, meta.wire_bytes(), false);
+        }
+    }
+    entered
+}
+
+fn track<F: Frame>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &Packet<F>,
+) -> Option<Tracked> {
+    let meta = &packet.meta;
+    let head = packet.frame.as_ref()?.head();
+    let related = |conn, direction| Tracked { state: ConnectionState::Related, conn, direction, reason: None };
+    if meta.is(flag::ICMP_ERROR) {
+        let embedded = embedded_tuple(head.get(usize::from(meta.l3)..)?)?;
+        let (conn, direction) = state.table.related(&embedded)?;
+        return Some(related(Some(conn), direction));
+    }
+    if meta.is(flag::LATER_FRAGMENT) && meta.tuple.protocol == ipv4::TCP {
+        // Its segment's header is in another packet: it belongs to the connection, and moves nothing.
+        let (conn, direction) = state.table.find(&meta.tuple)?;
+        let seen_reply = state.table.get(conn)?.status.seen_reply();
+        let known = if seen_reply { ConnectionState::Established } else { ConnectionState::New };
+        let confirmed = state.table.get(conn)?.status.confirmed();
+        return confirmed.then_some(Tracked { state: known, conn: Some(conn), direction, reason: None });
+    }
+    let transport = transport(meta, head)?;
+    Some(state.table.track(&meta.tuple, &transport, state.now, snapshot.timeouts()))
+}
+
+/// What the trackers read of a packet; `None` when a TCP header is not whole.
+#[inline]
+pub(crate) fn transport(meta: &Meta, head: &[u8]) -> Option<Transport> {
+    Some(match meta.tuple.protocol {
+        ipv4::TCP => {
+            let payload = meta.l3_len.saturating_sub(meta.headers());
+            Transport::Tcp(Segment::parse(head.get(usize::from(meta.l4)..)?, payload)?)
+        }
+        ipv4::UDP => Transport::Udp,
+        ipv4::ICMP => Transport::Icmp { icmp_type: meta.l4_kind, code: meta.icmp_code },
+        _ => Transport::Other,
+    })
+}

@@ -1,0 +1,134 @@
+//! What one worker keeps between batches.
+
+use std::sync::Arc;
+
+use crate::batch::Packet;
+use crate::classifier::{Evaluation, Position};
+use crate::conntrack::Table;
+use crate::fragments::Fragments;
+use crate::neighbor::hold::Holds;
+use crate::neighbor::{AdjacencyId, Key, Solicit};
+use crate::packet::NONE;
+use crate::paths::Paths;
+use crate::profiler::StageTable;
+use crate::shared::Shared;
+use crate::stats::Count;
+use crate::time::Now;
+use crate::verdict::{DROP_REASONS, DropReason};
+
+/// Most resume points of a generation; flows with further ones are not cached.
+const MAX_RESUMES: usize = 256;
+
+/// What one worker keeps between batches.
+#[derive(Debug)]
+pub struct WorkerState<F> {
+    pub(crate) worker: u32,
+    pub(crate) workers: u32,
+    pub(crate) shared: Arc<Shared>,
+    /// Time of this batch.
+    pub(crate) now: Now,
+    /// Number of this batch; never 0.
+    pub(crate) batch: u32,
+    pub(crate) table: Table,
+    pub(crate) paths: Paths,
+    pub(crate) holds: Holds<F>,
+    pub(crate) fragments: Fragments<F>,
+    pub(crate) next_hops: NextHops,
+    /// Resume points of this generation; a packet's number is the place here plus one.
+    pub(crate) resumes: Vec<Position>,
+    /// Reused from packet to packet.
+    pub(crate) evaluation: Evaluation,
+    /// ARP requests that `emit` is to send.
+    pub(crate) solicits: Vec<Solicit>,
+    /// The batch has ARP packets.
+    pub(crate) arp_pending: bool,
+    /// The batch has fragments.
+    pub(crate) fragments_pending: bool,
+    /// Identification of the router's own packets.
+    pub(crate) ident: u16,
+    pub(crate) random: u64,
+
+    pub(crate) drops: [u64; DROP_REASONS],
+    pub(crate) fast_path: Count,
+    pub(crate) fasttrack: Count,
+    pub(crate) fp_rx: Vec<Count>,
+    pub(crate) stages: StageTable,
+    pub(crate) handover_packets: u64,
+    pub(crate) generated: u64,
+}
+
+impl<F> WorkerState<F> {
+    /// Ends a packet: frees its frame and counts the reason.
+    pub(crate) fn drop(&mut self, packet: &mut Packet<F>, reason: DropReason) {
+        self.count_drop(reason, packet.meta.segments);
+        packet.drop_for(reason);
+    }
+
+    pub(crate) fn count_drop(&mut self, reason: DropReason, segments: u32) {
+        if let Some(count) = self.drops.get_mut(reason as usize) {
+            *count += u64::from(segments);
+        }
+    }
+
+    /// Number of a resume point; `None` when there are too many to remember.
+    pub(crate) fn resume_number(&mut self, position: Position) -> Option<u32> {
+        let known = self.resumes.iter().position(|known| *known == position);
+        let place = match known {
+            Some(place) => place,
+            None if self.resumes.len() < MAX_RESUMES => {
+                self.resumes.push(position);
+                self.resumes.len() - 1
+            }
+            None => return None,
+        };
+        u32::try_from(place + 1).ok()
+    }
+
+    /// Identification for the next packet of the router's own.
+    pub(crate) fn next_ident(&mut self) -> u16 {
+        self.ident = self.ident.wrapping_add(1);
+        self.ident
+    }
+
+    /// A number that is hard to guess from outside when the seed is (SplitMix64).
+    pub(crate) fn random(&mut self) -> u32 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.random;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed >> 32) as u32
+    }
+}
+
+const NEXT_HOPS: usize = 1024;
+
+/// The worker's own memory of which adjacency a next hop has, so that the shared table is locked only
+/// for the first packet to it.
+#[derive(Debug)]
+pub struct NextHops(Box<[(Key, AdjacencyId)]>);
+
+impl Default for NextHops {
+    fn default() -> Self {
+        Self(vec![((0, 0), NONE); NEXT_HOPS].into())
+    }
+}
+
+impl NextHops {
+    fn place(key: Key) -> usize {
+        let mixed = (key.1 ^ key.0.rotate_left(16)).wrapping_mul(0x9e37_79b1);
+        (mixed >> 22) as usize % NEXT_HOPS
+    }
+
+    /// Adjacency of a next hop, if it is remembered.
+    #[inline]
+    pub fn get(&self, key: Key) -> Option<AdjacencyId> {
+        self.0.get(Self::place(key)).filter(|(known, id)| *known == key && *id != NONE).map(|(_, id)| *id)
+    }
+
+    /// Remembers one.
+    pub fn put(&mut self, key: Key, id: AdjacencyId) {
+        if let Some(slot) = self.0.get_mut(Self::place(key)) {
+            *slot = (key, id);
+        }
+    }
+}
