@@ -53,12 +53,7 @@ impl<F: Frame> Default for Batch<F> {
 impl<F: Frame> Batch<F> {
     /// An empty batch with room for [`BATCH`] packets and as many generated ones.
     pub fn new() -> Self {
-        Self {
-            packets: Vec::with_capacity(2 * BATCH),
-            first: 0,
-            end: 0,
-            slow: Vec::with_capacity(2 * BATCH),
-        }
+        Self { packets: Vec::with_capacity(2 * BATCH), first: 0, end: 0, slow: Vec::with_capacity(2 * BATCH) }
     }
 
     /// Packets in it.

@@ -53,7 +53,7 @@ impl<F: Frame> Engine<F> {
     ) -> Self {
         let share = connection_share(&snapshot, workers, capacity);
         let seed = shared.seed();
-        let mut engine = Self {
+        let engine = Self {
             state: WorkerState {
                 worker,
                 workers: workers.max(1),

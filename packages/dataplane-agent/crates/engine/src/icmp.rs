@@ -79,7 +79,8 @@ fn own_address(snapshot: &Snapshot, meta: &Meta, offender: &Offender) -> Option<
     if snapshot.is_local(offender.dst) {
         return Some(offender.dst);
     }
-    let incoming = snapshot.interface(meta.in_interface).and_then(|interface| interface.address_for(offender.src));
+    let incoming =
+        snapshot.interface(meta.in_interface).and_then(|interface| interface.address_for(offender.src));
     incoming.or_else(|| snapshot.source_for(offender.src))
 }
 
@@ -129,7 +130,8 @@ pub(crate) fn build_error<F: Frame, S: FrameSource<F>>(
         return None;
     }
     let start = usize::from(meta.l3);
-    let end = head.len().min(start + meta.l3_len as usize).min(start + MAX_ERROR - ipv4::HEADER - icmp::HEADER);
+    let end =
+        head.len().min(start + meta.l3_len as usize).min(start + MAX_ERROR - ipv4::HEADER - icmp::HEADER);
     let quote = head.get(start..end)?;
     let len = ipv4::HEADER + icmp::HEADER + quote.len();
     let mut frame = source.take(ethernet::HEADER + len)?;

@@ -1,19 +1,19 @@
 //! The packet path of the router: pure, single-threaded, deterministic.
 //!
+//! ```text
+//!  Batch ─► parse ─► arp ─► fragment ─► fast_path ──────── hit: rewritten, done ───────────┐
+//!                                          │ miss                                          │
+//!                    track ◄───────────────┘                                               │
+//!                      └─► dst_nat ─► route ─► ttl ─► filter ─► src_nat ─► install ─► local │
+//!                                                                               └─► emit ─►┴─► Batch
+//! ```
+//!
 //! No I/O, no threads, no clock, no randomness of its own: frames, time ([`time::Now`]) and the cycle
 //! counter ([`profiler::CycleClock`]) are arguments, so every behaviour can be replayed in a unit test.
 #![forbid(unsafe_code)]
 
 pub mod batch;
 pub mod engine;
-// What packets are judged by; no frames, no stages.
-pub mod classifier;
-pub mod conntrack;
-pub mod error;
-pub mod fib;
-pub mod interface;
-pub mod nat;
-
 pub mod frame;
 pub mod packet;
 pub mod pipeline;
@@ -24,5 +24,24 @@ pub mod stats;
 pub mod time;
 pub mod tuple;
 pub mod verdict;
+
+// What packets are judged by; no frames, no stages.
+pub mod classifier;
+pub mod conntrack;
+pub mod error;
+pub mod fib;
+pub mod interface;
+pub mod nat;
+
+// What a worker, or all of them, keep.
+pub mod directory;
+pub mod fragments;
+pub mod neighbor;
+pub mod paths;
+mod state;
+
+mod icmp;
+mod log;
+mod stage;
 
 pub use engine::{Engine, EngineLimits};

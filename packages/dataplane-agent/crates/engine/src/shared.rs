@@ -136,9 +136,7 @@ impl Shared {
         // 0 stands for an empty slot, so the stored time is never 0.
         let stamp = (now.ms() as u32).max(1);
         let old = slot.load(Ordering::Relaxed);
-        let recent = old != 0
-            && (old >> 32) as u32 == target
-            && stamp.wrapping_sub(old as u32) < interval_ms;
+        let recent = old != 0 && (old >> 32) as u32 == target && stamp.wrapping_sub(old as u32) < interval_ms;
         if recent {
             return false;
         }

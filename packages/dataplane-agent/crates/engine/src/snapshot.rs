@@ -343,7 +343,10 @@ impl Snapshot {
 
 fn parse_mac(row: RowId, text: &str) -> Result<[u8; 6], BuildError> {
     let wrong = || {
-        BuildError::row(row, format!("mac-address {text}: expected six hexadecimal pairs, as 02:00:00:00:00:01"))
+        BuildError::row(
+            row,
+            format!("mac-address {text}: expected six hexadecimal pairs, as 02:00:00:00:00:01"),
+        )
     };
     let mut mac = [0; 6];
     let mut parts = text.split(':');
@@ -409,7 +412,8 @@ fn build_fixed(
     let mut fixed: Vec<Fixed> = Vec::with_capacity(config.neighbors.len());
     for neighbor in &config.neighbors {
         let mac = parse_mac(neighbor.row, &neighbor.mac_address)?;
-        let interface = map.index(neighbor.interface).and_then(|index| interfaces.get_mut(usize::from(index)));
+        let interface =
+            map.index(neighbor.interface).and_then(|index| interfaces.get_mut(usize::from(index)));
         let Some(interface) = interface else {
             let message = format!("interface row {} does not exist", neighbor.interface);
             return Err(BuildError::row(neighbor.row, message));

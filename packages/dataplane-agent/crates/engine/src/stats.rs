@@ -99,7 +99,8 @@ impl EngineStats {
 
     /// Rule counters in the form of the agent's protocol.
     pub fn rule_stats(&self) -> Vec<RuleStats> {
-        let form = |&(row, count): &(RowId, Count)| RuleStats { row, packets: count.packets, bytes: count.bytes };
+        let form =
+            |&(row, count): &(RowId, Count)| RuleStats { row, packets: count.packets, bytes: count.bytes };
         self.rules.iter().map(form).collect()
     }
 
@@ -120,7 +121,12 @@ impl EngineStats {
     /// Ticks per class of `/tool/profile` that the engine fills.
     pub fn profile_classes(&self) -> Vec<ProfileClass> {
         let cycles = |class: ProfilerClass| {
-            STAGES.iter().zip(&self.stages).filter(|(info, _)| info.class == class).map(|(_, count)| count.cycles).sum()
+            STAGES
+                .iter()
+                .zip(&self.stages)
+                .filter(|(info, _)| info.class == class)
+                .map(|(_, count)| count.cycles)
+                .sum()
         };
         ProfilerClass::ALL
             .iter()

@@ -48,7 +48,8 @@ pub fn read(stats: &EngineStats) -> BTreeMap<Counter, u64> {
 
 /// What moved between two readings.
 pub fn moved(before: &BTreeMap<Counter, u64>, after: &BTreeMap<Counter, u64>) -> BTreeMap<Counter, i64> {
-    let value = |map: &BTreeMap<Counter, u64>, counter| map.get(counter).copied().unwrap_or(0) as i64;
+    let value =
+        |map: &BTreeMap<Counter, u64>, counter: &Counter| map.get(counter).copied().unwrap_or(0) as i64;
     let names: std::collections::BTreeSet<_> = before.keys().chain(after.keys()).copied().collect();
     names
         .into_iter()

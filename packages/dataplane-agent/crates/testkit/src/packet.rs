@@ -410,7 +410,10 @@ mod tests {
         let builder = PacketBuilder::ipv4("10.0.0.1", "10.0.0.2").ttl(9);
         for (name, frame) in [
             ("udp", builder.clone().udp(1, 2).payload_len(33).build()),
-            ("tcp", builder.clone().tcp(1, 2, tcp_flag::SYN, 5, 0).tcp_options(&[1; 4]).payload_len(7).build()),
+            (
+                "tcp",
+                builder.clone().tcp(1, 2, tcp_flag::SYN, 5, 0).tcp_options(&[1; 4]).payload_len(7).build(),
+            ),
             ("icmp", builder.clone().echo_request(1, 2).payload_len(9).build()),
             ("options", builder.clone().udp(1, 2).ip_options(&[1; 4]).build()),
         ] {
@@ -422,7 +425,8 @@ mod tests {
 
     #[test]
     fn fragments_cover_the_datagram() {
-        let frames = PacketBuilder::ipv4("10.0.0.1", "10.0.0.2").udp(1, 2).payload_len(50).build_fragments(24);
+        let frames =
+            PacketBuilder::ipv4("10.0.0.1", "10.0.0.2").udp(1, 2).payload_len(50).build_fragments(24);
         let parts: Vec<_> = frames.iter().map(|frame| Packet::read(frame).expect("IPv4").fragment).collect();
         assert_eq!(parts, [(0, true), (24, true), (48, false)]);
     }

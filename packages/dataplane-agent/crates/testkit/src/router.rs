@@ -109,7 +109,8 @@ impl Router {
         let ports: Vec<PortFacts> = (0..config.interfaces.len() as PortId)
             .map(|port| PortFacts { name: format!("ether{}", port + 1), mac: port_mac(port), running: true })
             .collect();
-        let snapshot = Arc::new(Snapshot::build(&config, &ports, workers, 1).expect("a possible configuration"));
+        let snapshot =
+            Arc::new(Snapshot::build(&config, &ports, workers, 1).expect("a possible configuration"));
         let shared = Arc::new(Shared::new(workers, 0x5eed));
         let engines = (0..workers)
             .map(|worker| Engine::new(worker, workers, shared.clone(), snapshot.clone(), limits))

@@ -36,14 +36,14 @@ impl<F> Default for Holds<F> {
 impl<F> Holds<F> {
     /// Puts a packet in; returns the one that had to go for it.
     pub fn push(&mut self, adjacency: AdjacencyId, packet: Packet<F>) -> Option<Packet<F>> {
-        let position = self.waiting.iter().position(|waiting| waiting.adjacency == adjacency);
-        match position.and_then(|position| self.waiting.get_mut(position)) {
+        let full = self.waiting.len() >= NEIGHBORS;
+        match self.waiting.iter_mut().find(|waiting| waiting.adjacency == adjacency) {
             Some(waiting) => {
                 let out = if waiting.packets.is_full() { waiting.packets.pop_at(0) } else { None };
                 waiting.packets.push(packet);
                 out
             }
-            None if self.waiting.len() >= NEIGHBORS => Some(packet),
+            None if full => Some(packet),
             None => {
                 let mut packets = ArrayVec::new();
                 packets.push(packet);

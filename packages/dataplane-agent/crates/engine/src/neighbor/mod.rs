@@ -217,8 +217,11 @@ impl Neighbors {
         if let Some(chunk) = self.cells.get(index as usize / CHUNK) {
             let chunk = chunk.get_or_init(|| (0..CHUNK).map(|_| AtomicU64::new(0)).collect());
             if let Some(cell) = chunk.get(index as usize % CHUNK) {
-                let value =
-                    if entry.live { Cell::new(entry.mac, entry.status, entry.usage) } else { Cell(0xfff << 52) };
+                let value = if entry.live {
+                    Cell::new(entry.mac, entry.status, entry.usage)
+                } else {
+                    Cell(0xfff << 52)
+                };
                 cell.store(value.0, Ordering::Relaxed);
             }
         }
@@ -228,7 +231,9 @@ impl Neighbors {
     fn insert(&self, table: &mut Table, mut entry: Entry) -> Option<AdjacencyId> {
         let index = match table.free.pop() {
             Some(index) => index,
-            None => u32::try_from(table.entries.len()).ok().filter(|&index| (index as usize) < CHUNK * CHUNKS)?,
+            None => {
+                u32::try_from(table.entries.len()).ok().filter(|&index| (index as usize) < CHUNK * CHUNKS)?
+            }
         };
         match table.entries.get_mut(index as usize) {
             Some(slot) => {
@@ -354,7 +359,9 @@ impl Neighbors {
             self.publish(index, &entry);
             return;
         }
-        if how != Learned::Request || (table.index.len() >= limit as usize && !self.collect(table, limit, now)) {
+        if how != Learned::Request
+            || (table.index.len() >= limit as usize && !self.collect(table, limit, now))
+        {
             return;
         }
         let entry = Entry {
@@ -431,9 +438,9 @@ impl Neighbors {
         }
         table.synced = Some(generation);
         let stays = |entry: &Entry| match entry.status {
-            NeighborStatus::Permanent => fixed
-                .iter()
-                .any(|new| new.key == entry.key && new.mac == entry.mac && new.row == entry.row),
+            NeighborStatus::Permanent => {
+                fixed.iter().any(|new| new.key == entry.key && new.mac == entry.mac && new.row == entry.row)
+            }
             _ => keep(entry.key.0) && !fixed.iter().any(|new| new.key == entry.key),
         };
         let gone: Vec<u32> = (0u32..)

@@ -173,15 +173,13 @@ fn hold<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) {
 }
 
 /// Gives a packet the translation of its connection.
-pub(crate) fn translate<F: Frame>(
-    state: &WorkerState<F>,
-    packet: &mut Packet<F>,
-) -> Result<(), DropReason> {
+pub(crate) fn translate<F: Frame>(state: &WorkerState<F>, packet: &mut Packet<F>) -> Result<(), DropReason> {
     let meta = &packet.meta;
     if !meta.is(flag::TRANSLATED) {
         return Ok(());
     }
-    let conn = meta.conn.and_then(|reference| state.table.get(reference)).ok_or(DropReason::ConnectionGone)?;
+    let conn =
+        meta.conn.and_then(|reference| state.table.get(reference)).ok_or(DropReason::ConnectionGone)?;
     let frame = packet.frame.as_mut().ok_or(DropReason::ConnectionGone)?;
     let end = usize::from(meta.l3) + meta.l3_len as usize;
     let head = frame.head_mut();

@@ -291,7 +291,9 @@ fn forward<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &m
     let (interface, next_hop) = match snapshot.lookup(dst) {
         Lookup::Connected { interface } => (interface, dst),
         Lookup::Via { interface, gateway } => (interface, gateway),
-        Lookup::Local { .. } | Lookup::Broadcast { .. } | Lookup::Blackhole | Lookup::NoRoute => return false,
+        Lookup::Local { .. } | Lookup::Broadcast { .. } | Lookup::Blackhole | Lookup::NoRoute => {
+            return false;
+        }
     };
     let Some(out) = snapshot.interface(interface) else { return false };
     let Some(port) = out.port.filter(|_| out.up) else { return false };

@@ -98,7 +98,9 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) {
     if meta.tuple.protocol == ipv4::TCP && !conn.status.assured() {
         return;
     }
-    let Some(port) = snapshot.interface(meta.out_interface).and_then(|interface| interface.port) else { return };
+    let Some(port) = snapshot.interface(meta.out_interface).and_then(|interface| interface.port) else {
+        return;
+    };
     let mut action = CachedAction {
         generation: snapshot.generation(),
         adjacency: meta.adjacency,

@@ -66,7 +66,8 @@ fn parse<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> Result<(), Dr
     let len = frame.len();
     let head = frame.head();
     if meta.origin == Origin::Port {
-        let port = snapshot.port(meta.in_port).filter(|port| port.enabled).ok_or(DropReason::InterfaceDisabled)?;
+        let port =
+            snapshot.port(meta.in_port).filter(|port| port.enabled).ok_or(DropReason::InterfaceDisabled)?;
         meta.in_interface = port.interface;
         let link: &[u8; ethernet::HEADER] = head.first_chunk().ok_or(DropReason::Runt)?;
         let dst = field::mac(link, 0);

@@ -83,7 +83,9 @@ fn decide(snapshot: &Snapshot, meta: &mut Meta) -> Result<(), Refusal> {
             (interface, dst)
         }
         Lookup::Blackhole => return Err((DropReason::Blackhole, None)),
-        Lookup::Local { .. } | Lookup::NoRoute => return Err((DropReason::NoRoute, Some(IcmpError::NETWORK))),
+        Lookup::Local { .. } | Lookup::NoRoute => {
+            return Err((DropReason::NoRoute, Some(IcmpError::NETWORK)));
+        }
     };
     if !snapshot.interface(interface).is_some_and(|interface| interface.up) {
         return Err((DropReason::OutInterfaceDown, Some(IcmpError::NETWORK)));

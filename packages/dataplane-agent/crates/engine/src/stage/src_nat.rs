@@ -93,7 +93,8 @@ fn decide<F>(
     }
     let random = state.random();
     let (shared, worker) = (state.shared.clone(), state.worker);
-    let taken = |tuple: &crate::tuple::Tuple| shared.directory.owner(tuple).is_some_and(|owner| owner != worker);
+    let taken =
+        |tuple: &crate::tuple::Tuple| shared.directory.owner(tuple).is_some_and(|owner| owner != worker);
     let context = Context { random, taken: &taken };
     let bound = bind_source(&mut state.table, reference, target.as_ref(), &context)
         .map_err(|_| DropReason::NatExhausted)?;

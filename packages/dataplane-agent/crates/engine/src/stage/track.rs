@@ -46,14 +46,11 @@ pub(crate) fn run<F: Frame, S>(
     entered
 }
 
-fn track<F: Frame>(
-    snapshot: &Snapshot,
-    state: &mut WorkerState<F>,
-    packet: &Packet<F>,
-) -> Option<Tracked> {
+fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Packet<F>) -> Option<Tracked> {
     let meta = &packet.meta;
     let head = packet.frame.as_ref()?.head();
-    let related = |conn, direction| Tracked { state: ConnectionState::Related, conn, direction, reason: None };
+    let related =
+        |conn, direction| Tracked { state: ConnectionState::Related, conn, direction, reason: None };
     if meta.is(flag::ICMP_ERROR) {
         let embedded = embedded_tuple(head.get(usize::from(meta.l3)..)?)?;
         let (conn, direction) = state.table.related(&embedded)?;
