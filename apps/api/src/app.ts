@@ -89,10 +89,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   });
 
   const hub = new Hub(services, processor, (error) => app.log.error(error));
-  app.addHook('onClose', async () => {
-    hub.close();
-    agent.close();
-  });
+  app.addHook('onClose', async () => agent.close());
   securityHeaders(app);
   errorAnswers(app);
   jsonBodies(app);

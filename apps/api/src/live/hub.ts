@@ -12,6 +12,8 @@ import { Traffic, type TrafficSample } from './traffic.js';
 
 /** How often clients are asked for a sign of life and sessions are looked at, ms. */
 const HEARTBEAT_MS = 15_000;
+/** How long a client may take to answer the goodbye, ms. */
+const LAST_WORDS_MS = 500;
 /** Close code for a session that is over (RFC 6455 §7.4.2, private use). */
 export const SESSION_OVER = 4401;
 
@@ -68,7 +70,10 @@ export class Hub {
 
   close(): void {
     clearInterval(this.#heartbeat);
-    for (const { client } of this.#connections.values()) client.close(1001, 'the router is restarting');
+    for (const [socket, { client }] of this.#connections) {
+      client.close(1001, 'the router is restarting');
+      setTimeout(() => socket.terminate(), LAST_WORDS_MS).unref();
+    }
   }
 
   #beat(): void {

@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import { PASSWORD, Router } from './router.js';
+
+let router: Router;
+beforeAll(async () => {
+  router = await Router.start();
+});
+afterAll(() => router.close());
+
+type Message = Record<string, unknown> & { op: string; id?: number };
+
+/** A browser's live connection that keeps what it hears. */
+class Client {
+  readonly messages: Message[] = [];
+  readonly socket: WebSocket;
+  closed: number | undefined;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(url: string, headers: Record<string, string> = {}) {
+    this.socket = new WebSocket(`${url.replace('http', 'ws')}/live`, { headers });
+    this.socket.on('message', (data) => {
+      this.messages.push(JSON.parse(String(data)));
+      for (const wake of this.#waiting.splice(0)) wake();
+    });
+    this.socket.on('close', (code) => {
+      this.closed = code;
+      for (const wake of this.#waiting.splice(0)) wake();
+    });
+  }
+
+  static async open(url: string, headers?: Record<string, string>): Promise<Client> {
+    const basic = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
+    const client = new Client(url, headers ?? { authorization: basic });
+    await new Promise((resolve, reject) => {
+      client.socket.once('open', resolve);
+      client.socket.once('error', reject);
+    });
+    return client;
+  }
+
+  send(message: unknown): void {
+    this.socket.send(typeof message === 'string' ? message : JSON.stringify(message));
+  }
+
+  async next(matches: (message: Message) => boolean, timeoutMs = 10_000): Promise<Message> {
+    const end = Date.now() + timeoutMs;
+    for (;;) {
+      const index = this.messages.findIndex(matches);
+      if (index >= 0) return this.messages.splice(0, index + 1)[index] as Message;
+      if (Date.now() > end || this.closed !== undefined) throw new Error(`nothing came; closed ${this.closed}`);
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, 50);
+        this.#waiting.push(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
+    }
+  }
+}
+
+const address = (last: number) => ({ address: `10.1.${last}.1/24`, interface: 'ether1' });
+
+describe('menus', () => {
+  it('send a snapshot, then what changes, to every browser at once', async () => {
+    const [one, two] = await Promise.all([Client.open(router.url), Client.open(router.url)]);
+    for (const client of [one, two]) client.send({ op: 'subscribe', id: 7, topic: 'menu', menu: '/ip/address' });
+    expect((await one.next((m) => m.id === 7)).op).toBe('snapshot');
+    await two.next((m) => m.op === 'snapshot');
+    const id = (await router.rest('PUT', '/ip/address', address(1))).body['.id'];
+    for (const client of [one, two]) {
+      const delta = await client.next((m) => m.op === 'delta');
+      expect(delta).toMatchObject({
+        id: 7,
+        total: 1,
+        matched: 1,
+        order: [id],
+        set: [{ '.id': id, address: '10.1.1.1/24' }],
+      });
+    }
+    await router.rest('PATCH', `/ip/address/${id}`, { comment: 'x' });
+    expect((await one.next((m) => m.op === 'delta')).set).toEqual([{ '.id': id, comment: 'x' }]);
+    await router.rest('PATCH', `/ip/address/${id}`, { comment: '' });
+    expect((await one.next((m) => m.op === 'delta')).unset).toEqual({ [id]: ['comment'] });
+    await router.rest('DELETE', `/ip/address/${id}`);
+    expect(await one.next((m) => m.op === 'delta')).toMatchObject({ remove: [id], order: [], total: 0 });
+    one.socket.close();
+    two.socket.close();
+  });
+
+  it('are sorted, filtered and cut to the window by the server', async () => {
+    const ids: string[] = [];
+    for (const last of [5, 3, 4]) ids.push((await router.rest('PUT', '/ip/address', address(last))).body['.id']);
+    const client = await Client.open(router.url);
+    const sort = { by: 'address', desc: false };
+    client.send({ op: 'subscribe', id: 1, topic: 'menu', menu: '/ip/address', sort, first: 1, count: 1 });
+    const first = await client.next((m) => m.op === 'snapshot');
+    expect(first).toMatchObject({ total: 3, matched: 3, first: 1, rows: [{ '.id': ids[2] }] });
+    client.send({ op: 'window', id: 1, first: 0, find: '10.1.5' });
+    expect(await client.next((m) => m.op === 'snapshot')).toMatchObject({
+      total: 3,
+      matched: 1,
+      rows: [{ '.id': ids[0] }],
+    });
+    client.send({ op: 'window', id: 1, find: null, filter: { address: '10.1.3.1/24' } });
+    expect(await client.next((m) => m.op === 'snapshot')).toMatchObject({ matched: 1, rows: [{ '.id': ids[1] }] });
+    client.send({ op: 'unsubscribe', id: 1 });
+    client.send({ op: 'window', id: 1, first: 0 });
+    expect(await client.next((m) => m.op === 'error')).toMatchObject({ id: 1 });
+    client.socket.close();
+    for (const id of ids) await router.rest('DELETE', `/ip/address/${id}`);
+  });
+
+  it('shows settings as one row', async () => {
+    const client = await Client.open(router.url);
+    client.send({ op: 'subscribe', id: 1, topic: 'menu', menu: '/system/identity' });
+    expect((await client.next((m) => m.op === 'snapshot')).rows).toEqual([{ '.id': '*0', name: 'Tollway' }]);
+    client.socket.close();
+  });
+});
+
+describe('status and traffic', () => {
+  it('arrive by themselves', async () => {
+    const client = await Client.open(router.url);
+    client.send({ op: 'subscribe', id: 1, topic: 'status' });
+    client.send({ op: 'subscribe', id: 2, topic: 'traffic' });
+    expect(await client.next((m) => m.op === 'history')).toEqual({ id: 2, op: 'history', samples: [] });
+    expect(await client.next((m) => m.op === 'status')).toMatchObject({
+      agent: { connected: true },
+      identity: 'Tollway',
+    });
+    expect(await client.next((m) => m.op === 'sample')).toMatchObject({ id: 2, interfaces: {}, connections: 0 });
+    client.socket.close();
+  });
+});
+
+describe('what a client may send', () => {
+  it.each([
+    ['no JSON', 'no json {'],
+    ['no object', '[1]'],
+    ['no id', { op: 'subscribe', topic: 'status' }],
+    ['unknown operation', { op: 'destroy', id: 1 }],
+    ['unknown topic', { op: 'subscribe', id: 1, topic: 'weather' }],
+    ['unknown menu', { op: 'subscribe', id: 1, topic: 'menu', menu: '/no/such' }],
+    ['wrong window', { op: 'subscribe', id: 1, topic: 'menu', menu: '/log', first: -1 }],
+    ['wrong sort', { op: 'subscribe', id: 1, topic: 'menu', menu: '/log', sort: 'name' }],
+  ])('%s is answered, and the connection stays', async (_name, message) => {
+    const client = await Client.open(router.url);
+    client.send(message);
+    expect((await client.next((m) => m.op === 'error')).detail).toMatch(/must|not/);
+    client.send({ op: 'subscribe', id: 9, topic: 'menu', menu: '/ip/address' });
+    await client.next((m) => m.op === 'snapshot');
+    client.socket.close();
+  });
+
+  it('a message beyond the size limit closes the connection, not the server', async () => {
+    const client = await Client.open(router.url);
+    client.send('x'.repeat(100_000));
+    await expect.poll(() => client.closed, { timeout: 10_000 }).toBe(1009);
+    expect((await router.request('GET', '/healthz')).status).toBe(200);
+  });
+});
+
+describe('who may connect', () => {
+  it('nobody without credentials, and no page of another site', async () => {
+    await expect(Client.open(router.url, {})).rejects.toThrow('401');
+    const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
+    await expect(Client.open(router.url, { authorization, origin: 'http://evil.example' })).rejects.toThrow('403');
+  });
+
+  it('a session that ends takes its connection along', async () => {
+    const login = await router.request('POST', '/api/v1/login', { name: 'admin', password: PASSWORD });
+    const cookie = (login.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+    const client = await Client.open(router.url, { cookie, origin: router.url });
+    client.send({ op: 'subscribe', id: 1, topic: 'menu', menu: '/user' });
+    await client.next((m) => m.op === 'snapshot');
+    const logout = await router.request('POST', '/api/v1/logout', undefined, { cookie, 'x-tollway': '1' });
+    expect(logout.status).toBe(204);
+    await expect.poll(() => client.closed, { timeout: 10_000 }).toBe(4401);
+  });
+});
