@@ -223,6 +223,9 @@ const MAX_RETRANSMISSIONS: u8 = 3;
 /// Largest window scale (RFC 7323 §2.3), bits.
 const MAX_SCALE: u8 = 14;
 
+/// Largest window that a header can express (RFC 7323 §2.3), rounded up, bytes.
+const MAX_WINDOW: u32 = 1 << 30;
+
 /// How far behind the data an acknowledgement may be, bytes, for windows smaller than that.
 const MAX_ACK_WINDOW: u32 = 66_000;
 
@@ -268,7 +271,7 @@ impl Tracker {
         }
         if state == State::Established {
             // Nothing is known of scaling: take the windows for as large as they can be.
-            sender.max_end = sender.end.wrapping_add(1 << 30);
+            sender.max_end = sender.end.wrapping_add(MAX_WINDOW);
             sender.max_win = window << MAX_SCALE;
             receiver.end = segment.ack;
             receiver.max_end = segment.ack.wrapping_add(window << MAX_SCALE);
@@ -413,7 +416,7 @@ impl Tracker {
         if self.side(direction).flags & PICKED_UP != 0 {
             let (sender, receiver) = self.sides(direction);
             sender.end = bounds.end;
-            sender.max_end = bounds.end.wrapping_add(1 << 30);
+            sender.max_end = bounds.end.wrapping_add(MAX_WINDOW);
             if after(bounds.sack, receiver.end) {
                 receiver.end = bounds.sack;
             }
@@ -461,7 +464,9 @@ impl Tracker {
         let (sender, receiver) = self.sides(direction);
         let scale = if segment.has(flag::SYN) { 0 } else { sender.scale };
         let window = u32::from(segment.window) << scale;
-        sender.max_win = sender.max_win.max(window.wrapping_add(at.sack.wrapping_sub(at.ack)));
+        // Selectively acknowledged data lies beyond the acknowledgement that the window counts from.
+        let reach = window.saturating_add(at.sack.wrapping_sub(at.ack)).min(MAX_WINDOW);
+        sender.max_win = sender.max_win.max(reach);
         if after(at.end, sender.end) {
             sender.end = at.end;
             sender.flags |= UNACKED;
@@ -472,7 +477,7 @@ impl Tracker {
         }
         if receiver.max_win != 0 && after(at.end, sender.max_end) {
             receiver.max_win =
-                receiver.max_win.saturating_add(at.end.wrapping_sub(sender.max_end)).min(1 << 30);
+                receiver.max_win.saturating_add(at.end.wrapping_sub(sender.max_end)).min(MAX_WINDOW);
         }
         let allowed = at.sack.wrapping_add(window.max(1));
         if after(allowed, receiver.max_end) {

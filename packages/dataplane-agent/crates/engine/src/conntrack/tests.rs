@@ -454,6 +454,28 @@ proptest! {
     }
 
     #[test]
+    fn any_segments_are_tracked_without_panic(
+        stream in proptest::collection::vec(
+            (any::<bool>(), any::<u32>(), any::<u32>(), any::<u32>(), any::<u16>(), any::<u8>(),
+             proptest::option::of(0u8..15), any::<bool>(), proptest::option::of(any::<u32>())),
+            1..40,
+        )
+    ) {
+        let flow = tuple(6, 1, 1000);
+        let mut harness = Harness::new(10);
+        for (reply, seq, ack, payload, window, flags, window_scale, sack_permitted, sack_right) in stream {
+            let options = Options { window_scale, sack_permitted, sack_right };
+            let segment = Segment { seq, ack, payload, window, flags, options };
+            let tracked = harness.tcp(&if reply { flow.reversed() } else { flow }, segment);
+            prop_assert_eq!(tracked.conn.is_none(), tracked.state == ConnectionState::Invalid);
+            if let Some((conn, direction)) = harness.table.find(&flow) {
+                let index = conn.slot << 1 | direction as u32;
+                harness.table.fast_update(index, &Transport::Tcp(segment), harness.now, &harness.timeouts);
+            }
+        }
+    }
+
+    #[test]
     fn fast_update_equals_track_for_udp(stream in proptest::collection::vec((any::<bool>(), 0u64..100), 1..40)) {
         let flow = tuple(17, 1, 1000);
         let mut slow = Harness::new(10);
