@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import { compile } from '../../src/compiler/compile.js';
+import { defaultConfiguration } from '../../src/config/defaults.js';
+import { added, ports, snapshotOf } from '../config/rows.js';
+
+/**
+ * Compiled configurations as files that the Rust types read too (`crates/config/tests/golden.rs`). After a
+ * deliberate change of the format: `npx vitest run --project api -u` and look at the difference.
+ */
+const golden = (name: string, value: unknown) =>
+  expect(`${JSON.stringify(value, undefined, 2)}\n`).toMatchFileSnapshot(`../golden/${name}.json`);
+
+const router = (count: number) => snapshotOf({ '/interface/ethernet': ports(count) });
+
+describe('golden files', () => {
+  it('nothing configured', async () => {
+    await golden('empty', compile(new Map()).config);
+  });
+
+  it('the default configuration of the lab', async () => {
+    const rows = defaultConfiguration('lab', ['ether1', 'ether2', 'ether3']);
+    const snapshot = added(
+      router(3),
+      rows.map(({ menu, values }) => ({ menu, body: values })),
+    );
+    await golden('lab', compile(snapshot).config);
+  });
+
+  it('every matcher and every action', async () => {
+    const filter = (body: Record<string, string>) => ({
+      menu: '/ip/firewall/filter',
+      body: { chain: 'forward', ...body },
+    });
+    const nat = (body: Record<string, string>) => ({ menu: '/ip/firewall/nat', body });
+    const snapshot = added(router(2), [
+      { menu: '/interface/list', body: { name: 'LAN' } },
+      { menu: '/interface/list/member', body: { list: 'LAN', interface: 'ether2' } },
+      { menu: '/ip/address', body: { address: '192.168.88.1/24', interface: 'ether2' } },
+      { menu: '/ip/address', body: { address: '10.0.0.1/32', network: '10.0.0.2', interface: 'ether1' } },
+      { menu: '/ip/route', body: { gateway: '10.0.0.2', 'pref-src': '192.168.88.1', distance: '7' } },
+      { menu: '/ip/route', body: { 'dst-address': '198.18.0.0/15', gateway: '10.0.0.2%ether1' } },
+      { menu: '/ip/route', body: { 'dst-address': '198.51.100.0/24', gateway: 'ether1' } },
+      { menu: '/ip/route', body: { 'dst-address': '203.0.113.0/24', blackhole: 'yes' } },
+      { menu: '/ip/arp', body: { address: '192.168.88.9', 'mac-address': 'AA:00:00:00:00:09', interface: 'ether2' } },
+      { menu: '/ip/firewall/address-list', body: { list: 'bad', address: '10.9.0.0/16' } },
+      filter({ 'in-interface': '!ether1', 'out-interface-list': 'LAN', action: 'accept' }),
+      filter({
+        protocol: 'tcp',
+        'src-port': '1024-65535',
+        'dst-port': '!80,443',
+        'tcp-flags': 'syn,!ack',
+        action: 'drop',
+      }),
+      filter({ protocol: 'udp', port: '53', action: 'reject', 'reject-with': 'icmp-port-unreachable' }),
+      filter({ protocol: 'icmp', 'icmp-options': '8', action: 'return' }),
+      filter({
+        'src-address': '10.0.0.0/8',
+        'dst-address': '!192.0.2.1-192.0.2.9',
+        action: 'log',
+        'log-prefix': 'seen',
+      }),
+      filter({ 'src-address-list': 'bad', 'dst-address-list': '!none-yet', action: 'passthrough', log: 'yes' }),
+      filter({ 'connection-state': 'established,related', action: 'fasttrack-connection' }),
+      filter({
+        'connection-state': '!invalid',
+        'connection-nat-state': 'srcnat,dstnat',
+        action: 'jump',
+        'jump-target': 'own',
+      }),
+      filter({ chain: 'own', action: 'reject', 'reject-with': 'tcp-reset' }),
+      nat({
+        chain: 'srcnat',
+        action: 'masquerade',
+        protocol: 'tcp',
+        'to-ports': '1024-2047',
+        'randomise-ports': 'yes',
+      }),
+      nat({ chain: 'srcnat', action: 'src-nat', 'to-addresses': '203.0.113.10-203.0.113.19' }),
+      nat({ chain: 'dstnat', action: 'dst-nat', protocol: 'tcp', 'to-addresses': '192.168.88.10', 'to-ports': '80' }),
+      nat({ chain: 'dstnat', action: 'redirect', protocol: 'udp', 'dst-port': '53', 'to-ports': '5353' }),
+    ]);
+    const { config, invalid } = compile(snapshot);
+    expect(Object.fromEntries(invalid)).toEqual({});
+    await golden('everything', config);
+  });
+});

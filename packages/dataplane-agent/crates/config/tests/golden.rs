@@ -1,0 +1,36 @@
+//! The compiler of the API and these types agree: files that the one writes, the other reads without loss.
+
+use std::path::Path;
+
+use tollway_config::dataplane::DataplaneConfig;
+
+fn golden(name: &str) -> serde_json::Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../../../apps/api/test/golden")
+        .join(format!("{name}.json"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).expect("golden files are JSON")
+}
+
+fn read(value: &serde_json::Value) -> DataplaneConfig {
+    serde_json::from_value(value.clone()).expect("the types read what the compiler writes")
+}
+
+#[test]
+fn an_empty_configuration_is_the_default_of_the_types() {
+    let mut config = read(&golden("empty"));
+    // The compiler names the hooks even when they hold no rules.
+    assert!(config.filter.iter().chain(&config.nat).all(|chain| chain.rules.is_empty()));
+    config.filter.clear();
+    config.nat.clear();
+    assert_eq!(config, DataplaneConfig::default());
+}
+
+#[test]
+fn nothing_is_lost_on_the_way() {
+    for name in ["empty", "lab", "everything"] {
+        let value = golden(name);
+        let written = serde_json::to_value(read(&value)).expect("a configuration is JSON");
+        assert_eq!(written, value, "{name}");
+    }
+}
