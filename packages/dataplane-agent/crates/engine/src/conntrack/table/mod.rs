@@ -4,15 +4,15 @@
 //! half), 24 of timer link: 504 bytes. Records and entries are reserved at start but touched, and so
 //! backed by memory, only as they are used for the first time.
 
-use tollway_config::dataplane::RowId;
+mod lifecycle;
 
-use super::buckets::Buckets;
-use super::connection::{ConnRef, Connection, Direction, NIL};
-use super::entry::{CachedAction, Entry, EntryIndex, NO_ENTRY, action_flag, fingerprint, mix};
-use super::tcp::Tracker;
-use super::wheel::Wheel;
+use crate::conntrack::buckets::Buckets;
+use crate::conntrack::connection::{ConnRef, Connection, Direction, NIL};
+use crate::conntrack::entry::{CachedAction, Entry, EntryIndex, NO_ENTRY, action_flag, fingerprint, mix};
+use crate::conntrack::tcp::Tracker;
+use crate::conntrack::wheel::Wheel;
 use crate::time::Now;
-use crate::tuple::{Addr, Tuple};
+use crate::tuple::Tuple;
 
 /// A tuple that another connection holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,7 +180,7 @@ impl Table {
     }
 
     #[inline]
-    pub(super) fn find_entry(&self, tuple: &Tuple, hash: u32) -> Option<EntryIndex> {
+    pub(in crate::conntrack) fn find_entry(&self, tuple: &Tuple, hash: u32) -> Option<EntryIndex> {
         let key = Entry::key(tuple);
         self.buckets.find(hash, |index| self.is_entry_of(index, tuple, &key))
     }
@@ -293,7 +293,12 @@ impl Table {
     }
 
     /// Makes an unconfirmed connection, found by its original tuple only.
-    pub(super) fn create(&mut self, tuple: Tuple, tracker: Tracker, expires: Now) -> Option<u32> {
+    pub(in crate::conntrack) fn create(
+        &mut self,
+        tuple: Tuple,
+        tracker: Tracker,
+        expires: Now,
+    ) -> Option<u32> {
         if self.live >= self.max_entries && !self.evict() {
             return None;
         }
@@ -397,144 +402,9 @@ impl Table {
         }
     }
 
-    /// Removes a connection by id; `false` when there is none.
-    pub fn remove(&mut self, id: u64) -> bool {
-        let slot = self.connections.iter().position(|conn| conn.id == id && id != 0);
-        slot.map(|slot| self.remove_slot(slot as u32)).is_some()
-    }
-
-    /// Removes the masqueraded connections for which `gone` holds, of the interface row whose address
-    /// they took and that address. Says how many.
-    pub fn purge_masqueraded(&mut self, mut gone: impl FnMut(RowId, Addr) -> bool) -> usize {
-        let mut removed = 0;
-        for slot in 0..self.connections.len() as u32 {
-            let purge = self.connections.get(slot as usize).is_some_and(|conn| {
-                conn.id != 0 && conn.nat.masquerade != 0 && gone(conn.nat.masquerade, conn.reply.dst)
-            });
-            if purge {
-                self.remove_slot(slot);
-                removed += 1;
-            }
-        }
-        removed
-    }
-
-    /// Removes connections whose time is over, looking at no more than `budget` of them. Says how many
-    /// were removed; when some may be left, [`Table::next_deadline`] lies in the past.
-    pub fn expire(&mut self, now: Now, budget: usize) -> usize {
-        let mut removed = 0;
-        for _ in 0..budget {
-            let Some(slot) = self.wheel.pop(now) else { break };
-            match self.connections.get(slot as usize).filter(|conn| conn.id != 0).map(|conn| conn.expires) {
-                Some(expires) if expires > now => self.arm(slot, expires),
-                Some(_) => {
-                    self.remove_slot(slot);
-                    removed += 1;
-                }
-                None => {}
-            }
-        }
-        removed
-    }
-
-    /// Takes the reply tuple of a removed connection that must leave the directory.
-    pub fn take_unpublished(&mut self) -> Option<Tuple> {
-        self.unpublished.pop()
-    }
-
-    /// When [`Table::expire`] should run next; `None` when the table is empty.
-    pub fn next_deadline(&self) -> Option<Now> {
-        self.wheel.next_deadline()
-    }
-
     /// All confirmed connections.
     pub fn connections(&self) -> impl Iterator<Item = &Connection> {
         self.connections.iter().filter(|conn| conn.id != 0 && conn.status.confirmed())
-    }
-
-    fn arm(&mut self, slot: u32, deadline: Now) {
-        if let Some(conn) = self.connections.get_mut(slot as usize) {
-            conn.armed = deadline;
-        }
-        self.wheel.arm(slot, deadline);
-    }
-
-    /// The wheel finds later deadlines by itself, but must be told of sooner ones.
-    #[inline]
-    pub(super) fn rearm_if_sooner(&mut self, index: EntryIndex) {
-        let sooner =
-            self.connection_at(index).filter(|conn| conn.expires < conn.armed).map(|conn| conn.expires);
-        if let Some(expires) = sooner {
-            self.arm(index >> 1, expires);
-        }
-    }
-
-    pub(super) fn remove_slot(&mut self, slot: u32) {
-        let Some(conn) = self.connections.get(slot as usize).filter(|conn| conn.id != 0) else { return };
-        let (original, reply, indexed, status) = (conn.original, conn.reply, conn.indexed, conn.status);
-        let published = conn.nat.published;
-        for (direction, tuple) in [(Direction::Original, original), (Direction::Reply, reply)] {
-            let index = Self::index(slot, direction);
-            if indexed.get(direction.index()) == Some(&true) {
-                self.buckets.remove(self.hash(&tuple), index);
-            }
-            if let Some(entry) = self.entries.get_mut(index as usize) {
-                *entry = Entry::default();
-            }
-        }
-        if published {
-            self.unpublished.push(reply);
-        }
-        self.wheel.disarm(slot);
-        self.unlink(slot);
-        if let Some(conn) = self.connections.get_mut(slot as usize) {
-            conn.id = 0;
-        }
-        self.free.push(slot);
-        self.live -= 1;
-        let family =
-            if original.src.as_v4().is_some() { &mut self.counters.ip4 } else { &mut self.counters.ip6 };
-        *family -= 1;
-        self.counters.fasttracked -= u64::from(status.fasttrack());
-    }
-
-    /// Gives up the oldest connection that is not assured.
-    fn evict(&mut self) -> bool {
-        if self.oldest == NIL {
-            return false;
-        }
-        self.remove_slot(self.oldest);
-        self.counters.evicted += 1;
-        true
-    }
-
-    fn link(&mut self, slot: u32) {
-        let newest = std::mem::replace(&mut self.newest, slot);
-        if let Some(conn) = self.connections.get_mut(slot as usize) {
-            (conn.older, conn.newer) = (newest, NIL);
-        }
-        match self.connections.get_mut(newest as usize) {
-            Some(conn) => conn.newer = slot,
-            None => self.oldest = slot,
-        }
-    }
-
-    pub(super) fn unlink(&mut self, slot: u32) {
-        let Some(conn) = self.connections.get_mut(slot as usize) else { return };
-        let linked = conn.older != NIL || conn.newer != NIL || self.oldest == slot;
-        if !linked {
-            return;
-        }
-        let (older, newer) = (conn.older, conn.newer);
-        (conn.older, conn.newer) = (NIL, NIL);
-        match self.connections.get_mut(older as usize) {
-            Some(conn) => conn.newer = newer,
-            None => self.oldest = newer,
-        }
-        match self.connections.get_mut(newer as usize) {
-            Some(conn) => conn.older = older,
-            None => self.newest = older,
-        }
     }
 }
 

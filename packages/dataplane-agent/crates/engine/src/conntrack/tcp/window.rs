@@ -1,0 +1,204 @@
+//! The window check, and what a segment in window changes.
+
+use tollway_wire::tcp::{Options, flag};
+
+use super::state::State;
+use super::{Segment, Tracker};
+use crate::conntrack::connection::Direction;
+use crate::conntrack::timeouts::Timeouts;
+
+/// What is known of one side as a sender.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Side {
+    /// Highest sequence number sent, plus one.
+    pub(super) end: u32,
+    /// Highest sequence number the peer allows, plus one.
+    pub(super) max_end: u32,
+    /// Largest window ever offered, bytes; 0 before the first packet of this side.
+    pub(super) max_win: u32,
+    /// Highest acknowledgement sent, once `MAX_ACK` is set.
+    pub(super) max_ack: u32,
+    pub(super) scale: u8,
+    pub(super) flags: u8,
+}
+
+pub(super) const SCALE: u8 = 1;
+pub(super) const SACK: u8 = 2;
+pub(super) const UNACKED: u8 = 4;
+pub(super) const MAX_ACK: u8 = 8;
+/// Seen from the middle: what is out of window tells where the side is.
+pub(super) const PICKED_UP: u8 = 16;
+
+/// Largest window scale (RFC 7323 §2.3), bits.
+pub(super) const MAX_SCALE: u8 = 14;
+
+/// Largest window that a header can express (RFC 7323 §2.3), rounded up, bytes.
+pub(super) const MAX_WINDOW: u32 = 1 << 30;
+
+/// How far behind the data an acknowledgement may be, bytes, for windows smaller than that.
+const MAX_ACK_WINDOW: u32 = 66_000;
+
+pub(super) const fn before(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
+}
+
+const fn after(a: u32, b: u32) -> bool {
+    before(b, a)
+}
+
+/// The segment as it counts in the window.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    seq: u32,
+    end: u32,
+    ack: u32,
+    /// Highest byte acknowledged, selectively or not.
+    sack: u32,
+}
+
+impl Tracker {
+    pub(super) fn side(&self, direction: Direction) -> &Side {
+        let [original, reply] = &self.sides;
+        match direction {
+            Direction::Original => original,
+            Direction::Reply => reply,
+        }
+    }
+
+    pub(super) fn sides(&mut self, direction: Direction) -> (&mut Side, &mut Side) {
+        let [original, reply] = &mut self.sides;
+        match direction {
+            Direction::Original => (original, reply),
+            Direction::Reply => (reply, original),
+        }
+    }
+
+    pub(super) fn window(&mut self, direction: Direction, segment: &Segment, timeouts: &Timeouts) -> bool {
+        let handshake = matches!(
+            (self.state, direction),
+            (State::SynSent, Direction::Original) | (State::SynRecv, Direction::Reply) | (State::Listen, _)
+        );
+        let syn = segment.has(flag::SYN);
+        let end = segment.end();
+        let (sender, receiver) = self.sides(direction);
+        let fresh = sender.max_win == 0;
+        if syn && (fresh || (handshake && after(end, sender.end))) {
+            // The first SYN of this side, or the side gave up on its first and sent a new one.
+            sender.end = end;
+            sender.max_end = end;
+            sender.max_win = u32::from(segment.window).max(1);
+            sender.flags &= !(SCALE | SACK);
+            sender.scale = 0;
+            sender.read_options(&segment.options);
+            if segment.has(flag::ACK) && (sender.flags & receiver.flags & SCALE) == 0 {
+                // Both sides must offer scaling (RFC 7323 §2.2).
+                sender.scale = 0;
+                receiver.scale = 0;
+            }
+            if !segment.has(flag::ACK) {
+                self.remember(direction, segment);
+                return true;
+            }
+        } else if fresh {
+            // The first packet of this side of a connection picked up mid-stream, or a reset.
+            let window = u32::from(segment.window) << sender.scale;
+            sender.end = end;
+            sender.max_win = window.max(1);
+            sender.max_end = end.wrapping_add(sender.max_win);
+        }
+        let bounds = self.bounds(direction, segment);
+        if self.in_window(direction, &bounds) {
+            self.advance(direction, segment, &bounds);
+            self.count_retransmission(direction, segment);
+            return true;
+        }
+        if segment.has(flag::RST) {
+            return false;
+        }
+        if self.side(direction).flags & PICKED_UP != 0 {
+            let (sender, receiver) = self.sides(direction);
+            sender.end = bounds.end;
+            sender.max_end = bounds.end.wrapping_add(MAX_WINDOW);
+            if after(bounds.sack, receiver.end) {
+                receiver.end = bounds.sack;
+            }
+            self.remember(direction, segment);
+            return true;
+        }
+        timeouts.liberal
+    }
+
+    pub(super) fn bounds(&self, direction: Direction, segment: &Segment) -> Bounds {
+        let sender = self.side(direction);
+        let receiver = self.side(direction.reverse());
+        let (mut seq, mut end) = (segment.seq, segment.end());
+        let (mut ack, mut sack) = (segment.ack, segment.ack);
+        let broken_reset = segment.has(flag::RST) && segment.ack == 0;
+        if !segment.has(flag::ACK) || broken_reset {
+            ack = receiver.end;
+            sack = ack;
+        } else if receiver.flags & SACK != 0 {
+            if let Some(right) = segment.options.sack_right {
+                if after(right, sack) {
+                    sack = right;
+                }
+            }
+        }
+        if segment.has(flag::RST) && segment.seq == 0 && self.state == State::SynSent {
+            // The answer to a SYN without ACK has no sequence number of its own.
+            seq = sender.end;
+            end = sender.end;
+        }
+        Bounds { seq, end, ack, sack }
+    }
+
+    pub(super) fn in_window(&self, direction: Direction, at: &Bounds) -> bool {
+        let sender = self.side(direction);
+        let receiver = self.side(direction.reverse());
+        let ack_window = sender.max_win.max(MAX_ACK_WINDOW);
+        !after(at.seq, sender.max_end)
+            && !before(at.end, sender.end.wrapping_sub(receiver.max_win))
+            && !after(at.sack, receiver.end)
+            && !before(at.sack, receiver.end.wrapping_sub(ack_window))
+    }
+
+    pub(super) fn advance(&mut self, direction: Direction, segment: &Segment, at: &Bounds) {
+        let (sender, receiver) = self.sides(direction);
+        let scale = if segment.has(flag::SYN) { 0 } else { sender.scale };
+        let window = u32::from(segment.window) << scale;
+        // Selectively acknowledged data lies beyond the acknowledgement that the window counts from.
+        let reach = window.saturating_add(at.sack.wrapping_sub(at.ack)).min(MAX_WINDOW);
+        sender.max_win = sender.max_win.max(reach);
+        if after(at.end, sender.end) {
+            sender.end = at.end;
+            sender.flags |= UNACKED;
+        }
+        if segment.has(flag::ACK) && (sender.flags & MAX_ACK == 0 || after(at.ack, sender.max_ack)) {
+            sender.max_ack = at.ack;
+            sender.flags |= MAX_ACK;
+        }
+        if receiver.max_win != 0 && after(at.end, sender.max_end) {
+            receiver.max_win =
+                receiver.max_win.saturating_add(at.end.wrapping_sub(sender.max_end)).min(MAX_WINDOW);
+        }
+        let allowed = at.sack.wrapping_add(window.max(1));
+        if after(allowed, receiver.max_end) {
+            receiver.max_end = allowed;
+        }
+        if at.ack == receiver.end {
+            receiver.flags &= !UNACKED;
+        }
+    }
+}
+
+impl Side {
+    pub(super) fn read_options(&mut self, options: &Options) {
+        if let Some(scale) = options.window_scale {
+            self.scale = scale;
+            self.flags |= SCALE;
+        }
+        if options.sack_permitted {
+            self.flags |= SACK;
+        }
+    }
+}
