@@ -5,7 +5,7 @@ const MAX_BYTES = 1024;
 
 /** A text that says why the password cannot be used, or undefined. */
 export function refusePassword(password: string): string | undefined {
-  if (password === '') return 'password must not be empty';
+  if (password.length < 8) return 'password: give at least 8 characters';
   if (Buffer.byteLength(password) > MAX_BYTES) return `password is longer than ${MAX_BYTES} bytes`;
   return undefined;
 }

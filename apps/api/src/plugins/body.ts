@@ -12,6 +12,10 @@ const MAX_DISCARD = 64 << 20;
  */
 export function jsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
+  app.addHook('onRequest', async (request) => {
+    // The framework refuses what is no media type at all before a parser is asked.
+    if (request.headers['content-type'] !== undefined) request.raw.headers['content-type'] = 'application/json';
+  });
   app.addContentTypeParser('*', async (_request: unknown, payload: NodeJS.ReadableStream) => {
     const chunks: Buffer[] = [];
     let length = 0;

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
 import type { Arguments } from '../config/content.js';
 import { filterItems } from '../config/query.js';
@@ -59,13 +59,13 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
     reply.code(204);
   });
 
-  app.post('/rest/*', async (request) => {
+  app.post('/rest/*', async (request, reply) => {
     const { menu, item } = findTarget(pathOf(request));
     const run = item === undefined ? menuCommand(menu.path) : commandOf({ menu }, item);
     if (run === undefined) throw errors.noSuchCommand(menu.path.slice(menu.path.lastIndexOf('/') + 1));
     requirePermission(request.principal, menu.path, item ?? 'run');
     const limit = AbortSignal.timeout(TIME_LIMIT_MS);
-    const call = { ...callOf(services, request, menu), signal: AbortSignal.any([limit, clientGone(request)]) };
+    const call = { ...callOf(services, request, menu), signal: AbortSignal.any([limit, clientGone(reply)]) };
     try {
       return await run(call);
     } catch (error) {
@@ -105,8 +105,11 @@ function list(request: FastifyRequest, { menu, item }: Target, rows: RowSet): Re
   return projected(filters.length === 0 ? rows.all() : filterItems(menu, rows.all(), filters), names);
 }
 
+/** Edits are not broken off: they are done or refused at once. */
+const NEVER = new AbortController().signal;
+
 function callOf(services: Services, request: FastifyRequest, menu: Call['menu']): Call {
-  return { services, menu, args: bodyOf(request), principal: request.principal, signal: clientGone(request) };
+  return { services, menu, args: bodyOf(request), principal: request.principal, signal: NEVER };
 }
 
 /** Arguments of the command; a request without a body has none. */
@@ -118,8 +121,9 @@ function bodyOf({ body }: FastifyRequest): Arguments {
   return Object.fromEntries(Object.entries(body));
 }
 
-function clientGone(request: FastifyRequest): AbortSignal {
+/** Aborted when the connection ends; after the answer that no longer matters. */
+function clientGone(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
-  request.raw.socket.once('close', () => controller.abort());
+  reply.raw.once('close', () => controller.abort());
   return controller.signal;
 }

@@ -1,0 +1,200 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Answer, PASSWORD, Router } from './router.js';
+
+let router: Router;
+afterEach(() => router.close());
+
+const basic = (name: string, password: string) => ({
+  authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`,
+});
+const cookieOf = ({ headers }: Answer) => (headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+const login = (name = 'admin', password = PASSWORD) => router.request('POST', '/api/v1/login', { name, password });
+
+describe('without authentication', () => {
+  it('only health, login and the session answer', async () => {
+    router = await Router.start();
+    expect((await router.request('GET', '/healthz')).status).toBe(200);
+    const closed: [string, string][] = [
+      ['GET', '/rest/system/resource'],
+      ['GET', '/rest/no/such'],
+      ['PUT', '/rest/user'],
+      ['GET', '/%72est/user'],
+      ['GET', '//rest/user'],
+      ['POST', '/api/v1/logout'],
+      ['GET', '/api/v1/revisions'],
+      ['GET', '/api/v1/nothing'],
+      ['GET', '/docs'],
+      ['GET', '/docs/json'],
+      ['GET', '/live'],
+    ];
+    for (const [method, path] of closed) {
+      const answer = await router.request(method, path);
+      expect([401, 404], `${method} ${path}`).toContain(answer.status);
+      if (!path.startsWith('/%') && !path.startsWith('//')) expect(answer.status, `${method} ${path}`).toBe(401);
+      if (answer.status === 401) expect(answer.body).toEqual({ error: 401, message: 'Unauthorized' });
+    }
+    expect(await router.request('GET', '/api/v1/session')).toMatchObject({
+      status: 401,
+      body: { error: 401, setup: false },
+    });
+  });
+
+  it('wrong credentials and broken headers are 401', async () => {
+    router = await Router.start();
+    for (const headers of [
+      basic('admin', 'wrong'),
+      basic('nobody', PASSWORD),
+      { authorization: 'Bearer abc' },
+      { authorization: 'Basic !!!' },
+      { authorization: `Basic ${Buffer.from('no colon').toString('base64')}` },
+      { cookie: 'tollway_session=abc' },
+    ]) {
+      expect(await router.request('GET', '/rest/user', undefined, headers as Record<string, string>)).toMatchObject({
+        status: 401,
+        body: { error: 401, message: 'Unauthorized' },
+      });
+    }
+  });
+});
+
+describe('sessions', () => {
+  it('begin with login, need the header and the origin for changes, and end with logout', async () => {
+    router = await Router.start();
+    const answer = await login();
+    expect(answer).toMatchObject({ status: 200, body: { name: 'admin', group: 'full' } });
+    expect(answer.headers.get('set-cookie')).toMatch(/HttpOnly/);
+    expect(answer.headers.get('set-cookie')).toMatch(/SameSite=Strict/);
+    const cookie = cookieOf(answer);
+    expect((await router.request('GET', '/api/v1/session', undefined, { cookie })).body).toMatchObject({
+      name: 'admin',
+      group: 'full',
+      identity: 'Tollway',
+    });
+    const set = (headers: Record<string, string>) =>
+      router.request('POST', '/rest/system/identity/set', { name: 'r1' }, { cookie, ...headers });
+    expect((await set({})).status).toBe(403);
+    expect((await set({ 'x-tollway': '1', origin: 'http://evil.example' })).status).toBe(403);
+    expect((await set({ 'x-tollway': '1', origin: router.url })).status).toBe(200);
+    expect((await set({ 'x-tollway': '1' })).status).toBe(200);
+    expect((await router.request('POST', '/api/v1/logout', undefined, { cookie, 'x-tollway': '1' })).status).toBe(204);
+    expect((await router.request('GET', '/api/v1/session', undefined, { cookie })).status).toBe(401);
+  });
+
+  it('survive a restart of the API, and end with a change of the password', async () => {
+    router = await Router.start();
+    const cookie = cookieOf(await login());
+    await router.shut();
+    await router.open();
+    await router.healthy();
+    const session = () => router.request('GET', '/api/v1/session', undefined, { cookie });
+    expect((await session()).status).toBe(200);
+    expect((await router.rest('PATCH', '/user/admin', { password: 'another horse' })).status).toBe(200);
+    expect((await session()).status).toBe(401);
+    expect((await router.rest('GET', '/user')).status).toBe(401);
+    expect((await router.request('GET', '/rest/user', undefined, basic('admin', 'another horse'))).status).toBe(200);
+  });
+
+  it('tokens are stored hashed', async () => {
+    router = await Router.start();
+    const token = cookieOf(await login()).split('=')[1];
+    const rows = await router.db.session.findMany();
+    expect(rows).toHaveLength(1);
+    expect(rows[0]?.tokenHash).not.toBe(token);
+    expect(rows[0]?.tokenHash).toMatch(/^[0-9a-f]{64}$/);
+  });
+});
+
+describe('failed logins', () => {
+  it('are limited with 429, and successes do not count', async () => {
+    router = await Router.start();
+    for (let n = 0; n < 40; n += 1) expect((await router.rest('GET', '/system/identity')).status).toBe(200);
+    for (let n = 0; n < 12; n += 1) expect((await login()).status).toBe(200);
+    const statuses = [];
+    for (let n = 0; n < 12; n += 1) statuses.push((await login('eve', `guess ${n}`)).status);
+    expect(statuses.slice(0, 10)).toEqual(Array(10).fill(401));
+    const refused = await login('eve', 'guess');
+    expect(refused).toMatchObject({ status: 429, body: { error: 429, message: 'Too Many Requests' } });
+    expect((await login()).status).toBe(200);
+    const log = (await router.rest('GET', '/log')).body.map((row: { message: string }) => row.message);
+    expect(log.filter((line: string) => line.startsWith('login failure for user eve from 127.0.0.1'))).toHaveLength(10);
+  });
+});
+
+describe('the first password', () => {
+  it('is set once with the token from the file, by nobody else', async () => {
+    router = await Router.start({ adminPassword: undefined });
+    const file = join(router.directory, 'setup-token');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const token = (await readFile(file, 'utf8')).trim();
+    expect((await router.request('GET', '/api/v1/session')).body.setup).toBe(true);
+    expect((await login('admin', '')).status).toBe(401);
+    const setup = (body: object) => router.request('POST', '/api/v1/setup', body);
+    expect((await setup({ token: 'f'.repeat(32), password: PASSWORD })).status).toBe(401);
+    expect(await setup({ token, password: 'short' })).toMatchObject({ status: 400, body: { property: 'password' } });
+    const done = await setup({ token, password: PASSWORD });
+    expect(done.status).toBe(200);
+    expect((await router.request('GET', '/api/v1/session', undefined, { cookie: cookieOf(done) })).status).toBe(200);
+    expect((await setup({ token, password: 'something else' })).status).toBe(401);
+    await expect(stat(file)).rejects.toThrow('ENOENT');
+    expect((await login()).status).toBe(200);
+  });
+});
+
+describe('groups', () => {
+  it('read looks, write changes the configuration, only full changes users', async () => {
+    router = await Router.start();
+    for (const group of ['read', 'write']) {
+      const added = await router.rest('PUT', '/user', { name: group, group, password: 'password of it' });
+      expect(added).toMatchObject({ status: 201, body: { name: group, group } });
+      expect(JSON.stringify(added.body)).not.toMatch(/password|argon2/);
+    }
+    const as = (name: string, method: string, path: string, body?: object) =>
+      router.request(method, `/rest${path}`, body, basic(name, 'password of it'));
+    const denied = { status: 403, body: { error: 403, message: 'Forbidden', detail: 'not enough permissions' } };
+    expect((await as('read', 'GET', '/ip/address')).status).toBe(200);
+    expect((await as('read', 'POST', '/ip/address/print', {})).status).toBe(200);
+    expect(await as('read', 'POST', '/system/identity/set', { name: 'x' })).toMatchObject(denied);
+    expect(await as('read', 'PUT', '/ip/address', {})).toMatchObject(denied);
+    expect((await as('write', 'POST', '/system/identity/set', { name: 'x' })).status).toBe(200);
+    expect(await as('write', 'PUT', '/user', {})).toMatchObject(denied);
+    expect(await as('write', 'DELETE', '/user/admin')).toMatchObject(denied);
+  });
+
+  it('the last user who may do everything stays', async () => {
+    router = await Router.start();
+    expect((await router.rest('DELETE', '/user/admin')).status).toBe(400);
+    expect((await router.rest('PATCH', '/user/admin', { group: 'read' })).status).toBe(400);
+    expect((await router.rest('POST', '/user/disable', { numbers: 'admin' })).status).toBe(400);
+    await router.rest('PUT', '/user', { name: 'other', group: 'full', password: 'password of it' });
+    expect((await router.rest('DELETE', '/user/other')).status).toBe(204);
+    expect(
+      await router.rest('PUT', '/user', { name: 'admin', group: 'full', password: 'password of it' }),
+    ).toMatchObject({
+      status: 400,
+      body: { property: 'name' },
+    });
+  });
+
+  it('a disabled user is out at once', async () => {
+    router = await Router.start();
+    await router.rest('PUT', '/user', { name: 'ann', group: 'write', password: 'password of it' });
+    const get = () => router.request('GET', '/rest/ip/address', undefined, basic('ann', 'password of it'));
+    const cookie = cookieOf(await login('ann', 'password of it'));
+    expect((await get()).status).toBe(200);
+    await router.rest('PATCH', '/user/ann', { disabled: 'yes' });
+    expect((await get()).status).toBe(401);
+    expect((await router.request('GET', '/api/v1/session', undefined, { cookie })).status).toBe(401);
+  });
+});
+
+describe('headers', () => {
+  it('forbid framing, sniffing and foreign content', async () => {
+    router = await Router.start();
+    const { headers } = await router.request('GET', '/healthz');
+    expect(headers.get('content-security-policy')).toContain("default-src 'self'");
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('x-frame-options')).toBe('DENY');
+  });
+});

@@ -1,0 +1,204 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Router } from './router.js';
+
+let router: Router;
+beforeAll(async () => {
+  router = await Router.start();
+});
+afterAll(() => router.close());
+
+const FILTER = '/ip/firewall/filter';
+const rule = (comment: string, more: object = {}) => ({ chain: 'forward', action: 'accept', comment, ...more });
+const add = async (body: object): Promise<string> => (await router.rest('PUT', FILTER, body)).body['.id'];
+const order = async (): Promise<string[]> =>
+  (await router.rest('GET', FILTER)).body.map((row: { comment: string }) => row.comment);
+
+beforeEach(async () => {
+  const { body } = await router.rest('GET', FILTER);
+  const ids = body.map((row: { '.id': string }) => row['.id']).join(',');
+  if (ids !== '') await router.rest('POST', `${FILTER}/remove`, { numbers: ids });
+});
+
+describe('order', () => {
+  it('place-before inserts, and the reply does not repeat it', async () => {
+    const a = await add(rule('a'));
+    const { status, body } = await router.rest('PUT', FILTER, rule('b', { 'place-before': a }));
+    expect(status).toBe(201);
+    expect(body).not.toHaveProperty('place-before');
+    expect(await order()).toEqual(['b', 'a']);
+  });
+
+  it('move puts the items before the destination in the order listed', async () => {
+    const ids = [];
+    for (const name of ['a', 'b', 'c', 'd']) ids.push(await add(rule(name)));
+    const [a, b, c, d] = ids;
+    const moved = await router.rest('POST', `${FILTER}/move`, { numbers: `${d},${b}`, destination: a });
+    expect(moved).toMatchObject({ status: 200, body: [] });
+    expect(await order()).toEqual(['d', 'b', 'a', 'c']);
+    await router.rest('POST', `${FILTER}/move`, { '.id': d });
+    expect(await order()).toEqual(['b', 'a', 'c', 'd']);
+    const forward = router.peer?.active?.filter.find((chain) => chain.name === 'forward');
+    expect(forward?.rules.map(({ row }) => `*${row.toString(16).toUpperCase()}`)).toEqual([b, a, c, d]);
+  });
+
+  it('place-before is an argument of add alone', async () => {
+    const a = await add(rule('a'));
+    const b = await add(rule('b'));
+    const patched = await router.rest('PATCH', `${FILTER}/${b}`, { 'place-before': a });
+    expect(patched).toMatchObject({ status: 400, body: { detail: 'unknown parameter place-before' } });
+    const added = await router.rest('PUT', '/ip/address', {
+      address: '10.0.0.1/8',
+      interface: 'ether1',
+      'place-before': a,
+    });
+    expect(added).toMatchObject({ status: 400, body: { detail: 'unknown parameter place-before' } });
+  });
+
+  it('destination and numbers must exist', async () => {
+    const a = await add(rule('a'));
+    for (const body of [{ numbers: a, destination: '*FFFF' }, { numbers: '*FFFF' }]) {
+      expect(await router.rest('POST', `${FILTER}/move`, body)).toMatchObject({
+        status: 400,
+        body: { detail: 'no such item' },
+      });
+    }
+  });
+});
+
+describe('commands', () => {
+  it('add, set, comment, disable, enable, unset and remove by .id or numbers', async () => {
+    const { status, body } = await router.rest(
+      'POST',
+      `${FILTER}/add`,
+      rule('a', { protocol: 'tcp', 'dst-port': '80' }),
+    );
+    expect(status).toBe(200);
+    const id = body.ret;
+    const show = async () => (await router.rest('GET', `${FILTER}/${id}`)).body;
+    expect(await router.rest('POST', `${FILTER}/set`, { '.id': id, 'dst-port': 8080 })).toMatchObject({
+      status: 200,
+      body: [],
+    });
+    expect(await show()).toMatchObject({ 'dst-port': '8080' });
+    await router.rest('POST', `${FILTER}/comment`, { numbers: id, comment: 'b' });
+    await router.rest('POST', `${FILTER}/disable`, { numbers: id });
+    expect(await show()).toMatchObject({ comment: 'b', disabled: 'true' });
+    await router.rest('POST', `${FILTER}/enable`, { '.id': id });
+    await router.rest('POST', `${FILTER}/unset`, { numbers: id, 'value-name': 'dst-port' });
+    expect(await show()).toMatchObject({ disabled: 'false' });
+    expect(await show()).not.toHaveProperty('dst-port');
+    await router.rest('POST', `${FILTER}/remove`, { '.id': id });
+    expect((await router.rest('GET', `${FILTER}/${id}`)).status).toBe(404);
+  });
+
+  it('act on all of the items named or on none', async () => {
+    const a = await add(rule('a'));
+    expect((await router.rest('POST', `${FILTER}/disable`, { numbers: `${a},*FFFF` })).status).toBe(400);
+    expect((await router.rest('GET', `${FILTER}/${a}`)).body.disabled).toBe('false');
+  });
+
+  it('print with .query, .proplist and count-only', async () => {
+    await add(rule('a', { protocol: 'tcp' }));
+    await add(rule('b', { protocol: 'udp' }));
+    await add(rule('c'));
+    const print = async (body: object) => (await router.rest('POST', `${FILTER}/print`, body)).body;
+    expect(await print({ '.query': ['protocol=tcp', 'protocol=udp', '#|'], '.proplist': ['comment'] })).toEqual([
+      { comment: 'a' },
+      { comment: 'b' },
+    ]);
+    expect(await print({ '.query': ['-protocol'], '.proplist': 'comment,chain' })).toEqual([
+      { comment: 'c', chain: 'forward' },
+    ]);
+    expect(await print({ 'count-only': '' })).toEqual({ ret: '3' });
+    expect(await print({ stats: '', '.proplist': 'comment' })).toHaveLength(3);
+    expect(await print({ '.query': ['protocol=('] })).toEqual([]);
+    expect((await router.rest('POST', `${FILTER}/print`, { '.query': ['#x'] })).body).toMatchObject({
+      error: 400,
+      property: '.query',
+    });
+  });
+
+  it('of a settings menu', async () => {
+    expect(await router.rest('POST', '/system/identity/set', { name: 'r1' })).toMatchObject({ status: 200, body: [] });
+    expect((await router.rest('GET', '/system/identity')).body).toEqual({ name: 'r1' });
+    expect((await router.rest('POST', '/ip/settings/set', { 'arp-timeout': '00:01:00' })).status).toBe(200);
+    expect((await router.rest('GET', '/ip/settings')).body['arp-timeout']).toBe('1m');
+    expect(router.peer?.active?.settings['arp-timeout-ms']).toBe(60_000);
+    expect((await router.rest('GET', '/ip/settings?.proplist=rp-filter')).body).toEqual({ 'rp-filter': 'no' });
+  });
+
+  it('that change nothing make no revision', async () => {
+    const a = await add(rule('a'));
+    const { body: before } = await router.request('GET', '/api/v1/revisions', undefined, await basic());
+    await router.rest('PATCH', `${FILTER}/${a}`, rule('a'));
+    await router.rest('POST', `${FILTER}/move`, { numbers: a });
+    const { body: after } = await router.request('GET', '/api/v1/revisions', undefined, await basic());
+    expect(after[0].revision).toBe(before[0].revision);
+    expect(after[0]).toMatchObject({ author: 'admin', summary: `add ${FILTER} ${a}` });
+  });
+});
+
+async function basic(): Promise<Record<string, string>> {
+  const { PASSWORD } = await import('./router.js');
+  return { authorization: `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}` };
+}
+
+describe('clearing', () => {
+  it('!name and the empty text take a matcher away; a comment is cleared by the empty text', async () => {
+    const id = await add(rule('a', { protocol: 'tcp', 'dst-port': '80', 'in-interface': 'ether1' }));
+    const { body } = await router.rest('PATCH', `${FILTER}/${id}`, {
+      '!in-interface': '',
+      'dst-port': '',
+      '!protocol': '',
+      comment: '',
+    });
+    for (const gone of ['in-interface', 'dst-port', 'protocol', 'comment']) expect(body).not.toHaveProperty(gone);
+  });
+
+  it('what must be there cannot be cleared', async () => {
+    const id = await add(rule('a'));
+    for (const change of [{ '!chain': '' }, { chain: '' }]) {
+      expect(await router.rest('PATCH', `${FILTER}/${id}`, change)).toMatchObject({
+        status: 400,
+        body: { property: 'chain' },
+      });
+    }
+  });
+});
+
+describe('names', () => {
+  it('find interfaces, and a rename is followed by everything that refers to it', async () => {
+    const { body } = await router.rest('GET', '/interface/ether2');
+    expect(body).toMatchObject({ name: 'ether2', 'default-name': 'ether2', type: 'ether' });
+    const id = await add(rule('a', { 'in-interface': '!ether2' }));
+    const renamed = await router.rest('PATCH', '/interface/ether2', { name: 'uplink' });
+    expect(renamed).toMatchObject({ status: 200, body: { name: 'uplink', '.id': body['.id'] } });
+    expect((await router.rest('GET', `${FILTER}/${id}`)).body).toMatchObject({
+      'in-interface': '!uplink',
+      invalid: 'false',
+    });
+    expect((await router.rest('POST', '/interface/ethernet/set', { numbers: 'uplink', name: 'ether2' })).status).toBe(
+      200,
+    );
+    expect((await router.rest('GET', `${FILTER}/${id}`)).body['in-interface']).toBe('!ether2');
+  });
+
+  it('an interface list that is built in can not be changed', async () => {
+    expect((await router.rest('GET', '/interface/list/all')).body).toMatchObject({ name: 'all', builtin: 'true' });
+    expect(await router.rest('PATCH', '/interface/list/all', { name: 'x' })).toMatchObject({ status: 400 });
+    expect(await router.rest('DELETE', '/interface/list/all')).toMatchObject({ status: 400 });
+  });
+});
+
+describe('rows that cannot work', () => {
+  it('are stored with the reason, and heal when it goes', async () => {
+    const jump = await add({ chain: 'forward', action: 'jump', 'jump-target': 'web' });
+    const broken = (await router.rest('GET', `${FILTER}/${jump}`)).body;
+    expect(broken.invalid).toBe('true');
+    expect(broken['.about']).toMatch(/web/);
+    const target = await add({ chain: 'web', action: 'accept' });
+    expect((await router.rest('GET', `${FILTER}/${jump}`)).body).toMatchObject({ invalid: 'false' });
+    await router.rest('DELETE', `${FILTER}/${target}`);
+    expect((await router.rest('GET', `${FILTER}/${jump}`)).body).toMatchObject({ invalid: 'true' });
+  });
+});

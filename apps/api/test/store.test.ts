@@ -1,0 +1,131 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { Router } from './router.js';
+
+let router: Router;
+afterEach(() => router.close());
+
+const address = (last: number) => ({ address: `10.2.${last}.1/24`, interface: 'ether1' });
+
+describe('a configuration that the data plane refuses', () => {
+  it('is not stored, and the answer names the row', async () => {
+    router = await Router.start();
+    const peer = router.peer;
+    if (peer === undefined) throw new Error('no peer');
+    const kept = (await router.rest('PUT', '/ip/address', address(1))).body['.id'];
+    peer.refuse = ({ addresses }) =>
+      addresses.length > 1 ? { message: 'too many', row: addresses[1]?.row ?? 0 } : undefined;
+    const answer = await router.rest('PUT', '/ip/address', address(2));
+    expect(answer.status).toBe(400);
+    expect(answer.body.detail).toMatch(/\*[0-9A-F]+: too many/);
+    const { body } = await router.rest('GET', '/ip/address');
+    expect(body.map((row: { '.id': string }) => row['.id'])).toEqual([kept]);
+    expect(await router.db.configRow.count({ where: { menu: '/ip/address' } })).toBe(1);
+    peer.refuse = undefined;
+    expect((await router.rest('PUT', '/ip/address', address(2))).status).toBe(201);
+  });
+});
+
+describe('an agent that is away', () => {
+  it('makes writes wait, then fail with nothing stored; reads go on', async () => {
+    router = await Router.start();
+    await router.peer?.stop();
+    await expect.poll(async () => (await router.request('GET', '/healthz')).status, { timeout: 10_000 }).toBe(503);
+    const started = Date.now();
+    const answer = await router.rest('PUT', '/ip/address', address(1));
+    expect(answer.status).toBe(503);
+    expect(answer.body.detail).toMatch(/agent/);
+    expect(Date.now() - started).toBeGreaterThan(4_000);
+    expect((await router.rest('GET', '/ip/address')).body).toEqual([]);
+    expect((await router.rest('GET', '/interface')).body[0]).toMatchObject({ name: 'ether1', running: 'false' });
+    await router.peer?.start();
+  }, 30_000);
+
+  it('a write goes through when it comes back in time', async () => {
+    router = await Router.start();
+    await router.peer?.stop();
+    const writing = router.rest('PUT', '/ip/address', address(1));
+    setTimeout(() => void router.peer?.start(), 500);
+    expect((await writing).status).toBe(201);
+    expect(router.peer?.active?.addresses).toHaveLength(1);
+  });
+
+  it('gets the newest revision when it comes back without one', async () => {
+    router = await Router.start();
+    await router.rest('PUT', '/ip/address', address(1));
+    const peer = router.peer;
+    if (peer === undefined) throw new Error('no peer');
+    const revision = peer.revision;
+    await peer.stop();
+    peer.revision = 0;
+    peer.active = undefined;
+    await peer.start();
+    await expect.poll(() => peer.revision, { timeout: 10_000 }).toBe(revision);
+    expect(peer.active).toMatchObject({ addresses: [{ 'prefix-len': 24 }] });
+  });
+
+  it('ahead of the database is never overwritten', async () => {
+    router = await Router.start();
+    const peer = router.peer;
+    if (peer === undefined) throw new Error('no peer');
+    await peer.stop();
+    peer.revision = 99;
+    await peer.start();
+    await expect
+      .poll(async () => (await router.request('GET', '/healthz')).body.agent, { timeout: 10_000 })
+      .toBe('ahead');
+    const answer = await router.rest('PUT', '/ip/address', address(1));
+    expect(answer.status).toBe(400);
+    expect(answer.body.detail).toMatch(/revision 99/);
+    expect(peer.revision).toBe(99);
+  });
+});
+
+describe('a restart of the API', () => {
+  it('finds everything as it was, ids are never given again', async () => {
+    router = await Router.start();
+    const a = (await router.rest('PUT', '/ip/address', address(1))).body['.id'];
+    const b = (await router.rest('PUT', '/ip/address', address(2))).body['.id'];
+    await router.rest('PATCH', `/ip/address/${a}`, { comment: 'kept' });
+    await router.rest('DELETE', `/ip/address/${b}`);
+    const before = (await router.rest('GET', '/ip/address')).body;
+    const prepares = router.peer?.prepares;
+    await router.shut();
+    await router.open();
+    await router.healthy();
+    expect((await router.rest('GET', '/ip/address')).body).toEqual(before);
+    expect(router.peer?.prepares).toBe(prepares);
+    const c = (await router.rest('PUT', '/ip/address', address(3))).body['.id'];
+    expect(Number.parseInt(c.slice(1), 16)).toBeGreaterThan(Number.parseInt(b.slice(1), 16));
+  });
+
+  it('defaults fill an empty database once', async () => {
+    router = await Router.start({ defaults: 'lab' });
+    const count = async () => (await router.rest('GET', '/ip/firewall/filter')).body.length;
+    expect(await count()).toBeGreaterThan(4);
+    const { body } = await router.rest('GET', '/ip/firewall/filter?.proplist=.id');
+    await router.rest('POST', '/ip/firewall/filter/remove', {
+      numbers: body.map((row: { '.id': string }) => row['.id']),
+    });
+    await router.shut();
+    await router.open();
+    await router.healthy();
+    expect(await count()).toBe(0);
+    expect((await router.rest('GET', '/interface/ethernet')).body).toHaveLength(2);
+  });
+});
+
+describe('many writers at once', () => {
+  it('are served one after the other, each with a revision of its own', async () => {
+    router = await Router.start();
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_, n) => router.rest('PUT', '/ip/address', address(n))),
+    );
+    expect(answers.every((answer) => answer.status === 201)).toBe(true);
+    expect(new Set(answers.map((answer) => answer.body['.id'])).size).toBe(30);
+    const revisions = await router.db.revision.findMany({ orderBy: { number: 'asc' } });
+    expect(revisions.map((revision) => revision.number)).toEqual(revisions.map((_, index) => index + 1));
+    expect(revisions.every((revision) => revision.parent === revision.number - 1)).toBe(true);
+    expect(router.peer?.active?.addresses).toHaveLength(30);
+    expect(router.peer?.revision).toBe(revisions.at(-1)?.number);
+  });
+});
