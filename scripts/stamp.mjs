@@ -26,7 +26,7 @@ function addTo(hash, file) {
     return;
   }
   for (const entry of readdirSync(file).sort()) {
-    if (!MADE.has(entry)) addTo(hash, path.join(file, entry));
+    if (!MADE.has(entry) && !entry.endsWith('.tsbuildinfo')) addTo(hash, path.join(file, entry));
   }
 }
 
