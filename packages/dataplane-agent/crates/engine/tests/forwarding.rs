@@ -1,8 +1,11 @@
 //! Routing, ARP, ICMP of the router itself.
 
-use tollway_testkit::packet::{PacketBuilder, ip};
+use tollway_config::dataplane::{ArpMode, RouteTarget, RpFilter};
+use tollway_engine::frame::VnetState;
+use tollway_testkit::packet::{PacketBuilder, arp_frame, ip, tcp_flag};
 use tollway_testkit::router::{To, host_mac, port_mac};
 use tollway_testkit::{Router, RouterConfig, expect_counters};
+use tollway_wire::arp;
 
 fn plain() -> RouterConfig {
     RouterConfig::new().interface("10.1.0.1/24").interface("10.2.0.1/24")
@@ -34,4 +37,313 @@ fn forwards_to_a_neighbour_with_ttl_and_link_header_rewritten() {
     assert!(out[0].fast);
     assert_eq!(out[0].packet().ttl, 63);
     expect_counters!(router, FastPath: 1);
+}
+
+#[test]
+fn the_router_asks_by_broadcast_with_its_address_in_that_network() {
+    let mut router = Router::new(plain());
+    let out = router.send(0, &udp());
+    let request = out[0].arp().expect("an ARP request");
+    assert_eq!(&out[0].bytes[..6], &[0xff; 6]);
+    assert_eq!((request.sender_addr, request.target_addr), (ip("10.2.0.1"), ip("10.2.0.2")));
+    assert_eq!(request.sender_mac, port_mac(1));
+    expect_counters!(router, Generated: 1, Held: 1);
+}
+
+#[test]
+fn no_answer_means_three_requests_then_host_unreachable_then_silence_towards_the_net() {
+    let mut router = router();
+    router.remove_host(1, "10.2.0.2");
+    let mut asked = router.send(0, &udp()).len();
+    let out = router.advance_ms(2_900);
+    asked += out.iter().filter(|output| output.arp().is_some()).count();
+    assert_eq!(asked, 3);
+    let out = router.advance_ms(200);
+    // The sender's own address is asked for, and gets the error.
+    assert_eq!(out.len(), 1, "{out:?}");
+    let error = out[0].packet();
+    assert_eq!((out[0].to, error.icmp), (To::Port(0), Some((3, 1))));
+    assert_eq!((error.src, error.dst), ("10.1.0.1".parse().unwrap(), "10.1.0.2".parse().unwrap()));
+    assert!(error.checksums_right);
+    let quoted = error.quoted().expect("a quoted packet");
+    assert_eq!((quoted.ttl, quoted.first_words.0, quoted.header_checksum_right), (64, 1000, true));
+    router.moved();
+    let out = router.send(0, &udp());
+    assert_eq!(out[0].packet().icmp, Some((3, 1)));
+    expect_counters!(router, Drop(NeighborFailed): 1, Generated: 1);
+}
+
+#[test]
+fn at_most_three_packets_wait_and_the_oldest_goes() {
+    let mut router = Router::new(plain());
+    for number in 0..5 {
+        router.send(0, &udp().ident(number));
+    }
+    expect_counters!(router, Generated: 1, Held: 3, Drop(NeighborQueueFull): 2);
+    let reply = arp_frame(
+        port_mac(1),
+        arp::Repr {
+            operation: arp::REPLY,
+            sender_mac: host_mac(ip("10.2.0.2")),
+            sender_addr: ip("10.2.0.2"),
+            target_mac: port_mac(1),
+            target_addr: ip("10.2.0.1"),
+        },
+    );
+    let out = router.inject(1, reply, VnetState::default());
+    let idents: Vec<u8> = out.iter().map(|output| output.bytes[14 + 5]).collect();
+    assert_eq!(idents, [2, 3, 4]);
+}
+
+fn request(sender: &str, target: &str) -> Vec<u8> {
+    arp_frame(
+        [0xff; 6],
+        arp::Repr {
+            operation: arp::REQUEST,
+            sender_mac: host_mac(ip(sender)),
+            sender_addr: ip(sender),
+            target_mac: [0; 6],
+            target_addr: ip(target),
+        },
+    )
+}
+
+#[test]
+fn answers_arp_for_its_address_on_the_same_interface_only() {
+    let mut router = router();
+    let out = router.inject(0, request("10.1.0.2", "10.1.0.1"), VnetState::default());
+    assert_eq!(out.len(), 1);
+    let reply = out[0].arp().expect("an ARP reply");
+    assert_eq!((reply.operation, reply.sender_mac), (arp::REPLY, port_mac(0)));
+    assert_eq!((reply.sender_addr, reply.target_addr), (ip("10.1.0.1"), ip("10.1.0.2")));
+    expect_counters!(router, Generated: 1, Drop(ArpConsumed): 1);
+    assert_eq!(router.inject(0, request("10.1.0.2", "10.2.0.1"), VnetState::default()), []);
+    assert_eq!(router.inject(0, request("10.1.0.2", "10.1.0.9"), VnetState::default()), []);
+    expect_counters!(router, Drop(ArpIgnored): 2);
+}
+
+#[test]
+fn arp_modes() {
+    let answers = |mode: ArpMode, sender: &str, target: &str| {
+        let mut router = Router::new(plain().with(|config| config.interfaces[0].arp = mode));
+        router.inject(0, request(sender, target), VnetState::default()).len()
+    };
+    assert_eq!(answers(ArpMode::Disabled, "10.1.0.2", "10.1.0.1"), 0);
+    assert_eq!(answers(ArpMode::ReplyOnly, "10.1.0.2", "10.1.0.1"), 1);
+    assert_eq!(answers(ArpMode::Enabled, "10.1.0.2", "10.2.0.9"), 0);
+    assert_eq!(answers(ArpMode::ProxyArp, "10.1.0.2", "10.2.0.9"), 1);
+    assert_eq!(answers(ArpMode::ProxyArp, "10.1.0.2", "10.1.0.9"), 0);
+    assert_eq!(answers(ArpMode::LocalProxyArp, "10.1.0.2", "10.1.0.9"), 1);
+    // Neither asks: no neighbour without a static entry.
+    for mode in [ArpMode::Disabled, ArpMode::ReplyOnly] {
+        let config = plain().with(|config| config.interfaces[1].arp = mode);
+        let mut router = Router::new(config.clone());
+        assert_eq!(router.send(0, &udp()).iter().filter(|output| output.to == To::Port(1)).count(), 0);
+        let fixed = config.neighbor(2, "10.2.0.2", "02:00:00:00:00:77", false);
+        let out = Router::new(fixed).send(0, &udp());
+        assert_eq!(out[0].packet().eth_dst, [2, 0, 0, 0, 0, 0x77]);
+    }
+}
+
+#[test]
+fn published_static_entries_are_answered_for() {
+    let mut router = Router::new(plain().neighbor(1, "10.1.0.9", "02:00:00:00:00:77", true));
+    let out = router.inject(0, request("10.1.0.2", "10.1.0.9"), VnetState::default());
+    assert_eq!(out[0].arp().map(|reply| reply.sender_mac), Some(port_mac(0)));
+}
+
+#[test]
+fn routes_by_gateway_blackhole_and_nothing() {
+    let config = plain()
+        .route("0.0.0.0/0", "10.2.0.254")
+        .route_to("192.0.2.0/24", RouteTarget::Blackhole)
+        .route("198.51.100.0/24", "10.9.0.1");
+    let mut router = Router::new(config).hosts(0, &["10.1.0.2"]).hosts(1, &["10.2.0.254"]);
+    let to = |dst: &str| PacketBuilder::ipv4("10.1.0.2", dst).udp(1, 2);
+    router.send(0, &to("203.0.113.1"));
+    let out = router.send(0, &to("203.0.113.1"));
+    assert_eq!(out[0].packet().eth_dst, host_mac(ip("10.2.0.254")));
+    router.moved();
+    assert_eq!(router.send(0, &to("192.0.2.1")), []);
+    expect_counters!(router, Drop(Blackhole): 1);
+    // The gateway of the inactive route is unreachable, so the default route takes it.
+    assert_eq!(router.send(0, &to("198.51.100.1")).len(), 1);
+    let mut router = Router::new(plain()).hosts(0, &["10.1.0.2"]);
+    let out = router.send(0, &to("203.0.113.1"));
+    assert_eq!(out[0].packet().icmp, Some((3, 0)));
+    expect_counters!(router, Drop(NoRoute): 1, Drop(ArpConsumed): 1, Generated: 2);
+}
+
+#[test]
+fn traceroute_sees_the_router_and_errors_are_limited_in_rate() {
+    let mut router = router();
+    let out = router.send(0, &udp().ttl(1));
+    let error = out[0].packet();
+    assert_eq!((error.icmp, error.ttl), (Some((11, 0)), 64));
+    assert_eq!(error.src, "10.1.0.1".parse::<std::net::Ipv4Addr>().unwrap());
+    assert_eq!(error.quoted().map(|quoted| quoted.ttl), Some(1));
+    router.moved();
+    assert_eq!(router.send(0, &udp().ttl(1)), []);
+    expect_counters!(router, Drop(TtlExceeded): 1);
+    router.advance_ms(10);
+    assert_eq!(router.send(0, &udp().ttl(1)).len(), 1);
+    router.advance_ms(10);
+    // Never about an ICMP error.
+    let quoted = PacketBuilder::ipv4("10.2.0.2", "10.1.0.2").udp(5, 6).build_l3();
+    let error = PacketBuilder::ipv4("10.1.0.2", "10.2.0.2").icmp(3, 3, [0; 4]).payload(&quoted).ttl(1);
+    assert_eq!(router.send(0, &error), []);
+}
+
+#[test]
+fn echo_requests_to_any_address_of_the_router_are_answered() {
+    let mut router = router();
+    for (number, target) in ["10.1.0.1", "10.2.0.1"].into_iter().enumerate() {
+        let request = PacketBuilder::ipv4("10.1.0.2", target).echo_request(7, number as u16).payload_len(56);
+        let reply = router.send(0, &request)[0].packet();
+        assert_eq!((reply.icmp, reply.ports.0, reply.ttl), (Some((0, 0)), 7, 64));
+        assert_eq!((reply.src.to_string(), reply.dst.to_string()), (target.into(), "10.1.0.2".into()));
+        assert!(reply.checksums_right);
+        assert_eq!(reply.payload.len(), 56);
+    }
+    router.moved();
+    let mut broken =
+        PacketBuilder::ipv4("10.1.0.2", "10.1.0.1").eth_dst(port_mac(0)).echo_request(1, 1).build();
+    broken[40] ^= 1;
+    assert_eq!(router.inject(0, broken, VnetState::default()), []);
+    expect_counters!(router, Drop(BadIcmpChecksum): 1);
+}
+
+#[test]
+fn other_packets_for_the_router_go_to_the_tap_of_their_interface() {
+    let mut router = router();
+    let out = router.send(0, &PacketBuilder::ipv4("10.1.0.2", "10.2.0.1").tcp(9, 22, tcp_flag::SYN, 1, 0));
+    assert_eq!((out.len(), out[0].to), (1, To::Local(1)));
+    let out = router.send(0, &PacketBuilder::ipv4("10.1.0.2", "10.1.0.255").udp(9, 9));
+    assert_eq!(out[0].to, To::Local(1));
+    let dhcp = PacketBuilder::ipv4("0.0.0.0", "255.255.255.255").udp(68, 67);
+    assert_eq!(router.send(0, &dhcp)[0].to, To::Local(1));
+    // And back.
+    let answer = PacketBuilder::ipv4("10.1.0.1", "10.1.0.2").tcp(22, 9, tcp_flag::SYN | tcp_flag::ACK, 1, 2);
+    let out = router.send_local(&answer.build_l3());
+    assert_eq!((out[0].to, out[0].packet().ttl), (To::Port(0), 64));
+}
+
+#[test]
+fn what_is_too_big_is_cut_or_refused() {
+    let config = plain().with(|config| config.interfaces[1].mtu = 1000);
+    let mut router = Router::new(config).hosts(0, &["10.1.0.2"]).hosts(1, &["10.2.0.2"]);
+    router.send(0, &udp());
+    let big = udp().payload_len(1400);
+    let out = router.send(0, &big);
+    let error = out[0].packet();
+    assert_eq!(error.icmp, Some((3, 4)));
+    assert_eq!(out[0].bytes[14 + 20 + 6..14 + 20 + 8], 1000u16.to_be_bytes());
+    router.moved();
+    let out = router.send(0, &big.clone().dont_fragment(false));
+    let pieces: Vec<_> = out.iter().map(|output| output.packet()).collect();
+    assert_eq!(pieces.iter().map(|piece| piece.fragment).collect::<Vec<_>>(), [(0, true), (976, false)]);
+    let bytes: Vec<u8> = pieces.iter().flat_map(|piece| piece.payload.clone()).collect();
+    assert_eq!(bytes[..], big.build_l3()[28..]);
+    assert!(pieces.iter().all(|piece| piece.checksums_right && piece.ttl == 63));
+    expect_counters!(router, Generated: 1);
+}
+
+#[test]
+fn frames_that_are_not_for_a_router_end_with_a_reason() {
+    let mut router = router();
+    let own = port_mac(0);
+    router.send(0, &udp());
+    router.moved();
+    let good = udp().eth_dst(own).build();
+    let mut change = |at: usize, value: u8| {
+        let mut frame = good.clone();
+        frame[at] = value;
+        assert_eq!(router.inject(0, frame, VnetState::default()), []);
+    };
+    change(5, 0x55);
+    change(12, 0x86);
+    change(14, 0x65);
+    change(22, 9);
+    change(17, 255);
+    let mut short = good.clone();
+    short.truncate(20);
+    assert_eq!(router.inject(0, short, VnetState::default()), []);
+    let mut vlan = good.clone();
+    vlan[12..14].copy_from_slice(&[0x81, 0]);
+    assert_eq!(router.inject(0, vlan, VnetState::default()), []);
+    let mut v6 = good.clone();
+    v6[12..14].copy_from_slice(&[0x86, 0xdd]);
+    assert_eq!(router.inject(0, v6, VnetState::default()), []);
+    for (src, dst) in [("127.0.0.1", "10.2.0.2"), ("224.0.0.1", "10.2.0.2"), ("10.1.0.1", "10.2.0.2")] {
+        assert_eq!(router.send(0, &PacketBuilder::ipv4(src, dst).udp(1, 1)), []);
+    }
+    assert_eq!(router.send(0, &PacketBuilder::ipv4("10.1.0.2", "240.0.0.1").udp(1, 1)), []);
+    assert_eq!(router.send(0, &udp().ip_options(&[131, 4, 4, 0])), []);
+    assert_eq!(router.send(0, &PacketBuilder::ipv4("10.1.0.2", "10.2.0.255").udp(1, 1)), []);
+    expect_counters!(
+        router,
+        Drop(NotForUs): 1,
+        Drop(UnknownEthertype): 1,
+        Drop(BadIpHeader): 2,
+        Drop(BadIpChecksum): 1,
+        Drop(Runt): 1,
+        Drop(VlanTagged): 1,
+        Drop(Ipv6NotEnabled): 1,
+        Drop(MartianSource): 3,
+        Drop(MartianDestination): 1,
+        Drop(BadIpOptions): 1,
+        Drop(DirectedBroadcast): 1,
+    );
+}
+
+#[test]
+fn the_reverse_path_is_checked_as_configured() {
+    let passes = |mode: RpFilter, src: &str| {
+        let config =
+            plain().route("172.16.0.0/12", "10.2.0.254").with(|config| config.settings.rp_filter = mode);
+        let mut router = Router::new(config).hosts(1, &["10.2.0.2"]);
+        let packet = PacketBuilder::ipv4(src, "10.2.0.2").udp(1, 1);
+        router.send(0, &packet).iter().any(|output| output.to == To::Port(1))
+    };
+    for mode in [RpFilter::No, RpFilter::Loose, RpFilter::Strict] {
+        assert!(passes(mode, "10.1.0.7"));
+        assert_eq!(passes(mode, "172.16.0.1"), mode != RpFilter::Strict);
+        assert_eq!(passes(mode, "192.0.2.1"), mode == RpFilter::No);
+    }
+}
+
+#[test]
+fn forwarding_can_be_switched_off_and_interfaces_disabled() {
+    let mut router = Router::new(plain().with(|config| config.settings.ip_forward = false));
+    assert_eq!(router.send(0, &udp()), []);
+    expect_counters!(router, Drop(ForwardingOff): 1);
+    let mut router = Router::new(plain().with(|config| config.interfaces[0].disabled = true));
+    assert_eq!(router.send(0, &udp()), []);
+    expect_counters!(router, Drop(InterfaceDisabled): 1);
+    // Without carrier the connected network is not routed to.
+    let mut router = self::router();
+    router.carrier(1, false);
+    let out = router.send(0, &udp());
+    assert_eq!(out[0].packet().icmp, Some((3, 0)));
+}
+
+#[test]
+fn ethernet_padding_is_cut_off() {
+    let mut router = router();
+    let mut frame = PacketBuilder::ipv4("10.1.0.2", "10.2.0.2").eth_dst(port_mac(0)).udp(1, 2).build();
+    let len = frame.len();
+    frame.resize(60, 0x77);
+    let out = router.inject(0, frame, VnetState::default());
+    assert_eq!(out[0].bytes.len(), len);
+}
+
+#[test]
+fn an_empty_pool_is_counted_and_forwarding_goes_on() {
+    let mut router = router();
+    router.send(0, &udp());
+    router.moved();
+    router.source().empty = true;
+    assert_eq!(router.send(0, &udp()).len(), 1);
+    assert_eq!(router.send(0, &udp().ttl(1)), []);
+    expect_counters!(router, FastPath: 1, Drop(TtlExceeded): 1);
 }

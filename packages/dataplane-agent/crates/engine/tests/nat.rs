@@ -1,0 +1,255 @@
+//! Address translation through the whole router.
+
+use tollway_config::dataplane::{ConnectionState, RejectWith};
+use tollway_testkit::packet::{PacketBuilder, tcp_flag};
+use tollway_testkit::router::To;
+use tollway_testkit::{Router, RouterConfig, expect_counters, rule};
+
+fn plain() -> RouterConfig {
+    RouterConfig::new()
+        .interface("192.168.88.1/24")
+        .interface("10.2.0.1/24")
+        .neighbor(1, "192.168.88.10", "02:01:0a:01:00:02", false)
+        .neighbor(1, "192.168.88.11", "02:01:0a:01:00:03", false)
+        .neighbor(2, "10.2.0.254", "02:01:0a:02:00:02", false)
+        .route("0.0.0.0/0", "10.2.0.254")
+}
+
+fn masquerading() -> RouterConfig {
+    plain().nat("srcnat", rule().out_interface(2).masquerade())
+}
+
+fn out(host: &str, port: u16) -> PacketBuilder {
+    PacketBuilder::ipv4(host, "203.0.113.5").udp(port, 53).payload_len(30)
+}
+
+fn back(port: u16) -> PacketBuilder {
+    PacketBuilder::ipv4("203.0.113.5", "10.2.0.1").udp(53, port).payload_len(60)
+}
+
+#[test]
+fn masquerade_translates_both_ways_slow_and_fast() {
+    let mut router = Router::new(masquerading());
+    for round in 0..6 {
+        let sent = router.send(0, &out("192.168.88.10", 4000));
+        let packet = sent[0].packet();
+        assert_eq!((sent[0].to, sent[0].fast), (To::Port(1), round > 1), "round {round}");
+        assert_eq!((packet.src.to_string(), packet.ports), ("10.2.0.1".into(), (4000, 53)));
+        assert!(packet.checksums_right);
+        let answered = router.send(1, &back(4000));
+        let packet = answered[0].packet();
+        assert_eq!((packet.dst.to_string(), packet.ports), ("192.168.88.10".into(), (53, 4000)));
+        assert!(packet.checksums_right);
+        assert_eq!(packet.ttl, 63);
+    }
+    let connection = &router.connections()[0];
+    assert_eq!(connection.flags, "SACs");
+    assert_eq!(connection.counts, [(6, 6 * 58), (6, 6 * 88)]);
+    // NAT rules count first packets only.
+    assert_eq!(router.rule(1000), (1, 58));
+}
+
+#[test]
+fn clashing_source_ports_both_work() {
+    let mut router = Router::new(masquerading());
+    let first = router.send(0, &out("192.168.88.10", 4000))[0].packet().ports.0;
+    let second = router.send(0, &out("192.168.88.11", 4000))[0].packet().ports.0;
+    assert_eq!(first, 4000);
+    assert_ne!(first, second);
+    assert_eq!(router.send(1, &back(first))[0].packet().dst.to_string(), "192.168.88.10");
+    let answer = router.send(1, &back(second))[0].packet();
+    assert_eq!((answer.dst.to_string(), answer.ports.1), ("192.168.88.11".into(), 4000));
+}
+
+#[test]
+fn pings_of_two_hosts_with_one_identifier_both_work() {
+    let mut router = Router::new(masquerading());
+    let mut idents = Vec::new();
+    for host in ["192.168.88.10", "192.168.88.11"] {
+        let sent = router.send(0, &PacketBuilder::ipv4(host, "203.0.113.5").echo_request(7, 1))[0].packet();
+        assert!(sent.checksums_right);
+        idents.push(sent.ports.0);
+    }
+    assert_ne!(idents[0], idents[1]);
+    for (ident, host) in idents.into_iter().zip(["192.168.88.10", "192.168.88.11"]) {
+        let reply = PacketBuilder::ipv4("203.0.113.5", "10.2.0.1").echo_reply(ident, 1);
+        let packet = router.send(1, &reply)[0].packet();
+        assert_eq!((packet.dst.to_string().as_str(), packet.ports.0), (host, 7));
+        assert!(packet.checksums_right);
+    }
+}
+
+#[test]
+fn a_forwarded_port_works_from_outside() {
+    let config = masquerading()
+        .nat("dstnat", rule().in_interface(2).protocol(6).dst_port(8080).dst_nat("192.168.88.10", 80))
+        .filter("forward", rule().state(&[ConnectionState::New]).passthrough());
+    let mut router = Router::new(config);
+    let syn = PacketBuilder::ipv4("203.0.113.5", "10.2.0.1").tcp(5555, 8080, tcp_flag::SYN, 1, 0);
+    let sent = router.send(1, &syn);
+    let packet = sent[0].packet();
+    assert_eq!(sent[0].to, To::Port(0));
+    assert_eq!(
+        (packet.src.to_string(), packet.dst.to_string()),
+        ("203.0.113.5".into(), "192.168.88.10".into())
+    );
+    assert_eq!((packet.ports, packet.checksums_right), ((5555, 80), true));
+    let answer = PacketBuilder::ipv4("192.168.88.10", "203.0.113.5");
+    let answer = answer.tcp(80, 5555, tcp_flag::SYN | tcp_flag::ACK, 9, 2);
+    let packet = router.send(0, &answer)[0].packet();
+    assert_eq!((packet.src.to_string(), packet.ports), ("10.2.0.1".into(), (8080, 5555)));
+    assert!(packet.checksums_right);
+    assert_eq!(router.connections()[0].flags, "SCd");
+    assert_eq!((router.rule(1000).0, router.rule(1001).0, router.rule(1002).0), (0, 1, 1));
+}
+
+#[test]
+fn redirect_sends_to_the_router_and_answers_come_from_where_they_were_expected() {
+    let to_ports = Some(tollway_config::dataplane::PortRange { from: 3128, to: 3128 });
+    let redirect = tollway_config::dataplane::Action::Redirect { to_ports };
+    let mut router = Router::new(plain().nat("dstnat", rule().protocol(6).dst_port(80).then(redirect)));
+    let syn = PacketBuilder::ipv4("192.168.88.10", "203.0.113.5").tcp(5555, 80, tcp_flag::SYN, 1, 0);
+    let sent = router.send(0, &syn);
+    assert_eq!(sent[0].to, To::Local(1));
+    assert_eq!(
+        (sent[0].packet().dst.to_string(), sent[0].packet().ports),
+        ("192.168.88.1".into(), (5555, 3128))
+    );
+    let answer = PacketBuilder::ipv4("192.168.88.1", "192.168.88.10");
+    let answer = answer.tcp(3128, 5555, tcp_flag::SYN | tcp_flag::ACK, 9, 2);
+    let sent = router.send_local(&answer.build_l3());
+    let packet = sent[0].packet();
+    assert_eq!(
+        (sent[0].to, packet.src.to_string(), packet.ports),
+        (To::Port(0), "203.0.113.5".into(), (80, 5555))
+    );
+    assert!(packet.checksums_right);
+}
+
+#[test]
+fn icmp_errors_find_the_translated_flow_and_are_translated_inside() {
+    let mut router = Router::new(masquerading());
+    let sent = router.send(0, &out("192.168.88.10", 4000));
+    // A router on the way reports what it saw.
+    let quoted = sent[0].bytes[14..].to_vec();
+    let error = PacketBuilder::ipv4("198.51.100.7", "10.2.0.1").icmp(11, 0, [0; 4]).payload(&quoted);
+    let sent = router.send(1, &error);
+    let packet = sent[0].packet();
+    assert_eq!(
+        (sent[0].to, packet.src.to_string(), packet.dst.to_string()),
+        (To::Port(0), "198.51.100.7".into(), "192.168.88.10".into())
+    );
+    let inner = packet.quoted().expect("a quoted packet");
+    assert_eq!((inner.src.to_string(), inner.first_words.0), ("192.168.88.10".into(), 4000));
+    assert!(packet.checksums_right && inner.header_checksum_right);
+    // One that quotes nothing known is invalid, and not translated: for the router itself.
+    let stray = PacketBuilder::ipv4("10.2.0.1", "203.0.113.5").udp(4001, 53).build_l3();
+    let error = PacketBuilder::ipv4("198.51.100.7", "10.2.0.1").icmp(11, 0, [0; 4]).payload(&stray);
+    assert_eq!(router.send(1, &error)[0].to, To::Local(2));
+}
+
+#[test]
+fn errors_about_translated_packets_quote_them_as_they_were_sent() {
+    let config = plain()
+        .nat("dstnat", rule().protocol(17).dst_port(53).dst_nat("10.2.0.254", 5353))
+        .filter("forward", rule().reject(RejectWith::IcmpAdminProhibited));
+    let mut router = Router::new(config);
+    let sent = router.send(0, &out("192.168.88.10", 4000));
+    let packet = sent[0].packet();
+    let inner = packet.quoted().expect("a quoted packet");
+    assert_eq!((packet.icmp, packet.src.to_string()), (Some((3, 13)), "192.168.88.1".into()));
+    assert_eq!((inner.dst.to_string(), inner.first_words.1), ("203.0.113.5".into(), 53));
+    // TTL and size are checked after the destination was decided, too.
+    router.advance_ms(100);
+    let sent = router.send(0, &out("192.168.88.10", 4001).ttl(1));
+    let inner = sent[0].packet().quoted().expect("a quoted packet");
+    assert_eq!(inner.dst.to_string(), "203.0.113.5");
+}
+
+#[test]
+fn masqueraded_flows_end_with_the_address_and_others_stay() {
+    let mut router = Router::new(masquerading());
+    router.send(0, &out("192.168.88.10", 4000));
+    router.send(0, &PacketBuilder::ipv4("192.168.88.10", "192.168.88.1").udp(5, 6));
+    assert_eq!(router.connections().len(), 2);
+    router.swap(|config| config.addresses[1].address = "10.2.0.9".parse().expect("an address"));
+    assert_eq!(router.connections().len(), 1);
+    let sent = router.send(0, &out("192.168.88.10", 4000))[0].packet();
+    assert_eq!(sent.src.to_string(), "10.2.0.9");
+    router.carrier(1, false);
+    assert_eq!(router.connections().len(), 1);
+}
+
+#[test]
+fn a_full_range_of_ports_drops_rather_than_leaks() {
+    let to_ports = Some(tollway_config::dataplane::PortRange { from: 7000, to: 7001 });
+    let masquerade = tollway_config::dataplane::Action::Masquerade { to_ports, randomise_ports: false };
+    let mut router = Router::new(plain().nat("srcnat", rule().protocol(17).then(masquerade)));
+    router.moved();
+    for port in [1, 2, 3] {
+        router.send(0, &out("192.168.88.10", 4000 + port));
+    }
+    expect_counters!(router, Rule(1000): 3, Connections: 2, Drop(NatExhausted): 1);
+}
+
+#[test]
+fn an_out_interface_without_address_cannot_masquerade() {
+    let config = RouterConfig::new()
+        .interface("192.168.88.1/24")
+        .interface("")
+        .neighbor(2, "203.0.113.5", "02:01:0a:02:00:02", false)
+        .route_to("203.0.113.0/24", tollway_config::dataplane::RouteTarget::Interface { interface: 2 })
+        .nat("srcnat", rule().masquerade());
+    let mut router = Router::new(config);
+    router.moved();
+    assert_eq!(router.send(0, &out("192.168.88.10", 4000)), []);
+    expect_counters!(router, Rule(1000): 1, Drop(NatNoAddress): 1);
+}
+
+#[test]
+fn removing_a_connection_ends_its_translation() {
+    let mut router = Router::new(masquerading());
+    router.send(0, &out("192.168.88.10", 4000));
+    let id = router.connections()[0].id;
+    assert!(router.remove_connection(id));
+    assert!(!router.remove_connection(id));
+    // The answer is for the router now.
+    assert_eq!(router.send(1, &back(4000))[0].to, To::Local(2));
+}
+
+#[test]
+fn super_frames_are_translated_whole_and_count_as_segments() {
+    let mut router = Router::new(masquerading().filter("forward", rule().passthrough()));
+    let tcp =
+        |flags, seq, ack| PacketBuilder::ipv4("192.168.88.10", "203.0.113.5").tcp(4000, 80, flags, seq, ack);
+    let answer =
+        |flags, seq, ack| PacketBuilder::ipv4("203.0.113.5", "10.2.0.1").tcp(80, 4000, flags, seq, ack);
+    router.send(0, &tcp(tcp_flag::SYN, 100, 0));
+    router.send(1, &answer(tcp_flag::SYN | tcp_flag::ACK, 500, 101));
+    router.send(0, &tcp(tcp_flag::ACK, 101, 501));
+    router.reset_counters(&[]);
+    router.moved();
+    let mut fast = 0;
+    for round in 0..3u32 {
+        let builder = tcp(tcp_flag::ACK, 101 + round * 14_480, 501).payload_len(14_480);
+        let (frame, vnet) = builder.eth_dst(tollway_testkit::router::port_mac(0)).build_gso(1448);
+        let sent = router.inject(0, frame, vnet);
+        assert_eq!((sent.len(), sent[0].segments, sent[0].vnet), (1, 10, vnet));
+        fast += i64::from(sent[0].fast) * 10;
+        // The partial checksum covers the new addresses, nothing else.
+        let pseudo = tollway_wire::checksum::pseudo_v4(
+            u32::from_be_bytes(sent[0].bytes[26..30].try_into().expect("4 bytes")),
+            u32::from_be_bytes(sent[0].bytes[30..34].try_into().expect("4 bytes")),
+            6,
+            14_500,
+        );
+        assert_eq!(sent[0].bytes[50..52], pseudo.to_be_bytes());
+        assert_eq!(sent[0].packet().src.to_string(), "10.2.0.1");
+        router.send(1, &answer(tcp_flag::ACK, 501, 101 + (round + 1) * 14_480));
+        router.moved();
+    }
+    assert!(fast >= 20);
+    let wire = 10 * (1448 + 40);
+    assert_eq!(router.rule(1001), (33, 3 * wire + 3 * 40));
+    assert_eq!(router.connections()[0].counts[0], (32, 3 * wire + 2 * 40));
+}

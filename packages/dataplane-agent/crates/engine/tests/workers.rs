@@ -1,0 +1,262 @@
+//! Several workers, fragments, configuration changes: one flow has one owner, and nobody can tell.
+
+use tollway_config::dataplane::ConnectionState;
+use tollway_engine::frame::VnetState;
+use tollway_engine::tuple::{Addr, Tuple, steer};
+use tollway_testkit::packet::{PacketBuilder, ip, tcp_flag};
+use tollway_testkit::router::{To, port_mac};
+use tollway_testkit::{Router, RouterConfig, expect_counters, rule};
+
+fn masquerading() -> RouterConfig {
+    RouterConfig::new()
+        .interface("192.168.88.1/24")
+        .interface("10.2.0.1/24")
+        .neighbor(1, "192.168.88.10", "02:01:0a:01:00:02", false)
+        .neighbor(2, "10.2.0.254", "02:01:0a:02:00:02", false)
+        .route("0.0.0.0/0", "10.2.0.254")
+        .nat("srcnat", rule().out_interface(2).masquerade())
+        .filter("forward", rule().state(&[ConnectionState::Invalid]).drop())
+        .filter("forward", rule().state(&[ConnectionState::New]).passthrough())
+}
+
+fn frame(port: u16, builder: PacketBuilder) -> (u16, Vec<u8>, VnetState) {
+    (port, builder.eth_dst(port_mac(port)).build(), VnetState::default())
+}
+
+#[test]
+fn any_worker_may_receive_any_packet() {
+    for workers in 1..=4u32 {
+        let mut router = Router::with_workers(masquerading(), workers);
+        for port in 4000..4050u16 {
+            for round in 0..4usize {
+                let receiver = (usize::from(port) + round) % workers as usize;
+                let out = PacketBuilder::ipv4("192.168.88.10", "203.0.113.5").udp(port, 53);
+                let sent = router.inject_batch(receiver, vec![frame(0, out)]);
+                assert_eq!(sent.len(), 1, "{workers} workers, port {port}, round {round}");
+                let seen = sent[0].packet();
+                assert_eq!(seen.src.to_string(), "10.2.0.1");
+                let back = PacketBuilder::ipv4("203.0.113.5", "10.2.0.1").udp(53, seen.ports.0);
+                let receiver = (receiver + round / 2) % workers as usize;
+                let packet = router.inject_batch(receiver, vec![frame(1, back)])[0].packet();
+                assert_eq!((packet.dst.to_string(), packet.ports.1), ("192.168.88.10".into(), port));
+            }
+        }
+        assert_eq!(router.connections().len(), 50);
+        assert_eq!(router.rule(1000).0, 50);
+        let handovers = router.stats().handover_packets;
+        assert_eq!(handovers == 0, workers == 1);
+    }
+}
+
+#[test]
+fn a_flow_whose_answers_are_steered_elsewhere_stands_in_the_directory() {
+    let config = masquerading().nat("dstnat", rule().protocol(6).dst_port(8080).dst_nat("192.168.88.10", 80));
+    let mut router = Router::with_workers(config, 2);
+    let mut elsewhere = 0;
+    for port in 5000..5040u16 {
+        let syn = PacketBuilder::ipv4("203.0.113.5", "10.2.0.1").tcp(port, 8080, tcp_flag::SYN, 1, 0);
+        assert_eq!(router.inject_batch(0, vec![frame(1, syn)])[0].to, To::Port(0));
+        let tuple = |src: &str, dst: &str, src_port, dst_port| Tuple {
+            src: Addr::v4(ip(src)),
+            dst: Addr::v4(ip(dst)),
+            src_port,
+            dst_port,
+            protocol: 6,
+        };
+        let there = steer(&tuple("203.0.113.5", "10.2.0.1", port, 8080), 2);
+        let here = steer(&tuple("192.168.88.10", "203.0.113.5", 80, port), 2);
+        elsewhere += u32::from(there != here);
+        let answer = PacketBuilder::ipv4("192.168.88.10", "203.0.113.5");
+        let answer = answer.tcp(80, port, tcp_flag::SYN | tcp_flag::ACK, 9, 2);
+        for receiver in [0, 1] {
+            let sent = router.inject_batch(receiver, vec![frame(0, answer.clone())]);
+            let packet = sent[0].packet();
+            assert_eq!((packet.src.to_string(), packet.ports), ("10.2.0.1".into(), (8080, port)));
+        }
+    }
+    assert!(elsewhere > 0, "the test needs flows whose directions are steered apart");
+    for connection in router.connections() {
+        assert!(router.remove_connection(connection.id));
+    }
+    // Gone from the directory too: the stray answer is nobody's and has no connection to join.
+    router.moved();
+    let answer = PacketBuilder::ipv4("192.168.88.10", "203.0.113.5").tcp(80, 5000, tcp_flag::RST, 9, 2);
+    router.inject_batch(0, vec![frame(0, answer)]);
+    assert_eq!(router.connections(), []);
+}
+
+#[test]
+fn icmp_errors_find_their_flow_at_its_owner() {
+    let mut router = Router::with_workers(masquerading(), 2);
+    for port in 4000..4020u16 {
+        let out = PacketBuilder::ipv4("192.168.88.10", "203.0.113.5").udp(port, 53);
+        let sent = router.inject_batch(0, vec![frame(0, out)]);
+        let quoted = sent[0].bytes[14..].to_vec();
+        for receiver in [0, 1] {
+            let error = PacketBuilder::ipv4("203.0.113.5", "10.2.0.1").icmp(3, 3, [0; 4]).payload(&quoted);
+            let sent = router.inject_batch(receiver, vec![frame(1, error)]);
+            assert_eq!((sent[0].to, sent[0].packet().dst.to_string()), (To::Port(0), "192.168.88.10".into()));
+        }
+    }
+}
+
+#[test]
+fn fragments_are_translated_with_their_datagram_in_any_order_at_any_worker() {
+    for workers in [1, 2, 3] {
+        for reversed in [false, true] {
+            let mut router = Router::with_workers(masquerading(), workers);
+            let datagram = PacketBuilder::ipv4("192.168.88.10", "203.0.113.5").eth_dst(port_mac(0)).ident(77);
+            let mut frames = datagram.udp(4000, 53).payload_len(3000).build_fragments(1480);
+            if reversed {
+                frames.reverse();
+            }
+            let mut sent = Vec::new();
+            for (number, frame) in frames.into_iter().enumerate() {
+                let receiver = number % workers as usize;
+                sent.extend(router.inject_batch(receiver, vec![(0, frame, VnetState::default())]));
+            }
+            let mut parts: Vec<_> = sent.iter().map(|output| output.packet()).collect();
+            assert_eq!(parts.len(), 3, "{workers} workers, reversed {reversed}");
+            assert!(parts.iter().all(|part| part.src.to_string() == "10.2.0.1" && part.checksums_right));
+            parts.sort_by_key(|part| part.fragment.0);
+            assert_eq!(parts[0].ports, (4000, 53));
+            assert_eq!(router.connections().len(), 1);
+            assert_eq!(router.connections()[0].counts[0].0, 3);
+            assert_eq!(router.stats().held, 0);
+        }
+    }
+}
+
+#[test]
+fn fragments_without_their_first_one_time_out() {
+    let mut router = Router::new(masquerading());
+    router.moved();
+    let datagram = PacketBuilder::ipv4("192.168.88.10", "203.0.113.5").eth_dst(port_mac(0)).udp(4000, 53);
+    let frames = datagram.payload_len(3000).build_fragments(1480);
+    assert_eq!(router.inject(0, frames[1].clone(), VnetState::default()), []);
+    expect_counters!(router, Held: 1);
+    router.advance_ms(6_000);
+    expect_counters!(router, Held: -1, Drop(FragmentTimeout): 1);
+    // Overlapping ones are refused.
+    router.inject(0, frames[0].clone(), VnetState::default());
+    router.moved();
+    let overlap = {
+        let mut frame = frames[1].clone();
+        frame[20..22].copy_from_slice(&(0x2000u16 | 100).to_be_bytes());
+        frame[24..26].fill(0);
+        let sum = tollway_wire::checksum::checksum(&frame[14..34]);
+        frame[24..26].copy_from_slice(&sum.to_be_bytes());
+        frame
+    };
+    assert_eq!(router.inject(0, overlap, VnetState::default()), []);
+    expect_counters!(router, Drop(FragmentInvalid): 1);
+}
+
+#[test]
+fn packets_of_one_flow_keep_their_order_within_a_batch() {
+    let mut router = Router::new(masquerading());
+    let tcp = |flags, seq, len| {
+        PacketBuilder::ipv4("192.168.88.10", "203.0.113.5").tcp(4000, 80, flags, seq, 501).payload_len(len)
+    };
+    router.send(0, &tcp(tcp_flag::SYN, 100, 0));
+    let answer = PacketBuilder::ipv4("203.0.113.5", "10.2.0.1");
+    router.send(1, &answer.tcp(80, 4000, tcp_flag::SYN | tcp_flag::ACK, 500, 101));
+    router.send(0, &tcp(tcp_flag::ACK, 101, 0));
+    router.send(0, &tcp(tcp_flag::ACK, 101, 10));
+    let batch = vec![
+        frame(0, tcp(tcp_flag::ACK, 111, 10)),
+        // Goes slow for its option, and with it what follows.
+        frame(0, tcp(tcp_flag::ACK, 121, 10).ip_options(&[1, 1, 1, 1])),
+        frame(0, tcp(tcp_flag::ACK, 131, 10)),
+        frame(0, tcp(tcp_flag::ACK, 141, 10)),
+    ];
+    let sent = router.inject_batch(0, batch);
+    assert_eq!(sent.iter().map(|output| output.fast).collect::<Vec<_>>(), [true, false, false, false]);
+    let seq = |bytes: &[u8]| {
+        let l4 = 14 + usize::from(bytes[14] & 15) * 4;
+        u32::from_be_bytes(bytes[l4 + 4..l4 + 8].try_into().expect("4 bytes"))
+    };
+    assert_eq!(sent.iter().map(|output| seq(&output.bytes)).collect::<Vec<_>>(), [111, 121, 131, 141]);
+    let sent = router.inject_batch(0, vec![frame(0, tcp(tcp_flag::ACK, 151, 10))]);
+    assert!(sent[0].fast, "a new batch, a new chance");
+}
+
+#[test]
+fn packets_waiting_for_a_neighbour_are_not_overtaken() {
+    let config = RouterConfig::new().interface("10.1.0.1/24").interface("10.2.0.1/24");
+    let mut router = Router::new(config);
+    let udp = |ident| PacketBuilder::ipv4("10.1.0.2", "10.2.0.2").udp(1, 2).ident(ident);
+    router.send(0, &udp(1));
+    router.send(0, &udp(2));
+    let reply = tollway_testkit::packet::arp_frame(
+        port_mac(1),
+        tollway_wire::arp::Repr {
+            operation: tollway_wire::arp::REPLY,
+            sender_mac: [2, 0, 0, 0, 0, 9],
+            sender_addr: ip("10.2.0.2"),
+            target_mac: port_mac(1),
+            target_addr: ip("10.2.0.1"),
+        },
+    );
+    let batch = vec![frame(0, udp(3)), (1, reply, VnetState::default()), frame(0, udp(4))];
+    let sent = router.inject_batch(0, batch);
+    let idents: Vec<u8> = sent.iter().map(|output| output.bytes[19]).collect();
+    assert_eq!(idents, [1, 2, 3, 4]);
+}
+
+#[test]
+fn connections_live_as_long_as_their_kind_and_expire_without_traffic() {
+    let mut router = Router::new(masquerading());
+    router.send(0, &PacketBuilder::ipv4("192.168.88.10", "203.0.113.5").udp(4000, 53));
+    router.send(0, &PacketBuilder::ipv4("192.168.88.10", "203.0.113.5").echo_request(9, 1));
+    router.send(0, &PacketBuilder::ipv4("192.168.88.10", "203.0.113.5").tcp(4000, 80, tcp_flag::SYN, 1, 0));
+    let timeouts: Vec<_> = router.connections().iter().map(|conn| (conn.protocol, conn.timeout_ms)).collect();
+    assert_eq!(timeouts, [(17, 30_000), (1, 10_000), (6, 5_000)]);
+    router.advance_ms(5_100);
+    assert_eq!(router.connections().len(), 2);
+    router.advance_ms(5_000);
+    assert_eq!(router.connections().len(), 1);
+    router.advance_ms(20_100);
+    assert_eq!(router.connections(), []);
+}
+
+#[test]
+fn a_change_of_configuration_keeps_flows() {
+    let mut router = Router::new(masquerading());
+    let out = || PacketBuilder::ipv4("192.168.88.10", "203.0.113.5").udp(4000, 53);
+    let back = || PacketBuilder::ipv4("203.0.113.5", "10.2.0.1").udp(53, 4000);
+    for _ in 0..3 {
+        router.send(0, &out());
+        router.send(1, &back());
+    }
+    let before = router.connections();
+    for number in 0..10 {
+        let extra =
+            RouterConfig::new().filter("x", rule().protocol(200).drop()).config.filter[0].rules[0].clone();
+        router.swap(|config| {
+            config.filter[0].rules.insert(0, tollway_config::dataplane::Rule { row: 5000 + number, ..extra });
+        });
+        assert_eq!(router.connections()[0].id, before[0].id);
+        assert!(!router.send(0, &out())[0].fast, "decided anew once");
+        assert!(router.send(0, &out())[0].fast);
+        assert_eq!(router.send(1, &back())[0].packet().dst.to_string(), "192.168.88.10");
+    }
+    assert_eq!(router.connections().len(), 1);
+}
+
+#[test]
+fn the_bound_of_the_table_holds_and_assured_flows_stay() {
+    let config = masquerading().with(|config| config.tracking.max_entries = 10);
+    let mut router = Router::new(config);
+    for _ in 0..3 {
+        router.send(0, &PacketBuilder::ipv4("192.168.88.10", "203.0.113.5").udp(4000, 53));
+        router.send(1, &PacketBuilder::ipv4("203.0.113.5", "10.2.0.1").udp(53, 4000));
+    }
+    for port in 0..100 {
+        router
+            .send(0, &PacketBuilder::ipv4("192.168.88.10", "203.0.113.5").tcp(port, 80, tcp_flag::SYN, 1, 0));
+    }
+    let connections = router.connections();
+    assert_eq!(connections.len(), 10);
+    assert!(connections.iter().any(|conn| conn.protocol == 17), "the assured flow was evicted");
+}
