@@ -180,7 +180,7 @@ impl Router {
         Ok(())
     }
 
-    /// Sends frames in by one port; returns them as they left by the other.
+    /// Sends frames in by one port; returns them as they left by the other, padded again.
     fn pass(&mut self, port: u16, frames: &[[u8; FRAME]]) -> Result<Vec<[u8; FRAME]>, String> {
         for content in frames {
             if let Some(frame) = self.frame(content) {
@@ -191,7 +191,11 @@ impl Router {
         let mut left = Vec::with_capacity(frames.len());
         for done in self.batch.drain() {
             if matches!(done.outcome, Outcome::Tx { port: out } if out != port) {
-                left.extend(done.frame.head().first_chunk().copied());
+                let mut content = [0; FRAME];
+                for (to, from) in content.iter_mut().zip(done.frame.head()) {
+                    *to = *from;
+                }
+                left.push(content);
             }
             self.pool.recycle(done.frame);
         }
