@@ -16,6 +16,7 @@ import { Hub } from './live/hub.js';
 import { authentication } from './plugins/auth.js';
 import { jsonBodies } from './plugins/body.js';
 import { errorAnswers } from './plugins/errors.js';
+import { apiDescription } from './plugins/openapi.js';
 import { securityHeaders } from './plugins/security-headers.js';
 import { singlePageApp } from './plugins/spa.js';
 import type { Services } from './rest/services.js';
@@ -99,6 +100,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   revisionRoutes(app, services);
   restRoutes(app, services);
   await liveRoute(app, hub);
+  await apiDescription(app);
   await singlePageApp(app, options.webRoot);
   agent.open();
   return app;
