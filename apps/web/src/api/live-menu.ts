@@ -173,18 +173,38 @@ export class LiveMenu {
   }
 }
 
-/** Ids of a part of a menu that is not in the browser, e.g. to select all of it. */
+/** Most rows that the server sends for one window. */
+const WINDOW_ROWS = 1000;
+/** How long to wait for a page of ids, ms. */
+const PAGE_MS = 10_000;
+
+/** Ids of all items that pass a query, in its order, e.g. to select all of them. */
 export function idsOf(socket: LiveSocket, menu: string, query: Query): Promise<readonly string[]> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => finish(undefined), 10_000);
-    const live = new LiveMenu(socket, menu, query, 60_000);
-    const finish = (ids: readonly string[] | undefined) => {
+    const ids: string[] = [];
+    const live = new LiveMenu(socket, menu, { ...query, first: 0, count: WINDOW_ROWS }, 60_000);
+    const late = () => finish('the router did not list the items in time');
+    let timer = setTimeout(late, PAGE_MS);
+    const finish = (problem: string | undefined) => {
       clearTimeout(timer);
       live.close();
-      if (ids === undefined) reject(new RequestError(0, live.error ?? 'the router did not list the items in time'));
-      else resolve(ids);
+      if (problem === undefined) resolve(ids);
+      else reject(new RequestError(0, problem));
     };
-    live.subscribe(() => finish(live.state.loaded ? live.state.order : undefined));
+    live.subscribe(() => {
+      const { state, error } = live;
+      if (error !== undefined) finish(error);
+      else if (!state.loaded || state.first !== ids.length) return;
+      else {
+        ids.push(...state.order);
+        if (state.order.length === 0 || ids.length >= state.matched) finish(undefined);
+        else {
+          clearTimeout(timer);
+          timer = setTimeout(late, PAGE_MS);
+          live.show({ first: ids.length });
+        }
+      }
+    });
     live.open();
   });
 }

@@ -2,7 +2,6 @@
 import { create } from 'zustand';
 import { live } from './live.ts';
 import { isObject } from './rest.ts';
-import type { SubscriptionHandle } from './socket.ts';
 
 export interface Status {
   readonly identity: string;
@@ -60,13 +59,17 @@ export function toStatus(message: Readonly<Record<string, unknown>>): Partial<St
   return part;
 }
 
-let subscription: SubscriptionHandle | undefined;
+let following = false;
 
 /** Starts the live connection and follows the status. */
 export function connect(): void {
-  subscription ??= live.subscribe({ topic: 'status' }, (message) => {
-    if (message.op === 'status') useStatus.setState(toStatus(message));
-  });
+  if (!following) {
+    following = true;
+    // Stays for the life of the page: it survives reconnects and logins.
+    live.subscribe({ topic: 'status' }, (message) => {
+      if (message.op === 'status') useStatus.setState(toStatus(message));
+    });
+  }
   live.open();
 }
 

@@ -21,8 +21,7 @@ export function CommentDialog({ value, onComment, onClose }: Props) {
         }}
       >
         <div className="comment-box">
-          {/* biome-ignore lint/a11y/noAutofocus: the dialog was opened to type here */}
-          <input type="text" aria-label="Comment" autoFocus value={text} onChange={(event) => setText(event.target.value)} />
+          <input type="text" aria-label="Comment" value={text} onChange={(event) => setText(event.target.value)} />
         </div>
         <footer className="modal-foot">
           <button type="button" className="button" onClick={onClose}>

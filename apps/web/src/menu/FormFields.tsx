@@ -35,7 +35,8 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras }: Props)
   // An error on another tab would go unseen.
   useEffect(() => {
     const tab = tabOfError(menu, errors);
-    if (tab !== undefined) setChosen((now) => (Object.keys(errors).some((name) => menu.props[name]?.tab === now) ? now : tab));
+    if (tab !== undefined)
+      setChosen((now) => (Object.keys(errors).some((name) => menu.props[name]?.tab === now) ? now : tab));
   }, [errors, menu]);
 
   const Extra = extras?.[active];

@@ -44,7 +44,13 @@ export function GridHeader({ columns, sort, onSort, onWidth }: Props) {
               className={column.right ? 'head-cell cell-right' : 'head-cell'}
             >
               {sortable ? (
-                <button type="button" tabIndex={-1} className="head-sort" title={column.label} onClick={() => onSort(column.name)}>
+                <button
+                  type="button"
+                  tabIndex={-1}
+                  className="head-sort"
+                  title={column.label}
+                  onClick={() => onSort(column.name)}
+                >
                   <span className="head-label">{column.label}</span>
                   {direction !== undefined && (
                     <span className="head-mark" aria-hidden="true">

@@ -34,10 +34,18 @@ interface Common {
 export function ItemForm(props: Common & { readonly id: string }) {
   const { menu, Frame, id, onClose } = props;
   const item = useItem(menu, id);
-  if (item.state === 'here') return <Body {...props} base={item.row} isNew={false} initial={{}} />;
+  // The frame comes with its content: an empty one would flash and take the focus.
+  if (item.state === 'loading') return null;
+  if (item.state === 'here') {
+    return (
+      <Frame title={itemTitle(menu, item.row)} onClose={onClose}>
+        <Body {...props} base={item.row} isNew={false} initial={{}} />
+      </Frame>
+    );
+  }
   return (
     <Frame title={menu.singular} onClose={onClose}>
-      <p className="form-note">{item.state === 'loading' ? 'Loading' : item.why}</p>
+      <p className="form-note">{item.why}</p>
     </Frame>
   );
 }
@@ -55,14 +63,12 @@ export function NewItemForm(props: Common & { readonly copy: string | undefined 
         setInitial({});
       });
   }, [menu, copy]);
-  if (initial === undefined) {
-    return (
-      <Frame title={newTitle(menu)} onClose={onClose}>
-        <p className="form-note">Loading</p>
-      </Frame>
-    );
-  }
-  return <Body {...props} base={EMPTY} isNew initial={initial} />;
+  if (initial === undefined) return null;
+  return (
+    <Frame title={newTitle(menu)} onClose={onClose}>
+      <Body {...props} base={EMPTY} isNew initial={initial} />
+    </Frame>
+  );
 }
 
 const EMPTY: Row = {};
@@ -73,7 +79,7 @@ interface BodyProps extends Common {
   readonly initial: Edits;
 }
 
-function Body({ menu, Frame, extras, base, isNew, initial, onClose, onCopy, onAdded }: BodyProps) {
+function Body({ menu, extras, base, isNew, initial, onClose, onCopy, onAdded }: BodyProps) {
   const form = useForm(menu, base, isNew, initial);
   const [commenting, setCommenting] = useState(false);
   const id = base['.id'] ?? '';
@@ -109,7 +115,7 @@ function Body({ menu, Frame, extras, base, isNew, initial, onClose, onCopy, onAd
 
   const why = reason(base);
   return (
-    <Frame title={isNew ? newTitle(menu) : itemTitle(menu, base)} onClose={onClose}>
+    <>
       <form
         className="item-form"
         noValidate
@@ -122,7 +128,14 @@ function Body({ menu, Frame, extras, base, isNew, initial, onClose, onCopy, onAd
           {comment !== '' && <p className="form-comment">;;; {comment}</p>}
           {why !== undefined && <p className="form-reason">{why}</p>}
           {locked !== undefined && menu.commands.includes('set') && <p className="form-note">Read-only: {locked}.</p>}
-          <FormFields menu={menu} base={base} form={form} isNew={isNew} readOnly={locked !== undefined} extras={extras} />
+          <FormFields
+            menu={menu}
+            base={base}
+            form={form}
+            isNew={isNew}
+            readOnly={locked !== undefined}
+            extras={extras}
+          />
           {form.errors[''] !== undefined && (
             <p className="form-error" role="alert">
               {form.errors['']}
@@ -158,7 +171,12 @@ function Body({ menu, Frame, extras, base, isNew, initial, onClose, onCopy, onAd
             </button>
           )}
           {has('comment') && (
-            <button type="button" className="button" disabled={locked !== undefined} onClick={() => setCommenting(true)}>
+            <button
+              type="button"
+              className="button"
+              disabled={locked !== undefined}
+              onClick={() => setCommenting(true)}
+            >
               Comment
             </button>
           )}
@@ -201,11 +219,12 @@ function Body({ menu, Frame, extras, base, isNew, initial, onClose, onCopy, onAd
           value={comment}
           onComment={(text) => {
             if (isNew) form.change('comment', text === '' ? undefined : text);
-            else run(menu.path, 'comment', [id], { comment: text }).catch((error: unknown) => showError('Comment', error));
+            else
+              run(menu.path, 'comment', [id], { comment: text }).catch((error: unknown) => showError('Comment', error));
           }}
           onClose={() => setCommenting(false)}
         />
       )}
-    </Frame>
+    </>
   );
 }

@@ -6,8 +6,8 @@ import { idsOf, LiveMenu } from '../api/live-menu.ts';
 import { useOptions } from '../api/references.ts';
 import { showError } from '../ui/toasts.ts';
 import { actsOnAll, moveItems, removeItems, runOn, whyNot } from './actions.ts';
-import { CommentDialog } from './CommentDialog.tsx';
 import { ColumnChooser } from './ColumnChooser.tsx';
+import { CommentDialog } from './CommentDialog.tsx';
 import { chooserProp } from './chooser.ts';
 import { type Layout, loadLayout, saveLayout, tableColumns } from './columns.ts';
 import { FilterBar } from './FilterBar.tsx';
@@ -26,8 +26,8 @@ export interface MenuTableProps {
   readonly tail?: boolean;
   readonly onOpen: (id: string) => void;
   readonly onAdd: () => void;
-  /** Hears of the rows that are selected, by id. */
-  readonly onSelection?: (ids: readonly string[], live: LiveMenu) => void;
+  /** Hears of the ids of the rows that are selected, and of those that are loaded. */
+  readonly onSelection?: (selected: readonly string[], loaded: readonly string[], live: LiveMenu) => void;
 }
 
 /** Rows asked for before the size of the screen is known. */
@@ -80,7 +80,7 @@ export function MenuTable(props: MenuTableProps) {
   const { options, load } = useOptions(choice === undefined ? undefined : menu.props[choice.name]?.kind);
   useEffect(load, [load]);
 
-  useEffect(() => onSelection?.([...selection.ids], live), [selection, version, live, onSelection]);
+  useEffect(() => onSelection?.([...selection.ids], version, live), [selection, version, live, onSelection]);
 
   function show(part: Partial<typeof query>) {
     live.show({ first: 0, ...part });
@@ -139,14 +139,17 @@ export function MenuTable(props: MenuTableProps) {
       setSelection(everything(selection, version));
       return;
     }
-    idsOf(socket, menu.path, { ...live.query, first: 0, count: matched })
+    idsOf(socket, menu.path, live.query)
       .then((ids) => setSelection(everything(selection, ids)))
       .catch((error: unknown) => showError('Select all', error));
   }
 
   function onCommandKey(event: KeyboardEvent): boolean {
     const name = commandFor(event);
-    if (name === undefined || !(name === 'add' || name === 'move-up' || name === 'move-down' || menu.commands.includes(name))) {
+    if (
+      name === undefined ||
+      !(name === 'add' || name === 'move-up' || name === 'move-down' || menu.commands.includes(name))
+    ) {
       return false;
     }
     event.preventDefault();
@@ -160,7 +163,8 @@ export function MenuTable(props: MenuTableProps) {
 
   useEffect(() => {
     const focusFind = (event: globalThis.KeyboardEvent) => {
-      if (event.key.toLowerCase() !== 'f' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return;
+      if (event.key.toLowerCase() !== 'f' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey)
+        return;
       if (document.querySelector('dialog[open]') !== null) return;
       event.preventDefault();
       findBox.current?.select();
@@ -180,7 +184,9 @@ export function MenuTable(props: MenuTableProps) {
         find={find}
         findBox={findBox}
         filtering={filtering || Object.keys(query.filter).length > 0}
-        chooser={choice === undefined ? undefined : { label: choice.label, value: query.filter[choice.name] ?? '', options }}
+        chooser={
+          choice === undefined ? undefined : { label: choice.label, value: query.filter[choice.name] ?? '', options }
+        }
         onAdd={() => command('add')}
         onCommand={command}
         onMove={(by) => moveTo(step(live.shown, selection.ids, by))}

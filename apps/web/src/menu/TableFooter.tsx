@@ -6,7 +6,9 @@ import type { LiveMenu } from '../api/live-menu.ts';
 export function footerText(matched: number, total: number, selected: number): string {
   const number = (value: number) => thousands(String(value));
   const count =
-    matched === total ? `${number(total)} ${total === 1 ? 'item' : 'items'}` : `${number(matched)} items out of ${number(total)}`;
+    matched === total
+      ? `${number(total)} ${total === 1 ? 'item' : 'items'}`
+      : `${number(matched)} items out of ${number(total)}`;
   return selected === 0 ? count : `${count} (${number(selected)} selected)`;
 }
 

@@ -75,34 +75,35 @@ export function TableToolbar(props: ToolbarProps) {
           onPress={() => props.onCommand(command)}
         />
       ))}
-      <span className="toolbar-gap" />
-      <label className="find">
-        <Icon name="search" />
-        <input
-          ref={props.findBox}
-          type="search"
-          aria-label="Find"
-          placeholder="Find"
-          title="Find in all columns (Ctrl+F)"
-          value={props.find}
-          onChange={(event) => props.onFind(event.target.value)}
-        />
-      </label>
-      {chooser !== undefined && (
-        <select
-          className="chooser"
-          aria-label={chooser.label}
-          title={chooser.label}
-          value={chooser.value}
-          onChange={(event) => props.onChoose(event.target.value)}
-        >
-          <option value="">all</option>
-          {chooser.options.map((option) => (
-            <option key={option}>{option}</option>
-          ))}
-        </select>
-      )}
-      <ToolButton name="Columns" icon="columns" onPress={props.onColumns} />
+      <span className="toolbar-end">
+        <label className="find">
+          <Icon name="search" />
+          <input
+            ref={props.findBox}
+            type="search"
+            aria-label="Find"
+            placeholder="Find"
+            title="Find in all columns (Ctrl+F)"
+            value={props.find}
+            onChange={(event) => props.onFind(event.target.value)}
+          />
+        </label>
+        {chooser !== undefined && (
+          <select
+            className="chooser"
+            aria-label={chooser.label}
+            title={chooser.label}
+            value={chooser.value}
+            onChange={(event) => props.onChoose(event.target.value)}
+          >
+            <option value="">all</option>
+            {chooser.options.map((option) => (
+              <option key={option}>{option}</option>
+            ))}
+          </select>
+        )}
+        <ToolButton name="Columns" icon="columns" onPress={props.onColumns} />
+      </span>
     </div>
   );
 }

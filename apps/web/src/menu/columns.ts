@@ -51,7 +51,8 @@ export function tableColumns(menu: Menu, layout: Layout): readonly Column[] {
   const special = (name: string, label: string, width: number, right: boolean) => {
     columns.push({ name, label, prop: undefined, right, width: layout.widths?.[name] ?? width });
   };
-  if (menu.flags.length > 0) special('.flags', 'Flags', Math.max(LEAST_WIDTH, 14 + 9 * Math.min(menu.flags.length, 5)), false);
+  if (menu.flags.length > 0)
+    special('.flags', 'Flags', Math.max(LEAST_WIDTH, 14 + 9 * Math.min(menu.flags.length, 5)), false);
   if (menu.kind === 'ordered') special('.nr', '#', 40, true);
   for (const name of shownColumns(menu, layout)) {
     const prop = menu.props[name];

@@ -27,6 +27,18 @@ const OVERDRAW = 6;
 /** Wait before another window is asked for while scrolling, ms. */
 const ASK_MS = 60;
 
+/** Column tracks. A text at the end takes the space that is left; after a number an empty track does. */
+function tracks(columns: readonly Column[]): string {
+  const last = columns.length - 1;
+  return columns
+    .map(({ width, label, right }, index) => {
+      const px = `${width ?? Math.max(60, label.length * 7 + 24)}px`;
+      if (index < last) return px;
+      return right ? `${px} minmax(0, 1fr)` : `minmax(${px}, 1fr)`;
+    })
+    .join(' ');
+}
+
 export class GridView {
   readonly #options: GridViewOptions;
   readonly #geometry = new RowGeometry();
@@ -87,11 +99,7 @@ export class GridView {
     this.#selection = selection;
     this.#painter.setColumns(columns);
     const { scroller } = this.#options;
-    scroller.style.setProperty(
-      '--columns',
-      // The last track has no column: it takes the space that the columns leave.
-      `${columns.map(({ width, label }) => `${width ?? Math.max(60, label.length * 7 + 24)}px`).join(' ')} minmax(0, 1fr)`,
-    );
+    scroller.style.setProperty('--columns', tracks(columns));
     this.#paint();
   }
 

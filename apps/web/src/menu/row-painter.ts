@@ -118,7 +118,16 @@ export class RowPainter {
       root.append(element);
       return { element, text: '' };
     });
-    return { root, comment: undefined, reason: undefined, cells, row: undefined, index: -1, className: '', selected: '' };
+    return {
+      root,
+      comment: undefined,
+      reason: undefined,
+      cells,
+      row: undefined,
+      index: -1,
+      className: '',
+      selected: '',
+    };
   }
 
   #write(drawn: Drawn, index: number, id: string | undefined, view: View): void {

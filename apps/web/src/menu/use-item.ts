@@ -16,7 +16,12 @@ const LOADING: LiveItem = { state: 'loading' };
 export function useItem(menu: Menu, id: string | undefined): LiveItem {
   const live = useMemo(() => {
     const filter: Record<string, string> = id === undefined ? {} : { '.id': id };
-    return new LiveMenu(socket, menu.path, { first: 0, count: 1, sort: null, filter, find: '' }, menu.refreshMs ?? 1000);
+    return new LiveMenu(
+      socket,
+      menu.path,
+      { first: 0, count: 1, sort: null, filter, find: '' },
+      menu.refreshMs ?? 1000,
+    );
   }, [menu, id]);
   useEffect(() => {
     live.open();

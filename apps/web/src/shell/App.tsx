@@ -59,7 +59,13 @@ function Console() {
           setDrawer(false);
         }}
       />
-      <button type="button" className="drawer-shade" aria-label="Close menus" tabIndex={-1} onClick={() => setDrawer(false)} />
+      <button
+        type="button"
+        className="drawer-shade"
+        aria-label="Close menus"
+        tabIndex={-1}
+        onClick={() => setDrawer(false)}
+      />
       <WorkArea />
     </div>
   );

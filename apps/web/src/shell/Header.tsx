@@ -1,5 +1,5 @@
 /** The line at the top: product, router, load, connection, user. */
-import { displayDuration, displayBytes } from '@tollway/schema';
+import { displayBytes, displayDuration } from '@tollway/schema';
 import { useEffect, useRef, useState } from 'react';
 import { live } from '../api/live.ts';
 import { logout, useSession } from '../api/session.ts';
@@ -126,7 +126,9 @@ function UserMenu() {
           Theme
           <select
             value={theme}
-            onChange={(event) => setAppearance({ theme: THEMES.find((each) => each === event.target.value) ?? 'system' })}
+            onChange={(event) =>
+              setAppearance({ theme: THEMES.find((each) => each === event.target.value) ?? 'system' })
+            }
           >
             {THEMES.map((each) => (
               <option key={each}>{each}</option>

@@ -139,12 +139,7 @@ function Setup({ token }: { readonly token: string | undefined }) {
       </label>
       <label>
         Confirm password
-        <input
-          type="password"
-          autoComplete="new-password"
-          value={again}
-          onChange={(e) => setAgain(e.target.value)}
-        />
+        <input type="password" autoComplete="new-password" value={again} onChange={(e) => setAgain(e.target.value)} />
       </label>
       {error !== undefined && (
         <p className="form-error" role="alert">

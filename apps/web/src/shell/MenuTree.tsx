@@ -14,7 +14,7 @@ interface Props {
 export function MenuTree({ current, onGo }: Props) {
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const [focus, setFocus] = useState<string>();
-  const list = useRef<HTMLUListElement>(null);
+  const list = useRef<HTMLDivElement>(null);
   const lines = visibleLines(branches, closed);
   const active = lines.some((line) => line.branch.key === focus)
     ? focus
@@ -78,13 +78,13 @@ export function MenuTree({ current, onGo }: Props) {
 
   return (
     <nav className="menu-tree" aria-label="Menus">
-      <ul ref={list} role="tree" aria-label="Menus" onKeyDown={onKeyDown}>
+      <div ref={list} role="tree" aria-label="Menus" tabIndex={-1} onKeyDown={onKeyDown}>
         {lines.map((line) => {
           const { branch, level } = line;
           const folder = branch.children.length > 0;
           const here = branch.path !== undefined && branch.path === current;
           return (
-            <li
+            <div
               key={branch.key}
               role="treeitem"
               data-key={branch.key}
@@ -98,15 +98,13 @@ export function MenuTree({ current, onGo }: Props) {
                 setFocus(branch.key);
                 press(line);
               }}
-              // The keys of all lines are handled by the tree.
-              onKeyDown={undefined}
             >
               {folder && <Icon name={closed.has(branch.key) ? 'unfold' : 'fold'} />}
               <span>{branch.label}</span>
-            </li>
+            </div>
           );
         })}
-      </ul>
+      </div>
     </nav>
   );
 }

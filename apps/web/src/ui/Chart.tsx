@@ -177,7 +177,12 @@ export function Chart(props: Props) {
           ))}
         </dl>
       </figcaption>
-      <div ref={host} className="chart-plot" role="img" aria-label={`Graph of ${title}, last ${spanMs / 60_000} minutes`} />
+      <div
+        ref={host}
+        className="chart-plot"
+        role="img"
+        aria-label={`Graph of ${title}, last ${spanMs / 60_000} minutes`}
+      />
     </figure>
   );
 }

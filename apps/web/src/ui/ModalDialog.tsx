@@ -9,6 +9,8 @@ interface Props {
   readonly children: ReactNode;
 }
 
+const CONTROLS = 'input:enabled, select:enabled, [role="tab"][aria-selected="true"]';
+
 export function ModalDialog({ title, size = 'normal', onClose, children }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
   const titleId = useId();
@@ -20,6 +22,11 @@ export function ModalDialog({ title, size = 'normal', onClose, children }: Props
     if (dialog === null) return;
     const opener = document.activeElement;
     dialog.showModal();
+    // The first control of the content, not the button that closes it; touch screens would open their keyboard.
+    if (!dialog.contains(document.activeElement) || document.activeElement?.closest('header') !== null) {
+      const control = window.matchMedia('(pointer: fine)').matches ? dialog.querySelector<HTMLElement>(CONTROLS) : null;
+      (control ?? dialog).focus();
+    }
     const cancel = (event: Event) => {
       event.preventDefault();
       close.current();
@@ -33,7 +40,7 @@ export function ModalDialog({ title, size = 'normal', onClose, children }: Props
   }, []);
 
   return (
-    <dialog ref={ref} className={`modal modal-${size}`} aria-labelledby={titleId}>
+    <dialog ref={ref} className={`modal modal-${size}`} tabIndex={-1} aria-labelledby={titleId}>
       <header className="modal-title">
         <h2 id={titleId}>{title}</h2>
         <button type="button" className="tool" aria-label="Close" title="Close (Esc)" onClick={onClose}>

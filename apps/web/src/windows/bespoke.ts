@@ -5,8 +5,8 @@
 import type { Menu } from '@tollway/schema';
 import type { ComponentType } from 'react';
 import type { TabExtra } from '../menu/FormFields.tsx';
-import { InterfaceWindow } from './interface/InterfaceWindow.tsx';
 import { InterfaceGraphs } from './interface/InterfaceGraphs.tsx';
+import { InterfaceWindow } from './interface/InterfaceWindow.tsx';
 import { LogWindow } from './log/LogWindow.tsx';
 import { ResourceWindow } from './system/resource/ResourceWindow.tsx';
 import { ProfileWindow } from './tool/profile/ProfileWindow.tsx';

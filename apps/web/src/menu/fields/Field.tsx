@@ -119,8 +119,7 @@ export function Field({ name, prop, value, readOnly, error, onChange, onBlur }: 
     <div
       className={error === undefined ? 'field' : 'field field-wrong'}
       data-property={name}
-      role={grouped ? 'group' : undefined}
-      aria-labelledby={grouped ? `${id}-label` : undefined}
+      {...(grouped ? { role: 'group', 'aria-labelledby': `${id}-label` } : {})}
       onBlur={onBlur}
     >
       {grouped ? (

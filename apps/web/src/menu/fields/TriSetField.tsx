@@ -17,7 +17,6 @@ export function TriSetField({ prop, value, disabled, onChange }: ControlProps) {
           <button
             key={word}
             type="button"
-            // biome-ignore lint/a11y/useSemanticElements: a native box cannot be put into its third state by the user
             role="checkbox"
             aria-checked={CHECKED[state]}
             aria-label={`${word}: ${WORD[state]}`}

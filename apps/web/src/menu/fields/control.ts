@@ -1,9 +1,9 @@
 /** Which control edits a kind. */
 import type { Prop } from '@tollway/schema';
 import type { ComponentType } from 'react';
-import type { ControlProps } from './Field.tsx';
 import { CheckField } from './CheckField.tsx';
 import { ComboField } from './ComboField.tsx';
+import type { ControlProps } from './Field.tsx';
 import { ListField } from './ListField.tsx';
 import { SecretField } from './SecretField.tsx';
 import { SelectField } from './SelectField.tsx';

@@ -1,6 +1,7 @@
 /** Bits and packets per second of one interface over the last minutes. */
-import { onTraffic, SPAN_MS, trafficSamples, type InterfaceRates } from '../../api/traffic.ts';
+
 import type { Row } from '../../api/row.ts';
+import { type InterfaceRates, onTraffic, SPAN_MS, trafficSamples } from '../../api/traffic.ts';
 import { useAppearanceKey } from '../../ui/appearance-key.ts';
 import { Chart, type ChartData, type Line } from '../../ui/Chart.tsx';
 

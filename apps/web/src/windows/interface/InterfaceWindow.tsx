@@ -8,8 +8,8 @@ import { InterfaceGraphs } from './InterfaceGraphs.tsx';
 
 export function InterfaceWindow(props: WindowProps) {
   const [row, setRow] = useState<Row>();
-  const onSelection = useCallback((ids: readonly string[], live: LiveMenu) => {
-    const id = ids[0] ?? live.shown[0];
+  const onSelection = useCallback((selected: readonly string[], loaded: readonly string[], live: LiveMenu) => {
+    const id = selected[0] ?? loaded[0];
     setRow(id === undefined ? undefined : live.row(id));
   }, []);
   return (

@@ -74,7 +74,8 @@ export function ProfileWindow({ menu }: WindowProps) {
           {shown.length === 0 && <p className="form-note">{running ? 'Measuring' : 'Press Start to measure.'}</p>}
         </div>
         <footer className="table-foot">
-          {shown.length} items, sum {sum.toFixed(1)} %{cpu === 'all' && coresOf(rows).length > 1 ? ` over ${coresOf(rows).length} cores` : ''}
+          {shown.length} items, sum {sum.toFixed(1)} %
+          {cpu === 'all' && coresOf(rows).length > 1 ? ` over ${coresOf(rows).length} cores` : ''}
         </footer>
       </section>
       <section className="split-below" aria-label="CPU load">
