@@ -11,20 +11,20 @@ export interface Status {
   readonly uptime: string | undefined;
   /** Bytes. */
   readonly freeMemory: string | undefined;
-  /** False while the API has lost the packet engine. */
-  readonly engine: boolean;
+  /** How the packet engine stands: `synced`, or why it does not forward by the newest configuration. */
+  readonly engine: string;
   readonly revision: string | undefined;
 }
 
 /** How the connection to the router stands. */
-export type Liveness = 'connecting' | 'live' | 'late' | 'lost' | 'engine-down';
+export type Liveness = 'connecting' | 'live' | 'late' | 'lost' | 'engine-down' | 'refused';
 
 export const useStatus = create<Status>(() => ({
   identity: '',
   cpuLoad: undefined,
   uptime: undefined,
   freeMemory: undefined,
-  engine: true,
+  engine: 'synced',
   revision: undefined,
 }));
 
@@ -33,11 +33,12 @@ export const LATE_S = 3;
 export const LOST_S = 10;
 
 /** Judges a connection. `ageS`: seconds since the last message. */
-export function liveness(open: boolean, everOpen: boolean, ageS: number, engine: boolean): Liveness {
+export function liveness(open: boolean, everOpen: boolean, ageS: number, engine: string): Liveness {
   if (!everOpen) return 'connecting';
   if (ageS >= LOST_S) return 'lost';
   if (!open || ageS >= LATE_S) return 'late';
-  return engine ? 'live' : 'engine-down';
+  if (engine === 'down') return 'engine-down';
+  return engine === 'refused' ? 'refused' : 'live';
 }
 
 function word(value: unknown): string | undefined {
@@ -54,8 +55,10 @@ export function toStatus(message: Readonly<Record<string, unknown>>): Partial<St
   part.uptime = word(message.uptime);
   part.freeMemory = word(message.freeMemory);
   part.revision = word(message.revision);
-  const agent = isObject(message.agent) ? message.agent.connected : message.agent;
-  if (typeof agent === 'boolean') part.engine = agent;
+  if (isObject(message.agent)) {
+    const state = word(message.agent.state);
+    part.engine = message.agent.connected === false ? 'down' : (state ?? 'synced');
+  }
   return part;
 }
 

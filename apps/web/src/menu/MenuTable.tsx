@@ -13,7 +13,7 @@ import { type Layout, loadLayout, saveLayout, tableColumns } from './columns.ts'
 import { FilterBar } from './FilterBar.tsx';
 import { Grid } from './Grid.tsx';
 import { type Move, reordered, step } from './moving.ts';
-import { everything, inOrder, noSelection, type Selection } from './selection.ts';
+import { everything, inOrder, noSelection, type Selection, within } from './selection.ts';
 import { TableFooter } from './TableFooter.tsx';
 import { TableToolbar } from './TableToolbar.tsx';
 import { commandFor } from './table-keys.ts';
@@ -71,7 +71,12 @@ export function MenuTable(props: MenuTableProps) {
     (changed) => live.subscribe((change) => change.order && changed()),
     () => live.shown,
   );
-  const chosen = inOrder(selection, version);
+  // Rows that are gone or filtered out must not be acted on; beyond the loaded window nobody knows.
+  const { state } = live;
+  const complete = state.loaded && state.first === 0 && state.order.length === state.matched;
+  const kept = complete ? within(selection, version) : selection;
+  if (kept !== selection) setSelection(kept);
+  const chosen = inOrder(kept, version);
   // Read anew at each use: values change without a render of the whole table.
   const selectedRows = () => chosen.map((id) => live.row(id)).filter((row) => row !== undefined);
   const rows = selectedRows();

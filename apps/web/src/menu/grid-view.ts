@@ -32,7 +32,7 @@ function tracks(columns: readonly Column[]): string {
   const last = columns.length - 1;
   return columns
     .map(({ width, label, right }, index) => {
-      const px = `${width ?? Math.max(60, label.length * 7 + 24)}px`;
+      const px = `${width ?? Math.max(60, label.length * 8 + 26)}px`;
       if (index < last) return px;
       return right ? `${px} minmax(0, 1fr)` : `minmax(${px}, 1fr)`;
     })

@@ -37,10 +37,11 @@ export function everything(selection: Selection, order: readonly string[]): Sele
   return { ids: new Set(order), focus: selection.focus ?? order[0], anchor: order[0] };
 }
 
-/** Forgets rows that are gone. Returns the same object when nothing is. */
-export function without(selection: Selection, gone: ReadonlySet<string>): Selection {
-  const keeps = (id: string | undefined) => (id !== undefined && gone.has(id) ? undefined : id);
-  const ids = new Set([...selection.ids].filter((id) => !gone.has(id)));
+/** Forgets rows that are not in `order`. Returns the same object when all are. */
+export function within(selection: Selection, order: readonly string[]): Selection {
+  const present = new Set(order);
+  const keeps = (id: string | undefined) => (id !== undefined && present.has(id) ? id : undefined);
+  const ids = new Set([...selection.ids].filter((id) => present.has(id)));
   const focus = keeps(selection.focus);
   const anchor = keeps(selection.anchor);
   if (ids.size === selection.ids.size && focus === selection.focus && anchor === selection.anchor) return selection;

@@ -26,6 +26,7 @@ const WORDS: Readonly<Record<Liveness, string>> = {
   late: 'no data',
   lost: 'no connection',
   'engine-down': 'engine down',
+  refused: 'configuration refused',
 };
 
 function useConnection(): Connection {

@@ -78,7 +78,7 @@ export function MenuTree({ current, onGo }: Props) {
 
   return (
     <nav className="menu-tree" aria-label="Menus">
-      <div ref={list} role="tree" aria-label="Menus" tabIndex={-1} onKeyDown={onKeyDown}>
+      <div ref={list} role="tree" aria-label="Menus">
         {lines.map((line) => {
           const { branch, level } = line;
           const folder = branch.children.length > 0;
@@ -98,6 +98,7 @@ export function MenuTree({ current, onGo }: Props) {
                 setFocus(branch.key);
                 press(line);
               }}
+              onKeyDown={onKeyDown}
             >
               {folder && <Icon name={closed.has(branch.key) ? 'unfold' : 'fold'} />}
               <span>{branch.label}</span>

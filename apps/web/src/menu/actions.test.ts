@@ -1,0 +1,45 @@
+import { menuByPath } from '@tollway/schema';
+import { expect, test } from 'vitest';
+import { actsOnAll, commandLabel, items, specialCommands, whyNot } from './actions.ts';
+import { footerText } from './TableFooter.tsx';
+import { commandFor } from './table-keys.ts';
+
+const filter = menuByPath('/ip/firewall/filter');
+const connections = menuByPath('/ip/firewall/connection');
+const lists = menuByPath('/interface/list');
+if (filter === undefined || connections === undefined || lists === undefined) throw new Error('menus are missing');
+
+test('commands of the window alone have buttons with names', () => {
+  expect(specialCommands(filter).map(commandLabel)).toEqual(['Reset Counters', 'Reset All Counters']);
+  expect(actsOnAll('reset-counters-all')).toBe(true);
+  expect(actsOnAll('reset-counters')).toBe(false);
+});
+
+test('why a command cannot run', () => {
+  expect(whyNot(filter, 'remove', [], 0)).toBe('select a row first');
+  expect(whyNot(filter, 'remove', [{ '.id': '*1' }], 1)).toBeUndefined();
+  expect(whyNot(filter, 'remove', [{ '.id': '*1', dynamic: 'true' }], 1)).toMatch(/copy/);
+  expect(whyNot(filter, 'reset-counters', [{ '.id': '*1', dynamic: 'true' }], 1)).toBeUndefined();
+  expect(whyNot(connections, 'remove', [{ '.id': '*1' }], 1)).toBeUndefined();
+  expect(whyNot(lists, 'remove', [{ '.id': '*2000000', builtin: 'true' }], 1)).toMatch(/always exists/);
+});
+
+test('the footer counts as RouterOS does', () => {
+  expect(footerText(1, 1, 0)).toBe('1 item');
+  expect(footerText(16, 17, 1)).toBe('16 items out of 17 (1 selected)');
+  expect(footerText(100000, 100000, 0)).toBe('100 000 items');
+  expect(items(1)).toBe('1 item');
+});
+
+test('keys stand for commands', () => {
+  const key = (part: object) =>
+    commandFor({ key: '', code: '', ctrlKey: false, metaKey: false, altKey: false, ...part });
+  expect(key({ key: 'Delete' })).toBe('remove');
+  expect(key({ key: 'Insert' })).toBe('add');
+  expect(key({ key: 'e', ctrlKey: true })).toBe('enable');
+  expect(key({ key: 'D', ctrlKey: true })).toBe('disable');
+  expect(key({ key: 'ArrowUp', altKey: true })).toBe('move-up');
+  expect(key({ key: 'ArrowUp' })).toBeUndefined();
+  expect(key({ key: '-', code: 'NumpadSubtract' })).toBe('disable');
+  expect(key({ key: 'f', ctrlKey: true })).toBeUndefined();
+});

@@ -1,0 +1,126 @@
+import { type Menu, menuByPath, registry } from '@tollway/schema';
+import { expect, test } from 'vitest';
+import {
+  additions,
+  changes,
+  copyOf,
+  edit,
+  errorPlace,
+  fieldsOf,
+  fieldValue,
+  tabsOf,
+  validate,
+  valueError,
+} from './form-model.ts';
+
+function menu(path: string): Menu {
+  const found = menuByPath(path);
+  if (found === undefined) throw new Error(`no menu ${path}`);
+  return found;
+}
+
+const filter = menu('/ip/firewall/filter');
+const rule = { '.id': '*1', chain: 'forward', action: 'drop', protocol: 'tcp', 'dst-port': '80', comment: 'web' };
+
+test('only what was changed is sent', () => {
+  let edits = edit({}, rule, 'dst-port', '443');
+  edits = edit(edits, rule, 'protocol', 'tcp');
+  expect(changes(filter, rule, edits)).toEqual({ 'dst-port': '443' });
+});
+
+test('a value set back to what it was is no change', () => {
+  const edits = edit(edit({}, rule, 'dst-port', '443'), rule, 'dst-port', '80');
+  expect(edits).toEqual({});
+});
+
+test('a folded property is removed with !name; one that never was is not mentioned', () => {
+  let edits = edit({}, rule, 'dst-port', undefined);
+  edits = edit(edits, rule, 'src-port', '1');
+  edits = edit(edits, rule, 'src-port', undefined);
+  expect(changes(filter, rule, edits)).toEqual({ '!dst-port': '' });
+});
+
+test('a property that may be absent is removed by an emptied field', () => {
+  expect(changes(filter, rule, { 'dst-port': '', 'src-address': '' })).toEqual({ '!dst-port': '' });
+});
+
+test('changes to the item meanwhile are kept: only the edit is sent', () => {
+  const edits = edit({}, rule, 'dst-port', '443');
+  const meanwhile = { ...rule, protocol: 'udp', bytes: '99' };
+  expect(changes(filter, meanwhile, edits)).toEqual({ 'dst-port': '443' });
+  expect(fieldValue(filter.props.protocol, 'protocol', meanwhile, edits)).toBe('udp');
+});
+
+test('a new item sends what was filled in and nothing that is hidden', () => {
+  const body = additions(filter, {
+    chain: 'input',
+    action: 'accept',
+    'jump-target': 'x',
+    'src-port': '',
+    protocol: null,
+  });
+  expect(body).toEqual({ chain: 'input', action: 'accept' });
+});
+
+test('required properties are asked for by name', () => {
+  expect(Object.keys(validate(filter, {}, true))).toEqual(['chain']);
+  expect(validate(filter, { chain: 'input' }, true)).toEqual({});
+  expect(validate(filter, {}, false)).toEqual({});
+});
+
+test('a value that cannot be is named with what is accepted', () => {
+  const errors = validate(filter, { 'dst-port': '70000', '!protocol': '' }, false);
+  expect(errors['dst-port']).toMatch(/out of range.*\.$/);
+  expect(Object.keys(errors)).toEqual(['dst-port']);
+});
+
+test('a field is judged when it is left, but not while it is empty or only negated', () => {
+  const prop = filter.props['src-address'];
+  if (prop === undefined) throw new Error('src-address');
+  expect(valueError(prop, '192.0.2.0/33')).toMatch(/192\.0\.2\.0\/33/);
+  expect(valueError(prop, '!192.0.2.0/24')).toBeUndefined();
+  expect(valueError(prop, '!')).toBeUndefined();
+  expect(valueError(prop, '')).toBeUndefined();
+});
+
+test('fields appear with the value that they depend on', () => {
+  expect(fieldsOf(filter, 'Action', rule, {}, false)).not.toContain('reject-with');
+  expect(fieldsOf(filter, 'Action', rule, { action: 'reject' }, false)).toContain('reject-with');
+});
+
+test('a new item has no fields and tabs for live values', () => {
+  expect(tabsOf(filter, rule, {}, false)).toContain('Statistics');
+  expect(tabsOf(filter, {}, {}, true)).not.toContain('Statistics');
+});
+
+test('a copy takes what the user gave, and another name where names are unique', () => {
+  expect(copyOf(filter, { ...rule, bytes: '7', dynamic: 'true' })).toEqual({
+    chain: 'forward',
+    action: 'drop',
+    protocol: 'tcp',
+    'dst-port': '80',
+    comment: 'web',
+  });
+  expect(copyOf(menu('/interface/list'), { '.id': '*5', name: 'LAN', include: '', builtin: 'false' })).toEqual({
+    name: 'LAN-copy',
+  });
+});
+
+test('errors of the server stand beside their field, or in the dialog when there is none', () => {
+  expect(errorPlace(filter, 'dst-port')).toBe('dst-port');
+  expect(errorPlace(filter, '!dst-port')).toBe('dst-port');
+  expect(errorPlace(filter, 'nonsense')).toBe('');
+  expect(errorPlace(filter, 'comment')).toBe('');
+  expect(errorPlace(filter, undefined)).toBe('');
+});
+
+test('every writable property of every menu can be reached in its dialog', () => {
+  for (const each of registry) {
+    if (!each.commands.includes('set')) continue;
+    for (const [name, prop] of Object.entries(each.props)) {
+      if (prop.readOnly === true || name === 'disabled' || name === 'comment') continue;
+      const edits = prop.when === undefined ? {} : { [prop.when.prop]: prop.when.values[0] ?? '' };
+      expect(fieldsOf(each, prop.tab, {}, edits, true), `${each.path} ${name}`).toContain(name);
+    }
+  }
+});

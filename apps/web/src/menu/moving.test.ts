@@ -1,0 +1,39 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { dropAt, reordered, step } from './moving.ts';
+
+const order = ['a', 'b', 'c', 'd', 'e'];
+const set = (...ids: string[]) => new Set(ids);
+
+test('rows drop into a gap in their own order', () => {
+  expect(dropAt(order, set('d', 'a'), 2)).toEqual({ ids: ['a', 'd'], destination: 'c' });
+  expect(dropAt(order, set('a'), 5)).toEqual({ ids: ['a'], destination: undefined });
+});
+
+test('dropping rows where they are is no move', () => {
+  expect(dropAt(order, set('b'), 1)).toBeUndefined();
+  expect(dropAt(order, set('b'), 2)).toBeUndefined();
+  expect(dropAt(order, set(), 2)).toBeUndefined();
+  expect(dropAt(order, set('d', 'e'), 5)).toBeUndefined();
+});
+
+test('one step up and down', () => {
+  expect(step(order, set('c'), -1)).toEqual({ ids: ['c'], destination: 'b' });
+  expect(step(order, set('c'), 1)).toEqual({ ids: ['c'], destination: 'e' });
+  expect(step(order, set('d'), 1)).toEqual({ ids: ['d'], destination: undefined });
+  expect(step(order, set('a'), -1)).toBeUndefined();
+  expect(step(order, set('e'), 1)).toBeUndefined();
+});
+
+test('a move keeps every row once and the selected ones together', () => {
+  fc.assert(
+    fc.property(fc.subarray(order, { minLength: 1 }), fc.integer({ min: 0, max: 5 }), (chosen, gap) => {
+      const move = dropAt(order, new Set(chosen), gap);
+      if (move === undefined) return;
+      const after = reordered(order, move);
+      expect([...after].sort()).toEqual(order);
+      const at = after.indexOf(chosen[0] ?? '');
+      expect(after.slice(at, at + chosen.length)).toEqual(chosen);
+    }),
+  );
+});

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { everything, extendTo, inOrder, noSelection, only, toggle, within } from './selection.ts';
+
+const order = ['a', 'b', 'c', 'd', 'e'];
+
+test('a range runs from the anchor in either direction and shrinks again', () => {
+  const from = only('c');
+  const down = extendTo(from, order, 'e');
+  expect([...down.ids]).toEqual(['c', 'd', 'e']);
+  expect([...extendTo(down, order, 'b').ids]).toEqual(['b', 'c']);
+  expect(extendTo(down, order, 'b').focus).toBe('b');
+});
+
+test('a range with Ctrl keeps what was selected', () => {
+  const two = toggle(only('a'), 'c');
+  expect([...extendTo(two, order, 'd', true).ids].sort()).toEqual(['a', 'c', 'd']);
+});
+
+test('a range whose anchor is not in the list starts anew', () => {
+  expect([...extendTo(only('gone'), order, 'b').ids]).toEqual(['b']);
+});
+
+test('toggle adds and takes away', () => {
+  const one = toggle(noSelection, 'b');
+  expect([...one.ids]).toEqual(['b']);
+  expect([...toggle(one, 'b').ids]).toEqual([]);
+});
+
+test('everything keeps the focus', () => {
+  expect(everything(only('d'), order)).toMatchObject({ focus: 'd', anchor: 'a' });
+  expect(everything(noSelection, order).ids.size).toBe(5);
+});
+
+test('rows that are gone leave the selection', () => {
+  const all = everything(only('b'), order);
+  const left = within(all, ['a', 'd', 'e']);
+  expect([...left.ids]).toEqual(['a', 'd', 'e']);
+  expect(left.focus).toBeUndefined();
+  expect(within(left, order)).toBe(left);
+});
+
+test('selected rows come in the order of the table', () => {
+  expect(inOrder(toggle(toggle(only('d'), 'a'), 'far'), order)).toEqual(['a', 'd', 'far']);
+});

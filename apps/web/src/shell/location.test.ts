@@ -1,0 +1,34 @@
+import { menuByPath, registry } from '@tollway/schema';
+import { expect, test } from 'vitest';
+import { formatPlace, parsePlace } from './location.ts';
+
+const isMenu = (path: string) => menuByPath(path) !== undefined;
+const parse = (url: string) => {
+  const [pathname = '', search = ''] = url.split('?');
+  return parsePlace(pathname, search, isMenu);
+};
+
+test('every menu, item and new item has an address that leads back to it', () => {
+  const items = [
+    { kind: 'none' },
+    { kind: 'id', id: '*1A' },
+    { kind: 'new', copy: undefined },
+    { kind: 'new', copy: '*1A' },
+  ] as const;
+  for (const menu of registry) {
+    for (const item of items) {
+      expect(parse(formatPlace(menu.path, item)), menu.path).toEqual({ menu: menu.path, item });
+    }
+  }
+});
+
+test('a menu below another menu is not an item of it', () => {
+  expect(parse('/ip/firewall/connection/tracking').menu).toBe('/ip/firewall/connection/tracking');
+});
+
+test('encoded ids and trailing slashes are understood; other addresses lead nowhere', () => {
+  expect(parse('/ip/address/%2A1/').item).toEqual({ kind: 'id', id: '*1' });
+  expect(parse('/ip/address/nonsense').menu).toBeUndefined();
+  expect(parse('/').menu).toBeUndefined();
+  expect(parse('/ip/address/%E0%A4').menu).toBeUndefined();
+});

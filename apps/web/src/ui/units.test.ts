@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { axisLabels, scaleFor, withGaps, withUnit } from './units.ts';
+
+test('rates get the prefix under which they have one to three digits', () => {
+  expect(withUnit(0, 'bit/s')).toBe('0 bit/s');
+  expect(withUnit(999, 'bit/s')).toBe('999 bit/s');
+  expect(withUnit(1500, 'bit/s')).toBe('1.50 kbit/s');
+  expect(withUnit(7_477_000_000, 'bit/s')).toBe('7.48 Gbit/s');
+  expect(withUnit(14_880_952, 'packets/s')).toBe('14.9 Mpackets/s');
+  expect(withUnit(43.26, '%')).toBe('43.3 %');
+});
+
+test('an axis has one prefix, and decimals only where ticks need them', () => {
+  expect(axisLabels([0, 2e8, 4e8], scaleFor(4e8))).toEqual(['0', '200', '400']);
+  expect(axisLabels([0, 5e8, 1e9, 1.5e9], scaleFor(1.5e9))).toEqual(['0.0', '0.5', '1.0', '1.5']);
+  expect(axisLabels([-2000, 0, 2000], scaleFor(2000))).toEqual(['2', '0', '2']);
+  expect(axisLabels([], scaleFor(0))).toEqual([]);
+});
+
+test('time without samples is a gap in every line', () => {
+  const { times, series } = withGaps(
+    [0, 1000, 6000],
+    [
+      [1, 2, 3],
+      [4, null, 6],
+    ],
+    3000,
+  );
+  expect(times).toEqual([0, 1000, 1001, 6000]);
+  expect(series).toEqual([
+    [1, 2, null, 3],
+    [4, null, null, 6],
+  ]);
+});
