@@ -34,11 +34,11 @@ export function compileFirewall(context: CompileContext, lists: AddressLists, ta
     rules = keep(context, rules, (rule) => checkHook(rule, reached));
   }
 
-  const order = [...names];
-  return order.map((name) => ({
-    name,
-    rules: rules.filter(({ chain }) => chain === name).map((rule) => finished(rule, order)),
-  }));
+  const chains = [...names].map((name): Chain => ({ name, rules: [] }));
+  const indices = new Map(chains.map(({ name }, index) => [name, index]));
+  // Every chain that a rule is in or jumps to has an index: names come from the rules, and checkJump saw the jumps.
+  for (const rule of rules) chains[indices.get(rule.chain) ?? -1]?.rules.push(finished(rule, indices));
+  return chains;
 }
 
 function candidate(context: CompileContext, lists: AddressLists, table: Table, row: Row): Candidate {
@@ -81,11 +81,11 @@ function checkHook({ chain, action }: Candidate, reached: ReadonlyMap<string, Re
   }
 }
 
-function finished({ row, matchers, action, log }: Candidate, order: readonly string[]): Rule {
+function finished({ row, matchers, action, log }: Candidate, indices: ReadonlyMap<string, number>): Rule {
   return {
     row: row.id,
     matchers,
-    action: 'target' in action ? { kind: 'jump', chain: order.indexOf(action.target) } : action,
+    action: 'target' in action ? { kind: 'jump', chain: indices.get(action.target) ?? -1 } : action,
     log,
   };
 }

@@ -15,7 +15,7 @@ export function ipv4(text: string): number | undefined {
 
 /** Dotted text of an unsigned 32-bit number. */
 export const ipv4Text = (value: number): string =>
-  [value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255].join('.');
+  `${value >>> 24}.${(value >>> 16) & 255}.${(value >>> 8) & 255}.${value & 255}`;
 
 /** Network mask of a prefix length 0..32, as an unsigned number. */
 export const ipv4Mask = (prefixLength: number): number =>
