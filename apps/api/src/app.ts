@@ -33,6 +33,8 @@ import { createViews } from './view/views.js';
 
 export interface AppOptions {
   readonly db: Database;
+  /** A second client of the same database, for the configuration alone. */
+  readonly writer: Database;
   /** Makes the way to the agent; it complains to `log`. */
   readonly agent: (log: Log) => AgentPort;
   readonly setup: SetupToken;
@@ -61,7 +63,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   });
   const agent = options.agent(app.log);
   const book = new LogBook();
-  const store = await ConfigStore.open(db, agent, app.log);
+  const store = await ConfigStore.open(options.writer, agent, app.log);
   const users = await Users.open(db);
   const sessions = await Sessions.open(db);
   const live = new LiveState(agent);

@@ -25,9 +25,11 @@ async function main(): Promise<void> {
   await mkdir(run, { recursive: true });
   await migrate(env.databaseUrl, await readMigrations(migrations));
   const db = openDatabase(env.databaseUrl);
+  const writer = openDatabase(env.databaseUrl);
   const app = await buildApp({
     ...env,
     db,
+    writer,
     agent: (log) => new AgentSocket(env.agentSocket, log),
     setup: new SetupToken(join(run, 'setup-token')),
   });
@@ -35,7 +37,7 @@ async function main(): Promise<void> {
   const pidFile = join(run, 'api.pid');
   const stop = async (app: FastifyInstance) => {
     await app.close();
-    await db.$disconnect();
+    await Promise.all([db.$disconnect(), writer.$disconnect()]);
     await rm(pidFile, { force: true });
     process.exit(0);
   };

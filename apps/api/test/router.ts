@@ -28,6 +28,7 @@ export class Router {
   readonly peer: AgentPeer | undefined;
   app!: FastifyInstance;
   db!: Database;
+  writer!: Database;
   url!: string;
   #options: Partial<AppOptions>;
 
@@ -51,8 +52,10 @@ export class Router {
     const url = `file:${join(this.directory, 'tollway.db')}`;
     await migrate(url, await readMigrations(migrations));
     this.db = openDatabase(url);
+    this.writer = openDatabase(url);
     this.app = await buildApp({
       db: this.db,
+      writer: this.writer,
       agent: (log) => new AgentSocket(this.socket, log),
       setup: new SetupToken(join(this.directory, 'setup-token')),
       dataDir: this.directory,
@@ -70,7 +73,7 @@ export class Router {
   /** Stops the API, keeping database and peer. */
   async shut(): Promise<void> {
     await this.app.close();
-    await this.db.$disconnect();
+    await Promise.all([this.db.$disconnect(), this.writer.$disconnect()]);
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Database } from '../database/client.js';
+import { inTransaction } from '../database/transaction.js';
 import type { RowChange, StoredRow, StoredSnapshot } from './draft.js';
 
 /** The database side of the configuration: what is stored, and how a commit is written. */
@@ -51,26 +52,30 @@ function texts(data: unknown): Record<string, string> {
   return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, String(value)]));
 }
 
-/** Writes a commit in one transaction. A second revision on the same parent is refused by the database. */
-export async function writeRevision(db: Database, record: RevisionRecord): Promise<void> {
+/**
+ * Writes a commit in one transaction. A second revision on the same parent is refused by the database.
+ * @param writer a client of the store's own, see {@link inTransaction}.
+ */
+export async function writeRevision(writer: Database, record: RevisionRecord): Promise<void> {
   const removed = record.changes.filter((change) => change.after === undefined).map((change) => change.id);
   const written = record.changes.flatMap(({ menu, id, after }) =>
     after === undefined
       ? []
       : [{ id, menu, rank: after.rank, disabled: after.disabled, comment: after.comment, data: after.values }],
   );
-  // One statement each, whatever the number of rows: see json_each in SQLite's documentation.
-  await db.$transaction([
-    db.$executeRaw`DELETE FROM "ConfigRow" WHERE "id" IN (SELECT value FROM json_each(${JSON.stringify(removed)}))`,
-    db.$executeRaw`
+  await inTransaction(writer, async () => {
+    // One statement each, whatever the number of rows: see json_each in SQLite's documentation.
+    await writer.$executeRaw`
+      DELETE FROM "ConfigRow" WHERE "id" IN (SELECT value FROM json_each(${JSON.stringify(removed)}))`;
+    await writer.$executeRaw`
       INSERT INTO "ConfigRow" ("id", "menu", "rank", "disabled", "comment", "data")
       SELECT value ->> 'id', value ->> 'menu', value ->> 'rank', value ->> 'disabled',
              nullif(value ->> 'comment', ''), value -> 'data'
       FROM json_each(${JSON.stringify(written)}) WHERE true
       ON CONFLICT ("id") DO UPDATE SET
         "rank" = excluded."rank", "disabled" = excluded."disabled",
-        "comment" = excluded."comment", "data" = excluded."data"`,
-    db.revision.create({
+        "comment" = excluded."comment", "data" = excluded."data"`;
+    await writer.revision.create({
       data: {
         number: record.number,
         parent: record.number - 1,
@@ -79,8 +84,8 @@ export async function writeRevision(db: Database, record: RevisionRecord): Promi
         diff: JSON.parse(JSON.stringify(record.changes)),
         sha256: record.sha256,
       },
-    }),
-    db.audit.create({
+    });
+    await writer.audit.create({
       data: {
         user: record.author.name,
         address: record.author.address,
@@ -88,6 +93,6 @@ export async function writeRevision(db: Database, record: RevisionRecord): Promi
         detail: record.summary,
         revision: record.number,
       },
-    }),
-  ]);
+    });
+  });
 }

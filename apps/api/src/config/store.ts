@@ -33,7 +33,7 @@ export interface Committed {
  * An edit verifies its rows; then it goes compile → prepare → transaction → activate, one at a time.
  */
 export class ConfigStore {
-  readonly #db: Database;
+  readonly #writer: Database;
   readonly #agent: AgentPort;
   readonly #log: Log;
   readonly #mutex = new Mutex();
@@ -44,8 +44,8 @@ export class ConfigStore {
   #lastId: number;
   #compiled: Compiled;
 
-  constructor(db: Database, agent: AgentPort, log: Log, stored: StoredConfig) {
-    this.#db = db;
+  constructor(writer: Database, agent: AgentPort, log: Log, stored: StoredConfig) {
+    this.#writer = writer;
     this.#agent = agent;
     this.#log = log;
     this.#snapshot = stored.snapshot;
@@ -58,8 +58,9 @@ export class ConfigStore {
     }));
   }
 
-  static async open(db: Database, agent: AgentPort, log: Log): Promise<ConfigStore> {
-    return new ConfigStore(db, agent, log, await readConfig(db));
+  /** `writer` is a client that nothing else uses. */
+  static async open(writer: Database, agent: AgentPort, log: Log): Promise<ConfigStore> {
+    return new ConfigStore(writer, agent, log, await readConfig(writer));
   }
 
   /** Keeps the agent on the newest revision from now on; `onSynced` follows each time that it is. */
@@ -119,7 +120,7 @@ export class ConfigStore {
       const text = typeof summary === 'string' ? summary : summary(result);
       const sha256 = createHash('sha256').update(JSON.stringify(compiled.config)).digest('hex');
       try {
-        await writeRevision(this.#db, { number: revision, author, summary: text, sha256, changes });
+        await writeRevision(this.#writer, { number: revision, author, summary: text, sha256, changes });
       } catch (error) {
         await this.#agent.request({ op: 'discard', token }).catch(() => undefined);
         throw error;
