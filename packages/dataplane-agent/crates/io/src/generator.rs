@@ -90,6 +90,16 @@ impl Drop for Running {
     }
 }
 
+/// What follows the IPv4 header of a packet to be sent.
+struct Transport<'a> {
+    protocol: u8,
+    header: &'a [u8],
+    /// Bytes of payload, all zero.
+    body: usize,
+    /// Where the header's checksum lies.
+    checksum_at: usize,
+}
+
 struct Ipv4<'a> {
     src: u32,
     dst: u32,
@@ -270,22 +280,14 @@ impl Generator {
         peer.wake.notify();
     }
 
-    /// Sends a packet with a transport header that already has all but its checksum, at `checksum_at`.
-    fn send(
-        &mut self,
-        port: usize,
-        src: u32,
-        dst: u32,
-        protocol: u8,
-        transport: &[u8],
-        body: usize,
-        checksum_at: usize,
-    ) {
+    /// Sends a packet with a transport header that already has all but its checksum.
+    fn send(&mut self, port: usize, src: u32, dst: u32, transport: &Transport<'_>) {
+        let Transport { protocol, header, body, checksum_at } = *transport;
         let to = match self.lan {
             Some((lan, mac)) if lan == port => mac,
             _ => self.wan_router,
         };
-        let length = 34 + transport.len() + body;
+        let length = 34 + header.len() + body;
         let Some(mut frame) = self.pool.take(length.max(60)) else { return };
         self.identification = self.identification.wrapping_add(1);
         let total = (length - 14) as u16;
@@ -302,7 +304,7 @@ impl Generator {
         put(head, 30, &dst.to_be_bytes());
         let sum = checksum(&[head.get(14..34).unwrap_or_default()]);
         put(head, 24, &sum.to_be_bytes());
-        put(head, 34, transport);
+        put(head, 34, header);
         let segment = head.get(34..length).unwrap_or_default();
         let size = (segment.len() as u16).to_be_bytes();
         let pseudo = [&src.to_be_bytes()[..], &dst.to_be_bytes(), &[0, protocol], &size].concat();
@@ -319,7 +321,7 @@ impl Generator {
         put(&mut header, 4, &numbers[0].to_be_bytes());
         put(&mut header, 8, &numbers[1].to_be_bytes());
         put(&mut header, 12, &[0x50, flags, 0xff, 0xff]);
-        self.send(port, src, dst, TCP, &header, body, 16);
+        self.send(port, src, dst, &Transport { protocol: TCP, header: &header, body, checksum_at: 16 });
     }
 
     fn send_udp(&mut self, port: usize, ends: [(u32, u16); 2], body: usize) {
@@ -328,23 +330,15 @@ impl Generator {
         put(&mut header, 0, &src_port.to_be_bytes());
         put(&mut header, 2, &dst_port.to_be_bytes());
         put(&mut header, 4, &((8 + body) as u16).to_be_bytes());
-        self.send(port, src, dst, UDP, &header, body, 6);
+        self.send(port, src, dst, &Transport { protocol: UDP, header: &header, body, checksum_at: 6 });
     }
 
-    fn send_echo(
-        &mut self,
-        port: usize,
-        src: u32,
-        dst: u32,
-        kind: u8,
-        identifier: u16,
-        sequence: u16,
-        body: usize,
-    ) {
+    fn send_echo(&mut self, port: usize, ends: [u32; 2], kind: u8, numbers: [u16; 2], body: usize) {
+        let ([src, dst], [identifier, sequence]) = (ends, numbers);
         let mut header = [kind, 0, 0, 0, 0, 0, 0, 0];
         put(&mut header, 4, &identifier.to_be_bytes());
         put(&mut header, 6, &sequence.to_be_bytes());
-        self.send(port, src, dst, ICMP, &header, body, 2);
+        self.send(port, src, dst, &Transport { protocol: ICMP, header: &header, body, checksum_at: 2 });
     }
 
     /// Whatever is behind the provider answers.
@@ -355,7 +349,7 @@ impl Generator {
         match packet.protocol {
             ICMP if byte(bytes, 0) == 8 => {
                 let body = bytes.len().saturating_sub(8);
-                self.send_echo(port, packet.dst, packet.src, 0, half(bytes, 4), half(bytes, 6), body);
+                self.send_echo(port, [packet.dst, packet.src], 0, [half(bytes, 4), half(bytes, 6)], body);
             }
             UDP if dst_port == 53 => self.send_udp(port, back, 120),
             TCP => {
@@ -457,7 +451,7 @@ impl Generator {
             self.send_udp(port, [(host, own_port), (SERVER + 2, 53)], 40);
         }
         if tick % 12 == 0 {
-            self.send_echo(port, host, SERVER, 8, (host & 0xffff) as u16, (tick / 12) as u16, 56);
+            self.send_echo(port, [host, SERVER], 8, [(host & 0xffff) as u16, (tick / 12) as u16], 56);
         }
     }
 }

@@ -12,6 +12,7 @@ pub mod huge;
 pub mod link;
 pub mod memory;
 pub mod netns;
+pub mod offload;
 pub mod pool;
 pub mod port;
 pub mod scratch;

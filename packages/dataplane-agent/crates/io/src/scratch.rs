@@ -4,6 +4,7 @@ use std::os::fd::RawFd;
 
 use tollway_engine::frame::{Frame, VnetState};
 
+use crate::offload::normalise;
 use crate::pool::{Partition, PoolFrame};
 use crate::vnet::{VNET_HEADER, decode, encode};
 
@@ -164,9 +165,11 @@ impl Scratch {
                 if state.needs_csum {
                     state.csum_start += tag.len() as u16;
                 }
-                if state.hdr_len > 0 {
-                    state.hdr_len += tag.len() as u16;
-                }
+            }
+            if !normalise(&mut frame, &mut state) {
+                result.unusable += 1;
+                pool.recycle(frame);
+                continue;
             }
             sink(frame, state);
         }
@@ -198,15 +201,15 @@ impl Scratch {
             };
             result.taken += 1;
             let Some(mut frame) = slot.frame.take() else { break };
-            match decode(&slot.vnet) {
-                Some(state) if length > VNET_HEADER && frame.received(length - VNET_HEADER) => {
-                    pool.strip_tail(&mut frame);
-                    sink(frame, state);
-                }
-                _ => {
-                    result.unusable += 1;
-                    pool.recycle(frame);
-                }
+            let fits = length > VNET_HEADER && frame.received(length - VNET_HEADER);
+            let state = decode(&slot.vnet).filter(|_| fits);
+            let state = state.and_then(|mut state| normalise(&mut frame, &mut state).then_some(state));
+            if let Some(state) = state {
+                pool.strip_tail(&mut frame);
+                sink(frame, state);
+            } else {
+                result.unusable += 1;
+                pool.recycle(frame);
             }
         }
         Ok(result)

@@ -32,7 +32,7 @@ impl Decoder {
     ///
     /// # Errors
     /// When a frame claims to be longer than [`MAX_FRAME`].
-    pub fn next(&mut self) -> Result<Option<&[u8]>, TooLong> {
+    pub fn next_frame(&mut self) -> Result<Option<&[u8]>, TooLong> {
         let rest = self.bytes.get(self.start..).unwrap_or_default();
         let Some(length) = rest.first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_le_bytes(*length);
@@ -125,7 +125,7 @@ mod tests {
             let mut seen = Vec::new();
             for piece in stream.chunks(size) {
                 decoder.extend(piece);
-                while let Some(frame) = decoder.next().unwrap() {
+                while let Some(frame) = decoder.next_frame().unwrap() {
                     seen.push(from_msgpack::<Request>(frame).unwrap());
                 }
             }
@@ -137,7 +137,7 @@ mod tests {
     fn a_length_beyond_the_limit_is_an_error() {
         let mut decoder = Decoder::default();
         decoder.extend(&(MAX_FRAME + 1).to_le_bytes());
-        assert_eq!(decoder.next(), Err(TooLong(MAX_FRAME + 1)));
+        assert_eq!(decoder.next_frame(), Err(TooLong(MAX_FRAME + 1)));
     }
 
     #[test]

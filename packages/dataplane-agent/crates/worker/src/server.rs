@@ -147,7 +147,7 @@ impl Client {
 
     fn answer(&mut self, answer: &mut impl FnMut(Request, &mut bool) -> Answer) {
         loop {
-            let message = match self.input.next() {
+            let message = match self.input.next_frame() {
                 Ok(None) => return,
                 Ok(Some(frame)) => match framing::from_msgpack::<Request>(frame) {
                     Ok(request) => answer(request, &mut self.greeted),
