@@ -21,6 +21,8 @@ export function createLab(lab) {
     if (host.gateway !== undefined) run('ip', ['-n', host.netns, 'route', 'add', 'default', 'via', host.gateway]);
   }
   inNetns(wan.netns, ['sysctl', '-qw', 'net.ipv4.ip_forward=1']);
+  // All that comes from behind the masquerade is one target to them: a second traceroute would go unanswered.
+  for (const host of [wan, server]) inNetns(host.netns, ['sysctl', '-qw', 'net.ipv4.icmp_ratelimit=0']);
 }
 
 /** @param {import('./topology.mjs').Lab} lab */

@@ -181,7 +181,7 @@ test('a claimed port is silent by itself: the kernel neither answers ARP nor pin
   expect(left.ping('10.10.1.1', 3)).toBe(0);
   await sleep(2000);
   await dump.end();
-  expect(dump.stdout).toBe('');
+  expect(dump.stdout.trim()).toBe('');
   box.must('ip', 'address', 'flush', 'dev', 'eth1');
 });
 

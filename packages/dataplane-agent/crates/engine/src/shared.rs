@@ -13,6 +13,10 @@ use crate::neighbor::Neighbors;
 use crate::snapshot::Snapshot;
 use crate::time::Now;
 
+/// ICMP errors to one target that may follow each other closely, as many as Linux allows (icmp(7),
+/// `XRLIM_BURST_FACTOR`): two rounds of a traceroute.
+const ERROR_BURST: u32 = 6;
+
 /// Lines the log ring holds.
 pub const LOG_LINES: usize = 1024;
 /// Targets whose last ICMP error is remembered.
@@ -125,22 +129,26 @@ impl Shared {
         self.log_pending.store(true, Ordering::Relaxed);
     }
 
-    /// Whether an ICMP error may be sent to `target` now; notes it if so. `interval_ms` is the smallest
-    /// distance between two errors, 0 allows all.
+    /// Whether an ICMP error may be sent to `target` now; notes it if so. `interval_ms` is the distance
+    /// between two errors in the long run, 0 allows all. After a pause [`ERROR_BURST`] may follow each
+    /// other closely, so that traceroute(8), which sends its probes together, hears about each of them.
     pub(crate) fn may_send_error(&self, target: u32, interval_ms: u32, now: Now) -> bool {
         if interval_ms == 0 {
             return true;
         }
         let index = (target.wrapping_mul(0x9e37_79b1) >> 20) as usize % RATE_SLOTS;
         let Some(slot) = self.errors.get(index) else { return true };
-        // 0 stands for an empty slot, so the stored time is never 0.
-        let stamp = (now.ms() as u32).max(1);
+        let now_ms = now.ms() as u32;
         let old = slot.load(Ordering::Relaxed);
-        let recent = old != 0 && (old >> 32) as u32 == target && stamp.wrapping_sub(old as u32) < interval_ms;
-        if recent {
+        // The time at which the errors sent so far would be due if they had kept their distance.
+        let known = old != 0 && (old >> 32) as u32 == target;
+        let ahead_ms = if known { ((old as u32).wrapping_sub(now_ms) as i32).max(0) as u32 } else { 0 };
+        if ahead_ms > interval_ms.saturating_mul(ERROR_BURST - 1) {
             return false;
         }
-        slot.store(u64::from(target) << 32 | u64::from(stamp), Ordering::Relaxed);
+        // 0 stands for an empty slot, so the stored time is never 0.
+        let due = now_ms.wrapping_add(ahead_ms).wrapping_add(interval_ms).max(1);
+        slot.store(u64::from(target) << 32 | u64::from(due), Ordering::Relaxed);
         true
     }
 }
@@ -158,11 +166,15 @@ mod tests {
     #[test]
     fn errors_to_one_target_keep_their_distance() {
         let shared = Shared::new(1, 0);
-        assert!(shared.may_send_error(1, 10, Now::from_ms(0)));
-        assert!(!shared.may_send_error(1, 10, Now::from_ms(9)));
-        assert!(shared.may_send_error(2, 10, Now::from_ms(9)));
-        assert!(shared.may_send_error(1, 10, Now::from_ms(11)));
-        assert!(shared.may_send_error(1, 0, Now::from_ms(11)));
+        let sent = |at_ms| shared.may_send_error(1, 10, Now::from_ms(at_ms));
+        assert_eq!((0..20).filter(|_| sent(1000)).count(), ERROR_BURST as usize);
+        assert!(shared.may_send_error(2, 10, Now::from_ms(1000)));
+        assert!(!sent(1009));
+        assert!(sent(1010));
+        assert!(!sent(1019));
+        assert!(shared.may_send_error(1, 0, Now::from_ms(1019)));
+        // After a pause the burst is whole again, and no larger.
+        assert_eq!((0..20).filter(|_| sent(9000)).count(), ERROR_BURST as usize);
     }
 
     #[test]
