@@ -17,6 +17,8 @@ interface Props {
   readonly isNew: boolean;
   readonly readOnly: boolean;
   readonly extras?: Readonly<Record<string, TabExtra>> | undefined;
+  /** All tabs beside each other, for forms that have a page of their own. */
+  readonly spread?: boolean;
 }
 
 function tabOfError(menu: Menu, errors: Errors): string | undefined {
@@ -24,7 +26,7 @@ function tabOfError(menu: Menu, errors: Errors): string | undefined {
   return name === undefined ? undefined : menu.props[name]?.tab;
 }
 
-export function FormFields({ menu, base, form, isNew, readOnly, extras }: Props) {
+export function FormFields({ menu, base, form, isNew, readOnly, extras, spread = false }: Props) {
   const id = useId();
   const tabs = tabsOf(menu, base, form.edits, isNew);
   const [chosen, setChosen] = useState<string>();
@@ -39,34 +41,47 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras }: Props)
       setChosen((now) => (Object.keys(errors).some((name) => menu.props[name]?.tab === now) ? now : tab));
   }, [errors, menu]);
 
-  const Extra = extras?.[active];
-  const fields = (
-    <>
-      {Extra !== undefined && <Extra row={base} />}
-      {fieldsOf(menu, active, base, form.edits, isNew).map((name) => {
-        const prop = menu.props[name];
-        return (
-          prop !== undefined && (
-            <Field
-              key={name}
-              name={name}
-              prop={prop}
-              value={fieldValue(prop, name, base, form.edits)}
-              readOnly={readOnly}
-              error={errors[name]}
-              onChange={(value) => form.change(name, value)}
-              onBlur={() => form.leave(name)}
-            />
-          )
-        );
-      })}
-    </>
-  );
-  return tabs.length > 1 ? (
+  const fields = (tab: string) => {
+    const Extra = extras?.[tab];
+    return (
+      <>
+        {Extra !== undefined && <Extra row={base} />}
+        {fieldsOf(menu, tab, base, form.edits, isNew).map((name) => {
+          const prop = menu.props[name];
+          return (
+            prop !== undefined && (
+              <Field
+                key={name}
+                name={name}
+                prop={prop}
+                value={fieldValue(prop, name, base, form.edits)}
+                readOnly={readOnly}
+                error={errors[name]}
+                onChange={(value) => form.change(name, value)}
+                onBlur={() => form.leave(name)}
+              />
+            )
+          );
+        })}
+      </>
+    );
+  };
+  if (tabs.length <= 1) return <div className="tab-panel">{fields(active)}</div>;
+  if (spread) {
+    return (
+      <div className="form-spread">
+        {tabs.map((tab) => (
+          <section key={tab} className="tab-panel" aria-label={tab}>
+            <h3>{tab}</h3>
+            {fields(tab)}
+          </section>
+        ))}
+      </div>
+    );
+  }
+  return (
     <Tabs id={id} tabs={tabs} active={active} marked={marked} onSelect={setChosen}>
-      {fields}
+      {fields(active)}
     </Tabs>
-  ) : (
-    <div className="tab-panel">{fields}</div>
   );
 }

@@ -33,7 +33,7 @@ function Body({ menu, base }: { readonly menu: Menu; readonly base: Row }) {
         }}
         onChange={() => setApplied(false)}
       >
-        <FormFields menu={menu} base={base} form={form} isNew={false} readOnly={!writable} />
+        <FormFields menu={menu} base={base} form={form} isNew={false} readOnly={!writable} spread />
         {form.errors[''] !== undefined && (
           <p className="form-error" role="alert">
             {form.errors['']}

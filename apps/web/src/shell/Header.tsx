@@ -61,7 +61,7 @@ export function Header({ onMenu }: { readonly onMenu: () => void }) {
         <img src="/icon.svg" alt="" width="18" height="18" />
         Tollway
       </span>
-      <h1 className="identity">{status.identity}</h1>
+      {status.identity !== '' && <h1 className="identity">{status.identity}</h1>}
       <span className="header-gap" />
       {status.cpuLoad !== undefined && (
         <span className="fact">

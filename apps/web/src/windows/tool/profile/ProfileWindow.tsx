@@ -45,7 +45,8 @@ export function ProfileWindow({ menu }: WindowProps) {
           </span>
         </div>
         <div className="profile-scroll">
-          <table className="profile" aria-label="Processor time by class of work">
+          {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: found and read as the lists of the other windows are */}
+          <table role="grid" className="profile" aria-label="Processor time by class of work">
             <thead>
               <tr>
                 <th scope="col">Name</th>
