@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { adapter, openDatabase } from '../src/database/client.js';
+import { type Migration, migrate, readMigrations } from '../src/database/migrate.js';
+
+const directory = fileURLToPath(new URL('../../../prisma/migrations/', import.meta.url));
+let folder: string;
+let url: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tollway-migrate-'));
+  url = `file:${join(folder, 'test.db')}`;
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function query(sql: string): Promise<unknown[][]> {
+  const connection = await adapter(url).connect();
+  try {
+    return (await connection.queryRaw({ sql, args: [], argTypes: [] })).rows;
+  } finally {
+    await connection.dispose();
+  }
+}
+
+const migration = (name: string, sql: string): Migration => ({
+  name,
+  sql,
+  checksum: createHash('sha256').update(sql).digest('hex'),
+});
+
+describe('migrations', () => {
+  it('are applied once and recorded as the Prisma CLI records them', async () => {
+    const migrations = await readMigrations(directory);
+    expect(await migrate(url, migrations)).toEqual(migrations.map((each) => each.name));
+    expect(await migrate(url, migrations)).toEqual([]);
+    const rows = await query(
+      'SELECT migration_name, checksum, applied_steps_count, rolled_back_at, finished_at >= started_at FROM _prisma_migrations',
+    );
+    const sql = await readFile(join(directory, migrations[0]?.name ?? '', 'migration.sql'));
+    expect(rows).toEqual([[migrations[0]?.name, createHash('sha256').update(sql).digest('hex'), 1, null, 1]]);
+    expect(await query('PRAGMA journal_mode')).toEqual([['wal']]);
+  });
+
+  it('give a database that the client works on, with foreign keys in force', async () => {
+    await migrate(url, await readMigrations(directory));
+    const db = openDatabase(url);
+    const wrong = { tokenHash: 'x', userId: 5, expiresAt: new Date(), address: '' };
+    await expect(db.session.create({ data: wrong })).rejects.toThrow(/foreign key/i);
+    await db.$disconnect();
+  });
+
+  it('that were changed after they were applied are refused', async () => {
+    await migrate(url, [migration('1_a', 'CREATE TABLE a (x)')]);
+    await expect(migrate(url, [migration('1_a', 'CREATE TABLE a (y)')])).rejects.toThrow(/1_a was changed/);
+    await expect(migrate(url, [])).rejects.toThrow(/1_a/);
+  });
+
+  it('that fail leave nothing behind', async () => {
+    const good = migration('1_a', 'CREATE TABLE a (x)');
+    await migrate(url, [good]);
+    const bad = migration('2_b', 'CREATE TABLE b (x); CREATE TABLE a (x);');
+    await expect(migrate(url, [good, bad])).rejects.toThrow(/2_b failed/);
+    expect(await query("SELECT name FROM sqlite_master WHERE name = 'b'")).toEqual([]);
+    expect(await query('SELECT migration_name FROM _prisma_migrations')).toEqual([['1_a']]);
+    await migrate(url, [good, migration('2_b', 'CREATE TABLE b (x);')]);
+    expect(await query("SELECT name FROM sqlite_master WHERE name = 'b'")).toEqual([['b']]);
+  });
+});
