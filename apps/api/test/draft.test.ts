@@ -23,7 +23,11 @@ type Operation =
 
 const operation: fc.Arbitrary<Operation> = fc.oneof(
   fc.record({ op: fc.constant('add' as const), before: fc.nat(30) }),
-  fc.record({ op: fc.constant('move' as const), picks: fc.uniqueArray(fc.nat(30), { minLength: 1, maxLength: 5 }), before: fc.nat(30) }),
+  fc.record({
+    op: fc.constant('move' as const),
+    picks: fc.uniqueArray(fc.nat(30), { minLength: 1, maxLength: 5 }),
+    before: fc.nat(30),
+  }),
   fc.record({ op: fc.constant('remove' as const), pick: fc.nat(30) }),
 );
 

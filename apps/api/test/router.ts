@@ -4,12 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
+import { vi } from 'vitest';
 import { AgentSocket } from '../src/agent/socket.js';
 import { type AppOptions, buildApp } from '../src/app.js';
 import { SetupToken } from '../src/auth/setup-token.js';
 import { type Database, openDatabase } from '../src/database/client.js';
 import { migrate, readMigrations } from '../src/database/migrate.js';
 import { AgentPeer } from './agent-peer.js';
+
+// Deadlines only catch what hangs: the machine may be busy with other tests.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 
 export const PASSWORD = 'correct horse';
 const migrations = fileURLToPath(new URL('../../../prisma/migrations/', import.meta.url));

@@ -53,7 +53,10 @@ describe('a run of Terraform', () => {
       more.push((await call('PUT', FILTER, body)).body['.id']);
     }
     const [a, b, c] = more;
-    expect(await call('POST', `${FILTER}/move`, { destination: b, numbers: `${c},${a}` })).toMatchObject({ status: 200, body: [] });
+    expect(await call('POST', `${FILTER}/move`, { destination: b, numbers: `${c},${a}` })).toMatchObject({
+      status: 200,
+      body: [],
+    });
     const ids = (await call('GET', FILTER)).body.map((row: { '.id': string }) => row['.id']);
     expect(ids).toEqual([web, drop, c, a, b]);
   });
@@ -105,7 +108,8 @@ describe('a run of Terraform', () => {
 describe('a run of Ansible', () => {
   it('adds in order, changes, moves, removes matchers and deletes by a list of ids', async () => {
     const print = async () => (await call('POST', `${FILTER}/print`, {})).body;
-    const first = (await call('POST', `${FILTER}/add`, { chain: 'forward', action: 'accept', comment: 'one' })).body.ret;
+    const first = (await call('POST', `${FILTER}/add`, { chain: 'forward', action: 'accept', comment: 'one' })).body
+      .ret;
     const second = (await call('POST', `${FILTER}/add`, { chain: 'forward', action: 'drop', comment: 'two' })).body.ret;
     await call('POST', `${FILTER}/set`, { 'dst-port': '80', protocol: 'tcp', '.id': second });
     await call('POST', `${FILTER}/move`, { numbers: second, destination: first });
