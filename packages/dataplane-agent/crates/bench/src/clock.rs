@@ -52,7 +52,8 @@ pub fn probe(tsc: &Tsc) -> u64 {
     tsc.cycles().wrapping_sub(from)
 }
 
-/// Measurements, each with the worse of the probes before and after it.
+/// Measurements, each with the worse of the probes before and after it; `u64::MAX` stands for a window
+/// during which the core was taken away.
 #[derive(Debug, Default)]
 pub struct Windows(Vec<(u64, f64)>);
 

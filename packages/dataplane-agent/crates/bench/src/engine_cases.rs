@@ -11,12 +11,13 @@ use crate::scenario::Scenario;
 use crate::traffic::{GENERATOR_MAC, SINK_MAC, Traffic};
 
 /// Batches per window: short enough to fall between two disturbances, long against the clock.
-const WINDOW: usize = 64;
+const WINDOW: usize = 16;
 
 /// Runs `--case` and prints its result as JSON.
 pub fn run(args: &Args) -> Result<(), String> {
     let name: String = args.required("case")?;
-    let windows = if args.optional("quick")?.unwrap_or(false) { 60 } else { 400 };
+    let windows = if args.optional("quick")?.unwrap_or(false) { 250 } else { 2000 };
+    pin::first_in_line();
     pin::to_cpu(args.optional("cpu")?.unwrap_or_else(pin::last_cpu))?;
     let result = match name.as_str() {
         "engine/route-1" => route(windows)?,
@@ -116,15 +117,17 @@ fn filter(windows: usize) -> Result<CaseResult, String> {
     Ok(CaseResult { ours_ns: ours * scale, baseline_ns: baseline * scale, details })
 }
 
-/// Runs a window between two probes.
+/// Runs a window between two probes, without which the core may have been slow.
 fn timed(
     tsc: &Tsc,
     windows: &mut Windows,
     window: impl FnOnce() -> Result<f64, String>,
 ) -> Result<(), String> {
+    let preempted = pin::times_preempted();
     let before = probe(tsc);
     let ticks = window()?;
-    windows.push(before.max(probe(tsc)), ticks);
+    let worse = before.max(probe(tsc));
+    windows.push(if pin::times_preempted() == preempted { worse } else { u64::MAX }, ticks);
     Ok(())
 }
 

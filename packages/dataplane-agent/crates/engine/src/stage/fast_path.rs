@@ -1,7 +1,7 @@
 //! The flow cache: hash, compare, act. What it does not know, or must not do, is left to the stages
 //! that follow, and to the worker that owns the flow.
 //!
-//! A batch is gone through three times, so that the memory a packet needs is on its way while others are
+//! Packets are gone through several times, so that the memory one needs is on its way while others are
 //! looked at: the hash bucket, then the key line and the connection, then the work itself.
 
 use tollway_wire::{checksum, field, ipv4};
@@ -22,6 +22,10 @@ use crate::state::WorkerState;
 use crate::tuple::steer;
 use crate::verdict::{DropReason, Verdict};
 
+/// Packets that are looked up together: enough to keep memory busy, few enough for their metadata to stay
+/// in the first-level cache.
+const AHEAD: usize = 64;
+
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
@@ -34,32 +38,62 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         return stateless(snapshot, state, batch);
     }
     let mut entered = 0;
-    for packet in batch.packets.iter_mut().skip(batch.first) {
-        if packet.meta.verdict == Verdict::Continue {
-            entered += 1;
-            packet.meta.entry = state.table.probe(packet.meta.hash);
-        }
+    let mut first = batch.first;
+    while first < batch.end {
+        let end = batch.end.min(first + AHEAD);
+        look_up(snapshot, state, batch.packets.get_mut(first..end).unwrap_or_default());
+        entered += forward_tracked(snapshot, state, batch, first..end, source);
+        first = end;
     }
-    for packet in batch.packets.iter_mut().skip(batch.first) {
+    entered
+}
+
+/// Finds the entries of some packets: first which they may be, then, while the memory they lie in is on its
+/// way for all, whether they are. Packets that must go slow are marked.
+fn look_up<F>(snapshot: &Snapshot, state: &WorkerState<F>, packets: &mut [Packet<F>]) {
+    let mut touched = 0;
+    for packet in packets.iter() {
+        touched ^= state.table.touch(packet.meta.hash);
+    }
+    let mut candidates = [NO_ENTRY; AHEAD];
+    for (packet, candidate) in packets.iter().zip(&mut candidates) {
+        *candidate = state.table.probe(packet.meta.hash);
+    }
+    for &candidate in &candidates {
+        touched ^= u64::from(state.table.touch_entry(candidate));
+    }
+    // The lines are wanted, not what they hold.
+    std::hint::black_box(touched);
+    for (packet, &candidate) in packets.iter_mut().zip(&candidates) {
         let meta = &mut packet.meta;
-        if meta.verdict == Verdict::Continue && !meta.is(flag::ICMP_ERROR | flag::ATTACHED) {
-            let entry = state.table.verify(meta.entry, &meta.tuple, meta.hash);
-            // Touches the connection, which the next pass needs.
-            let known = state.table.cached(entry, snapshot.generation(), meta.in_port).is_some();
-            if !known {
-                meta.flags |= flag::SLOW;
-            }
-            meta.entry = entry;
-        } else {
+        if meta.verdict != Verdict::Continue || meta.is(flag::ICMP_ERROR | flag::ATTACHED) {
             meta.entry = NO_ENTRY;
+            continue;
         }
+        let entry = state.table.verify(candidate, &meta.tuple, meta.hash);
+        if state.table.cached(entry, snapshot.generation(), meta.in_port).is_none() {
+            meta.flags |= flag::SLOW;
+        }
+        meta.entry = entry;
     }
+}
+
+/// Forwards what the cache knows; notes the rest as slow. Returns how many packets there were to decide.
+fn forward_tracked<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    range: std::ops::Range<usize>,
+    source: &mut S,
+) -> u64 {
     let cache = snapshot.allow_fast_path();
-    for index in batch.first..batch.end {
+    let mut entered = 0;
+    for index in range {
         let Some(packet) = batch.packets.get_mut(index) else { break };
         if packet.meta.verdict != Verdict::Continue {
             continue;
         }
+        entered += 1;
         if cache && !packet.meta.is(flag::SLOW) {
             match act(snapshot, state, packet) {
                 Act::Done => continue,

@@ -160,6 +160,16 @@ impl Table {
         self.entries.get_mut(index as usize)
     }
 
+    /// Between the first two steps, for many packets at once: fetches the lines of an entry and of what
+    /// every packet needs of its connection. The value means nothing.
+    #[inline]
+    pub fn touch_entry(&self, index: EntryIndex) -> u32 {
+        let entry = self.entries.get(index as usize).map_or(0, |entry| entry.action.generation);
+        let (windows, counters) =
+            self.connection_at(index).map_or((0, 0), |conn| (u32::from(conn.status.0), conn.version));
+        entry ^ windows ^ counters
+    }
+
     /// Third step: the entry of the tuple, [`NO_ENTRY`] if there is none. Usually `candidate`.
     #[inline]
     pub fn verify(&self, candidate: EntryIndex, tuple: &Tuple, hash: u32) -> EntryIndex {
