@@ -89,6 +89,8 @@ pub struct Meta {
     pub tuple: Tuple,
     /// The connection.
     pub conn: Option<ConnRef>,
+    /// Version of the connection when the packet was tracked: what is decided of it holds for that one.
+    pub version: u32,
     /// Hash of the tuple the packet came with.
     pub hash: u32,
     /// Direction entry found for the tuple, or [`NONE`].
@@ -146,6 +148,7 @@ impl Default for Meta {
         Self {
             tuple: Tuple::default(),
             conn: None,
+            version: 0,
             hash: 0,
             entry: NONE,
             path: 0,

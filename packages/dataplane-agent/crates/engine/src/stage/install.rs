@@ -94,6 +94,10 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) {
     }
     let Some(reference) = meta.conn else { return };
     let Some(conn) = state.table.get(reference) else { return };
+    // Another packet of the batch may have changed what the decision rests on.
+    if conn.version != meta.version {
+        return;
+    }
     // Before that every segment may change the state.
     if meta.tuple.protocol == ipv4::TCP && !conn.status.assured() {
         return;

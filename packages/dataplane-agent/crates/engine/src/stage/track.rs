@@ -39,8 +39,11 @@ pub(crate) fn run<F: Frame, S>(
         }
         let meta = &mut packet.meta;
         (meta.state, meta.conn, meta.direction) = (tracked.state, tracked.conn, tracked.direction);
-        if let Some(reference) = tracked.conn.filter(|_| tracked.state != ConnectionState::Related) {
-            state.table.count(reference, tracked.direction, meta.segments, meta.wire_bytes(), false);
+        if tracked.state != ConnectionState::Related
+            && let Some(conn) = tracked.conn.and_then(|reference| state.table.get_mut(reference))
+        {
+            meta.version = conn.version;
+            conn.count(tracked.direction, meta.segments, meta.wire_bytes(), false);
         }
     }
     entered

@@ -1,0 +1,328 @@
+//! The oracle: whatever the flow cache does, the stages would have done.
+//!
+//! Two routers get the same random packets, one with `allow-fast-path=no`. Frames out, counters and
+//! connections must be equal. That the first one really used its cache is asserted too.
+
+use std::cell::Cell;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use tollway_config::dataplane::{Action, ConnectionState, Matcher, RejectWith};
+use tollway_engine::frame::VnetState;
+use tollway_testkit::packet::{Packet, PacketBuilder, ip, tcp_flag};
+use tollway_testkit::random::Random;
+use tollway_testkit::router::{ConnectionRecord, Output, To, port_mac};
+use tollway_testkit::{Counter, Router, RouterConfig, rule};
+
+const SERVER: &str = "203.0.113.5";
+const HOSTS: [&str; 3] = ["192.168.88.10", "192.168.88.11", "192.168.88.12"];
+const ESTABLISHED: &[ConnectionState] = &[ConnectionState::Established, ConnectionState::Related];
+
+/// A router with some of the rules people write, chosen at random.
+fn config(random: &mut Random) -> RouterConfig {
+    let mut config = RouterConfig::new()
+        .interface("192.168.88.1/24")
+        .interface("10.2.0.1/24")
+        .route("0.0.0.0/0", "10.2.0.254")
+        .address_list("hosts", &["192.168.88.10", "192.168.88.12"]);
+    config.config.settings.icmp_rate_limit_ms = 0;
+    if random.one_in(3) {
+        config.config.interfaces[1].mtu = 900;
+    }
+    if random.one_in(2) {
+        config = config.filter("forward", rule().state(ESTABLISHED).fasttrack());
+    }
+    for _ in 0..random.below(6) {
+        let psh = rule().protocol(6).tcp_flags(tcp_flag::PSH, 0);
+        let listed = Matcher::SrcAddressList { list: 0, negate: random.one_in(2) };
+        config = match random.below(12) {
+            0 => config.filter("forward", psh.passthrough()),
+            1 => config.filter("forward", psh.dst_port(81).drop()),
+            2 => config.filter("forward", psh.dst_port(82).reject(RejectWith::TcpReset)),
+            3 => config.filter("forward", rule().protocol(17).dst_port(53).log("dns").passthrough()),
+            4 => config.filter("forward", rule().state(&[ConnectionState::Invalid]).drop()),
+            5 => config.filter("forward", rule().matcher(listed).passthrough()),
+            6 => config.filter_jump("forward", rule().protocol(6), "tcp"),
+            7 => config.filter("tcp", psh.then(Action::Return)),
+            8 => config.filter("tcp", rule().dst_port(83).accept()),
+            9 => config
+                .filter("forward", rule().protocol(17).dst_port(54).reject(RejectWith::IcmpPortUnreachable)),
+            10 => {
+                let echo = Matcher::IcmpOptions { icmp_type: 8, code_from: 0, code_to: 255, negate: false };
+                config.filter("forward", rule().matcher(echo).passthrough())
+            }
+            _ => config.filter("forward", rule().src(HOSTS[0]).passthrough()),
+        };
+    }
+    if random.one_in(2) {
+        config = config.filter("forward", rule().state(ESTABLISHED).accept());
+    }
+    if random.one_in(3) {
+        config = config.filter("forward", rule().state(&[ConnectionState::New]).in_interface(2).drop());
+    }
+    match random.below(4) {
+        0 => config.nat("srcnat", rule().out_interface(2).masquerade()),
+        1 => config.nat("srcnat", rule().out_interface(2).src_nat("10.2.0.7-10.2.0.8")),
+        2 => config
+            .nat("srcnat", rule().out_interface(2).masquerade())
+            .nat("dstnat", rule().protocol(6).dst_port(80).dst_nat("203.0.113.9", 8080)),
+        _ => config.filter("forward", rule().passthrough()),
+    }
+}
+
+/// What both ends of a flow remember.
+#[derive(Clone, Copy)]
+struct Flow {
+    host: &'static str,
+    port: u16,
+    service: u16,
+    protocol: u8,
+    /// Next sequence number of host and server; 0 before the handshake.
+    seq: [u32; 2],
+    /// As the server sees the host and itself.
+    outside: (u32, u16, u32, u16),
+    stage: u8,
+}
+
+impl Flow {
+    fn new(random: &mut Random) -> Self {
+        let protocol = [6, 6, 17, 17, 1][random.below(5) as usize];
+        let host = HOSTS[random.below(3) as usize];
+        let port = 4000 + random.below(6) as u16;
+        let service = if protocol == 17 { 53 } else { 80 } + random.below(4) as u16;
+        let outside = (ip(host), port, ip(SERVER), service);
+        Self { host, port, service, protocol, seq: [1000, 70_000], outside, stage: 0 }
+    }
+
+    /// The next packet of the flow: ingress port and packet.
+    fn next(&mut self, random: &mut Random) -> (u16, PacketBuilder) {
+        let answers = self.stage > 0 && random.one_in(2);
+        let builder = if answers {
+            PacketBuilder::ipv4_bits(self.outside.2, self.outside.0)
+        } else {
+            PacketBuilder::ipv4(self.host, SERVER)
+        };
+        let (from, to) = if answers { (self.outside.3, self.outside.1) } else { (self.port, self.service) };
+        let len = [0, 1, 100, 700, 1400][random.below(5) as usize];
+        let mut packet = match self.protocol {
+            6 => self.segment(builder, answers, (from, to), len, random),
+            17 => builder.udp(from, to).payload_len(len),
+            _ if answers => builder.echo_reply(to, 1).payload_len(len),
+            _ => builder.echo_request(from, 1).payload_len(len),
+        };
+        if self.protocol != 6 {
+            self.stage = 1;
+        }
+        if random.one_in(60) {
+            packet = packet.ttl(1);
+        }
+        if random.one_in(20) {
+            packet = packet.dont_fragment(false);
+        }
+        if random.one_in(80) {
+            packet = packet.ip_options(&[1, 1, 1, 0]);
+        }
+        (u16::from(answers), packet)
+    }
+
+    fn segment(
+        &mut self,
+        builder: PacketBuilder,
+        answers: bool,
+        (from, to): (u16, u16),
+        len: usize,
+        random: &mut Random,
+    ) -> PacketBuilder {
+        let side = usize::from(answers);
+        let (seq, ack) = (self.seq[side], self.seq[1 - side]);
+        let strange = random.one_in(60);
+        let (flags, len) = match (self.stage, answers) {
+            (0, _) => (tcp_flag::SYN, 0),
+            (1, true) => (tcp_flag::SYN | tcp_flag::ACK, 0),
+            _ if strange => {
+                ([tcp_flag::FIN | tcp_flag::ACK, tcp_flag::RST, tcp_flag::SYN][seq as usize % 3], 0)
+            }
+            _ if random.one_in(4) => (tcp_flag::ACK | tcp_flag::PSH, len),
+            _ => (tcp_flag::ACK, len),
+        };
+        if self.stage < 2 {
+            self.stage = if answers { 2 } else { self.stage.max(1) };
+        }
+        let seq = if random.one_in(60) { seq.wrapping_add(random.bits() as u32) } else { seq };
+        let control = u32::from(flags & (tcp_flag::SYN | tcp_flag::FIN) != 0);
+        if seq == self.seq[side] && (flags & tcp_flag::SYN == 0 || self.seq[side] == [1000, 70_000][side]) {
+            self.seq[side] = seq.wrapping_add(len as u32 + control);
+        }
+        let ack = if flags & tcp_flag::ACK == 0 { 0 } else { ack };
+        builder.tcp(from, to, flags, seq, ack).payload_len(len)
+    }
+}
+
+/// A frame without what may depend on the order in which the router makes packets of its own.
+fn comparable(output: &Output) -> (To, Vec<u8>, String, u32) {
+    let mut bytes = output.bytes.clone();
+    let own = Packet::read(&bytes).is_some_and(|packet| {
+        packet.icmp.is_some_and(|(kind, _)| [3, 11].contains(&kind))
+            || packet.tcp_flags.is_some_and(|flags| flags & tcp_flag::RST != 0)
+    });
+    if own {
+        bytes[18..20].fill(0);
+        bytes[24..26].fill(0);
+    }
+    (output.to, bytes, format!("{:?}", output.vnet), output.segments)
+}
+
+fn sorted(out: &[Output]) -> Vec<(To, Vec<u8>, String, u32)> {
+    let mut all: Vec<_> = out.iter().map(comparable).collect();
+    all.sort();
+    all
+}
+
+/// Connections without their fasttrack part.
+fn connections(router: &Router) -> Vec<ConnectionRecord> {
+    let mut records = router.connections();
+    for record in &mut records {
+        record.flags.retain(|letter| letter != 'F');
+        record.fasttrack = Default::default();
+    }
+    records.sort();
+    records
+}
+
+fn counters(router: &Router) -> std::collections::BTreeMap<Counter, u64> {
+    let mut counters = tollway_testkit::counters::read(&router.stats());
+    counters.remove(&Counter::FastPath);
+    counters.remove(&Counter::Fasttrack);
+    counters
+}
+
+fn build(config: RouterConfig, fast: bool) -> Router {
+    Router::new(config.with(|config| config.settings.allow_fast_path = fast))
+        .hosts(0, &HOSTS)
+        .hosts(1, &["10.2.0.254"])
+}
+
+struct Tally {
+    packets: Cell<u64>,
+    fast: Cell<u64>,
+}
+
+fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
+    let mut random = Random::new(seed);
+    let config = config(&mut random);
+    let mut fast = build(config.clone(), true);
+    let mut slow = build(config, false);
+    let mut flows: Vec<Flow> = (0..6).map(|_| Flow::new(&mut random)).collect();
+    for step in 0..steps {
+        match random.below(60) {
+            0 => {
+                let ms = [1, 50, 2_000, 11_000, 40_000][random.below(5) as usize];
+                prop_assert_eq!(
+                    sorted(&fast.advance_ms(ms)),
+                    sorted(&slow.advance_ms(ms)),
+                    "time, step {}",
+                    step
+                );
+            }
+            1 => {
+                let place = random.below(flows.len() as u64) as usize;
+                flows[place] = Flow::new(&mut random);
+            }
+            2 => {
+                let row = 9000 + step as u32;
+                let drop = rule().protocol(200).drop();
+                let extra = RouterConfig::new().filter("forward", drop).config.filter[0].clone();
+                let turn = random.one_in(2);
+                for router in [&mut fast, &mut slow] {
+                    let extra = extra.clone();
+                    router.swap(move |config| match config.filter.first_mut() {
+                        Some(chain) if turn => chain.rules.reverse(),
+                        Some(chain) => {
+                            chain.rules.extend(
+                                extra
+                                    .rules
+                                    .into_iter()
+                                    .map(|rule| tollway_config::dataplane::Rule { row, ..rule }),
+                            );
+                        }
+                        None => {}
+                    });
+                }
+            }
+            3 => {
+                let id = fast.connections().first().map_or(1, |record| record.id);
+                prop_assert_eq!(fast.remove_connection(id), slow.remove_connection(id));
+            }
+            _ => {}
+        }
+        let mut frames = Vec::new();
+        let mut senders = Vec::new();
+        for _ in 0..=random.below(12) {
+            let place = random.below(flows.len() as u64) as usize;
+            let (port, packet) = flows[place].next(&mut random);
+            let packet = packet.eth_dst(port_mac(port));
+            let segmented = flows[place].protocol == 6 && random.one_in(6);
+            if segmented {
+                let (frame, vnet) = packet.build_gso(500);
+                frames.push((port, frame, vnet));
+            } else if flows[place].protocol == 17 && random.one_in(40) {
+                for frame in packet.build_fragments(400) {
+                    frames.push((port, frame, VnetState::default()));
+                }
+            } else {
+                frames.push((port, packet.build(), VnetState::default()));
+            }
+            senders.push(place);
+        }
+        let a = fast.inject_batch(0, frames.clone());
+        let b = slow.inject_batch(0, frames);
+        prop_assert_eq!(sorted(&a), sorted(&b), "frames out, step {}", step);
+        tally.packets.set(tally.packets.get() + a.len() as u64);
+        tally.fast.set(tally.fast.get() + a.iter().filter(|output| output.fast).count() as u64);
+        prop_assert!(b.iter().all(|output| !output.fast));
+        learn(&mut flows, &b, &slow);
+        prop_assert_eq!(counters(&fast), counters(&slow), "counters, step {}", step);
+        prop_assert_eq!(connections(&fast), connections(&slow), "connections, step {}", step);
+        let bytes = |router: &Router| router.stats().rules;
+        prop_assert_eq!(bytes(&fast), bytes(&slow), "rule counters, step {}", step);
+        let mut lines = [fast.shared().take_log(), slow.shared().take_log()]
+            .map(|lines| lines.into_iter().map(|line| line.message).collect::<Vec<_>>());
+        lines.iter_mut().for_each(|lines| lines.sort());
+        prop_assert_eq!(&lines[0], &lines[1], "log, step {}", step);
+    }
+    Ok(())
+}
+
+/// The server answers to where packets came from.
+fn learn(flows: &mut [Flow], out: &[Output], router: &Router) {
+    if !out.iter().any(|output| output.to == To::Port(1)) {
+        return;
+    }
+    for record in router.connections() {
+        let [src, dst, reply_src, reply_dst] = record.endpoints;
+        for flow in &mut *flows {
+            let same = u32::from(src.0) == ip(flow.host)
+                && record.protocol == flow.protocol
+                && src.1 == flow.port
+                && (flow.protocol == 1 || dst.1 == flow.service);
+            if same {
+                flow.outside = (reply_dst.0.to_bits(), reply_dst.1, reply_src.0.to_bits(), reply_src.1);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_flow_cache_does_what_the_stages_would_have_done() {
+    let tally = Tally { packets: Cell::new(0), fast: Cell::new(0) };
+    let config = Config { cases: 150, failure_persistence: None, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let outcome = runner.run(&(any::<u64>(), 20..120usize), |(seed, steps)| run(seed, steps, &tally));
+    if let Err(failure) = outcome {
+        panic!("{failure}");
+    }
+    let (packets, fast) = (tally.packets.get(), tally.fast.get());
+    println!("{fast} of {packets} packets took the fast path");
+    assert!(packets > 10_000);
+    assert!(fast * 2 >= packets, "only {fast} of {packets} packets took the fast path");
+}
