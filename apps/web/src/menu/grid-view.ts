@@ -27,6 +27,14 @@ const OVERDRAW = 6;
 /** Wait before another window is asked for while scrolling, ms. */
 const ASK_MS = 60;
 
+/** As wide as the texts of live values usually become, by kind. */
+const WIDE_TEXT: Readonly<Record<string, string>> = {
+  rate: '999.9Mbps',
+  bytes: '999.9 MiB',
+  counter: '9 999 999',
+  duration: '1d 00:00:00',
+};
+
 /** Column tracks. A text at the end takes the space that is left; after a number an empty track does. */
 function tracks(columns: readonly Column[]): string {
   const last = columns.length - 1;
@@ -266,7 +274,7 @@ export class GridView {
       widest = Math.max(widest, width(valueText(column.prop, row[column.name])) + (column.name === 'action' ? 20 : 2));
     }
     // Numbers that tick get room to grow, so that columns stay where they are.
-    const room = column.prop?.readOnly === true && column.right ? 10 : 0;
-    return Math.ceil(Math.min(WIDEST, Math.max(LEAST_WIDTH, widest + room)) + 14);
+    if (column.prop?.readOnly === true) widest = Math.max(widest, width(WIDE_TEXT[column.prop.kind.name] ?? ''));
+    return Math.ceil(Math.min(WIDEST, Math.max(LEAST_WIDTH, widest)) + 14);
   }
 }

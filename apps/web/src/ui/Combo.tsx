@@ -32,7 +32,9 @@ export function Combo(props: Props) {
   const [typed, setTyped] = useState<string | undefined>(undefined);
   const [active, setActive] = useState(-1);
   const choices = matching(options, typed);
-  const expanded = open && choices.length > 0;
+  // What was typed in full needs no list, which would lie over the controls below.
+  const done = typed !== undefined && options.includes(typed);
+  const expanded = open && choices.length > 0 && !done;
 
   function show() {
     if (disabled === true) return;
