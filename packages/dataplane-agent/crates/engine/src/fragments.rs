@@ -199,20 +199,25 @@ impl<F> Datagram<F> {
             return false;
         }
         let at = self.ranges.iter().position(|&(from, _)| from >= end).unwrap_or(self.ranges.len());
-        let before = at.checked_sub(1).and_then(|before| self.ranges.get_mut(before));
-        if let Some(range) = before.filter(|range| range.1 == start) {
-            range.1 = end;
-            let end = range.1;
-            if self.ranges.get(at).is_some_and(|next| next.0 == end)
-                && let Some(next) = self.ranges.pop_at(at)
-                && let Some(range) = at.checked_sub(1).and_then(|before| self.ranges.get_mut(before))
-            {
+        let before =
+            at.checked_sub(1).filter(|&before| self.ranges.get(before).is_some_and(|r| r.1 == start));
+        let after = self.ranges.get(at).copied().filter(|range| range.0 == end);
+        match (before.and_then(|before| self.ranges.get_mut(before)), after) {
+            (Some(range), Some(next)) => {
                 range.1 = next.1;
+                self.ranges.remove(at);
             }
-        } else if let Some(range) = self.ranges.get_mut(at).filter(|range| range.0 == end) {
-            range.0 = start;
-        } else if self.ranges.try_insert(at, (start, end)).is_err() {
-            return false;
+            (Some(range), None) => range.1 = end,
+            (None, Some(_)) => {
+                if let Some(range) = self.ranges.get_mut(at) {
+                    range.0 = start;
+                }
+            }
+            (None, None) => {
+                if self.ranges.try_insert(at, (start, end)).is_err() {
+                    return false;
+                }
+            }
         }
         if !place.more {
             self.len = Some(end);

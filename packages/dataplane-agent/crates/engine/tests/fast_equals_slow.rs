@@ -3,6 +3,8 @@
 //! Two routers get the same random packets, one with `allow-fast-path=no`. Frames out, counters and
 //! connections must be equal. That the first one really used its cache is asserted too.
 
+#![allow(clippy::print_stdout, reason = "the figures are part of the result")]
+
 use std::cell::Cell;
 
 use proptest::prelude::*;

@@ -182,6 +182,10 @@ fn traceroute_sees_the_router_and_errors_are_limited_in_rate() {
     assert_eq!((error.icmp, error.ttl), (Some((11, 0)), 64));
     assert_eq!(error.src, "10.1.0.1".parse::<std::net::Ipv4Addr>().unwrap());
     assert_eq!(error.quoted().map(|quoted| quoted.ttl), Some(1));
+    // A burst of six, as traceroute sends it; then one per interval.
+    for _ in 1..6 {
+        assert_eq!(router.send(0, &udp().ttl(1)).len(), 1);
+    }
     router.moved();
     assert_eq!(router.send(0, &udp().ttl(1)), []);
     expect_counters!(router, Drop(TtlExceeded): 1);

@@ -175,7 +175,7 @@ impl PacketBuilder {
                 bytes.extend_from_slice(options);
                 bytes.extend_from_slice(&self.payload);
                 header.emit(&mut bytes, src, dst);
-                bytes[12] = ((tcp::HEADER + options.len()) / 4 << 4) as u8;
+                bytes[12] = ((tcp::HEADER + options.len()) * 4) as u8;
                 let pseudo = checksum::pseudo_v4(src, dst, ipv4::TCP, bytes.len() as u16);
                 bytes[tcp::CHECKSUM..tcp::CHECKSUM + 2].fill(0);
                 let sum = !checksum::add(pseudo, checksum::sum(&bytes));

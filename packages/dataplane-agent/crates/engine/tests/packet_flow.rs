@@ -1,0 +1,55 @@
+//! `docs/packet-flow.md` is written from `STAGES`. To renew it:
+//! `TOLLWAY_UPDATE_DOCS=1 cargo test -p tollway-engine --test packet_flow`.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use tollway_engine::pipeline::STAGES;
+use tollway_engine::verdict::DropReason;
+
+fn page() -> String {
+    let mut page = String::from(
+        "# The way of a packet through the engine\n\n\
+         Generated from `STAGES` in `packages/dataplane-agent/crates/engine/src/pipeline.rs`; do not edit.\n\n\
+         A batch of up to 256 packets passes the stages in this order. What the flow cache knows is finished in\n\
+         `fast_path`; the rest goes on, each packet through the stages that concern it. Packets that the router\n\
+         makes itself, and those of its own services, pass the same stages afterwards and meet the chain `output`.\n\n\
+         | | stage | what it does | profile | may drop for |\n|---|---|---|---|---|\n",
+    );
+    for (number, stage) in STAGES.iter().enumerate() {
+        let drops: Vec<_> = stage.drops.iter().map(|reason| format!("`{}`", reason.name())).collect();
+        writeln!(
+            page,
+            "| {} | `{}` | {} | {} | {} |",
+            number + 1,
+            stage.name,
+            stage.doc,
+            stage.class.name(),
+            drops.join(" ")
+        )
+        .expect("writing to a String");
+    }
+    page.push_str("\n## Why a packet is dropped\n\nEvery packet that does not leave counts for exactly one of these.\n\n");
+    page.push_str("| reason | meaning | stages |\n|---|---|---|\n");
+    for reason in DropReason::ALL {
+        let stages: Vec<_> = STAGES
+            .iter()
+            .filter(|stage| stage.drops.contains(reason))
+            .map(|stage| format!("`{}`", stage.name))
+            .collect();
+        writeln!(page, "| `{}` | {} | {} |", reason.name(), reason.text(), stages.join(" "))
+            .expect("writing to a String");
+    }
+    page
+}
+
+#[test]
+fn the_documentation_is_fresh() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../docs/packet-flow.md");
+    let page = page();
+    if std::env::var_os("TOLLWAY_UPDATE_DOCS").is_some() {
+        std::fs::write(&path, &page).expect("docs/packet-flow.md can be written");
+    }
+    let written = std::fs::read_to_string(&path).expect("docs/packet-flow.md");
+    assert!(written == page, "docs/packet-flow.md is stale: run this test with TOLLWAY_UPDATE_DOCS=1");
+}
