@@ -16,6 +16,8 @@ export class ApiError extends Error {
     readonly status: number,
     readonly detail?: string,
     readonly property?: string,
+    /** Seconds after which trying again makes sense. */
+    readonly retryAfterS?: number,
   ) {
     super(detail ?? STATUS_CODES[status] ?? String(status));
     this.name = 'ApiError';
@@ -51,8 +53,10 @@ export const errors = {
   noSuchMenu: (word: string) => new ApiError(404, `no such command or directory (${word})`),
   noSuchCommand: (word: string) => new ApiError(400, `no such command or directory (${word})`),
   verbWithoutCommand: (word: string) => new ApiError(406, `no such command or directory (${word})`),
-  tooManyAttempts: (seconds: number) =>
-    new ApiError(429, `too many failed logins; try again in ${Math.max(1, Math.ceil(seconds))} s`),
+  tooManyAttempts: (waitS: number) => {
+    const seconds = Math.max(1, Math.ceil(waitS));
+    return new ApiError(429, `too many failed logins; try again in ${seconds} s`, undefined, seconds);
+  },
   agentUnavailable: () =>
     new ApiError(503, 'failure: the data plane agent is not connected; nothing was changed, try again'),
 } as const;

@@ -23,7 +23,6 @@ export class AgentSync {
   readonly #log: Log;
   readonly #head: () => Head;
   #state: SyncState = 'down';
-  /** Revision the agent runs, as far as known. */
   #active = 0;
   /** An activation was sent and its answer did not come. */
   #uncertain = false;
@@ -50,8 +49,14 @@ export class AgentSync {
     return this.#state;
   }
 
+  /** Revision the agent runs. */
+  get active(): number {
+    return this.#active;
+  }
+
   activated(revision: number): void {
     this.#active = revision;
+    this.#state = 'synced';
   }
 
   /** What the agent runs is no longer certain. */
@@ -72,8 +77,9 @@ export class AgentSync {
   }
 
   /**
-   * Activates the newest revision unless it is active. The caller holds the configuration's mutex.
-   * @throws AgentGone, or ApiError when the two cannot agree.
+   * Activates the newest revision unless it is active. The caller holds the configuration's mutex. An agent
+   * that refuses the newest revision stays where it is: another change may be what mends it.
+   * @throws AgentGone, or ApiError when the agent is ahead of the database.
    */
   async bring(): Promise<void> {
     if (this.#agent.hello === undefined) throw new AgentGone();
@@ -92,7 +98,7 @@ export class AgentSync {
         if (error instanceof AgentRefusal) {
           if (this.#state !== 'refused') this.#log.error(`the agent refuses revision ${revision}: ${error.message}`);
           this.#state = 'refused';
-          throw errors.failure(`the data plane refuses the stored revision ${revision}: ${error.message}`);
+          return;
         }
         throw error;
       }

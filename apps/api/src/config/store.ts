@@ -152,7 +152,8 @@ export class ConfigStore {
   async #prepare(revision: number, config: DataplaneConfig): Promise<number> {
     for (;;) {
       try {
-        const { token } = await this.#agent.request({ op: 'prepare', base: revision - 1, revision, config });
+        const base = this.#sync.active;
+        const { token } = await this.#agent.request({ op: 'prepare', base, revision, config });
         return token;
       } catch (error) {
         if (error instanceof AgentRefusal) throw this.#refusal(error);

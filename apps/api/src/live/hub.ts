@@ -1,3 +1,4 @@
+import { menuByPath } from '@tollway/schema';
 import type { WebSocket } from 'ws';
 import type { Principal } from '../auth/authenticator.js';
 import type { Services } from '../rest/services.js';
@@ -16,6 +17,12 @@ const HEARTBEAT_MS = 15_000;
 const LAST_WORDS_MS = 500;
 /** Close code for a session that is over (RFC 6455 §7.4.2, private use). */
 export const SESSION_OVER = 4401;
+
+/** Menus whose rows follow from the configuration. */
+const showsConfiguration = (path: string): boolean => {
+  const menu = menuByPath(path);
+  return path !== '/user' && menu !== undefined && (menu.stored || menu.rowsOf !== undefined);
+};
 
 interface Connection {
   readonly client: LiveClient;
@@ -45,7 +52,7 @@ export class Hub {
     this.statusSampler = new Sampler(() => takeStatus(store, live, processor, identityOf(services)), onError);
     store.onCommit(() => {
       // Anything may look different: names are shown elsewhere, rules become valid again.
-      for (const { client } of this.#connections.values()) client.refreshMenus((path) => path !== '/user');
+      for (const { client } of this.#connections.values()) client.refreshMenus(showsConfiguration);
       this.statusSampler.poke();
     });
     users.onChange((id) => {

@@ -10,6 +10,9 @@ export interface Outlet {
   send(message: object): void;
 }
 
+/** Time between evaluations, in multiples of what one takes. */
+const COST_FACTOR = 5;
+
 /** One window of one browser on one menu: a snapshot first, then what changes. */
 export class MenuFeed {
   readonly #id: number;
@@ -20,6 +23,8 @@ export class MenuFeed {
   readonly #timer: NodeJS.Timeout | undefined;
   #window: MenuWindow;
   #sent: WindowContent | undefined;
+  /** When the next tick may be: a table that takes long to evaluate is evaluated less often. */
+  #notBefore = 0;
   #running = false;
   #again = false;
   #closed = false;
@@ -33,28 +38,28 @@ export class MenuFeed {
     this.#outlet = outlet;
     // Configuration alone changes only by commits, which call refresh().
     this.#timer = menu.refreshMs === undefined ? undefined : setInterval(() => this.tick(), intervalMs);
-    this.refresh();
+    this.refresh(intervalMs / 2);
   }
 
   setWindow(change: Partial<MenuWindow>): void {
     this.#window = { ...this.#window, ...change };
     this.#sent = undefined;
-    this.refresh();
+    this.refresh(this.#intervalMs / 2);
   }
 
   /** Live values may have changed. */
   tick(): void {
-    if (this.#outlet.ready) this.refresh();
+    if (this.#outlet.ready && Date.now() >= this.#notBefore) this.refresh(this.#intervalMs / 2);
   }
 
-  /** Configuration changed, or the window: evaluate now. */
-  refresh(): void {
+  /** Configuration or window changed: evaluate now, on readings at most so old; viewers share readings. */
+  refresh(maxAgeMs = 0): void {
     if (this.#running) {
       this.#again = true;
       return;
     }
     this.#running = true;
-    this.#update()
+    this.#update(maxAgeMs)
       .catch((error: unknown) => this.#outlet.send({ op: 'error', id: this.#id, detail: String(error) }))
       .finally(() => {
         this.#running = false;
@@ -69,12 +74,13 @@ export class MenuFeed {
     clearInterval(this.#timer);
   }
 
-  async #update(): Promise<void> {
+  async #update(maxAgeMs: number): Promise<void> {
     const window = this.#window;
-    // Viewers of the same menu share a reading of the data plane.
-    const rows = await this.#view(this.#intervalMs / 2);
+    const rows = await this.#view(maxAgeMs);
     if (this.#closed || window !== this.#window) return;
+    const started = Date.now();
     const content = evaluate(this.#menu, rows, window);
+    this.#notBefore = Date.now() + COST_FACTOR * (Date.now() - started);
     const { total, matched } = content;
     if (this.#sent === undefined) {
       this.#outlet.send({ id: this.#id, op: 'snapshot', total, matched, first: window.first, rows: content.rows });

@@ -12,21 +12,61 @@ export interface WindowContent {
   readonly rows: readonly RestRow[];
 }
 
-/** Evaluates a window. Rows outside of it are decoded only when filter, find or sort need them. */
+/** Evaluates a window. Cells outside of it are decoded only when filter, find or sort need them. */
 export function evaluate(menu: Menu, set: RowSet, window: MenuWindow): WindowContent {
-  const { filter, find, sort, first, count } = window;
-  if (filter.length === 0 && find === '' && sort === undefined) {
-    const end = Math.min(set.length, first + count);
-    const rows: RestRow[] = [];
-    for (let index = first; index < end; index += 1) rows.push(withId(set.row(index)));
-    return { total: set.length, matched: set.length, rows };
+  const { first, count } = window;
+  const indexes = sorted(menu, set, found(menu, set, window), window.sort);
+  const matched = indexes?.length ?? set.length;
+  const rows: RestRow[] = [];
+  for (let place = first; place < Math.min(matched, first + count); place += 1) {
+    rows.push(withId(set.row(indexes?.[place] ?? place)));
   }
-  let items = set.all();
-  if (filter.length > 0) items = filterItems(menu, items, filter);
-  if (find !== '') items = findItems(menu, items, find);
-  const matched = items.length;
-  if (sort !== undefined) items = sortItems(menu, items, sort.by, sort.desc);
-  return { total: set.length, matched, rows: items.slice(first, first + count).map(withId) };
+  return { total: set.length, matched, rows };
+}
+
+/** Indexes of the items that pass filter and find; `undefined`: all of them, in their order. */
+function found(menu: Menu, set: RowSet, { filter, find }: MenuWindow): number[] | undefined {
+  if (filter.length === 0 && find === '') return undefined;
+  const names = filter.map(([name]) => name);
+  const items = new Map<RestRow, number>();
+  const all = find === '' ? undefined : set.all();
+  for (let index = 0; index < set.length; index += 1) items.set(all?.[index] ?? cells(set, index, names), index);
+  const passed = findItems(menu, filterItems(menu, [...items.keys()], filter), find);
+  return passed.map((item) => items.get(item) ?? 0);
+}
+
+/** The properties of an item that a filter looks at. */
+function cells(set: RowSet, index: number, names: readonly string[]): RestRow {
+  const item: Record<string, string> = {};
+  for (const name of names) {
+    const value = set.value(index, name);
+    if (value !== undefined) item[name] = value;
+  }
+  return item;
+}
+
+/** Indexes in the order of a property. Numbers, the common case of live columns, are compared as numbers. */
+function sorted(
+  menu: Menu,
+  set: RowSet,
+  indexes: number[] | undefined,
+  sort: MenuWindow['sort'],
+): number[] | undefined {
+  if (sort === undefined) return indexes;
+  const places = indexes ?? Array.from({ length: set.length }, (_, index) => index);
+  const values = places.map((index) => set.value(index, sort.by));
+  if (!values.every((value) => value === undefined || /^\d{1,15}$/.test(value))) {
+    const items = new Map<RestRow, number>();
+    for (const index of places) items.set(cells(set, index, [sort.by]), index);
+    return sortItems(menu, [...items.keys()], sort.by, sort.desc).map((item) => items.get(item) ?? 0);
+  }
+  const sign = sort.desc ? -1 : 1;
+  // Items without a value come last, whichever the direction.
+  const keys = values.map((value) => (value === undefined ? Number.POSITIVE_INFINITY : sign * Number(value)));
+  return places
+    .map((index, place) => ({ index, key: keys[place] ?? 0 }))
+    .sort((a, b) => (a.key === b.key ? 0 : a.key - b.key))
+    .map(({ index }) => index);
 }
 
 /** Settings menus have no `.id`; deltas need one. */

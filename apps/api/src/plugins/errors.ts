@@ -10,6 +10,7 @@ export function errorAnswers(app: FastifyInstance): void {
     // A browser would open its own password dialogue for this header; scripts need it to send Basic.
     const script = request.headers['sec-fetch-mode'] === undefined && request.headers.cookie === undefined;
     if (body.error === 401 && script) reply.header('www-authenticate', 'Basic realm="Tollway", charset="UTF-8"');
+    if (error instanceof ApiError && error.retryAfterS !== undefined) reply.header('retry-after', error.retryAfterS);
     return reply.code(body.error).type('application/json').send(body);
   });
 }

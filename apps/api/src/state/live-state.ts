@@ -2,8 +2,8 @@ import { ConnectionDump } from '../agent/connections.js';
 import { AgentGone, type NeighborInfo, type RouteInfo, type Stats } from '../agent/messages.js';
 import type { AgentPort } from '../agent/port.js';
 
-/** Rates of connections need an earlier dump; an older one than this says nothing about now, ms. */
-const RATE_BASE_MS = 10_000;
+/** Rates of connections are taken against a dump of this age, ms: a younger one is noise, an older one history. */
+const RATE_BASE_MS = { min: 700, max: 10_000 };
 
 /**
  * Live state of the data plane, read when somebody asks. Askers at the same time share one request, and
@@ -19,9 +19,12 @@ export class LiveState {
   constructor(agent: AgentPort) {
     this.#agent = agent;
     this.#stats = new Reading(() => agent.request({ op: 'stats' }));
+    let base: { readonly dump: ConnectionDump; readonly at: number } | undefined;
     this.#connections = new Reading(async (previous, at) => {
       const reply = await agent.request({ op: 'connections' });
-      return new ConnectionDump(reply, Date.now() - at < RATE_BASE_MS ? previous : undefined);
+      if (previous !== undefined && Date.now() - at >= RATE_BASE_MS.min) base = { dump: previous, at };
+      const usable = base !== undefined && Date.now() - base.at <= RATE_BASE_MS.max;
+      return new ConnectionDump(reply, usable ? base?.dump : undefined);
     });
     this.#neighbors = new Reading<readonly NeighborInfo[]>(
       async () => (await agent.request({ op: 'neighbors' })).neighbors,

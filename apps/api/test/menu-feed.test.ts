@@ -1,0 +1,88 @@
+import { menuByPath } from '@tollway/schema';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { MenuFeed, type Outlet } from '../src/live/menu-feed.js';
+import { ArrayRows } from '../src/view/rows.js';
+
+const WINDOW = { filter: [], find: '', sort: undefined, first: 0, count: 10 };
+
+class Recorder implements Outlet {
+  ready = true;
+  readonly messages: Record<string, unknown>[] = [];
+
+  send(message: object): void {
+    this.messages.push({ ...message });
+  }
+}
+
+function feedOf(path: string, outlet: Outlet, rows: () => Record<string, string>[]) {
+  const menu = menuByPath(path);
+  if (menu === undefined) throw new Error('no menu');
+  const reads: number[] = [];
+  const view = async (maxAgeMs = 0) => {
+    reads.push(maxAgeMs);
+    return new ArrayRows(rows());
+  };
+  return { feed: new MenuFeed(1, menu, view, WINDOW, 1000, outlet), reads };
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('a feed', () => {
+  it('sends a change of live values once per interval', async () => {
+    const outlet = new Recorder();
+    let bytes = 0;
+    const { feed } = feedOf('/interface', outlet, () => [{ '.id': '*1', 'rx-byte': String(++bytes) }]);
+    await vi.advanceTimersByTimeAsync(3_500);
+    expect(outlet.messages.map((message) => message.op)).toEqual(['snapshot', 'delta', 'delta', 'delta']);
+    expect(outlet.messages[1]).toEqual({
+      id: 1,
+      op: 'delta',
+      total: 1,
+      matched: 1,
+      set: [{ '.id': '*1', 'rx-byte': '2' }],
+      remove: [],
+    });
+    feed.close();
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(outlet.messages).toHaveLength(4);
+  });
+
+  it('is silent while nothing changes', async () => {
+    const outlet = new Recorder();
+    const { feed } = feedOf('/interface', outlet, () => [{ '.id': '*1' }]);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(outlet.messages).toHaveLength(1);
+    feed.close();
+  });
+
+  it('skips ticks of a client that does not keep up, without reading, and catches up with one delta', async () => {
+    const outlet = new Recorder();
+    let bytes = 0;
+    const { feed, reads } = feedOf('/interface', outlet, () => [{ '.id': '*1', 'rx-byte': String(++bytes) }]);
+    await vi.advanceTimersByTimeAsync(10);
+    outlet.ready = false;
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(outlet.messages).toHaveLength(1);
+    expect(reads).toHaveLength(1);
+    outlet.ready = true;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(outlet.messages).toHaveLength(2);
+    feed.close();
+  });
+
+  it('of configuration alone never reads by itself, and reads afresh when it changed', async () => {
+    const outlet = new Recorder();
+    const { feed, reads } = feedOf('/ip/address', outlet, () => [{ '.id': '*1' }]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(reads).toHaveLength(1);
+    feed.refresh();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(reads).toEqual([500, 0]);
+    feed.close();
+  });
+});

@@ -1,0 +1,57 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { registry } from '@tollway/schema';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PASSWORD, Router } from './router.js';
+
+let router: Router;
+let web: string;
+const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
+
+beforeAll(async () => {
+  web = await mkdtemp(join(tmpdir(), 'tollway-web-'));
+  await mkdir(join(web, 'assets'));
+  await writeFile(join(web, 'index.html'), '<title>index</title>');
+  await writeFile(join(web, 'assets', 'app.js'), 'export {}');
+  router = await Router.start({ webRoot: web });
+});
+afterAll(async () => {
+  await router.close();
+  await rm(web, { recursive: true, force: true });
+});
+
+describe('the browser application', () => {
+  it('is served without authentication, its paths get the index page', async () => {
+    for (const path of ['/', '/interfaces', '/ip/firewall/filter?x=1']) {
+      const answer = await router.request('GET', path);
+      expect(answer).toMatchObject({ status: 200, body: '<title>index</title>' });
+      expect(answer.headers.get('cache-control')).toBe('no-cache');
+    }
+    const asset = await router.request('GET', '/assets/app.js');
+    expect(asset).toMatchObject({ status: 200, body: 'export {}' });
+    expect(asset.headers.get('cache-control')).toMatch(/immutable/);
+    expect((await router.request('GET', '/assets/gone.js')).status).toBe(404);
+  });
+
+  it('gives no file from elsewhere', async () => {
+    for (const path of ['/..%2f..%2f..%2fetc/passwd', '/assets/..%2f..%2ftollway.db', '/%00', '/%2e%2e/tollway.db']) {
+      const answer = await router.request('GET', path);
+      expect(JSON.stringify(answer.body)).not.toMatch(/root:|SQLite/);
+    }
+  });
+});
+
+describe('the description of the API', () => {
+  it('covers every menu, and needs a login', async () => {
+    expect((await router.request('GET', '/docs/json')).status).toBe(401);
+    const { status, body } = await router.request('GET', '/docs/json', undefined, { authorization });
+    expect(status).toBe(200);
+    expect(body.openapi).toMatch(/^3\./);
+    const paths = Object.keys(body.paths).join('\n');
+    for (const { path } of registry) expect(paths).toContain(path);
+    const page = await router.request('GET', '/docs/', undefined, { authorization });
+    expect(page).toMatchObject({ status: 200 });
+    expect(page.body).toMatch(/swagger/i);
+  });
+});
