@@ -92,7 +92,8 @@ impl<F: Frame> Batch<F> {
     #[inline]
     pub fn push_handover(&mut self, packet: Handover<F>) {
         let mut meta = packet.meta.0;
-        meta.flags |= flag::HANDED_OVER;
+        // What one worker's cache does not know another's may.
+        meta.flags = (meta.flags & !flag::MISS) | flag::HANDED_OVER;
         meta.verdict = Verdict::Continue;
         self.packets.push(Packet { frame: Some(packet.frame), vnet: packet.vnet, meta });
     }

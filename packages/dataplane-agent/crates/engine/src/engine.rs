@@ -20,7 +20,7 @@ use crate::time::Now;
 use crate::verdict::{DROP_REASONS, DropReason};
 
 /// Connections looked at per call of [`Engine::tick`]: expiry is spread, never a sweep.
-const EXPIRE_BUDGET: usize = 256;
+const EXPIRE_BUDGET: usize = 1024;
 /// Shortest distance between two runs of the connection timers, ns.
 const EXPIRE_INTERVAL: u64 = 10_000_000;
 

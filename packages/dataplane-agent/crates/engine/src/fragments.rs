@@ -18,6 +18,8 @@ pub const DATAGRAMS: usize = 1024;
 pub const HELD_PER_DATAGRAM: usize = 16;
 /// Fragments that wait, per worker.
 pub const HELD: usize = 1024;
+/// Datagrams, under way or complete, that stand behind one that is not.
+const ORDER: usize = 65_536;
 /// Gaps a datagram may have while it comes in.
 const RANGES: usize = 16;
 
@@ -88,8 +90,9 @@ impl<F> Fragments<F> {
     /// contain it.
     pub fn take(&mut self, key: Key, place: Place, packet: &mut Option<Packet<F>>, now: Now) -> Seen<F> {
         let Some(mut fragment) = packet.take() else { return Seen::Held };
-        let full = !self.datagrams.contains_key(&key) && self.datagrams.len() >= DATAGRAMS;
-        if full {
+        self.forget_finished();
+        let full = self.datagrams.len() >= DATAGRAMS || self.order.len() >= ORDER;
+        if full && !self.datagrams.contains_key(&key) {
             return Seen::Full(fragment);
         }
         let order = &mut self.order;
@@ -138,9 +141,20 @@ impl<F> Fragments<F> {
         }
         if datagram.is_complete() {
             self.datagrams.remove(&key);
+            self.forget_finished();
         }
         *packet = Some(fragment);
         Seen::Known(waited)
+    }
+
+    /// Takes datagrams that are complete out of the front of the order.
+    fn forget_finished(&mut self) {
+        while let Some((started, key)) = self.order.front() {
+            if self.datagrams.get(key).is_some_and(|datagram| datagram.started == *started) {
+                break;
+            }
+            self.order.pop_front();
+        }
     }
 
     /// Gives up datagrams whose time is over; returns the fragments that waited.

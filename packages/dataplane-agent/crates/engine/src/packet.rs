@@ -72,6 +72,8 @@ pub mod flag {
     pub const REASSEMBLED: u32 = 16384;
     /// Must not leave without the translation of its connection.
     pub const TRANSLATED: u32 = 32768;
+    /// The flow cache of this worker has nothing for it.
+    pub const MISS: u32 = 262_144;
     /// No room in the neighbour table.
     pub const NO_NEIGHBOR: u32 = 131_072;
     /// For the router itself.

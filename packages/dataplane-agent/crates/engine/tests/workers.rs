@@ -49,6 +49,24 @@ fn any_worker_may_receive_any_packet() {
 }
 
 #[test]
+fn packets_that_were_handed_over_take_the_fast_path_too() {
+    let mut router = Router::with_workers(masquerading(), 2);
+    let mut fast = [0, 0];
+    for round in 0..5 {
+        for receiver in [0, 1] {
+            let out = PacketBuilder::ipv4("192.168.88.10", "203.0.113.5").udp(4000, 53);
+            let sent = router.inject_batch(receiver, vec![frame(0, out)]);
+            fast[receiver] += i32::from(sent[0].fast);
+            if round == 0 {
+                let back = PacketBuilder::ipv4("203.0.113.5", "10.2.0.1").udp(53, sent[0].packet().ports.0);
+                router.inject_batch(receiver, vec![frame(1, back)]);
+            }
+        }
+    }
+    assert!(fast.iter().all(|&count| count >= 3), "{fast:?}");
+}
+
+#[test]
 fn a_flow_whose_answers_are_steered_elsewhere_stands_in_the_directory() {
     let config = masquerading().nat("dstnat", rule().protocol(6).dst_port(8080).dst_nat("192.168.88.10", 80));
     let mut router = Router::with_workers(config, 2);

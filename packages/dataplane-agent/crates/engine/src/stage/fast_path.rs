@@ -49,7 +49,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
 }
 
 /// Finds the entries of some packets: first which they may be, then, while the memory they lie in is on its
-/// way for all, whether they are. Packets that must go slow are marked.
+/// way for all, whether they are. Misses are marked.
 fn look_up<F>(snapshot: &Snapshot, state: &WorkerState<F>, packets: &mut [Packet<F>]) {
     let mut touched = 0;
     for packet in packets.iter() {
@@ -72,7 +72,7 @@ fn look_up<F>(snapshot: &Snapshot, state: &WorkerState<F>, packets: &mut [Packet
         }
         let entry = state.table.verify(candidate, &meta.tuple, meta.hash);
         if state.table.cached(entry, snapshot.generation(), meta.in_port).is_none() {
-            meta.flags |= flag::SLOW;
+            meta.flags |= flag::MISS;
         }
         meta.entry = entry;
     }
@@ -94,7 +94,7 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
             continue;
         }
         entered += 1;
-        if cache && !packet.meta.is(flag::SLOW) {
+        if cache && !packet.meta.is(flag::SLOW | flag::MISS) {
             match act(snapshot, state, packet) {
                 Act::Done => continue,
                 Act::Resume(action, port) => {
