@@ -18,6 +18,9 @@ use crate::time::Now;
 pub mod arp;
 pub mod hold;
 
+#[cfg(test)]
+mod tests;
+
 /// Requests sent for one address before giving up (RFC 4861 §10, MAX_MULTICAST_SOLICIT and
 /// MAX_UNICAST_SOLICIT).
 pub const MAX_PROBES: u8 = 3;
@@ -495,107 +498,5 @@ impl Neighbors {
             .collect();
         list.sort_unstable_by_key(|(key, ..)| *key);
         list
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const KEY: Key = (7, 0x0a00_0002);
-    const MAC: [u8; 6] = [2, 0, 0, 0, 0, 9];
-
-    fn at(ms: u64) -> Now {
-        Now::from_ms(ms)
-    }
-
-    fn aged(table: &Neighbors, now: Now) -> Vec<Solicit> {
-        let mut sent = Vec::new();
-        table.age(now, |solicit| sent.push(solicit));
-        sent
-    }
-
-    #[test]
-    fn asks_three_times_then_fails_then_asks_again_after_the_negative_time() {
-        let table = Neighbors::new();
-        let first = table.resolve(KEY, true, 10, at(0));
-        assert_eq!(first.adjacency, Adjacency::Incomplete);
-        assert_eq!(first.solicit, Some(Solicit { key: KEY, unicast: None }));
-        assert_eq!(table.resolve(KEY, true, 10, at(1)).solicit, None);
-        assert_eq!(aged(&table, at(999)), []);
-        assert_eq!(aged(&table, at(1000)).len(), 1);
-        assert_eq!(aged(&table, at(2000)).len(), 1);
-        assert_eq!(aged(&table, at(3000)), []);
-        assert_eq!(table.peek(first.id), Adjacency::Failed);
-        assert_eq!(table.resolve(KEY, true, 10, at(4000)).solicit, None);
-        assert_eq!(aged(&table, at(6000)), []);
-        assert_eq!(table.peek(first.id), Adjacency::Gone);
-        assert!(table.resolve(KEY, true, 10, at(6001)).solicit.is_some());
-    }
-
-    #[test]
-    fn an_answer_makes_it_reachable_then_stale_and_use_probes_by_unicast() {
-        let table = Neighbors::new();
-        let id = table.resolve(KEY, true, 10, at(0)).id;
-        table.learn(KEY, MAC, Learned::Reply, 30_000, 10, at(5));
-        assert_eq!(table.peek(id), Adjacency::Ready(MAC));
-        assert_eq!(aged(&table, at(30_005)), []);
-        assert_eq!(table.peek(id), Adjacency::Stale(MAC));
-        let probe = table.resolve(KEY, true, 10, at(40_000));
-        assert_eq!(probe.adjacency, Adjacency::Ready(MAC));
-        assert_eq!(probe.solicit, Some(Solicit { key: KEY, unicast: Some(MAC) }));
-        table.learn(KEY, MAC, Learned::Reply, 30_000, 10, at(40_001));
-        assert_eq!(aged(&table, at(41_000)), []);
-        assert_eq!(table.list(), [(KEY, 0, Some(MAC), NeighborStatus::Reachable)]);
-    }
-
-    #[test]
-    fn a_silent_station_is_forgotten_after_three_unicast_probes() {
-        let table = Neighbors::new();
-        table.learn(KEY, MAC, Learned::Request, 30_000, 10, at(0));
-        let id = table.resolve(KEY, true, 10, at(1)).id;
-        assert_eq!(aged(&table, at(1001)).len(), 1);
-        assert_eq!(aged(&table, at(2001)).len(), 1);
-        aged(&table, at(3001));
-        assert_eq!(table.peek(id), Adjacency::Gone);
-        assert_eq!(table.list(), []);
-    }
-
-    #[test]
-    fn announcements_change_known_entries_only() {
-        let table = Neighbors::new();
-        table.learn(KEY, MAC, Learned::Announcement, 30_000, 10, at(0));
-        assert_eq!(table.list(), []);
-        let id = table.resolve(KEY, true, 10, at(0)).id;
-        table.learn(KEY, MAC, Learned::Reply, 30_000, 10, at(0));
-        let other = [2, 0, 0, 0, 0, 10];
-        table.learn(KEY, other, Learned::Announcement, 30_000, 10, at(1));
-        assert_eq!(table.peek(id), Adjacency::Stale(other));
-    }
-
-    #[test]
-    fn the_table_is_bounded_and_makes_room_by_forgetting_unconfirmed_entries() {
-        let table = Neighbors::new();
-        table.learn((1, 1), MAC, Learned::Request, 30_000, 2, at(0));
-        table.learn((1, 2), MAC, Learned::Reply, 30_000, 2, at(0));
-        table.resolve((1, 3), true, 2, at(0));
-        assert_eq!(table.list().len(), 2);
-        assert!(!table.resolve((1, 4), true, 2, at(1)).full, "the stale entry makes room");
-        assert!(table.resolve((1, 5), true, 2, at(2)).full);
-    }
-
-    #[test]
-    fn static_entries_win_and_go_with_their_configuration() {
-        let table = Neighbors::new();
-        let fixed = Fixed { key: KEY, row: 9, mac: MAC };
-        table.learn(KEY, [1; 6], Learned::Request, 30_000, 10, at(0));
-        table.learn((8, 1), [1; 6], Learned::Request, 30_000, 10, at(0));
-        table.sync(1, &[fixed], |row| row != 8);
-        assert_eq!(table.list(), [(KEY, 9, Some(MAC), NeighborStatus::Permanent)]);
-        table.learn(KEY, [1; 6], Learned::Reply, 30_000, 10, at(0));
-        assert!(!table.remove(KEY));
-        assert_eq!(table.resolve(KEY, false, 10, at(9)).adjacency, Adjacency::Ready(MAC));
-        table.sync(2, &[], |_| true);
-        assert_eq!(table.list(), []);
     }
 }
