@@ -8,12 +8,10 @@ const TICK = 0.01;
 /** CPU time so far, seconds: of all cores idle, stolen by the hypervisor, and their number. */
 function cpuTimes() {
   const lines = readFileSync('/proc/stat', 'utf8').split('\n');
-  const counters = (lines[0] ?? '').trim().split(/\s+/).slice(1).map(Number);
-  const [user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0] = counters;
+  const [, , , idle = 0, iowait = 0, , , steal = 0] = (lines[0] ?? '').trim().split(/\s+/).slice(1).map(Number);
   return {
     idle: (idle + iowait) * TICK,
     steal: steal * TICK,
-    counted: (user + nice + system + irq + softirq) * TICK,
     cpus: lines.filter((line) => /^cpu\d/.test(line)).length,
   };
 }
@@ -49,26 +47,22 @@ function foreignTime() {
 
 /**
  * Starts a measurement; the returned function ends it and gives
- * - `busy`: core-seconds in which some core was neither idle nor stolen. Taken from the idle time, which
- *   the kernel keeps exactly, where busy time is sampled by a tick of 4 ms;
- * - `counted`: the same by that sampling (user, nice, system, irq, softirq), as a check;
- * - `foreign`: core-seconds of processes that do not belong to the bench;
+ * - `busy`: core-seconds in which some core was neither idle nor stolen, nor ran another program. Taken from
+ *   the idle time, which the kernel keeps exactly, where busy time is sampled by a tick of 4 ms;
+ * - `foreign`: core-seconds of processes that do not belong to the bench (sampled by that tick);
  * - `seconds`: wall time.
- * @typedef {{ busy: number, counted: number, foreign: number, seconds: number }} Busy
+ * @typedef {{ busy: number, foreign: number, seconds: number }} Busy
  * @returns {() => Busy}
  */
 export function measureBusy() {
-  const foreign = foreignTime();
+  const foreignBefore = foreignTime();
   const from = cpuTimes();
   const started = process.hrtime.bigint();
   return () => {
     const seconds = Number(process.hrtime.bigint() - started) / 1e9;
     const to = cpuTimes();
-    return {
-      seconds,
-      busy: seconds * to.cpus - (to.idle - from.idle) - (to.steal - from.steal),
-      counted: to.counted - from.counted,
-      foreign: Math.max(0, foreignTime() - foreign),
-    };
+    const foreign = Math.max(0, foreignTime() - foreignBefore);
+    const unused = to.idle - from.idle + to.steal - from.steal;
+    return { seconds, busy: seconds * to.cpus - unused - foreign, foreign };
   };
 }

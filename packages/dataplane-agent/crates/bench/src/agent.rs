@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tollway_config::protocol::{MAX_FRAME, Message, PROTOCOL, ReplyBody, Request, RequestBody};
 
 use crate::args::Args;
@@ -32,7 +33,10 @@ impl Agent {
     fn ask(&mut self, body: RequestBody) -> Result<ReplyBody, String> {
         let id = self.next_id;
         self.next_id += 1;
-        let packed = rmp_serde::to_vec_named(&Request { id, body }).map_err(|error| error.to_string())?;
+        let mut packed = Vec::new();
+        // Addresses travel as text.
+        let mut writer = rmp_serde::Serializer::new(&mut packed).with_struct_map().with_human_readable();
+        Request { id, body }.serialize(&mut writer).map_err(|error| error.to_string())?;
         let length = u32::try_from(packed.len()).map_err(|_| "request too long".to_owned())?;
         let frame = [&length.to_le_bytes()[..], &packed].concat();
         self.stream.write_all(&frame).map_err(|error| format!("agent: {error}"))?;
@@ -54,7 +58,8 @@ impl Agent {
         }
         let mut packed = vec![0; length as usize];
         self.stream.read_exact(&mut packed).map_err(|error| format!("agent: {error}"))?;
-        rmp_serde::from_slice(&packed).map_err(|error| format!("agent: {error}"))
+        let mut reader = rmp_serde::Deserializer::from_read_ref(&packed).with_human_readable();
+        Message::deserialize(&mut reader).map_err(|error| format!("agent: {error}"))
     }
 }
 
