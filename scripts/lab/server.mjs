@@ -5,6 +5,9 @@ import { createServer } from 'node:http';
 import { STREAM_PORT } from './topology.mjs';
 
 const LARGEST_PAGE_BYTES = 1 << 20;
+/** Datagrams of the stream for one report back. */
+const REPORT_EVERY = 50;
+
 const page = Buffer.alloc(LARGEST_PAGE_BYTES, 'Tollway lab. ');
 
 createServer((request, response) => {
@@ -26,5 +29,9 @@ dns.on('message', (query, peer) => {
 dns.bind(53);
 
 const sink = createSocket('udp4');
-sink.on('message', () => {});
+let received = 0;
+sink.on('message', (_, peer) => {
+  // A receiver of a stream reports now and then, as RTCP (RFC 3550) does; so the flow has two directions.
+  if (++received % REPORT_EVERY === 0) sink.send(`received ${received}`, peer.port, peer.address);
+});
 sink.bind(STREAM_PORT);

@@ -147,6 +147,7 @@ test('noise on the port is answered or closed, and the API goes on', async () =>
   const { hostname, port } = new URL(router.url);
   const socket = connect(Number(port), hostname);
   socket.on('error', () => {});
+  socket.resume();
   socket.write(Buffer.from(Array.from({ length: 4096 }, (_, index) => (index * 97) & 0xff)));
   await once(socket, 'close');
   expect(await router.healthy()).toBe(true);
