@@ -48,3 +48,13 @@ describe('a delta', () => {
     );
   });
 });
+
+it('a filtered window of an ordered menu tells the position of its rows in the whole menu', () => {
+  const rules = ['forward', 'input', 'forward'].map((chain, n) => ({ '.id': `*${n + 1}`, chain, action: 'accept' }));
+  const filter = menuByPath('/ip/firewall/filter');
+  if (filter === undefined) throw new Error('no filter menu');
+  const window = { filter: [['chain', 'forward']] as const, find: '', sort: undefined, first: 0, count: 10 };
+  const { rows, matched } = evaluate(filter, new ArrayRows(rules), window);
+  expect(matched).toBe(2);
+  expect(rows.map((row) => row['.nr'])).toEqual(['0', '2']);
+});

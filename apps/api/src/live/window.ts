@@ -19,7 +19,8 @@ export function evaluate(menu: Menu, set: RowSet, window: MenuWindow): WindowCon
   const matched = indexes?.length ?? set.length;
   const rows: RestRow[] = [];
   for (let place = first; place < Math.min(matched, first + count); place += 1) {
-    rows.push(withId(set.row(indexes?.[place] ?? place)));
+    const index = indexes?.[place] ?? place;
+    rows.push(withId(set.row(index), menu.kind === 'ordered' && indexes !== undefined ? index : undefined));
   }
   return { total: set.length, matched, rows };
 }
@@ -69,9 +70,13 @@ function sorted(
     .map(({ index }) => index);
 }
 
-/** Settings menus have no `.id`; deltas need one. */
-function withId(row: RestRow): RestRow {
-  return row['.id'] === undefined ? { '.id': '*0', ...row } : row;
+/**
+ * Settings menus have no `.id`; deltas need one. `position` is that of the item in the whole menu, where the window
+ * does not tell it.
+ */
+function withId(row: RestRow, position: number | undefined): RestRow {
+  const item = row['.id'] === undefined ? { '.id': '*0', ...row } : row;
+  return position === undefined ? item : { ...item, '.nr': String(position) };
 }
 
 export interface Delta {

@@ -82,7 +82,8 @@ export function Grid(props: GridProps) {
 
   function onKeyDown(event: KeyboardEvent) {
     const grid = view.current;
-    if (grid === undefined || latest.current.onCommandKey(event)) return;
+    // The header has keys of its own.
+    if (grid === undefined || event.target !== event.currentTarget || latest.current.onCommandKey(event)) return;
     const at = grid.focusIndex(selection.focus);
     const page = Math.max(grid.rowsInView - 1, 1);
     const to = {
@@ -111,7 +112,6 @@ export function Grid(props: GridProps) {
   function onPointerDown(event: PointerEvent) {
     const id = rowIdAt(event.target);
     if (id === undefined || event.button !== 0) return;
-    live.hold();
     const order = view.current?.order() ?? [];
     if (event.shiftKey) {
       event.preventDefault();

@@ -1,4 +1,4 @@
-import { type PointerEvent, useRef } from 'react';
+import { type KeyboardEvent, type PointerEvent, useRef, useState } from 'react';
 import { type Column, LEAST_WIDTH } from './columns.ts';
 
 interface Props {
@@ -11,6 +11,9 @@ interface Props {
 
 /** Column titles: a click sorts, the right edge changes the width, a double click on it fits the content. */
 export function GridHeader({ columns, sort, onSort, onWidth }: Props) {
+  const [active, setActive] = useState(0);
+  const titles = columns.filter((column) => column.name !== '.flags');
+  const current = Math.min(active, titles.length - 1);
   const drag = useRef<{ name: string; x: number; width: number }>(undefined);
 
   function onPointerDown(event: PointerEvent<HTMLElement>, name: string) {
@@ -28,9 +31,19 @@ export function GridHeader({ columns, sort, onSort, onWidth }: Props) {
     onWidth(moving.name, Math.max(LEAST_WIDTH, moving.width + event.clientX - moving.x));
   }
 
+  /** One stop for the Tab key; Left and Right move between the titles. */
+  function onKeyDown(event: KeyboardEvent<HTMLElement>) {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    const next = (current + step + titles.length) % titles.length;
+    setActive(next);
+    event.currentTarget.querySelectorAll('button')[next]?.focus();
+  }
+
   return (
     <div role="rowgroup" className="grid-head">
-      <div role="row" aria-rowindex={1} className="head-row">
+      <div role="row" aria-rowindex={1} className="head-row" tabIndex={-1} onKeyDown={onKeyDown}>
         {columns.map((column, index) => {
           const sorted = sort?.by === column.name || (column.name === '.nr' && sort === null);
           const direction = sorted ? (sort?.desc === true ? 'descending' : 'ascending') : undefined;
@@ -46,7 +59,7 @@ export function GridHeader({ columns, sort, onSort, onWidth }: Props) {
               {sortable ? (
                 <button
                   type="button"
-                  tabIndex={-1}
+                  tabIndex={titles[current] === column ? 0 : -1}
                   className="head-sort"
                   title={column.label}
                   onClick={() => onSort(column.name)}

@@ -32,8 +32,12 @@ export function WorkArea() {
     <main className="work">
       <h2 className="work-title">{menu.tree.join(' ▸ ')}</h2>
       <View key={menu.path} menu={menu} />
-      {item.kind === 'id' && <ItemForm key={item.id} id={item.id} {...common} />}
-      {item.kind === 'new' && <NewItemForm key={`new ${item.copy ?? ''}`} copy={item.copy} {...common} />}
+      {item.kind === 'id' && menu.kind !== 'settings' && menu.kind !== 'status' && (
+        <ItemForm key={item.id} id={item.id} {...common} />
+      )}
+      {item.kind === 'new' && menu.commands.includes('add') && (
+        <NewItemForm key={`new ${item.copy ?? ''}`} copy={item.copy} {...common} />
+      )}
     </main>
   );
 }
