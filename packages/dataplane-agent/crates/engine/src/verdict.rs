@@ -88,7 +88,7 @@ drop_reasons! {
     OutInterfaceDown "out-interface-down" "The interface to leave by is disabled or has no carrier.";
     EchoAnswered "echo-answered" "Echo request that the router answered.";
     NoFrame "no-frame" "The frame pool was empty.";
-    HandoverStale "handover-stale" "The configuration changed under a packet between workers.";
+    HandoverStale "handover-stale" "The workers could not agree on which of them owns the flow.";
 }
 
 /// Number of [`DropReason`]s.

@@ -253,3 +253,34 @@ fn super_frames_are_translated_whole_and_count_as_segments() {
     assert_eq!(router.rule(1001), (33, 3 * wire + 3 * 40));
     assert_eq!(router.connections()[0].counts[0], (32, 3 * wire + 2 * 40));
 }
+
+#[test]
+fn super_frames_meet_a_smaller_mtu_by_smaller_segments_or_an_error() {
+    let mut router = Router::new(masquerading().with(|config| config.interfaces[1].mtu = 1000));
+    let own = tollway_testkit::router::port_mac(0);
+    let segment = PacketBuilder::ipv4("192.168.88.10", "203.0.113.5").tcp(4000, 80, tcp_flag::ACK, 1, 1);
+    let segment = segment.payload_len(14_480).eth_dst(own);
+    let (frame, vnet) = segment.clone().dont_fragment(false).build_gso(1448);
+    let sent = router.inject(0, frame, vnet);
+    assert_eq!((sent[0].vnet.gso_size, sent[0].segments), (960, 16));
+    assert_eq!(sent[0].packet().src.to_string(), "10.2.0.1");
+    let (frame, vnet) = segment.build_gso(1448);
+    let sent = router.inject(0, frame, vnet);
+    assert_eq!((sent[0].to, sent[0].packet().icmp), (To::Port(0), Some((3, 4))));
+}
+
+#[test]
+fn a_packet_that_waited_in_vain_is_reported_to_its_sender_untranslated() {
+    let config = RouterConfig::new()
+        .interface("192.168.88.1/24")
+        .interface("10.2.0.1/24")
+        .neighbor(1, "192.168.88.10", "02:01:0a:01:00:02", false)
+        .route("0.0.0.0/0", "10.2.0.254")
+        .nat("srcnat", rule().out_interface(2).masquerade());
+    let mut router = Router::new(config);
+    router.send(0, &out("192.168.88.10", 4000));
+    let sent = router.advance_ms(3_100);
+    let error = sent.iter().find(|output| output.to == To::Port(0)).expect("an error").packet();
+    assert_eq!((error.icmp, error.dst.to_string()), (Some((3, 1)), "192.168.88.10".into()));
+    assert_eq!(error.quoted().map(|quoted| quoted.src.to_string()), Some("192.168.88.10".into()));
+}

@@ -148,21 +148,28 @@ fn act<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut P
     if let Some(conn) = state.table.connection_at_mut(meta.entry) {
         conn.count(direction, packets, bytes, fasttracked);
     }
-    let counter = if fasttracked { &mut state.fasttrack } else { &mut state.fast_path };
-    counter.packets += u64::from(packets);
-    counter.bytes += bytes;
-    if let Some(count) = state.fp_rx.get_mut(usize::from(meta.in_port)) {
-        count.packets += u64::from(packets);
-        count.bytes += bytes + u64::from(packets) * u64::from(meta.l3);
-    }
     if action.resume != 0 {
         return Act::Resume(action, *port);
     }
+    count(state, meta, fasttracked);
     state.paths.count(action.path, u64::from(packets), bytes);
     rewrite(meta, frame.head_mut(), &action, packet.vnet.needs_csum, mac, port.mac);
     meta.flags |= flag::FAST;
     meta.verdict = Verdict::Tx(action.out_port);
     Act::Done
+}
+
+/// Counts a packet that the cache forwards.
+#[inline]
+fn count<F>(state: &mut WorkerState<F>, meta: &Meta, fasttracked: bool) {
+    let (packets, bytes) = (u64::from(meta.segments), meta.wire_bytes());
+    let counter = if fasttracked { &mut state.fasttrack } else { &mut state.fast_path };
+    counter.packets += packets;
+    counter.bytes += bytes;
+    if let Some(count) = state.fp_rx.get_mut(usize::from(meta.in_port)) {
+        count.packets += packets;
+        count.bytes += bytes + packets * u64::from(meta.l3);
+    }
 }
 
 /// Writes the new headers.
@@ -244,6 +251,8 @@ fn resume<F: Frame, S: FrameSource<F>>(
         return;
     };
     let needs_csum = packet.vnet.needs_csum;
+    let fasttracked = state.table.connection_at(entry).is_some_and(|conn| conn.status.fasttrack());
+    count(state, &packet.meta, fasttracked);
     if let Some(frame) = &mut packet.frame {
         rewrite(&packet.meta, frame.head_mut(), action, needs_csum, mac, port.mac);
         packet.meta.flags |= flag::FAST;
@@ -347,13 +356,7 @@ fn forward<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &m
         lower_ttl(l3);
     }
     write_link(head, mac, out.mac);
-    let (packets, bytes) = (meta.segments, meta.wire_bytes());
-    state.fast_path.packets += u64::from(packets);
-    state.fast_path.bytes += bytes;
-    if let Some(count) = state.fp_rx.get_mut(usize::from(meta.in_port)) {
-        count.packets += u64::from(packets);
-        count.bytes += bytes + u64::from(packets) * u64::from(meta.l3);
-    }
+    count(state, meta, false);
     meta.flags |= flag::FAST;
     meta.verdict = Verdict::Tx(port);
     true
