@@ -7,9 +7,12 @@ export function errorAnswers(app: FastifyInstance): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const body = bodyOf(error);
     if (body.error >= 500 && !(error instanceof ApiError || error instanceof AgentGone)) request.log.error(error);
-    // A browser would open its own password dialogue for this header; scripts need it to send Basic.
-    const script = request.headers['sec-fetch-mode'] === undefined && request.headers.cookie === undefined;
-    if (body.error === 401 && script) reply.header('www-authenticate', 'Basic realm="Tollway", charset="UTF-8"');
+    // For a page's own requests a browser would open its password dialogue over the page; scripts, and people
+    // who open an address, need the header.
+    const mode = request.headers['sec-fetch-mode'];
+    if (body.error === 401 && (mode === undefined || mode === 'navigate')) {
+      reply.header('www-authenticate', 'Basic realm="Tollway", charset="UTF-8"');
+    }
     if (error instanceof ApiError && error.retryAfterS !== undefined) reply.header('retry-after', error.retryAfterS);
     return reply.code(body.error).type('application/json').send(body);
   });

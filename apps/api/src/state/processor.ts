@@ -13,9 +13,23 @@ const LONGEST_MS = 10_000;
 export class Processor {
   #base: Sample | undefined;
   #loads: readonly number[] = [];
+  #pending: Promise<readonly number[]> | undefined;
 
   /** Per core, percent, since the last call (or over 250 ms when that is long ago). */
-  async loads(): Promise<readonly number[]> {
+  loads(): Promise<readonly number[]> {
+    this.#pending ??= this.#measure().finally(() => {
+      this.#pending = undefined;
+    });
+    return this.#pending;
+  }
+
+  /** Average over the cores, whole percent. */
+  async load(): Promise<number> {
+    const loads = await this.loads();
+    return Math.round(loads.reduce((sum, load) => sum + load, 0) / Math.max(1, loads.length));
+  }
+
+  async #measure(): Promise<readonly number[]> {
     if (this.#base === undefined || Date.now() - this.#base.at > LONGEST_MS) {
       this.#base = sample();
       await new Promise((resolve) => setTimeout(resolve, SHORTEST_MS));
@@ -30,12 +44,6 @@ export class Processor {
     });
     this.#base = now;
     return this.#loads;
-  }
-
-  /** Average over the cores, whole percent. */
-  async load(): Promise<number> {
-    const loads = await this.loads();
-    return Math.round(loads.reduce((sum, load) => sum + load, 0) / Math.max(1, loads.length));
   }
 }
 
