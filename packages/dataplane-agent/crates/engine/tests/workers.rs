@@ -278,3 +278,39 @@ fn the_bound_of_the_table_holds_and_assured_flows_stay() {
     assert_eq!(connections.len(), 10);
     assert!(connections.iter().any(|conn| conn.protocol == 17), "the assured flow was evicted");
 }
+
+#[test]
+fn several_workers_give_the_frames_and_counters_of_one() {
+    let config = || masquerading().with(|config| config.nat.clear());
+    let mut random = tollway_testkit::random::Random::new(11);
+    let mut routers: Vec<Router> = (1..=3).map(|workers| Router::with_workers(config(), workers)).collect();
+    for step in 0..400 {
+        let port = 4000 + random.below(20) as u16;
+        let inside = random.one_in(2);
+        let (from, to) =
+            if inside { ("192.168.88.10", "203.0.113.5") } else { ("203.0.113.5", "192.168.88.10") };
+        let (src_port, dst_port) = if inside { (port, 53) } else { (53, port) };
+        let builder = PacketBuilder::ipv4(from, to).udp(src_port, dst_port).payload_len(1200);
+        let builder = builder.eth_dst(port_mac(u16::from(!inside))).ident(step);
+        let frames: Vec<_> =
+            if random.one_in(5) { builder.build_fragments(600) } else { vec![builder.build()] };
+        let receiver = random.below(6) as usize;
+        let mut outcomes = Vec::new();
+        for router in &mut routers {
+            let receiver = receiver % router.workers();
+            let batch = frames.iter().map(|frame| (u16::from(!inside), frame.clone(), VnetState::default()));
+            let mut out: Vec<_> = router
+                .inject_batch(receiver, batch.collect())
+                .into_iter()
+                .map(|output| (output.to, output.bytes))
+                .collect();
+            out.sort();
+            let stats = router.stats();
+            let counters = (stats.rules, stats.drops, stats.connections_ip4, stats.held);
+            outcomes.push((out, counters));
+        }
+        assert_eq!(outcomes[0], outcomes[1], "two workers, step {step}");
+        assert_eq!(outcomes[0], outcomes[2], "three workers, step {step}");
+    }
+    assert!(routers[2].stats().handover_packets > 100);
+}

@@ -156,6 +156,11 @@ impl Router {
         &self.shared
     }
 
+    /// How many workers there are.
+    pub fn workers(&self) -> usize {
+        self.engines.len()
+    }
+
     /// The active snapshot.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
