@@ -27,7 +27,9 @@ const LOSS = 0.005;
 export async function runWireCase(entry, context) {
   await context.lab.build(entry.scenario);
   const result = await (entry.load === 'packets' ? packets(entry.name, context) : tcp(entry.name, context));
-  result.details.push(...agentRemarks(context.lab.agentStats()));
+  const stats = context.lab.agentStats();
+  if (process.env.TOLLWAY_BENCH_RAW) context.note(JSON.stringify(stats));
+  result.details.push(...agentRemarks(stats));
   return result;
 }
 

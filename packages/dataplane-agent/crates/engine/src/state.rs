@@ -115,8 +115,8 @@ impl Default for NextHops {
 
 impl NextHops {
     fn place(key: Key) -> usize {
-        let mixed = (key.1 ^ key.0.rotate_left(16)).wrapping_mul(0x9e37_79b1);
-        (mixed >> 22) as usize % NEXT_HOPS
+        let mixed = (u64::from(key.0) << 32 | u64::from(key.1)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> 32) as usize % NEXT_HOPS
     }
 
     /// Adjacency of a next hop, if it is remembered.
@@ -129,6 +129,23 @@ impl NextHops {
     pub fn put(&mut self, key: Key, id: AdjacencyId) {
         if let Some(slot) = self.0.get_mut(Self::place(key)) {
             *slot = (key, id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_with_like_numbers_on_interfaces_beside_each_other_do_not_displace_each_other() {
+        let mut hops = NextHops::default();
+        let key = |interface: u32| (interface, 0x0a4c_0002 + (interface << 16));
+        for interface in 0..8 {
+            hops.put(key(interface), interface);
+        }
+        for interface in 0..8 {
+            assert_eq!(hops.get(key(interface)), Some(interface));
         }
     }
 }
