@@ -57,11 +57,11 @@ export function Header({ onMenu }: { readonly onMenu: () => void }) {
       <span className="header-menu">
         <ToolButton name="Menus" icon="menu" onPress={onMenu} />
       </span>
-      <span className="brand">
+      <h1 className="brand">
         <img src="/icon.svg" alt="" width="18" height="18" />
         Tollway
-      </span>
-      {status.identity !== '' && <h1 className="identity">{status.identity}</h1>}
+      </h1>
+      <span className="identity">{status.identity}</span>
       <span className="header-gap" />
       {status.cpuLoad !== undefined && (
         <span className="fact">

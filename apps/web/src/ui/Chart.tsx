@@ -111,11 +111,19 @@ export function Chart(props: Props) {
           ...(line.dashed ? { dash: [5, 3] } : {}),
         })),
       ],
-      hooks: { setCursor: [() => writeValues()] },
+      hooks: {
+        setCursor: [() => writeValues()],
+        // The axis chooses its prefix while it is drawn; the unit follows it.
+        draw: [
+          () => {
+            unitLabel.textContent = `${scale.current.prefix}${unit}`;
+          },
+        ],
+      },
     };
-    const plot = new uPlot(options, [[], ...lines.map(() => [])], element);
     const unitLabel = document.createElement('span');
     unitLabel.className = 'chart-unit';
+    const plot = new uPlot(options, [[], ...lines.map(() => [])], element);
     element.append(unitLabel);
 
     function writeValues() {
@@ -136,7 +144,6 @@ export function Chart(props: Props) {
         lines[which]?.below ? line.map((value) => (value === null ? null : -value)) : line,
       );
       plot.setData([times.map((time) => time / 1000), ...signed]);
-      unitLabel.textContent = `${scale.current.prefix}${unit}`;
       writeValues();
     }
 
