@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tollway_config::dataplane::RowId;
 
 use crate::batch::Batch;
-use crate::conntrack::Table;
+use crate::conntrack::{Change, Table, Translated};
 use crate::fragments::Fragments;
 use crate::frame::{Frame, FrameSource};
 use crate::neighbor::hold::{Holds, POLL_INTERVAL};
@@ -217,6 +217,26 @@ impl<F: Frame> Engine<F> {
         let removed = self.state.table.remove(id);
         unpublish(&mut self.state);
         removed
+    }
+
+    /// The oldest change of the translated TCP connections that has not been taken; whoever keeps a journal
+    /// takes them until there is none.
+    pub fn take_change(&mut self) -> Option<Change> {
+        self.state.table.take_change()
+    }
+
+    /// Makes a connection from the journal of an earlier run. `false` when there is no room, or a new
+    /// connection has its addresses and ports. It must belong to this worker by [`crate::tuple::steer`].
+    pub fn restore(&mut self, saved: &Translated, now: Now) -> bool {
+        let state = &mut self.state;
+        let Some(reference) = state.table.restore(saved, now) else { return false };
+        if crate::tuple::steer(&saved.reply, state.workers) != state.worker
+            && let Some(conn) = state.table.get_mut(reference)
+        {
+            conn.nat.published = true;
+            state.shared.directory.publish(saved.reply, state.worker);
+        }
+        true
     }
 
     /// Sets the counters of these rules to zero as seen by [`Self::stats`]; empty means all.

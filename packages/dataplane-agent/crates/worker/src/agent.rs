@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tollway_config::dataplane::DataplaneConfig;
 use tollway_config::protocol::Event;
+use tollway_engine::conntrack::Translated;
 use tollway_engine::shared::Shared;
 use tollway_engine::snapshot::{BuildError, Snapshot};
 use tollway_io::claim::{Claim, ClaimError};
@@ -19,6 +20,8 @@ use tollway_io::thread::{cores, random_u64};
 use tollway_io::wake::{self, Wake};
 
 use crate::active::{self, Active};
+use crate::exchange::Command;
+use crate::journal::Journal;
 use crate::options::{AgentError, Options};
 use crate::ports::{LinkChange, Ports};
 use crate::report::Rates;
@@ -97,6 +100,7 @@ pub struct Agent {
     pub(crate) watched_ns: u64,
     generation: u32,
     active_path: PathBuf,
+    journal: Journal,
     events: Vec<Event>,
 }
 
@@ -273,6 +277,8 @@ impl Start<'_> {
             started_ns: clock::now().0,
             watched_ns: 0,
             generation: 0,
+            journal: Journal::open(&self.active_path.with_file_name("connections.journal"))
+                .map_err(AgentError::failed("the connection journal"))?,
             active_path: self.active_path,
             events: Vec::new(),
         };
@@ -325,6 +331,12 @@ impl Agent {
                 }
             }
         }
+        let saved: Arc<[Translated]> = self.journal.connections().into();
+        if !saved.is_empty() {
+            let count = saved.len();
+            let restored = self.workers.count(|_| Command::Restore(Arc::clone(&saved))).map_err(lost)?;
+            self.log("system,info", format!("{restored} of {count} translated connections taken up again"));
+        }
         Ports::connect_memory(memory_ends, &mut self.workers).map_err(lost)?;
         if let Some(claim) = claim {
             let changes = self.ports.follow(monitor, claim, &mut self.workers).map_err(lost)?;
@@ -361,6 +373,11 @@ impl Agent {
                 server.serve(|request, greeted| requests::answer(self, request, greeted));
             }
             self.sample().map_err(lost)?;
+            let journal = &mut self.journal;
+            self.workers.take_changes(|change| journal.note(change));
+            if let Err(error) = self.journal.flush() {
+                self.log("system,error", format!("the connection journal cannot be written: {error}"));
+            }
             if self.shared.log_pending() {
                 let now = wall_ms();
                 let lines = self.shared.take_log();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rtrb::{Consumer, Producer, RingBuffer};
 use tollway_config::dataplane::RowId;
 use tollway_engine::batch::Handover;
+use tollway_engine::conntrack::{Change, Translated};
 use tollway_engine::snapshot::{PortId, Snapshot};
 use tollway_engine::stats::EngineStats;
 use tollway_io::wake::Wake;
@@ -15,6 +16,8 @@ use crate::profile::ProfileReport;
 
 /// Packets that may be between one worker and another.
 const HANDOVER_DEPTH: usize = 1024;
+/// Changes of connections that may wait for the control thread.
+const CHANGES: usize = 16_384;
 /// Commands that may wait for a worker; the control thread waits for answers, so few ever do.
 const COMMAND_DEPTH: usize = 64;
 
@@ -31,6 +34,8 @@ pub enum Command {
     RemoveConnections(Arc<[u64]>),
     /// [`Answer::Count`].
     ResetCounters(Arc<[RowId]>),
+    /// Make those of these connections that belong to the worker. [`Answer::Count`].
+    Restore(Arc<[Translated]>),
     /// Use another socket for a port, or none. [`Answer::Port`].
     SetPort(PortId, Option<Port>),
     /// Use another queue for an interface's TAP, or none. [`Answer::Tap`].
@@ -76,6 +81,8 @@ pub struct WorkerEnds {
     pub commands: Consumer<Command>,
     /// To the control thread.
     pub answers: Producer<Answer>,
+    /// Changes of translated connections, to the control thread's journal.
+    pub changes: Producer<Change>,
     /// Wakes the control thread.
     pub control: Arc<Wake>,
     /// Wakes this worker.
@@ -104,6 +111,8 @@ pub struct ControlEnds {
     pub commands: Producer<Command>,
     /// From the worker.
     pub answers: Consumer<Answer>,
+    /// Changes of translated connections.
+    pub changes: Consumer<Change>,
     /// Wakes the worker.
     pub wake: Arc<Wake>,
 }
@@ -118,12 +127,19 @@ pub fn rings(workers: usize, control: &Arc<Wake>) -> std::io::Result<(Vec<Worker
     for _ in 0..workers {
         let (to_worker, commands) = RingBuffer::new(COMMAND_DEPTH);
         let (answers, from_worker) = RingBuffer::new(COMMAND_DEPTH);
+        let (changes, from_engine) = RingBuffer::new(CHANGES);
         let wake = Arc::new(Wake::new()?);
-        control_ends.push(ControlEnds { commands: to_worker, answers: from_worker, wake: Arc::clone(&wake) });
+        control_ends.push(ControlEnds {
+            commands: to_worker,
+            answers: from_worker,
+            changes: from_engine,
+            wake: Arc::clone(&wake),
+        });
         let control = Arc::clone(control);
         worker_ends.push(WorkerEnds {
             commands,
             answers,
+            changes,
             control,
             wake,
             inbound: Vec::new(),

@@ -6,6 +6,7 @@ pub mod agent;
 pub mod counters;
 pub mod exchange;
 pub mod framing;
+pub mod journal;
 pub mod options;
 pub mod ports;
 pub mod profile;

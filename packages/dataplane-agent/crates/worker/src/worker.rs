@@ -10,6 +10,7 @@ use tollway_engine::batch::{BATCH, Batch, Handover, Outcome};
 use tollway_engine::frame::{Frame, VnetState};
 use tollway_engine::snapshot::PortId;
 use tollway_engine::time::Now;
+use tollway_engine::tuple::steer;
 use tollway_io::clock::{self, Tsc};
 use tollway_io::pool::Partition;
 use tollway_io::scratch::{BURST, Outgoing, Scratch};
@@ -50,6 +51,8 @@ pub struct Worker {
     drops: WorkerDrops,
     profile: Profile,
     cpu: usize,
+    index: u32,
+    workers: u32,
     poll_set: Vec<libc::pollfd>,
     stopping: bool,
 }
@@ -64,6 +67,10 @@ pub struct WorkerParts {
     pub pool: Partition,
     /// Counters of every port, by port.
     pub counters: Vec<Arc<PortCounters>>,
+    /// Its number.
+    pub index: u32,
+    /// How many there are.
+    pub workers: u32,
     /// Core to run on.
     pub cpu: usize,
     /// Ticks of the cycle counter per second.
@@ -107,6 +114,8 @@ impl Worker {
             drops: WorkerDrops::default(),
             profile: Profile::new(parts.hz),
             cpu: parts.cpu,
+            index: parts.index,
+            workers: parts.workers,
             poll_set: Vec::new(),
             stopping: false,
         };
@@ -129,6 +138,16 @@ impl Worker {
                 self.dispatch();
             }
             self.flush();
+            self.report_changes();
+        }
+    }
+
+    /// Tells the control thread which translated connections appeared and ended. What it has no room for
+    /// waits in the engine.
+    fn report_changes(&mut self) {
+        while !self.ends.changes.is_full() {
+            let Some(change) = self.engine.take_change() else { return };
+            let _ = self.ends.changes.push(change);
         }
     }
 
@@ -379,6 +398,12 @@ impl Worker {
             Command::ResetCounters(rows) => {
                 self.engine.reset_counters(&rows);
                 Answer::Count(0)
+            }
+            Command::Restore(saved) => {
+                let (own, workers) = (self.index, self.workers);
+                let mine = saved.iter().filter(|saved| steer(&saved.original, workers) == own);
+                let restored = mine.filter(|saved| self.engine.restore(saved, now)).count();
+                Answer::Count(restored as u64)
             }
             Command::SetPort(port, io) => {
                 let mut old = None;

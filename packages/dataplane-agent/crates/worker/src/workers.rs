@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use tollway_engine::conntrack::Change;
 use tollway_engine::shared::Shared;
 use tollway_engine::snapshot::Snapshot;
 use tollway_engine::{Engine, EngineLimits};
@@ -77,7 +78,8 @@ impl Workers {
             let flag = Arc::clone(&alive);
             let thread = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {
                 let engine = Engine::new(index as u32, count as u32, shared, snapshot, limits);
-                worker::run(WorkerParts { ends, engine, pool, counters, cpu, hz }, &flag);
+                let (index, workers) = (index as u32, count as u32);
+                worker::run(WorkerParts { ends, engine, pool, counters, index, workers, cpu, hz }, &flag);
             })?;
             handles.push(Handle { ends: control, thread: Some(thread), alive });
         }
@@ -152,6 +154,15 @@ impl Workers {
     pub fn count(&mut self, command: impl FnMut(usize) -> Command) -> Result<u64, WorkerLost> {
         let answers = self.ask(command)?;
         Ok(answers.iter().map(|answer| if let Answer::Count(count) = answer { *count } else { 0 }).sum())
+    }
+
+    /// Takes the changes of translated connections that the workers have reported.
+    pub fn take_changes(&mut self, mut sink: impl FnMut(Change)) {
+        for handle in &mut self.handles {
+            while let Ok(change) = handle.ends.changes.pop() {
+                sink(change);
+            }
+        }
     }
 
     /// Ends every worker.

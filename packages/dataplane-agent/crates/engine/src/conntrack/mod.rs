@@ -8,6 +8,7 @@ mod buckets;
 mod connection;
 mod dump;
 mod entry;
+mod journal;
 mod table;
 pub mod tcp;
 mod timeouts;
@@ -23,6 +24,7 @@ mod tests;
 
 pub use connection::{ConnRef, Connection, Direction, NatInfo, Status};
 pub use entry::{CachedAction, Entry, EntryIndex, NO_ENTRY, action_flag};
+pub use journal::{Change, Translated};
 pub use table::{Clash, Counters, Table};
 pub use timeouts::Timeouts;
 pub use track::{InvalidReason, Tracked, Transport};

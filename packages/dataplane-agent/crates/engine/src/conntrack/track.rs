@@ -174,6 +174,7 @@ impl Table {
         }
         if newly_assured {
             self.unlink(index >> 1);
+            self.note_assured(index >> 1);
         }
         self.rearm_if_sooner(index);
         Judged::Taken

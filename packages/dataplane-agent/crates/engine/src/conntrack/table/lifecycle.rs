@@ -89,6 +89,7 @@ impl Table {
                 *entry = Entry::default();
             }
         }
+        self.note_ended(original, status);
         if published {
             self.unpublished.push(reply);
         }

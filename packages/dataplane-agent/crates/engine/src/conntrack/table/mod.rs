@@ -9,6 +9,7 @@ mod lifecycle;
 use crate::conntrack::buckets::Buckets;
 use crate::conntrack::connection::{ConnRef, Connection, Direction, NIL};
 use crate::conntrack::entry::{CachedAction, Entry, EntryIndex, NO_ENTRY, action_flag, fingerprint, mix};
+use crate::conntrack::journal::Journal;
 use crate::conntrack::tcp::Tracker;
 use crate::conntrack::wheel::Wheel;
 use crate::time::Now;
@@ -51,6 +52,7 @@ pub struct Table {
     counters: Counters,
     /// Reply tuples of removed connections that stood in the directory.
     unpublished: Vec<Tuple>,
+    pub(in crate::conntrack) journal: Journal,
 }
 
 impl Table {
@@ -75,6 +77,7 @@ impl Table {
             seed: u64::from(seed) << 32 ^ 0xa076_1d64_78bd_642f,
             counters: Counters::default(),
             unpublished: Vec::new(),
+            journal: Journal::default(),
         }
     }
 

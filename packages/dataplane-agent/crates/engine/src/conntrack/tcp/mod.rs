@@ -139,6 +139,13 @@ impl Tracker {
         Some(tracker)
     }
 
+    /// An established connection of which nothing is known but that it is there: each side tells where it
+    /// is with its next packet.
+    pub fn resumed() -> Self {
+        let side = Side { scale: MAX_SCALE, flags: SACK | PICKED_UP, ..Side::default() };
+        Self { state: State::Established, sides: [side; 2], ..Self::default() }
+    }
+
     /// Takes a packet. On [`Outcome::Invalid`] nothing has changed.
     pub fn track(&mut self, direction: Direction, segment: &Segment, timeouts: &Timeouts) -> Outcome {
         let Some(kind) = segment.kind() else { return Outcome::Invalid };

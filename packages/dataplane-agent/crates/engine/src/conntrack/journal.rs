@@ -1,0 +1,189 @@
+//! What must outlive the process so that translated TCP connections do: which they are and how they are
+//! translated. Everything else is learned again from their next packets.
+
+use std::collections::VecDeque;
+
+use tollway_config::dataplane::RowId;
+
+use super::connection::{ConnRef, Connection, Direction, Status};
+use super::table::Table;
+use super::tcp::Tracker;
+use crate::time::Now;
+use crate::tuple::Tuple;
+
+const TCP: u8 = 6;
+
+/// Changes that wait for whoever keeps the journal; what comes beyond is not kept.
+const PENDING: usize = 16_384;
+
+/// How long a restored connection waits for its first packet, ns: as long as unacknowledged data may.
+const PATIENCE: u64 = 300_000_000_000;
+
+/// A translated connection in the journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Translated {
+    /// Tuple of the original direction.
+    pub original: Tuple,
+    /// Tuple of the reply direction.
+    pub reply: Tuple,
+    /// Its source is translated.
+    pub srcnat: bool,
+    /// Its destination is translated.
+    pub dstnat: bool,
+    /// Interface row whose address masquerade took; 0 without masquerade.
+    pub masquerade: RowId,
+    /// Connection mark.
+    pub mark: u32,
+}
+
+/// A change of the journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// A connection became one to keep, or is one again.
+    Appeared(Translated),
+    /// It ended; the tuple is that of the original direction.
+    Ended(Tuple),
+}
+
+/// Changes since they were last taken.
+#[derive(Debug, Default)]
+pub(super) struct Journal {
+    pending: VecDeque<Change>,
+}
+
+impl Journal {
+    fn push(&mut self, change: Change) {
+        if self.pending.len() < PENDING {
+            self.pending.push_back(change);
+        }
+    }
+}
+
+fn is_kept(protocol: u8, status: Status) -> bool {
+    protocol == TCP && status.assured() && (status.srcnat() || status.dstnat())
+}
+
+fn translated(conn: &Connection) -> Translated {
+    Translated {
+        original: conn.original,
+        reply: conn.reply,
+        srcnat: conn.status.srcnat(),
+        dstnat: conn.status.dstnat(),
+        masquerade: conn.nat.masquerade,
+        mark: conn.mark,
+    }
+}
+
+impl Table {
+    /// The oldest change that has not been taken.
+    pub fn take_change(&mut self) -> Option<Change> {
+        self.journal.pending.pop_front()
+    }
+
+    pub(super) fn note_assured(&mut self, slot: u32) {
+        let Some(conn) = self.connection_at(slot << 1) else { return };
+        if is_kept(conn.original.protocol, conn.status) {
+            let change = Change::Appeared(translated(conn));
+            self.journal.push(change);
+        }
+    }
+
+    pub(super) fn note_ended(&mut self, original: Tuple, status: Status) {
+        if is_kept(original.protocol, status) {
+            self.journal.push(Change::Ended(original));
+        }
+    }
+
+    /// Makes a connection from the journal as it was, but for its windows, which follow its next packets.
+    /// `None` when there is no room, or another connection holds one of its tuples.
+    pub fn restore(&mut self, saved: &Translated, now: Now) -> Option<ConnRef> {
+        if self.find(&saved.original).is_some() || self.find(&saved.reply).is_some() {
+            return None;
+        }
+        let expires = Now(now.0.saturating_add(PATIENCE));
+        let slot = self.create(saved.original, Tracker::resumed(), expires)?;
+        let reference = self.reference(slot << 1)?;
+        if let Some(conn) = self.get_mut(reference) {
+            conn.status.set_seen_reply();
+            conn.status.set_assured();
+            if saved.srcnat {
+                conn.status.set_srcnat();
+            }
+            if saved.dstnat {
+                conn.status.set_dstnat();
+            }
+            conn.nat.destination_bound = true;
+            conn.nat.source_bound = true;
+            conn.nat.masquerade = saved.masquerade;
+            conn.mark = saved.mark;
+        }
+        if self.reserve_reply(reference, saved.reply).and_then(|()| self.confirm(reference)).is_err() {
+            self.remove_slot(slot);
+            return None;
+        }
+        debug_assert!(self.find(&saved.reply).is_some_and(|(_, direction)| direction == Direction::Reply));
+        Some(reference)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conntrack::tcp::Segment;
+    use crate::conntrack::{Timeouts, Transport};
+    use crate::tuple::Addr;
+    use tollway_config::dataplane::{ConnectionState, Tracking};
+
+    fn tuple(src: u32, dst: u32, src_port: u16, dst_port: u16) -> Tuple {
+        Tuple { src: Addr::v4(src), dst: Addr::v4(dst), src_port, dst_port, protocol: 6 }
+    }
+
+    fn saved() -> Translated {
+        Translated {
+            original: tuple(1, 2, 1000, 80),
+            reply: tuple(2, 9, 80, 4000),
+            srcnat: true,
+            dstnat: false,
+            masquerade: 7,
+            mark: 0,
+        }
+    }
+
+    #[test]
+    fn a_restored_connection_takes_up_both_directions_and_its_end_is_noted() {
+        let timeouts = Timeouts::new(&Tracking::default());
+        let mut table = Table::new(0, 1, 16, 5);
+        let saved = saved();
+        assert!(table.restore(&saved, Now(1)).is_some());
+        assert!(table.restore(&saved, Now(1)).is_none());
+        let segment = |seq, ack| {
+            Transport::Tcp(Segment {
+                seq,
+                ack,
+                payload: 1000,
+                window: 500,
+                flags: 0x10,
+                ..Default::default()
+            })
+        };
+        for (at, (of, transport)) in [
+            (saved.original, segment(5_000, 900_000)),
+            (saved.reply, segment(900_000, 6_000)),
+            (saved.original, segment(6_000, 901_000)),
+            (saved.reply, segment(901_000, 7_000)),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let tracked = table.track(&of, &transport, Now(10 + at as u64), &timeouts);
+            assert_eq!(tracked.state, ConnectionState::Established, "packet {at}");
+            let conn = table.get(tracked.conn.unwrap()).unwrap();
+            assert_eq!(conn.target(Direction::Original), saved.reply.reversed());
+        }
+        assert_eq!(table.take_change(), None);
+        let id = table.connections().next().unwrap().id;
+        assert!(table.remove(id));
+        assert_eq!(table.take_change(), Some(Change::Ended(saved.original)));
+        assert_eq!(table.take_change(), None);
+    }
+}

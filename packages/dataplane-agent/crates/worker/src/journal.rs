@@ -1,0 +1,259 @@
+//! The translated TCP connections on disk, so that they survive a killed agent: a peer that is suddenly
+//! seen under another address or port resets the connection.
+//!
+//! A header, then records of [`RECORD`] bytes, appended as connections appear and end. They are not
+//! forced to the disk: what the kernel has accepted survives the process, and after a power cut the
+//! connections are gone anyway. A file that is mostly history is rewritten.
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 1 | 1 appeared, 2 ended |
+//! | 1 | 1 | flags: 1 srcnat, 2 dstnat |
+//! | 2 | 1 | IP protocol |
+//! | 3 | 1 | zero |
+//! | 4 | 36 | original direction: source, destination (16 bytes each), ports (2 each) |
+//! | 40 | 36 | reply direction |
+//! | 76 | 4 | interface row of the masquerade |
+//! | 80 | 4 | connection mark |
+//! | 84 | 4 | FNV-1a of the bytes before |
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use tollway_engine::conntrack::{Change, Translated};
+use tollway_engine::tuple::{Addr, Tuple};
+
+const MAGIC: [u8; 12] = *b"TOLLWAYJ\x01\0\0\0";
+const RECORD: usize = 88;
+/// Records of history that are never worth a rewrite.
+const SLACK: usize = 65_536;
+
+/// The journal.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+    live: HashMap<Tuple, Translated>,
+    /// Records in the file.
+    records: usize,
+    pending: Vec<u8>,
+}
+
+fn put_tuple(tuple: &Tuple, out: &mut Vec<u8>) {
+    out.extend_from_slice(&tuple.src.0.to_be_bytes());
+    out.extend_from_slice(&tuple.dst.0.to_be_bytes());
+    out.extend_from_slice(&tuple.src_port.to_be_bytes());
+    out.extend_from_slice(&tuple.dst_port.to_be_bytes());
+}
+
+fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+    let (front, rest) = bytes.split_first_chunk::<N>()?;
+    *bytes = rest;
+    Some(*front)
+}
+
+fn take_tuple(bytes: &mut &[u8], protocol: u8) -> Option<Tuple> {
+    Some(Tuple {
+        src: Addr(u128::from_be_bytes(take(bytes)?)),
+        dst: Addr(u128::from_be_bytes(take(bytes)?)),
+        src_port: u16::from_be_bytes(take(bytes)?),
+        dst_port: u16::from_be_bytes(take(bytes)?),
+        protocol,
+    })
+}
+
+/// FNV-1a, 32 bits: finds a record that was cut or torn.
+fn checksum(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+}
+
+fn encode(change: &Change, out: &mut Vec<u8>) {
+    let start = out.len();
+    let (kind, saved) = match change {
+        Change::Appeared(saved) => (1, *saved),
+        Change::Ended(original) => {
+            let original = *original;
+            let reply = original.reversed();
+            (2, Translated { original, reply, srcnat: false, dstnat: false, masquerade: 0, mark: 0 })
+        }
+    };
+    out.extend_from_slice(&[
+        kind,
+        u8::from(saved.srcnat) | u8::from(saved.dstnat) << 1,
+        saved.original.protocol,
+        0,
+    ]);
+    put_tuple(&saved.original, out);
+    put_tuple(&saved.reply, out);
+    out.extend_from_slice(&saved.masquerade.to_be_bytes());
+    out.extend_from_slice(&saved.mark.to_be_bytes());
+    let sum = checksum(out.get(start..).unwrap_or_default());
+    out.extend_from_slice(&sum.to_be_bytes());
+}
+
+fn decode(record: &[u8; RECORD]) -> Option<Change> {
+    let mut rest = record.as_slice();
+    let [kind, flags, protocol, _] = take(&mut rest)?;
+    let original = take_tuple(&mut rest, protocol)?;
+    let reply = take_tuple(&mut rest, protocol)?;
+    let masquerade = u32::from_be_bytes(take(&mut rest)?);
+    let mark = u32::from_be_bytes(take(&mut rest)?);
+    let sum = u32::from_be_bytes(take(&mut rest)?);
+    if sum != checksum(record.get(..RECORD - 4)?) {
+        return None;
+    }
+    let (srcnat, dstnat) = (flags & 1 != 0, flags & 2 != 0);
+    match kind {
+        1 => Some(Change::Appeared(Translated { original, reply, srcnat, dstnat, masquerade, mark })),
+        2 => Some(Change::Ended(original)),
+        _ => None,
+    }
+}
+
+fn apply(live: &mut HashMap<Tuple, Translated>, change: &Change) {
+    match change {
+        Change::Appeared(saved) => live.insert(saved.original, *saved),
+        Change::Ended(original) => live.remove(original),
+    };
+}
+
+fn read(path: &Path) -> HashMap<Tuple, Translated> {
+    let mut bytes = Vec::new();
+    let mut live = HashMap::new();
+    // Connections that cannot be read are lost, as they would be without a journal.
+    if File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)).is_err() {
+        return live;
+    }
+    let Some(records) = bytes.strip_prefix(&MAGIC) else { return live };
+    for record in records.chunks_exact(RECORD) {
+        match record.first_chunk().and_then(decode) {
+            Some(change) => apply(&mut live, &change),
+            None => break,
+        }
+    }
+    live
+}
+
+impl Journal {
+    /// Reads what an earlier run left, and goes on from there.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn open(path: &Path) -> std::io::Result<Self> {
+        let live = read(path);
+        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        let mut journal = Self { path: path.to_owned(), file, live, records: 0, pending: Vec::new() };
+        journal.rewrite()?;
+        Ok(journal)
+    }
+
+    /// The connections that live.
+    pub fn connections(&self) -> Vec<Translated> {
+        self.live.values().copied().collect()
+    }
+
+    /// Notes a change, to be written by [`Self::flush`].
+    pub fn note(&mut self, change: Change) {
+        apply(&mut self.live, &change);
+        encode(&change, &mut self.pending);
+        self.records += 1;
+    }
+
+    /// Writes what was noted.
+    ///
+    /// # Errors
+    /// When the disk does not take it; it is then forgotten, lest memory fill up.
+    pub fn flush(&mut self) -> std::io::Result<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let result = if self.records > 2 * self.live.len() + SLACK {
+            self.rewrite()
+        } else {
+            self.file.write_all(&self.pending)
+        };
+        self.pending.clear();
+        result
+    }
+
+    fn rewrite(&mut self) -> std::io::Result<()> {
+        let temporary = self.path.with_extension("journal.new");
+        let mut bytes = MAGIC.to_vec();
+        for saved in self.live.values() {
+            encode(&Change::Appeared(*saved), &mut bytes);
+        }
+        let mut file = OpenOptions::new().create(true).write(true).truncate(true).open(&temporary)?;
+        file.write_all(&bytes)?;
+        std::fs::rename(&temporary, &self.path)?;
+        self.file = file;
+        self.records = self.live.len();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn saved(port: u16) -> Translated {
+        let original =
+            Tuple { src: Addr::v4(1), dst: Addr::v4(2), src_port: port, dst_port: 80, protocol: 6 };
+        let reply =
+            Tuple { src: Addr::v4(2), dst: Addr::v4(9), src_port: 80, dst_port: port ^ 1, protocol: 6 };
+        Translated { original, reply, srcnat: true, dstnat: false, masquerade: 7, mark: 3 }
+    }
+
+    fn sorted(mut connections: Vec<Translated>) -> Vec<Translated> {
+        connections.sort_by_key(|saved| saved.original.src_port);
+        connections
+    }
+
+    #[test]
+    fn what_lives_is_found_again_whatever_is_torn_off_the_end() {
+        let path = std::env::temp_dir().join(format!("tollway-journal-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let mut journal = Journal::open(&path).unwrap();
+        for port in 0..10 {
+            journal.note(Change::Appeared(saved(port)));
+        }
+        journal.flush().unwrap();
+        journal.note(Change::Ended(saved(3).original));
+        journal.flush().unwrap();
+        let expected: Vec<_> = (0..10).filter(|&port| port != 3).map(saved).collect();
+        assert_eq!(sorted(journal.connections()), expected);
+        drop(journal);
+
+        let whole = std::fs::read(&path).unwrap();
+        assert_eq!(whole.len(), MAGIC.len() + 11 * RECORD);
+        assert_eq!(sorted(Journal::open(&path).unwrap().connections()), expected);
+        for cut in 1..RECORD {
+            std::fs::write(&path, &whole[..whole.len() - cut]).unwrap();
+            assert_eq!(read(&path).len(), 10, "the last record, an end, is torn");
+        }
+        let mut bad = whole.clone();
+        bad[MAGIC.len() + 5 * RECORD + 20] ^= 1;
+        std::fs::write(&path, &bad).unwrap();
+        assert_eq!(read(&path).len(), 5);
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn history_is_thrown_away() {
+        let path = std::env::temp_dir().join(format!("tollway-journal-history-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let mut journal = Journal::open(&path).unwrap();
+        journal.note(Change::Appeared(saved(1)));
+        for _ in 0..SLACK {
+            journal.note(Change::Appeared(saved(2)));
+            journal.note(Change::Ended(saved(2).original));
+        }
+        journal.flush().unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().len() as usize, MAGIC.len() + RECORD);
+        journal.note(Change::Appeared(saved(4)));
+        journal.flush().unwrap();
+        assert_eq!(sorted(read(&path).into_values().collect()), [saved(1), saved(4)]);
+        std::fs::remove_file(&path).unwrap();
+    }
+}
