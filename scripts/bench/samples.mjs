@@ -5,8 +5,8 @@ import { measureBusy } from './busy.mjs';
 
 /** Share of one core that other programs may use during a sample. */
 const FOREIGN = 0.03;
-/** How many samples may be taken again because other programs disturbed them. */
-const RETRIES = 8;
+/** Time a case spends at most on waiting for other programs and on samples they disturbed, milliseconds. */
+const PATIENCE = 60_000;
 
 /**
  * CPU time while `action` runs, and what it returns.
@@ -22,7 +22,7 @@ export async function measured(action) {
 
 /**
  * Takes samples on the wires in turn, A-B-C-A-B-C-…, so that a change of the machine's mood meets all
- * alike. Samples during which other programs took CPU time are taken again. With TOLLWAY_BENCH_RAW set
+ * alike. Waits until other programs use little CPU time; samples that they disturb are taken again. With TOLLWAY_BENCH_RAW set
  * every sample is printed.
  * @template {string} W
  * @template {import('./busy.mjs').Busy} S
@@ -35,20 +35,24 @@ export async function measured(action) {
 export async function inTurns(rounds, wires, note, take) {
   /** @type {Map<W, S[]>} */
   const samples = new Map(wires.map((wire) => [wire, []]));
-  let retries = RETRIES;
+  let patience = PATIENCE;
+  const elsewhere = (/** @type {import('./busy.mjs').Busy} */ sample) => sample.foreign / sample.seconds;
   for (let round = 0; round < rounds; round += 1) {
     for (const wire of wires) {
       for (;;) {
-        const sample = await take(wire);
-        const elsewhere = sample.foreign / sample.seconds;
-        if (process.env.TOLLWAY_BENCH_RAW) note(`  ${wire} ${JSON.stringify(sample)}`);
-        if (elsewhere <= FOREIGN || retries === 0) {
-          if (elsewhere > FOREIGN) note(`  ${wire}: other programs used ${percent(elsewhere)} of a core`);
-          samples.get(wire)?.push(sample);
-          break;
+        const started = Date.now();
+        while (Date.now() - started < patience && elsewhere(await measured(() => sleep(300))) > FOREIGN) {
+          // Somebody is busy; look again.
         }
-        retries -= 1;
-        await sleep(500);
+        patience -= Date.now() - started;
+        const sample = await take(wire);
+        if (process.env.TOLLWAY_BENCH_RAW) note(`  ${wire} ${JSON.stringify(sample)}`);
+        const disturbed = elsewhere(sample) > FOREIGN;
+        if (disturbed) patience -= sample.seconds * 1000;
+        if (disturbed && patience > 0) continue;
+        if (disturbed) note(`  ${wire}: other programs used ${percent(elsewhere(sample))} of a core`);
+        samples.get(wire)?.push(sample);
+        break;
       }
     }
   }
