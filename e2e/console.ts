@@ -69,9 +69,9 @@ export class Menu {
     return new Dialog(this.page);
   }
 
-  /** Selects a row by a click on its first value cell. */
+  /** Selects a row by a click on the number or name in it. */
   async select(row: Locator): Promise<void> {
-    await row.getByRole('gridcell').last().click();
+    await row.locator('[role="gridcell"][aria-colindex="2"]').click();
     await expect(row).toHaveAttribute('aria-selected', 'true');
   }
 }

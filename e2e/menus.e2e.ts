@@ -49,7 +49,7 @@ test('every menu opens from the tree, shows its table or form, and has no seriou
 test('rates and counters of the lab’s traffic move', async ({ ui }) => {
   const menu = await ui.open('Interface');
   const read = (column: string) => () => menu.cell(menu.row('ether2').first(), column);
-  for (const column of ['Rx Byte', 'Rx']) {
+  for (const column of ['Rx', 'Tx Packet (p/s)']) {
     const first = await read(column)();
     await expect.poll(read(column), { timeout: 60_000 }).not.toBe(first);
   }
@@ -63,7 +63,13 @@ test('connections of the lab are shown, with flags, and grow', async ({ ui }) =>
 });
 
 test('the keyboard alone: tree, table, dialog', async ({ ui }) => {
-  await ui.page.getByRole('treeitem', { name: 'Addresses', exact: true }).focus();
+  const here = ui.page.getByRole('treeitem', { selected: true });
+  await expect(here).toHaveText('Interface');
+  await here.focus();
+  const wanted = ui.page.getByRole('treeitem', { name: 'Addresses', exact: true });
+  for (let steps = 0; steps < 30 && !(await wanted.evaluate((item) => item === document.activeElement)); steps++) {
+    await ui.page.keyboard.press('ArrowDown');
+  }
   await ui.page.keyboard.press('Enter');
   const menu = new Menu(ui.page);
   await expect(menu.row('192.168.88.1/24')).toHaveCount(1);

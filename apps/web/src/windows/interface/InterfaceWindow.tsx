@@ -16,7 +16,7 @@ export function InterfaceWindow(props: WindowProps) {
     <div className="split">
       <MenuTable key={props.menu.path} {...props} onSelection={onSelection} />
       {row !== undefined && (
-        <section className="split-below" aria-label={`Traffic of ${row.name ?? ''}`}>
+        <section className="split-below" tabIndex={0} aria-label={`Traffic of ${row.name ?? ''}`}>
           <InterfaceGraphs row={row} />
         </section>
       )}

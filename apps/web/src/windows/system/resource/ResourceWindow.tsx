@@ -7,7 +7,7 @@ export function ResourceWindow({ menu }: WindowProps) {
   return (
     <div className="split">
       <SettingsForm menu={menu} />
-      <section className="split-below" aria-label="CPU load">
+      <section className="split-below" tabIndex={0} aria-label="CPU load">
         <CpuGraph />
       </section>
     </div>

@@ -79,7 +79,7 @@ export function ProfileWindow({ menu }: WindowProps) {
           {cpu === 'all' && coresOf(rows).length > 1 ? ` over ${coresOf(rows).length} cores` : ''}
         </footer>
       </section>
-      <section className="split-below" aria-label="CPU load">
+      <section className="split-below" tabIndex={0} aria-label="CPU load">
         <CpuGraph />
       </section>
     </div>
