@@ -4,8 +4,8 @@ import { isObject, onUnauthorized, RequestError, request } from './rest.ts';
 
 export type Session =
   | { readonly phase: 'unknown' }
-  /** `setup`: no password has been set yet; `expired`: there was a session before. */
-  | { readonly phase: 'out'; readonly setup: boolean; readonly expired: boolean; readonly problem?: string }
+  /** `setup`: no password has been set yet; `expired`: whose session ended without their doing here. */
+  | { readonly phase: 'out'; readonly setup: boolean; readonly expired?: string; readonly problem?: string }
   | { readonly phase: 'in'; readonly name: string; readonly group: string; readonly version: string };
 
 export const useSession = create<Session>(() => ({ phase: 'unknown' }));
@@ -21,7 +21,7 @@ export async function refreshSession(): Promise<void> {
     response = await fetch('/api/v1/session', { credentials: 'same-origin' });
   } catch {
     if (useSession.getState().phase === 'unknown') {
-      replace({ phase: 'out', setup: false, expired: false, problem: 'The router does not answer.' });
+      replace({ phase: 'out', setup: false, problem: 'The router does not answer.' });
     }
     return;
   }
@@ -32,7 +32,7 @@ export async function refreshSession(): Promise<void> {
     body = undefined;
   }
   const fields = isObject(body) ? body : {};
-  const before = useSession.getState().phase;
+  const before = useSession.getState();
   if (response.ok) {
     replace({
       phase: 'in',
@@ -41,9 +41,9 @@ export async function refreshSession(): Promise<void> {
       version: typeof fields.version === 'string' ? fields.version : '',
     });
   } else if (response.status === 401) {
-    replace({ phase: 'out', setup: fields.setup === true, expired: before === 'in' });
-  } else if (before === 'unknown') {
-    replace({ phase: 'out', setup: false, expired: false, problem: 'The router is starting; try again in a moment.' });
+    expire(fields.setup === true);
+  } else if (before.phase === 'unknown') {
+    replace({ phase: 'out', setup: false, problem: 'The router is starting; try again in a moment.' });
   }
 }
 
@@ -71,11 +71,22 @@ export async function logout(): Promise<void> {
   try {
     await request('POST', '/api/v1/logout');
   } finally {
-    replace({ phase: 'out', setup: false, expired: false });
+    forgetSession();
   }
 }
 
-onUnauthorized(() => {
+/** Goes to the login page. */
+export function forgetSession(): void {
+  replace({ phase: 'out', setup: false });
+}
+
+/** The server knows no session of ours. */
+function expire(setup: boolean): void {
   const session = useSession.getState();
-  if (session.phase === 'in') replace({ phase: 'out', setup: false, expired: true });
+  if (session.phase === 'in' && !setup) replace({ phase: 'out', setup, expired: session.name });
+  else if (session.phase !== 'out' || session.setup !== setup) replace({ phase: 'out', setup });
+}
+
+onUnauthorized(() => {
+  if (useSession.getState().phase === 'in') expire(false);
 });

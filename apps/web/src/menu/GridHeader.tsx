@@ -1,5 +1,6 @@
 import { type KeyboardEvent, type PointerEvent, useRef, useState } from 'react';
 import { type Column, LEAST_WIDTH } from './columns.ts';
+import { pinClass, pinOffset } from './pins.ts';
 
 interface Props {
   readonly columns: readonly Column[];
@@ -54,7 +55,8 @@ export function GridHeader({ columns, sort, onSort, onWidth }: Props) {
               role="columnheader"
               aria-colindex={index + 1}
               aria-sort={direction}
-              className={column.right ? 'head-cell cell-right' : 'head-cell'}
+              className={['head-cell', column.right ? 'cell-right' : '', pinClass(column)].join(' ').trimEnd()}
+              style={{ insetInlineEnd: pinOffset(column) }}
             >
               {sortable ? (
                 <button

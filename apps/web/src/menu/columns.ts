@@ -9,6 +9,8 @@ export interface Column {
   readonly right: boolean;
   /** Width in px; undefined until the content has been measured. */
   readonly width: number | undefined;
+  /** Stays in view at the right edge when the table is wider than the screen: columns between it and the edge. */
+  readonly fromEnd?: number;
 }
 
 /** A remembered layout. */
@@ -21,6 +23,9 @@ export interface Layout {
 export const LEAST_WIDTH = 32;
 /** Widest column that measuring the content makes, px. */
 export const WIDEST = 340;
+
+/** Counters that stay in view at the right edge where they end the table: what a rule did, beside what it says. */
+const PINNED: ReadonlySet<string> = new Set(['bytes', 'packets']);
 
 /** Menus whose comments stand on a line of their own above the row: those without a column for them. */
 export function hasCommentLines(menu: Menu): boolean {
@@ -59,16 +64,23 @@ export function tableColumns(menu: Menu, layout: Layout): readonly Column[] {
     if (prop === undefined) continue;
     columns.push({ name, label: prop.label, prop, right: prop.kind.align === 'right', width: layout.widths?.[name] });
   }
-  return columns;
+  const plain = columns.findLastIndex((column) => !PINNED.has(column.name)) + 1;
+  return columns.map((column, at) => (at < plain ? column : { ...column, fromEnd: columns.length - 1 - at }));
 }
 
-/** Adds a column at its place in the order of the dialog, or takes it away. The last one stays. */
+/**
+ * Adds a column after the nearest one that precedes it in the dialog, or takes it away. A column of the menu's own
+ * goes back to its place among those. The last one stays.
+ */
 export function toggleColumn(menu: Menu, layout: Layout, name: string): Layout {
   const shown = shownColumns(menu, layout);
   if (shown.includes(name)) {
     return shown.length === 1 ? layout : { ...layout, columns: shown.filter((other) => other !== name) };
   }
-  return { ...layout, columns: [...shown, name] };
+  const order = menu.columns.includes(name) ? menu.columns : possibleColumns(menu);
+  const earlier = new Set(order.slice(0, order.indexOf(name)));
+  const at = shown.findLastIndex((other) => earlier.has(other)) + 1;
+  return { ...layout, columns: shown.toSpliced(at, 0, name) };
 }
 
 const KEY = 'tollway.columns';

@@ -3,6 +3,7 @@ import type { Menu } from '@tollway/schema';
 import type { LiveMenu } from '../api/live-menu.ts';
 import { valueText } from './cells/text.ts';
 import { type Column, LEAST_WIDTH, WIDEST } from './columns.ts';
+import { pins } from './pins.ts';
 import { RowGeometry } from './row-geometry.ts';
 import { extraLines, RowPainter } from './row-painter.ts';
 import { noSelection, type Selection } from './selection.ts';
@@ -71,7 +72,10 @@ export class GridView {
     };
     options.scroller.addEventListener('scroll', scroll, { passive: true });
     this.#stops.push(() => options.scroller.removeEventListener('scroll', scroll));
-    const resize = new ResizeObserver(schedule);
+    const resize = new ResizeObserver(() => {
+      this.#pin();
+      schedule();
+    });
     resize.observe(options.scroller);
     this.#stops.push(() => resize.disconnect());
     this.#stops.push(
@@ -108,6 +112,7 @@ export class GridView {
     this.#painter.setColumns(columns);
     const { scroller } = this.#options;
     scroller.style.setProperty('--columns', tracks(columns));
+    this.#pin();
     this.#paint();
   }
 
@@ -146,6 +151,14 @@ export class GridView {
   fit(name: string): number | undefined {
     const column = this.#columns.find((each) => each.name === name);
     return column === undefined ? undefined : this.#measure(column);
+  }
+
+  /** Keeps the counters at the right edge in view where there is room for them. */
+  #pin(): void {
+    const { scroller } = this.#options;
+    const { offsets, fit } = pins(this.#columns, scroller.clientWidth);
+    for (const [name, offset] of offsets) scroller.style.setProperty(name, offset);
+    scroller.classList.toggle('grid-pinned', fit);
   }
 
   #line(): number {

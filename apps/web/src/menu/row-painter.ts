@@ -6,6 +6,7 @@ import type { Menu } from '@tollway/schema';
 import type { Row } from '../api/row.ts';
 import { flagLetters, flagWords, reason, rowTone, valueText } from './cells/text.ts';
 import { type Column, hasCommentLines } from './columns.ts';
+import { pinClass, pinOffset } from './pins.ts';
 
 /** What to draw. `first` to `last` are row numbers, both included. */
 export interface View {
@@ -67,7 +68,10 @@ export class RowPainter {
   /** Sets the columns; all rows are drawn anew when they differ. */
   setColumns(columns: readonly Column[]): void {
     const same =
-      columns.length === this.#columns.length && columns.every((column, i) => column.name === this.#columns[i]?.name);
+      columns.length === this.#columns.length &&
+      columns.every(
+        (column, i) => column.name === this.#columns[i]?.name && column.fromEnd === this.#columns[i]?.fromEnd,
+      );
     this.#columns = columns;
     if (same) return;
     this.#pane.replaceChildren();
@@ -115,6 +119,11 @@ export class RowPainter {
       if (column.name === '.flags') element.className = 'cell cell-flags';
       if (column.name === 'action') element.className = 'cell cell-action';
       if (column.name === 'comment') element.className = 'cell cell-comment';
+      const offset = pinOffset(column);
+      if (offset !== undefined) {
+        element.classList.add(pinClass(column));
+        element.style.insetInlineEnd = offset;
+      }
       root.append(element);
       return { element, text: '' };
     });

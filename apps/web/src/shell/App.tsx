@@ -5,12 +5,14 @@ import { connect, disconnect, useStatus } from '../api/status.ts';
 import { Toasts } from '../ui/Toasts.tsx';
 import { Header } from './Header.tsx';
 import { Login } from './Login.tsx';
+import { LoginAgain } from './LoginAgain.tsx';
 import { followHistory, go, parsePlace, useAddress } from './location.ts';
 import { MenuTree } from './MenuTree.tsx';
 import { WorkArea } from './WorkArea.tsx';
 
 export function App() {
   const phase = useSession((session) => session.phase);
+  const expired = useSession((session) => (session.phase === 'out' ? session.expired : undefined));
   const identity = useStatus((status) => status.identity);
   useEffect(() => {
     void refreshSession();
@@ -27,7 +29,9 @@ export function App() {
   if (phase === 'unknown') return null;
   return (
     <>
-      {phase === 'in' ? <Console /> : <Login />}
+      {/* What was being edited stays there while the user logs in again. */}
+      {phase === 'in' || expired !== undefined ? <Console /> : <Login />}
+      {expired !== undefined && <LoginAgain name={expired} />}
       <Toasts />
     </>
   );

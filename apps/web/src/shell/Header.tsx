@@ -8,6 +8,7 @@ import { Icon } from '../ui/icons.tsx';
 import { ToolButton } from '../ui/ToolButton.tsx';
 import { showError } from '../ui/toasts.ts';
 import { DENSITIES, setAppearance, THEMES, useAppearance } from './appearance.ts';
+import { CoreLoads } from './CoreLoads.tsx';
 
 interface Connection {
   readonly liveness: Liveness;
@@ -19,6 +20,8 @@ function measure(): Connection {
   const ageS = everOpen ? Math.floor((performance.now() - live.lastMessageAt) / 1000) : 0;
   return { liveness: liveness(live.state === 'open', everOpen, ageS, useStatus.getState().engine), ageS };
 }
+
+const PRODUCT = 'Tollway';
 
 const WORDS: Readonly<Record<Liveness, string>> = {
   connecting: 'connecting',
@@ -59,13 +62,14 @@ export function Header({ onMenu }: { readonly onMenu: () => void }) {
       </span>
       <h1 className="brand">
         <img src="/icon.svg" alt="" width="18" height="18" />
-        Tollway
+        {PRODUCT}
       </h1>
-      <span className="identity">{status.identity}</span>
+      {status.identity !== PRODUCT && <span className="identity">{status.identity}</span>}
       <span className="header-gap" />
       {status.cpuLoad !== undefined && (
         <span className="fact">
           CPU <b>{Math.round(Number(status.cpuLoad))} %</b>
+          <CoreLoads />
         </span>
       )}
       {status.freeMemory !== undefined && (

@@ -26,14 +26,15 @@ export function Login() {
             {session.problem}
           </p>
         )}
-        {session.setup ? <Setup token={token} /> : <Password expired={session.expired} />}
+        {session.setup ? <Setup token={token} /> : <PasswordForm name="admin" />}
       </div>
     </main>
   );
 }
 
-function Password({ expired }: { readonly expired: boolean }) {
-  const [name, setName] = useState('admin');
+/** User, password and the button that logs in; `name`: the user who is proposed. */
+export function PasswordForm({ name: proposed }: { readonly name: string }) {
+  const [name, setName] = useState(proposed);
   const [password, setPassword] = useState('');
   const [error, setError] = useState<string>();
   const [busy, setBusy] = useState(false);
@@ -52,11 +53,6 @@ function Password({ expired }: { readonly expired: boolean }) {
 
   return (
     <form onSubmit={(event) => void submit(event)}>
-      {expired && error === undefined && (
-        <p className="form-note" role="status">
-          The session has ended. Log in again.
-        </p>
-      )}
       <label>
         User
         <input type="text" name="name" autoComplete="username" value={name} onChange={(e) => setName(e.target.value)} />

@@ -2,7 +2,7 @@
 import { useEffect, useId, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { axisLabels, scaleFor, withGaps, withUnit } from './units.ts';
+import { axisLabels, scaleFor, spanOf, withGaps, withUnit } from './units.ts';
 
 export interface Line {
   readonly label: string;
@@ -24,7 +24,7 @@ interface Props {
   /** Unit of the values: `bit/s`, `packets/s`, `%`. */
   readonly unit: string;
   readonly lines: readonly Line[];
-  /** Time shown, ms. */
+  /** Most time shown, ms; less while there are few samples. */
   readonly spanMs: number;
   /** Fixed top of the axis; grows with the data when absent. */
   readonly max?: number;
@@ -54,7 +54,7 @@ function colorOf(host: HTMLElement, property: string): string {
 }
 
 export function Chart(props: Props) {
-  const { title, unit, lines, spanMs, max, appearance } = props;
+  const { title, unit, lines, max, appearance } = props;
   const host = useRef<HTMLDivElement>(null);
   const values = useRef<HTMLDListElement>(null);
   const titleId = useId();
@@ -71,6 +71,7 @@ export function Chart(props: Props) {
     const ink = colorOf(element, '--text-2');
     const grid = colorOf(element, '--line');
     const scale = { current: scaleFor(0) };
+    let span = latest.current.spanMs / 1000;
 
     const axis = { font, stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1, size: 4 } };
     const options: uPlot.Options = {
@@ -79,7 +80,7 @@ export function Chart(props: Props) {
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
       scales: {
-        x: { time: true, range: (_plot, _min, to) => [to - latest.current.spanMs / 1000, to] },
+        x: { time: true, range: (_plot, _from, to) => [to - span, to] },
         y: {
           range: (_plot, from, to) => {
             const top = Math.max(max ?? 0, to ?? 0, max === undefined ? (LEAST_TOP[unit] ?? 1) : 0);
@@ -139,6 +140,7 @@ export function Chart(props: Props) {
 
     function draw() {
       const data = latest.current.read();
+      span = spanOf(data.times, latest.current.spanMs);
       const { times, series } = withGaps(data.times, data.values, GAP_MS);
       const signed = series.map((line, which) =>
         lines[which]?.below ? line.map((value) => (value === null ? null : -value)) : line,
@@ -184,12 +186,7 @@ export function Chart(props: Props) {
           ))}
         </dl>
       </figcaption>
-      <div
-        ref={host}
-        className="chart-plot"
-        role="img"
-        aria-label={`Graph of ${title}, last ${spanMs / 60_000} minutes`}
-      />
+      <div ref={host} className="chart-plot" role="img" aria-label={`Graph of ${title} over the last minutes`} />
     </figure>
   );
 }

@@ -5,7 +5,8 @@ import { Icon } from './icons.tsx';
 interface Props {
   readonly title: string;
   readonly size?: 'small' | 'normal';
-  readonly onClose: () => void;
+  /** Absent for a dialog that only its content ends. */
+  readonly onClose?: () => void;
   readonly children: ReactNode;
 }
 
@@ -29,11 +30,15 @@ export function ModalDialog({ title, size = 'normal', onClose, children }: Props
     }
     const cancel = (event: Event) => {
       event.preventDefault();
-      close.current();
+      close.current?.();
     };
+    // A second Escape closes the dialog without asking.
+    const closed = () => (close.current === undefined ? dialog.showModal() : close.current());
     dialog.addEventListener('cancel', cancel);
+    dialog.addEventListener('close', closed);
     return () => {
       dialog.removeEventListener('cancel', cancel);
+      dialog.removeEventListener('close', closed);
       dialog.close();
       if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
     };
@@ -43,9 +48,11 @@ export function ModalDialog({ title, size = 'normal', onClose, children }: Props
     <dialog ref={ref} className={`modal modal-${size}`} tabIndex={-1} aria-labelledby={titleId}>
       <header className="modal-title">
         <h2 id={titleId}>{title}</h2>
-        <button type="button" className="tool" aria-label="Close" title="Close (Esc)" onClick={onClose}>
-          <Icon name="close" />
-        </button>
+        {onClose !== undefined && (
+          <button type="button" className="tool" aria-label="Close" title="Close (Esc)" onClick={onClose}>
+            <Icon name="close" />
+          </button>
+        )}
       </header>
       {children}
     </dialog>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { axisLabels, scaleFor, withGaps, withUnit } from './units.ts';
+import { axisLabels, scaleFor, spanOf, withGaps, withUnit } from './units.ts';
 
 test('rates get the prefix under which they have one to three digits', () => {
   expect(withUnit(0, 'bit/s')).toBe('0 bit/s');
@@ -15,6 +15,15 @@ test('an axis has one prefix, and decimals only where ticks need them', () => {
   expect(axisLabels([0, 5e8, 1e9, 1.5e9], scaleFor(1.5e9))).toEqual(['0.0', '0.5', '1.0', '1.5']);
   expect(axisLabels([-2000, 0, 2000], scaleFor(2000))).toEqual(['2', '0', '2']);
   expect(axisLabels([], scaleFor(0))).toEqual([]);
+});
+
+test('an axis of time is as long as its samples need, since the last long pause', () => {
+  const seconds = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => (from + i) * 1000);
+  expect(spanOf([], 300_000)).toBe(60);
+  expect(spanOf(seconds(0, 2), 300_000)).toBe(60);
+  expect(spanOf(seconds(0, 61), 300_000)).toBe(120);
+  expect(spanOf(seconds(0, 400), 300_000)).toBe(300);
+  expect(spanOf([...seconds(0, 90), ...seconds(200, 210)], 300_000)).toBe(60);
 });
 
 test('time without samples is a gap in every line', () => {

@@ -62,3 +62,17 @@ export function withGaps(
   }
   return { times: outTimes, series: outSeries };
 }
+
+/** Time axes in seconds, the shortest first. */
+const SPANS_S: readonly number[] = [60, 120, 300, 600];
+
+/** Without samples for this long, what came before is another story, ms. */
+const PAUSE_MS = 30_000;
+
+/** The shortest time axis, s, that shows all samples since the last long pause, and at most `mostMs`. `times` in ms. */
+export function spanOf(times: readonly number[], mostMs: number): number {
+  const most = mostMs / 1000;
+  const start = times.findLastIndex((time, at) => time - (times[at - 1] ?? Number.NEGATIVE_INFINITY) > PAUSE_MS);
+  const heldS = ((times.at(-1) ?? 0) - (times[start] ?? 0)) / 1000;
+  return Math.min(most, SPANS_S.find((span) => span >= heldS) ?? most);
+}

@@ -1,0 +1,30 @@
+/** Columns that stay in view at the right edge: how wide they are, and which class and offset their cells get. */
+import type { Column } from './columns.ts';
+
+/** Share of the table's width that they may take before they scroll with the rest. */
+const MOST_SHARE = 0.3;
+
+/** Class of a cell of the column; empty for one that scrolls. */
+export function pinClass({ fromEnd }: Column): string {
+  return fromEnd === undefined ? '' : 'cell-pinned';
+}
+
+/** Distance of a cell of the column from the right edge. */
+export function pinOffset({ fromEnd }: Column): string | undefined {
+  return fromEnd === undefined ? undefined : `var(--pin-${fromEnd})`;
+}
+
+/** Distances by custom property, and whether the columns fit a table that is `width` px wide. */
+export function pins(
+  columns: readonly Column[],
+  width: number,
+): { offsets: ReadonlyMap<string, string>; fit: boolean } {
+  const offsets = new Map<string, string>();
+  let sum = 0;
+  for (const column of columns.toReversed()) {
+    if (column.fromEnd === undefined) break;
+    offsets.set(`--pin-${column.fromEnd}`, `${sum}px`);
+    sum += column.width ?? 0;
+  }
+  return { offsets, fit: sum > 0 && sum <= width * MOST_SHARE };
+}
