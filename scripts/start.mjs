@@ -97,8 +97,10 @@ async function superviseUntil(stop, supervisor, instance, options) {
   });
   supervisor.start({ name: 'api', argv: apiCommand(), env: apiEnv(options), onExit: giveUpBeforeUp('the API') });
 
-  const ready = until(async () => (await health(url)).forwarding, 30_000, 50);
+  let decided = false;
+  const ready = until(async () => decided || (await health(url)).forwarding, 30_000, 50);
   const first = await Promise.race([ready, failed, stop]);
+  decided = true;
   if (first instanceof UserError) return first;
   if (typeof first === 'string') return undefined;
   if (!first) return notUp(supervisor, await health(url));
