@@ -25,8 +25,16 @@ use crate::profile::{Account, Profile};
 /// Frames that may wait for a port that does not take more.
 const TRANSMIT_QUEUE: usize = 512;
 
+/// Bytes taken from a port at a time, about: what is received should still be in the core's cache when it
+/// is sent. Super-frames make that few frames, small packets whole bursts.
+const BURST_BYTES: usize = 256 << 10;
+/// Fewest frames taken from a port at a time.
+const MIN_BURST: usize = 4;
+
 struct PortEnd {
     io: Option<Port>,
+    /// Frames to take at a time.
+    burst: usize,
     queue: Vec<Outgoing>,
     blocked: bool,
     counters: Arc<PortCounters>,
@@ -99,6 +107,7 @@ impl Worker {
     fn new(parts: WorkerParts) -> Self {
         let port = |counters| PortEnd {
             io: None,
+            burst: BURST,
             queue: Vec::with_capacity(TRANSMIT_QUEUE + 2 * BATCH),
             blocked: false,
             counters,
@@ -233,7 +242,7 @@ impl Worker {
         let Some(io) = &mut end.io else { return };
         let (mut packets, mut bytes) = (0, 0);
         let batch = &mut self.batch;
-        let received = io.receive(BURST, &mut self.scratch, &mut self.pool, |frame, vnet| {
+        let received = io.receive(end.burst, &mut self.scratch, &mut self.pool, |frame, vnet| {
             let (segments, length) = on_the_wire(frame.len(), &vnet);
             packets += segments;
             bytes += length;
@@ -244,6 +253,9 @@ impl Worker {
         // An error (the netdev went down or away) was consumed by the call; the control thread hears of it
         // from the kernel and acts.
         let Ok(received) = received else { return };
+        if let Some(average) = (bytes as usize).checked_div(received.taken) {
+            end.burst = BURST_BYTES.checked_div(average).unwrap_or(BURST).clamp(MIN_BURST, BURST);
+        }
         if received.unusable > 0 {
             self.drops.add(WorkerDrop::FrameUnusable, received.unusable as u64);
             end.counters.rx_drops.add(received.unusable as u64);
