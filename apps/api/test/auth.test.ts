@@ -120,6 +120,19 @@ describe('failed logins', () => {
     const log = (await router.rest('GET', '/log')).body.map((row: { message: string }) => row.message);
     expect(log.filter((line: string) => line.startsWith('login failure for user eve from 127.0.0.1'))).toHaveLength(10);
   });
+
+  it('count from the moment they begin: guesses at the same time are no way around the limit', async () => {
+    router = await Router.start();
+    const guesses = await Promise.all(Array.from({ length: 25 }, (_, n) => login('admin', `guess ${n}`)));
+    expect(guesses.filter(({ status }) => status === 401)).toHaveLength(10);
+    expect(guesses.filter(({ status }) => status === 429)).toHaveLength(15);
+  });
+
+  it('many first requests of one client with the right password are all answered', async () => {
+    router = await Router.start();
+    const answers = await Promise.all(Array.from({ length: 40 }, () => router.rest('GET', '/system/identity')));
+    expect(answers.map(({ status }) => status)).toEqual(Array(40).fill(200));
+  });
 });
 
 describe('the first password', () => {
@@ -175,6 +188,31 @@ describe('groups', () => {
       status: 400,
       body: { property: 'name' },
     });
+  });
+
+  it('the last users who may do everything stay, also when several are changed by one command or at once', async () => {
+    router = await Router.start();
+    await router.rest('PUT', '/user', { name: 'other', group: 'full', password: 'password of it' });
+    const refused = { status: 400, body: { detail: expect.stringContaining('the last user of group full') } };
+    expect(await router.rest('POST', '/user/disable', { numbers: 'admin,other' })).toMatchObject(refused);
+    expect(await router.rest('POST', '/user/set', { numbers: 'admin,other', group: 'read' })).toMatchObject(refused);
+    expect(await router.rest('POST', '/user/remove', { numbers: 'admin,other' })).toMatchObject(refused);
+    const answers = await Promise.all(['admin', 'other'].map((name) => router.rest('DELETE', `/user/${name}`)));
+    expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
+    expect(await router.db.user.count({ where: { group: 'full' } })).toBe(1);
+  });
+
+  it('a name is given once, and is one that Basic authentication can carry', async () => {
+    router = await Router.start();
+    const add = (name: string) => router.rest('PUT', '/user', { name, group: 'read', password: 'password of it' });
+    const answers = await Promise.all([add('ann'), add('ann'), add('ann')]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 400, 400]);
+    await add('bob');
+    expect(await router.rest('POST', '/user/set', { numbers: 'ann,bob', name: 'carl' })).toMatchObject({
+      status: 400,
+      body: { property: 'name' },
+    });
+    expect(await add('a:b')).toMatchObject({ status: 400, body: { property: 'name' } });
   });
 
   it('a disabled user is out at once', async () => {

@@ -15,15 +15,20 @@ export class Attempts {
     this.#now = now;
   }
 
-  /** Seconds until another try is allowed; 0 when it is allowed at once. */
-  wait(address: string, user: string): number {
-    return Math.max(
+  /**
+   * Begins a try. It counts as failed until {@link succeeded}, so that tries at the same time count too.
+   * @returns seconds until a try is allowed; 0 when this one is.
+   */
+  begin(address: string, user: string): number {
+    const wait = Math.max(
       this.#waitFor(`a ${address}`, MAX_PER_ADDRESS),
       this.#waitFor(`u ${address} ${user}`, MAX_PER_USER),
     );
+    if (wait <= 0) this.#count(address, user);
+    return wait;
   }
 
-  failed(address: string, user: string): void {
+  #count(address: string, user: string): void {
     for (const key of [`a ${address}`, `u ${address} ${user}`]) {
       const recent = this.#recent(key);
       recent.push(this.#now());
@@ -36,7 +41,9 @@ export class Attempts {
     }
   }
 
+  /** The try was none that failed; the user's earlier failures are forgotten. */
   succeeded(address: string, user: string): void {
+    this.#failures.get(`a ${address}`)?.pop();
     this.#failures.delete(`u ${address} ${user}`);
   }
 

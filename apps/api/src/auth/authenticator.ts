@@ -29,6 +29,7 @@ export class Authenticator {
   readonly #attempts: Attempts;
   readonly #log: FailureLog;
   readonly #key = randomBytes(32);
+  readonly #verifying = new Map<string, Promise<User>>();
   readonly #verified = new Map<string, { userId: number; until: number }>();
 
   constructor(users: Users, sessions: Sessions, attempts: Attempts, log: FailureLog) {
@@ -46,11 +47,10 @@ export class Authenticator {
    * @throws ApiError 401, or 429 after too many failures.
    */
   async login(name: string, password: string, address: string): Promise<User> {
-    const wait = this.#attempts.wait(address, name);
+    const wait = this.#attempts.begin(address, name);
     if (wait > 0) throw errors.tooManyAttempts(wait);
     const user = await this.#users.verify(name, password);
     if (user === undefined) {
-      this.#attempts.failed(address, name);
       this.#log.loginFailed(name, address);
       throw errors.unauthorized();
     }
@@ -75,11 +75,22 @@ export class Authenticator {
     const known = this.#verified.get(digest);
     let user = known !== undefined && known.until > Date.now() ? this.#users.byId(known.userId) : undefined;
     if (user === undefined) {
-      user = await this.login(decoded.slice(0, colon), decoded.slice(colon + 1), address);
+      user = await this.#verifyOnce(`${address} ${digest}`, () =>
+        this.login(decoded.slice(0, colon), decoded.slice(colon + 1), address),
+      );
       this.#believe(digest, user.id);
     }
     if (user.disabled) throw errors.unauthorized();
     return { userId: user.id, name: user.name, group: user.group, address, session: undefined };
+  }
+
+  /** Clients send several requests at once: the same credentials are hashed, and counted, once. */
+  #verifyOnce(key: string, verify: () => Promise<User>): Promise<User> {
+    const running = this.#verifying.get(key);
+    if (running !== undefined) return running;
+    const verifying = verify().finally(() => this.#verifying.delete(key));
+    this.#verifying.set(key, verifying);
+    return verifying;
   }
 
   #believe(digest: string, userId: number): void {

@@ -66,20 +66,21 @@ export class Users {
 
   /** True until somebody who may do everything has a password. */
   get needsSetup(): boolean {
-    return !this.list().some((user) => user.group === 'full' && user.hasPassword && !user.disabled);
+    return this.fullUsers().length === 0;
   }
 
-  /** Others than `except` who may do everything and can log in. */
-  fullUsers(except: number): User[] {
-    return this.list().filter(
-      (user) => user.id !== except && user.group === 'full' && user.hasPassword && !user.disabled,
-    );
+  /** Those who may do everything and can log in. */
+  fullUsers(): User[] {
+    return this.list().filter((user) => user.group === 'full' && user.hasPassword && !user.disabled);
   }
 
   async verify(name: string, password: string): Promise<User | undefined> {
     const record = [...this.#records.values()].find((user) => user.name === name);
     const matches = await verifyPassword(record?.passwordHash, password);
-    return matches && record !== undefined && !record.disabled ? record : undefined;
+    // The password may have been changed, or the user disabled or removed, while it was being hashed.
+    const user = record && this.#records.get(record.id);
+    const unchanged = user !== undefined && user.passwordHash === record?.passwordHash;
+    return matches && unchanged && !user.disabled ? user : undefined;
   }
 
   async add(content: UserContent): Promise<User> {

@@ -1,7 +1,8 @@
 import { type Candidate, type FieldError, fault } from '../candidate.js';
 
-/** `/user` */
-export function checkUser({ values, others }: Candidate): FieldError | undefined {
-  if (!others.some((row) => row.values.name === values.name)) return undefined;
-  return fault('name', `failure: already have user with such name: ${values.name} (value of name must be unique)`);
+/** `/user`. That names are unique is checked where users are stored. */
+export function checkUser({ values }: Candidate): FieldError | undefined {
+  // RFC 7617 §2: Basic authentication takes what is before the first colon as the name.
+  if (!values.name?.includes(':')) return undefined;
+  return fault('name', `value of name: ${values.name} holds a colon; give a login name without one`);
 }

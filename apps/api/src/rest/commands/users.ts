@@ -2,6 +2,7 @@ import type { Menu } from '@tollway/schema';
 import type { Principal } from '../../auth/authenticator.js';
 import { groups, type User, type UserContent } from '../../auth/users.js';
 import { type Arguments, accepted } from '../../config/content.js';
+import { Mutex } from '../../config/mutex.js';
 import { type ConfigSnapshot, parseRowId, rowIdText } from '../../config/snapshot.js';
 import { type RowContent, verifyAdd, verifySet } from '../../config/verify.js';
 import { type ApiError, errors } from '../../errors.js';
@@ -9,21 +10,36 @@ import type { Services } from '../services.js';
 
 /** `/user`: people are rows of a table of their own, not configuration. */
 
+/** What is checked must still hold when it is stored. */
+const oneAtATime = new Mutex();
 /** Users refer to nothing. */
 const NO_CONFIGURATION: ConfigSnapshot = new Map();
 /** Stands for the password that is not known, where one is required. */
 const UNCHANGED_PASSWORD = { password: 'unchanged' };
 
 /** Returns the `.id` of the new user. */
-export async function addUser(services: Services, by: Principal, menu: Menu, args: Arguments): Promise<string> {
-  const content = accepted(verifyAdd(menu, args, NO_CONFIGURATION));
-  refuseTakenName(services, content.values.name);
-  const user = await services.users.add(userContent(content));
-  await record(services, by, `add user ${user.name} (${user.group})`);
-  return rowIdText(user.id);
+export function addUser(services: Services, by: Principal, menu: Menu, args: Arguments): Promise<string> {
+  return oneAtATime.run(async () => {
+    const content = accepted(verifyAdd(menu, args, NO_CONFIGURATION));
+    refuseTakenName(services, content.values.name);
+    const user = await services.users.add(userContent(content));
+    await record(services, by, `add user ${user.name} (${user.group})`);
+    return rowIdText(user.id);
+  });
 }
 
-export async function setUsers(
+export function setUsers(
+  services: Services,
+  by: Principal,
+  menu: Menu,
+  items: readonly string[],
+  args: Arguments,
+  missing: () => ApiError,
+): Promise<void> {
+  return oneAtATime.run(() => change(services, by, menu, items, args, missing));
+}
+
+async function change(
   services: Services,
   by: Principal,
   menu: Menu,
@@ -40,11 +56,16 @@ export async function setUsers(
     const { password: _password, ...rest } = content;
     return { user, content: rest };
   });
+  const names = new Set<string>();
   for (const { user, content } of changes) {
+    if (names.has(content.name)) throw nameTaken();
+    names.add(content.name);
     refuseTakenName(services, content.name, user.id);
-    const keepsRights = content.group === 'full' && !content.disabled;
-    if (!keepsRights) refuseLastFullUser(services, user, user.disabled || user.group !== 'full');
   }
+  const losing = new Set(
+    changes.flatMap(({ user, content }) => (content.group === 'full' && !content.disabled ? [] : [user.id])),
+  );
+  refuseWithoutFullUser(services, losing, 'disabled or moved to another group', 'group');
   for (const { user, content } of changes) {
     await services.users.set(user.id, content);
     const cut = content.password !== undefined || content.disabled;
@@ -53,21 +74,21 @@ export async function setUsers(
   }
 }
 
-export async function removeUsers(
+export function removeUsers(
   services: Services,
   by: Principal,
   items: readonly string[],
   missing: () => ApiError,
 ): Promise<void> {
-  const users = items.map((item) => findUser(services, item, missing));
-  const removed = new Set(users.map((user) => user.id));
-  const left = services.users.list().filter((user) => !removed.has(user.id) && mayDoEverything(user));
-  if (left.length === 0) throw errors.failure('the last user of group full can not be removed');
-  for (const user of users) {
-    await services.sessions.endAllOf(user.id);
-    await services.users.remove(user.id);
-    await record(services, by, `remove user ${user.name}`);
-  }
+  return oneAtATime.run(async () => {
+    const users = new Map(items.map((item) => findUser(services, item, missing)).map((user) => [user.id, user]));
+    refuseWithoutFullUser(services, new Set(users.keys()), 'removed');
+    for (const user of users.values()) {
+      await services.sessions.endAllOf(user.id);
+      await services.users.remove(user.id);
+      await record(services, by, `remove user ${user.name}`);
+    }
+  });
 }
 
 function findUser({ users }: Services, item: string, missing: () => ApiError): User {
@@ -87,18 +108,23 @@ function userContent({ values, disabled, comment }: RowContent): UserContent {
   };
 }
 
-const mayDoEverything = (user: User): boolean => user.group === 'full' && user.hasPassword && !user.disabled;
+const nameTaken = (): ApiError => errors.failure('user with the same name already exists: name must be unique', 'name');
 
 function refuseTakenName({ users }: Services, name: string | undefined, except?: number): void {
   const other = users.byName(name ?? '');
-  if (other !== undefined && other.id !== except) {
-    throw errors.failure('user with the same name already exists: name must be unique', 'name');
-  }
+  if (other !== undefined && other.id !== except) throw nameTaken();
 }
 
-function refuseLastFullUser({ users }: Services, user: User, alreadyWithout: boolean): void {
-  if (alreadyWithout || users.fullUsers(user.id).length > 0) return;
-  throw errors.failure('the last user of group full can not be disabled or moved to another group', 'group');
+/** Somebody who may do everything stays when those with the ids in `losing` no longer may. */
+function refuseWithoutFullUser(
+  { users }: Services,
+  losing: ReadonlySet<number>,
+  become: string,
+  property?: string,
+): void {
+  const full = users.fullUsers();
+  if (!full.some((user) => losing.has(user.id)) || full.some((user) => !losing.has(user.id))) return;
+  throw errors.failure(`the last user of group full can not be ${become}`, property);
 }
 
 async function record({ db, book }: Services, by: Principal, detail: string): Promise<void> {
