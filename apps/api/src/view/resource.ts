@@ -1,15 +1,27 @@
-import { statfs } from 'node:fs/promises';
+import { readFile, statfs } from 'node:fs/promises';
 import { cpus, freemem, machine, totalmem, uptime } from 'node:os';
 import { durationText } from '@tollway/schema';
 import type { Processor } from '../state/processor.js';
 import { VERSION } from '../version.js';
 import { ArrayRows, type View } from './rows.js';
 
+/** Clock of the first core in MHz as `/proc/cpuinfo` tells it (x86); 0 where it does not. */
+export function clockOf(cpuinfo: string): number {
+  const mhz = Number(/^cpu MHz\s*:\s*([0-9.]+)$/m.exec(cpuinfo)?.[1]);
+  return Number.isFinite(mhz) ? Math.round(mhz) : 0;
+}
+
 /** Figures of the box that the router runs on. */
 export function resourceView(processor: Processor, dataDir: string): View {
   return async () => {
-    const [disk, load] = await Promise.all([statfs(dataDir), processor.load()]);
+    const [disk, load, cpuinfo] = await Promise.all([
+      statfs(dataDir),
+      processor.load(),
+      readFile('/proc/cpuinfo', 'utf8').catch(() => ''),
+    ]);
     const cores = cpus();
+    // Without frequency scaling, as in most virtual machines, Node tells 0.
+    const mhz = cores[0]?.speed || clockOf(cpuinfo);
     return new ArrayRows([
       {
         uptime: durationText(Math.floor(uptime()) * 1000),
@@ -18,7 +30,7 @@ export function resourceView(processor: Processor, dataDir: string): View {
         'total-memory': String(totalmem()),
         cpu: cores[0]?.model.trim() ?? machine(),
         'cpu-count': String(cores.length),
-        'cpu-frequency': String(cores[0]?.speed ?? 0),
+        ...(mhz > 0 && { 'cpu-frequency': String(mhz) }),
         'cpu-load': String(load),
         'free-hdd-space': String(disk.bavail * disk.bsize),
         'total-hdd-space': String(disk.blocks * disk.bsize),

@@ -46,6 +46,8 @@ export function Grid(props: GridProps) {
   const latest = useRef(props);
   latest.current = props;
   const drag = useRef<{ id: string; y: number; active: boolean; gap: number }>(undefined);
+  const scrolling = useRef(0);
+  useEffect(() => () => cancelAnimationFrame(scrolling.current), []);
 
   useLayoutEffect(() => {
     if (scroller.current === null || body.current === null || pane.current === null) return;
@@ -133,10 +135,18 @@ export function Grid(props: GridProps) {
       scroller.current?.setPointerCapture(event.pointerId);
       scroller.current?.classList.add('grid-dragging');
     }
-    const { gap, y } = grid.gapAt(event.clientY);
-    moving.gap = gap;
-    line.hidden = false;
-    line.style.transform = `translateY(${y}px)`;
+    const { clientY } = event;
+    cancelAnimationFrame(scrolling.current);
+    const aim = () => {
+      if (drag.current !== moving) return;
+      const { gap, y } = grid.gapAt(clientY);
+      moving.gap = gap;
+      line.hidden = false;
+      line.style.transform = `translateY(${y}px)`;
+      // Near an edge the list comes to the pointer, also while it stands still.
+      if (grid.scrollTowards(clientY)) scrolling.current = requestAnimationFrame(aim);
+    };
+    aim();
   }
 
   function onPointerUp(event: PointerEvent) {

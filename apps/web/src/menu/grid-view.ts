@@ -147,6 +147,20 @@ export class GridView {
     return { gap, y: this.#geometry.top(gap) - shift };
   }
 
+  /** Scrolls a little when a point on the screen is at the upper or lower edge of the list; false when it is not. */
+  scrollTowards(clientY: number): boolean {
+    const { scroller } = this.#options;
+    const { top, bottom } = scroller.getBoundingClientRect();
+    const line = this.#line();
+    const above = top + this.#head() + line - clientY;
+    const below = clientY - (bottom - line);
+    if (above <= 0 && below <= 0) return false;
+    const before = scroller.scrollTop;
+    const step = Math.min(line, Math.max(above, below) / 2 + 1);
+    scroller.scrollTop += above > 0 ? -step : step;
+    return scroller.scrollTop !== before;
+  }
+
   /** Width that fits the loaded content of a column. */
   fit(name: string): number | undefined {
     const column = this.#columns.find((each) => each.name === name);

@@ -14,7 +14,8 @@ use crate::ports::{Ports, mac_text};
 #[derive(Debug, Default)]
 pub struct Rates {
     sampled_ns: u64,
-    last: Vec<(PortTotals, (u64, u64))>,
+    /// Counters at the last sample; those of the fast path only when they were known then.
+    last: Vec<(PortTotals, Option<(u64, u64)>)>,
     rates: Vec<InterfaceRates>,
 }
 
@@ -34,7 +35,13 @@ impl Rates {
         self.rates.resize(count, InterfaceRates::default());
         for (index, (last, rates)) in self.last.iter_mut().zip(&mut self.rates).enumerate() {
             let totals = ports.totals(index);
-            let fast = fp_rx.and_then(|fp_rx| fp_rx.get(index)).copied().unwrap_or(last.1);
+            let fast = fp_rx.map(|fp_rx| fp_rx.get(index).copied().unwrap_or_default());
+            // Only two samples in a row give a rate: what came between samples that are further apart would be
+            // shown as one second's.
+            let (fast_packets, fast_bytes) = match (last.1, fast) {
+                (Some(before), Some(now)) => (now.0.saturating_sub(before.0), now.1.saturating_sub(before.1)),
+                _ => (0, 0),
+            };
             let delta = totals.since(&last.0);
             let rate = |amount: u64| (u128::from(amount) * 1_000_000_000 / u128::from(span)) as u64;
             *rates = if first {
@@ -45,9 +52,9 @@ impl Rates {
                     tx_bps: rate(delta.tx_bytes * 8),
                     rx_pps: rate(delta.rx_packets),
                     tx_pps: rate(delta.tx_packets),
-                    fp_rx_bps: rate(fast.1.saturating_sub(last.1.1) * 8),
+                    fp_rx_bps: rate(fast_bytes * 8),
                     fp_tx_bps: rate(delta.fp_tx_bytes * 8),
-                    fp_rx_pps: rate(fast.0.saturating_sub(last.1.0)),
+                    fp_rx_pps: rate(fast_packets),
                     fp_tx_pps: rate(delta.fp_tx_packets),
                 }
             };
@@ -183,4 +190,25 @@ fn interfaces(around: &Around<'_>, fp_rx: &[(u64, u64)]) -> Vec<InterfaceStats> 
         });
     }
     interfaces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_while_nobody_watched_is_no_rate() {
+        let ports = Ports::memory(&[[2, 0, 0, 0, 0, 1]], 1);
+        let mut rates = Rates::default();
+        let second = 1_000_000_000;
+        rates.sample(second, &ports, None);
+        rates.sample(2 * second, &ports, Some(&[(1_000_000, 1_000_000_000)]));
+        assert_eq!(rates.of(0).fp_rx_bps, 0);
+        rates.sample(3 * second, &ports, Some(&[(1_000_010, 1_000_001_000)]));
+        assert_eq!((rates.of(0).fp_rx_pps, rates.of(0).fp_rx_bps), (10, 8_000));
+        rates.sample(4 * second, &ports, None);
+        assert_eq!(rates.of(0).fp_rx_pps, 0);
+        rates.sample(5 * second, &ports, Some(&[(9_000_000, 9_000_000_000)]));
+        assert_eq!(rates.of(0).fp_rx_pps, 0);
+    }
 }
