@@ -9,6 +9,7 @@ use crate::conntrack::{Change, Table, Translated};
 use crate::fragments::Fragments;
 use crate::frame::{Frame, FrameSource};
 use crate::neighbor::hold::{Holds, POLL_INTERVAL};
+use crate::packet::NO_INTERFACE;
 use crate::paths::Paths;
 use crate::pipeline;
 use crate::profiler::CycleClock;
@@ -114,6 +115,7 @@ impl<F: Frame> Engine<F> {
             !new.interface_of(row).is_some_and(|interface| interface.up && interface.has_address(own))
         });
         unpublish(state);
+        renumber(state, &old, new);
         self.sync_neighbors();
         old
     }
@@ -214,7 +216,12 @@ impl<F: Frame> Engine<F> {
 
     /// Ends a connection. `false` when this worker has none of that id.
     pub fn remove_connection(&mut self, id: u64) -> bool {
-        let removed = self.state.table.remove(id);
+        self.remove_connections(&[id]) != 0
+    }
+
+    /// Ends connections. Says how many of these ids this worker had.
+    pub fn remove_connections(&mut self, ids: &[u64]) -> usize {
+        let removed = self.state.table.remove_all(ids);
         unpublish(&mut self.state);
         removed
     }
@@ -248,6 +255,17 @@ impl<F: Frame> Engine<F> {
 /// This worker's share of the configured bound.
 fn connection_share(snapshot: &Snapshot, workers: u32, limits: EngineLimits) -> u32 {
     snapshot.max_connections().div_ceil(workers.max(1)).min(limits.max_connections).max(1)
+}
+
+/// Dense interface numbers hold for one snapshot: packets that wait get those of the new one.
+fn renumber<F>(state: &mut WorkerState<F>, old: &Snapshot, new: &Snapshot) {
+    let number = |index: u16| old.interface(index).and_then(|interface| new.interface_index(interface.row));
+    for packet in state.holds.packets_mut().chain(state.fragments.packets_mut()) {
+        let meta = &mut packet.meta;
+        for index in [&mut meta.in_interface, &mut meta.out_interface] {
+            *index = number(*index).unwrap_or(NO_INTERFACE);
+        }
+    }
 }
 
 /// Takes the flows of connections that are gone out of the directory.

@@ -180,6 +180,11 @@ impl<F> Fragments<F> {
         self.order.front().map(|(started, _)| Now(started.saturating_add(TIMEOUT)))
     }
 
+    /// The fragments that wait.
+    pub fn packets_mut(&mut self) -> impl Iterator<Item = &mut Packet<F>> {
+        self.datagrams.values_mut().flat_map(|datagram| &mut datagram.held)
+    }
+
     /// Fragments that wait.
     pub fn held(&self) -> usize {
         self.held

@@ -73,7 +73,7 @@ stages! {
     track Networking "Finds or makes the connection and says in which state the packet finds it."
         [ConnectionTableFull];
     dst_nat Networking "Translates the destination; the rules are asked for a connection's first packet."
-        [NatExhausted];
+        [NatExhausted NatNoAddress];
     route Networking "Decides between the router itself, an interface and a next hop, or nothing."
         [MartianSource DirectedBroadcast NotForUs ForwardingOff Blackhole NoRoute OutInterfaceDown ReversePath];
     ttl Networking "Ends packets whose time to live runs out, or that are too long and must not be cut."

@@ -214,6 +214,12 @@ impl Snapshot {
         self.interfaces.iter().find(|interface| interface.row == row)
     }
 
+    /// Dense number of the interface with a row.
+    pub(crate) fn interface_index(&self, row: RowId) -> Option<u16> {
+        let position = self.interfaces.iter().position(|interface| interface.row == row)?;
+        u16::try_from(position).ok()
+    }
+
     /// A port.
     #[inline]
     pub fn port(&self, port: PortId) -> Option<&Port> {

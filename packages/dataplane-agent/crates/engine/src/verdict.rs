@@ -80,7 +80,7 @@ drop_reasons! {
     FilterDrop "filter-drop" "A firewall rule dropped it.";
     FilterReject "filter-reject" "A firewall rule rejected it.";
     NatExhausted "nat-exhausted" "No free address and port for the translation.";
-    NatNoAddress "nat-no-address" "The out-interface has no address to masquerade with.";
+    NatNoAddress "nat-no-address" "The interface has no address to masquerade with or to redirect to.";
     ConnectionGone "connection-gone" "Its connection ended while the packet was on its way.";
     NeighborFailed "neighbor-failed" "The next hop does not answer ARP.";
     NeighborQueueFull "neighbor-queue-full" "Too many packets waiting for the next hop's address.";

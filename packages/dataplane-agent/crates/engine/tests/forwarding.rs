@@ -351,3 +351,50 @@ fn an_empty_pool_is_counted_and_forwarding_goes_on() {
     assert_eq!(router.send(0, &udp().ttl(1)), []);
     expect_counters!(router, FastPath: 1, Drop(TtlExceeded): 1);
 }
+
+fn reply(port: u16, sender: &str, target: &str) -> Vec<u8> {
+    arp_frame(
+        port_mac(port),
+        arp::Repr {
+            operation: arp::REPLY,
+            sender_mac: host_mac(ip(sender)),
+            sender_addr: ip(sender),
+            target_mac: port_mac(port),
+            target_addr: ip(target),
+        },
+    )
+}
+
+#[test]
+fn packets_that_wait_leave_by_their_interface_though_another_one_was_removed() {
+    let mut router = Router::new(plain().interface("10.3.0.1/24").interface("10.4.0.1/24"));
+    router.send(1, &PacketBuilder::ipv4("10.2.0.2", "10.3.0.2").udp(1000, 2000));
+    let remove = |row: u32| {
+        move |config: &mut tollway_config::dataplane::DataplaneConfig| {
+            config.interfaces.retain(|interface| interface.row != row);
+            config.addresses.retain(|address| address.interface != row);
+        }
+    };
+    router.swap(remove(1));
+    let out = router.inject(2, reply(2, "10.3.0.2", "10.3.0.1"), VnetState::default());
+    assert_eq!(out.iter().map(|output| output.to).collect::<Vec<_>>(), [To::Port(2)]);
+    assert_eq!(out[0].packet().eth_dst, host_mac(ip("10.3.0.2")));
+    // Without its interface a packet ends.
+    router.send(1, &PacketBuilder::ipv4("10.2.0.2", "10.3.0.3").udp(1000, 2000));
+    router.moved();
+    router.swap(remove(3));
+    let out = router.advance_ms(2);
+    assert!(out.iter().all(|output| output.arp().is_some()), "{out:?}");
+    expect_counters!(router, Held: -1, Drop(OutInterfaceDown): 1);
+}
+
+#[test]
+fn multicast_to_the_routers_link_address_is_not_forwarded() {
+    let mut router = Router::new(plain().route("0.0.0.0/0", "10.2.0.254")).hosts(1, &["10.2.0.254"]);
+    let to = |dst: &str| PacketBuilder::ipv4("10.1.0.2", dst).udp(1000, 2000);
+    router.send(0, &to("203.0.113.1"));
+    assert!(router.send(0, &to("203.0.113.1"))[0].fast);
+    for group in ["224.0.0.5", "239.1.2.3", "255.255.255.255"] {
+        assert_eq!(router.send(0, &to(group))[0].to, To::Local(1), "{group}");
+    }
+}

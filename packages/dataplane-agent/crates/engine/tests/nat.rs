@@ -284,3 +284,32 @@ fn a_packet_that_waited_in_vain_is_reported_to_its_sender_untranslated() {
     assert_eq!((error.icmp, error.dst.to_string()), (Some((3, 1)), "192.168.88.10".into()));
     assert_eq!(error.quoted().map(|quoted| quoted.src.to_string()), Some("192.168.88.10".into()));
 }
+
+#[test]
+fn an_icmp_error_reaches_nobody_but_the_sender_it_quotes() {
+    let config = plain()
+        .filter("forward", rule().state(&[ConnectionState::Invalid]).drop())
+        .filter("forward", rule().state(&[ConnectionState::Related]).accept());
+    let mut router = Router::new(config);
+    router.send(0, &out("192.168.88.10", 4000));
+    let quoted = out("192.168.88.10", 4000).build_l3();
+    let error = |dst: &str| PacketBuilder::ipv4("203.0.113.5", dst).icmp(3, 3, [0; 4]).payload(&quoted);
+    assert_eq!(router.send(1, &error("192.168.88.10"))[0].to, To::Port(0));
+    router.moved();
+    assert_eq!(router.send(1, &error("192.168.88.11")), []);
+    expect_counters!(router, Drop(FilterDrop): 1, Rule(1000): 1);
+}
+
+#[test]
+fn what_is_to_be_redirected_does_not_pass_an_interface_without_address() {
+    let redirect = tollway_config::dataplane::Action::Redirect { to_ports: None };
+    let config = plain()
+        .interface("")
+        .route_to("198.51.100.0/24", tollway_config::dataplane::RouteTarget::Interface { interface: 3 })
+        .nat("dstnat", rule().protocol(6).dst_port(80).then(redirect));
+    let mut router = Router::new(config);
+    let syn = PacketBuilder::ipv4("198.51.100.7", "203.0.113.5").tcp(5555, 80, tcp_flag::SYN, 1, 0);
+    assert_eq!(router.send(2, &syn), []);
+    expect_counters!(router, Drop(NatNoAddress): 1, Rule(1000): 1);
+    assert_eq!(router.connections(), []);
+}

@@ -69,6 +69,11 @@ impl<F> Holds<F> {
         self.waiting.is_empty()
     }
 
+    /// What waits.
+    pub fn packets_mut(&mut self) -> impl Iterator<Item = &mut Packet<F>> {
+        self.waiting.iter_mut().flat_map(|waiting| &mut waiting.packets)
+    }
+
     /// Packets that wait.
     pub fn len(&self) -> usize {
         self.waiting.iter().map(|waiting| waiting.packets.len()).sum()

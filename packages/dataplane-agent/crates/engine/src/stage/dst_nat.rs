@@ -1,12 +1,14 @@
 //! Destination translation: the first packet of a connection decides, every packet gets it before it is
 //! routed. The frame itself is rewritten by `emit`, so that errors quote what the sender sent.
 
+use tollway_config::dataplane::Action;
+
 use crate::batch::Batch;
 use crate::classifier::Verdict as RuleVerdict;
 use crate::conntrack::ConnRef;
 use crate::frame::{Frame, FrameSource};
 use crate::log;
-use crate::nat::{BindError, Context, Target, bind_destination};
+use crate::nat::{Context, Target, bind_destination};
 use crate::packet::{Hook, Meta, Origin, flag};
 use crate::snapshot::Snapshot;
 use crate::stage::filter::view;
@@ -35,8 +37,8 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         let undecided = !conn.nat.destination_bound && !conn.status.confirmed();
         if undecided && !packet.meta.is(flag::ICMP_ERROR) {
             let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
-            if decide(snapshot, state, &packet.meta, head, reference).is_err() {
-                state.drop(packet, DropReason::NatExhausted);
+            if let Err(reason) = decide(snapshot, state, &packet.meta, head, reference) {
+                state.drop(packet, reason);
                 continue;
             }
         }
@@ -63,7 +65,7 @@ fn decide<F>(
     meta: &Meta,
     head: &[u8],
     reference: ConnRef,
-) -> Result<(), BindError> {
+) -> Result<(), DropReason> {
     let mut target = None;
     if let Some(start) = snapshot.dstnat().filter(|_| meta.origin == Origin::Port) {
         let view = view(state, meta, Hook::Input);
@@ -73,18 +75,24 @@ fn decide<F>(
             state.paths.count_rule(*row, u64::from(meta.segments), meta.wire_bytes());
         }
         log::rules(snapshot, &state.shared, snapshot.nat(), &evaluation.logs, meta, &view, head);
-        if let RuleVerdict::Nat { rule } = evaluation.verdict
+        let verdict = evaluation.verdict;
+        state.evaluation = evaluation;
+        if let RuleVerdict::Nat { rule } = verdict
             && let Some(rule) = snapshot.nat().rule(rule)
         {
             let interface = snapshot.interface(meta.in_interface);
             let own = interface
                 .and_then(|interface| interface.address_for(meta.tuple.src.as_v4().unwrap_or(0)))
                 .map(Addr::v4);
+            if own.is_none() && matches!(rule.action, Action::Redirect { .. }) {
+                return Err(DropReason::NatNoAddress);
+            }
             target = Target::of(&rule.action, interface.map_or(0, |interface| interface.row), own);
         }
-        state.evaluation = evaluation;
     }
     let random = state.random();
     let context = Context { random, taken: &|_| false };
-    bind_destination(&mut state.table, reference, target.as_ref(), &context).map(|_| ())
+    bind_destination(&mut state.table, reference, target.as_ref(), &context)
+        .map(|_| ())
+        .map_err(|_| DropReason::NatExhausted)
 }

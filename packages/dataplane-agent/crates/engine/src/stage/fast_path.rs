@@ -16,6 +16,7 @@ use crate::neighbor::Adjacency;
 use crate::packet::{Hook, MAX_HOPS, Meta, NONE, Origin, flag};
 use crate::snapshot::{Port, Snapshot};
 use crate::stage::filter::{conclude, decide};
+use crate::stage::route::is_group;
 use crate::stage::track::transport;
 use crate::stage::ttl::largest_segment;
 use crate::state::WorkerState;
@@ -331,6 +332,9 @@ fn forward<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &m
         return false;
     }
     let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else { return false };
+    if is_group(dst) {
+        return false;
+    }
     let (interface, next_hop) = match snapshot.lookup(dst) {
         Lookup::Connected { interface } => (interface, dst),
         Lookup::Via { interface, gateway } => (interface, gateway),

@@ -33,6 +33,12 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     entered
 }
 
+/// Whether an address is limited broadcast or multicast, which is never routed.
+#[inline]
+pub(crate) const fn is_group(address: u32) -> bool {
+    address == u32::MAX || address >> 28 == 0xe
+}
+
 type Refusal = (DropReason, Option<IcmpError>);
 
 fn decide(snapshot: &Snapshot, meta: &mut Meta) -> Result<(), Refusal> {
@@ -43,9 +49,8 @@ fn decide(snapshot: &Snapshot, meta: &mut Meta) -> Result<(), Refusal> {
     if from_port {
         check_source(snapshot, meta, src)?;
     }
-    let group = dst == u32::MAX || dst >> 28 == 0xe;
     let lookup =
-        if group { Lookup::Broadcast { interface: meta.in_interface } } else { snapshot.lookup(dst) };
+        if is_group(dst) { Lookup::Broadcast { interface: meta.in_interface } } else { snapshot.lookup(dst) };
     match lookup {
         Lookup::Local { interface } => {
             meta.hook = if from_port { Hook::Input } else { Hook::Output };

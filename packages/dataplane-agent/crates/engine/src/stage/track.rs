@@ -56,6 +56,11 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
         |conn, direction| Tracked { state: ConnectionState::Related, conn, direction, reason: None };
     if meta.is(flag::ICMP_ERROR) {
         let embedded = embedded_tuple(head.get(usize::from(meta.l3)..)?)?;
+        // An error goes to who sent the packet it quotes. Quoting one's own flow must not open the way to
+        // others.
+        if embedded.src != meta.tuple.dst {
+            return None;
+        }
         let (conn, direction) = state.table.related(&embedded)?;
         return Some(related(Some(conn), direction));
     }

@@ -11,8 +11,28 @@ use crate::tuple::{Addr, Tuple};
 impl Table {
     /// Removes a connection by id; `false` when there is none.
     pub fn remove(&mut self, id: u64) -> bool {
-        let slot = self.connections.iter().position(|conn| conn.id == id && id != 0);
-        slot.map(|slot| self.remove_slot(slot as u32)).is_some()
+        self.remove_all(&[id]) != 0
+    }
+
+    /// Removes connections by id, going through the table once however many they are. Says how many there
+    /// were.
+    pub fn remove_all(&mut self, ids: &[u64]) -> usize {
+        let own = |id: &u64| *id != 0 && *id >> 56 == u64::from(self.worker);
+        let mut wanted: Vec<u64> = ids.iter().copied().filter(own).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let mut removed = 0;
+        for slot in 0..self.connections.len() {
+            if removed == wanted.len() {
+                break;
+            }
+            let id = self.connections.get(slot).map_or(0, |conn| conn.id);
+            if wanted.binary_search(&id).is_ok() {
+                self.remove_slot(slot as u32);
+                removed += 1;
+            }
+        }
+        removed
     }
 
     /// Removes the masqueraded connections for which `gone` holds, of the interface row whose address
