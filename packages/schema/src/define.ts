@@ -46,6 +46,8 @@ export interface Prop {
   readonly tab: string;
   /** Value in force when the user gives none. */
   readonly default?: string;
+  /** What the dialog of a new item starts with, where no value is in force by itself. */
+  readonly proposed?: string;
   /** Must be given on add. */
   readonly required?: boolean;
   /** Computed by the system; refused in add and set. */

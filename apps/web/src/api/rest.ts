@@ -65,7 +65,7 @@ export async function request(method: string, path: string, body?: unknown): Pro
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
   } catch {
-    throw new RequestError(0, 'no answer from the router; nothing was changed as far as is known. Try again.');
+    throw new RequestError(0, 'No answer from the router; nothing was changed as far as is known. Try again.');
   }
   if (!response.ok) {
     const error = await errorFrom(response);

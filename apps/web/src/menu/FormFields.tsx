@@ -34,12 +34,13 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
   const { errors } = form;
   const marked = new Set(Object.keys(errors).map((name) => menu.props[name]?.tab ?? ''));
 
-  // An error on another tab would go unseen.
+  // An error on another tab would go unseen. Only a refusal leads there: who leaves a field for a tab wants that tab.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the errors of the moment of the refusal
   useEffect(() => {
     const tab = tabOfError(menu, errors);
-    if (tab !== undefined)
+    if (form.refused > 0 && tab !== undefined)
       setChosen((now) => (Object.keys(errors).some((name) => menu.props[name]?.tab === now) ? now : tab));
-  }, [errors, menu]);
+  }, [form.refused]);
 
   const fields = (tab: string) => {
     const Extra = extras?.[tab];

@@ -8,7 +8,7 @@ import { actsOnAll, commandLabel, removeItems, runOn, specialCommands } from './
 import { CommentDialog } from './CommentDialog.tsx';
 import { isSet, reason } from './cells/text.ts';
 import { FormFields, type TabExtra } from './FormFields.tsx';
-import { copyOf, type Edits } from './form-model.ts';
+import { copyOf, type Edits, proposals } from './form-model.ts';
 import { itemTitle, lockedReason, newTitle } from './item.ts';
 import { useForm } from './use-form.ts';
 import { useItem } from './use-item.ts';
@@ -53,7 +53,7 @@ export function ItemForm(props: Common & { readonly id: string }) {
 /** Dialog of an item that does not exist yet, empty or filled from the item `copy`. */
 export function NewItemForm(props: Common & { readonly copy: string | undefined }) {
   const { menu, Frame, copy, onClose } = props;
-  const [initial, setInitial] = useState<Edits | undefined>(copy === undefined ? {} : undefined);
+  const [initial, setInitial] = useState<Edits | undefined>(copy === undefined ? proposals(menu) : undefined);
   useEffect(() => {
     if (copy === undefined) return;
     print(menu.path, { '.id': copy })

@@ -80,6 +80,13 @@ export function additions(menu: Menu, edits: Edits): Record<string, string> {
   return body;
 }
 
+/** Edits that a new item starts with. */
+export function proposals(menu: Menu): Edits {
+  return Object.fromEntries(
+    Object.entries(menu.props).flatMap(([name, { proposed }]) => (proposed === undefined ? [] : [[name, proposed]])),
+  );
+}
+
 /** Edits that fill a new item from another one. Names must stay unique, so a name gets an ending. */
 export function copyOf(menu: Menu, row: Row): Edits {
   const values = givenValues(menu, row);
@@ -94,7 +101,7 @@ export function validate(menu: Menu, body: Readonly<Record<string, string>>, isN
     const prop = menu.props[name];
     if (prop === undefined) continue;
     const parsed = prop.kind.parse(value);
-    if (!parsed.ok) errors[name] = sentence(parsed.error);
+    if (!parsed.ok) errors[name] = sentence(parsed.error, value);
   }
   if (isNew) {
     for (const [name, prop] of Object.entries(menu.props)) {
@@ -108,7 +115,7 @@ export function validate(menu: Menu, body: Readonly<Record<string, string>>, isN
 export function valueError(prop: Prop, value: string | undefined): string | undefined {
   if (value === undefined || value === '' || (prop.not === true && splitNot(value).text === '')) return undefined;
   const parsed = prop.kind.parse(value);
-  return parsed.ok ? undefined : sentence(parsed.error);
+  return parsed.ok ? undefined : sentence(parsed.error, value);
 }
 
 /** Where an error from the server belongs: its property if the dialog has a field for it, else the dialog. */
@@ -117,7 +124,9 @@ export function errorPlace(menu: Menu, property: string | undefined): string {
   return menu.props[name] !== undefined && !BUTTONS.has(name) ? name : '';
 }
 
-function sentence(text: string): string {
+/** A sentence of an error text. One that begins with the value keeps it as it was typed. */
+function sentence(text: string, value: string): string {
+  if (value !== '' && text.startsWith(value)) return text + (text.endsWith('.') ? '' : '.');
   return text.slice(0, 1).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.');
 }
 

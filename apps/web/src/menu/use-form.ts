@@ -18,6 +18,8 @@ import {
 export interface Form {
   readonly edits: Edits;
   readonly errors: Errors;
+  /** How often sending failed; those errors must be seen, unlike those of a field that was just left. */
+  readonly refused: number;
   readonly busy: boolean;
   readonly dirty: boolean;
   change(name: string, value: string | undefined): void;
@@ -32,6 +34,7 @@ export function useForm(menu: Menu, base: Row, isNew: boolean, initial: Edits = 
   const [edits, setEdits] = useState<Edits>(initial);
   const [errors, setErrors] = useState<Errors>({});
   const [busy, setBusy] = useState(false);
+  const [refused, setRefused] = useState(0);
 
   function forget(name: string) {
     setErrors(({ [name]: _, '': __, ...rest }) => rest);
@@ -40,6 +43,7 @@ export function useForm(menu: Menu, base: Row, isNew: boolean, initial: Edits = 
   return {
     edits,
     errors,
+    refused,
     busy,
     dirty: Object.keys(edits).length > 0,
     change(name, value) {
@@ -60,7 +64,10 @@ export function useForm(menu: Menu, base: Row, isNew: boolean, initial: Edits = 
       const body = isNew ? additions(menu, edits) : changes(menu, base, edits);
       const wrong = validate(menu, body, isNew);
       setErrors(wrong);
-      if (Object.keys(wrong).length > 0) return false;
+      if (Object.keys(wrong).length > 0) {
+        setRefused(refused + 1);
+        return false;
+      }
       if (!isNew && Object.keys(body).length === 0) {
         setEdits({});
         return true;
@@ -74,6 +81,7 @@ export function useForm(menu: Menu, base: Row, isNew: boolean, initial: Edits = 
         const message = error instanceof Error ? error.message : String(error);
         const place = error instanceof RequestError ? errorPlace(menu, error.property) : '';
         setErrors({ [place]: message });
+        setRefused(refused + 1);
         return false;
       } finally {
         setBusy(false);

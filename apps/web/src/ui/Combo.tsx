@@ -105,6 +105,8 @@ export function Combo(props: Props) {
           onOpen?.();
           setOpen(true);
         }}
+        // With nothing to edit in it, a click asks for the choices.
+        onClick={() => value === '' && !open && show()}
         onKeyDown={onKeyDown}
       />
       <button

@@ -128,13 +128,17 @@ export const logging: Readonly<Record<string, Prop>> = {
   },
 };
 
-/** Chain of a rule; `builtin` are the hooks, every other name makes a chain that `jump` reaches. */
-export const chain = (menu: string, builtin: readonly string[]): Readonly<Record<string, Prop>> => ({
+/**
+ * Chain of a rule; `builtin` are the hooks, every other name makes a chain that `jump` reaches. `proposed` is the one
+ * that most rules are made for.
+ */
+export const chain = (menu: string, builtin: readonly string[], proposed: string): Readonly<Record<string, Prop>> => ({
   chain: {
     kind: name({ values: builtin, ref: [{ menu, prop: 'chain' }] }),
     label: 'Chain',
     help: `Chain the rule belongs to: ${builtin.join(', ')} or a name of your own.`,
     tab: 'General',
+    proposed,
     required: true,
     dataplane: true,
   },

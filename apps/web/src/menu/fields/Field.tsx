@@ -1,6 +1,7 @@
 /** One line of a form: label, fold, negation, the control of the kind, unit, error. */
 import { type Prop, splitNot } from '@tollway/schema';
 import { type ReactNode, useId } from 'react';
+import { flushSync } from 'react-dom';
 import { Icon } from '../../ui/icons.tsx';
 import { valueText } from '../cells/text.ts';
 import { unfoldedValue } from '../form-model.ts';
@@ -60,12 +61,10 @@ export function Field({ name, prop, value, readOnly, error, onChange, onBlur }: 
         disabled={readOnly}
         onClick={(event) => {
           const line = event.currentTarget.closest('.field');
-          onChange(unfoldedValue(prop));
-          // The control takes the place of the line; whoever opened it wants to type.
-          requestAnimationFrame(() => {
-            const next = line?.querySelector('input, select, .list-field button');
-            if (next instanceof HTMLElement) next.focus();
-          });
+          // The control takes the place of the line; whoever opened it types at once.
+          flushSync(() => onChange(unfoldedValue(prop)));
+          const next = line?.querySelector('input, select, .list-field button');
+          if (next instanceof HTMLElement) next.focus();
         }}
       >
         <Icon name="unfold" />

@@ -24,7 +24,7 @@ export const firewallFilter = defineMenu({
   tree: ['IP', 'Firewall', 'Filter Rules'],
   help: 'Rules that let packets pass or stop them, evaluated from top to bottom.',
   props: {
-    ...chain(path, ['input', 'forward', 'output']),
+    ...chain(path, ['input', 'forward', 'output'], 'forward'),
     ...firewallMatch,
     ...connectionMatch,
     ...tcpFlagsMatch,

@@ -18,7 +18,7 @@ export const firewallNat = defineMenu({
   tree: ['IP', 'Firewall', 'NAT'],
   help: 'Rules that translate addresses; the first packet of a connection decides for all of it.',
   props: {
-    ...chain(path, ['srcnat', 'dstnat']),
+    ...chain(path, ['srcnat', 'dstnat'], 'srcnat'),
     ...firewallMatch,
     ...icmpMatch,
     ...action(path, ['accept', 'jump', 'return', 'log', 'passthrough', 'masquerade', 'src-nat', 'dst-nat', 'redirect']),
