@@ -115,7 +115,11 @@ impl LinkMonitor {
             let read =
                 unsafe { libc::recv(self.requests.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) };
             let Ok(read) = usize::try_from(read) else {
-                return Err(std::io::Error::last_os_error());
+                let error = std::io::Error::last_os_error();
+                if error.kind() == std::io::ErrorKind::Interrupted {
+                    continue;
+                }
+                return Err(error);
             };
             let mut rest = buffer.get(..read).unwrap_or_default();
             while let Some((kind, body, after)) = message(rest) {

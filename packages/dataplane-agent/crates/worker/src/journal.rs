@@ -25,10 +25,15 @@ use std::path::{Path, PathBuf};
 use tollway_engine::conntrack::{Change, Translated};
 use tollway_engine::tuple::{Addr, Tuple};
 
+use crate::workers::MAX_CONNECTIONS;
+
 const MAGIC: [u8; 12] = *b"TOLLWAYJ\x01\0\0\0";
 const RECORD: usize = 88;
 /// Records of history that are never worth a rewrite.
 const SLACK: usize = 65_536;
+
+/// Longest file there can be, bytes: it is rewritten before it gets longer.
+const MAX_FILE: u64 = MAGIC.len() as u64 + (3 * MAX_CONNECTIONS as u64 + SLACK as u64) * RECORD as u64;
 
 /// The journal.
 #[derive(Debug)]
@@ -38,6 +43,8 @@ pub struct Journal {
     live: HashMap<Tuple, Translated>,
     /// Records in the file.
     records: usize,
+    /// The last write failed, so the file may end in the middle of a record.
+    torn: bool,
     pending: Vec<u8>,
 }
 
@@ -114,16 +121,22 @@ fn decode(record: &[u8; RECORD]) -> Option<Change> {
 
 fn apply(live: &mut HashMap<Tuple, Translated>, change: &Change) {
     match change {
-        Change::Appeared(saved) => live.insert(saved.original, *saved),
-        Change::Ended(original) => live.remove(original),
-    };
+        Change::Appeared(saved) => {
+            if live.len() < MAX_CONNECTIONS as usize || live.contains_key(&saved.original) {
+                live.insert(saved.original, *saved);
+            }
+        }
+        Change::Ended(original) => {
+            live.remove(original);
+        }
+    }
 }
 
 fn read(path: &Path) -> HashMap<Tuple, Translated> {
     let mut bytes = Vec::new();
     let mut live = HashMap::new();
     // Connections that cannot be read are lost, as they would be without a journal.
-    if File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)).is_err() {
+    if File::open(path).and_then(|file| file.take(MAX_FILE).read_to_end(&mut bytes)).is_err() {
         return live;
     }
     let Some(records) = bytes.strip_prefix(&MAGIC) else { return live };
@@ -144,7 +157,8 @@ impl Journal {
     pub fn open(path: &Path) -> std::io::Result<Self> {
         let live = read(path);
         let file = OpenOptions::new().create(true).append(true).open(path)?;
-        let mut journal = Self { path: path.to_owned(), file, live, records: 0, pending: Vec::new() };
+        let mut journal =
+            Self { path: path.to_owned(), file, live, records: 0, torn: false, pending: Vec::new() };
         journal.rewrite()?;
         Ok(journal)
     }
@@ -164,18 +178,20 @@ impl Journal {
     /// Writes what was noted.
     ///
     /// # Errors
-    /// When the disk does not take it; it is then forgotten, lest memory fill up.
+    /// When the disk does not take it: told once, until it does again. Memory does not fill up meanwhile;
+    /// the next change has the whole file written anew.
     pub fn flush(&mut self) -> std::io::Result<()> {
         if self.pending.is_empty() {
             return Ok(());
         }
-        let result = if self.records > 2 * self.live.len() + SLACK {
+        let result = if self.torn || self.records > 2 * self.live.len() + SLACK {
             self.rewrite()
         } else {
             self.file.write_all(&self.pending)
         };
         self.pending.clear();
-        result
+        let known = std::mem::replace(&mut self.torn, result.is_err());
+        if known { Ok(()) } else { result }
     }
 
     fn rewrite(&mut self) -> std::io::Result<()> {
@@ -236,6 +252,27 @@ mod tests {
         bad[MAGIC.len() + 5 * RECORD + 20] ^= 1;
         std::fs::write(&path, &bad).unwrap();
         assert_eq!(read(&path).len(), 5);
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn a_failed_write_is_told_once_and_made_good() {
+        let path = std::env::temp_dir().join(format!("tollway-journal-full-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let mut journal = Journal::open(&path).unwrap();
+        // Not writable, as a full disk is not.
+        journal.file = File::open(&path).unwrap();
+        journal.note(Change::Appeared(saved(1)));
+        assert!(journal.flush().is_err());
+        journal.path = path.join("below-a-file");
+        journal.note(Change::Appeared(saved(2)));
+        assert!(journal.flush().is_ok(), "it has been told");
+        journal.path.clone_from(&path);
+        journal.note(Change::Appeared(saved(3)));
+        assert!(journal.flush().is_ok());
+        journal.note(Change::Appeared(saved(4)));
+        assert!(journal.flush().is_ok());
+        assert_eq!(sorted(read(&path).into_values().collect()), [1, 2, 3, 4].map(saved));
         std::fs::remove_file(&path).unwrap();
     }
 

@@ -18,6 +18,9 @@ use crate::workers::{WorkerLost, Workers};
 /// Largest L2 payload of a port, bytes: what the head of a frame and the stages are made for.
 const MAX_L2MTU: u32 = 9_216;
 
+/// Why a netdev is served by a packet socket.
+const AF_PACKET_REASON: &str = "carries super-frames and partial checksums of local stacks as they are";
+
 /// One port.
 #[derive(Debug)]
 pub struct PortState {
@@ -107,10 +110,9 @@ fn state(index: usize, netdev: &str, io: IoBackend, reason: &str) -> PortState {
 impl Ports {
     /// Netdevs, in claim order; none of them is open yet.
     pub fn netdevs(names: &[String], workers: usize) -> Self {
-        let reason = "carries super-frames and partial checksums of local stacks as they are";
         let states = names.iter().enumerate();
         Self::new(
-            states.map(|(index, name)| state(index, name, IoBackend::AfPacket, reason)).collect(),
+            states.map(|(index, name)| state(index, name, IoBackend::AfPacket, AF_PACKET_REASON)).collect(),
             workers,
         )
     }
@@ -225,6 +227,11 @@ impl Ports {
             if up != before {
                 port.came_up(up);
             }
+            let moved = matches!(&was, Some(was) if same_device && was.mac != found.mac);
+            if moved {
+                let message = format!("{}: the link-layer address is {}", port.name, mac_text(port.mac));
+                changes.push(change(message, port, true));
+            }
             if up != before || !same_device {
                 let word = if up { "link up" } else { "link down" };
                 changes.push(change(format!("{} {word}", port.name), port, true));
@@ -261,10 +268,12 @@ fn open(
         Ok(sockets) => sockets,
         Err(error) => return Ok(Err(error.to_string())),
     };
-    if let Some(error) = &sockets.fanout_refused {
-        port.io_reason =
-            format!("{}; one worker receives for all, fanout was refused: {error}", port.io_reason);
-    }
+    port.io_reason = match &sockets.fanout_refused {
+        Some(error) => {
+            format!("{AF_PACKET_REASON}; one worker receives for all, fanout was refused: {error}")
+        }
+        None => AF_PACKET_REASON.to_owned(),
+    };
     let mut sockets = sockets.ports.into_iter();
     workers.ask(|_| Command::SetPort(index as PortId, sockets.next().map(Port::AfPacket)))?;
     Ok(Ok(()))

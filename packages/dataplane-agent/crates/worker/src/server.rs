@@ -14,6 +14,8 @@ use crate::framing::{self, Decoder};
 const OUTPUT_LIMIT: usize = (MAX_FRAME as usize) + (16 << 20);
 /// Above this, events are not added to what waits.
 const EVENT_LIMIT: usize = 1 << 20;
+/// Bytes that a client has been sent before their memory is used again.
+const COMPACT: usize = 1 << 20;
 /// Clients at a time.
 const CLIENTS: usize = 64;
 /// Bytes read from one client per round, so that none starves the others.
@@ -60,13 +62,17 @@ impl Server {
         Ok(Self { listener, path: path.to_owned(), clients: Vec::new() })
     }
 
-    /// Descriptors to poll, with the events of interest.
+    /// Descriptors to poll, with the events of interest. The listening socket is not among them (-1, which
+    /// poll passes over) while there are as many clients as there may be: those who wait would keep it
+    /// readable.
     pub fn interests(&self) -> impl Iterator<Item = (RawFd, libc::c_short)> {
         let clients = self.clients.iter().map(|client| {
             let writing = client.sent < client.output.len();
             (client.stream.as_raw_fd(), if writing { libc::POLLIN | libc::POLLOUT } else { libc::POLLIN })
         });
-        std::iter::once((self.listener.as_raw_fd(), libc::POLLIN)).chain(clients)
+        let room = self.clients.len() < CLIENTS;
+        let listener = if room { self.listener.as_raw_fd() } else { -1 };
+        std::iter::once((listener, libc::POLLIN)).chain(clients)
     }
 
     /// Accepts, reads, and answers every whole request by `answer`, which is told whether the client has
@@ -189,7 +195,10 @@ impl Client {
             match self.stream.write(rest) {
                 Ok(count) => self.sent += count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.forget_sent();
+                    return;
+                }
                 Err(_) => {
                     self.closing = true;
                     return;
@@ -200,9 +209,63 @@ impl Client {
         self.output.shrink_to(1 << 20);
         self.sent = 0;
     }
+
+    /// A client that reads slowly, but never all, must not make what it has read pile up.
+    fn forget_sent(&mut self) {
+        if self.sent > COMPACT {
+            self.output.drain(..self.sent);
+            self.sent = 0;
+        }
+    }
 }
 
 /// A refusal.
 pub fn error(id: u32, code: ErrorCode, message: &str) -> Message {
     Message::Error(ErrorReply { id, code, message: message.to_owned(), row: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(stream: UnixStream) -> Client {
+        stream.set_nonblocking(true).unwrap();
+        Client {
+            stream,
+            input: Decoder::default(),
+            output: Vec::new(),
+            sent: 0,
+            greeted: false,
+            closing: false,
+        }
+    }
+
+    #[test]
+    fn a_client_that_is_always_behind_takes_no_more_memory_than_it_is_behind() {
+        let (near, mut far) = UnixStream::pair().unwrap();
+        let mut client = client(near);
+        let mut taken = vec![0; 64 << 10];
+        client.output.resize(1 << 20, 7);
+        for _ in 0..200 {
+            client.write();
+            far.read_exact(&mut taken).unwrap();
+            client.output.resize(client.output.len() + taken.len(), 7);
+        }
+        assert!(client.output.len() < 4 << 20, "{}", client.output.len());
+        assert!(!client.closing);
+    }
+
+    #[test]
+    fn whoever_waits_for_a_place_does_not_keep_the_poll_awake() {
+        let path = std::env::temp_dir().join(format!("tollway-server-{}.sock", std::process::id()));
+        let mut server = Server::bind(&path).unwrap();
+        let refuse = |_: Request, _: &mut bool| error(0, ErrorCode::BadRequest, "");
+        let mut streams: Vec<_> = (0..=CLIENTS).map(|_| UnixStream::connect(&path).unwrap()).collect();
+        server.serve(refuse);
+        assert_eq!(server.clients.len(), CLIENTS);
+        assert_eq!(server.interests().next().map(|(fd, _)| fd), Some(-1));
+        streams.truncate(CLIENTS - 1);
+        server.serve(refuse);
+        assert!(server.interests().next().is_some_and(|(fd, _)| fd >= 0));
+    }
 }

@@ -403,10 +403,7 @@ impl Worker {
                 self.engine.connections(now, &mut records);
                 Answer::Connections(records)
             }
-            Command::RemoveConnections(ids) => {
-                let removed = ids.iter().filter(|&&id| self.engine.remove_connection(id)).count();
-                Answer::Count(removed as u64)
-            }
+            Command::RemoveConnections(ids) => Answer::Count(self.engine.remove_connections(&ids) as u64),
             Command::ResetCounters(rows) => {
                 self.engine.reset_counters(&rows);
                 Answer::Count(0)

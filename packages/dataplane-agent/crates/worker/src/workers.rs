@@ -125,6 +125,8 @@ impl Workers {
                     break;
                 }
                 if !handle.alive.load(Ordering::Acquire) || Instant::now() > deadline {
+                    // A late answer would be taken for that to a later command.
+                    handle.alive.store(false, Ordering::Release);
                     return Err(WorkerLost(index));
                 }
                 self.wake.going_to_sleep();

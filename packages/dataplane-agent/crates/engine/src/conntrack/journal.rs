@@ -13,7 +13,9 @@ use crate::tuple::Tuple;
 
 const TCP: u8 = 6;
 
-/// Changes that wait for whoever keeps the journal; what comes beyond is not kept.
+/// Connections that appeared and wait for whoever keeps the journal; what comes beyond is not kept. Ends
+/// may be more by the size of the table, since an end that is forgotten would leave its connection in the
+/// journal for ever.
 const PENDING: usize = 16_384;
 
 /// How long a restored connection waits for its first packet, ns: as long as unacknowledged data may.
@@ -52,10 +54,18 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    fn push(&mut self, change: Change) {
-        if self.pending.len() < PENDING {
+    fn push(&mut self, change: Change, limit: usize) {
+        if self.pending.len() < limit {
             self.pending.push_back(change);
         }
+    }
+
+    fn pop(&mut self) -> Option<Change> {
+        let change = self.pending.pop_front();
+        if self.pending.is_empty() && self.pending.capacity() > 2 * PENDING {
+            self.pending.shrink_to(PENDING);
+        }
+        change
     }
 }
 
@@ -77,26 +87,32 @@ fn translated(conn: &Connection) -> Translated {
 impl Table {
     /// The oldest change that has not been taken.
     pub fn take_change(&mut self) -> Option<Change> {
-        self.journal.pending.pop_front()
+        self.journal.pop()
     }
 
     pub(super) fn note_assured(&mut self, slot: u32) {
         let Some(conn) = self.connection_at(slot << 1) else { return };
         if is_kept(conn.original.protocol, conn.status) {
             let change = Change::Appeared(translated(conn));
-            self.journal.push(change);
+            self.journal.push(change, PENDING);
         }
     }
 
     pub(super) fn note_ended(&mut self, original: Tuple, status: Status) {
         if is_kept(original.protocol, status) {
-            self.journal.push(Change::Ended(original));
+            let limit = PENDING + self.max_entries();
+            self.journal.push(Change::Ended(original), limit);
         }
     }
 
     /// Makes a connection from the journal as it was, but for its windows, which follow its next packets.
-    /// `None` when there is no room, or another connection holds one of its tuples.
+    /// `None` when there is no room, when another connection holds one of its tuples, or when the tuples
+    /// are not those of a translated TCP connection.
     pub fn restore(&mut self, saved: &Translated, now: Now) -> Option<ConnRef> {
+        let tcp = saved.original.protocol == TCP && saved.reply.protocol == TCP;
+        if !tcp || saved.original == saved.reply || !(saved.srcnat || saved.dstnat) {
+            return None;
+        }
         if self.find(&saved.original).is_some() || self.find(&saved.reply).is_some() {
             return None;
         }
@@ -185,5 +201,34 @@ mod tests {
         assert!(table.remove(id));
         assert_eq!(table.take_change(), Some(Change::Ended(saved.original)));
         assert_eq!(table.take_change(), None);
+    }
+
+    #[test]
+    fn every_end_is_told_however_many_come_at_once() {
+        let count = 2 * PENDING as u32;
+        let mut table = Table::new(0, 1, count, 5);
+        for host in 1..=count {
+            let (original, reply) = (tuple(host, 2, 1000, 80), tuple(2, host + count, 80, 1000));
+            let saved = Translated { original, reply, ..saved() };
+            assert!(table.restore(&saved, Now(1)).is_some());
+        }
+        assert_eq!(table.purge_masqueraded(|_, _| true), count as usize);
+        let ends = std::iter::from_fn(|| table.take_change()).count();
+        assert_eq!(ends, count as usize);
+        assert!(table.journal.pending.capacity() <= 2 * PENDING);
+    }
+
+    #[test]
+    fn what_cannot_have_been_a_translated_connection_is_not_restored() {
+        let mut table = Table::new(0, 1, 16, 5);
+        let plain = saved();
+        for wrong in [
+            Translated { reply: plain.original, ..plain },
+            Translated { srcnat: false, ..plain },
+            Translated { original: Tuple { protocol: 17, ..plain.original }, ..plain },
+        ] {
+            assert_eq!(table.restore(&wrong, Now(1)), None);
+        }
+        assert!(table.is_empty());
     }
 }

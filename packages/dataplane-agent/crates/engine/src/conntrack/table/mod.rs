@@ -89,7 +89,11 @@ impl Table {
     pub fn workers(&self) -> u32 {
         self.workers
     }
-    /// Connections now, unconfirmed ones included.
+    /// Most connections it takes.
+    pub(in crate::conntrack) fn max_entries(&self) -> usize {
+        self.max_entries as usize
+    }
+    /// Connections it holds, unconfirmed ones included.
     pub fn len(&self) -> usize {
         self.live as usize
     }
