@@ -155,21 +155,24 @@ impl Ports {
         self.states.iter().map(info).collect()
     }
 
-    /// Counters of a port, over all workers, since they were reset.
-    pub fn totals(&self, port: usize) -> PortTotals {
+    /// Counters of a port, over all workers, since the agent started.
+    pub fn all_time(&self, port: usize) -> PortTotals {
         let mut totals = PortTotals::default();
         for counters in self.counters.iter().filter_map(|worker| worker.get(port)) {
             counters.add_to(&mut totals);
         }
+        totals
+    }
+
+    /// Counters of a port, over all workers, since they were reset.
+    pub fn totals(&self, port: usize) -> PortTotals {
+        let totals = self.all_time(port);
         self.states.get(port).map_or(totals, |state| totals.since(&state.baseline))
     }
 
     /// Sets a port's counters to zero. `fp_rx`: its fast-path receive counters now.
     pub fn reset(&mut self, port: usize, fp_rx: (u64, u64)) {
-        let mut totals = PortTotals::default();
-        for counters in self.counters.iter().filter_map(|worker| worker.get(port)) {
-            counters.add_to(&mut totals);
-        }
+        let totals = self.all_time(port);
         if let Some(state) = self.states.get_mut(port) {
             state.baseline = totals;
             state.fp_rx_baseline = fp_rx;

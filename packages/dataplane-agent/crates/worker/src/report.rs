@@ -34,7 +34,8 @@ impl Rates {
         self.last.resize(count, Default::default());
         self.rates.resize(count, InterfaceRates::default());
         for (index, (last, rates)) in self.last.iter_mut().zip(&mut self.rates).enumerate() {
-            let totals = ports.totals(index);
+            // Counters that are reset meanwhile do not stop the rate.
+            let totals = ports.all_time(index);
             let fast = fp_rx.map(|fp_rx| fp_rx.get(index).copied().unwrap_or_default());
             // Only two samples in a row give a rate: what came between samples that are further apart would be
             // shown as one second's.
