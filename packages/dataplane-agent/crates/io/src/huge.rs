@@ -62,8 +62,8 @@ fn map(size: usize) -> *mut u8 {
 }
 
 // SAFETY: a mapped block has the size and alignment asked for, is zeroed, and stays until it is unmapped by
-// `dealloc`, which `is_mapped` leads to the same kind of memory; all else is `System`'s. `realloc` is the
-// trait's own, which goes through the functions below.
+// `dealloc`, which `is_mapped` leads to the same kind of memory; all else is `System`'s. `realloc`
+// moves what crosses the threshold from one kind to the other.
 unsafe impl GlobalAlloc for HugePages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if is_mapped(layout) {

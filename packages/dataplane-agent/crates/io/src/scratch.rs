@@ -86,11 +86,12 @@ impl Scratch {
     fn fill(&mut self, pool: &mut Partition, wanted: usize) -> usize {
         for (index, slot) in self.slots.iter_mut().take(wanted).enumerate() {
             if slot.frame.is_none() {
-                let Some(mut frame) = pool.take_head() else { return index };
-                pool.add_tail(&mut frame);
-                slot.frame = Some(frame);
+                slot.frame = pool.take_head();
             }
             let Some(frame) = &mut slot.frame else { return index };
+            // A slot that found no tail earlier gets one as soon as there are some: without it a
+            // super-frame does not fit.
+            pool.add_tail(frame);
             let (head, tail) = frame.receive_spans();
             let header = vector(slot.vnet.as_mut_ptr(), VNET_HEADER);
             slot.vectors = [
@@ -305,4 +306,34 @@ fn vlan_tag(header: &libc::msghdr) -> Option<[u8; 4]> {
     let [t0, t1] = tpid.to_be_bytes();
     let [c0, c1] = auxiliary.tp_vlan_tci.to_be_bytes();
     Some([t0, t1, c0, c1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pool::{HEAD_CAPACITY, PartitionSize, partitions};
+    use std::io::Write;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixStream;
+
+    /// A socket stands for the TAP: both are read with readv(2).
+    #[test]
+    fn a_slot_without_a_tail_gets_one_when_there_are_some_again() {
+        let (reader, mut writer) = UnixStream::pair().unwrap();
+        reader.set_nonblocking(true).unwrap();
+        let mut pool = partitions(&[PartitionSize { heads: 2, tails: 1 }]).unwrap().remove(0);
+        let mut scratch = Scratch::new();
+        let mut other = pool.take_head().unwrap();
+        assert!(pool.add_tail(&mut other));
+        let mut lengths = Vec::new();
+        let mut receive = |pool: &mut Partition| {
+            scratch.read_frames(reader.as_raw_fd(), 1, pool, |frame, _| lengths.push(frame.len())).unwrap()
+        };
+        assert_eq!(receive(&mut pool), Received::default());
+        pool.recycle(other);
+        let length = HEAD_CAPACITY + 500;
+        writer.write_all(&vec![0; VNET_HEADER + length]).unwrap();
+        assert_eq!(receive(&mut pool), Received { taken: 1, ..Received::default() });
+        assert_eq!(lengths, [length]);
+    }
 }

@@ -13,6 +13,8 @@ use crate::interface::InterfaceMap;
 
 /// How many jumps may be nested.
 pub const MAX_JUMP_DEPTH: usize = 16;
+/// Most chains of a table.
+pub const MAX_CHAINS: usize = 4096;
 
 /// Which table, and so which hooks and actions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +98,13 @@ impl Table {
             names: Vec::new(),
             lists: Arc::clone(lists),
         };
+        if chains.len() > MAX_CHAINS {
+            let row = chains.iter().flat_map(|chain| &chain.rules).last().map(|rule| rule.row);
+            return Err(BuildError {
+                row,
+                message: format!("more than {MAX_CHAINS} chains in {}", kind.menu()),
+            });
+        }
         for (index, chain) in chains.iter().enumerate() {
             if table.names.contains(&chain.name) {
                 return Err(BuildError {

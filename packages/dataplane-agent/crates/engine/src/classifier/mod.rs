@@ -15,7 +15,7 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-pub use compile::{MAX_JUMP_DEPTH, Rule, Table, TableKind};
+pub use compile::{MAX_CHAINS, MAX_JUMP_DEPTH, Rule, Table, TableKind};
 pub use depends::Depends;
 pub use evaluate::{Evaluation, Position, Verdict};
 pub use list::AddressLists;

@@ -212,6 +212,14 @@ fn the_deepest_allowed_nesting_works() {
     assert_eq!(run(&table, "forward", &view()).verdict, Verdict::Drop);
 }
 
+#[test]
+fn more_chains_than_a_place_in_a_table_can_name_are_refused() {
+    let chains: Vec<_> =
+        (0..=super::MAX_CHAINS).map(|number| chain(&format!("c{number}"), Vec::new())).collect();
+    assert!(compile(TableKind::Filter, &chains).unwrap_err().message.contains("more than 4096 chains"));
+    assert!(compile(TableKind::Filter, &chains[1..]).is_ok());
+}
+
 fn states() -> impl Strategy<Value = ConnectionState> {
     prop_oneof![
         Just(ConnectionState::Invalid),

@@ -4,14 +4,12 @@
 use tollway_config::dataplane::Action;
 
 use crate::batch::Batch;
-use crate::classifier::Verdict as RuleVerdict;
 use crate::conntrack::ConnRef;
 use crate::frame::{Frame, FrameSource};
-use crate::log;
 use crate::nat::{Context, Target, bind_destination};
 use crate::packet::{Hook, Meta, Origin, flag};
 use crate::snapshot::Snapshot;
-use crate::stage::filter::view;
+use crate::stage::nat_rule::ask;
 use crate::state::WorkerState;
 use crate::tuple::Addr;
 use crate::verdict::{DropReason, Verdict};
@@ -67,28 +65,17 @@ fn decide<F>(
     reference: ConnRef,
 ) -> Result<(), DropReason> {
     let mut target = None;
-    if let Some(start) = snapshot.dstnat().filter(|_| meta.origin == Origin::Port) {
-        let view = view(state, meta, Hook::Input);
-        let mut evaluation = std::mem::take(&mut state.evaluation);
-        snapshot.nat().evaluate(&view, start, &mut evaluation);
-        for row in &evaluation.matched {
-            state.paths.count_rule(*row, u64::from(meta.segments), meta.wire_bytes());
+    if let Some(start) = snapshot.dstnat().filter(|_| meta.origin == Origin::Port)
+        && let Some(rule) = ask(snapshot, state, meta, head, start, Hook::Input)
+    {
+        let interface = snapshot.interface(meta.in_interface);
+        let own = interface
+            .and_then(|interface| interface.address_for(meta.tuple.src.as_v4().unwrap_or(0)))
+            .map(Addr::v4);
+        if own.is_none() && matches!(rule.action, Action::Redirect { .. }) {
+            return Err(DropReason::NatNoAddress);
         }
-        log::rules(snapshot, &state.shared, snapshot.nat(), &evaluation.logs, meta, &view, head);
-        let verdict = evaluation.verdict;
-        state.evaluation = evaluation;
-        if let RuleVerdict::Nat { rule } = verdict
-            && let Some(rule) = snapshot.nat().rule(rule)
-        {
-            let interface = snapshot.interface(meta.in_interface);
-            let own = interface
-                .and_then(|interface| interface.address_for(meta.tuple.src.as_v4().unwrap_or(0)))
-                .map(Addr::v4);
-            if own.is_none() && matches!(rule.action, Action::Redirect { .. }) {
-                return Err(DropReason::NatNoAddress);
-            }
-            target = Target::of(&rule.action, interface.map_or(0, |interface| interface.row), own);
-        }
+        target = Target::of(&rule.action, interface.map_or(0, |interface| interface.row), own);
     }
     let random = state.random();
     let context = Context { random, taken: &|_| false };

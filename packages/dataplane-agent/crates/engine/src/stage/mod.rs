@@ -12,6 +12,8 @@ pub(crate) mod fast_path;
 
 pub(crate) mod track;
 
+mod nat_rule;
+
 pub(crate) mod dst_nat;
 
 pub(crate) mod route;

@@ -1,0 +1,34 @@
+//! What the NAT rules of a chain say about the first packet of a connection; shared by `dst_nat` and
+//! `src_nat`.
+
+use crate::classifier::{Position, Rule, Verdict};
+use crate::log;
+use crate::packet::{Hook, Meta};
+use crate::snapshot::Snapshot;
+use crate::stage::filter::view;
+use crate::state::WorkerState;
+
+/// The rule that decides, `None` when none does. Counts and logs the rules that matched: NAT rules count
+/// first packets only. `head` is the front of the frame; `hook` decides which interfaces rules see.
+pub(super) fn ask<'a, F>(
+    snapshot: &'a Snapshot,
+    state: &mut WorkerState<F>,
+    meta: &Meta,
+    head: &[u8],
+    start: &Position,
+    hook: Hook,
+) -> Option<&'a Rule> {
+    let view = view(state, meta, hook);
+    let mut evaluation = std::mem::take(&mut state.evaluation);
+    snapshot.nat().evaluate(&view, start, &mut evaluation);
+    for row in &evaluation.matched {
+        state.paths.count_rule(*row, u64::from(meta.segments), meta.wire_bytes());
+    }
+    log::rules(snapshot, &state.shared, snapshot.nat(), &evaluation.logs, meta, &view, head);
+    let verdict = evaluation.verdict;
+    state.evaluation = evaluation;
+    match verdict {
+        Verdict::Nat { rule } => snapshot.nat().rule(rule),
+        Verdict::Accept | Verdict::Drop | Verdict::Reject(_) => None,
+    }
+}
