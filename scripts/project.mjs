@@ -1,5 +1,6 @@
 // @ts-check
 /** Where things are in this project. */
+import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -24,6 +25,24 @@ export class UserError extends Error {
   constructor(message, exitCode = 1) {
     super(message);
     this.exitCode = exitCode;
+  }
+}
+
+/**
+ * Makes a folder and those above it. (Not by `recursive`: Node 20 never returns from that below /proc.)
+ * @param {string} folder absolute
+ * @param {number} [mode] of what is made
+ */
+export function makeFolder(folder, mode = 0o777) {
+  try {
+    mkdirSync(folder, { mode });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'EEXIST') return;
+    const above = path.dirname(folder);
+    if (code !== 'ENOENT' || above === folder) throw error;
+    makeFolder(above, mode);
+    mkdirSync(folder, { mode });
   }
 }
 

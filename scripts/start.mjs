@@ -1,6 +1,6 @@
 // @ts-check
 /** `npm start`: installs and builds what is missing, makes the lab, runs and supervises agent and API. */
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { build } from './build.mjs';
@@ -9,7 +9,7 @@ import { createLab, removeLab } from './lab/create.mjs';
 import { labOf } from './lab/topology.mjs';
 import { trafficOf } from './lab/traffic.mjs';
 import { commandLine, endProcesses, identify, isRunning, parentOf, run, seconds, until } from './process.mjs';
-import { main, UserError } from './project.mjs';
+import { main, makeFolder, UserError } from './project.mjs';
 import { currentNetns } from './start/claims.mjs';
 import { parseOptions, usage } from './start/options.mjs';
 import { freeRouterNetns, instances, register, removeInstance, removeLeftovers, withLock } from './start/registry.mjs';
@@ -34,6 +34,7 @@ await main(async () => {
     );
   }
   if (options.ports !== undefined) requireInterfaces(options.ports);
+  prepareDataDir(options.dataDir);
   if (!options.memory) await ensurePrograms([...routerNeeds, ...(options.lab ? labNeeds : [])]);
   await build();
 
@@ -145,7 +146,6 @@ function welcome(url, instance, options) {
  * @returns {Instance}
  */
 function claim(options) {
-  mkdirSync(runDir(options.dataDir), { recursive: true, mode: 0o700 });
   const supervisor = identify(process.pid);
   if (supervisor === undefined) throw new Error('/proc does not show this process');
   const routerNetns = options.memory ? null : freeRouterNetns(options.dataDir);
@@ -163,6 +163,17 @@ function claim(options) {
   };
   register(instance);
   return instance;
+}
+
+/** @param {string} dataDir */
+function prepareDataDir(dataDir) {
+  try {
+    makeFolder(runDir(dataDir), 0o700);
+    accessSync(runDir(dataDir), constants.W_OK);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UserError(`--data-dir ${dataDir} cannot be used: ${why}`, 2);
+  }
 }
 
 /** Two runs on one data folder would share a database and a socket. */

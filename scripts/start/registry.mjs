@@ -3,13 +3,13 @@
  * Which instances run on this machine, and what they made: written before anything is made, so that the
  * next start can take away what an instance that was killed left behind.
  */
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { removeLab } from '../lab/create.mjs';
 import { deleteNetns, netnsExists } from '../netns.mjs';
 import { commandLine, endProcesses, identify, isRunning, until } from '../process.mjs';
-import { UserError } from '../project.mjs';
+import { makeFolder, UserError } from '../project.mjs';
 import { forgetClaims, giveBackClaims } from './claims.mjs';
 import { instanceHash } from './options.mjs';
 import { agentCommand, runDir } from './services.mjs';
@@ -63,7 +63,7 @@ export const runningInstances = () => instances().filter((instance) => isRunning
 export function register(instance) {
   const text = `${JSON.stringify(instance, null, 2)}\n`;
   for (const file of [entryFile(instance.dataDir), path.join(runDir(instance.dataDir), 'instance.json')]) {
-    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    makeFolder(path.dirname(file), 0o700);
     writeFileSync(`${file}.new`, text);
     renameSync(`${file}.new`, file);
   }
@@ -84,9 +84,10 @@ export function unregister(instance) {
  * @returns {Promise<T>}
  */
 export async function withLock(body) {
-  mkdirSync(registryDir, { recursive: true, mode: 0o700 });
+  makeFolder(registryDir, 0o700);
   const file = path.join(registryDir, 'lock');
   const mine = JSON.stringify(identify(process.pid));
+  const patient = setTimeout(() => console.log(`• waiting for another start, which holds ${file}`), 2000);
   const taken = await until(() => {
     try {
       writeFileSync(file, mine, { flag: 'wx' });
@@ -96,6 +97,7 @@ export async function withLock(body) {
       return false;
     }
   }, 60_000);
+  clearTimeout(patient);
   if (!taken) throw new UserError(`another start has held ${file} for a minute`);
   try {
     return await body();

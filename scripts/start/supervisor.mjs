@@ -1,9 +1,10 @@
 // @ts-check
 /** Keeps processes running: one that ends is started again, later each time when it keeps ending. */
 import { spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import { identify } from '../process.mjs';
+import { makeFolder } from '../project.mjs';
 
 /** Delay before the first restart, ms; doubles up to {@link SLOWEST_RESTART_MS} while the process keeps dying young. */
 const FIRST_RESTART_MS = 100;
@@ -39,7 +40,7 @@ export class Supervisor {
   constructor(logDir, onChange) {
     this.#logDir = logDir;
     this.#onChange = onChange;
-    mkdirSync(logDir, { recursive: true });
+    makeFolder(logDir);
   }
 
   /** @returns {Running[]} */

@@ -84,6 +84,12 @@ export class Router {
     return new Host(netns);
   }
 
+  /** Names of all network namespaces that it has made. */
+  namespaces(): string[] {
+    const { routerNetns, lab } = this.#instance();
+    return [routerNetns, lab.portsNetns, ...lab.hosts.map((host) => host.netns)];
+  }
+
   /** Pid of the agent or the API, from the pid file that it wrote. */
   pid(name: 'agent' | 'api'): number {
     const pid = Number(readFileSync(path.join(this.dataDir, 'run', `${name}.pid`), 'utf8').trim());
