@@ -10,6 +10,7 @@ import { ColumnChooser } from './ColumnChooser.tsx';
 import { CommentDialog } from './CommentDialog.tsx';
 import { chooserProp } from './chooser.ts';
 import { type Layout, loadLayout, saveLayout, tableColumns } from './columns.ts';
+import { EmptyNote } from './EmptyNote.tsx';
 import { FilterBar } from './FilterBar.tsx';
 import { Grid } from './Grid.tsx';
 import { type Move, reordered, step } from './moving.ts';
@@ -230,6 +231,7 @@ export function MenuTable(props: MenuTableProps) {
         }}
         onCommandKey={onCommandKey}
       />
+      <EmptyNote menu={menu} live={live} />
       <TableFooter live={live} selected={selection.ids.size} />
       {open === 'columns' && (
         <ColumnChooser menu={menu} layout={layout} onLayout={relayout} onClose={() => setOpen('nothing')} />

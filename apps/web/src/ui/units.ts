@@ -64,7 +64,7 @@ export function withGaps(
 }
 
 /** Time axes in seconds, the shortest first. */
-const SPANS_S: readonly number[] = [60, 120, 300, 600];
+const SPANS_S: readonly number[] = [60, 90, 120, 180, 240, 300];
 
 /** Without samples for this long, what came before is another story, ms. */
 const PAUSE_MS = 30_000;

@@ -1,0 +1,21 @@
+/** What stands in a table without rows: why it is empty and what to do. */
+import type { Menu } from '@tollway/schema';
+import { useSyncExternalStore } from 'react';
+import type { LiveMenu } from '../api/live-menu.ts';
+
+export function EmptyNote({ menu, live }: { readonly menu: Menu; readonly live: LiveMenu }) {
+  const text = useSyncExternalStore(
+    (changed) => live.subscribe(changed),
+    () => {
+      const { state, query, error } = live;
+      if (error !== undefined || !state.loaded || live.shown.length > 0 || state.matched > 0) return '';
+      if (query.find !== '' || Object.keys(query.filter).length > 0) return 'Nothing matches Find or the filter.';
+      return menu.commands.includes('add') ? 'Nothing here yet. Press + (Insert) to add an item.' : 'Nothing here now.';
+    },
+  );
+  return text === '' ? null : (
+    <p className="empty-note" role="status">
+      {text}
+    </p>
+  );
+}
