@@ -16,10 +16,6 @@ pub mod action_flag {
     pub const NAT_SRC: u16 = 2;
     /// Rewrite the destination.
     pub const NAT_DST: u16 = 4;
-    /// Deliver to the router itself.
-    pub const LOCAL: u16 = 8;
-    /// The connection is fasttracked.
-    pub const FASTTRACK: u16 = 16;
 }
 
 /// What the later packets of a direction get. The deltas do not hold the TTL.

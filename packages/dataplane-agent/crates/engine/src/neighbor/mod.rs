@@ -28,6 +28,8 @@ pub const MAX_PROBES: u8 = 3;
 pub const PROBE_INTERVAL: u64 = 1_000_000_000;
 /// How long an address that did not answer is not asked for again, ns.
 pub const NEGATIVE_TIME: u64 = 3_000_000_000;
+/// Shortest distance between two runs of the timers, ns.
+const AGE_INTERVAL: u64 = 10_000_000;
 /// How long an unconfirmed entry that nobody uses is kept, ns (Linux's `gc_stale_time`).
 pub const STALE_TIME: u64 = 60_000_000_000;
 
@@ -428,7 +430,9 @@ impl Neighbors {
                 next = next.min(entry.due);
             }
         }
-        self.next_due.store(next, Ordering::Relaxed);
+        // Every run looks at all entries, so timers that are close to each other share one.
+        let soonest = now.0.saturating_add(AGE_INTERVAL);
+        self.next_due.store(next.max(soonest), Ordering::Relaxed);
     }
 
     /// Puts the static entries of a configuration in place, once per generation, and forgets learned

@@ -96,3 +96,18 @@ fn static_entries_win_and_go_with_their_configuration() {
     table.sync(2, &[], |_| true);
     assert_eq!(table.list(), []);
 }
+
+#[test]
+fn the_timers_of_many_neighbours_run_together() {
+    let table = Neighbors::new();
+    for number in 0..1000u32 {
+        table.resolve((7, 0x0a00_0000 + number), true, 2000, Now(u64::from(number) * 100_000));
+    }
+    let (mut runs, mut sent) = (0, 0);
+    while table.next_due() <= at(1_200).0 {
+        sent += aged(&table, Now(table.next_due())).len();
+        runs += 1;
+    }
+    assert_eq!(sent, 1000);
+    assert!(runs <= 21, "{runs}");
+}
