@@ -51,10 +51,6 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Frame<T> {
     pub fn set_src_addr(&mut self, mac: [u8; 6]) {
         field::put(self.0.as_mut(), 6, &mac);
     }
-    /// Sets the EtherType.
-    pub fn set_ethertype(&mut self, ethertype: u16) {
-        field::put(self.0.as_mut(), 12, &ethertype.to_be_bytes());
-    }
     /// What follows the header, writable.
     pub fn payload_mut(&mut self) -> &mut [u8] {
         self.0.as_mut().get_mut(HEADER..).unwrap_or_default()

@@ -93,10 +93,6 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Packet<T> {
     pub fn set_icmp_type(&mut self, icmp_type: u8) {
         field::put(self.0.as_mut(), 0, &[icmp_type]);
     }
-    /// Sets the identifier; the checksum is not adjusted.
-    pub fn set_ident(&mut self, ident: u16) {
-        field::put(self.0.as_mut(), 4, &ident.to_be_bytes());
-    }
     /// Sets the checksum.
     pub fn set_checksum(&mut self, sum: u16) {
         field::put(self.0.as_mut(), 2, &sum.to_be_bytes());

@@ -73,10 +73,6 @@ impl<T: AsRef<[u8]>> Packet<T> {
     pub fn dont_fragment(&self) -> bool {
         field::get8(self.0.as_ref(), 6) & 0x40 != 0
     }
-    /// More fragments follow.
-    pub fn more_fragments(&self) -> bool {
-        field::get8(self.0.as_ref(), 6) & 0x20 != 0
-    }
     /// Fragment offset, bytes.
     pub fn fragment_offset(&self) -> u16 {
         (field::get16(self.0.as_ref(), 6) & 0x1fff) << 3
@@ -122,14 +118,6 @@ impl<T: AsRef<[u8]>> Packet<T> {
 }
 
 impl<T: AsRef<[u8]> + AsMut<[u8]>> Packet<T> {
-    /// Sets the total length; the checksum is not adjusted.
-    pub fn set_total_len(&mut self, len: u16) {
-        field::put(self.0.as_mut(), offset::TOTAL_LEN, &len.to_be_bytes());
-    }
-    /// Sets the time to live; the checksum is not adjusted.
-    pub fn set_ttl(&mut self, ttl: u8) {
-        field::put(self.0.as_mut(), offset::TTL, &[ttl]);
-    }
     /// Takes one from the time to live and adjusts the checksum (RFC 1624). A time to live of 0 stays.
     pub fn decrement_ttl(&mut self) {
         let old = field::get16(self.0.as_ref(), offset::TTL);

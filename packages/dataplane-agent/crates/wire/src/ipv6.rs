@@ -49,13 +49,6 @@ impl<T: AsRef<[u8]>> Packet<T> {
     }
 }
 
-impl<T: AsRef<[u8]> + AsMut<[u8]>> Packet<T> {
-    /// Sets the hop limit.
-    pub fn set_hop_limit(&mut self, hops: u8) {
-        field::put(self.0.as_mut(), 7, &[hops]);
-    }
-}
-
 /// A fixed header without traffic class and flow label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Repr {

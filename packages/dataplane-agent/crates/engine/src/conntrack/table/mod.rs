@@ -161,12 +161,6 @@ impl Table {
         self.entries.get(index as usize)
     }
 
-    /// The entry, writable.
-    #[inline]
-    pub fn entry_mut(&mut self, index: EntryIndex) -> Option<&mut Entry> {
-        self.entries.get_mut(index as usize)
-    }
-
     /// Between the first two steps, for many packets at once: fetches the lines of an entry and of what
     /// every packet needs of its connection. The value means nothing.
     #[inline]
