@@ -15,7 +15,7 @@ import { errorBody } from './errors.js';
 import { Hub } from './live/hub.js';
 import { authentication } from './plugins/auth.js';
 import { jsonBodies } from './plugins/body.js';
-import { errorAnswers } from './plugins/errors.js';
+import { brokenRequest, errorAnswers } from './plugins/errors.js';
 import { apiDescription } from './plugins/openapi.js';
 import { securityHeaders } from './plugins/security-headers.js';
 import { singlePageApp } from './plugins/spa.js';
@@ -55,6 +55,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     logger: { level: options.logLevel, stream: process.stderr },
     logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: true,
+    clientErrorHandler: brokenRequest,
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 4096 },
     // A path that cannot be decoded is refused like any other wrong input.
     frameworkErrors: (error, _request, reply: FastifyReply) => {

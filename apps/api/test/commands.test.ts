@@ -54,6 +54,21 @@ describe('order', () => {
     expect(added).toMatchObject({ status: 400, body: { detail: 'unknown parameter place-before' } });
   });
 
+  it('commands refuse arguments that they do not know, and change nothing', async () => {
+    const a = await add(rule('a'));
+    for (const command of ['move', 'enable', 'disable', 'comment', 'unset', 'remove', 'reset-counters']) {
+      expect(await router.rest('POST', `${FILTER}/${command}`, { numbers: a, colour: 'red' })).toMatchObject({
+        status: 400,
+        body: { detail: 'unknown parameter colour', property: 'colour' },
+      });
+    }
+    expect(await router.rest('POST', `${FILTER}/comment`, { numbers: a })).toMatchObject({
+      status: 400,
+      body: { property: 'comment' },
+    });
+    expect((await router.rest('GET', `${FILTER}/${a}`)).body).toMatchObject({ comment: 'a', disabled: 'false' });
+  });
+
   it('destination and numbers must exist', async () => {
     const a = await add(rule('a'));
     for (const body of [{ numbers: a, destination: '*FFFF' }, { numbers: '*FFFF' }]) {

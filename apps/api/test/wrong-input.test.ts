@@ -81,6 +81,11 @@ describe('bodies', () => {
     },
   );
 
+  it('texts are Unicode: half a surrogate pair cannot be stored', async () => {
+    const answer = await router.rest('PUT', '/ip/firewall/filter', '{"chain":"forward","comment":"a\\ud800"}');
+    expect(answer).toMatchObject({ status: 400, body: { property: 'comment' } });
+  });
+
   it('a content type without a body', async () => {
     expect(
       (await router.rest('GET', '/system/identity', undefined, { 'content-type': 'application/json' })).status,
@@ -105,6 +110,18 @@ describe('places that do not exist', () => {
     expect(answer.status).toBe(status);
     expect(answer.body.error).toBe(status);
     if (detail !== undefined) expect(answer.body.detail).toBe(detail);
+  });
+
+  it('methods that there are not', async () => {
+    for (const method of ['OPTIONS', 'PROPFIND']) {
+      const answer = await router.rest(method, '/ip/address');
+      expect(answer).toMatchObject({ status: 405, body: { error: 405, message: 'Method Not Allowed' } });
+    }
+  });
+
+  it('headers that are too long', async () => {
+    const answer = await router.rest('GET', `/ip/address?${'a=b&'.repeat(5000)}`);
+    expect(answer).toMatchObject({ status: 431, body: { error: 431, message: 'Request Header Fields Too Large' } });
   });
 
   it('unknown items', async () => {

@@ -1,3 +1,5 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance } from 'fastify';
 import { AgentGone, AgentRefusal } from '../agent/messages.js';
 import { ApiError, type ErrorBody, errorBody, errors } from '../errors.js';
@@ -24,4 +26,18 @@ function bodyOf(error: FastifyError): ErrorBody {
   if (error instanceof AgentRefusal) return errors.failure(error.message).body();
   const status = error.statusCode ?? 500;
   return status >= 500 ? errorBody(500, 'internal error; see the log of the API') : errorBody(status, error.message);
+}
+
+/** Answers what is no HTTP request, or one with too many headers: it never gets as far as a route. */
+export function brokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
+  const body = JSON.stringify(errorBody(status));
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
 }

@@ -12,6 +12,10 @@ export async function singlePageApp(app: FastifyInstance, root: string | undefin
   if (root !== undefined) await app.register(fastifyStatic, { root, serve: false, index: false, cacheControl: false });
   app.setNotFoundHandler(async (request, reply) => {
     const path = request.url.split('?', 1)[0] ?? '/';
+    if (/^\/rest\/./.test(path)) {
+      // Its route takes every path: what is missing is the method.
+      return reply.code(405).header('allow', 'GET, HEAD, PUT, PATCH, DELETE, POST').send(errorBody(405));
+    }
     const page = request.method === 'GET' || request.method === 'HEAD';
     if (root === undefined || !page || /^\/(rest|api|docs|live|healthz)(\/|$)/.test(path)) {
       return reply.code(404).send(errorBody(404));

@@ -5,6 +5,7 @@ import { isDynamicId, namedItems, noSuchItem } from '../config/items.js';
 import type { Author } from '../config/record.js';
 import { rowIdText } from '../config/snapshot.js';
 import { type ApiError, errors } from '../errors.js';
+import { checkArguments } from './arguments.js';
 import { removeConnections } from './commands/connections.js';
 import { removeLearned } from './commands/neighbors.js';
 import { addUser, removeUsers, setUsers } from './commands/users.js';
@@ -15,6 +16,9 @@ import type { Call, Services } from './services.js';
  * Add, set and remove of every menu that has them: configuration rows through the editor, users and
  * state of the data plane through their own commands.
  */
+
+/** Arguments that name items. */
+const ITEMS = ['.id', 'numbers'];
 
 export const authorOf = (principal: Principal): Author => ({ name: principal.name, address: principal.address });
 
@@ -47,6 +51,7 @@ export async function remove(
 
 export async function setDisabled(call: Call, disabled: boolean): Promise<void> {
   const { services, menu, principal, args } = call;
+  checkArguments(args, ITEMS);
   const items = namedItems(args);
   if (menu.path === '/user') return setUsers(services, principal, menu, items, { disabled }, noSuchItem);
   await refuseDynamic(services, menu, items, noSuchItem);
@@ -55,8 +60,10 @@ export async function setDisabled(call: Call, disabled: boolean): Promise<void> 
 
 export async function setComment(call: Call): Promise<void> {
   const { services, menu, principal, args } = call;
+  checkArguments(args, [...ITEMS, 'comment']);
   const items = namedItems(args);
-  const comment = textOf('comment', args.comment ?? '');
+  if (args.comment === undefined) throw errors.missingProperty('comment', 'a text; an empty one takes it away');
+  const comment = textOf('comment', args.comment);
   if (menu.path === '/user') return setUsers(services, principal, menu, items, { comment }, noSuchItem);
   await refuseDynamic(services, menu, items, noSuchItem);
   await services.editor.setComment(authorOf(principal), menu, items, comment);
@@ -64,6 +71,7 @@ export async function setComment(call: Call): Promise<void> {
 
 export async function unset(call: Call): Promise<void> {
   const { services, menu, principal, args } = call;
+  checkArguments(args, [...ITEMS, 'value-name']);
   const items = namedItems(args);
   const names = textOf('value-name', args['value-name'] ?? '').split(',');
   if (names.join('') === '') throw errors.missingProperty('value-name', 'the name of a property');
@@ -73,6 +81,7 @@ export async function unset(call: Call): Promise<void> {
 
 export async function move(call: Call): Promise<void> {
   const { services, menu, principal, args } = call;
+  checkArguments(args, [...ITEMS, 'destination']);
   const destination = args.destination === undefined ? '' : textOf('destination', args.destination);
   await services.editor.move(authorOf(principal), menu, namedItems(args), destination || undefined);
 }

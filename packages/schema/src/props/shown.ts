@@ -5,5 +5,5 @@ export function shown(text: string): string {
   return printable.length > 40 ? `${printable.slice(0, 40)}...` : printable;
 }
 
-/** Whether a text holds control characters, which would break names, logs and exports. */
-export const hasControl = (text: string): boolean => /\p{Cc}/u.test(text);
+/** Whether a text holds control characters, which would break names, logs and exports, or half a surrogate pair, which is no text. */
+export const hasControl = (text: string): boolean => /[\p{Cc}\p{Cs}]/u.test(text);

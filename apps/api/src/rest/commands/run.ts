@@ -1,5 +1,6 @@
 import { namedItems } from '../../config/items.js';
 import { errors } from '../../errors.js';
+import { checkArguments } from '../arguments.js';
 import { add, authorOf, move, remove, set, setComment, setDisabled, unset } from '../edits.js';
 import { type Answer, type Call, NOTHING } from '../services.js';
 import { resetAllCounters, resetCounters } from './counters.js';
@@ -20,6 +21,7 @@ const declared: Readonly<Record<string, Command>> = {
     return NOTHING;
   },
   remove: async (call) => {
+    checkArguments(call.args, ['.id', 'numbers']);
     await remove(call, namedItems(call.args));
     return NOTHING;
   },
