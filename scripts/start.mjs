@@ -54,7 +54,12 @@ await main(async () => {
     }
     supervisor = new Supervisor(path.join(options.dataDir, 'log'), () => {
       instance.processes = supervisor?.running ?? [];
-      register(instance);
+      try {
+        register(instance);
+      } catch (error) {
+        // A full disk is no reason to leave agent and API without anybody who starts them again.
+        console.error(`cannot note which processes run: ${error instanceof Error ? error.message : error}`);
+      }
     });
     const failure = await superviseUntil(stop, supervisor, instance, options);
     if (failure !== undefined) throw failure;
