@@ -38,6 +38,8 @@ export async function checkAll(sections) {
     for (const project of ['scripts', 'apps/web', 'tests/network', 'e2e']) {
       await npmProgram('tsc', ['--noEmit', '-p', `${project}/tsconfig.json`]);
     }
+    for (const project of ['packages/schema', 'apps/api'])
+      await npmProgram('tsc', ['-p', `${project}/tsconfig.test.json`]);
   });
   await sections.run('Rust format', () => command('cargo', ['fmt', '--all', '--check'], inAgent));
   await sections.run('Rust lint (clippy)', () =>

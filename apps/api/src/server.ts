@@ -11,6 +11,9 @@ import { type Env, readEnv } from './env.js';
 
 /** The process: environment, database, agent, HTTP; and their end. */
 
+// The log is a file: a full disk is no reason to end.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+
 const migrations = fileURLToPath(new URL('../../../prisma/migrations/', import.meta.url));
 
 async function main(): Promise<void> {
