@@ -10,6 +10,7 @@ test('a rule from the browser: error beside the field, mended, and its effect on
   const lan = router.host('lan');
   expect(lan.ping(SERVER, 2)).toBe(2);
   const filter = await ui.open('Filter Rules');
+  await expect(filter.row('defconf').first()).toBeVisible();
   const before = await filter.row().count();
 
   const dialog = await filter.add();

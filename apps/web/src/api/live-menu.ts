@@ -41,7 +41,7 @@ function opening(menu: string, query: Query, intervalMs: number): Record<string,
 }
 
 export class LiveMenu {
-  readonly #socket: LiveSocket;
+  readonly #socket: Pick<LiveSocket, 'subscribe'>;
   readonly #menu: string;
   readonly #intervalMs: number;
   readonly #listeners = new Set<(change: Change) => void>();
@@ -50,10 +50,12 @@ export class LiveMenu {
   #state: WindowState = emptyWindow;
   #shown: readonly string[] = [];
   #ghosts = new Map<string, Row>();
+  /** Moves that the server has not confirmed. */
+  #reorders: ((order: readonly string[]) => readonly string[])[] = [];
   #heldSince: number | undefined;
   #error: string | undefined;
 
-  constructor(socket: LiveSocket, menu: string, query: Query, intervalMs: number) {
+  constructor(socket: Pick<LiveSocket, 'subscribe'>, menu: string, query: Query, intervalMs: number) {
     this.#socket = socket;
     this.#menu = menu;
     this.#query = query;
@@ -113,11 +115,18 @@ export class LiveMenu {
     this.#handle?.update(toRequest(this.#query));
   }
 
-  /** Puts the loaded rows in another order at once, before the server confirms it with its next message. */
-  reorder(order: readonly string[]): void {
-    this.#state = { ...this.#state, order };
+  /**
+   * Puts the loaded rows in another order at once, and orders that the server still sends from before it, too.
+   * @returns to be called when the server has done it or refused it
+   */
+  reorder(change: (order: readonly string[]) => readonly string[]): () => void {
+    this.#reorders.push(change);
+    this.#state = { ...this.#state, order: change(this.#state.order) };
     this.#settle();
     this.#tell({ rows: new Set(), order: true });
+    return () => {
+      this.#reorders = this.#reorders.filter((each) => each !== change);
+    };
   }
 
   /** Asks for the window anew, e.g. when what was shown before its confirmation turned out wrong. */
@@ -152,8 +161,9 @@ export class LiveMenu {
       return;
     }
     const before = this.#state;
-    const { state, change } = applyMessage(before, message);
+    const { state: sent, change } = applyMessage(before, message);
     if (!change.order && change.rows.size === 0) return;
+    const state = { ...sent, order: this.#reorders.reduce((order, reorder) => reorder(order), sent.order) };
     this.#state = state;
     this.#error = undefined;
     const now = performance.now();

@@ -132,10 +132,12 @@ export function MenuTable(props: MenuTableProps) {
 
   function moveTo(move: Move | undefined) {
     if (move === undefined || whyNot(menu, 'move', rows, chosen.length) !== undefined) return;
-    live.reorder(reordered(live.shown, move));
+    const settled = live.reorder((order) => reordered(order, move));
     // One after the other: each move counts on the order that the one before it made.
     moves.current = moves.current.then(async () => {
-      if (!(await moveItems(menu, move))) live.refresh();
+      const moved = await moveItems(menu, move);
+      settled();
+      if (!moved) live.refresh();
     });
   }
 

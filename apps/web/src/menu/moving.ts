@@ -8,11 +8,12 @@ export interface Move {
   readonly destination: string | undefined;
 }
 
-/** The order after a move. */
+/** The order after a move; the same order when the destination has gone. */
 export function reordered(order: readonly string[], { ids, destination }: Move): readonly string[] {
   const moved = new Set(ids);
   const rest = order.filter((id) => !moved.has(id));
   const at = destination === undefined ? rest.length : rest.indexOf(destination);
+  if (at < 0) return order;
   return [...rest.slice(0, at), ...ids, ...rest.slice(at)];
 }
 

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { LiveMenu } from './live-menu.ts';
+
+/** A window on three rows, and a way to send it messages as the server does. */
+function threeRows() {
+  let receive: (message: Readonly<Record<string, unknown>>) => void = () => {};
+  const feed = {
+    subscribe: (_: Readonly<Record<string, unknown>>, listener: typeof receive) => {
+      receive = listener;
+      return { update: () => {}, close: () => {} };
+    },
+  };
+  const live = new LiveMenu(feed, '/x', { first: 0, count: 10, sort: null, filter: {}, find: '' }, 1000);
+  live.open();
+  const counts = { total: 3, matched: 3, first: 0 };
+  receive({ op: 'snapshot', ...counts, rows: ['*1', '*2', '*3'].map((id) => ({ '.id': id })) });
+  return { live, order: (...order: string[]) => receive({ op: 'delta', ...counts, set: [], remove: [], order }) };
+}
+
+const before = (id: string, destination: string) => (order: readonly string[]) =>
+  order.flatMap((each) => (each === id ? [] : each === destination ? [id, each] : [each]));
+
+test('orders from before a move do not undo what the user sees, so that a second move builds on the first', () => {
+  const { live, order } = threeRows();
+  const first = live.reorder(before('*3', '*2'));
+  expect(live.shown).toEqual(['*1', '*3', '*2']);
+  const second = live.reorder(before('*3', '*1'));
+  order('*1', '*3', '*2');
+  expect(live.shown).toEqual(['*3', '*1', '*2']);
+  first();
+  order('*3', '*1', '*2');
+  second();
+  expect(live.shown).toEqual(['*3', '*1', '*2']);
+});
+
+test('when a move is settled the server’s order counts alone', () => {
+  const { live, order } = threeRows();
+  live.reorder(before('*3', '*1'))();
+  order('*2', '*1', '*3');
+  expect(live.shown).toEqual(['*2', '*1', '*3']);
+});
