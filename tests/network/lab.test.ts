@@ -235,7 +235,7 @@ describe('masquerade', () => {
       const trace = lan.must('traceroute', '-n', '-N', '1', '-w', '3', kind, SERVER);
       const hops = [...trace.matchAll(/^ *\d+ {2}(\S+)/gm)].map((match) => match[1]);
       expect(hops, trace).toEqual(['192.168.88.1', '203.0.113.1', SERVER]);
-      // Three probes a hop, sent together; the router answers each.
+      // Three probes a hop; the router answers each.
       expect(/^ 1 .*/m.exec(trace)?.[0], trace).toMatch(/( {2}[\d.]+ ms){3}$/);
       await sleep(500);
     }
