@@ -60,7 +60,7 @@ export class AgentPeer {
     switch (body.op) {
       case 'hello':
         return reply({
-          protocol: 1,
+          protocol: 2,
           version: 'test',
           pid: process.pid,
           revision: this.revision,
@@ -104,6 +104,7 @@ export class AgentPeer {
             'fasttrack-packets': 0,
             'fasttrack-bytes': 0,
           },
+          queues: { 'queued-bytes': 0, 'queued-packets': 0, 'dropped-packets': 0 },
           tracking: { active: false, 'ip4-entries': 0, 'ip6-entries': 0, 'fasttracked-entries': 0, 'max-entries': 0 },
           workers: [],
         });

@@ -461,6 +461,10 @@ export type ReplyBody =
       'now-ns': number;
       op: 'stats';
       /**
+       * All simple queues together.
+       */
+      queues: QueueTotals;
+      /**
        * Active revision.
        */
       revision: number;
@@ -487,6 +491,17 @@ export type ReplyBody =
        */
       'now-ns': number;
       op: 'connections';
+      /**
+       * The records.
+       */
+      records: Uint8Array;
+    }
+  | {
+      /**
+       * Monotonic time of the snapshot, ns.
+       */
+      'now-ns': number;
+      op: 'queues';
       /**
        * The records.
        */
@@ -584,6 +599,9 @@ export type RequestBody =
       op: 'remove-connections';
     }
   | {
+      op: 'queues';
+    }
+  | {
       op: 'neighbors';
     }
   | {
@@ -599,6 +617,13 @@ export type RequestBody =
     }
   | {
       op: 'routes';
+    }
+  | {
+      op: 'reset-queue-counters';
+      /**
+       * Queue rows.
+       */
+      rows: number[];
     }
   | {
       op: 'reset-counters';
@@ -675,6 +700,10 @@ export interface DataplaneConfig {
    * `/ip/settings`.
    */
   settings: IpSettings;
+  /**
+   * `/queue/simple` in list order, without disabled and invalid rows. Absent in format 1.
+   */
+  'simple-queues'?: SimpleQueue[];
   /**
    * `/ip/firewall/connection/tracking`.
    */
@@ -928,6 +957,68 @@ export interface IpSettings {
    * Reverse path check on source addresses (RFC 3704).
    */
   'rp-filter': RpFilter;
+}
+/**
+ * A simple queue. The first one in list order that a packet fits takes it: as *download* when the
+ * destination (after its translation) is in a target, else as *upload* when the source (before its
+ * translation) is.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "SimpleQueue".
+ */
+export interface SimpleQueue {
+  /**
+   * To the targets.
+   */
+  download: QueueLimit;
+  /**
+   * Row of `/queue/simple`.
+   */
+  row: number;
+  /**
+   * Whose traffic it holds; not empty.
+   */
+  targets: Prefix[];
+  /**
+   * From the targets.
+   */
+  upload: QueueLimit;
+}
+/**
+ * How one direction of a simple queue is held to its rate.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "QueueLimit".
+ */
+export interface QueueLimit {
+  /**
+   * Depth of the token bucket: what `max_limit` brings in this time, ms.
+   */
+  'bucket-ms': number;
+  /**
+   * L3 bits per second, over wire segments; 0 no limit.
+   */
+  'max-limit': number;
+  /**
+   * Packets that may wait; the next one is dropped.
+   */
+  'packet-limit': number;
+}
+/**
+ * An IPv4 or IPv6 network.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "Prefix".
+ */
+export interface Prefix {
+  /**
+   * First address; host bits are zero.
+   */
+  address: string;
+  /**
+   * 0…32 or 0…128.
+   */
+  'prefix-len': number;
 }
 /**
  * `/ip/firewall/connection/tracking`. Timeouts in milliseconds.
@@ -1244,6 +1335,26 @@ export interface InterfaceRates {
    * Packets/s sent.
    */
   'tx-pps': number;
+}
+/**
+ * What waits in all simple queues together. Bytes are L3; packets count wire segments.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "QueueTotals".
+ */
+export interface QueueTotals {
+  /**
+   * Packets dropped by queues since the agent started.
+   */
+  'dropped-packets': number;
+  /**
+   * Bytes waiting.
+   */
+  'queued-bytes': number;
+  /**
+   * Packets waiting.
+   */
+  'queued-packets': number;
 }
 /**
  * Counters of a rule. Bytes are L3.

@@ -6,6 +6,8 @@
  * it into its one canonical form, show it to people and compare it.
  */
 
+import { menuColumn } from './column.js';
+
 /** Result of {@link Kind.parse}: the canonical text, or what is wrong and what would be accepted. */
 export type Parsed = { readonly ok: true; readonly value: string } | { readonly ok: false; readonly error: string };
 
@@ -27,12 +29,23 @@ export interface Kind {
   readonly also?: readonly string[];
   /** Menus whose items can be named, for references. */
   readonly ref?: readonly { readonly menu: string; readonly prop: string }[];
+  /** Two values of another kind, written `first/second`. */
+  readonly pair?: PairOf;
   /** Unit shown beside the field, e.g. `bytes`. */
   readonly unit?: string;
   /** Numbers and rates are right-aligned. */
   readonly align?: 'right';
   /** JSON Schema of the value in REST requests, for OpenAPI. */
   readonly jsonSchema: Readonly<Record<string, unknown>>;
+}
+
+/** What the two halves of a pair are. */
+export interface PairOf {
+  readonly of: Kind;
+  /** Names of the halves in columns, `['upload', 'download']`: `max-limit.upload`. */
+  readonly names: readonly [string, string];
+  /** The same for people, `['Upload', 'Download']`. */
+  readonly labels: readonly [string, string];
 }
 
 /** A property of a menu. */
@@ -92,7 +105,7 @@ export interface Menu {
   readonly help: string;
   readonly props: Readonly<Record<string, Prop>>;
   readonly flags: readonly Flag[];
-  /** Columns shown at first, in order, without the flag column. */
+  /** Columns shown at first, in order, without the flag column; `max-limit.upload` is half of a pair. */
   readonly columns: readonly string[];
   /** Tabs of the dialog in order. */
   readonly tabs: readonly string[];
@@ -150,7 +163,7 @@ export function defineMenu(menu: Menu): Menu {
       if (parsed && (!parsed.ok || parsed.value !== value)) say(`when names ${value}, no value of its property`);
     }
   }
-  for (const column of menu.columns) if (!menu.props[column]) problems.push(`column ${column} is no property`);
+  for (const column of menu.columns) if (!menuColumn(menu, column)) problems.push(`column ${column} is no property`);
   for (const flag of menu.flags) {
     if (menu.props[flag.prop]?.kind.name !== 'bool')
       problems.push(`flag ${flag.letter} needs a bool property ${flag.prop}`);

@@ -1,4 +1,5 @@
-export type { BuiltinItem, Flag, Kind, Menu, MenuKind, Parsed, Prop } from './define.js';
+export { columnValue, type MenuColumn, menuColumn } from './column.js';
+export type { BuiltinItem, Flag, Kind, Menu, MenuKind, PairOf, Parsed, Prop } from './define.js';
 export { defineMenu, splitNot } from './define.js';
 export { type OpenApiOptions, openApi } from './emit/openapi.js';
 export { CONNECTION_STATES, TCP_FLAGS } from './mixins/firewall-match.js';

@@ -15,7 +15,10 @@ import { firewallNat } from './menus/ip/firewall/nat.js';
 import { ipRoute } from './menus/ip/route.js';
 import { ipSettings } from './menus/ip/settings.js';
 import { log } from './menus/log.js';
+import { simpleQueue } from './menus/queue/simple.js';
+import { queueType } from './menus/queue/type.js';
 import { systemIdentity } from './menus/system/identity.js';
+import { systemResourceCpu } from './menus/system/resource/cpu.js';
 import { systemResource } from './menus/system/resource.js';
 import { toolProfile } from './menus/tool/profile.js';
 import { user } from './menus/user.js';
@@ -34,8 +37,11 @@ export const registry: readonly Menu[] = [
   connectionTracking,
   ipRoute,
   ipSettings,
+  simpleQueue,
+  queueType,
   systemIdentity,
   systemResource,
+  systemResourceCpu,
   user,
   log,
   toolProfile,

@@ -20,6 +20,7 @@ export type RequestBody =
 export type Hello = Extract<ReplyBody, { op: 'hello' }>;
 export type Stats = Extract<ReplyBody, { op: 'stats' }>;
 export type Connections = Extract<ReplyBody, { op: 'connections' }>;
+export type Queues = Extract<ReplyBody, { op: 'queues' }>;
 type Done = Extract<ReplyBody, { op: 'done' }>;
 
 /** What each request is answered with. */
@@ -30,6 +31,8 @@ export interface ReplyFor {
   readonly discard: Done;
   readonly stats: Stats;
   readonly connections: Connections;
+  readonly queues: Queues;
+  readonly 'reset-queue-counters': Done;
   readonly 'remove-connections': Done;
   readonly neighbors: Extract<ReplyBody, { op: 'neighbors' }>;
   readonly 'remove-neighbor': Done;
@@ -39,7 +42,7 @@ export interface ReplyFor {
 }
 
 /** The agent's `PROTOCOL`. */
-export const PROTOCOL = 1;
+export const PROTOCOL = 2;
 /** The agent's `MAX_FRAME`, bytes. */
 export const MAX_FRAME = 256 << 20;
 

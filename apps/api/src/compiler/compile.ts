@@ -6,11 +6,12 @@ import { CompileContext } from './context.js';
 import { compileFirewall } from './firewall.js';
 import { compileInterfaces } from './interfaces.js';
 import { compileNeighbors } from './neighbors.js';
+import { compileSimpleQueues } from './queues.js';
 import { compileRoutes } from './routes.js';
 import { compileSettings, compileTracking } from './settings.js';
 
 /** Version of the compiled format written here, `FORMAT` of the agent. */
-export const FORMAT = 1;
+export const FORMAT = 2;
 
 export interface Compiled {
   readonly config: DataplaneConfig;
@@ -43,6 +44,7 @@ export function compile(snapshot: ConfigSnapshot): Compiled {
     'address-lists': lists.compiled(),
     filter,
     nat,
+    'simple-queues': compileSimpleQueues(context),
   };
   return { config, invalid: context.invalid };
 }

@@ -43,6 +43,12 @@ describe('golden files', () => {
       { menu: '/ip/route', body: { 'dst-address': '203.0.113.0/24', blackhole: 'yes' } },
       { menu: '/ip/arp', body: { address: '192.168.88.9', 'mac-address': 'AA:00:00:00:00:09', interface: 'ether2' } },
       { menu: '/ip/firewall/address-list', body: { list: 'bad', address: '10.9.0.0/16' } },
+      { menu: '/queue/type', body: { name: 'long', kind: 'pfifo', 'pfifo-limit': '200' } },
+      {
+        menu: '/queue/simple',
+        body: { target: '192.168.88.9,10.1.0.0/16', 'max-limit': '10M/20M', queue: 'default/long' },
+      },
+      { menu: '/queue/simple', body: { target: '10.0.0.0/8' } },
       filter({ 'in-interface': '!ether1', 'out-interface-list': 'LAN', action: 'accept' }),
       filter({
         protocol: 'tcp',

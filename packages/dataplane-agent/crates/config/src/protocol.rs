@@ -11,13 +11,16 @@ use serde::{Deserialize, Serialize};
 use crate::dataplane::{DataplaneConfig, RowId};
 
 /// Version of the message set. A client whose `hello` names another version is refused.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// Largest frame either side accepts, bytes.
 pub const MAX_FRAME: u32 = 256 << 20;
 
 /// Size of one record in [`ReplyBody::Connections`], bytes.
 pub const CONNECTION_RECORD: usize = 160;
+
+/// Size of a packed queue record, bytes.
+pub const QUEUE_RECORD: usize = 120;
 
 /// Client to agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -68,6 +71,8 @@ pub enum RequestBody {
         /// [`CONNECTION_RECORD`] ids.
         ids: Vec<u64>,
     },
+    /// Counters and state of every simple queue. Replies [`ReplyBody::Queues`].
+    Queues,
     /// The neighbour (ARP) table. Replies [`ReplyBody::Neighbors`].
     Neighbors,
     /// Forget a learned neighbour. Replies [`ReplyBody::Done`].
@@ -79,6 +84,11 @@ pub enum RequestBody {
     },
     /// The routes in use. Replies [`ReplyBody::Routes`].
     Routes,
+    /// Set simple queues' counters to zero; no rows means all queues. Replies [`ReplyBody::Done`].
+    ResetQueueCounters {
+        /// Queue rows.
+        rows: Vec<RowId>,
+    },
     /// Set rules' counters to zero; no rows means all rules. Replies [`ReplyBody::Done`].
     ResetCounters {
         /// Rule rows.
@@ -221,6 +231,35 @@ pub enum ReplyBody {
         #[schemars(with = "Vec<u8>", extend("tsType" = "Uint8Array"))]
         records: Vec<u8>,
     },
+    /// To [`RequestBody::Queues`]: packed little-endian records of [`QUEUE_RECORD`] bytes, in no order.
+    ///
+    /// | offset | size | field |
+    /// |---|---|---|
+    /// | 0 | 4 | row of `/queue/simple` |
+    /// | 4 | 4 | worker that holds its packets |
+    /// | 8 | 56 | upload |
+    /// | 64 | 56 | download |
+    ///
+    /// and of each direction, bytes L3 over wire segments, packets wire segments:
+    ///
+    /// | offset | size | field |
+    /// |---|---|---|
+    /// | 0 | 8 | bytes that passed |
+    /// | 8 | 8 | packets that passed |
+    /// | 16 | 8 | packets dropped |
+    /// | 24 | 8 | rate of the last full second, bits/s |
+    /// | 32 | 8 | packets/s of the last full second |
+    /// | 40 | 8 | bytes waiting |
+    /// | 48 | 4 | packets waiting |
+    /// | 52 | 4 | zero |
+    Queues {
+        /// Monotonic time of the snapshot, ns.
+        now_ns: u64,
+        /// The records.
+        #[serde(with = "bytes")]
+        #[schemars(with = "Vec<u8>", extend("tsType" = "Uint8Array"))]
+        records: Vec<u8>,
+    },
     /// To [`RequestBody::Neighbors`].
     Neighbors {
         /// The table.
@@ -281,8 +320,22 @@ pub struct Stats {
     pub fast_path: FastPathStats,
     /// Connection table.
     pub tracking: TrackingStats,
+    /// All simple queues together.
+    pub queues: QueueTotals,
     /// Per worker.
     pub workers: Vec<WorkerStats>,
+}
+
+/// What waits in all simple queues together. Bytes are L3; packets count wire segments.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct QueueTotals {
+    /// Bytes waiting.
+    pub queued_bytes: u64,
+    /// Packets waiting.
+    pub queued_packets: u64,
+    /// Packets dropped by queues since the agent started.
+    pub dropped_packets: u64,
 }
 
 /// Counters of an interface. Bytes are L2 without FCS; packets count wire segments.

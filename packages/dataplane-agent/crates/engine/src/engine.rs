@@ -206,12 +206,24 @@ impl<F: Frame> Engine<F> {
             handover_packets: state.handover_packets,
             held: (state.holds.len() + state.fragments.held()) as u64,
             generated: state.generated,
+            queues: Default::default(),
         }
     }
 
     /// Appends a packed record (see [`tollway_config::protocol::ReplyBody::Connections`]) per connection.
     pub fn connections(&self, now: Now, out: &mut Vec<u8>) {
         self.state.table.dump(now, out);
+    }
+
+    /// Appends a packed record (see [`tollway_config::protocol::ReplyBody::Queues`]) for each simple queue
+    /// whose packets this worker holds.
+    pub fn queues(&self, now: Now, out: &mut Vec<u8>) {
+        let _ = (now, out);
+    }
+
+    /// Sets the counters of these simple queues to zero; empty means all.
+    pub fn reset_queue_counters(&mut self, rows: &[RowId]) {
+        let _ = rows;
     }
 
     /// Ends a connection. `false` when this worker has none of that id.

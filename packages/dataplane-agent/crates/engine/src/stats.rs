@@ -1,7 +1,7 @@
 //! Counters of one engine as plain data; additive over workers.
 
 use tollway_config::dataplane::RowId;
-use tollway_config::protocol::{DropStats, ProfileClass, RuleStats, StageStats};
+use tollway_config::protocol::{DropStats, ProfileClass, QueueTotals, RuleStats, StageStats};
 
 use crate::pipeline::STAGES;
 use crate::profiler::{ProfilerClass, StageTable};
@@ -59,6 +59,8 @@ pub struct EngineStats {
     pub held: u64,
     /// Packets made by the router itself.
     pub generated: u64,
+    /// What waits in this worker's simple queues, and what they dropped.
+    pub queues: QueueTotals,
 }
 
 impl EngineStats {
@@ -95,6 +97,9 @@ impl EngineStats {
         self.handover_packets += other.handover_packets;
         self.held += other.held;
         self.generated += other.generated;
+        self.queues.queued_bytes += other.queues.queued_bytes;
+        self.queues.queued_packets += other.queues.queued_packets;
+        self.queues.dropped_packets += other.queues.dropped_packets;
     }
 
     /// Rule counters in the form of the agent's protocol.

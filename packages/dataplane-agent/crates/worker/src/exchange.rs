@@ -30,6 +30,10 @@ pub enum Command {
     Stats,
     /// [`Answer::Connections`].
     Connections,
+    /// [`Answer::Queues`].
+    Queues,
+    /// [`Answer::Count`].
+    ResetQueueCounters(Arc<[RowId]>),
     /// [`Answer::Count`].
     RemoveConnections(Arc<[u64]>),
     /// [`Answer::Count`].
@@ -53,6 +57,8 @@ pub enum Answer {
     Stats(Box<WorkerReport>),
     /// Packed records.
     Connections(Vec<u8>),
+    /// Packed records.
+    Queues(Vec<u8>),
     /// How many things were touched.
     Count(u64),
     /// The socket that was in use.

@@ -130,6 +130,7 @@ pub fn stats(around: &Around<'_>, reports: &[WorkerReport]) -> Stats {
             fasttracked_entries: total.connections_fasttracked,
             max_entries: total.max_connections,
         },
+        queues: total.queues,
         workers: reports.iter().map(worker).collect(),
     }
 }

@@ -121,6 +121,21 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
             }
             Ok(ReplyBody::Connections { now_ns: clock::now().0, records })
         }
+        RequestBody::Queues => {
+            let mut records = Vec::new();
+            for answer in agent.workers.ask(|_| Command::Queues)? {
+                if let Answer::Queues(part) = answer {
+                    records.extend_from_slice(&part);
+                }
+            }
+            Ok(ReplyBody::Queues { now_ns: clock::now().0, records })
+        }
+        RequestBody::ResetQueueCounters { rows } => {
+            let count = rows.len() as u64;
+            let rows: Arc<[u32]> = rows.into();
+            agent.workers.ask(|_| Command::ResetQueueCounters(Arc::clone(&rows)))?;
+            Ok(ReplyBody::Done { count })
+        }
         RequestBody::RemoveConnections { ids } => {
             let ids: Arc<[u64]> = ids.into();
             let count = agent.workers.count(|_| Command::RemoveConnections(Arc::clone(&ids)))?;

@@ -403,6 +403,15 @@ impl Worker {
                 self.engine.connections(now, &mut records);
                 Answer::Connections(records)
             }
+            Command::Queues => {
+                let mut records = Vec::new();
+                self.engine.queues(now, &mut records);
+                Answer::Queues(records)
+            }
+            Command::ResetQueueCounters(rows) => {
+                self.engine.reset_queue_counters(&rows);
+                Answer::Count(0)
+            }
             Command::RemoveConnections(ids) => Answer::Count(self.engine.remove_connections(&ids) as u64),
             Command::ResetCounters(rows) => {
                 self.engine.reset_counters(&rows);

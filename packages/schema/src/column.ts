@@ -1,0 +1,37 @@
+import type { Kind, Menu, Prop } from './define.js';
+
+/** A column of a table: a property, or one half of a pair. */
+export interface MenuColumn {
+  /** `max-limit` or `max-limit.upload`. */
+  readonly name: string;
+  /** Name of the property. */
+  readonly property: string;
+  readonly prop: Prop;
+  /** 0 or 1 for half of a pair. */
+  readonly half: 0 | 1 | undefined;
+  /** `Max Limit`, `Upload Max Limit`. */
+  readonly label: string;
+  /** Kind of what stands in a cell. */
+  readonly kind: Kind;
+}
+
+/** The column of a name; `undefined` when the menu has no such property or half. */
+export function menuColumn(menu: Pick<Menu, 'props'>, name: string): MenuColumn | undefined {
+  const dot = name.indexOf('.', 1);
+  const property = dot < 0 ? name : name.slice(0, dot);
+  const prop = Object.hasOwn(menu.props, property) ? menu.props[property] : undefined;
+  if (prop === undefined) return undefined;
+  if (dot < 0) return { name, property, prop, half: undefined, label: prop.label, kind: prop.kind };
+  const { pair } = prop.kind;
+  const at = pair?.names.indexOf(name.slice(dot + 1));
+  if (pair === undefined || (at !== 0 && at !== 1)) return undefined;
+  return { name, property, prop, half: at, label: `${pair.labels[at]} ${prop.label}`, kind: pair.of };
+}
+
+/** What stands in a cell, of the text of the whole property. */
+export function columnValue({ half }: MenuColumn, value: string | undefined): string | undefined {
+  if (half === undefined || value === undefined) return value;
+  const slash = value.indexOf('/');
+  if (slash < 0) return value;
+  return half === 0 ? value.slice(0, slash) : value.slice(slash + 1);
+}

@@ -1,0 +1,44 @@
+import type { Kind } from '../define.js';
+import { shown } from './shown.js';
+
+/** Two values of one kind, `first/second`; a single value stands for both. The values hold no slash. */
+export function pair(of: Kind, names: readonly [string, string], labels: readonly [string, string]): Kind {
+  const accepts = `${of.accepts}, as ${names[0]}/${names[1]} or one for both`;
+  return {
+    name: 'pair',
+    accepts,
+    parse(text) {
+      const halves = text.split('/');
+      const [first = '', second = first] = halves;
+      const parsed = [of.parse(first.trim()), of.parse(second.trim())] as const;
+      if (halves.length > 2 || !parsed[0].ok || !parsed[1].ok) {
+        return { ok: false, error: `${shown(text)} is not ${accepts}` };
+      }
+      return { ok: true, value: `${parsed[0].value}/${parsed[1].value}` };
+    },
+    ...(of.display && {
+      display: (value: string) =>
+        value
+          .split('/')
+          .map((half) => of.display?.(half) ?? half)
+          .join('/'),
+    }),
+    compare(a, b) {
+      const [left, right] = [a.split('/'), b.split('/')];
+      const order = (at: number): number => {
+        const [x = '', y = ''] = [left[at], right[at]];
+        return of.compare ? of.compare(x, y) : x < y ? -1 : x > y ? 1 : 0;
+      };
+      return order(0) || order(1);
+    },
+    pair: { of, names, labels },
+    ...(of.values && { values: of.values }),
+    ...(of.ref && { ref: of.ref }),
+    ...(of.unit && { unit: of.unit }),
+    ...(of.align && { align: of.align }),
+    jsonSchema: { type: ['string', 'integer'], description: accepts },
+  };
+}
+
+/** Upload and download of a simple queue's target. */
+export const upDown = (of: Kind): Kind => pair(of, ['upload', 'download'], ['Upload', 'Download']);
