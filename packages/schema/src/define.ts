@@ -21,6 +21,11 @@ export interface Kind {
   parse(text: string): Parsed;
   /** Text for people, e.g. `7.4Gbps` for `7477000000`. Absent: the canonical text. */
   display?(value: string): string;
+  /**
+   * Shortest exact text that a field starts with, e.g. `20M` for `20000000`; {@link parse} gives the canonical text
+   * back. Absent: the canonical text.
+   */
+  edit?(value: string): string;
   /** Typed order of two canonical texts, for sorting and `<`/`>` queries. Absent: by text. */
   compare?(a: string, b: string): number;
   /** Closed set of words, for `enum` and `set` (and suggestions for `string`). */
@@ -46,6 +51,8 @@ export interface PairOf {
   readonly names: readonly [string, string];
   /** The same for people, `['Upload', 'Download']`. */
   readonly labels: readonly [string, string];
+  /** Titles of the two columns of fields in a dialog, `['Target Upload', 'Target Download']`. */
+  readonly titles: readonly [string, string];
 }
 
 /** A property of a menu. */

@@ -15,4 +15,4 @@ export { type Ipv4Range, ipv4Range } from './props/ip-range.js';
 export { type Nexthop, parseNexthop } from './props/nexthop.js';
 export { portRanges } from './props/port-list.js';
 export { displayRate } from './props/rate.js';
-export { compareValues, displayValue, menuByPath, registry } from './registry.js';
+export { compareValues, displayValue, editValue, menuByPath, registry } from './registry.js';

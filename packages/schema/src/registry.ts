@@ -1,6 +1,6 @@
 /** All menus, in the order of the menu tree and, inside a window, of its tabs. */
 
-import type { Menu, Prop } from './define.js';
+import type { Kind, Menu, Prop } from './define.js';
 import { ethernet } from './menus/interface/ethernet.js';
 import { interfaceListMember } from './menus/interface/list/member.js';
 import { interfaceList } from './menus/interface/list.js';
@@ -54,6 +54,9 @@ export const menuByPath = (path: string): Menu | undefined => byPath.get(path);
 
 /** Text for people of a canonical value. */
 export const displayValue = (prop: Prop, value: string): string => prop.kind.display?.(value) ?? value;
+
+/** Text that a field starts with for a canonical value. */
+export const editValue = (kind: Kind, value: string): string => kind.edit?.(value) ?? value;
 
 /** Typed order of two canonical values of a property. */
 export const compareValues = (prop: Prop, a: string, b: string): number =>

@@ -15,6 +15,7 @@ import { ipRange, ipRangeExact } from '../src/props/ip-range.js';
 import { mac } from '../src/props/mac.js';
 import { nexthop } from '../src/props/nexthop.js';
 import { withNot } from '../src/props/not.js';
+import { upDown } from '../src/props/pair.js';
 import { percent } from '../src/props/percent.js';
 import { portList } from '../src/props/port-list.js';
 import { rate } from '../src/props/rate.js';
@@ -47,6 +48,7 @@ export const kinds: Readonly<Record<string, Kind>> = {
   percent,
   portList,
   rate,
+  ratePair: upDown(rate),
   reference: reference('/interface', 'name', { also: ['all-ethernet'] }),
   referenceList: referenceList('/interface/list', 'name'),
   set: setOf(['new', 'established', 'related']),

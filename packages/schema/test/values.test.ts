@@ -53,6 +53,8 @@ describe('canonical form', () => {
     ['rate', '10M', '10000000'],
     ['rate', '1.5G', '1500000000'],
     ['rate', '64kbps', '64000'],
+    ['ratePair', '20M/5M', '20000000/5000000'],
+    ['ratePair', '10M', '10000000/10000000'],
     ['bytes', '1MiB', '1048576'],
     ['percent', '12.34', '12.3'],
     ['set', 'related,new,new', 'new,related'],
@@ -67,6 +69,29 @@ describe('canonical form', () => {
     ['datetime', '2026-03-01T12:00:00', '2026-03-01 12:00:00'],
   ])('%s: %j is %j', (name, text, value) => {
     expect(kind(name).parse(text)).toEqual({ ok: true, value });
+  });
+});
+
+describe('text of fields', () => {
+  it.each([
+    ['rate', '20000000', '20M'],
+    ['rate', '1500000', '1500k'],
+    ['rate', '1000000000000000', '1000T'],
+    ['rate', '1234', '1234'],
+    ['rate', '0', '0'],
+    ['ratePair', '20000000/512000', '20M/512k'],
+  ])('%s: %j is edited as %j', (name, value, text) => {
+    expect(kind(name).edit?.(value)).toBe(text);
+    expect(kind(name).parse(text)).toEqual({ ok: true, value });
+  });
+
+  it('gives the value back for every rate', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 0xffff_ffff_ffff_ffffn }), fc.integer({ min: 0, max: 19 }), (n, zeros) => {
+        const value = String((n / 10n ** BigInt(zeros)) * 10n ** BigInt(zeros));
+        expect(kind('rate').parse(kind('rate').edit?.(value) ?? '')).toEqual({ ok: true, value });
+      }),
+    );
   });
 });
 

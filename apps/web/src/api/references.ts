@@ -11,6 +11,11 @@ async function namesIn(menu: string, prop: string): Promise<readonly string[]> {
   return rows.flatMap((row) => row[prop] ?? []).filter((name) => name !== '');
 }
 
+/** True when there are choices for a kind. */
+export function suggests({ values, also, ref }: Kind): boolean {
+  return (values ?? []).length + (also ?? []).length + (ref ?? []).length > 0;
+}
+
 /** Words of the kind itself. */
 export function fixedOptions(kind: Kind | undefined): readonly string[] {
   return [...(kind?.values ?? []), ...(kind?.also ?? [])];

@@ -1,4 +1,4 @@
-import type { Menu } from '@tollway/schema';
+import { type Menu, menuColumn } from '@tollway/schema';
 import { ModalDialog } from '../ui/ModalDialog.tsx';
 import { type Layout, possibleColumns, shownColumns, toggleColumn } from './columns.ts';
 
@@ -22,7 +22,7 @@ export function ColumnChooser({ menu, layout, onLayout, onClose }: Props) {
               checked={shown.includes(name)}
               onChange={() => onLayout(toggleColumn(menu, layout, name))}
             />
-            {menu.props[name]?.label ?? name}
+            {menuColumn(menu, name)?.label ?? name}
           </label>
         ))}
       </div>

@@ -1,6 +1,6 @@
 /** Tabs of fields for one item. */
 import type { Menu } from '@tollway/schema';
-import { type ComponentType, useEffect, useId, useState } from 'react';
+import { type ComponentType, Fragment, useEffect, useId, useState } from 'react';
 import type { Row } from '../api/row.ts';
 import { Tabs } from '../ui/Tabs.tsx';
 import { Field } from './fields/Field.tsx';
@@ -47,12 +47,15 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
     return (
       <>
         {Extra !== undefined && <Extra row={base} />}
-        {fieldsOf(menu, tab, base, form.edits, isNew).map((name) => {
+        {fieldsOf(menu, tab, base, form.edits, isNew).map((name, at, names) => {
           const prop = menu.props[name];
+          if (prop === undefined) return null;
+          const titles = prop.kind.pair?.titles;
+          const above = menu.props[names[at - 1] ?? '']?.kind.pair?.titles;
           return (
-            prop !== undefined && (
+            <Fragment key={name}>
+              {titles !== undefined && titles.join() !== above?.join() && <PairTitles titles={titles} />}
               <Field
-                key={name}
                 name={name}
                 prop={prop}
                 value={fieldValue(prop, name, base, form.edits)}
@@ -61,7 +64,7 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
                 onChange={(value) => form.change(name, value)}
                 onBlur={() => form.leave(name)}
               />
-            )
+            </Fragment>
           );
         })}
       </>
@@ -84,5 +87,18 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
     <Tabs id={id} tabs={tabs} active={active} marked={marked} onSelect={setChosen}>
       {fields(active)}
     </Tabs>
+  );
+}
+
+/** Titles over two columns of fields; each field is named by its own label. */
+function PairTitles({ titles }: { readonly titles: readonly [string, string] }) {
+  return (
+    <div className="field pair-titles" aria-hidden="true">
+      <div className="pair">
+        {titles.map((title) => (
+          <span key={title}>{title}</span>
+        ))}
+      </div>
+    </div>
   );
 }

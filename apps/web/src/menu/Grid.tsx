@@ -2,7 +2,7 @@
  * The table itself: header by React, rows by the painter. Knows the window of rows that the screen needs and asks the
  * live feed for it. Keyboard, pointer and drag end in calls to the owner.
  */
-import type { Menu } from '@tollway/schema';
+import { type Menu, menuColumn } from '@tollway/schema';
 import { type KeyboardEvent, type PointerEvent, useCallback, useEffect, useId, useLayoutEffect, useRef } from 'react';
 import type { LiveMenu } from '../api/live-menu.ts';
 import type { Column } from './columns.ts';
@@ -175,7 +175,8 @@ export function Grid(props: GridProps) {
     // Live lists and lists sorted by what ticks keep their rows in place while the pointer is on them.
     const enter = () => {
       const by = live.query.sort?.by;
-      if (menu.kind === 'status-list' || (by !== undefined && menu.props[by]?.readOnly === true)) live.hold();
+      if (menu.kind === 'status-list' || (by !== undefined && menuColumn(menu, by)?.prop.readOnly === true))
+        live.hold();
     };
     const leave = () => live.release();
     element.addEventListener('pointerenter', enter);

@@ -1,11 +1,11 @@
 /** Which columns a table shows and how wide, remembered in this browser for each menu. */
-import type { Menu, Prop } from '@tollway/schema';
+import { type Menu, type MenuColumn, menuColumn } from '@tollway/schema';
 
 export interface Column {
-  /** Property name; `.flags` and `.nr` for the two columns that are none. */
+  /** Name of a property or of half of one; `.flags` and `.nr` for the two columns that are neither. */
   readonly name: string;
   readonly label: string;
-  readonly prop: Prop | undefined;
+  readonly shows: MenuColumn | undefined;
   readonly right: boolean;
   /** Width in px; undefined until the content has been measured. */
   readonly width: number | undefined;
@@ -32,7 +32,7 @@ export function hasCommentLines(menu: Menu): boolean {
   return menu.props.comment !== undefined && !menu.columns.includes('comment');
 }
 
-/** Properties that can be a column, in the order of the dialog. */
+/** What can be a column, in the order of the dialog: properties, and the halves of those that are pairs. */
 export function possibleColumns(menu: Menu): readonly string[] {
   return Object.entries(menu.props)
     .filter(([name, prop]) => {
@@ -40,7 +40,7 @@ export function possibleColumns(menu: Menu): readonly string[] {
       if (name === 'comment') return !hasCommentLines(menu);
       return !menu.flags.some((flag) => flag.prop === name);
     })
-    .map(([name]) => name);
+    .flatMap(([name, { kind }]) => kind.pair?.names.map((half) => `${name}.${half}`) ?? name);
 }
 
 /** Columns that are shown: the remembered ones that still exist, else those of the menu. */
@@ -54,15 +54,16 @@ export function shownColumns(menu: Menu, layout: Layout): readonly string[] {
 export function tableColumns(menu: Menu, layout: Layout): readonly Column[] {
   const columns: Column[] = [];
   const special = (name: string, label: string, width: number, right: boolean) => {
-    columns.push({ name, label, prop: undefined, right, width: layout.widths?.[name] ?? width });
+    columns.push({ name, label, shows: undefined, right, width: layout.widths?.[name] ?? width });
   };
   if (menu.flags.length > 0)
     special('.flags', 'Flags', Math.max(LEAST_WIDTH, 14 + 9 * Math.min(menu.flags.length, 5)), false);
   if (menu.kind === 'ordered') special('.nr', '#', 40, true);
   for (const name of shownColumns(menu, layout)) {
-    const prop = menu.props[name];
-    if (prop === undefined) continue;
-    columns.push({ name, label: prop.label, prop, right: prop.kind.align === 'right', width: layout.widths?.[name] });
+    const shows = menuColumn(menu, name);
+    if (shows === undefined) continue;
+    const { label, kind } = shows;
+    columns.push({ name, label, shows, right: kind.align === 'right', width: layout.widths?.[name] });
   }
   const plain = columns.findLastIndex((column) => !PINNED.has(column.name)) + 1;
   return columns.map((column, at) => (at < plain ? column : { ...column, fromEnd: columns.length - 1 - at }));

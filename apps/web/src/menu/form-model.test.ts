@@ -23,20 +23,30 @@ const filter = menu('/ip/firewall/filter');
 const rule = { '.id': '*1', chain: 'forward', action: 'drop', protocol: 'tcp', 'dst-port': '80', comment: 'web' };
 
 test('only what was changed is sent', () => {
-  let edits = edit({}, rule, 'dst-port', '443');
-  edits = edit(edits, rule, 'protocol', 'tcp');
+  let edits = edit(filter, {}, rule, 'dst-port', '443');
+  edits = edit(filter, edits, rule, 'protocol', 'tcp');
   expect(changes(filter, rule, edits)).toEqual({ 'dst-port': '443' });
 });
 
 test('a value set back to what it was is no change', () => {
-  const edits = edit(edit({}, rule, 'dst-port', '443'), rule, 'dst-port', '80');
+  const edits = edit(filter, edit(filter, {}, rule, 'dst-port', '443'), rule, 'dst-port', '80');
   expect(edits).toEqual({});
 });
 
+test('a rate is edited as people write it, and another spelling of it is no change', () => {
+  const queues = menu('/queue/simple');
+  const queue = { '.id': '*1', name: 'a', target: '192.0.2.7/32', 'max-limit': '20000000/5000000' };
+  expect(fieldValue(queues.props['max-limit'], 'max-limit', queue, {})).toBe('20M/5M');
+  expect(edit(queues, {}, queue, 'max-limit', '20M/5M')).toEqual({});
+  expect(changes(queues, queue, { 'max-limit': '20000k/5M' })).toEqual({});
+  expect(changes(queues, queue, { 'max-limit': '20M/6M' })).toEqual({ 'max-limit': '20M/6M' });
+  expect(copyOf(queues, queue)).toMatchObject({ name: 'a-copy', 'max-limit': '20M/5M' });
+});
+
 test('a folded property is removed with !name; one that never was is not mentioned', () => {
-  let edits = edit({}, rule, 'dst-port', undefined);
-  edits = edit(edits, rule, 'src-port', '1');
-  edits = edit(edits, rule, 'src-port', undefined);
+  let edits = edit(filter, {}, rule, 'dst-port', undefined);
+  edits = edit(filter, edits, rule, 'src-port', '1');
+  edits = edit(filter, edits, rule, 'src-port', undefined);
   expect(changes(filter, rule, edits)).toEqual({ '!dst-port': '' });
 });
 
@@ -45,7 +55,7 @@ test('a property that may be absent is removed by an emptied field', () => {
 });
 
 test('changes to the item meanwhile are kept: only the edit is sent', () => {
-  const edits = edit({}, rule, 'dst-port', '443');
+  const edits = edit(filter, {}, rule, 'dst-port', '443');
   const meanwhile = { ...rule, protocol: 'udp', bytes: '99' };
   expect(changes(filter, meanwhile, edits)).toEqual({ 'dst-port': '443' });
   expect(fieldValue(filter.props.protocol, 'protocol', meanwhile, edits)).toBe('udp');

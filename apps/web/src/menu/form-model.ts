@@ -2,7 +2,7 @@
  * What a user has changed in a dialog, and the request that follows from it. Pure. The item itself may change while
  * the dialog is open; only what was edited is kept apart from it and sent.
  */
-import { type Menu, type Prop, splitNot } from '@tollway/schema';
+import { editValue, type Menu, type Prop, splitNot } from '@tollway/schema';
 import type { Row } from '../api/row.ts';
 import { givenValues } from './item.ts';
 
@@ -12,18 +12,20 @@ export type Edits = Readonly<Record<string, string | null>>;
 /** Messages by property; those of no property stand under the empty name. */
 export type Errors = Readonly<Record<string, string>>;
 
-/** The value that a field shows: edited, else of the item, else the default. */
+/** The value that a field shows: as it was typed, else of the item, else the default. */
 export function fieldValue(prop: Prop | undefined, name: string, base: Row, edits: Edits): string | undefined {
   const edited = edits[name];
   if (edited === null) return undefined;
   if (edited !== undefined) return edited;
-  return base[name] ?? (prop?.unset === true ? undefined : prop?.default);
+  const value = base[name] ?? (prop?.unset === true ? undefined : prop?.default);
+  if (value === undefined || prop === undefined || prop.readOnly === true) return value;
+  return editValue(prop.kind, value);
 }
 
 /** Sets one property; setting it back to what it was forgets the edit. */
-export function edit(edits: Edits, base: Row, name: string, value: string | undefined): Edits {
+export function edit(menu: Menu, edits: Edits, base: Row, name: string, value: string | undefined): Edits {
   const { [name]: _, ...rest } = edits;
-  if (value === base[name]) return rest;
+  if (value === fieldValue(menu.props[name], name, base, {})) return rest;
   return { ...rest, [name]: value ?? null };
 }
 
@@ -62,9 +64,16 @@ export function changes(menu: Menu, base: Row, edits: Edits): Record<string, str
     if (prop === undefined || prop.readOnly === true) continue;
     if (value === null || (value === '' && prop.unset === true && prop.kind.parse('').ok === false)) {
       if (base[name] !== undefined) body[`!${name}`] = '';
-    } else if (value !== base[name]) body[name] = value;
+    } else if (!means(prop, value, base[name])) body[name] = value;
   }
   return body;
+}
+
+/** True when a typed text is another spelling of a value, as `20M` is of `20000000`. */
+function means(prop: Prop, typed: string, value: string | undefined): boolean {
+  if (typed === value) return true;
+  const parsed = prop.kind.parse(typed);
+  return parsed.ok && parsed.value === value;
 }
 
 /** Body of the PUT of a new item: what was filled in, without what the user cannot see. */
@@ -89,7 +98,11 @@ export function proposals(menu: Menu): Edits {
 
 /** Edits that fill a new item from another one. Names must stay unique, so a name gets an ending. */
 export function copyOf(menu: Menu, row: Row): Edits {
-  const values = givenValues(menu, row);
+  const values: Record<string, string> = {};
+  for (const [name, value] of Object.entries(givenValues(menu, row))) {
+    const kind = menu.props[name]?.kind;
+    values[name] = kind === undefined ? value : editValue(kind, value);
+  }
   if (values.name !== undefined && menu.key?.[0] === 'name') values.name = `${values.name}-copy`;
   return values;
 }

@@ -1,7 +1,7 @@
 /** Joins scroll position, live window and painter: which rows are on screen, what to ask for, when to draw. */
 import type { Menu } from '@tollway/schema';
 import type { LiveMenu } from '../api/live-menu.ts';
-import { valueText } from './cells/text.ts';
+import { cellText } from './cells/text.ts';
 import { type Column, LEAST_WIDTH, WIDEST } from './columns.ts';
 import { pins } from './pins.ts';
 import { RowGeometry } from './row-geometry.ts';
@@ -290,6 +290,7 @@ export class GridView {
 
   #measure(column: Column): number {
     const { live, scroller } = this.#options;
+    const { shows } = column;
     const context = document.createElement('canvas').getContext('2d');
     const style = getComputedStyle(scroller);
     if (context !== null) context.font = `${style.fontSize} ${style.fontFamily}`;
@@ -297,11 +298,11 @@ export class GridView {
     let widest = width(column.label) + 16;
     for (const id of live.shown) {
       const row = live.row(id);
-      if (row === undefined) continue;
-      widest = Math.max(widest, width(valueText(column.prop, row[column.name])) + (column.name === 'action' ? 20 : 2));
+      if (row === undefined || shows === undefined) continue;
+      widest = Math.max(widest, width(cellText(shows, row)) + (column.name === 'action' ? 20 : 2));
     }
     // Numbers that tick get room to grow, so that columns stay where they are.
-    if (column.prop?.readOnly === true) widest = Math.max(widest, width(WIDE_TEXT[column.prop.kind.name] ?? ''));
+    if (shows?.prop.readOnly === true) widest = Math.max(widest, width(WIDE_TEXT[shows.kind.name] ?? ''));
     return Math.ceil(Math.min(WIDEST, Math.max(LEAST_WIDTH, widest)) + 14);
   }
 }

@@ -4,7 +4,7 @@
  */
 import type { Menu } from '@tollway/schema';
 import type { Row } from '../api/row.ts';
-import { flagLetters, flagWords, reason, rowTone, valueText } from './cells/text.ts';
+import { cellText, flagLetters, flagWords, reason, rowTone } from './cells/text.ts';
 import { type Column, hasCommentLines } from './columns.ts';
 import { pinClass, pinOffset } from './pins.ts';
 
@@ -188,7 +188,9 @@ export class RowPainter {
           ? flagLetters(this.#menu, row)
           : column.name === '.nr'
             ? view.number(index, row)
-            : valueText(column.prop, row[column.name]);
+            : column.shows === undefined
+              ? ''
+              : cellText(column.shows, row);
     if (text === cell.text) return;
     cell.text = text;
     cell.element.textContent = text;

@@ -47,7 +47,7 @@ export function useForm(menu: Menu, base: Row, isNew: boolean, initial: Edits = 
     busy,
     dirty: Object.keys(edits).length > 0,
     change(name, value) {
-      setEdits((now) => edit(now, base, name, value));
+      setEdits((now) => edit(menu, now, base, name, value));
       forget(name);
     },
     leave(name) {

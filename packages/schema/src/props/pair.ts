@@ -1,8 +1,10 @@
-import type { Kind } from '../define.js';
+import type { Kind, PairOf } from '../define.js';
 import { shown } from './shown.js';
 
 /** Two values of one kind, `first/second`; a single value stands for both. The values hold no slash. */
-export function pair(of: Kind, names: readonly [string, string], labels: readonly [string, string]): Kind {
+export function pair(of: Kind, parts: Omit<PairOf, 'of'>): Kind {
+  const { names } = parts;
+  const eachHalf = (text: (half: string) => string) => (value: string) => value.split('/').map(text).join('/');
   const accepts = `${of.accepts}, as ${names[0]}/${names[1]} or one for both`;
   return {
     name: 'pair',
@@ -16,13 +18,8 @@ export function pair(of: Kind, names: readonly [string, string], labels: readonl
       }
       return { ok: true, value: `${parsed[0].value}/${parsed[1].value}` };
     },
-    ...(of.display && {
-      display: (value: string) =>
-        value
-          .split('/')
-          .map((half) => of.display?.(half) ?? half)
-          .join('/'),
-    }),
+    ...(of.display && { display: eachHalf((half) => of.display?.(half) ?? half) }),
+    ...(of.edit && { edit: eachHalf((half) => of.edit?.(half) ?? half) }),
     compare(a, b) {
       const [left, right] = [a.split('/'), b.split('/')];
       const order = (at: number): number => {
@@ -31,7 +28,7 @@ export function pair(of: Kind, names: readonly [string, string], labels: readonl
       };
       return order(0) || order(1);
     },
-    pair: { of, names, labels },
+    pair: { of, ...parts },
     ...(of.values && { values: of.values }),
     ...(of.ref && { ref: of.ref }),
     ...(of.unit && { unit: of.unit }),
@@ -41,4 +38,9 @@ export function pair(of: Kind, names: readonly [string, string], labels: readonl
 }
 
 /** Upload and download of a simple queue's target. */
-export const upDown = (of: Kind): Kind => pair(of, ['upload', 'download'], ['Upload', 'Download']);
+export const upDown = (of: Kind): Kind =>
+  pair(of, {
+    names: ['upload', 'download'],
+    labels: ['Upload', 'Download'],
+    titles: ['Target Upload', 'Target Download'],
+  });

@@ -11,7 +11,7 @@ export const rate: Kind = {
   name: 'rate',
   accepts: ACCEPTS,
   parse(text) {
-    const match = /^(\d{1,18})(?:\.(\d{1,12}))?([kKMGT]?)(?:bps)?$/.exec(text);
+    const match = /^(\d{1,20})(?:\.(\d{1,12}))?([kKMGT]?)(?:bps)?$/.exec(text);
     const zeros = UNITS[match?.[3] ?? ''] ?? 0;
     const fraction = match?.[2] ?? '';
     if (!match || fraction.length > zeros) return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
@@ -20,11 +20,20 @@ export const rate: Kind = {
     return { ok: true, value: value.toString() };
   },
   display: displayRate,
+  edit: shortRate,
   compare: compareNumbers,
   unit: 'bit/s',
   align: 'right',
   jsonSchema: { type: ['string', 'integer'], description: ACCEPTS },
 };
+
+/** `20M` for `20000000`, `1500k` for `1500000`: the largest suffix that leaves a whole number. */
+function shortRate(value: string): string {
+  const zeros = /0*$/.exec(value)?.[0].length ?? 0;
+  if (zeros === value.length) return value;
+  const suffix = ['T', 'G', 'M', 'k'].find((each) => (UNITS[each] ?? 0) <= zeros) ?? '';
+  return `${value.slice(0, value.length - (UNITS[suffix] ?? 0))}${suffix}`;
+}
 
 /** `7.4Gbps`, one decimal, truncated. */
 export function displayRate(value: string): string {

@@ -1,5 +1,5 @@
 /** What stands in a cell: the text for people, and what makes it more than text. */
-import { displayValue, type Menu, type Prop } from '@tollway/schema';
+import { columnValue, displayValue, editValue, type Menu, type MenuColumn, type Prop } from '@tollway/schema';
 import type { Row } from '../../api/row.ts';
 
 /** True for the properties that are boolean and set. */
@@ -23,10 +23,17 @@ export function flagWords(menu: Menu, row: Row): string {
     .join(', ');
 }
 
-/** Text of a property in a table or a read-only field. */
-export function valueText(prop: Prop | undefined, value: string | undefined): string {
+/** Text of a property in a read-only field. */
+export function valueText(prop: Prop, value: string | undefined): string {
+  return value === undefined ? '' : displayValue(prop, value);
+}
+
+/** Text of a column in a row. What people set is shown as exactly as they would type it; what is measured is rounded. */
+export function cellText(shows: MenuColumn, row: Row): string {
+  const value = columnValue(shows, row[shows.property]);
   if (value === undefined) return '';
-  return prop === undefined ? value : displayValue(prop, value);
+  const { kind, prop } = shows;
+  return prop.readOnly !== true && kind.edit !== undefined ? editValue(kind, value) : (kind.display?.(value) ?? value);
 }
 
 /** Why an item is invalid, when the server says so. */

@@ -3,9 +3,10 @@ import { type Prop, splitNot } from '@tollway/schema';
 import { type ReactNode, useId } from 'react';
 import { flushSync } from 'react-dom';
 import { Icon } from '../../ui/icons.tsx';
-import { valueText } from '../cells/text.ts';
 import { unfoldedValue } from '../form-model.ts';
 import { control } from './control.ts';
+import { LiveText } from './LiveText.tsx';
+import { PairField } from './PairField.tsx';
 
 export interface FieldProps {
   readonly name: string;
@@ -29,11 +30,6 @@ export interface ControlProps {
   readonly onChange: (value: string) => void;
 }
 
-/** True where the text of the value does not name the unit itself. */
-function showsUnit({ kind }: Prop): boolean {
-  return kind.unit !== undefined && !['bytes', 'rate', 'percent'].includes(kind.name);
-}
-
 export function Field({ name, prop, value, readOnly, error, onChange, onBlur }: FieldProps) {
   const id = useId();
   const errorId = `${id}-error`;
@@ -42,11 +38,24 @@ export function Field({ name, prop, value, readOnly, error, onChange, onBlur }: 
 
   let body: ReactNode;
   let grouped = false;
-  if (prop.readOnly === true) {
+  if (prop.kind.pair !== undefined) {
+    grouped = true;
+    body = (
+      <PairField
+        id={id}
+        prop={prop}
+        pair={prop.kind.pair}
+        value={value}
+        readOnly={readOnly}
+        wrong={error !== undefined}
+        describedBy={error === undefined ? undefined : errorId}
+        onChange={onChange}
+      />
+    );
+  } else if (prop.readOnly === true) {
     body = (
       <output id={id} className={prop.kind.align === 'right' ? 'live-value live-number' : 'live-value'}>
-        {valueText(prop, value) || '–'}
-        {value !== undefined && showsUnit(prop) && <span className="unit"> {prop.kind.unit}</span>}
+        <LiveText prop={prop} value={value} />
       </output>
     );
   } else if (value === undefined && unset === true) {

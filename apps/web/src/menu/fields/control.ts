@@ -1,6 +1,7 @@
 /** Which control edits a kind. */
 import type { Prop } from '@tollway/schema';
 import type { ComponentType } from 'react';
+import { suggests } from '../../api/references.ts';
 import { CheckField } from './CheckField.tsx';
 import { ComboField } from './ComboField.tsx';
 import type { ControlProps } from './Field.tsx';
@@ -23,6 +24,7 @@ const BY_KIND: Readonly<Record<string, Choice>> = {
   set: { Control: SetField, group: true },
   'tri-set': { Control: TriSetField, group: true },
   'ref-list': { Control: ListField, group: true },
+  'ip-prefix-list': { Control: ListField, group: true },
 };
 const TEXT: Choice = { Control: TextField, group: false };
 const COMBO: Choice = { Control: ComboField, group: false };
@@ -34,6 +36,5 @@ export function control(prop: Prop): Choice {
   const { kind } = prop;
   const known = BY_KIND[kind.name];
   if (known !== undefined) return known;
-  const suggests = (kind.values ?? []).length + (kind.also ?? []).length + (kind.ref ?? []).length > 0;
-  return suggests ? COMBO : TEXT;
+  return suggests(kind) ? COMBO : TEXT;
 }
