@@ -105,6 +105,18 @@ describe('menus', () => {
     });
     client.send({ op: 'window', id: 1, find: null, filter: { address: '10.1.3.1/24' } });
     expect(await client.next((m) => m.op === 'snapshot')).toMatchObject({ matched: 1, rows: [{ '.id': ids[1] }] });
+    client.send({ op: 'window', id: 1, filter: { address: { op: 'in', value: '10.1.4.0/23' } } });
+    expect(await client.next((m) => m.op === 'snapshot')).toMatchObject({ matched: 2 });
+    const last = {
+      address: [
+        { op: 'in', value: '10.1.4.0/23' },
+        { op: 'is-not', value: '10.1.4.1/24' },
+      ],
+    };
+    client.send({ op: 'window', id: 1, filter: { ...last, disabled: false } });
+    expect(await client.next((m) => m.op === 'snapshot')).toMatchObject({ matched: 1, rows: [{ '.id': ids[0] }] });
+    client.send({ op: 'window', id: 1, filter: { address: { op: 'in', value: 'here' } } });
+    expect(await client.next((m) => m.op === 'error')).toMatchObject({ id: 1 });
     client.send({ op: 'unsubscribe', id: 1 });
     client.send({ op: 'window', id: 1, first: 0 });
     expect(await client.next((m) => m.op === 'error')).toMatchObject({ id: 1 });
@@ -144,11 +156,14 @@ describe('what a client may send', () => {
     ['unknown topic', { op: 'subscribe', id: 1, topic: 'weather' }],
     ['unknown menu', { op: 'subscribe', id: 1, topic: 'menu', menu: '/no/such' }],
     ['wrong window', { op: 'subscribe', id: 1, topic: 'menu', menu: '/log', first: -1 }],
+    ['wrong operator', { op: 'subscribe', id: 1, topic: 'menu', menu: '/log', filter: { message: { op: 'like' } } }],
+    ['wrong column', { op: 'subscribe', id: 1, topic: 'menu', menu: '/log', filter: { weather: 'fine' } }],
+    ['wrong columns', { op: 'subscribe', id: 1, topic: 'menu', menu: '/log', columns: 'message' }],
     ['wrong sort', { op: 'subscribe', id: 1, topic: 'menu', menu: '/log', sort: 'name' }],
   ])('%s is answered, and the connection stays', async (_name, message) => {
     const client = await Client.open(router.url);
     client.send(message);
-    expect((await client.next((m) => m.op === 'error')).detail).toMatch(/must|not/);
+    expect((await client.next((m) => m.op === 'error')).detail).toMatch(/must|not|no column/);
     client.send({ op: 'subscribe', id: 9, topic: 'menu', menu: '/ip/address' });
     await client.next((m) => m.op === 'snapshot');
     client.socket.close();

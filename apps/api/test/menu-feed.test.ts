@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MenuFeed, type Outlet } from '../src/live/menu-feed.js';
 import { ArrayRows } from '../src/view/rows.js';
 
-const WINDOW = { filter: [], find: '', sort: undefined, first: 0, count: 10 };
+const WINDOW = { filter: [], columns: undefined, find: '', sort: undefined, first: 0, count: 10 };
 
 class Recorder implements Outlet {
   ready = true;

@@ -26,21 +26,29 @@ const rows = fc
   .uniqueArray(fc.record({ id: fc.nat(12), row }), { selector: (item) => item.id, maxLength: 10 })
   .map((items) => items.map(({ id, row }): RestRow => ({ '.id': `*${id}`, ...row })));
 const window: fc.Arbitrary<MenuWindow> = fc.record({
-  filter: fc.constantFrom([], [['comment', 'a'] as const]),
+  filter: fc.constantFrom([], [{ column: 'comment', op: 'is' as const, value: 'a' }]),
+  columns: fc.constantFrom(undefined, ['address']),
   find: fc.constantFrom('', '10.'),
   sort: fc.constantFrom(undefined, { by: 'address', desc: false }, { by: 'comment', desc: true }),
   first: fc.nat(4),
   count: fc.nat(6),
 });
 
+const EVERYTHING: MenuWindow = { filter: [], columns: undefined, find: '', sort: undefined, first: 0, count: 1000 };
+
+function menuAt(path: string) {
+  const menu = menuByPath(path);
+  if (menu === undefined) throw new Error(`no menu ${path}`);
+  return menu;
+}
+
 describe('a delta', () => {
-  it('turns any window into any other, and is left out only when nothing differs', () => {
-    const menu = menuByPath('/ip/address');
-    if (menu === undefined) throw new Error('no menu');
-    fc.assert(
-      fc.property(rows, rows, window, (first, second, view) => {
-        const before = evaluate(menu, new ArrayRows(first), view);
-        const after = evaluate(menu, new ArrayRows(second), view);
+  it('turns any window into any other, and is left out only when nothing differs', async () => {
+    const menu = menuAt('/ip/address');
+    await fc.assert(
+      fc.asyncProperty(rows, rows, window, async (first, second, view) => {
+        const before = await evaluate(menu, new ArrayRows(first), view);
+        const after = await evaluate(menu, new ArrayRows(second), view);
         const delta = deltaOf(before, after);
         if (delta === undefined) expect(after).toEqual(before);
         else expect(apply(before, delta)).toEqual(after.rows);
@@ -49,12 +57,70 @@ describe('a delta', () => {
   });
 });
 
-it('a filtered window of an ordered menu tells the position of its rows in the whole menu', () => {
+it('a filtered window of an ordered menu tells the position of its rows in the whole menu', async () => {
   const rules = ['forward', 'input', 'forward'].map((chain, n) => ({ '.id': `*${n + 1}`, chain, action: 'accept' }));
-  const filter = menuByPath('/ip/firewall/filter');
-  if (filter === undefined) throw new Error('no filter menu');
-  const window = { filter: [['chain', 'forward']] as const, find: '', sort: undefined, first: 0, count: 10 };
-  const { rows, matched } = evaluate(filter, new ArrayRows(rules), window);
+  const filter = menuAt('/ip/firewall/filter');
+  const chain = { column: 'chain', op: 'is', value: 'forward' } as const;
+  const { rows, matched } = await evaluate(filter, new ArrayRows(rules), { ...EVERYTHING, filter: [chain] });
   expect(matched).toBe(2);
   expect(rows.map((row) => row['.nr'])).toEqual(['0', '2']);
+});
+
+describe('order', () => {
+  const routes: readonly RestRow[] = [
+    { '.id': '*1', 'dst-address': '10.0.0.0/8', gateway: '10.1.1.1', distance: '2' },
+    { '.id': '*2', 'dst-address': '9.0.0.0/8', distance: '10', connect: 'true' },
+    { '.id': '*A', 'dst-address': '10.0.0.0/16', gateway: 'ether1', distance: '1' },
+  ];
+  it.each([
+    ['distance', false, ['*A', '*1', '*2']],
+    ['distance', true, ['*2', '*1', '*A']],
+    ['dst-address', false, ['*2', '*1', '*A']],
+    ['dst-address', true, ['*A', '*1', '*2']],
+    ['gateway', false, ['*1', '*A', '*2']],
+    ['gateway', true, ['*A', '*1', '*2']],
+    ['connect', true, ['*2', '*1', '*A']],
+    ['.id', true, ['*A', '*2', '*1']],
+    ['weather', true, ['*1', '*2', '*A']],
+  ])('by %s, descending %s', async (by, desc, expected) => {
+    const { rows } = await evaluate(menuAt('/ip/route'), new ArrayRows(routes), { ...EVERYTHING, sort: { by, desc } });
+    expect(rows.map((row) => row['.id'])).toEqual(expected);
+  });
+
+  it('by half of a pair', async () => {
+    const queues = ['5/1', '10/3', '7/2'].map((limit, n) => ({ '.id': `*${n}`, name: `q${n}`, 'max-limit': limit }));
+    const by = async (column: string) => {
+      const window = { ...EVERYTHING, sort: { by: column, desc: false } };
+      return (await evaluate(menuAt('/queue/simple'), new ArrayRows(queues), window)).rows.map((row) => row['.id']);
+    };
+    expect(await by('max-limit.upload')).toEqual(['*0', '*2', '*1']);
+    expect(await by('max-limit.download')).toEqual(['*0', '*2', '*1']);
+  });
+
+  it('of a long list is the stable order of its kind, and others get their turn meanwhile', async () => {
+    const menu = menuAt('/ip/firewall/connection');
+    const address = (n: number) => `10.0.${(n * 7919) % 251}.${(n * 104_729) % 241}:${n % 3}`;
+    const long = Array.from({ length: 20_000 }, (_, n) => ({ '.id': `*${n}`, 'src-address': address(n) }));
+    let turns = 0;
+    const timer = setInterval(() => {
+      turns += 1;
+    }, 1);
+    const window = { ...EVERYTHING, count: long.length, sort: { by: 'src-address', desc: false } };
+    const { rows } = await evaluate(menu, new ArrayRows(long), window);
+    clearInterval(timer);
+    const numbers = (text = '') => text.split(/[.:]/).map(Number);
+    const expected = [...long].sort((a, b) => {
+      const [x, y] = [numbers(a['src-address']), numbers(b['src-address'])];
+      return x.map((part, at) => part - (y[at] ?? 0)).find((difference) => difference !== 0) ?? 0;
+    });
+    expect(rows.map((row) => row['.id'])).toEqual(expected.map((row) => row['.id']));
+    expect(turns).toBeGreaterThan(0);
+  });
+});
+
+it('a window that names its columns gets those, flags and comments only', async () => {
+  const rule = { '.id': '*1', chain: 'input', action: 'drop', disabled: 'true', comment: 'x', '.about': 'y' };
+  const window = { ...EVERYTHING, columns: ['chain', 'no-such'] };
+  const { rows } = await evaluate(menuAt('/ip/firewall/filter'), new ArrayRows([rule]), window);
+  expect(rows).toEqual([{ '.id': '*1', chain: 'input', disabled: 'true', comment: 'x', '.about': 'y' }]);
 });

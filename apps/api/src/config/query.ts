@@ -139,26 +139,17 @@ function readOperations(word: string): Step {
   };
 }
 
-/** Items in the order of a property; equal ones keep their order, those without a value come last. */
-export function sortItems(menu: Menu, items: readonly Item[], by: string, descending = false): Item[] {
-  const sign = descending ? -1 : 1;
-  return [...items].sort((a, b) => {
-    const left = valueIn(menu, a, by);
-    const right = valueIn(menu, b, by);
-    if (left === undefined || right === undefined) return Number(left === undefined) - Number(right === undefined);
-    return sign * compareIn(menu, by, left, right);
-  });
-}
-
-/** Items in which a text occurs in any property, as sent or as shown to people, in any case. */
-export function findItems(menu: Menu, items: readonly Item[], text: string): Item[] {
+/** Test for items in which a text occurs in any property, as sent or as shown to people, in any case. */
+export function containing(menu: Menu, text: string): Test {
   const wanted = text.toLowerCase();
-  if (wanted === '') return [...items];
-  return items.filter((item) =>
-    Object.entries(item).some(([name, value]) => {
+  return (item) => {
+    for (const name in item) {
       const prop = Object.hasOwn(menu.props, name) ? menu.props[name] : undefined;
-      if (!prop || prop.secret || prop.kind.name === 'bool') return false;
-      return value.toLowerCase().includes(wanted) || displayValue(prop, value).toLowerCase().includes(wanted);
-    }),
-  );
+      const value = item[name];
+      if (!prop || value === undefined || prop.secret || prop.kind.name === 'bool') continue;
+      if (value.toLowerCase().includes(wanted)) return true;
+      if (prop.kind.display && displayValue(prop, value).toLowerCase().includes(wanted)) return true;
+    }
+    return false;
+  };
 }

@@ -1,7 +1,9 @@
+import type { Menu } from '@tollway/schema';
 import type { WebSocket } from 'ws';
+import { ConditionError, testOf } from './condition.js';
 import type { Hub } from './hub.js';
 import { MenuFeed, type Outlet } from './menu-feed.js';
-import { type ClientMessage, MessageError, readMessage } from './message.js';
+import { type ClientMessage, type MenuWindow, MessageError, readMessage } from './message.js';
 
 /** Bytes waiting to be sent above which live values are left out. */
 const BUSY_BYTES = 256 << 10;
@@ -41,7 +43,7 @@ export class LiveClient implements Outlet {
   /** Configuration changed. */
   refreshMenus(affected: (path: string) => boolean): void {
     for (const subscription of this.#subscriptions.values()) {
-      if (subscription instanceof MenuSubscription && affected(subscription.path)) subscription.feed.refresh();
+      if (subscription instanceof MenuSubscription && affected(subscription.menu.path)) subscription.feed.refresh();
     }
   }
 
@@ -69,6 +71,7 @@ export class LiveClient implements Outlet {
       case 'window': {
         const subscription = this.#subscriptions.get(id);
         if (!(subscription instanceof MenuSubscription)) throw new MessageError(`no subscription ${id} on a menu`, id);
+        checkFilter(subscription.menu, message.window, id);
         subscription.feed.setWindow(message.window);
         return;
       }
@@ -88,8 +91,9 @@ export class LiveClient implements Outlet {
       case 'menu': {
         const view = this.#hub.views.get(message.menu.path);
         if (view === undefined) throw new MessageError(`${message.menu.path} cannot be listed`, id);
+        checkFilter(message.menu, message.window, id);
         const feed = new MenuFeed(id, message.menu, view, message.window, message.intervalMs, this);
-        return new MenuSubscription(message.menu.path, feed);
+        return new MenuSubscription(message.menu, feed);
       }
       case 'traffic':
         this.send({ id, op: 'history', samples: this.#hub.traffic.history() });
@@ -119,11 +123,20 @@ export class LiveClient implements Outlet {
 
 class MenuSubscription implements Subscription {
   constructor(
-    readonly path: string,
+    readonly menu: Menu,
     readonly feed: MenuFeed,
   ) {}
 
   close(): void {
     this.feed.close();
+  }
+}
+
+/** @throws MessageError for a condition that no cell of the menu could meet. */
+function checkFilter(menu: Menu, { filter = [] }: Partial<MenuWindow>, id: number): void {
+  try {
+    for (const condition of filter) testOf(menu, condition);
+  } catch (error) {
+    throw error instanceof ConditionError ? new MessageError(error.message, id) : error;
   }
 }

@@ -1,6 +1,7 @@
 import type { Menu } from '@tollway/schema';
 import type { View } from '../view/rows.js';
 import type { MenuWindow } from './message.js';
+import { Slices } from './slices.js';
 import { deltaOf, evaluate, type WindowContent } from './window.js';
 
 /** Where a feed's messages go. */
@@ -78,9 +79,10 @@ export class MenuFeed {
     const window = this.#window;
     const rows = await this.#view(maxAgeMs);
     if (this.#closed || window !== this.#window) return;
-    const started = Date.now();
-    const content = evaluate(this.#menu, rows, window);
-    this.#notBefore = Date.now() + COST_FACTOR * (Date.now() - started);
+    const slices = new Slices();
+    const content = await evaluate(this.#menu, rows, window, slices);
+    this.#notBefore = Date.now() + COST_FACTOR * slices.workedMs;
+    if (this.#closed || window !== this.#window) return;
     const { total, matched } = content;
     if (this.#sent === undefined) {
       this.#outlet.send({ id: this.#id, op: 'snapshot', total, matched, first: window.first, rows: content.rows });

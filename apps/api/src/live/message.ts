@@ -1,9 +1,27 @@
 import { type Menu, menuByPath } from '@tollway/schema';
+import { type Condition, OPERATORS, type Operator } from './condition.js';
 
-/** Messages of the browser, read from what may be anything. */
+/**
+ * Messages of the browser, read from what may be anything.
+ *
+ * A window's `filter` is an object: the name of a column (a property, half of a pair such as `max-limit.upload`,
+ * a flag such as `disabled` or `dynamic`, or `.id`) and what is asked of it. All of it must hold:
+ *
+ *     {"chain": "forward"}                                                    equal
+ *     {"disabled": true}                                                      flags and numbers as they are
+ *     {"src-address": {"op": "in", "value": "10.0.0.0/8,192.168.88.1-192.168.88.9"}}
+ *     {"rate.upload": [{"op": "more", "value": "1M"}, {"op": "less", "value": "20M"}]}
+ *
+ * Operators: `is`, `is-not`, `contains`, `contains-not` (text as sent or as shown, in any case), `in`, `in-not` (a
+ * comma list: networks, single addresses and ranges for addresses; values and ranges `a-b` for numbers; words for
+ * the rest), `less`, `more` (typed). An item without a value meets only what is asked with `not`; a flag that is not
+ * there counts as no. A column or value that cannot be is answered with `error`, and the window stays as it was.
+ */
 
 export interface MenuWindow {
-  readonly filter: readonly (readonly [string, string])[];
+  readonly filter: readonly Condition[];
+  /** Columns that are shown: only these are sent, with the flags, the comment and `.about`. `undefined`: everything. */
+  readonly columns: readonly string[] | undefined;
   readonly find: string;
   readonly sort: { readonly by: string; readonly desc: boolean } | undefined;
   readonly first: number;
@@ -37,7 +55,14 @@ export class MessageError extends Error {
 export const MAX_COUNT = 1000;
 const MIN_INTERVAL_MS = 200;
 const MAX_INTERVAL_MS = 60_000;
-const DEFAULT_WINDOW: MenuWindow = { filter: [], find: '', sort: undefined, first: 0, count: 100 };
+const DEFAULT_WINDOW: MenuWindow = {
+  filter: [],
+  columns: undefined,
+  find: '',
+  sort: undefined,
+  first: 0,
+  count: 100,
+};
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -91,10 +116,11 @@ function subscription(fields: Fields, id: number): ClientMessage {
   };
 }
 
-/** The parts of a window that are named; `null` takes a sort, filter or find away. */
+/** The parts of a window that are named; `null` takes a sort, filter, find or choice of columns away. */
 function windowOf(fields: Fields, id: number): Partial<MenuWindow> {
   return {
     ...(fields.filter !== undefined && { filter: filterOf(fields.filter, id) }),
+    ...(fields.columns !== undefined && { columns: columnsOf(fields.columns, id) }),
     ...(fields.find !== undefined && { find: findOf(fields.find, id) }),
     ...(fields.sort !== undefined && { sort: sortOf(fields.sort, id) }),
     ...(fields.first !== undefined && { first: numberOf(fields, 'first', id) }),
@@ -110,15 +136,35 @@ function numberOf(fields: Fields, name: string, id: number): number {
   return value;
 }
 
-function filterOf(value: unknown, id: number): (readonly [string, string])[] {
+function filterOf(value: unknown, id: number): Condition[] {
   if (value === null) return [];
   if (typeof value !== 'object' || Array.isArray(value)) {
-    throw new MessageError('filter must be an object of texts, e.g. {"name":"ether1"}', id);
+    throw new MessageError('filter must be an object of columns, e.g. {"name":"ether1"}', id);
   }
-  return Object.entries(value).map(([name, text]) => {
-    if (typeof text !== 'string') throw new MessageError(`filter: ${name} must be a text`, id);
-    return [name, text];
-  });
+  return Object.entries(value).flatMap(([column, asked]: [string, unknown]) =>
+    (Array.isArray(asked) ? asked : [asked]).map((one: unknown) => conditionOf(column, one, id)),
+  );
+}
+
+function conditionOf(column: string, asked: unknown, id: number): Condition {
+  const { op, value }: { op?: unknown; value?: unknown } =
+    typeof asked === 'object' && asked !== null ? asked : { op: 'is', value: asked };
+  const operator = OPERATORS.find((known): known is Operator => known === op);
+  if (operator === undefined) {
+    throw new MessageError(`filter: the op of ${column} must be one of ${OPERATORS.join(', ')}`, id);
+  }
+  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') {
+    throw new MessageError(`filter: the value of ${column} must be a text, a number, true or false`, id);
+  }
+  return { column, op: operator, value: String(value) };
+}
+
+function columnsOf(value: unknown, id: number): readonly string[] | undefined {
+  if (value === null) return undefined;
+  if (!Array.isArray(value) || !value.every((name): name is string => typeof name === 'string')) {
+    throw new MessageError('columns must be a list of names', id);
+  }
+  return value;
 }
 
 function findOf(value: unknown, id: number): string {

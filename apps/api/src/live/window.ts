@@ -1,7 +1,13 @@
-import type { Menu } from '@tollway/schema';
-import { filterItems, findItems, sortItems } from '../config/query.js';
+import { type Menu, menuColumn } from '@tollway/schema';
+import { containing } from '../config/query.js';
 import type { RestRow, RowSet } from '../view/rows.js';
+import { testOf } from './condition.js';
 import type { MenuWindow } from './message.js';
+import { type Indexes, inOrder } from './order.js';
+import { Slices } from './slices.js';
+
+/** Items looked at between two looks at the clock. */
+const STRIDE = 256;
 
 /** What a window shows at one moment. */
 export interface WindowContent {
@@ -13,30 +19,55 @@ export interface WindowContent {
 }
 
 /** Evaluates a window. Cells outside of it are decoded only when filter, find or sort need them. */
-export function evaluate(menu: Menu, set: RowSet, window: MenuWindow): WindowContent {
-  const { first, count } = window;
-  const indexes = sorted(menu, set, found(menu, set, window), window.sort);
+export async function evaluate(
+  menu: Menu,
+  set: RowSet,
+  window: MenuWindow,
+  slices = new Slices(),
+): Promise<WindowContent> {
+  const { first, count, sort } = window;
+  let indexes = await found(menu, set, window, slices);
+  if (sort !== undefined) {
+    const all = indexes ?? Uint32Array.from({ length: set.length }, (_, index) => index);
+    indexes = await inOrder(menu, set, all, sort, slices);
+  }
   const matched = indexes?.length ?? set.length;
+  const names = window.columns === undefined ? undefined : shownProperties(menu, window.columns);
   const rows: RestRow[] = [];
   for (let place = first; place < Math.min(matched, first + count); place += 1) {
     const index = indexes?.[place] ?? place;
-    rows.push(withId(set.row(index), menu.kind === 'ordered' && indexes !== undefined ? index : undefined));
+    const row = names === undefined ? set.row(index) : cells(set, index, names);
+    rows.push(withId(row, menu.kind === 'ordered' && indexes !== undefined ? index : undefined));
   }
   return { total: set.length, matched, rows };
 }
 
 /** Indexes of the items that pass filter and find; `undefined`: all of them, in their order. */
-function found(menu: Menu, set: RowSet, { filter, find }: MenuWindow): number[] | undefined {
+async function found(
+  menu: Menu,
+  set: RowSet,
+  { filter, find }: MenuWindow,
+  slices: Slices,
+): Promise<Indexes | undefined> {
   if (filter.length === 0 && find === '') return undefined;
-  const names = filter.map(([name]) => name);
-  const items = new Map<RestRow, number>();
-  const all = find === '' ? undefined : set.all();
-  for (let index = 0; index < set.length; index += 1) items.set(all?.[index] ?? cells(set, index, names), index);
-  const passed = findItems(menu, filterItems(menu, [...items.keys()], filter), find);
-  return passed.map((item) => items.get(item) ?? 0);
+  const tests = filter.map((condition) => testOf(menu, condition));
+  const holdsText = find === '' ? undefined : containing(menu, find);
+  const passed: number[] = [];
+  for (let index = 0; index < set.length; index += 1) {
+    if (index % STRIDE === 0 && slices.over) await slices.pause();
+    if (!tests.every(({ property, holds }) => holds(set.value(index, property)))) continue;
+    if (holdsText === undefined || holdsText(set.row(index))) passed.push(index);
+  }
+  return Uint32Array.from(passed);
 }
 
-/** The properties of an item that a filter looks at. */
+/** What is sent of an item when the window names its columns: those, its flags, its comment and what is wrong with it. */
+function shownProperties(menu: Menu, columns: readonly string[]): readonly string[] {
+  const properties = columns.flatMap((name) => menuColumn(menu, name)?.property ?? []);
+  return [...new Set(['.id', '.about', 'comment', ...menu.flags.map(({ prop }) => prop), ...properties])];
+}
+
+/** Some properties of an item. */
 function cells(set: RowSet, index: number, names: readonly string[]): RestRow {
   const item: Record<string, string> = {};
   for (const name of names) {
@@ -44,30 +75,6 @@ function cells(set: RowSet, index: number, names: readonly string[]): RestRow {
     if (value !== undefined) item[name] = value;
   }
   return item;
-}
-
-/** Indexes in the order of a property. Numbers, the common case of live columns, are compared as numbers. */
-function sorted(
-  menu: Menu,
-  set: RowSet,
-  indexes: number[] | undefined,
-  sort: MenuWindow['sort'],
-): number[] | undefined {
-  if (sort === undefined) return indexes;
-  const places = indexes ?? Array.from({ length: set.length }, (_, index) => index);
-  const values = places.map((index) => set.value(index, sort.by));
-  if (!values.every((value) => value === undefined || /^\d{1,15}$/.test(value))) {
-    const items = new Map<RestRow, number>();
-    for (const index of places) items.set(cells(set, index, [sort.by]), index);
-    return sortItems(menu, [...items.keys()], sort.by, sort.desc).map((item) => items.get(item) ?? 0);
-  }
-  const sign = sort.desc ? -1 : 1;
-  // Items without a value come last, whichever the direction.
-  const keys = values.map((value) => (value === undefined ? Number.POSITIVE_INFINITY : sign * Number(value)));
-  return places
-    .map((index, place) => ({ index, key: keys[place] ?? 0 }))
-    .sort((a, b) => (a.key === b.key ? 0 : a.key - b.key))
-    .map(({ index }) => index);
 }
 
 /**

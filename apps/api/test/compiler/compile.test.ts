@@ -9,7 +9,7 @@ describe('compile', () => {
     const { config, invalid } = compile(new Map());
     expect(invalid.size).toBe(0);
     expect(config).toEqual({
-      format: 1,
+      format: 2,
       settings: {
         'ip-forward': true,
         'rp-filter': 'no',
@@ -45,6 +45,7 @@ describe('compile', () => {
       'address-lists': [],
       filter: ['input', 'forward', 'output'].map((name) => ({ name, rules: [] })),
       nat: ['srcnat', 'dstnat'].map((name) => ({ name, rules: [] })),
+      'simple-queues': [],
     });
   });
 
@@ -202,6 +203,8 @@ describe('schema and compiler agree', () => {
       { chain: 'srcnat', action: 'jump', 'jump-target': 'own' },
       { chain: 'own' },
     ],
+    '/queue/type': [{ name: 'long', kind: 'pfifo', 'pfifo-limit': '200' }],
+    '/queue/simple': [{ target: '10.0.0.0/8', queue: 'long/default' }],
   };
 
   it('every property that reaches the data plane is read, and no other', () => {

@@ -1,0 +1,117 @@
+import { columnValue, type Kind, type Menu, menuColumn } from '@tollway/schema';
+import type { RowSet } from '../view/rows.js';
+import { sortNumber } from './condition.js';
+import type { MenuWindow } from './message.js';
+import type { Slices } from './slices.js';
+
+/** Indexes of items in a set of rows. */
+export type Indexes = Uint32Array<ArrayBuffer>;
+type Compare = (a: number, b: number) => number;
+
+/** Items looked at between two looks at the clock. */
+const STRIDE = 256;
+/** Items sorted in one go; longer lists are merged out of such runs. */
+const RUN = 2048;
+
+/**
+ * Indexes of items in the order of a column. Equal items keep their order; those without a value come last,
+ * whichever the direction.
+ */
+export async function inOrder(
+  menu: Menu,
+  set: RowSet,
+  indexes: Indexes,
+  { by, desc }: NonNullable<MenuWindow['sort']>,
+  slices: Slices,
+): Promise<Indexes> {
+  const cells = cellsOf(menu, set, by);
+  const texts: (string | undefined)[] = [];
+  const numbers = new Float64Array(indexes.length);
+  let numeric = true;
+  for (const [place, index] of indexes.entries()) {
+    if (place % STRIDE === 0 && slices.over) await slices.pause();
+    const text = cells.text(index);
+    texts.push(text);
+    const number = text === undefined ? 0 : sortNumber(cells.kind, text);
+    if (number === undefined) numeric = false;
+    else numbers[place] = number;
+  }
+  const { compare = byText } = cells.kind;
+  const values: Compare = numeric
+    ? (a, b) => (numbers[a] ?? 0) - (numbers[b] ?? 0)
+    : (a, b) => compare(texts[a] ?? '', texts[b] ?? '');
+  const sign = desc ? -1 : 1;
+  const places = await sorted(
+    Uint32Array.from(indexes.keys()),
+    (a, b) => {
+      const missing = Number(texts[a] === undefined) - Number(texts[b] === undefined);
+      return missing || sign * values(a, b) || a - b;
+    },
+    slices,
+  );
+  return places.map((place) => indexes[place] ?? 0);
+}
+
+const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+interface Cells {
+  readonly kind: Pick<Kind, 'name' | 'compare'>;
+  text(index: number): string | undefined;
+}
+
+function cellsOf(menu: Menu, set: RowSet, by: string): Cells {
+  // Ids ascend as hexadecimal numbers.
+  if (by === '.id') {
+    return { kind: { name: 'id' }, text: (index) => String(Number.parseInt(set.id(index).slice(1), 16)) };
+  }
+  const column = menuColumn(menu, by);
+  // What the menu does not have orders nothing.
+  if (column === undefined) return { kind: { name: 'none' }, text: () => undefined };
+  const absent = column.kind.name === 'bool' ? 'false' : undefined;
+  return {
+    kind: column.kind,
+    text: (index) => columnValue(column, set.value(index, column.property)) ?? absent,
+  };
+}
+
+/** Merge sort that lets others work in between. */
+async function sorted(items: Indexes, compare: Compare, slices: Slices): Promise<Indexes> {
+  for (let start = 0; start < items.length; start += RUN) {
+    items.subarray(start, start + RUN).sort(compare);
+    if (slices.over) await slices.pause();
+  }
+  let [from, to] = [items, new Uint32Array(items.length > RUN ? items.length : 0)];
+  for (let width = RUN; width < items.length; width *= 2) {
+    for (let start = 0; start < items.length; start += 2 * width) {
+      await merge(from, to, start, width, compare, slices);
+    }
+    [from, to] = [to, from];
+  }
+  return from;
+}
+
+/** Merges the sorted runs of `width` at `start` and after it. */
+async function merge(
+  from: Indexes,
+  to: Indexes,
+  start: number,
+  width: number,
+  compare: Compare,
+  slices: Slices,
+): Promise<void> {
+  const middle = Math.min(start + width, from.length);
+  const end = Math.min(start + 2 * width, from.length);
+  let left = start;
+  let right = middle;
+  for (let place = start; place < end; place += 1) {
+    if (place % RUN === 0 && slices.over) await slices.pause();
+    const [a, b] = [from[left] ?? 0, from[right] ?? 0];
+    if (right >= end || (left < middle && compare(a, b) <= 0)) {
+      to[place] = a;
+      left += 1;
+    } else {
+      to[place] = b;
+      right += 1;
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import { performance } from 'node:perf_hooks';
+
+/** Longest piece of work before everything else that waits gets its turn, ms. */
+const SLICE_MS = 8;
+
+/** Those whose slice is over, in the order in which they paused. */
+const waiting: (() => void)[] = [];
+
+/** One continues per turn of the event loop: many viewers of long tables do not add up to one long stall. */
+function next(): void {
+  waiting.shift()?.();
+  if (waiting.length > 0) setImmediate(next);
+}
+
+/** A long evaluation, cut into slices so that requests and other viewers need not wait for its end. */
+export class Slices {
+  #since = performance.now();
+  #worked = 0;
+
+  /** True when it is time to {@link pause}. */
+  get over(): boolean {
+    return performance.now() - this.#since >= SLICE_MS;
+  }
+
+  /** Time spent working so far, pauses left out, ms. */
+  get workedMs(): number {
+    return this.#worked + performance.now() - this.#since;
+  }
+
+  async pause(): Promise<void> {
+    this.#worked += performance.now() - this.#since;
+    await new Promise<void>((resolve) => {
+      waiting.push(resolve);
+      if (waiting.length === 1) setImmediate(next);
+    });
+    this.#since = performance.now();
+  }
+}

@@ -1,0 +1,66 @@
+import { menuByPath } from '@tollway/schema';
+import { describe, expect, it } from 'vitest';
+import { type Condition, ConditionError, testOf } from '../src/live/condition.js';
+
+function holds(path: string, condition: Condition, value: string | undefined): boolean {
+  const menu = menuByPath(path);
+  if (menu === undefined) throw new Error(`no menu ${path}`);
+  return testOf(menu, condition).holds(value);
+}
+
+const CONNECTIONS = '/ip/firewall/connection';
+const FILTER = '/ip/firewall/filter';
+const QUEUES = '/queue/simple';
+
+describe('a condition', () => {
+  it.each<[string, string, Condition['op'], string, (string | undefined)[], (string | undefined)[]]>([
+    [FILTER, 'protocol', 'is', '6', ['tcp'], ['udp', undefined]],
+    [FILTER, 'protocol', 'is-not', 'tcp', ['udp', undefined], ['tcp']],
+    [FILTER, 'disabled', 'is', 'true', ['true'], ['false', undefined]],
+    [FILTER, 'dynamic', 'is', 'false', ['false', undefined], ['true']],
+    [FILTER, 'comment', 'contains', 'TELNET', ['no Telnet'], ['ssh', undefined]],
+    [FILTER, 'comment', 'contains-not', 'telnet', ['ssh', undefined], ['No Telnet']],
+    [FILTER, 'bytes', 'contains', '240.2 mib', ['251868000'], ['251']],
+    [
+      FILTER,
+      'src-address',
+      'in',
+      '10.0.0.0/8',
+      ['10.1.2.3', '10.1.0.0/16', '10.0.0.1-10.0.0.9'],
+      ['11.0.0.1', '0.0.0.0/0', '!10.1.2.3', undefined],
+    ],
+    [FILTER, 'connection-state', 'in', 'new,related', ['established,related', 'new'], ['established', undefined]],
+    [CONNECTIONS, 'src-address', 'in', '10.0.0.0/8', ['10.1.2.3:443', '10.1.2.3'], ['192.168.1.1:10', '[fd00::1]:10']],
+    [
+      CONNECTIONS,
+      'src-address',
+      'in',
+      '192.168.88.1-192.168.88.9,10.9.9.9',
+      ['192.168.88.5:1', '10.9.9.9:7'],
+      ['192.168.88.10:1'],
+    ],
+    [CONNECTIONS, 'src-address', 'in-not', '10.0.0.0/8', ['192.168.1.1:10', undefined], ['10.1.2.3:443']],
+    [CONNECTIONS, 'dst-port', 'in', '80,443,8000-8080', ['443', '8080'], ['81', '8081', undefined]],
+    [CONNECTIONS, 'orig-rate', 'more', '1M', ['1000001'], ['1000000', '9', undefined]],
+    [CONNECTIONS, 'timeout', 'less', '1m', ['59s'], ['1m', '1d']],
+    [CONNECTIONS, 'tcp-state', 'in', 'established,close', ['close'], ['time-wait', undefined]],
+    [QUEUES, 'max-limit.upload', 'is', '10M', ['10000000/5000000'], ['5000000/10000000']],
+    [QUEUES, 'rate.download', 'in', '1M-2M', ['0/1500000'], ['1500000/0']],
+    [QUEUES, 'target', 'in', '10.0.0.0/8', ['192.168.1.0/24,10.2.0.0/16'], ['192.168.1.0/24']],
+    [QUEUES, '.id', 'is', '*1F', ['*1F'], ['*1', undefined]],
+    ['/ip/route', 'gateway', 'in', '10.1.0.0/16', ['10.1.2.3%ether1', '10.1.2.3'], ['ether1', '10.2.0.1']],
+  ])('%s %s %s %s', (path, column, op, value, meets, fails) => {
+    for (const cell of meets) expect(holds(path, { column, op, value }, cell), String(cell)).toBe(true);
+    for (const cell of fails) expect(holds(path, { column, op, value }, cell), String(cell)).toBe(false);
+  });
+
+  it.each<[string, Condition['op'], string, string]>([
+    ['weather', 'is', 'fine', 'filter: /ip/firewall/connection has no column weather'],
+    ['src-address', 'in', 'here', 'filter: value of src-address: here is no address, prefix'],
+    ['orig-rate', 'less', 'slow', 'filter: value of orig-rate: slow is not a rate'],
+    ['dst-port', 'in', '1-70000', 'filter: value of dst-port: 70000 is out of range'],
+  ])('%s %s %s is refused', (column, op, value, text) => {
+    expect(() => holds(CONNECTIONS, { column, op, value }, undefined)).toThrow(ConditionError);
+    expect(() => holds(CONNECTIONS, { column, op, value }, undefined)).toThrow(text);
+  });
+});
