@@ -51,7 +51,7 @@ impl Router {
         let ports = [port("ether1", LAN_PORT_MAC), port("ether2", WAN_PORT_MAC)];
         let config = scenario.config(GENERATOR_MAC, SINK_MAC);
         let snapshot = Snapshot::build(&config, &ports, 1, 1).map_err(|error| error.to_string())?;
-        let limits = EngineLimits { max_connections: 262_144 };
+        let limits = EngineLimits { max_connections: 262_144, queue_frames: 4096, queue_bytes: 64 << 20 };
         let shared = Arc::new(Shared::new(1, 0x5eed));
         let size = PartitionSize { heads: 4 * RING * BATCH, tails: 0 };
         let pool = partitions(&[size]).map_err(|error| format!("frame pool: {error}"))?.pop();

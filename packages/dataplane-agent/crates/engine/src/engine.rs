@@ -31,6 +31,11 @@ pub struct EngineLimits {
     /// This worker's share of the connection table; the table's memory is reserved when the engine is
     /// made. The configuration's `max-entries` (over all workers) bounds it further.
     pub max_connections: u32,
+    /// Most frames of this worker that may wait in queues; their places are reserved when the engine is
+    /// made.
+    pub queue_frames: u32,
+    /// Most memory that frames waiting in queues may keep, bytes; see [`Frame::footprint`].
+    pub queue_bytes: u64,
 }
 
 /// The packet path of one worker.

@@ -19,6 +19,11 @@ pub trait Frame: Send {
     /// Shortens or lengthens the frame, all of it within `head`. Returns `false`, changing nothing, when
     /// the buffer is too small or the frame has bytes beyond `head`.
     fn resize(&mut self, len: usize) -> bool;
+    /// Copies the bytes from `offset` on, of the head or behind it, until `to` is full. Returns `false`,
+    /// with `to` in any state, when the frame has fewer.
+    fn copy_to(&self, offset: usize, to: &mut [u8]) -> bool;
+    /// Memory that the frame keeps others from using, bytes; at least its length.
+    fn footprint(&self) -> usize;
 }
 
 /// Bytes of a frame that [`Frame::head`] shows at least (less for shorter frames): Ethernet with two

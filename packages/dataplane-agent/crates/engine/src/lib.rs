@@ -43,5 +43,7 @@ mod state;
 mod icmp;
 mod log;
 mod stage;
+mod trie;
+mod wheel;
 
 pub use engine::{Engine, EngineLimits};

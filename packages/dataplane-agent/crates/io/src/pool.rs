@@ -353,6 +353,27 @@ impl Frame for PoolFrame {
         self.head_len = len as u16;
         true
     }
+
+    fn copy_to(&self, offset: usize, to: &mut [u8]) -> bool {
+        let head = self.head();
+        let from_head = head.get(offset..).unwrap_or_default();
+        let (first, rest) = to.split_at_mut(from_head.len().min(to.len()));
+        first.copy_from_slice(&from_head[..first.len()]);
+        if rest.is_empty() {
+            return true;
+        }
+        let Some(tail) = self.tail() else { return false };
+        let at = (offset + first.len()).saturating_sub(head.len());
+        // SAFETY: the tail belongs to this frame and `tail_len` bytes of it have been written.
+        let bytes = unsafe { std::slice::from_raw_parts(tail.start, tail.len) };
+        let Some(from) = bytes.get(at..at + rest.len()) else { return false };
+        rest.copy_from_slice(from);
+        true
+    }
+
+    fn footprint(&self) -> usize {
+        HEAD_CHUNK + self.tail.map_or(0, |_| TAIL_CAPACITY)
+    }
 }
 
 impl Drop for PoolFrame {
@@ -440,6 +461,20 @@ mod tests {
         assert!(frame.received(HEAD_CAPACITY + 10));
         assert_eq!((frame.head().len(), frame.len()), (HEAD_CAPACITY, HEAD_CAPACITY + 10));
         assert!(!frame.resize(10));
+        assert_eq!(frame.footprint(), HEAD_CHUNK + TAIL_CAPACITY);
+        let bytes: Vec<u8> = (0..HEAD_CAPACITY + 10).map(|at| at as u8).collect();
+        frame.head_mut().copy_from_slice(&bytes[..HEAD_CAPACITY]);
+        let tail = frame.tail().unwrap();
+        // SAFETY: the span is the frame's own tail, which nobody else refers to.
+        unsafe { std::slice::from_raw_parts_mut(tail.start, tail.len) }
+            .copy_from_slice(&bytes[HEAD_CAPACITY..]);
+        for range in [0..20, HEAD_CAPACITY - 5..HEAD_CAPACITY + 5, HEAD_CAPACITY + 2..HEAD_CAPACITY + 10] {
+            let mut copy = vec![0; range.len()];
+            assert!(frame.copy_to(range.start, &mut copy));
+            assert_eq!(copy, bytes[range]);
+        }
+        assert!(!frame.copy_to(HEAD_CAPACITY - 5, &mut [0; 16]));
+        assert!(!frame.copy_to(HEAD_CAPACITY + 8, &mut [0; 3]));
         assert!(frame.received(60));
         partition.strip_tail(&mut frame);
         assert_eq!(partition.free(), (3, 2));

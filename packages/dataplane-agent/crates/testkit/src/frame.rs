@@ -44,6 +44,14 @@ impl Frame for HeapFrame {
         self.bytes.resize(len, 0);
         true
     }
+    fn copy_to(&self, offset: usize, to: &mut [u8]) -> bool {
+        let Some(from) = self.bytes.get(offset..offset + to.len()) else { return false };
+        to.copy_from_slice(from);
+        true
+    }
+    fn footprint(&self) -> usize {
+        self.bytes.len().max(CONTIGUOUS)
+    }
 }
 
 /// Gives heap frames; may be told to run dry.

@@ -92,6 +92,10 @@ pub struct Router {
 /// Capacity of the connection table that test routers have.
 pub const CONNECTIONS: u32 = 16_384;
 
+/// Bounds that each worker of a test router has.
+pub const LIMITS: EngineLimits =
+    EngineLimits { max_connections: CONNECTIONS, queue_frames: 4096, queue_bytes: 64 << 20 };
+
 impl Router {
     /// One worker.
     pub fn new(config: RouterConfig) -> Self {
@@ -100,7 +104,7 @@ impl Router {
 
     /// Several workers.
     pub fn with_workers(config: RouterConfig, workers: u32) -> Self {
-        Self::with_limits(config, workers, EngineLimits { max_connections: CONNECTIONS })
+        Self::with_limits(config, workers, LIMITS)
     }
 
     /// Several workers with given bounds.

@@ -71,7 +71,11 @@ impl Workers {
         let parts = pools.into_iter().zip(worker_ends).zip(control_ends).zip(counters);
         for (index, (((pool, ends), control), counters)) in parts.enumerate() {
             let (shared, snapshot) = (Arc::clone(shared), Arc::clone(snapshot));
-            let limits = EngineLimits { max_connections: MAX_CONNECTIONS / count as u32 };
+            let limits = EngineLimits {
+                max_connections: MAX_CONNECTIONS / count as u32,
+                queue_frames: 4096,
+                queue_bytes: 16 << 20,
+            };
             let cpu = cpus.get(index % cpus.len().max(1)).copied().unwrap_or(0);
             let counters = counters.clone();
             let alive = Arc::new(AtomicBool::new(true));

@@ -13,7 +13,6 @@ mod table;
 pub mod tcp;
 mod timeouts;
 mod track;
-mod wheel;
 
 pub mod generic;
 pub mod icmp;

@@ -4,8 +4,6 @@
 //! scopes: a static route's gateway must lie in a connected network). One trie answers local addresses
 //! and broadcasts too.
 
-mod trie;
-
 #[cfg(test)]
 mod tests;
 
@@ -14,9 +12,9 @@ use std::net::{IpAddr, Ipv4Addr};
 use tollway_config::dataplane::{DataplaneConfig, RouteTarget, RowId};
 use tollway_config::protocol::RouteInfo;
 
-use self::trie::Trie;
 use crate::error::BuildError;
 use crate::interface::{InterfaceIndex, InterfaceMap};
+use crate::trie::Trie;
 
 /// Where a destination leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,9 +11,12 @@ use crate::conntrack::connection::{ConnRef, Connection, Direction, NIL};
 use crate::conntrack::entry::{CachedAction, Entry, EntryIndex, NO_ENTRY, action_flag, fingerprint, mix};
 use crate::conntrack::journal::Journal;
 use crate::conntrack::tcp::Tracker;
-use crate::conntrack::wheel::Wheel;
 use crate::time::Now;
 use crate::tuple::Tuple;
+use crate::wheel::Wheel;
+
+/// Resolution of the expiry timers, ns.
+const EXPIRY_TICK: u64 = 100_000_000;
 
 /// A tuple that another connection holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +69,7 @@ impl Table {
             entries: Vec::with_capacity(capacity * 2),
             connections: Vec::with_capacity(capacity),
             free: Vec::with_capacity(capacity),
-            wheel: Wheel::new(capacity),
+            wheel: Wheel::new(capacity, EXPIRY_TICK),
             oldest: NIL,
             newest: NIL,
             live: 0,

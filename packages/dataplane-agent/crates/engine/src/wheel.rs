@@ -1,12 +1,10 @@
-//! A hierarchical timing wheel (Varghese and Lauck, 1987): four levels of 64 slots, 100 ms a tick.
+//! A hierarchical timing wheel (Varghese and Lauck, 1987): four levels of 64 slots.
 //!
 //! The wheel knows deadlines, not truths: the owner of a slot number asks itself, when the number comes
 //! up, whether its time is really over, and arms it again if not. So extending a deadline costs nothing.
 
 use crate::time::Now;
 
-/// Resolution, ns.
-const TICK: u64 = 100_000_000;
 const LEVELS: usize = 4;
 const BITS: u32 = 6;
 const SLOTS: usize = 1 << BITS;
@@ -21,8 +19,11 @@ struct Link {
     tick: u64,
 }
 
+/// The wheel; deadlines belong to small numbers that the caller gives out.
 #[derive(Debug)]
 pub struct Wheel {
+    /// Resolution, ns.
+    tick: u64,
     heads: [u32; LEVELS * SLOTS],
     occupied: [u64; LEVELS],
     links: Vec<Link>,
@@ -32,8 +33,10 @@ pub struct Wheel {
 }
 
 impl Wheel {
-    pub fn new(capacity: usize) -> Self {
+    /// A wheel with a resolution of `tick` ns, and room for `capacity` slots before it grows.
+    pub fn new(capacity: usize, tick: u64) -> Self {
         Self {
+            tick: tick.max(1),
             heads: [NIL; LEVELS * SLOTS],
             occupied: [0; LEVELS],
             links: Vec::with_capacity(capacity),
@@ -49,7 +52,7 @@ impl Wheel {
         }
         self.disarm(slot);
         self.armed += 1;
-        self.link(slot, deadline.0.div_ceil(TICK));
+        self.link(slot, deadline.0.div_ceil(self.tick));
     }
 
     /// Forgets `slot`.
@@ -72,7 +75,7 @@ impl Wheel {
 
     /// The next slot whose deadline has passed; it is disarmed.
     pub fn pop(&mut self, now: Now) -> Option<u32> {
-        let present = now.0 / TICK;
+        let present = now.0 / self.tick;
         loop {
             if self.armed == 0 {
                 self.cursor = self.cursor.max(present);
@@ -92,7 +95,8 @@ impl Wheel {
 
     /// When something may come up next.
     pub fn next_deadline(&self) -> Option<Now> {
-        (0..LEVELS).filter_map(|level| self.next_tick(level)).min().map(|tick| Now(tick.saturating_mul(TICK)))
+        let tick = (0..LEVELS).filter_map(|level| self.next_tick(level)).min()?;
+        Some(Now(tick.saturating_mul(self.tick)))
     }
 
     /// First tick at which a slot of the level must be looked at.
@@ -179,7 +183,7 @@ mod tests {
         fn comes_up_in_time_and_only_then(
             steps in proptest::collection::vec((0u32..20, 0u64..100_000_000, 0u64..30_000, any::<bool>()), 1..120)
         ) {
-            let mut wheel = Wheel::new(20);
+            let mut wheel = Wheel::new(20, 100_000_000);
             let mut deadlines = [None; 20];
             let mut now = 0u64;
             for (slot, ahead_ms, advance_ms, disarm) in steps {
