@@ -1,0 +1,92 @@
+/** Rectangles on the desk, in CSS pixels from its top left corner. Pure. */
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface Rect extends Size {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** Height of a title bar. */
+export const TITLE_PX = 28;
+
+/** Smaller no window gets; a desk that is smaller still makes it smaller. */
+export const LEAST: Size = { width: 260, height: 130 };
+
+/** As much of a title bar stays on the desk, so that every window can be taken hold of. */
+export const KEEP_PX = 120;
+
+export function clamp(value: number, least: number, most: number): number {
+  return Math.max(least, Math.min(value, Math.max(least, most)));
+}
+
+/** The size that a window of the wanted size gets on a desk. */
+function fitted(size: Size, desk: Size): Size {
+  return {
+    width: Math.min(Math.max(size.width, LEAST.width), Math.max(desk.width, 1)),
+    height: Math.min(Math.max(size.height, LEAST.height), Math.max(desk.height, 1)),
+  };
+}
+
+/** Keeps enough of a window on the desk that its title bar can be taken hold of. */
+export function reachable(rect: Rect, desk: Size): Rect {
+  const { width, height } = fitted(rect, desk);
+  const keep = Math.min(KEEP_PX, width);
+  return {
+    x: Math.round(clamp(rect.x, keep - width, desk.width - keep)),
+    y: Math.round(clamp(rect.y, 0, desk.height - TITLE_PX)),
+    width: Math.round(width),
+    height: Math.round(height),
+  };
+}
+
+/**
+ * Where a window is that was put to `rect` when the desk had the size `within`: what was wholly on the desk stays so
+ * when the desk shrinks, and comes back when it grows again.
+ */
+export function settled(rect: Rect, within: Size, desk: Size): Rect {
+  const { width, height } = fitted(rect, desk);
+  const insideX = rect.x >= 0 && rect.x + rect.width <= within.width;
+  const insideY = rect.y >= 0 && rect.y + rect.height <= within.height;
+  return reachable(
+    {
+      x: insideX ? clamp(rect.x, 0, desk.width - width) : rect.x,
+      y: insideY ? clamp(rect.y, 0, desk.height - height) : rect.y,
+      width,
+      height,
+    },
+    desk,
+  );
+}
+
+/** Parts of a window that a resize moves. */
+export interface Edges {
+  readonly left?: boolean;
+  readonly right?: boolean;
+  readonly top?: boolean;
+  readonly bottom?: boolean;
+}
+
+/** The rectangle after some edges moved by `dx`, `dy`; the other edges stay where they are. */
+export function stretched(rect: Rect, edges: Edges, dx: number, dy: number): Rect {
+  let { x, y, width, height } = rect;
+  if (edges.right) width = Math.max(LEAST.width, width + dx);
+  if (edges.bottom) height = Math.max(LEAST.height, height + dy);
+  if (edges.left) {
+    width = Math.max(LEAST.width, width - dx);
+    x = rect.x + rect.width - width;
+  }
+  if (edges.top) {
+    // The title bar must not leave the desk at the top.
+    height = Math.max(LEAST.height, Math.min(height - dy, rect.y + rect.height));
+    y = rect.y + rect.height - height;
+  }
+  return { x, y, width, height };
+}
+
+export function sameRect(a: Rect, b: Rect): boolean {
+  return a.x === b.x && a.y === b.y && a.width === b.width && a.height === b.height;
+}

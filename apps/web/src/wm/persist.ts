@@ -1,0 +1,90 @@
+/** The desk as text, to be kept over a reload. What does not have the right shape is left out. Pure. */
+import type { Rect, Size } from './geometry.ts';
+import { type DeskState, emptyDesk, MOST_PLACES, type Place, type Win } from './reducer.ts';
+
+const VERSION = 1;
+
+/** More windows than this are not kept. */
+export const MOST_WINDOWS = 60;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function toSize(value: unknown): Size | undefined {
+  if (!isFields(value)) return undefined;
+  const { width, height } = value;
+  if (typeof width !== 'number' || typeof height !== 'number') return undefined;
+  return width >= 0 && height >= 0 && width < 1e5 && height < 1e5 ? { width, height } : undefined;
+}
+
+function toRect(value: unknown): Rect | undefined {
+  const size = toSize(value);
+  if (size === undefined || !isFields(value)) return undefined;
+  const { x, y } = value;
+  if (typeof x !== 'number' || typeof y !== 'number') return undefined;
+  return Math.abs(x) < 1e5 && Math.abs(y) < 1e5 ? { x, y, ...size } : undefined;
+}
+
+function toPlace(value: unknown): Place | undefined {
+  if (!isFields(value)) return undefined;
+  const rect = toRect(value.rect);
+  const within = toSize(value.within);
+  if (rect === undefined || within === undefined) return undefined;
+  return { rect, within, maximised: value.maximised === true };
+}
+
+function toWin(value: unknown): Win | undefined {
+  const place = toPlace(value);
+  if (place === undefined || !isFields(value)) return undefined;
+  const { id, address, key, place: name, title, role, minimised } = value;
+  if (typeof id !== 'string' || typeof address !== 'string' || typeof key !== 'string') return undefined;
+  if (typeof name !== 'string' || typeof title !== 'string') return undefined;
+  if (role !== 'region' && role !== 'dialog') return undefined;
+  return { ...place, id, address, key, place: name, title, role, minimised: minimised === true };
+}
+
+/** Writes the windows that `keep` wants. */
+export function serialise(state: DeskState, keep: (win: Win) => boolean): string {
+  const windows = state.windows.filter(keep).slice(-MOST_WINDOWS);
+  const kept = new Set(windows.map((win) => win.id));
+  const order = state.order.filter((id) => kept.has(id));
+  return JSON.stringify({ version: VERSION, windows, order, places: state.places });
+}
+
+/**
+ * Reads what {@link serialise} wrote; undefined for nothing, another version or nonsense.
+ *
+ * @param keep says whether a window is still of use, e.g. whether what it shows exists
+ */
+export function deserialise(text: string | null, keep: (win: Win) => boolean): DeskState | undefined {
+  let raw: unknown;
+  try {
+    raw = JSON.parse(text ?? '');
+  } catch {
+    return undefined;
+  }
+  if (!isFields(raw) || raw.version !== VERSION || !Array.isArray(raw.windows)) return undefined;
+  // Ids are given anew: those of the text may be anything.
+  const names = new Map<string, string>();
+  const windows: Win[] = [];
+  for (const each of raw.windows.slice(-MOST_WINDOWS)) {
+    const win = toWin(each);
+    if (win === undefined || names.has(win.id) || !keep(win)) continue;
+    const id = `w${windows.length + 1}`;
+    names.set(win.id, id);
+    windows.push({ ...win, id });
+  }
+  const wanted: unknown[] = Array.isArray(raw.order) ? raw.order : [];
+  const ranked = wanted
+    .map((id) => (typeof id === 'string' ? names.get(id) : undefined))
+    .filter((id) => id !== undefined);
+  const order = [...new Set([...windows.map((win) => win.id).filter((id) => !ranked.includes(id)), ...ranked])];
+  const places = Object.entries(isFields(raw.places) ? raw.places : {})
+    .map(([name, value]) => [name, toPlace(value)] as const)
+    .filter((entry): entry is readonly [string, Place] => entry[1] !== undefined)
+    .slice(-MOST_PLACES);
+  return { ...emptyDesk, windows, order, places: Object.fromEntries(places), nextId: windows.length + 1 };
+}

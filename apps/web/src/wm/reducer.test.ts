@@ -1,0 +1,134 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { KEEP_PX, TITLE_PX } from './geometry.ts';
+import { type Action, activeId, type Content, type DeskState, emptyDesk, reduce, shownRect } from './reducer.ts';
+
+const content = (name: string): Content => ({
+  address: `/${name}`,
+  key: `/${name}`,
+  place: name.slice(0, 1),
+  role: 'region',
+  title: name,
+  size: { width: 600, height: 400 },
+});
+const run = (...actions: Action[]) => actions.reduce(reduce, emptyDesk);
+const opened = (...names: string[]) => run(...names.map((name) => ({ do: 'open', content: content(name) }) as const));
+
+test('the same content is opened once, unless another window is asked for', () => {
+  const state = opened('a', 'b', 'a');
+  expect(state.windows.map((win) => win.title)).toEqual(['a', 'b']);
+  expect(activeId(state)).toBe('w1');
+  const two = reduce(state, { do: 'open', content: content('a'), another: true });
+  expect(two.windows.map((win) => win.title)).toEqual(['a', 'b', 'a']);
+  expect(activeId(two)).toBe('w3');
+});
+
+test('opening a window that shows another tab brings it to that tab', () => {
+  const state = reduce(opened('a'), { do: 'open', content: { ...content('a'), address: '/a/tab' } });
+  expect(state.windows).toMatchObject([{ id: 'w1', address: '/a/tab' }]);
+});
+
+test('when a window closes or is minimised, the one below takes the keys', () => {
+  const state = opened('a', 'b', 'c');
+  expect(activeId(reduce(state, { do: 'close', id: 'w3' }))).toBe('w2');
+  const small = reduce(state, { do: 'minimise', id: 'w3' });
+  expect(activeId(small)).toBe('w2');
+  expect(activeId(reduce(small, { do: 'focus', id: 'w3' }))).toBe('w3');
+  expect(activeId(reduce(small, { do: 'minimise-all' }))).toBeUndefined();
+});
+
+test('new windows cascade, and a closed one opens again where it was', () => {
+  const state = opened('a', 'b');
+  const [a, b] = state.windows.map((win) => shownRect(win, state.desk));
+  expect(b).toEqual({ ...a, x: (a?.x ?? 0) + 28, y: (a?.y ?? 0) + 28 });
+  const rect = { x: 300, y: 200, width: 500, height: 300 };
+  const again = [
+    { do: 'put', id: 'w1', rect },
+    { do: 'close', id: 'w1' },
+    { do: 'open', content: content('a') },
+  ] as const;
+  expect(again.reduce(reduce, state).windows.at(-1)?.rect).toEqual(rect);
+});
+
+test('a maximised window fills the desk and finds its place again', () => {
+  const state = reduce(opened('a'), { do: 'maximise', id: 'w1' });
+  const before = opened('a').windows[0]?.rect;
+  const [win] = state.windows;
+  expect(win && shownRect(win, state.desk)).toEqual({ x: 0, y: 0, ...emptyDesk.desk });
+  const [after] = reduce(state, { do: 'restore', id: 'w1' }).windows;
+  expect(after && shownRect(after, state.desk)).toEqual(before);
+});
+
+test('windows come back to their places when a desk that had shrunk grows', () => {
+  const rect = { x: 700, y: 350, width: 480, height: 340 };
+  const put = reduce(opened('a'), { do: 'put', id: 'w1', rect });
+  const small = reduce(put, { do: 'desk', size: { width: 800, height: 500 } });
+  const at = (state: DeskState) => state.windows.map((win) => shownRect(win, state.desk))[0];
+  expect(at(small)).toEqual({ x: 320, y: 160, width: 480, height: 340 });
+  expect(at(reduce(small, { do: 'desk', size: emptyDesk.desk }))).toEqual(rect);
+});
+
+test('next and previous go round through all windows', () => {
+  let state = opened('a', 'b', 'c');
+  const seen = [];
+  for (let i = 0; i < 3; i++) {
+    state = reduce(state, { do: 'next' });
+    seen.push(activeId(state));
+  }
+  expect(seen).toEqual(['w1', 'w2', 'w3']);
+  expect(activeId(reduce(state, { do: 'previous' }))).toBe('w2');
+});
+
+const coordinate = fc.integer({ min: -3000, max: 3000 });
+const length = fc.integer({ min: 0, max: 4000 });
+const id = fc.integer({ min: 1, max: 12 }).map((n) => `w${n}`);
+const action: fc.Arbitrary<Action> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('open' as const),
+      content: fc.constantFrom(...['a1', 'a2', 'b', 'c'].map(content)),
+      another: fc.boolean(),
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ do: fc.constantFrom('focus', 'minimise', 'maximise', 'restore', 'close'), id }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('put' as const),
+      id,
+      rect: fc.record({ x: coordinate, y: coordinate, width: length, height: length }),
+    }),
+  },
+  fc.record({ do: fc.constant('show' as const), id, address: fc.constantFrom('/x', '/y') }),
+  fc.record({ do: fc.constant('rename' as const), id, title: fc.constantFrom('x', 'y') }),
+  fc.record({
+    do: fc.constant('desk' as const),
+    size: fc.record({ width: fc.integer({ min: 320, max: 2000 }), height: fc.integer({ min: 200, max: 1400 }) }),
+  }),
+  fc.record({ do: fc.constantFrom('next', 'previous', 'cascade', 'minimise-all', 'close-all') }),
+);
+
+test('whatever happens, every window can be reached, z is an order of all windows, and one window takes the keys', () => {
+  fc.assert(
+    fc.property(fc.array(action, { maxLength: 40 }), (actions) => {
+      let state: DeskState = emptyDesk;
+      for (const each of actions) {
+        state = reduce(state, each);
+        expect([...state.order].sort()).toEqual(state.windows.map((win) => win.id).sort());
+        expect(new Set(state.order).size).toBe(state.order.length);
+        const active = activeId(state);
+        expect(active === undefined).toBe(state.windows.every((win) => win.minimised));
+        for (const win of state.windows) {
+          const rect = shownRect(win, state.desk);
+          const visible = Math.min(rect.x + rect.width, state.desk.width) - Math.max(rect.x, 0);
+          expect(visible).toBeGreaterThanOrEqual(Math.min(KEEP_PX, rect.width));
+          expect(rect.y).toBeGreaterThanOrEqual(0);
+          expect(rect.y).toBeLessThanOrEqual(state.desk.height - TITLE_PX);
+          expect(rect.width).toBeLessThanOrEqual(state.desk.width);
+        }
+      }
+    }),
+    { numRuns: 400 },
+  );
+});

@@ -1,0 +1,50 @@
+/** Edges that come near other edges jump onto them. Pure. */
+import type { Edges, Rect, Size } from './geometry.ts';
+
+/** How near is near, px. */
+export const SNAP_PX = 8;
+
+interface Lines {
+  readonly x: readonly number[];
+  readonly y: readonly number[];
+}
+
+/** The edges to snap to: those of the desk, and those of windows. */
+export function snapLines(desk: Size, windows: readonly Rect[]): Lines {
+  return {
+    x: [0, desk.width, ...windows.flatMap((rect) => [rect.x, rect.x + rect.width])],
+    y: [0, desk.height, ...windows.flatMap((rect) => [rect.y, rect.y + rect.height])],
+  };
+}
+
+/** The smallest step that brings one of the edges onto one of the lines; 0 when none is near. */
+function stepTo(lines: readonly number[], edges: readonly number[]): number {
+  let best = 0;
+  let distance = SNAP_PX + 1;
+  for (const line of lines) {
+    for (const edge of edges) {
+      const away = Math.abs(line - edge);
+      if (away < distance) {
+        distance = away;
+        best = line - edge;
+      }
+    }
+  }
+  return best;
+}
+
+/** The place of a window that is being moved. */
+export function snapMove(rect: Rect, lines: Lines): Rect {
+  return {
+    ...rect,
+    x: rect.x + stepTo(lines.x, [rect.x, rect.x + rect.width]),
+    y: rect.y + stepTo(lines.y, [rect.y, rect.y + rect.height]),
+  };
+}
+
+/** The steps that bring the edges that are being moved onto lines. */
+export function snapResize(rect: Rect, edges: Edges, lines: Lines): { readonly dx: number; readonly dy: number } {
+  const x = edges.left ? [rect.x] : edges.right ? [rect.x + rect.width] : [];
+  const y = edges.top ? [rect.y] : edges.bottom ? [rect.y + rect.height] : [];
+  return { dx: stepTo(lines.x, x), dy: stepTo(lines.y, y) };
+}
