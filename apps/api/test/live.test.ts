@@ -142,7 +142,13 @@ describe('status and traffic', () => {
       agent: { connected: true },
       identity: 'Tollway',
     });
-    expect(await client.next((m) => m.op === 'sample')).toMatchObject({ id: 2, interfaces: {}, connections: 0 });
+    expect(await client.next((m) => m.op === 'sample')).toMatchObject({
+      id: 2,
+      interfaces: {},
+      throughput: { bps: 0, pps: 0 },
+      queued: { bytes: 0, packets: 0 },
+      connections: 0,
+    });
     client.socket.close();
   });
 });

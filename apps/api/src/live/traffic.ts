@@ -4,10 +4,26 @@ import type { ConfigStore } from '../config/store.js';
 import type { LiveState } from '../state/live-state.js';
 import type { Processor } from '../state/processor.js';
 
+/** Bits and packets per second of an interface in the last full second; `fp`: by the fast path. */
+export interface InterfaceSample {
+  readonly rx: number;
+  readonly tx: number;
+  readonly rxPps: number;
+  readonly txPps: number;
+  readonly fpRx: number;
+  readonly fpTx: number;
+  readonly fpRxPps: number;
+  readonly fpTxPps: number;
+}
+
 export interface TrafficSample {
   /** Milliseconds since 1970. */
   readonly t: number;
-  readonly interfaces: Readonly<Record<string, { rx: number; tx: number; rxPps: number; txPps: number }>>;
+  readonly interfaces: Readonly<Record<string, InterfaceSample>>;
+  /** What all ports together sent in the last full second. */
+  readonly throughput: { readonly bps: number; readonly pps: number };
+  /** What waits in all simple queues together; bytes are L3. */
+  readonly queued: { readonly bytes: number; readonly packets: number };
   readonly cpu: readonly { cpu: number; load: number }[];
   readonly connections: number;
   /** Share of the packets received that took FastTrack since the sample before, 0…1. */
@@ -50,6 +66,8 @@ export class Traffic {
     const sample: TrafficSample = {
       t: Date.now(),
       interfaces: this.#rates(stats),
+      throughput: throughput(stats),
+      queued: { bytes: stats.queues['queued-bytes'], packets: stats.queues['queued-packets'] },
       cpu: loads.map((load, cpu) => ({ cpu, load: Math.round(load * 10) / 10 })),
       connections: stats.tracking['ip4-entries'] + stats.tracking['ip6-entries'],
       fasttrackShare: before === undefined ? 0 : fasttrackShare(before, stats),
@@ -65,10 +83,24 @@ export class Traffic {
     return Object.fromEntries(
       stats.interfaces.map(({ row, port, rates }) => [
         names.get(row) ?? port,
-        { rx: rates['rx-bps'], tx: rates['tx-bps'], rxPps: rates['rx-pps'], txPps: rates['tx-pps'] },
+        {
+          rx: rates['rx-bps'],
+          tx: rates['tx-bps'],
+          rxPps: rates['rx-pps'],
+          txPps: rates['tx-pps'],
+          fpRx: rates['fp-rx-bps'],
+          fpTx: rates['fp-tx-bps'],
+          fpRxPps: rates['fp-rx-pps'],
+          fpTxPps: rates['fp-tx-pps'],
+        },
       ]),
     );
   }
+}
+
+function throughput(stats: Stats): TrafficSample['throughput'] {
+  const sum = (name: 'tx-bps' | 'tx-pps') => stats.interfaces.reduce((total, { rates }) => total + rates[name], 0);
+  return { bps: sum('tx-bps'), pps: sum('tx-pps') };
 }
 
 function fasttrackShare(before: Stats, after: Stats): number {

@@ -1,14 +1,18 @@
-/** Samples for the graphs, one a second, shared by all graphs on the page. */
+/** Samples for graphs and the dashboard, one a second, shared by everything on the page that shows them. */
 import { live } from './live.ts';
 import { isObject } from './rest.ts';
-import type { SubscriptionHandle } from './socket.ts';
+import { Topic } from './topic.ts';
 
-/** Rates of one interface: bits and packets per second. */
+/** Rates of one interface: bits and packets per second, and the part of them that took the fast path. */
 export interface InterfaceRates {
   readonly rx: number;
   readonly tx: number;
   readonly rxPps: number;
   readonly txPps: number;
+  readonly fpRx: number;
+  readonly fpTx: number;
+  readonly fpRxPps: number;
+  readonly fpTxPps: number;
 }
 
 export interface Sample {
@@ -17,77 +21,103 @@ export interface Sample {
   readonly interfaces: ReadonlyMap<string, InterfaceRates>;
   /** Load of each core, percent. */
   readonly cpu: ReadonlyMap<number, number>;
+  /** What all ports together send: bits and packets per second. */
+  readonly throughput: { readonly bps: number; readonly pps: number };
+  /** Connections tracked. */
+  readonly connections: number;
+  /** Share of the packets that took FastTrack, 0 to 1. */
+  readonly fasttrackShare: number;
+  /** What waits in all queues. */
+  readonly queued: { readonly bytes: number; readonly packets: number };
+  /** Dropped packets per second by reason; reasons that stand still are absent. */
+  readonly drops: ReadonlyMap<string, number>;
 }
 
 /** How far back the graphs look, ms. */
 export const SPAN_MS = 300_000;
 
-function num(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+function num(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
+}
+
+function fields(value: unknown): Readonly<Record<string, unknown>> {
+  return isObject(value) ? value : {};
+}
+
+function interfaceRates(raw: unknown): ReadonlyMap<string, InterfaceRates> {
+  return new Map(
+    Object.entries(fields(raw)).flatMap(([name, value]) => {
+      if (!isObject(value)) return [];
+      const { rx, tx, rxPps, txPps, fpRx, fpTx, fpRxPps, fpTxPps } = value;
+      const rates: InterfaceRates = {
+        rx: num(rx),
+        tx: num(tx),
+        rxPps: num(rxPps),
+        txPps: num(txPps),
+        fpRx: num(fpRx),
+        fpTx: num(fpTx),
+        fpRxPps: num(fpRxPps),
+        fpTxPps: num(fpTxPps),
+      };
+      return [[name, rates] as const];
+    }),
+  );
+}
+
+function coreLoads(raw: unknown): ReadonlyMap<number, number> {
+  const loads = new Map<number, number>();
+  for (const core of Array.isArray(raw) ? raw : []) {
+    const { cpu, load } = fields(core);
+    if (typeof cpu === 'number' && typeof load === 'number' && Number.isFinite(load)) loads.set(cpu, load);
+  }
+  return loads;
 }
 
 /** Decodes a sample; undefined when it has no time. */
 export function toSample(message: unknown): Sample | undefined {
-  if (!isObject(message)) return undefined;
-  const t = num(message.t);
-  if (t === undefined) return undefined;
-  const interfaces = new Map<string, InterfaceRates>();
-  if (isObject(message.interfaces)) {
-    for (const [name, rates] of Object.entries(message.interfaces)) {
-      if (!isObject(rates)) continue;
-      interfaces.set(name, {
-        rx: num(rates.rx) ?? 0,
-        tx: num(rates.tx) ?? 0,
-        rxPps: num(rates.rxPps) ?? 0,
-        txPps: num(rates.txPps) ?? 0,
-      });
-    }
-  }
-  const cpu = new Map<number, number>();
-  if (Array.isArray(message.cpu)) {
-    for (const core of message.cpu) {
-      if (!isObject(core)) continue;
-      const id = num(core.cpu);
-      const load = num(core.load);
-      if (id !== undefined && load !== undefined) cpu.set(id, load);
-    }
-  }
-  return { t, interfaces, cpu };
+  if (!isObject(message) || typeof message.t !== 'number') return undefined;
+  const { bps, pps } = fields(message.throughput);
+  const { bytes, packets } = fields(message.queued);
+  return {
+    t: message.t,
+    interfaces: interfaceRates(message.interfaces),
+    cpu: coreLoads(message.cpu),
+    throughput: { bps: num(bps), pps: num(pps) },
+    connections: num(message.connections),
+    fasttrackShare: num(message.fasttrackShare),
+    queued: { bytes: num(bytes), packets: num(packets) },
+    drops: new Map(Object.entries(fields(message.drops)).map(([reason, rate]) => [reason, num(rate)])),
+  };
 }
 
 /** Appends samples, in order of time and without repetitions, and forgets what is older than the span. */
-export function extend(samples: readonly Sample[], fresh: readonly Sample[]): readonly Sample[] {
-  const last = samples.at(-1)?.t ?? Number.NEGATIVE_INFINITY;
-  const next = [...samples, ...fresh.filter((sample) => sample.t > last)];
-  const newest = next.at(-1)?.t ?? 0;
-  const from = next.findIndex((sample) => sample.t >= newest - SPAN_MS);
-  return from > 0 ? next.slice(from) : next;
+export function extend(samples: Sample[], fresh: readonly Sample[]): void {
+  for (const sample of fresh) if (sample.t > (samples.at(-1)?.t ?? Number.NEGATIVE_INFINITY)) samples.push(sample);
+  const oldest = (samples.at(-1)?.t ?? 0) - SPAN_MS;
+  const keep = samples.findIndex((sample) => sample.t >= oldest);
+  if (keep > 0) samples.splice(0, keep);
 }
 
-let samples: readonly Sample[] = [];
-let handle: SubscriptionHandle | undefined;
-const listeners = new Set<() => void>();
+const samples: Sample[] = [];
 
-/** The samples held, oldest first. */
+const topic = new Topic(live, { topic: 'traffic' }, (message) => {
+  const raw = message.op === 'history' && Array.isArray(message.samples) ? message.samples : [message];
+  extend(
+    samples,
+    raw.map(toSample).filter((sample) => sample !== undefined),
+  );
+});
+
+/** The samples held, oldest first. The array stays the same object; read it anew after each change. */
 export function trafficSamples(): readonly Sample[] {
   return samples;
 }
 
-/** Calls `listener` on each new sample; the subscription runs while somebody listens. */
-export function onTraffic(listener: () => void): () => void {
-  listeners.add(listener);
-  handle ??= live.subscribe({ topic: 'traffic' }, (message) => {
-    const raw = message.op === 'history' && Array.isArray(message.samples) ? message.samples : [message];
-    samples = extend(
-      samples,
-      raw.map(toSample).filter((sample) => sample !== undefined),
-    );
-    for (const each of listeners) each();
-  });
-  return () => {
-    listeners.delete(listener);
-    if (listeners.size > 0) return;
-    handle?.close();
-    handle = undefined;
-  };
+/** The samples newer than a time, ms since 1970, oldest first. */
+export function samplesAfter(afterMs: number): readonly Sample[] {
+  const from = samples.findLastIndex((sample) => sample.t <= afterMs) + 1;
+  return from === 0 ? samples : samples.slice(from);
 }
+
+/** Calls `listener` on each new sample; the subscription runs while somebody listens. */
+export const onTraffic = (listener: () => void): (() => void) => topic.listen(listener);

@@ -39,40 +39,16 @@ export function axisLabels(ticks: readonly number[], scale: Scale): string[] {
   return scaled.map((value) => value.toFixed(decimals));
 }
 
-/**
- * Inserts a missing value wherever more than `gapMs` lie between two samples, so that a line is never drawn over time
- * without data. `times` in ms.
- */
-export function withGaps(
-  times: readonly number[],
-  series: readonly (readonly (number | null)[])[],
-  gapMs: number,
-): { times: number[]; series: (number | null)[][] } {
-  const outTimes: number[] = [];
-  const outSeries: (number | null)[][] = series.map(() => []);
-  let before: number | undefined;
-  for (const [index, time] of times.entries()) {
-    if (before !== undefined && time - before > gapMs) {
-      outTimes.push(before + 1);
-      for (const line of outSeries) line.push(null);
-    }
-    outTimes.push(time);
-    for (const [which, line] of outSeries.entries()) line.push(series[which]?.[index] ?? null);
-    before = time;
-  }
-  return { times: outTimes, series: outSeries };
-}
-
 /** Time axes in seconds, the shortest first. */
 const SPANS_S: readonly number[] = [60, 90, 120, 180, 240, 300];
 
-/** Without samples for this long, what came before is another story, ms. */
-const PAUSE_MS = 30_000;
+/** Without samples for this long, what came before is another story, s. */
+const PAUSE_S = 30;
 
-/** The shortest time axis, s, that shows all samples since the last long pause, and at most `mostMs`. `times` in ms. */
+/** The shortest time axis, s, that shows all samples since the last long pause, and at most `mostMs`. `times` in s. */
 export function spanOf(times: readonly number[], mostMs: number): number {
   const most = mostMs / 1000;
-  const start = times.findLastIndex((time, at) => time - (times[at - 1] ?? Number.NEGATIVE_INFINITY) > PAUSE_MS);
-  const heldS = ((times.at(-1) ?? 0) - (times[start] ?? 0)) / 1000;
+  const start = times.findLastIndex((time, at) => time - (times[at - 1] ?? Number.NEGATIVE_INFINITY) > PAUSE_S);
+  const heldS = (times.at(-1) ?? 0) - (times[start] ?? 0);
   return Math.min(most, SPANS_S.find((span) => span >= heldS) ?? most);
 }

@@ -1,52 +1,40 @@
 /** Bits and packets per second of one interface over the last minutes. */
 
 import type { Row } from '../../api/row.ts';
-import { type InterfaceRates, onTraffic, SPAN_MS, trafficSamples } from '../../api/traffic.ts';
+import { onTraffic, SPAN_MS } from '../../api/traffic.ts';
 import { useAppearanceKey } from '../../ui/appearance-key.ts';
-import { Chart, type ChartData, type Line } from '../../ui/Chart.tsx';
+import { Chart, type Line } from '../../ui/Chart.tsx';
+import { bits, interfacePoints, packets } from './interface-points.ts';
 
 const LINES: readonly Line[] = [
-  { label: 'Tx', color: '--tx' },
-  { label: 'Rx', color: '--rx', below: true },
+  { label: 'Tx', color: '--tx', filled: true },
+  { label: 'Rx', color: '--rx', filled: true, below: true },
+  { label: 'FP Tx', color: '--text', dashed: true },
+  { label: 'FP Rx', color: '--chart-4', dashed: true, below: true },
 ];
 
-function read(name: string, pick: (rates: InterfaceRates) => readonly [number, number]): ChartData {
-  const samples = trafficSamples();
-  const pairs = samples.map((sample) => {
-    const rates = sample.interfaces.get(name);
-    return rates === undefined ? undefined : pick(rates);
-  });
-  return {
-    times: samples.map((sample) => sample.t),
-    values: [pairs.map((pair) => pair?.[0] ?? null), pairs.map((pair) => pair?.[1] ?? null)],
-  };
-}
+const GRAPHS = [
+  { title: 'Bits', unit: 'bit/s', pick: bits },
+  { title: 'Packets', unit: 'packets/s', pick: packets },
+] as const;
 
 export function InterfaceGraphs({ row }: { readonly row: Row }) {
   const name = row.name ?? '';
   const appearance = useAppearanceKey();
   return (
     <div className="graph-pair">
-      <Chart
-        key={`bits ${name}`}
-        title={`${name} bits`}
-        unit="bit/s"
-        lines={LINES}
-        spanMs={SPAN_MS}
-        appearance={appearance}
-        read={() => read(name, (rates) => [rates.tx, rates.rx])}
-        subscribe={onTraffic}
-      />
-      <Chart
-        key={`packets ${name}`}
-        title={`${name} packets`}
-        unit="packets/s"
-        lines={LINES}
-        spanMs={SPAN_MS}
-        appearance={appearance}
-        read={() => read(name, (rates) => [rates.txPps, rates.rxPps])}
-        subscribe={onTraffic}
-      />
+      {GRAPHS.map(({ title, unit, pick }) => (
+        <Chart
+          key={`${title} ${name}`}
+          title={`${name} ${title.toLowerCase()}`}
+          unit={unit}
+          lines={LINES}
+          spanMs={SPAN_MS}
+          appearance={appearance}
+          read={(afterMs) => interfacePoints(name, pick, afterMs)}
+          subscribe={onTraffic}
+        />
+      ))}
     </div>
   );
 }

@@ -1,6 +1,6 @@
 /** Load of each core. Up to four cores share a graph; more get one each. */
 import { useSyncExternalStore } from 'react';
-import { onTraffic, SPAN_MS, trafficSamples } from '../../../api/traffic.ts';
+import { onTraffic, SPAN_MS, samplesAfter, trafficSamples } from '../../../api/traffic.ts';
 import { useAppearanceKey } from '../../../ui/appearance-key.ts';
 import { Chart, type Line } from '../../../ui/Chart.tsx';
 
@@ -17,8 +17,8 @@ function cores(): string {
   return [...(trafficSamples().at(-1)?.cpu.keys() ?? [])].sort((a, b) => a - b).join(',');
 }
 
-function read(which: readonly number[]) {
-  const samples = trafficSamples();
+function read(which: readonly number[], afterMs: number) {
+  const samples = samplesAfter(afterMs);
   return {
     times: samples.map((sample) => sample.t),
     values: which.map((core) => samples.map((sample) => sample.cpu.get(core) ?? null)),
@@ -42,7 +42,7 @@ export function CpuGraph() {
           spanMs={SPAN_MS}
           max={100}
           appearance={appearance}
-          read={() => read(which)}
+          read={(afterMs) => read(which, afterMs)}
           subscribe={onTraffic}
         />
       ))}

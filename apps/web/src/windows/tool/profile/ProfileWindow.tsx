@@ -1,22 +1,18 @@
 /** Where the processor time goes, live. The measurement runs only while the window asks for it. */
 import { useEffect, useState } from 'react';
-import { live } from '../../../api/live.ts';
+import { onProfile, profileUsages, type Usage } from '../../../api/profile.ts';
+import { useVisible } from '../../../ui/visibility.ts';
 import type { WindowProps } from '../../bespoke.ts';
 import { CpuGraph } from '../../system/resource/CpuGraph.tsx';
-import { coresOf, profileOf, toUsages, type Usage } from './profile-rows.ts';
+import { coresOf, profileOf } from './profile-rows.ts';
 
 export function ProfileWindow({ menu }: WindowProps) {
   const [running, setRunning] = useState(true);
   const [cpu, setCpu] = useState('total');
   const [rows, setRows] = useState<readonly Usage[]>([]);
 
-  useEffect(() => {
-    if (!running) return;
-    const handle = live.subscribe({ topic: 'profile' }, (message) => {
-      if (message.op === 'profile') setRows(toUsages(message.rows));
-    });
-    return () => handle.close();
-  }, [running]);
+  const visible = useVisible();
+  useEffect(() => (running && visible ? onProfile(() => setRows(profileUsages())) : undefined), [running, visible]);
 
   const shown = profileOf(rows, cpu);
   const sum = shown.reduce((total, row) => total + row.usage, 0);

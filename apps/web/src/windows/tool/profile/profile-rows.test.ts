@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { coresOf, profileOf, toUsages } from './profile-rows.ts';
+import { toUsages } from '../../../api/profile.ts';
+import { coresOf, profileOf } from './profile-rows.ts';
 
 const rows = toUsages([
   { name: 'firewall', cpu: '0', usage: '10.0' },

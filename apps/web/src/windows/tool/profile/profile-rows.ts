@@ -1,26 +1,6 @@
 /** Rows of the profiler as the window shows them. Pure. */
 
-export interface Usage {
-  readonly name: string;
-  /** Core number, `total`, or empty when the server does not say. */
-  readonly cpu: string;
-  /** Percent of one core, or of all cores for `total`. */
-  readonly usage: number;
-}
-
-/** Decodes a message of the `profile` topic. */
-export function toUsages(rows: unknown): readonly Usage[] {
-  if (!Array.isArray(rows)) return [];
-  const usages: Usage[] = [];
-  for (const row of rows) {
-    if (typeof row !== 'object' || row === null) continue;
-    const { name, cpu, usage }: { name?: unknown; cpu?: unknown; usage?: unknown } = row;
-    const value = Number(usage);
-    if (typeof name !== 'string' || !Number.isFinite(value)) continue;
-    usages.push({ name, cpu: cpu === undefined ? '' : String(cpu), usage: value });
-  }
-  return usages;
-}
+import type { Usage } from '../../../api/profile.ts';
 
 /** Cores that the rows speak of, in order. */
 export function coresOf(rows: readonly Usage[]): readonly string[] {

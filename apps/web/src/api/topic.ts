@@ -1,0 +1,34 @@
+/** A live topic that several parts of the page listen to by one subscription, which runs while somebody listens. */
+import type { LiveSocket, Message, SubscriptionHandle } from './socket.ts';
+
+export class Topic {
+  readonly #socket: Pick<LiveSocket, 'subscribe'>;
+  readonly #request: Message;
+  readonly #receive: (message: Message) => void;
+  readonly #listeners = new Set<() => void>();
+  #handle: SubscriptionHandle | undefined;
+
+  /** @param receive takes in each message, before the listeners are called */
+  constructor(socket: Pick<LiveSocket, 'subscribe'>, request: Message, receive: (message: Message) => void) {
+    this.#socket = socket;
+    this.#request = request;
+    this.#receive = receive;
+  }
+
+  /** Calls `changed` after each message; returns the function that stops it. */
+  listen(changed: () => void): () => void {
+    // One listener may be given twice; each has its own end.
+    const listener = () => changed();
+    this.#listeners.add(listener);
+    this.#handle ??= this.#socket.subscribe(this.#request, (message) => {
+      this.#receive(message);
+      for (const each of this.#listeners) each();
+    });
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size > 0) return;
+      this.#handle?.close();
+      this.#handle = undefined;
+    };
+  }
+}

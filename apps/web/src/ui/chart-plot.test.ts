@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { type Line, rangeOf } from './chart-plot.ts';
+
+const line = (more: Partial<Line> = {}): Line => ({ label: 'x', color: '--tx', ...more });
+const round = (range: readonly number[]) => range.map((value) => Math.round(value / 1.08));
+
+test('an axis reaches from zero to the highest value, and never collapses', () => {
+  expect(round(rangeOf([line()], [[null, 5_000, 2_000]], 'bit/s'))).toEqual([0, 5_000]);
+  expect(round(rangeOf([line()], [[]], 'bit/s'))).toEqual([0, 1_000]);
+});
+
+test('lines below zero open the axis downwards', () => {
+  expect(round(rangeOf([line(), line({ below: true })], [[4_000], [-9_000]], 'bit/s'))).toEqual([-9_000, 4_000]);
+});
+
+test('a limit counts only when the values come near it', () => {
+  const lines = [line(), line({ reference: true })];
+  expect(round(rangeOf(lines, [[8e6], [20e6]], 'bit/s'))).toEqual([0, 20e6]);
+  expect(round(rangeOf(lines, [[8e6], [1e9]], 'bit/s'))).toEqual([0, 8e6]);
+});

@@ -1,0 +1,90 @@
+/**
+ * Spreads the drawing of live values over frames. Values of many windows come in one message; drawn in one frame they
+ * would be a long one. Each job runs at most twice a second, in the order of asking, within a few ms per frame.
+ */
+
+/** Time for jobs in one frame, ms; at least one job runs. */
+const BUDGET_MS = 3;
+/** Shortest time between two runs of one job, ms; less than half a second, as timers are not exact. */
+const LEAST_MS = 450;
+
+/** What drives the queue: the browser's clock and frames, or those of a test. */
+export interface FrameClock {
+  now(): number;
+  /** Calls back before the next frame. */
+  frame(callback: () => void): void;
+  /** Calls back after a time, ms. */
+  after(callback: () => void, ms: number): void;
+}
+
+/** Something that draws. */
+export interface PaintJob {
+  /** Asks for a run; asking again before it changes nothing. */
+  ask(): void;
+  /** Runs no more. */
+  cancel(): void;
+}
+
+interface Waiting {
+  readonly draw: () => void;
+  state: 'idle' | 'asked' | 'cancelled';
+  lastRun: number;
+}
+
+export class PaintQueue {
+  readonly #clock: FrameClock;
+  readonly #ready: Waiting[] = [];
+  #framing = false;
+
+  constructor(clock: FrameClock) {
+    this.#clock = clock;
+  }
+
+  job(draw: () => void): PaintJob {
+    const waiting: Waiting = { draw, state: 'idle', lastRun: Number.NEGATIVE_INFINITY };
+    return {
+      ask: () => {
+        if (waiting.state !== 'idle') return;
+        waiting.state = 'asked';
+        const wait = waiting.lastRun + LEAST_MS - this.#clock.now();
+        if (wait > 0) this.#clock.after(() => this.#enter(waiting), wait);
+        else this.#enter(waiting);
+      },
+      cancel: () => {
+        waiting.state = 'cancelled';
+      },
+    };
+  }
+
+  #enter(waiting: Waiting): void {
+    if (waiting.state !== 'asked') return;
+    this.#ready.push(waiting);
+    this.#request();
+  }
+
+  #request(): void {
+    if (this.#framing) return;
+    this.#framing = true;
+    this.#clock.frame(() => this.#run());
+  }
+
+  #run(): void {
+    this.#framing = false;
+    const started = this.#clock.now();
+    do {
+      const waiting = this.#ready.shift();
+      if (waiting?.state !== 'asked') continue;
+      waiting.state = 'idle';
+      waiting.lastRun = this.#clock.now();
+      waiting.draw();
+    } while (this.#ready.length > 0 && this.#clock.now() - started < BUDGET_MS);
+    if (this.#ready.length > 0) this.#request();
+  }
+}
+
+/** The page's one queue. Frames do not come while the page is hidden, so nothing is drawn then. */
+export const paintQueue = new PaintQueue({
+  now: () => performance.now(),
+  frame: (callback) => requestAnimationFrame(callback),
+  after: (callback, ms) => setTimeout(callback, ms),
+});

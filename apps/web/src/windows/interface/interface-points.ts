@@ -1,0 +1,22 @@
+/** The lines of the graphs of one interface, out of the samples of all. */
+import { type InterfaceRates, samplesAfter } from '../../api/traffic.ts';
+import type { Points } from '../../ui/Chart.tsx';
+
+/** Bits or packets per second: Tx, Rx, and of both what took the fast path. */
+export type Pick = (rates: InterfaceRates) => readonly [number, number, number, number];
+
+export const bits: Pick = (rates) => [rates.tx, rates.rx, rates.fpTx, rates.fpRx];
+export const packets: Pick = (rates) => [rates.txPps, rates.rxPps, rates.fpTxPps, rates.fpRxPps];
+
+/** Points of one interface after a time; none where the interface was not there. */
+export function interfacePoints(name: string, pick: Pick, afterMs: number): Points {
+  const samples = samplesAfter(afterMs);
+  const picked = samples.map((sample) => {
+    const rates = sample.interfaces.get(name);
+    return rates === undefined ? undefined : pick(rates);
+  });
+  return {
+    times: samples.map((sample) => sample.t),
+    values: [0, 1, 2, 3].map((which) => picked.map((values) => values?.[which] ?? null)),
+  };
+}
