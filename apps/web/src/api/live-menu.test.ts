@@ -4,17 +4,31 @@ import { LiveMenu } from './live-menu.ts';
 /** A window on three rows, and a way to send it messages as the server does. */
 function threeRows() {
   let receive: (message: Readonly<Record<string, unknown>>) => void = () => {};
+  const subscribed: Readonly<Record<string, unknown>>[] = [];
+  let closed = 0;
   const feed = {
-    subscribe: (_: Readonly<Record<string, unknown>>, listener: typeof receive) => {
+    subscribe: (request: Readonly<Record<string, unknown>>, listener: typeof receive) => {
+      subscribed.push(request);
       receive = listener;
-      return { update: () => {}, close: () => {} };
+      return {
+        update: () => {},
+        close: () => {
+          closed++;
+        },
+      };
     },
   };
   const live = new LiveMenu(feed, '/x', { first: 0, count: 10, sort: null, filter: {}, find: '' }, 1000);
   live.open();
   const counts = { total: 3, matched: 3, first: 0 };
   receive({ op: 'snapshot', ...counts, rows: ['*1', '*2', '*3'].map((id) => ({ '.id': id })) });
-  return { live, order: (...order: string[]) => receive({ op: 'delta', ...counts, set: [], remove: [], order }) };
+  const closedCount = () => closed;
+  return {
+    live,
+    subscribed,
+    closedCount,
+    order: (...order: string[]) => receive({ op: 'delta', ...counts, set: [], remove: [], order }),
+  };
 }
 
 const before = (id: string, destination: string) => (order: readonly string[]) =>
@@ -38,4 +52,17 @@ test('when a move is settled the server’s order counts alone', () => {
   live.reorder(before('*3', '*1'))();
   order('*2', '*1', '*3');
   expect(live.shown).toEqual(['*2', '*1', '*3']);
+});
+
+test('a window out of sight has no subscription, keeps its rows, and comes back at its place', () => {
+  const { live, subscribed, closedCount } = threeRows();
+  live.close();
+  expect(closedCount()).toBe(1);
+  expect(live.shown).toEqual(['*1', '*2', '*3']);
+  live.show({ first: 2, find: 'a' });
+  live.open();
+  live.open();
+  expect(subscribed).toHaveLength(2);
+  expect(subscribed[1]).toMatchObject({ first: 2, find: 'a' });
+  expect(live.shown).toEqual(['*1', '*2', '*3']);
 });

@@ -102,9 +102,11 @@ export class LiveMenu {
     );
   }
 
+  /** Ends the subscription. What is shown stays, and {@link open} goes on with the same window. */
   close(): void {
     this.#handle?.close();
     this.#handle = undefined;
+    this.release();
   }
 
   /** Shows another window, or the same window sorted or filtered in another way. */

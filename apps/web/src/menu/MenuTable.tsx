@@ -1,10 +1,11 @@
 /** The window of a list: toolbar, table, footer. Everything in it follows from the menu's declaration. */
 import type { Menu } from '@tollway/schema';
-import { type KeyboardEvent, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { live as socket } from '../api/live.ts';
 import { idsOf, LiveMenu } from '../api/live-menu.ts';
 import { useOptions } from '../api/references.ts';
 import { showError } from '../ui/toasts.ts';
+import { useVisible } from '../ui/visibility.ts';
 import { actsOnAll, moveItems, removeItems, runOn, whyNot } from './actions.ts';
 import { ColumnChooser } from './ColumnChooser.tsx';
 import { CommentDialog } from './CommentDialog.tsx';
@@ -27,6 +28,10 @@ export interface MenuTableProps {
   readonly tail?: boolean;
   readonly onOpen: (id: string) => void;
   readonly onAdd: () => void;
+  /** Buttons of this window alone, at the end of the commands. */
+  readonly toolbar?: ReactNode;
+  /** What the footer says behind the number of items. */
+  readonly footer?: ReactNode;
   /** Hears of the ids of the rows that are selected, and of those that are loaded. */
   readonly onSelection?: (selected: readonly string[], loaded: readonly string[], live: LiveMenu) => void;
 }
@@ -47,10 +52,12 @@ export function MenuTable(props: MenuTableProps) {
       ),
     [menu],
   );
+  const visible = useVisible();
   useEffect(() => {
+    if (!visible) return;
     live.open();
     return () => live.close();
-  }, [live]);
+  }, [live, visible]);
 
   const [selection, setSelection] = useState<Selection>(noSelection);
   const [layout, setLayout] = useState<Layout>(() => loadLayout(menu));
@@ -213,6 +220,7 @@ export function MenuTable(props: MenuTableProps) {
           setFilter(value === '' ? rest : { ...rest, [choice.name]: value });
         }}
         onColumns={() => setOpen('columns')}
+        more={props.toolbar}
       />
       {filtering && <FilterBar menu={menu} filter={query.filter} onFilter={setFilter} />}
       <Grid
@@ -234,7 +242,7 @@ export function MenuTable(props: MenuTableProps) {
         onCommandKey={onCommandKey}
       />
       <EmptyNote menu={menu} live={live} />
-      <TableFooter live={live} selected={selection.ids.size} />
+      <TableFooter live={live} selected={selection.ids.size} more={props.footer} />
       {open === 'columns' && (
         <ColumnChooser menu={menu} layout={layout} onLayout={relayout} onClose={() => setOpen('nothing')} />
       )}

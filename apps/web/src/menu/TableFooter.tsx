@@ -1,5 +1,5 @@
 import { thousands } from '@tollway/schema';
-import { useSyncExternalStore } from 'react';
+import { type ReactNode, useSyncExternalStore } from 'react';
 import type { LiveMenu } from '../api/live-menu.ts';
 
 /** `16 items out of 17 (1 selected)`. */
@@ -15,9 +15,10 @@ export function footerText(matched: number, total: number, selected: number): st
 interface Props {
   readonly live: LiveMenu;
   readonly selected: number;
+  readonly more?: ReactNode;
 }
 
-export function TableFooter({ live, selected }: Props) {
+export function TableFooter({ live, selected, more }: Props) {
   const text = useSyncExternalStore(
     (changed) => live.subscribe(changed),
     () => {
@@ -26,5 +27,10 @@ export function TableFooter({ live, selected }: Props) {
       return loaded ? footerText(matched, total, selected) : 'Loading';
     },
   );
-  return <footer className="table-foot">{text}</footer>;
+  return (
+    <footer className="table-foot">
+      <span>{text}</span>
+      {more}
+    </footer>
+  );
 }

@@ -1,5 +1,5 @@
 import type { Menu } from '@tollway/schema';
-import type { RefObject } from 'react';
+import type { ReactNode, RefObject } from 'react';
 import type { Row } from '../api/row.ts';
 import { Icon } from '../ui/icons.tsx';
 import { ToolButton } from '../ui/ToolButton.tsx';
@@ -22,6 +22,8 @@ export interface ToolbarProps {
   readonly onFilter: () => void;
   readonly onChoose: (value: string) => void;
   readonly onColumns: () => void;
+  /** Buttons of the window alone. */
+  readonly more?: ReactNode;
 }
 
 const STANDARD = [
@@ -75,6 +77,7 @@ export function TableToolbar(props: ToolbarProps) {
           onPress={() => props.onCommand(command)}
         />
       ))}
+      {props.more}
       <span className="toolbar-end">
         <label className="find">
           <Icon name="search" />

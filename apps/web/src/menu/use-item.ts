@@ -4,6 +4,7 @@ import { useEffect, useMemo, useSyncExternalStore } from 'react';
 import { live as socket } from '../api/live.ts';
 import { LiveMenu } from '../api/live-menu.ts';
 import type { Row } from '../api/row.ts';
+import { useVisible } from '../ui/visibility.ts';
 
 export type LiveItem =
   | { readonly state: 'loading' }
@@ -23,10 +24,12 @@ export function useItem(menu: Menu, id: string | undefined): LiveItem {
       menu.refreshMs ?? 1000,
     );
   }, [menu, id]);
+  const visible = useVisible();
   useEffect(() => {
+    if (!visible) return;
     live.open();
     return () => live.close();
-  }, [live]);
+  }, [live, visible]);
 
   const first = live.state.order[0];
   const row = useSyncExternalStore(
