@@ -188,7 +188,12 @@ impl<F: Frame> Engine<F> {
         [connections, neighbors, holds, state.fragments.next_deadline()].into_iter().flatten().min()
     }
 
-    /// Every counter.
+    /// Received packets that the flow cache forwarded, per port. Bytes are L2 without FCS.
+    pub fn fp_rx(&self) -> &[Count] {
+        &self.state.fp_rx
+    }
+
+    /// Every other counter.
     pub fn stats(&self) -> EngineStats {
         let state = &self.state;
         let counts = state.table.counts();
@@ -206,7 +211,6 @@ impl<F: Frame> Engine<F> {
             connections_ip4: counts.ip4,
             connections_ip6: counts.ip6,
             connections_fasttracked: counts.fasttracked,
-            fp_rx: state.fp_rx.clone(),
             stages: state.stages,
             handover_packets: state.handover_packets,
             held: (state.holds.len() + state.fragments.held()) as u64,
@@ -215,15 +219,19 @@ impl<F: Frame> Engine<F> {
         }
     }
 
-    /// Appends a packed record (see [`tollway_config::protocol::ReplyBody::Connections`]) per connection.
-    pub fn connections(&self, now: Now, out: &mut Vec<u8>) {
-        self.state.table.dump(now, out);
+    /// Appends a packed record (see [`tollway_config::protocol::ReplyBody::Connections`]) for each connection
+    /// in `places` places of the table from `from` on. Says from where to go on; `None` when that was the
+    /// end. What lives all the while is in exactly one of the parts.
+    pub fn connections(&self, from: u32, places: u32, now: Now, out: &mut Vec<u8>) -> Option<u32> {
+        self.state.table.dump(from, places, now, out)
     }
 
-    /// Appends a packed record (see [`tollway_config::protocol::ReplyBody::Queues`]) for each simple queue
-    /// whose packets this worker holds.
-    pub fn queues(&self, now: Now, out: &mut Vec<u8>) {
-        let _ = (now, out);
+    /// Appends a packed record (see [`tollway_config::protocol::ReplyBody::Queues`]) for those of `places`
+    /// simple queues from place `from` of the list on whose packets this worker holds. Says from where to go
+    /// on; `None` when that was the end. The parts fit together as long as the configuration is the same.
+    pub fn queues(&self, from: u32, places: u32, now: Now, out: &mut Vec<u8>) -> Option<u32> {
+        let _ = (from, places, now, out);
+        None
     }
 
     /// Sets the counters of these simple queues to zero; empty means all.

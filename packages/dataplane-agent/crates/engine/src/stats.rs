@@ -49,8 +49,6 @@ pub struct EngineStats {
     pub connections_ip6: u64,
     /// Fasttracked connections.
     pub connections_fasttracked: u64,
-    /// Received packets that the flow cache forwarded, per port. Bytes are L2 without FCS.
-    pub fp_rx: Vec<Count>,
     /// Per stage.
     pub stages: StageTable,
     /// Packets that came from other workers.
@@ -84,12 +82,6 @@ impl EngineStats {
         self.connections_ip4 += other.connections_ip4;
         self.connections_ip6 += other.connections_ip6;
         self.connections_fasttracked += other.connections_fasttracked;
-        if self.fp_rx.len() < other.fp_rx.len() {
-            self.fp_rx.resize(other.fp_rx.len(), Count::default());
-        }
-        for (mine, theirs) in self.fp_rx.iter_mut().zip(&other.fp_rx) {
-            mine.add(*theirs);
-        }
         for (mine, theirs) in self.stages.iter_mut().zip(&other.stages) {
             mine.cycles += theirs.cycles;
             mine.packets += theirs.packets;

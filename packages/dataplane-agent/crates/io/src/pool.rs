@@ -18,6 +18,9 @@ pub const HEAD_CAPACITY: usize = HEAD_CHUNK - HEAD_OFFSET;
 /// Bytes of a super-frame beyond its head, at most: with the head enough for 64 KiB of IP and two tags.
 pub const TAIL_CAPACITY: usize = 64 << 10;
 
+/// Memory of a frame without a tail, bytes.
+pub const HEAD_FOOTPRINT: usize = HEAD_CHUNK;
+
 /// Start of a received frame within its chunk. The room before it takes the chunk's header and a VLAN
 /// tag that is put back in front of the payload.
 const HEAD_OFFSET: usize = 64;
@@ -49,7 +52,33 @@ pub struct Partition {
     home: &'static Home,
     heads: Vec<NonNull<FreeChunk>>,
     tails: Vec<NonNull<u8>>,
+    fresh_heads: Fresh,
+    fresh_tails: Fresh,
+    size: PartitionSize,
     exhausted: u64,
+}
+
+/// Chunks beside each other that nobody has used yet, so that their memory has not been touched.
+struct Fresh {
+    next: *mut u8,
+    left: usize,
+    step: usize,
+}
+
+impl Fresh {
+    /// # Safety
+    /// From `start` on there must be `count` times `step` bytes of one mapping that nobody else uses.
+    unsafe fn new(start: *mut u8, count: usize, step: usize) -> Self {
+        Self { next: start, left: count, step }
+    }
+
+    fn take<T>(&mut self) -> Option<NonNull<T>> {
+        self.left = self.left.checked_sub(1)?;
+        let chunk = NonNull::new(self.next.cast());
+        // SAFETY: a chunk was left, so that its end is within the mapping or at the end of it.
+        self.next = unsafe { self.next.add(self.step) };
+        chunk
+    }
 }
 
 // SAFETY: the lists hold chunks that nobody else refers to while they are free, and the partition is
@@ -66,11 +95,20 @@ pub struct PartitionSize {
 }
 
 impl PartitionSize {
-    /// What a worker of the agent gets: 20 MiB of heads and 24 MiB of tails, of which untouched pages
-    /// cost nothing.
+    /// What a worker needs to receive and to send: 20 MiB of heads and 24 MiB of tails.
     pub const WORKER: PartitionSize = PartitionSize { heads: 8192, tails: 384 };
 
-    /// Address space the partition takes, bytes.
+    /// The same with room for as many more frames as `bytes` of footprint can be, whether all of them are
+    /// super-frames or none.
+    #[must_use]
+    pub const fn with_waiting(self, bytes: usize) -> Self {
+        Self {
+            heads: self.heads + bytes / HEAD_FOOTPRINT,
+            tails: self.tails + bytes / (HEAD_FOOTPRINT + TAIL_CAPACITY),
+        }
+    }
+
+    /// Address space the partition takes, bytes; memory becomes of it only what frames have used.
     pub fn bytes(self) -> usize {
         (self.heads * HEAD_CHUNK + self.tails * TAIL_CAPACITY).next_multiple_of(HUGE_PAGE)
     }
@@ -120,24 +158,31 @@ impl Partition {
             returns: AtomicPtr::new(ptr::null_mut()),
             outside: AtomicU64::new(0),
         }));
-        let chunk = |offset: usize| {
-            // SAFETY: `offset` is below `size.bytes()`, which the caller reserved at `base`.
-            unsafe { base.add(offset) }
-        };
         // Tails first: 64 KiB steps from a huge-page boundary keep them page-aligned.
-        let tails =
-            (0..size.tails).rev().filter_map(|index| NonNull::new(chunk(index * TAIL_CAPACITY))).collect();
-        let heads_at = size.tails * TAIL_CAPACITY;
-        let heads = (0..size.heads)
-            .rev()
-            .filter_map(|index| NonNull::new(chunk(heads_at + index * HEAD_CHUNK).cast::<FreeChunk>()))
-            .collect();
-        Self { home, heads, tails, exhausted: 0 }
+        // SAFETY: the caller reserved `size.bytes()` at `base`, which is room for all tails and then all heads.
+        let (fresh_tails, fresh_heads) = unsafe {
+            let heads = base.add(size.tails * TAIL_CAPACITY);
+            (Fresh::new(base, size.tails, TAIL_CAPACITY), Fresh::new(heads, size.heads, HEAD_CHUNK))
+        };
+        Self {
+            home,
+            heads: Vec::with_capacity(size.heads),
+            tails: Vec::with_capacity(size.tails),
+            fresh_heads,
+            fresh_tails,
+            size,
+            exhausted: 0,
+        }
     }
 
-    /// Frames free now, without those on the return list.
+    /// Frames and tails free now, without those on the return list.
     pub fn free(&self) -> (usize, usize) {
-        (self.heads.len(), self.tails.len())
+        (self.heads.len() + self.fresh_heads.left, self.tails.len() + self.fresh_tails.left)
+    }
+
+    /// Frames and tails that have been in use at some time: those with memory behind them.
+    pub fn used(&self) -> (usize, usize) {
+        (self.size.heads - self.fresh_heads.left, self.size.tails - self.fresh_tails.left)
     }
 
     /// How often a frame was asked for in vain.
@@ -151,7 +196,7 @@ impl Partition {
         if self.heads.is_empty() {
             self.collect();
         }
-        let Some(chunk) = self.heads.pop() else {
+        let Some(chunk) = self.heads.pop().or_else(|| self.fresh_heads.take()) else {
             self.exhausted += 1;
             return None;
         };
@@ -174,7 +219,7 @@ impl Partition {
         if self.tails.is_empty() {
             self.collect();
         }
-        frame.tail = self.tails.pop();
+        frame.tail = self.tails.pop().or_else(|| self.fresh_tails.take());
         frame.tail.is_some()
     }
 
@@ -435,6 +480,32 @@ mod tests {
         assert_eq!(first.free(), (3, 2));
         first.recycle(frame);
         assert_eq!(first.free(), (4, 2));
+    }
+
+    #[test]
+    fn memory_is_used_again_before_more_of_it_is() {
+        let size =
+            PartitionSize { heads: 1000, tails: 100 }.with_waiting(10 * (HEAD_FOOTPRINT + TAIL_CAPACITY));
+        assert_eq!(size.tails, 110);
+        assert!(size.heads >= 1010 + 10 * TAIL_CAPACITY / HEAD_FOOTPRINT);
+        let mut partition = partitions(&[size]).unwrap().remove(0);
+        assert_eq!((partition.used(), partition.free()), ((0, 0), (size.heads, 110)));
+        for round in 0..50 {
+            let mut frames: Vec<_> = (0..20).filter_map(|_| partition.take_head()).collect();
+            for frame in &mut frames[..5] {
+                assert!(partition.add_tail(frame));
+                assert_eq!(frame.footprint(), HEAD_FOOTPRINT + TAIL_CAPACITY);
+            }
+            assert_eq!(frames[7].footprint(), HEAD_FOOTPRINT);
+            for (at, frame) in frames.into_iter().enumerate() {
+                // Some come home by the owner, some by others.
+                if (at + round) % 2 == 0 { partition.recycle(frame) } else { drop(frame) }
+            }
+        }
+        let (heads, tails) = partition.used();
+        assert!(heads <= 40 && tails <= 10, "{heads} heads, {tails} tails");
+        partition.collect();
+        assert_eq!(partition.free(), (size.heads, 110));
     }
 
     #[test]

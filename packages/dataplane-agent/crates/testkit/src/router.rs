@@ -355,7 +355,7 @@ impl Router {
     pub fn connections(&self) -> Vec<ConnectionRecord> {
         let mut bytes = Vec::new();
         for engine in &self.engines {
-            engine.connections(self.now, &mut bytes);
+            engine.connections(0, u32::MAX, self.now, &mut bytes);
         }
         bytes.chunks_exact(tollway_config::protocol::CONNECTION_RECORD).map(ConnectionRecord::read).collect()
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tollway_config::dataplane::DataplaneConfig;
 use tollway_config::protocol::Event;
+use tollway_engine::EngineLimits;
 use tollway_engine::conntrack::Translated;
 use tollway_engine::shared::Shared;
 use tollway_engine::snapshot::{BuildError, Snapshot};
@@ -15,12 +16,13 @@ use tollway_io::clock::{self, wall_ms};
 use tollway_io::generator::Generator;
 use tollway_io::link::LinkMonitor;
 use tollway_io::memory::MemoryPort;
-use tollway_io::pool::{Partition, PartitionSize, partitions};
-use tollway_io::thread::{cores, random_u64};
+use tollway_io::pool::{Partition, partitions};
+use tollway_io::thread::{cores, physical_memory, random_u64};
 use tollway_io::wake::{self, Wake};
 
 use crate::active::{self, Active};
 use crate::exchange::Command;
+use crate::frames::Frames;
 use crate::journal::Journal;
 use crate::options::{AgentError, Options};
 use crate::ports::{LinkChange, Ports};
@@ -34,8 +36,6 @@ use crate::workers::{WorkerLost, Workers};
 const LOG_INTERVAL: Duration = Duration::from_millis(100);
 /// Events kept for the next client while there is none.
 const KEPT_EVENTS: usize = 1000;
-/// How long after the last look at the counters somebody still counts as watching, ns.
-const WATCHED_NS: u64 = 5_000_000_000;
 
 /// Ends a running agent, from any thread or a signal handler's.
 #[derive(Debug, Clone)]
@@ -97,7 +97,6 @@ pub struct Agent {
     /// Counts changes of what [`Ports::facts`] says.
     pub(crate) facts_version: u64,
     pub(crate) started_ns: u64,
-    pub(crate) watched_ns: u64,
     generation: u32,
     active_path: PathBuf,
     journal: Journal,
@@ -189,8 +188,9 @@ pub fn run(options: &Options, stop: &Stop) -> Result<(), AgentError> {
     let cpus = cores();
     let workers = options.workers.unwrap_or_else(|| cpus.len().clamp(1, 2));
 
-    let mut sizes = vec![PartitionSize::WORKER; workers];
-    sizes.extend(options.memory.then_some(PartitionSize { heads: 4096, tails: 0 }));
+    let frames = Frames::new(workers, physical_memory());
+    let mut sizes = vec![frames.partition(); workers];
+    sizes.extend(options.memory.then_some(frames.generator()));
     let mut pools = partitions(&sizes).map_err(AgentError::failed("the frame pool"))?;
     let generator_pool = if options.memory { pools.pop() } else { None };
 
@@ -211,7 +211,15 @@ pub fn run(options: &Options, stop: &Stop) -> Result<(), AgentError> {
             ClaimError::Command(_) | ClaimError::Io(_) => AgentError::Failed(error.to_string()),
         })?)
     };
-    let start = Start { options, cpus: &cpus, pools, generator_pool, active_path, claim: claim.as_ref() };
+    let start = Start {
+        options,
+        cpus: &cpus,
+        limits: frames.limits(),
+        pools,
+        generator_pool,
+        active_path,
+        claim: claim.as_ref(),
+    };
     let result = start.run(stop, server, active.take().unwrap_or_else(Active::empty), problems);
     match (&result, &claim) {
         (Ok(()), Some(claim)) => claim.release().map_err(|error| AgentError::Failed(error.to_string())),
@@ -223,6 +231,7 @@ pub fn run(options: &Options, stop: &Stop) -> Result<(), AgentError> {
 struct Start<'a> {
     options: &'a Options,
     cpus: &'a [usize],
+    limits: EngineLimits,
     pools: Vec<Partition>,
     generator_pool: Option<Partition>,
     active_path: PathBuf,
@@ -253,7 +262,7 @@ impl Start<'_> {
         let shared = Arc::new(Shared::new(count as u32, random_u64()));
         let empty = Snapshot::build(&DataplaneConfig::default(), &ports.facts(), count as u32, 0);
         let snapshot = Arc::new(empty.map_err(|error| AgentError::Failed(error.to_string()))?);
-        let workers = Workers::start(self.pools, self.cpus, &shared, &snapshot, &ports.counters)
+        let workers = Workers::start(self.pools, self.limits, self.cpus, &shared, &snapshot, &ports.counters)
             .map_err(AgentError::failed("the worker threads"))?;
         let router = match self.claim {
             Some(_) => Some(
@@ -275,7 +284,6 @@ impl Start<'_> {
             token: random_u64() >> 34,
             facts_version: 0,
             started_ns: clock::now().0,
-            watched_ns: 0,
             generation: 0,
             journal: Journal::open(&self.active_path.with_file_name("connections.journal"))
                 .map_err(AgentError::failed("the connection journal"))?,
@@ -372,7 +380,7 @@ impl Agent {
             if set.iter().skip(2).any(|entry| entry.revents != 0) {
                 server.serve(|request, greeted| requests::answer(self, request, greeted));
             }
-            self.sample().map_err(lost)?;
+            self.sample();
             let journal = &mut self.journal;
             self.workers.take_changes(|change| journal.note(change));
             if let Err(error) = self.journal.flush() {
@@ -399,14 +407,10 @@ impl Agent {
         Ok(())
     }
 
-    fn sample(&mut self) -> Result<(), WorkerLost> {
+    fn sample(&mut self) {
         let now = clock::now().0;
-        if now < self.rates.due_ns() {
-            return Ok(());
+        if now >= self.rates.due_ns() {
+            self.rates.sample(now, &self.ports);
         }
-        let watched = now.saturating_sub(self.watched_ns) < WATCHED_NS;
-        let fast = if watched { Some(requests::fast_counters(self)?) } else { None };
-        self.rates.sample(now, &self.ports, fast.as_deref());
-        Ok(())
     }
 }

@@ -44,6 +44,8 @@ port_counters! {
     tx_bytes: "L2 bytes sent, without FCS.",
     rx_drops: "Frames lost before the engine saw them.",
     tx_drops: "Frames the port could not take.",
+    fp_rx_packets: "Wire segments received that took the fast path.",
+    fp_rx_bytes: "Their L2 bytes.",
     fp_tx_packets: "Wire segments sent that took the fast path.",
     fp_tx_bytes: "Their L2 bytes.",
 }
@@ -57,6 +59,12 @@ impl Counter {
     #[inline]
     pub fn add(&self, amount: u64) {
         self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
+    }
+
+    /// Makes it stand at an amount that its writer keeps elsewhere.
+    #[inline]
+    pub fn set(&self, amount: u64) {
+        self.0.store(amount, Ordering::Relaxed);
     }
 
     /// What it stands at.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rtrb::{Consumer, Producer, RingBuffer};
 use tollway_config::dataplane::RowId;
+use tollway_config::protocol::{CONNECTION_RECORD, QUEUE_RECORD};
 use tollway_engine::batch::Handover;
 use tollway_engine::conntrack::{Change, Translated};
 use tollway_engine::snapshot::{PortId, Snapshot};
@@ -28,10 +29,8 @@ pub enum Command {
     Swap(Arc<Snapshot>),
     /// [`Answer::Stats`].
     Stats,
-    /// [`Answer::Connections`].
-    Connections,
-    /// [`Answer::Queues`].
-    Queues,
+    /// Pack a part of a table. [`Answer::Part`].
+    Dump(Dump, Part),
     /// [`Answer::Count`].
     ResetQueueCounters(Arc<[RowId]>),
     /// [`Answer::Count`].
@@ -48,6 +47,38 @@ pub enum Command {
     Stop,
 }
 
+/// A table that is read in parts, so that packets do not wait for the whole of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dump {
+    /// Connections.
+    Connections,
+    /// Simple queues.
+    Queues,
+}
+
+impl Dump {
+    /// Places of the table that make one part: some 0.1 ms of a worker's time.
+    pub const PLACES: u32 = 2000;
+
+    /// Bytes of the largest part.
+    pub const fn part_bytes(self) -> usize {
+        Self::PLACES as usize
+            * match self {
+                Dump::Connections => CONNECTION_RECORD,
+                Dump::Queues => QUEUE_RECORD,
+            }
+    }
+}
+
+/// The part of a table that is asked for.
+#[derive(Debug)]
+pub struct Part {
+    /// Its first place.
+    pub from: u32,
+    /// Where the records go; empty, with room for them, so that the worker obtains no memory.
+    pub records: Vec<u8>,
+}
+
 /// Worker to control thread. What a worker gives back is dropped here, off the packet path.
 #[derive(Debug)]
 pub enum Answer {
@@ -55,10 +86,8 @@ pub enum Answer {
     Swapped(Arc<Snapshot>),
     /// Counters.
     Stats(Box<WorkerReport>),
-    /// Packed records.
-    Connections(Vec<u8>),
-    /// Packed records.
-    Queues(Vec<u8>),
+    /// The part; `None` in place of `from`: the table ends here.
+    Part(Vec<u8>, Option<u32>),
     /// How many things were touched.
     Count(u64),
     /// The socket that was in use.

@@ -5,6 +5,7 @@ pub mod active;
 pub mod agent;
 pub mod counters;
 pub mod exchange;
+pub mod frames;
 pub mod framing;
 pub mod journal;
 pub mod options;

@@ -44,8 +44,6 @@ pub struct PortState {
     pub last_down_ms: u64,
     /// What is subtracted from the counters since they were reset.
     pub baseline: PortTotals,
-    /// Fast-path receive counters at the reset: packets, bytes.
-    pub fp_rx_baseline: (u64, u64),
 }
 
 impl PortState {
@@ -103,7 +101,6 @@ fn state(index: usize, netdev: &str, io: IoBackend, reason: &str) -> PortState {
         last_up_ms: 0,
         last_down_ms: 0,
         baseline: PortTotals::default(),
-        fp_rx_baseline: (0, 0),
     }
 }
 
@@ -170,12 +167,11 @@ impl Ports {
         self.states.get(port).map_or(totals, |state| totals.since(&state.baseline))
     }
 
-    /// Sets a port's counters to zero. `fp_rx`: its fast-path receive counters now.
-    pub fn reset(&mut self, port: usize, fp_rx: (u64, u64)) {
+    /// Sets a port's counters to zero.
+    pub fn reset(&mut self, port: usize) {
         let totals = self.all_time(port);
         if let Some(state) = self.states.get_mut(port) {
             state.baseline = totals;
-            state.fp_rx_baseline = fp_rx;
         }
     }
 

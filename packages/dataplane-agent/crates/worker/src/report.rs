@@ -14,8 +14,8 @@ use crate::ports::{Ports, mac_text};
 #[derive(Debug, Default)]
 pub struct Rates {
     sampled_ns: u64,
-    /// Counters at the last sample; those of the fast path only when they were known then.
-    last: Vec<(PortTotals, Option<(u64, u64)>)>,
+    /// Counters at the last sample.
+    last: Vec<PortTotals>,
     rates: Vec<InterfaceRates>,
 }
 
@@ -25,25 +25,18 @@ impl Rates {
         self.sampled_ns + 1_000_000_000
     }
 
-    /// Takes a sample. `fp_rx` are packets and L2 bytes received on the fast path, by port, if known now.
-    pub fn sample(&mut self, now_ns: u64, ports: &Ports, fp_rx: Option<&[(u64, u64)]>) {
+    /// Takes a sample.
+    pub fn sample(&mut self, now_ns: u64, ports: &Ports) {
         let span = now_ns.saturating_sub(self.sampled_ns).max(1);
         let first = self.sampled_ns == 0;
         self.sampled_ns = now_ns;
         let count = ports.states.len();
-        self.last.resize(count, Default::default());
+        self.last.resize(count, PortTotals::default());
         self.rates.resize(count, InterfaceRates::default());
         for (index, (last, rates)) in self.last.iter_mut().zip(&mut self.rates).enumerate() {
             // Counters that are reset meanwhile do not stop the rate.
             let totals = ports.all_time(index);
-            let fast = fp_rx.map(|fp_rx| fp_rx.get(index).copied().unwrap_or_default());
-            // Only two samples in a row give a rate: what came between samples that are further apart would be
-            // shown as one second's.
-            let (fast_packets, fast_bytes) = match (last.1, fast) {
-                (Some(before), Some(now)) => (now.0.saturating_sub(before.0), now.1.saturating_sub(before.1)),
-                _ => (0, 0),
-            };
-            let delta = totals.since(&last.0);
+            let delta = totals.since(last);
             let rate = |amount: u64| (u128::from(amount) * 1_000_000_000 / u128::from(span)) as u64;
             *rates = if first {
                 InterfaceRates::default()
@@ -53,24 +46,19 @@ impl Rates {
                     tx_bps: rate(delta.tx_bytes * 8),
                     rx_pps: rate(delta.rx_packets),
                     tx_pps: rate(delta.tx_packets),
-                    fp_rx_bps: rate(fast_bytes * 8),
+                    fp_rx_bps: rate(delta.fp_rx_bytes * 8),
                     fp_tx_bps: rate(delta.fp_tx_bytes * 8),
-                    fp_rx_pps: rate(fast_packets),
+                    fp_rx_pps: rate(delta.fp_rx_packets),
                     fp_tx_pps: rate(delta.fp_tx_packets),
                 }
             };
-            *last = (totals, fast);
+            *last = totals;
         }
     }
 
     fn of(&self, port: usize) -> InterfaceRates {
         self.rates.get(port).cloned().unwrap_or_default()
     }
-}
-
-/// Fast-path receive counters by port: packets, L2 bytes.
-pub fn fp_rx(engine: &EngineStats) -> Vec<(u64, u64)> {
-    engine.fp_rx.iter().map(|count| (count.packets, count.bytes)).collect()
 }
 
 /// Adds up the engines' counters.
@@ -112,7 +100,7 @@ pub fn stats(around: &Around<'_>, reports: &[WorkerReport]) -> Stats {
         now_ns: around.now_ns,
         uptime_ns: around.now_ns.saturating_sub(around.started_ns),
         revision: around.revision,
-        interfaces: interfaces(around, &fp_rx(&total)),
+        interfaces: interfaces(around),
         rules: total.rule_stats(),
         drops,
         fast_path: FastPathStats {
@@ -149,13 +137,12 @@ fn worker(report: &WorkerReport) -> WorkerStats {
     }
 }
 
-fn interfaces(around: &Around<'_>, fp_rx: &[(u64, u64)]) -> Vec<InterfaceStats> {
+fn interfaces(around: &Around<'_>) -> Vec<InterfaceStats> {
     let ports = around.ports;
     let mut interfaces = Vec::with_capacity(ports.states.len());
     for (index, port) in ports.states.iter().enumerate() {
         let row = around.config.interfaces.iter().find(|interface| interface.port == port.name);
         let totals = ports.totals(index);
-        let fast = fp_rx.get(index).copied().unwrap_or_default();
         interfaces.push(InterfaceStats {
             row: row.map_or(0, |row| row.row),
             port: port.name.clone(),
@@ -174,8 +161,8 @@ fn interfaces(around: &Around<'_>, fp_rx: &[(u64, u64)]) -> Vec<InterfaceStats> 
             tx_drops: totals.tx_drops,
             rx_errors: port.link.as_ref().map_or(0, |link| link.rx_errors),
             tx_errors: port.link.as_ref().map_or(0, |link| link.tx_errors),
-            fp_rx_bytes: fast.1.saturating_sub(port.fp_rx_baseline.1),
-            fp_rx_packets: fast.0.saturating_sub(port.fp_rx_baseline.0),
+            fp_rx_bytes: totals.fp_rx_bytes,
+            fp_rx_packets: totals.fp_rx_packets,
             fp_tx_bytes: totals.fp_tx_bytes,
             fp_tx_packets: totals.fp_tx_packets,
             rates: around.rates.of(index),
@@ -199,18 +186,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_while_nobody_watched_is_no_rate() {
-        let ports = Ports::memory(&[[2, 0, 0, 0, 0, 1]], 1);
+    fn every_rate_is_there_from_the_second_sample_on_and_outlives_a_reset() {
+        let mut ports = Ports::memory(&[[2, 0, 0, 0, 0, 1]], 1);
         let mut rates = Rates::default();
         let second = 1_000_000_000;
-        rates.sample(second, &ports, None);
-        rates.sample(2 * second, &ports, Some(&[(1_000_000, 1_000_000_000)]));
-        assert_eq!(rates.of(0).fp_rx_bps, 0);
-        rates.sample(3 * second, &ports, Some(&[(1_000_010, 1_000_001_000)]));
-        assert_eq!((rates.of(0).fp_rx_pps, rates.of(0).fp_rx_bps), (10, 8_000));
-        rates.sample(4 * second, &ports, None);
-        assert_eq!(rates.of(0).fp_rx_pps, 0);
-        rates.sample(5 * second, &ports, Some(&[(9_000_000, 9_000_000_000)]));
-        assert_eq!(rates.of(0).fp_rx_pps, 0);
+        let count = |ports: &Ports| {
+            for counters in ports.counters.iter().flatten() {
+                counters.rx_packets.add(20);
+                counters.fp_rx_packets.add(10);
+                counters.fp_rx_bytes.add(1000);
+                counters.fp_tx_packets.add(5);
+            }
+        };
+        count(&ports);
+        rates.sample(second, &ports);
+        assert_eq!(rates.of(0), InterfaceRates::default());
+        for at in 2..4 {
+            count(&ports);
+            ports.reset(0);
+            rates.sample(at * second, &ports);
+            let rates = rates.of(0);
+            let found = (rates.rx_pps, rates.fp_rx_pps, rates.fp_rx_bps, rates.fp_tx_pps);
+            assert_eq!(found, (20, 10, 8000, 5));
+        }
     }
 }

@@ -9,7 +9,7 @@ use tollway_engine::snapshot::BuildError;
 use tollway_io::clock;
 
 use crate::agent::{Agent, Prepared};
-use crate::exchange::{Answer, Command, WorkerReport};
+use crate::exchange::{Answer, Command, Dump, WorkerReport};
 use crate::report::{self, Around};
 use crate::server::error;
 use crate::workers::WorkerLost;
@@ -101,7 +101,6 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
         }
         RequestBody::Stats => {
             let reports = reports(agent)?;
-            agent.watched_ns = clock::now().0;
             let around = Around {
                 now_ns: clock::now().0,
                 started_ns: agent.started_ns,
@@ -113,21 +112,11 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
             Ok(ReplyBody::Stats(Box::new(report::stats(&around, &reports))))
         }
         RequestBody::Connections => {
-            let mut records = Vec::new();
-            for answer in agent.workers.ask(|_| Command::Connections)? {
-                if let Answer::Connections(part) = answer {
-                    records.extend_from_slice(&part);
-                }
-            }
+            let records = agent.workers.dump(Dump::Connections)?;
             Ok(ReplyBody::Connections { now_ns: clock::now().0, records })
         }
         RequestBody::Queues => {
-            let mut records = Vec::new();
-            for answer in agent.workers.ask(|_| Command::Queues)? {
-                if let Answer::Queues(part) = answer {
-                    records.extend_from_slice(&part);
-                }
-            }
+            let records = agent.workers.dump(Dump::Queues)?;
             Ok(ReplyBody::Queues { now_ns: clock::now().0, records })
         }
         RequestBody::ResetQueueCounters { rows } => {
@@ -156,7 +145,6 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
             Ok(ReplyBody::Done { count })
         }
         RequestBody::ResetInterfaceCounters { rows } => {
-            let fast = report::fp_rx(&report::sum(&reports(agent)?));
             let mut count = 0;
             for index in 0..agent.ports.states.len() {
                 let Some(port) = agent.ports.states.get(index) else { continue };
@@ -164,7 +152,7 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
                 let row =
                     interfaces.find(|interface| interface.port == port.name).map(|interface| interface.row);
                 if rows.is_empty() || row.is_some_and(|row| rows.contains(&row)) {
-                    agent.ports.reset(index, fast.get(index).copied().unwrap_or_default());
+                    agent.ports.reset(index);
                     count += 1;
                 }
             }
@@ -193,12 +181,4 @@ fn reports(agent: &mut Agent) -> Result<Vec<WorkerReport>, WorkerLost> {
     let answers = agent.workers.ask(|_| Command::Stats)?;
     let report = |answer| if let Answer::Stats(report) = answer { Some(*report) } else { None };
     Ok(answers.into_iter().filter_map(report).collect())
-}
-
-/// Fast-path receive counters by port, for the rates.
-///
-/// # Errors
-/// When a worker is lost.
-pub fn fast_counters(agent: &mut Agent) -> Result<Vec<(u64, u64)>, WorkerLost> {
-    Ok(report::fp_rx(&report::sum(&reports(agent)?)))
 }

@@ -19,7 +19,7 @@ use tollway_io::wake;
 use tollway_io::{PoolFrame, Port, PortIo};
 
 use crate::counters::{PortCounters, WorkerDrop, WorkerDrops, on_the_wire};
-use crate::exchange::{Answer, Command, WorkerEnds, WorkerReport};
+use crate::exchange::{Answer, Command, Dump, Part, WorkerEnds, WorkerReport};
 use crate::profile::{Account, Profile};
 
 /// Frames that may wait for a port that does not take more.
@@ -98,6 +98,7 @@ pub fn run(parts: WorkerParts, alive: &AtomicBool) {
         let _alive = Alive(alive);
         // A core that may not be used (it went offline) costs speed, not correctness.
         let _ = tollway_io::thread::pin(parts.cpu);
+        tollway_io::thread::wake_punctually();
         Worker::new(parts).run();
     }
     control.signal();
@@ -135,10 +136,7 @@ impl Worker {
     fn run(&mut self) {
         while !self.stopping {
             self.sleep();
-            if !self.ends.commands.is_empty() {
-                self.commands();
-                self.profile.charge(Account::Management);
-            }
+            self.command();
             self.receive();
             if self.engine.next_deadline().is_some_and(|deadline| deadline <= clock::now()) {
                 self.profile.charge(Account::Ethernet);
@@ -291,6 +289,10 @@ impl Worker {
     fn process(&mut self) {
         self.profile.charge(Account::Ethernet);
         self.engine.process(&mut self.batch, &mut self.pool, &Tsc, clock::now());
+        for (end, fast) in self.ports.iter().zip(self.engine.fp_rx()) {
+            end.counters.fp_rx_packets.set(fast.packets);
+            end.counters.fp_rx_bytes.set(fast.bytes);
+        }
         self.profile.charge(Account::Engine);
         self.dispatch();
     }
@@ -384,29 +386,26 @@ impl Worker {
         }
     }
 
-    fn commands(&mut self) {
-        while let Ok(command) = self.ends.commands.pop() {
-            let now = clock::now();
-            let answer = self.obey(command, now);
-            // The control thread waits for answers, so the ring has room.
-            let _ = self.ends.answers.push(answer);
-        }
+    /// Obeys one command: packets that have come meanwhile go before the next.
+    fn command(&mut self) {
+        let Ok(command) = self.ends.commands.pop() else { return };
+        let answer = self.obey(command, clock::now());
+        // The control thread waits for answers, so the ring has room.
+        let _ = self.ends.answers.push(answer);
         self.ends.control.notify();
+        self.profile.charge(Account::Management);
     }
 
     fn obey(&mut self, command: Command, now: Now) -> Answer {
         match command {
             Command::Swap(snapshot) => Answer::Swapped(self.engine.swap(snapshot, now)),
             Command::Stats => Answer::Stats(Box::new(self.report())),
-            Command::Connections => {
-                let mut records = Vec::new();
-                self.engine.connections(now, &mut records);
-                Answer::Connections(records)
-            }
-            Command::Queues => {
-                let mut records = Vec::new();
-                self.engine.queues(now, &mut records);
-                Answer::Queues(records)
+            Command::Dump(dump, Part { from, mut records }) => {
+                let next = match dump {
+                    Dump::Connections => self.engine.connections(from, Dump::PLACES, now, &mut records),
+                    Dump::Queues => self.engine.queues(from, Dump::PLACES, now, &mut records),
+                };
+                Answer::Part(records, next)
             }
             Command::ResetQueueCounters(rows) => {
                 self.engine.reset_queue_counters(&rows);

@@ -14,7 +14,7 @@ use tollway_io::pool::Partition;
 use tollway_io::wake::{self, Wake};
 
 use crate::counters::PortCounters;
-use crate::exchange::{Answer, Command, ControlEnds, rings};
+use crate::exchange::{Answer, Command, ControlEnds, Dump, Part, rings};
 use crate::worker::{self, WorkerParts};
 
 /// A worker looks at its commands between two batches, so even a busy one answers within milliseconds; one
@@ -42,6 +42,35 @@ struct Handle {
     alive: Arc<AtomicBool>,
 }
 
+impl Handle {
+    /// Puts a command in the worker's ring and wakes it.
+    fn tell(&mut self, command: Command) -> Result<(), ()> {
+        self.ends.commands.push(command).map_err(drop)?;
+        self.ends.wake.notify();
+        Ok(())
+    }
+
+    /// Sleeps on `wake` until the worker answers. Fails when it has died or does not answer by `deadline`.
+    fn wait(&mut self, wake: &Wake, deadline: Instant) -> Result<Answer, ()> {
+        loop {
+            if let Ok(answer) = self.ends.answers.pop() {
+                return Ok(answer);
+            }
+            if !self.alive.load(Ordering::Acquire) || Instant::now() > deadline {
+                // A late answer would be taken for that to a later command.
+                self.alive.store(false, Ordering::Release);
+                return Err(());
+            }
+            wake.going_to_sleep();
+            if self.ends.answers.is_empty() {
+                wake::poll(&mut [wake::readable(wake.fd())], Some(Duration::from_millis(100)));
+            }
+            wake.awake();
+            wake.clear();
+        }
+    }
+}
+
 /// Every worker thread.
 pub struct Workers {
     handles: Vec<Handle>,
@@ -49,13 +78,14 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// Starts one worker per partition, pinned to `cpus` in turn. `counters` is indexed by worker, then by
-    /// port.
+    /// Starts one worker per partition, each with these limits, pinned to `cpus` in turn. `counters` is
+    /// indexed by worker, then by port.
     ///
     /// # Errors
     /// When threads or descriptors are exhausted.
     pub fn start(
         pools: Vec<Partition>,
+        limits: EngineLimits,
         cpus: &[usize],
         shared: &Arc<Shared>,
         snapshot: &Arc<Snapshot>,
@@ -71,11 +101,6 @@ impl Workers {
         let parts = pools.into_iter().zip(worker_ends).zip(control_ends).zip(counters);
         for (index, (((pool, ends), control), counters)) in parts.enumerate() {
             let (shared, snapshot) = (Arc::clone(shared), Arc::clone(snapshot));
-            let limits = EngineLimits {
-                max_connections: MAX_CONNECTIONS / count as u32,
-                queue_frames: 4096,
-                queue_bytes: 16 << 20,
-            };
             let cpu = cpus.get(index % cpus.len().max(1)).copied().unwrap_or(0);
             let counters = counters.clone();
             let alive = Arc::new(AtomicBool::new(true));
@@ -117,31 +142,39 @@ impl Workers {
     /// When one of them is lost.
     pub fn ask(&mut self, mut command: impl FnMut(usize) -> Command) -> Result<Vec<Answer>, WorkerLost> {
         for (index, handle) in self.handles.iter_mut().enumerate() {
-            handle.ends.commands.push(command(index)).map_err(|_| WorkerLost(index))?;
-            handle.ends.wake.notify();
+            handle.tell(command(index)).map_err(|()| WorkerLost(index))?;
         }
         let deadline = Instant::now() + PATIENCE;
         let mut answers = Vec::with_capacity(self.handles.len());
         for (index, handle) in self.handles.iter_mut().enumerate() {
-            loop {
-                if let Ok(answer) = handle.ends.answers.pop() {
-                    answers.push(answer);
-                    break;
-                }
-                if !handle.alive.load(Ordering::Acquire) || Instant::now() > deadline {
-                    // A late answer would be taken for that to a later command.
-                    handle.alive.store(false, Ordering::Release);
-                    return Err(WorkerLost(index));
-                }
-                self.wake.going_to_sleep();
-                if handle.ends.answers.is_empty() {
-                    wake::poll(&mut [wake::readable(self.wake.fd())], Some(Duration::from_millis(100)));
-                }
-                self.wake.awake();
-                self.wake.clear();
-            }
+            answers.push(handle.wait(&self.wake, deadline).map_err(|()| WorkerLost(index))?);
         }
         Ok(answers)
+    }
+
+    /// The packed records of a table of every worker, one after the other. Read in parts, between which
+    /// workers go on with packets.
+    ///
+    /// # Errors
+    /// When a worker is lost.
+    pub fn dump(&mut self, dump: Dump) -> Result<Vec<u8>, WorkerLost> {
+        let mut all = Vec::new();
+        let mut records = Vec::with_capacity(dump.part_bytes());
+        for (index, handle) in self.handles.iter_mut().enumerate() {
+            let mut next = Some(0);
+            while let Some(from) = next {
+                records.clear();
+                let part = Part { from, records };
+                let answer = handle.tell(Command::Dump(dump, part));
+                let answer = answer.and_then(|()| handle.wait(&self.wake, Instant::now() + PATIENCE));
+                (records, next) = match answer.map_err(|()| WorkerLost(index))? {
+                    Answer::Part(records, next) => (records, next),
+                    _ => (Vec::new(), None),
+                };
+                all.extend_from_slice(&records);
+            }
+        }
+        Ok(all)
     }
 
     /// Puts a configuration to work on every worker; returns when all have taken it over. The old one is

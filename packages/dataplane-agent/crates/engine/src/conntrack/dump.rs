@@ -10,11 +10,19 @@ use crate::time::Now;
 const TCP: u8 = 6;
 
 impl Table {
-    /// Appends a packed record (`protocol::ReplyBody::Connections`) for each confirmed connection.
-    pub fn dump(&self, now: Now, out: &mut Vec<u8>) {
-        for conn in self.connections() {
+    /// Appends a packed record (`protocol::ReplyBody::Connections`) for each confirmed connection in `places`
+    /// places of the table from `from` on; says from where to go on, `None` at the end of the table. A
+    /// connection keeps its place, so what lives all the while is in exactly one of the parts.
+    pub fn dump(&self, from: u32, places: u32, now: Now, out: &mut Vec<u8>) -> Option<u32> {
+        let end = from.saturating_add(places);
+        let (part, next) = match self.connections.get(from as usize..end as usize) {
+            Some(part) => (part, Some(end)),
+            None => (self.connections.get(from as usize..).unwrap_or_default(), None),
+        };
+        for conn in part.iter().filter(|conn| Self::is_shown(conn)) {
             out.extend_from_slice(&record(conn, now));
         }
+        next
     }
 }
 

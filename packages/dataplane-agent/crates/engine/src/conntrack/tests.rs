@@ -379,10 +379,44 @@ fn cached_actions_end_with_the_version_the_generation_and_the_port() {
     assert!(harness.table.cached(index, 3, 1).is_none());
     let mut bytes = Vec::new();
     harness.table.count(conn, Direction::Reply, 2, 300, true);
-    harness.table.dump(harness.now, &mut bytes);
+    assert_eq!(harness.table.dump(0, 100, harness.now, &mut bytes), None);
     assert_eq!(bytes.len(), 160);
     assert_eq!(bytes[8..13], [17, 4, 5, 0, 255]);
     assert_eq!(u64::from_le_bytes(bytes[152..160].try_into().unwrap()), 300);
+}
+
+#[test]
+fn a_table_read_in_parts_shows_once_what_lives_all_the_while() {
+    let mut harness = Harness::new(200);
+    let open = |harness: &mut Harness, port: u16| {
+        let conn = harness.pass(&tuple(17, 1, port), &Transport::Udp).conn.unwrap();
+        harness.table.get(conn).unwrap().id
+    };
+    let ids: Vec<u64> = (0..100).map(|port| open(&mut harness, 1000 + port)).collect();
+    let (mut from, mut bytes, mut parts) = (0, Vec::new(), 0);
+    while let Some(next) = {
+        let (before, place) = (bytes.len(), from);
+        let next = harness.table.dump(place, 7, harness.now, &mut bytes);
+        assert!(bytes.len() - before <= 7 * 160);
+        next
+    } {
+        // Ends one that has been read and one that has not; others take their places.
+        harness.table.remove_all(&[ids[parts], ids[99 - parts]]);
+        open(&mut harness, 2000 + 2 * parts as u16);
+        open(&mut harness, 2001 + 2 * parts as u16);
+        parts += 1;
+        from = next;
+    }
+    assert!(parts >= 14);
+    let found: Vec<u64> =
+        bytes.chunks(160).map(|record| u64::from_le_bytes(record[..8].try_into().unwrap())).collect();
+    for id in &ids[parts..100 - parts] {
+        assert_eq!(found.iter().filter(|found| *found == id).count(), 1);
+    }
+    let mut distinct = found.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!(distinct.len(), found.len());
 }
 
 #[test]

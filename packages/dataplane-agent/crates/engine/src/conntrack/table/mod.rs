@@ -40,7 +40,7 @@ pub struct Counters {
 pub struct Table {
     buckets: Buckets,
     entries: Vec<Entry>,
-    connections: Vec<Connection>,
+    pub(in crate::conntrack) connections: Vec<Connection>,
     free: Vec<u32>,
     wheel: Wheel,
     /// Confirmed, not assured connections in order of their confirmation.
@@ -418,7 +418,12 @@ impl Table {
 
     /// All confirmed connections.
     pub fn connections(&self) -> impl Iterator<Item = &Connection> {
-        self.connections.iter().filter(|conn| conn.id != 0 && conn.status.confirmed())
+        self.connections.iter().filter(|conn| Self::is_shown(conn))
+    }
+
+    /// Whether a record is in use, for a connection that others may know of.
+    pub(in crate::conntrack) fn is_shown(conn: &Connection) -> bool {
+        conn.id != 0 && conn.status.confirmed()
     }
 }
 
