@@ -50,3 +50,23 @@ pub fn random_u64() -> u64 {
     unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
     u64::from_ne_bytes(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_thread_that_asks_for_it_wakes_punctually() {
+        let slack = || {
+            // SAFETY: the option takes nothing and returns the calling thread's slack.
+            unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) }
+        };
+        let before = slack();
+        let inside = std::thread::spawn(move || {
+            wake_punctually();
+            slack()
+        });
+        assert_eq!((inside.join().unwrap(), slack()), (1000, before));
+        assert!(before > 1000);
+    }
+}

@@ -215,3 +215,74 @@ impl Workers {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use tollway_config::dataplane::DataplaneConfig;
+    use tollway_config::protocol::CONNECTION_RECORD;
+    use tollway_engine::EngineLimits;
+    use tollway_engine::conntrack::Translated;
+    use tollway_engine::tuple::{Addr, Tuple};
+    use tollway_io::pool::{PartitionSize, partitions};
+
+    fn start(count: usize) -> Workers {
+        let pools = partitions(&vec![PartitionSize { heads: 256, tails: 0 }; count]).unwrap();
+        let snapshot = Snapshot::build(&DataplaneConfig::default(), &[], count as u32, 0).unwrap();
+        let limits = EngineLimits { max_connections: 8192, queue_frames: 64, queue_bytes: 1 << 20 };
+        let shared = Arc::new(Shared::new(count as u32, 1));
+        let cpus = tollway_io::thread::cores();
+        Workers::start(pools, limits, &cpus, &shared, &Arc::new(snapshot), &vec![Vec::new(); count]).unwrap()
+    }
+
+    /// How often this process's threads of a name have gone to sleep (proc(5)).
+    fn sleeps(name: &str) -> Vec<u64> {
+        let read = |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap_or_default();
+        let threads = std::fs::read_dir("/proc/self/task").unwrap().map(|entry| entry.unwrap().path());
+        threads
+            .filter(|thread| read(thread.join("comm")).trim() == name)
+            .filter_map(|thread| {
+                let status = read(thread.join("status"));
+                let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+                line.trim().parse().ok()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_worker_with_nothing_to_do_sleeps_and_the_tables_of_all_are_read_in_parts() {
+        let count = 3;
+        let mut workers = start(count);
+        let names: Vec<String> = (0..count).map(|index| format!("worker-{index}")).collect();
+        workers.ask(|_| Command::Stats).unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+        let before: Vec<_> = names.iter().map(|name| sleeps(name)).collect();
+        assert!(before.iter().all(|sleeps| sleeps.len() == 1), "{before:?}");
+        std::thread::sleep(Duration::from_millis(500));
+        assert_eq!(names.iter().map(|name| sleeps(name)).collect::<Vec<_>>(), before);
+
+        let connections = 3 * Dump::PLACES;
+        let saved = |host: u32| {
+            let tuple = |src: u32, src_port: u16, dst: u32, dst_port: u16| Tuple {
+                src: Addr::v4(src),
+                dst: Addr::v4(dst),
+                src_port,
+                dst_port,
+                protocol: 6,
+            };
+            let original = tuple(0x0a00_0000 + host, 2000, 0xc633_6401, 443);
+            let reply = tuple(0xc633_6401, 443, 0xc000_0201, 1024 + host as u16);
+            Translated { original, reply, srcnat: true, dstnat: false, masquerade: 0, mark: 0 }
+        };
+        let saved: Arc<[Translated]> = (0..connections).map(saved).collect();
+        let restored = workers.count(|_| Command::Restore(Arc::clone(&saved))).unwrap();
+        assert_eq!(restored, u64::from(connections));
+        let records = workers.dump(Dump::Connections).unwrap();
+        let ids: HashSet<_> = records.chunks(CONNECTION_RECORD).map(|record| record[..8].to_vec()).collect();
+        assert_eq!((records.len() / CONNECTION_RECORD, ids.len()), (saved.len(), saved.len()));
+        assert_eq!(workers.dump(Dump::Queues), Ok(Vec::new()));
+        workers.stop();
+    }
+}
