@@ -73,7 +73,7 @@ function show(instance) {
     ...instance.lab.hosts.map((host) => [
       host.name,
       host.routerPort ?? '-',
-      host.addresses.join(' '),
+      [...host.addresses, ...(host.more ?? [])].join(' '),
       host.gateway ?? '-',
       host.about,
     ]),

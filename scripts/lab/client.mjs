@@ -1,16 +1,64 @@
 // @ts-check
 /**
- * Steady, bounded traffic of one lab client, real requests to real servers.
- * `client.mjs web` (on lan): pages of 1–128 KiB, about 3 a second, and DNS queries; `client.mjs stream` (on lan2): UDP, 1.5 Mbit/s.
+ * Steady, bounded traffic of the lab's clients, real requests to real servers. Each argument is one of them:
+ * - `web`: pages of 1–128 KiB, about 3 a second, and DNS queries; about 0.5 Mbit/s.
+ * - `laptop`: somebody who reads: every ten seconds or so a page of 3 MiB, and a picture sent; about 3 Mbit/s.
+ * - `tv`: a film, 2 MiB every four seconds, 4.2 Mbit/s: behind a queue of 5 Mbit/s it comes in time.
+ * - `stream`: UDP, 1.5 Mbit/s.
  */
 import { createSocket } from 'node:dgram';
-import { Agent, get } from 'node:http';
-import { SERVER_ADDRESS, STREAM_PORT } from './topology.mjs';
+import { Agent, get, request } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { LAPTOP_ADDRESS, SERVER_ADDRESS, STREAM_PORT, TV_ADDRESS } from './topology.mjs';
 
-const roles = { web, stream };
-const role = process.argv[2];
-if (role !== 'web' && role !== 'stream') throw new Error('client.mjs web|stream');
-roles[role]();
+/** A subscriber gives up when nothing has come for this long, ms; a narrow queue only makes it slow. */
+const PATIENCE_MS = 10_000;
+
+/** @param {string} address @param {number} connections */
+const agentOf = (address, connections) =>
+  new Agent({ keepAlive: true, maxSockets: connections, timeout: PATIENCE_MS, localAddress: address });
+
+/**
+ * Fetches a page, or sends `upload`.
+ * @param {Agent} agent @param {number} bytes @param {Buffer} [upload]
+ * @returns {Promise<void>} resolves when it is over, well or not
+ */
+function exchange(agent, bytes, upload) {
+  return new Promise((resolve) => {
+    const options = { host: SERVER_ADDRESS, path: `/?bytes=${bytes}`, agent, timeout: PATIENCE_MS };
+    const sending = request({ ...options, method: upload === undefined ? 'GET' : 'POST' }, (response) => {
+      response.on('error', () => {});
+      response.on('close', resolve);
+      response.resume();
+    });
+    sending.on('timeout', () => sending.destroy());
+    sending.on('error', () => resolve());
+    sending.end(upload);
+  });
+}
+
+async function laptop() {
+  const MIB = 1 << 20;
+  const agent = agentOf(LAPTOP_ADDRESS, 3);
+  const picture = Buffer.alloc(MIB / 2);
+  for (;;) {
+    await Promise.all([exchange(agent, MIB), exchange(agent, MIB), exchange(agent, MIB)]);
+    await pause(2000 + Math.random() * 2000);
+    await exchange(agent, 100, picture);
+    await pause(4000 + Math.random() * 2000);
+  }
+}
+
+async function tv() {
+  const SEGMENT_BYTES = 2 << 20;
+  const SEGMENT_MS = 4000;
+  const agent = agentOf(TV_ADDRESS, 1);
+  for (;;) {
+    const started = performance.now();
+    await exchange(agent, SEGMENT_BYTES);
+    await pause(Math.max(100, SEGMENT_MS - (performance.now() - started)));
+  }
+}
 
 function web() {
   // Some connections live for a few requests, as a browser's do, so that the connection table moves too.
@@ -18,15 +66,15 @@ function web() {
   setInterval(() => {
     const bytes = 1024 << Math.floor(Math.random() * 8);
     const ownConnection = Math.random() < 0.2;
-    const request = get(
+    const page = get(
       { host: SERVER_ADDRESS, path: `/?bytes=${bytes}`, agent: ownConnection ? false : agent, timeout: 3000 },
       (response) => {
         response.on('error', () => {});
         response.resume();
       },
     );
-    request.on('timeout', () => request.destroy());
-    request.on('error', () => {});
+    page.on('timeout', () => page.destroy());
+    page.on('error', () => {});
   }, 330);
 
   let id = 0;
@@ -67,4 +115,12 @@ function stream() {
       }
     }, INTERVAL_MS);
   });
+}
+
+const roles = { web, laptop, tv, stream };
+for (const role of process.argv.slice(2)) {
+  if (role !== 'web' && role !== 'laptop' && role !== 'tv' && role !== 'stream') {
+    throw new Error('client.mjs web|laptop|tv|stream …');
+  }
+  roles[role]();
 }

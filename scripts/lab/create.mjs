@@ -18,6 +18,7 @@ export function createLab(lab) {
     host.addresses.forEach((address, index) => {
       run('ip', ['-n', host.netns, 'address', 'add', address, 'dev', `eth${index}`]);
     });
+    for (const address of host.more ?? []) run('ip', ['-n', host.netns, 'address', 'add', address, 'dev', 'eth0']);
     if (host.gateway !== undefined) run('ip', ['-n', host.netns, 'route', 'add', 'default', 'via', host.gateway]);
   }
   inNetns(wan.netns, ['sysctl', '-qw', 'net.ipv4.ip_forward=1']);

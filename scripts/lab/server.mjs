@@ -4,13 +4,16 @@ import { createSocket } from 'node:dgram';
 import { createServer } from 'node:http';
 import { STREAM_PORT } from './topology.mjs';
 
-const LARGEST_PAGE_BYTES = 1 << 20;
+const LARGEST_PAGE_BYTES = 4 << 20;
 /** Datagrams of the stream for one report back. */
 const REPORT_EVERY = 50;
 
 const page = Buffer.alloc(LARGEST_PAGE_BYTES, 'Tollway lab. ');
 
 createServer((request, response) => {
+  request.on('error', () => {});
+  // What is sent up is taken and forgotten.
+  request.resume();
   const wanted = Number(new URL(request.url ?? '/', 'http://server').searchParams.get('bytes') ?? 1024);
   const bytes = Number.isFinite(wanted) ? Math.min(Math.max(Math.trunc(wanted), 0), LARGEST_PAGE_BYTES) : 1024;
   response.writeHead(200, { 'content-type': 'text/plain', 'content-length': bytes });

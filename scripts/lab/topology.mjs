@@ -3,16 +3,18 @@
  * The lab: four hosts around the router, each a network namespace.
  *
  * ```
- *  lan  192.168.88.10 ──┐ ether2
- *                       router ether1 ── 203.0.113.1 wan 198.51.100.1 ── 198.51.100.10 server
- *  lan2 192.168.89.10 ──┘ ether3
+ *  lan  192.168.88.10, .20 ──┐ ether2
+ *                            router ether1 ── 203.0.113.1 wan 198.51.100.1 ── 198.51.100.10 server
+ *  lan2 192.168.89.10, .20 ──┘ ether3
  * ```
+ * The addresses .20 are subscribers, to whom the default configuration of the lab gives a queue each.
  * Addresses of wan and server are documentation networks (RFC 5737). wan has no route to 192.168.0.0/16, so
  * only what the router masquerades gets an answer from beyond it.
  */
 
 /**
- * @typedef {{ name: string, netns: string, addresses: string[], gateway?: string, routerPort?: string, about: string }} LabHost
+ * @typedef {{ name: string, netns: string, addresses: string[], more?: string[], gateway?: string, routerPort?: string, about: string }} LabHost
+ *   `addresses`: one for each of eth0, eth1 …; `more`: further ones of eth0
  * @typedef {{ portsNetns: string, ports: string[], hosts: LabHost[] }} Lab
  */
 
@@ -24,6 +26,10 @@ export const STREAM_PORT = 5004;
 
 /** Address of `server`. */
 export const SERVER_ADDRESS = '198.51.100.10';
+
+/** Subscribers with a queue: a laptop on lan and a television on lan2. */
+export const LAPTOP_ADDRESS = '192.168.88.20';
+export const TV_ADDRESS = '192.168.89.20';
 
 /** Address of the router on ether1 in the default configuration of the lab. */
 export const ROUTER_WAN_ADDRESS = '203.0.113.2';
@@ -41,17 +47,19 @@ export function labOf(routerNetns) {
         name: 'lan',
         netns: `${routerNetns}-lan`,
         addresses: ['192.168.88.10/24'],
+        more: [`${LAPTOP_ADDRESS}/24`],
         gateway: '192.168.88.1',
         routerPort: 'ether2',
-        about: 'a client; web requests and DNS queries to server',
+        about: 'a client, with web requests and DNS queries to server; and a laptop that browses',
       },
       {
         name: 'lan2',
         netns: `${routerNetns}-lan2`,
         addresses: ['192.168.89.10/24'],
+        more: [`${TV_ADDRESS}/24`],
         gateway: '192.168.89.1',
         routerPort: 'ether3',
-        about: 'a client; a steady UDP stream to server',
+        about: 'a client, with a steady UDP stream to server; and a television that plays films',
       },
       {
         name: 'wan',

@@ -21,8 +21,8 @@ export function trafficOf(lab) {
   return [
     { name: 'server', argv: on('server', script('server.mjs')) },
     { name: 'iperf3', argv: on('server', ['iperf3', '--server', '--port', String(IPERF_PORT)]) },
-    { name: 'web', argv: on('lan', script('client.mjs', 'web')) },
-    { name: 'stream', argv: on('lan2', script('client.mjs', 'stream')) },
+    { name: 'lan', argv: on('lan', script('client.mjs', 'web', 'laptop')) },
+    { name: 'lan2', argv: on('lan2', script('client.mjs', 'stream', 'tv')) },
     // To the router itself: forwarded ICMP stays the user's alone, so that counters of rules for it tell what the user sent.
     { name: 'ping', argv: on('wan', ['ping', '-n', '-q', '-i', '1', ROUTER_WAN_ADDRESS]) },
   ];

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Host } from './netns.ts';
+import { countPackets } from './counter.ts';
 import { dispose, newRouter, type Router, SERVER } from './router.ts';
 import { eventually, sleep } from './wait.ts';
 
@@ -12,29 +12,21 @@ beforeAll(async () => {
 });
 afterAll(() => dispose(router));
 
-/** Counts datagrams to the stream's port where they leave or enter a host's stack, before any socket's buffer. */
-function countStream(host: Host, hook: 'output' | 'prerouting'): () => number {
-  host.must('nft', 'add', 'table', 'inet', 'count');
-  host.must('nft', 'add', 'chain', 'inet', 'count', 'stream', `{ type filter hook ${hook} priority 0; }`);
-  host.must('nft', 'add', 'rule', 'inet', 'count', 'stream', 'udp', 'dport', '5201', 'counter');
-  return () => Number(/counter packets (\d+)/.exec(host.must('nft', 'list', 'chain', 'inet', 'count', 'stream'))?.[1]);
-}
-
 test('adding and removing 100 rules during a UDP stream loses no more than a run without changes', async () => {
-  const sent = countStream(router.host('lan'), 'output');
-  const arrived = countStream(router.host('server'), 'prerouting');
+  const sent = countPackets(router.host('lan'), 'output', 'udp', 'dport', '5201');
+  const arrived = countPackets(router.host('server'), 'prerouting', 'udp', 'dport', '5201');
 
   /** The share of datagrams of a steady UDP stream lan → server that do not arrive. */
   async function streamLoss(during: () => Promise<void>): Promise<number> {
-    const before = [sent(), arrived()] as const;
+    const before = [sent().packets, arrived().packets] as const;
     const stream = router.host('lan').start('iperf3', '-c', SERVER, '-u', '-b', '5M', '-l', '64', '-t', '8');
     await sleep(1500);
     await during();
     const { code, stdout, stderr } = await stream.ended();
     expect(code, stdout + stderr).toBe(0);
-    const all = sent() - before[0];
+    const all = sent().packets - before[0];
     expect(all).toBeGreaterThan(10_000);
-    return (all - (arrived() - before[1])) / all;
+    return (all - (arrived().packets - before[1])) / all;
   }
 
   const control = await streamLoss(async () => {});

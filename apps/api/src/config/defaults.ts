@@ -44,6 +44,7 @@ export function defaultConfiguration(profile: DefaultsProfile, ports: readonly s
       .map((name, index) => row('/ip/address', { address: lanAddress(index), interface: name })),
     row('/ip/firewall/nat', masquerade, 'defconf: masquerade'),
     ...filterRules.map(([comment, values]) => row('/ip/firewall/filter', values, `defconf: ${comment}`)),
+    ...(profile === 'lab' ? labSubscribers : []),
   ];
 }
 
@@ -57,6 +58,15 @@ function wanMember(profile: DefaultsProfile, wan: string): DefaultRow {
 const labUplink = (wan: string): DefaultRow[] => [
   row('/ip/address', { address: '203.0.113.2/24', interface: wan }),
   row('/ip/route', { 'dst-address': '0.0.0.0/0', gateway: '203.0.113.1' }),
+];
+
+const subscriber = (name: string, address: string, rate: string): DefaultRow =>
+  row('/queue/simple', { name, target: `${address}/32`, 'max-limit': `${rate}/${rate}` }, 'defconf: a subscriber');
+
+/** Two hosts of the lab that make traffic of their own; its other hosts have all there is. */
+const labSubscribers: readonly DefaultRow[] = [
+  subscriber('laptop', '192.168.88.20', '20000000'),
+  subscriber('tv', '192.168.89.20', '5000000'),
 ];
 
 const masquerade = { chain: 'srcnat', action: 'masquerade', 'out-interface-list': 'WAN' };
