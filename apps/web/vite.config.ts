@@ -14,10 +14,11 @@ export default defineConfig({
   },
   server: {
     proxy: {
-      '/api': api,
-      '/rest': api,
-      '/docs': api,
-      '/live': { target: api, ws: true },
+      // The API refuses requests whose origin is not the host they ask for.
+      '/api': { target: api, changeOrigin: false },
+      '/rest': { target: api, changeOrigin: false },
+      '/docs': { target: api, changeOrigin: false },
+      '/live': { target: api, changeOrigin: false, ws: true },
     },
   },
 });
