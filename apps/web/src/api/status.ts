@@ -11,6 +11,8 @@ export interface Status {
   readonly uptime: string | undefined;
   /** Bytes. */
   readonly freeMemory: string | undefined;
+  /** Bytes. */
+  readonly totalMemory: string | undefined;
   /** How the packet engine stands: `synced`, or why it does not forward by the newest configuration. */
   readonly engine: string;
   readonly revision: string | undefined;
@@ -24,6 +26,7 @@ export const useStatus = create<Status>(() => ({
   cpuLoad: undefined,
   uptime: undefined,
   freeMemory: undefined,
+  totalMemory: undefined,
   engine: 'synced',
   revision: undefined,
 }));
@@ -54,6 +57,7 @@ export function toStatus(message: Readonly<Record<string, unknown>>): Partial<St
   part.cpuLoad = word(message.cpuLoad);
   part.uptime = word(message.uptime);
   part.freeMemory = word(message.freeMemory);
+  part.totalMemory = word(message.totalMemory);
   part.revision = word(message.revision);
   if (isObject(message.agent)) {
     const state = word(message.agent.state);

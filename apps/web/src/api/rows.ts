@@ -1,0 +1,44 @@
+/** A few rows of a menu for what is not a table, by a subscription that runs while somebody listens. */
+import { applyMessage, emptyWindow, type WindowState } from './live-window.ts';
+import type { Row } from './row.ts';
+import type { LiveSocket } from './socket.ts';
+import { Topic } from './topic.ts';
+
+/** Which rows, and how much of them. */
+export interface RowsQuery {
+  readonly count: number;
+  /** Properties that are sent; all when absent. */
+  readonly columns?: readonly string[];
+  readonly sort?: { readonly by: string; readonly desc: boolean };
+  /** Conditions by column: a text it must equal, or an operator with a value. */
+  readonly filter?: Readonly<Record<string, string | { readonly op: string; readonly value: string }>>;
+}
+
+export class Rows {
+  readonly #topic: Topic;
+  #state: WindowState = emptyWindow;
+
+  /** Calls back after changes; stays the same function. */
+  readonly listen: (changed: () => void) => () => void;
+
+  constructor(socket: Pick<LiveSocket, 'subscribe'>, menu: string, query: RowsQuery, intervalMs: number) {
+    this.#topic = new Topic(socket, { topic: 'menu', menu, intervalMs, first: 0, ...query }, (message) => {
+      this.#state = applyMessage(this.#state, message).state;
+    });
+    this.listen = (changed) => this.#topic.listen(changed);
+  }
+
+  /** False until the first answer. */
+  get loaded(): boolean {
+    return this.#state.loaded;
+  }
+
+  /** How many rows of the menu pass the filter. */
+  get matched(): number {
+    return this.#state.matched;
+  }
+
+  get rows(): readonly Row[] {
+    return this.#state.order.map((id) => this.#state.rows.get(id)).filter((row) => row !== undefined);
+  }
+}

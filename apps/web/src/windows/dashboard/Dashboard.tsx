@@ -1,0 +1,27 @@
+/** The router at a glance. Each tile opens the window behind it. */
+import { useLinks } from '../open-window.ts';
+import { CoresTile } from './CoresTile.tsx';
+import './dashboard.css';
+import { ConnectionsTile, DropsTile, FasttrackTile } from './figures.tsx';
+import { ThroughputTile } from './ThroughputTile.tsx';
+import { TopInterfaces, TopQueues } from './TopTables.tsx';
+import { Verdict } from './Verdict.tsx';
+
+export function Dashboard() {
+  const onLink = useLinks();
+  return (
+    // biome-ignore lint/a11y: the links inside take the keyboard; this only keeps their clicks in the page
+    <div className="dashboard" onClick={onLink}>
+      <div className="dashboard-tiles">
+        <Verdict />
+        <ThroughputTile />
+        <CoresTile />
+        <ConnectionsTile />
+        <FasttrackTile />
+        <DropsTile />
+        <TopInterfaces />
+        <TopQueues />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,72 @@
+/** The line at the top: is the router all right, and if not, what is wrong and where to look. */
+import { useCallback, useRef, useSyncExternalStore } from 'react';
+import { useStatus } from '../../api/status.ts';
+import { trafficSamples } from '../../api/traffic.ts';
+import { useVisible } from '../../ui/visibility.ts';
+import { lostLinks, onVerdict, tracking } from './feeds.ts';
+import { type Finding, judge } from './verdict.ts';
+
+/** Samples that the verdict looks back on. */
+const BACK = 10;
+
+function findings(): readonly Finding[] {
+  const status = useStatus.getState();
+  const recent = trafficSamples().slice(-BACK);
+  return judge({
+    engine: status.engine,
+    lostLinks: lostLinks.rows.map((row) => row.name ?? ''),
+    recent,
+    connections: recent.at(-1)?.connections ?? 0,
+    maxConnections: Number(tracking.rows[0]?.['max-entries'] ?? 0),
+    freeMemory: Number(status.freeMemory ?? 0),
+    totalMemory: Number(status.totalMemory ?? 0),
+  });
+}
+
+/** The findings; the same array as long as they say the same. */
+function useFindings(): readonly Finding[] {
+  const visible = useVisible();
+  const held = useRef<{ readonly key: string; readonly found: readonly Finding[] }>({ key: '[]', found: [] });
+  const subscribe = useCallback((changed: () => void) => (visible ? onVerdict(changed) : () => {}), [visible]);
+  return useSyncExternalStore(subscribe, () => {
+    const found = findings();
+    const key = JSON.stringify(found);
+    if (held.current.key !== key) held.current = { key, found };
+    return held.current.found;
+  });
+}
+
+const MARK = { ok: '✓', warning: '!', trouble: '✕' } as const;
+const WORDS = { ok: 'All is well', warning: 'Needs a look', trouble: 'Trouble' } as const;
+
+export function Verdict() {
+  const found = useFindings();
+  const revision = useStatus((status) => status.revision);
+  const engine = useStatus((status) => status.engine);
+  const level = found[0]?.level ?? 'ok';
+  return (
+    <div className={`verdict verdict-${level}`} role="status" aria-label="State of the router">
+      <strong>
+        <span className="verdict-mark" aria-hidden="true">
+          {MARK[level]}
+        </span>
+        {WORDS[level]}
+      </strong>
+      {found.length === 0 ? (
+        <span>
+          {engine === 'synced'
+            ? `Forwarding by configuration ${revision ?? ''}; no link lost, no packets lost, all cores have reserve.`
+            : 'Bringing the newest configuration into force.'}
+        </span>
+      ) : (
+        <ul>
+          {found.map((finding) => (
+            <li key={finding.text} className={`finding-${finding.level}`}>
+              <a href={finding.opens}>{finding.text}</a>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}

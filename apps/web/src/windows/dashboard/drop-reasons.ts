@@ -1,0 +1,69 @@
+/** What a reason for dropping packets means for whoever looks after the router. Pure. */
+
+/**
+ * `bookkeeping`: packets that have been dealt with. `policy`: the configuration wants it. `noise`: what others sent was
+ * of no use. `trouble`: the router lacks something.
+ */
+export type Weight = 'bookkeeping' | 'policy' | 'noise' | 'trouble';
+
+export interface DropReason {
+  readonly label: string;
+  readonly weight: Weight;
+  /** Address of the window where one sees more. */
+  readonly opens: string;
+}
+
+const FILTER = '/ip/firewall/filter';
+const NAT = '/ip/firewall/nat';
+const INTERFACES = '/interface';
+const ARP = '/ip/arp';
+const ROUTES = '/ip/route';
+const SETTINGS = '/ip/settings';
+const QUEUES = '/queue/simple';
+
+const KNOWN: Readonly<Record<string, readonly [Weight, string]>> = {
+  'arp-consumed': ['bookkeeping', ARP],
+  'arp-ignored': ['bookkeeping', ARP],
+  'echo-answered': ['bookkeeping', INTERFACES],
+  'not-for-us': ['bookkeeping', INTERFACES],
+  'interface-disabled': ['policy', INTERFACES],
+  'forwarding-off': ['policy', SETTINGS],
+  'filter-drop': ['policy', FILTER],
+  'filter-reject': ['policy', FILTER],
+  blackhole: ['policy', ROUTES],
+  'reverse-path': ['policy', SETTINGS],
+  'queue-full': ['policy', QUEUES],
+  'connection-table-full': ['trouble', '/ip/firewall/connection/tracking'],
+  'fragment-limit': ['trouble', INTERFACES],
+  'nat-exhausted': ['trouble', NAT],
+  'nat-no-address': ['trouble', NAT],
+  'neighbor-table-full': ['trouble', SETTINGS],
+  'neighbor-failed': ['noise', ARP],
+  'neighbor-queue-full': ['noise', ARP],
+  'no-route': ['noise', ROUTES],
+  'out-interface-down': ['trouble', INTERFACES],
+  'no-frame': ['trouble', '/system/resource'],
+  'queue-memory': ['trouble', QUEUES],
+};
+
+/** Label, weight and window of a reason; one that is not known here is noise. */
+export function dropReason(reason: string): DropReason {
+  const [weight, opens] = KNOWN[reason] ?? ['noise', INTERFACES];
+  const words = reason.replaceAll('-', ' ').replace(/^nat /, 'NAT ').replace(/^arp /, 'ARP ');
+  return { label: words.slice(0, 1).toUpperCase() + words.slice(1), weight, opens };
+}
+
+export interface Drop extends DropReason {
+  readonly reason: string;
+  /** Packets per second. */
+  readonly rate: number;
+}
+
+/** Drops that are worth a look, the worst kind first and the fastest of a kind first. Bookkeeping is left out. */
+export function notableDrops(drops: ReadonlyMap<string, number>): readonly Drop[] {
+  const order: readonly Weight[] = ['trouble', 'noise', 'policy'];
+  return [...drops]
+    .map(([reason, rate]) => ({ reason, rate, ...dropReason(reason) }))
+    .filter((drop) => drop.weight !== 'bookkeeping' && drop.rate > 0)
+    .sort((a, b) => order.indexOf(a.weight) - order.indexOf(b.weight) || b.rate - a.rate);
+}

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { type Facts, judge } from './verdict.ts';
+
+const sample = (cpu: readonly number[], drops: Record<string, number> = {}) => ({
+  cpu: new Map(cpu.map((load, core) => [core, load])),
+  drops: new Map(Object.entries(drops)),
+});
+
+const WELL: Facts = {
+  engine: 'synced',
+  lostLinks: [],
+  recent: Array.from({ length: 10 }, () => sample([20, 30])),
+  connections: 10,
+  maxConnections: 1000,
+  freeMemory: 50,
+  totalMemory: 100,
+};
+
+const texts = (part: Partial<Facts>) => judge({ ...WELL, ...part }).map((finding) => finding.text);
+
+test('nothing wrong, nothing said; what is unknown is not wrong', () => {
+  expect(judge(WELL)).toEqual([]);
+  expect(texts({ recent: [], maxConnections: 0, totalMemory: 0, freeMemory: 0 })).toEqual([]);
+});
+
+test('one full core counts whatever the average, and only when it lasts', () => {
+  const full = sample([10, 99]);
+  expect(texts({ recent: Array.from({ length: 5 }, () => full) })).toEqual(['CPU 1 is fully busy']);
+  expect(texts({ recent: [sample([10, 20]), full, full, full, full] })).toEqual([]);
+  expect(texts({ recent: Array.from({ length: 5 }, () => sample([99, 99])) })).toEqual(['All 2 cores are fully busy']);
+});
+
+test('drops that the configuration wants, and packets that have been dealt with, are no trouble', () => {
+  const quiet = { 'arp-consumed': 5, 'echo-answered': 100, 'filter-drop': 9000, 'queue-full': 50, 'no-route': 2 };
+  expect(texts({ recent: [sample([1], quiet)] })).toEqual([]);
+  expect(texts({ recent: [sample([1], { ...quiet, 'connection-table-full': 40 })] })).toEqual([
+    'Dropping 40 packets/s: connection table full',
+  ]);
+});
+
+test('trouble comes before warnings', () => {
+  const found = judge({ ...WELL, engine: 'down', lostLinks: ['ether2', 'ether3'], connections: 960, freeMemory: 1 });
+  expect(found.map(({ level, text }) => [level, text])).toEqual([
+    ['trouble', 'The packet engine does not answer'],
+    ['trouble', 'The connection table is 96 % full'],
+    ['warning', 'Less than 5 % of the memory is free'],
+    ['warning', 'ether2, ether3 have no link'],
+  ]);
+  expect(found.every(({ opens }) => opens.startsWith('/'))).toBe(true);
+});

@@ -1,0 +1,105 @@
+/** Is the router all right? Judges what the dashboard knows. Pure. */
+import { dropReason } from './drop-reasons.ts';
+
+export type Level = 'trouble' | 'warning';
+
+/** Something that is not as it should be. */
+export interface Finding {
+  readonly level: Level;
+  readonly text: string;
+  /** Address of the window where one sees more. */
+  readonly opens: string;
+}
+
+/** What is known now. Unknown figures are 0, unknown lists empty. */
+export interface Facts {
+  /** How the packet engine stands, as the status topic says: `synced`, `behind`, `refused`, `down` … */
+  readonly engine: string;
+  /** Names of enabled interfaces that had a link and lost it. */
+  readonly lostLinks: readonly string[];
+  /** The last samples, oldest first: load of each core in percent and drops per second. */
+  readonly recent: readonly {
+    readonly cpu: ReadonlyMap<number, number>;
+    readonly drops: ReadonlyMap<string, number>;
+  }[];
+  readonly connections: number;
+  readonly maxConnections: number;
+  /** Bytes. */
+  readonly freeMemory: number;
+  readonly totalMemory: number;
+}
+
+/** Samples in a row that a condition must hold for; shorter peaks are nothing to look after. */
+const LASTING = 5;
+/** Load above which a core has no reserve, percent. */
+const SATURATED = 95;
+
+const ENGINE: Readonly<Record<string, Omit<Finding, 'level'>>> = {
+  down: { text: 'The packet engine does not answer', opens: '/log' },
+  refused: { text: 'The packet engine refuses the newest configuration', opens: '/log' },
+  ahead: { text: 'The packet engine runs a newer configuration than is stored', opens: '/log' },
+};
+
+function engine(facts: Facts): readonly Finding[] {
+  const found = ENGINE[facts.engine];
+  return found === undefined ? [] : [{ level: 'trouble', ...found }];
+}
+
+function links({ lostLinks }: Facts): readonly Finding[] {
+  const [first] = lostLinks;
+  if (first === undefined) return [];
+  const text = lostLinks.length === 1 ? `${first} has no link` : `${lostLinks.join(', ')} have no link`;
+  return [{ level: 'warning', text, opens: '/interface' }];
+}
+
+/** Cores that were busy in each of the last samples. One busy core is a limit, whatever the average. */
+function cores({ recent }: Facts): readonly Finding[] {
+  const last = recent.slice(-LASTING);
+  if (last.length < LASTING) return [];
+  const full = [...(last[0]?.cpu.keys() ?? [])].filter((core) =>
+    last.every((sample) => (sample.cpu.get(core) ?? 0) >= SATURATED),
+  );
+  if (full.length === 0) return [];
+  const all = full.length === last[0]?.cpu.size && full.length > 1;
+  const text = all
+    ? `All ${full.length} cores are fully busy`
+    : full.length === 1
+      ? `CPU ${full[0]} is fully busy`
+      : `CPU ${full.join(', ')} are fully busy`;
+  return [{ level: 'warning', text, opens: '/tool/profile' }];
+}
+
+function drops({ recent }: Facts): readonly Finding[] {
+  const last = recent.slice(-LASTING);
+  const reasons = new Set(last.flatMap((sample) => [...sample.drops.keys()]));
+  return [...reasons].flatMap((reason) => {
+    const { weight, label, opens } = dropReason(reason);
+    if (weight !== 'trouble') return [];
+    const mean = last.reduce((sum, sample) => sum + (sample.drops.get(reason) ?? 0), 0) / last.length;
+    const rate = mean >= 1 ? `${Math.round(mean)} packets/s` : 'some packets';
+    return [{ level: 'trouble' as const, text: `Dropping ${rate}: ${label.toLowerCase()}`, opens }];
+  });
+}
+
+function rooms(facts: Facts): readonly Finding[] {
+  const found: Finding[] = [];
+  const share = facts.maxConnections > 0 ? facts.connections / facts.maxConnections : 0;
+  if (share >= 0.8) {
+    const percent = Math.floor(share * 100);
+    found.push({
+      level: share >= 0.95 ? 'trouble' : 'warning',
+      text: `The connection table is ${percent} % full`,
+      opens: '/ip/firewall/connection',
+    });
+  }
+  if (facts.totalMemory > 0 && facts.freeMemory / facts.totalMemory < 0.05) {
+    found.push({ level: 'warning', text: 'Less than 5 % of the memory is free', opens: '/system/resource' });
+  }
+  return found;
+}
+
+/** What is wrong, the worst first. Nothing: all is well as far as can be seen from here. */
+export function judge(facts: Facts): readonly Finding[] {
+  const found = [...engine(facts), ...drops(facts), ...rooms(facts), ...links(facts), ...cores(facts)];
+  return [...found.filter((each) => each.level === 'trouble'), ...found.filter((each) => each.level === 'warning')];
+}

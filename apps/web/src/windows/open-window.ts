@@ -1,0 +1,24 @@
+/** How parts of a window open other windows: links with an address, taken over from the browser. */
+import { createContext, type MouseEvent, useContext } from 'react';
+
+/** Without a desk around: the address bar leads there. */
+function followAddress(address: string): void {
+  window.history.pushState(null, '', address);
+  window.dispatchEvent(new PopStateEvent('popstate'));
+}
+
+/** Opens the window of an address, e.g. `/ip/firewall/filter`. Given by the shell. */
+export const OpenWindow = createContext<(address: string) => void>(followAddress);
+
+/** Handler for an element that holds links into the router: a plain click opens a window, any other is the browser's. */
+export function useLinks(): (event: MouseEvent) => void {
+  const open = useContext(OpenWindow);
+  return (event) => {
+    if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    const link = event.target instanceof Element ? event.target.closest('a[href^="/"]') : null;
+    const address = link?.getAttribute('href') ?? '';
+    if (address === '' || address === '/') return;
+    event.preventDefault();
+    open(address);
+  };
+}
