@@ -8,6 +8,7 @@ import type { TabExtra } from '../menu/FormFields.tsx';
 import { InterfaceGraphs } from './interface/InterfaceGraphs.tsx';
 import { InterfaceWindow } from './interface/InterfaceWindow.tsx';
 import { LogWindow } from './log/LogWindow.tsx';
+import { QueueGraphs } from './queue/QueueGraphs.tsx';
 import { ResourceWindow } from './system/resource/ResourceWindow.tsx';
 import { ProfileWindow } from './tool/profile/ProfileWindow.tsx';
 
@@ -32,4 +33,5 @@ const traffic: Readonly<Record<string, TabExtra>> = { Traffic: InterfaceGraphs }
 export const tabExtras: Readonly<Record<string, Readonly<Record<string, TabExtra>>>> = {
   '/interface': traffic,
   '/interface/ethernet': traffic,
+  '/queue/simple': { Statistics: QueueGraphs },
 };

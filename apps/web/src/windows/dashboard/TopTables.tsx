@@ -4,6 +4,7 @@ import type { Row } from '../../api/row.ts';
 import type { Rows } from '../../api/rows.ts';
 import { trafficSamples } from '../../api/traffic.ts';
 import { useLive, writeAll } from '../../ui/use-live.ts';
+import { halves, queueLoad } from '../queue/pair.ts';
 import { TOP, topInterfaces, topQueues } from './feeds.ts';
 import { fillSlots, type Slot } from './slots.ts';
 import { Tile } from './Tile.tsx';
@@ -87,24 +88,12 @@ export function TopInterfaces() {
   );
 }
 
-function halves(pair: string | undefined): readonly [number, number] {
-  const [up = '0', down = up] = (pair ?? '').split('/');
-  return [Number(up) || 0, Number(down) || 0];
-}
-
-/** Rate by limit of the direction that is nearer to its limit; 0 without limits. */
-function load(row: Row): number {
-  const rate = halves(row.rate);
-  const limit = halves(row['max-limit']);
-  return Math.max(...([0, 1] as const).map((which) => (limit[which] > 0 ? rate[which] / limit[which] : 0)));
-}
-
 function queueSlot(row: Row): Slot {
   const [up, down] = halves(row.rate);
   return {
     opens: `/queue/simple/${row['.id'] ?? ''}`,
     texts: { name: row.name ?? '', up: rateText(String(up)), down: rateText(String(down)) },
-    share: load(row),
+    share: queueLoad(row.rate, row['max-limit']),
   };
 }
 

@@ -1,0 +1,40 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { SPAN_MS } from '../../api/traffic.ts';
+import { QueueRecorder } from './queue-recorder.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 1_000_000 });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test('a queue is recorded once a second, also while it stands still, for as long as somebody listens', () => {
+  const recorder = new QueueRecorder(() => true);
+  recorder.row = { rate: '100/200', 'max-limit': '1000/0', 'queued-bytes': '3/4' };
+  const stops = [recorder.listen(() => {}), recorder.listen(() => {})];
+  vi.advanceTimersByTime(3_000);
+  const { times, values } = recorder.rates(0);
+  expect(times).toEqual([1_001_000, 1_002_000, 1_003_000]);
+  expect(values).toEqual([
+    [100, 100, 100],
+    [200, 200, 200],
+    [1000, 1000, 1000],
+    [null, null, null],
+  ]);
+  expect(recorder.queued(1_002_000)).toEqual({ times: [1_003_000], values: [[3], [4]] });
+  for (const stop of stops) stop();
+  vi.advanceTimersByTime(5_000);
+  expect(recorder.rates(0).times.length).toBe(3);
+});
+
+test('without news from the router there is a gap, and old readings go', () => {
+  let fresh = false;
+  const recorder = new QueueRecorder(() => fresh);
+  recorder.listen(() => {});
+  vi.advanceTimersByTime(2_000);
+  expect(recorder.rates(0).times).toEqual([]);
+  fresh = true;
+  vi.advanceTimersByTime(2 * SPAN_MS);
+  expect(recorder.rates(0).times.length).toBe(SPAN_MS / 1000 + 1);
+});
