@@ -18,6 +18,8 @@ export class ApiError extends Error {
     readonly property?: string,
     /** Seconds after which trying again makes sense. */
     readonly retryAfterS?: number,
+    /** Configuration row at fault, where the data plane named one. */
+    readonly row?: number,
   ) {
     super(detail ?? STATUS_CODES[status] ?? String(status));
     this.name = 'ApiError';
@@ -46,6 +48,11 @@ export const errors = {
     new ApiError(400, `missing value of ${property}: ${accepts}`, property),
   badRequest: (detail: string) => new ApiError(400, detail),
   failure: (detail: string, property?: string) => new ApiError(400, `failure: ${detail}`, property),
+  /** The data plane refuses a configuration because of a row. */
+  refusedRow: (row: number, detail: string) => new ApiError(400, `failure: ${detail}`, undefined, undefined, row),
+  /** What is wrong with one element of a list that is added as a whole. */
+  inElement: (index: number, { status, detail, message, property }: ApiError) =>
+    new ApiError(status, `element ${index}: ${detail ?? message}`, property),
   unauthorized: () => new ApiError(401),
   notEnoughPermissions: () => new ApiError(403, 'not enough permissions'),
   forbiddenOrigin: (detail: string) => new ApiError(403, detail),

@@ -14,6 +14,14 @@ export class AgentPeer {
   revision = 0;
   active: DataplaneConfig | undefined;
   prepares = 0;
+  /** Operations that were asked for, in order. */
+  readonly asked: Record<string, unknown>[] = [];
+  /** Packed records as the answer to `queues`. */
+  queues: Buffer = Buffer.alloc(0);
+  /** Packed records as the answer to `connections`. */
+  connections: Buffer = Buffer.alloc(0);
+  /** Connections with flag F. */
+  fasttracked = 0;
   readonly #path: string;
   readonly #prepared = new Map<number, { revision: number; config: DataplaneConfig }>();
   readonly #sockets = new Set<Socket>();
@@ -41,6 +49,7 @@ export class AgentPeer {
       socket.on('data', (chunk) => {
         for (const message of decoder.push(chunk)) {
           const { id, body } = message as { id: number; body: Record<string, unknown> };
+          this.asked.push(body);
           socket.write(encodeFrame({ id, ...this.#answer(body) }));
         }
       });
@@ -101,15 +110,25 @@ export class AgentPeer {
             'fast-path-packets': 0,
             'fast-path-bytes': 0,
             'fasttrack-active': false,
-            'fasttrack-packets': 0,
-            'fasttrack-bytes': 0,
+            'fasttrack-packets': 5,
+            'fasttrack-bytes': 700,
           },
           queues: { 'queued-bytes': 0, 'queued-packets': 0, 'dropped-packets': 0 },
-          tracking: { active: false, 'ip4-entries': 0, 'ip6-entries': 0, 'fasttracked-entries': 0, 'max-entries': 0 },
+          tracking: {
+            active: false,
+            'ip4-entries': 0,
+            'ip6-entries': 0,
+            'fasttracked-entries': this.fasttracked,
+            'max-entries': 0,
+          },
           workers: [],
         });
       case 'connections':
-        return reply({ 'now-ns': Number(process.hrtime.bigint()), records: Buffer.alloc(0) });
+        return reply({ 'now-ns': Number(process.hrtime.bigint()), records: this.connections });
+      case 'queues':
+        return reply({ 'now-ns': Number(process.hrtime.bigint()), records: this.queues });
+      case 'reset-queue-counters':
+        return { type: 'reply', body: { op: 'done', count: 0 } };
       case 'neighbors':
         return reply({ neighbors: [] });
       case 'routes':

@@ -48,12 +48,16 @@ describe('bodies', () => {
     expect(answer.body.detail).toMatch(/JSON/);
   });
 
-  it.each(['[]', '"text"', '5', '[{"address":"10.0.3.1/24","interface":"ether1"}]'])(
-    '%s is no object',
-    async (body) => {
-      expect((await router.rest('PUT', '/ip/address', body)).status).toBe(400);
-    },
-  );
+  it.each([
+    ['PUT', '"text"'],
+    ['PUT', '5'],
+    ['PUT', '[7]'],
+    ['PUT', '[[{"address":"10.0.3.1/24","interface":"ether1"}]]'],
+    ['POST', '[{"address":"10.0.3.1/24","interface":"ether1"}]'],
+  ])('%s %s is no object', async (method, body) => {
+    const path = method === 'POST' ? '/ip/address/add' : '/ip/address';
+    expect((await router.rest(method, path, body)).status).toBe(400);
+  });
 
   it('of 10 MB', async () => {
     const answer = await router.rest('PUT', '/ip/address', JSON.stringify({ comment: 'x'.repeat(10_000_000) }));

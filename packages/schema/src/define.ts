@@ -128,6 +128,14 @@ export interface Menu {
   readonly rowsOf?: string;
   /** Items that always exist, cannot be changed and are not stored. */
   readonly builtin?: readonly BuiltinItem[];
+  /** Properties of RouterOS that have one value here: giving it changes nothing, any other is refused. */
+  readonly constants?: Readonly<Record<string, Constant>>;
+}
+
+/** The one value of a property in {@link Menu.constants}, canonical, and how it is spelled. */
+export interface Constant {
+  readonly kind: Kind;
+  readonly value: string;
 }
 
 /** An item of {@link Menu.builtin}. */
@@ -169,6 +177,11 @@ export function defineMenu(menu: Menu): Menu {
       const parsed = when?.kind.parse(value);
       if (parsed && (!parsed.ok || parsed.value !== value)) say(`when names ${value}, no value of its property`);
     }
+  }
+  for (const [name, { kind, value }] of Object.entries(menu.constants ?? {})) {
+    const parsed = kind.parse(value);
+    if (!parsed.ok || parsed.value !== value) problems.push(`constant ${name}: ${value} is not canonical`);
+    if (menu.props[name]) problems.push(`constant ${name} is a property`);
   }
   for (const column of menu.columns) if (!menuColumn(menu, column)) problems.push(`column ${column} is no property`);
   for (const flag of menu.flags) {

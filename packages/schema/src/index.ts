@@ -1,7 +1,7 @@
 export { columnValue, type MenuColumn, menuColumn } from './column.js';
-export type { BuiltinItem, Flag, Kind, Menu, MenuKind, PairOf, Parsed, Prop } from './define.js';
+export type { BuiltinItem, Constant, Flag, Kind, Menu, MenuKind, PairOf, Parsed, Prop } from './define.js';
 export { defineMenu, splitNot } from './define.js';
-export { type OpenApiOptions, openApi } from './emit/openapi.js';
+export { type OpenApiOptions, openApi, takesLists } from './emit/openapi.js';
 export { CONNECTION_STATES, TCP_FLAGS } from './mixins/firewall-match.js';
 export { displayBytes } from './props/bytes.js';
 export { datetimeText } from './props/datetime.js';

@@ -18,10 +18,11 @@ import { withNot } from '../src/props/not.js';
 import { upDown } from '../src/props/pair.js';
 import { percent } from '../src/props/percent.js';
 import { portList } from '../src/props/port-list.js';
-import { rate } from '../src/props/rate.js';
+import { ipPrefixList } from '../src/props/prefix-list.js';
+import { configuredRate, rate } from '../src/props/rate.js';
 import { reference, referenceList } from '../src/props/reference.js';
 import { setOf, triStateSetOf } from '../src/props/set.js';
-import { interfaceName, name, secret, text } from '../src/props/text.js';
+import { interfaceName, name, nameInPair, secret, text } from '../src/props/text.js';
 
 /** One of every kind of value, for tests over all of them. */
 export const kinds: Readonly<Record<string, Kind>> = {
@@ -49,6 +50,9 @@ export const kinds: Readonly<Record<string, Kind>> = {
   portList,
   rate,
   ratePair: upDown(rate),
+  configuredRate,
+  ipPrefixList,
+  nameInPair,
   reference: reference('/interface', 'name', { also: ['all-ethernet'] }),
   referenceList: referenceList('/interface/list', 'name'),
   set: setOf(['new', 'established', 'related']),

@@ -6,11 +6,34 @@ const codec = new Packr({ useRecords: false, int64AsType: 'number', variableMapS
 
 /** A message as it goes on the wire: 32-bit little-endian length, msgpack. */
 export function encodeFrame(message: unknown): Buffer {
-  const body = codec.pack(message);
+  const body = codec.pack(integers(message));
   const frame = Buffer.allocUnsafe(4 + body.length);
   frame.writeUInt32LE(body.length, 0);
   body.copy(frame, 4);
   return frame;
+}
+
+/**
+ * The same message with whole numbers of more than 32 bits as `bigint`: the codec writes numbers of that size
+ * as floats, which the agent does not take for integers. What holds none is returned itself.
+ */
+function integers(value: unknown): unknown {
+  if (typeof value === 'number') {
+    return Math.abs(value) > 0x7fff_ffff && Number.isSafeInteger(value) ? BigInt(value) : value;
+  }
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
+  if (Array.isArray(value)) {
+    const items = value.map(integers);
+    return items.some((item, index) => item !== value[index]) ? items : value;
+  }
+  let wide: Record<string, unknown> | undefined;
+  for (const [name, item] of Object.entries(value)) {
+    const converted = integers(item);
+    if (converted === item) continue;
+    wide ??= { ...value };
+    wide[name] = converted;
+  }
+  return wide ?? value;
 }
 
 /** Cuts a byte stream into messages. */

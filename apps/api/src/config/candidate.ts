@@ -1,4 +1,5 @@
 import type { Menu } from '@tollway/schema';
+import type { KeyOf, RowsByKey } from './rows-by-key.js';
 import type { ConfigSnapshot, Row } from './snapshot.js';
 
 /** What is wrong with a request, for people; `property` is the field it belongs to. */
@@ -15,9 +16,32 @@ export interface Candidate {
   /** Properties that the request names with a value. */
   readonly given: ReadonlySet<string>;
   /** The other rows of the menu. */
-  readonly others: readonly Row[];
+  readonly others: OtherRows;
   readonly snapshot: ConfigSnapshot;
 }
 
 /** An error that belongs to a field. */
 export const fault = (property: string, detail: string): FieldError => ({ property, detail });
+
+/** Rows of a menu without the one at hand. */
+export class OtherRows {
+  readonly #rows: RowsByKey;
+  readonly #own: number | undefined;
+
+  /** @param own id of the row at hand; undefined for one that is added. */
+  constructor(rows: RowsByKey, own: number | undefined) {
+    this.#rows = rows;
+    this.#own = own;
+  }
+
+  /** All of them: a walk, for menus whose rows are few. */
+  all(): readonly Row[] {
+    return this.#rows.all.filter(({ id }) => id !== this.#own);
+  }
+
+  /** True when one of them has this key. */
+  has(keyOf: KeyOf, key: string): boolean {
+    for (const { id } of this.#rows.having(keyOf, key)) if (id !== this.#own) return true;
+    return false;
+  }
+}

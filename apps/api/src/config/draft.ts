@@ -1,4 +1,5 @@
 import { assignRanks } from './ranks.js';
+import { nameOf, RowsByKey } from './rows-by-key.js';
 import type { ConfigSnapshot, Row } from './snapshot.js';
 import type { RowContent } from './verify.js';
 
@@ -21,50 +22,120 @@ export interface RowChange {
 
 type Place = Row & { readonly rank: number | undefined };
 
+/** Rows of a menu in the making: in their order, by id, and by what they hold. */
+class DraftRows {
+  readonly places: Place[];
+  readonly byKey: RowsByKey;
+  readonly #byId: Map<number, Place>;
+
+  constructor(base: readonly StoredRow[]) {
+    this.places = [...base];
+    this.#byId = new Map(base.map((row) => [row.id, row]));
+    this.byKey = new RowsByKey(this.places);
+  }
+
+  find(id: number): Place | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** Adds a row before another, or at the end. */
+  add(place: Place, before: Place | undefined): void {
+    if (before === undefined) this.places.push(place);
+    else this.places.splice(this.places.indexOf(before), 0, place);
+    this.#byId.set(place.id, place);
+    this.byKey.added(place);
+  }
+
+  replace(old: Place, place: Place): void {
+    this.places[this.places.indexOf(old)] = place;
+    this.#byId.set(place.id, place);
+    this.byKey.removed(old);
+    this.byKey.added(place);
+  }
+
+  remove(place: Place): void {
+    this.places.splice(this.places.indexOf(place), 1);
+    this.#byId.delete(place.id);
+    this.byKey.removed(place);
+  }
+
+  /** Gives the rows another order; those of `moved` get new ranks. */
+  reorder(places: readonly Place[], moved: ReadonlySet<Place>): void {
+    this.places.splice(0);
+    for (const place of places) {
+      if (!moved.has(place)) this.places.push(place);
+      else {
+        const fresh = { ...place, rank: undefined };
+        this.places.push(fresh);
+        this.#byId.set(fresh.id, fresh);
+        this.byKey.removed(place);
+        this.byKey.added(fresh);
+      }
+    }
+  }
+}
+
 /** A configuration in the making: the snapshot it starts from stays untouched. */
 export class Draft {
   readonly #base: StoredSnapshot;
-  readonly #touched = new Map<string, Place[]>();
+  readonly #touched = new Map<string, DraftRows>();
   readonly #nextId: () => number;
+  /** The configuration as it is now; its lists are those of the drafts. */
+  readonly #snapshot: Map<string, readonly Row[]>;
+  /** Number from which a free name is looked for, by menu. */
+  readonly #nextName = new Map<string, number>();
 
   constructor(base: StoredSnapshot, nextId: () => number) {
     this.#base = base;
     this.#nextId = nextId;
+    this.#snapshot = new Map(base);
   }
 
-  /** The configuration as it would be now. */
+  /** The configuration as it would be now. It goes on changing with the draft. */
   snapshot(): ConfigSnapshot {
-    return new Map<string, readonly Row[]>([...this.#base, ...this.#touched]);
+    return this.#snapshot;
   }
 
   rows(menu: string): readonly Row[] {
-    return this.#touched.get(menu) ?? this.#base.get(menu) ?? [];
+    return this.#snapshot.get(menu) ?? [];
   }
 
   find(menu: string, id: number): Row | undefined {
-    return this.rows(menu).find((row) => row.id === id);
+    return this.#edit(menu).find(id);
+  }
+
+  /** Rows of a menu by what they hold. */
+  byKey(menu: string): RowsByKey {
+    return this.#edit(menu).byKey;
+  }
+
+  /** First of `stem1`, `stem2` … that no row of the menu is called. */
+  freeName(menu: string, stem: string): string {
+    const { byKey } = this.#edit(menu);
+    let number = this.#nextName.get(menu) ?? 1;
+    while (byKey.having(nameOf, `${stem}${number}`).size > 0) number += 1;
+    this.#nextName.set(menu, number);
+    return `${stem}${number}`;
   }
 
   /** Adds a row before the row with id `before`, or at the end. Returns its id. */
   add(menu: string, content: RowContent, before?: number): number {
     const rows = this.#edit(menu);
     const id = this.#nextId();
-    const index = before === undefined ? -1 : rows.findIndex((row) => row.id === before);
-    rows.splice(index < 0 ? rows.length : index, 0, { id, ...content, rank: undefined });
+    rows.add({ id, ...content, rank: undefined }, before === undefined ? undefined : rows.find(before));
     return id;
   }
 
   set(menu: string, id: number, { values, disabled, comment }: RowContent): void {
     const rows = this.#edit(menu);
-    const index = rows.findIndex((row) => row.id === id);
-    const row = rows[index];
-    if (row !== undefined) rows[index] = { id, values, disabled, comment, rank: row.rank };
+    const row = rows.find(id);
+    if (row !== undefined) rows.replace(row, { id, values, disabled, comment, rank: row.rank });
   }
 
   remove(menu: string, id: number): void {
     const rows = this.#edit(menu);
-    const index = rows.findIndex((row) => row.id === id);
-    if (index >= 0) rows.splice(index, 1);
+    const row = rows.find(id);
+    if (row !== undefined) rows.remove(row);
   }
 
   /**
@@ -73,24 +144,21 @@ export class Draft {
    */
   move(menu: string, ids: readonly number[], destination?: number): void {
     const rows = this.#edit(menu);
-    const moving = new Set(ids);
-    const start = destination === undefined ? rows.length : rows.findIndex((row) => row.id === destination);
-    const anchor = rows.slice(start < 0 ? rows.length : start).find((row) => !moving.has(row.id));
-    const moved = [...moving].flatMap((id) => {
-      const row = rows.find((candidate) => candidate.id === id);
-      return row === undefined ? [] : [{ ...row, rank: undefined }];
-    });
-    const rest = rows.filter((row) => !moving.has(row.id));
-    const at = anchor === undefined ? rest.length : rest.indexOf(anchor);
-    rest.splice(at, 0, ...moved);
-    this.#touched.set(menu, rest);
+    const moved = new Set(ids.flatMap((id) => rows.find(id) ?? []));
+    const { places } = rows;
+    const target = destination === undefined ? undefined : rows.find(destination);
+    const start = target === undefined ? places.length : places.indexOf(target);
+    const anchor = places.slice(start).find((row) => !moved.has(row));
+    const rest = places.filter((row) => !moved.has(row));
+    rest.splice(anchor === undefined ? rest.length : rest.indexOf(anchor), 0, ...moved);
+    rows.reorder(rest, moved);
   }
 
   /** The finished snapshot and what differs from the start. Menus and rows that are equal keep their identity. */
   finish(): { snapshot: StoredSnapshot; changes: RowChange[] } {
     const snapshot = new Map(this.#base);
     const changes: RowChange[] = [];
-    for (const [menu, places] of this.#touched) {
+    for (const [menu, { places }] of this.#touched) {
       const before = new Map((this.#base.get(menu) ?? []).map((row) => [row.id, row]));
       const ranks = assignRanks(keptInOrder(places, this.#base.get(menu) ?? []));
       const rows = places.map((place, index): StoredRow => {
@@ -99,22 +167,24 @@ export class Draft {
         const old = before.get(place.id);
         return old !== undefined && equal(old, place) && old.rank === rank ? old : { ...place, rank };
       });
+      const earlier = changes.length;
       for (const row of rows) {
         const old = before.get(row.id);
         before.delete(row.id);
         if (old !== row) changes.push({ menu, id: row.id, ...(old && { before: old }), after: row });
       }
       for (const old of before.values()) changes.push({ menu, id: old.id, before: old });
-      snapshot.set(menu, rows);
+      if (changes.length > earlier) snapshot.set(menu, rows);
     }
     return { snapshot, changes };
   }
 
-  #edit(menu: string): Place[] {
+  #edit(menu: string): DraftRows {
     let rows = this.#touched.get(menu);
     if (rows === undefined) {
-      rows = [...(this.#base.get(menu) ?? [])];
+      rows = new DraftRows(this.#base.get(menu) ?? []);
       this.#touched.set(menu, rows);
+      this.#snapshot.set(menu, rows.places);
     }
     return rows;
   }

@@ -1,10 +1,10 @@
 import { datetimeText, type Menu } from '@tollway/schema';
-import { type ApiError, errors } from '../errors.js';
+import { ApiError, errors } from '../errors.js';
 import { type Arguments, accepted, textOf } from './content.js';
 import type { Draft, RowContent } from './draft.js';
-import { findItem, noSuchItem, storageOf } from './items.js';
+import { findDrafted, noSuchItem, storageOf } from './items.js';
 import type { Author } from './record.js';
-import { followRename } from './references.js';
+import { followRename, namesInUse } from './references.js';
 import { type Row, rowIdText } from './snapshot.js';
 import type { ConfigStore } from './store.js';
 import { verifyAdd, verifySet } from './verify.js';
@@ -19,24 +19,39 @@ export class Editor {
 
   /** Returns the id of the new row. */
   add(author: Author, menu: Menu, args: Arguments): Promise<number> {
-    const { 'place-before': before, ...given } = args;
-    if (before !== undefined && menu.kind !== 'ordered') throw errors.unknownParameter('place-before');
-    const stamped: Readonly<Record<string, string>> =
-      'creation-time' in menu.props ? { 'creation-time': datetimeText(Date.now()) } : {};
     return this.#store.commit(
       author,
       (id) => `add ${menu.path} ${rowIdText(id)}`,
-      (draft) => {
-        const content = accepted(verifyAdd(menu, given, draft.snapshot()));
-        const place =
-          before === undefined
-            ? undefined
-            : findItem(menu, draft.rows(menu.path), textOf('place-before', before), () =>
-                errors.badProperty('place-before', 'place-before: no such item; it accepts the .id of a row'),
-              ).id;
-        return draft.add(menu.path, { ...content, values: { ...content.values, ...stamped } }, place);
-      },
+      (draft) => addOne(draft, menu, args),
     );
+  }
+
+  /**
+   * Adds rows, all of them or none. Returns their ids.
+   * @throws ApiError that says which element is wrong, counted from 0.
+   */
+  async addAll(author: Author, menu: Menu, list: readonly Arguments[]): Promise<number[]> {
+    const ids: number[] = [];
+    let current: number | undefined;
+    try {
+      await this.#store.commit(
+        author,
+        () => summary('add', menu)(ids),
+        (draft) => {
+          for (const [index, args] of list.entries()) {
+            current = index;
+            ids.push(addOne(draft, menu, args));
+          }
+          current = undefined;
+        },
+      );
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      // Either it could not be added, or the data plane names its row.
+      const index = current ?? (error.row === undefined ? -1 : ids.indexOf(error.row));
+      throw index < 0 ? error : errors.inElement(index, error);
+    }
+    return ids;
   }
 
   /** Changes the properties given. Returns the ids of the rows. */
@@ -47,14 +62,12 @@ export class Editor {
     args: Arguments,
     missing: () => ApiError = noSuchItem,
   ): Promise<number[]> {
-    return this.#each(author, 'set', menu, items, missing, (row, draft) =>
-      accepted(verifySet(menu, row, args, draft.snapshot())),
-    );
+    return this.#each(author, 'set', menu, items, missing, (row, draft) => verified(draft, menu, row, args));
   }
 
   setComment(author: Author, menu: Menu, items: readonly string[], comment: string): Promise<number[]> {
     return this.#each(author, 'comment', menu, items, noSuchItem, (row, draft) =>
-      accepted(verifySet(menu, row, { comment }, draft.snapshot())),
+      verified(draft, menu, row, { comment }),
     );
   }
 
@@ -65,9 +78,7 @@ export class Editor {
 
   unset(author: Author, menu: Menu, items: readonly string[], names: readonly string[]): Promise<number[]> {
     const args = Object.fromEntries(names.map((name) => [`!${name}`, '']));
-    return this.#each(author, 'unset', menu, items, noSuchItem, (row, draft) =>
-      accepted(verifySet(menu, row, args, draft.snapshot())),
-    );
+    return this.#each(author, 'unset', menu, items, noSuchItem, (row, draft) => verified(draft, menu, row, args));
   }
 
   remove(
@@ -77,19 +88,18 @@ export class Editor {
     missing: () => ApiError = noSuchItem,
   ): Promise<number[]> {
     return this.#store.commit(author, summary('remove', menu), (draft) => {
-      const rows = draft.rows(menu.path);
-      const ids = items.map((item) => findItem(menu, rows, item, missing).id);
-      for (const id of ids) draft.remove(menu.path, id);
-      return ids;
+      const rows = items.map((item) => findDrafted(menu, draft, item, missing));
+      for (const { id } of rows) draft.remove(menu.path, id);
+      if (STAY_WHILE_IN_USE.includes(menu.path)) refuseUsed(draft, menu, rows);
+      return rows.map(({ id }) => id);
     });
   }
 
   /** Moves items, in the order given, to before `destination`, or to the end. */
   move(author: Author, menu: Menu, items: readonly string[], destination: string | undefined): Promise<number[]> {
     return this.#store.commit(author, summary('move', menu), (draft) => {
-      const rows = draft.rows(menu.path);
-      const ids = items.map((item) => findItem(menu, rows, item, noSuchItem).id);
-      const before = destination === undefined ? undefined : findItem(menu, rows, destination, noSuchItem).id;
+      const ids = items.map((item) => findDrafted(menu, draft, item, noSuchItem).id);
+      const before = destination === undefined ? undefined : findDrafted(menu, draft, destination, noSuchItem).id;
       draft.move(menu.path, ids, before);
       return ids;
     });
@@ -116,17 +126,63 @@ export class Editor {
     const storage = storageOf(menu);
     return this.#store.commit(author, summary(command, menu), (draft: Draft) =>
       items.map((item) => {
-        const row = findItem(menu, draft.rows(storage), item, missing);
+        const row = findDrafted(menu, draft, item, missing);
         const { values, disabled, comment } = change(row, draft);
         draft.set(storage, row.id, { values, disabled, comment });
+        // Items refer to each other by name: what refers to this one follows.
         if (row.values.name !== undefined && values.name !== undefined && row.values.name !== values.name) {
-          // Items refer to each other by name: what refers to this one follows.
           const renamed = followRename(draft.snapshot(), storage, row.values.name, values.name);
           for (const { menu: path, row: changed } of renamed) draft.set(path, changed.id, changed);
         }
         return row.id;
       }),
     );
+  }
+}
+
+/** Adds a row before the item of `place-before`, or at the end. Returns its id. */
+function addOne(draft: Draft, menu: Menu, args: Arguments): number {
+  const { 'place-before': before, ...given } = args;
+  if (before !== undefined && menu.kind !== 'ordered') throw errors.unknownParameter('place-before');
+  const content = named(draft, menu, accepted(verifyAdd(menu, given, draft.snapshot(), draft.byKey(menu.path))));
+  const place =
+    before === undefined
+      ? undefined
+      : findDrafted(menu, draft, textOf('place-before', before), () =>
+          errors.badProperty('place-before', 'place-before: no such item; it accepts the .id of a row'),
+        ).id;
+  const stamped: Readonly<Record<string, string>> =
+    'creation-time' in menu.props ? { 'creation-time': datetimeText(Date.now()) } : {};
+  return draft.add(menu.path, { ...content, values: { ...content.values, ...stamped } }, place);
+}
+
+function verified(draft: Draft, menu: Menu, row: Row, args: Arguments): RowContent {
+  const content = accepted(verifySet(menu, row, args, draft.snapshot(), draft.byKey(storageOf(menu))));
+  if (menu.path in MADE_UP && content.values.name === undefined) {
+    throw errors.badProperty('name', `name cannot be unset: ${menu.props.name?.kind.accepts}`);
+  }
+  return content;
+}
+
+/** Stems of the names that items get when they are given none. */
+const MADE_UP: Readonly<Record<string, string>> = { '/queue/simple': 'queue' };
+
+function named(draft: Draft, menu: Menu, content: RowContent): RowContent {
+  const stem = MADE_UP[menu.path];
+  if (stem === undefined || content.values.name !== undefined) return content;
+  return { ...content, values: { name: draft.freeName(menu.path, stem), ...content.values } };
+}
+
+/** Menus whose items cannot be removed while others name them. */
+const STAY_WHILE_IN_USE: readonly string[] = ['/queue/type'];
+
+function refuseUsed(draft: Draft, menu: Menu, rows: readonly Row[]): void {
+  const uses = namesInUse(draft.snapshot(), menu.path);
+  for (const { values } of rows) {
+    const use = uses.get(values.name ?? '');
+    if (use === undefined) continue;
+    const by = `${use.menu} ${use.row.values.name ?? rowIdText(use.row.id)}`;
+    throw errors.failure(`${menu.singular.toLowerCase()} ${values.name} is in use by ${by}; change that first`);
   }
 }
 

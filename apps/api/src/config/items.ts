@@ -1,6 +1,8 @@
 import type { Menu } from '@tollway/schema';
 import { type ApiError, errors } from '../errors.js';
 import { type Arguments, textOf } from './content.js';
+import type { Draft } from './draft.js';
+import { nameOf } from './rows-by-key.js';
 import { FIRST_DYNAMIC_ROW, parseRowId, type Row } from './snapshot.js';
 
 /** How items are named in requests: `*1F`, or by name in menus whose items have one. */
@@ -14,11 +16,22 @@ export const storageOf = (menu: Pick<Menu, 'path' | 'rowsOf'>): string => menu.r
  */
 export function findItem(menu: Menu, rows: readonly Row[], text: string, missing: () => ApiError): Row {
   const id = parseRowId(text);
-  const row =
-    id === undefined
-      ? rows.find((candidate) => 'name' in menu.props && candidate.values.name === text)
-      : rows.find((candidate) => candidate.id === id);
+  const row = rows.find((candidate) => (id === undefined ? nameOf(candidate.values) === text : candidate.id === id));
+  return existing(menu, id === undefined && !('name' in menu.props) ? undefined : row, text, missing);
+}
+
+/** As {@link findItem}, without a walk through the rows of the menu. */
+export function findDrafted(menu: Menu, draft: Draft, text: string, missing: () => ApiError): Row {
+  const storage = storageOf(menu);
+  const id = parseRowId(text);
+  if (id !== undefined) return existing(menu, draft.find(storage, id), text, missing);
+  const named = 'name' in menu.props ? draft.byKey(storage).having(nameOf, text) : [];
+  return existing(menu, [...named][0], text, missing);
+}
+
+function existing(menu: Menu, row: Row | undefined, text: string, missing: () => ApiError): Row {
   if (row !== undefined) return row;
+  const id = parseRowId(text);
   const builtin = menu.builtin?.some((item) => item.id === id || item.values.name === text);
   if (builtin) throw errors.failure('a builtin item can not be changed');
   throw missing();

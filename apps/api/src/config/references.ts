@@ -1,24 +1,47 @@
-import { menuByPath, registry, splitNot } from '@tollway/schema';
+import { type Menu, menuByPath, type Prop, registry, splitNot } from '@tollway/schema';
 import { type ConfigSnapshot, type Row, rowsOf } from './snapshot.js';
 import { namesIn } from './verify.js';
 
-/** A row that must change because an item it names got another name. */
-export interface Renamed {
+/** A row that names an item of another menu. */
+export interface Referrer {
   readonly menu: string;
   readonly row: Row;
+}
+
+/** Properties of a menu that name items of `menu`, the menu that holds the rows. */
+function referringProps(candidate: Menu, menu: string): [string, Prop][] {
+  return Object.entries(candidate.props).filter(([, { kind }]) =>
+    kind.ref?.some((ref) => (menuByPath(ref.menu)?.rowsOf ?? ref.menu) === menu && ref.prop === 'name'),
+  );
+}
+
+/** Names of items of `menu` that other rows name, each with one of those rows. */
+export function namesInUse(snapshot: ConfigSnapshot, menu: string): ReadonlyMap<string, Referrer> {
+  const uses = new Map<string, Referrer>();
+  for (const candidate of registry.filter(({ stored }) => stored)) {
+    const properties = referringProps(candidate, menu);
+    if (properties.length === 0) continue;
+    for (const row of rowsOf(snapshot, candidate.path)) {
+      for (const [property, prop] of properties) {
+        const value = row.values[property];
+        for (const name of value === undefined ? [] : namesIn(prop, value)) {
+          if (!uses.has(name)) uses.set(name, { menu: candidate.path, row });
+        }
+      }
+    }
+  }
+  return uses;
 }
 
 /**
  * Rows, as they must become, that refer to an item of `menu` by its old name: references follow a rename.
  * `menu` is the menu that holds the row (`/interface/ethernet` for interfaces).
  */
-export function followRename(snapshot: ConfigSnapshot, menu: string, from: string, to: string): Renamed[] {
+export function followRename(snapshot: ConfigSnapshot, menu: string, from: string, to: string): Referrer[] {
   return registry
     .filter((candidate) => candidate.stored)
     .flatMap((candidate) => {
-      const properties = Object.entries(candidate.props).filter(([, { kind }]) =>
-        kind.ref?.some((ref) => (menuByPath(ref.menu)?.rowsOf ?? ref.menu) === menu && ref.prop === 'name'),
-      );
+      const properties = referringProps(candidate, menu);
       return rowsOf(snapshot, candidate.path).flatMap((row) => {
         const changed = properties.flatMap(([property, prop]) => {
           const value = row.values[property];
@@ -33,11 +56,13 @@ export function followRename(snapshot: ConfigSnapshot, menu: string, from: strin
 }
 
 function replaced(kind: string, text: string, from: string, to: string): string {
-  if (kind === 'ref-list')
+  if (kind === 'ref-list' || kind === 'pair') {
+    const separator = kind === 'pair' ? '/' : ',';
     return text
-      .split(',')
+      .split(separator)
       .map((name) => (name === from ? to : name))
-      .join(',');
+      .join(separator);
+  }
   if (kind === 'nexthop' && text.includes('%')) return `${text.slice(0, text.indexOf('%'))}%${to}`;
   return to;
 }

@@ -166,7 +166,7 @@ export class ConfigStore {
   #refusal(error: AgentRefusal): ApiError {
     if (error.row === undefined || error.row === 0) return errors.failure(error.message);
     const menu = [...this.#snapshot].find(([, rows]) => rows.some((row) => row.id === error.row))?.[0];
-    return errors.failure(`${menu ?? 'new item'} ${rowIdText(error.row)}: ${error.message}`);
+    return errors.refusedRow(error.row, `${menu ?? 'new item'} ${rowIdText(error.row)}: ${error.message}`);
   }
 
   /** The revision is stored: if the agent dies here, it gets it when it is back. */

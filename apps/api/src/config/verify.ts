@@ -1,7 +1,8 @@
-import { type Menu, menuByPath, type Prop, splitNot } from '@tollway/schema';
-import { type Candidate, type FieldError, fault } from './candidate.js';
+import { type Constant, type Menu, menuByPath, type Prop, splitNot } from '@tollway/schema';
+import { type Candidate, type FieldError, fault, OtherRows } from './candidate.js';
 import { checkMenu } from './checks/menus.js';
 import { networkOf } from './derived.js';
+import { RowsByKey } from './rows-by-key.js';
 import { type ConfigSnapshot, type Row, rowsOf } from './snapshot.js';
 
 /** What a row is to hold. */
@@ -19,9 +20,15 @@ export type Verified =
  * Checks the body of an `add`: property names, value kinds, required properties, references to other
  * items, and what must hold between properties and rows. Arguments of the command itself
  * (`place-before`, `numbers`, `.id`) are the caller's and must not be in `body`.
+ * @param rows those of the menu in `snapshot`, for callers that check many bodies against them.
  */
-export function verifyAdd(menu: Menu, body: Readonly<Record<string, unknown>>, snapshot: ConfigSnapshot): Verified {
-  return verify(menu, body, snapshot, undefined);
+export function verifyAdd(
+  menu: Menu,
+  body: Readonly<Record<string, unknown>>,
+  snapshot: ConfigSnapshot,
+  rows = rowsIn(menu, snapshot),
+): Verified {
+  return verify(menu, body, snapshot, rows, undefined);
 }
 
 /**
@@ -33,18 +40,23 @@ export function verifySet(
   row: Row | undefined,
   body: Readonly<Record<string, unknown>>,
   snapshot: ConfigSnapshot,
+  rows = rowsIn(menu, snapshot),
 ): Verified {
-  return verify(menu, body, snapshot, row ?? { id: -1, values: {}, disabled: false, comment: '' });
+  return verify(menu, body, snapshot, rows, row ?? { id: -1, values: {}, disabled: false, comment: '' });
 }
 
 /** Items of a menu that always exist; they are not stored and cannot be changed. */
 export const builtinRows = (menu: Menu): readonly Row[] =>
   (menu.builtin ?? []).map(({ id, values: { comment = '', ...values } }) => ({ id, values, disabled: false, comment }));
 
+const rowsIn = (menu: Menu, snapshot: ConfigSnapshot): RowsByKey =>
+  new RowsByKey(rowsOf(snapshot, menu.rowsOf ?? menu.path));
+
 function verify(
   menu: Menu,
   body: Readonly<Record<string, unknown>>,
   snapshot: ConfigSnapshot,
+  rows: RowsByKey,
   row: Row | undefined,
 ): Verified {
   const errors: FieldError[] = [];
@@ -75,8 +87,7 @@ function verify(
   }
   if (errors.length === 0) {
     const values = withoutRowFields(content);
-    const others = rowsOf(snapshot, menu.rowsOf ?? menu.path).filter(({ id }) => id !== row?.id);
-    const candidate: Candidate = { menu, values, given, others, snapshot };
+    const candidate: Candidate = { menu, values, given, others: new OtherRows(rows, row?.id), snapshot };
     errors.push(...checkConditions(candidate), ...checkReferences(candidate), ...checkMenu(candidate));
   }
   const [first, ...more] = errors;
@@ -99,6 +110,10 @@ interface Change {
 
 function readChange(menu: Menu, key: string, value: unknown): Change | FieldError {
   const property = key.startsWith('!') ? key.slice(1) : key;
+  const constant =
+    menu.constants !== undefined && Object.hasOwn(menu.constants, property) ? menu.constants[property] : undefined;
+  if (constant !== undefined)
+    return key === property ? unchangeable(property, constant, value) : { property, value: undefined };
   const prop = Object.hasOwn(menu.props, property) ? menu.props[property] : undefined;
   if (!prop || prop.readOnly) {
     const text = `unknown parameter ${property}`;
@@ -119,6 +134,15 @@ function readChange(menu: Menu, key: string, value: unknown): Change | FieldErro
     property,
     value: prop.unset && prop.kind.name === 'bool' && parsed.value === 'false' ? undefined : parsed.value,
   };
+}
+
+/** A property that has one value here: naming that changes nothing, anything else is refused. */
+function unchangeable(property: string, { kind, value: only }: Constant, value: unknown): Change | FieldError {
+  const text = requestText(value);
+  const parsed = text === undefined ? undefined : kind.parse(text);
+  if (parsed?.ok && parsed.value === only) return { property, value: undefined };
+  const accepts = only === '' ? 'only an empty text' : `only ${only}`;
+  return fault(property, `value of ${property}: ${accepts} is accepted, this version has nothing else`);
 }
 
 /** Text of a JSON value of a request; lists become comma lists. */
@@ -167,6 +191,8 @@ export function namesIn(prop: Prop, value: string): string[] {
       return [text];
     case 'ref-list':
       return text === '' ? [] : text.split(',');
+    case 'pair':
+      return prop.kind.pair?.of.name === 'ref' ? text.split('/') : [];
     case 'nexthop': {
       const name = text.includes('%') ? text.slice(text.indexOf('%') + 1) : text;
       return /[A-Za-z]/.test(name) ? [name] : [];

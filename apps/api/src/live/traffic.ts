@@ -26,6 +26,8 @@ export interface TrafficSample {
   readonly queued: { readonly bytes: number; readonly packets: number };
   readonly cpu: readonly { cpu: number; load: number }[];
   readonly connections: number;
+  /** Packets per second that ran every stage since the sample before. */
+  readonly slowPps: number;
   /** Share of the packets received that took FastTrack since the sample before, 0…1. */
   readonly fasttrackShare: number;
   /** Drop reason → packets per second, those that moved. */
@@ -56,7 +58,7 @@ export class Traffic {
   }
 
   async take(): Promise<TrafficSample | undefined> {
-    const [stats, loads] = await Promise.all([this.#live.stats(500), this.#processor.loads()]);
+    const [stats, cores] = await Promise.all([this.#live.stats(500), this.#processor.cores()]);
     if (stats === undefined) {
       this.#before = undefined;
       return undefined;
@@ -66,10 +68,11 @@ export class Traffic {
     const sample: TrafficSample = {
       t: Date.now(),
       interfaces: this.#rates(stats),
+      cpu: cores.map(({ load }, cpu) => ({ cpu, load: Math.round(load * 10) / 10 })),
+      connections: stats.tracking['ip4-entries'] + stats.tracking['ip6-entries'],
       throughput: throughput(stats),
       queued: { bytes: stats.queues['queued-bytes'], packets: stats.queues['queued-packets'] },
-      cpu: loads.map((load, cpu) => ({ cpu, load: Math.round(load * 10) / 10 })),
-      connections: stats.tracking['ip4-entries'] + stats.tracking['ip6-entries'],
+      slowPps: before === undefined ? 0 : slowPps(before, stats),
       fasttrackShare: before === undefined ? 0 : fasttrackShare(before, stats),
       drops: before === undefined ? {} : drops(before, stats),
     };
@@ -98,13 +101,21 @@ export class Traffic {
   }
 }
 
-function throughput(stats: Stats): TrafficSample['throughput'] {
-  const sum = (name: 'tx-bps' | 'tx-pps') => stats.interfaces.reduce((total, { rates }) => total + rates[name], 0);
+function throughput({ interfaces }: Stats): TrafficSample['throughput'] {
+  const sum = (rate: 'tx-bps' | 'tx-pps') => interfaces.reduce((total, { rates }) => total + rates[rate], 0);
   return { bps: sum('tx-bps'), pps: sum('tx-pps') };
 }
 
+const received = ({ interfaces }: Stats): number => interfaces.reduce((sum, entry) => sum + entry['rx-packets'], 0);
+
+function slowPps(before: Stats, after: Stats): number {
+  const seconds = (after['now-ns'] - before['now-ns']) / 1e9;
+  const fast = after['fast-path']['fast-path-packets'] - before['fast-path']['fast-path-packets'];
+  const packets = received(after) - received(before) - Math.max(0, fast);
+  return packets > 0 && seconds > 0 ? Math.round(packets / seconds) : 0;
+}
+
 function fasttrackShare(before: Stats, after: Stats): number {
-  const received = (stats: Stats) => stats.interfaces.reduce((sum, entry) => sum + entry['rx-packets'], 0);
   const packets = received(after) - received(before);
   const fast = after['fast-path']['fasttrack-packets'] - before['fast-path']['fasttrack-packets'];
   return packets > 0 && fast > 0 ? Math.min(1, Math.round((fast / packets) * 1000) / 1000) : 0;

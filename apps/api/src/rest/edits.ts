@@ -1,6 +1,6 @@
 import type { Menu } from '@tollway/schema';
 import type { Principal } from '../auth/authenticator.js';
-import { textOf, withoutItem } from '../config/content.js';
+import { type Arguments, textOf, withoutItem } from '../config/content.js';
 import { isDynamicId, namedItems, noSuchItem } from '../config/items.js';
 import type { Author } from '../config/record.js';
 import { rowIdText } from '../config/snapshot.js';
@@ -25,7 +25,16 @@ export const authorOf = (principal: Principal): Author => ({ name: principal.nam
 /** Returns the `.id` of the new item. */
 export async function add({ services, menu, args, principal }: Call): Promise<string> {
   if (menu.path === '/user') return addUser(services, principal, menu, args);
+  if (args['place-before'] !== undefined) {
+    await refuseDynamic(services, menu, [textOf('place-before', args['place-before'])], noSuchItem, NOT_ABOVE);
+  }
   return rowIdText(await services.editor.add(authorOf(principal), menu, args));
+}
+
+/** Adds items, all of them or none. Returns their `.id`s. */
+export async function addAll({ services, menu, principal }: Call, list: readonly Arguments[]): Promise<string[]> {
+  const ids = await services.editor.addAll(authorOf(principal), menu, list);
+  return ids.map(rowIdText);
 }
 
 export async function set(call: Call, items: readonly string[], missing: () => ApiError = noSuchItem): Promise<void> {
@@ -83,8 +92,13 @@ export async function move(call: Call): Promise<void> {
   const { services, menu, principal, args } = call;
   checkArguments(args, [...ITEMS, 'destination']);
   const destination = args.destination === undefined ? '' : textOf('destination', args.destination);
-  await services.editor.move(authorOf(principal), menu, namedItems(args), destination || undefined);
+  const items = namedItems(args);
+  await refuseDynamic(services, menu, items, noSuchItem);
+  await refuseDynamic(services, menu, [destination], noSuchItem, NOT_ABOVE);
+  await services.editor.move(authorOf(principal), menu, items, destination || undefined);
 }
+
+const NOT_ABOVE = 'nothing can be placed before a dynamic item; name the first rule below it';
 
 /** Items that the data plane made cannot be changed here. */
 async function refuseDynamic(
@@ -92,6 +106,7 @@ async function refuseDynamic(
   menu: Menu,
   items: readonly string[],
   missing: () => ApiError,
+  text = 'a dynamic item can not be changed',
 ): Promise<void> {
   const dynamic = items.filter(isDynamicId);
   if (dynamic.length === 0) return;
@@ -99,5 +114,5 @@ async function refuseDynamic(
   for (const item of dynamic) {
     if (rows === undefined || indexOfItem(menu, rows, item) === undefined) throw missing();
   }
-  throw errors.failure('a dynamic item can not be changed');
+  throw errors.failure(text);
 }

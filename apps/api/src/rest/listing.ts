@@ -33,3 +33,14 @@ export function oneItem(menu: Menu, rows: RowSet, item: string): RestRow {
   if (index === undefined) throw errors.noSuchItem();
   return rows.row(index);
 }
+
+/** The items with these `.id`s, in this order. Items that are gone meanwhile are left out. */
+export function manyItems(rows: RowSet, ids: readonly string[]): RestRow[] {
+  const places = new Map(ids.map((id, place) => [id, place]));
+  const found: (RestRow | undefined)[] = ids.map(() => undefined);
+  for (let index = 0; index < rows.length; index += 1) {
+    const place = places.get(rows.id(index));
+    if (place !== undefined) found[place] = rows.row(index);
+  }
+  return found.filter((row) => row !== undefined);
+}

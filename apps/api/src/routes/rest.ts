@@ -1,11 +1,12 @@
+import { takesLists } from '@tollway/schema';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
 import type { Arguments } from '../config/content.js';
 import { filterItems } from '../config/query.js';
 import { errors } from '../errors.js';
 import { commandOf, menuCommand } from '../rest/commands/run.js';
-import { add, authorOf, remove, set } from '../rest/edits.js';
-import { oneItem, projected, proplistOf } from '../rest/listing.js';
+import { add, addAll, authorOf, remove, set } from '../rest/edits.js';
+import { manyItems, oneItem, projected, proplistOf } from '../rest/listing.js';
 import type { Call, Services } from '../rest/services.js';
 import { findTarget, type Target } from '../rest/target.js';
 import type { RestRow, RowSet } from '../view/rows.js';
@@ -25,10 +26,12 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
     const { menu, item } = findTarget(pathOf(request));
     requireVerb(menu.commands.includes('add') && item === undefined, 'add');
     requirePermission(request.principal, menu.path, 'add');
-    const call = callOf(services, request, menu);
-    const id = await add(call);
+    const many = takesLists(menu) && Array.isArray(request.body) ? request.body.map(elementOf) : undefined;
+    const call = { services, menu, args: many ? {} : bodyOf(request), principal: request.principal, signal: NEVER };
+    const id = many ? await addAll(call, many) : await add(call);
     const rows = await services.views.get(menu.path)?.();
     reply.code(201);
+    if (typeof id !== 'string') return rows === undefined ? [] : manyItems(rows, id);
     return rows === undefined ? {} : oneItem(menu, rows, id);
   });
 
@@ -110,6 +113,14 @@ const NEVER = new AbortController().signal;
 
 function callOf(services: Services, request: FastifyRequest, menu: Call['menu']): Call {
   return { services, menu, args: bodyOf(request), principal: request.principal, signal: NEVER };
+}
+
+/** One item of a list that is added as a whole. */
+function elementOf(element: unknown, index: number): Arguments {
+  if (typeof element === 'object' && element !== null && !Array.isArray(element)) {
+    return Object.fromEntries(Object.entries(element));
+  }
+  throw errors.inElement(index, errors.badRequest('it must be a JSON object, e.g. {"comment":"text"}'));
 }
 
 /** Arguments of the command; a request without a body has none. */

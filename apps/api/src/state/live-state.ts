@@ -1,6 +1,7 @@
 import { ConnectionDump } from '../agent/connections.js';
 import { AgentGone, type NeighborInfo, type RouteInfo, type Stats } from '../agent/messages.js';
 import type { AgentPort } from '../agent/port.js';
+import { QueueDump } from '../agent/queues.js';
 
 /** Rates of connections are taken against a dump of this age, ms: a younger one is noise, an older one history. */
 const RATE_BASE_MS = { min: 700, max: 10_000 };
@@ -13,6 +14,7 @@ export class LiveState {
   readonly #agent: AgentPort;
   readonly #stats: Reading<Stats>;
   readonly #connections: Reading<ConnectionDump>;
+  readonly #queues: Reading<QueueDump>;
   readonly #neighbors: Reading<readonly NeighborInfo[]>;
   readonly #routes: Reading<readonly RouteInfo[]>;
 
@@ -26,12 +28,15 @@ export class LiveState {
       const usable = base !== undefined && Date.now() - base.at <= RATE_BASE_MS.max;
       return new ConnectionDump(reply, usable ? base?.dump : undefined);
     });
+    this.#queues = new Reading(async () => new QueueDump(await agent.request({ op: 'queues' })));
     this.#neighbors = new Reading<readonly NeighborInfo[]>(
       async () => (await agent.request({ op: 'neighbors' })).neighbors,
     );
     this.#routes = new Reading<readonly RouteInfo[]>(async () => (await agent.request({ op: 'routes' })).routes);
     agent.onDown(() => {
-      for (const reading of [this.#stats, this.#connections, this.#neighbors, this.#routes]) reading.forget();
+      for (const reading of [this.#stats, this.#connections, this.#queues, this.#neighbors, this.#routes]) {
+        reading.forget();
+      }
     });
   }
 
@@ -49,6 +54,10 @@ export class LiveState {
 
   connections(maxAgeMs = 0): Promise<ConnectionDump | undefined> {
     return this.#connections.read(maxAgeMs);
+  }
+
+  queues(maxAgeMs = 0): Promise<QueueDump | undefined> {
+    return this.#queues.read(maxAgeMs);
   }
 
   neighbors(maxAgeMs = 0): Promise<readonly NeighborInfo[] | undefined> {

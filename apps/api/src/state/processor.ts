@@ -1,8 +1,25 @@
-import { cpus } from 'node:os';
+import { readFile } from 'node:fs/promises';
+
+/** Load of a core, percent. */
+export interface CoreLoad {
+  readonly load: number;
+  /** Interrupts and soft interrupts, part of the load. */
+  readonly irq: number;
+  /** Waiting for the disk while there was nothing else to do, not part of the load. */
+  readonly disk: number;
+}
+
+/** Time of a core since the start of the machine, clock ticks. */
+interface Ticks {
+  readonly total: number;
+  readonly idle: number;
+  readonly irq: number;
+  readonly disk: number;
+}
 
 interface Sample {
   readonly at: number;
-  readonly cores: readonly { readonly busy: number; readonly total: number }[];
+  readonly cores: readonly Ticks[];
 }
 
 /** Shortest and longest distance of two samples that give a load, ms. */
@@ -12,11 +29,11 @@ const LONGEST_MS = 10_000;
 /** Load of the box's processor, by the kernel's account of each core. */
 export class Processor {
   #base: Sample | undefined;
-  #loads: readonly number[] = [];
-  #pending: Promise<readonly number[]> | undefined;
+  #cores: readonly CoreLoad[] = [];
+  #pending: Promise<readonly CoreLoad[]> | undefined;
 
-  /** Per core, percent, since the last call (or over 250 ms when that is long ago). */
-  loads(): Promise<readonly number[]> {
+  /** Per core, since the last call (or over 250 ms when that is long ago). */
+  cores(): Promise<readonly CoreLoad[]> {
     this.#pending ??= this.#measure().finally(() => {
       this.#pending = undefined;
     });
@@ -25,32 +42,53 @@ export class Processor {
 
   /** Average over the cores, whole percent. */
   async load(): Promise<number> {
-    const loads = await this.loads();
-    return Math.round(loads.reduce((sum, load) => sum + load, 0) / Math.max(1, loads.length));
+    const cores = await this.cores();
+    return Math.round(cores.reduce((sum, { load }) => sum + load, 0) / Math.max(1, cores.length));
   }
 
-  async #measure(): Promise<readonly number[]> {
+  async #measure(): Promise<readonly CoreLoad[]> {
     if (this.#base === undefined || Date.now() - this.#base.at > LONGEST_MS) {
-      this.#base = sample();
+      this.#base = await sample();
       await new Promise((resolve) => setTimeout(resolve, SHORTEST_MS));
     }
-    if (Date.now() - this.#base.at < SHORTEST_MS && this.#loads.length > 0) return this.#loads;
-    const now = sample();
     const base = this.#base;
-    this.#loads = now.cores.map((core, index) => {
-      const before = base.cores[index];
-      const total = core.total - (before?.total ?? 0);
-      return total > 0 ? (100 * (core.busy - (before?.busy ?? 0))) / total : 0;
-    });
+    if (Date.now() - base.at < SHORTEST_MS && this.#cores.length > 0) return this.#cores;
+    const now = await sample();
+    this.#cores = now.cores.map((core, index) => loadOf(core, base.cores[index]));
     this.#base = now;
-    return this.#loads;
+    return this.#cores;
   }
 }
 
-function sample(): Sample {
-  const cores = cpus().map(({ times }) => {
-    const busy = times.user + times.nice + times.sys + times.irq;
-    return { busy, total: busy + times.idle };
+function loadOf(core: Ticks, before: Ticks | undefined): CoreLoad {
+  const passed = (part: keyof Ticks): number => Math.max(0, core[part] - (before?.[part] ?? 0));
+  const total = passed('total');
+  if (total === 0) return { load: 0, irq: 0, disk: 0 };
+  const share = (ticks: number): number => Math.min(100, (100 * ticks) / total);
+  return {
+    load: share(Math.max(0, total - passed('idle') - passed('disk'))),
+    irq: share(passed('irq')),
+    disk: share(passed('disk')),
+  };
+}
+
+async function sample(): Promise<Sample> {
+  return { at: Date.now(), cores: coreTicks(await readFile('/proc/stat', 'utf8')) };
+}
+
+/** The lines `cpu0` and up of `/proc/stat` (proc_stat(5)). */
+export function coreTicks(stat: string): Ticks[] {
+  return [...stat.matchAll(/^cpu\d+ (.*)$/gm)].map(([, line = '']) => {
+    const [user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0] = line
+      .trim()
+      .split(/\s+/)
+      .map(Number);
+    // Guests' time is part of user and nice.
+    return {
+      total: user + nice + system + idle + iowait + irq + softirq + steal,
+      idle,
+      irq: irq + softirq,
+      disk: iowait,
+    };
   });
-  return { at: Date.now(), cores };
 }

@@ -1,24 +1,53 @@
 import type { Menu } from '@tollway/schema';
+import type { Stats } from '../agent/messages.js';
+import { FIRST_DYNAMIC_ROW, rowIdText } from '../config/snapshot.js';
 import type { ConfigStore } from '../config/store.js';
 import type { LiveState } from '../state/live-state.js';
-import { ArrayRows, type View } from './rows.js';
-import { storedRow } from './stored.js';
+import { type RestRow, type View, yesNo } from './rows.js';
+import { type LiveValues, StoredParts, StoredRows } from './stored-rows.js';
 
 /** Rules with their counters, in order of evaluation. */
 export function rulesView(menu: Menu, store: ConfigStore, live: LiveState): View {
+  const parts = new StoredParts(menu);
   return async (maxAgeMs) => {
     const stats = await live.stats(maxAgeMs);
-    const counts = new Map(stats?.rules.map((rule) => [rule.row, rule]));
-    return new ArrayRows(
-      (store.snapshot.get(menu.path) ?? []).map((row) => {
-        const count = counts.get(row.id);
-        const rest = storedRow(menu, row, store.invalid.get(row.id));
-        if (stats !== undefined) {
-          rest.bytes = String(count?.bytes ?? 0);
-          rest.packets = String(count?.packets ?? 0);
-        }
-        return rest;
-      }),
+    const { snapshot, invalid } = store;
+    const dummy = menu.path === '/ip/firewall/filter' && stats !== undefined ? fasttrackCounters(stats) : [];
+    return new StoredRows(
+      snapshot.get(menu.path) ?? [],
+      (row) => parts.of(row, invalid.get(row.id)),
+      stats && countersOf(stats),
+      dummy,
     );
   };
+}
+
+function countersOf({ rules }: Stats): LiveValues {
+  const counts = new Map(rules.map((rule) => [rule.row, rule]));
+  return {
+    properties: ['bytes', 'packets'],
+    value: (id, property) => String(counts.get(id)?.[property === 'bytes' ? 'bytes' : 'packets'] ?? 0),
+  };
+}
+
+/** `.id` of the dummy rule; in this menu the data plane makes no other. */
+const DUMMY_ID = rowIdText(FIRST_DYNAMIC_ROW);
+
+/** The rule that RouterOS shows above all others while there are fasttracked connections. */
+function fasttrackCounters({ tracking, 'fast-path': counted }: Stats): RestRow[] {
+  if (tracking['fasttracked-entries'] === 0) return [];
+  return [
+    {
+      '.id': DUMMY_ID,
+      chain: 'forward',
+      action: 'passthrough',
+      log: 'false',
+      bytes: String(counted['fasttrack-bytes']),
+      packets: String(counted['fasttrack-packets']),
+      disabled: yesNo(false),
+      comment: 'special dummy rule to show fasttrack counters',
+      invalid: yesNo(false),
+      dynamic: yesNo(true),
+    },
+  ];
 }

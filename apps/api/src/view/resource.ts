@@ -11,6 +11,22 @@ export function clockOf(cpuinfo: string): number {
   return Number.isFinite(mhz) ? Math.round(mhz) : 0;
 }
 
+/** Load of each core. */
+export function coresView(processor: Processor): View {
+  return async () => {
+    const cores = await processor.cores();
+    return new ArrayRows(
+      cores.map(({ load, irq, disk }, index) => ({
+        '.id': `*${index.toString(16).toUpperCase()}`,
+        cpu: `cpu${index}`,
+        load: String(Math.round(load)),
+        irq: String(Math.round(irq)),
+        disk: String(Math.round(disk)),
+      })),
+    );
+  };
+}
+
 /** Figures of the box that the router runs on. */
 export function resourceView(processor: Processor, dataDir: string): View {
   return async () => {

@@ -10,11 +10,13 @@ import { connectionsView } from './connections.js';
 import { rulesView } from './firewall.js';
 import { interfacesView } from './interfaces.js';
 import { logView } from './log.js';
-import { resourceView } from './resource.js';
+import { queuesView } from './queues.js';
+import { coresView, resourceView } from './resource.js';
 import { routesView } from './routes.js';
-import { ArrayRows, type View } from './rows.js';
+import type { View } from './rows.js';
 import { settingsView } from './settings.js';
-import { builtinRows, storedRow } from './stored.js';
+import { builtinRows } from './stored.js';
+import { StoredParts, StoredRows } from './stored-rows.js';
 import { usersView } from './users.js';
 
 export interface ViewSources {
@@ -48,6 +50,8 @@ function viewOf(
     case '/ip/firewall/filter':
     case '/ip/firewall/nat':
       return rulesView(menu, store, live);
+    case '/queue/simple':
+      return queuesView(menu, store, live);
     case '/ip/address':
       return addressesView(menu, store);
     case '/ip/route':
@@ -56,6 +60,8 @@ function viewOf(
       return arpView(menu, store, live, learnedIds);
     case '/ip/firewall/connection':
       return connectionsView(live);
+    case '/system/resource/cpu':
+      return coresView(processor);
     case '/system/resource':
       return resourceView(processor, dataDir);
     case '/log':
@@ -67,9 +73,10 @@ function viewOf(
   }
   if (menu.kind === 'settings') return settingsView(menu, store, live);
   if (!menu.stored) return undefined;
-  return async () =>
-    new ArrayRows([
-      ...builtinRows(menu),
-      ...(store.snapshot.get(menu.path) ?? []).map((row) => storedRow(menu, row, store.invalid.get(row.id))),
-    ]);
+  const parts = new StoredParts(menu);
+  return async () => {
+    const { snapshot, invalid } = store;
+    const rows = snapshot.get(menu.path) ?? [];
+    return new StoredRows(rows, (row) => parts.of(row, invalid.get(row.id)), undefined, builtinRows(menu));
+  };
 }

@@ -67,6 +67,15 @@ const response = (description: string, schema?: JsonObject): JsonObject => ({
   ...(schema ? content(schema) : {}),
 });
 const listOf = (schema: JsonObject): JsonObject => ({ type: 'array', items: schema });
+const LISTS =
+  'One object adds one item. A list adds all of its items, in order, or none of them, as one revision; ' +
+  'an error names the element, counted from 0.';
+
+/** True where a list of items can be added in one request: users are no part of the configuration. */
+export const takesLists = ({ stored, path }: Menu): boolean => stored && path !== '/user';
+
+const oneOrMany = (schema: JsonObject, many: boolean): JsonObject =>
+  many ? { oneOf: [schema, listOf(schema)] } : schema;
 const failed = (...names: string[]): JsonObject =>
   Object.fromEntries(
     [
@@ -91,7 +100,14 @@ function schemasOf(menu: Menu): [string, JsonObject][] {
   };
   if (writable.length === 0) return [[name, read]];
   const required = writable.flatMap(([key, prop]) => (prop.required ? [key] : []));
-  const properties = Object.fromEntries(writable.map(([key, prop]) => [key, valueSchema(prop)]));
+  const constants = Object.entries(menu.constants ?? {}).map(([key, { value }]): [string, JsonObject] => [
+    key,
+    { const: value, description: 'Has one value; giving it changes nothing.' },
+  ]);
+  const properties = Object.fromEntries([
+    ...writable.map(([key, prop]): [string, JsonObject] => [key, valueSchema(prop)]),
+    ...constants,
+  ]);
   const place = { type: 'string', description: 'Id of the item to insert before; without it, the end.' };
   const added: JsonObject = {
     required,
@@ -177,8 +193,12 @@ function collection(menu: Menu): JsonObject {
     ...(menu.commands.includes('add')
       ? {
           put: operation(menu, 'add', `Add to ${menu.title}`, {
-            requestBody: { required: true, ...content(reference(`${name}-add`)) },
-            responses: { '201': response('The new item.', reference(name)), ...failed('BadRequest') },
+            ...(takesLists(menu) && { description: LISTS }),
+            requestBody: { required: true, ...content(oneOrMany(reference(`${name}-add`), takesLists(menu))) },
+            responses: {
+              '201': response('The new item, or the list of them.', oneOrMany(reference(name), takesLists(menu))),
+              ...failed('BadRequest'),
+            },
           }),
         }
       : {}),
@@ -249,8 +269,8 @@ const ARGUMENTS: Readonly<Record<string, JsonObject>> = {
 };
 
 const itemArguments: JsonObject = {
-  '.id': { type: 'string', description: 'Ids, comma separated.' },
-  numbers: { type: 'string', description: 'Ids or names, comma separated.' },
+  '.id': { type: ['string', 'array'], description: 'Ids, comma separated or a list; all of them change or none.' },
+  numbers: { type: ['string', 'array'], description: 'Ids or names, comma separated or a list.' },
 };
 
 function commandOperation(menu: Menu, command: string): JsonObject {

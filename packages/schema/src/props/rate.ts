@@ -1,4 +1,4 @@
-import type { Kind } from '../define.js';
+import type { Kind, Parsed } from '../define.js';
 import { compareNumbers } from './int.js';
 import { shown } from './shown.js';
 
@@ -6,26 +6,39 @@ const UNITS: Readonly<Record<string, number>> = { '': 0, k: 3, K: 3, M: 6, G: 9,
 const NAMES = ['bps', 'kbps', 'Mbps', 'Gbps', 'Tbps'];
 const ACCEPTS = 'a rate in bits per second, optionally with k, M or G';
 
+/** Highest rate of a 64-bit counter, bit/s. */
+const COUNTED = 0xffff_ffff_ffff_ffffn;
+
 /** Bit rate; the canonical text is plain bits per second. Suffixes are decimal. */
-export const rate: Kind = {
-  name: 'rate',
-  accepts: ACCEPTS,
-  parse(text) {
-    const match = /^(\d{1,20})(?:\.(\d{1,12}))?([kKMGT]?)(?:bps)?$/.exec(text);
-    const zeros = UNITS[match?.[3] ?? ''] ?? 0;
-    const fraction = match?.[2] ?? '';
-    if (!match || fraction.length > zeros) return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
-    const value = BigInt(`${match[1]}${fraction}${'0'.repeat(zeros - fraction.length)}`);
-    if (value > 0xffff_ffff_ffff_ffffn) return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
-    return { ok: true, value: value.toString() };
-  },
-  display: displayRate,
-  edit: shortRate,
-  compare: compareNumbers,
-  unit: 'bit/s',
-  align: 'right',
-  jsonSchema: { type: ['string', 'integer'], description: ACCEPTS },
-};
+export const rate: Kind = rateUpTo(COUNTED, ACCEPTS);
+
+/** Highest rate that can be configured, bit/s. */
+const CONFIGURABLE = 1_000_000_000_000n;
+
+/** Bit rate that a user sets. */
+export const configuredRate: Kind = rateUpTo(CONFIGURABLE, `${ACCEPTS}, at most 1T`);
+
+function rateUpTo(max: bigint, accepts: string): Kind {
+  const refusal = (text: string): Parsed => ({ ok: false, error: `${shown(text)} is not ${accepts}` });
+  return {
+    name: 'rate',
+    accepts,
+    parse(text) {
+      const match = /^(\d{1,20})(?:\.(\d{1,12}))?([kKMGT]?)(?:bps)?$/.exec(text);
+      const zeros = UNITS[match?.[3] ?? ''] ?? 0;
+      const fraction = match?.[2] ?? '';
+      if (!match || fraction.length > zeros) return refusal(text);
+      const value = BigInt(`${match[1]}${fraction}${'0'.repeat(zeros - fraction.length)}`);
+      return value > max ? refusal(text) : { ok: true, value: value.toString() };
+    },
+    display: displayRate,
+    edit: shortRate,
+    compare: compareNumbers,
+    unit: 'bit/s',
+    align: 'right',
+    jsonSchema: { type: ['string', 'integer'], description: accepts },
+  };
+}
 
 /** `20M` for `20000000`, `1500k` for `1500000`: the largest suffix that leaves a whole number. */
 function shortRate(value: string): string {

@@ -38,6 +38,12 @@ export function name({ max = 63, values, ref }: TextOptions = {}): Kind {
   });
 }
 
+/** As {@link name}, and without slashes: fit for one half of a pair of names. */
+export const nameInPair: Kind = nameKind(/^[^!*,/\s]([^,/]*[^,/\s])?$/, {
+  accepts: 'a name of 1 to 63 characters without commas and slashes that starts with neither ! nor *',
+  max: 63,
+});
+
 /** Name of an interface: fit for next hops, lists and Linux alternative names, and not to be taken for an address. */
 export const interfaceName: Kind = nameKind(/^(?=.*[A-Za-z])(?!all-)[A-Za-z0-9][A-Za-z0-9._+-]*$/, {
   accepts:

@@ -1,6 +1,12 @@
 import { ipv4Mask, ipv4Prefix } from '@tollway/schema';
 import { type Candidate, type FieldError, fault } from '../candidate.js';
 import { networkOf } from '../derived.js';
+import type { KeyOf } from '../rows-by-key.js';
+
+/** The address itself, as a number. */
+const hostOf: KeyOf = (values) => ipv4Prefix(values.address ?? '')?.address.toString();
+const addressOn: KeyOf = (values) => `${values.address} ${values.interface}`;
+const addressIn: KeyOf = (values) => `${values.address} ${values.list}`;
 
 /** `/ip/address` */
 export function checkAddress({ values, given, others }: Candidate): FieldError | undefined {
@@ -18,7 +24,7 @@ export function checkAddress({ values, given, others }: Candidate): FieldError |
       `value of network: ${network} is not the network of ${text}; give ${expected} or leave it out`,
     );
   }
-  if (others.some((row) => ipv4Prefix(row.values.address ?? '')?.address === address)) {
+  if (others.has(hostOf, String(address))) {
     return fault(
       'address',
       `failure: already have such address: ${text.split('/')[0]} (value of address must be unique)`,
@@ -51,7 +57,7 @@ export function checkArp({ values, others }: Candidate): FieldError | undefined 
   const { address, interface: name } = values;
   const reason = noHost(ipv4Prefix(address ?? '')?.address ?? 0);
   if (reason) return fault('address', `value of address: ${address} is ${reason}; give the address of a host`);
-  if (others.some((row) => row.values.address === address && row.values.interface === name)) {
+  if (others.has(addressOn, `${address} ${name}`)) {
     return fault(
       'address',
       `failure: already have such entry: ${address} on ${name} (value of address must be unique there)`,
@@ -70,7 +76,7 @@ export function notUnicast(mac: string): string | undefined {
 /** `/ip/firewall/address-list` */
 export function checkAddressListEntry({ values, others }: Candidate): FieldError | undefined {
   const { list, address } = values;
-  if (!others.some((row) => row.values.list === list && row.values.address === address)) return undefined;
+  if (!others.has(addressIn, `${address} ${list}`)) return undefined;
   return fault(
     'address',
     `failure: already have such entry: ${address} in ${list} (value of address must be unique in a list)`,

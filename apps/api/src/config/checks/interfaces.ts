@@ -1,12 +1,16 @@
 import { builtinNames } from '../builtin.js';
 import { type Candidate, type FieldError, fault } from '../candidate.js';
-import { rowsOf } from '../snapshot.js';
+import { type KeyOf, nameOf } from '../rows-by-key.js';
+import { type Row, rowsOf } from '../snapshot.js';
 import { notUnicast } from './addresses.js';
+
+const portName: KeyOf = (values) => values.name ?? values['default-name'];
+const memberOf: KeyOf = (values) => `${values.interface} ${values.list}`;
 
 /** `/interface` and `/interface/ethernet` */
 export function checkEthernet({ values, others }: Candidate): FieldError | undefined {
   const { name } = values;
-  if (name !== undefined && others.some((row) => (row.values.name ?? row.values['default-name']) === name)) {
+  if (name !== undefined && others.has(portName, name)) {
     return fault('name', `failure: already have interface with such name: ${name} (value of name must be unique)`);
   }
   const mac = values['mac-address'] === undefined ? undefined : notUnicast(values['mac-address']);
@@ -16,12 +20,12 @@ export function checkEthernet({ values, others }: Candidate): FieldError | undef
 /** `/interface/list` */
 export function checkInterfaceList({ menu, values, others }: Candidate): FieldError | undefined {
   const name = values.name ?? '';
-  if (builtinNames(menu.path).includes(name) || others.some((row) => row.values.name === name)) {
+  if (builtinNames(menu.path).includes(name) || others.has(nameOf, name)) {
     return fault('name', `failure: already have interface list with such name: ${name} (value of name must be unique)`);
   }
   for (const property of ['include', 'exclude']) {
     const parts = (values[property] ?? '').split(',');
-    const looping = parts.find((part) => part === name || leadsTo(part, name, others, new Set()));
+    const looping = parts.find((part) => part === name || leadsTo(part, name, others.all(), new Set()));
     if (looping !== undefined && name !== '') {
       return fault(
         property,
@@ -33,7 +37,7 @@ export function checkInterfaceList({ menu, values, others }: Candidate): FieldEr
 }
 
 /** Whether a list refers to `goal` through its includes and excludes. */
-function leadsTo(list: string, goal: string, rows: Candidate['others'], seen: Set<string>): boolean {
+function leadsTo(list: string, goal: string, rows: readonly Row[], seen: Set<string>): boolean {
   if (seen.has(list)) return false;
   seen.add(list);
   const row = rows.find(({ values }) => values.name === list);
@@ -51,7 +55,7 @@ export function checkInterfaceListMember({ values, others, snapshot }: Candidate
       `value of list: ${list} is built in and takes no members; give one of ${own.join(', ') || '(none exist)'}`,
     );
   }
-  if (others.some((row) => row.values.list === list && row.values.interface === name)) {
+  if (others.has(memberOf, `${name} ${list}`)) {
     return fault('interface', `failure: already have such interface list member: ${name} in ${list}`);
   }
   return undefined;

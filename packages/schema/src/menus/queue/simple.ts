@@ -1,14 +1,16 @@
-import { defineMenu, type Kind, type Prop } from '../../define.js';
+import { type Constant, defineMenu, type Kind, type Prop } from '../../define.js';
 import { comment } from '../../mixins/comment.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag, invalid, invalidFlag } from '../../mixins/disabled.js';
 import { bytes } from '../../props/bytes.js';
 import { counter } from '../../props/counter.js';
+import { duration } from '../../props/duration.js';
+import { oneOf } from '../../props/enum.js';
 import { int } from '../../props/int.js';
 import { upDown } from '../../props/pair.js';
 import { ipPrefixList } from '../../props/prefix-list.js';
-import { rate } from '../../props/rate.js';
+import { configuredRate, rate } from '../../props/rate.js';
 import { reference } from '../../props/reference.js';
-import { name } from '../../props/text.js';
+import { name, text } from '../../props/text.js';
 
 const statistic = (kind: Kind, label: string, help: string): Prop => ({
   kind: upDown(kind),
@@ -17,6 +19,9 @@ const statistic = (kind: Kind, label: string, help: string): Prop => ({
   tab: 'Statistics',
   readOnly: true,
 });
+
+/** What is not given in RouterOS either. */
+const unset: Constant = { kind: text({ max: 0 }), value: '' };
 
 /** Rates for subscribers, by address. */
 export const simpleQueue = defineMenu({
@@ -43,7 +48,7 @@ export const simpleQueue = defineMenu({
       dataplane: true,
     },
     'max-limit': {
-      kind: upDown(rate),
+      kind: upDown(configuredRate),
       label: 'Max Limit',
       help: 'Highest rate from the target and to it, in IP bits; 0 means no limit.',
       tab: 'General',
@@ -94,4 +99,24 @@ export const simpleQueue = defineMenu({
   commands: ['add', 'set', 'remove', 'enable', 'disable', 'comment', 'move', 'reset-counters', 'reset-counters-all'],
   refreshMs: 1_000,
   stored: true,
+  constants: {
+    parent: { kind: oneOf(['none']), value: 'none' },
+    dst: unset,
+    'packet-marks': unset,
+    time: unset,
+    priority: { kind: upDown(int({ min: 1, max: 8 })), value: '8/8' },
+    'limit-at': { kind: upDown(rate), value: '0/0' },
+    'burst-limit': { kind: upDown(rate), value: '0/0' },
+    'burst-threshold': { kind: upDown(rate), value: '0/0' },
+    'burst-time': { kind: upDown(duration()), value: '0s/0s' },
+    'bucket-size': { kind: upDown(oneOf(['0.1'])), value: '0.1/0.1' },
+    'total-queue': { kind: oneOf(['default-small']), value: 'default-small' },
+    'total-priority': { kind: int({ min: 1, max: 8 }), value: '8' },
+    'total-limit-at': { kind: rate, value: '0' },
+    'total-max-limit': { kind: rate, value: '0' },
+    'total-burst-limit': { kind: rate, value: '0' },
+    'total-burst-threshold': { kind: rate, value: '0' },
+    'total-burst-time': { kind: duration(), value: '0s' },
+    'total-bucket-size': { kind: oneOf(['0.1']), value: '0.1' },
+  },
 });

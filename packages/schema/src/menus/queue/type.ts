@@ -2,7 +2,7 @@ import { type BuiltinItem, defineMenu } from '../../define.js';
 import { bool } from '../../props/bool.js';
 import { oneOf } from '../../props/enum.js';
 import { int } from '../../props/int.js';
-import { name } from '../../props/text.js';
+import { nameInPair } from '../../props/text.js';
 
 const builtin = (id: number, type: string, limit: number): BuiltinItem => ({
   id,
@@ -19,7 +19,7 @@ export const queueType = defineMenu({
   help: 'How packets wait in a queue, and how many may.',
   props: {
     name: {
-      kind: name(),
+      kind: nameInPair,
       label: 'Type Name',
       help: 'Name of the type, unique, without slashes.',
       tab: 'General',

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Router } from './router.js';
+
+let router: Router;
+beforeAll(async () => {
+  router = await Router.start();
+});
+afterAll(() => router.close());
+
+const put = (path: string, body: unknown) => router.rest('PUT', path, body);
+const revision = async (): Promise<{ number: number; summary: string }> => {
+  const found = await router.db.revision.findFirst({ orderBy: { number: 'desc' } });
+  return { number: found?.number ?? 0, summary: found?.summary ?? '' };
+};
+const count = async (path: string) =>
+  Number((await router.rest('POST', `${path}/print`, { 'count-only': '' })).body.ret);
+
+describe('a list in one request', () => {
+  it('adds all of its items in order, as one revision', async () => {
+    const before = await revision();
+    const queues = Array.from({ length: 2_000 }, (_, n) => ({
+      target: `10.${n >> 8}.${n & 255}.1`,
+      'max-limit': `${n + 1}k/2M`,
+    }));
+    const { status, body } = await put('/queue/simple', queues);
+    expect(status).toBe(201);
+    expect(body).toHaveLength(queues.length);
+    expect(body[0]).toMatchObject({ name: 'queue1', target: '10.0.0.1/32', 'max-limit': '1000/2000000' });
+    expect(body[1_999]).toMatchObject({ name: 'queue2000', target: '10.7.207.1/32' });
+    expect((await router.rest('GET', '/queue/simple')).body).toEqual(body);
+    expect(router.peer?.active?.['simple-queues']).toHaveLength(queues.length);
+    const after = await revision();
+    expect(after.number).toBe(before.number + 1);
+    expect(after.summary).toMatch(/^add \/queue\/simple \*.* and 1995 more$/);
+  });
+
+  it('is changed and removed as one revision too', async () => {
+    const ids = (await router.rest('GET', '/queue/simple')).body.map((row: { '.id': string }) => row['.id']);
+    const before = await revision();
+    for (const [command, more] of [
+      ['disable', {}],
+      ['enable', {}],
+      ['set', { 'max-limit': '7M' }],
+      ['comment', { comment: 'all' }],
+    ] as const) {
+      expect((await router.rest('POST', `/queue/simple/${command}`, { '.id': ids, ...more })).status).toBe(200);
+    }
+    const limits = (router.peer?.active?.['simple-queues'] ?? []).map(({ upload }) => upload['max-limit']);
+    expect(limits).toEqual(ids.map(() => 7_000_000));
+    expect((await router.rest('POST', '/queue/simple/remove', { '.id': ids.join(',') })).status).toBe(200);
+    expect((await revision()).number).toBe(before.number + 5);
+    expect(await count('/queue/simple')).toBe(0);
+  });
+
+  it('takes each element’s place-before', async () => {
+    const [drop] = (await put('/ip/firewall/filter', [{ chain: 'forward', action: 'drop', comment: 'drop' }])).body;
+    const rules = ['a', 'b'].map((comment) => ({ chain: 'forward', comment, 'place-before': drop['.id'] }));
+    expect((await put('/ip/firewall/filter', rules)).body.map((row: { comment: string }) => row.comment)).toEqual([
+      'a',
+      'b',
+    ]);
+    const order = (await router.rest('GET', '/ip/firewall/filter')).body.map((row: { comment: string }) => row.comment);
+    expect(order).toEqual(['a', 'b', 'drop']);
+  });
+
+  it('may refer to what it adds itself, and repeats nothing', async () => {
+    const entry = { list: 'bad', address: '10.0.0.1' };
+    const twice = await put('/ip/firewall/address-list', [entry, { ...entry, address: '10.0.0.2' }, entry]);
+    expect(twice.status).toBe(400);
+    expect(twice.body).toMatchObject({ property: 'address' });
+    expect(twice.body.detail).toMatch(/^element 2: failure: already have such entry: 10.0.0.1 in bad/);
+    expect(await count('/ip/firewall/address-list')).toBe(0);
+  });
+
+  it.each([
+    ['a wrong value', [{ target: '10.0.0.1' }, { target: 'x' }], 'target', /^element 1: value of target: x is not/],
+    ['no object', [{ target: '10.0.0.1' }, 7], undefined, /^element 1: it must be a JSON object/],
+  ])('with %s adds nothing', async (_what, body, property, detail) => {
+    const before = await revision();
+    const answer = await put('/queue/simple', body);
+    expect(answer.status).toBe(400);
+    expect(answer.body.property).toBe(property);
+    expect(answer.body.detail).toMatch(detail);
+    expect(await count('/queue/simple')).toBe(0);
+    expect(await revision()).toEqual(before);
+  });
+
+  it('that the data plane refuses names the element', async () => {
+    if (router.peer === undefined) throw new Error('no peer');
+    router.peer.refuse = ({ 'simple-queues': queues }) => ({ message: 'no room', row: queues?.[1]?.row ?? 0 });
+    const answer = await put('/queue/simple', [{ target: '10.0.0.1' }, { target: '10.0.0.2' }, { target: '10.0.0.3' }]);
+    router.peer.refuse = undefined;
+    expect(answer.status).toBe(400);
+    expect(answer.body.detail).toMatch(/^element 1: failure: new item \*[0-9A-F]+: no room$/);
+    expect(await count('/queue/simple')).toBe(0);
+  });
+
+  it('that is empty adds nothing', async () => {
+    expect(await put('/queue/simple', [])).toMatchObject({ status: 201, body: [] });
+  });
+
+  it('is refused where items are no configuration', async () => {
+    expect((await put('/user', [{ name: 'x', password: 'correct horse', group: 'read' }])).status).toBe(400);
+  });
+});

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Router } from './router.js';
+
+const FILTER = '/ip/firewall/filter';
+
+let router: Router;
+let rules: string[] = [];
+beforeAll(async () => {
+  router = await Router.start();
+  const list = ['a', 'b'].map((comment) => ({ chain: 'forward', comment }));
+  rules = (await router.rest('PUT', FILTER, list)).body.map((row: { '.id': string }) => row['.id']);
+});
+afterAll(() => router.close());
+
+const show = (fasttracked: number) => {
+  if (router.peer !== undefined) router.peer.fasttracked = fasttracked;
+};
+const comments = async (): Promise<string[]> =>
+  (await router.rest('GET', FILTER)).body.map((row: { comment: string }) => row.comment);
+const DUMMY = 'special dummy rule to show fasttrack counters';
+
+describe('the rule that shows fasttrack counters', () => {
+  it('stands above all rules from the first fasttracked connection until the last has gone', async () => {
+    show(0);
+    expect(await comments()).toEqual(['a', 'b']);
+    show(1);
+    const [dummy] = (await router.rest('GET', `${FILTER}?dynamic=yes`)).body;
+    expect(dummy).toMatchObject({
+      chain: 'forward',
+      action: 'passthrough',
+      comment: DUMMY,
+      dynamic: 'true',
+      disabled: 'false',
+      bytes: '700',
+      packets: '5',
+    });
+    expect(await comments()).toEqual([DUMMY, 'a', 'b']);
+    expect((await router.rest('GET', `${FILTER}/${dummy['.id']}`)).body).toEqual(dummy);
+    const print = (body: object) => router.rest('POST', `${FILTER}/print`, body);
+    expect((await print({ 'count-only': '' })).body).toEqual({ ret: '3' });
+    expect((await print({ 'count-only': '', '.query': ['dynamic=no'] })).body).toEqual({ ret: '2' });
+    expect((await router.rest('GET', '/ip/firewall/nat')).body).toEqual([]);
+    show(0);
+    expect(await comments()).toEqual(['a', 'b']);
+  });
+
+  it('cannot be touched, and the rules below move as ever', async () => {
+    show(1);
+    const [dummy] = (await router.rest('GET', `${FILTER}?dynamic=yes`)).body;
+    const id = dummy['.id'];
+    const failures = await Promise.all([
+      router.rest('DELETE', `${FILTER}/${id}`),
+      router.rest('PATCH', `${FILTER}/${id}`, { comment: 'mine' }),
+      router.rest('POST', `${FILTER}/disable`, { '.id': id }),
+      router.rest('POST', `${FILTER}/move`, { numbers: id, destination: rules[1] }),
+      router.rest('POST', `${FILTER}/move`, { numbers: rules[1], destination: id }),
+      router.rest('PUT', FILTER, { chain: 'forward', 'place-before': id }),
+      router.rest('POST', `${FILTER}/reset-counters`, { '.id': id }),
+    ]);
+    for (const { status, body } of failures) {
+      expect(status).toBe(400);
+      expect(body.detail).toMatch(/^failure: .*dynamic item/);
+    }
+    expect((await router.rest('POST', `${FILTER}/move`, { numbers: rules[1], destination: rules[0] })).status).toBe(
+      200,
+    );
+    expect(await comments()).toEqual([DUMMY, 'b', 'a']);
+    show(0);
+    expect((await router.rest('DELETE', `${FILTER}/${id}`)).status).toBe(404);
+  });
+});

@@ -1,0 +1,210 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { encodeFrame } from '../src/agent/frames.js';
+import { Router } from './router.js';
+
+const QUEUES = '/queue/simple';
+const TYPES = '/queue/type';
+
+let router: Router;
+beforeAll(async () => {
+  router = await Router.start();
+});
+afterAll(() => router.close());
+
+const call = (method: string, path: string, body?: unknown) => router.rest(method, path, body);
+const add = async (body: Record<string, unknown>) => (await call('PUT', QUEUES, body)).body;
+const list = async (path = QUEUES): Promise<Record<string, string>[]> => (await call('GET', path)).body;
+
+afterEach(async () => {
+  for (const path of [QUEUES, TYPES]) {
+    const ids = (await list(path)).filter((row) => row.default !== 'true').map((row) => row['.id']);
+    if (ids.length > 0) expect((await call('POST', `${path}/remove`, { '.id': ids })).status).toBe(200);
+  }
+  if (router.peer !== undefined) router.peer.queues = Buffer.alloc(0);
+});
+
+/** A record as protocol.rs lays it out; both directions count from the number given. */
+function record(row: string, first: number): Buffer {
+  const bytes = Buffer.alloc(120);
+  bytes.writeUInt32LE(Number.parseInt(row.slice(1), 16), 0);
+  for (const [at, base] of [
+    [8, first],
+    [64, first + 10],
+  ] as const) {
+    for (let field = 0; field < 6; field += 1) bytes.writeBigUInt64LE(BigInt(base + field), at + 8 * field);
+    bytes.writeUInt32LE(base + 6, at + 48);
+  }
+  return bytes;
+}
+
+describe('simple queues', () => {
+  it('are made, changed and removed as Terraform does it, and the data plane gets them as numbers', async () => {
+    const made = await call('PUT', QUEUES, { 'max-limit': '10M/20M', name: 'q1', target: '10.9.9.2/32' });
+    expect(made.status).toBe(201);
+    expect(made.body).toMatchObject({
+      name: 'q1',
+      target: '10.9.9.2/32',
+      'max-limit': '10000000/20000000',
+      queue: 'default-small/default-small',
+      disabled: 'false',
+      invalid: 'false',
+      dynamic: 'false',
+      rate: '0/0',
+    });
+    const id = made.body['.id'];
+    const half = { 'bucket-ms': 100, 'packet-limit': 10 };
+    expect(router.peer?.active?.['simple-queues']).toEqual([
+      {
+        row: Number.parseInt(id.slice(1), 16),
+        targets: [{ address: '10.9.9.2', 'prefix-len': 32 }],
+        upload: { ...half, 'max-limit': 10_000_000 },
+        download: { ...half, 'max-limit': 20_000_000 },
+      },
+    ]);
+    expect((await call('GET', `${QUEUES}?.id=${id}`)).body).toHaveLength(1);
+    const same = { 'max-limit': '10M/20M', name: 'q1', target: '10.9.9.2/32', disabled: 'no', comment: '' };
+    expect((await call('PATCH', `${QUEUES}/${id}`, same)).body['max-limit']).toBe('10000000/20000000');
+    expect((await call('PATCH', `${QUEUES}/q1`, { 'max-limit': '5M' })).body['max-limit']).toBe('5000000/5000000');
+    expect((await call('DELETE', `${QUEUES}/${id}`)).status).toBe(204);
+    expect(router.peer?.active?.['simple-queues']).toEqual([]);
+  });
+
+  it('have unique names, made up where none is given', async () => {
+    expect((await add({ target: '10.0.0.1' })).name).toBe('queue1');
+    const taken = await call('PUT', QUEUES, { target: '10.0.0.2', name: 'queue1' });
+    expect(taken.status).toBe(400);
+    expect(taken.body).toMatchObject({ property: 'name' });
+    expect(taken.body.detail).toMatch(/already have queue with such name: queue1/);
+    expect((await add({ target: '10.0.0.2', name: 'queue2' })).name).toBe('queue2');
+    expect((await add({ target: '10.0.0.3' })).name).toBe('queue3');
+    expect((await call('PATCH', `${QUEUES}/queue2`, { name: '' })).body.detail).toMatch(/^name cannot be unset/);
+    expect((await call('PATCH', `${QUEUES}/queue3`, { name: 'queue1' })).status).toBe(400);
+  });
+
+  it.each([
+    ['no target', {}, 'target', /target is required/],
+    ['an interface as target', { target: 'ether1' }, 'target', /ether1 is not a comma list of IPv4 addresses/],
+    ['one wrong target of several', { target: '10.0.0.1,10.0.0.300' }, 'target', /IPv4 addresses and prefixes/],
+    ['three halves', { target: '10.0.0.1', 'max-limit': '1M/2M/3M' }, 'max-limit', /as upload\/download/],
+    ['a rate beyond all', { target: '10.0.0.1', 'max-limit': '1M/2T' }, 'max-limit', /at most 1T/],
+    ['an unknown type', { target: '10.0.0.1', queue: 'default/fast' }, 'queue', /fast is none of default, /],
+    ['statistics', { target: '10.0.0.1', bytes: '0/0' }, 'bytes', /read-only/],
+    ['a guarantee', { target: '10.0.0.1', 'limit-at': '1M/1M' }, 'limit-at', /limit-at: only 0\/0 is accepted/],
+    ['a parent', { target: '10.0.0.1', parent: 'q1' }, 'parent', /parent: only none is accepted/],
+    ['marks', { target: '10.0.0.1', 'packet-marks': 'voip' }, 'packet-marks', /only an empty text is accepted/],
+    ['what nobody has', { target: '10.0.0.1', weather: 'fine' }, 'weather', /unknown parameter weather/],
+  ])('%s is refused by name', async (_what, body, property, detail) => {
+    const answer = await call('PUT', QUEUES, body);
+    expect(answer.status).toBe(400);
+    expect(answer.body.property).toBe(property);
+    expect(answer.body.detail).toMatch(detail);
+    expect(await list()).toEqual([]);
+  });
+
+  it('take what clients send at its default, and change nothing by it', async () => {
+    const made = await add({
+      name: 'q',
+      target: '10.0.0.1',
+      parent: 'none',
+      dst: '',
+      'packet-marks': '',
+      priority: '8',
+      'limit-at': '0/0',
+      'burst-limit': '0',
+      'burst-time': '0s/0s',
+      'bucket-size': '0.1/0.1',
+      'total-queue': 'default-small',
+      '!time': '',
+    });
+    expect(made).toMatchObject({ name: 'q' });
+    expect(made).not.toHaveProperty('priority');
+    expect((await call('PATCH', `${QUEUES}/q`, { priority: '8/8', 'burst-time': '0s' })).status).toBe(200);
+    expect((await call('PATCH', `${QUEUES}/q`, { priority: '1/8' })).status).toBe(400);
+  });
+
+  it('are kept in order, disabled and enabled like rules', async () => {
+    const [a, b, c] = [await add({ name: 'a', target: '10.0.0.1' }), await add({ name: 'b', target: '10.0.0.2' }), ''];
+    const first = await add({ name: 'first', target: '10.0.0.3', 'place-before': a['.id'] });
+    await call('POST', `${QUEUES}/move`, { numbers: 'b', destination: first['.id'] });
+    expect((await list()).map((row) => row.name)).toEqual(['b', 'first', 'a']);
+    const rows = () =>
+      (router.peer?.active?.['simple-queues'] ?? []).map(({ row }) => `*${row.toString(16).toUpperCase()}`);
+    expect(rows()).toEqual([b['.id'], first['.id'], a['.id']]);
+    await call('POST', `${QUEUES}/disable`, { '.id': [a['.id'], b['.id']] });
+    expect(rows()).toEqual([first['.id']]);
+    await call('POST', `${QUEUES}/enable`, { numbers: 'a,b' });
+    expect(rows()).toEqual([b['.id'], first['.id'], a['.id']]);
+    expect(c).toBe('');
+  });
+
+  it('show what the data plane counts', async () => {
+    const [one, two] = [await add({ target: '10.0.0.1' }), await add({ target: '10.0.0.2', disabled: 'yes' })];
+    if (router.peer !== undefined) router.peer.queues = record(one['.id'], 100);
+    const [first, second] = await list();
+    expect(first).toMatchObject({
+      bytes: '100/110',
+      packets: '101/111',
+      dropped: '102/112',
+      rate: '103/113',
+      'packet-rate': '104/114',
+      'queued-bytes': '105/115',
+      'queued-packets': '106/116',
+    });
+    expect(second).toMatchObject({ '.id': two['.id'], rate: '0/0', 'queued-packets': '0/0' });
+    const some = await call('POST', `${QUEUES}/print`, { '.proplist': '.id,rate', '.query': ['>rate=1/1'] });
+    expect(some.body).toEqual([{ '.id': one['.id'], rate: '103/113' }]);
+  });
+
+  it('have their counters reset', async () => {
+    const [one, two] = [await add({ target: '10.0.0.1' }), await add({ target: '10.0.0.2' })];
+    const [first, second] = [one, two].map((row) => Number.parseInt(row['.id'].slice(1), 16));
+    expect((await call('POST', `${QUEUES}/reset-counters`, { '.id': one['.id'] })).body).toEqual([]);
+    expect(router.peer?.asked.at(-1)).toEqual({ op: 'reset-queue-counters', rows: [first] });
+    expect((await call('POST', `${QUEUES}/reset-counters-all`)).body).toEqual([]);
+    expect(router.peer?.asked.at(-1)).toEqual({ op: 'reset-queue-counters', rows: [first, second] });
+  });
+});
+
+describe('queue types', () => {
+  it('start with the built-in ones, which stay as they are', async () => {
+    expect((await list(TYPES)).map((row) => [row.name, row['pfifo-limit']])).toEqual([
+      ['default', '50'],
+      ['ethernet-default', '50'],
+      ['default-small', '10'],
+    ]);
+    expect((await call('PATCH', `${TYPES}/default`, { 'pfifo-limit': '9' })).body.detail).toMatch(/builtin/);
+    expect((await call('PUT', TYPES, { name: 'default', kind: 'pfifo' })).body.detail).toMatch(/such name: default/);
+    expect((await call('PUT', TYPES, { name: 'up/down', kind: 'pfifo' })).body).toMatchObject({ property: 'name' });
+  });
+
+  it('are followed when they are renamed, in each half', async () => {
+    await call('PUT', TYPES, { name: 'long', kind: 'pfifo', 'pfifo-limit': '300' });
+    await add({ name: 'down', target: '10.0.0.1', queue: 'default/long' });
+    await add({ name: 'both', target: '10.0.0.2', queue: 'long' });
+    await call('PATCH', `${TYPES}/long`, { name: 'longer' });
+    expect((await list()).map((row) => row.queue)).toEqual(['default/longer', 'longer/longer']);
+    expect((router.peer?.active?.['simple-queues'] ?? []).map(({ download }) => download['packet-limit'])).toEqual([
+      300, 300,
+    ]);
+  });
+
+  it('stay while a queue names them', async () => {
+    await call('PUT', TYPES, { name: 'long', kind: 'pfifo' });
+    await add({ name: 'q', target: '10.0.0.1', queue: 'default/long' });
+    const refused = await call('DELETE', `${TYPES}/long`);
+    expect(refused.status).toBe(400);
+    expect(refused.body.detail).toBe('failure: queue type long is in use by /queue/simple q; change that first');
+    await call('PATCH', `${QUEUES}/q`, { queue: 'default' });
+    expect((await call('DELETE', `${TYPES}/long`)).status).toBe(204);
+  });
+});
+
+describe('numbers of more than 32 bits', () => {
+  it('travel as integers', () => {
+    const frame = encodeFrame({ small: 7, list: [{ rate: 10_000_000_000 }], exact: 4_294_967_295 });
+    // uint 64 (0xcf) or int 64 (0xd3) of the MessagePack specification, big-endian.
+    expect(frame.toString('hex')).toMatch(/(cf|d3)00000002540be400/);
+    // float 64 is 0xcb.
+    expect(frame.includes(0xcb)).toBe(false);
+  });
+});
