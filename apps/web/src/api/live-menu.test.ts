@@ -3,6 +3,7 @@ import { LiveMenu } from './live-menu.ts';
 
 /** A window on three rows, and a way to send it messages as the server does. */
 function threeRows() {
+  const asked: unknown[] = [];
   let receive: (message: Readonly<Record<string, unknown>>) => void = () => {};
   const subscribed: Readonly<Record<string, unknown>>[] = [];
   let closed = 0;
@@ -11,7 +12,7 @@ function threeRows() {
       subscribed.push(request);
       receive = listener;
       return {
-        update: () => {},
+        update: (part: unknown) => asked.push(part),
         close: () => {
           closed++;
         },
@@ -25,6 +26,7 @@ function threeRows() {
   const closedCount = () => closed;
   return {
     live,
+    asked,
     subscribed,
     closedCount,
     order: (...order: string[]) => receive({ op: 'delta', ...counts, set: [], remove: [], order }),
@@ -65,4 +67,16 @@ test('a window out of sight has no subscription, keeps its rows, and comes back 
   expect(subscribed).toHaveLength(2);
   expect(subscribed[1]).toMatchObject({ first: 2, find: 'a' });
   expect(live.shown).toEqual(['*1', '*2', '*3']);
+});
+
+test('a frozen window takes no news, and asks for what it missed when it thaws', () => {
+  const { live, order, asked } = threeRows();
+  live.freeze(true);
+  order('*3', '*2', '*1');
+  expect(live.shown).toEqual(['*1', '*2', '*3']);
+  expect(asked).toEqual([]);
+  live.freeze(false);
+  expect(asked.length).toBe(1);
+  order('*3', '*2', '*1');
+  expect(live.shown).toEqual(['*3', '*2', '*1']);
 });

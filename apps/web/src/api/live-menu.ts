@@ -53,6 +53,7 @@ export class LiveMenu {
   /** Moves that the server has not confirmed. */
   #reorders: ((order: readonly string[]) => readonly string[])[] = [];
   #heldSince: number | undefined;
+  #frozen = false;
   #error: string | undefined;
 
   constructor(socket: Pick<LiveSocket, 'subscribe'>, menu: string, query: Query, intervalMs: number) {
@@ -156,7 +157,15 @@ export class LiveMenu {
     this.#ghosts.clear();
   }
 
+  /** Stops news, or lets them in again and asks for what was missed. Answers to {@link show} still come. */
+  freeze(frozen: boolean): void {
+    if (frozen === this.#frozen) return;
+    this.#frozen = frozen;
+    if (!frozen) this.refresh();
+  }
+
   #receive(message: Readonly<Record<string, unknown>>): void {
+    if (this.#frozen && message.op === 'delta') return;
     if (message.op === 'error') {
       this.#error = typeof message.detail === 'string' ? message.detail : 'the server refused the subscription';
       this.#tell({ rows: new Set(), order: true });

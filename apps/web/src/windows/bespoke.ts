@@ -5,12 +5,16 @@
 import type { Menu } from '@tollway/schema';
 import type { ComponentType } from 'react';
 import type { TabExtra } from '../menu/FormFields.tsx';
+import { ConnectionsWindow } from './firewall/ConnectionsWindow.tsx';
 import { InterfaceGraphs } from './interface/InterfaceGraphs.tsx';
 import { InterfaceWindow } from './interface/InterfaceWindow.tsx';
 import { LogWindow } from './log/LogWindow.tsx';
 import { QueueGraphs } from './queue/QueueGraphs.tsx';
+import { QueueWindow } from './queue/QueueWindow.tsx';
+import { CpuWindow } from './system/resource/CpuWindow.tsx';
 import { ResourceWindow } from './system/resource/ResourceWindow.tsx';
 import { ProfileWindow } from './tool/profile/ProfileWindow.tsx';
+import './windows.css';
 
 /** What every window of a list gets from the shell. */
 export interface WindowProps {
@@ -23,8 +27,11 @@ export interface WindowProps {
 export const bespokeWindows: Readonly<Record<string, ComponentType<WindowProps>>> = {
   '/interface': InterfaceWindow,
   '/interface/ethernet': InterfaceWindow,
+  '/ip/firewall/connection': ConnectionsWindow,
   '/log': LogWindow,
+  '/queue/simple': QueueWindow,
   '/system/resource': ResourceWindow,
+  '/system/resource/cpu': CpuWindow,
   '/tool/profile': ProfileWindow,
 };
 

@@ -1,10 +1,10 @@
 /** The interfaces and queues with the highest rates; sorted on the server, so that their number does not matter. */
-import { displayBytes, displayRate, thousands } from '@tollway/schema';
+import { displayRate } from '@tollway/schema';
 import type { Row } from '../../api/row.ts';
 import type { Rows } from '../../api/rows.ts';
-import { trafficSamples } from '../../api/traffic.ts';
 import { useLive, writeAll } from '../../ui/use-live.ts';
 import { halves, queueLoad } from '../queue/pair.ts';
+import { queuedText } from '../queue/QueueWindow.tsx';
 import { TOP, topInterfaces, topQueues } from './feeds.ts';
 import { fillSlots, type Slot } from './slots.ts';
 import { Tile } from './Tile.tsx';
@@ -95,11 +95,6 @@ function queueSlot(row: Row): Slot {
     texts: { name: row.name ?? '', up: rateText(String(up)), down: rateText(String(down)) },
     share: queueLoad(row.rate, row['max-limit']),
   };
-}
-
-function queuedText(): string {
-  const { bytes, packets } = trafficSamples().at(-1)?.queued ?? { bytes: 0, packets: 0 };
-  return `${displayBytes(String(bytes))} queued, ${thousands(String(packets))} packets queued`;
 }
 
 export function TopQueues() {

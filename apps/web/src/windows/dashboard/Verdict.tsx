@@ -3,7 +3,8 @@ import { useCallback, useRef, useSyncExternalStore } from 'react';
 import { useStatus } from '../../api/status.ts';
 import { trafficSamples } from '../../api/traffic.ts';
 import { useVisible } from '../../ui/visibility.ts';
-import { lostLinks, onVerdict, tracking } from './feeds.ts';
+import { maxEntries } from '../firewall/tracking.ts';
+import { lostLinks, onVerdict } from './feeds.ts';
 import { type Finding, judge } from './verdict.ts';
 
 /** Samples that the verdict looks back on. */
@@ -17,7 +18,7 @@ function findings(): readonly Finding[] {
     lostLinks: lostLinks.rows.map((row) => row.name ?? ''),
     recent,
     connections: recent.at(-1)?.connections ?? 0,
-    maxConnections: Number(tracking.rows[0]?.['max-entries'] ?? 0),
+    maxConnections: maxEntries(),
     freeMemory: Number(status.freeMemory ?? 0),
     totalMemory: Number(status.totalMemory ?? 0),
   });

@@ -5,6 +5,7 @@ import { Rows } from '../../api/rows.ts';
 import { useStatus } from '../../api/status.ts';
 import { onTraffic } from '../../api/traffic.ts';
 import type { Subscribe } from '../../ui/use-live.ts';
+import { tracking } from '../firewall/tracking.ts';
 
 /** Rows of the tables "top interfaces" and "top queues". */
 export const TOP = 5;
@@ -36,13 +37,6 @@ export const lostLinks = new Rows(
     columns: ['name'],
     filter: { running: 'false', disabled: 'false', 'link-downs': { op: 'more', value: '0' } },
   },
-  2000,
-);
-
-export const tracking = new Rows(
-  live,
-  '/ip/firewall/connection/tracking',
-  { count: 1, columns: ['max-entries', 'total-entries', 'active-ipv4'] },
   2000,
 );
 

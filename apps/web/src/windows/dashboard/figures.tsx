@@ -3,8 +3,9 @@ import { thousands } from '@tollway/schema';
 import { onTraffic, trafficSamples } from '../../api/traffic.ts';
 import { withUnit } from '../../ui/units.ts';
 import { useLive, writeAll } from '../../ui/use-live.ts';
+import { maxEntries, tracking } from '../firewall/tracking.ts';
 import { notableDrops } from './drop-reasons.ts';
-import { onConnections, tracking } from './feeds.ts';
+import { onConnections } from './feeds.ts';
 import { fillSlots } from './slots.ts';
 import { Tile } from './Tile.tsx';
 
@@ -25,7 +26,7 @@ const Bar = () => (
 function drawConnections(root: HTMLElement): void {
   const now = trafficSamples().at(-1)?.connections ?? 0;
   const [row] = tracking.rows;
-  const most = Number(row?.['max-entries'] ?? 0);
+  const most = maxEntries();
   writeAll(root, {
     now: number(now),
     of: row?.['active-ipv4'] === 'false' ? 'tracking is off' : most > 0 ? `of ${number(most)}` : '',

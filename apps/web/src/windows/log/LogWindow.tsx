@@ -1,7 +1,32 @@
-/** The log: newest at the bottom, kept in view until one scrolls up. */
+/** The log: newest at the bottom, kept in view until one scrolls up. Freeze stops it for reading. */
+import { useCallback, useState } from 'react';
+import type { LiveMenu } from '../../api/live-menu.ts';
 import { MenuTable } from '../../menu/MenuTable.tsx';
+import { ToolButton } from '../../ui/ToolButton.tsx';
 import type { WindowProps } from '../bespoke.ts';
 
 export function LogWindow(props: WindowProps) {
-  return <MenuTable {...props} tail />;
+  const [live, setLive] = useState<LiveMenu>();
+  const [frozen, setFrozen] = useState(false);
+  const onSelection = useCallback((_: readonly string[], __: readonly string[], of: LiveMenu) => setLive(of), []);
+  return (
+    <MenuTable
+      {...props}
+      tail
+      onSelection={onSelection}
+      toolbar={
+        live !== undefined && (
+          <ToolButton
+            name="Freeze"
+            pressed={frozen}
+            onPress={() => {
+              live.freeze(!frozen);
+              setFrozen(!frozen);
+            }}
+          />
+        )
+      }
+      footer={frozen ? 'Frozen: new messages are not shown.' : undefined}
+    />
+  );
 }

@@ -1,0 +1,15 @@
+import type { Menu } from '@tollway/schema';
+
+/** What the letters in the first column mean. */
+export function FlagLegend({ menu }: { readonly menu: Menu }) {
+  return (
+    <dl className="flag-legend" aria-label="Flags">
+      {menu.flags.map(({ letter, title }) => (
+        <div key={letter}>
+          <dt>{letter}</dt>
+          <dd>{title}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,15 @@
+/** Load, interrupts and disk waits of each core, and their load over the last minutes. */
+import { MenuTable } from '../../../menu/MenuTable.tsx';
+import type { WindowProps } from '../../bespoke.ts';
+import { CpuGraph } from './CpuGraph.tsx';
+
+export function CpuWindow(props: WindowProps) {
+  return (
+    <div className="split">
+      <MenuTable {...props} />
+      <section className="split-below" tabIndex={0} aria-label="CPU load">
+        <CpuGraph />
+      </section>
+    </div>
+  );
+}
