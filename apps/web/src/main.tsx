@@ -4,6 +4,7 @@ import { applyAppearance } from './shell/appearance.ts';
 import './ui/tokens.css';
 import './ui/widgets.css';
 import './shell/shell.css';
+import './wm/wm.css';
 import './menu/menu.css';
 
 applyAppearance();

@@ -1,23 +1,31 @@
-import { menuByPath, registry } from '@tollway/schema';
-import { useEffect, useState } from 'react';
+import { useCallback, useEffect, useLayoutEffect, useState } from 'react';
 import { refreshSession, useSession } from '../api/session.ts';
 import { connect, disconnect, useStatus } from '../api/status.ts';
 import { Toasts } from '../ui/Toasts.tsx';
+import { groupOf } from '../windows/groups.ts';
+import { OpenWindow } from '../windows/open-window.ts';
+import { Desk } from '../wm/Desk.tsx';
+import { useDesk } from '../wm/desk-state.ts';
+import { activeId, windowOf } from '../wm/reducer.ts';
+import { Taskbar } from '../wm/Taskbar.tsx';
+import { isPage } from './content.ts';
 import { Header } from './Header.tsx';
 import { Login } from './Login.tsx';
 import { LoginAgain } from './LoginAgain.tsx';
-import { followHistory, go, parsePlace, useAddress } from './location.ts';
+import { parsePlace } from './location.ts';
 import { MenuTree } from './MenuTree.tsx';
-import { WorkArea } from './WorkArea.tsx';
+import { useNarrow } from './narrow.ts';
+import { followAddress, goBack, keepDesk, leaveWindow, openAddress, openAnother } from './open.ts';
+import { Palette } from './Palette.tsx';
+import { renderWindow } from './WindowContent.tsx';
+import { WindowList } from './WindowList.tsx';
 
 export function App() {
   const phase = useSession((session) => session.phase);
   const expired = useSession((session) => (session.phase === 'out' ? session.expired : undefined));
+  const user = useSession((session) => (session.phase === 'in' ? session.name : undefined)) ?? expired;
   const identity = useStatus((status) => status.identity);
-  useEffect(() => {
-    void refreshSession();
-    return followHistory();
-  }, []);
+  useEffect(() => void refreshSession(), []);
   useEffect(() => {
     if (phase === 'in') connect();
     else disconnect();
@@ -30,37 +38,65 @@ export function App() {
   return (
     <>
       {/* What was being edited stays there while the user logs in again. */}
-      {phase === 'in' || expired !== undefined ? <Console /> : <Login />}
+      {user === undefined ? <Login /> : <Console user={user} />}
       {expired !== undefined && <LoginAgain name={expired} />}
       <Toasts />
     </>
   );
 }
 
-function Console() {
-  const { pathname, search } = useAddress();
+/** What is open over the desk. */
+type Over = 'nothing' | 'palette' | 'windows';
+
+function Console({ user }: { readonly user: string }) {
+  const narrow = useNarrow();
+  const [over, setOver] = useState<Over>('nothing');
+  const [tree, setTree] = useState<'shown' | 'hidden'>('shown');
   const [drawer, setDrawer] = useState(false);
-  const place = parsePlace(pathname, search, (path) => menuByPath(path) !== undefined);
+  const current = useDesk((state) => {
+    const id = activeId(state);
+    const address = id === undefined ? undefined : windowOf(state, id)?.address;
+    return address === undefined ? undefined : groupOf(parsePlace(address, isPage).menu ?? '')?.key;
+  });
+  // Before the first paint, and before the children that open windows.
+  useLayoutEffect(() => {
+    const stop = keepDesk(user);
+    const unfollow = followAddress();
+    return () => {
+      unfollow();
+      stop();
+    };
+  }, [user]);
+
+  const toggleTree = useCallback(() => {
+    if (narrow) setDrawer((now) => !now);
+    else setTree((now) => (now === 'shown' ? 'hidden' : 'shown'));
+  }, [narrow]);
 
   useEffect(() => {
-    const first = registry[0];
-    if (pathname === '/' && first !== undefined) go(first.path, undefined, 'replace');
-  }, [pathname]);
-  useEffect(() => {
-    if (!drawer) return;
-    const close = (event: KeyboardEvent) => event.key === 'Escape' && setDrawer(false);
-    window.addEventListener('keydown', close);
-    return () => window.removeEventListener('keydown', close);
-  }, [drawer]);
+    const press = (event: KeyboardEvent) => {
+      if (event.key === 'Escape') setDrawer(false);
+      const asked =
+        event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey;
+      if (!asked || document.querySelector('dialog[open]:not(.palette)') !== null) return;
+      event.preventDefault();
+      setOver((now) => (now === 'palette' ? 'nothing' : 'palette'));
+    };
+    window.addEventListener('keydown', press);
+    return () => window.removeEventListener('keydown', press);
+  }, []);
 
+  const classes = ['console'];
+  if (drawer) classes.push('drawer-open');
+  if (tree === 'hidden') classes.push('tree-hidden');
   return (
-    <div className={drawer ? 'console drawer-open' : 'console'}>
-      <Header onMenu={() => setDrawer(!drawer)} />
+    <div className={classes.join(' ')}>
+      <Header onMenu={toggleTree} onFind={() => setOver('palette')} onWindows={() => setOver('windows')} />
       <MenuTree
-        current={place.menu}
-        onGo={(path) => {
-          go(path);
+        current={current}
+        onGo={(address) => {
           setDrawer(false);
+          openAddress(address);
         }}
       />
       <button
@@ -70,7 +106,14 @@ function Console() {
         tabIndex={-1}
         onClick={() => setDrawer(false)}
       />
-      <WorkArea />
+      <OpenWindow value={openAddress}>
+        <Desk narrow={narrow} render={renderWindow} onAnother={openAnother} onLeave={leaveWindow} onBack={goBack}>
+          <p className="desk-note">No window is open. Choose one from the menus, or press Ctrl+K and type.</p>
+        </Desk>
+      </OpenWindow>
+      {!narrow && <Taskbar />}
+      {over === 'palette' && <Palette onTree={toggleTree} onClose={() => setOver('nothing')} />}
+      {over === 'windows' && <WindowList onClose={() => setOver('nothing')} />}
     </div>
   );
 }

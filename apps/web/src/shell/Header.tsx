@@ -1,4 +1,4 @@
-/** The line at the top: product, router, load, connection, user. */
+/** The line at the top: product, router, load, connection, user. What ticks is apart, so that only that is drawn anew. */
 import { displayBytes, displayDuration } from '@tollway/schema';
 import { useEffect, useRef, useState } from 'react';
 import { live } from '../api/live.ts';
@@ -7,6 +7,8 @@ import { type Liveness, liveness, useStatus } from '../api/status.ts';
 import { Icon } from '../ui/icons.tsx';
 import { ToolButton } from '../ui/ToolButton.tsx';
 import { showError } from '../ui/toasts.ts';
+import { usePageVisible } from '../ui/visibility.ts';
+import { useDesk } from '../wm/desk-state.ts';
 import { DENSITIES, setAppearance, THEMES, useAppearance } from './appearance.ts';
 import { CoreLoads } from './CoreLoads.tsx';
 
@@ -51,43 +53,93 @@ function useConnection(): Connection {
   return connection;
 }
 
-export function Header({ onMenu }: { readonly onMenu: () => void }) {
-  const status = useStatus();
-  const connection = useConnection();
-  const late = connection.liveness === 'late' || connection.liveness === 'lost';
+interface Props {
+  readonly onMenu: () => void;
+  readonly onFind: () => void;
+  readonly onWindows: () => void;
+}
+
+export function Header({ onMenu, onFind, onWindows }: Props) {
   return (
     <header className="header">
-      <span className="header-menu">
-        <ToolButton name="Menus" icon="menu" onPress={onMenu} />
-      </span>
+      <ToolButton name="Menus" icon="menu" onPress={onMenu} />
       <h1 className="brand">
         <img src="/icon.svg" alt="" width="18" height="18" />
         {PRODUCT}
       </h1>
-      {status.identity !== PRODUCT && <span className="identity">{status.identity}</span>}
+      <Identity />
+      <button type="button" className="find-button" title="Window, menu or command (Ctrl+K)" onClick={onFind}>
+        <Icon name="search" />
+        <span>Find</span>
+        <kbd>Ctrl+K</kbd>
+      </button>
       <span className="header-gap" />
-      {status.cpuLoad !== undefined && (
-        <span className="fact">
-          CPU <b>{Math.round(Number(status.cpuLoad))} %</b>
-          <CoreLoads />
-        </span>
-      )}
-      {status.freeMemory !== undefined && (
-        <span className="fact fact-wide">
-          Free memory <b>{displayBytes(status.freeMemory)}</b>
-        </span>
-      )}
-      {status.uptime !== undefined && (
-        <span className="fact fact-wide">
-          Uptime <b>{displayDuration(status.uptime)}</b>
-        </span>
-      )}
-      <span className={`link link-${connection.liveness}`} role="status" title="Connection to the router">
-        {WORDS[connection.liveness]}
-        {late && ` ${connection.ageS} s`}
-      </span>
+      <Facts />
+      <Link />
+      <WindowsButton onPress={onWindows} />
       <UserMenu />
     </header>
+  );
+}
+
+function Identity() {
+  const identity = useStatus((status) => status.identity);
+  return identity === PRODUCT || identity === '' ? null : <span className="identity">{identity}</span>;
+}
+
+function Facts() {
+  const cpuLoad = useStatus((status) => status.cpuLoad);
+  const freeMemory = useStatus((status) => status.freeMemory);
+  const uptime = useStatus((status) => status.uptime);
+  const visible = usePageVisible();
+  return (
+    <>
+      {cpuLoad !== undefined && (
+        <span className="fact">
+          CPU <b className="fact-percent">{Math.round(Number(cpuLoad))} %</b>
+          {visible && <CoreLoads />}
+        </span>
+      )}
+      {freeMemory !== undefined && (
+        <span className="fact fact-wide">
+          Free memory <b>{displayBytes(freeMemory)}</b>
+        </span>
+      )}
+      {uptime !== undefined && (
+        <span className="fact fact-wide">
+          Uptime <b>{displayDuration(uptime)}</b>
+        </span>
+      )}
+    </>
+  );
+}
+
+/** How the connection to the router stands. */
+function Link() {
+  const connection = useConnection();
+  const late = connection.liveness === 'late' || connection.liveness === 'lost';
+  return (
+    <span className={`link link-${connection.liveness}`} role="status" title="Connection to the router">
+      {WORDS[connection.liveness]}
+      {late && ` ${connection.ageS} s`}
+    </span>
+  );
+}
+
+/** On a phone, where there is no taskbar. */
+function WindowsButton({ onPress }: { readonly onPress: () => void }) {
+  const count = useDesk((state) => state.windows.length);
+  return (
+    <button
+      type="button"
+      className="tool header-windows"
+      aria-label={`Open windows, ${count}`}
+      title="Open windows"
+      onClick={onPress}
+    >
+      <Icon name="windows" />
+      {count}
+    </button>
   );
 }
 

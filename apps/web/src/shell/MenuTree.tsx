@@ -1,14 +1,15 @@
 /** The menu tree at the left. Arrow keys move, Right and Left open and close, Enter goes. */
-import { registry } from '@tollway/schema';
 import { type KeyboardEvent, useRef, useState } from 'react';
 import { Icon } from '../ui/icons.tsx';
+import { groups } from '../windows/groups.ts';
 import { buildTree, type TreeLine, visibleLines } from './tree.ts';
 
-const branches = buildTree(registry);
+const branches = buildTree(groups);
 
 interface Props {
+  /** Address of the window that is active. */
   readonly current: string | undefined;
-  readonly onGo: (path: string) => void;
+  readonly onGo: (address: string) => void;
 }
 
 export function MenuTree({ current, onGo }: Props) {
@@ -18,7 +19,7 @@ export function MenuTree({ current, onGo }: Props) {
   const lines = visibleLines(branches, closed);
   const active = lines.some((line) => line.branch.key === focus)
     ? focus
-    : (lines.find((line) => line.branch.path === current) ?? lines[0])?.branch.key;
+    : (lines.find((line) => line.branch.address === current) ?? lines[0])?.branch.key;
 
   function toggle(key: string, open: boolean) {
     const next = new Set(closed);
@@ -35,7 +36,7 @@ export function MenuTree({ current, onGo }: Props) {
   }
 
   function press({ branch }: TreeLine) {
-    if (branch.path !== undefined) onGo(branch.path);
+    if (branch.address !== undefined) onGo(branch.address);
     else toggle(branch.key, closed.has(branch.key));
   }
 
@@ -82,7 +83,7 @@ export function MenuTree({ current, onGo }: Props) {
         {lines.map((line) => {
           const { branch, level } = line;
           const folder = branch.children.length > 0;
-          const here = branch.path !== undefined && branch.path === current;
+          const here = branch.address !== undefined && branch.address === current;
           return (
             <div
               key={branch.key}

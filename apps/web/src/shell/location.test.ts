@@ -3,10 +3,7 @@ import { expect, test } from 'vitest';
 import { formatPlace, parsePlace } from './location.ts';
 
 const isMenu = (path: string) => menuByPath(path) !== undefined;
-const parse = (url: string) => {
-  const [pathname = '', search = ''] = url.split('?');
-  return parsePlace(pathname, search, isMenu);
-};
+const parse = (address: string) => parsePlace(address, isMenu);
 
 test('every menu, item and new item has an address that leads back to it', () => {
   const items = [

@@ -1,10 +1,9 @@
 /**
- * Where we are, kept in the address bar: `/ip/firewall/filter` is a menu, `/ip/firewall/filter/*1A` an item's dialog,
- * `/ip/firewall/filter/new` a new item (`?copy=*1A` filled from another).
+ * Addresses: `/ip/firewall/filter` is a menu, `/ip/firewall/filter/*1A` an item's dialog, `/ip/firewall/filter/new` a new
+ * item (`?copy=*1A` filled from another). Pure.
  */
-import { create } from 'zustand';
 
-/** The dialog that is open over a menu. */
+/** The item that an address names. */
 export type Item =
   | { readonly kind: 'none' }
   | { readonly kind: 'new'; readonly copy: string | undefined }
@@ -19,7 +18,8 @@ export interface Place {
 const NO_ITEM: Item = { kind: 'none' };
 
 /** Reads an address. `isMenu` knows the menu paths. */
-export function parsePlace(pathname: string, search: string, isMenu: (path: string) => boolean): Place {
+export function parsePlace(address: string, isMenu: (path: string) => boolean): Place {
+  const [pathname = '', search = ''] = address.split('?');
   const path = pathname.replace(/\/+$/, '');
   if (isMenu(path)) return { menu: path, item: NO_ITEM };
   const cut = path.lastIndexOf('/');
@@ -48,34 +48,4 @@ export function formatPlace(menu: string, item: Item = NO_ITEM): string {
     case 'id':
       return `${menu}/${item.id}`;
   }
-}
-
-interface Address {
-  readonly pathname: string;
-  readonly search: string;
-}
-
-function current(): Address {
-  return { pathname: window.location.pathname, search: window.location.search };
-}
-
-/** The address, as the browser has it. */
-export const useAddress = create<Address>(() =>
-  typeof window === 'undefined' ? { pathname: '/', search: '' } : current(),
-);
-
-/** Follows the browser's back and forward buttons. */
-export function followHistory(): () => void {
-  const follow = () => useAddress.setState(current());
-  window.addEventListener('popstate', follow);
-  return () => window.removeEventListener('popstate', follow);
-}
-
-/** Goes to a menu or item. */
-export function go(menu: string, item?: Item, how: 'push' | 'replace' = 'push'): void {
-  const to = formatPlace(menu, item);
-  if (to === window.location.pathname + window.location.search) return;
-  if (how === 'push') window.history.pushState(null, '', to);
-  else window.history.replaceState(null, '', to);
-  useAddress.setState(current());
 }

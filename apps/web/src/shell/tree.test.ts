@@ -1,20 +1,21 @@
-import { registry } from '@tollway/schema';
 import { expect, test } from 'vitest';
+import { groups } from '../windows/groups.ts';
 import { buildTree, visibleLines } from './tree.ts';
 
-const tree = buildTree(registry);
+const tree = buildTree(groups);
 
-test('every menu is in the tree once', () => {
-  const paths = visibleLines(tree, new Set())
-    .map((line) => line.branch.path)
-    .filter((path) => path !== undefined);
-  expect([...paths].sort()).toEqual(registry.map((menu) => menu.path).sort());
+test('every window that has a place in the tree is there once', () => {
+  const addresses = visibleLines(tree, new Set())
+    .map((line) => line.branch.address)
+    .filter((address) => address !== undefined);
+  const placed = groups.filter((group) => group.tree !== undefined).map((group) => group.key);
+  expect([...addresses].sort()).toEqual([...placed].sort());
 });
 
 test('a closed branch hides what is below it', () => {
   const open = visibleLines(tree, new Set());
-  const firewall = open.find((line) => line.branch.label === 'Firewall');
-  const closed = visibleLines(tree, new Set([firewall?.branch.key ?? '']));
-  expect(closed.length).toBe(open.length - (firewall?.branch.children.length ?? 0));
-  expect(firewall).toMatchObject({ level: 2, parent: '/IP' });
+  const ip = open.find((line) => line.branch.label === 'IP');
+  const closed = visibleLines(tree, new Set([ip?.branch.key ?? '']));
+  expect(closed.length).toBe(open.length - (ip?.branch.children.length ?? 0));
+  expect(open.find((line) => line.branch.label === 'Firewall')).toMatchObject({ level: 2, parent: '/IP' });
 });

@@ -1,36 +1,37 @@
-/** The menu tree, built from the places that the menus name. Pure. */
-import type { Menu } from '@tollway/schema';
+/** The menu tree, built from the places that the windows name. Pure. */
+import type { Group } from '../windows/groups.ts';
 
 export interface Branch {
   readonly label: string;
   /** Labels from the root to here, joined; names the branch. */
   readonly key: string;
-  /** Path of the menu that is here; undefined for a branch with children only. */
-  readonly path: string | undefined;
+  /** Address of the window that is here; undefined for a branch with children only. */
+  readonly address: string | undefined;
   readonly children: readonly Branch[];
 }
 
 interface Growing {
   label: string;
   key: string;
-  path: string | undefined;
+  address: string | undefined;
   children: Growing[];
 }
 
-/** Builds the tree; branches stand where their first menu stands. */
-export function buildTree(menus: readonly Menu[]): readonly Branch[] {
-  const root: Growing = { label: '', key: '', path: undefined, children: [] };
-  for (const menu of menus) {
+/** Builds the tree; branches stand where their first window stands. */
+export function buildTree(groups: readonly Group[]): readonly Branch[] {
+  const root: Growing = { label: '', key: '', address: undefined, children: [] };
+  for (const group of groups) {
+    if (group.tree === undefined) continue;
     let at = root;
-    for (const label of menu.tree) {
+    for (const label of group.tree) {
       let next = at.children.find((child) => child.label === label);
       if (next === undefined) {
-        next = { label, key: `${at.key}/${label}`, path: undefined, children: [] };
+        next = { label, key: `${at.key}/${label}`, address: undefined, children: [] };
         at.children.push(next);
       }
       at = next;
     }
-    at.path = menu.path;
+    at.address = group.key;
   }
   return root.children;
 }

@@ -1,6 +1,6 @@
 import { type KeyboardEvent, type ReactNode, useRef } from 'react';
 
-interface Props {
+interface ListProps {
   /** Prefix of element ids, unique on the page. */
   readonly id: string;
   readonly tabs: readonly string[];
@@ -8,11 +8,11 @@ interface Props {
   /** Tabs that hold an error. */
   readonly marked?: ReadonlySet<string>;
   readonly onSelect: (tab: string) => void;
-  readonly children: ReactNode;
+  readonly label?: string;
 }
 
-/** Tabs over one panel. Arrow keys, Home and End change the tab. */
-export function Tabs({ id, tabs, active, marked, onSelect, children }: Props) {
+/** The row of tabs. Arrow keys, Home and End change the tab. Its panel has the id `<id>-panel`. */
+export function TabList({ id, tabs, active, marked, onSelect, label = 'Tabs' }: ListProps) {
   const list = useRef<HTMLDivElement>(null);
 
   function onKeyDown(event: KeyboardEvent) {
@@ -32,26 +32,33 @@ export function Tabs({ id, tabs, active, marked, onSelect, children }: Props) {
   }
 
   return (
+    <div ref={list} role="tablist" className="tabs" aria-label={label}>
+      {tabs.map((tab, index) => (
+        <button
+          key={tab}
+          type="button"
+          role="tab"
+          id={`${id}-tab-${index}`}
+          aria-selected={tab === active}
+          aria-controls={`${id}-panel`}
+          tabIndex={tab === active ? 0 : -1}
+          className={marked?.has(tab) ? 'tab tab-marked' : 'tab'}
+          onClick={() => onSelect(tab)}
+          onKeyDown={onKeyDown}
+        >
+          {tab}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** Tabs over one panel. */
+export function Tabs({ children, ...list }: ListProps & { readonly children: ReactNode }) {
+  return (
     <>
-      <div ref={list} role="tablist" className="tabs" aria-label="Tabs">
-        {tabs.map((tab, index) => (
-          <button
-            key={tab}
-            type="button"
-            role="tab"
-            id={`${id}-tab-${index}`}
-            aria-selected={tab === active}
-            aria-controls={`${id}-panel`}
-            tabIndex={tab === active ? 0 : -1}
-            className={marked?.has(tab) ? 'tab tab-marked' : 'tab'}
-            onClick={() => onSelect(tab)}
-            onKeyDown={onKeyDown}
-          >
-            {tab}
-          </button>
-        ))}
-      </div>
-      <div role="tabpanel" id={`${id}-panel`} className="tab-panel">
+      <TabList {...list} />
+      <div role="tabpanel" id={`${list.id}-panel`} className="tab-panel">
         {children}
       </div>
     </>

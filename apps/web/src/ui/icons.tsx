@@ -15,6 +15,12 @@ const PATHS = {
   close: <path d="m4 4 8 8M12 4l-8 8" />,
   fold: <path d="m4.5 9.5 3.5-3.5 3.5 3.5" />,
   unfold: <path d="m4.5 6.5 3.5 3.5 3.5-3.5" />,
+  minimise: <path d="M4 11.5h8" />,
+  maximise: <path d="M3.5 3.5h9v9h-9z" />,
+  restore: <path d="M3.5 6h6.5v6.5H3.5zM6.5 6V3.5h6V10H10" />,
+  back: <path d="M9.5 3.5 5 8l4.5 4.5" />,
+  windows: <path d="M2.5 2.5h7v6h-7zM6.5 10.5v3h7v-7h-2" />,
+  dots: <path d="M4 5.5h8M4 8h8M4 10.5h5" />,
   search: <path d="M7 11.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9zM10.3 10.3l3.2 3.2" />,
   user: <path d="M8 8a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5zM3.5 13.5c.5-2.5 2.2-3.7 4.5-3.7s4 1.2 4.5 3.7" />,
 } as const satisfies Record<string, ReactNode>;

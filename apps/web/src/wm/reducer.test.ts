@@ -100,7 +100,12 @@ const action: fc.Arbitrary<Action> = fc.oneof(
       rect: fc.record({ x: coordinate, y: coordinate, width: length, height: length }),
     }),
   },
-  fc.record({ do: fc.constant('show' as const), id, address: fc.constantFrom('/x', '/y') }),
+  fc.record({
+    do: fc.constant('show' as const),
+    id,
+    address: fc.constantFrom('/x', '/y'),
+    key: fc.constantFrom('/a1', '/y'),
+  }),
   fc.record({ do: fc.constant('rename' as const), id, title: fc.constantFrom('x', 'y') }),
   fc.record({
     do: fc.constant('desk' as const),

@@ -54,7 +54,7 @@ export type Action =
   | { readonly do: 'open'; readonly content: Content; readonly another?: boolean }
   | { readonly do: 'focus' | 'minimise' | 'maximise' | 'restore' | 'close'; readonly id: string }
   | { readonly do: 'put'; readonly id: string; readonly rect: Rect }
-  | { readonly do: 'show'; readonly id: string; readonly address: string }
+  | { readonly do: 'show'; readonly id: string; readonly address: string; readonly key: string }
   | { readonly do: 'rename'; readonly id: string; readonly title: string }
   | { readonly do: 'desk'; readonly size: Size }
   | { readonly do: 'next' | 'previous' | 'cascade' | 'minimise-all' | 'close-all' };
@@ -212,7 +212,7 @@ export function reduce(state: DeskState, action: Action): DeskState {
     case 'show':
       return windowOf(state, action.id)?.address === action.address
         ? state
-        : change(state, action.id, { address: action.address });
+        : change(state, action.id, { address: action.address, key: action.key });
     case 'rename':
       return windowOf(state, action.id)?.title === action.title
         ? state

@@ -1,0 +1,128 @@
+/** One line to type into that finds windows, menus and commands. */
+import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 'react';
+import { logout } from '../api/session.ts';
+import { showError } from '../ui/toasts.ts';
+import { act, useDesk } from '../wm/desk-state.ts';
+import { DENSITIES, setAppearance, THEMES } from './appearance.ts';
+import { openAddress } from './open.ts';
+import { type Entry, found, menuEntries } from './palette-entries.ts';
+
+interface Props {
+  readonly onTree: () => void;
+  readonly onClose: () => void;
+}
+
+const MENUS = menuEntries((address) => openAddress(address));
+
+function windowEntries(): readonly Entry[] {
+  return useDesk.getState().windows.map(({ id, title, minimised }) => ({
+    label: title,
+    hint: minimised ? 'open window, minimised' : 'open window',
+    words: 'window',
+    run: () => act({ do: 'focus', id }),
+  }));
+}
+
+function commandEntries(onTree: () => void): readonly Entry[] {
+  const entry = (label: string, words: string, run: () => void): Entry => ({ label, hint: 'command', words, run });
+  return [
+    entry('Cascade windows', 'arrange', () => act({ do: 'cascade' })),
+    entry('Minimise all windows', 'hide desk', () => act({ do: 'minimise-all' })),
+    entry('Close all windows', '', () => act({ do: 'close-all' })),
+    entry('Show or hide the menu tree', 'toggle sidebar', onTree),
+    ...THEMES.map((theme) => entry(`Theme: ${theme}`, 'appearance dark light colours', () => setAppearance({ theme }))),
+    ...DENSITIES.map((density) => entry(`Rows: ${density}`, 'density height', () => setAppearance({ density }))),
+    entry('Log out', 'exit session', () => void logout().catch((error: unknown) => showError('Log out', error))),
+  ];
+}
+
+export function Palette({ onTree, onClose }: Props) {
+  const listId = useId();
+  const dialog = useRef<HTMLDialogElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+  const [typed, setTyped] = useState('');
+  const [active, setActive] = useState(0);
+  const entries = useMemo(() => [...windowEntries(), ...MENUS, ...commandEntries(onTree)], [onTree]);
+  const shown = useMemo(() => found(entries, typed), [entries, typed]);
+
+  useEffect(() => {
+    const element = dialog.current;
+    if (element === null) return;
+    const opener = document.activeElement;
+    element.showModal();
+    return () => {
+      element.close();
+      if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
+    };
+  }, []);
+
+  function choose(entry: Entry | undefined) {
+    if (entry === undefined) return;
+    onClose();
+    // After the palette has given the focus back, so that it ends in what is opened.
+    setTimeout(entry.run);
+  }
+
+  function onKeyDown(event: KeyboardEvent) {
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[event.key];
+    if (step !== undefined) {
+      const next = Math.max(0, Math.min(shown.length - 1, active + step));
+      setActive(next);
+      list.current?.children[next]?.scrollIntoView({ block: 'nearest' });
+    } else if (event.key === 'Enter') choose(shown[active]);
+    else return;
+    event.preventDefault();
+  }
+
+  return (
+    <dialog
+      ref={dialog}
+      className="palette"
+      aria-label="Find a window or command"
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClose={onClose}
+      onPointerDown={(event) => event.target === event.currentTarget && onClose()}
+    >
+      <input
+        type="text"
+        role="combobox"
+        aria-label="Window, menu or command"
+        aria-expanded="true"
+        aria-controls={listId}
+        aria-activedescendant={shown.length > 0 ? `${listId}-${active}` : undefined}
+        autoComplete="off"
+        spellCheck={false}
+        placeholder="Window, menu or command"
+        value={typed}
+        onChange={(event) => {
+          setTyped(event.target.value);
+          setActive(0);
+          list.current?.scrollTo(0, 0);
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <div ref={list} role="listbox" id={listId} aria-label="What was found" className="palette-list">
+        {shown.map((entry, index) => (
+          <div
+            key={`${entry.hint} ${entry.label}`}
+            role="option"
+            id={`${listId}-${index}`}
+            tabIndex={-1}
+            aria-selected={index === active}
+            className="palette-entry"
+            onPointerMove={() => index !== active && setActive(index)}
+            onClick={() => choose(entry)}
+            onKeyDown={onKeyDown}
+          >
+            <span>{entry.label}</span>
+            <small>{entry.hint}</small>
+          </div>
+        ))}
+      </div>
+      {shown.length === 0 && <p className="form-note">Nothing has these words.</p>}
+    </dialog>
+  );
+}

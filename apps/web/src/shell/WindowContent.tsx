@@ -1,0 +1,115 @@
+/** What is in a window, by its address: the dashboard, a list, a form, or the dialog of an item. */
+import { type Menu, menuByPath } from '@tollway/schema';
+import { type ReactNode, useId } from 'react';
+import { ItemForm, NewItemForm } from '../menu/ItemForm.tsx';
+import { MenuTable } from '../menu/MenuTable.tsx';
+import { SettingsForm } from '../menu/SettingsForm.tsx';
+import { TabList } from '../ui/Tabs.tsx';
+import { bespokeWindows, tabExtras } from '../windows/bespoke.ts';
+import { Dashboard } from '../windows/dashboard/Dashboard.tsx';
+import { DASHBOARD, type Group, groupOf } from '../windows/groups.ts';
+import { act } from '../wm/desk-state.ts';
+import { useAppearance } from './appearance.ts';
+import { isPage } from './content.ts';
+import { ItemFrame } from './ItemFrame.tsx';
+import { formatPlace, parsePlace } from './location.ts';
+import { leaveWindow, openAddress } from './open.ts';
+
+/** Draws the window `id`. */
+export function renderWindow(id: string, address: string): ReactNode {
+  const { menu: path, item } = parsePlace(address, isPage);
+  const group = path === undefined ? undefined : groupOf(path);
+  if (path === undefined || group === undefined) return null;
+  if (item.kind === 'none') return <Pages id={id} path={path} group={group} />;
+  const menu = menuByPath(path);
+  if (menu === undefined) return null;
+  const common = {
+    menu,
+    Frame: ItemFrame,
+    extras: tabExtras[path],
+    onClose: () => leaveWindow(id),
+    onCopy: (copy: string) => openAddress(formatPlace(path, { kind: 'new', copy })),
+    onAdded: (added: string) => {
+      const to = formatPlace(path, { kind: 'id', id: added });
+      act({ do: 'show', id, address: to, key: to });
+    },
+  };
+  return item.kind === 'id' ? (
+    <ItemForm key={item.id} id={item.id} {...common} />
+  ) : (
+    <NewItemForm copy={item.copy} {...common} />
+  );
+}
+
+interface PagesProps {
+  readonly id: string;
+  readonly path: string;
+  readonly group: Group;
+}
+
+/** The tabs of a window, with the buttons of the one that is open, over its content. */
+function Pages({ id, path, group }: PagesProps) {
+  const tabsId = useId();
+  const page = group.pages.find((each) => each.address === path) ?? group.pages[0];
+  const tabbed = group.pages.length > 1;
+  return (
+    <>
+      {(tabbed || page.openers.length > 0) && (
+        <div className="window-tabs">
+          {tabbed && (
+            <TabList
+              id={tabsId}
+              label={group.title}
+              tabs={group.pages.map((each) => each.label)}
+              active={page.label}
+              onSelect={(label) => {
+                const to = group.pages.find((each) => each.label === label);
+                if (to !== undefined) act({ do: 'show', id, address: to.address, key: group.key });
+              }}
+            />
+          )}
+          {page.openers.length > 0 && (
+            <div className="window-openers">
+              {page.openers.map((opener) => (
+                <button
+                  key={opener.address}
+                  type="button"
+                  className="button"
+                  onClick={() => openAddress(opener.address)}
+                >
+                  {opener.label}
+                </button>
+              ))}
+            </div>
+          )}
+        </div>
+      )}
+      <div
+        className="window-panel"
+        {...(tabbed ? { role: 'tabpanel', id: `${tabsId}-panel`, 'aria-label': page.label } : {})}
+      >
+        <Page key={path} path={path} />
+      </div>
+    </>
+  );
+}
+
+function Page({ path }: { readonly path: string }) {
+  if (path === DASHBOARD) return <Dashboard />;
+  const menu = menuByPath(path);
+  return menu === undefined ? null : <MenuPage menu={menu} />;
+}
+
+function MenuPage({ menu }: { readonly menu: Menu }) {
+  const density = useAppearance((appearance) => appearance.density);
+  const Bespoke = bespokeWindows[menu.path];
+  const list = {
+    menu,
+    density,
+    onOpen: (id: string) => openAddress(formatPlace(menu.path, { kind: 'id', id })),
+    onAdd: () => openAddress(formatPlace(menu.path, { kind: 'new', copy: undefined })),
+  };
+  if (Bespoke !== undefined) return <Bespoke {...list} />;
+  if (menu.kind === 'settings' || menu.kind === 'status') return <SettingsForm menu={menu} />;
+  return <MenuTable {...list} />;
+}

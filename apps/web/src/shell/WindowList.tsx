@@ -1,0 +1,31 @@
+/** On a phone: the open windows, to go to or to close. */
+import { ModalDialog } from '../ui/ModalDialog.tsx';
+import { ToolButton } from '../ui/ToolButton.tsx';
+import { act, useActiveId, useDesk } from '../wm/desk-state.ts';
+
+export function WindowList({ onClose }: { readonly onClose: () => void }) {
+  const windows = useDesk((state) => state.windows);
+  const active = useActiveId();
+  return (
+    <ModalDialog title="Open windows" size="small" onClose={onClose}>
+      <ul className="window-list">
+        {windows.map(({ id, title }) => (
+          <li key={id}>
+            <button
+              type="button"
+              aria-current={id === active ? 'page' : undefined}
+              onClick={() => {
+                onClose();
+                act({ do: 'focus', id });
+              }}
+            >
+              {title}
+            </button>
+            <ToolButton name={`Close ${title}`} icon="close" onPress={() => act({ do: 'close', id })} />
+          </li>
+        ))}
+      </ul>
+      {windows.length === 0 && <p className="form-note">No window is open. Choose one from the menus.</p>}
+    </ModalDialog>
+  );
+}

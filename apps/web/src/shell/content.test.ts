@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { groups } from '../windows/groups.ts';
+import { contentOf, isLasting } from './content.ts';
+
+test('every page of every window has an address that opens that window', () => {
+  for (const group of groups) {
+    for (const page of group.pages) {
+      expect(contentOf(page.address), page.address).toMatchObject({
+        address: page.address,
+        key: group.key,
+        role: 'region',
+        title: group.title,
+      });
+    }
+  }
+});
+
+test('items are dialogs, each with a window of its own that opens where the last of its kind was', () => {
+  const one = contentOf('/ip/firewall/filter/*1');
+  const two = contentOf('/ip/firewall/filter/*2/');
+  expect(one).toMatchObject({ role: 'dialog', title: 'Firewall Rule', address: '/ip/firewall/filter/*1' });
+  expect(two?.address).toBe('/ip/firewall/filter/*2');
+  expect(two?.key).not.toBe(one?.key);
+  expect(two?.place).toBe(one?.place);
+  expect(contentOf('/ip/firewall/filter/new?copy=*1')).toMatchObject({ title: 'New Firewall Rule' });
+});
+
+test('what does not exist has no window', () => {
+  for (const address of ['/', '/no/such', '/ip/settings/*1', '/ip/firewall/connection/new', '/dashboard/*1', '']) {
+    expect(contentOf(address), address).toBeUndefined();
+  }
+});
+
+test('an item that was never added is not opened again', () => {
+  expect(isLasting('/ip/address')).toBe(true);
+  expect(isLasting('/ip/address/*1')).toBe(true);
+  expect(isLasting('/ip/address/new')).toBe(false);
+});

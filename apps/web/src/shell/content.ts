@@ -1,0 +1,67 @@
+/** What the addresses of windows mean: title, size, and which of them show the same thing. */
+import { type Menu, menuByPath } from '@tollway/schema';
+import { newTitle } from '../menu/item.ts';
+import { DASHBOARD, groupOf } from '../windows/groups.ts';
+import type { Size } from '../wm/geometry.ts';
+import type { Content } from '../wm/reducer.ts';
+import { parsePlace } from './location.ts';
+
+const LIST: Size = { width: 900, height: 460 };
+const FORM: Size = { width: 560, height: 420 };
+const DIALOG: Size = { width: 620, height: 440 };
+const OVERVIEW: Size = { width: 1180, height: 760 };
+
+/** Sizes of first windows that the kind of their menu does not tell. */
+const SIZES: Readonly<Record<string, Size>> = {
+  [DASHBOARD]: OVERVIEW,
+  '/interface': { width: 980, height: 560 },
+  '/system/resource': { width: 760, height: 600 },
+  '/system/identity': { width: 420, height: 200 },
+  '/tool/profile': { width: 620, height: 560 },
+};
+
+function listSize(menu: Menu | undefined, key: string): Size {
+  const special = SIZES[key];
+  if (special !== undefined) return special;
+  return menu?.kind === 'settings' || menu?.kind === 'status' ? FORM : LIST;
+}
+
+/** True for the address of a list or form, as opposed to that of an item. */
+export function isPage(path: string): boolean {
+  return groupOf(path) !== undefined;
+}
+
+/** What a window with this address shows; undefined for an address that leads nowhere. */
+export function contentOf(address: string): Content | undefined {
+  const { menu: path, item } = parsePlace(address, isPage);
+  const group = path === undefined ? undefined : groupOf(path);
+  if (path === undefined || group === undefined) return undefined;
+  const menu = menuByPath(path);
+  if (item.kind === 'none') {
+    return {
+      address: path,
+      key: group.key,
+      place: group.key,
+      role: 'region',
+      title: group.title,
+      size: listSize(menu, group.key),
+    };
+  }
+  if (menu === undefined || menu.kind === 'settings' || menu.kind === 'status') return undefined;
+  if (item.kind === 'new' && !menu.commands.includes('add')) return undefined;
+  const key = address.replace(/\/+(\?|$)/, '$1');
+  return {
+    address: key,
+    key,
+    place: `${path}/*`,
+    role: 'dialog',
+    title: item.kind === 'new' ? newTitle(menu) : menu.singular,
+    size: DIALOG,
+  };
+}
+
+/** True for what is worth being opened again by itself: everything but items that were never added. */
+export function isLasting(address: string): boolean {
+  const place = parsePlace(address, isPage);
+  return place.menu !== undefined && place.item.kind !== 'new';
+}

@@ -1,0 +1,127 @@
+/** Opening, leaving and keeping windows; the address bar and the browser's back button follow. */
+import { showToast } from '../ui/toasts.ts';
+import { DASHBOARD } from '../windows/groups.ts';
+import { act, useDesk } from '../wm/desk-state.ts';
+import { deserialise, serialise } from '../wm/persist.ts';
+import { activeId, emptyDesk, windowOf } from '../wm/reducer.ts';
+import { contentOf, isLasting } from './content.ts';
+import { isNarrow } from './narrow.ts';
+
+/** Opens what an address names, or brings the window to the front that shows it. */
+export function openAddress(address: string, another = false): void {
+  const content = contentOf(address);
+  if (content === undefined) showToast({ kind: 'error', text: `There is no menu at ${address}.` });
+  else act({ do: 'open', content, another });
+}
+
+/** Opens a second window with the content of an open one. */
+export function openAnother(id: string): void {
+  const win = windowOf(useDesk.getState(), id);
+  if (win !== undefined) openAddress(win.address, true);
+}
+
+/** How many pages the back button of a phone can go back. */
+function depth(): number {
+  const state: unknown = window.history.state;
+  return typeof state === 'object' && state !== null && 'depth' in state && typeof state.depth === 'number'
+    ? state.depth
+    : 0;
+}
+
+function here(): string {
+  return window.location.pathname + window.location.search;
+}
+
+/** The window that closes when the browser has gone back. */
+let leaving: string | undefined;
+
+/** Closes a window. On a phone that goes back in the history, too, so that the back button finds no closed page. */
+export function leaveWindow(id: string): void {
+  if (isNarrow() && depth() > 0 && activeId(useDesk.getState()) === id) {
+    leaving = id;
+    window.history.back();
+  } else act({ do: 'close', id });
+}
+
+/** Goes from a page to the one before it. A dialog closes; a list stays open behind. */
+export function goBack(id: string): void {
+  const state = useDesk.getState();
+  const below = state.order.at(-2);
+  if (depth() > 0) window.history.back();
+  else if (windowOf(state, id)?.role === 'dialog' || below === undefined) act({ do: 'close', id });
+  else act({ do: 'focus', id: below });
+}
+
+/** Writes the address of the active window into the address bar, and follows the browser's back and forward buttons. */
+export function followAddress(): () => void {
+  let following = false;
+  const write = (windows: number, before: number) => {
+    const state = useDesk.getState();
+    const active = activeId(state);
+    const address = (active === undefined ? undefined : windowOf(state, active)?.address) ?? '/';
+    if (following || address === here()) return;
+    // On a desk the active window changes all the time; on a phone each page is a step that one can take back.
+    if (isNarrow() && windows >= before) window.history.pushState({ depth: depth() + 1 }, '', address);
+    else window.history.replaceState({ depth: depth() }, '', address);
+  };
+  const stop = useDesk.subscribe((state, before) => write(state.windows.length, before.windows.length));
+  const follow = () => {
+    const state = useDesk.getState();
+    const id = activeId(state);
+    const win = id === undefined ? undefined : windowOf(state, id);
+    following = true;
+    if (isNarrow() && win !== undefined && (win.id === leaving || win.role === 'dialog'))
+      act({ do: 'close', id: win.id });
+    leaving = undefined;
+    if (contentOf(here()) !== undefined) openAddress(here());
+    following = false;
+  };
+  window.addEventListener('popstate', follow);
+  return () => {
+    stop();
+    window.removeEventListener('popstate', follow);
+  };
+}
+
+const SAVE_MS = 400;
+
+/** Opens the windows that this user had open, and the one of the address bar; keeps them until it is stopped. */
+export function keepDesk(user: string): () => void {
+  const key = `tollway.desk.${user}`;
+  let text: string | null = null;
+  try {
+    text = window.localStorage.getItem(key);
+  } catch {
+    // A browser that forbids storage starts with an empty desk.
+  }
+  const { desk } = useDesk.getState();
+  const restored = deserialise(text, (win) => isLasting(win.address) && contentOf(win.address)?.key === win.key);
+  useDesk.setState({ ...(restored ?? emptyDesk), desk }, true);
+  if (here() !== '/') openAddress(here());
+  else if (restored === undefined) openAddress(DASHBOARD);
+
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const save = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    try {
+      window.localStorage.setItem(
+        key,
+        serialise(useDesk.getState(), (win) => isLasting(win.address)),
+      );
+    } catch {
+      // Without storage the windows last as long as the page.
+    }
+  };
+  const flush = () => timer !== undefined && save();
+  const stop = useDesk.subscribe(() => {
+    timer ??= setTimeout(save, SAVE_MS);
+  });
+  window.addEventListener('pagehide', flush);
+  return () => {
+    stop();
+    flush();
+    window.removeEventListener('pagehide', flush);
+    useDesk.setState({ ...emptyDesk, desk: useDesk.getState().desk }, true);
+  };
+}

@@ -1,0 +1,28 @@
+import { registry } from '@tollway/schema';
+import { expect, test } from 'vitest';
+import { contentOf } from './content.ts';
+import { found, menuEntries } from './palette-entries.ts';
+
+const opened: string[] = [];
+const entries = menuEntries((address) => opened.push(address));
+const best = (typed: string) => found(entries, typed)[0]?.label;
+
+test('every menu is there, and every entry opens something', () => {
+  for (const entry of entries) entry.run();
+  for (const address of opened) expect(contentOf(address), address).toBeDefined();
+  expect(opened).toEqual(expect.arrayContaining(registry.map((menu) => menu.path)));
+});
+
+test('a few letters find what they mean', () => {
+  expect(best('nat')).toBe('Firewall: NAT');
+  expect(best('add address')).toBe('New Address');
+  expect(best('route')).toBe('Route List');
+  expect(best('ip sett')).toBe('IP Settings');
+  expect(best('FILTER')).toBe('Firewall: Filter Rules');
+  expect(best('dash')).toBe('Dashboard');
+  expect(found(entries, 'zzz')).toEqual([]);
+});
+
+test('without words everything is offered', () => {
+  expect(found(entries, ' ').length).toBe(entries.length);
+});

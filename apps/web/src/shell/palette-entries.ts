@@ -1,0 +1,70 @@
+/** What the palette offers, and what fits the words that were typed. Pure. */
+import { menuByPath } from '@tollway/schema';
+import { newTitle } from '../menu/item.ts';
+import { groups } from '../windows/groups.ts';
+import { formatPlace } from './location.ts';
+
+export interface Entry {
+  readonly label: string;
+  /** Where it is or what it does, in small letters behind the label. */
+  readonly hint: string;
+  /** Other words that find it. */
+  readonly words: string;
+  readonly shortcut?: string;
+  readonly run: () => void;
+}
+
+/** Entries for all menus, and for new items of those that can have some. */
+export function menuEntries(open: (address: string) => void): readonly Entry[] {
+  return groups.flatMap((group) =>
+    group.pages.flatMap((page): readonly Entry[] => {
+      const menu = menuByPath(page.address);
+      const alone = group.pages.length === 1;
+      const place = menu?.tree ?? group.tree ?? [group.title];
+      const entry: Entry = {
+        label: alone ? group.title : `${group.title}: ${page.label}`,
+        hint: place.join(' ▸ '),
+        words: `${place.join(' ')} ${menu?.singular ?? ''} ${page.address.replaceAll('/', ' ')}`,
+        run: () => open(page.address),
+      };
+      if (menu?.commands.includes('add') !== true) return [entry];
+      return [
+        entry,
+        {
+          label: newTitle(menu),
+          hint: 'add',
+          words: `add ${place.join(' ')}`,
+          run: () => open(formatPlace(menu.path, { kind: 'new', copy: undefined })),
+        },
+      ];
+    }),
+  );
+}
+
+function wordsOf(text: string): readonly string[] {
+  return text.toLowerCase().split(/[^\p{L}\p{N}]+/u);
+}
+
+/** How well a word fits: 4 a whole word, 3 the start of the label, 2 the start of a word of it, 1 elsewhere, 0 nowhere. */
+function fit({ label, hint, words }: Entry, word: string): number {
+  const rest = `${hint} ${words}`;
+  const inLabel = wordsOf(label);
+  if (inLabel.includes(word) || wordsOf(rest).includes(word)) return 4;
+  if (label.toLowerCase().startsWith(word)) return 3;
+  if (inLabel.some((each) => each.startsWith(word))) return 2;
+  return `${label} ${rest}`.toLowerCase().includes(word) ? 1 : 0;
+}
+
+/** The entries that have all the words, the best first. */
+export function found(entries: readonly Entry[], typed: string): readonly Entry[] {
+  const words = typed
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '');
+  return entries
+    .map((entry, at) => ({ entry, at, fits: words.map((word) => fit(entry, word)) }))
+    .filter(({ fits }) => fits.every((each) => each > 0))
+    .map(({ entry, at, fits }) => ({ entry, at, sum: fits.reduce((total, each) => total + each, 0) }))
+    .sort((a, b) => b.sum - a.sum || a.at - b.at)
+    .map(({ entry }) => entry);
+}

@@ -1,0 +1,115 @@
+/** The desk: all windows one over another, or on a narrow screen one page at a time. */
+import { type ReactNode, useEffect, useLayoutEffect, useMemo, useRef } from 'react';
+import { isCovered } from './cover.ts';
+import { act, openWindowMenu, useDesk, useGrabbed } from './desk-state.ts';
+import type { Rect } from './geometry.ts';
+import { deskCommand } from './keys.ts';
+import { activeId, type DeskState, shownRect } from './reducer.ts';
+import { type Render, Window } from './Window.tsx';
+import { WindowMenu } from './WindowMenu.tsx';
+
+interface Props {
+  readonly narrow: boolean;
+  readonly render: Render;
+  /** Opens a second window with the content of the window `id`. */
+  readonly onAnother: (id: string) => void;
+  /** Somebody wants to close a window. */
+  readonly onLeave: (id: string) => void;
+  /** Somebody wants to go from a page to the one before it. */
+  readonly onBack: (id: string) => void;
+  /** What is shown when no window is open. */
+  readonly children: ReactNode;
+}
+
+/** The windows that somebody can see. */
+function visibleIds(state: DeskState, grabbed: string | undefined, narrow: boolean): ReadonlySet<string> {
+  const active = activeId(state);
+  if (narrow) return new Set(active === undefined ? [] : [active]);
+  const visible = new Set<string>();
+  const above: Rect[] = [];
+  for (const id of [...state.order].reverse()) {
+    const win = state.windows.find((each) => each.id === id);
+    if (win === undefined || win.minimised) continue;
+    const rect = shownRect(win, state.desk);
+    if (!isCovered(rect, above, state.desk)) visible.add(id);
+    // What it covers comes to light while it is moved.
+    if (id !== grabbed) above.push(rect);
+  }
+  return visible;
+}
+
+export function Desk({ narrow, render, onAnother, onLeave, onBack, children }: Props) {
+  const root = useRef<HTMLElement>(null);
+  const state = useDesk();
+  const grabbed = useGrabbed((each) => each.id);
+  const active = activeId(state);
+  const visible = useMemo(() => visibleIds(state, grabbed, narrow), [state, grabbed, narrow]);
+  useKeys(root, onLeave);
+
+  useLayoutEffect(() => {
+    const element = root.current;
+    // A phone that is turned, or its keyboard, is no reason to move windows.
+    if (element === null || narrow) return;
+    const measure = () => act({ do: 'desk', size: { width: element.clientWidth, height: element.clientHeight } });
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [narrow]);
+
+  return (
+    <main ref={root} className={grabbed === undefined ? 'desk' : 'desk desk-grabbed'}>
+      {state.windows.length === 0 && children}
+      {state.windows.map((win) => (
+        <Window
+          key={win.id}
+          win={win}
+          desk={state.desk}
+          z={state.order.indexOf(win.id)}
+          active={win.id === active}
+          visible={visible.has(win.id)}
+          page={narrow}
+          render={render}
+          onLeave={onLeave}
+          onBack={onBack}
+        />
+      ))}
+      <WindowMenu onAnother={onAnother} onLeave={onLeave} />
+    </main>
+  );
+}
+
+/** In a text field of a list Escape ends typing, not the window. */
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.matches('input, select, textarea');
+}
+
+function useKeys(root: { readonly current: HTMLElement | null }, onLeave: (id: string) => void): void {
+  const leave = useRef(onLeave);
+  leave.current = onLeave;
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const command = deskCommand(event);
+      if (command === undefined || event.defaultPrevented || event.isComposing) return;
+      // A dialog in front of everything has the keys to itself.
+      if (document.querySelector('dialog[open]') !== null) return;
+      const state = useDesk.getState();
+      const id = activeId(state);
+      const element = root.current?.querySelector(`[data-window="${id}"]`);
+      const win = state.windows.find((each) => each.id === id);
+      if (command === 'escape') {
+        const inside = element?.contains(event.target as Node | null) === true;
+        if (!inside || win === undefined || (win.role !== 'dialog' && isTyping(event.target))) return;
+      }
+      event.preventDefault();
+      if (command === 'next' || command === 'previous') act({ do: command });
+      else if (id === undefined || element === null || element === undefined) return;
+      else if (command === 'menu') {
+        const { left, top } = element.getBoundingClientRect();
+        openWindowMenu(id, left + 4, top + 30);
+      } else leave.current(id);
+    };
+    window.addEventListener('keydown', press);
+    return () => window.removeEventListener('keydown', press);
+  }, [root]);
+}

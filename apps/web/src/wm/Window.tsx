@@ -1,0 +1,245 @@
+/** A window of the desk: title bar, edges to pull, and whatever the owner of the desk puts into it. */
+import { type KeyboardEvent, memo, type ReactNode, useEffect, useId, useLayoutEffect, useRef } from 'react';
+import { Icon } from '../ui/icons.tsx';
+import { Visibility } from '../ui/visibility.ts';
+import { act, openWindowMenu, useDesk, useKeyGrip } from './desk-state.ts';
+import { focusContent } from './focus.ts';
+import type { Edges, Rect, Size } from './geometry.ts';
+import { steppedRect } from './key-grip.ts';
+import { shownRect, type Win, windowOf } from './reducer.ts';
+import { useGrip } from './use-grip.ts';
+import { WindowId } from './window-id.ts';
+
+/** Draws what an address means in the window `id`. */
+export type Render = (id: string, address: string) => ReactNode;
+
+interface Props {
+  readonly win: Win;
+  readonly desk: Size;
+  /** Place in the stack, from the bottom. */
+  readonly z: number;
+  readonly active: boolean;
+  readonly visible: boolean;
+  /** Fills the desk, with a way back instead of a frame: how a phone shows a window. */
+  readonly page: boolean;
+  readonly render: Render;
+  readonly onLeave: (id: string) => void;
+  readonly onBack: (id: string) => void;
+}
+
+const GRIPS: readonly (readonly [string, Edges])[] = [
+  ['n', { top: true }],
+  ['s', { bottom: true }],
+  ['e', { right: true }],
+  ['w', { left: true }],
+  ['ne', { top: true, right: true }],
+  ['nw', { top: true, left: true }],
+  ['se', { bottom: true, right: true }],
+  ['sw', { bottom: true, left: true }],
+];
+
+const Content = memo(function Content({
+  id,
+  address,
+  render,
+}: {
+  readonly id: string;
+  readonly address: string;
+  readonly render: Render;
+}) {
+  return render(id, address);
+});
+
+export const Window = memo(function Window({ win, desk, z, active, visible, page, render, onLeave, onBack }: Props) {
+  const { id, title, maximised, minimised } = win;
+  const rect = shownRect(win, desk);
+  const root = useRef<HTMLElement>(null);
+  const titleId = useId();
+  const grip = useGrip(root, id);
+  const keyGrip = useKeyGrip((state) => (state.id === id ? state.what : undefined));
+  useFocus(root, active, page);
+  useKeyGripEnd(root, id, keyGrip !== undefined);
+
+  const toggle = () => act({ do: maximised ? 'restore' : 'maximise', id });
+  const classes = ['window'];
+  if (active) classes.push('window-active');
+  if (minimised) classes.push('window-minimised');
+  if (page) classes.push('window-page');
+  else if (maximised) classes.push('window-maximised');
+
+  return (
+    <section
+      ref={root}
+      className={classes.join(' ')}
+      role={win.role}
+      aria-labelledby={titleId}
+      data-window={id}
+      tabIndex={-1}
+      style={
+        page
+          ? { zIndex: z }
+          : {
+              zIndex: z,
+              transform: `translate(${rect.x}px, ${rect.y}px)`,
+              width: rect.width,
+              height: rect.height,
+            }
+      }
+      onPointerDownCapture={() => act({ do: 'focus', id })}
+      onFocusCapture={() => act({ do: 'focus', id })}
+      onKeyDownCapture={(event) => keyGrip !== undefined && onGripKey(event, id, keyGrip)}
+    >
+      <div className="window-frame">
+        <header
+          className="window-title"
+          onPointerDown={(event) => {
+            if (!page && (event.target as Element).closest('button') === null) grip(event);
+          }}
+          onDoubleClick={(event) => !page && (event.target as Element).closest('button') === null && toggle()}
+          onContextMenu={(event) => {
+            event.preventDefault();
+            if (!page) openWindowMenu(id, event.clientX, event.clientY);
+          }}
+        >
+          {page ? (
+            <TitleButton label="Back" icon="back" reachable onPress={() => onBack(id)} />
+          ) : (
+            <button
+              type="button"
+              className="window-button window-menu"
+              aria-label="Window menu"
+              aria-haspopup="menu"
+              title="Window menu (Alt+-)"
+              onClick={(event) => {
+                const { left, bottom } = event.currentTarget.getBoundingClientRect();
+                openWindowMenu(id, left, bottom + 2);
+              }}
+            >
+              <Icon name="dots" />
+            </button>
+          )}
+          <h2 id={titleId}>{title}</h2>
+          {keyGrip !== undefined && (
+            <span className="window-hint" role="status">
+              Arrow keys {keyGrip === 'move' ? 'move' : 'resize'} it (Shift: finely), Enter keeps, Esc puts it back
+            </span>
+          )}
+          {!page && (
+            <>
+              <TitleButton label="Minimise" icon="minimise" onPress={() => act({ do: 'minimise', id })} />
+              <TitleButton
+                label={maximised ? 'Restore' : 'Maximise'}
+                icon={maximised ? 'restore' : 'maximise'}
+                onPress={toggle}
+              />
+            </>
+          )}
+          <TitleButton label="Close" icon="close" reachable={page} onPress={() => onLeave(id)} />
+        </header>
+        <div className="window-body">
+          <Visibility value={visible}>
+            <WindowId value={id}>
+              <Content id={id} address={win.address} render={render} />
+            </WindowId>
+          </Visibility>
+        </div>
+      </div>
+      {!page &&
+        !maximised &&
+        GRIPS.map(([name, edges]) => (
+          <div
+            key={name}
+            className={`window-grip window-grip-${name}`}
+            aria-hidden="true"
+            onPointerDown={(event) => grip(event, edges)}
+          />
+        ))}
+    </section>
+  );
+});
+
+interface TitleButtonProps {
+  readonly label: string;
+  readonly icon: 'minimise' | 'maximise' | 'restore' | 'close' | 'back';
+  /** By Tab. The others are in the window menu, so that Tab leads from the title into the content. */
+  readonly reachable?: boolean;
+  readonly onPress: () => void;
+}
+
+function TitleButton({ label, icon, reachable = false, onPress }: TitleButtonProps) {
+  return (
+    <button
+      type="button"
+      className={`window-button window-${icon}`}
+      aria-label={label}
+      title={label}
+      tabIndex={reachable ? 0 : -1}
+      onClick={onPress}
+    >
+      <Icon name={icon} />
+    </button>
+  );
+}
+
+/** Brings the keyboard into a window that has become the active one, to where it was or to its content. */
+function useFocus(root: { readonly current: HTMLElement | null }, active: boolean, page: boolean): void {
+  const last = useRef<Element>(null);
+  useEffect(() => {
+    const element = root.current;
+    if (element === null) return;
+    const note = (event: FocusEvent) => {
+      if (event.target instanceof Element) last.current = event.target;
+    };
+    element.addEventListener('focusin', note);
+    return () => element.removeEventListener('focusin', note);
+  }, [root]);
+  useEffect(() => {
+    const element = root.current;
+    if (!active || element === null || element.contains(document.activeElement)) return;
+    // Whoever logs in again keeps the focus.
+    if (document.querySelector('dialog[open]') !== null) return;
+    const before = last.current;
+    if (before instanceof HTMLElement && before.isConnected && element.contains(before)) before.focus();
+    else focusContent(element, page);
+  }, [root, active, page]);
+}
+
+function onGripKey(event: KeyboardEvent, id: string, what: 'move' | 'resize'): void {
+  const state = useDesk.getState();
+  const win = windowOf(state, id);
+  if (win === undefined) return;
+  const rect = steppedRect(shownRect(win, state.desk), what, event.key, event.shiftKey);
+  if (rect !== undefined) act({ do: 'put', id, rect });
+  else if (event.key === 'Enter' || event.key === 'Escape') {
+    useKeyGrip.setState({ id: undefined });
+    const before = gripStart.get(id);
+    if (event.key === 'Escape' && before !== undefined) act({ do: 'put', id, rect: before });
+  } else if (event.key !== 'Shift') return;
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+/** Where windows were when the arrow keys took hold of them. */
+const gripStart = new Map<string, Rect>();
+
+/** The arrow keys let go of a window that loses the focus. */
+function useKeyGripEnd(root: { readonly current: HTMLElement | null }, id: string, gripped: boolean): void {
+  useLayoutEffect(() => {
+    const element = root.current;
+    if (!gripped || element === null) return;
+    const state = useDesk.getState();
+    const win = windowOf(state, id);
+    if (win !== undefined) gripStart.set(id, shownRect(win, state.desk));
+    if (!element.contains(document.activeElement)) element.focus();
+    const release = (event: FocusEvent) => {
+      if (!(event.relatedTarget instanceof Node && element.contains(event.relatedTarget))) {
+        useKeyGrip.setState({ id: undefined });
+      }
+    };
+    element.addEventListener('focusout', release);
+    return () => {
+      element.removeEventListener('focusout', release);
+      gripStart.delete(id);
+    };
+  }, [root, id, gripped]);
+}

@@ -1,0 +1,58 @@
+/** The menu of a window: everything that mouse and keys do with it, with the keys. */
+import { type Command, PopupMenu } from '../ui/PopupMenu.tsx';
+import { act, useDesk, useKeyGrip, useWindowMenu } from './desk-state.ts';
+import { windowOf } from './reducer.ts';
+
+interface Props {
+  /** Opens a second window with the same content. */
+  readonly onAnother: (id: string) => void;
+  readonly onLeave: (id: string) => void;
+}
+
+export function WindowMenu({ onAnother, onLeave }: Props) {
+  const menu = useWindowMenu();
+  const win = useDesk((state) => (menu.id === undefined ? undefined : windowOf(state, menu.id)));
+  if (win === undefined) return null;
+  const { id, maximised, minimised } = win;
+  const fixed = maximised ? 'a maximised window fills the desk' : minimised ? 'the window is minimised' : undefined;
+  const grip = (what: 'move' | 'resize'): Command => ({
+    label: what === 'move' ? 'Move' : 'Resize',
+    shortcut: 'arrow keys',
+    disabledReason: fixed,
+    run: () => useKeyGrip.setState({ id, what }),
+  });
+  return (
+    <PopupMenu
+      label={`Window ${win.title}`}
+      at={menu}
+      entries={[
+        {
+          label: 'Restore',
+          disabledReason: maximised || minimised ? undefined : 'the window has its own size already',
+          run: () => act({ do: minimised ? 'focus' : 'restore', id }),
+        },
+        grip('move'),
+        grip('resize'),
+        {
+          label: 'Minimise',
+          disabledReason: minimised ? 'the window is minimised already' : undefined,
+          run: () => act({ do: 'minimise', id }),
+        },
+        {
+          label: 'Maximise',
+          shortcut: 'double-click',
+          disabledReason: maximised ? 'the window is maximised already' : undefined,
+          run: () => act({ do: 'maximise', id }),
+        },
+        'line',
+        { label: 'New window', run: () => onAnother(id) },
+        { label: 'Next window', shortcut: 'F6', run: () => act({ do: 'next' }) },
+        { label: 'Previous window', shortcut: 'Shift+F6', run: () => act({ do: 'previous' }) },
+        'line',
+        { label: 'Close', shortcut: 'F4, Esc, Alt+W', run: () => onLeave(id) },
+        { label: 'Close all', run: () => act({ do: 'close-all' }) },
+      ]}
+      onClose={() => useWindowMenu.setState({ id: undefined })}
+    />
+  );
+}

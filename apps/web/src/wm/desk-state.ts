@@ -1,0 +1,35 @@
+/** The one desk of the page. */
+import { create } from 'zustand';
+import { type Action, activeId, type DeskState, emptyDesk, reduce } from './reducer.ts';
+
+export const useDesk = create<DeskState>(() => emptyDesk);
+
+/** Lets something happen to the windows. */
+export function act(action: Action): void {
+  const before = useDesk.getState();
+  const after = reduce(before, action);
+  if (after !== before) useDesk.setState(after, true);
+}
+
+/** The window that takes the keys. */
+export function useActiveId(): string | undefined {
+  return useDesk(activeId);
+}
+
+/** The window that the pointer moves or stretches just now; what lies below it must be alive already. */
+export const useGrabbed = create<{ readonly id: string | undefined }>(() => ({ id: undefined }));
+
+/** The window whose menu is open, and where on the page. */
+export const useWindowMenu = create<{ readonly id: string | undefined; readonly x: number; readonly y: number }>(
+  () => ({ id: undefined, x: 0, y: 0 }),
+);
+
+export function openWindowMenu(id: string, x: number, y: number): void {
+  useWindowMenu.setState({ id, x, y });
+}
+
+/** The window that the arrow keys move or stretch. */
+export const useKeyGrip = create<{ readonly id: string | undefined; readonly what: 'move' | 'resize' }>(() => ({
+  id: undefined,
+  what: 'move',
+}));

@@ -1,0 +1,20 @@
+/** Moving and stretching a window by arrow keys. Pure. */
+import { LEAST, type Rect } from './geometry.ts';
+
+/** How far an arrow key goes, px: in big steps, and in fine ones with Shift. */
+const STEP_PX = 16;
+const FINE_PX = 2;
+
+/** The rectangle after a key; undefined for a key that is no arrow. */
+export function steppedRect(rect: Rect, what: 'move' | 'resize', key: string, fine: boolean): Rect | undefined {
+  const step = fine ? FINE_PX : STEP_PX;
+  const by = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, -step], ArrowDown: [0, step] }[key];
+  if (by === undefined) return undefined;
+  const [dx = 0, dy = 0] = by;
+  if (what === 'move') return { ...rect, x: rect.x + dx, y: rect.y + dy };
+  return {
+    ...rect,
+    width: Math.max(LEAST.width, rect.width + dx),
+    height: Math.max(LEAST.height, rect.height + dy),
+  };
+}

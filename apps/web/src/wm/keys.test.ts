@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { steppedRect } from './key-grip.ts';
+import { deskCommand } from './keys.ts';
+
+const none = { code: '', ctrlKey: false, metaKey: false, altKey: false, shiftKey: false };
+
+test('the desk takes the keys that RouterOS users know, and stand-ins for those that browsers keep', () => {
+  expect(deskCommand({ ...none, key: 'F4' })).toBe('close');
+  expect(deskCommand({ ...none, key: 'F4', ctrlKey: true })).toBe('close');
+  expect(deskCommand({ ...none, key: '∑', code: 'KeyW', altKey: true })).toBe('close');
+  expect(deskCommand({ ...none, key: 'F6' })).toBe('next');
+  expect(deskCommand({ ...none, key: 'F6', shiftKey: true })).toBe('previous');
+  expect(deskCommand({ ...none, key: ']', code: 'BracketRight', altKey: true })).toBe('next');
+  expect(deskCommand({ ...none, key: '-', code: 'Minus', altKey: true })).toBe('menu');
+  expect(deskCommand({ ...none, key: 'Escape' })).toBe('escape');
+});
+
+test('what belongs to the browser or to a table is left alone', () => {
+  expect(deskCommand({ ...none, key: 'w', code: 'KeyW', ctrlKey: true })).toBeUndefined();
+  expect(deskCommand({ ...none, key: 'w', code: 'KeyW' })).toBeUndefined();
+  expect(deskCommand({ ...none, key: 'F5' })).toBeUndefined();
+  expect(deskCommand({ ...none, key: 'ArrowUp', altKey: true })).toBeUndefined();
+  expect(deskCommand({ ...none, key: '@', code: 'KeyW', altKey: true, ctrlKey: true })).toBeUndefined();
+});
+
+test('arrow keys move or stretch, finely with Shift; others do nothing', () => {
+  const rect = { x: 100, y: 100, width: 400, height: 300 };
+  expect(steppedRect(rect, 'move', 'ArrowLeft', false)).toEqual({ ...rect, x: 84 });
+  expect(steppedRect(rect, 'resize', 'ArrowDown', true)).toEqual({ ...rect, height: 302 });
+  expect(steppedRect({ ...rect, width: 262 }, 'resize', 'ArrowLeft', false)?.width).toBe(260);
+  expect(steppedRect(rect, 'move', 'a', false)).toBeUndefined();
+});

@@ -1,0 +1,26 @@
+/** Keys that mean something for the desk as a whole. Pure. */
+
+export interface Key {
+  readonly key: string;
+  readonly code: string;
+  readonly ctrlKey: boolean;
+  readonly metaKey: boolean;
+  readonly altKey: boolean;
+  readonly shiftKey: boolean;
+}
+
+export type DeskCommand = 'close' | 'escape' | 'next' | 'previous' | 'menu';
+
+/** What a key means; undefined when the desk has no use for it. Letters by place, as Alt makes other signs of them. */
+export function deskCommand({ key, code, ctrlKey, metaKey, altKey, shiftKey }: Key): DeskCommand | undefined {
+  if (metaKey) return undefined;
+  if (altKey) {
+    if (ctrlKey || shiftKey) return undefined;
+    const byCode = { KeyW: 'close', BracketRight: 'next', BracketLeft: 'previous', Minus: 'menu' } as const;
+    return Object.entries(byCode).find(([place]) => place === code)?.[1];
+  }
+  if (key === 'F4' && !shiftKey) return 'close';
+  if (ctrlKey) return undefined;
+  if (key === 'F6') return shiftKey ? 'previous' : 'next';
+  return key === 'Escape' && !shiftKey ? 'escape' : undefined;
+}

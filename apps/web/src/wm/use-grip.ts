@@ -1,0 +1,91 @@
+/**
+ * Moving and stretching a window with mouse, pen or finger. While it lasts, places are written straight into the
+ * element's style; the desk hears of it once, at the end.
+ */
+import { type PointerEvent as Press, type RefObject, useCallback } from 'react';
+import { act, useDesk, useGrabbed } from './desk-state.ts';
+import { type Edges, type Rect, reachable, type Size, sameRect, stretched } from './geometry.ts';
+import { shownRect, windowOf } from './reducer.ts';
+import { snapLines, snapMove, snapResize } from './snap.ts';
+
+/** Pixels that the pointer moves before a press becomes a drag. */
+const DRAG_PX = 3;
+
+/** Puts an element to a place without React. */
+export function place(element: HTMLElement, rect: Rect): void {
+  element.style.transform = `translate(${rect.x}px, ${rect.y}px)`;
+  element.style.width = `${rect.width}px`;
+  element.style.height = `${rect.height}px`;
+}
+
+type Lines = ReturnType<typeof snapLines>;
+
+function aim(from: Rect, edges: Edges | undefined, dx: number, dy: number, lines: Lines, desk: Size): Rect {
+  if (edges === undefined) return reachable(snapMove({ ...from, x: from.x + dx, y: from.y + dy }, lines), desk);
+  const raw = stretched(from, edges, dx, dy);
+  const snap = snapResize(raw, edges, lines);
+  return stretched(from, edges, dx + snap.dx, dy + snap.dy);
+}
+
+const FREE: Lines = { x: [], y: [] };
+
+/** Handler for the press on the title (without edges) or on an edge. Alt lets go of snapping, Escape of the window. */
+export function useGrip(element: RefObject<HTMLElement | null>, id: string) {
+  return useCallback(
+    (press: Press<HTMLElement>, edges?: Edges) => {
+      const state = useDesk.getState();
+      const win = windowOf(state, id);
+      const target = element.current;
+      if (press.button !== 0 || !press.isPrimary || win === undefined || win.maximised || target === null) return;
+      const { desk } = state;
+      const handle = press.currentTarget;
+      const from = shownRect(win, desk);
+      const others = state.windows.filter((other) => other.id !== id && !other.minimised && !other.maximised);
+      const lines = snapLines(
+        desk,
+        others.map((other) => shownRect(other, desk)),
+      );
+      let rect = from;
+      let moved = false;
+
+      const move = (event: PointerEvent) => {
+        if (event.pointerId !== press.pointerId) return;
+        const dx = event.clientX - press.clientX;
+        const dy = event.clientY - press.clientY;
+        if (!moved) {
+          if (Math.abs(dx) < DRAG_PX && Math.abs(dy) < DRAG_PX) return;
+          moved = true;
+          useGrabbed.setState({ id });
+        }
+        rect = aim(from, edges, dx, dy, event.altKey ? FREE : lines, desk);
+        place(target, rect);
+      };
+      const finish = (kept: boolean) => {
+        window.removeEventListener('keydown', giveUp, true);
+        handle.removeEventListener('pointermove', move);
+        handle.removeEventListener('pointerup', up);
+        handle.removeEventListener('pointercancel', lost);
+        if (!moved) return;
+        useGrabbed.setState({ id: undefined });
+        // The desk may put it a little elsewhere than it was written, or nowhere new at all.
+        if (kept && !sameRect(rect, from)) act({ do: 'put', id, rect });
+        const now = windowOf(useDesk.getState(), id);
+        if (now !== undefined) place(target, shownRect(now, useDesk.getState().desk));
+      };
+      const up = (event: PointerEvent) => event.pointerId === press.pointerId && finish(true);
+      const lost = (event: PointerEvent) => event.pointerId === press.pointerId && finish(false);
+      const giveUp = (event: KeyboardEvent) => {
+        if (event.key !== 'Escape' || !moved) return;
+        event.preventDefault();
+        event.stopPropagation();
+        finish(false);
+      };
+      handle.setPointerCapture(press.pointerId);
+      handle.addEventListener('pointermove', move);
+      handle.addEventListener('pointerup', up);
+      handle.addEventListener('pointercancel', lost);
+      window.addEventListener('keydown', giveUp, true);
+    },
+    [element, id],
+  );
+}
