@@ -4,6 +4,7 @@ use tollway_config::dataplane::RowId;
 
 use crate::frame::{Frame, VnetState};
 use crate::packet::{Meta, Origin, flag};
+use crate::qos::{Lane, Leads, Way};
 use crate::snapshot::PortId;
 use crate::state::WorkerState;
 use crate::verdict::{DropReason, Verdict};
@@ -42,6 +43,51 @@ pub struct Batch<F> {
     pub(crate) end: usize,
     /// Places of the packets of this pass that did not take the fast path, in order.
     pub(crate) slow: Vec<u32>,
+    /// What came with packets for queues of this worker.
+    pub(crate) arrived: Tickets,
+    /// What goes with packets for queues of other workers.
+    pub(crate) departing: Tickets,
+}
+
+/// What goes from one worker to another with a packet that is complete, for a queue there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ticket {
+    /// Configuration that `place` is of.
+    pub generation: u32,
+    /// Place of the queue in its table.
+    pub place: u32,
+    /// Row of the queue.
+    pub row: RowId,
+    /// Direction.
+    pub way: Way,
+    /// Where the packet goes after its queue.
+    pub exit: Verdict,
+    /// Source before and destination after translation.
+    pub addresses: (u32, u32),
+}
+
+/// Tickets by number.
+#[derive(Debug, Default)]
+pub(crate) struct Tickets(Vec<Ticket>);
+
+impl Tickets {
+    /// Adds one; the lane stands for it.
+    pub fn push(&mut self, ticket: Ticket) -> Lane {
+        self.0.push(ticket);
+        Lane::ticket(self.0.len() - 1)
+    }
+
+    pub fn get(&self, number: usize) -> Option<Ticket> {
+        self.0.get(number).copied()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
 }
 
 impl<F: Frame> Default for Batch<F> {
@@ -53,7 +99,15 @@ impl<F: Frame> Default for Batch<F> {
 impl<F: Frame> Batch<F> {
     /// An empty batch with room for [`BATCH`] packets and as many generated ones.
     pub fn new() -> Self {
-        Self { packets: Vec::with_capacity(2 * BATCH), first: 0, end: 0, slow: Vec::with_capacity(2 * BATCH) }
+        let tickets = || Tickets(Vec::with_capacity(2 * BATCH));
+        Self {
+            packets: Vec::with_capacity(2 * BATCH),
+            first: 0,
+            end: 0,
+            slow: Vec::with_capacity(2 * BATCH),
+            arrived: tickets(),
+            departing: tickets(),
+        }
     }
 
     /// Packets in it.
@@ -70,7 +124,14 @@ impl<F: Frame> Batch<F> {
     pub fn clear(&mut self) {
         self.packets.clear();
         self.slow.clear();
+        self.arrived.clear();
+        self.departing.clear();
         self.first = 0;
+    }
+
+    /// Packets that can be added without growing.
+    pub(crate) fn room(&self) -> usize {
+        (2 * BATCH).saturating_sub(self.packets.len())
     }
 
     /// Adds a frame received on `port`; `vnet` is the offload state as received.
@@ -91,10 +152,16 @@ impl<F: Frame> Batch<F> {
     /// Adds a packet from another worker.
     #[inline]
     pub fn push_handover(&mut self, packet: Handover<F>) {
-        let mut meta = packet.meta.0;
+        let HandoverMeta { mut meta, ticket } = packet.meta;
         // What one worker's cache does not know another's may.
         meta.flags = (meta.flags & !flag::MISS) | flag::HANDED_OVER;
-        meta.verdict = Verdict::Continue;
+        match ticket {
+            Some(ticket) => {
+                meta.verdict = ticket.exit;
+                meta.lane = self.arrived.push(ticket);
+            }
+            None => meta.verdict = Verdict::Continue,
+        }
         self.packets.push(Packet { frame: Some(packet.frame), vnet: packet.vnet, meta });
     }
 
@@ -103,12 +170,18 @@ impl<F: Frame> Batch<F> {
     pub fn drain(&mut self) -> impl Iterator<Item = Done<F>> {
         self.first = 0;
         self.slow.clear();
+        let departing = &self.departing;
         self.packets.drain(..).filter_map(|packet| {
             let outcome = match packet.meta.verdict {
                 Verdict::Tx(port) => Outcome::Tx { port },
                 Verdict::Local(interface) => Outcome::Local { interface },
                 Verdict::Handover(worker) => {
-                    Outcome::Handover { worker: u32::from(worker), packet: HandoverMeta(packet.meta) }
+                    let ticket = match packet.meta.lane.leads() {
+                        Leads::Ticket(number) => departing.get(number),
+                        Leads::Nowhere | Leads::Here(_) | Leads::Elsewhere(..) => None,
+                    };
+                    let packet = HandoverMeta { meta: packet.meta, ticket };
+                    Outcome::Handover { worker: u32::from(worker), packet }
                 }
                 Verdict::Continue | Verdict::Forward | Verdict::Held | Verdict::Drop(_) => return None,
             };
@@ -170,7 +243,7 @@ pub enum Outcome {
         /// Row of the L3 interface whose TAP takes it.
         interface: RowId,
     },
-    /// To the worker that owns the flow.
+    /// To the worker that owns the flow, or the queue.
     Handover {
         /// The owner.
         worker: u32,
@@ -192,4 +265,8 @@ pub struct Handover<F> {
 
 /// What the first worker found out about a handed-over packet; opaque.
 #[derive(Debug, Clone, Copy)]
-pub struct HandoverMeta(pub(crate) Meta);
+pub struct HandoverMeta {
+    meta: Meta,
+    /// For a packet that is complete and only waits for its queue.
+    ticket: Option<Ticket>,
+}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tollway_config::dataplane::RowId;
 
-use crate::batch::Batch;
+use crate::batch::{BATCH, Batch};
 use crate::conntrack::{Change, Table, Translated};
 use crate::fragments::Fragments;
 use crate::frame::{Frame, FrameSource};
@@ -13,8 +13,10 @@ use crate::packet::NO_INTERFACE;
 use crate::paths::Paths;
 use crate::pipeline;
 use crate::profiler::CycleClock;
+use crate::qos::simple::SimpleQueues;
 use crate::shared::Shared;
 use crate::snapshot::Snapshot;
+use crate::stage;
 use crate::state::{NextHops, WorkerState};
 use crate::stats::{Count, EngineStats};
 use crate::time::Now;
@@ -59,6 +61,9 @@ impl<F: Frame> Engine<F> {
     ) -> Self {
         let share = connection_share(&snapshot, workers, capacity);
         let seed = shared.seed();
+        let mut queues =
+            SimpleQueues::new(worker, workers.max(1), capacity.queue_frames, capacity.queue_bytes);
+        queues.swap(snapshot.queues(), false, Now(0));
         let engine = Self {
             state: WorkerState {
                 worker,
@@ -70,6 +75,7 @@ impl<F: Frame> Engine<F> {
                 paths: Paths::new(snapshot.rule_rows()),
                 holds: Holds::default(),
                 fragments: Fragments::default(),
+                queues,
                 next_hops: NextHops::default(),
                 resumes: Vec::new(),
                 evaluation: Default::default(),
@@ -119,6 +125,8 @@ impl<F: Frame> Engine<F> {
             let own = address.as_v4().unwrap_or(0);
             !new.interface_of(row).is_some_and(|interface| interface.up && interface.has_address(own))
         });
+        let moved = !new.queues().matches_as(old.queues());
+        state.queues.swap(new.queues(), moved, now);
         unpublish(state);
         renumber(state, &old, new);
         self.sync_neighbors();
@@ -135,7 +143,12 @@ impl<F: Frame> Engine<F> {
         now: Now,
     ) {
         self.state.now = now;
-        batch.first = 0;
+        batch.first = self.send_leaving(batch);
+        self.run(batch, source, clock);
+    }
+
+    fn run<S: FrameSource<F>, C: CycleClock>(&mut self, batch: &mut Batch<F>, source: &mut S, clock: &C) {
+        batch.departing.clear();
         loop {
             self.state.batch = self.state.batch.checked_add(1).unwrap_or(1);
             pipeline::run(&self.snapshot, &mut self.state, batch, source, clock);
@@ -145,6 +158,34 @@ impl<F: Frame> Engine<F> {
             if batch.first >= batch.packets.len() {
                 break;
             }
+        }
+        batch.arrived.clear();
+    }
+
+    /// Puts packets that left their queues with their configuration in front of the batch, since those of
+    /// their flows may stand in it. Says how many.
+    fn send_leaving(&mut self, batch: &mut Batch<F>) -> usize {
+        if !self.state.queues.has_leaving() {
+            return 0;
+        }
+        let queues = &mut self.state.queues;
+        let leaving = std::iter::from_fn(|| queues.take_leaving()).map(stage::queue::complete);
+        let before = batch.packets.len();
+        batch.packets.splice(0..0, leaving);
+        batch.packets.len() - before
+    }
+
+    /// Sends what is due of the queues, at most a batch; it passes no stage again.
+    fn release<C: CycleClock>(&mut self, batch: &mut Batch<F>, clock: &C) {
+        let state = &mut self.state;
+        if state.queues.frames() == 0 {
+            return;
+        }
+        let before = clock.cycles();
+        let packets = &mut batch.packets;
+        state.queues.release(state.now, BATCH, |waiting| packets.push(stage::queue::complete(waiting)));
+        if let Some(counters) = state.stages.last_mut() {
+            counters.cycles += clock.cycles().saturating_sub(before);
         }
     }
 
@@ -171,8 +212,11 @@ impl<F: Frame> Engine<F> {
             self.expired_at = now;
             unpublish(state);
         }
+        batch.first = self.send_leaving(batch);
+        self.release(batch, clock);
         if !self.state.holds.is_empty() || !self.state.solicits.is_empty() {
-            self.process(batch, source, clock, now);
+            batch.first = batch.packets.len();
+            self.run(batch, source, clock);
         }
     }
 
@@ -185,7 +229,8 @@ impl<F: Frame> Engine<F> {
         });
         let neighbors = Some(Now(state.shared.neighbors.next_due())).filter(|due| due.0 != u64::MAX);
         let holds = (!state.holds.is_empty()).then(|| Now(state.now.0.saturating_add(POLL_INTERVAL)));
-        [connections, neighbors, holds, state.fragments.next_deadline()].into_iter().flatten().min()
+        let queues = state.queues.next_deadline(state.now);
+        [connections, neighbors, holds, state.fragments.next_deadline(), queues].into_iter().flatten().min()
     }
 
     /// Received packets that the flow cache forwarded, per port. Bytes are L2 without FCS.
@@ -213,9 +258,9 @@ impl<F: Frame> Engine<F> {
             connections_fasttracked: counts.fasttracked,
             stages: state.stages,
             handover_packets: state.handover_packets,
-            held: (state.holds.len() + state.fragments.held()) as u64,
+            held: (state.holds.len() + state.fragments.held() + state.queues.frames() as usize) as u64,
             generated: state.generated,
-            queues: Default::default(),
+            queues: state.queues.totals(),
         }
     }
 
@@ -226,17 +271,16 @@ impl<F: Frame> Engine<F> {
         self.state.table.dump(from, places, now, out)
     }
 
-    /// Appends a packed record (see [`tollway_config::protocol::ReplyBody::Queues`]) for those of `places`
-    /// simple queues from place `from` of the list on whose packets this worker holds. Says from where to go
-    /// on; `None` when that was the end. The parts fit together as long as the configuration is the same.
-    pub fn queues(&self, from: u32, places: u32, now: Now, out: &mut Vec<u8>) -> Option<u32> {
-        let _ = (from, places, now, out);
-        None
+    /// Appends a packed record (see [`tollway_config::protocol::ReplyBody::Queues`]) for each simple queue
+    /// whose packets this worker holds, at most `most`, with rows from `from` on. Says from where to go on;
+    /// `None` when that was the end. A queue that lives all the while is in exactly one of the parts.
+    pub fn queues(&self, from: RowId, most: u32, now: Now, out: &mut Vec<u8>) -> Option<RowId> {
+        self.state.queues.dump(from, most, now, out)
     }
 
     /// Sets the counters of these simple queues to zero; empty means all.
     pub fn reset_queue_counters(&mut self, rows: &[RowId]) {
-        let _ = rows;
+        self.state.queues.reset(rows);
     }
 
     /// Ends a connection. `false` when this worker has none of that id.

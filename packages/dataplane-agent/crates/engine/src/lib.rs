@@ -3,9 +3,9 @@
 //! ```text
 //!  Batch ─► parse ─► arp ─► fragment ─► fast_path ──────── hit: rewritten, done ───────────┐
 //!                                          │ miss                                          │
-//!                    track ◄───────────────┘                                               │
-//!                      └─► dst_nat ─► route ─► ttl ─► filter ─► src_nat ─► install ─► local │
-//!                                                                               └─► emit ─►┴─► Batch
+//!          track ◄─────────────────────────┘                                               │
+//!            └─► dst_nat ─► route ─► ttl ─► filter ─► classify ─► src_nat ─► install ─► local │
+//!                                                                    └─► emit ─►┴─► queue ─► Batch
 //! ```
 //!
 //! No I/O, no threads, no clock, no randomness of its own: frames, time ([`time::Now`]) and the cycle
@@ -38,6 +38,7 @@ pub mod directory;
 pub mod fragments;
 pub mod neighbor;
 pub mod paths;
+pub mod qos;
 mod state;
 
 mod icmp;

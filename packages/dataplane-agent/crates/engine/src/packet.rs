@@ -3,6 +3,7 @@
 use tollway_config::dataplane::ConnectionState;
 
 use crate::conntrack::{ConnRef, Direction};
+use crate::qos::Lane;
 use crate::tuple::Tuple;
 use crate::verdict::Verdict;
 
@@ -113,6 +114,10 @@ pub struct Meta {
     pub segments: u32,
     /// Flag bits, see [`flag`].
     pub flags: u32,
+    /// Queue that takes it.
+    pub lane: Lane,
+    /// Source before its translation, IPv4 in host order; known when a stage has chosen the queue.
+    pub lan_src: u32,
     /// Ingress port; `u16::MAX` unless `origin` is [`Origin::Port`].
     pub in_port: u16,
     /// Dense interface index, or [`NO_INTERFACE`].
@@ -161,6 +166,8 @@ impl Default for Meta {
             l3_len: 0,
             segments: 1,
             flags: 0,
+            lane: Lane::NONE,
+            lan_src: 0,
             in_port: u16::MAX,
             in_interface: NO_INTERFACE,
             out_interface: NO_INTERFACE,

@@ -80,6 +80,8 @@ stages! {
         [TtlExceeded FragmentationNeeded];
     filter Firewall "Asks the rules of the chain input, forward or output."
         [FilterDrop FilterReject];
+    classify Queuing "Finds the simple queue that takes the packet, as upload or as download."
+        [];
     src_nat Networking "Translates the source; the rules are asked for a connection's first packet."
         [ConnectionGone NatExhausted NatNoAddress];
     install Networking "Confirms the connection, finds the next hop's address, writes the flow cache."
@@ -89,6 +91,8 @@ stages! {
     emit Networking "Writes the new headers; holds packets while the next hop is asked for; cuts long ones."
         [OutInterfaceDown NeighborTableFull NeighborFailed NeighborQueueFull ConnectionGone BadIpHeader
          FragmentationNeeded NoFrame];
+    queue Queuing "Holds packets to the rate of their queue; hands those of other workers' queues over."
+        [QueueFull QueueMemory NoFrame];
 }
 
 /// Number of stages.

@@ -25,17 +25,21 @@ pub enum ProfilerClass {
     Networking,
     /// Rule evaluation.
     Firewall,
+    /// Queues.
+    Queuing,
 }
 
 impl ProfilerClass {
     /// Every class the engine fills.
-    pub const ALL: &'static [ProfilerClass] = &[ProfilerClass::Networking, ProfilerClass::Firewall];
+    pub const ALL: &'static [ProfilerClass] =
+        &[ProfilerClass::Networking, ProfilerClass::Firewall, ProfilerClass::Queuing];
 
     /// Name as `/tool/profile` prints it.
     pub fn name(self) -> &'static str {
         match self {
             ProfilerClass::Networking => "networking",
             ProfilerClass::Firewall => "firewall",
+            ProfilerClass::Queuing => "queuing",
         }
     }
 }

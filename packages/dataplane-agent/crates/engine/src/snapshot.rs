@@ -14,6 +14,7 @@ use crate::fib::{Fib, Lookup};
 use crate::interface::InterfaceMap;
 use crate::neighbor::Fixed;
 use crate::packet::{Hook, NO_INTERFACE};
+use crate::qos::classify::QueueTable;
 
 /// Index of a claimed port, stable for the life of the process.
 pub type PortId = u16;
@@ -126,6 +127,7 @@ pub struct Snapshot {
     hooks: Hooks,
     fixed: Vec<Fixed>,
     has_fasttrack: bool,
+    queues: QueueTable,
 }
 
 impl Snapshot {
@@ -179,6 +181,7 @@ impl Snapshot {
             nat,
             hooks,
             fixed,
+            queues: QueueTable::build(&config.simple_queues)?,
             has_fasttrack: config.filter.iter().any(|chain| chain.rules.iter().any(fasttracks)),
         })
     }
@@ -340,6 +343,12 @@ impl Snapshot {
 
     pub(crate) fn dstnat(&self) -> Option<&Position> {
         self.hooks.dstnat.as_ref()
+    }
+
+    /// The simple queues.
+    #[inline]
+    pub(crate) fn queues(&self) -> &QueueTable {
+        &self.queues
     }
 
     pub(crate) fn fixed_neighbors(&self) -> &[Fixed] {

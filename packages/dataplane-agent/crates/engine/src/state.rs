@@ -11,6 +11,7 @@ use crate::neighbor::{AdjacencyId, Key, Solicit};
 use crate::packet::NONE;
 use crate::paths::Paths;
 use crate::profiler::StageTable;
+use crate::qos::simple::SimpleQueues;
 use crate::shared::Shared;
 use crate::stats::Count;
 use crate::time::Now;
@@ -33,6 +34,7 @@ pub struct WorkerState<F> {
     pub(crate) paths: Paths,
     pub(crate) holds: Holds<F>,
     pub(crate) fragments: Fragments<F>,
+    pub(crate) queues: SimpleQueues<F>,
     pub(crate) next_hops: NextHops,
     /// Resume points of this generation; a packet's number is the place here plus one.
     pub(crate) resumes: Vec<Position>,

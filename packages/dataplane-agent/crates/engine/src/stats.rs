@@ -53,7 +53,7 @@ pub struct EngineStats {
     pub stages: StageTable,
     /// Packets that came from other workers.
     pub handover_packets: u64,
-    /// Frames now held inside (unresolved neighbours, fragments without their first one).
+    /// Frames now held inside (unresolved neighbours, fragments without their first one, queues).
     pub held: u64,
     /// Packets made by the router itself.
     pub generated: u64,

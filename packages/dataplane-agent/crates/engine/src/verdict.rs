@@ -17,7 +17,7 @@ pub enum Verdict {
     Local(RowId),
     /// Belongs to another worker.
     Handover(u16),
-    /// Waits inside the engine (for a neighbour, for fragments); the frame was taken.
+    /// Waits inside the engine (for a neighbour, for fragments, in a queue); the frame was taken.
     Held,
     /// Ended; the frame was freed.
     Drop(DropReason),
@@ -88,6 +88,8 @@ drop_reasons! {
     OutInterfaceDown "out-interface-down" "The interface to leave by is disabled or has no carrier.";
     EchoAnswered "echo-answered" "Echo request that the router answered.";
     NoFrame "no-frame" "The frame pool was empty.";
+    QueueFull "queue-full" "As many packets waited in its queue as the queue type allows.";
+    QueueMemory "queue-memory" "As many packets waited in all queues as there is memory for.";
     HandoverStale "handover-stale" "The workers could not agree on which of them owns the flow.";
 }
 

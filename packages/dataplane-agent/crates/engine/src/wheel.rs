@@ -93,6 +93,13 @@ impl Wheel {
         }
     }
 
+    /// Says what time it is while no slot is armed, so that the next deadline is seen from there.
+    pub fn follow(&mut self, now: Now) {
+        if self.armed == 0 {
+            self.cursor = self.cursor.max(now.0 / self.tick);
+        }
+    }
+
     /// When something may come up next.
     pub fn next_deadline(&self) -> Option<Now> {
         let tick = (0..LEVELS).filter_map(|level| self.next_tick(level)).min()?;

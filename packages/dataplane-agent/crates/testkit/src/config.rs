@@ -4,11 +4,26 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use tollway_config::dataplane::{
     Action, AddressList, AddressRange, ArpMode, Chain, ConnectionState, DataplaneConfig, Interface,
-    InterfaceAddress, Matcher, PortRange, RejectWith, Route, RouteTarget, RowId, Rule, StaticNeighbor,
+    InterfaceAddress, Matcher, PortRange, Prefix, QueueLimit, RejectWith, Route, RouteTarget, RowId, Rule,
+    SimpleQueue, StaticNeighbor,
 };
 
 /// First row of the rules that [`RouterConfig`] numbers.
 pub const FIRST_RULE: RowId = 1000;
+
+/// First row of the queues that [`RouterConfig`] numbers.
+pub const FIRST_QUEUE: RowId = 5000;
+
+/// A simple queue with a bucket of 0.1 s and room for 50 packets in each direction.
+pub fn queue(row: RowId, targets: &[&str], upload: u64, download: u64) -> SimpleQueue {
+    let target = |text: &&str| {
+        let (address, prefix_len) = prefix(text);
+        Prefix { address: address.into(), prefix_len }
+    };
+    let limit = |max_limit| QueueLimit { max_limit, bucket_ms: 100, packet_limit: 50 };
+    let targets = targets.iter().map(target).collect();
+    SimpleQueue { row, targets, upload: limit(upload), download: limit(download) }
+}
 
 /// Splits `a.b.c.d/n`.
 pub fn prefix(text: &str) -> (Ipv4Addr, u8) {
@@ -247,6 +262,14 @@ impl RouterConfig {
     pub fn nat(mut self, chain: &str, rule: (Vec<Matcher>, Action, Option<String>)) -> Self {
         let rule = self.numbered(rule);
         Self::push(&mut self.config.nat, chain, rule);
+        self
+    }
+
+    /// Appends a simple queue with a bucket of 0.1 s and room for 50 packets in each direction; the n-th
+    /// one gets row [`FIRST_QUEUE`]` + n - 1`.
+    pub fn queue(mut self, targets: &[&str], upload: u64, download: u64) -> Self {
+        let row = FIRST_QUEUE + self.config.simple_queues.len() as RowId;
+        self.config.simple_queues.push(queue(row, targets, upload, download));
         self
     }
 

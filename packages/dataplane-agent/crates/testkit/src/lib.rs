@@ -9,7 +9,7 @@ pub mod packet;
 pub mod random;
 pub mod router;
 
-pub use config::{RouterConfig, rule};
+pub use config::{RouterConfig, queue, rule};
 pub use counters::Counter;
 pub use frame::{HeapFrame, HeapSource};
 pub use packet::{Packet, PacketBuilder};

@@ -202,6 +202,11 @@ impl Router {
         }
     }
 
+    /// When the engines want to be called next.
+    pub fn deadline(&self) -> Option<Now> {
+        self.engines.iter().filter_map(Engine::next_deadline).min()
+    }
+
     /// Sends one packet into a port and returns what came out.
     pub fn send(&mut self, port: PortId, packet: &PacketBuilder) -> Vec<Output> {
         self.inject(port, packet.clone().eth_dst(port_mac(port)).build(), VnetState::default())
@@ -243,16 +248,23 @@ impl Router {
 
     /// Lets time pass in steps of the engines' deadlines.
     pub fn advance_ms(&mut self, ms: u64) -> Vec<Output> {
-        let end = Now(self.now.0 + ms * 1_000_000);
+        self.advance(ms * 1_000_000)
+    }
+
+    /// As [`Self::advance_ms`], by nanoseconds.
+    pub fn advance(&mut self, ns: u64) -> Vec<Output> {
+        let end = Now(self.now.0 + ns);
         let mut out = Vec::new();
+        let mut stood = 0;
         loop {
             let due = self.engines.iter().filter_map(Engine::next_deadline).min();
             let Some(due) = due.filter(|due| *due <= end) else { break };
+            stood = if due > self.now { 0 } else { stood + 1 };
             self.now = self.now.max(due);
             self.tick(&mut out);
             // A deadline that does not move forward would spin here for ever.
-            let again = self.engines.iter().filter_map(Engine::next_deadline).min();
-            if again.is_some_and(|again| again <= self.now) {
+            if stood > 64 {
+                stood = 0;
                 self.now = Now(self.now.0 + 1_000_000).min(end);
                 if self.now == end {
                     break;
@@ -360,6 +372,28 @@ impl Router {
         bytes.chunks_exact(tollway_config::protocol::CONNECTION_RECORD).map(ConnectionRecord::read).collect()
     }
 
+    /// What the simple queues have, by ascending row.
+    pub fn queues(&self) -> Vec<QueueRecord> {
+        let mut bytes = Vec::new();
+        for engine in &self.engines {
+            let mut from = Some(0);
+            while let Some(row) = from {
+                from = engine.queues(row, 7, self.now, &mut bytes);
+            }
+        }
+        let records = bytes.chunks_exact(tollway_config::protocol::QUEUE_RECORD);
+        let mut records: Vec<_> = records.map(QueueRecord::read).collect();
+        records.sort_by_key(|record| record.row);
+        records
+    }
+
+    /// Sets queue counters to zero; empty means all.
+    pub fn reset_queue_counters(&mut self, rows: &[RowId]) {
+        for engine in &mut self.engines {
+            engine.reset_queue_counters(rows);
+        }
+    }
+
     /// Ends a connection.
     pub fn remove_connection(&mut self, id: u64) -> bool {
         self.engines.iter_mut().any(|engine| engine.remove_connection(id))
@@ -372,6 +406,53 @@ impl Router {
             self.connections(),
             self.shared.neighbors(self.now, &self.snapshot)
         )
+    }
+}
+
+/// A record of the queue dump, read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueRecord {
+    /// Row.
+    pub row: RowId,
+    /// Worker.
+    pub worker: u32,
+    /// Upload, download.
+    pub ways: [QueueWay; 2],
+}
+
+/// One direction of a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueWay {
+    /// L3 bytes that passed.
+    pub bytes: u64,
+    /// Wire segments that passed.
+    pub packets: u64,
+    /// Wire segments dropped.
+    pub dropped: u64,
+    /// Bits/s.
+    pub rate: u64,
+    /// Packets/s.
+    pub packet_rate: u64,
+    /// L3 bytes that wait.
+    pub queued_bytes: u64,
+    /// Wire segments that wait.
+    pub queued_packets: u32,
+}
+
+impl QueueRecord {
+    fn read(bytes: &[u8]) -> Self {
+        let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
+        let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+        let way = |at: usize| QueueWay {
+            bytes: u64_at(at),
+            packets: u64_at(at + 8),
+            dropped: u64_at(at + 16),
+            rate: u64_at(at + 24),
+            packet_rate: u64_at(at + 32),
+            queued_bytes: u64_at(at + 40),
+            queued_packets: u32_at(at + 48),
+        };
+        Self { row: u32_at(0), worker: u32_at(4), ways: [way(8), way(64)] }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The key line of one direction: what a lookup compares, and what the fast path does on a hit.
 
+use crate::qos::Lane;
 use crate::tuple::Tuple;
 
 /// Place of a direction entry: connection slot × 2 + direction.
@@ -36,6 +37,8 @@ pub struct CachedAction {
     pub path: u32,
     /// Resume point, 0 none: where evaluation goes on for every packet.
     pub resume: u32,
+    /// Queue that takes the packets, in the numbers of this generation.
+    pub lane: Lane,
     /// New source port (ICMP: identifier) with `NAT_SRC`.
     pub new_src_port: u16,
     /// New destination port (ICMP: identifier) with `NAT_DST`.

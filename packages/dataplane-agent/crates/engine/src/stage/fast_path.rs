@@ -149,6 +149,7 @@ fn act<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut P
     if let Some(conn) = state.table.connection_at_mut(meta.entry) {
         conn.count(direction, packets, bytes, fasttracked);
     }
+    meta.lane = action.lane;
     if action.resume != 0 {
         return Act::Resume(action, *port);
     }
@@ -360,6 +361,9 @@ fn forward<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &m
         lower_ttl(l3);
     }
     write_link(head, mac, out.mac);
+    if !snapshot.queues().is_empty() {
+        meta.lane = state.queues.lane(snapshot.queues(), meta.tuple.src, meta.tuple.dst);
+    }
     count(state, meta, false);
     meta.flags |= flag::FAST;
     meta.verdict = Verdict::Tx(port);

@@ -110,6 +110,7 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) {
         adjacency: meta.adjacency,
         path: meta.prefix,
         resume: meta.resume,
+        lane: meta.lane,
         in_port: meta.in_port,
         out_port: port,
         ..CachedAction::default()

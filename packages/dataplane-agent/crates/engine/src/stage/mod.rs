@@ -22,6 +22,8 @@ pub(crate) mod ttl;
 
 pub(crate) mod filter;
 
+pub(crate) mod classify;
+
 pub(crate) mod src_nat;
 
 pub(crate) mod install;
@@ -29,3 +31,5 @@ pub(crate) mod install;
 pub(crate) mod local;
 
 pub(crate) mod emit;
+
+pub(crate) mod queue;

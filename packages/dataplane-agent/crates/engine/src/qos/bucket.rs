@@ -1,0 +1,213 @@
+//! A token bucket: what may pass in a time, exact in the long run.
+//!
+//! Tokens are bits. A packet may pass while the bucket is not below zero, and is charged in full, so that
+//! over any time `t` at most `rate × t + depth + one packet` passes. What a refill leaves of a bit is
+//! carried, so no rounding adds up.
+
+use crate::time::Now;
+
+const NS_PER_SECOND: u64 = 1_000_000_000;
+
+/// Highest rate, bits/s: sums below stay within 64 bits.
+pub const MAX_RATE: u64 = 1_000_000_000_000;
+
+/// Longest time whose tokens a bucket holds, ms.
+pub const MAX_DEPTH_MS: u32 = 10_000;
+
+/// What a bucket may gather beyond its depth while packets wait, ns: a worker that looks late makes up for
+/// it, whatever the depth.
+const LATENESS: u64 = 10_000_000;
+
+/// The bucket. A rate of 0 is no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub struct Bucket {
+    /// Bits that may pass; below zero what has passed too early.
+    tokens: i64,
+    /// When it was filled last.
+    filled: Now,
+    /// Bits/s.
+    rate: u64,
+    /// Most tokens, bits.
+    depth: i64,
+    /// Of a bit, in 10⁻⁹.
+    remainder: u32,
+}
+
+impl Bucket {
+    /// A full bucket that `rate` bits/s fill to what they bring in `depth_ms`.
+    pub fn new(rate: u64, depth_ms: u32, now: Now) -> Self {
+        let rate = rate.min(MAX_RATE);
+        let depth = depth(rate, depth_ms);
+        Self { tokens: depth, filled: now, rate, depth, remainder: 0 }
+    }
+
+    /// Takes another rate and depth. Tokens and debts stay, as far as the new depth holds them; a bucket
+    /// that had no limit begins full.
+    pub fn change(&mut self, rate: u64, depth_ms: u32, now: Now, waiting: bool) {
+        let rate = rate.min(MAX_RATE);
+        let depth = depth(rate, depth_ms);
+        if (rate, depth) == (self.rate, self.depth) {
+            return;
+        }
+        if self.rate == 0 {
+            *self = Self::new(rate, depth_ms, now);
+            return;
+        }
+        self.fill(now, waiting);
+        (self.rate, self.depth) = (rate, depth);
+        self.tokens = self.tokens.min(depth);
+    }
+
+    /// Bits/s; 0 no limit.
+    #[inline]
+    pub const fn rate(&self) -> u64 {
+        self.rate
+    }
+
+    /// Bits in it; below zero what has passed too early.
+    pub const fn tokens(&self) -> i64 {
+        self.tokens
+    }
+
+    /// Adds what came in since the last time.
+    #[inline]
+    pub fn fill(&mut self, now: Now, waiting: bool) {
+        if now <= self.filled {
+            return;
+        }
+        let elapsed = now.0 - self.filled.0;
+        self.filled = now;
+        if self.rate == 0 {
+            return;
+        }
+        let bits = self.earn(elapsed);
+        let cap = if waiting {
+            self.depth.max((self.rate / (NS_PER_SECOND / LATENESS)) as i64)
+        } else {
+            self.depth
+        };
+        self.tokens = self.tokens.saturating_add(bits);
+        if self.tokens >= cap {
+            self.tokens = cap;
+            self.remainder = 0;
+        }
+    }
+
+    /// Whole bits that `elapsed` ns bring together with the remainder; what is left becomes the remainder.
+    #[inline]
+    fn earn(&mut self, elapsed: u64) -> i64 {
+        if elapsed < 10 * NS_PER_SECOND {
+            // (10⁹ − 1) × 10¹⁰ + 10⁹ and 10³ × 10¹⁰ are below 2⁶⁴.
+            let part = self.rate % NS_PER_SECOND * elapsed + u64::from(self.remainder);
+            self.remainder = (part % NS_PER_SECOND) as u32;
+            return (self.rate / NS_PER_SECOND * elapsed + part / NS_PER_SECOND) as i64;
+        }
+        let all = u128::from(self.rate) * u128::from(elapsed) + u128::from(self.remainder);
+        self.remainder = (all % u128::from(NS_PER_SECOND)) as u32;
+        i64::try_from(all / u128::from(NS_PER_SECOND)).unwrap_or(i64::MAX)
+    }
+
+    /// Whether a packet may pass, as it was filled last.
+    #[inline]
+    pub const fn is_open(&self) -> bool {
+        self.rate == 0 || self.tokens >= 0
+    }
+
+    /// Charges a packet.
+    #[inline]
+    pub fn charge(&mut self, bytes: u64) {
+        if self.rate != 0 {
+            self.tokens = self.tokens.saturating_sub(bits(bytes));
+        }
+    }
+
+    /// When [`Self::is_open`] holds again, if nothing is charged until then.
+    pub fn opens_at(&self) -> Now {
+        if self.is_open() {
+            return self.filled;
+        }
+        let owed = u128::from(self.tokens.unsigned_abs()) * u128::from(NS_PER_SECOND);
+        let wait = (owed - u128::from(self.remainder)).div_ceil(u128::from(self.rate));
+        Now(self.filled.0.saturating_add(u64::try_from(wait).unwrap_or(u64::MAX)))
+    }
+}
+
+fn bits(bytes: u64) -> i64 {
+    i64::try_from(bytes.saturating_mul(8)).unwrap_or(i64::MAX)
+}
+
+fn depth(rate: u64, depth_ms: u32) -> i64 {
+    // 10¹² × 10⁴ is below 2⁶³.
+    (rate * u64::from(depth_ms.min(MAX_DEPTH_MS)) / 1000) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_debt_is_paid_to_the_nanosecond() {
+        let mut bucket = Bucket::new(3, 0, Now(7));
+        bucket.charge(1);
+        // 8 bits at 3 bits/s: 2.666… s.
+        assert_eq!(bucket.opens_at(), Now(7 + 2_666_666_667));
+        bucket.fill(Now(2_666_666_673), true);
+        assert!(!bucket.is_open());
+        bucket.fill(Now(2_666_666_674), true);
+        assert!(bucket.is_open());
+    }
+
+    #[test]
+    fn a_change_keeps_debts_and_no_more_tokens_than_the_new_depth() {
+        let mut bucket = Bucket::new(8_000_000, 100, Now(0));
+        assert_eq!(bucket.tokens(), 800_000);
+        bucket.change(800_000, 100, Now(0), false);
+        assert_eq!(bucket.tokens(), 80_000);
+        bucket.charge(20_000);
+        bucket.change(8_000_000, 100, Now(0), false);
+        assert_eq!(bucket.tokens(), -80_000);
+        bucket.change(0, 100, Now(0), false);
+        assert!(bucket.is_open());
+        bucket.change(8_000_000, 100, Now(5), false);
+        assert_eq!(bucket.tokens(), 800_000);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn any_window_holds_its_bound_and_the_long_run_its_rate(
+            rate in prop_oneof![64_000u64..10_000_000, 10_000_000u64..10_000_000_000, Just(1_000_000_000_000)],
+            depth_ms in prop_oneof![Just(0u32), Just(1), Just(100), Just(1000)],
+            sizes in proptest::collection::vec(40u64..1500, 1..20),
+            late in proptest::collection::vec(0u64..100_000, 1..20),
+        ) {
+            let mut bucket = Bucket::new(rate, depth_ms, Now(0));
+            let mut now = Now(0);
+            let mut passed = vec![(Now(0), 0u64)];
+            let mut sum = 0;
+            for turn in 0..3000 {
+                while !bucket.is_open() {
+                    now = Now(bucket.opens_at().0 + late[turn % late.len()]);
+                    bucket.fill(now, true);
+                }
+                let size = sizes[turn % sizes.len()];
+                bucket.charge(size);
+                sum += size * 8;
+                passed.push((now, sum));
+            }
+            let depth = u128::from(rate) * u128::from(depth_ms.max(10)) / 1000;
+            for (at, &(from, before)) in passed.iter().enumerate().step_by(97) {
+                for &(to, after) in passed[at..].iter().step_by(61) {
+                    let bound = u128::from(rate) * u128::from(to.0 - from.0) / 1_000_000_000 + depth + 1500 * 8;
+                    prop_assert!(u128::from(after - before) <= bound);
+                }
+            }
+            // All that came in went out, but for what is still in the bucket.
+            let came = i128::from(rate) * i128::from(now.0) / 1_000_000_000 + i128::from(rate) * i128::from(depth_ms) / 1000;
+            prop_assert!((came - i128::from(sum) - i128::from(bucket.tokens())).abs() <= 1);
+        }
+    }
+}

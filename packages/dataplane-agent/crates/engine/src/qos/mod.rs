@@ -1,0 +1,108 @@
+//! Queues: who is held to which rate, and the packets that wait for it.
+//!
+//! ```text
+//!  classify:  addresses ─► table ─► lane (queue and direction)
+//!  queue:     lane ─► leaf: nothing waits and the bucket has tokens ─► on, in place
+//!                      │ else
+//!                      └─► waits in the leaf's queue kind ─► wheel ─► due, in turn ─► on
+//! ```
+//!
+//! A queue kind (`kind/`) decides which packets wait and in which order they go; the bucket decides when.
+//! Time is an argument: [`simple::SimpleQueues::release`] sends what is due by then.
+
+pub mod bucket;
+pub mod classify;
+mod kind;
+mod leaf;
+mod longest;
+mod record;
+pub(crate) mod segment;
+pub mod simple;
+mod slab;
+mod swap;
+
+/// Which way a packet of a target goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Way {
+    /// From the target.
+    Upload = 0,
+    /// To the target.
+    Download = 1,
+}
+
+impl Way {
+    /// 0 or 1.
+    pub const fn index(self) -> u32 {
+        self as u32
+    }
+
+    /// The inverse of [`Self::index`].
+    pub const fn of_index(index: u32) -> Self {
+        if index & 1 == 0 { Self::Upload } else { Self::Download }
+    }
+}
+
+/// A worker's own number for a leaf, or the table's number for a leaf of another worker, as it stands in
+/// the metadata of packets and in the flow cache; valid for one generation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lane(u32);
+
+/// Set in a lane whose leaf belongs to another worker.
+const REMOTE: u32 = 1 << 31;
+/// Set in a lane that stands for a ticket.
+const TICKET: u32 = 1 << 30;
+
+/// Where a lane leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leads {
+    /// To no queue.
+    Nowhere,
+    /// To a leaf of this worker.
+    Here(u32),
+    /// To another worker: place of the queue in the table, and direction.
+    Elsewhere(u32, Way),
+    /// Between two workers: what the first one wrote down, by number.
+    Ticket(usize),
+}
+
+impl Lane {
+    /// No queue.
+    pub const NONE: Self = Self(0);
+
+    /// A leaf of this worker.
+    pub const fn here(leaf: u32) -> Self {
+        Self((leaf + 1) & !(REMOTE | TICKET))
+    }
+
+    /// A leaf of another worker.
+    pub const fn elsewhere(queue: u32, way: Way) -> Self {
+        Self(REMOTE | (queue << 1) | way.index())
+    }
+
+    /// A ticket.
+    pub const fn ticket(number: usize) -> Self {
+        Self(TICKET | number as u32 & !REMOTE)
+    }
+
+    /// Whether there is no queue.
+    #[inline]
+    pub const fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    /// What it stands for.
+    #[inline]
+    pub const fn leads(self) -> Leads {
+        if self.0 & REMOTE != 0 {
+            let value = self.0 & !REMOTE;
+            Leads::Elsewhere(value >> 1, Way::of_index(value))
+        } else if self.0 & TICKET != 0 {
+            Leads::Ticket((self.0 & !TICKET) as usize)
+        } else if self.0 == 0 {
+            Leads::Nowhere
+        } else {
+            Leads::Here(self.0 - 1)
+        }
+    }
+}

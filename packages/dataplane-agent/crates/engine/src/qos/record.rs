@@ -1,0 +1,54 @@
+//! What others see of the queues: packed records (see [`tollway_config::protocol::ReplyBody::Queues`]).
+
+use tollway_config::dataplane::RowId;
+
+use super::leaf::{Backlog, Leaf};
+use super::simple::SimpleQueues;
+use crate::time::Now;
+
+impl<F> SimpleQueues<F> {
+    /// Appends the records of at most `most` queues with rows from `from` on, by ascending row. Returns the
+    /// row to go on from if there are more.
+    pub fn dump(&self, from: RowId, most: u32, now: Now, out: &mut Vec<u8>) -> Option<RowId> {
+        let from = self.rows.partition_point(|(row, _)| *row < from);
+        let rest = self.rows.get(from..).unwrap_or_default();
+        let (part, more) = rest.split_at_checked(most as usize).unwrap_or((rest, &[]));
+        for &(row, first) in part {
+            out.extend_from_slice(&row.to_le_bytes());
+            out.extend_from_slice(&self.worker.to_le_bytes());
+            for number in [first as usize, first as usize + 1] {
+                if let (Some(leaf), Some(backlog)) = (self.leaves.get(number), self.backlogs.get(number)) {
+                    direction(leaf, backlog, now, out);
+                }
+            }
+        }
+        more.first().map(|(row, _)| *row)
+    }
+
+    /// Sets the counters of these queues to zero; no rows means all.
+    pub fn reset(&mut self, rows: &[RowId]) {
+        for at in 0..self.rows.len() {
+            let Some(&(row, first)) = self.rows.get(at) else { break };
+            if !rows.is_empty() && !rows.contains(&row) {
+                continue;
+            }
+            for number in [first as usize, first as usize + 1] {
+                if let (Some(leaf), Some(backlog)) = (self.leaves.get(number), self.backlogs.get_mut(number))
+                {
+                    backlog.reset(leaf);
+                }
+            }
+        }
+    }
+}
+
+fn direction(leaf: &Leaf, backlog: &Backlog, now: Now, out: &mut Vec<u8>) {
+    let passed = backlog.passed(leaf);
+    let rate = backlog.last_second(leaf, now);
+    for value in [passed.bytes, passed.packets, backlog.dropped, rate.bytes * 8, rate.packets, backlog.bytes]
+    {
+        out.extend_from_slice(&value.to_le_bytes());
+    }
+    out.extend_from_slice(&leaf.waiting.to_le_bytes());
+    out.extend_from_slice(&[0; 4]);
+}

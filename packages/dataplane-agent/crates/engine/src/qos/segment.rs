@@ -1,0 +1,146 @@
+//! Cuts a super-frame into the frames it would become on a wire, or into smaller super-frames.
+
+use tollway_wire::{checksum, field, ipv4, tcp, udp};
+
+use crate::frame::{Frame, FrameSource, Gso, VnetState};
+use crate::packet::Meta;
+
+/// Bytes that a frame of any source holds contiguously.
+const CONTIGUOUS: usize = 2048;
+
+/// A piece of a super-frame.
+#[derive(Debug)]
+pub struct Piece<F> {
+    /// The frame.
+    pub frame: F,
+    /// Offload state.
+    pub vnet: VnetState,
+    /// Wire segments.
+    pub segments: u32,
+    /// L3 bytes on the wire.
+    pub bytes: u64,
+}
+
+/// What of a frame's metadata the cut needs. Offsets from the start of the frame, bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Layout {
+    l3: usize,
+    l4: usize,
+    /// Of all headers.
+    headers: usize,
+    /// After the headers.
+    payload: usize,
+    /// Payload of a wire segment.
+    size: usize,
+    protocol: u8,
+}
+
+impl Layout {
+    /// `None` for what cannot be cut.
+    pub fn of(meta: &Meta, vnet: &VnetState) -> Option<Self> {
+        let protocol = match vnet.gso {
+            Gso::Tcp4 => ipv4::TCP,
+            Gso::Udp => ipv4::UDP,
+            Gso::None | Gso::Tcp6 => return None,
+        };
+        let (l3, l4, size) = (usize::from(meta.l3), usize::from(meta.l4), usize::from(vnet.gso_size));
+        let headers = l4 + usize::from(meta.l4_len);
+        let payload = (l3 + meta.l3_len as usize).checked_sub(headers)?;
+        let fits = size != 0 && headers + size <= CONTIGUOUS && meta.l4_len != 0 && l4 > l3;
+        (fits && meta.tuple.protocol == protocol).then_some(Self { l3, l4, headers, payload, size, protocol })
+    }
+
+    /// L3 bytes of a full wire segment.
+    pub fn segment_bytes(&self) -> u64 {
+        (self.headers - self.l3 + self.size) as u64
+    }
+
+    /// Cuts `frame` into pieces of at most `together` wire segments, fewer if a frame of the source does
+    /// not hold so many. Says how many segments found no frame.
+    pub fn split<F: Frame, S: FrameSource<F>>(
+        &self,
+        frame: &F,
+        vnet: &VnetState,
+        together: u32,
+        source: &mut S,
+        mut take: impl FnMut(Piece<F>),
+    ) -> u32 {
+        let held = (CONTIGUOUS - self.headers) / self.size;
+        let step = self.size * held.min(together as usize).max(1);
+        let mut missing = 0;
+        for offset in (0..self.payload).step_by(step) {
+            let len = step.min(self.payload - offset);
+            let segments = len.div_ceil(self.size) as u32;
+            match self.piece(frame, vnet, offset, len, source) {
+                Some(piece) => {
+                    let mut vnet = *vnet;
+                    if segments == 1 {
+                        (vnet.gso, vnet.gso_size, vnet.hdr_len) = (Gso::None, 0, 0);
+                    }
+                    let bytes = (segments as usize * (self.headers - self.l3) + len) as u64;
+                    take(Piece { frame: piece, vnet, segments, bytes });
+                }
+                None => missing += segments,
+            }
+        }
+        missing
+    }
+
+    fn piece<F: Frame, S: FrameSource<F>>(
+        &self,
+        frame: &F,
+        vnet: &VnetState,
+        offset: usize,
+        len: usize,
+        source: &mut S,
+    ) -> Option<F> {
+        let mut piece = source.take(self.headers + len)?;
+        let bytes = piece.head_mut().get_mut(..self.headers + len)?;
+        bytes.get_mut(..self.headers)?.copy_from_slice(frame.head().get(..self.headers)?);
+        if !frame.copy_to(self.headers + offset, bytes.get_mut(self.headers..)?) {
+            return None;
+        }
+        let ip = bytes.get_mut(self.l3..)?;
+        let total = ip.len() as u16;
+        let ident = field::get16(ip, 4).wrapping_add((offset / self.size) as u16);
+        field::put(ip, 2, &total.to_be_bytes());
+        field::put(ip, 4, &ident.to_be_bytes());
+        if let Ok(mut packet) = ipv4::Packet::new_checked(&mut *ip) {
+            packet.fill_checksum();
+        }
+        let (src, dst) = (field::get32(ip, ipv4::offset::SRC), field::get32(ip, ipv4::offset::DST));
+        let segment = ip.get_mut(self.l4 - self.l3..)?;
+        let at = if self.protocol == ipv4::TCP {
+            self.write_tcp(segment, offset, len);
+            tcp::CHECKSUM
+        } else {
+            let len = segment.len() as u16;
+            field::put(segment, 4, &len.to_be_bytes());
+            udp::CHECKSUM
+        };
+        let pseudo = checksum::pseudo_v4(src, dst, self.protocol, segment.len() as u16);
+        let sum = if vnet.needs_csum {
+            pseudo
+        } else {
+            field::put(segment, at, &[0; 2]);
+            checksum::no_zero(!checksum::add(pseudo, checksum::sum(segment)))
+        };
+        field::put(segment, at, &sum.to_be_bytes());
+        Some(piece)
+    }
+
+    /// The header of one of several segments: FIN and PSH belong to the last one (RFC 9293 §3.8.6), CWR to
+    /// the first one (RFC 3168 §6.1.2).
+    fn write_tcp(&self, segment: &mut [u8], offset: usize, len: usize) {
+        let seq = field::get32(segment, 4).wrapping_add(offset as u32);
+        field::put(segment, 4, &seq.to_be_bytes());
+        let mut flags = field::get8(segment, 13);
+        if offset + len < self.payload {
+            flags &= !(tcp::flag::FIN | tcp::flag::PSH);
+        }
+        if offset != 0 {
+            flags &= !tcp::flag::CWR;
+        }
+        field::put(segment, 13, &[flags]);
+    }
+}

@@ -1,0 +1,155 @@
+//! Places for the frames that wait, reserved at the start and linked into queues: putting a frame in and
+//! taking it out allocates nothing.
+
+use crate::frame::{Frame, VnetState};
+use crate::verdict::Verdict;
+
+/// A place.
+pub type NodeId = u32;
+
+const NIL: NodeId = u32::MAX;
+
+/// A frame that waits, complete.
+#[derive(Debug)]
+pub struct Waiting<F> {
+    /// The frame.
+    pub frame: F,
+    /// Offload state to send it with.
+    pub vnet: VnetState,
+    /// Where it goes then.
+    pub exit: Verdict,
+    /// L3 bytes on the wire.
+    pub bytes: u64,
+    /// Wire segments.
+    pub segments: u32,
+    /// The flow cache forwarded it.
+    pub fast: bool,
+    /// Source before and destination after translation, by which its queue was found.
+    pub addresses: (u32, u32),
+}
+
+#[derive(Debug)]
+struct Node<F> {
+    waiting: Option<Waiting<F>>,
+    next: NodeId,
+}
+
+/// The places.
+#[derive(Debug)]
+pub struct Slab<F> {
+    nodes: Vec<Node<F>>,
+    free: NodeId,
+    used: u32,
+    max_frames: u32,
+    footprint: u64,
+    max_footprint: u64,
+}
+
+impl<F: Frame> Slab<F> {
+    /// Room for so many frames, which may keep so many bytes of memory.
+    pub fn new(max_frames: u32, max_footprint: u64) -> Self {
+        Self {
+            nodes: Vec::with_capacity(max_frames as usize),
+            free: NIL,
+            used: 0,
+            max_frames,
+            footprint: 0,
+            max_footprint,
+        }
+    }
+
+    /// Whether a frame that keeps so many bytes has room.
+    pub fn has_room(&self, footprint: u64) -> bool {
+        self.used < self.max_frames && self.footprint.saturating_add(footprint) <= self.max_footprint
+    }
+
+    /// Puts a frame in; [`Self::has_room`] was asked.
+    pub fn insert(&mut self, waiting: Waiting<F>) -> NodeId {
+        self.used += 1;
+        self.footprint += waiting.frame.footprint() as u64;
+        let node = Node { waiting: Some(waiting), next: NIL };
+        let place = self.free;
+        match self.nodes.get_mut(place as usize) {
+            Some(free) => {
+                self.free = free.next;
+                *free = node;
+                place
+            }
+            None => {
+                self.nodes.push(node);
+                (self.nodes.len() - 1) as NodeId
+            }
+        }
+    }
+
+    /// Takes a frame out.
+    pub fn remove(&mut self, node: NodeId) -> Option<Waiting<F>> {
+        let place = self.nodes.get_mut(node as usize)?;
+        let waiting = place.waiting.take()?;
+        place.next = self.free;
+        self.free = node;
+        self.used -= 1;
+        self.footprint -= waiting.frame.footprint() as u64;
+        Some(waiting)
+    }
+}
+
+impl<F> Slab<F> {
+    /// A frame that waits.
+    pub fn get(&self, node: NodeId) -> Option<&Waiting<F>> {
+        self.nodes.get(node as usize)?.waiting.as_ref()
+    }
+
+    /// Frames that wait.
+    pub fn len(&self) -> u32 {
+        self.used
+    }
+
+    fn set_next(&mut self, node: NodeId, next: NodeId) {
+        if let Some(node) = self.nodes.get_mut(node as usize) {
+            node.next = next;
+        }
+    }
+}
+
+/// Places linked in order.
+#[derive(Debug, Clone, Copy)]
+pub struct Fifo {
+    first: NodeId,
+    last: NodeId,
+    len: u32,
+}
+
+impl Default for Fifo {
+    fn default() -> Self {
+        Self { first: NIL, last: NIL, len: 0 }
+    }
+}
+
+impl Fifo {
+    /// Links a place at the end.
+    pub fn push<F>(&mut self, slab: &mut Slab<F>, node: NodeId) {
+        slab.set_next(node, NIL);
+        if self.len == 0 {
+            self.first = node;
+        } else {
+            slab.set_next(self.last, node);
+        }
+        self.last = node;
+        self.len += 1;
+    }
+
+    /// Unlinks the first place.
+    pub fn pop<F>(&mut self, slab: &mut Slab<F>) -> Option<NodeId> {
+        let len = self.len.checked_sub(1)?;
+        let node = self.first;
+        self.first = slab.nodes.get(node as usize).map_or(NIL, |node| node.next);
+        self.len = len;
+        Some(node)
+    }
+
+    /// How many places are linked.
+    pub fn len(&self) -> u32 {
+        self.len
+    }
+}

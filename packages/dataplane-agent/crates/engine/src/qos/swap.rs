@@ -1,0 +1,129 @@
+//! Another configuration: what belongs to a row stays with it.
+
+use super::Way;
+use super::classify::{Queue, QueueTable};
+use super::leaf::{Backlog, Leaf};
+use super::simple::{NIL, SimpleQueues, owner};
+use crate::frame::Frame;
+use crate::time::Now;
+
+impl<F: Frame> SimpleQueues<F> {
+    /// Takes over another table. Queues that are not touched keep tokens, counters and packets; a changed
+    /// limit keeps the packets. `moved` says that packets may find other queues than before: those that
+    /// wait in a queue that is not theirs any more go at once, so that what comes after them by another
+    /// queue does not overtake them.
+    pub fn swap(&mut self, table: &QueueTable, moved: bool, now: Now) {
+        let mut old = std::mem::take(&mut self.rows).into_iter().peekable();
+        self.places.clear();
+        self.places.resize(table.len(), NIL);
+        let mut rows = Vec::with_capacity(table.len() / self.workers.max(1) as usize + 1);
+        for (place, queue) in table.by_row() {
+            if owner(queue.row, self.workers) != self.worker {
+                continue;
+            }
+            while let Some((_, first)) = old.next_if(|(row, _)| *row < queue.row) {
+                self.retire(first);
+            }
+            let first = match old.next_if(|(row, _)| *row == queue.row) {
+                Some((_, first)) => {
+                    self.change(first, queue, now);
+                    first
+                }
+                None => self.add(queue, now),
+            };
+            rows.push((queue.row, first));
+            if let Some(known) = self.places.get_mut(place as usize) {
+                *known = first;
+            }
+        }
+        for (_, first) in old {
+            self.retire(first);
+        }
+        self.rows = rows;
+        self.reserve(self.leaves.len());
+        if moved {
+            self.send_strangers(table);
+        }
+    }
+
+    /// Leaves for a new queue.
+    fn add(&mut self, queue: &Queue, now: Now) -> u32 {
+        let leaf = |way| {
+            let limit = queue.limit(way);
+            (Leaf::new(limit, now), Backlog::new(queue.row, way, limit))
+        };
+        let first = self.free.pop().unwrap_or(self.leaves.len() as u32);
+        for (place, way) in (first as usize..).zip([Way::Upload, Way::Download]) {
+            let (leaf, backlog) = leaf(way);
+            match (self.leaves.get_mut(place), self.backlogs.get_mut(place)) {
+                (Some(old_leaf), Some(old_backlog)) => (*old_leaf, *old_backlog) = (leaf, backlog),
+                _ => {
+                    self.leaves.push(leaf);
+                    self.backlogs.push(backlog);
+                }
+            }
+        }
+        first
+    }
+
+    /// Takes the limits of a queue that stays.
+    fn change(&mut self, first: u32, queue: &Queue, now: Now) {
+        for (number, way) in (first..).zip([Way::Upload, Way::Download]) {
+            let limit = queue.limit(way);
+            let (Some(leaf), Some(backlog)) =
+                (self.leaves.get_mut(number as usize), self.backlogs.get_mut(number as usize))
+            else {
+                continue;
+            };
+            backlog.queue.change(limit.packet_limit);
+            let before = leaf.bucket;
+            leaf.bucket.change(limit.max_limit, limit.bucket_ms, now, leaf.waiting != 0);
+            if leaf.bucket != before && leaf.waiting != 0 {
+                self.forget_timer(number);
+                self.schedule(number, now);
+            }
+        }
+    }
+
+    /// A queue is gone.
+    fn retire(&mut self, first: u32) {
+        for number in [first, first + 1] {
+            self.send_from(number, |_| true);
+            self.forget_timer(number);
+        }
+        self.free.push(first);
+    }
+
+    /// Sends what waits in a queue that is not its own any more.
+    fn send_strangers(&mut self, table: &QueueTable) {
+        for number in self.waiting_leaves() {
+            let Some(backlog) = self.backlogs.get(number as usize) else { continue };
+            let own = (backlog.row, backlog.way);
+            self.send_from(number, |(src, dst)| {
+                let found = table.classify(src, dst);
+                found.and_then(|(place, way)| Some((table.queue(place)?.row, way))) != Some(own)
+            });
+        }
+    }
+
+    /// Sends the packets of a leaf that `gone` says, in order and charged.
+    fn send_from(&mut self, number: u32, mut gone: impl FnMut((u32, u32)) -> bool) {
+        let Some(backlog) = self.backlogs.get_mut(number as usize) else { return };
+        let before = backlog.queue.frames();
+        let (segments, bytes) =
+            backlog.queue.take_out(&mut self.slab, &mut self.leaving, |waiting| gone(waiting.addresses));
+        if let Some(leaf) = self.leaves.get_mut(number as usize) {
+            leaf.pass(segments, bytes);
+        }
+        self.gone(number, before, segments, bytes);
+    }
+}
+
+impl Queue {
+    fn limit(&self, way: Way) -> &tollway_config::dataplane::QueueLimit {
+        match way {
+            Way::Upload => &self.upload,
+            Way::Download => &self.download,
+        }
+    }
+}

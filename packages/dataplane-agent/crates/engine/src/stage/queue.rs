@@ -1,0 +1,160 @@
+//! Holds packets to the rate of their queue. They are complete: what must wait only waits, here or at the
+//! worker that owns the queue.
+
+use crate::batch::{Batch, Packet, Ticket};
+use crate::frame::{Frame, FrameSource};
+use crate::packet::{Meta, flag};
+use crate::qos::segment::Layout;
+use crate::qos::simple::{Waiting, owner};
+use crate::qos::{Leads, Way};
+use crate::snapshot::Snapshot;
+use crate::state::WorkerState;
+use crate::verdict::{DropReason, Verdict};
+
+pub(crate) fn run<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    source: &mut S,
+) -> u64 {
+    if state.queues.is_idle() && batch.arrived.is_empty() {
+        return 0;
+    }
+    let mut entered = 0;
+    for index in batch.first..batch.end {
+        let Some(packet) = batch.packets.get_mut(index) else { break };
+        let meta = &mut packet.meta;
+        if meta.lane.is_none() || !matches!(meta.verdict, Verdict::Tx(_) | Verdict::Local(_)) {
+            continue;
+        }
+        entered += 1;
+        match meta.lane.leads() {
+            Leads::Nowhere => {}
+            Leads::Here(leaf) => {
+                if !state.queues.pass(leaf, meta.segments, meta.wire_bytes(), state.now) {
+                    let addresses = addresses(packet);
+                    wait(state, packet, leaf, addresses, source);
+                }
+            }
+            Leads::Elsewhere(place, way) => {
+                if let Some((worker, ticket)) = ticket(snapshot, state.workers, packet, place, way) {
+                    packet.meta.verdict = Verdict::Handover(worker as u16);
+                    packet.meta.lane = batch.departing.push(ticket);
+                }
+            }
+            Leads::Ticket(number) => {
+                state.handover_packets += 1;
+                if let Some(ticket) = batch.arrived.get(number) {
+                    arrive(snapshot, state, packet, &ticket, source);
+                }
+            }
+        }
+    }
+    release(state, batch);
+    count_dropped(state);
+    entered
+}
+
+/// The source before and the destination after translation. A packet of the flow cache has the source it
+/// came with; the frame has the destination it leaves with.
+fn addresses<F: Frame>(packet: &Packet<F>) -> (u32, u32) {
+    let meta = &packet.meta;
+    let src = if meta.is(flag::FAST) { meta.tuple.src.as_v4().unwrap_or(0) } else { meta.lan_src };
+    let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
+    (src, tollway_wire::field::get32(head, usize::from(meta.l3) + tollway_wire::ipv4::offset::DST))
+}
+
+/// The way of a packet to the worker that owns its queue.
+fn ticket<F: Frame>(
+    snapshot: &Snapshot,
+    workers: u32,
+    packet: &Packet<F>,
+    place: u32,
+    way: Way,
+) -> Option<(u32, Ticket)> {
+    let row = snapshot.queues().queue(place)?.row;
+    let ticket = Ticket {
+        generation: snapshot.generation(),
+        place,
+        row,
+        way,
+        exit: packet.meta.verdict,
+        addresses: addresses(packet),
+    };
+    Some((owner(row, workers), ticket))
+}
+
+/// A packet from another worker. The two may be a configuration apart, so the row has the last word; a
+/// packet whose queue is gone goes on.
+fn arrive<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    ticket: &Ticket,
+    source: &mut S,
+) {
+    let leaf = if ticket.generation == snapshot.generation() {
+        state.queues.leaf_at(ticket.place, ticket.way)
+    } else {
+        state.queues.leaf_of(ticket.row, ticket.way)
+    };
+    let Some(leaf) = leaf else { return };
+    if !state.queues.pass(leaf, packet.meta.segments, packet.meta.wire_bytes(), state.now) {
+        wait(state, packet, leaf, ticket.addresses, source);
+    }
+}
+
+/// Puts a packet into a leaf, a long super-frame in pieces.
+fn wait<F: Frame, S: FrameSource<F>>(
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    leaf: u32,
+    addresses: (u32, u32),
+    source: &mut S,
+) {
+    let Some(frame) = packet.frame.take() else { return };
+    let (vnet, meta, now) = (packet.vnet, packet.meta, state.now);
+    let (exit, fast) = (meta.verdict, meta.is(flag::FAST));
+    packet.meta.verdict = Verdict::Held;
+    let queues = &mut state.queues;
+    if meta.segments > 1
+        && let Some(layout) = Layout::of(&meta, &vnet)
+    {
+        let together = queues.segments_together(leaf, layout.segment_bytes());
+        if meta.segments > together {
+            let mut pieces = 0u64;
+            let missing = layout.split(&frame, &vnet, together, source, |piece| {
+                pieces += 1;
+                let (segments, bytes) = (piece.segments, piece.bytes);
+                let waiting =
+                    Waiting { frame: piece.frame, vnet: piece.vnet, exit, bytes, segments, fast, addresses };
+                queues.hold(leaf, waiting, now);
+            });
+            state.generated += pieces.saturating_sub(1);
+            state.count_drop(DropReason::NoFrame, missing);
+            return;
+        }
+    }
+    let (segments, bytes) = (meta.segments, meta.wire_bytes());
+    queues.hold(leaf, Waiting { frame, vnet, exit, bytes, segments, fast, addresses }, now);
+}
+
+/// Adds what is due to the end of the batch.
+fn release<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>) {
+    let room = batch.room();
+    let packets = &mut batch.packets;
+    state.queues.release(state.now, room, |waiting| packets.push(complete(waiting)));
+}
+
+/// A packet that has waited and goes now.
+pub(crate) fn complete<F>(waiting: Waiting<F>) -> Packet<F> {
+    let flags = if waiting.fast { flag::FAST } else { 0 };
+    let meta = Meta { verdict: waiting.exit, segments: waiting.segments, flags, ..Meta::default() };
+    Packet { frame: Some(waiting.frame), vnet: waiting.vnet, meta }
+}
+
+pub(crate) fn count_dropped<F>(state: &mut WorkerState<F>) {
+    let dropped = state.queues.take_dropped();
+    state.count_drop(DropReason::QueueFull, dropped.full);
+    state.count_drop(DropReason::QueueMemory, dropped.memory);
+}
