@@ -127,6 +127,8 @@ export class ChartPlot {
     return {
       width: Math.max(host.clientWidth, 120),
       height: Math.max(host.clientHeight, 60),
+      // Room for the unit above the axis.
+      padding: [16, 12, 0, 0],
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
       scales: {

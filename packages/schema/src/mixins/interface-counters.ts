@@ -45,6 +45,8 @@ export const trafficColumns = [
   'rx-bits-per-second',
   'tx-packets-per-second',
   'rx-packets-per-second',
+  'tx-drop',
+  'rx-drop',
   'fp-tx-bits-per-second',
   'fp-rx-bits-per-second',
   'fp-tx-packets-per-second',
