@@ -4,12 +4,24 @@ import { RequestError } from './rest.ts';
 import type { Row } from './row.ts';
 import type { LiveSocket, SubscriptionHandle } from './socket.ts';
 
+/** How a value is compared: with the words of the funnel. */
+export type Operator = 'is' | 'is-not' | 'in' | 'in-not' | 'contains' | 'contains-not' | 'less' | 'more';
+
+/** One test of a property. */
+export interface Test {
+  readonly op: Operator;
+  readonly value: string;
+}
+
+/** Tests by property, all of which must hold; a text alone means `is`. */
+export type Filter = Readonly<Record<string, string | readonly Test[]>>;
+
 /** What to show of a menu. */
 export interface Query {
   readonly first: number;
   readonly count: number;
   readonly sort: { readonly by: string; readonly desc: boolean } | null;
-  readonly filter: Readonly<Record<string, string>>;
+  readonly filter: Filter;
   readonly find: string;
 }
 
@@ -198,6 +210,28 @@ export class LiveMenu {
 const WINDOW_ROWS = 1000;
 /** How long to wait for a page of ids, ms. */
 const PAGE_MS = 10_000;
+
+/** How many items pass a query. */
+export function countOf(socket: LiveSocket, menu: string, query: Query): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const live = new LiveMenu(socket, menu, { ...query, first: 0, count: 0 }, 60_000);
+    const finish = (settle: () => void) => {
+      clearTimeout(timer);
+      live.close();
+      settle();
+    };
+    const timer = setTimeout(
+      () => finish(() => reject(new RequestError(0, 'the router did not answer in time'))),
+      PAGE_MS,
+    );
+    live.subscribe(() => {
+      const { state, error } = live;
+      if (error !== undefined) finish(() => reject(new RequestError(0, error)));
+      else if (state.loaded) finish(() => resolve(state.matched));
+    });
+    live.open();
+  });
+}
 
 /** Ids of all items that pass a query, in its order, e.g. to select all of them. */
 export function idsOf(socket: LiveSocket, menu: string, query: Query): Promise<readonly string[]> {

@@ -28,7 +28,7 @@ export function ColumnChooser({ menu, layout, onLayout, onClose }: Props) {
       </div>
       <footer className="modal-foot">
         <button type="button" className="button" onClick={() => onLayout({})}>
-          Default
+          Reset to default
         </button>
         <button type="button" className="button button-primary" onClick={onClose}>
           Close

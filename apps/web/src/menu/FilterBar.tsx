@@ -1,46 +1,47 @@
-/** The funnel: rows of property and value; an item is shown when all of them hold. */
-import type { Menu } from '@tollway/schema';
+/** The funnel: rows of field, operator and value; an item is shown when all of them hold. */
+import { type Menu, menuColumn } from '@tollway/schema';
 import { useState } from 'react';
 import { useOptions } from '../api/references.ts';
 import { Combo } from '../ui/Combo.tsx';
 import { ToolButton } from '../ui/ToolButton.tsx';
+import { type Condition, conditionFields, emptyCondition, OPERATOR_LABELS, operatorsFor } from './conditions.ts';
 
-interface Condition {
+interface Line {
   readonly key: number;
-  readonly prop: string;
-  readonly value: string;
+  readonly condition: Condition;
 }
 
 interface Props {
   readonly menu: Menu;
-  readonly filter: Readonly<Record<string, string>>;
-  readonly onFilter: (filter: Readonly<Record<string, string>>) => void;
+  /** Columns of the table; the first one is what a new row asks about. */
+  readonly columns: readonly string[];
+  readonly conditions: readonly Condition[];
+  readonly onFilter: (conditions: readonly Condition[]) => void;
 }
 
 let nextKey = 1;
 
-function conditionsOf(menu: Menu, filter: Readonly<Record<string, string>>): readonly Condition[] {
-  const list = Object.entries(filter).map(([prop, value]) => ({ key: nextKey++, prop, value }));
-  return list.length > 0 ? list : [{ key: nextKey++, prop: menu.columns[0] ?? '', value: '' }];
+function linesOf(conditions: readonly Condition[]): readonly Line[] {
+  return conditions.map((condition) => ({ key: nextKey++, condition }));
 }
 
-/** The text in the form that rows carry, where the kind understands it. */
-export function canonical(menu: Menu, prop: string, value: string): string {
-  const parsed = menu.props[prop]?.kind.parse(value);
-  return parsed?.ok === true ? parsed.value : value;
-}
+export function FilterBar({ menu, columns, conditions, onFilter }: Props) {
+  const fresh = () => emptyCondition(menu, columns[0] ?? menu.columns[0] ?? '');
+  const [lines, setLines] = useState(() => linesOf(conditions.length > 0 ? conditions : [fresh()]));
 
-export function FilterBar({ menu, filter, onFilter }: Props) {
-  const [conditions, setConditions] = useState(() => conditionsOf(menu, filter));
   const change = (key: number, part: Partial<Condition>) =>
-    setConditions(conditions.map((each) => (each.key === key ? { ...each, ...part } : each)));
+    setLines(lines.map((line) => (line.key === key ? { key, condition: { ...line.condition, ...part } } : line)));
+  const apply = (list: readonly Line[]) =>
+    onFilter(list.map((line) => line.condition).filter(({ value }) => value !== ''));
 
-  function apply(list: readonly Condition[]) {
-    onFilter(
-      Object.fromEntries(
-        list.filter(({ value }) => value !== '').map(({ prop, value }) => [prop, canonical(menu, prop, value)]),
-      ),
-    );
+  function addAfter(index: number) {
+    setLines(lines.toSpliced(index + 1, 0, ...linesOf([fresh()])));
+  }
+
+  function remove(key: number) {
+    const rest = lines.filter((line) => line.key !== key);
+    setLines(rest.length > 0 ? rest : linesOf([fresh()]));
+    apply(rest);
   }
 
   return (
@@ -49,78 +50,88 @@ export function FilterBar({ menu, filter, onFilter }: Props) {
       aria-label="Filter"
       onSubmit={(event) => {
         event.preventDefault();
-        apply(conditions);
+        apply(lines);
       }}
     >
-      {conditions.map((condition) => (
-        <div key={condition.key} className="filter-row">
-          <select
-            aria-label="Property"
-            value={condition.prop}
-            onChange={(event) => change(condition.key, { prop: event.target.value, value: '' })}
-          >
-            {Object.entries(menu.props)
-              .filter(([, prop]) => prop.secret !== true)
-              .map(([name, prop]) => (
-                <option key={name} value={name}>
-                  {prop.label}
-                </option>
-              ))}
-          </select>
-          <span>is</span>
-          <FilterValue menu={menu} condition={condition} onChange={(value) => change(condition.key, { value })} />
-          <ToolButton
-            name="Remove condition"
-            icon="remove"
-            onPress={() => {
-              const rest = conditions.filter((each) => each.key !== condition.key);
-              setConditions(rest.length > 0 ? rest : conditionsOf(menu, {}));
-              apply(rest);
-            }}
-          />
+      {lines.map(({ key, condition }, index) => (
+        <div key={key} className="filter-row">
+          <ConditionFields menu={menu} id={key} condition={condition} onChange={(part) => change(key, part)} />
+          <ToolButton name="Add condition" icon="add" onPress={() => addAfter(index)} />
+          <ToolButton name="Remove condition" icon="remove" onPress={() => remove(key)} />
+          {index === lines.length - 1 && (
+            <>
+              <button type="submit" className="button">
+                Filter
+              </button>
+              <button
+                type="button"
+                className="button"
+                onClick={() => {
+                  setLines(linesOf([fresh()]));
+                  onFilter([]);
+                }}
+              >
+                Clear
+              </button>
+            </>
+          )}
         </div>
       ))}
-      <div className="filter-row">
-        <ToolButton
-          name="Add condition"
-          icon="add"
-          onPress={() => setConditions([...conditions, ...conditionsOf(menu, {})])}
-        />
-        <button type="submit" className="button">
-          Filter
-        </button>
-        <button
-          type="button"
-          className="button"
-          onClick={() => {
-            setConditions(conditionsOf(menu, {}));
-            onFilter({});
-          }}
-        >
-          Clear
-        </button>
-      </div>
     </form>
   );
 }
 
-interface ValueProps {
+interface ConditionProps {
   readonly menu: Menu;
+  readonly id: number;
   readonly condition: Condition;
-  readonly onChange: (value: string) => void;
+  readonly onChange: (part: Partial<Condition>) => void;
 }
 
-function FilterValue({ menu, condition, onChange }: ValueProps) {
-  const prop = menu.props[condition.prop];
-  const { options, load } = useOptions(prop?.kind);
+function ConditionFields({ menu, id, condition, onChange }: ConditionProps) {
+  const kind = menuColumn(menu, condition.prop)?.kind;
+  const { options, load } = useOptions(kind);
+  const operators = kind === undefined ? [] : operatorsFor(kind);
+  const choices = kind?.name === 'bool' ? ['yes', 'no'] : options;
   return (
-    <Combo
-      id={`filter-${condition.key}`}
-      label="Value"
-      value={condition.value}
-      options={options}
-      onOpen={load}
-      onChange={onChange}
-    />
+    <>
+      <select
+        aria-label="Property"
+        value={condition.prop}
+        onChange={(event) => {
+          const { op } = emptyCondition(menu, event.target.value);
+          const same = kind?.name === menuColumn(menu, event.target.value)?.kind.name;
+          onChange({ prop: event.target.value, ...(same ? {} : { op, value: '' }) });
+        }}
+      >
+        {conditionFields(menu).map(({ name, label }) => (
+          <option key={name} value={name}>
+            {label}
+          </option>
+        ))}
+      </select>
+      <select
+        aria-label="Operator"
+        value={condition.op}
+        onChange={(event) => {
+          const op = operators.find((each) => each === event.target.value);
+          if (op !== undefined) onChange({ op });
+        }}
+      >
+        {operators.map((op) => (
+          <option key={op} value={op}>
+            {OPERATOR_LABELS[op]}
+          </option>
+        ))}
+      </select>
+      <Combo
+        id={`filter-${id}`}
+        label="Value"
+        value={condition.value}
+        options={choices}
+        onOpen={load}
+        onChange={(value) => onChange({ value })}
+      />
+    </>
   );
 }

@@ -3,37 +3,65 @@
  * live feed for it. Keyboard, pointer and drag end in calls to the owner.
  */
 import { type Menu, menuColumn } from '@tollway/schema';
-import { type KeyboardEvent, type PointerEvent, useCallback, useEffect, useId, useLayoutEffect, useRef } from 'react';
-import type { LiveMenu } from '../api/live-menu.ts';
+import {
+  type ClipboardEvent,
+  type KeyboardEvent,
+  type MouseEvent,
+  type PointerEvent,
+  type RefObject,
+  useEffect,
+  useId,
+  useImperativeHandle,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+} from 'react';
+import type { LiveMenu, Query } from '../api/live-menu.ts';
 import type { Column } from './columns.ts';
 import { GridHeader } from './GridHeader.tsx';
 import { GridView } from './grid-view.ts';
-import { dropAt, type Move } from './moving.ts';
-import { extendTo, only, type Selection, toggle } from './selection.ts';
+import { lockedReason } from './item.ts';
+import type { Move } from './moving.ts';
+import { rowsText } from './rows-text.ts';
+import { extendTo, inOrder, only, type Selection, toggle } from './selection.ts';
+import { TypeAhead } from './type-ahead.ts';
+import { useRowDrag } from './use-row-drag.ts';
+import { fixedRows } from './use-table-actions.ts';
+
+/** What the owner can ask of the rows. */
+export interface GridHandle {
+  focus(): void;
+  /** Goes to the next row, from the last one to the first. */
+  next(): void;
+  /** Puts the selected rows on the clipboard, as text. */
+  copy(): void;
+}
 
 export interface GridProps {
+  readonly handle: RefObject<GridHandle | null>;
   readonly menu: Menu;
   readonly live: LiveMenu;
   readonly columns: readonly Column[];
+  readonly sort: Query['sort'];
   readonly selection: Selection;
   /** Follows the end of the list while it is in view. */
   readonly tail: boolean;
   readonly density: string;
   readonly onSelect: (selection: Selection) => void;
-  readonly onSelectAll: () => void;
   readonly onOpen: (id: string) => void;
   readonly onMove: (move: Move) => void;
+  /** Asks for the menu of commands at a point of the page. */
+  readonly onMenu: (at: { readonly x: number; readonly y: number }) => void;
   readonly onSort: (column: string) => void;
+  /** Puts a column before another one, or last. */
+  readonly onReorder: (column: string, before: string | undefined) => void;
   /** A width that the user set. */
-  readonly onWidth: (column: string, width: number | undefined) => void;
+  readonly onWidth: (column: string, width: number) => void;
   /** Widths that fit the content. */
   readonly onFitted: (widths: readonly (readonly [string, number])[]) => void;
   /** Keys that mean a command of the toolbar; returns true when it took one. */
   readonly onCommandKey: (event: KeyboardEvent) => boolean;
 }
-
-/** Pixels that the pointer moves before a press becomes a drag. */
-const DRAG_PX = 5;
 
 export function Grid(props: GridProps) {
   const { menu, live, columns, selection, tail, density } = props;
@@ -45,9 +73,6 @@ export function Grid(props: GridProps) {
   const view = useRef<GridView>(undefined);
   const latest = useRef(props);
   latest.current = props;
-  const drag = useRef<{ id: string; y: number; active: boolean; gap: number }>(undefined);
-  const scrolling = useRef(0);
-  useEffect(() => () => cancelAnimationFrame(scrolling.current), []);
 
   useLayoutEffect(() => {
     if (scroller.current === null || body.current === null || pane.current === null) return;
@@ -69,21 +94,69 @@ export function Grid(props: GridProps) {
   }, [menu, live, gridId, tail]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a change of density changes the height of rows
+  useLayoutEffect(() => view.current?.remeasure(), [density, menu, live]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new view starts with nothing
   useLayoutEffect(() => {
     view.current?.show(columns, selection);
-  }, [columns, selection, density, menu, live]);
+  }, [columns, selection, menu, live]);
 
-  const moveFocus = useCallback((to: number, extend: boolean) => {
+  function moveFocus(to: number, extend: boolean) {
     const grid = view.current;
-    if (grid === undefined) return;
-    grid.focusRow(to, (id) => {
+    grid?.focusRow(to, (id) => {
       const { selection: now, onSelect } = latest.current;
       onSelect(extend ? extendTo(now, grid.order(), id) : only(id));
     });
-  }, []);
+  }
+
+  useImperativeHandle(props.handle, () => ({
+    focus() {
+      scroller.current?.focus();
+      if (latest.current.selection.focus === undefined) moveFocus(0, false);
+    },
+    next() {
+      const grid = view.current;
+      if (grid === undefined) return;
+      const next = grid.focusIndex(selection.focus) + 1;
+      moveFocus(next < live.state.matched ? next : 0, false);
+    },
+    copy() {
+      scroller.current?.focus();
+      // The clipboard API needs a secure page, which a router in the house is not; the copy event does not.
+      document.execCommand('copy');
+    },
+  }));
+
+  const drag = useRowDrag({
+    view,
+    scroller,
+    line: dropLine,
+    fixed: () => fixedRows(menu, live),
+    onMove: props.onMove,
+  });
+  // The same functions for good: a tick must not draw the header anew.
+  const header = useMemo(
+    () => ({
+      onSort: (name: string) => latest.current.onSort(name),
+      onReorder: (name: string, before: string | undefined) => latest.current.onReorder(name, before),
+      onResize: (name: string, width: number) => view.current?.resize(name, width),
+      onResized: (name: string, width: number | undefined) => {
+        const fit = width ?? view.current?.fit(name);
+        if (fit !== undefined) latest.current.onWidth(name, fit);
+      },
+    }),
+    [],
+  );
+  const typeAhead = useMemo(() => new TypeAhead(menu, live), [menu, live]);
+  useHold(body, menu, live);
 
   function onKeyDown(event: KeyboardEvent) {
     const grid = view.current;
+    if (event.key === 'Escape' && drag.cancel()) {
+      event.preventDefault();
+      event.stopPropagation();
+      return;
+    }
     // The header has keys of its own.
     if (grid === undefined || event.target !== event.currentTarget || latest.current.onCommandKey(event)) return;
     const at = grid.focusIndex(selection.focus);
@@ -99,15 +172,14 @@ export function Grid(props: GridProps) {
     if (to !== undefined && !event.altKey) {
       event.preventDefault();
       moveFocus(to, event.shiftKey);
-    } else if (event.key === 'Enter' && selection.focus !== undefined) {
-      event.preventDefault();
-      props.onOpen(selection.focus);
     } else if (event.key === ' ' && selection.focus !== undefined) {
       event.preventDefault();
       props.onSelect(toggle(selection, selection.focus));
-    } else if (event.key.toLowerCase() === 'a' && (event.ctrlKey || event.metaKey)) {
+    } else if (event.key === 'ContextMenu' || (event.key === 'F10' && event.shiftKey)) {
       event.preventDefault();
-      props.onSelectAll();
+      props.onMenu(grid.pointOf(selection.focus));
+    } else if (event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      typeAhead.type(event.key, columns, (index) => moveFocus(index, false));
     }
   }
 
@@ -115,77 +187,45 @@ export function Grid(props: GridProps) {
     const id = rowIdAt(event.target);
     if (id === undefined || event.button !== 0) return;
     const order = view.current?.order() ?? [];
+    const ctrl = event.ctrlKey || event.metaKey;
+    let next = selection;
     if (event.shiftKey) {
       event.preventDefault();
-      props.onSelect(extendTo(selection, order, id, event.ctrlKey || event.metaKey));
-    } else if (event.ctrlKey || event.metaKey) props.onSelect(toggle(selection, id));
-    else if (!selection.ids.has(id)) props.onSelect(only(id));
-    const draggable = menu.commands.includes('move') && live.query.sort === null && event.pointerType !== 'touch';
-    drag.current = draggable ? { id, y: event.clientY, active: false, gap: -1 } : undefined;
-  }
-
-  function onPointerMove(event: PointerEvent) {
-    const moving = drag.current;
-    const grid = view.current;
-    const line = dropLine.current;
-    if (moving === undefined || grid === undefined || line === null) return;
-    if (!moving.active) {
-      if (Math.abs(event.clientY - moving.y) < DRAG_PX) return;
-      moving.active = true;
-      scroller.current?.setPointerCapture(event.pointerId);
-      scroller.current?.classList.add('grid-dragging');
-    }
-    const { clientY } = event;
-    cancelAnimationFrame(scrolling.current);
-    const aim = () => {
-      if (drag.current !== moving) return;
-      const { gap, y } = grid.gapAt(clientY);
-      moving.gap = gap;
-      line.hidden = false;
-      line.style.transform = `translateY(${y}px)`;
-      // Near an edge the list comes to the pointer, also while it stands still.
-      if (grid.scrollTowards(clientY)) scrolling.current = requestAnimationFrame(aim);
-    };
-    aim();
+      scroller.current?.focus();
+      next = extendTo(selection, order, id, ctrl);
+    } else if (ctrl) next = toggle(selection, id);
+    else if (!selection.ids.has(id)) next = only(id);
+    if (next !== selection) props.onSelect(next);
+    if (!menu.commands.includes('move') || live.query.sort !== null || event.pointerType === 'touch') return;
+    const ids = inOrder(next.ids.has(id) ? next : only(id), order);
+    if (ids.every((each) => lockedReason(menu, live.row(each) ?? {}) === undefined)) drag.press(event, ids);
   }
 
   function onPointerUp(event: PointerEvent) {
-    const moving = drag.current;
-    drag.current = undefined;
-    scroller.current?.classList.remove('grid-dragging');
-    if (dropLine.current !== null) dropLine.current.hidden = true;
+    if (drag.release()) return;
+    // A plain click on one of several selected rows means that row alone.
     const id = rowIdAt(event.target);
-    if (moving?.active !== true) {
-      // A plain click on one of several selected rows means that row alone.
-      if (event.button === 0 && id !== undefined && !event.shiftKey && !event.ctrlKey && !event.metaKey) {
-        if (selection.ids.size > 1) props.onSelect(only(id));
-      }
-      return;
-    }
-    const grid = view.current;
-    if (grid === undefined || moving.gap < 0) return;
-    const selected = selection.ids.has(moving.id) ? selection.ids : new Set([moving.id]);
-    const move = dropAt(grid.order(), selected, moving.gap - grid.firstLoaded);
-    if (move !== undefined) props.onMove(move);
+    if (event.button !== 0 || id === undefined || event.shiftKey || event.ctrlKey || event.metaKey) return;
+    if (selection.ids.size > 1) props.onSelect(only(id));
   }
 
-  useEffect(() => {
-    const element = body.current;
-    if (element === null) return;
-    // Live lists and lists sorted by what ticks keep their rows in place while the pointer is on them.
-    const enter = () => {
-      const by = live.query.sort?.by;
-      if (menu.kind === 'status-list' || (by !== undefined && menuColumn(menu, by)?.prop.readOnly === true))
-        live.hold();
-    };
-    const leave = () => live.release();
-    element.addEventListener('pointerenter', enter);
-    element.addEventListener('pointerleave', leave);
-    return () => {
-      element.removeEventListener('pointerenter', enter);
-      element.removeEventListener('pointerleave', leave);
-    };
-  }, [live, menu]);
+  function onContextMenu(event: MouseEvent) {
+    const id = rowIdAt(event.target);
+    event.preventDefault();
+    if (id !== undefined && !selection.ids.has(id)) props.onSelect(only(id));
+    scroller.current?.focus();
+    props.onMenu({ x: event.clientX, y: event.clientY });
+  }
+
+  function onCopy(event: ClipboardEvent) {
+    // Text that was marked with the mouse is what is meant.
+    if (window.getSelection()?.isCollapsed === false || selection.ids.size === 0) return;
+    event.preventDefault();
+    const rows = inOrder(selection, live.shown)
+      .map((id) => live.row(id))
+      .filter((row) => row !== undefined);
+    event.clipboardData.setData('text/plain', rowsText(columns, rows));
+  }
 
   return (
     <div
@@ -198,26 +238,43 @@ export function Grid(props: GridProps) {
       tabIndex={0}
       onKeyDown={onKeyDown}
       onPointerDown={onPointerDown}
-      onPointerMove={onPointerMove}
+      onPointerMove={drag.move}
       onPointerUp={onPointerUp}
-      onPointerCancel={onPointerUp}
+      onPointerCancel={drag.cancel}
+      onContextMenu={onContextMenu}
+      onCopy={onCopy}
       onDoubleClick={(event) => {
         const id = rowIdAt(event.target);
         if (id !== undefined) props.onOpen(id);
       }}
     >
-      <GridHeader
-        columns={columns}
-        sort={live.query.sort}
-        onSort={props.onSort}
-        onWidth={(name, width) => props.onWidth(name, width ?? view.current?.fit(name))}
-      />
+      <GridHeader columns={columns} sort={props.sort} {...header} />
       <div ref={body} className="grid-body" role="rowgroup">
         <div ref={pane} className="grid-pane" role="presentation" />
         <div ref={dropLine} className="drop-line" hidden />
       </div>
     </div>
   );
+}
+
+/** Live lists and lists sorted by what ticks keep their rows in place while the pointer is on them. */
+function useHold(body: RefObject<HTMLDivElement | null>, menu: Menu, live: LiveMenu) {
+  useEffect(() => {
+    const element = body.current;
+    if (element === null) return;
+    const enter = () => {
+      const by = live.query.sort?.by;
+      const ticks = by !== undefined && menuColumn(menu, by)?.prop.readOnly === true;
+      if (menu.kind === 'status-list' || ticks) live.hold();
+    };
+    const leave = () => live.release();
+    element.addEventListener('pointerenter', enter);
+    element.addEventListener('pointerleave', leave);
+    return () => {
+      element.removeEventListener('pointerenter', enter);
+      element.removeEventListener('pointerleave', leave);
+    };
+  }, [body, live, menu]);
 }
 
 function rowIdAt(target: EventTarget): string | undefined {

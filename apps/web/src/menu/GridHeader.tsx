@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type PointerEvent, useRef, useState } from 'react';
+import { type KeyboardEvent, memo, type PointerEvent, useRef, useState } from 'react';
 import { type Column, LEAST_WIDTH } from './columns.ts';
 import { pinClass, pinOffset } from './pins.ts';
 
@@ -6,45 +6,67 @@ interface Props {
   readonly columns: readonly Column[];
   readonly sort: { readonly by: string; readonly desc: boolean } | null;
   readonly onSort: (column: string) => void;
-  /** A new width; undefined asks for the width of the content. */
-  readonly onWidth: (column: string, width: number | undefined) => void;
+  /** Puts a column before another one, or last. */
+  readonly onReorder: (column: string, before: string | undefined) => void;
+  /** A width while it is being changed. */
+  readonly onResize: (column: string, width: number) => void;
+  /** The width that it became; undefined asks for the width of the content. */
+  readonly onResized: (column: string, width: number | undefined) => void;
 }
 
-/** Column titles: a click sorts, the right edge changes the width, a double click on it fits the content. */
-export function GridHeader({ columns, sort, onSort, onWidth }: Props) {
+/** Pixels that the pointer moves before a press becomes a drag. */
+const DRAG_PX = 5;
+
+/** Flags and number stay at the start. */
+const movable = (column: Column) => column.shows !== undefined;
+
+function nameOf(cell: Element): string | undefined {
+  return cell instanceof HTMLElement ? cell.dataset.column : undefined;
+}
+
+/**
+ * Column titles: a click sorts, a drag moves the column, a drag of the right edge changes the width, a double click on
+ * it fits the content.
+ */
+export const GridHeader = memo(function GridHeader(props: Props) {
+  const { columns, sort } = props;
   const [active, setActive] = useState(0);
   const titles = columns.filter((column) => column.name !== '.flags');
   const current = Math.min(active, titles.length - 1);
-  const drag = useRef<{ name: string; x: number; width: number }>(undefined);
+  const row = useRef<HTMLDivElement>(null);
+  const reorder = useColumnDrag(row, columns, props.onReorder);
+  const resize = useEdgeDrag(props);
 
-  function onPointerDown(event: PointerEvent<HTMLElement>, name: string) {
-    const cell = event.currentTarget.parentElement;
-    if (cell === null || event.button !== 0) return;
-    event.stopPropagation();
-    event.preventDefault();
-    event.currentTarget.setPointerCapture(event.pointerId);
-    drag.current = { name, x: event.clientX, width: cell.offsetWidth };
-  }
-
-  function onPointerMove(event: PointerEvent<HTMLElement>) {
-    const moving = drag.current;
-    if (moving === undefined) return;
-    onWidth(moving.name, Math.max(LEAST_WIDTH, moving.width + event.clientX - moving.x));
-  }
-
-  /** One stop for the Tab key; Left and Right move between the titles. */
+  /** One stop for the Tab key; Left and Right move between the titles, with Shift they move the column. */
   function onKeyDown(event: KeyboardEvent<HTMLElement>) {
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (step === undefined) return;
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (by === undefined || event.altKey || event.ctrlKey) return;
     event.preventDefault();
-    const next = (current + step + titles.length) % titles.length;
+    const column = titles[current];
+    const next = (current + by + titles.length) % titles.length;
+    if (event.shiftKey) {
+      const other = titles[next];
+      if (column === undefined || other === undefined || !movable(column) || !movable(other)) return;
+      if (Math.abs(next - current) !== 1) return;
+      props.onReorder(column.name, by < 0 ? other.name : titles[next + 1]?.name);
+    }
     setActive(next);
-    event.currentTarget.querySelectorAll('button')[next]?.focus();
+    if (!event.shiftKey) event.currentTarget.querySelectorAll('button')[next]?.focus();
   }
 
   return (
     <div role="rowgroup" className="grid-head">
-      <div role="row" aria-rowindex={1} className="head-row" tabIndex={-1} onKeyDown={onKeyDown}>
+      <div
+        ref={row}
+        role="row"
+        aria-rowindex={1}
+        className="head-row"
+        tabIndex={-1}
+        onKeyDown={onKeyDown}
+        onPointerMove={reorder.move}
+        onPointerUp={reorder.release}
+        onPointerCancel={reorder.cancel}
+      >
         {columns.map((column, index) => {
           const sorted = sort?.by === column.name || (column.name === '.nr' && sort === null);
           const direction = sorted ? (sort?.desc === true ? 'descending' : 'ascending') : undefined;
@@ -55,7 +77,15 @@ export function GridHeader({ columns, sort, onSort, onWidth }: Props) {
               role="columnheader"
               aria-colindex={index + 1}
               aria-sort={direction}
-              className={['head-cell', column.right ? 'cell-right' : '', pinClass(column)].join(' ').trimEnd()}
+              data-column={column.name}
+              className={[
+                'head-cell',
+                column.right ? 'cell-right' : '',
+                column === columns.find(movable) ? 'head-stuck' : '',
+                pinClass(column),
+              ]
+                .filter((name) => name !== '')
+                .join(' ')}
               style={{ insetInlineEnd: pinOffset(column) }}
             >
               {sortable ? (
@@ -64,7 +94,8 @@ export function GridHeader({ columns, sort, onSort, onWidth }: Props) {
                   tabIndex={titles[current] === column ? 0 : -1}
                   className="head-sort"
                   title={column.label}
-                  onClick={() => onSort(column.name)}
+                  onPointerDown={(event) => movable(column) && reorder.press(event, column.name)}
+                  onClick={() => reorder.wasClick() && props.onSort(column.name)}
                 >
                   <span className="head-label">{column.label}</span>
                   {direction !== undefined && (
@@ -79,17 +110,112 @@ export function GridHeader({ columns, sort, onSort, onWidth }: Props) {
               <span
                 className="head-edge"
                 aria-hidden="true"
-                onPointerDown={(event) => onPointerDown(event, column.name)}
-                onPointerMove={onPointerMove}
-                onPointerUp={() => {
-                  drag.current = undefined;
-                }}
-                onDoubleClick={() => onWidth(column.name, undefined)}
+                onPointerDown={(event) => resize.press(event, column.name)}
+                onPointerMove={resize.move}
+                onPointerUp={resize.release}
+                onPointerCancel={resize.release}
+                onDoubleClick={() => props.onResized(column.name, undefined)}
               />
             </div>
           );
         })}
+        <div className="head-drop" hidden />
       </div>
     </div>
   );
+});
+
+/** A title that is dragged; a line shows where its column would go. */
+function useColumnDrag(
+  row: { readonly current: HTMLElement | null },
+  columns: readonly Column[],
+  onReorder: Props['onReorder'],
+) {
+  const drag = useRef<{ name: string; x: number; active: boolean; before: string | undefined }>(undefined);
+  const click = useRef(true);
+  const line = () => row.current?.querySelector<HTMLElement>('.head-drop');
+
+  function aim(clientX: number) {
+    const moving = drag.current;
+    const head = row.current;
+    if (moving === undefined || head === null) return;
+    const cells = [...head.querySelectorAll('[data-column]')].filter((cell) =>
+      columns.some((column) => column.name === nameOf(cell) && movable(column)),
+    );
+    const next = cells.find((cell) => {
+      const { left, right } = cell.getBoundingClientRect();
+      return clientX < (left + right) / 2;
+    });
+    moving.before = next === undefined ? undefined : nameOf(next);
+    const edge = next?.getBoundingClientRect().left ?? cells.at(-1)?.getBoundingClientRect().right ?? 0;
+    const mark = line();
+    if (mark === null || mark === undefined) return;
+    mark.hidden = false;
+    mark.style.transform = `translateX(${edge - head.getBoundingClientRect().left}px)`;
+  }
+
+  function end() {
+    drag.current = undefined;
+    const mark = line();
+    if (mark !== null && mark !== undefined) mark.hidden = true;
+  }
+
+  return {
+    press(event: PointerEvent<HTMLElement>, name: string) {
+      if (event.button !== 0) return;
+      click.current = true;
+      drag.current = { name, x: event.clientX, active: false, before: undefined };
+    },
+    move(event: PointerEvent<HTMLElement>) {
+      const moving = drag.current;
+      if (moving === undefined) return;
+      if (!moving.active) {
+        if (Math.abs(event.clientX - moving.x) < DRAG_PX) return;
+        moving.active = true;
+        event.currentTarget.setPointerCapture(event.pointerId);
+      }
+      aim(event.clientX);
+    },
+    release() {
+      const moving = drag.current;
+      end();
+      if (moving?.active !== true) return;
+      click.current = false;
+      if (moving.before !== moving.name) onReorder(moving.name, moving.before);
+    },
+    cancel: end,
+    /** False for the click that ends a drag. */
+    wasClick(): boolean {
+      const was = click.current;
+      click.current = true;
+      return was;
+    },
+  };
+}
+
+/** The right edge of a title, dragged to change the width. */
+function useEdgeDrag({ onResize, onResized }: Pick<Props, 'onResize' | 'onResized'>) {
+  const drag = useRef<{ name: string; x: number; width: number; to: number | undefined }>(undefined);
+  return {
+    press(event: PointerEvent<HTMLElement>, name: string) {
+      const cell = event.currentTarget.parentElement;
+      if (cell === null || event.button !== 0) return;
+      event.stopPropagation();
+      event.preventDefault();
+      event.currentTarget.setPointerCapture(event.pointerId);
+      drag.current = { name, x: event.clientX, width: cell.offsetWidth, to: undefined };
+    },
+    move(event: PointerEvent<HTMLElement>) {
+      const moving = drag.current;
+      if (moving === undefined) return;
+      event.stopPropagation();
+      moving.to = Math.max(LEAST_WIDTH, moving.width + event.clientX - moving.x);
+      onResize(moving.name, moving.to);
+    },
+    release() {
+      const moving = drag.current;
+      drag.current = undefined;
+      if (moving?.to !== undefined) onResized(moving.name, moving.to);
+    },
+  };
 }

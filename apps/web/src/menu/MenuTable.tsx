@@ -1,24 +1,23 @@
 /** The window of a list: toolbar, table, footer. Everything in it follows from the menu's declaration. */
 import type { Menu } from '@tollway/schema';
-import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
-import { live as socket } from '../api/live.ts';
-import { idsOf, LiveMenu } from '../api/live-menu.ts';
+import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
+import type { LiveMenu } from '../api/live-menu.ts';
 import { useOptions } from '../api/references.ts';
-import { showError } from '../ui/toasts.ts';
-import { useVisible } from '../ui/visibility.ts';
-import { actsOnAll, moveItems, removeItems, runOn, whyNot } from './actions.ts';
+import { PopupMenu } from '../ui/PopupMenu.tsx';
+import { runOn } from './actions.ts';
 import { ColumnChooser } from './ColumnChooser.tsx';
 import { CommentDialog } from './CommentDialog.tsx';
-import { chooserProp } from './chooser.ts';
-import { type Layout, loadLayout, saveLayout, tableColumns } from './columns.ts';
+import { type Layout, loadLayout, moveColumn, saveLayout, tableColumns } from './columns.ts';
 import { EmptyNote } from './EmptyNote.tsx';
 import { FilterBar } from './FilterBar.tsx';
-import { Grid } from './Grid.tsx';
-import { type Move, reordered, step } from './moving.ts';
-import { everything, inOrder, noSelection, type Selection, within } from './selection.ts';
+import { Grid, type GridHandle } from './Grid.tsx';
 import { TableFooter } from './TableFooter.tsx';
 import { TableToolbar } from './TableToolbar.tsx';
-import { commandFor } from './table-keys.ts';
+import { type CommandName, rowMenu, toolbarCommands } from './table-commands.ts';
+import { commandFor, windowCommandFor } from './table-keys.ts';
+import { useMenuWindow } from './use-menu-window.ts';
+import { useSelection } from './use-selection.ts';
+import { type NewItem, useTableActions } from './use-table-actions.ts';
 
 export interface MenuTableProps {
   readonly menu: Menu;
@@ -27,7 +26,7 @@ export interface MenuTableProps {
   /** Follows the end of the list while it is in view, as a log does. */
   readonly tail?: boolean;
   readonly onOpen: (id: string) => void;
-  readonly onAdd: () => void;
+  readonly onAdd: (start?: NewItem) => void;
   /** Buttons of this window alone, at the end of the commands. */
   readonly toolbar?: ReactNode;
   /** What the footer says behind the number of items. */
@@ -36,221 +35,154 @@ export interface MenuTableProps {
   readonly onSelection?: (selected: readonly string[], loaded: readonly string[], live: LiveMenu) => void;
 }
 
-/** Rows asked for before the size of the screen is known. */
-const FIRST_ROWS = 100;
 const FIND_WAIT_MS = 150;
+
+/** What stands over the table. */
+type Overlay =
+  | { readonly kind: 'nothing' | 'columns' | 'comment' }
+  | { readonly kind: 'menu'; readonly at: { readonly x: number; readonly y: number } };
+
+const NOTHING: Overlay = { kind: 'nothing' };
 
 export function MenuTable(props: MenuTableProps) {
   const { menu, density, tail = false, onOpen, onAdd, onSelection } = props;
-  const live = useMemo(
-    () =>
-      new LiveMenu(
-        socket,
-        menu.path,
-        { first: 0, count: FIRST_ROWS, sort: null, filter: {}, find: '' },
-        menu.refreshMs ?? 1000,
-      ),
-    [menu],
-  );
-  const visible = useVisible();
-  useEffect(() => {
-    if (!visible) return;
-    live.open();
-    return () => live.close();
-  }, [live, visible]);
-
-  const [selection, setSelection] = useState<Selection>(noSelection);
+  const { live, chooser, wants, change } = useMenuWindow(menu);
+  const selected = useSelection(menu, live);
+  const { selection, select } = selected;
   const [layout, setLayout] = useState<Layout>(() => loadLayout(menu));
   const [fitted, setFitted] = useState<Readonly<Record<string, number>>>({});
-  const [query, setQuery] = useState(live.query);
   const [find, setFind] = useState('');
-  const [open, setOpen] = useState<'nothing' | 'columns' | 'comment'>('nothing');
-  const [filtering, setFiltering] = useState(false);
+  const [overlay, setOverlay] = useState<Overlay>(NOTHING);
+  const [filtering, setFiltering] = useState(wants.conditions.length > 0);
   const findBox = useRef<HTMLInputElement>(null);
-  const root = useRef<HTMLElement>(null);
-  const moves = useRef(Promise.resolve());
+  const grid = useRef<GridHandle>(null);
   const findTimer = useRef<ReturnType<typeof setTimeout>>(undefined);
-
   const columns = useMemo(
     () => tableColumns(menu, { ...layout, widths: { ...fitted, ...layout.widths } }),
     [menu, layout, fitted],
   );
-  const version = useSyncExternalStore(
-    (changed) => live.subscribe((change) => change.order && changed()),
-    () => live.shown,
-  );
-  // Rows that are gone or filtered out must not be acted on; beyond the loaded window nobody knows.
-  const { state } = live;
-  const complete = state.loaded && state.first === 0 && state.order.length === state.matched;
-  const kept = complete ? within(selection, version) : selection;
-  if (kept !== selection) setSelection(kept);
-  const chosen = inOrder(kept, version);
-  // Read anew at each use: values change without a render of the whole table.
-  const selectedRows = () => chosen.map((id) => live.row(id)).filter((row) => row !== undefined);
-  const rows = selectedRows();
-
-  const choice = chooserProp(menu);
-  const { options, load } = useOptions(choice === undefined ? undefined : menu.props[choice.name]?.kind);
+  const { options, load } = useOptions(chooser === undefined ? undefined : menu.props[chooser.name]?.kind);
   useEffect(load, [load]);
+  useEffect(() => () => clearTimeout(findTimer.current), []);
+  useEffect(() => {
+    if (onSelection === undefined) return;
+    const tell = () => onSelection([...selection.ids], live.shown, live);
+    tell();
+    return live.subscribe((what) => what.order && tell());
+  }, [selection, live, onSelection]);
 
-  useEffect(() => onSelection?.([...selection.ids], version, live), [selection, version, live, onSelection]);
-
-  function show(part: Partial<typeof query>) {
-    live.show({ first: 0, ...part });
-    setQuery(live.query);
-  }
+  const actions = useTableActions({ menu, live, selected, onOpen, onAdd, show });
+  const state = actions.state();
+  const bar = toolbarCommands(state, actions.run);
 
   function relayout(next: Layout) {
     setLayout(next);
     saveLayout(menu, next);
   }
 
-  function setFilter(filter: Readonly<Record<string, string>>) {
-    show({ filter });
+  function show(name: CommandName) {
+    if (name === 'columns') setOverlay({ kind: 'columns' });
+    else if (name === 'comment') setOverlay({ kind: 'comment' });
+    else if (name === 'copy-text') grid.current?.copy();
+    else if (name === 'find-next' && find !== '') grid.current?.next();
+    else {
+      findBox.current?.focus();
+      findBox.current?.select();
+    }
   }
 
   function sortBy(column: string) {
     const now = live.query.sort;
-    if (column === '.nr') show({ sort: null });
-    else if (now?.by !== column) show({ sort: { by: column, desc: false } });
-    else show({ sort: now.desc ? null : { by: column, desc: true } });
+    if (column === '.nr') change({ sort: null });
+    else if (now?.by !== column) change({ sort: { by: column, desc: false } });
+    else change({ sort: now.desc ? null : { by: column, desc: true } });
   }
 
-  async function remove() {
-    const gone = new Set(chosen);
-    const at = version.findIndex((id) => gone.has(id));
-    if (!(await removeItems(menu, selectedRows(), chosen, version))) return;
-    live.release();
-    const next = version.slice(at).find((id) => !gone.has(id)) ?? version.slice(0, at).findLast((id) => !gone.has(id));
-    setSelection(next === undefined ? noSelection : { ids: new Set([next]), focus: next, anchor: next });
+  function look(text: string, waitMs: number) {
+    setFind(text);
+    clearTimeout(findTimer.current);
+    findTimer.current = setTimeout(() => live.query.find !== text && live.show({ first: 0, find: text }), waitMs);
   }
 
-  function command(name: string) {
-    if (name === 'add') {
-      if (menu.commands.includes('add')) onAdd();
-      return;
-    }
-    if (!actsOnAll(name) && whyNot(menu, name, rows, chosen.length) !== undefined) return;
-    live.release();
-    if (name === 'remove') void remove();
-    else if (name === 'comment') setOpen('comment');
-    else void runOn(menu, name, actsOnAll(name) ? [] : chosen);
-  }
-
-  function moveTo(move: Move | undefined) {
-    if (move === undefined || whyNot(menu, 'move', rows, chosen.length) !== undefined) return;
-    const settled = live.reorder((order) => reordered(order, move));
-    // One after the other: each move counts on the order that the one before it made.
-    moves.current = moves.current.then(async () => {
-      const moved = await moveItems(menu, move);
-      settled();
-      if (!moved) live.refresh();
-    });
-  }
-
-  function selectAll() {
-    const { matched } = live.state;
-    if (matched <= version.length) {
-      setSelection(everything(selection, version));
-      return;
-    }
-    idsOf(socket, menu.path, live.query)
-      .then((ids) => setSelection(everything(selection, ids)))
-      .catch((error: unknown) => showError('Select all', error));
-  }
-
-  function onCommandKey(event: KeyboardEvent): boolean {
-    const name = commandFor(event);
-    if (
-      name === undefined ||
-      !(name === 'add' || name === 'move-up' || name === 'move-down' || menu.commands.includes(name))
-    ) {
-      return false;
-    }
+  function onKeyDown(event: KeyboardEvent) {
+    const name = windowCommandFor(event);
+    if (name === undefined || event.defaultPrevented) return;
     event.preventDefault();
-    if (name === 'move-up' || name === 'move-down') {
-      if (live.query.sort === null && menu.commands.includes('move')) {
-        moveTo(step(live.shown, selection.ids, name === 'move-up' ? -1 : 1));
-      }
-    } else command(name);
-    return true;
+    actions.run(name);
   }
-
-  useEffect(() => {
-    const focusFind = (event: globalThis.KeyboardEvent) => {
-      if (event.key.toLowerCase() !== 'f' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey)
-        return;
-      if (document.querySelector('dialog[open]') !== null) return;
-      event.preventDefault();
-      findBox.current?.select();
-      findBox.current?.focus();
-    };
-    window.addEventListener('keydown', focusFind);
-    return () => window.removeEventListener('keydown', focusFind);
-  }, []);
-  useEffect(() => () => clearTimeout(findTimer.current), []);
 
   return (
-    <section ref={root} className="menu-table" aria-label={menu.title}>
+    <section className="menu-table" aria-label={menu.title} onKeyDown={onKeyDown}>
       <TableToolbar
-        menu={menu}
-        rows={rows}
-        count={chosen.length}
+        title={menu.title}
+        commands={bar}
         find={find}
         findBox={findBox}
-        filtering={filtering || Object.keys(query.filter).length > 0}
-        chooser={
-          choice === undefined ? undefined : { label: choice.label, value: query.filter[choice.name] ?? '', options }
-        }
-        onAdd={() => command('add')}
-        onCommand={command}
-        onMove={(by) => moveTo(step(live.shown, selection.ids, by))}
-        onFind={(text) => {
-          setFind(text);
-          clearTimeout(findTimer.current);
-          findTimer.current = setTimeout(() => show({ find: text }), FIND_WAIT_MS);
-        }}
+        filtering={filtering || wants.conditions.length > 0}
+        chooser={chooser}
+        choice={wants.choice}
+        choices={options}
+        more={props.toolbar}
+        onFind={(text) => look(text, text === '' ? 0 : FIND_WAIT_MS)}
+        onLeaveFind={() => grid.current?.focus()}
         onFilter={() => {
-          if (filtering && Object.keys(query.filter).length > 0) setFilter({});
+          if (filtering && wants.conditions.length > 0) change({ conditions: [] });
           setFiltering(!filtering);
         }}
-        onChoose={(value) => {
-          if (choice === undefined) return;
-          const { [choice.name]: _, ...rest } = query.filter;
-          setFilter(value === '' ? rest : { ...rest, [choice.name]: value });
-        }}
-        onColumns={() => setOpen('columns')}
-        more={props.toolbar}
+        onChoose={(choice) => change({ choice })}
+        onColumns={() => setOverlay({ kind: 'columns' })}
+        onMenu={(at) => setOverlay({ kind: 'menu', at })}
       />
-      {filtering && <FilterBar menu={menu} filter={query.filter} onFilter={setFilter} />}
+      {filtering && (
+        <FilterBar
+          menu={menu}
+          columns={columns.flatMap((column) => (column.shows === undefined ? [] : column.name))}
+          conditions={wants.conditions}
+          onFilter={(conditions) => change({ conditions })}
+        />
+      )}
       <Grid
+        handle={grid}
         menu={menu}
         live={live}
         columns={columns}
+        sort={wants.sort}
         selection={selection}
         tail={tail}
         density={density}
-        onSelect={setSelection}
-        onSelectAll={selectAll}
+        onSelect={select}
         onOpen={onOpen}
-        onMove={moveTo}
+        onMove={actions.moveTo}
+        onMenu={(at) => setOverlay({ kind: 'menu', at })}
         onSort={sortBy}
+        onReorder={(name, before) => relayout(moveColumn(menu, layout, name, before))}
         onFitted={(widths) => setFitted((now) => ({ ...now, ...Object.fromEntries(widths) }))}
-        onWidth={(name, width) => {
-          if (width !== undefined) relayout({ ...layout, widths: { ...layout.widths, [name]: width } });
+        onWidth={(name, width) => relayout({ ...layout, widths: { ...layout.widths, [name]: width } })}
+        onCommandKey={(event) => {
+          const name = commandFor(event);
+          const taken = name !== undefined && actions.run(name);
+          if (taken) event.preventDefault();
+          return taken;
         }}
-        onCommandKey={onCommandKey}
       />
       <EmptyNote menu={menu} live={live} />
       <TableFooter live={live} selected={selection.ids.size} more={props.footer} />
-      {open === 'columns' && (
-        <ColumnChooser menu={menu} layout={layout} onLayout={relayout} onClose={() => setOpen('nothing')} />
+      {overlay.kind === 'columns' && (
+        <ColumnChooser menu={menu} layout={layout} onLayout={relayout} onClose={() => setOverlay(NOTHING)} />
       )}
-      {open === 'comment' && (
+      {overlay.kind === 'comment' && (
         <CommentDialog
-          value={rows[0]?.comment ?? ''}
-          onComment={(comment) => void runOn(menu, 'comment', chosen, { comment })}
-          onClose={() => setOpen('nothing')}
+          value={state.rows[0]?.comment ?? ''}
+          onComment={(comment) => void runOn(menu, 'comment', selected.chosen(), { comment })}
+          onClose={() => setOverlay(NOTHING)}
+        />
+      )}
+      {overlay.kind === 'menu' && (
+        <PopupMenu
+          label={`Commands of ${menu.title}`}
+          at={overlay.at}
+          entries={rowMenu(state, actions.run)}
+          onClose={() => setOverlay(NOTHING)}
         />
       )}
     </section>

@@ -1,81 +1,45 @@
-import type { Menu } from '@tollway/schema';
 import type { ReactNode, RefObject } from 'react';
-import type { Row } from '../api/row.ts';
 import { Icon } from '../ui/icons.tsx';
 import { ToolButton } from '../ui/ToolButton.tsx';
-import { actsOnAll, commandLabel, specialCommands, whyNot } from './actions.ts';
+import { type Chooser, ORIGINS } from './chooser.ts';
+import type { TableCommand } from './table-commands.ts';
 
 export interface ToolbarProps {
-  readonly menu: Menu;
-  /** Selected rows that are loaded, and how many are selected in all. */
-  readonly rows: readonly Row[];
-  readonly count: number;
+  readonly title: string;
+  readonly commands: {
+    readonly standard: readonly TableCommand[];
+    readonly moves: readonly TableCommand[];
+    readonly special: readonly TableCommand[];
+  };
   readonly find: string;
   readonly findBox: RefObject<HTMLInputElement | null>;
   readonly filtering: boolean;
-  /** Choices of the chooser at the right end, e.g. chains; none when the menu has no chooser. */
-  readonly chooser: { readonly label: string; readonly value: string; readonly options: readonly string[] } | undefined;
-  readonly onAdd: () => void;
-  readonly onCommand: (command: string) => void;
-  readonly onMove: (by: -1 | 1) => void;
+  readonly chooser: Chooser | undefined;
+  readonly choice: string;
+  readonly choices: readonly string[];
+  /** Buttons of the window alone. */
+  readonly more?: ReactNode;
   readonly onFind: (text: string) => void;
+  /** The user is done with the find box and goes to what was found. */
+  readonly onLeaveFind: () => void;
   readonly onFilter: () => void;
   readonly onChoose: (value: string) => void;
   readonly onColumns: () => void;
-  /** Buttons of the window alone. */
-  readonly more?: ReactNode;
+  /** Asks for the menu of all commands at a point of the page. */
+  readonly onMenu: (at: { readonly x: number; readonly y: number }) => void;
 }
-
-const STANDARD = [
-  { command: 'remove', name: 'Remove', icon: 'remove', shortcut: 'Delete' },
-  { command: 'enable', name: 'Enable', icon: 'enable', shortcut: 'Ctrl+E' },
-  { command: 'disable', name: 'Disable', icon: 'disable', shortcut: 'Ctrl+D' },
-  { command: 'comment', name: 'Comment', icon: 'comment', shortcut: 'Ctrl+M' },
-] as const;
 
 /** The line of commands above a table. Commands that the menu does not have are absent. */
 export function TableToolbar(props: ToolbarProps) {
-  const { menu, rows, count, chooser } = props;
-  const why = (command: string) => whyNot(menu, command, rows, count);
+  const { title, commands, find } = props;
   return (
-    <div className="toolbar" role="toolbar" aria-label={`${menu.title} commands`}>
-      {menu.commands.includes('add') && <ToolButton name="Add" icon="add" shortcut="Insert" onPress={props.onAdd} />}
-      {STANDARD.filter(({ command }) => menu.commands.includes(command)).map(({ command, name, icon, shortcut }) => (
-        <ToolButton
-          key={command}
-          name={name}
-          icon={icon}
-          shortcut={shortcut}
-          disabledReason={why(command)}
-          onPress={() => props.onCommand(command)}
-        />
+    <div className="toolbar" role="toolbar" aria-label={`${title} commands`}>
+      {[...commands.standard, ...commands.moves].map((command) => (
+        <CommandButton key={command.name} command={command} />
       ))}
-      {menu.commands.includes('move') && (
-        <>
-          <ToolButton
-            name="Move up"
-            icon="up"
-            shortcut="Alt+↑"
-            disabledReason={why('move')}
-            onPress={() => props.onMove(-1)}
-          />
-          <ToolButton
-            name="Move down"
-            icon="down"
-            shortcut="Alt+↓"
-            disabledReason={why('move')}
-            onPress={() => props.onMove(1)}
-          />
-        </>
-      )}
       <ToolButton name="Filter" icon="filter" pressed={props.filtering} onPress={props.onFilter} />
-      {specialCommands(menu).map((command) => (
-        <ToolButton
-          key={command}
-          name={commandLabel(command)}
-          disabledReason={actsOnAll(command) ? undefined : why(command)}
-          onPress={() => props.onCommand(command)}
-        />
+      {commands.special.map((command) => (
+        <CommandButton key={command.name} command={command} />
       ))}
       {props.more}
       <span className="toolbar-end">
@@ -86,27 +50,76 @@ export function TableToolbar(props: ToolbarProps) {
             type="search"
             aria-label="Find"
             placeholder="Find"
-            title="Find in all columns (Ctrl+F)"
-            value={props.find}
+            title="Find in all columns (Ctrl+F), next one (F3)"
+            value={find}
             onChange={(event) => props.onFind(event.target.value)}
+            onKeyDown={(event) => {
+              if (event.key === 'Enter' || event.key === 'ArrowDown') props.onLeaveFind();
+              else if (event.key === 'Escape' && find !== '') props.onFind('');
+              else return;
+              event.preventDefault();
+              event.stopPropagation();
+            }}
           />
         </label>
-        {chooser !== undefined && (
-          <select
-            className="chooser"
-            aria-label={chooser.label}
-            title={chooser.label}
-            value={chooser.value}
-            onChange={(event) => props.onChoose(event.target.value)}
-          >
-            <option value="">all</option>
-            {chooser.options.map((option) => (
-              <option key={option}>{option}</option>
-            ))}
-          </select>
-        )}
+        <ChooserList {...props} />
         <ToolButton name="Columns" icon="columns" onPress={props.onColumns} />
+        <button
+          type="button"
+          className="tool"
+          aria-label="All commands"
+          aria-haspopup="menu"
+          title="All commands (right click on a row)"
+          onClick={(event) => {
+            const { left, bottom } = event.currentTarget.getBoundingClientRect();
+            props.onMenu({ x: left, y: bottom + 2 });
+          }}
+        >
+          <Icon name="more" />
+        </button>
       </span>
     </div>
+  );
+}
+
+function CommandButton({ command }: { readonly command: TableCommand }) {
+  const { label, icon, shortcut, disabledReason, run } = command;
+  return (
+    <ToolButton
+      name={label}
+      {...(icon === undefined ? {} : { icon })}
+      {...(shortcut === undefined ? {} : { shortcut })}
+      disabledReason={disabledReason}
+      onPress={run}
+    />
+  );
+}
+
+function ChooserList({ chooser, choice, choices, onChoose }: ToolbarProps) {
+  if (chooser === undefined) return null;
+  // A choice that nothing offers any more is kept until another one is made.
+  const listed = choice === '' || choice in ORIGINS || choices.includes(choice) ? choices : [...choices, choice];
+  return (
+    <select
+      className="chooser"
+      aria-label={chooser.label}
+      title={chooser.label}
+      value={choice}
+      onChange={(event) => onChoose(event.target.value)}
+    >
+      <option value="">all</option>
+      {listed.map((option) => (
+        <option key={option}>{option}</option>
+      ))}
+      {chooser.origins && (
+        <optgroup label="Made by">
+          {Object.entries(ORIGINS).map(([value, label]) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </optgroup>
+      )}
+    </select>
   );
 }

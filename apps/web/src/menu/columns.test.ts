@@ -1,6 +1,6 @@
 import { registry } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { hasCommentLines, possibleColumns, shownColumns, tableColumns, toggleColumn } from './columns.ts';
+import { hasCommentLines, moveColumn, possibleColumns, shownColumns, tableColumns, toggleColumn } from './columns.ts';
 
 const filter = registry.find((menu) => menu.path === '/ip/firewall/filter');
 const route = registry.find((menu) => menu.path === '/ip/route');
@@ -31,6 +31,26 @@ test('a column is added, taken away, and the last one stays', () => {
   expect(shownColumns(filter, more)).toContain('log-prefix');
   expect(shownColumns(filter, toggleColumn(filter, more, 'log-prefix'))).toEqual(filter.columns);
   expect(toggleColumn(filter, { columns: ['chain'] }, 'chain')).toEqual({ columns: ['chain'] });
+});
+
+test('a column moves before another one or to the end', () => {
+  const layout = { columns: ['chain', 'action', 'bytes'] };
+  expect(moveColumn(filter, layout, 'bytes', 'chain').columns).toEqual(['bytes', 'chain', 'action']);
+  expect(moveColumn(filter, layout, 'chain', undefined).columns).toEqual(['action', 'bytes', 'chain']);
+  expect(moveColumn(filter, layout, 'chain', 'chain').columns).toEqual(['chain', 'action', 'bytes']);
+  expect(moveColumn(filter, layout, '.nr', 'chain')).toBe(layout);
+});
+
+test('pairs are columns by their halves', () => {
+  const queues = registry.find((menu) => menu.path === '/queue/simple');
+  if (queues === undefined) throw new Error('menus are missing');
+  const columns = tableColumns(queues, {});
+  expect(columns.find((column) => column.name === 'max-limit.upload')).toMatchObject({
+    label: 'Upload Max Limit',
+    right: true,
+  });
+  expect(possibleColumns(queues)).toContain('queue.download');
+  expect(possibleColumns(queues)).not.toContain('queue');
 });
 
 test('a remembered column that no longer exists is left out', () => {

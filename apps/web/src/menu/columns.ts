@@ -84,6 +84,15 @@ export function toggleColumn(menu: Menu, layout: Layout, name: string): Layout {
   return { ...layout, columns: shown.toSpliced(at, 0, name) };
 }
 
+/** Puts a column before another one, or last without one. */
+export function moveColumn(menu: Menu, layout: Layout, name: string, before: string | undefined): Layout {
+  const rest = shownColumns(menu, layout).filter((other) => other !== name);
+  const at = before === undefined ? rest.length : rest.indexOf(before);
+  return at < 0 || rest.length === shownColumns(menu, layout).length
+    ? layout
+    : { ...layout, columns: rest.toSpliced(at, 0, name) };
+}
+
 const KEY = 'tollway.columns';
 
 function readAll(): Record<string, Layout> {

@@ -1,8 +1,8 @@
 /** Joins scroll position, live window and painter: which rows are on screen, what to ask for, when to draw. */
 import type { Menu } from '@tollway/schema';
-import type { LiveMenu } from '../api/live-menu.ts';
-import { cellText } from './cells/text.ts';
-import { type Column, LEAST_WIDTH, WIDEST } from './columns.ts';
+import type { LiveMenu, Query } from '../api/live-menu.ts';
+import { fitWidth, tracks } from './column-widths.ts';
+import type { Column } from './columns.ts';
 import { pins } from './pins.ts';
 import { RowGeometry } from './row-geometry.ts';
 import { extraLines, RowPainter } from './row-painter.ts';
@@ -22,30 +22,21 @@ export interface GridViewOptions {
 }
 
 /** Rows asked for beyond the screen, above and below. */
-const MARGIN = 40;
+const MARGIN = 30;
 /** Rows drawn beyond the screen, above and below. */
-const OVERDRAW = 6;
-/** Wait before another window is asked for while scrolling, ms. */
+const OVERDRAW = 4;
+/** Least time between two windows that are asked for while scrolling, ms. */
 const ASK_MS = 60;
+/** Narrower tables keep their first column in view, px. */
+const NARROW_PX = 560;
 
-/** As wide as the texts of live values usually become, by kind. */
-const WIDE_TEXT: Readonly<Record<string, string>> = {
-  rate: '999.9Mbps',
-  bytes: '999.9 MiB',
-  counter: '9 999 999',
-  duration: '1d 00:00:00',
-};
-
-/** Column tracks. A text at the end takes the space that is left; after a number an empty track does. */
-function tracks(columns: readonly Column[]): string {
-  const last = columns.length - 1;
-  return columns
-    .map(({ width, label, right }, index) => {
-      const px = `${width ?? Math.max(60, label.length * 8 + 26)}px`;
-      if (index < last) return px;
-      return right ? `${px} minmax(0, 1fr)` : `minmax(${px}, 1fr)`;
-    })
-    .join(' ');
+/** What the browser measured; read when something changed it, never while drawing, where reading forces a layout. */
+interface Measures {
+  readonly line: number;
+  readonly head: number;
+  /** Height left for rows. */
+  readonly viewport: number;
+  readonly width: number;
 }
 
 export class GridView {
@@ -55,33 +46,37 @@ export class GridView {
   readonly #stops: (() => void)[] = [];
   #columns: readonly Column[] = [];
   #selection: Selection = noSelection;
+  #measures: Measures = { line: 24, head: 24, viewport: 0, width: 0 };
+  #scrollTop = 0;
+  #height = -1;
+  #rows = -1;
   #frame = 0;
   #asking: ReturnType<typeof setTimeout> | undefined;
   #atEnd = true;
   #pending: { index: number; found: (id: string) => void } | undefined;
   #lastFocus = 0;
+  #active: string | undefined;
+  /** What the known extra lines belong to. */
+  #listed: { readonly query: Query; readonly matched: number } | undefined;
 
   constructor(options: GridViewOptions) {
     this.#options = options;
     this.#painter = new RowPainter(options.pane, options.menu, options.gridId);
-    const schedule = () => this.#schedule();
+    const { scroller, live } = options;
     const scroll = () => {
-      const { scroller } = options;
-      this.#atEnd = scroller.scrollTop + scroller.clientHeight >= scroller.scrollHeight - 4;
-      schedule();
+      this.#scrollTop = scroller.scrollTop;
+      this.#atEnd = this.#scrollTop + this.#measures.viewport >= this.#geometry.scrollable - 4;
+      this.#schedule();
     };
-    options.scroller.addEventListener('scroll', scroll, { passive: true });
-    this.#stops.push(() => options.scroller.removeEventListener('scroll', scroll));
-    const resize = new ResizeObserver(() => {
-      this.#pin();
-      schedule();
-    });
-    resize.observe(options.scroller);
+    scroller.addEventListener('scroll', scroll, { passive: true });
+    this.#stops.push(() => scroller.removeEventListener('scroll', scroll));
+    const resize = new ResizeObserver(() => this.remeasure());
+    resize.observe(scroller);
     this.#stops.push(() => resize.disconnect());
     this.#stops.push(
-      options.live.subscribe((change) => {
-        if (change.order) this.#geometry.clearExtra();
-        schedule();
+      live.subscribe((change) => {
+        if (change.order) this.#relist();
+        this.#schedule();
       }),
     );
   }
@@ -92,13 +87,29 @@ export class GridView {
     for (const stop of this.#stops) stop();
   }
 
+  /** Reads the sizes of things anew; to be called when they may have changed. */
+  remeasure(): void {
+    const { scroller } = this.#options;
+    const line = Number.parseFloat(getComputedStyle(scroller).getPropertyValue('--row'));
+    const head = scroller.firstElementChild instanceof HTMLElement ? scroller.firstElementChild.offsetHeight : 0;
+    this.#measures = {
+      line: Number.isFinite(line) && line > 0 ? line : 24,
+      head,
+      viewport: Math.max(scroller.clientHeight - head, 0),
+      width: scroller.clientWidth,
+    };
+    this.#scrollTop = scroller.scrollTop;
+    this.#pin();
+    this.#schedule();
+  }
+
   /** Position of the first loaded row. */
   get firstLoaded(): number {
     return this.#options.live.state.first;
   }
 
   get rowsInView(): number {
-    return Math.max(1, Math.floor(this.#viewport() / this.#line()));
+    return Math.max(1, Math.floor(this.#measures.viewport / this.#measures.line));
   }
 
   /** Ids of the loaded rows in order. */
@@ -107,13 +118,21 @@ export class GridView {
   }
 
   show(columns: readonly Column[], selection: Selection): void {
+    const relaid = columns !== this.#columns;
     this.#columns = columns;
     this.#selection = selection;
-    this.#painter.setColumns(columns);
-    const { scroller } = this.#options;
-    scroller.style.setProperty('--columns', tracks(columns));
-    this.#pin();
+    if (relaid) {
+      this.#painter.setColumns(columns);
+      this.#options.scroller.style.setProperty('--columns', tracks(columns));
+      this.#pin();
+    }
     this.#paint();
+  }
+
+  /** Shows a width while it is being changed. */
+  resize(name: string, width: number): void {
+    const columns = this.#columns.map((column) => (column.name === name ? { ...column, width } : column));
+    this.#options.scroller.style.setProperty('--columns', tracks(columns));
   }
 
   /** Number of the row with an id; where the keyboard last was when it is not loaded. */
@@ -135,15 +154,27 @@ export class GridView {
     this.#schedule();
   }
 
-  /** The gap between rows that is nearest to a point on the screen, and its y in the body. */
-  gapAt(clientY: number): { gap: number; y: number } {
-    const { body } = this.#options;
-    const y = clientY - body.getBoundingClientRect().top;
+  /** A point of the page on a row, e.g. for a menu that the keyboard asks for; in the corner when it is out of view. */
+  pointOf(id: string | undefined): { x: number; y: number } {
+    const { left, top, bottom } = this.#options.scroller.getBoundingClientRect();
+    const { head, line } = this.#measures;
+    const offset = this.#geometry.offsetOf(this.#scrollTop, this.#measures.viewport);
+    const y = top + head + this.#geometry.top(Math.max(this.focusIndex(id), 0)) - offset + line;
+    return { x: left + 48, y: Math.min(Math.max(y, top + head), bottom) };
+  }
+
+  /**
+   * The gap between rows that is nearest to a point on the screen, and its y in the body.
+   *
+   * @param least the first gap that may be meant
+   */
+  gapAt(clientY: number, least: number): { gap: number; y: number } {
+    const y = clientY - this.#options.body.getBoundingClientRect().top;
     const shift = this.#shift();
     const index = this.#geometry.rowAt(Math.max(0, y + shift));
     const top = this.#geometry.top(index);
     const height = this.#geometry.height(index);
-    const gap = y + shift > top + height / 2 ? index + 1 : index;
+    const gap = Math.max(least, y + shift > top + height / 2 ? index + 1 : index);
     return { gap, y: this.#geometry.top(gap) - shift };
   }
 
@@ -151,42 +182,38 @@ export class GridView {
   scrollTowards(clientY: number): boolean {
     const { scroller } = this.#options;
     const { top, bottom } = scroller.getBoundingClientRect();
-    const line = this.#line();
-    const above = top + this.#head() + line - clientY;
+    const { line, head } = this.#measures;
+    const above = top + head + line - clientY;
     const below = clientY - (bottom - line);
     if (above <= 0 && below <= 0) return false;
     const before = scroller.scrollTop;
     const step = Math.min(line, Math.max(above, below) / 2 + 1);
     scroller.scrollTop += above > 0 ? -step : step;
-    return scroller.scrollTop !== before;
+    this.#scrollTop = scroller.scrollTop;
+    return this.#scrollTop !== before;
   }
 
   /** Width that fits the loaded content of a column. */
   fit(name: string): number | undefined {
     const column = this.#columns.find((each) => each.name === name);
-    return column === undefined ? undefined : this.#measure(column);
+    return column === undefined ? undefined : fitWidth(this.#options.menu, this.#options.live, column, this.#font());
   }
 
-  /** Keeps the counters at the right edge in view where there is room for them. */
+  #font(): string {
+    const { fontSize, fontFamily } = getComputedStyle(this.#options.scroller);
+    return `${fontSize} ${fontFamily}`;
+  }
+
+  /** Keeps the counters at the right edge in view where there is room for them, else the first column. */
   #pin(): void {
     const { scroller } = this.#options;
-    const { offsets, fit } = pins(this.#columns, scroller.clientWidth);
+    const { width } = this.#measures;
+    const { offsets, fit } = pins(this.#columns, width);
     for (const [name, offset] of offsets) scroller.style.setProperty(name, offset);
-    scroller.classList.toggle('grid-pinned', fit);
-  }
-
-  #line(): number {
-    const line = Number.parseFloat(getComputedStyle(this.#options.scroller).getPropertyValue('--row'));
-    return Number.isFinite(line) && line > 0 ? line : 24;
-  }
-
-  #head(): number {
-    const head = this.#options.scroller.firstElementChild;
-    return head instanceof HTMLElement ? head.offsetHeight : 0;
-  }
-
-  #viewport(): number {
-    return Math.max(this.#options.scroller.clientHeight - this.#head(), 0);
+    scroller.classList.toggle('grid-pinned', fit && width >= NARROW_PX);
+    const flags = this.#columns[0]?.name === '.flags' ? (this.#columns[0].width ?? 0) : 0;
+    scroller.style.setProperty('--stick', `${flags}px`);
+    scroller.classList.toggle('grid-narrow', width > 0 && width < NARROW_PX);
   }
 
   #count(): number {
@@ -200,18 +227,34 @@ export class GridView {
 
   /** Difference between a y of the full list and a y of the body. */
   #shift(): number {
-    const { scrollTop } = this.#options.scroller;
-    return this.#geometry.offsetOf(scrollTop, this.#viewport()) - scrollTop;
+    return this.#geometry.offsetOf(this.#scrollTop, this.#measures.viewport) - this.#scrollTop;
+  }
+
+  #scrollTo(scrollTop: number): void {
+    const { scroller } = this.#options;
+    scroller.scrollTop = scrollTop;
+    this.#scrollTop = scroller.scrollTop;
   }
 
   #reveal(index: number): void {
-    const { scroller } = this.#options;
-    const viewport = this.#viewport();
-    const offset = this.#geometry.offsetOf(scroller.scrollTop, viewport);
+    const { viewport } = this.#measures;
+    const offset = this.#geometry.offsetOf(this.#scrollTop, viewport);
     const top = this.#geometry.top(index);
     const bottom = top + this.#geometry.height(index);
-    if (top < offset) scroller.scrollTop = this.#geometry.scrollFor(top, viewport);
-    else if (bottom > offset + viewport) scroller.scrollTop = this.#geometry.scrollFor(bottom - viewport, viewport);
+    if (top < offset) this.#scrollTo(this.#geometry.scrollFor(top, viewport));
+    else if (bottom > offset + viewport) this.#scrollTo(this.#geometry.scrollFor(bottom - viewport, viewport));
+  }
+
+  /** Another list, or the same one after rows came or went: what is known of rows out of the window counts no more. */
+  #relist(): void {
+    const { query, state } = this.#options.live;
+    const before = this.#listed;
+    this.#listed = { query, matched: state.matched };
+    if (before === undefined) return;
+    const { sort, filter, find } = before.query;
+    const same = query.sort === sort && query.filter === filter && query.find === find;
+    if (!same && state.loaded) this.#scrollTo(0);
+    if (!same || before.matched !== state.matched) this.#geometry.clearExtra();
   }
 
   #schedule(): void {
@@ -219,31 +262,52 @@ export class GridView {
     this.#frame = requestAnimationFrame(() => this.#paint());
   }
 
-  #paint(): void {
-    const { live, scroller, body, menu, tail } = this.#options;
-    const { state } = live;
-    this.#geometry.resize(this.#count(), this.#line());
+  /** Learns how tall the rows are. What is at the top of the screen stays there. */
+  #lay(): void {
+    const { live, menu, body, scroller, tail } = this.#options;
+    const { viewport, line } = this.#measures;
+    const geometry = this.#geometry;
+    const offset = geometry.offsetOf(this.#scrollTop, viewport);
+    const anchor = geometry.rowAt(offset);
+    const into = offset - geometry.top(anchor);
+    geometry.resize(this.#count(), line);
     for (const [at, id] of live.shown.entries()) {
       const row = live.row(id);
-      if (row !== undefined) this.#geometry.setExtra(state.first + at, extraLines(menu, row));
+      if (row !== undefined) geometry.setExtra(live.state.first + at, extraLines(menu, row));
     }
-    body.style.height = `${this.#geometry.scrollable}px`;
-    if (tail && this.#atEnd) scroller.scrollTop = scroller.scrollHeight;
-    scroller.setAttribute('aria-rowcount', String(this.#count() + 1));
+    if (this.#height !== geometry.scrollable) {
+      this.#height = geometry.scrollable;
+      body.style.height = `${this.#height}px`;
+    }
+    if (this.#rows !== this.#count()) {
+      this.#rows = this.#count();
+      scroller.setAttribute('aria-rowcount', String(this.#rows + 1));
+    }
+    if (tail && this.#atEnd) {
+      const end = Math.max(0, geometry.scrollable - viewport);
+      if (Math.abs(end - this.#scrollTop) > 1) this.#scrollTo(end);
+    } else if (this.#scrollTop > 0 && anchor < geometry.count) {
+      const now = geometry.top(anchor) + into;
+      if (Math.abs(now - offset) > 1) this.#scrollTo(geometry.scrollFor(now, viewport));
+    }
+  }
 
-    const viewport = this.#viewport();
-    const offset = this.#geometry.offsetOf(scroller.scrollTop, viewport);
-    const top = this.#geometry.rowAt(offset);
-    const bottom = this.#geometry.rowAt(offset + viewport);
-    this.#ask(top, bottom);
+  #paint(): void {
+    const { live, scroller } = this.#options;
+    this.#lay();
+    const geometry = this.#geometry;
+    const offset = geometry.offsetOf(this.#scrollTop, this.#measures.viewport);
+    const top = geometry.rowAt(offset);
+    const bottom = geometry.rowAt(offset + this.#measures.viewport);
+    this.#ask();
 
     const first = Math.max(0, top - OVERDRAW);
-    const last = Math.min(this.#geometry.count - 1, bottom + OVERDRAW);
+    const last = Math.min(geometry.count - 1, bottom + OVERDRAW);
     const plain = live.query.find === '' && Object.keys(live.query.filter).length === 0 && live.query.sort === null;
     this.#painter.paint({
       first,
       last,
-      top: this.#geometry.top(first) - (offset - scroller.scrollTop),
+      top: geometry.top(first) - (offset - this.#scrollTop),
       idAt: (index) => this.#idAt(index),
       row: (id) => live.row(id),
       ghost: (id) => live.isGhost(id),
@@ -252,9 +316,12 @@ export class GridView {
       number: (index, row) => row['.nr'] ?? (plain ? String(index) : ''),
     });
     const { focus } = this.#selection;
-    if (focus !== undefined && live.shown.includes(focus)) {
-      scroller.setAttribute('aria-activedescendant', this.#painter.elementId(focus));
-    } else scroller.removeAttribute('aria-activedescendant');
+    const active = focus !== undefined && live.shown.includes(focus) ? this.#painter.elementId(focus) : undefined;
+    if (active !== this.#active) {
+      this.#active = active;
+      if (active === undefined) scroller.removeAttribute('aria-activedescendant');
+      else scroller.setAttribute('aria-activedescendant', active);
+    }
 
     const pending = this.#pending;
     const id = pending === undefined ? undefined : this.#idAt(pending.index);
@@ -262,47 +329,40 @@ export class GridView {
       this.#pending = undefined;
       pending.found(id);
     }
-    if (state.loaded && state.order.length > 0) this.#measureNew();
+    if (live.state.loaded && live.state.order.length > 0) this.#measureNew();
   }
 
-  /** Asks for the rows around the screen when those at hand do not cover it. */
-  #ask(top: number, bottom: number): void {
+  /** Asks for the rows around the screen when those at hand do not cover it. While scrolling, not for every step. */
+  #ask(): void {
+    if (this.#asking !== undefined || this.#wanted() === undefined) return;
+    this.#asking = setTimeout(() => {
+      this.#asking = undefined;
+      const wanted = this.#wanted();
+      if (wanted !== undefined) this.#options.live.show(wanted);
+    }, ASK_MS);
+  }
+
+  #wanted(): Pick<Query, 'first' | 'count'> | undefined {
     const { live } = this.#options;
-    const { state } = live;
-    const last = Math.min(bottom, this.#geometry.count - 1);
-    const rows = Math.max(bottom - top + 1, this.rowsInView);
-    const count = rows + 2 * MARGIN;
-    const first = Math.max(0, top - MARGIN);
+    if (!live.state.loaded) return undefined;
+    const geometry = this.#geometry;
+    const offset = geometry.offsetOf(this.#scrollTop, this.#measures.viewport);
+    const top = geometry.rowAt(offset);
+    const last = Math.min(geometry.rowAt(offset + this.#measures.viewport), geometry.count - 1);
     const { first: askedFirst, count: askedCount } = live.query;
     const covered = top >= askedFirst && last < askedFirst + askedCount;
     const near = top - askedFirst < MARGIN / 4 && askedFirst > 0;
-    const far = askedFirst + askedCount - last < MARGIN / 4 && askedFirst + askedCount < this.#geometry.count;
-    if ((covered && !near && !far) || !state.loaded) return;
-    clearTimeout(this.#asking);
-    this.#asking = setTimeout(() => live.show({ first, count }), ASK_MS);
+    const far = askedFirst + askedCount - last < MARGIN / 4 && askedFirst + askedCount < geometry.count;
+    if (covered && !near && !far) return undefined;
+    const rows = Math.max(last - top + 1, this.rowsInView);
+    return { first: Math.max(0, top - MARGIN), count: rows + 2 * MARGIN };
   }
 
   #measureNew(): void {
     const unknown = this.#columns.filter((column) => column.width === undefined);
     if (unknown.length === 0) return;
-    this.#options.measured(unknown.map((column) => [column.name, this.#measure(column)] as const));
-  }
-
-  #measure(column: Column): number {
-    const { live, scroller } = this.#options;
-    const { shows } = column;
-    const context = document.createElement('canvas').getContext('2d');
-    const style = getComputedStyle(scroller);
-    if (context !== null) context.font = `${style.fontSize} ${style.fontFamily}`;
-    const width = (text: string) => context?.measureText(text).width ?? text.length * 7;
-    let widest = width(column.label) + 16;
-    for (const id of live.shown) {
-      const row = live.row(id);
-      if (row === undefined || shows === undefined) continue;
-      widest = Math.max(widest, width(cellText(shows, row)) + (column.name === 'action' ? 20 : 2));
-    }
-    // Numbers that tick get room to grow, so that columns stay where they are.
-    if (shows?.prop.readOnly === true) widest = Math.max(widest, width(WIDE_TEXT[shows.kind.name] ?? ''));
-    return Math.ceil(Math.min(WIDEST, Math.max(LEAST_WIDTH, widest)) + 14);
+    const { menu, live, measured } = this.#options;
+    const font = this.#font();
+    measured(unknown.map((column) => [column.name, fitWidth(menu, live, column, font)] as const));
   }
 }

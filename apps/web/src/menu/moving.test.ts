@@ -6,15 +6,15 @@ const order = ['a', 'b', 'c', 'd', 'e'];
 const set = (...ids: string[]) => new Set(ids);
 
 test('rows drop into a gap in their own order', () => {
-  expect(dropAt(order, set('d', 'a'), 2)).toEqual({ ids: ['a', 'd'], destination: 'c' });
-  expect(dropAt(order, set('a'), 5)).toEqual({ ids: ['a'], destination: undefined });
+  expect(dropAt(order, ['a', 'd'], 2)).toEqual({ ids: ['a', 'd'], destination: 'c' });
+  expect(dropAt(order, ['a'], 5)).toEqual({ ids: ['a'], destination: undefined });
 });
 
 test('dropping rows where they are is no move', () => {
-  expect(dropAt(order, set('b'), 1)).toBeUndefined();
-  expect(dropAt(order, set('b'), 2)).toBeUndefined();
-  expect(dropAt(order, set(), 2)).toBeUndefined();
-  expect(dropAt(order, set('d', 'e'), 5)).toBeUndefined();
+  expect(dropAt(order, ['b'], 1)).toBeUndefined();
+  expect(dropAt(order, ['b'], 2)).toBeUndefined();
+  expect(dropAt(order, [], 2)).toBeUndefined();
+  expect(dropAt(order, ['d', 'e'], 5)).toBeUndefined();
 });
 
 test('one step up and down', () => {
@@ -25,10 +25,19 @@ test('one step up and down', () => {
   expect(step(order, set('e'), 1)).toBeUndefined();
 });
 
+test('nothing is moved above the rows that stay on top', () => {
+  expect(step(order, set('b'), -1, 1)).toBeUndefined();
+  expect(step(order, set('c'), -1, 1)).toEqual({ ids: ['c'], destination: 'b' });
+});
+
+test('a row that was dragged out of the loaded part goes where it is dropped', () => {
+  expect(dropAt(['m', 'n', 'o'], ['a'], 2)).toEqual({ ids: ['a'], destination: 'o' });
+});
+
 test('a move keeps every row once and the selected ones together', () => {
   fc.assert(
     fc.property(fc.subarray(order, { minLength: 1 }), fc.integer({ min: 0, max: 5 }), (chosen, gap) => {
-      const move = dropAt(order, new Set(chosen), gap);
+      const move = dropAt(order, chosen, gap);
       if (move === undefined) return;
       const after = reordered(order, move);
       expect([...after].sort()).toEqual(order);

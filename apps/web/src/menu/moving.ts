@@ -17,20 +17,29 @@ export function reordered(order: readonly string[], { ids, destination }: Move):
   return [...rest.slice(0, at), ...ids, ...rest.slice(at)];
 }
 
-/** Drops rows into the gap before position `gap` of `order`. Undefined when nothing would move. */
-export function dropAt(order: readonly string[], selected: ReadonlySet<string>, gap: number): Move | undefined {
-  const ids = order.filter((id) => selected.has(id));
-  const destination = order.slice(gap).find((id) => !selected.has(id));
+/**
+ * Drops rows into the gap before position `gap` of `order`. Undefined when nothing would move.
+ *
+ * @param ids rows to move, in their order; they may lie outside of `order`, which then is part of the list
+ */
+export function dropAt(order: readonly string[], ids: readonly string[], gap: number): Move | undefined {
+  const moved = new Set(ids);
+  const destination = order.slice(Math.max(gap, 0)).find((id) => !moved.has(id));
   if (ids.length === 0) return undefined;
   const move = { ids, destination };
   return reordered(order, move).every((id, index) => id === order[index]) ? undefined : move;
 }
 
-/** Moves the selected rows one place up or down, as one block. Undefined at the end of the list. */
-export function step(order: readonly string[], selected: ReadonlySet<string>, by: -1 | 1): Move | undefined {
+/**
+ * Moves the selected rows one place up or down, as one block. Undefined at the end of the list.
+ *
+ * @param fixed rows at the start of `order` that stay there
+ */
+export function step(order: readonly string[], selected: ReadonlySet<string>, by: -1 | 1, fixed = 0): Move | undefined {
   const first = order.findIndex((id) => selected.has(id));
   const last = order.findLastIndex((id) => selected.has(id));
   if (first < 0) return undefined;
-  if (by < 0) return first === 0 ? dropAt(order, selected, 0) : dropAt(order, selected, first - 1);
-  return dropAt(order, selected, Math.min(last + 2, order.length));
+  const ids = order.filter((id) => selected.has(id));
+  if (by < 0) return dropAt(order, ids, Math.max(first - 1, fixed));
+  return dropAt(order, ids, Math.min(last + 2, order.length));
 }

@@ -6,17 +6,25 @@
 /** Chromium and Firefox lose precision and then rows somewhere above 16 million px. */
 const TALLEST = 8_000_000;
 
+/** Extra lines of all rows up to one, this row's included. */
+interface Sum {
+  readonly index: number;
+  readonly lines: number;
+}
+
 export class RowGeometry {
   #count = 0;
   #line = 24;
   /** Extra lines by row index; only rows that have some. */
   readonly #extra = new Map<number, number>();
+  /** Sums over {@link #extra} in order; undefined when they must be made anew. */
+  #sums: readonly Sum[] | undefined = [];
 
   /** Number of rows and height of one line. */
   resize(count: number, line: number): void {
-    this.#count = count;
     this.#line = line;
-    for (const index of this.#extra.keys()) if (index >= count) this.#extra.delete(index);
+    if (count < this.#count) for (const index of this.#extra.keys()) if (index >= count) this.setExtra(index, 0);
+    this.#count = count;
   }
 
   get count(): number {
@@ -25,19 +33,36 @@ export class RowGeometry {
 
   /** Tells how many lines a row has beyond the first. */
   setExtra(index: number, lines: number): void {
+    if ((this.#extra.get(index) ?? 0) === lines) return;
     if (lines > 0) this.#extra.set(index, lines);
     else this.#extra.delete(index);
+    this.#sums = undefined;
   }
 
-  /** Forgets extra lines, e.g. when the order changed. */
+  /** Forgets extra lines, e.g. when other rows are shown. */
   clearExtra(): void {
     this.#extra.clear();
+    this.#sums = [];
   }
 
   #extraBefore(index: number): number {
-    let lines = 0;
-    for (const [at, extra] of this.#extra) if (at < index) lines += extra;
-    return lines;
+    if (this.#sums === undefined) {
+      let lines = 0;
+      this.#sums = [...this.#extra]
+        .sort(([a], [b]) => a - b)
+        .map(([at, extra]) => {
+          lines += extra;
+          return { index: at, lines };
+        });
+    }
+    let low = 0;
+    let high = this.#sums.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#sums[middle]?.index ?? 0) < index) low = middle + 1;
+      else high = middle;
+    }
+    return this.#sums[low - 1]?.lines ?? 0;
   }
 
   /** Top of a row in the full list. */

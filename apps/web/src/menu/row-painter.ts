@@ -4,6 +4,7 @@
  */
 import type { Menu } from '@tollway/schema';
 import type { Row } from '../api/row.ts';
+import { markColumn, rowMark } from './cells/row-mark.ts';
 import { cellText, flagLetters, flagWords, reason, rowTone } from './cells/text.ts';
 import { type Column, hasCommentLines } from './columns.ts';
 import { pinClass, pinOffset } from './pins.ts';
@@ -53,10 +54,13 @@ export class RowPainter {
   readonly #drawn = new Map<string, Drawn>();
   #spare: Drawn[] = [];
   #columns: readonly Column[] = [];
+  readonly #marked: string | undefined;
+  #top: number | undefined;
 
   constructor(pane: HTMLElement, menu: Menu, gridId: string) {
     this.#pane = pane;
     this.#menu = menu;
+    this.#marked = markColumn(menu);
     this.#gridId = gridId;
   }
 
@@ -80,7 +84,10 @@ export class RowPainter {
   }
 
   paint(view: View): void {
-    this.#pane.style.transform = `translateY(${view.top}px)`;
+    if (this.#top !== view.top) {
+      this.#top = view.top;
+      this.#pane.style.transform = `translateY(${view.top}px)`;
+    }
     const wanted = new Set<string>();
     for (let index = view.first; index <= view.last; index++) wanted.add(view.idAt(index) ?? `#${index}`);
     for (const [key, drawn] of this.#drawn) {
@@ -119,6 +126,11 @@ export class RowPainter {
       if (column.name === '.flags') element.className = 'cell cell-flags';
       if (column.name === 'action') element.className = 'cell cell-action';
       if (column.name === 'comment') element.className = 'cell cell-comment';
+      if (column.name === this.#marked) element.classList.add('cell-marked');
+      if (column.name === '.flags') element.classList.add('cell-stuck');
+      else if (column === this.#columns.find(({ shows }) => shows !== undefined)) {
+        element.classList.add('cell-stuck', 'cell-stuck-last');
+      }
       const offset = pinOffset(column);
       if (offset !== undefined) {
         element.classList.add(pinClass(column));
@@ -170,13 +182,13 @@ export class RowPainter {
       if (id === undefined) delete root.dataset.id;
       else root.dataset.id = id;
     }
-    const numbered = this.#columns.some((column) => column.name === '.nr');
-    if (drawn.row === row && row !== undefined && !numbered) return;
-    if (drawn.row !== row) this.#writeLines(drawn, row);
+    // The number of a row changes without the row.
+    const same = drawn.row === row && row !== undefined;
+    if (!same) this.#writeLines(drawn, row);
     drawn.row = row;
     for (const [which, column] of this.#columns.entries()) {
       const cell = drawn.cells[which];
-      if (cell !== undefined) this.#writeCell(cell, column, index, row, view);
+      if (cell !== undefined && (!same || column.name === '.nr')) this.#writeCell(cell, column, index, row, view);
     }
   }
 
@@ -191,12 +203,23 @@ export class RowPainter {
             : column.shows === undefined
               ? ''
               : cellText(column.shows, row);
+    if (column.name === this.#marked) this.#writeMark(cell, row);
     if (text === cell.text) return;
     cell.text = text;
     cell.element.textContent = text;
+    if (column.name === this.#marked) return;
     if (column.name === '.flags') cell.element.title = row === undefined ? '' : flagWords(this.#menu, row);
     else if (column.name === 'action') cell.element.dataset.action = text;
     else if (!column.right) cell.element.title = text.length > 12 ? text : '';
+  }
+
+  #writeMark(cell: Cell, row: Row | undefined): void {
+    const mark = row === undefined ? undefined : rowMark(this.#menu, row);
+    const { dataset } = cell.element;
+    const load = mark?.load ?? 'none';
+    if (dataset.load !== load) dataset.load = load;
+    const title = mark?.title ?? '';
+    if (cell.element.title !== title) cell.element.title = title;
   }
 
   #writeLines(drawn: Drawn, row: Row | undefined): void {

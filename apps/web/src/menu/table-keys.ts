@@ -1,4 +1,4 @@
-/** Keys of a table that stand for commands of its toolbar. */
+/** Keys of a table that stand for commands of its toolbar and its menu. */
 
 /** The part of a keyboard event that matters. */
 export interface Key {
@@ -9,12 +9,26 @@ export interface Key {
   readonly altKey: boolean;
 }
 
-/** Name of the command that a key means. */
+const WITH_CTRL: Readonly<Record<string, string>> = {
+  e: 'enable',
+  d: 'disable',
+  m: 'comment',
+  a: 'select-all',
+};
+
+/** Name of the command that a key means while the rows have the focus. */
 export function commandFor({ key, code, ctrlKey, metaKey, altKey }: Key): string | undefined {
   const ctrl = ctrlKey || metaKey;
   if (altKey && !ctrl) return { ArrowUp: 'move-up', ArrowDown: 'move-down' }[key];
-  if (ctrl && !altKey) return { e: 'enable', d: 'disable', m: 'comment' }[key.toLowerCase()];
+  if (ctrl && !altKey) return WITH_CTRL[key.toLowerCase()];
   if (code === 'NumpadAdd') return 'enable';
   if (code === 'NumpadSubtract') return 'disable';
-  return { Insert: 'add', Delete: 'remove' }[key];
+  return { Insert: 'add', Delete: 'remove', Enter: 'open' }[key];
+}
+
+/** Name of the command that a key means anywhere in the window of a table. */
+export function windowCommandFor({ key, ctrlKey, metaKey, altKey }: Key): string | undefined {
+  if (altKey) return undefined;
+  if (ctrlKey || metaKey) return { f: 'find', g: 'find-next' }[key.toLowerCase()];
+  return key === 'F3' ? 'find-next' : undefined;
 }

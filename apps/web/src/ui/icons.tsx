@@ -11,6 +11,7 @@ const PATHS = {
   up: <path d="M8 12.5v-9M4.5 7 8 3.5 11.5 7" />,
   down: <path d="M8 3.5v9M4.5 9 8 12.5 11.5 9" />,
   columns: <path d="M2.5 3.5h11v9h-11zM6.2 3.5v9M9.8 3.5v9" />,
+  more: <path d="M8 3.6v.01M8 8v.01M8 12.4v.01" strokeWidth="2.4" />,
   menu: <path d="M2.5 4.5h11M2.5 8h11M2.5 11.5h11" />,
   close: <path d="m4 4 8 8M12 4l-8 8" />,
   fold: <path d="m4.5 9.5 3.5-3.5 3.5 3.5" />,

@@ -52,5 +52,6 @@ export function rowTone(menu: Menu, row: Row): string {
     if (topics.includes('error') || topics.includes('critical')) return 'row-invalid';
     if (topics.includes('warning')) return 'row-warning';
   }
+  if (isSet(row, 'dynamic')) return 'row-dynamic';
   return '';
 }

@@ -1,0 +1,24 @@
+import { menuByPath } from '@tollway/schema';
+import { expect, test } from 'vitest';
+import { rowMark } from './row-mark.ts';
+
+const queues = menuByPath('/queue/simple');
+const addresses = menuByPath('/ip/address');
+if (queues === undefined || addresses === undefined) throw new Error('menus are missing');
+
+const queue = (rate: string, part: object = {}) => ({ '.id': '*1', 'max-limit': '20000000/10000000', rate, ...part });
+
+test('the fuller direction counts', () => {
+  expect(rowMark(queues, queue('0/0'))).toEqual({ load: 'low', title: '0 % of max limit (upload)' });
+  expect(rowMark(queues, queue('10000000/5000000'))).toMatchObject({ load: 'low' });
+  expect(rowMark(queues, queue('0/5000001'))).toEqual({ load: 'middle', title: '50 % of max limit (download)' });
+  expect(rowMark(queues, queue('15000001/0'))).toMatchObject({ load: 'high' });
+  expect(rowMark(queues, queue('20100000/0'))).toEqual({ load: 'high', title: '100 % of max limit (upload)' });
+});
+
+test('without a limit, or out of use, there is nothing to compare', () => {
+  expect(rowMark(queues, queue('5/5', { 'max-limit': '0/0' }))).toMatchObject({ load: 'none' });
+  expect(rowMark(queues, queue('15000001/0', { disabled: 'true' }))).toMatchObject({ load: 'none' });
+  expect(rowMark(queues, queue('0/9000000', { 'max-limit': '0/10000000' }))).toMatchObject({ load: 'high' });
+  expect(rowMark(addresses, { '.id': '*1' })).toBeUndefined();
+});

@@ -1,0 +1,50 @@
+/** How wide columns are: as set, else as their content needs. */
+
+import type { Menu } from '@tollway/schema';
+import type { LiveMenu } from '../api/live-menu.ts';
+import { markColumn } from './cells/row-mark.ts';
+import { cellText } from './cells/text.ts';
+import { type Column, LEAST_WIDTH, WIDEST } from './columns.ts';
+
+/** As wide as the texts of live values usually become, by kind. */
+const WIDE_TEXT: Readonly<Record<string, string>> = {
+  rate: '999.9Mbps',
+  bytes: '999.9 MiB',
+  counter: '9 999 999',
+  duration: '1d 00:00:00',
+};
+/** Room for the icon of an action or a mark, px. */
+const ICON_PX = 20;
+/** Widest title that alone decides the width of a column, px; longer ones are cut. */
+const WIDEST_TITLE = 150;
+
+/** Column tracks. A text at the end takes the space that is left; after a number an empty track does. */
+export function tracks(columns: readonly Column[]): string {
+  const last = columns.length - 1;
+  return columns
+    .map(({ width, label, right }, index) => {
+      const px = `${width ?? Math.max(60, label.length * 8 + 26)}px`;
+      if (index < last) return px;
+      return right ? `${px} minmax(0, 1fr)` : `minmax(${px}, 1fr)`;
+    })
+    .join(' ');
+}
+
+/** Width that fits the title and the loaded content of a column. `font` is that of the cells. */
+export function fitWidth(menu: Menu, live: LiveMenu, column: Column, font: string): number {
+  const context = document.createElement('canvas').getContext('2d');
+  if (context !== null) context.font = font;
+  const width = (text: string) => context?.measureText(text).width ?? text.length * 7;
+  const { shows } = column;
+  let widest = Math.min(WIDEST_TITLE, width(column.label) * 1.06 + 16);
+  if (shows !== undefined) {
+    const icon = column.name === 'action' || column.name === markColumn(menu) ? ICON_PX : 2;
+    for (const id of live.shown) {
+      const row = live.row(id);
+      if (row !== undefined) widest = Math.max(widest, width(cellText(shows, row)) + icon);
+    }
+    // Numbers that tick get room to grow, so that columns stay where they are.
+    if (shows.prop.readOnly === true) widest = Math.max(widest, width(WIDE_TEXT[shows.kind.name] ?? ''));
+  }
+  return Math.ceil(Math.min(WIDEST, Math.max(LEAST_WIDTH, widest)) + 14);
+}

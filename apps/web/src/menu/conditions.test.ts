@@ -1,0 +1,58 @@
+import { menuByPath, registry } from '@tollway/schema';
+import { expect, test } from 'vitest';
+import { choiceConditions, chooserOf } from './chooser.ts';
+import { conditionFields, emptyCondition, filterOf, operatorsFor } from './conditions.ts';
+
+const filter = menuByPath('/ip/firewall/filter');
+const queues = menuByPath('/queue/simple');
+if (filter === undefined || queues === undefined) throw new Error('menus are missing');
+
+test('conditions of one property are joined; those without a value say nothing', () => {
+  expect(
+    filterOf([
+      { prop: 'chain', op: 'is', value: 'forward' },
+      { prop: 'bytes', op: 'more', value: '1M' },
+      { prop: 'bytes', op: 'less', value: '9M' },
+      { prop: 'comment', op: 'contains', value: '' },
+    ]),
+  ).toEqual({
+    chain: 'forward',
+    bytes: [
+      { op: 'more', value: '1M' },
+      { op: 'less', value: '9M' },
+    ],
+  });
+});
+
+test('operators follow the kind of value', () => {
+  const operators = (name: string) => operatorsFor(filter.props[name]?.kind ?? queues.props.name?.kind ?? never());
+  expect(operators('disabled')).toEqual(['is', 'is-not']);
+  expect(operators('bytes')).toContain('more');
+  expect(operators('src-address')).toContain('in');
+  expect(operators('comment')).toContain('contains');
+  expect(operators('comment')).not.toContain('less');
+});
+
+test('flags, comments and halves can be asked for, and every field makes an empty condition', () => {
+  const names = conditionFields(filter).map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(['disabled', 'invalid', 'dynamic', 'comment', 'bytes']));
+  expect(conditionFields(queues).map(({ label }) => label)).toContain('Upload Max Limit');
+  for (const menu of registry) {
+    const fields = conditionFields(menu);
+    expect(new Set(fields.map(({ name }) => name)).size, menu.path).toBe(fields.length);
+    for (const { name } of fields) expect(emptyCondition(menu, name)).toMatchObject({ prop: name, value: '' });
+  }
+});
+
+test('the chooser of the firewall splits by chain and by origin', () => {
+  const chooser = chooserOf(filter);
+  expect(chooser).toMatchObject({ name: 'chain', origins: true });
+  expect(choiceConditions(chooser, '')).toEqual([]);
+  expect(choiceConditions(chooser, 'input')).toEqual([{ prop: 'chain', op: 'is', value: 'input' }]);
+  expect(choiceConditions(chooser, ':static')).toEqual([{ prop: 'dynamic', op: 'is', value: 'false' }]);
+  expect(chooserOf(queues)).toBeUndefined();
+});
+
+function never(): never {
+  throw new Error('no such property');
+}

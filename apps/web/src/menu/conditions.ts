@@ -1,0 +1,76 @@
+/** Conditions of the funnel. An item is shown when all of them hold. Pure. */
+import { type Kind, type Menu, menuColumn } from '@tollway/schema';
+import type { Filter, Operator, Test } from '../api/live-menu.ts';
+import { possibleColumns } from './columns.ts';
+
+export interface Condition {
+  /** Name of a property or of half of one. */
+  readonly prop: string;
+  readonly op: Operator;
+  readonly value: string;
+}
+
+/** Operators in words. */
+export const OPERATOR_LABELS: Readonly<Record<Operator, string>> = {
+  is: 'is',
+  'is-not': 'is not',
+  in: 'in',
+  'in-not': 'in not',
+  contains: 'contains',
+  'contains-not': 'contains not',
+  less: 'less',
+  more: 'more',
+};
+
+const IDENTITY: readonly Operator[] = ['is', 'is-not'];
+const WORDS: readonly Operator[] = [...IDENTITY, 'contains', 'contains-not', 'in', 'in-not'];
+const ADDRESSES: readonly Operator[] = [...IDENTITY, 'in', 'in-not', 'contains', 'contains-not'];
+const AMOUNTS: readonly Operator[] = [...IDENTITY, 'less', 'more', 'in', 'in-not'];
+
+const AMOUNT_KINDS = new Set(['int', 'rate', 'bytes', 'counter', 'percent', 'duration', 'datetime']);
+
+/** Operators that make sense for a kind of value, the usual one first. */
+export function operatorsFor(kind: Kind): readonly Operator[] {
+  if (kind.name === 'bool') return IDENTITY;
+  if (AMOUNT_KINDS.has(kind.name)) return AMOUNTS;
+  return kind.name.startsWith('ip-') || kind.name === 'ip' ? ADDRESSES : WORDS;
+}
+
+/** What conditions can be about: columns, and flags. */
+export function conditionFields(menu: Menu): readonly { readonly name: string; readonly label: string }[] {
+  const columns = possibleColumns(menu).flatMap((name) => {
+    const column = menuColumn(menu, name);
+    return column === undefined ? [] : [{ name, label: column.label }];
+  });
+  const named = new Set(columns.map(({ name }) => name));
+  const rest = [...menu.flags.map((flag) => flag.prop), 'comment']
+    .filter((name) => !named.has(name))
+    .flatMap((name) => {
+      const prop = menu.props[name];
+      return prop === undefined ? [] : [{ name, label: prop.label }];
+    });
+  return [...columns, ...rest];
+}
+
+/** An empty condition about a property. */
+export function emptyCondition(menu: Menu, prop: string): Condition {
+  const kind = menuColumn(menu, prop)?.kind;
+  return { prop, op: (kind === undefined ? undefined : operatorsFor(kind)[0]) ?? 'is', value: '' };
+}
+
+/** The conditions as the live feed takes them. Those without a value say nothing. */
+export function filterOf(conditions: readonly Condition[]): Filter {
+  const tests = new Map<string, Test[]>();
+  for (const { prop, op, value } of conditions) {
+    if (value === '') continue;
+    const list = tests.get(prop) ?? [];
+    list.push({ op, value });
+    tests.set(prop, list);
+  }
+  return Object.fromEntries(
+    [...tests].map(([prop, list]) => {
+      const [only] = list;
+      return [prop, list.length === 1 && only?.op === 'is' ? only.value : list];
+    }),
+  );
+}

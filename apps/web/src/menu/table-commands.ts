@@ -1,0 +1,146 @@
+/** The commands of a table: the toolbar, the context menu and the keys offer the same ones, with the same reasons. */
+import type { Menu } from '@tollway/schema';
+import type { Row } from '../api/row.ts';
+import type { IconName } from '../ui/icons.tsx';
+import type { Command } from '../ui/PopupMenu.tsx';
+import { actsOnAll, commandLabel, specialCommands, whyNot } from './actions.ts';
+import { isSet } from './cells/text.ts';
+
+export interface TableCommand extends Command {
+  readonly name: string;
+  readonly icon?: IconName;
+}
+
+/** What decides whether a command can run. */
+export interface TableState {
+  readonly menu: Menu;
+  /** Selected rows that are loaded, in order. */
+  readonly rows: readonly Row[];
+  /** How many rows are selected in all. */
+  readonly count: number;
+  /** The rows stand in the order of the list itself. */
+  readonly ordered: boolean;
+}
+
+interface Known {
+  readonly label: string;
+  readonly icon?: IconName;
+  readonly shortcut?: string;
+}
+
+const KNOWN = {
+  open: { label: 'Open', shortcut: 'Enter' },
+  add: { label: 'Add', icon: 'add', shortcut: 'Insert' },
+  copy: { label: 'Copy item' },
+  remove: { label: 'Remove', icon: 'remove', shortcut: 'Delete' },
+  enable: { label: 'Enable', icon: 'enable', shortcut: 'Ctrl+E' },
+  disable: { label: 'Disable', icon: 'disable', shortcut: 'Ctrl+D' },
+  comment: { label: 'Comment', icon: 'comment', shortcut: 'Ctrl+M' },
+  'insert-above': { label: 'Insert above' },
+  'insert-below': { label: 'Insert below' },
+  'move-up': { label: 'Move up', icon: 'up', shortcut: 'Alt+↑' },
+  'move-down': { label: 'Move down', icon: 'down', shortcut: 'Alt+↓' },
+  'copy-text': { label: 'Copy as text', shortcut: 'Ctrl+C' },
+  'select-all': { label: 'Select all', shortcut: 'Ctrl+A' },
+  find: { label: 'Find', shortcut: 'Ctrl+F' },
+  'find-next': { label: 'Find next', shortcut: 'F3' },
+  columns: { label: 'Show columns' },
+} as const satisfies Readonly<Record<string, Known>>;
+
+/** Names of the commands that every table may have; each menu adds its own. */
+export type CommandName = keyof typeof KNOWN | (string & {});
+
+/** True when the menu has what a command needs. */
+export function hasCommand({ commands }: Menu, name: CommandName): boolean {
+  switch (name) {
+    case 'open':
+    case 'copy-text':
+    case 'select-all':
+    case 'find':
+    case 'find-next':
+    case 'columns':
+      return true;
+    case 'copy':
+      return commands.includes('add');
+    case 'insert-above':
+    case 'insert-below':
+      return commands.includes('add') && commands.includes('move');
+    case 'move-up':
+    case 'move-down':
+      return commands.includes('move');
+    default:
+      return commands.includes(name);
+  }
+}
+
+/** Why a command cannot run now; undefined when it can. */
+export function whyNotNow(state: TableState, name: CommandName): string | undefined {
+  const { menu, rows, count, ordered } = state;
+  switch (name) {
+    case 'add':
+    case 'select-all':
+    case 'find':
+    case 'find-next':
+    case 'columns':
+      return undefined;
+    case 'open':
+    case 'copy':
+      return count === 1 ? undefined : 'select one row';
+    case 'copy-text':
+      return count > 0 ? undefined : 'select a row first';
+    case 'insert-above':
+    case 'insert-below':
+      if (count !== 1) return 'select one row';
+      if (!ordered) return 'sort by # first';
+      return name === 'insert-above' && rows.some((row) => isSet(row, 'dynamic'))
+        ? 'rows that the system made stay on top'
+        : undefined;
+    case 'move-up':
+    case 'move-down':
+      return whyNot(menu, 'move', rows, count) ?? (ordered ? undefined : 'sort by # first');
+    case 'enable':
+    case 'disable': {
+      const why = whyNot(menu, name, rows, count);
+      const done = rows.length === count && rows.every((row) => isSet(row, 'disabled') === (name === 'disable'));
+      return why ?? (done ? `already ${name}d` : undefined);
+    }
+    default:
+      return actsOnAll(name) ? undefined : whyNot(menu, name, rows, count);
+  }
+}
+
+function command(state: TableState, name: CommandName, run: (name: CommandName) => void): TableCommand {
+  const known: Known = Object.entries(KNOWN).find(([each]) => each === name)?.[1] ?? { label: commandLabel(name) };
+  return { name, ...known, disabledReason: whyNotNow(state, name), run: () => run(name) };
+}
+
+const BAR: readonly CommandName[] = ['add', 'remove', 'enable', 'disable', 'comment'];
+const MOVES: readonly CommandName[] = ['move-up', 'move-down'];
+
+/** The toolbar in three parts: what every list has, moving, and what this window alone has. */
+export function toolbarCommands(state: TableState, run: (name: CommandName) => void) {
+  const of = (names: readonly CommandName[]) =>
+    names.filter((name) => hasCommand(state.menu, name)).map((name) => command(state, name, run));
+  return { standard: of(BAR), moves: of(MOVES), special: of(specialCommands(state.menu)) };
+}
+
+const GROUPS: readonly (readonly CommandName[])[] = [
+  ['open', 'add', 'copy'],
+  ['remove', 'enable', 'disable', 'comment'],
+  ['insert-above', 'insert-below', 'move-up', 'move-down'],
+];
+const LAST: readonly (readonly CommandName[])[] = [
+  ['copy-text', 'select-all'],
+  ['find', 'find-next', 'columns'],
+];
+
+/** Entries of the menu on rows; `line` between groups. */
+export function rowMenu(state: TableState, run: (name: CommandName) => void): readonly (TableCommand | 'line')[] {
+  return [...GROUPS, specialCommands(state.menu), ...LAST]
+    .map((group) => group.filter((name) => hasCommand(state.menu, name)))
+    .filter((group) => group.length > 0)
+    .flatMap((group, at): (TableCommand | 'line')[] => [
+      ...(at === 0 ? [] : ['line' as const]),
+      ...group.map((name) => command(state, name, run)),
+    ]);
+}

@@ -1,0 +1,24 @@
+/** What a table looks for, remembered for each menu until the browser tab is closed. */
+import type { Query } from '../api/live-menu.ts';
+import type { Condition } from './conditions.ts';
+
+export interface TableMemory {
+  /** Rows of the funnel. */
+  readonly conditions: readonly Condition[];
+  /** Value of the chooser; empty for all. */
+  readonly choice: string;
+  readonly sort: Query['sort'];
+}
+
+export const nothingRemembered: TableMemory = { conditions: [], choice: '', sort: null };
+
+const memories = new Map<string, TableMemory>();
+
+/** What the table of a menu looked for last. */
+export function remembered(path: string): TableMemory {
+  return memories.get(path) ?? nothingRemembered;
+}
+
+export function remember(path: string, memory: TableMemory): void {
+  memories.set(path, memory);
+}

@@ -1,0 +1,51 @@
+/** The selection of a table, without rows that are gone or filtered out: those must not be acted on. */
+import type { Menu } from '@tollway/schema';
+import { type Dispatch, type SetStateAction, useEffect, useState, useSyncExternalStore } from 'react';
+import type { LiveMenu } from '../api/live-menu.ts';
+import type { Row } from '../api/row.ts';
+import { flagLetters } from './cells/text.ts';
+import { inOrder, noSelection, type Selection, within } from './selection.ts';
+
+/** Selected rows that are looked at for what may be done with them; more of them are told apart by the server. */
+const MOST_STATES = 500;
+
+export interface TableSelection {
+  readonly selection: Selection;
+  readonly select: Dispatch<SetStateAction<Selection>>;
+  /** Selected ids in the order of the list. */
+  chosen(): readonly string[];
+  /** Selected rows that are loaded, with their values of this moment. */
+  chosenRows(): readonly Row[];
+}
+
+/** True when all rows that pass the query are loaded; beyond the loaded window nobody knows what is gone. */
+function isComplete({ state }: LiveMenu): boolean {
+  return state.loaded && state.first === 0 && state.order.length === state.matched;
+}
+
+export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
+  const [selection, select] = useState<Selection>(noSelection);
+  useEffect(
+    () =>
+      live.subscribe((change) => {
+        if (change.order && isComplete(live)) select((now) => within(now, live.shown));
+      }),
+    [live],
+  );
+  const ids = () => inOrder(selection, live.shown);
+  const rowsOf = (list: readonly string[]) => list.map((id) => live.row(id)).filter((row) => row !== undefined);
+  // Renders anew when a selected row becomes disabled, dynamic …, but not when its counters tick.
+  useSyncExternalStore(
+    (changed) => live.subscribe(changed),
+    () => {
+      let states = '';
+      for (const id of selection.ids) {
+        if (states.length > MOST_STATES) break;
+        const row = live.row(id);
+        states += row === undefined ? '?' : `${flagLetters(menu, row)}${row.builtin ?? ''};`;
+      }
+      return states;
+    },
+  );
+  return { selection, select, chosen: ids, chosenRows: () => rowsOf(ids()) };
+}

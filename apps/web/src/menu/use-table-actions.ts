@@ -1,0 +1,134 @@
+/** What the commands of a table do. Failures are shown; nothing is retried by itself. */
+import type { Menu } from '@tollway/schema';
+import { useRef } from 'react';
+import { live as socket } from '../api/live.ts';
+import { idsOf, type LiveMenu } from '../api/live-menu.ts';
+import { showError } from '../ui/toasts.ts';
+import { actsOnAll, moveItems, removeItems, runOn, whyNot } from './actions.ts';
+import { isSet } from './cells/text.ts';
+import { type Move, reordered, step } from './moving.ts';
+import { everything, noSelection, only } from './selection.ts';
+import { type CommandName, hasCommand, whyNotNow } from './table-commands.ts';
+import type { TableSelection } from './use-selection.ts';
+
+/** What the dialog of a new item starts from. */
+export interface NewItem {
+  /** Id of the item whose values it takes. */
+  readonly copy?: string;
+  /** Id of the item that it goes before; to the end without one. */
+  readonly before?: string;
+}
+
+interface Options {
+  readonly menu: Menu;
+  readonly live: LiveMenu;
+  readonly selected: TableSelection;
+  readonly onOpen: (id: string) => void;
+  readonly onAdd: (start?: NewItem) => void;
+  /** Commands that are the table's own: `find`, `find-next`, `columns`, `comment`, `copy-text`. */
+  readonly show: (name: CommandName) => void;
+}
+
+/** Rows at the start of an ordered list that the system made: they stay on top. */
+export function fixedRows(menu: Menu, live: LiveMenu): number {
+  if (!menu.commands.includes('move') || live.state.first > 0) return 0;
+  const { shown } = live;
+  const first = shown.findIndex((id) => !isSet(live.row(id) ?? {}, 'dynamic'));
+  return first < 0 ? shown.length : first;
+}
+
+export function useTableActions({ menu, live, selected, onOpen, onAdd, show }: Options) {
+  const moves = useRef(Promise.resolve());
+  const { selection, select } = selected;
+  const state = () => {
+    const rows = selected.chosenRows();
+    return { menu, rows, count: selection.ids.size, ordered: live.query.sort === null };
+  };
+
+  async function remove() {
+    const chosen = selected.chosen();
+    const gone = new Set(chosen);
+    const order = live.shown;
+    const at = order.findIndex((id) => gone.has(id));
+    if (!(await removeItems(menu, selected.chosenRows(), chosen, order))) return;
+    live.release();
+    const next = order.slice(at).find((id) => !gone.has(id)) ?? order.slice(0, at).findLast((id) => !gone.has(id));
+    select(next === undefined ? noSelection : only(next));
+  }
+
+  function moveTo(move: Move | undefined) {
+    if (move === undefined || live.query.sort !== null) return;
+    const rows = move.ids.map((id) => live.row(id)).filter((row) => row !== undefined);
+    if (whyNot(menu, 'move', rows, move.ids.length) !== undefined) return;
+    const settled = live.reorder((order) => reordered(order, move));
+    // One after the other: each move counts on the order that the one before it made.
+    moves.current = moves.current.then(async () => {
+      const moved = await moveItems(menu, move);
+      settled();
+      if (!moved) live.refresh();
+    });
+  }
+
+  function selectAll() {
+    const { matched } = live.state;
+    if (matched <= live.shown.length) {
+      select((now) => everything(now, live.shown));
+      return;
+    }
+    idsOf(socket, menu.path, live.query)
+      .then((ids) => select((now) => everything(now, ids)))
+      .catch((error: unknown) => showError('Select all', error));
+  }
+
+  function insert(id: string, below: boolean) {
+    const at = live.shown.indexOf(id);
+    const before = below ? live.shown[at + 1] : id;
+    onAdd(before === undefined ? {} : { before });
+  }
+
+  /** Runs a command if it can run now; true when the menu has it. */
+  function run(name: CommandName): boolean {
+    if (!hasCommand(menu, name)) return false;
+    if (whyNotNow(state(), name) !== undefined) return true;
+    const [id] = selection.ids;
+    switch (name) {
+      case 'add':
+        onAdd();
+        break;
+      case 'open':
+        if (id !== undefined) onOpen(id);
+        break;
+      case 'copy':
+        if (id !== undefined) onAdd({ copy: id });
+        break;
+      case 'insert-above':
+      case 'insert-below':
+        if (id !== undefined) insert(id, name === 'insert-below');
+        break;
+      case 'move-up':
+      case 'move-down':
+        moveTo(step(live.shown, selection.ids, name === 'move-up' ? -1 : 1, fixedRows(menu, live)));
+        break;
+      case 'select-all':
+        selectAll();
+        break;
+      case 'remove':
+        live.release();
+        void remove();
+        break;
+      case 'find':
+      case 'find-next':
+      case 'columns':
+      case 'comment':
+      case 'copy-text':
+        show(name);
+        break;
+      default:
+        live.release();
+        void runOn(menu, name, actsOnAll(name) ? [] : selected.chosen());
+    }
+    return true;
+  }
+
+  return { state, run, moveTo };
+}
