@@ -1,6 +1,7 @@
 import { menuByPath } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { dropReason, notableDrops } from './drop-reasons.ts';
+import flow from '../../../../../docs/packet-flow.md?raw';
+import { dropReason, KNOWN_REASONS, notableDrops } from './drop-reasons.ts';
 
 test('the worst kind comes first, bookkeeping and reasons that stand still do not come', () => {
   const drops = new Map([
@@ -23,4 +24,10 @@ test('every reason leads to a window that exists', () => {
   for (const reason of ['filter-drop', 'connection-table-full', 'reverse-path', 'queue-full', 'never-heard-of']) {
     expect(menuByPath(dropReason(reason).opens), reason).toBeDefined();
   }
+});
+
+test('reasons with a weight are those of the engine', () => {
+  const engine = new Set([...flow.matchAll(/^\| `([a-z0-9-]+)` \|/gm)].map(([, reason]) => reason));
+  expect(engine.size).toBeGreaterThan(30);
+  for (const reason of KNOWN_REASONS) expect(engine, reason).toContain(reason);
 });

@@ -46,6 +46,9 @@ const KNOWN: Readonly<Record<string, readonly [Weight, string]>> = {
   'queue-memory': ['trouble', QUEUES],
 };
 
+/** Reasons whose weight is known. */
+export const KNOWN_REASONS: readonly string[] = Object.keys(KNOWN);
+
 /** Label, weight and window of a reason; one that is not known here is noise. */
 export function dropReason(reason: string): DropReason {
   const [weight, opens] = KNOWN[reason] ?? ['noise', INTERFACES];
