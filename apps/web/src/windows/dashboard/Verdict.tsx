@@ -56,7 +56,7 @@ export function Verdict() {
       {found.length === 0 ? (
         <span>
           {engine === 'synced'
-            ? `Forwarding by configuration ${revision ?? ''}; no link lost, no packets lost, all cores have reserve.`
+            ? `Forwarding by configuration ${revision ?? ''}; no link is lost, every core has reserve.`
             : 'Bringing the newest configuration into force.'}
         </span>
       ) : (
