@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { errors } from '../errors.js';
 
 /** Largest request body that is read, bytes. */
-export const MAX_BODY = 2 << 20;
+export const MAX_BODY = 8 << 20;
 /** A longer body is still taken in and thrown away up to here, so that the client gets to read the answer. */
 const MAX_DISCARD = 64 << 20;
 
