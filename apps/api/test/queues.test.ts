@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { encodeFrame } from '../src/agent/frames.js';
 import { Router } from './router.js';
 
 const QUEUES = '/queue/simple';
@@ -196,15 +195,5 @@ describe('queue types', () => {
     expect(refused.body.detail).toBe('failure: queue type long is in use by /queue/simple q; change that first');
     await call('PATCH', `${QUEUES}/q`, { queue: 'default' });
     expect((await call('DELETE', `${TYPES}/long`)).status).toBe(204);
-  });
-});
-
-describe('numbers of more than 32 bits', () => {
-  it('travel as integers', () => {
-    const frame = encodeFrame({ small: 7, list: [{ rate: 10_000_000_000 }], exact: 4_294_967_295 });
-    // uint 64 (0xcf) or int 64 (0xd3) of the MessagePack specification, big-endian.
-    expect(frame.toString('hex')).toMatch(/(cf|d3)00000002540be400/);
-    // float 64 is 0xcb.
-    expect(frame.includes(0xcb)).toBe(false);
   });
 });

@@ -41,7 +41,7 @@ export class ConnectionDump {
   readonly #view: DataView;
   readonly #bytes: Uint8Array;
   #previous: ConnectionDump | undefined;
-  #index: Map<bigint, number> | undefined;
+  #index: IdIndex | undefined;
 
   /** `previous`, an earlier snapshot, gives the rates. */
   constructor(reply: Connections, previous: ConnectionDump | undefined) {
@@ -59,14 +59,24 @@ export class ConnectionDump {
   }
 
   indexOf(id: bigint): number | undefined {
-    this.#index ??= new Map(Array.from({ length: this.count }, (_, index) => [this.id(index), index]));
-    return this.#index.get(id);
+    return this.#find(Number(id & 0xffff_ffffn), Number(id >> 32n));
+  }
+
+  #find(low: number, high: number): number | undefined {
+    this.#index ??= new IdIndex(this.#view, this.count);
+    return this.#index.find(low, high);
   }
 
   /** Text of a property, as REST sends it; `undefined` when the connection has no such thing. */
   value(index: number, property: string): string | undefined {
     if (property === '.id') return `*${this.id(index).toString(16).toUpperCase()}`;
     return readers[property]?.(this, index * RECORD);
+  }
+
+  /** Numbers in the order of a property's values, where it has any: sorting by them decodes no texts. */
+  numbers(property: string): ((index: number) => number) | undefined {
+    const read = Object.hasOwn(numbers, property) ? numbers[property] : undefined;
+    return read && ((index) => read(this, index * RECORD));
   }
 
   row(index: number): Record<string, string> {
@@ -104,13 +114,58 @@ export class ConnectionDump {
     return portProtocols.has(this.u8(at - (at % RECORD) + 8));
   }
 
+  /** A counter as a number; beyond 2^53 it loses its last digits. */
+  count64(at: number): number {
+    return this.u32(at) + this.u32(at + 4) * 0x1_0000_0000;
+  }
+
+  /** A number in the order of addresses; those of IPv6 come after all of IPv4. */
+  addressNumber(at: number): number {
+    if (this.u8(at - (at % RECORD) + 9) === 4) return this.#view.getUint32(at + 12, false);
+    return 0x1_0000_0000 + this.#view.getUint32(at, false);
+  }
+
   /** Bits per second of a byte counter at `offset` within the record, since the snapshot before. */
-  rate(at: number, offset: number): string {
+  rate(at: number, offset: number): number {
     const before = this.#previous;
-    const earlier = before?.indexOf(this.u64(at));
-    if (before === undefined || earlier === undefined || before.nowNs >= this.nowNs) return '0';
-    const bytes = this.u64(at + offset) - before.u64(earlier * RECORD + offset);
-    return String(bytes > 0n ? Math.round((Number(bytes) * 8e9) / (this.nowNs - before.nowNs)) : 0);
+    if (before === undefined || before.nowNs >= this.nowNs) return 0;
+    const earlier = before.#find(this.u32(at), this.u32(at + 4));
+    if (earlier === undefined) return 0;
+    const bytes = this.count64(at + offset) - before.count64(earlier * RECORD + offset);
+    return bytes > 0 ? Math.round((bytes * 8e9) / (this.nowNs - before.nowNs)) : 0;
+  }
+}
+
+/** Index of connections by id: open addressing, because a map of a hundred thousand bigints takes too long to fill. */
+class IdIndex {
+  readonly #view: DataView;
+  /** Index + 1 of a connection; 0 is free. Twice as many places as connections, a power of two. */
+  readonly #places: Uint32Array;
+
+  constructor(view: DataView, count: number) {
+    this.#view = view;
+    this.#places = new Uint32Array(2 ** Math.ceil(Math.log2(2 * count + 2)));
+    for (let index = 0; index < count; index += 1) {
+      const at = index * RECORD;
+      let place = this.#home(view.getUint32(at, true), view.getUint32(at + 4, true));
+      while (this.#places[place] !== 0) place = (place + 1) & (this.#places.length - 1);
+      this.#places[place] = index + 1;
+    }
+  }
+
+  find(low: number, high: number): number | undefined {
+    for (let place = this.#home(low, high); ; place = (place + 1) & (this.#places.length - 1)) {
+      const index = (this.#places[place] ?? 0) - 1;
+      if (index < 0) return undefined;
+      const at = index * RECORD;
+      if (this.#view.getUint32(at, true) === low && this.#view.getUint32(at + 4, true) === high) return index;
+    }
+  }
+
+  #home(low: number, high: number): number {
+    // Fibonacci hashing: ids are counted up, often with the worker in some of the bits.
+    const mixed = Math.imul(low ^ Math.imul(high, 0x85eb_ca6b), 0x9e37_79b1);
+    return (mixed ^ (mixed >>> 15)) & (this.#places.length - 1);
   }
 }
 
@@ -167,7 +222,38 @@ const readers: Readonly<Record<string, Reader>> = {
   'orig-fasttrack-bytes': counter(136),
   'repl-fasttrack-packets': counter(144),
   'repl-fasttrack-bytes': counter(152),
+  'orig-rate': (dump, at) => String(dump.rate(at, 104)),
+  'repl-rate': (dump, at) => String(dump.rate(at, 120)),
+  ...Object.fromEntries(Object.entries(flagBits).map(([name, bit]) => [name, flag(bit)])),
+};
+
+type NumberReader = (dump: ConnectionDump, at: number) => number;
+
+function endpointNumber(addressOffset: number, portOffset: number): NumberReader {
+  return (dump, at) =>
+    dump.addressNumber(at + addressOffset) * 0x2_0000 + (dump.hasPorts(at) ? 1 + dump.u16(at + portOffset) : 0);
+}
+
+const counterNumber =
+  (offset: number): NumberReader =>
+  (dump, at) =>
+    dump.count64(at + offset);
+
+const numbers: Readonly<Record<string, NumberReader>> = {
+  'src-address': endpointNumber(16, 80),
+  'dst-address': endpointNumber(32, 82),
+  'reply-src-address': endpointNumber(48, 84),
+  'reply-dst-address': endpointNumber(64, 86),
+  protocol: (dump, at) => dump.u8(at + 8),
+  timeout: (dump, at) => Math.floor(dump.u32(at + 88) / 1000),
+  'orig-packets': counterNumber(96),
+  'orig-bytes': counterNumber(104),
+  'repl-packets': counterNumber(112),
+  'repl-bytes': counterNumber(120),
+  'orig-fasttrack-packets': counterNumber(128),
+  'orig-fasttrack-bytes': counterNumber(136),
+  'repl-fasttrack-packets': counterNumber(144),
+  'repl-fasttrack-bytes': counterNumber(152),
   'orig-rate': (dump, at) => dump.rate(at, 104),
   'repl-rate': (dump, at) => dump.rate(at, 120),
-  ...Object.fromEntries(Object.entries(flagBits).map(([name, bit]) => [name, flag(bit)])),
 };

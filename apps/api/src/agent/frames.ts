@@ -36,46 +36,42 @@ function integers(value: unknown): unknown {
   return wide ?? value;
 }
 
-/** Cuts a byte stream into messages. */
+/** Size of the length before each message, bytes. */
+const HEAD = 4;
+
+/** Cuts a byte stream into messages. Long ones are put together as they arrive, not all at once at their end. */
 export class FrameDecoder {
-  #chunks: Buffer[] = [];
-  #buffered = 0;
+  readonly #head = Buffer.alloc(HEAD);
+  #headFilled = 0;
+  #body: Buffer | undefined;
+  #bodyFilled = 0;
 
   /**
    * Takes bytes and returns the messages that are complete.
    * @throws Error when a frame is longer than `MAX_FRAME` or is no msgpack: the stream is of no more use.
    */
   push(chunk: Buffer): unknown[] {
-    this.#chunks.push(chunk);
-    this.#buffered += chunk.length;
     const messages: unknown[] = [];
-    for (let length = this.#peekLength(); length !== undefined; length = this.#peekLength()) {
-      if (length > MAX_FRAME) throw new Error(`frame of ${length} bytes`);
-      if (this.#buffered < 4 + length) break;
-      const bytes = this.#take(4 + length);
-      messages.push(codec.unpack(bytes.subarray(4)));
+    for (let at = 0; at < chunk.length; ) {
+      if (this.#body === undefined) {
+        const copied = chunk.copy(this.#head, this.#headFilled, at);
+        this.#headFilled += copied;
+        at += copied;
+        if (this.#headFilled < HEAD) break;
+        this.#headFilled = 0;
+        const length = this.#head.readUInt32LE(0);
+        if (length === 0 || length > MAX_FRAME) throw new Error(`frame of ${length} bytes`);
+        this.#body = Buffer.allocUnsafe(length);
+        this.#bodyFilled = 0;
+      }
+      const copied = chunk.copy(this.#body, this.#bodyFilled, at);
+      this.#bodyFilled += copied;
+      at += copied;
+      if (this.#bodyFilled === this.#body.length) {
+        messages.push(codec.unpack(this.#body));
+        this.#body = undefined;
+      }
     }
     return messages;
-  }
-
-  #peekLength(): number | undefined {
-    if (this.#buffered < 4) return undefined;
-    const first = this.#chunks[0];
-    if (first !== undefined && first.length >= 4) return first.readUInt32LE(0);
-    return this.#join().readUInt32LE(0);
-  }
-
-  #take(length: number): Buffer {
-    const all = this.#join();
-    this.#buffered -= length;
-    this.#chunks = this.#buffered > 0 ? [all.subarray(length)] : [];
-    return all.subarray(0, length);
-  }
-
-  #join(): Buffer {
-    const [first, ...more] = this.#chunks;
-    const all = first !== undefined && more.length === 0 ? first : Buffer.concat(this.#chunks);
-    this.#chunks = [all];
-    return all;
   }
 }

@@ -24,6 +24,34 @@ export async function inOrder(
   { by, desc }: NonNullable<MenuWindow['sort']>,
   slices: Slices,
 ): Promise<Indexes> {
+  const compare = (await numericOrder(set, indexes, by, slices)) ?? (await cellOrder(menu, set, indexes, by, slices));
+  const sign = desc ? -1 : 1;
+  const places = await sorted(
+    Uint32Array.from(indexes.keys()),
+    (a, b) => compare.missing(a, b) || sign * compare.values(a, b) || a - b,
+    slices,
+  );
+  return places.map((place) => indexes[place] ?? 0);
+}
+
+/** How two items, by their places in the list, stand to each other. */
+interface Order {
+  readonly missing: Compare;
+  readonly values: Compare;
+}
+
+async function numericOrder(set: RowSet, indexes: Indexes, by: string, slices: Slices): Promise<Order | undefined> {
+  const read = set.numbers?.(by);
+  if (read === undefined) return undefined;
+  const numbers = new Float64Array(indexes.length);
+  for (const [place, index] of indexes.entries()) {
+    if (place % STRIDE === 0 && slices.over) await slices.pause();
+    numbers[place] = read(index);
+  }
+  return { missing: () => 0, values: (a, b) => (numbers[a] ?? 0) - (numbers[b] ?? 0) };
+}
+
+async function cellOrder(menu: Menu, set: RowSet, indexes: Indexes, by: string, slices: Slices): Promise<Order> {
   const cells = cellsOf(menu, set, by);
   const texts: (string | undefined)[] = [];
   const numbers = new Float64Array(indexes.length);
@@ -37,19 +65,12 @@ export async function inOrder(
     else numbers[place] = number;
   }
   const { compare = byText } = cells.kind;
-  const values: Compare = numeric
-    ? (a, b) => (numbers[a] ?? 0) - (numbers[b] ?? 0)
-    : (a, b) => compare(texts[a] ?? '', texts[b] ?? '');
-  const sign = desc ? -1 : 1;
-  const places = await sorted(
-    Uint32Array.from(indexes.keys()),
-    (a, b) => {
-      const missing = Number(texts[a] === undefined) - Number(texts[b] === undefined);
-      return missing || sign * values(a, b) || a - b;
-    },
-    slices,
-  );
-  return places.map((place) => indexes[place] ?? 0);
+  return {
+    missing: (a, b) => Number(texts[a] === undefined) - Number(texts[b] === undefined),
+    values: numeric
+      ? (a, b) => (numbers[a] ?? 0) - (numbers[b] ?? 0)
+      : (a, b) => compare(texts[a] ?? '', texts[b] ?? ''),
+  };
 }
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -29,6 +29,10 @@ class DumpRows implements RowSet {
     return this.#dump.value(index, property);
   }
 
+  numbers(column: string): ((index: number) => number) | undefined {
+    return this.#dump.numbers(column);
+  }
+
   row(index: number): RestRow {
     return this.#dump.row(index);
   }

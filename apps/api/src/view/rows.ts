@@ -8,6 +8,11 @@ export interface RowSet {
   /** Text of a property; `undefined` when the item has none. */
   value(index: number, property: string): string | undefined;
   row(index: number): RestRow;
+  /**
+   * Numbers in the order of a column's values, for columns that every item has a value in: sorting by them decodes
+   * no texts. `undefined` where there are none. A column is a property or half of a pair.
+   */
+  numbers?(column: string): ((index: number) => number) | undefined;
   /** All items, decoded. */
   all(): readonly RestRow[];
 }
