@@ -1,7 +1,7 @@
 /** Opening, leaving and keeping windows; the address bar and the browser's back button follow. */
 import { showToast } from '../ui/toasts.ts';
 import { DASHBOARD } from '../windows/groups.ts';
-import { act, useDesk } from '../wm/desk-state.ts';
+import { act, summon, useDesk } from '../wm/desk-state.ts';
 import { deserialise, serialise } from '../wm/persist.ts';
 import { activeId, emptyDesk, windowOf } from '../wm/reducer.ts';
 import { contentOf, isLasting } from './content.ts';
@@ -11,7 +11,10 @@ import { isNarrow } from './narrow.ts';
 export function openAddress(address: string, another = false): void {
   const content = contentOf(address);
   if (content === undefined) showToast({ kind: 'error', text: `There is no menu at ${address}.` });
-  else act({ do: 'open', content, another });
+  else {
+    act({ do: 'open', content, another });
+    summon();
+  }
 }
 
 /** Opens a second window with the content of an open one. */

@@ -2,7 +2,7 @@
 import { type KeyboardEvent, memo, type ReactNode, useEffect, useId, useLayoutEffect, useRef } from 'react';
 import { Icon } from '../ui/icons.tsx';
 import { Visibility } from '../ui/visibility.ts';
-import { act, openWindowMenu, useDesk, useKeyGrip } from './desk-state.ts';
+import { act, openWindowMenu, useDesk, useKeyGrip, useSummon } from './desk-state.ts';
 import { focusContent } from './focus.ts';
 import type { Edges, Rect, Size } from './geometry.ts';
 import { steppedRect } from './key-grip.ts';
@@ -184,6 +184,7 @@ function TitleButton({ label, icon, reachable = false, onPress }: TitleButtonPro
 /** Brings the keyboard into a window that has become the active one, to where it was or to its content. */
 function useFocus(root: { readonly current: HTMLElement | null }, active: boolean, page: boolean): void {
   const last = useRef<Element>(null);
+  const summons = useSummon(active);
   useEffect(() => {
     const element = root.current;
     if (element === null) return;
@@ -193,6 +194,7 @@ function useFocus(root: { readonly current: HTMLElement | null }, active: boolea
     element.addEventListener('focusin', note);
     return () => element.removeEventListener('focusin', note);
   }, [root]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each summons is a reason
   useEffect(() => {
     const element = root.current;
     if (!active || element === null || element.contains(document.activeElement)) return;
@@ -201,7 +203,7 @@ function useFocus(root: { readonly current: HTMLElement | null }, active: boolea
     const before = last.current;
     if (before instanceof HTMLElement && before.isConnected && element.contains(before)) before.focus();
     else focusContent(element, page);
-  }, [root, active, page]);
+  }, [root, active, page, summons]);
 }
 
 function onGripKey(event: KeyboardEvent, id: string, what: 'move' | 'resize'): void {

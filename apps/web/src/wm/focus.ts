@@ -1,11 +1,15 @@
 /** Where the keyboard goes in a window. */
 
+const LIST = '[role="grid"]';
+const FIELD = 'input:enabled, select:enabled';
+const TAB = '[role="tab"][aria-selected="true"]';
+
 /** The first thing to work with in a window. A touch screen would answer a text field with its keyboard. */
 export function focusContent(element: HTMLElement, page: boolean): void {
   const body = element.querySelector('.window-body');
   const touch = page || !window.matchMedia('(pointer: fine)').matches;
-  const wanted = touch
-    ? '[role="grid"]'
-    : '[role="grid"], input:enabled, select:enabled, [role="tab"][aria-selected="true"]';
-  (body?.querySelector<HTMLElement>(wanted) ?? element).focus({ preventScroll: true });
+  const wanted = (touch ? [LIST] : [LIST, FIELD, TAB])
+    .map((selector) => body?.querySelector<HTMLElement>(selector))
+    .find((found) => found !== null && found !== undefined);
+  (wanted ?? element).focus({ preventScroll: true });
 }
