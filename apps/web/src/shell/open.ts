@@ -67,6 +67,7 @@ export function followAddress(): () => void {
     if (isNarrow() && windows >= before) window.history.pushState({ depth: depth() + 1 }, '', address);
     else window.history.replaceState({ depth: depth() }, '', address);
   };
+  write(0, 1);
   const stop = useDesk.subscribe((state, before) => write(state.windows.length, before.windows.length));
   const follow = () => {
     const state = useDesk.getState();
