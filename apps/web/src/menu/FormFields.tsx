@@ -61,8 +61,8 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
                 value={fieldValue(prop, name, base, form.edits)}
                 readOnly={readOnly}
                 error={errors[name]}
-                onChange={(value) => form.change(name, value)}
-                onBlur={() => form.leave(name)}
+                onChange={form.change}
+                onBlur={form.leave}
               />
             </Fragment>
           );

@@ -4,10 +4,12 @@ import { type ComponentType, type ReactNode, useEffect, useState } from 'react';
 import { add, print, run, set } from '../api/commands.ts';
 import type { Row } from '../api/row.ts';
 import { showError } from '../ui/toasts.ts';
-import { actsOnAll, commandLabel, removeItems, runOn, specialCommands } from './actions.ts';
+import { removeItems, runOn } from './actions.ts';
 import { CommentDialog } from './CommentDialog.tsx';
 import { isSet, reason } from './cells/text.ts';
+import { FormButtons } from './FormButtons.tsx';
 import { FormFields, type TabExtra } from './FormFields.tsx';
+import { FormStatus } from './FormStatus.tsx';
 import { copyOf, type Edits, proposals } from './form-model.ts';
 import { itemTitle, lockedReason, newTitle } from './item.ts';
 import { useForm } from './use-form.ts';
@@ -50,8 +52,14 @@ export function ItemForm(props: Common & { readonly id: string }) {
   );
 }
 
+interface NewProps extends Common {
+  readonly copy: string | undefined;
+  /** Id of the item that the new one goes before; to the end of an ordered list without one. */
+  readonly before?: string | undefined;
+}
+
 /** Dialog of an item that does not exist yet, empty or filled from the item `copy`. */
-export function NewItemForm(props: Common & { readonly copy: string | undefined }) {
+export function NewItemForm(props: NewProps) {
   const { menu, Frame, copy, onClose } = props;
   const [initial, setInitial] = useState<Edits | undefined>(copy === undefined ? proposals(menu) : undefined);
   useEffect(() => {
@@ -77,14 +85,14 @@ interface BodyProps extends Common {
   readonly base: Row;
   readonly isNew: boolean;
   readonly initial: Edits;
+  readonly before?: string | undefined;
 }
 
-function Body({ menu, extras, base, isNew, initial, onClose, onCopy, onAdded }: BodyProps) {
+function Body({ menu, extras, base, isNew, initial, before, onClose, onCopy, onAdded }: BodyProps) {
   const form = useForm(menu, base, isNew, initial);
   const [commenting, setCommenting] = useState(false);
   const id = base['.id'] ?? '';
   const locked = isNew ? undefined : lockedReason(menu, base);
-  const has = (command: string) => menu.commands.includes(command);
   const disabled = isNew ? form.edits.disabled === 'true' : isSet(base, 'disabled');
   const comment = isNew ? (form.edits.comment ?? '') : (base.comment ?? '');
 
@@ -92,7 +100,8 @@ function Body({ menu, extras, base, isNew, initial, onClose, onCopy, onAdded }: 
   async function save(): Promise<string | undefined> {
     let saved = id;
     const taken = await form.send(async (body) => {
-      const row = isNew ? await add(menu.path, body) : await set(menu.path, id, body);
+      const full = before === undefined ? body : { ...body, 'place-before': before };
+      const row = isNew ? await add(menu.path, full) : await set(menu.path, id, body);
       saved = row['.id'] ?? id;
     });
     return taken ? saved : undefined;
@@ -115,7 +124,7 @@ function Body({ menu, extras, base, isNew, initial, onClose, onCopy, onAdded }: 
 
   const why = reason(base);
   return (
-    <>
+    <div className="item-box">
       <form
         className="item-form"
         noValidate
@@ -142,77 +151,24 @@ function Body({ menu, extras, base, isNew, initial, onClose, onCopy, onAdded }: 
             </p>
           )}
         </div>
-        <div className="form-buttons">
-          <button type="submit" className="button button-primary" disabled={form.busy}>
-            OK
-          </button>
-          {locked === undefined && (
-            <>
-              <button type="button" className="button" onClick={onClose}>
-                Cancel
-              </button>
-              <button type="button" className="button" disabled={form.busy} onClick={() => void apply()}>
-                Apply
-              </button>
-              <hr />
-            </>
-          )}
-          {has('disable') && menu.props.disabled !== undefined && (
-            <button
-              type="button"
-              className="button"
-              disabled={locked !== undefined}
-              onClick={() => {
-                if (isNew) form.change('disabled', disabled ? undefined : 'true');
-                else void runOn(menu, disabled ? 'enable' : 'disable', [id]);
-              }}
-            >
-              {disabled ? 'Enable' : 'Disable'}
-            </button>
-          )}
-          {has('comment') && (
-            <button
-              type="button"
-              className="button"
-              disabled={locked !== undefined}
-              onClick={() => setCommenting(true)}
-            >
-              Comment
-            </button>
-          )}
-          {!isNew && has('add') && (
-            <button type="button" className="button" onClick={() => onCopy(id)}>
-              Copy
-            </button>
-          )}
-          {!isNew && has('remove') && (
-            <button
-              type="button"
-              className="button"
-              disabled={locked !== undefined && menu.commands.includes('set')}
-              onClick={() => void remove()}
-            >
-              Remove
-            </button>
-          )}
-          {!isNew &&
-            specialCommands(menu)
-              .filter((command) => !actsOnAll(command))
-              .map((command) => (
-                <button key={command} type="button" className="button" onClick={() => void runOn(menu, command, [id])}>
-                  {commandLabel(command)}
-                </button>
-              ))}
-        </div>
-        {!isNew && menu.flags.length > 0 && (
-          <footer className="form-status">
-            {menu.flags.map((flag) => (
-              <span key={flag.prop} className={isSet(base, flag.prop) ? 'state state-on' : 'state'}>
-                {isSet(base, flag.prop) ? flag.title : ''}
-              </span>
-            ))}
-          </footer>
-        )}
+        <FormButtons
+          menu={menu}
+          isNew={isNew}
+          locked={locked}
+          busy={form.busy}
+          disabled={disabled}
+          onClose={onClose}
+          onApply={() => void apply()}
+          onDisable={() => {
+            if (isNew) form.change('disabled', disabled ? undefined : 'true');
+            else void runOn(menu, disabled ? 'enable' : 'disable', [id]);
+          }}
+          onComment={() => setCommenting(true)}
+          onCopy={() => onCopy(id)}
+          onRemove={() => void remove()}
+          onCommand={(command) => void runOn(menu, command, [id])}
+        />
+        {!isNew && <FormStatus menu={menu} row={base} />}
       </form>
       {commenting && (
         <CommentDialog
@@ -225,6 +181,6 @@ function Body({ menu, extras, base, isNew, initial, onClose, onCopy, onAdded }: 
           onClose={() => setCommenting(false)}
         />
       )}
-    </>
+    </div>
   );
 }

@@ -1,6 +1,6 @@
 /** State of a form: edits, errors, and sending. */
 import type { Menu } from '@tollway/schema';
-import { useState } from 'react';
+import { useCallback, useRef, useState } from 'react';
 import { RequestError } from '../api/rest.ts';
 import type { Row } from '../api/row.ts';
 import {
@@ -36,9 +36,26 @@ export function useForm(menu: Menu, base: Row, isNew: boolean, initial: Edits = 
   const [busy, setBusy] = useState(false);
   const [refused, setRefused] = useState(0);
 
-  function forget(name: string) {
-    setErrors(({ [name]: _, '': __, ...rest }) => rest);
-  }
+  const latest = useRef({ base, edits });
+  latest.current = { base, edits };
+
+  const change = useCallback(
+    (name: string, value: string | undefined) => {
+      setEdits((now) => edit(menu, now, latest.current.base, name, value));
+      setErrors(({ [name]: _, '': __, ...rest }) => rest);
+    },
+    [menu],
+  );
+  const leave = useCallback(
+    (name: string) => {
+      const prop = menu.props[name];
+      const { base: item, edits: made } = latest.current;
+      if (prop === undefined || made[name] === undefined) return;
+      const error = valueError(prop, fieldValue(prop, name, item, made));
+      if (error !== undefined) setErrors((now) => ({ ...now, [name]: error }));
+    },
+    [menu],
+  );
 
   return {
     edits,
@@ -46,16 +63,8 @@ export function useForm(menu: Menu, base: Row, isNew: boolean, initial: Edits = 
     refused,
     busy,
     dirty: Object.keys(edits).length > 0,
-    change(name, value) {
-      setEdits((now) => edit(menu, now, base, name, value));
-      forget(name);
-    },
-    leave(name) {
-      const prop = menu.props[name];
-      if (prop === undefined || edits[name] === undefined) return;
-      const error = valueError(prop, fieldValue(prop, name, base, edits));
-      if (error !== undefined) setErrors((now) => ({ ...now, [name]: error }));
-    },
+    change,
+    leave,
     reset() {
       setEdits({});
       setErrors({});

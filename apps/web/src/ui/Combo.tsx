@@ -1,5 +1,5 @@
 /** A text field with a list of choices. Typing narrows the list; any text may be entered. */
-import { type KeyboardEvent, useId, useRef, useState } from 'react';
+import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import { Icon } from './icons.tsx';
 
 interface Props {
@@ -15,6 +15,10 @@ interface Props {
   /** The list is about to open: options may be fetched. */
   readonly onOpen?: () => void;
 }
+
+/** Height of the longest list, and space between it and its field, px. */
+const MOST_PX = 220;
+const GAP_PX = 2;
 
 /** Choices that fit what was typed; all of them until something is typed. */
 export function matching(options: readonly string[], typed: string | undefined): readonly string[] {
@@ -35,6 +39,32 @@ export function Combo(props: Props) {
   // What was typed in full needs no list, which would lie over the controls below.
   const done = typed !== undefined && options.includes(typed);
   const expanded = open && choices.length > 0 && !done;
+
+  // In the top layer: a window would clip the list.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the list changes its size with the choices
+  useLayoutEffect(() => {
+    const box = list.current;
+    if (box === null || input.current === null) return;
+    if (!expanded) {
+      if (box.matches(':popover-open')) box.hidePopover();
+      return;
+    }
+    if (!box.matches(':popover-open')) box.showPopover();
+    place(box, input.current.getBoundingClientRect());
+  }, [expanded, choices.length]);
+  useEffect(() => {
+    if (!expanded) return;
+    // What the list belongs to moves away below it.
+    const leave = (event: Event) => {
+      if (!(event.target instanceof Node && list.current?.contains(event.target))) setOpen(false);
+    };
+    window.addEventListener('scroll', leave, { capture: true, passive: true });
+    window.addEventListener('resize', leave);
+    return () => {
+      window.removeEventListener('scroll', leave, { capture: true });
+      window.removeEventListener('resize', leave);
+    };
+  }, [expanded]);
 
   function show() {
     if (disabled === true) return;
@@ -124,7 +154,7 @@ export function Combo(props: Props) {
       >
         <Icon name="unfold" />
       </button>
-      <div ref={list} role="listbox" id={listId} className="combo-list" hidden={!expanded} aria-label="Choices">
+      <div ref={list} role="listbox" id={listId} className="combo-list" popover="manual" aria-label="Choices">
         {expanded &&
           choices.map((option, index) => (
             <div
@@ -144,4 +174,16 @@ export function Combo(props: Props) {
       </div>
     </div>
   );
+}
+
+/** Puts the list under its field, or above it where there is more room. */
+function place(list: HTMLElement, field: DOMRect): void {
+  const below = window.innerHeight - field.bottom - GAP_PX;
+  const above = field.top - GAP_PX;
+  const up = list.scrollHeight > below && above > below;
+  const { style } = list;
+  style.maxBlockSize = `${Math.min(MOST_PX, Math.max(up ? above : below, 0) - GAP_PX)}px`;
+  style.inlineSize = `${field.width}px`;
+  style.left = `${field.left}px`;
+  style.top = up ? `${field.top - GAP_PX - list.offsetHeight}px` : `${field.bottom + GAP_PX}px`;
 }

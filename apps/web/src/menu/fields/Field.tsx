@@ -1,6 +1,6 @@
 /** One line of a form: label, fold, negation, the control of the kind, unit, error. */
 import { type Prop, splitNot } from '@tollway/schema';
-import { type ReactNode, useId } from 'react';
+import { memo, type ReactNode, useId } from 'react';
 import { flushSync } from 'react-dom';
 import { Icon } from '../../ui/icons.tsx';
 import { unfoldedValue } from '../form-model.ts';
@@ -14,8 +14,8 @@ export interface FieldProps {
   readonly value: string | undefined;
   readonly readOnly: boolean;
   readonly error: string | undefined;
-  readonly onChange: (value: string | undefined) => void;
-  readonly onBlur: () => void;
+  readonly onChange: (name: string, value: string | undefined) => void;
+  readonly onBlur: (name: string) => void;
 }
 
 /** What every control gets. */
@@ -30,8 +30,10 @@ export interface ControlProps {
   readonly onChange: (value: string) => void;
 }
 
-export function Field({ name, prop, value, readOnly, error, onChange, onBlur }: FieldProps) {
+/** Drawn anew only when its own value changes: others in the dialog tick. */
+export const Field = memo(function Field({ name, prop, value, readOnly, error, ...owner }: FieldProps) {
   const id = useId();
+  const onChange = (next: string | undefined) => owner.onChange(name, next);
   const errorId = `${id}-error`;
   const { not, unset } = prop;
   const { negate, text } = not === true && value !== undefined ? splitNot(value) : { negate: false, text: value ?? '' };
@@ -128,7 +130,7 @@ export function Field({ name, prop, value, readOnly, error, onChange, onBlur }: 
       className={error === undefined ? 'field' : 'field field-wrong'}
       data-property={name}
       {...(grouped ? { role: 'group', 'aria-labelledby': `${id}-label` } : {})}
-      onBlur={onBlur}
+      onBlur={() => owner.onBlur(name)}
     >
       {grouped ? (
         <span id={`${id}-label`} className="field-label" title={prop.help}>
@@ -147,4 +149,4 @@ export function Field({ name, prop, value, readOnly, error, onChange, onBlur }: 
       )}
     </div>
   );
-}
+});

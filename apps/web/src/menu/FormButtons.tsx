@@ -1,0 +1,79 @@
+import type { Menu } from '@tollway/schema';
+import { actsOnAll, commandLabel, specialCommands } from './actions.ts';
+
+interface Props {
+  readonly menu: Menu;
+  readonly isNew: boolean;
+  /** Why the item cannot be changed. */
+  readonly locked: string | undefined;
+  /** A request is under way. */
+  readonly busy: boolean;
+  readonly disabled: boolean;
+  readonly onClose: () => void;
+  readonly onApply: () => void;
+  readonly onDisable: () => void;
+  readonly onComment: () => void;
+  readonly onCopy: () => void;
+  readonly onRemove: () => void;
+  readonly onCommand: (command: string) => void;
+}
+
+/** The buttons of a dialog, in the order that RouterOS users know. */
+export function FormButtons(props: Props) {
+  const { menu, isNew, locked, busy } = props;
+  const has = (command: string) => menu.commands.includes(command);
+  const commands = isNew ? [] : specialCommands(menu).filter((command) => !actsOnAll(command));
+  const fixed = locked !== undefined;
+  return (
+    <div className="form-buttons">
+      <button type="submit" className="button button-primary" disabled={busy}>
+        OK
+      </button>
+      {!fixed && (
+        <>
+          <Button label="Cancel" onPress={props.onClose} />
+          <Button label="Apply" disabled={busy} onPress={props.onApply} />
+          <hr />
+        </>
+      )}
+      {has('disable') && menu.props.disabled !== undefined && (
+        <Button
+          label={props.disabled ? 'Enable' : 'Disable'}
+          disabled={fixed}
+          reason={locked}
+          onPress={props.onDisable}
+        />
+      )}
+      {has('comment') && <Button label="Comment" disabled={fixed} reason={locked} onPress={props.onComment} />}
+      {!isNew && has('add') && <Button label="Copy" onPress={props.onCopy} />}
+      {!isNew && has('remove') && (
+        <Button label="Remove" disabled={fixed && has('set')} reason={locked} onPress={props.onRemove} />
+      )}
+      {commands.map((command) => (
+        <Button key={command} label={commandLabel(command)} onPress={() => props.onCommand(command)} />
+      ))}
+    </div>
+  );
+}
+
+interface ButtonProps {
+  readonly label: string;
+  readonly disabled?: boolean;
+  /** Why it is disabled, for a tooltip. */
+  readonly reason?: string | undefined;
+  readonly onPress: () => void;
+}
+
+function Button({ label, disabled = false, reason, onPress }: ButtonProps) {
+  return (
+    <button
+      type="button"
+      className="button"
+      disabled={disabled}
+      title={disabled ? reason : undefined}
+      onClick={onPress}
+    >
+      {label}
+    </button>
+  );
+}

@@ -1,0 +1,28 @@
+import type { Menu } from '@tollway/schema';
+import type { Row } from '../api/row.ts';
+import { isSet } from './cells/text.ts';
+
+/** The words of the line under a dialog; an empty one keeps the place of a word that does not hold now. */
+export function statusWords(menu: Menu, row: Row): readonly string[] {
+  const flags = menu.flags.filter((flag) => flag.prop !== 'disabled');
+  const words = flags.map((flag) => (isSet(row, flag.prop) ? flag.title : ''));
+  if (menu.props.disabled === undefined) return words;
+  return [isSet(row, 'disabled') ? 'disabled' : 'enabled', ...words];
+}
+
+/** The state of an item in words, under its dialog. */
+export function FormStatus({ menu, row }: { readonly menu: Menu; readonly row: Row }) {
+  const words = statusWords(menu, row);
+  if (words.length === 0) return null;
+  return (
+    <footer className="form-status">
+      {words.map((word, at) => (
+        // Words have no identity but their place.
+        // biome-ignore lint/suspicious/noArrayIndexKey: see above
+        <span key={at} className={`state state-${word === '' ? 'off' : word.replaceAll(' ', '-')}`}>
+          {word}
+        </span>
+      ))}
+    </footer>
+  );
+}
