@@ -2,13 +2,20 @@
 import type { Menu } from '@tollway/schema';
 import type { Condition } from './conditions.ts';
 
-/** Properties that make a chooser, and the label it gets. */
-const PROPS: Readonly<Record<string, string>> = { chain: 'Chain', list: 'List', 'routing-table': 'Routing Table' };
+/** Properties that make a chooser, the label it gets, and how a choice is compared. */
+const PROPS: Readonly<Record<string, readonly [string, Condition['op']]>> = {
+  chain: ['Chain', 'is'],
+  list: ['List', 'is'],
+  'routing-table': ['Routing Table', 'is'],
+  // Several topics stand in one text.
+  topics: ['Topics', 'contains'],
+};
 
 export interface Chooser {
   /** Property that the chooser filters by. */
   readonly name: string;
   readonly label: string;
+  readonly op: Condition['op'];
   /** Also offers what the system made, and what it did not. */
   readonly origins: boolean;
 }
@@ -18,8 +25,8 @@ export const ORIGINS: Readonly<Record<string, string>> = { ':dynamic': 'dynamic'
 
 /** The chooser of a menu, if it has one. */
 export function chooserOf(menu: Menu): Chooser | undefined {
-  for (const [name, label] of Object.entries(PROPS)) {
-    if (menu.props[name] !== undefined) return { name, label, origins: menu.props.dynamic !== undefined };
+  for (const [name, [label, op]] of Object.entries(PROPS)) {
+    if (menu.props[name] !== undefined) return { name, label, op, origins: menu.props.dynamic !== undefined };
   }
   return undefined;
 }
@@ -28,5 +35,5 @@ export function chooserOf(menu: Menu): Chooser | undefined {
 export function choiceConditions(chooser: Chooser | undefined, choice: string): readonly Condition[] {
   if (chooser === undefined || choice === '') return [];
   if (choice in ORIGINS) return [{ prop: 'dynamic', op: 'is', value: choice === ':dynamic' ? 'true' : 'false' }];
-  return [{ prop: chooser.name, op: 'is', value: choice }];
+  return [{ prop: chooser.name, op: chooser.op, value: choice }];
 }

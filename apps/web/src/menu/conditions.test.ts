@@ -53,6 +53,13 @@ test('the chooser of the firewall splits by chain and by origin', () => {
   expect(chooserOf(queues)).toBeUndefined();
 });
 
+test('the chooser of the log finds a topic among several', () => {
+  const log = menuByPath('/log');
+  const chooser = log && chooserOf(log);
+  expect(choiceConditions(chooser, 'error')).toEqual([{ prop: 'topics', op: 'contains', value: 'error' }]);
+  expect(log?.props.topics?.kind.also).toContain('error');
+});
+
 function never(): never {
   throw new Error('no such property');
 }

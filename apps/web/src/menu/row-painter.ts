@@ -127,6 +127,7 @@ export class RowPainter {
       if (column.name === 'action') element.className = 'cell cell-action';
       if (column.name === 'comment') element.className = 'cell cell-comment';
       if (column.name === this.#marked) element.classList.add('cell-marked');
+      if (column.shows?.kind.name === 'percent') element.classList.add('cell-share');
       if (column.name === '.flags') element.classList.add('cell-stuck');
       else if (column === this.#columns.find(({ shows }) => shows !== undefined)) {
         element.classList.add('cell-stuck', 'cell-stuck-last');
@@ -207,6 +208,8 @@ export class RowPainter {
     if (text === cell.text) return;
     cell.text = text;
     cell.element.textContent = text;
+    if (column.shows?.kind.name === 'percent')
+      cell.element.style.backgroundSize = `${Number.parseFloat(text) || 0}% 100%`;
     if (column.name === this.#marked) return;
     if (column.name === '.flags') cell.element.title = row === undefined ? '' : flagWords(this.#menu, row);
     else if (column.name === 'action') cell.element.dataset.action = text;

@@ -1,6 +1,9 @@
 import { defineMenu } from '../define.js';
 import { text } from '../props/text.js';
 
+/** Words that make up the topics: subjects, then severities. */
+const TOPICS = ['account', 'firewall', 'interface', 'system', 'info', 'warning', 'error', 'critical'] as const;
+
 /** What happened lately. */
 export const log = defineMenu({
   path: '/log',
@@ -12,7 +15,13 @@ export const log = defineMenu({
   props: {
     time: { kind: text(), label: 'Time', help: 'When it happened.', tab: 'General', readOnly: true },
     buffer: { kind: text(), label: 'Buffer', help: 'Where the message is kept.', tab: 'General', readOnly: true },
-    topics: { kind: text(), label: 'Topics', help: 'Subjects and severity.', tab: 'General', readOnly: true },
+    topics: {
+      kind: { ...text(), also: TOPICS },
+      label: 'Topics',
+      help: 'Subjects and severity.',
+      tab: 'General',
+      readOnly: true,
+    },
     message: { kind: text({ max: 65_536 }), label: 'Message', help: 'What happened.', tab: 'General', readOnly: true },
   },
   flags: [],
