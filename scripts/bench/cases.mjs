@@ -4,8 +4,9 @@
 /**
  * `kind`: on memory frames, or over veth against the kernel. Wire cases have a `load` (our packet
  * generator or iperf3) and a `scenario`, the configuration of both routers as `tollway-bench` names it.
+ * `offered`: bits/s that iperf3 sends at most, as it takes them; without it as much as it can.
  * @typedef {{ name: string, kind: 'engine' }} EngineCase
- * @typedef {{ name: string, kind: 'wire', load: 'packets' | 'tcp', scenario: string }} WireCase
+ * @typedef {{ name: string, kind: 'wire', load: 'packets' | 'tcp', scenario: string, offered?: string }} WireCase
  * @typedef {EngineCase | WireCase} Case
  */
 
@@ -14,9 +15,12 @@ export const CASES = [
   { name: 'engine/route-1', kind: 'engine' },
   { name: 'engine/stateful-64k', kind: 'engine' },
   { name: 'engine/filter-25', kind: 'engine' },
+  { name: 'engine/queues-25', kind: 'engine' },
+  { name: 'engine/queues-1k', kind: 'engine' },
   { name: 'wire/masquerade-25', kind: 'wire', load: 'packets', scenario: 'masquerade-25' },
   { name: 'wire/iperf3', kind: 'wire', load: 'tcp', scenario: 'routing' },
   { name: 'wire/iperf3-nat-25', kind: 'wire', load: 'tcp', scenario: 'masquerade-25' },
+  { name: 'wire/iperf3-nat-25-queue', kind: 'wire', load: 'tcp', scenario: 'masquerade-25-queue', offered: '900M' },
 ];
 
 /** A glob over a whole name; `*` stands for any characters. @param {string} glob */

@@ -95,6 +95,17 @@ export class Lab {
     return JSON.parse(run(this.bench, ['stats', '--socket', this.#socket]).stdout);
   }
 
+  /**
+   * What passed the queues of both routers from the generator to the sink, bytes.
+   * @returns {{ ours: number, kernel: number, dropped: number }}
+   */
+  queued() {
+    const ours = JSON.parse(run(this.bench, ['queues', '--socket', this.#socket]).stdout);
+    const leaves = this.#namespaces.disciplines('kernel-router', 'wan').filter(({ kind }) => kind === 'pfifo');
+    const kernel = leaves.reduce((sum, { bytes }) => sum + bytes, 0);
+    return { ours: ours.upload, kernel, dropped: ours.dropped };
+  }
+
   /** Stops what was started and removes every namespace. */
   async remove() {
     process.off('SIGINT', this.#interrupted);
@@ -130,6 +141,8 @@ export class Lab {
     this.#namespaces.sysctl('kernel-router', 'net.ipv4.ip_forward=1');
     const ruleset = run(this.bench, ['nft', '--scenario', scenario]).stdout;
     if (ruleset !== '') this.#namespaces.nft('kernel-router', ruleset);
+    const disciplines = run(this.bench, ['htb', '--scenario', scenario]).stdout;
+    if (disciplines !== '') this.#namespaces.tc('kernel-router', disciplines);
   }
 
   /** @param {string} scenario */

@@ -65,6 +65,23 @@ export class Namespaces {
     run(program, args, { input: ruleset });
   }
 
+  /** Runs the lines of a `tc -batch`. @param {string} short @param {string} lines */
+  tc(short, lines) {
+    const [program = '', ...args] = this.command(short, ['tc', '-batch', '-']);
+    run(program, args, { input: lines });
+  }
+
+  /**
+   * The queueing disciplines of a device with their counters.
+   * @param {string} short
+   * @param {string} device
+   * @returns {{ kind: string, bytes: number }[]}
+   */
+  disciplines(short, device) {
+    const show = ['tc', '-json', '-statistics', 'qdisc', 'show', 'dev', device];
+    return JSON.parse(inNetns(this.name(short), show).stdout);
+  }
+
   /** The command line that runs a command in a namespace. @param {string} short @param {readonly string[]} argv */
   command(short, argv) {
     return enterNetns(this.name(short), argv);

@@ -26,10 +26,11 @@ const LOSS = 0.005;
  */
 export async function runWireCase(entry, context) {
   await context.lab.build(entry.scenario);
-  const result = await (entry.load === 'packets' ? packets(entry.name, context) : tcp(entry.name, context));
+  const result = await (entry.load === 'packets' ? packets(entry.name, context) : tcp(entry, context));
   const stats = context.lab.agentStats();
   if (process.env.TOLLWAY_BENCH_RAW) context.note(JSON.stringify(stats));
   result.details.push(...agentRemarks(stats));
+  if (entry.scenario.endsWith('-queue')) result.details.push(queueRemark(context.lab.queued()));
   return result;
 }
 
@@ -90,21 +91,24 @@ async function packets(name, { lab, quick, note }) {
 
 /**
  * One iperf3 stream.
- * @param {string} name
+ * @param {import('./cases.mjs').WireCase} entry
  * @param {Context} context
  * @returns {Promise<Result>}
  */
-async function tcp(name, { lab, quick, note }) {
+async function tcp({ name, offered }, { lab, quick, note }) {
   for (const wire of WIRES) lab.start(`${wire}-sink`, ['iperf3', '--server']);
   await sleep(300);
   const transfer = async (/** @type {string} */ wire) => {
     const client = ['iperf3', '--client', SINK_ADDRESS, '--time', quick ? '1' : '3', '--json'];
+    if (offered !== undefined) client.push('--bitrate', offered);
     const { end } = JSON.parse(await runAsync(lab.command(`${wire}-gen`, client)));
     return { bits: end.sum_received.bytes * 8, seconds: end.sum_received.seconds };
   };
   for (const wire of WIRES) await transfer(wire);
 
-  const samples = await inTurns(quick ? 2 : 4, WIRES, note, (wire) => measured(() => transfer(wire)));
+  // At an offered rate the box is mostly idle, so that others disturb a sample more.
+  const rounds = offered === undefined ? 4 : 8;
+  const samples = await inTurns(quick ? 2 : rounds, WIRES, note, (wire) => measured(() => transfer(wire)));
   const of = (/** @type {import('./lab.mjs').Wire} */ wire) => {
     const taken = samples.get(wire) ?? [];
     const whole = taken.map(({ result, busy }) => result.bits / busy);
@@ -146,4 +150,11 @@ function agentRemarks(stats) {
   const fast = stats['fast-path']['fast-path-packets'] + stats['fast-path']['fasttrack-packets'];
   const drops = stats.drops.map((drop) => `${drop.packets} ${drop.reason}`);
   return [`our agent: ${percent(fast / received)} by the flow cache; dropped: ${drops.join(', ') || 'nothing'}`];
+}
+
+/** Whether both routers' queues saw the traffic. @param {ReturnType<import('./lab.mjs').Lab['queued']>} passed */
+function queueRemark({ ours, kernel, dropped }) {
+  if (ours === 0 || kernel === 0) throw new Error('the traffic did not pass the queues');
+  const gigabytes = (/** @type {number} */ bytes) => (bytes / 1e9).toFixed(1);
+  return `through the queue: ours ${gigabytes(ours)} GB (${dropped} packets dropped), kernel ${gigabytes(kernel)} GB`;
 }

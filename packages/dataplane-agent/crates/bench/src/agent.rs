@@ -5,7 +5,8 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tollway_config::protocol::{MAX_FRAME, Message, PROTOCOL, ReplyBody, Request, RequestBody};
+use serde_json::json;
+use tollway_config::protocol::{MAX_FRAME, Message, PROTOCOL, QUEUE_RECORD, ReplyBody, Request, RequestBody};
 
 use crate::args::Args;
 use crate::scenario::Scenario;
@@ -89,4 +90,20 @@ pub fn stats(args: &Args) -> Result<(), String> {
         }
         other => Err(format!("unexpected reply to stats: {other:?}")),
     }
+}
+
+/// Prints what passed the agent's simple queues, all together: L3 bytes up and down, packets dropped.
+pub fn queues(args: &Args) -> Result<(), String> {
+    let mut agent = Agent::connect(&args.required::<String>("socket")?)?;
+    let records = match agent.ask(RequestBody::Queues)? {
+        ReplyBody::Queues { records, .. } => records,
+        other => return Err(format!("unexpected reply to queues: {other:?}")),
+    };
+    let sum = |at: usize| -> u64 {
+        let fields = records.chunks_exact(QUEUE_RECORD).filter_map(|record| record.get(at..at + 8));
+        fields.filter_map(|field| field.try_into().ok()).map(u64::from_le_bytes).sum()
+    };
+    let dropped = sum(24) + sum(80);
+    println!("{}", json!({ "upload": sum(8), "download": sum(64), "dropped": dropped }));
+    Ok(())
 }

@@ -22,7 +22,9 @@ pub fn run(args: &Args) -> Result<(), String> {
     let result = match name.as_str() {
         "engine/route-1" => route(windows)?,
         "engine/stateful-64k" => stateful(windows)?,
-        "engine/filter-25" => filter(windows)?,
+        "engine/filter-25" => in_turns(windows, RULES_25, NO_RULES)?,
+        "engine/queues-25" => in_turns(windows, QUEUES_25, NO_QUEUES)?,
+        "engine/queues-1k" => in_turns(windows, QUEUES_1K, QUEUES_25)?,
         _ => return Err(format!("unknown case \"{name}\"")),
     };
     let ours = 1e9 / result.ours_ns;
@@ -36,6 +38,12 @@ pub fn run(args: &Args) -> Result<(), String> {
     );
     Ok(())
 }
+
+const NO_RULES: Named = ("without rules", Scenario::MASQUERADE);
+const RULES_25: Named = ("with 25 rules", Scenario::MASQUERADE_25);
+const NO_QUEUES: Named = ("without queues", Scenario::MASQUERADE_25);
+const QUEUES_25: Named = ("with 25 queues", Scenario::QUEUES_25);
+const QUEUES_1K: Named = ("with 1,000 queues", Scenario::QUEUES_1K);
 
 struct CaseResult {
     ours_ns: f64,
@@ -91,29 +99,39 @@ fn against_floor(
     Ok(CaseResult { ours_ns: ours * scale, baseline_ns: baseline * scale, details })
 }
 
-/// 4,096 established flows with and without 25 filter rules, in turns.
-fn filter(windows: usize) -> Result<CaseResult, String> {
+/// A scenario and what it is called in the results.
+type Named = (&'static str, Scenario);
+
+/// 4,096 established flows through one configuration and through another one, in turns.
+fn in_turns(windows: usize, one: Named, other: Named) -> Result<CaseResult, String> {
     let tsc = Tsc::new();
-    let mut with = Router::new(Scenario::MASQUERADE_25, Traffic::new(4096, false), tsc)?;
-    let mut without = Router::new(Scenario::MASQUERADE, Traffic::new(4096, false), tsc)?;
-    with.window(WINDOW)?;
-    without.window(WINDOW)?;
+    let mut router = Router::new(one.1, Traffic::new(4096, false), tsc)?;
+    let mut reference = Router::new(other.1, Traffic::new(4096, false), tsc)?;
+    router.window(WINDOW)?;
+    reference.window(WINDOW)?;
     let (mut ours, mut baseline) = (Windows::default(), Windows::default());
-    let before = Marks::of(&with);
+    let (before, before_reference) = (Marks::of(&router), Marks::of(&reference));
     for _ in 0..windows {
-        timed(&tsc, &mut baseline, || without.window(WINDOW))?;
-        timed(&tsc, &mut ours, || with.window(WINDOW))?;
+        timed(&tsc, &mut baseline, || reference.window(WINDOW))?;
+        timed(&tsc, &mut ours, || router.window(WINDOW))?;
     }
+    router.check_queues()?;
+    reference.check_queues()?;
     let best = ours.best_probe().min(baseline.best_probe());
     let scale = tsc.nanoseconds_per_tick();
     let ((ours, quiet), (baseline, _)) = (ours.median(best), baseline.median(best));
     let mut details = vec![format!(
-        "{:.1} ns a packet with 25 rules, {:.1} ns without; {:.0} % of windows quiet",
+        "{:.1} ns a packet {}, {:.1} ns {}; {:.0} % of windows quiet",
         ours * scale,
+        one.0,
         baseline * scale,
+        other.0,
         100.0 * quiet
     )];
-    details.extend(before.describe(&with, scale));
+    details.extend(before.describe(&router, scale));
+    details.extend(
+        before_reference.describe(&reference, scale).first().map(|line| format!("{}: {line}", other.0)),
+    );
     Ok(CaseResult { ours_ns: ours * scale, baseline_ns: baseline * scale, details })
 }
 

@@ -11,6 +11,7 @@ mod clock;
 mod engine_cases;
 mod floor;
 mod generator;
+mod htb;
 mod nft;
 mod packet;
 mod pin;
@@ -33,12 +34,16 @@ const USAGE: &str = "usage: tollway-bench COMMAND [--option VALUE …]
       60-byte UDP packets; prints {\"sent\",\"seconds\"}
   nft --scenario NAME
       the scenario's firewall as an nft ruleset
+  htb --scenario NAME
+      the scenario's simple queues as commands for tc -batch
   configure --socket PATH --scenario NAME --lan-mac MAC --wan-mac MAC
       activates the scenario on an agent
   stats --socket PATH
       prints the agent's counters as JSON
+  queues --socket PATH
+      prints what passed its simple queues as JSON
 
-scenarios: routing, masquerade-25";
+scenarios: routing, masquerade-25, masquerade-25-queue";
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
@@ -47,8 +52,10 @@ fn main() -> ExitCode {
         "engine" => engine_cases::run(&args),
         "send" => generator::run(&args),
         "nft" => nft::run(&args),
+        "htb" => htb::run(&args),
         "configure" => agent::configure(&args),
         "stats" => agent::stats(&args),
+        "queues" => agent::queues(&args),
         _ => Err(format!("unknown command \"{command}\"\n{USAGE}")),
     });
     match result {

@@ -8,6 +8,7 @@ use tollway_config::dataplane::{
 };
 
 use crate::args::Args;
+use crate::htb;
 use crate::scenario::Scenario;
 
 /// Prints the ruleset of `--scenario`.
@@ -17,11 +18,11 @@ pub fn run(args: &Args) -> Result<(), String> {
     Ok(())
 }
 
-/// The `forward` and `srcnat` chains of a configuration as one nft table; empty without rules, so that
+/// The `forward` and `srcnat` chains of a configuration, and what its queues need, as one nft table; empty without rules, so that
 /// the kernel hooks nothing. Interfaces are matched by name. Each rule counts, as the agent's do.
 /// Fails on what the bench's scenarios do not use.
 pub fn ruleset(config: &DataplaneConfig) -> Result<String, String> {
-    if config.filter.is_empty() && config.nat.is_empty() {
+    if config.filter.is_empty() && config.nat.is_empty() && config.simple_queues.is_empty() {
         return Ok(String::new());
     }
     let mut text = String::from("table ip bench {\n");
@@ -36,6 +37,7 @@ pub fn ruleset(config: &DataplaneConfig) -> Result<String, String> {
             write_chain(&mut text, config, chain, header)?;
         }
     }
+    text.extend(htb::classifier(config));
     text.push_str("}\n");
     Ok(text)
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tollway_config::protocol::QUEUE_RECORD;
 use tollway_engine::batch::{BATCH, Batch, Outcome};
 use tollway_engine::engine::{Engine, EngineLimits};
 use tollway_engine::frame::{Frame, FrameSource, VnetState};
@@ -26,6 +27,8 @@ const WAN_PORT: u16 = 1;
 /// Batches whose frames are written before the first of them is timed: as a ring's worth of frames lies
 /// in the cache that the last level shares with a NIC.
 const RING: usize = 4;
+/// Where a queue's record says how many packets passed upwards; bytes waiting lie 32 bytes further.
+const UPLOAD_PACKETS: usize = 16;
 /// Time that passes, by the engine's account, per batch: 2.5 Mpps.
 const BATCH_NS: u64 = 100_000;
 
@@ -35,6 +38,8 @@ pub struct Router {
     batch: Batch<PoolFrame>,
     pool: Partition,
     ring: Vec<PoolFrame>,
+    /// Simple queues.
+    queues: usize,
     traffic: Traffic,
     tsc: Tsc,
     now: Now,
@@ -61,6 +66,7 @@ impl Router {
             batch: Batch::new(),
             pool,
             ring: Vec::with_capacity(RING * BATCH),
+            queues: config.simple_queues.len(),
             traffic,
             tsc,
             now: Now::from_ms(1000),
@@ -203,6 +209,27 @@ impl Router {
         match left.len() == frames.len() {
             true => Ok(left),
             false => Err(format!("{} of {} packets passed: {}", left.len(), frames.len(), self.drops())),
+        }
+    }
+
+    /// Whether everything that was forwarded passed a queue, if there are any, and none held it back.
+    pub fn check_queues(&self) -> Result<(), String> {
+        let mut records = Vec::new();
+        self.engine.queues(0, u32::MAX, self.now, &mut records);
+        let field = |record: &[u8], at: usize| {
+            record.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
+        };
+        let mut passed = 0;
+        for record in records.chunks_exact(QUEUE_RECORD) {
+            passed += field(record, UPLOAD_PACKETS);
+            let dropped = field(record, UPLOAD_PACKETS + 8);
+            if dropped != 0 || field(record, UPLOAD_PACKETS + 32) != 0 {
+                return Err("a queue was full: the case must not reach a limit".to_owned());
+            }
+        }
+        match self.queues == 0 || passed >= self.forwarded.0 {
+            true => Ok(()),
+            false => Err(format!("{passed} of {} packets passed the queues", self.forwarded.0)),
         }
     }
 

@@ -9,7 +9,8 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use tollway_config::dataplane::{
     Action, AddressRange, Chain, ConnectionState, DataplaneConfig, Interface, InterfaceAddress, Matcher,
-    PortRange, Route, RouteTarget, Rule, StaticNeighbor, Tracking, TrackingMode,
+    PortRange, Prefix, QueueLimit, Route, RouteTarget, Rule, SimpleQueue, StaticNeighbor, Tracking,
+    TrackingMode,
 };
 
 /// Row of the interface the generator is on.
@@ -38,22 +39,61 @@ pub struct Scenario {
     pub masquerade: bool,
     /// Put [`filter_25`] into `forward`.
     pub filter: bool,
+    /// The simple queues.
+    pub queues: Queues,
 }
+
+/// Which simple queues there are. None of them is held to its limit by what is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Queues {
+    /// None.
+    None,
+    /// One, for the generator itself.
+    Generator,
+    /// So many, between which the sources of generated flows are dealt out in prefixes of a length.
+    Sources {
+        /// Queues.
+        count: u32,
+        /// Bits.
+        prefix_len: u8,
+    },
+}
+
+/// Limit of every queue, bits/s.
+pub const MAX_LIMIT: u64 = 1_000_000_000;
+/// Depth of its token bucket, ms.
+const BUCKET_MS: u32 = 100;
+/// Packets that may wait in it.
+pub const PACKET_LIMIT: u32 = 50;
+/// Addresses that sources are taken from by the cases with queues: 172.16.0.0/20 and the one after it.
+const SOURCE_ADDRESSES: u32 = 4097;
 
 impl Scenario {
     /// Routing only, without state.
-    pub const ROUTING: Self = Self { tracking: TrackingMode::No, masquerade: false, filter: false };
+    pub const ROUTING: Self =
+        Self { tracking: TrackingMode::No, masquerade: false, filter: false, queues: Queues::None };
     /// Connection tracking and masquerade, no filter rules.
-    pub const MASQUERADE: Self = Self { tracking: TrackingMode::Yes, masquerade: true, filter: false };
+    pub const MASQUERADE: Self = Self { tracking: TrackingMode::Yes, masquerade: true, ..Self::ROUTING };
     /// Connection tracking, masquerade and 25 filter rules.
-    pub const MASQUERADE_25: Self = Self { tracking: TrackingMode::Yes, masquerade: true, filter: true };
+    pub const MASQUERADE_25: Self = Self { filter: true, ..Self::MASQUERADE };
+    /// The same with a simple queue for the generator.
+    pub const MASQUERADE_25_QUEUE: Self = Self { queues: Queues::Generator, ..Self::MASQUERADE_25 };
+    /// The same with 25 simple queues, of /27 networks.
+    pub const QUEUES_25: Self =
+        Self { queues: Queues::Sources { count: 25, prefix_len: 27 }, ..Self::MASQUERADE_25 };
+    /// The same with 1,000 simple queues, of /30 networks.
+    pub const QUEUES_1K: Self =
+        Self { queues: Queues::Sources { count: 1000, prefix_len: 30 }, ..Self::MASQUERADE_25 };
 
     /// A scenario by its name on the command line.
     pub fn by_name(name: &str) -> Result<Self, String> {
         match name {
             "routing" => Ok(Self::ROUTING),
             "masquerade-25" => Ok(Self::MASQUERADE_25),
-            _ => Err(format!("unknown scenario \"{name}\"; there are routing, masquerade-25")),
+            "masquerade-25-queue" => Ok(Self::MASQUERADE_25_QUEUE),
+            _ => Err(format!(
+                "unknown scenario \"{name}\"; there are routing, masquerade-25, masquerade-25-queue"
+            )),
         }
     }
 
@@ -74,9 +114,33 @@ impl Scenario {
             neighbors: vec![neighbor(31, LAN, GENERATOR, generator_mac), neighbor(32, WAN, SINK, sink_mac)],
             filter: if self.filter { chain("forward", filter_25()) } else { Vec::new() },
             nat: if self.masquerade { chain("srcnat", vec![srcnat]) } else { Vec::new() },
+            simple_queues: self.queues.rows(),
             ..DataplaneConfig::default()
         }
     }
+}
+
+impl Queues {
+    fn rows(self) -> Vec<SimpleQueue> {
+        match self {
+            Queues::None => Vec::new(),
+            Queues::Generator => vec![queue(0, vec![Prefix { address: GENERATOR.into(), prefix_len: 32 }])],
+            Queues::Sources { count, prefix_len } => {
+                let size = 1 << (32 - prefix_len);
+                let network = |block: u32| Ipv4Addr::from_bits(SOURCES.to_bits() + block * size);
+                let of = |index: u32| {
+                    let blocks = (index..SOURCE_ADDRESSES.div_ceil(size)).step_by(count as usize);
+                    blocks.map(|block| Prefix { address: network(block).into(), prefix_len }).collect()
+                };
+                (0..count).map(|index| queue(index, of(index))).collect()
+            }
+        }
+    }
+}
+
+fn queue(index: u32, targets: Vec<Prefix>) -> SimpleQueue {
+    let limit = QueueLimit { max_limit: MAX_LIMIT, bucket_ms: BUCKET_MS, packet_limit: PACKET_LIMIT };
+    SimpleQueue { row: 1000 + index, targets, upload: limit, download: limit }
 }
 
 /// 25 rules for `forward`: 24 that a measured packet passes without matching, over states, addresses,
@@ -188,5 +252,22 @@ mod tests {
         let accepting: Vec<usize> =
             rules.iter().enumerate().filter(|(_, r)| r.action == Action::Accept).map(|(i, _)| i).collect();
         assert_eq!(accepting, [24]);
+    }
+
+    #[test]
+    fn every_source_of_4096_flows_is_in_exactly_one_queue() {
+        for scenario in [Scenario::QUEUES_25, Scenario::QUEUES_1K] {
+            let queues = scenario.config([0; 6], [0; 6]).simple_queues;
+            assert!(queues.iter().all(|queue| !queue.targets.is_empty()));
+            for flow in 0..4096 {
+                let source = SOURCES.to_bits() + 1 + flow;
+                let holds = |target: &&Prefix| {
+                    let IpAddr::V4(network) = target.address else { return false };
+                    (network.to_bits() ^ source) >> (32 - target.prefix_len) == 0
+                };
+                let holding = queues.iter().flat_map(|queue| &queue.targets).filter(holds).count();
+                assert_eq!(holding, 1, "flow {flow}");
+            }
+        }
     }
 }
