@@ -65,7 +65,7 @@ export function Header({ onMenu, onFind, onWindows }: Props) {
       <ToolButton name="Menus" icon="menu" onPress={onMenu} />
       <h1 className="brand">
         <img src="/icon.svg" alt="" width="18" height="18" />
-        {PRODUCT}
+        <span>{PRODUCT}</span>
       </h1>
       <Identity />
       <button type="button" className="find-button" title="Window, menu or command (Ctrl+K)" onClick={onFind}>

@@ -15,6 +15,15 @@ export function ItemFrame({ title, children }: Props) {
   const id = useContext(WindowId);
   const root = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => act({ do: 'rename', id, title }), [id, title]);
+  useLayoutEffect(() => {
+    const element = root.current?.closest<HTMLElement>('[data-window]');
+    if (element === null || element === undefined || isNarrow()) return;
+    const before = element.style.height;
+    element.style.height = 'auto';
+    const height = element.offsetHeight;
+    element.style.height = before;
+    act({ do: 'fit', id, height });
+  }, [id]);
   // The content comes when the router has sent the item; the window may have been active before.
   useEffect(() => {
     const element = root.current?.closest<HTMLElement>('[data-window]');

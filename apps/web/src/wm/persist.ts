@@ -43,7 +43,7 @@ function toWin(value: unknown): Win | undefined {
   if (typeof id !== 'string' || typeof address !== 'string' || typeof key !== 'string') return undefined;
   if (typeof name !== 'string' || typeof title !== 'string') return undefined;
   if (role !== 'region' && role !== 'dialog') return undefined;
-  return { ...place, id, address, key, place: name, title, role, minimised: minimised === true };
+  return { ...place, id, address, key, place: name, title, role, minimised: minimised === true, sized: true };
 }
 
 /** Writes the windows that `keep` wants. */

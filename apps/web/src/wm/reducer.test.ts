@@ -68,6 +68,15 @@ test('windows come back to their places when a desk that had shrunk grows', () =
   expect(at(reduce(small, { do: 'desk', size: emptyDesk.desk }))).toEqual(rect);
 });
 
+test('a window gets the height of its content once, and keeps the one that somebody gave it', () => {
+  const heights = (...actions: Action[]) => actions.reduce(reduce, opened('a')).windows.map((win) => win.rect.height);
+  expect(heights({ do: 'fit', id: 'w1', height: 250 })).toEqual([250]);
+  expect(heights({ do: 'fit', id: 'w1', height: 250 }, { do: 'fit', id: 'w1', height: 300 })).toEqual([250]);
+  expect(heights({ do: 'fit', id: 'w1', height: 5000 })).toEqual([emptyDesk.desk.height - 32]);
+  const rect = { x: 0, y: 0, width: 500, height: 333 };
+  expect(heights({ do: 'put', id: 'w1', rect }, { do: 'fit', id: 'w1', height: 250 })).toEqual([333]);
+});
+
 test('next and previous go round through all windows', () => {
   let state = opened('a', 'b', 'c');
   const seen = [];
@@ -106,6 +115,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     address: fc.constantFrom('/x', '/y'),
     key: fc.constantFrom('/a1', '/y'),
   }),
+  fc.record({ do: fc.constant('fit' as const), id, height: length }),
   fc.record({ do: fc.constant('rename' as const), id, title: fc.constantFrom('x', 'y') }),
   fc.record({
     do: fc.constant('desk' as const),

@@ -30,6 +30,8 @@ export interface Win {
   readonly within: Size;
   readonly maximised: boolean;
   readonly minimised: boolean;
+  /** It has a size that somebody chose; others are made as high as their content. */
+  readonly sized: boolean;
 }
 
 /** Where a closed window was. */
@@ -54,6 +56,8 @@ export type Action =
   | { readonly do: 'open'; readonly content: Content; readonly another?: boolean }
   | { readonly do: 'focus' | 'minimise' | 'maximise' | 'restore' | 'close'; readonly id: string }
   | { readonly do: 'put'; readonly id: string; readonly rect: Rect }
+  /** Gives a window the height of its content, unless somebody chose another. */
+  | { readonly do: 'fit'; readonly id: string; readonly height: number }
   | { readonly do: 'show'; readonly id: string; readonly address: string; readonly key: string }
   | { readonly do: 'rename'; readonly id: string; readonly title: string }
   | { readonly do: 'desk'; readonly size: Size }
@@ -139,6 +143,7 @@ function open(state: DeskState, content: Content, another: boolean): DeskState {
     within: state.desk,
     maximised: known?.maximised ?? false,
     minimised: false,
+    sized: known !== undefined,
   };
   return {
     ...state,
@@ -207,7 +212,14 @@ export function reduce(state: DeskState, action: Action): DeskState {
       const win = windowOf(state, action.id);
       const rect = reachable(action.rect, state.desk);
       if (win === undefined || (!win.maximised && sameRect(rect, win.rect))) return state;
-      return change(state, action.id, { rect, within: state.desk, maximised: false });
+      return change(state, action.id, { rect, within: state.desk, maximised: false, sized: true });
+    }
+    case 'fit': {
+      const win = windowOf(state, action.id);
+      if (win === undefined || win.sized) return state;
+      const most = Math.max(LEAST.height, state.desk.height - win.rect.y - 16);
+      const rect = { ...win.rect, height: Math.min(Math.max(action.height, LEAST.height), most) };
+      return change(state, action.id, { rect, within: state.desk, sized: true });
     }
     case 'show':
       return windowOf(state, action.id)?.address === action.address
