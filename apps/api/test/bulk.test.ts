@@ -13,7 +13,7 @@ const revision = async (): Promise<{ number: number; summary: string }> => {
   return { number: found?.number ?? 0, summary: found?.summary ?? '' };
 };
 const count = async (path: string) =>
-  Number((await router.rest('POST', `${path}/print`, { 'count-only': '' })).body.ret);
+  Number((await router.rest('POST', `${path}/print`, { 'count-only': '' })).item.ret);
 
 describe('a list in one request', () => {
   it('adds all of its items in order, as one revision', async () => {
@@ -22,7 +22,7 @@ describe('a list in one request', () => {
       target: `10.${n >> 8}.${n & 255}.1`,
       'max-limit': `${n + 1}k/2M`,
     }));
-    const { status, body } = await put('/queue/simple', queues);
+    const { status, rows: body } = await put('/queue/simple', queues);
     expect(status).toBe(201);
     expect(body).toHaveLength(queues.length);
     expect(body[0]).toMatchObject({ name: 'queue1', target: '10.0.0.1/32', 'max-limit': '1000/2000000' });
@@ -35,7 +35,7 @@ describe('a list in one request', () => {
   });
 
   it('is changed and removed as one revision too', async () => {
-    const ids = (await router.rest('GET', '/queue/simple')).body.map((row: { '.id': string }) => row['.id']);
+    const ids = (await router.rest('GET', '/queue/simple')).rows.map((row) => row['.id']);
     const before = await revision();
     for (const [command, more] of [
       ['disable', {}],
@@ -53,13 +53,10 @@ describe('a list in one request', () => {
   });
 
   it('takes each element’s place-before', async () => {
-    const [drop] = (await put('/ip/firewall/filter', [{ chain: 'forward', action: 'drop', comment: 'drop' }])).body;
-    const rules = ['a', 'b'].map((comment) => ({ chain: 'forward', comment, 'place-before': drop['.id'] }));
-    expect((await put('/ip/firewall/filter', rules)).body.map((row: { comment: string }) => row.comment)).toEqual([
-      'a',
-      'b',
-    ]);
-    const order = (await router.rest('GET', '/ip/firewall/filter')).body.map((row: { comment: string }) => row.comment);
+    const [drop] = (await put('/ip/firewall/filter', [{ chain: 'forward', action: 'drop', comment: 'drop' }])).rows;
+    const rules = ['a', 'b'].map((comment) => ({ chain: 'forward', comment, 'place-before': drop?.['.id'] }));
+    expect((await put('/ip/firewall/filter', rules)).rows.map((row) => row.comment)).toEqual(['a', 'b']);
+    const order = (await router.rest('GET', '/ip/firewall/filter')).rows.map((row) => row.comment);
     expect(order).toEqual(['a', 'b', 'drop']);
   });
 
@@ -68,7 +65,7 @@ describe('a list in one request', () => {
     const twice = await put('/ip/firewall/address-list', [entry, { ...entry, address: '10.0.0.2' }, entry]);
     expect(twice.status).toBe(400);
     expect(twice.body).toMatchObject({ property: 'address' });
-    expect(twice.body.detail).toMatch(/^element 2: failure: already have such entry: 10.0.0.1 in bad/);
+    expect(twice.error.detail).toMatch(/^element 2: failure: already have such entry: 10.0.0.1 in bad/);
     expect(await count('/ip/firewall/address-list')).toBe(0);
   });
 
@@ -79,8 +76,8 @@ describe('a list in one request', () => {
     const before = await revision();
     const answer = await put('/queue/simple', body);
     expect(answer.status).toBe(400);
-    expect(answer.body.property).toBe(property);
-    expect(answer.body.detail).toMatch(detail);
+    expect(answer.error.property).toBe(property);
+    expect(answer.error.detail).toMatch(detail);
     expect(await count('/queue/simple')).toBe(0);
     expect(await revision()).toEqual(before);
   });
@@ -91,7 +88,7 @@ describe('a list in one request', () => {
     const answer = await put('/queue/simple', [{ target: '10.0.0.1' }, { target: '10.0.0.2' }, { target: '10.0.0.3' }]);
     router.peer.refuse = undefined;
     expect(answer.status).toBe(400);
-    expect(answer.body.detail).toMatch(/^element 1: failure: new item \*[0-9A-F]+: no room$/);
+    expect(answer.error.detail).toMatch(/^element 1: failure: new item \*[0-9A-F]+: no room$/);
     expect(await count('/queue/simple')).toBe(0);
   });
 

@@ -9,13 +9,12 @@ afterAll(() => router.close());
 
 const FILTER = '/ip/firewall/filter';
 const rule = (comment: string, more: object = {}) => ({ chain: 'forward', action: 'accept', comment, ...more });
-const add = async (body: object): Promise<string> => (await router.rest('PUT', FILTER, body)).body['.id'];
-const order = async (): Promise<string[]> =>
-  (await router.rest('GET', FILTER)).body.map((row: { comment: string }) => row.comment);
+const add = async (body: object): Promise<string> => (await router.rest('PUT', FILTER, body)).id;
+const order = async (): Promise<string[]> => (await router.rest('GET', FILTER)).rows.map((row) => row.comment ?? '');
 
 beforeEach(async () => {
-  const { body } = await router.rest('GET', FILTER);
-  const ids = body.map((row: { '.id': string }) => row['.id']).join(',');
+  const { rows: body } = await router.rest('GET', FILTER);
+  const ids = body.map((row) => row['.id']).join(',');
   if (ids !== '') await router.rest('POST', `${FILTER}/remove`, { numbers: ids });
 });
 
@@ -82,13 +81,13 @@ describe('order', () => {
 
 describe('commands', () => {
   it('add, set, comment, disable, enable, unset and remove by .id or numbers', async () => {
-    const { status, body } = await router.rest(
+    const { status, item } = await router.rest(
       'POST',
       `${FILTER}/add`,
       rule('a', { protocol: 'tcp', 'dst-port': '80' }),
     );
     expect(status).toBe(200);
-    const id = body.ret;
+    const id = item.ret;
     const show = async () => (await router.rest('GET', `${FILTER}/${id}`)).body;
     expect(await router.rest('POST', `${FILTER}/set`, { '.id': id, 'dst-port': 8080 })).toMatchObject({
       status: 200,
@@ -109,7 +108,7 @@ describe('commands', () => {
   it('act on all of the items named or on none', async () => {
     const a = await add(rule('a'));
     expect((await router.rest('POST', `${FILTER}/disable`, { numbers: `${a},*FFFF` })).status).toBe(400);
-    expect((await router.rest('GET', `${FILTER}/${a}`)).body.disabled).toBe('false');
+    expect((await router.rest('GET', `${FILTER}/${a}`)).item.disabled).toBe('false');
   });
 
   it('print with .query, .proplist and count-only', async () => {
@@ -137,18 +136,18 @@ describe('commands', () => {
     expect(await router.rest('POST', '/system/identity/set', { name: 'r1' })).toMatchObject({ status: 200, body: [] });
     expect((await router.rest('GET', '/system/identity')).body).toEqual({ name: 'r1' });
     expect((await router.rest('POST', '/ip/settings/set', { 'arp-timeout': '00:01:00' })).status).toBe(200);
-    expect((await router.rest('GET', '/ip/settings')).body['arp-timeout']).toBe('1m');
+    expect((await router.rest('GET', '/ip/settings')).item['arp-timeout']).toBe('1m');
     expect(router.peer?.active?.settings['arp-timeout-ms']).toBe(60_000);
     expect((await router.rest('GET', '/ip/settings?.proplist=rp-filter')).body).toEqual({ 'rp-filter': 'no' });
   });
 
   it('that change nothing make no revision', async () => {
     const a = await add(rule('a'));
-    const { body: before } = await router.request('GET', '/api/v1/revisions', undefined, await basic());
+    const { rows: before } = await router.request('GET', '/api/v1/revisions', undefined, await basic());
     await router.rest('PATCH', `${FILTER}/${a}`, rule('a'));
     await router.rest('POST', `${FILTER}/move`, { numbers: a });
-    const { body: after } = await router.request('GET', '/api/v1/revisions', undefined, await basic());
-    expect(after[0].revision).toBe(before[0].revision);
+    const { rows: after } = await router.request('GET', '/api/v1/revisions', undefined, await basic());
+    expect(after[0]?.revision).toBe(before[0]?.revision);
     expect(after[0]).toMatchObject({ author: 'admin', summary: `add ${FILTER} ${a}` });
   });
 });
@@ -183,7 +182,7 @@ describe('clearing', () => {
 
 describe('names', () => {
   it('find interfaces, and a rename is followed by everything that refers to it', async () => {
-    const { body } = await router.rest('GET', '/interface/ether2');
+    const { item: body } = await router.rest('GET', '/interface/ether2');
     expect(body).toMatchObject({ name: 'ether2', 'default-name': 'ether2', type: 'ether' });
     const id = await add(rule('a', { 'in-interface': '!ether2' }));
     const renamed = await router.rest('PATCH', '/interface/ether2', { name: 'uplink' });
@@ -195,7 +194,7 @@ describe('names', () => {
     expect((await router.rest('POST', '/interface/ethernet/set', { numbers: 'uplink', name: 'ether2' })).status).toBe(
       200,
     );
-    expect((await router.rest('GET', `${FILTER}/${id}`)).body['in-interface']).toBe('!ether2');
+    expect((await router.rest('GET', `${FILTER}/${id}`)).item['in-interface']).toBe('!ether2');
   });
 
   it('an interface list that is built in can not be changed', async () => {
@@ -208,7 +207,7 @@ describe('names', () => {
 describe('rows that cannot work', () => {
   it('are stored with the reason, and heal when it goes', async () => {
     const jump = await add({ chain: 'forward', action: 'jump', 'jump-target': 'web' });
-    const broken = (await router.rest('GET', `${FILTER}/${jump}`)).body;
+    const broken = (await router.rest('GET', `${FILTER}/${jump}`)).item;
     expect(broken.invalid).toBe('true');
     expect(broken['.about']).toMatch(/web/);
     const target = await add({ chain: 'web', action: 'accept' });

@@ -20,7 +20,7 @@ describe('rows of a list', () => {
       dynamic: 'false',
       invalid: 'false',
     });
-    const id = added.body['.id'];
+    const id = added.id;
     expect(id).toMatch(/^\*[0-9A-F]+$/);
     expect(router.peer?.active?.addresses).toHaveLength(1);
 
@@ -29,7 +29,7 @@ describe('rows of a list', () => {
     expect(changed.body).toMatchObject({ '.id': id, comment: 'lab', disabled: 'true', address: '10.9.9.1/24' });
     expect(router.peer?.active?.addresses).toHaveLength(0);
 
-    expect((await router.rest('GET', `/ip/address/${encodeURIComponent(id)}`)).body.comment).toBe('lab');
+    expect((await router.rest('GET', `/ip/address/${encodeURIComponent(id)}`)).item.comment).toBe('lab');
     const removed = await router.rest('DELETE', `/ip/address/${id}`);
     expect(removed.status).toBe(204);
     expect(removed.body).toBe('');

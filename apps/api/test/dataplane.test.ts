@@ -18,13 +18,13 @@ afterAll(async () => {
 });
 
 const SLOW = { timeout: 30_000, interval: 200 };
-type Row = Record<string, string>;
-const get = async (path: string) => (await router.rest('GET', path)).body;
+const get = async (path: string) => (await router.rest('GET', path)).item;
+const list = async (path: string) => (await router.rest('GET', path)).rows;
 
 describe('what moves', () => {
   it('interfaces run and count', async () => {
     await expect.poll(async () => Number((await get('/interface/ether1'))['rx-packet']), SLOW).toBeGreaterThan(20);
-    const row: Row = await get('/interface/ether1');
+    const row = await get('/interface/ether1');
     expect(row).toMatchObject({ running: 'true', type: 'ether', 'actual-mtu': '1500' });
     expect(row['mac-address']).toMatch(/^[0-9A-F:]{17}$/);
     await expect
@@ -34,24 +34,26 @@ describe('what moves', () => {
 
   it('rules, connections, routes and neighbours are those of the traffic', async () => {
     const accepted = async () =>
-      (await get('/ip/firewall/filter?chain=forward&action=accept')).reduce(
-        (sum: number, row: Row) => sum + Number(row.packets),
+      (await list('/ip/firewall/filter?chain=forward&action=accept')).reduce(
+        (sum, row) => sum + Number(row.packets),
         0,
       );
     await expect.poll(accepted, SLOW).toBeGreaterThan(0);
-    await expect.poll(async () => (await get('/ip/firewall/connection?srcnat=yes')).length, SLOW).toBeGreaterThan(0);
-    const [connection]: Row[] = await get('/ip/firewall/connection?srcnat=yes&protocol=udp');
+    await expect.poll(async () => (await list('/ip/firewall/connection?srcnat=yes')).length, SLOW).toBeGreaterThan(0);
+    const [connection] = await list('/ip/firewall/connection?srcnat=yes&protocol=udp');
     expect(connection).toMatchObject({ srcnat: 'true', confirmed: 'true' });
     expect(connection?.['src-address']).toMatch(/^192\.168\.88\.\d+:\d+$/);
     expect(connection?.['reply-dst-address']).toMatch(/^203\.0\.113\.2:\d+$/);
-    const connected: Row[] = await get('/ip/route?connect=yes');
+    const connected = await list('/ip/route?connect=yes');
     expect(connected.map((row) => row['dst-address']).sort()).toEqual(['192.168.88.0/24', '203.0.113.0/24']);
     const [dynamic] = connected;
     const refused = await router.rest('DELETE', `/ip/route/${dynamic?.['.id']}`);
     expect(refused).toMatchObject({ status: 400 });
-    expect(refused.body.detail).toMatch(/^failure: .*dynamic/);
-    expect(await get('/ip/route?static=yes')).toMatchObject([{ active: 'true', 'immediate-gw': '203.0.113.1%ether1' }]);
-    const learned: Row[] = await get('/ip/arp?dynamic=yes&complete=yes');
+    expect(refused.error.detail).toMatch(/^failure: .*dynamic/);
+    expect(await list('/ip/route?static=yes')).toMatchObject([
+      { active: 'true', 'immediate-gw': '203.0.113.1%ether1' },
+    ]);
+    const learned = await list('/ip/arp?dynamic=yes&complete=yes');
     expect(learned.length).toBeGreaterThan(0);
     expect(learned[0]?.['mac-address']).toMatch(/^[0-9A-F:]{17}$/);
     const tracking = await get('/ip/firewall/connection/tracking');
@@ -59,8 +61,7 @@ describe('what moves', () => {
   });
 
   it('counters start anew after a reset', async () => {
-    const busy = async (): Promise<Row | undefined> =>
-      (await get('/ip/firewall/filter')).find((row: Row) => Number(row.packets) > 50);
+    const busy = async () => (await list('/ip/firewall/filter?dynamic=no')).find((row) => Number(row.packets) > 50);
     await expect.poll(busy, SLOW).toBeDefined();
     const rule = (await busy()) ?? {};
     const reset = await router.rest('POST', '/ip/firewall/filter/reset-counters', { numbers: rule['.id'] });
@@ -71,7 +72,7 @@ describe('what moves', () => {
   });
 
   it('a connection can be removed, once', async () => {
-    const [connection]: Row[] = await get('/ip/firewall/connection?protocol=icmp');
+    const [connection] = await list('/ip/firewall/connection?protocol=icmp');
     const id = connection?.['.id'];
     expect((await router.rest('DELETE', `/ip/firewall/connection/${id}`)).status).toBe(204);
     expect((await router.rest('DELETE', `/ip/firewall/connection/${id}`)).status).toBe(404);
@@ -79,13 +80,13 @@ describe('what moves', () => {
   });
 
   it('the classes of the profile add up to all of each core', async () => {
-    const { status, body } = await router.rest('POST', '/tool/profile', { cpu: 'all', duration: '1s' });
+    const { status, rows: body } = await router.rest('POST', '/tool/profile', { cpu: 'all', duration: '1s' });
     expect(status).toBe(200);
     const sums = new Map<string, number>();
-    for (const row of body as Row[]) sums.set(row.cpu ?? '', (sums.get(row.cpu ?? '') ?? 0) + Number(row.usage));
+    for (const row of body) sums.set(row.cpu ?? '', (sums.get(row.cpu ?? '') ?? 0) + Number(row.usage));
     expect(sums.size).toBeGreaterThan(0);
     for (const sum of sums.values()) expect(sum).toBeCloseTo(100, 5);
-    expect(body.map((row: Row) => row.name)).toContain('idle');
+    expect(body.map((row) => row.name)).toContain('idle');
     expect((await router.rest('POST', '/tool/profile', { cpu: 'x' })).body).toMatchObject({
       error: 400,
       property: 'cpu',
@@ -97,21 +98,21 @@ describe('what moves', () => {
 
   it('monitor-traffic answers once, or by sections for a while', async () => {
     const monitor = async (body: object) => router.rest('POST', '/interface/monitor-traffic', body);
-    const once = (await monitor({ interface: 'ether1', once: '' })).body;
+    const once = (await monitor({ interface: 'ether1', once: '' })).rows;
     expect(once).toHaveLength(1);
     expect(once[0]).not.toHaveProperty('.section');
-    const sections = (await monitor({ interface: 'ether1,aggregate', duration: '2s' })).body;
-    expect(sections.map((row: Row) => row['.section'])).toEqual(['0', '0', '1', '1']);
+    const sections = (await monitor({ interface: 'ether1,aggregate', duration: '2s' })).rows;
+    expect(sections.map((row) => row['.section'])).toEqual(['0', '0', '1', '1']);
     expect((await monitor({ interface: 'ether9', once: '' })).body).toMatchObject({ property: 'interface' });
   });
 });
 
 describe('the configuration and the agent', () => {
   it('what the engine cannot do is refused with the row, and nothing is stored', async () => {
-    const before = (await get('/ip/firewall/filter')).length;
+    const before = (await list('/ip/firewall/filter')).length;
     const wrong = await router.rest('PUT', '/ip/firewall/filter', { chain: 'forward', action: 'masquerade' });
     expect(wrong.status).toBe(400);
-    expect(await get('/ip/firewall/filter')).toHaveLength(before);
+    expect(await list('/ip/firewall/filter')).toHaveLength(before);
   });
 
   it('an agent that was killed is back with the configuration it ran', async () => {
@@ -121,7 +122,7 @@ describe('the configuration and the agent', () => {
       comment: 'kept',
     });
     expect(added.status).toBe(201);
-    const { revision } = (await router.request('GET', '/healthz')).body;
+    const { revision } = (await router.request('GET', '/healthz')).item;
     await agent.stop('SIGKILL');
     await expect.poll(async () => (await router.request('GET', '/healthz')).status, SLOW).toBe(503);
     expect((await get('/interface/ether1')).running).toBe('false');

@@ -8,15 +8,14 @@ let rules: string[] = [];
 beforeAll(async () => {
   router = await Router.start();
   const list = ['a', 'b'].map((comment) => ({ chain: 'forward', comment }));
-  rules = (await router.rest('PUT', FILTER, list)).body.map((row: { '.id': string }) => row['.id']);
+  rules = (await router.rest('PUT', FILTER, list)).rows.map((row) => row['.id'] ?? '');
 });
 afterAll(() => router.close());
 
 const show = (fasttracked: number) => {
   if (router.peer !== undefined) router.peer.fasttracked = fasttracked;
 };
-const comments = async (): Promise<string[]> =>
-  (await router.rest('GET', FILTER)).body.map((row: { comment: string }) => row.comment);
+const comments = async (): Promise<string[]> => (await router.rest('GET', FILTER)).rows.map((row) => row.comment ?? '');
 const DUMMY = 'special dummy rule to show fasttrack counters';
 
 describe('the rule that shows fasttrack counters', () => {
@@ -24,7 +23,7 @@ describe('the rule that shows fasttrack counters', () => {
     show(0);
     expect(await comments()).toEqual(['a', 'b']);
     show(1);
-    const [dummy] = (await router.rest('GET', `${FILTER}?dynamic=yes`)).body;
+    const [dummy] = (await router.rest('GET', `${FILTER}?dynamic=yes`)).rows;
     expect(dummy).toMatchObject({
       chain: 'forward',
       action: 'passthrough',
@@ -35,7 +34,7 @@ describe('the rule that shows fasttrack counters', () => {
       packets: '5',
     });
     expect(await comments()).toEqual([DUMMY, 'a', 'b']);
-    expect((await router.rest('GET', `${FILTER}/${dummy['.id']}`)).body).toEqual(dummy);
+    expect((await router.rest('GET', `${FILTER}/${dummy?.['.id']}`)).body).toEqual(dummy);
     const print = (body: object) => router.rest('POST', `${FILTER}/print`, body);
     expect((await print({ 'count-only': '' })).body).toEqual({ ret: '3' });
     expect((await print({ 'count-only': '', '.query': ['dynamic=no'] })).body).toEqual({ ret: '2' });
@@ -46,8 +45,8 @@ describe('the rule that shows fasttrack counters', () => {
 
   it('cannot be touched, and the rules below move as ever', async () => {
     show(1);
-    const [dummy] = (await router.rest('GET', `${FILTER}?dynamic=yes`)).body;
-    const id = dummy['.id'];
+    const [dummy] = (await router.rest('GET', `${FILTER}?dynamic=yes`)).rows;
+    const id = dummy?.['.id'];
     const failures = await Promise.all([
       router.rest('DELETE', `${FILTER}/${id}`),
       router.rest('PATCH', `${FILTER}/${id}`, { comment: 'mine' }),
@@ -57,9 +56,9 @@ describe('the rule that shows fasttrack counters', () => {
       router.rest('PUT', FILTER, { chain: 'forward', 'place-before': id }),
       router.rest('POST', `${FILTER}/reset-counters`, { '.id': id }),
     ]);
-    for (const { status, body } of failures) {
+    for (const { status, error } of failures) {
       expect(status).toBe(400);
-      expect(body.detail).toMatch(/^failure: .*dynamic item/);
+      expect(error.detail).toMatch(/^failure: .*dynamic item/);
     }
     expect((await router.rest('POST', `${FILTER}/move`, { numbers: rules[1], destination: rules[0] })).status).toBe(
       200,

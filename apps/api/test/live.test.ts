@@ -68,7 +68,7 @@ describe('menus', () => {
     for (const client of [one, two]) client.send({ op: 'subscribe', id: 7, topic: 'menu', menu: '/ip/address' });
     expect((await one.next((m) => m.id === 7)).op).toBe('snapshot');
     await two.next((m) => m.op === 'snapshot');
-    const id = (await router.rest('PUT', '/ip/address', address(1))).body['.id'];
+    const id = (await router.rest('PUT', '/ip/address', address(1))).id;
     for (const client of [one, two]) {
       const delta = await client.next((m) => m.op === 'delta');
       expect(delta).toMatchObject({
@@ -91,7 +91,7 @@ describe('menus', () => {
 
   it('are sorted, filtered and cut to the window by the server', async () => {
     const ids: string[] = [];
-    for (const last of [5, 3, 4]) ids.push((await router.rest('PUT', '/ip/address', address(last))).body['.id']);
+    for (const last of [5, 3, 4]) ids.push((await router.rest('PUT', '/ip/address', address(last))).id);
     const client = await Client.open(router.url);
     const sort = { by: 'address', desc: false };
     client.send({ op: 'subscribe', id: 1, topic: 'menu', menu: '/ip/address', sort, first: 1, count: 1 });
@@ -149,6 +149,42 @@ describe('status and traffic', () => {
       queued: { bytes: 0, packets: 0 },
       connections: 0,
     });
+    client.socket.close();
+  });
+});
+
+describe('nobody looks', () => {
+  /** Requests of the API to the data plane within `ms`. */
+  async function asked(ms: number): Promise<unknown[]> {
+    const before = router.peer?.asked.length;
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    return router.peer?.asked.slice(before).map(({ op }) => op) ?? [];
+  }
+
+  it('and the data plane is asked nothing; a window that is closed costs nothing either', async () => {
+    expect(await asked(1_500)).toEqual([]);
+    const menus = ['/ip/firewall/connection', '/queue/simple', '/interface', '/ip/arp'];
+    const client = await Client.open(router.url);
+    for (const [id, menu] of menus.entries()) client.send({ op: 'subscribe', id, topic: 'menu', menu });
+    client.send({ op: 'subscribe', id: 8, topic: 'traffic' });
+    client.send({ op: 'subscribe', id: 9, topic: 'profile' });
+    client.send({ op: 'subscribe', id: 10, topic: 'status' });
+    await expect
+      .poll(() => asked(1_500), { timeout: 20_000 })
+      .toEqual(expect.arrayContaining(['connections', 'queues', 'stats', 'neighbors']));
+    for (const id of [0, 3, 8, 9, 10]) client.send({ op: 'unsubscribe', id });
+    await expect
+      .poll(async () => [...new Set(await asked(1_500))].sort(), { timeout: 20_000 })
+      .toEqual(['queues', 'stats']);
+    client.socket.close();
+    await expect.poll(() => asked(1_500), { timeout: 20_000 }).toEqual([]);
+  });
+
+  it('at a menu that follows from the configuration alone, nothing is asked either', async () => {
+    const client = await Client.open(router.url);
+    client.send({ op: 'subscribe', id: 1, topic: 'menu', menu: '/ip/address' });
+    await client.next((m) => m.op === 'snapshot');
+    expect(await asked(1_500)).toEqual([]);
     client.socket.close();
   });
 });

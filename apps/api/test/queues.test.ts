@@ -11,8 +11,9 @@ beforeAll(async () => {
 afterAll(() => router.close());
 
 const call = (method: string, path: string, body?: unknown) => router.rest(method, path, body);
-const add = async (body: Record<string, unknown>) => (await call('PUT', QUEUES, body)).body;
-const list = async (path = QUEUES): Promise<Record<string, string>[]> => (await call('GET', path)).body;
+const add = async (body: Record<string, unknown>) => (await call('PUT', QUEUES, body)).item;
+const list = async (path = QUEUES): Promise<readonly Readonly<Record<string, string>>[]> =>
+  (await call('GET', path)).rows;
 
 afterEach(async () => {
   for (const path of [QUEUES, TYPES]) {
@@ -50,7 +51,7 @@ describe('simple queues', () => {
       dynamic: 'false',
       rate: '0/0',
     });
-    const id = made.body['.id'];
+    const id = made.id;
     const half = { 'bucket-ms': 100, 'packet-limit': 10 };
     expect(router.peer?.active?.['simple-queues']).toEqual([
       {
@@ -62,8 +63,8 @@ describe('simple queues', () => {
     ]);
     expect((await call('GET', `${QUEUES}?.id=${id}`)).body).toHaveLength(1);
     const same = { 'max-limit': '10M/20M', name: 'q1', target: '10.9.9.2/32', disabled: 'no', comment: '' };
-    expect((await call('PATCH', `${QUEUES}/${id}`, same)).body['max-limit']).toBe('10000000/20000000');
-    expect((await call('PATCH', `${QUEUES}/q1`, { 'max-limit': '5M' })).body['max-limit']).toBe('5000000/5000000');
+    expect((await call('PATCH', `${QUEUES}/${id}`, same)).item['max-limit']).toBe('10000000/20000000');
+    expect((await call('PATCH', `${QUEUES}/q1`, { 'max-limit': '5M' })).item['max-limit']).toBe('5000000/5000000');
     expect((await call('DELETE', `${QUEUES}/${id}`)).status).toBe(204);
     expect(router.peer?.active?.['simple-queues']).toEqual([]);
   });
@@ -73,10 +74,10 @@ describe('simple queues', () => {
     const taken = await call('PUT', QUEUES, { target: '10.0.0.2', name: 'queue1' });
     expect(taken.status).toBe(400);
     expect(taken.body).toMatchObject({ property: 'name' });
-    expect(taken.body.detail).toMatch(/already have queue with such name: queue1/);
+    expect(taken.error.detail).toMatch(/already have queue with such name: queue1/);
     expect((await add({ target: '10.0.0.2', name: 'queue2' })).name).toBe('queue2');
     expect((await add({ target: '10.0.0.3' })).name).toBe('queue3');
-    expect((await call('PATCH', `${QUEUES}/queue2`, { name: '' })).body.detail).toMatch(/^name cannot be unset/);
+    expect((await call('PATCH', `${QUEUES}/queue2`, { name: '' })).error.detail).toMatch(/^name cannot be unset/);
     expect((await call('PATCH', `${QUEUES}/queue3`, { name: 'queue1' })).status).toBe(400);
   });
 
@@ -95,8 +96,8 @@ describe('simple queues', () => {
   ])('%s is refused by name', async (_what, body, property, detail) => {
     const answer = await call('PUT', QUEUES, body);
     expect(answer.status).toBe(400);
-    expect(answer.body.property).toBe(property);
-    expect(answer.body.detail).toMatch(detail);
+    expect(answer.error.property).toBe(property);
+    expect(answer.error.detail).toMatch(detail);
     expect(await list()).toEqual([]);
   });
 
@@ -138,7 +139,7 @@ describe('simple queues', () => {
 
   it('show what the data plane counts', async () => {
     const [one, two] = [await add({ target: '10.0.0.1' }), await add({ target: '10.0.0.2', disabled: 'yes' })];
-    if (router.peer !== undefined) router.peer.queues = record(one['.id'], 100);
+    if (router.peer !== undefined) router.peer.queues = record(one['.id'] ?? '', 100);
     const [first, second] = await list();
     expect(first).toMatchObject({
       bytes: '100/110',
@@ -156,7 +157,7 @@ describe('simple queues', () => {
 
   it('have their counters reset', async () => {
     const [one, two] = [await add({ target: '10.0.0.1' }), await add({ target: '10.0.0.2' })];
-    const [first, second] = [one, two].map((row) => Number.parseInt(row['.id'].slice(1), 16));
+    const [first, second] = [one, two].map((row) => Number.parseInt(row['.id']?.slice(1) ?? '', 16));
     expect((await call('POST', `${QUEUES}/reset-counters`, { '.id': one['.id'] })).body).toEqual([]);
     expect(router.peer?.asked.at(-1)).toEqual({ op: 'reset-queue-counters', rows: [first] });
     expect((await call('POST', `${QUEUES}/reset-counters-all`)).body).toEqual([]);
@@ -171,8 +172,8 @@ describe('queue types', () => {
       ['ethernet-default', '50'],
       ['default-small', '10'],
     ]);
-    expect((await call('PATCH', `${TYPES}/default`, { 'pfifo-limit': '9' })).body.detail).toMatch(/builtin/);
-    expect((await call('PUT', TYPES, { name: 'default', kind: 'pfifo' })).body.detail).toMatch(/such name: default/);
+    expect((await call('PATCH', `${TYPES}/default`, { 'pfifo-limit': '9' })).error.detail).toMatch(/builtin/);
+    expect((await call('PUT', TYPES, { name: 'default', kind: 'pfifo' })).error.detail).toMatch(/such name: default/);
     expect((await call('PUT', TYPES, { name: 'up/down', kind: 'pfifo' })).body).toMatchObject({ property: 'name' });
   });
 
@@ -192,7 +193,7 @@ describe('queue types', () => {
     await add({ name: 'q', target: '10.0.0.1', queue: 'default/long' });
     const refused = await call('DELETE', `${TYPES}/long`);
     expect(refused.status).toBe(400);
-    expect(refused.body.detail).toBe('failure: queue type long is in use by /queue/simple q; change that first');
+    expect(refused.error.detail).toBe('failure: queue type long is in use by /queue/simple q; change that first');
     await call('PATCH', `${QUEUES}/q`, { queue: 'default' });
     expect((await call('DELETE', `${TYPES}/long`)).status).toBe(204);
   });

@@ -10,6 +10,7 @@ import { type AppOptions, buildApp } from '../src/app.js';
 import { SetupToken } from '../src/auth/setup-token.js';
 import { type Database, openDatabase } from '../src/database/client.js';
 import { migrate, readMigrations } from '../src/database/migrate.js';
+import type { ErrorBody } from '../src/errors.js';
 import { AgentPeer } from './agent-peer.js';
 
 // Deadlines only catch what hangs: the machine may be busy with other tests.
@@ -18,11 +19,49 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 export const PASSWORD = 'correct horse';
 const migrations = fileURLToPath(new URL('../../../prisma/migrations/', import.meta.url));
 
-export interface Answer {
+type Item = Readonly<Record<string, string>>;
+
+const isObject = (value: unknown): value is Item =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What came back. A test that expects an item, a list or an error and gets something else fails. */
+export class Answer {
   readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of many shapes
-  readonly body: any;
   readonly headers: Headers;
+  readonly body: unknown;
+
+  constructor({ status, headers }: Response, body: unknown) {
+    this.status = status;
+    this.headers = headers;
+    this.body = body;
+  }
+
+  /** The one item of the answer. */
+  get item(): Item {
+    if (!isObject(this.body) || 'error' in this.body) throw this.#unexpected('an item');
+    return this.body;
+  }
+
+  /** `.id` of the item. */
+  get id(): string {
+    return this.item['.id'] ?? '';
+  }
+
+  /** The list that was answered. */
+  get rows(): readonly Item[] {
+    if (!Array.isArray(this.body) || !this.body.every(isObject)) throw this.#unexpected('a list');
+    return this.body;
+  }
+
+  get error(): ErrorBody {
+    const { body } = this;
+    if (!isObject(body) || !('error' in body)) throw this.#unexpected('an error');
+    return { message: '', ...body, error: Number(body.error), setup: String(body.setup) === 'true' };
+  }
+
+  #unexpected(what: string): Error {
+    return new Error(`not ${what}: ${this.status} ${JSON.stringify(this.body)}`);
+  }
 }
 
 /** The API on an ephemeral port, with a database of its own. */
@@ -109,6 +148,6 @@ export class Router {
     });
     const text = await response.text();
     const json = response.headers.get('content-type')?.includes('json');
-    return { status: response.status, body: json ? JSON.parse(text) : text, headers: response.headers };
+    return new Answer(response, json ? JSON.parse(text) : text);
   }
 }

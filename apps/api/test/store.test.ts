@@ -11,14 +11,14 @@ describe('a configuration that the data plane refuses', () => {
     router = await Router.start();
     const peer = router.peer;
     if (peer === undefined) throw new Error('no peer');
-    const kept = (await router.rest('PUT', '/ip/address', address(1))).body['.id'];
+    const kept = (await router.rest('PUT', '/ip/address', address(1))).id;
     peer.refuse = ({ addresses }) =>
       addresses.length > 1 ? { message: 'too many', row: addresses[1]?.row ?? 0 } : undefined;
     const answer = await router.rest('PUT', '/ip/address', address(2));
     expect(answer.status).toBe(400);
-    expect(answer.body.detail).toMatch(/\*[0-9A-F]+: too many/);
-    const { body } = await router.rest('GET', '/ip/address');
-    expect(body.map((row: { '.id': string }) => row['.id'])).toEqual([kept]);
+    expect(answer.error.detail).toMatch(/\*[0-9A-F]+: too many/);
+    const { rows: body } = await router.rest('GET', '/ip/address');
+    expect(body.map((row) => row['.id'])).toEqual([kept]);
     expect(await router.db.configRow.count({ where: { menu: '/ip/address' } })).toBe(1);
     peer.refuse = undefined;
     expect((await router.rest('PUT', '/ip/address', address(2))).status).toBe(201);
@@ -33,10 +33,10 @@ describe('an agent that is away', () => {
     const started = Date.now();
     const answer = await router.rest('PUT', '/ip/address', address(1));
     expect(answer.status).toBe(503);
-    expect(answer.body.detail).toMatch(/agent/);
+    expect(answer.error.detail).toMatch(/agent/);
     expect(Date.now() - started).toBeGreaterThan(4_000);
     expect((await router.rest('GET', '/ip/address')).body).toEqual([]);
-    expect((await router.rest('GET', '/interface')).body[0]).toMatchObject({ name: 'ether1', running: 'false' });
+    expect((await router.rest('GET', '/interface')).rows[0]).toMatchObject({ name: 'ether1', running: 'false' });
     await router.peer?.start();
   }, 30_000);
 
@@ -71,11 +71,11 @@ describe('an agent that is away', () => {
     peer.revision = 99;
     await peer.start();
     await expect
-      .poll(async () => (await router.request('GET', '/healthz')).body.agent, { timeout: 10_000 })
+      .poll(async () => (await router.request('GET', '/healthz')).item.agent, { timeout: 10_000 })
       .toBe('ahead');
     const answer = await router.rest('PUT', '/ip/address', address(1));
     expect(answer.status).toBe(400);
-    expect(answer.body.detail).toMatch(/revision 99/);
+    expect(answer.error.detail).toMatch(/revision 99/);
     expect(peer.revision).toBe(99);
   });
 });
@@ -83,8 +83,8 @@ describe('an agent that is away', () => {
 describe('a restart of the API', () => {
   it('finds everything as it was, ids are never given again', async () => {
     router = await Router.start();
-    const a = (await router.rest('PUT', '/ip/address', address(1))).body['.id'];
-    const b = (await router.rest('PUT', '/ip/address', address(2))).body['.id'];
+    const a = (await router.rest('PUT', '/ip/address', address(1))).id;
+    const b = (await router.rest('PUT', '/ip/address', address(2))).id;
     await router.rest('PATCH', `/ip/address/${a}`, { comment: 'kept' });
     await router.rest('DELETE', `/ip/address/${b}`);
     const before = (await router.rest('GET', '/ip/address')).body;
@@ -94,17 +94,17 @@ describe('a restart of the API', () => {
     await router.healthy();
     expect((await router.rest('GET', '/ip/address')).body).toEqual(before);
     expect(router.peer?.prepares).toBe(prepares);
-    const c = (await router.rest('PUT', '/ip/address', address(3))).body['.id'];
+    const c = (await router.rest('PUT', '/ip/address', address(3))).id;
     expect(Number.parseInt(c.slice(1), 16)).toBeGreaterThan(Number.parseInt(b.slice(1), 16));
   });
 
   it('defaults fill an empty database once', async () => {
     router = await Router.start({ defaults: 'lab' });
-    const count = async () => (await router.rest('GET', '/ip/firewall/filter')).body.length;
+    const count = async () => (await router.rest('GET', '/ip/firewall/filter')).rows.length;
     expect(await count()).toBeGreaterThan(4);
-    const { body } = await router.rest('GET', '/ip/firewall/filter?.proplist=.id');
+    const { rows: body } = await router.rest('GET', '/ip/firewall/filter?.proplist=.id');
     await router.rest('POST', '/ip/firewall/filter/remove', {
-      numbers: body.map((row: { '.id': string }) => row['.id']),
+      numbers: body.map((row) => row['.id']),
     });
     await router.shut();
     await router.open();
@@ -121,7 +121,7 @@ describe('many writers at once', () => {
       Array.from({ length: 30 }, (_, n) => router.rest('PUT', '/ip/address', address(n))),
     );
     expect(answers.every((answer) => answer.status === 201)).toBe(true);
-    expect(new Set(answers.map((answer) => answer.body['.id'])).size).toBe(30);
+    expect(new Set(answers.map((answer) => answer.id)).size).toBe(30);
     const revisions = await router.db.revision.findMany({ orderBy: { number: 'asc' } });
     expect(revisions.map((revision) => revision.number)).toEqual(revisions.map((_, index) => index + 1));
     expect(revisions.every((revision) => revision.parent === revision.number - 1)).toBe(true);

@@ -20,7 +20,7 @@ describe('a run of Terraform', () => {
   let more: string[] = [];
 
   it('probes the version', async () => {
-    const { status, body } = await call('GET', '/system/resource');
+    const { status, item: body } = await call('GET', '/system/resource');
     expect(status).toBe(200);
     expect(body.version).toMatch(/^(\d+\.){1,2}\d+/);
     for (const value of Object.values(body)) expect(typeof value).toBe('string');
@@ -34,15 +34,15 @@ describe('a run of Terraform', () => {
     ]);
     expect([one.status, two.status, three.status]).toEqual([201, 201, 200]);
     expect(three.body).toEqual([]);
-    address = one.body['.id'];
-    drop = two.body['.id'];
+    address = one.id;
+    drop = two.id;
     expect((await call('GET', '/system/identity')).body).toEqual({ name: 'tf' });
   });
 
   it('adds a rule before another', async () => {
     const body = { action: 'accept', chain: 'forward', 'dst-port': '80', 'place-before': drop, protocol: 'tcp' };
-    web = (await call('PUT', FILTER, body)).body['.id'];
-    const ids = (await call('GET', FILTER)).body.map((row: { '.id': string }) => row['.id']);
+    web = (await call('PUT', FILTER, body)).id;
+    const ids = (await call('GET', FILTER)).rows.map((row) => row['.id']);
     expect(ids).toEqual([web, drop]);
   });
 
@@ -50,19 +50,19 @@ describe('a run of Terraform', () => {
     more = [];
     for (const port of ['1', '2', '3']) {
       const body = { action: 'accept', chain: 'forward', 'dst-port': port, protocol: 'udp' };
-      more.push((await call('PUT', FILTER, body)).body['.id']);
+      more.push((await call('PUT', FILTER, body)).id);
     }
     const [a, b, c] = more;
     expect(await call('POST', `${FILTER}/move`, { destination: b, numbers: `${c},${a}` })).toMatchObject({
       status: 200,
       body: [],
     });
-    const ids = (await call('GET', FILTER)).body.map((row: { '.id': string }) => row['.id']);
+    const ids = (await call('GET', FILTER)).rows.map((row) => row['.id']);
     expect(ids).toEqual([web, drop, c, a, b]);
   });
 
   it('refreshes by a filter on .id, also for what is gone', async () => {
-    const { body } = await call('GET', `/ip/address?.id=${address}`);
+    const { rows: body } = await call('GET', `/ip/address?.id=${address}`);
     expect(body).toHaveLength(1);
     expect(body[0]).toMatchObject({ '.id': address, address: '10.9.9.1/24', disabled: 'false' });
     expect((await call('GET', '/ip/address?.id=*FFFFF')).body).toEqual([]);
@@ -91,7 +91,7 @@ describe('a run of Terraform', () => {
     const answer = await call('PUT', '/ip/address', { address: '10.9.9.1/24', interface: 'ether77' });
     expect(answer.status).toBe(400);
     expect(answer.body).toMatchObject({ error: 400, message: 'Bad Request' });
-    expect(answer.body.detail).toMatch(/input does not match any value of interface/);
+    expect(answer.error.detail).toMatch(/input does not match any value of interface/);
   });
 
   it('destroys', async () => {
@@ -107,13 +107,13 @@ describe('a run of Terraform', () => {
 /** The same edits as Ansible's modules make them, spoken as REST commands. */
 describe('a run of Ansible', () => {
   it('adds in order, changes, moves, removes matchers and deletes by a list of ids', async () => {
-    const print = async () => (await call('POST', `${FILTER}/print`, {})).body;
-    const first = (await call('POST', `${FILTER}/add`, { chain: 'forward', action: 'accept', comment: 'one' })).body
+    const print = async () => (await call('POST', `${FILTER}/print`, {})).rows;
+    const first = (await call('POST', `${FILTER}/add`, { chain: 'forward', action: 'accept', comment: 'one' })).item
       .ret;
-    const second = (await call('POST', `${FILTER}/add`, { chain: 'forward', action: 'drop', comment: 'two' })).body.ret;
+    const second = (await call('POST', `${FILTER}/add`, { chain: 'forward', action: 'drop', comment: 'two' })).item.ret;
     await call('POST', `${FILTER}/set`, { 'dst-port': '80', protocol: 'tcp', '.id': second });
     await call('POST', `${FILTER}/move`, { numbers: second, destination: first });
-    expect((await print()).map((row: { comment: string }) => row.comment)).toEqual(['two', 'one']);
+    expect((await print()).map((row) => row.comment)).toEqual(['two', 'one']);
     await call('POST', `${FILTER}/set`, { '!dst-port': '', '!protocol': '', '.id': second });
     expect((await print())[0]).not.toHaveProperty('protocol');
     expect((await call('POST', `${FILTER}/remove`, { '.id': `${first},${second}` })).body).toEqual([]);

@@ -31,8 +31,8 @@ describe('a value that is wrong is refused with the property and what it accepts
   ])('PUT %s %j', async (path, body, property, detail) => {
     const answer = await router.rest('PUT', path, body);
     expect(answer).toMatchObject({ status: 400, body: { error: 400, message: 'Bad Request', property } });
-    expect(answer.body.detail).toMatch(detail);
-    expect(answer.body.detail).toContain(property);
+    expect(answer.error.detail).toMatch(detail);
+    expect(answer.error.detail).toContain(property);
   });
 
   it('and nothing is stored', async () => {
@@ -45,7 +45,7 @@ describe('bodies', () => {
   it('malformed JSON', async () => {
     const answer = await router.rest('PUT', '/ip/address', '{"address":');
     expect(answer).toMatchObject({ status: 400, body: { error: 400, message: 'Bad Request' } });
-    expect(answer.body.detail).toMatch(/JSON/);
+    expect(answer.error.detail).toMatch(/JSON/);
   });
 
   it.each([
@@ -68,7 +68,7 @@ describe('bodies', () => {
     for (const body of ['{"__proto__":{"address":"10.0.4.1/24"}}', '{"constructor":"x"}', '{"toString":"x"}']) {
       const answer = await router.rest('PUT', '/ip/address', body);
       expect(answer.status).toBe(400);
-      expect(answer.body.detail).toMatch(/unknown parameter/);
+      expect(answer.error.detail).toMatch(/unknown parameter/);
     }
   });
 
@@ -112,8 +112,8 @@ describe('places that do not exist', () => {
   ])('%s %s', async (method, path, status, detail) => {
     const answer = await router.rest(method, path);
     expect(answer.status).toBe(status);
-    expect(answer.body.error).toBe(status);
-    if (detail !== undefined) expect(answer.body.detail).toBe(detail);
+    expect(answer.error.error).toBe(status);
+    if (detail !== undefined) expect(answer.error.detail).toBe(detail);
   });
 
   it('methods that there are not', async () => {
@@ -138,13 +138,13 @@ describe('places that do not exist', () => {
 
 describe('filters', () => {
   it('compare after normalisation, and unknown ones match nothing', async () => {
-    const get = async (query: string) => (await router.rest('GET', `/ip/address?${query}`)).body;
+    const get = async (query: string) => (await router.rest('GET', `/ip/address?${query}`)).rows;
     expect(await get('dynamic=no&interface=ether1')).toHaveLength(1);
     expect(await get('dynamic=true')).toEqual([]);
     expect(await get('colour=red')).toEqual([]);
     const [row] = await get('network=10.0.0.0&.proplist=.id,address');
-    expect(Object.keys(row)).toEqual(['.id', 'address']);
-    expect(await get(`.id=${row['.id']}&.proplist=address`)).toEqual([{ address: '10.0.0.1/24' }]);
+    expect(Object.keys(row ?? {})).toEqual(['.id', 'address']);
+    expect(await get(`.id=${row?.['.id']}&.proplist=address`)).toEqual([{ address: '10.0.0.1/24' }]);
     expect(await get('.id=*FFFF')).toEqual([]);
   });
 });
