@@ -1,6 +1,6 @@
 /** The window of a list: toolbar, table, footer. Everything in it follows from the menu's declaration. */
 import type { Menu } from '@tollway/schema';
-import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import type { LiveMenu } from '../api/live-menu.ts';
 import { useOptions } from '../api/references.ts';
 import { PopupMenu } from '../ui/PopupMenu.tsx';
@@ -56,6 +56,7 @@ export function MenuTable(props: MenuTableProps) {
   const [filtering, setFiltering] = useState(wants.conditions.length > 0);
   const findBox = useRef<HTMLInputElement>(null);
   const grid = useRef<GridHandle>(null);
+  const root = useRef<HTMLElement>(null);
   const findTimer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const columns = useMemo(
     () => tableColumns(menu, { ...layout, widths: { ...fitted, ...layout.widths } }),
@@ -104,15 +105,25 @@ export function MenuTable(props: MenuTableProps) {
     findTimer.current = setTimeout(() => live.query.find !== text && live.show({ first: 0, find: text }), waitMs);
   }
 
-  function onKeyDown(event: KeyboardEvent) {
-    const name = windowCommandFor(event);
-    if (name === undefined || event.defaultPrevented) return;
-    event.preventDefault();
-    actions.run(name);
-  }
+  const run = useRef(actions.run);
+  run.current = actions.run;
+  useEffect(() => {
+    const table = root.current;
+    // The keys of the window, also while its title or its tabs have the focus.
+    const owner = table?.closest<HTMLElement>('[data-window]') ?? table;
+    if (owner === null) return;
+    const press = (event: KeyboardEvent) => {
+      const name = windowCommandFor(event);
+      if (name === undefined || event.defaultPrevented) return;
+      event.preventDefault();
+      run.current(name);
+    };
+    owner.addEventListener('keydown', press);
+    return () => owner.removeEventListener('keydown', press);
+  }, []);
 
   return (
-    <section className="menu-table" aria-label={menu.title} onKeyDown={onKeyDown}>
+    <section ref={root} className="menu-table" aria-label={menu.title}>
       <TableToolbar
         title={menu.title}
         commands={bar}

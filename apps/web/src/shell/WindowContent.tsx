@@ -4,6 +4,7 @@ import { type ReactNode, useId } from 'react';
 import { ItemForm, NewItemForm } from '../menu/ItemForm.tsx';
 import { MenuTable } from '../menu/MenuTable.tsx';
 import { SettingsForm } from '../menu/SettingsForm.tsx';
+import type { NewItem } from '../menu/use-table-actions.ts';
 import { TabList } from '../ui/Tabs.tsx';
 import { bespokeWindows, tabExtras } from '../windows/bespoke.ts';
 import { Dashboard } from '../windows/dashboard/Dashboard.tsx';
@@ -37,7 +38,7 @@ export function renderWindow(id: string, address: string): ReactNode {
   return item.kind === 'id' ? (
     <ItemForm key={item.id} id={item.id} {...common} />
   ) : (
-    <NewItemForm copy={item.copy} {...common} />
+    <NewItemForm copy={item.copy} before={item.before} {...common} />
   );
 }
 
@@ -107,7 +108,8 @@ function MenuPage({ menu }: { readonly menu: Menu }) {
     menu,
     density,
     onOpen: (id: string) => openAddress(formatPlace(menu.path, { kind: 'id', id })),
-    onAdd: () => openAddress(formatPlace(menu.path, { kind: 'new', copy: undefined })),
+    onAdd: (start: NewItem = {}) =>
+      openAddress(formatPlace(menu.path, { kind: 'new', copy: start.copy, before: start.before })),
   };
   if (Bespoke !== undefined) return <Bespoke {...list} />;
   if (menu.kind === 'settings' || menu.kind === 'status') return <SettingsForm menu={menu} />;

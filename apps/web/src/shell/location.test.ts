@@ -11,6 +11,8 @@ test('every menu, item and new item has an address that leads back to it', () =>
     { kind: 'id', id: '*1A' },
     { kind: 'new', copy: undefined },
     { kind: 'new', copy: '*1A' },
+    { kind: 'new', copy: undefined, before: '*1B' },
+    { kind: 'new', copy: '*1A', before: '*1B' },
   ] as const;
   for (const menu of registry) {
     for (const item of items) {

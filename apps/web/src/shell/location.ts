@@ -1,12 +1,12 @@
 /**
  * Addresses: `/ip/firewall/filter` is a menu, `/ip/firewall/filter/*1A` an item's dialog, `/ip/firewall/filter/new` a new
- * item (`?copy=*1A` filled from another). Pure.
+ * item (`?copy=*1A` filled from another, `?before=*1B` placed before one). Pure.
  */
 
 /** The item that an address names. */
 export type Item =
   | { readonly kind: 'none' }
-  | { readonly kind: 'new'; readonly copy: string | undefined }
+  | { readonly kind: 'new'; readonly copy: string | undefined; readonly before?: string | undefined }
   | { readonly kind: 'id'; readonly id: string };
 
 export interface Place {
@@ -32,7 +32,9 @@ export function parsePlace(address: string, isMenu: (path: string) => boolean): 
     return { menu: undefined, item: NO_ITEM };
   }
   if (last === 'new') {
-    return { menu: parent, item: { kind: 'new', copy: new URLSearchParams(search).get('copy') ?? undefined } };
+    const start = new URLSearchParams(search);
+    const [copy, before] = [start.get('copy') ?? undefined, start.get('before') ?? undefined];
+    return { menu: parent, item: { kind: 'new', copy, before } };
   }
   if (last.startsWith('*')) return { menu: parent, item: { kind: 'id', id: last } };
   return { menu: undefined, item: NO_ITEM };
@@ -43,8 +45,13 @@ export function formatPlace(menu: string, item: Item = NO_ITEM): string {
   switch (item.kind) {
     case 'none':
       return menu;
-    case 'new':
-      return `${menu}/new${item.copy === undefined ? '' : `?copy=${item.copy}`}`;
+    case 'new': {
+      const start = [
+        ...(item.copy === undefined ? [] : [`copy=${item.copy}`]),
+        ...(item.before === undefined ? [] : [`before=${item.before}`]),
+      ];
+      return `${menu}/new${start.length === 0 ? '' : `?${start.join('&')}`}`;
+    }
     case 'id':
       return `${menu}/${item.id}`;
   }

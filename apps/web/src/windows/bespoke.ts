@@ -5,6 +5,7 @@
 import type { Menu } from '@tollway/schema';
 import type { ComponentType } from 'react';
 import type { TabExtra } from '../menu/FormFields.tsx';
+import type { NewItem } from '../menu/use-table-actions.ts';
 import { ConnectionsWindow } from './firewall/ConnectionsWindow.tsx';
 import { InterfaceGraphs } from './interface/InterfaceGraphs.tsx';
 import { InterfaceWindow } from './interface/InterfaceWindow.tsx';
@@ -21,7 +22,7 @@ export interface WindowProps {
   readonly menu: Menu;
   readonly density: string;
   readonly onOpen: (id: string) => void;
-  readonly onAdd: () => void;
+  readonly onAdd: (start?: NewItem) => void;
 }
 
 export const bespokeWindows: Readonly<Record<string, ComponentType<WindowProps>>> = {
