@@ -15,6 +15,8 @@ const WIDE_TEXT: Readonly<Record<string, string>> = {
 };
 /** Room for the icon of an action or a mark, px. */
 const ICON_PX = 20;
+/** Room for the bar of a share, px. */
+const SHARE_PX = 110;
 /** Widest title that alone decides the width of a column, px; longer ones are cut. */
 const WIDEST_TITLE = 150;
 
@@ -44,6 +46,7 @@ export function fitWidth(menu: Menu, live: LiveMenu, column: Column, font: strin
       if (row !== undefined) widest = Math.max(widest, width(cellText(shows, row)) + icon);
     }
     // Numbers that tick get room to grow, so that columns stay where they are.
+    if (shows.kind.name === 'percent') widest = Math.max(widest, SHARE_PX);
     if (shows.prop.readOnly === true) widest = Math.max(widest, width(WIDE_TEXT[shows.kind.name] ?? ''));
   }
   return Math.ceil(Math.min(WIDEST, Math.max(LEAST_WIDTH, widest)) + 14);
