@@ -9,12 +9,12 @@ use std::cell::Cell;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use tollway_config::dataplane::{Action, ConnectionState, Matcher, RejectWith};
+use tollway_config::dataplane::{Action, ConnectionState, Matcher, RejectWith, SimpleQueue};
 use tollway_engine::frame::VnetState;
 use tollway_testkit::packet::{Packet, PacketBuilder, ip, tcp_flag};
 use tollway_testkit::random::Random;
 use tollway_testkit::router::{ConnectionRecord, Output, To, port_mac};
-use tollway_testkit::{Counter, Router, RouterConfig, rule};
+use tollway_testkit::{Counter, Router, RouterConfig, queue, rule};
 
 const SERVER: &str = "203.0.113.5";
 const HOSTS: [&str; 3] = ["192.168.88.10", "192.168.88.11", "192.168.88.12"];
@@ -62,6 +62,9 @@ fn config(random: &mut Random) -> RouterConfig {
     if random.one_in(3) {
         config = config.filter("forward", rule().state(&[ConnectionState::New]).in_interface(2).drop());
     }
+    if random.one_in(2) {
+        config = config.with(|config| config.simple_queues = queues(random));
+    }
     match random.below(4) {
         0 => config.nat("srcnat", rule().out_interface(2).masquerade()),
         1 => config.nat("srcnat", rule().out_interface(2).src_nat("10.2.0.7-10.2.0.8")),
@@ -70,6 +73,24 @@ fn config(random: &mut Random) -> RouterConfig {
             .nat("dstnat", rule().protocol(6).dst_port(80).dst_nat("203.0.113.9", 8080)),
         _ => config.filter("forward", rule().passthrough()),
     }
+}
+
+/// Queues for some of the hosts, which overlap; few are fast enough for all of their packets.
+fn queues(random: &mut Random) -> Vec<SimpleQueue> {
+    let targets = [HOSTS[0], HOSTS[1], "192.168.88.0/24", "0.0.0.0/0", "203.0.113.0/24", "10.2.0.0/24"];
+    (0..=random.below(3) as u32)
+        .map(|number| {
+            let mut limit = || [0, 100_000, 2_000_000, 1_000_000_000][random.below(4) as usize];
+            let (upload, download) = (limit(), limit());
+            let target = targets[random.below(6) as usize];
+            let mut queue = queue(7000 + number, &[target], upload, download);
+            for limit in [&mut queue.upload, &mut queue.download] {
+                limit.packet_limit = [0, 3, 50][random.below(3) as usize];
+                limit.bucket_ms = [0, 100, 1000][random.below(3) as usize];
+            }
+            queue
+        })
+        .collect()
 }
 
 /// What both ends of a flow remember.
@@ -207,6 +228,7 @@ fn build(config: RouterConfig, fast: bool) -> Router {
 struct Tally {
     packets: Cell<u64>,
     fast: Cell<u64>,
+    waited: Cell<u64>,
 }
 
 fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
@@ -251,6 +273,13 @@ fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
                     });
                 }
             }
+            4 => {
+                let queues = queues(&mut random);
+                for router in [&mut fast, &mut slow] {
+                    let queues = queues.clone();
+                    router.swap(move |config| config.simple_queues = queues);
+                }
+            }
             3 => {
                 let id = fast.connections().first().map_or(1, |record| record.id);
                 prop_assert_eq!(fast.remove_connection(id), slow.remove_connection(id));
@@ -285,6 +314,8 @@ fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
         learn(&mut flows, &b, &slow);
         prop_assert_eq!(counters(&fast), counters(&slow), "counters, step {}", step);
         prop_assert_eq!(connections(&fast), connections(&slow), "connections, step {}", step);
+        prop_assert_eq!(fast.queues(), slow.queues(), "queues, step {}", step);
+        tally.waited.set(tally.waited.get() + fast.stats().queues.queued_packets);
         let bytes = |router: &Router| router.stats().rules;
         prop_assert_eq!(bytes(&fast), bytes(&slow), "rule counters, step {}", step);
         let mut lines = [fast.shared().take_log(), slow.shared().take_log()]
@@ -316,7 +347,7 @@ fn learn(flows: &mut [Flow], out: &[Output], router: &Router) {
 
 #[test]
 fn the_flow_cache_does_what_the_stages_would_have_done() {
-    let tally = Tally { packets: Cell::new(0), fast: Cell::new(0) };
+    let tally = Tally { packets: Cell::new(0), fast: Cell::new(0), waited: Cell::new(0) };
     let config = Config { cases: 150, failure_persistence: None, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let outcome = runner.run(&(any::<u64>(), 20..120usize), |(seed, steps)| run(seed, steps, &tally));
@@ -326,5 +357,6 @@ fn the_flow_cache_does_what_the_stages_would_have_done() {
     let (packets, fast) = (tally.packets.get(), tally.fast.get());
     println!("{fast} of {packets} packets took the fast path");
     assert!(packets > 10_000);
+    assert!(tally.waited.get() > 10_000, "too few packets waited in queues");
     assert!(fast * 2 >= packets, "only {fast} of {packets} packets took the fast path");
 }

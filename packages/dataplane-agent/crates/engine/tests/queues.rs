@@ -214,6 +214,23 @@ fn a_full_queue_drops_what_comes_and_says_so() {
 }
 
 #[test]
+fn a_queue_that_is_short_for_its_rate_lets_pass_what_it_has_tokens_for() {
+    let config = plain().queue(&["192.168.88.10"], 10_000_000_000, 0).with(|config| {
+        config.simple_queues[0].upload.packet_limit = 10;
+        config.simple_queues[0].upload.bucket_ms = 0;
+    });
+    let mut router = Router::new(config);
+    let mut passed = 0;
+    for _ in 0..1000 {
+        let frames = (0..120).map(|ident| upload("192.168.88.10", 4000, ident, 1500)).collect();
+        passed += router.inject_batch(0, frames).len();
+        // 83 1/3 packets' time.
+        router.sleep(100_000);
+    }
+    assert!((83_000..=83_340).contains(&passed), "{passed}");
+}
+
+#[test]
 fn when_memory_runs_out_the_longest_queue_pays() {
     let config =
         plain().queue(&["192.168.88.10"], 100_000, 0).queue(&["192.168.88.11"], 100_000, 0).with(|config| {

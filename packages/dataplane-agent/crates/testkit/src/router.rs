@@ -192,13 +192,24 @@ impl Router {
         self.rebuild();
     }
 
-    fn rebuild(&mut self) {
+    /// Builds another configuration, for [`Self::activate`].
+    pub fn prepare(&mut self, change: impl FnOnce(&mut DataplaneConfig)) {
+        change(&mut self.config);
         self.generation += 1;
         let workers = self.engines.len() as u32;
         let snapshot = Snapshot::build(&self.config, &self.ports, workers, self.generation);
         self.snapshot = Arc::new(snapshot.expect("a possible configuration"));
-        for engine in &mut self.engines {
-            engine.swap(self.snapshot.clone(), self.now);
+    }
+
+    /// One worker takes over what was prepared.
+    pub fn activate(&mut self, worker: usize) {
+        self.engines[worker].swap(self.snapshot.clone(), self.now);
+    }
+
+    fn rebuild(&mut self) {
+        self.prepare(|_| {});
+        for worker in 0..self.engines.len() {
+            self.activate(worker);
         }
     }
 
@@ -274,6 +285,11 @@ impl Router {
         self.now = end;
         self.tick(&mut out);
         out
+    }
+
+    /// Lets time pass without calling the engines, as under load.
+    pub fn sleep(&mut self, ns: u64) {
+        self.now.0 += ns;
     }
 
     fn tick(&mut self, out: &mut Vec<Output>) {

@@ -1,0 +1,162 @@
+//! Super-frames that must wait are cut: the pieces carry the same bytes, and every header is right.
+
+use proptest::prelude::*;
+use tollway_engine::frame::{Gso, VnetState};
+use tollway_testkit::packet::{Packet, PacketBuilder, tcp_flag};
+use tollway_testkit::router::{Output, port_mac};
+use tollway_testkit::{Router, RouterConfig, rule};
+use tollway_wire::{checksum, field, ipv4};
+
+const HOST: &str = "192.168.88.10";
+const SERVER: &str = "203.0.113.5";
+const L3: usize = 14;
+const L4: usize = L3 + ipv4::HEADER;
+
+fn router(rate: u64, packet_limit: u32, masquerade: bool) -> Router {
+    let mut config = RouterConfig::new()
+        .interface("192.168.88.1/24")
+        .interface("10.2.0.1/24")
+        .route("0.0.0.0/0", "10.2.0.254")
+        .neighbor(2, "10.2.0.254", "02:01:0a:02:00:fe", false)
+        .queue(&[HOST], rate, 0)
+        .with(|config| config.simple_queues[0].upload.packet_limit = packet_limit);
+    if masquerade {
+        config = config.nat("srcnat", rule().out_interface(2).masquerade());
+    }
+    Router::new(config)
+}
+
+/// Completes a checksum that was left to whoever puts the frame on a wire.
+fn finished(output: &Output) -> Packet {
+    let mut bytes = output.bytes.clone();
+    if output.vnet.needs_csum {
+        let (start, at) = (usize::from(output.vnet.csum_start), usize::from(output.vnet.csum_offset));
+        let sum = checksum::no_zero(!checksum::sum(&bytes[start..]));
+        field::put(&mut bytes, start + at, &sum.to_be_bytes());
+    }
+    Packet::read(&bytes).expect("an IPv4 packet")
+}
+
+fn complete(frame: &mut [u8], vnet: &mut VnetState) {
+    let (start, at) = (usize::from(vnet.csum_start), usize::from(vnet.csum_offset));
+    let sum = checksum::no_zero(!checksum::sum(&frame[start..]));
+    field::put(frame, start + at, &sum.to_be_bytes());
+    vnet.needs_csum = false;
+    vnet.data_valid = true;
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn the_pieces_carry_the_same_bytes(
+        tcp in any::<bool>(),
+        len in 1usize..30_000,
+        size in 100u16..1460,
+        flags in any::<u8>(),
+        (seq, ident) in any::<(u32, u16)>(),
+        partial in any::<bool>(),
+        masquerade in any::<bool>(),
+        options in 0usize..4,
+        rate in prop_oneof![Just(1_000_000u64), Just(20_000_000), 1_000_000u64..50_000_000],
+    ) {
+        let payload: Vec<u8> = (0..len).map(|at| (at * 31 + at / 251) as u8).collect();
+        let flags = tcp_flag::ACK | flags & (tcp_flag::PSH | tcp_flag::CWR | tcp_flag::FIN);
+        let builder = PacketBuilder::ipv4(HOST, SERVER).ident(ident).eth_dst(port_mac(0)).payload(&payload);
+        let builder = match tcp {
+            true => builder.tcp(4000, 80, flags, seq, 7).tcp_options(&vec![1; options * 4]),
+            false => builder.udp(4000, 53),
+        };
+        let (mut frame, mut vnet) = builder.build_gso(size);
+        if !partial {
+            complete(&mut frame, &mut vnet);
+        }
+        let mut router = router(rate, 1000, masquerade);
+        let mut out = router.inject(0, frame, vnet);
+        out.extend(router.advance_ms(2_000));
+        let headers = L4 + if tcp { 20 + options * 4 } else { 8 };
+        let together = (rate / 8000) as usize / (headers - L3 + usize::from(size));
+        let mut offset = 0;
+        for piece in &out {
+            let packet = finished(piece);
+            let len = packet.payload.len();
+            prop_assert!(packet.checksums_right, "checksums at {}", offset);
+            prop_assert_eq!(&packet.payload[..], &payload[offset..offset + len]);
+            prop_assert_eq!(piece.bytes.len(), headers + len);
+            let ip = &piece.bytes[L3..];
+            prop_assert_eq!(field::get16(ip, 4), ident.wrapping_add((offset / usize::from(size)) as u16));
+            prop_assert_eq!(piece.segments as usize, len.div_ceil(usize::from(size)));
+            prop_assert_eq!(piece.vnet.needs_csum, partial);
+            prop_assert_eq!(piece.vnet.gso == Gso::None, piece.segments == 1 && out.len() > 1);
+            let (first, last) = (offset == 0, offset + len == payload.len());
+            if payload.len() > usize::from(size) {
+                let whole = out.len() == 1;
+                prop_assert!(whole || piece.segments as usize <= together.max(1));
+                let all = payload.len().div_ceil(usize::from(size));
+                let bits = (payload.len() + all * (headers - L3)) as u64 * 8;
+                prop_assert!(!whole || bits * 1000 <= rate || all <= together.max(1));
+            }
+            if tcp {
+                prop_assert_eq!(field::get32(ip, 24), seq.wrapping_add(offset as u32));
+                let mut expected = flags;
+                if !first {
+                    expected &= !tcp_flag::CWR;
+                }
+                if !last {
+                    expected &= !(tcp_flag::PSH | tcp_flag::FIN);
+                }
+                prop_assert_eq!(packet.tcp_flags, Some(expected));
+            }
+            offset += len;
+        }
+        prop_assert_eq!(offset, payload.len());
+        let stats = router.stats();
+        prop_assert_eq!(out.len() as u64, router.injected + stats.generated);
+        let segments = payload.len().div_ceil(usize::from(size)) as u64;
+        let up = router.queues()[0].ways[0];
+        prop_assert_eq!((up.packets, up.queued_packets, up.dropped), (segments, 0, 0));
+        prop_assert_eq!(up.bytes, (payload.len() as u64) + segments * (headers - L3) as u64);
+    }
+}
+
+#[test]
+fn a_fast_queue_lets_a_super_frame_pass_whole() {
+    let (frame, vnet) = PacketBuilder::ipv4(HOST, SERVER)
+        .eth_dst(port_mac(0))
+        .tcp(4000, 80, tcp_flag::ACK, 1, 1)
+        .payload_len(40_000)
+        .build_gso(1448);
+    let mut router = router(1_000_000_000, 10, false);
+    let out = router.inject(0, frame.clone(), vnet);
+    assert_eq!((out.len(), out[0].segments, out[0].vnet), (1, 28, vnet));
+    assert_eq!(out[0].bytes.len(), frame.len());
+}
+
+#[test]
+fn of_a_super_frame_that_finds_too_little_room_the_front_waits() {
+    let (frame, vnet) = PacketBuilder::ipv4(HOST, SERVER)
+        .eth_dst(port_mac(0))
+        .tcp(4000, 80, tcp_flag::ACK, 1, 1)
+        .payload_len(40_000)
+        .build_gso(1448);
+    let mut router = router(1_000_000_000, 10, false);
+    // 0.1 s of the rate is used up.
+    while router.inject(0, frame.clone(), vnet).len() == 1 {}
+    let up = router.queues()[0].ways[0];
+    assert_eq!((up.queued_packets, up.dropped), (10, 18));
+    let out = router.advance_ms(10);
+    assert_eq!(out.iter().map(|output| output.segments).sum::<u32>(), 10);
+}
+
+#[test]
+fn pieces_without_a_frame_are_counted_as_dropped() {
+    let (frame, vnet) = PacketBuilder::ipv4(HOST, SERVER)
+        .eth_dst(port_mac(0))
+        .tcp(4000, 80, tcp_flag::ACK, 1, 1)
+        .payload_len(3000)
+        .build_gso(1000);
+    let mut router = router(1_000_000, 1000, false);
+    router.source().empty = true;
+    assert_eq!(router.inject(0, frame, vnet).len(), 0);
+    let drops = router.stats().drop_stats();
+    assert_eq!((drops[0].reason.as_str(), drops[0].packets), ("no-frame", 3));
+}
