@@ -71,6 +71,25 @@ describe('what moves', () => {
     expect((await router.rest('POST', '/interface/reset-counters', { numbers: 'ether1' })).status).toBe(200);
   });
 
+  it('queues count what passes them, and start anew after a reset', async () => {
+    const queue = { name: 'lan', target: '192.168.88.0/24', 'max-limit': '10G' };
+    expect((await router.rest('PUT', '/queue/simple', queue)).status).toBe(201);
+    const halves = async (property: string) => (await get('/queue/simple/lan'))[property]?.split('/').map(Number) ?? [];
+    await expect.poll(async () => Math.min(...(await halves('packets'))), SLOW).toBeGreaterThan(20);
+    await expect.poll(async () => Math.min(...(await halves('rate'))), SLOW).toBeGreaterThan(0);
+    const [before = 0] = await halves('bytes');
+    await router.rest('POST', '/queue/simple/reset-counters', { numbers: 'lan' });
+    expect((await halves('bytes'))[0]).toBeLessThan(before);
+    await router.rest('DELETE', '/queue/simple/lan');
+  });
+
+  it('the rule that shows fasttrack counters stands above all others', async () => {
+    const top = async () => (await list('/ip/firewall/filter'))[0];
+    await expect.poll(async () => (await top())?.dynamic, SLOW).toBe('true');
+    const { packets } = (await top()) ?? {};
+    await expect.poll(async () => Number((await top())?.packets), SLOW).toBeGreaterThan(Number(packets));
+  });
+
   it('a connection can be removed, once', async () => {
     const [connection] = await list('/ip/firewall/connection?protocol=icmp');
     const id = connection?.['.id'];
