@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Arrival, Capture, mostAhead, pauses, rateOf } from './capture.ts';
+import type { Host } from './netns.ts';
+import {
+  addAddress,
+  addQueues,
+  type Flow,
+  preferAgent,
+  QUEUE,
+  removeQueues,
+  revisions,
+  serveFlows,
+  startFlows,
+  upDown,
+} from './queue.ts';
+import type { Row } from './rest.ts';
+import { dispose, newRouter, type Router, SERVER } from './router.ts';
+
+/**
+ * What simple queues let through, with the default rules: masquerade and the fasttrack pair. Rates are measured where
+ * the packets arrive, from the lengths in their IP headers and the kernel's times of arrival.
+ */
+
+const LAPTOP = '192.168.88.40';
+const TV = '192.168.89.40';
+const LAPTOP_PORT = 7000;
+const TV_PORT = 7001;
+const CROWD_PORT = 7100;
+const LAPTOP_LIMIT = 20e6;
+const TV_LIMIT = 5e6;
+const PACKET_BYTES = 1500;
+/** Time that a bucket holds at the full rate, s. */
+const BUCKET_S = 0.1;
+const WARM_UP_S = 5;
+const WINDOW_S = 10;
+
+let router: Router;
+let lan: Host;
+let lan2: Host;
+let server: Host;
+
+beforeAll(async () => {
+  router = await newRouter().up();
+  await removeQueues(router.rest);
+  preferAgent(router);
+  [lan, lan2, server] = [router.host('lan'), router.host('lan2'), router.host('server')];
+  addAddress(lan, LAPTOP);
+  addAddress(lan2, TV);
+  await serveFlows(server, LAPTOP_PORT, 2);
+  await addQueues(router.rest, [
+    { name: 'laptop', target: LAPTOP, 'max-limit': '20M/20M' },
+    { name: 'tv', target: TV, 'max-limit': '5M/5M' },
+  ]);
+});
+afterAll(() => dispose(router));
+
+const flow = (from: string, port: number, rates: { up: number; down: number }, seconds: number): Flow => ({
+  from,
+  port,
+  ...rates,
+  bytes: PACKET_BYTES,
+  seconds,
+});
+
+/** The limit held: never more than a full bucket ahead of it, and over the window +0/−1 % within one packet. */
+function expectLimit(packets: readonly Arrival[], limit: number, startedMs: number, whose: string): void {
+  const what = `${whose}, ${pauses(packets)}`;
+  const packetBits = PACKET_BYTES * 8;
+  const rate = rateOf(packets, limit, startedMs + WARM_UP_S * 1000, WINDOW_S);
+  expect(rate, what).toBeGreaterThanOrEqual(limit * 0.99);
+  expect(rate, what).toBeLessThanOrEqual(limit + packetBits / WINDOW_S);
+  // The packet that takes the last token may be larger than what is left, and a stretch begins with a whole packet.
+  expect(mostAhead(packets, limit), what).toBeLessThanOrEqual(limit * BUCKET_S + 2 * packetBits);
+}
+
+/** Runs both hosts at twice their limits, in the directions given, and checks every direction that is used. */
+async function saturate(uses: { laptop: 'up' | 'down' | 'both'; tv: 'up' | 'down' | 'both' }): Promise<void> {
+  const seconds = WARM_UP_S + WINDOW_S + 0.5;
+  const offered = (limit: number, use: 'up' | 'down' | 'both') => ({
+    up: use === 'down' ? 0 : 2 * limit,
+    down: use === 'up' ? 0 : 2 * limit,
+  });
+  const captures = await Promise.all([
+    Capture.start(server, 'udp', 'portrange', `${LAPTOP_PORT}-${TV_PORT}`),
+    Capture.start(lan, 'udp', 'and', 'dst', 'host', LAPTOP),
+    Capture.start(lan2, 'udp', 'and', 'dst', 'host', TV),
+  ]);
+  const [laptop, tv] = await Promise.all([
+    startFlows(lan, [flow(LAPTOP, LAPTOP_PORT, offered(LAPTOP_LIMIT, uses.laptop), seconds)]),
+    startFlows(lan2, [flow(TV, TV_PORT, offered(TV_LIMIT, uses.tv), seconds)]),
+  ]);
+  const late = (await Promise.all([laptop.sending.ended(), tv.sending.ended()])).map(({ stdout }) =>
+    /late \d+/.exec(stdout),
+  );
+  const [atServer, atLaptop, atTv] = await Promise.all(captures.map((capture) => capture.end()));
+  const to = (port: number) => (atServer ?? []).filter(({ destinationPort }) => destinationPort === port);
+  const directions = [
+    [uses.laptop !== 'down', to(LAPTOP_PORT), LAPTOP_LIMIT, laptop.startedMs, 'upload of laptop'],
+    [uses.laptop !== 'up', atLaptop ?? [], LAPTOP_LIMIT, laptop.startedMs, 'download of laptop'],
+    [uses.tv !== 'down', to(TV_PORT), TV_LIMIT, tv.startedMs, 'upload of tv'],
+    [uses.tv !== 'up', atTv ?? [], TV_LIMIT, tv.startedMs, 'download of tv'],
+  ] as const;
+  for (const [used, packets, limit, startedMs, what] of directions) {
+    if (used) expectLimit(packets, limit, startedMs, `${what} (senders: ${late.join(', ')} ms)`);
+  }
+}
+
+/** Shares of the packets of connections from an address that took FastTrack. */
+async function fasttracked(address: string): Promise<number> {
+  const rows = await router.rest.list('/ip/firewall/connection');
+  const sum = (...properties: string[]) =>
+    rows
+      .filter((row) => row['src-address']?.startsWith(`${address}:`))
+      .reduce((total, row) => total + properties.reduce((packets, name) => packets + Number(row[name]), 0), 0);
+  return sum('orig-fasttrack-packets', 'repl-fasttrack-packets') / sum('orig-packets', 'repl-packets');
+}
+
+describe('20M/20M and 5M/5M on two hosts, UDP at twice the rate', () => {
+  test('upload of one and download of the other', () => saturate({ laptop: 'up', tv: 'down' }));
+  test('download of one and upload of the other', () => saturate({ laptop: 'down', tv: 'up' }));
+  test('both directions of both', () => saturate({ laptop: 'both', tv: 'both' }));
+  test('more than 95 % of the packets took FastTrack', async () => {
+    expect(await fasttracked(LAPTOP)).toBeGreaterThan(0.95);
+    expect(await fasttracked(TV)).toBeGreaterThan(0.95);
+  });
+});
+
+test.each(['upload', 'download'])('TCP gets at least 18.8 Mbit/s out of 20M, %s', async (direction) => {
+  const before = upDown(await router.rest.get(QUEUE, 'laptop'), 'bytes');
+  const tv = await startFlows(lan2, [flow(TV, TV_PORT, { up: 2 * TV_LIMIT, down: 2 * TV_LIMIT }, 12)]);
+  const reverse = direction === 'download' ? ['-R'] : [];
+  // The first two seconds, with a full bucket, do not count.
+  const iperf = await lan
+    .start('iperf3', '-c', SERVER, '-B', LAPTOP, '-O', '2', '-t', String(WINDOW_S), '-J', ...reverse)
+    .ended();
+  expect(iperf.code, iperf.stdout + iperf.stderr).toBe(0);
+  const { sum_received, sum_sent } = JSON.parse(iperf.stdout).end;
+  expect(sum_received.bits_per_second, `retransmitted: ${sum_sent.retransmits}`).toBeGreaterThanOrEqual(18.8e6);
+  expect(sum_received.bits_per_second).toBeLessThanOrEqual(LAPTOP_LIMIT);
+  const after = upDown(await router.rest.get(QUEUE, 'laptop'), 'bytes');
+  const passed = direction === 'upload' ? after.upload - before.upload : after.download - before.download;
+  expect(passed).toBeGreaterThan(sum_received.bytes);
+  expect(await fasttracked(LAPTOP)).toBeGreaterThan(0.95);
+  await tv.sending.ended();
+});
+
+test('1,000 queues loaded, 50 in use at once: each holds its limit within 2 %', async () => {
+  const LIMIT = 1e6;
+  const BYTES = 1250;
+  const CROWD = 50;
+  const subscriber = (index: number) => `192.168.88.${100 + index}`;
+  // Every twentieth of the 1,000 is one of those in use.
+  const rows: Row[] = Array.from({ length: 1000 }, (_, index) => ({
+    name: `crowd${index}`,
+    target: index % 20 === 10 ? subscriber((index - 10) / 20) : `172.16.${index >> 8}.${index & 255}`,
+    'max-limit': '1M/1M',
+  }));
+  const before = await revisions(router.rest);
+  const ids = await addQueues(router.rest, rows);
+  expect(ids.length).toBe(1000);
+  expect(await revisions(router.rest)).toBe(before + 1);
+
+  await serveFlows(server, CROWD_PORT, CROWD);
+  const flows = Array.from({ length: CROWD }, (_, index): Flow => {
+    addAddress(lan, subscriber(index));
+    // Half of them send, half of them receive.
+    const rates = index % 2 === 0 ? { up: 2 * LIMIT, down: 0 } : { up: 0, down: 2 * LIMIT };
+    return { from: subscriber(index), port: CROWD_PORT + index, ...rates, bytes: BYTES, seconds: 13.5 };
+  });
+  const captures = await Promise.all([
+    Capture.start(server, 'udp', 'dst', 'portrange', `${CROWD_PORT}-${CROWD_PORT + CROWD - 1}`),
+    Capture.start(lan, 'udp', 'src', 'portrange', `${CROWD_PORT}-${CROWD_PORT + CROWD - 1}`),
+  ]);
+  const { startedMs, sending } = await startFlows(lan, flows);
+  await sending.ended();
+  const [atServer = [], atLan = []] = await Promise.all(captures.map((capture) => capture.end()));
+  const rates = flows.map(({ port, up }) => {
+    const packets =
+      up > 0
+        ? atServer.filter(({ destinationPort }) => destinationPort === port)
+        : atLan.filter(({ sourcePort }) => sourcePort === port);
+    return rateOf(packets, LIMIT, startedMs + 3000, WINDOW_S);
+  });
+  expect(Math.min(...rates), rates.join(' ')).toBeGreaterThanOrEqual(LIMIT * 0.98);
+  expect(Math.max(...rates), rates.join(' ')).toBeLessThanOrEqual(LIMIT * 1.02);
+});

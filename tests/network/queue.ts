@@ -1,0 +1,122 @@
+import { once } from 'node:events';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { WebSocket } from 'ws';
+import { type Background, type Host, mustRun } from './netns.ts';
+import type { Rest, Row } from './rest.ts';
+import { PASSWORD, projectRoot, type Router, SERVER } from './router.ts';
+import { eventually } from './wait.ts';
+
+export const QUEUE = '/queue/simple';
+
+export interface UpDown {
+  readonly upload: number;
+  readonly download: number;
+}
+
+/** Both halves of a queue's figure. */
+export function upDown(row: Row | undefined, property: string): UpDown {
+  const [upload = Number.NaN, download = Number.NaN] = (row?.[property] ?? '').split('/').map(Number);
+  return { upload, download };
+}
+
+/** Removes the queues that the lab has by default, so that a test has its own alone. */
+export async function removeQueues(rest: Rest): Promise<void> {
+  const ids = (await rest.list(QUEUE)).map((row) => row['.id']);
+  if (ids.length > 0) await rest.command(`${QUEUE}/remove`, { '.id': ids.join(',') });
+}
+
+/** Adds queues in one request, as one revision, and gives their ids. */
+export async function addQueues(rest: Rest, queues: readonly Readonly<Record<string, string>>[]): Promise<string[]> {
+  const { status, body } = await rest.request('PUT', `/rest${QUEUE}`, queues);
+  if (status > 299 || !Array.isArray(body)) throw new Error(`PUT ${QUEUE}: ${status} ${JSON.stringify(body)}`);
+  return body.map((row) => String(row['.id']));
+}
+
+/** A flow between a client and the server; see udp-flows.mjs. */
+export interface Flow {
+  /** Address of the client. */
+  readonly from: string;
+  /** Port of the server. */
+  readonly port: number;
+  /** From the client, IP bits per second. */
+  readonly up: number;
+  /** To the client, IP bits per second. */
+  readonly down: number;
+  /** Length of a packet with its IP header. */
+  readonly bytes: number;
+  readonly seconds: number;
+}
+
+/**
+ * Before others on the machine. A bucket holds a tenth of a second: whoever does not get a core for longer, the router
+ * or who sends to it, loses rate that no queue could give back.
+ */
+const PREFERRED = '-15';
+
+/** Lets a process, with the threads it has now, go before others on the machine. */
+function prefer(pid: number): void {
+  mustRun('renice', '-n', PREFERRED, '-p', ...readdirSync(`/proc/${pid}/task`));
+  // Where sessions share the processor, niceness counts within a session only; sched(7), "The autogroup feature".
+  const autogroup = `/proc/${pid}/autogroup`;
+  if (existsSync(autogroup)) writeFileSync(autogroup, PREFERRED);
+}
+
+/** Lets the router's agent, as it runs now, go before others on the machine. */
+export const preferAgent = (router: Router): void => prefer(router.pid('agent'));
+
+const UDP_FLOWS = path.join(projectRoot, 'tests/network/udp-flows.mjs');
+
+/** Lets a host answer flows on `count` ports from `port` on. */
+export async function serveFlows(server: Host, port: number, count: number): Promise<Background> {
+  const serving = server.start(process.execPath, UDP_FLOWS, 'serve', String(port), String(count));
+  await eventually(() => serving.stdout.includes('ready'));
+  prefer(serving.child.pid ?? 0);
+  return serving;
+}
+
+/** Starts flows of a client; returns when all of them are under way. */
+export async function startFlows(
+  client: Host,
+  flows: readonly Flow[],
+  to = SERVER,
+): Promise<{ startedMs: number; sending: Background }> {
+  const list = JSON.stringify(flows.map((flow) => ({ ...flow, to })));
+  const sending = client.start(process.execPath, UDP_FLOWS, 'send', list);
+  await eventually(() => sending.stdout.includes('started'), 10_000, 5);
+  prefer(sending.child.pid ?? 0);
+  return { startedMs: Date.now(), sending };
+}
+
+/** Gives a host's port another address of the same network. */
+export function addAddress(host: Host, address: string): void {
+  host.must('ip', 'address', 'add', `${address}/24`, 'dev', 'eth0');
+}
+
+/** Number of revisions that the configuration has had. */
+export async function revisions(rest: Rest): Promise<number> {
+  const { body } = await rest.request('GET', '/api/v1/revisions');
+  const [newest] = Array.isArray(body) ? body : [];
+  return Number(newest?.revision);
+}
+
+/** Packets that the router drops from now on, by reason, as its live traffic tells them once a second. */
+export async function watchDrops(router: Router): Promise<{ end: () => ReadonlyMap<string, number> }> {
+  const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
+  const socket = new WebSocket(`${router.url.replace('http', 'ws')}/live`, { headers: { authorization } });
+  await once(socket, 'open');
+  const packets = new Map<string, number>();
+  socket.on('message', (data) => {
+    const { drops = {} } = JSON.parse(String(data));
+    for (const [reason, perSecond] of Object.entries(drops)) {
+      packets.set(reason, (packets.get(reason) ?? 0) + Number(perSecond));
+    }
+  });
+  socket.send(JSON.stringify({ op: 'subscribe', id: 1, topic: 'traffic' }));
+  return {
+    end: () => {
+      socket.close();
+      return packets;
+    },
+  };
+}
