@@ -1,21 +1,24 @@
 /** Where the processor time goes, live. The measurement runs only while the window asks for it. */
-import { useEffect, useState } from 'react';
+import { useContext, useEffect, useLayoutEffect, useState } from 'react';
 import { onProfile, profileUsages, type Usage } from '../../../api/profile.ts';
 import { useVisible } from '../../../ui/visibility.ts';
+import { act } from '../../../wm/desk-state.ts';
+import { WindowId } from '../../../wm/window-id.ts';
 import type { WindowProps } from '../../bespoke.ts';
 import { CpuGraph } from '../../system/resource/CpuGraph.tsx';
-import { coresOf, profileOf } from './profile-rows.ts';
+import { busyCores, coresOf, profileOf } from './profile-rows.ts';
 
 export function ProfileWindow({ menu }: WindowProps) {
   const [running, setRunning] = useState(true);
   const [cpu, setCpu] = useState('total');
   const [rows, setRows] = useState<readonly Usage[]>([]);
-
   const visible = useVisible();
+  const id = useContext(WindowId);
+  const title = running ? `${menu.title} (Running)` : menu.title;
   useEffect(() => (running && visible ? onProfile(() => setRows(profileUsages())) : undefined), [running, visible]);
+  useLayoutEffect(() => act({ do: 'rename', id, title }), [id, title]);
 
   const shown = profileOf(rows, cpu);
-  const sum = shown.reduce((total, row) => total + row.usage, 0);
   return (
     <div className="split">
       <section className="menu-table" aria-label={menu.title}>
@@ -41,43 +44,59 @@ export function ProfileWindow({ menu }: WindowProps) {
           </span>
         </div>
         <div className="profile-scroll">
-          {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: found and read as the lists of the other windows are */}
-          <table role="grid" className="profile" aria-label="Processor time by class of work">
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                {cpu === 'all' && <th scope="col">CPU</th>}
-                <th scope="col" className="cell-right">
-                  Usage
-                </th>
-                <th scope="col">
-                  <span className="visually-hidden">Share</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {shown.map((row) => (
-                <tr key={`${row.cpu} ${row.name}`}>
-                  <td>{row.name}</td>
-                  {cpu === 'all' && <td>{row.cpu}</td>}
-                  <td className="cell-right">{row.usage.toFixed(1)} %</td>
-                  <td>
-                    <div className="bar" style={{ inlineSize: `${Math.min(row.usage, 100)}%` }} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <UsageTable rows={shown} perCore={cpu === 'all'} />
           {shown.length === 0 && <p className="form-note">{running ? 'Measuring' : 'Press Start to measure.'}</p>}
         </div>
-        <footer className="table-foot">
-          {shown.length} items, sum {sum.toFixed(1)} %
-          {cpu === 'all' && coresOf(rows).length > 1 ? ` over ${coresOf(rows).length} cores` : ''}
-        </footer>
+        <footer className="table-foot">{footText(rows, shown, cpu)}</footer>
       </section>
       <section className="split-below" tabIndex={0} aria-label="CPU load">
         <CpuGraph />
       </section>
     </div>
+  );
+}
+
+/** Number of rows, their sum (100 % for each core), and for all cores how busy each of them is. */
+function footText(rows: readonly Usage[], shown: readonly Usage[], cpu: string): string {
+  if (cpu === 'all') {
+    const busy = busyCores(rows).map(({ core, busy: percent }) => `cpu${core} ${percent.toFixed(1)} %`);
+    return `${shown.length} items; busy: ${busy.join(', ')}`;
+  }
+  const sum = shown.reduce((total, row) => total + row.usage, 0);
+  return `${shown.length} items, sum ${sum.toFixed(1)} %`;
+}
+
+function UsageTable({ rows, perCore }: { readonly rows: readonly Usage[]; readonly perCore: boolean }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: found and read as the lists of the other windows are
+    <table role="grid" className="profile" aria-label="Processor time by class of work">
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          {perCore && <th scope="col">CPU</th>}
+          <th scope="col" className="cell-right">
+            Usage
+          </th>
+          <th scope="col">
+            <span className="visually-hidden">Share</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={`${row.cpu} ${row.name}`}>
+            <td>{row.name}</td>
+            {perCore && <td>{row.cpu}</td>}
+            <td className="cell-right">{row.usage.toFixed(1)} %</td>
+            <td>
+              <div
+                className={row.name === 'idle' ? 'bar bar-idle' : 'bar'}
+                style={{ inlineSize: `${Math.min(row.usage, 100)}%` }}
+              />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { toUsages } from '../../../api/profile.ts';
-import { coresOf, profileOf } from './profile-rows.ts';
+import { busyCores, coresOf, profileOf } from './profile-rows.ts';
 
 const rows = toUsages([
   { name: 'firewall', cpu: '0', usage: '10.0' },
@@ -32,4 +32,11 @@ test('a total that the server sends is taken as it is', () => {
     { name: 'idle', cpu: '0', usage: 9 },
   ]);
   expect(profileOf(total, 'total')).toEqual([{ name: 'idle', cpu: 'total', usage: 5 }]);
+});
+
+test('a core is busy with everything but idle', () => {
+  expect(busyCores(rows)).toEqual([
+    { core: '0', busy: 10 },
+    { core: '1', busy: 30 },
+  ]);
 });
