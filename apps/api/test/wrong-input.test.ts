@@ -146,5 +146,6 @@ describe('filters', () => {
     expect(Object.keys(row ?? {})).toEqual(['.id', 'address']);
     expect(await get(`.id=${row?.['.id']}&.proplist=address`)).toEqual([{ address: '10.0.0.1/24' }]);
     expect(await get('.id=*FFFF')).toEqual([]);
+    expect(await get('.proplist=toString,weather')).toEqual([{}]);
   });
 });

@@ -70,7 +70,7 @@ export class ConnectionDump {
   /** Text of a property, as REST sends it; `undefined` when the connection has no such thing. */
   value(index: number, property: string): string | undefined {
     if (property === '.id') return `*${this.id(index).toString(16).toUpperCase()}`;
-    return readers[property]?.(this, index * RECORD);
+    return Object.hasOwn(readers, property) ? readers[property]?.(this, index * RECORD) : undefined;
   }
 
   /** Numbers in the order of a property's values, where it has any: sorting by them decodes no texts. */

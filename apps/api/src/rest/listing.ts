@@ -16,6 +16,19 @@ export function projected(rows: readonly RestRow[], names: readonly string[] | u
   return names === undefined ? rows : rows.map((row) => project(row, names));
 }
 
+/** All items, decoded as far as they are sent. */
+export function listed(rows: RowSet, names: readonly string[] | undefined): readonly RestRow[] {
+  if (names === undefined) return rows.all();
+  return Array.from({ length: rows.length }, (_, index) => {
+    const row: Record<string, string> = {};
+    for (const name of names) {
+      const value = rows.value(index, name);
+      if (value !== undefined) row[name] = value;
+    }
+    return row;
+  });
+}
+
 /** Index of the item with this `.id` or name. */
 export function indexOfItem(menu: Menu, rows: RowSet, item: string): number | undefined {
   const byId = item.startsWith('*');

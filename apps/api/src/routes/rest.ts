@@ -6,7 +6,7 @@ import { filterItems } from '../config/query.js';
 import { errors } from '../errors.js';
 import { commandOf, menuCommand } from '../rest/commands/run.js';
 import { add, addAll, authorOf, remove, set } from '../rest/edits.js';
-import { manyItems, oneItem, projected, proplistOf } from '../rest/listing.js';
+import { listed, manyItems, oneItem, projected, proplistOf } from '../rest/listing.js';
 import type { Call, Services } from '../rest/services.js';
 import { findTarget, type Target } from '../rest/target.js';
 import type { RestRow, RowSet } from '../view/rows.js';
@@ -105,7 +105,7 @@ function list(request: FastifyRequest, { menu, item }: Target, rows: RowSet): Re
   }
   if (single) return projected([rows.row(0)], names)[0] ?? {};
   const filters = [...query];
-  return projected(filters.length === 0 ? rows.all() : filterItems(menu, rows.all(), filters), names);
+  return filters.length === 0 ? listed(rows, names) : projected(filterItems(menu, rows.all(), filters), names);
 }
 
 /** Edits are not broken off: they are done or refused at once. */

@@ -22,9 +22,12 @@ interface Sample {
   readonly cores: readonly Ticks[];
 }
 
-/** Shortest and longest distance of two samples that give a load, ms. */
-const SHORTEST_MS = 250;
-const LONGEST_MS = 10_000;
+/** Those who ask within this time share a load: everybody sees that of about the last second, ms. */
+const SHARED_MS = 900;
+/** Distance of the two samples of a load that nobody asked for before, ms. */
+const FIRST_MS = 250;
+/** Age of a sample that says nothing about now, ms. */
+const LONGEST_MS = 5_000;
 
 /** Load of the box's processor, by the kernel's account of each core. */
 export class Processor {
@@ -32,7 +35,7 @@ export class Processor {
   #cores: readonly CoreLoad[] = [];
   #pending: Promise<readonly CoreLoad[]> | undefined;
 
-  /** Per core, since the last call (or over 250 ms when that is long ago). */
+  /** Per core, over about the last second (or 250 ms when nobody has asked for long). */
   cores(): Promise<readonly CoreLoad[]> {
     this.#pending ??= this.#measure().finally(() => {
       this.#pending = undefined;
@@ -47,12 +50,11 @@ export class Processor {
   }
 
   async #measure(): Promise<readonly CoreLoad[]> {
-    if (this.#base === undefined || Date.now() - this.#base.at > LONGEST_MS) {
-      this.#base = await sample();
-      await new Promise((resolve) => setTimeout(resolve, SHORTEST_MS));
-    }
-    const base = this.#base;
-    if (Date.now() - base.at < SHORTEST_MS && this.#cores.length > 0) return this.#cores;
+    let base = this.#base;
+    if (base === undefined || Date.now() - base.at > LONGEST_MS) {
+      base = await sample();
+      await new Promise((resolve) => setTimeout(resolve, FIRST_MS));
+    } else if (Date.now() - base.at < SHARED_MS) return this.#cores;
     const now = await sample();
     this.#cores = now.cores.map((core, index) => loadOf(core, base.cores[index]));
     this.#base = now;

@@ -37,7 +37,8 @@ export class ArrayRows implements RowSet {
   }
 
   value(index: number, property: string): string | undefined {
-    return this.#rows[index]?.[property];
+    const row = this.#rows[index];
+    return row !== undefined && Object.hasOwn(row, property) ? row[property] : undefined;
   }
 
   row(index: number): RestRow {

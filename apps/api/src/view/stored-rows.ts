@@ -58,9 +58,9 @@ export class StoredRows implements RowSet {
 
   value(index: number, property: string): string | undefined {
     const row = this.#stored(index);
-    if (row === undefined) return this.#above[index]?.[property];
-    if (this.#live?.properties.includes(property)) return this.#live.value(row.id, property);
-    return this.#part(row)[property];
+    if (row !== undefined && this.#live?.properties.includes(property)) return this.#live.value(row.id, property);
+    const part = row === undefined ? this.#above[index] : this.#part(row);
+    return part !== undefined && Object.hasOwn(part, property) ? part[property] : undefined;
   }
 
   row(index: number): RestRow {
