@@ -15,7 +15,9 @@ afterAll(() => dispose(router));
 
 const rule = async (menu: string, id: string): Promise<Row> => router.rest.get(menu, id);
 const count = (row: Row | undefined, property: string): number => Number(row?.[property] ?? Number.NaN);
-const firstRule = async (menu: string): Promise<string | undefined> => (await router.rest.list(menu))[0]?.['.id'];
+/** The first rule that is not the system's own. */
+const firstRule = async (menu: string): Promise<string | undefined> =>
+  (await router.rest.list(menu)).find((row) => row.dynamic !== 'true')?.['.id'];
 
 /** Adds a rule in front of all others. */
 async function addFirst(menu: string, row: Record<string, string>): Promise<string> {

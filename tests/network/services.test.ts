@@ -56,7 +56,8 @@ test('a TCP service in the router namespace is reached from lan, and `input` gov
   const curl = (seconds: string) => lan.run('curl', '-s', '-m', seconds, `http://${ROUTER}:8081/`);
   try {
     expect(curl('10')).toMatchObject({ code: 0, stdout: `served ${ROUTER}` });
-    const first = (await router.rest.list('/ip/firewall/filter'))[0]?.['.id'] ?? '';
+    const rules = await router.rest.list('/ip/firewall/filter');
+    const first = rules.find((row) => row.dynamic !== 'true')?.['.id'] ?? '';
     const drop = await router.rest.add('/ip/firewall/filter', {
       chain: 'input',
       protocol: 'tcp',
