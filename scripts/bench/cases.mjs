@@ -4,7 +4,7 @@
 /**
  * `kind`: on memory frames, or over veth against the kernel. Wire cases have a `load` (our packet
  * generator or iperf3) and a `scenario`, the configuration of both routers as `tollway-bench` names it.
- * `offered`: bits/s at which TCP paces the stream, as iperf3 takes them; without it, as fast as it goes.
+ * `offered`: bits/s that iperf3 sends, as it takes them; without it as fast as it goes.
  * @typedef {{ name: string, kind: 'engine' }} EngineCase
  * @typedef {{ name: string, kind: 'wire', load: 'packets' | 'tcp', scenario: string, offered?: string }} WireCase
  * @typedef {EngineCase | WireCase} Case

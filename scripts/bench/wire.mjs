@@ -100,8 +100,7 @@ async function tcp({ name, offered }, { lab, quick, note }) {
   await sleep(300);
   const transfer = async (/** @type {string} */ wire) => {
     const client = ['iperf3', '--client', SINK_ADDRESS, '--time', quick ? '1' : '3', '--json'];
-    // Paced by TCP itself: `--bitrate` would send faster than that to catch up after a pause.
-    if (offered !== undefined) client.push('--fq-rate', offered);
+    if (offered !== undefined) client.push('--bitrate', offered);
     const { end } = JSON.parse(await runAsync(lab.command(`${wire}-gen`, client)));
     return { bits: end.sum_received.bytes * 8, seconds: end.sum_received.seconds };
   };

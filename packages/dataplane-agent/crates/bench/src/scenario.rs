@@ -60,11 +60,12 @@ pub enum Queues {
 }
 
 /// Limit of every queue, bits/s.
-pub const MAX_LIMIT: u64 = 1_000_000_000;
+const MAX_LIMIT: u64 = 1_000_000_000;
 /// Depth of its token bucket, ms.
 const BUCKET_MS: u32 = 100;
-/// Packets that may wait in it.
-pub const PACKET_LIMIT: u32 = 50;
+/// Packets that may wait in it: more than a TCP window, since iperf3 sends faster than it was told to after
+/// a pause, to catch up.
+const PACKET_LIMIT: u32 = 5000;
 /// Addresses that sources are taken from by the cases with queues: 172.16.0.0/20 and the one after it.
 const SOURCE_ADDRESSES: u32 = 4097;
 
