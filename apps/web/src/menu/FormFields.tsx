@@ -75,10 +75,10 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
     return (
       <div className="form-spread">
         {tabs.map((tab) => (
-          <section key={tab} className="tab-panel" aria-label={tab}>
+          <div key={tab} role="group" className="tab-panel" aria-label={tab}>
             <h3>{tab}</h3>
             {fields(tab)}
-          </section>
+          </div>
         ))}
       </div>
     );

@@ -56,7 +56,7 @@ export function MenuTable(props: MenuTableProps) {
   const [filtering, setFiltering] = useState(wants.conditions.length > 0);
   const findBox = useRef<HTMLInputElement>(null);
   const grid = useRef<GridHandle>(null);
-  const root = useRef<HTMLElement>(null);
+  const root = useRef<HTMLDivElement>(null);
   const findTimer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const columns = useMemo(
     () => tableColumns(menu, { ...layout, widths: { ...fitted, ...layout.widths } }),
@@ -123,7 +123,7 @@ export function MenuTable(props: MenuTableProps) {
   }, []);
 
   return (
-    <section ref={root} className="menu-table" aria-label={menu.title}>
+    <div ref={root} role="group" className="menu-table" aria-label={menu.title}>
       <TableToolbar
         title={menu.title}
         commands={bar}
@@ -196,6 +196,6 @@ export function MenuTable(props: MenuTableProps) {
           onClose={() => setOverlay(NOTHING)}
         />
       )}
-    </section>
+    </div>
   );
 }

@@ -11,9 +11,9 @@ export function SettingsForm({ menu }: { readonly menu: Menu }) {
   const item = useItem(menu, undefined);
   if (item.state !== 'here') {
     return (
-      <section className="settings" aria-label={menu.title}>
+      <div role="group" className="settings" aria-label={menu.title} tabIndex={0}>
         <p className="form-note">{item.state === 'loading' ? 'Loading' : item.why}</p>
-      </section>
+      </div>
     );
   }
   return <Body menu={menu} base={item.row} />;
@@ -24,7 +24,7 @@ function Body({ menu, base }: { readonly menu: Menu; readonly base: Row }) {
   const [applied, setApplied] = useState(false);
   const writable = menu.commands.includes('set');
   return (
-    <section className="settings" aria-label={menu.title}>
+    <div role="group" className="settings" aria-label={menu.title} tabIndex={0}>
       <form
         noValidate
         onSubmit={(event) => {
@@ -51,6 +51,6 @@ function Body({ menu, base }: { readonly menu: Menu; readonly base: Row }) {
           </footer>
         )}
       </form>
-    </section>
+    </div>
   );
 }

@@ -16,9 +16,9 @@ export function InterfaceWindow(props: WindowProps) {
     <div className="split">
       <MenuTable key={props.menu.path} {...props} onSelection={onSelection} />
       {row !== undefined && (
-        <section className="split-below" tabIndex={0} aria-label={`Traffic of ${row.name ?? ''}`}>
+        <div role="group" className="split-below" tabIndex={0} aria-label={`Traffic of ${row.name ?? ''}`}>
           <InterfaceGraphs row={row} />
-        </section>
+        </div>
       )}
     </div>
   );

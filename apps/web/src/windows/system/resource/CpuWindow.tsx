@@ -7,9 +7,9 @@ export function CpuWindow(props: WindowProps) {
   return (
     <div className="split">
       <MenuTable {...props} />
-      <section className="split-below" tabIndex={0} aria-label="CPU load">
+      <div role="group" className="split-below" tabIndex={0} aria-label="CPU load">
         <CpuGraph />
-      </section>
+      </div>
     </div>
   );
 }

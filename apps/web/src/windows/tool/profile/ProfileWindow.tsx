@@ -21,7 +21,7 @@ export function ProfileWindow({ menu }: WindowProps) {
   const shown = profileOf(rows, cpu);
   return (
     <div className="split">
-      <section className="menu-table" aria-label={menu.title}>
+      <div role="group" className="menu-table" aria-label={menu.title}>
         <div className="toolbar" role="toolbar" aria-label="Profile commands">
           <button type="button" className="button" disabled={running} onClick={() => setRunning(true)}>
             Start
@@ -48,10 +48,10 @@ export function ProfileWindow({ menu }: WindowProps) {
           {shown.length === 0 && <p className="form-note">{running ? 'Measuring' : 'Press Start to measure.'}</p>}
         </div>
         <footer className="table-foot">{footText(rows, shown, cpu)}</footer>
-      </section>
-      <section className="split-below" tabIndex={0} aria-label="CPU load">
+      </div>
+      <div role="group" className="split-below" tabIndex={0} aria-label="CPU load">
         <CpuGraph />
-      </section>
+      </div>
     </div>
   );
 }
