@@ -27,6 +27,8 @@ const MARGIN = 30;
 const OVERDRAW = 4;
 /** Least time between two windows that are asked for while scrolling, ms. */
 const ASK_MS = 60;
+/** Without a step for this long, scrolling is over, ms. */
+const REST_MS = 120;
 /** Narrower tables keep their first column in view, px. */
 const NARROW_PX = 560;
 
@@ -51,6 +53,8 @@ export class GridView {
   #height = -1;
   #rows = -1;
   #frame = 0;
+  /** Runs while the list is being scrolled. */
+  #resting: ReturnType<typeof setTimeout> | undefined;
   #asking: ReturnType<typeof setTimeout> | undefined;
   #atEnd = true;
   #pending: { index: number; found: (id: string) => void } | undefined;
@@ -66,6 +70,11 @@ export class GridView {
     const scroll = () => {
       this.#scrollTop = scroller.scrollTop;
       this.#atEnd = this.#scrollTop + this.#measures.viewport >= this.#geometry.scrollable - 4;
+      clearTimeout(this.#resting);
+      this.#resting = setTimeout(() => {
+        this.#resting = undefined;
+        this.#schedule();
+      }, REST_MS);
       this.#schedule();
     };
     scroller.addEventListener('scroll', scroll, { passive: true });
@@ -84,6 +93,7 @@ export class GridView {
   dispose(): void {
     cancelAnimationFrame(this.#frame);
     clearTimeout(this.#asking);
+    clearTimeout(this.#resting);
     for (const stop of this.#stops) stop();
   }
 
@@ -210,7 +220,9 @@ export class GridView {
     const { width } = this.#measures;
     const { offsets, fit } = pins(this.#columns, width);
     for (const [name, offset] of offsets) scroller.style.setProperty(name, offset);
-    scroller.classList.toggle('grid-pinned', fit && width >= NARROW_PX);
+    // Where everything is in view nothing needs to stick, which costs a layer for each cell.
+    const wider = this.#columns.reduce((sum, column) => sum + (column.width ?? 0), 0) > width;
+    scroller.classList.toggle('grid-pinned', fit && wider && width >= NARROW_PX);
     const flags = this.#columns[0]?.name === '.flags' ? (this.#columns[0].width ?? 0) : 0;
     scroller.style.setProperty('--stick', `${flags}px`);
     scroller.classList.toggle('grid-narrow', width > 0 && width < NARROW_PX);
@@ -303,12 +315,15 @@ export class GridView {
 
     const first = Math.max(0, top - OVERDRAW);
     const last = Math.min(geometry.count - 1, bottom + OVERDRAW);
+    const shift = Math.round(offset - this.#scrollTop);
     const plain = live.query.find === '' && Object.keys(live.query.filter).length === 0 && live.query.sort === null;
     this.#painter.paint({
       first,
       last,
-      top: geometry.top(first) - (offset - this.#scrollTop),
+      top: (index) => geometry.top(index) - shift,
+      height: (index) => geometry.height(index),
       idAt: (index) => this.#idAt(index),
+      moving: this.#resting !== undefined,
       row: (id) => live.row(id),
       ghost: (id) => live.isGhost(id),
       selected: this.#selection.ids,

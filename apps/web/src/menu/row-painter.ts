@@ -13,10 +13,14 @@ import { pinClass, pinOffset } from './pins.ts';
 export interface View {
   readonly first: number;
   readonly last: number;
-  /** Y of the first row inside the body, px. */
-  readonly top: number;
+  /** Y of a row inside the body, px. */
+  readonly top: (index: number) => number;
+  /** Height of a row with all its lines, px. */
+  readonly height: (index: number) => number;
   /** Id at a row number; undefined while it is not loaded. */
   readonly idAt: (index: number) => string | undefined;
+  /** While the list is being scrolled, elements may stand in another order than rows: moving them is what costs. */
+  readonly moving: boolean;
   readonly row: (id: string) => Row | undefined;
   readonly ghost: (id: string) => boolean;
   readonly selected: ReadonlySet<string>;
@@ -37,6 +41,8 @@ interface Drawn {
   readonly cells: readonly Cell[];
   row: Row | undefined;
   index: number;
+  top: number;
+  height: number;
   className: string;
   selected: string;
 }
@@ -55,7 +61,6 @@ export class RowPainter {
   #spare: Drawn[] = [];
   #columns: readonly Column[] = [];
   readonly #marked: string | undefined;
-  #top: number | undefined;
 
   constructor(pane: HTMLElement, menu: Menu, gridId: string) {
     this.#pane = pane;
@@ -84,10 +89,6 @@ export class RowPainter {
   }
 
   paint(view: View): void {
-    if (this.#top !== view.top) {
-      this.#top = view.top;
-      this.#pane.style.transform = `translateY(${view.top}px)`;
-    }
     const wanted = new Set<string>();
     for (let index = view.first; index <= view.last; index++) wanted.add(view.idAt(index) ?? `#${index}`);
     for (const [key, drawn] of this.#drawn) {
@@ -95,16 +96,24 @@ export class RowPainter {
       this.#drawn.delete(key);
       this.#spare.push(drawn);
     }
-    let at = this.#pane.firstElementChild;
     for (let index = view.first; index <= view.last; index++) {
       const id = view.idAt(index);
       const drawn = this.#take(id ?? `#${index}`);
-      if (drawn.root === at) at = at.nextElementSibling;
-      else this.#pane.insertBefore(drawn.root, at);
+      if (!drawn.root.isConnected) this.#pane.append(drawn.root);
       this.#write(drawn, index, id, view);
     }
     for (const drawn of this.#spare) drawn.root.remove();
     this.#spare.length = Math.min(this.#spare.length, 64);
+    if (!view.moving) this.#sort();
+  }
+
+  /** Puts the elements into the order of the rows, as screen readers read them. */
+  #sort(): void {
+    let at = this.#pane.firstElementChild;
+    for (const { root } of [...this.#drawn.values()].sort((a, b) => a.index - b.index)) {
+      if (root === at) at = at.nextElementSibling;
+      else this.#pane.insertBefore(root, at);
+    }
   }
 
   #take(key: string): Drawn {
@@ -147,6 +156,8 @@ export class RowPainter {
       cells,
       row: undefined,
       index: -1,
+      top: -1,
+      height: -1,
       className: '',
       selected: '',
     };
@@ -158,6 +169,17 @@ export class RowPainter {
     if (drawn.index !== index) {
       drawn.index = index;
       root.setAttribute('aria-rowindex', String(index + 2));
+    }
+    // Each row has a place of its own, so that rows that stay in view while others come need no layout and no paint.
+    const top = view.top(index);
+    if (drawn.top !== top) {
+      drawn.top = top;
+      root.style.top = `${top}px`;
+    }
+    const height = view.height(index);
+    if (drawn.height !== height) {
+      drawn.height = height;
+      root.style.height = `${height}px`;
     }
     const selected = id !== undefined && view.selected.has(id);
     const className = [
