@@ -73,15 +73,15 @@ fn ways(router: &Router, row: u32) -> [QueueWay; 2] {
 
 #[test]
 fn a_saturated_queue_passes_its_rate_and_no_more() {
-    for (rate, len, seconds) in [
-        (64_000, 64, 60),
-        (64_000, 1500, 60),
-        (1_000_000, 300, 10),
-        (20_000_000, 1500, 6),
-        (20_000_000, 64, 5),
-        (300_000_000, 700, 5),
-        (1_000_000_000, 1500, 2),
-        (10_000_000_000, 1500, 1),
+    for (rate, len, ms) in [
+        (64_000, 64, 60_000),
+        (64_000, 1500, 60_000),
+        (1_000_000, 300, 10_000),
+        (20_000_000, 1500, 6_000),
+        (20_000_000, 64, 2_000),
+        (300_000_000, 700, 1_000),
+        (1_000_000_000, 1500, 500),
+        (10_000_000_000, 1500, 150),
     ] {
         for config in [plain(), masquerading()] {
             if rate > 1_000_000_000 && !config.config.nat.is_empty() {
@@ -89,9 +89,10 @@ fn a_saturated_queue_passes_its_rate_and_no_more() {
             }
             let mut router = Router::new(config.queue(&["192.168.88.10/32"], rate, 0));
             // The burst of a full bucket passes first.
-            saturate(&mut router, "192.168.88.10", len, rate * 2, if rate == 64_000 { 2_000 } else { 400 });
+            let warm_up = if rate == 64_000 { 2_000 } else { 250 };
+            saturate(&mut router, "192.168.88.10", len, rate * 2, warm_up);
             let before = router.now().0;
-            let out = saturate(&mut router, "192.168.88.10", len, rate * 2, seconds * 1000);
+            let out = saturate(&mut router, "192.168.88.10", len, rate * 2, ms);
             let bits: u64 = out.iter().map(|(_, output)| (output.bytes.len() as u64 - 14) * 8).sum();
             let due = (u128::from(rate) * u128::from(router.now().0 - before) / 1_000_000_000) as u64;
             // What comes in until the wheel's next tick goes out with it.
@@ -254,6 +255,41 @@ fn when_memory_runs_out_the_longest_queue_pays() {
     let first = router.advance_ms(200);
     let idents: Vec<u8> = first.iter().map(|output| output.bytes[19]).collect();
     assert!(idents.contains(&5) && !idents.contains(&4), "the oldest go first: {idents:?}");
+}
+
+#[test]
+fn fifty_of_a_thousand_queues_each_get_their_rate() {
+    let mut config = masquerading();
+    for number in 0..1000 {
+        let host = format!("192.168.{}.{}", 88 + number / 250, 2 + number % 250);
+        config = config.queue(&[&host], 2_000_000, 2_000_000);
+    }
+    let mut router = Router::with_workers(config, 2);
+    let active: Vec<u32> = (0..50).map(|number| number * 5).collect();
+    let count = |router: &Router| {
+        let records = router.queues();
+        active.iter().map(|&number| records[number as usize].ways[0].bytes).collect::<Vec<_>>()
+    };
+    let mut before = Vec::new();
+    for turn in 0..1_500u16 {
+        if turn == 500 {
+            before = count(&router);
+        }
+        for (at, &number) in active.iter().enumerate() {
+            // 3 Mbit/s each, in turns of 4 ms.
+            let host = format!("192.168.88.{}", 2 + number % 250);
+            router.inject_batch(at % 2, vec![upload(&host, 4000 + at as u16, turn, 1500)]);
+        }
+        router.advance(4 * MS);
+    }
+    for (number, (before, after)) in before.iter().zip(count(&router)).enumerate() {
+        let due = 4 * 2_000_000 / 8;
+        let got = after - before;
+        assert!((due - due / 100..=due + 1500).contains(&got), "queue {number}: {got} of {due} bytes");
+    }
+    let workers: std::collections::BTreeSet<u32> =
+        router.queues().iter().map(|record| record.worker).collect();
+    assert_eq!(workers.len(), 2);
 }
 
 #[test]

@@ -112,6 +112,12 @@ impl<F: Frame> SimpleQueues<F> {
         self.rows.get(at).map(|(_, first)| first + way.index())
     }
 
+    /// Reads of a leaf what brings it into the cache.
+    #[inline]
+    pub fn touch(&self, number: u32) -> u32 {
+        self.leaves.get(number as usize).map_or(0, |leaf| leaf.waiting)
+    }
+
     /// Lets a packet pass at once, if nothing waits before it and it keeps to the rate. `false`, changing
     /// nothing, if it must wait.
     #[inline]
