@@ -1,29 +1,31 @@
-/** Load of each core as a small bar. It listens all the time, so the graphs have a past when they are opened. */
-import { useSyncExternalStore } from 'react';
+/** Load of each core as a small bar, drawn without React. */
 import { onTraffic, trafficSamples } from '../api/traffic.ts';
+import { useLive } from '../ui/use-live.ts';
 
 /** More bars than this would crowd the header out. */
 const MOST_CORES = 32;
 
-function loads(): string {
+function draw(root: HTMLElement): void {
   const cpu = trafficSamples().at(-1)?.cpu;
-  if (cpu === undefined || cpu.size > MOST_CORES) return '';
-  return [...cpu]
-    .sort(([a], [b]) => a - b)
-    .map(([core, load]) => `${core} ${Math.round(load)}`)
-    .join(',');
+  const cores = cpu === undefined || cpu.size > MOST_CORES ? [] : [...cpu].sort(([a], [b]) => a - b);
+  while (root.childElementCount > cores.length) root.lastElementChild?.remove();
+  while (root.childElementCount < cores.length) {
+    const bar = document.createElement('span');
+    bar.className = 'core-load';
+    root.append(bar);
+  }
+  const words = cores.map(([core, load]) => `CPU ${core} ${Math.round(load)} %`).join(', ');
+  root.hidden = cores.length === 0;
+  if (root.title === words) return;
+  root.title = words;
+  root.setAttribute('aria-label', words);
+  cores.forEach(([, load], index) => {
+    const bar = root.children[index];
+    if (bar instanceof HTMLElement) bar.style.backgroundSize = `100% ${Math.round(load)}%`;
+  });
 }
 
 export function CoreLoads() {
-  const text = useSyncExternalStore(onTraffic, loads);
-  if (text === '') return null;
-  const cores = text.split(',').map((each) => each.split(' '));
-  const words = cores.map(([core, load]) => `CPU ${core} ${load} %`).join(', ');
-  return (
-    <span className="core-loads" role="img" aria-label={words} title={words}>
-      {cores.map(([core, load]) => (
-        <span key={core} className="core-load" style={{ backgroundSize: `100% ${load}%` }} />
-      ))}
-    </span>
-  );
+  const root = useLive<HTMLSpanElement>(onTraffic, draw);
+  return <span ref={root} className="core-loads" role="img" aria-label="Load of the cores" />;
 }

@@ -7,7 +7,7 @@ import { type Liveness, liveness, useStatus } from '../api/status.ts';
 import { Icon } from '../ui/icons.tsx';
 import { ToolButton } from '../ui/ToolButton.tsx';
 import { showError } from '../ui/toasts.ts';
-import { usePageVisible } from '../ui/visibility.ts';
+import { useLive, write } from '../ui/use-live.ts';
 import { useDesk } from '../wm/desk-state.ts';
 import { DENSITIES, setAppearance, THEMES, useAppearance } from './appearance.ts';
 import { CoreLoads } from './CoreLoads.tsx';
@@ -87,30 +87,37 @@ function Identity() {
   return identity === PRODUCT || identity === '' ? null : <span className="identity">{identity}</span>;
 }
 
+const onStatus = (changed: () => void) => useStatus.subscribe(changed);
+
+function drawFacts(root: HTMLElement): void {
+  const { cpuLoad, freeMemory, uptime } = useStatus.getState();
+  const texts: Readonly<Record<string, string | undefined>> = {
+    cpu: cpuLoad === undefined ? undefined : `${Math.round(Number(cpuLoad))} %`,
+    memory: freeMemory === undefined ? undefined : displayBytes(freeMemory),
+    uptime: uptime === undefined ? undefined : displayDuration(uptime),
+  };
+  for (const [name, text] of Object.entries(texts)) {
+    const value = root.querySelector(`[data-live="${name}"]`);
+    write(value, text ?? '');
+    if (value?.parentElement instanceof HTMLElement) value.parentElement.hidden = text === undefined;
+  }
+}
+
 function Facts() {
-  const cpuLoad = useStatus((status) => status.cpuLoad);
-  const freeMemory = useStatus((status) => status.freeMemory);
-  const uptime = useStatus((status) => status.uptime);
-  const visible = usePageVisible();
+  const root = useLive<HTMLDivElement>(onStatus, drawFacts);
   return (
-    <>
-      {cpuLoad !== undefined && (
-        <span className="fact">
-          CPU <b className="fact-percent">{Math.round(Number(cpuLoad))} %</b>
-          {visible && <CoreLoads />}
-        </span>
-      )}
-      {freeMemory !== undefined && (
-        <span className="fact fact-wide">
-          Free memory <b>{displayBytes(freeMemory)}</b>
-        </span>
-      )}
-      {uptime !== undefined && (
-        <span className="fact fact-wide">
-          Uptime <b>{displayDuration(uptime)}</b>
-        </span>
-      )}
-    </>
+    <div ref={root} className="facts">
+      <span className="fact" hidden>
+        CPU <b className="fact-percent" data-live="cpu" />
+        <CoreLoads />
+      </span>
+      <span className="fact fact-wide" hidden>
+        Free memory <b data-live="memory" />
+      </span>
+      <span className="fact fact-wide" hidden>
+        Uptime <b data-live="uptime" />
+      </span>
+    </div>
   );
 }
 

@@ -3,6 +3,7 @@ import { useSyncExternalStore } from 'react';
 import { onTraffic, SPAN_MS, samplesAfter, trafficSamples } from '../../../api/traffic.ts';
 import { useAppearanceKey } from '../../../ui/appearance-key.ts';
 import { Chart, type Line } from '../../../ui/Chart.tsx';
+import { useVisible } from '../../../ui/visibility.ts';
 
 /** Beyond this, more colours would not be told apart. */
 const MOST_LINES = 4;
@@ -12,6 +13,9 @@ const STYLES: readonly Omit<Line, 'label'>[] = [
   { color: '--text', dashed: true },
   { color: '--chart-4', dashed: true },
 ];
+
+/** Out of sight nobody listens. */
+const nothing = () => () => {};
 
 function cores(): string {
   return [...(trafficSamples().at(-1)?.cpu.keys() ?? [])].sort((a, b) => a - b).join(',');
@@ -26,7 +30,7 @@ function read(which: readonly number[], afterMs: number) {
 }
 
 export function CpuGraph() {
-  const list = useSyncExternalStore(onTraffic, cores);
+  const list = useSyncExternalStore(useVisible() ? onTraffic : nothing, cores);
   const appearance = useAppearanceKey();
   const all = list === '' ? [] : list.split(',').map(Number);
   if (all.length === 0) return <p className="form-note">Waiting for the first sample of the cores.</p>;
