@@ -70,7 +70,19 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
       </>
     );
   };
-  if (tabs.length <= 1) return <div className="tab-panel">{fields(active)}</div>;
+  const passive = fieldsOf(menu, active, base, form.edits, isNew).every(
+    (name) => readOnly || menu.props[name]?.readOnly === true,
+  );
+  if (tabs.length <= 1) {
+    // A form that is spread scrolls with the page around it.
+    return passive && !spread ? (
+      <div role="group" className="tab-panel" tabIndex={0} aria-label={active}>
+        {fields(active)}
+      </div>
+    ) : (
+      <div className="tab-panel">{fields(active)}</div>
+    );
+  }
   if (spread) {
     return (
       <div className="form-spread">
@@ -84,7 +96,7 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
     );
   }
   return (
-    <Tabs id={id} tabs={tabs} active={active} marked={marked} onSelect={setChosen}>
+    <Tabs id={id} tabs={tabs} active={active} marked={marked} passive={passive} onSelect={setChosen}>
       {fields(active)}
     </Tabs>
   );

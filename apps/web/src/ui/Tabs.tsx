@@ -53,12 +53,18 @@ export function TabList({ id, tabs, active, marked, onSelect, label = 'Tabs' }: 
   );
 }
 
+interface TabsProps extends ListProps {
+  /** Nothing in the panel takes the keyboard, so the panel itself does, to be scrolled. */
+  readonly passive?: boolean;
+  readonly children: ReactNode;
+}
+
 /** Tabs over one panel. */
-export function Tabs({ children, ...list }: ListProps & { readonly children: ReactNode }) {
+export function Tabs({ passive = false, children, ...list }: TabsProps) {
   return (
     <>
       <TabList {...list} />
-      <div role="tabpanel" id={`${list.id}-panel`} className="tab-panel">
+      <div role="tabpanel" id={`${list.id}-panel`} className="tab-panel" tabIndex={passive ? 0 : undefined}>
         {children}
       </div>
     </>
