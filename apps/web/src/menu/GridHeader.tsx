@@ -81,7 +81,8 @@ export const GridHeader = memo(function GridHeader(props: Props) {
               className={[
                 'head-cell',
                 column.right ? 'cell-right' : '',
-                column === columns.find(movable) ? 'head-stuck' : '',
+                column.name === '.flags' ? 'head-stuck' : '',
+                column === columns.find(movable) ? 'head-stuck head-stuck-last' : '',
                 pinClass(column),
               ]
                 .filter((name) => name !== '')

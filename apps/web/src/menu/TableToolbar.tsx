@@ -38,9 +38,11 @@ export function TableToolbar(props: ToolbarProps) {
         <CommandButton key={command.name} command={command} />
       ))}
       <ToolButton name="Filter" icon="filter" pressed={props.filtering} onPress={props.onFilter} />
-      {commands.special.map((command) => (
-        <CommandButton key={command.name} command={command} />
-      ))}
+      <span className="toolbar-special">
+        {commands.special.map((command) => (
+          <CommandButton key={command.name} command={command} />
+        ))}
+      </span>
       {props.more}
       <span className="toolbar-end">
         <label className="find">
