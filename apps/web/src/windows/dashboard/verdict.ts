@@ -62,7 +62,7 @@ function cores({ recent }: Facts): readonly Finding[] {
   if (full.length === 0) return [];
   const all = full.length === last[0]?.cpu.size && full.length > 1;
   const text = all
-    ? `All ${full.length} cores are fully busy`
+    ? 'All cores are fully busy'
     : full.length === 1
       ? `CPU ${full[0]} is fully busy`
       : `CPU ${full.join(', ')} are fully busy`;
