@@ -111,10 +111,13 @@ describe('which queue takes a packet, and in which direction', () => {
 });
 
 describe('traffic of every kind is queued', () => {
-  test('from the router, and the answers to it', async () => {
+  test('to the router and from the router', async () => {
     const id = await addQueue({ name: 'client', target: CLIENT, 'max-limit': '10M/10M' });
     router.host('router').must('ping', '-n', '-q', '-i', '0.02', '-c', '10', CLIENT);
     await expectPackets(id, { upload: 10, download: 10 }, { upload: 10 * ECHO_BYTES, download: 10 * ECHO_BYTES });
+    // The router answers these itself.
+    pingFrom(lan, CLIENT, '192.168.88.1', 10);
+    await expectPackets(id, { upload: 20, download: 20 }, { upload: 20 * ECHO_BYTES, download: 20 * ECHO_BYTES });
   });
 
   test('fragments', async () => {

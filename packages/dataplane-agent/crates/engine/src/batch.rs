@@ -183,7 +183,9 @@ impl<F: Frame> Batch<F> {
                     let packet = HandoverMeta { meta: packet.meta, ticket };
                     Outcome::Handover { worker: u32::from(worker), packet }
                 }
-                Verdict::Continue | Verdict::Forward | Verdict::Held | Verdict::Drop(_) => return None,
+                Verdict::Continue | Verdict::Forward | Verdict::Echo | Verdict::Held | Verdict::Drop(_) => {
+                    return None;
+                }
             };
             let fast = packet.meta.is(flag::FAST);
             packet.frame.map(|frame| Done {

@@ -8,6 +8,7 @@ use crate::batch::{BATCH, Batch};
 use crate::conntrack::{Change, Table, Translated};
 use crate::fragments::Fragments;
 use crate::frame::{Frame, FrameSource};
+use crate::icmp::echo_meta;
 use crate::neighbor::hold::{Holds, POLL_INTERVAL};
 use crate::packet::NO_INTERFACE;
 use crate::paths::Paths;
@@ -20,7 +21,7 @@ use crate::stage;
 use crate::state::{NextHops, WorkerState};
 use crate::stats::{Count, EngineStats};
 use crate::time::Now;
-use crate::verdict::{DROP_REASONS, DropReason};
+use crate::verdict::{DROP_REASONS, DropReason, Verdict};
 
 /// Connections looked at per call of [`Engine::tick`]: expiry is spread, never a sweep.
 const EXPIRE_BUDGET: usize = 1024;
@@ -172,7 +173,16 @@ impl<F: Frame> Engine<F> {
         let leaving = std::iter::from_fn(|| queues.take_leaving()).map(stage::queue::complete);
         let before = batch.packets.len();
         batch.packets.splice(0..0, leaving);
-        batch.packets.len() - before
+        let first = batch.packets.len() - before;
+        for index in 0..first {
+            if let Some(packet) = batch.packets.get_mut(index)
+                && packet.meta.verdict == Verdict::Echo
+                && let Some(reply) = stage::local::answer(&mut self.state, packet)
+            {
+                batch.push_generated(reply, echo_meta());
+            }
+        }
+        first
     }
 
     /// Sends what is due of the queues, at most a batch; it passes no stage again.
@@ -182,8 +192,7 @@ impl<F: Frame> Engine<F> {
             return;
         }
         let before = clock.cycles();
-        let packets = &mut batch.packets;
-        state.queues.release(state.now, BATCH, |waiting| packets.push(stage::queue::complete(waiting)));
+        stage::queue::release_at_most(state, batch, BATCH);
         if let Some(counters) = state.stages.last_mut() {
             counters.cycles += clock.cycles().saturating_sub(before);
         }
@@ -214,8 +223,9 @@ impl<F: Frame> Engine<F> {
         }
         batch.first = self.send_leaving(batch);
         self.release(batch, clock);
-        if !self.state.holds.is_empty() || !self.state.solicits.is_empty() {
-            batch.first = batch.packets.len();
+        let unfinished = batch.packets.iter().position(|packet| packet.meta.verdict == Verdict::Continue);
+        if unfinished.is_some() || !self.state.holds.is_empty() || !self.state.solicits.is_empty() {
+            batch.first = unfinished.unwrap_or(batch.packets.len());
             self.run(batch, source, clock);
         }
     }

@@ -15,6 +15,8 @@ pub enum Verdict {
     Tx(PortId),
     /// Complete, for the router itself: the TAP of this L3 interface.
     Local(RowId),
+    /// Echo request for the router: answered as soon as its queue lets it pass.
+    Echo,
     /// Belongs to another worker.
     Handover(u16),
     /// Waits inside the engine (for a neighbour, for fragments, in a queue); the frame was taken.

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use tollway_config::dataplane::ConnectionState;
 use tollway_engine::frame::VnetState;
+use tollway_engine::verdict::DropReason;
 use tollway_testkit::packet::PacketBuilder;
 use tollway_testkit::router::{Output, QueueWay, To, port_mac};
-use tollway_testkit::{Router, RouterConfig, expect_counters, rule};
+use tollway_testkit::{Counter, Router, RouterConfig, expect_counters, rule};
 
 const SERVER: &str = "203.0.113.5";
 const MS: u64 = 1_000_000;
@@ -197,6 +198,58 @@ fn directions_translations_and_the_router_itself_find_their_queue() {
     let old = PacketBuilder::ipv4("192.168.88.10", "198.51.100.1").udp(9, 9).ttl(1);
     assert_eq!(router.send(0, &old).len(), 1);
     assert_eq!(count(&router), [[4, 5], [3, 4], [0, 1]]);
+}
+
+/// Answers to echo requests of 1,000 bytes for the router that come all at once, in a queue of 1 Mbit/s for
+/// uploads, after so many ms: those that pass at once, one each 8 ms after that.
+fn answered(router: &mut Router, worker: usize, count: u16, ms: u64) -> usize {
+    let requests = (0..count).map(|sequence| {
+        let request = PacketBuilder::ipv4("192.168.88.10", "192.168.88.1").echo_request(7, sequence);
+        (0, request.payload_len(1000 - 28).eth_dst(port_mac(0)).build(), VnetState::default())
+    });
+    let mut out = router.inject_batch(worker, requests.collect());
+    out.extend(router.advance_ms(ms));
+    assert!(
+        out.iter()
+            .all(|output| output.to == To::Port(0) && output.packet().dst.to_string() == "192.168.88.10")
+    );
+    out.len()
+}
+
+fn echoing() -> RouterConfig {
+    plain().queue(&["192.168.88.10"], 1_000_000, 0).with(|config| {
+        config.simple_queues[0].upload.packet_limit = 5;
+        config.simple_queues[0].upload.bucket_ms = 0;
+    })
+}
+
+#[test]
+fn echo_requests_for_the_router_wait_in_their_queue() {
+    for (workers, worker) in [(1, 0), (2, 0), (2, 1)] {
+        let mut router = Router::with_workers(echoing(), workers);
+        assert_eq!(answered(&mut router, worker, 10, 0), 1);
+        // How many came by way of the other worker is another question.
+        let moved = router.moved();
+        let count = |counter| moved.get(&counter).copied();
+        assert_eq!(count(Counter::Drop(DropReason::QueueFull)), Some(4));
+        assert_eq!(count(Counter::Drop(DropReason::EchoAnswered)), Some(1));
+        assert_eq!(count(Counter::Held), Some(5));
+        assert_eq!(router.advance_ms(20).len(), 2);
+        assert_eq!(router.advance_ms(80).len(), 3);
+        assert_eq!(ways(&router, router.config().simple_queues[0].row).map(|way| way.packets), [6, 6]);
+    }
+}
+
+#[test]
+fn echo_requests_whose_queue_is_gone_are_answered_at_once() {
+    let mut router = Router::new(echoing());
+    assert_eq!(answered(&mut router, 0, 4, 0), 1);
+    router.swap(|config| config.simple_queues.clear());
+    assert_eq!(answered(&mut router, 0, 1, 0), 4);
+    let mut router = Router::new(echoing());
+    assert_eq!(answered(&mut router, 0, 4, 0), 1);
+    router.swap(|config| config.simple_queues.clear());
+    assert_eq!(router.advance_ms(1).len(), 3);
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! Packets for the router itself: echo requests are answered here, everything else goes to the TAP of
-//! the interface.
+//! Packets for the router itself: echo requests are answered, those that have a queue when it lets them pass;
+//! everything else goes to the TAP of the interface.
 
-use tollway_wire::{icmp, ipv4};
+use tollway_wire::{ethernet, icmp, ipv4};
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Packet};
 use crate::frame::{Frame, FrameSource};
 use crate::icmp::{echo_meta, make_echo_reply};
 use crate::packet::{Hook, flag};
@@ -46,23 +46,28 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
             };
             continue;
         }
-        let ident = state.next_ident();
-        let header = usize::from(meta.l4.saturating_sub(meta.l3));
-        let answered = packet.frame.as_mut().is_some_and(|frame| {
-            let end = usize::from(meta.l3) + meta.l3_len as usize;
-            let l3 = frame.head_mut().get_mut(usize::from(meta.l3)..end);
-            l3.is_some_and(|l3| make_echo_reply(l3, header, ident))
-        });
-        if !answered {
-            state.drop(packet, DropReason::BadIcmpChecksum);
-            continue;
-        }
-        let reply = packet.frame.take();
-        state.drop(packet, DropReason::EchoAnswered);
-        if let Some(reply) = reply {
-            state.generated += 1;
+        packet.meta.verdict = Verdict::Echo;
+        if meta.lane.is_none()
+            && let Some(reply) = answer(state, packet)
+        {
             batch.push_generated(reply, echo_meta());
         }
     }
     entered
+}
+
+/// Ends an echo request with its reply, which is to take a pass of its own.
+pub(crate) fn answer<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) -> Option<F> {
+    let ident = state.next_ident();
+    let answered = packet.frame.as_mut().is_some_and(|frame| {
+        let l3 = frame.head_mut().get_mut(ethernet::HEADER..).unwrap_or_default();
+        let header = ipv4::Packet::new_checked(&mut *l3).map(|ip| (ip.header_len(), ip.total_len()));
+        let Ok((header, total)) = header else { return false };
+        l3.get_mut(..usize::from(total)).is_some_and(|l3| make_echo_reply(l3, header, ident))
+    });
+    let reply = packet.frame.take().filter(|_| answered);
+    let reason = if answered { DropReason::EchoAnswered } else { DropReason::BadIcmpChecksum };
+    state.drop(packet, reason);
+    state.generated += u64::from(answered);
+    reply
 }

@@ -2,12 +2,14 @@
 //! worker that owns the queue.
 
 use crate::batch::{Batch, Packet, Ticket};
-use crate::frame::{Frame, FrameSource};
+use crate::frame::{Frame, FrameSource, VnetState};
+use crate::icmp::echo_meta;
 use crate::packet::{Meta, flag};
 use crate::qos::segment::Layout;
 use crate::qos::simple::{Waiting, owner};
 use crate::qos::{Leads, Way};
 use crate::snapshot::Snapshot;
+use crate::stage::local::answer;
 use crate::state::WorkerState;
 use crate::verdict::{DropReason, Verdict};
 
@@ -30,7 +32,8 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         }
         let Some(packet) = batch.packets.get_mut(index) else { break };
         let meta = &mut packet.meta;
-        if meta.lane.is_none() || !matches!(meta.verdict, Verdict::Tx(_) | Verdict::Local(_)) {
+        if meta.lane.is_none() || !matches!(meta.verdict, Verdict::Tx(_) | Verdict::Local(_) | Verdict::Echo)
+        {
             continue;
         }
         entered += 1;
@@ -54,6 +57,11 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
                     arrive(snapshot, state, packet, &ticket, source);
                 }
             }
+        }
+        if packet.meta.verdict == Verdict::Echo
+            && let Some(reply) = answer(state, packet)
+        {
+            batch.push_generated(reply, echo_meta());
         }
     }
     release(state, batch);
@@ -159,8 +167,22 @@ fn wait<F: Frame, S: FrameSource<F>>(
 /// Adds what is due to the end of the batch.
 fn release<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>) {
     let room = batch.room();
+    release_at_most(state, batch, room);
+}
+
+/// Adds what is due, at most so many packets, to the end of the batch. Replies to echo requests that have
+/// waited are still to take a pass.
+pub(crate) fn release_at_most<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>, most: usize) {
+    let before = batch.packets.len();
     let packets = &mut batch.packets;
-    state.queues.release(state.now, room, |waiting| packets.push(complete(waiting)));
+    state.queues.release(state.now, most, |waiting| packets.push(complete(waiting)));
+    for packet in batch.packets.iter_mut().skip(before) {
+        if packet.meta.verdict == Verdict::Echo
+            && let Some(reply) = answer(state, packet)
+        {
+            *packet = Packet { frame: Some(reply), vnet: VnetState::default(), meta: echo_meta() };
+        }
+    }
 }
 
 /// A packet that has waited and goes now.
