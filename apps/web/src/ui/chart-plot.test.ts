@@ -9,6 +9,10 @@ test('an axis reaches from zero to the highest value, and never collapses', () =
   expect(round(rangeOf([line()], [[]], 'bit/s'))).toEqual([0, 1_000]);
 });
 
+test('values before the first one on screen do not count', () => {
+  expect(round(rangeOf([line()], [[90_000, 5_000, 2_000]], 'bit/s', 1))).toEqual([0, 5_000]);
+});
+
 test('lines below zero open the axis downwards', () => {
   expect(round(rangeOf([line(), line({ below: true })], [[4_000], [-9_000]], 'bit/s'))).toEqual([-9_000, 4_000]);
 });

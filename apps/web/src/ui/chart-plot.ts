@@ -51,19 +51,22 @@ function colorOf(host: HTMLElement, property: string): string {
 
 const tinted = (color: string) => color.replace(/^rgb\((.+)\)$/, 'rgba($1, 0.14)');
 
-/** Top and bottom of the axis for the values on screen. */
+/** Bottom and top of the axis for the values on screen, which are those from index `start` on. */
 export function rangeOf(
   lines: readonly Line[],
   columns: readonly (readonly (number | null)[])[],
   unit: string,
+  start = 0,
 ): readonly [number, number] {
   const least = LEAST_TOP[unit] ?? 1;
   let top = least;
   let bottom = lines.some((line) => line.below === true) ? -least : 0;
   const references: number[] = [];
   for (const [which, line] of lines.entries()) {
-    for (const value of columns[which] ?? []) {
-      if (value === null) continue;
+    const column = columns[which] ?? [];
+    for (let at = start; at < column.length; at++) {
+      const value = column[at];
+      if (value === null || value === undefined) continue;
       if (line.reference === true) references.push(value);
       else if (value > top) top = value;
       else if (value < bottom) bottom = value;
@@ -119,7 +122,7 @@ export class ChartPlot {
 
   #setUp(): uPlot.Options {
     const host = this.#host;
-    const { lines, max, unit } = this.#options;
+    const { lines, max } = this.#options;
     const stroke = colorOf(host, '--text-2');
     const faint = colorOf(host, '--line');
     const font = `12px ${getComputedStyle(host).fontFamily}`;
@@ -134,8 +137,7 @@ export class ChartPlot {
       scales: {
         x: { time: true, range: (_plot, _from, to) => [to - this.#span, to] },
         y: {
-          range: (plot) =>
-            max === undefined ? [...rangeOf(lines, plot.data.slice(1) as (number | null)[][], unit)] : [0, max],
+          range: (plot) => (max === undefined ? this.#range(plot) : [0, max]),
         },
       },
       axes: [
@@ -159,6 +161,17 @@ export class ChartPlot {
       ],
       hooks: { setCursor: [() => this.#readOut()], draw: [() => this.#writeUnit()] },
     };
+  }
+
+  #range(plot: uPlot): [number, number] {
+    const [times, ...columns] = plot.data;
+    const from = (times.at(-1) ?? 0) - this.#span;
+    const start = Math.max(
+      0,
+      times.findIndex((time) => time >= from),
+    );
+    const [bottom, top] = rangeOf(this.#options.lines, columns as (number | null)[][], this.#options.unit, start);
+    return [bottom, top];
   }
 
   #labels(ticks: readonly number[]): string[] {
