@@ -17,6 +17,7 @@ import {
   useRef,
 } from 'react';
 import type { LiveMenu, Query } from '../api/live-menu.ts';
+import { copyText } from '../ui/clipboard.ts';
 import type { Column } from './columns.ts';
 import { GridHeader } from './GridHeader.tsx';
 import { GridView } from './grid-view.ts';
@@ -109,6 +110,13 @@ export function Grid(props: GridProps) {
     });
   }
 
+  function selectedText(): string {
+    const rows = inOrder(selection, live.shown)
+      .map((id) => live.row(id))
+      .filter((row) => row !== undefined);
+    return rowsText(columns, rows);
+  }
+
   useImperativeHandle(props.handle, () => ({
     focus() {
       scroller.current?.focus();
@@ -121,9 +129,8 @@ export function Grid(props: GridProps) {
       moveFocus(next < live.state.matched ? next : 0, false);
     },
     copy() {
-      scroller.current?.focus();
-      // The clipboard API needs a secure page, which a router in the house is not; the copy event does not.
-      document.execCommand('copy');
+      copyText(selectedText());
+      scroller.current?.focus({ preventScroll: true });
     },
   }));
 
@@ -221,10 +228,7 @@ export function Grid(props: GridProps) {
     // Text that was marked with the mouse is what is meant.
     if (window.getSelection()?.isCollapsed === false || selection.ids.size === 0) return;
     event.preventDefault();
-    const rows = inOrder(selection, live.shown)
-      .map((id) => live.row(id))
-      .filter((row) => row !== undefined);
-    event.clipboardData.setData('text/plain', rowsText(columns, rows));
+    event.clipboardData.setData('text/plain', selectedText());
   }
 
   return (
