@@ -1,9 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { Capture, pauses, rateOf } from './capture.ts';
 import { countPackets } from './counter.ts';
 import type { Host } from './netns.ts';
 import {
   addAddress,
   addQueues,
+  preferAgent,
   QUEUE,
   removeQueues,
   serveFlows,
@@ -20,6 +22,8 @@ import { eventually } from './wait.ts';
 /** Address of lan that nothing else of the lab uses. */
 const CLIENT = '192.168.88.40';
 const OTHER = '192.168.89.40';
+/** The address that lan2 answers from. */
+const LAN2 = '192.168.89.10';
 /** Echo request or reply with 56 bytes of data, with its IP header. */
 const ECHO_BYTES = 84;
 
@@ -31,6 +35,7 @@ const added: string[] = [];
 beforeAll(async () => {
   router = await newRouter().up();
   await removeQueues(router.rest);
+  preferAgent(router);
   [lan, lan2] = [router.host('lan'), router.host('lan2')];
   addAddress(lan, CLIENT);
   addAddress(lan2, OTHER);
@@ -135,10 +140,26 @@ describe('traffic of every kind is queued', () => {
     try {
       pingFrom(lan, CLIENT, OTHER, 10);
       await expectPackets(id, { upload: 10, download: 10 });
+      await expectLimitBetween(10e6);
     } finally {
       await router.rest.command(`${tracking}/set`, { enabled: 'auto' });
     }
   });
+
+  /** What arrives of twice the limit from the client at lan2: the limit, −2 % and within a packet. */
+  async function expectLimitBetween(limit: number): Promise<void> {
+    const [port, bytes, seconds] = [7040, 1000, 2];
+    const serving = await serveFlows(lan2, port, 1);
+    const capture = await Capture.start(lan2, 'udp', 'dst', 'port', String(port));
+    const flow = { from: CLIENT, port, up: 2 * limit, down: 0, bytes, seconds: seconds + 1 };
+    const { startedMs, sending } = await startFlows(lan, [flow], LAN2);
+    await sending.ended();
+    const packets = await capture.end();
+    await serving.end('SIGTERM');
+    const rate = rateOf(packets, limit, startedMs + 500, seconds);
+    expect(rate, pauses(packets)).toBeGreaterThanOrEqual(limit * 0.98);
+    expect(rate).toBeLessThanOrEqual(limit + (bytes * 8) / seconds);
+  }
 
   test('ICMP errors that a packet of the target causes', async () => {
     const id = await addQueue({ name: 'client', target: CLIENT });
