@@ -1,4 +1,8 @@
 import { expect, type Locator, type Page } from '@playwright/test';
+import { type Group, groupOf, type Page as TabPage } from '../apps/web/src/windows/groups.ts';
+
+/** From the upper edge of a window to the middle of its title. */
+export const TITLE_MIDDLE_PX = 13;
 
 /** The web page as a person or a screen reader finds its way in it: by roles and names only. */
 export class Console {
@@ -12,30 +16,97 @@ export class Console {
     await this.page.goto(this.url);
     await this.page.getByLabel('Password').fill(password);
     await this.page.getByRole('button', { name: 'Log in' }).click();
-    const arrived = narrow
-      ? this.page.getByRole('button', { name: 'Menus', exact: true })
-      : this.page.getByRole('tree', { name: 'Menus' });
+    const arrived = narrow ? this.page.getByRole('button', { name: 'Menus', exact: true }) : this.tree;
     await expect(arrived).toBeVisible();
   }
 
-  /** Opens a menu from the tree, e.g. `Filter Rules`. */
-  async open(label: string): Promise<Menu> {
-    await this.page.getByRole('treeitem', { name: label, exact: true }).click();
-    return new Menu(this.page);
+  get tree(): Locator {
+    return this.page.getByRole('tree', { name: 'Menus' });
   }
 
   /** `live`, `no connection 3 s` … at the top right. */
   get connection(): Locator {
     return this.page.getByRole('banner').getByRole('status');
   }
+
+  /** The buttons of the open windows at the bottom. */
+  get taskbar(): Locator {
+    return this.page.getByRole('navigation', { name: 'Open windows' });
+  }
+
+  /** Puts a window in front that others may cover. */
+  async bringUp(title: string | RegExp): Promise<void> {
+    await this.taskbar.getByRole('button', { name: title, exact: typeof title === 'string' }).click();
+  }
+
+  /** The window with this title, whatever state stands behind it in brackets. */
+  window(title: string): Win {
+    const name = new RegExp(`^${title}( \\(.+\\))?$`);
+    return new Win(this.page, this.page.getByRole('region', { name }));
+  }
+
+  /** Opens the window of a menu from the tree, and its tab, e.g. of `/ip/firewall/nat`. */
+  async open(address: string): Promise<Menu> {
+    const { group, page } = placeOf(address);
+    for (const folder of group.tree?.slice(0, -1) ?? []) {
+      const item = this.tree.getByRole('treeitem', { name: folder, exact: true });
+      if ((await item.getAttribute('aria-expanded')) === 'false') await item.click();
+    }
+    await this.tree.getByRole('treeitem', { name: group.tree?.at(-1) ?? '', exact: true }).click();
+    const { root } = this.window(group.title);
+    await expect(root).toBeVisible();
+    if (group.pages.length > 1) await root.getByRole('tab', { name: page.label, exact: true }).click();
+    return new Menu(this.page, root);
+  }
 }
 
-/** The open menu: its table. */
-export class Menu {
-  constructor(readonly page: Page) {}
+/** The window and the tab that show a menu. */
+export function placeOf(address: string): { group: Group; page: TabPage } {
+  const group = groupOf(address);
+  const page = group?.pages.find((each) => each.address === address);
+  if (group === undefined || page === undefined) throw new Error(`no window shows ${address}`);
+  return { group, page };
+}
 
+/** A window of the desktop. */
+export class Win {
+  constructor(
+    readonly page: Page,
+    readonly root: Locator,
+  ) {}
+
+  button(name: string): Locator {
+    return this.root.getByRole('button', { name, exact: true });
+  }
+
+  async box(): Promise<{ x: number; y: number; width: number; height: number }> {
+    const box = await this.root.boundingBox();
+    if (box === null) throw new Error('the window is not on the screen');
+    return box;
+  }
+
+  /** Gives the window the whole desk, or takes it away again. */
+  async toggleSize(): Promise<void> {
+    const { x, y, width } = await this.box();
+    await this.page.mouse.dblclick(x + width / 2, y + TITLE_MIDDLE_PX);
+  }
+
+  /** Pulls with the mouse from a point of the window, given from its upper left corner. */
+  async pull(from: { x: number; y: number }, by: { x: number; y: number }): Promise<void> {
+    const box = await this.box();
+    const { mouse } = this.page;
+    await mouse.move(box.x + from.x, box.y + from.y);
+    await mouse.down();
+    await mouse.move(box.x + from.x + by.x / 2, box.y + from.y + by.y / 2, { steps: 4 });
+    await mouse.move(box.x + from.x + by.x, box.y + from.y + by.y, { steps: 4 });
+    await mouse.up();
+  }
+}
+
+/** The table of a window. */
+export class Menu extends Win {
   get grid(): Locator {
-    return this.page.getByRole('grid');
+    return this.root.getByRole('grid');
   }
 
   /** Data rows that contain all the texts. */
@@ -46,8 +117,9 @@ export class Menu {
     return rows;
   }
 
-  button(name: string): Locator {
-    return this.page.getByRole('toolbar').getByRole('button', { name, exact: true });
+  /** The button of a command in the toolbar. */
+  command(name: string): Locator {
+    return this.root.getByRole('toolbar').getByRole('button', { name, exact: true });
   }
 
   /** Text of the cell of a row under a column title. */
@@ -59,14 +131,39 @@ export class Menu {
     return ((await cell.textContent()) ?? '').trim();
   }
 
-  async add(): Promise<Dialog> {
-    await this.button('Add').click();
-    return new Dialog(this.page);
+  async find(text: string): Promise<void> {
+    await this.root.getByRole('searchbox', { name: 'Find' }).fill(text);
   }
 
-  async edit(row: Locator): Promise<Dialog> {
+  /** Drags a row of an ordered list to the upper edge of another one. */
+  async drag(row: Locator, before: Locator): Promise<void> {
+    const from = await row.boundingBox();
+    const to = await before.boundingBox();
+    if (from === null || to === null) throw new Error('the rows are not on the screen');
+    const { mouse } = this.page;
+    await mouse.move(from.x + 60, from.y + from.height / 2);
+    await mouse.down();
+    await mouse.move(to.x + 60, to.y + to.height, { steps: 8 });
+    await mouse.move(to.x + 60, to.y + 2, { steps: 4 });
+    await mouse.up();
+  }
+
+  /** Number in a cell of whole numbers; NaN for anything else. */
+  async number(row: Locator, column: string): Promise<number> {
+    const text = (await this.cell(row, column)).replaceAll(/\s/g, '');
+    return text === '' ? Number.NaN : Number(text);
+  }
+
+  /** Opens the dialog of a new item; `singular` as the menu calls one, e.g. `Firewall Rule`. */
+  async add(singular: string): Promise<Dialog> {
+    await this.command('Add').click();
+    return new Dialog(this.page, `New ${singular}`);
+  }
+
+  /** Opens the dialog of a row. */
+  async edit(row: Locator, title: string | RegExp): Promise<Dialog> {
     await row.dblclick();
-    return new Dialog(this.page);
+    return new Dialog(this.page, title);
   }
 
   /** Selects a row by a click on the number or name in it. */
@@ -80,8 +177,11 @@ export class Menu {
 export class Dialog {
   readonly root: Locator;
 
-  constructor(readonly page: Page) {
-    this.root = page.getByRole('dialog');
+  constructor(
+    readonly page: Page,
+    title: string | RegExp,
+  ) {
+    this.root = page.getByRole('dialog', { name: title });
   }
 
   async tab(name: string): Promise<void> {
@@ -104,7 +204,7 @@ export class Dialog {
     return this.root.getByLabel(label, { exact: true });
   }
 
-  async press(name: 'OK' | 'Cancel' | 'Apply' | 'Remove'): Promise<void> {
+  async press(name: 'OK' | 'Cancel' | 'Apply' | 'Remove' | 'Enable' | 'Disable'): Promise<void> {
     await this.root.getByRole('button', { name, exact: true }).click();
   }
 

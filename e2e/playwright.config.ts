@@ -13,7 +13,10 @@ export default defineConfig({
   use: {
     browserName: 'chromium',
     viewport: { width: 1440, height: 900 },
+    actionTimeout: 20_000,
     screenshot: 'only-on-failure',
+    // A window that fades in has not yet the contrast that it will have.
+    contextOptions: { reducedMotion: 'reduce' },
     launchOptions: {
       executablePath: process.env.TOLLWAY_CHROMIUM ?? '/usr/bin/chromium',
       // The tests run as root, for the lab; Chromium's sandbox does not.

@@ -1,0 +1,122 @@
+import { expect } from '@playwright/test';
+import { TITLE_MIDDLE_PX } from './console.ts';
+import { test } from './stack.ts';
+
+test('a window is moved, resized, maximised and minimised by mouse, and is where it was after a reload', async ({
+  ui,
+}) => {
+  const win = await ui.open('/ip/address');
+  const before = await win.box();
+  await win.pull({ x: before.width / 2, y: TITLE_MIDDLE_PX }, { x: 120, y: 90 });
+  const moved = await win.box();
+  expect(moved).toEqual({ ...before, x: before.x + 120, y: before.y + 90 });
+  await win.pull({ x: moved.width - 2, y: moved.height - 2 }, { x: -80, y: -60 });
+  const resized = await win.box();
+  expect(resized).toEqual({ ...moved, width: moved.width - 80, height: moved.height - 60 });
+
+  await win.toggleSize();
+  await expect.poll(async () => (await win.box()).width).toBeGreaterThan(1000);
+  await win.toggleSize();
+  await expect.poll(() => win.box()).toEqual(resized);
+
+  const task = ui.taskbar.getByRole('button', { name: 'Address List', exact: true });
+  await win.button('Minimise').click();
+  await expect(win.root).toBeHidden();
+  await task.click();
+  await expect(win.root).toBeVisible();
+
+  await ui.page.reload();
+  await expect(win.root).toBeVisible();
+  expect(await win.box()).toEqual(resized);
+  await win.button('Close').click();
+  await expect(win.root).toBeHidden();
+  await ui.page.reload();
+  await expect(ui.tree).toBeVisible();
+  await expect(win.root).toBeHidden();
+});
+
+test('a window by the keyboard alone: opened from the tree, moved, resized, maximised, minimised, closed', async ({
+  ui,
+}) => {
+  const { keyboard } = ui.page;
+  await ui.tree.getByRole('treeitem').first().focus();
+  await keyboard.press('Home');
+  const wanted = ui.tree.getByRole('treeitem', { name: 'Log', exact: true });
+  for (let steps = 0; steps < 40 && !(await wanted.evaluate((item) => item === document.activeElement)); steps++) {
+    await keyboard.press('ArrowDown');
+  }
+  await keyboard.press('Enter');
+  const log = ui.window('Log');
+  await expect(log.root).toBeVisible();
+  await expect.poll(() => log.root.evaluate((root) => root.contains(document.activeElement))).toBe(true);
+
+  const choose = async (entry: string) => {
+    await keyboard.press('Alt+Minus');
+    await expect(ui.page.getByRole('menuitem', { name: entry })).toBeVisible();
+    const chosen = ui.page.getByRole('menuitem', { name: entry });
+    for (let steps = 0; steps < 12 && !(await chosen.evaluate((item) => item === document.activeElement)); steps++) {
+      await keyboard.press('ArrowDown');
+    }
+    await keyboard.press('Enter');
+  };
+  const before = await log.box();
+  await choose('Move');
+  for (const key of ['ArrowRight', 'ArrowRight', 'ArrowDown', 'Enter']) await keyboard.press(key);
+  const moved = await log.box();
+  expect(moved.x).toBeGreaterThan(before.x);
+  expect(moved.y).toBeGreaterThan(before.y);
+  await choose('Resize');
+  for (const key of ['ArrowLeft', 'ArrowUp', 'Enter']) await keyboard.press(key);
+  const resized = await log.box();
+  expect(resized.width).toBeLessThan(moved.width);
+  expect(resized.height).toBeLessThan(moved.height);
+  await choose('Move');
+  await keyboard.press('ArrowRight');
+  await keyboard.press('Escape');
+  expect(await log.box()).toEqual(resized);
+  await choose('Maximise');
+  await expect.poll(async () => (await log.box()).width).toBeGreaterThan(1000);
+  await choose('Restore');
+  await expect.poll(() => log.box()).toEqual(resized);
+
+  // F6 goes to the next window, with Shift to the one before; Alt+W closes it.
+  const addresses = await ui.open('/ip/address');
+  await keyboard.press('Shift+F6');
+  await keyboard.press('Alt+KeyW');
+  await expect(log.root).toBeHidden();
+  await expect(addresses.root).toBeVisible();
+});
+
+test('the keyboard alone: table, dialog, and the focus comes back', async ({ ui }) => {
+  const menu = await ui.open('/ip/address');
+  await expect(menu.row('192.168.88.1/24')).toHaveCount(1);
+  await menu.grid.focus();
+  await ui.page.keyboard.press('ArrowDown');
+  await ui.page.keyboard.press('Enter');
+  const dialog = ui.page.getByRole('dialog');
+  await expect(dialog).toBeVisible();
+  await ui.page.keyboard.press('Escape');
+  await expect(dialog).toBeHidden();
+  await expect(menu.grid).toBeFocused();
+});
+
+test('Ctrl+K finds a window by its name', async ({ ui }) => {
+  await ui.page.keyboard.press('Control+KeyK');
+  await ui.page.keyboard.type('nat');
+  await ui.page.keyboard.press('Enter');
+  await expect(ui.window('Firewall').root.getByRole('tab', { name: 'NAT', exact: true })).toHaveAttribute(
+    'aria-selected',
+    'true',
+  );
+});
+
+test('a deep link opens its window and the dialog of an item', async ({ ui, router }) => {
+  const [first] = await router.rest.list('/ip/address');
+  await ui.page.goto(`${router.url}/ip/address/${first?.['.id']}`);
+  await expect(ui.page.getByRole('dialog', { name: first?.address ?? '' })).toBeVisible();
+  await ui.page.goto(`${router.url}/ip/firewall/nat`);
+  await expect(ui.window('Firewall').root.getByRole('tab', { name: 'NAT', exact: true })).toHaveAttribute(
+    'aria-selected',
+    'true',
+  );
+});

@@ -1,0 +1,84 @@
+import { expect } from '@playwright/test';
+import { menuByPath } from '@tollway/schema';
+import { groups } from '../apps/web/src/windows/groups.ts';
+import { barriers } from './barriers.ts';
+import { Menu } from './console.ts';
+import { test } from './stack.ts';
+
+/** The window in front: axe looks at no more here, the whole page is looked at elsewhere. */
+const ACTIVE = '.window-active';
+
+test('every window opens from the tree, and every tab in it, shows its content and has no serious barrier', async ({
+  ui,
+}) => {
+  test.setTimeout(180_000);
+  const errors: string[] = [];
+  ui.page.on('pageerror', (error) => errors.push(error.message));
+  ui.page.on('console', (message) => {
+    if (message.type() === 'error') errors.push(message.text());
+  });
+  await ui.window('Dashboard').button('Close').click();
+  for (const group of groups) {
+    for (const { address, openers } of group.pages) {
+      if (group.tree === undefined) continue;
+      const { root } = await ui.open(address);
+      await expect(ui.page).toHaveURL(new RegExp(`${address}$`));
+      const menu = menuByPath(address);
+      const isTable = menu !== undefined && menu.kind !== 'settings' && menu.kind !== 'status';
+      if (isTable) await expect(root.getByRole('grid').first()).toBeVisible();
+      await expect(root.getByText('Loading', { exact: true })).toBeHidden();
+      await expect(root.getByText(/^Not shown:/)).toBeHidden();
+      expect(await barriers(ui.page, ACTIVE), address).toEqual([]);
+      if (menu?.commands.includes('add') === true) {
+        const dialog = await new Menu(ui.page, root).add(menu.singular);
+        await expect(dialog.root).toBeVisible();
+        expect(await barriers(ui.page, ACTIVE), `${address}, dialog`).toEqual([]);
+        await dialog.press('Cancel');
+        await dialog.closed();
+      }
+      for (const opener of openers) {
+        await root.getByRole('button', { name: opener.label, exact: true }).click();
+        await expect(ui.page).toHaveURL(new RegExp(`${opener.address}$`));
+        const opened = ui.window(groups.find((each) => each.key === opener.address)?.title ?? '');
+        await expect(opened.root).toBeVisible();
+        expect(await barriers(ui.page, ACTIVE), opener.address).toEqual([]);
+        await opened.button('Close').click();
+      }
+    }
+    if (group.tree !== undefined) await ui.window(group.title).button('Close').click();
+  }
+  expect(errors).toEqual([]);
+});
+
+test('rates and counters of the lab’s traffic move', async ({ ui }) => {
+  const menu = await ui.open('/interface');
+  const read = (column: string) => () => menu.cell(menu.row('ether2').first(), column);
+  for (const column of ['Rx', 'Tx Packet (p/s)']) {
+    const first = await read(column)();
+    await expect.poll(read(column), { timeout: 60_000 }).not.toBe(first);
+  }
+});
+
+test('connections of the lab are shown, with flags, and grow', async ({ ui }) => {
+  const menu = await ui.open('/ip/firewall/connection');
+  const stream = menu.row('192.168.89.10', ':5004');
+  await expect(stream).toHaveCount(1);
+  expect(await stream.getByRole('gridcell').first().textContent()).toMatch(/S?A?C.*s/);
+  const bytes = () => menu.cell(stream, 'Orig. Bytes');
+  const first = await bytes();
+  await expect.poll(bytes).not.toBe(first);
+});
+
+test('two windows and the dashboard live on after the API was killed', async ({ ui, router }) => {
+  const interfaces = await ui.open('/interface');
+  await ui.open('/ip/firewall/connection');
+  await expect(ui.connection).toHaveText('live');
+  process.kill(router.pid('api'), 'SIGKILL');
+  await expect(ui.connection).not.toHaveText('live');
+  await expect(ui.connection).toHaveText('live', { timeout: 20_000 });
+  await expect(ui.window('Firewall').root).toBeVisible();
+  // The pages that web clients fetch differ in size, so this rate never stands still.
+  const rate = () => interfaces.cell(interfaces.row('ether1').first(), 'Rx');
+  const first = await rate();
+  await expect.poll(rate).not.toBe(first);
+});
