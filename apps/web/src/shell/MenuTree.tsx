@@ -2,9 +2,17 @@
 import { type KeyboardEvent, useRef, useState } from 'react';
 import { Icon } from '../ui/icons.tsx';
 import { groups } from '../windows/groups.ts';
+import { readStored, writeStored } from './stored.ts';
 import { buildTree, type TreeLine, visibleLines } from './tree.ts';
 
 const branches = buildTree(groups);
+
+const NAME = 'tree-closed';
+
+/** The branches that were closed when the page was last open. */
+function closedBefore(): ReadonlySet<string> {
+  return new Set(readStored(NAME)?.split('\n'));
+}
 
 interface Props {
   /** Address of the window that is active. */
@@ -13,7 +21,7 @@ interface Props {
 }
 
 export function MenuTree({ current, onGo }: Props) {
-  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
+  const [closed, setClosed] = useState<ReadonlySet<string>>(closedBefore);
   const [focus, setFocus] = useState<string>();
   const list = useRef<HTMLDivElement>(null);
   const lines = visibleLines(branches, closed);
@@ -26,6 +34,7 @@ export function MenuTree({ current, onGo }: Props) {
     if (open) next.delete(key);
     else next.add(key);
     setClosed(next);
+    writeStored(NAME, [...next].join('\n'));
   }
 
   function focusOn(line: TreeLine | undefined) {

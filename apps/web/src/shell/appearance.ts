@@ -1,5 +1,6 @@
 /** Theme and density, remembered in this browser. */
 import { create } from 'zustand';
+import { readStored, writeStored } from './stored.ts';
 
 export const THEMES = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof THEMES)[number];
@@ -11,12 +12,12 @@ interface Appearance {
   readonly density: Density;
 }
 
-const KEY = 'tollway.appearance';
+const NAME = 'appearance';
 
 function stored(): Appearance {
   let raw: unknown;
   try {
-    raw = JSON.parse(window.localStorage.getItem(KEY) ?? '{}');
+    raw = JSON.parse(readStored(NAME) ?? '{}');
   } catch {
     raw = {};
   }
@@ -41,11 +42,7 @@ export function setAppearance(part: Partial<Appearance>): void {
   const next = { ...useAppearance.getState(), ...part };
   useAppearance.setState(next);
   show(next);
-  try {
-    window.localStorage.setItem(KEY, JSON.stringify(next));
-  } catch {
-    // A browser that forbids storage keeps the choice until the page is closed.
-  }
+  writeStored(NAME, JSON.stringify(next));
 }
 
 /** Applies the remembered appearance; before the first paint. */

@@ -6,6 +6,7 @@ import { deserialise, serialise } from '../wm/persist.ts';
 import { activeId, emptyDesk, windowOf } from '../wm/reducer.ts';
 import { contentOf, isLasting } from './content.ts';
 import { isNarrow } from './narrow.ts';
+import { readStored, writeStored } from './stored.ts';
 
 /** Opens what an address names, or brings the window to the front that shows it. */
 export function openAddress(address: string, another = false): void {
@@ -91,15 +92,12 @@ const SAVE_MS = 400;
 
 /** Opens the windows that this user had open, and the one of the address bar; keeps them until it is stopped. */
 export function keepDesk(user: string): () => void {
-  const key = `tollway.desk.${user}`;
-  let text: string | null = null;
-  try {
-    text = window.localStorage.getItem(key);
-  } catch {
-    // A browser that forbids storage starts with an empty desk.
-  }
+  const name = `desk.${user}`;
   const { desk } = useDesk.getState();
-  const restored = deserialise(text, (win) => isLasting(win.address) && contentOf(win.address)?.key === win.key);
+  const restored = deserialise(
+    readStored(name),
+    (win) => isLasting(win.address) && contentOf(win.address)?.key === win.key,
+  );
   useDesk.setState({ ...(restored ?? emptyDesk), desk }, true);
   if (here() !== '/') openAddress(here());
   else if (restored === undefined) openAddress(DASHBOARD);
@@ -108,14 +106,10 @@ export function keepDesk(user: string): () => void {
   const save = () => {
     clearTimeout(timer);
     timer = undefined;
-    try {
-      window.localStorage.setItem(
-        key,
-        serialise(useDesk.getState(), (win) => isLasting(win.address)),
-      );
-    } catch {
-      // Without storage the windows last as long as the page.
-    }
+    writeStored(
+      name,
+      serialise(useDesk.getState(), (win) => isLasting(win.address)),
+    );
   };
   const flush = () => timer !== undefined && save();
   const stop = useDesk.subscribe(() => {
