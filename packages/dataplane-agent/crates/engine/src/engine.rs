@@ -14,6 +14,7 @@ use crate::packet::NO_INTERFACE;
 use crate::paths::Paths;
 use crate::pipeline;
 use crate::profiler::CycleClock;
+use crate::qos::classify::QueueTable;
 use crate::qos::simple::SimpleQueues;
 use crate::shared::Shared;
 use crate::snapshot::Snapshot;
@@ -64,7 +65,7 @@ impl<F: Frame> Engine<F> {
         let seed = shared.seed();
         let mut queues =
             SimpleQueues::new(worker, workers.max(1), capacity.queue_frames, capacity.queue_bytes);
-        queues.swap(snapshot.queues(), false, Now(0));
+        queues.swap(&QueueTable::default(), snapshot.queues(), Now(0));
         let engine = Self {
             state: WorkerState {
                 worker,
@@ -126,8 +127,7 @@ impl<F: Frame> Engine<F> {
             let own = address.as_v4().unwrap_or(0);
             !new.interface_of(row).is_some_and(|interface| interface.up && interface.has_address(own))
         });
-        let moved = !new.queues().matches_as(old.queues());
-        state.queues.swap(new.queues(), moved, now);
+        state.queues.swap(old.queues(), new.queues(), now);
         unpublish(state);
         renumber(state, &old, new);
         self.sync_neighbors();

@@ -45,6 +45,11 @@ impl Wheel {
         }
     }
 
+    /// Makes room for so many slots.
+    pub fn reserve(&mut self, slots: usize) {
+        self.links.reserve(slots.saturating_sub(self.links.len()));
+    }
+
     /// Sets the deadline of `slot`, in place of an older one. It comes up at most one tick after it.
     pub fn arm(&mut self, slot: u32, deadline: Now) {
         while self.links.len() <= slot as usize {

@@ -19,7 +19,7 @@ use crate::tuple::Addr;
 const NOBODY: u32 = i32::MAX as u32;
 
 /// A simple queue of the table.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queue {
     /// Row of `/queue/simple`.
     pub row: RowId,

@@ -2,11 +2,13 @@
 
 use tollway_config::dataplane::RowId;
 
+use super::Way;
 use super::leaf::{Backlog, Leaf};
 use super::simple::SimpleQueues;
+use crate::frame::Frame;
 use crate::time::Now;
 
-impl<F> SimpleQueues<F> {
+impl<F: Frame> SimpleQueues<F> {
     /// Appends the records of at most `most` queues with rows from `from` on, by ascending row. Returns the
     /// row to go on from if there are more.
     pub fn dump(&self, from: RowId, most: u32, now: Now, out: &mut Vec<u8>) -> Option<RowId> {
@@ -27,16 +29,15 @@ impl<F> SimpleQueues<F> {
 
     /// Sets the counters of these queues to zero; no rows means all.
     pub fn reset(&mut self, rows: &[RowId]) {
-        for at in 0..self.rows.len() {
-            let Some(&(row, first)) = self.rows.get(at) else { break };
-            if !rows.is_empty() && !rows.contains(&row) {
-                continue;
+        if rows.is_empty() {
+            for (leaf, backlog) in self.leaves.iter().zip(&mut self.backlogs) {
+                backlog.reset(leaf);
             }
-            for number in [first as usize, first as usize + 1] {
-                if let (Some(leaf), Some(backlog)) = (self.leaves.get(number), self.backlogs.get_mut(number))
-                {
-                    backlog.reset(leaf);
-                }
+        }
+        for (&row, way) in rows.iter().flat_map(|row| [(row, Way::Upload), (row, Way::Download)]) {
+            let place = self.leaf_of(row, way).map_or(usize::MAX, |number| number as usize);
+            if let (Some(leaf), Some(backlog)) = (self.leaves.get(place), self.backlogs.get_mut(place)) {
+                backlog.reset(leaf);
             }
         }
     }

@@ -295,6 +295,7 @@ impl<F: Frame> SimpleQueues<F> {
     /// Makes room for so many leaves.
     pub(super) fn reserve(&mut self, leaves: usize) {
         self.due.reserve(leaves.saturating_sub(self.due.len()));
+        self.wheel.reserve(leaves);
     }
 
     /// Sends what is due, at most `budget` frames, the leaves in turn.

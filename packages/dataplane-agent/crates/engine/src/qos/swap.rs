@@ -8,25 +8,27 @@ use crate::frame::Frame;
 use crate::time::Now;
 
 impl<F: Frame> SimpleQueues<F> {
-    /// Takes over another table. Queues that are not touched keep tokens, counters and packets; a changed
-    /// limit keeps the packets. `moved` says that packets may find other queues than before: those that
-    /// wait in a queue that is not theirs any more go at once, so that what comes after them by another
-    /// queue does not overtake them.
-    pub fn swap(&mut self, table: &QueueTable, moved: bool, now: Now) {
-        let mut old = std::mem::take(&mut self.rows).into_iter().peekable();
+    /// Takes over another table in place of `before`. Queues that are not touched keep tokens, counters and
+    /// packets; a changed limit keeps the packets. Packets that wait in a queue that is not theirs any more
+    /// go at once, so that what comes after them by another queue does not overtake them.
+    pub fn swap(&mut self, before: &QueueTable, table: &QueueTable, now: Now) {
+        let (worker, workers) = (self.worker, self.workers);
+        let own = move |(_, queue): &(u32, &Queue)| owner(queue.row, workers) == worker;
+        // The rows of this worker are those of the table before, in its order.
+        let old = std::mem::take(&mut self.rows).into_iter();
+        let mut old = old.zip(before.by_row().filter(own).map(|(_, queue)| queue)).peekable();
         self.places.clear();
         self.places.resize(table.len(), NIL);
         let mut rows = Vec::with_capacity(table.len() / self.workers.max(1) as usize + 1);
-        for (place, queue) in table.by_row() {
-            if owner(queue.row, self.workers) != self.worker {
-                continue;
-            }
-            while let Some((_, first)) = old.next_if(|(row, _)| *row < queue.row) {
+        for (place, queue) in table.by_row().filter(own) {
+            while let Some(((_, first), _)) = old.next_if(|((row, _), _)| *row < queue.row) {
                 self.retire(first);
             }
-            let first = match old.next_if(|(row, _)| *row == queue.row) {
-                Some((_, first)) => {
-                    self.change(first, queue, now);
+            let first = match old.next_if(|((row, _), _)| *row == queue.row) {
+                Some(((_, first), known)) => {
+                    if known != queue {
+                        self.change(first, queue, now);
+                    }
                     first
                 }
                 None => self.add(queue, now),
@@ -36,12 +38,12 @@ impl<F: Frame> SimpleQueues<F> {
                 *known = first;
             }
         }
-        for (_, first) in old {
+        for ((_, first), _) in old {
             self.retire(first);
         }
         self.rows = rows;
         self.reserve(self.leaves.len());
-        if moved {
+        if !table.matches_as(before) {
             self.send_strangers(table);
         }
     }

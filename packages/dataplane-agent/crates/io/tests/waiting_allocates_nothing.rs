@@ -1,0 +1,107 @@
+//! Frames of the pool go through queues that are too slow for them: what waits, leaves and is dropped costs
+//! no memory beyond what was reserved. The only test here, since it counts what the whole process obtains.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tollway_engine::batch::{BATCH, Batch, Outcome};
+use tollway_engine::frame::{Frame, FrameSource, VnetState};
+use tollway_engine::profiler::NoCycles;
+use tollway_engine::shared::Shared;
+use tollway_engine::snapshot::{PortFacts, Snapshot};
+use tollway_engine::time::Now;
+use tollway_engine::{Engine, EngineLimits};
+use tollway_io::pool::{PartitionSize, partitions};
+use tollway_testkit::packet::PacketBuilder;
+use tollway_testkit::router::port_mac;
+use tollway_testkit::{RouterConfig, rule};
+
+struct Counting;
+
+static CALLS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: every call goes to the system's allocator unchanged, which keeps the trait's contract.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.realloc(pointer, layout, new_size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn what_waits_is_linked_not_allocated() {
+    let mut config = RouterConfig::new()
+        .interface("192.168.88.1/24")
+        .interface("10.2.0.1/24")
+        .route("0.0.0.0/0", "10.2.0.254")
+        .neighbor(2, "10.2.0.254", "02:01:0a:02:00:fe", false)
+        .filter("forward", rule().accept());
+    for host in 2..66 {
+        config = config.queue(&[&format!("192.168.88.{host}")], 1_000_000 + host * 100_000, 0);
+    }
+    let ports: Vec<_> = (0..2)
+        .map(|port| PortFacts { name: format!("ether{}", port + 1), mac: port_mac(port), running: true })
+        .collect();
+    let snapshot = Snapshot::build(&config.config, &ports, 1, 1).expect("a possible configuration");
+    // Fewer than the queues would hold, so that the longest ones pay now and then.
+    let limits = EngineLimits { max_connections: 1024, queue_frames: 1500, queue_bytes: 64 << 20 };
+    let mut engine = Engine::new(0, 1, Arc::new(Shared::new(1, 0x5eed)), Arc::new(snapshot), limits);
+    let mut pool = partitions(&[PartitionSize { heads: 4096, tails: 0 }]).unwrap().remove(0);
+    let packets: Vec<Vec<u8>> = (2..66)
+        .map(|host| {
+            let packet = PacketBuilder::ipv4(&format!("192.168.88.{host}"), "203.0.113.5").udp(4000, 53);
+            packet.payload_len(1000).eth_dst(port_mac(0)).build()
+        })
+        .collect();
+    let mut batch = Batch::new();
+    let (mut allocations, mut passed) = (0, 0u64);
+    let mut now = Now::from_ms(1_000);
+    for round in 0..4_000 {
+        for at in 0..if round % 7 == 0 { BATCH } else { 8 } {
+            let content = &packets[(at + round * 8) % packets.len()];
+            let mut frame = pool.take(content.len()).expect("a frame");
+            frame.head_mut().copy_from_slice(content);
+            batch.push_rx(frame, 0, VnetState::default());
+        }
+        let before = CALLS.load(Ordering::Relaxed);
+        engine.process(&mut batch, &mut pool, &NoCycles, now);
+        for tick in 0..4 {
+            for done in batch.drain() {
+                assert!(matches!(done.outcome, Outcome::Tx { port: 1 }));
+                passed += 1;
+                pool.recycle(done.frame);
+            }
+            now = Now(now.0 + 150_000 * tick);
+            engine.tick(&mut batch, &mut pool, &NoCycles, now);
+        }
+        // The connections are made in the first round, with memory that is kept.
+        if round >= 1 {
+            allocations += CALLS.load(Ordering::Relaxed) - before;
+        }
+        batch.clear();
+    }
+    let stats = engine.stats();
+    let dropped = |name: &str| stats.drop_stats().iter().any(|drop| drop.reason == name);
+    assert!(
+        dropped("queue-full") && dropped("queue-memory") && passed > 10_000,
+        "{passed} passed, {:?}",
+        stats.drop_stats()
+    );
+    assert_eq!(allocations, 0);
+}
