@@ -1,10 +1,11 @@
 /**
  * Spreads the drawing of live values over frames. Values of many windows come in one message; drawn in one frame they
- * would be a long one. Each job runs at most twice a second, in the order of asking, within a few ms per frame.
+ * would be a long one. Each job runs at most twice a second, in the order of asking, for a millisecond or two of each
+ * frame.
  */
 
 /** Time for jobs in one frame, ms; at least one job runs. */
-const BUDGET_MS = 3;
+const BUDGET_MS = 1.5;
 /** Shortest time between two runs of one job, ms; less than half a second, as timers are not exact. */
 const LEAST_MS = 450;
 
