@@ -5,7 +5,8 @@ import './ui/tokens.css';
 import './ui/widgets.css';
 import './shell/shell.css';
 import './wm/wm.css';
-import './menu/menu.css';
+import './menu/table.css';
+import './menu/form.css';
 
 applyAppearance();
 const root = document.getElementById('root');
