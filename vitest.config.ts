@@ -7,6 +7,11 @@ const project = (name: string, root: string) => ({
 /** Unit and API tests. The network tests have a configuration of their own. */
 export default defineConfig({
   test: {
-    projects: [project('schema', 'packages/schema'), project('api', 'apps/api'), project('web', 'apps/web')],
+    projects: [
+      project('schema', 'packages/schema'),
+      project('api', 'apps/api'),
+      project('web', 'apps/web'),
+      { test: { name: 'scripts', root: 'scripts', include: ['**/*.test.mjs'] } },
+    ],
   },
 });

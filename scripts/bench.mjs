@@ -1,5 +1,5 @@
 // @ts-check
-/** `npm run bench`: the engine on memory frames, and the agent against the Linux kernel router. See docs/bench/README.md. */
+/** `npm run bench`: the engine, the agent against the Linux kernel router, and the browser. See docs/bench/README.md. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -8,30 +8,36 @@ import { runEngineCase } from './bench/engine.mjs';
 import { Lab, whyNoLab } from './bench/lab.mjs';
 import { formatDetails, formatTable } from './bench/report.mjs';
 import { runWireCase } from './bench/wire.mjs';
-import { buildAgent } from './build.mjs';
-import { buildNeeds, ensureNode, ensureNodeModules, ensurePrograms, ensureRust } from './install.mjs';
+import { build, buildAgent } from './build.mjs';
+import { buildNeeds, ensureNode, ensureNodeModules, ensurePrograms, ensureRust, testNeeds } from './install.mjs';
 import { runLong } from './process.mjs';
 import { agentDir, main, UserError } from './project.mjs';
 
-const USAGE = `usage: npm run bench [-- [--case PATTERN[,PATTERN…]] [--json FILE] [--quick]]
+const USAGE = `usage: npm run bench [-- [PATTERN[,PATTERN…]] [--json FILE] [--quick] [--minutes N]]
 
-  --case    only cases that match: a name, a prefix or a glob (engine/*, wire/iperf3)
-  --json    also write the results to FILE
-  --quick   shorter runs, wider error bars
+  PATTERN    only cases that match: a name, a prefix or a glob (engine/*, wire/iperf3); --case PATTERN says the same
+  --json     also write the results to FILE
+  --quick    shorter runs, wider error bars
+  --minutes  how long the windows of the browser case stay open (10)
 
 cases: ${CASES.map((entry) => entry.name).join(', ')}`;
 
 function readOptions() {
   try {
-    const { values } = parseArgs({
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
       options: {
         case: { type: 'string', multiple: true, default: [] },
         json: { type: 'string' },
         quick: { type: 'boolean', default: false },
+        minutes: { type: 'string' },
         help: { type: 'boolean', short: 'h', default: false },
       },
     });
-    return { help: values.help, cases: selectCases(values.case), json: values.json, quick: values.quick };
+    const minutes = Number(values.minutes ?? (values.quick ? 2 : 10));
+    if (!(minutes >= 0.5 && minutes <= 1440)) throw new Error('--minutes takes a number from 0.5 to 1440');
+    const cases = selectCases([...positionals, ...values.case]);
+    return { help: values.help, cases, json: values.json, quick: values.quick, minutes };
   } catch (error) {
     throw new UserError(`${error instanceof Error ? error.message : error}\n\n${USAGE}`, 2);
   }
@@ -51,13 +57,19 @@ async function buildBench() {
 
 /**
  * @param {import('./bench/cases.mjs').Case} entry
- * @param {{ bench: string, quick: boolean }} options
+ * @param {{ bench: string, quick: boolean, minutes: number }} options
+ * @returns {Promise<import('./bench/report.mjs').Result[]>}
  */
-async function runCase(entry, { bench, quick }) {
-  if (entry.kind === 'engine') return runEngineCase(entry, { bench, quick });
+async function runCase(entry, { bench, quick, minutes }) {
+  if (entry.kind === 'engine') return [await runEngineCase(entry, { bench, quick })];
+  if (entry.kind === 'browser') {
+    // Loaded here, when the npm packages are there.
+    const { runBrowserCase } = await import('./bench/browser.mjs');
+    return runBrowserCase({ minutes, note });
+  }
   const lab = new Lab(bench);
   try {
-    return await runWireCase(entry, { lab, quick, note });
+    return [await runWireCase(entry, { lab, quick, note })];
   } finally {
     await lab.remove();
   }
@@ -70,23 +82,29 @@ await main(async () => {
     return 0;
   }
   ensureNode();
-  const noLab = options.cases.some((entry) => entry.kind === 'wire') ? await whyNoLab() : undefined;
-  const cases = options.cases.filter((entry) => entry.kind !== 'wire' || noLab === undefined);
+  const noLab = options.cases.some((entry) => entry.kind !== 'engine') ? await whyNoLab() : undefined;
+  const cases = options.cases.filter((entry) => entry.kind === 'engine' || noLab === undefined);
   for (const entry of options.cases) if (!cases.includes(entry)) note(`${entry.name}: skipped, ${noLab}`);
   if (cases.length === 0) return 1;
 
-  const bench = await buildBench();
-  if (cases.some((entry) => entry.kind === 'wire')) {
+  const asked = (/** @type {string} */ kind) => cases.some((entry) => entry.kind === kind);
+  const bench = asked('engine') || asked('wire') ? await buildBench() : '';
+  if (asked('browser')) {
+    await ensurePrograms(testNeeds);
+    await build();
+  } else if (asked('wire')) {
     await ensureNodeModules();
     await buildAgent();
   }
   /** @type {import('./bench/report.mjs').Result[]} */
   const results = [];
+  let failed = false;
   for (const entry of cases) {
     note(`• measuring ${entry.name}`);
     try {
-      results.push(await runCase(entry, { bench, quick: options.quick }));
+      results.push(...(await runCase(entry, { ...options, bench })));
     } catch (error) {
+      failed = true;
       note(`${entry.name} failed: ${error instanceof Error ? error.message : error}`);
     }
   }
@@ -95,5 +113,5 @@ await main(async () => {
     const shown = results.map(({ details, ...result }) => result);
     writeFileSync(options.json, `${JSON.stringify({ cases: shown }, undefined, 2)}\n`);
   }
-  return results.length === cases.length ? 0 : 1;
+  return failed ? 1 : 0;
 });

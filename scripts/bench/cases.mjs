@@ -2,12 +2,13 @@
 /** The cases and how they are chosen on the command line. */
 
 /**
- * `kind`: on memory frames, or over veth against the kernel. Wire cases have a `load` (our packet
+ * `kind`: on memory frames, over veth against the kernel, or in the browser. Wire cases have a `load` (our packet
  * generator or iperf3) and a `scenario`, the configuration of both routers as `tollway-bench` names it.
  * `offered`: bits/s that iperf3 sends, as it takes them; without it as fast as it goes.
  * @typedef {{ name: string, kind: 'engine' }} EngineCase
  * @typedef {{ name: string, kind: 'wire', load: 'packets' | 'tcp', scenario: string, offered?: string }} WireCase
- * @typedef {EngineCase | WireCase} Case
+ * @typedef {{ name: string, kind: 'browser' }} BrowserCase takes minutes, so it runs only when it is asked for
+ * @typedef {EngineCase | WireCase | BrowserCase} Case
  */
 
 /** @type {readonly Case[]} */
@@ -21,6 +22,7 @@ export const CASES = [
   { name: 'wire/iperf3', kind: 'wire', load: 'tcp', scenario: 'routing' },
   { name: 'wire/iperf3-nat-25', kind: 'wire', load: 'tcp', scenario: 'masquerade-25' },
   { name: 'wire/iperf3-nat-25-queue', kind: 'wire', load: 'tcp', scenario: 'masquerade-25-queue', offered: '900M' },
+  { name: 'browser', kind: 'browser' },
 ];
 
 /** A glob over a whole name; `*` stands for any characters. @param {string} glob */
@@ -37,7 +39,7 @@ function globToExpression(glob) {
  * @throws when a pattern matches nothing
  */
 export function selectCases(lists) {
-  if (lists.length === 0) return CASES;
+  if (lists.length === 0) return CASES.filter((entry) => entry.kind !== 'browser');
   const chosen = new Set();
   for (const pattern of lists.flatMap((list) => list.split(',')).map((word) => word.trim())) {
     const exact = CASES.filter((entry) => entry.name === pattern);
