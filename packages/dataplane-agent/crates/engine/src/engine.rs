@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tollway_config::dataplane::RowId;
+use tollway_wire::{field, ipv4};
 
 use crate::batch::{BATCH, Batch};
 use crate::conntrack::{Change, Table, Translated};
@@ -22,6 +23,7 @@ use crate::stage;
 use crate::state::{NextHops, WorkerState};
 use crate::stats::{Count, EngineStats};
 use crate::time::Now;
+use crate::tuple::Addr;
 use crate::verdict::{DROP_REASONS, DropReason, Verdict};
 
 /// Connections looked at per call of [`Engine::tick`]: expiry is spread, never a sweep.
@@ -176,8 +178,7 @@ impl<F: Frame> Engine<F> {
         let first = batch.packets.len() - before;
         for index in 0..first {
             if let Some(packet) = batch.packets.get_mut(index)
-                && packet.meta.verdict == Verdict::Echo
-                && let Some(reply) = stage::local::answer(&mut self.state, packet)
+                && let Some(reply) = stage::queue::leave(&self.snapshot, &mut self.state, packet)
             {
                 batch.push_generated(reply, echo_meta());
             }
@@ -192,7 +193,7 @@ impl<F: Frame> Engine<F> {
             return;
         }
         let before = clock.cycles();
-        stage::queue::release_at_most(state, batch, BATCH);
+        stage::queue::release_at_most(&self.snapshot, state, batch, BATCH);
         if let Some(counters) = state.stages.last_mut() {
             counters.cycles += clock.cycles().saturating_sub(before);
         }
@@ -336,14 +337,21 @@ fn connection_share(snapshot: &Snapshot, workers: u32, limits: EngineLimits) -> 
     snapshot.max_connections().div_ceil(workers.max(1)).min(limits.max_connections).max(1)
 }
 
-/// Dense interface numbers hold for one snapshot: packets that wait get those of the new one.
-fn renumber<F>(state: &mut WorkerState<F>, old: &Snapshot, new: &Snapshot) {
+/// Dense interface numbers and lanes hold for one snapshot: packets that wait get those of the new one.
+fn renumber<F: Frame>(state: &mut WorkerState<F>, old: &Snapshot, new: &Snapshot) {
     let number = |index: u16| old.interface(index).and_then(|interface| new.interface_index(interface.row));
     for packet in state.holds.packets_mut().chain(state.fragments.packets_mut()) {
         let meta = &mut packet.meta;
         for index in [&mut meta.in_interface, &mut meta.out_interface] {
             *index = number(*index).unwrap_or(NO_INTERFACE);
         }
+    }
+    for packet in state.holds.packets_mut() {
+        // Its source is not translated before it leaves.
+        let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
+        let meta = &mut packet.meta;
+        meta.lan_src = field::get32(head, usize::from(meta.l3) + ipv4::offset::SRC);
+        meta.lane = state.queues.lane(new.queues(), Addr::v4(meta.lan_src), meta.tuple.dst);
     }
 }
 

@@ -92,7 +92,7 @@ stages! {
         [OutInterfaceDown NeighborTableFull NeighborFailed NeighborQueueFull ConnectionGone BadIpHeader
          FragmentationNeeded NoFrame];
     queue Queuing "Holds packets to the rate of their queue; hands those of other workers' queues over."
-        [QueueFull QueueMemory NoFrame BadIcmpChecksum EchoAnswered];
+        [QueueFull QueueMemory NoFrame OutInterfaceDown BadIcmpChecksum EchoAnswered];
 }
 
 /// Number of stages.

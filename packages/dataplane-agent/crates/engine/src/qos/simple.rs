@@ -267,8 +267,8 @@ impl<F: Frame> SimpleQueues<F> {
         }
     }
 
-    /// Nothing waits in a leaf any more. One whose turn is due is passed over then.
-    fn unschedule(&mut self, number: u32) {
+    /// Takes a leaf's timer away. One whose turn is due is passed over then if nothing waits in it.
+    pub(super) fn unschedule(&mut self, number: u32) {
         if let Some(backlog) = self.backlogs.get_mut(number as usize)
             && backlog.wake == WakeBy::Wheel
         {
@@ -277,14 +277,12 @@ impl<F: Frame> SimpleQueues<F> {
         }
     }
 
-    /// Takes a leaf's timer away, whatever waits in it.
-    pub(super) fn forget_timer(&mut self, number: u32) {
-        let Some(backlog) = self.backlogs.get_mut(number as usize) else { return };
-        match std::mem::replace(&mut backlog.wake, WakeBy::Nobody) {
-            WakeBy::Nobody => {}
-            WakeBy::Wheel => self.wheel.disarm(number),
-            WakeBy::Turn => self.due.retain(|due| *due != number),
-        }
+    /// Takes leaves that are nobody's any more out of the row of those that are due.
+    pub(super) fn pass_over_retired(&mut self) {
+        let backlogs = &self.backlogs;
+        let waits =
+            |number: &u32| backlogs.get(*number as usize).is_some_and(|backlog| backlog.wake == WakeBy::Turn);
+        self.due.retain(waits);
     }
 
     /// Leaves in which packets wait.
@@ -352,6 +350,10 @@ impl<F: Frame> SimpleQueues<F> {
 
     /// When [`Self::release`] wants to run next; `now` when it was not finished. `None` when nothing waits.
     pub fn next_deadline(&self, now: Now) -> Option<Now> {
+        // Leaves may still be due though their packets are gone.
+        if self.slab.len() == 0 {
+            return None;
+        }
         if self.due.is_empty() && self.leaving.len() == 0 { self.wheel.next_deadline() } else { Some(now) }
     }
 }

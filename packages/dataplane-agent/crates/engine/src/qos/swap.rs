@@ -2,7 +2,7 @@
 
 use super::Way;
 use super::classify::{Queue, QueueTable};
-use super::leaf::{Backlog, Leaf};
+use super::leaf::{Backlog, Leaf, WakeBy};
 use super::simple::{NIL, SimpleQueues, owner};
 use crate::frame::Frame;
 use crate::time::Now;
@@ -42,6 +42,7 @@ impl<F: Frame> SimpleQueues<F> {
             self.retire(first);
         }
         self.rows = rows;
+        self.pass_over_retired();
         self.reserve(self.leaves.len());
         if !table.matches_as(before) {
             self.send_strangers(table);
@@ -81,7 +82,7 @@ impl<F: Frame> SimpleQueues<F> {
             let before = leaf.bucket;
             leaf.bucket.change(limit.max_limit, limit.bucket_ms, now, leaf.waiting != 0);
             if leaf.bucket != before && leaf.waiting != 0 {
-                self.forget_timer(number);
+                self.unschedule(number);
                 self.schedule(number, now);
             }
         }
@@ -91,7 +92,9 @@ impl<F: Frame> SimpleQueues<F> {
     fn retire(&mut self, first: u32) {
         for number in [first, first + 1] {
             self.send_from(number, |_| true);
-            self.forget_timer(number);
+            if let Some(backlog) = self.backlogs.get_mut(number as usize) {
+                backlog.wake = WakeBy::Nobody;
+            }
         }
         self.free.push(first);
     }

@@ -64,7 +64,8 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
             batch.push_generated(reply, echo_meta());
         }
     }
-    release(state, batch);
+    let room = batch.room();
+    release_at_most(snapshot, state, batch, room);
     count_dropped(state);
     entered
 }
@@ -164,24 +165,38 @@ fn wait<F: Frame, S: FrameSource<F>>(
     queues.hold(leaf, Waiting { frame, vnet, exit, bytes, segments, fast, addresses }, now);
 }
 
-/// Adds what is due to the end of the batch.
-fn release<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>) {
-    let room = batch.room();
-    release_at_most(state, batch, room);
-}
-
 /// Adds what is due, at most so many packets, to the end of the batch. Replies to echo requests that have
 /// waited are still to take a pass.
-pub(crate) fn release_at_most<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>, most: usize) {
+pub(crate) fn release_at_most<F: Frame>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    most: usize,
+) {
     let before = batch.packets.len();
     let packets = &mut batch.packets;
     state.queues.release(state.now, most, |waiting| packets.push(complete(waiting)));
     for packet in batch.packets.iter_mut().skip(before) {
-        if packet.meta.verdict == Verdict::Echo
-            && let Some(reply) = answer(state, packet)
-        {
+        if let Some(reply) = leave(snapshot, state, packet) {
             *packet = Packet { frame: Some(reply), vnet: VnetState::default(), meta: echo_meta() };
         }
+    }
+}
+
+/// A packet that has waited is on its way, unless the interface it was to leave by went down meanwhile.
+/// Gives the reply to an echo request, which is to take a pass of its own.
+pub(crate) fn leave<F: Frame>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+) -> Option<F> {
+    match packet.meta.verdict {
+        Verdict::Echo => answer(state, packet),
+        Verdict::Tx(port) if !snapshot.port(port).is_some_and(|port| port.up) => {
+            state.drop(packet, DropReason::OutInterfaceDown);
+            None
+        }
+        _ => None,
     }
 }
 
