@@ -1,9 +1,10 @@
 /** Tabs of fields for one item. */
 import type { Menu } from '@tollway/schema';
-import { type ComponentType, Fragment, useEffect, useId, useState } from 'react';
+import { type ComponentType, Fragment, useContext, useEffect, useId, useLayoutEffect, useState } from 'react';
 import type { Row } from '../api/row.ts';
 import { Tabs } from '../ui/Tabs.tsx';
 import { Field } from './fields/Field.tsx';
+import { Fit } from './fit.ts';
 import { type Errors, fieldsOf, fieldValue, tabsOf } from './form-model.ts';
 import type { Form } from './use-form.ts';
 
@@ -42,6 +43,11 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
       setChosen((now) => (Object.keys(errors).some((name) => menu.props[name]?.tab === now) ? now : tab));
   }, [form.refused]);
 
+  const fit = useContext(Fit);
+  const shown = fieldsOf(menu, active, base, form.edits, isNew);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what changes the height
+  useLayoutEffect(fit, [fit, active, shown.length, errors]);
+
   const fields = (tab: string) => {
     const Extra = extras?.[tab];
     return (
@@ -70,9 +76,7 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
       </>
     );
   };
-  const passive = fieldsOf(menu, active, base, form.edits, isNew).every(
-    (name) => readOnly || menu.props[name]?.readOnly === true,
-  );
+  const passive = shown.every((name) => readOnly || menu.props[name]?.readOnly === true);
   if (tabs.length <= 1) {
     // A form that is spread scrolls with the page around it.
     return passive && !spread ? (

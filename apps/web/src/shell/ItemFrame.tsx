@@ -1,5 +1,6 @@
 /** The frame of an item's dialog: the window that it is in, which gets the title of the item. */
-import { type ReactNode, useContext, useEffect, useLayoutEffect, useRef } from 'react';
+import { type ReactNode, useCallback, useContext, useEffect, useLayoutEffect, useRef } from 'react';
+import { Fit } from '../menu/fit.ts';
 import { act, useDesk } from '../wm/desk-state.ts';
 import { focusContent } from '../wm/focus.ts';
 import { activeId } from '../wm/reducer.ts';
@@ -15,15 +16,20 @@ export function ItemFrame({ title, children }: Props) {
   const id = useContext(WindowId);
   const root = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => act({ do: 'rename', id, title }), [id, title]);
-  useLayoutEffect(() => {
+  const fitted = useRef(false);
+  // The height of the content at first; later only more of it, so that nothing shrinks away from under the pointer.
+  const fit = useCallback(() => {
     const element = root.current?.closest<HTMLElement>('[data-window]');
     if (element === null || element === undefined || isNarrow()) return;
     const before = element.style.height;
+    const now = element.offsetHeight;
     element.style.height = 'auto';
     const height = element.offsetHeight;
     element.style.height = before;
-    act({ do: 'fit', id, height });
+    if (!fitted.current || height > now) act({ do: 'fit', id, height });
+    fitted.current = true;
   }, [id]);
+  useLayoutEffect(fit, [fit]);
   // The content comes when the router has sent the item; the window may have been active before.
   useEffect(() => {
     const element = root.current?.closest<HTMLElement>('[data-window]');
@@ -34,7 +40,7 @@ export function ItemFrame({ title, children }: Props) {
   }, [id]);
   return (
     <div ref={root} className="window-panel">
-      {children}
+      <Fit value={fit}>{children}</Fit>
     </div>
   );
 }

@@ -33,7 +33,7 @@ function toPlace(value: unknown): Place | undefined {
   const rect = toRect(value.rect);
   const within = toSize(value.within);
   if (rect === undefined || within === undefined) return undefined;
-  return { rect, within, maximised: value.maximised === true };
+  return { rect, within, maximised: value.maximised === true, sized: value.sized === true };
 }
 
 function toWin(value: unknown): Win | undefined {
@@ -43,7 +43,7 @@ function toWin(value: unknown): Win | undefined {
   if (typeof id !== 'string' || typeof address !== 'string' || typeof key !== 'string') return undefined;
   if (typeof name !== 'string' || typeof title !== 'string') return undefined;
   if (role !== 'region' && role !== 'dialog') return undefined;
-  return { ...place, id, address, key, place: name, title, role, minimised: minimised === true, sized: true };
+  return { ...place, id, address, key, place: name, title, role, minimised: minimised === true };
 }
 
 /** Writes the windows that `keep` wants. */

@@ -68,13 +68,25 @@ test('windows come back to their places when a desk that had shrunk grows', () =
   expect(at(reduce(small, { do: 'desk', size: emptyDesk.desk }))).toEqual(rect);
 });
 
-test('a window gets the height of its content once, and keeps the one that somebody gave it', () => {
+test('a window gets the height of its content, and keeps the one that somebody gave it', () => {
   const heights = (...actions: Action[]) => actions.reduce(reduce, opened('a')).windows.map((win) => win.rect.height);
   expect(heights({ do: 'fit', id: 'w1', height: 250 })).toEqual([250]);
-  expect(heights({ do: 'fit', id: 'w1', height: 250 }, { do: 'fit', id: 'w1', height: 300 })).toEqual([250]);
+  expect(heights({ do: 'fit', id: 'w1', height: 250 }, { do: 'fit', id: 'w1', height: 300 })).toEqual([300]);
   expect(heights({ do: 'fit', id: 'w1', height: 5000 })).toEqual([emptyDesk.desk.height - 32]);
   const rect = { x: 0, y: 0, width: 500, height: 333 };
   expect(heights({ do: 'put', id: 'w1', rect }, { do: 'fit', id: 'w1', height: 250 })).toEqual([333]);
+  const moved = { do: 'put', id: 'w1', rect: { x: 0, y: 40, width: 600, height: 400 } } as const;
+  expect(heights(moved, { do: 'fit', id: 'w1', height: 250 })).toEqual([250]);
+});
+
+test('a window that nobody sized opens where the last of its kind was, as large as its own content wants', () => {
+  const place = { x: 40, y: 60, width: 600, height: 400 };
+  const again = (...actions: Action[]) => {
+    const closed = [...actions, { do: 'close', id: 'w1' } as const].reduce(reduce, opened('a'));
+    return reduce(closed, { do: 'open', content: content('a') }).windows[0]?.rect;
+  };
+  expect(again({ do: 'put', id: 'w1', rect: place }, { do: 'fit', id: 'w1', height: 250 })).toEqual(place);
+  expect(again({ do: 'put', id: 'w1', rect: { ...place, height: 250 } })).toEqual({ ...place, height: 250 });
 });
 
 test('next and previous go round through all windows', () => {

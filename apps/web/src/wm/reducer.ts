@@ -30,7 +30,7 @@ export interface Win {
   readonly within: Size;
   readonly maximised: boolean;
   readonly minimised: boolean;
-  /** It has a size that somebody chose; others are made as high as their content. */
+  /** Somebody chose its size; others are made as high as their content. */
   readonly sized: boolean;
 }
 
@@ -39,6 +39,7 @@ export interface Place {
   readonly rect: Rect;
   readonly within: Size;
   readonly maximised: boolean;
+  readonly sized: boolean;
 }
 
 export interface DeskState {
@@ -134,7 +135,10 @@ function open(state: DeskState, content: Content, another: boolean): DeskState {
   const here = state.order.findLast((id) => windowOf(state, id)?.key === content.key);
   if (here !== undefined && !another) return raise(change(state, here, { address: content.address }), here);
   const known = state.places[content.place];
-  const from = known === undefined ? firstRect(state, content.size) : settled(known.rect, known.within, state.desk);
+  const first = firstRect(state, content.size);
+  const last = known === undefined ? first : settled(known.rect, known.within, state.desk);
+  const from =
+    known?.sized === false ? reachable({ ...last, width: first.width, height: first.height }, state.desk) : last;
   const { size, ...shown } = content;
   const win: Win = {
     ...shown,
@@ -143,7 +147,7 @@ function open(state: DeskState, content: Content, another: boolean): DeskState {
     within: state.desk,
     maximised: known?.maximised ?? false,
     minimised: false,
-    sized: known !== undefined,
+    sized: known?.sized ?? false,
   };
   return {
     ...state,
@@ -155,9 +159,9 @@ function open(state: DeskState, content: Content, another: boolean): DeskState {
 
 function remember(places: DeskState['places'], win: Win): DeskState['places'] {
   const { [win.place]: _, ...rest } = places;
-  const { rect, within, maximised } = win;
+  const { rect, within, maximised, sized } = win;
   const kept = Object.entries(rest).slice(-(MOST_PLACES - 1));
-  return { ...Object.fromEntries(kept), [win.place]: { rect, within, maximised } };
+  return { ...Object.fromEntries(kept), [win.place]: { rect, within, maximised, sized } };
 }
 
 function close(state: DeskState, id: string): DeskState {
@@ -212,14 +216,16 @@ export function reduce(state: DeskState, action: Action): DeskState {
       const win = windowOf(state, action.id);
       const rect = reachable(action.rect, state.desk);
       if (win === undefined || (!win.maximised && sameRect(rect, win.rect))) return state;
-      return change(state, action.id, { rect, within: state.desk, maximised: false, sized: true });
+      const sized = win.sized || rect.width !== win.rect.width || rect.height !== win.rect.height;
+      return change(state, action.id, { rect, within: state.desk, maximised: false, sized });
     }
     case 'fit': {
       const win = windowOf(state, action.id);
       if (win === undefined || win.sized) return state;
-      const most = Math.max(LEAST.height, state.desk.height - win.rect.y - 16);
-      const rect = { ...win.rect, height: Math.min(Math.max(action.height, LEAST.height), most) };
-      return change(state, action.id, { rect, within: state.desk, sized: true });
+      const at = settled(win.rect, win.within, state.desk);
+      const most = Math.max(LEAST.height, state.desk.height - at.y - 16);
+      const rect = { ...at, height: Math.min(Math.max(action.height, LEAST.height), most) };
+      return sameRect(rect, win.rect) ? state : change(state, action.id, { rect, within: state.desk });
     }
     case 'show':
       return windowOf(state, action.id)?.address === action.address
