@@ -4,6 +4,7 @@ import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import type { LiveMenu } from '../api/live-menu.ts';
 import { useOptions } from '../api/references.ts';
 import { PopupMenu } from '../ui/PopupMenu.tsx';
+import { useVisible } from '../ui/visibility.ts';
 import { runOn } from './actions.ts';
 import { ColumnChooser } from './ColumnChooser.tsx';
 import { CommentDialog } from './CommentDialog.tsx';
@@ -105,13 +106,14 @@ export function MenuTable(props: MenuTableProps) {
     findTimer.current = setTimeout(() => live.query.find !== text && live.show({ first: 0, find: text }), waitMs);
   }
 
+  const visible = useVisible();
   const run = useRef(actions.run);
   run.current = actions.run;
   useEffect(() => {
     const table = root.current;
     // The keys of the window, also while its title or its tabs have the focus.
     const owner = table?.closest<HTMLElement>('[data-window]') ?? table;
-    if (owner === null) return;
+    if (owner === null || !visible) return;
     const press = (event: KeyboardEvent) => {
       const name = windowCommandFor(event);
       if (name === undefined || event.defaultPrevented) return;
@@ -120,7 +122,7 @@ export function MenuTable(props: MenuTableProps) {
     };
     owner.addEventListener('keydown', press);
     return () => owner.removeEventListener('keydown', press);
-  }, []);
+  }, [visible]);
 
   return (
     <div ref={root} role="group" className="menu-table" aria-label={menu.title}>

@@ -100,6 +100,8 @@ export class GridView {
   /** Reads the sizes of things anew; to be called when they may have changed. */
   remeasure(): void {
     const { scroller } = this.#options;
+    // On a tab that is not shown nothing has a size; what was measured before still holds.
+    if (scroller.clientHeight === 0) return;
     const line = Number.parseFloat(getComputedStyle(scroller).getPropertyValue('--row'));
     const head = scroller.firstElementChild instanceof HTMLElement ? scroller.firstElementChild.offsetHeight : 0;
     this.#measures = {

@@ -1,11 +1,12 @@
 /** What is in a window, by its address: the dashboard, a list, a form, or the dialog of an item. */
 import { type Menu, menuByPath } from '@tollway/schema';
-import { type ReactNode, useId } from 'react';
+import { type ReactNode, useContext, useId, useState } from 'react';
 import { ItemForm, NewItemForm } from '../menu/ItemForm.tsx';
 import { MenuTable } from '../menu/MenuTable.tsx';
 import { SettingsForm } from '../menu/SettingsForm.tsx';
 import type { NewItem } from '../menu/use-table-actions.ts';
 import { TabList } from '../ui/Tabs.tsx';
+import { Visibility } from '../ui/visibility.ts';
 import { bespokeWindows, tabExtras } from '../windows/bespoke.ts';
 import { Dashboard } from '../windows/dashboard/Dashboard.tsx';
 import { DASHBOARD, type Group, groupOf } from '../windows/groups.ts';
@@ -48,11 +49,17 @@ interface PagesProps {
   readonly group: Group;
 }
 
-/** The tabs of a window, with the buttons of the one that is open, over its content. */
+/**
+ * The tabs of a window, with the buttons of the one that is open, over its content. Tabs that were open keep their
+ * selection, their filter and their place in the list, but hear no news.
+ */
 function Pages({ id, path, group }: PagesProps) {
   const tabsId = useId();
   const page = group.pages.find((each) => each.address === path) ?? group.pages[0];
   const tabbed = group.pages.length > 1;
+  const visible = useContext(Visibility);
+  const [visited, setVisited] = useState<readonly string[]>([path]);
+  if (!visited.includes(path)) setVisited([...visited, path]);
   return (
     <>
       {(tabbed || page.openers.length > 0) && (
@@ -85,12 +92,21 @@ function Pages({ id, path, group }: PagesProps) {
           )}
         </div>
       )}
-      <div
-        className="window-panel"
-        {...(tabbed ? { role: 'tabpanel', id: `${tabsId}-panel`, 'aria-label': page.label } : {})}
-      >
-        <Page key={path} path={path} />
-      </div>
+      {group.pages
+        .filter(({ address }) => visited.includes(address))
+        .map(({ address, label }) => (
+          <div
+            key={address}
+            className="window-panel"
+            hidden={address !== path}
+            {...(tabbed ? { role: 'tabpanel', 'aria-label': label } : {})}
+            {...(tabbed && address === path ? { id: `${tabsId}-panel` } : {})}
+          >
+            <Visibility value={visible && address === path}>
+              <Page path={address} />
+            </Visibility>
+          </div>
+        ))}
     </>
   );
 }

@@ -201,7 +201,7 @@ function useFocus(root: { readonly current: HTMLElement | null }, active: boolea
     // Whoever logs in again keeps the focus.
     if (document.querySelector('dialog[open]') !== null) return;
     const before = last.current;
-    if (before instanceof HTMLElement && before.isConnected && element.contains(before)) before.focus();
+    if (before instanceof HTMLElement && element.contains(before) && before.checkVisibility()) before.focus();
     else focusContent(element, page);
   }, [root, active, page, summons]);
 }

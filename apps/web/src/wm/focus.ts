@@ -1,7 +1,8 @@
 /** Where the keyboard goes in a window. */
 
-const LIST = '[role="grid"]';
-const FIELD = 'input:enabled, select:enabled';
+// The panels of other tabs are there, too.
+const LIST = '[role="grid"]:not([hidden] *)';
+const FIELD = ':is(input, select):enabled:not([hidden] *)';
 const TAB = '[role="tab"][aria-selected="true"]';
 
 /** The first thing to work with in a window. A touch screen would answer a text field with its keyboard. */
