@@ -1,11 +1,26 @@
+import { useRef } from 'react';
 import { Icon } from './icons.tsx';
 import { dismissToast, useToasts } from './toasts.ts';
 
-/** The messages that stand now; errors interrupt a screen reader, the others wait. */
+/**
+ * The messages that stand now; errors interrupt a screen reader, the others wait. Who presses a button here goes on with
+ * the keyboard where it was before, not nowhere.
+ */
 export function Toasts() {
   const toasts = useToasts((state) => state.toasts);
+  const before = useRef<Element>(null);
+  const leave = (id: number) => {
+    dismissToast(id);
+    if (before.current instanceof HTMLElement && before.current.isConnected)
+      before.current.focus({ preventScroll: true });
+  };
   return (
-    <div className="toasts">
+    <div
+      className="toasts"
+      onFocus={(event) => {
+        if (!event.currentTarget.contains(event.relatedTarget)) before.current = event.relatedTarget;
+      }}
+    >
       {toasts.map((toast) => (
         <div key={toast.id} className={`toast toast-${toast.kind}`} role={toast.kind === 'error' ? 'alert' : 'status'}>
           <span>{toast.text}</span>
@@ -14,14 +29,14 @@ export function Toasts() {
               type="button"
               className="button"
               onClick={() => {
-                dismissToast(toast.id);
+                leave(toast.id);
                 toast.action?.run();
               }}
             >
               {toast.action.label}
             </button>
           )}
-          <button type="button" className="tool" aria-label="Dismiss" onClick={() => dismissToast(toast.id)}>
+          <button type="button" className="tool" aria-label="Dismiss" onClick={() => leave(toast.id)}>
             <Icon name="close" />
           </button>
         </div>
