@@ -2,10 +2,15 @@
 import { create } from 'zustand';
 import { isObject, onUnauthorized, RequestError, request } from './rest.ts';
 
+interface User {
+  readonly name: string;
+  readonly group: string;
+}
+
 export type Session =
   | { readonly phase: 'unknown' }
   /** `setup`: no password has been set yet; `expired`: whose session ended without their doing here. */
-  | { readonly phase: 'out'; readonly setup: boolean; readonly expired?: string; readonly problem?: string }
+  | { readonly phase: 'out'; readonly setup: boolean; readonly expired?: User; readonly problem?: string }
   | { readonly phase: 'in'; readonly name: string; readonly group: string; readonly version: string };
 
 export const useSession = create<Session>(() => ({ phase: 'unknown' }));
@@ -83,7 +88,8 @@ export function forgetSession(): void {
 /** The server knows no session of ours. */
 function expire(setup: boolean): void {
   const session = useSession.getState();
-  if (session.phase === 'in' && !setup) replace({ phase: 'out', setup, expired: session.name });
+  if (session.phase === 'in' && !setup)
+    replace({ phase: 'out', setup, expired: { name: session.name, group: session.group } });
   else if (session.phase !== 'out' || session.setup !== setup) replace({ phase: 'out', setup });
 }
 

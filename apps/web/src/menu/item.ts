@@ -1,12 +1,7 @@
 /** Names of items and what may be done with them. */
-import { type Menu, menuByPath } from '@tollway/schema';
+import type { Menu } from '@tollway/schema';
 import type { Row } from '../api/row.ts';
 import { isSet } from './cells/text.ts';
-
-/** The menu whose properties and commands rule the rows of `menu`. */
-export function writeMenu(menu: Menu): Menu {
-  return (menu.rowsOf === undefined ? undefined : menuByPath(menu.rowsOf)) ?? menu;
-}
 
 /** Short name of an item: its key properties, or its id. */
 export function itemName(menu: Menu, row: Row): string {

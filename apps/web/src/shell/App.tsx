@@ -22,7 +22,7 @@ import { WindowList } from './WindowList.tsx';
 
 export function App() {
   const phase = useSession((session) => session.phase);
-  const expired = useSession((session) => (session.phase === 'out' ? session.expired : undefined));
+  const expired = useSession((session) => (session.phase === 'out' ? session.expired?.name : undefined));
   const user = useSession((session) => (session.phase === 'in' ? session.name : undefined)) ?? expired;
   const identity = useStatus((status) => status.identity);
   useEffect(() => void refreshSession(), []);

@@ -6,13 +6,12 @@ import { act, useDesk } from '../wm/desk-state.ts';
 import { DENSITIES, setAppearance, THEMES } from './appearance.ts';
 import { openAddress } from './open.ts';
 import { type Entry, found, menuEntries } from './palette-entries.ts';
+import { permitted, useGroup } from './permitted.ts';
 
 interface Props {
   readonly onTree: () => void;
   readonly onClose: () => void;
 }
-
-const MENUS = menuEntries((address) => openAddress(address));
 
 function windowEntries(): readonly Entry[] {
   return useDesk.getState().windows.map(({ id, title, minimised }) => ({
@@ -42,7 +41,11 @@ export function Palette({ onTree, onClose }: Props) {
   const list = useRef<HTMLDivElement>(null);
   const [typed, setTyped] = useState('');
   const [active, setActive] = useState(0);
-  const entries = useMemo(() => [...windowEntries(), ...MENUS, ...commandEntries(onTree)], [onTree]);
+  const group = useGroup();
+  const entries = useMemo(() => {
+    const menus = menuEntries(openAddress, (menu) => permitted(menu, group).commands.includes('add'));
+    return [...windowEntries(), ...menus, ...commandEntries(onTree)];
+  }, [onTree, group]);
   const shown = useMemo(() => found(entries, typed), [entries, typed]);
 
   useEffect(() => {

@@ -14,8 +14,9 @@ import { act } from '../wm/desk-state.ts';
 import { useAppearance } from './appearance.ts';
 import { isPage } from './content.ts';
 import { ItemFrame } from './ItemFrame.tsx';
-import { formatPlace, parsePlace } from './location.ts';
+import { formatPlace, type Item as PlaceItem, parsePlace } from './location.ts';
 import { leaveWindow, openAddress } from './open.ts';
+import { permitted, useGroup } from './permitted.ts';
 
 /** Draws the window `id`. */
 export function renderWindow(id: string, address: string): ReactNode {
@@ -24,9 +25,19 @@ export function renderWindow(id: string, address: string): ReactNode {
   if (path === undefined || group === undefined) return null;
   if (item.kind === 'none') return <Pages id={id} path={path} group={group} />;
   const menu = menuByPath(path);
-  if (menu === undefined) return null;
+  return menu === undefined ? null : <Item id={id} menu={menu} item={item} />;
+}
+
+interface ItemProps {
+  readonly id: string;
+  readonly menu: Menu;
+  readonly item: Exclude<PlaceItem, { readonly kind: 'none' }>;
+}
+
+function Item({ id, menu, item }: ItemProps) {
+  const { path } = menu;
   const common = {
-    menu,
+    menu: permitted(menu, useGroup()),
     Frame: ItemFrame,
     extras: tabExtras[path],
     onClose: () => leaveWindow(id),
@@ -117,7 +128,8 @@ function Page({ path }: { readonly path: string }) {
   return menu === undefined ? null : <MenuPage menu={menu} />;
 }
 
-function MenuPage({ menu }: { readonly menu: Menu }) {
+function MenuPage({ menu: whole }: { readonly menu: Menu }) {
+  const menu = permitted(whole, useGroup());
   const density = useAppearance((appearance) => appearance.density);
   const Bespoke = bespokeWindows[menu.path];
   const list = {

@@ -4,7 +4,8 @@ import { contentOf } from './content.ts';
 import { found, menuEntries } from './palette-entries.ts';
 
 const opened: string[] = [];
-const entries = menuEntries((address) => opened.push(address));
+const open = (address: string) => opened.push(address);
+const entries = menuEntries(open, (menu) => menu.commands.includes('add'));
 const best = (typed: string) => found(entries, typed)[0]?.label;
 
 test('every menu is there, and every entry opens something', () => {
@@ -21,6 +22,12 @@ test('a few letters find what they mean', () => {
   expect(best('FILTER')).toBe('Firewall: Filter Rules');
   expect(best('dash')).toBe('Dashboard');
   expect(found(entries, 'zzz')).toEqual([]);
+});
+
+test('new items are offered only to those who may add them', () => {
+  const labels = menuEntries(open, () => false).map((entry) => entry.label);
+  expect(labels).toContain('Address List');
+  expect(labels).not.toContain('New Address');
 });
 
 test('without words everything is offered', () => {

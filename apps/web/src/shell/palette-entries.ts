@@ -1,5 +1,5 @@
 /** What the palette offers, and what fits the words that were typed. Pure. */
-import { menuByPath } from '@tollway/schema';
+import { type Menu, menuByPath } from '@tollway/schema';
 import { newTitle } from '../menu/item.ts';
 import { groups } from '../windows/groups.ts';
 import { formatPlace } from './location.ts';
@@ -14,8 +14,11 @@ export interface Entry {
   readonly run: () => void;
 }
 
-/** Entries for all menus, and for new items of those that can have some. */
-export function menuEntries(open: (address: string) => void): readonly Entry[] {
+/**
+ * Entries for all menus, and for new items of those that can have some.
+ * @param mayAdd whether the user may add items to a menu
+ */
+export function menuEntries(open: (address: string) => void, mayAdd: (menu: Menu) => boolean): readonly Entry[] {
   return groups.flatMap((group) =>
     group.pages.flatMap((page): readonly Entry[] => {
       const menu = menuByPath(page.address);
@@ -27,7 +30,7 @@ export function menuEntries(open: (address: string) => void): readonly Entry[] {
         words: `${place.join(' ')} ${menu?.singular ?? ''} ${page.address.replaceAll('/', ' ')}`,
         run: () => open(page.address),
       };
-      if (menu?.commands.includes('add') !== true) return [entry];
+      if (menu === undefined || !mayAdd(menu)) return [entry];
       return [
         entry,
         {

@@ -1,0 +1,19 @@
+import { menuByPath } from '@tollway/schema';
+import { expect, test } from 'vitest';
+import { permitted } from './permitted.ts';
+
+const commands = (path: string, group: string) => {
+  const menu = menuByPath(path);
+  if (menu === undefined) throw new Error(`no menu ${path}`);
+  const shown = permitted(menu, group);
+  expect(permitted(menu, group)).toBe(shown);
+  return shown.commands.length;
+};
+
+test('who may only look is offered no commands, who may write none of users', () => {
+  expect(commands('/ip/firewall/filter', 'full')).toBeGreaterThan(0);
+  expect(commands('/ip/firewall/filter', 'write')).toBeGreaterThan(0);
+  expect(commands('/ip/firewall/filter', 'read')).toBe(0);
+  expect(commands('/user', 'full')).toBeGreaterThan(0);
+  expect(commands('/user', 'write')).toBe(0);
+});
