@@ -1,6 +1,6 @@
 /** The funnel: rows of field, operator and value; an item is shown when all of them hold. */
 import { type Menu, menuColumn } from '@tollway/schema';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useOptions } from '../api/references.ts';
 import { Combo } from '../ui/Combo.tsx';
 import { ToolButton } from '../ui/ToolButton.tsx';
@@ -17,6 +17,8 @@ interface Props {
   readonly columns: readonly string[];
   readonly conditions: readonly Condition[];
   readonly onFilter: (conditions: readonly Condition[]) => void;
+  /** Somebody has just asked for it, and goes on with the value. */
+  readonly asked: boolean;
 }
 
 let nextKey = 1;
@@ -25,7 +27,12 @@ function linesOf(conditions: readonly Condition[]): readonly Line[] {
   return conditions.map((condition) => ({ key: nextKey++, condition }));
 }
 
-export function FilterBar({ menu, columns, conditions, onFilter }: Props) {
+export function FilterBar({ menu, columns, conditions, onFilter, asked }: Props) {
+  const form = useRef<HTMLFormElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: when it appears
+  useEffect(() => {
+    if (asked) form.current?.querySelector<HTMLInputElement>('input')?.focus();
+  }, []);
   const fresh = () => emptyCondition(menu, columns[0] ?? menu.columns[0] ?? '');
   const [lines, setLines] = useState(() => linesOf(conditions.length > 0 ? conditions : [fresh()]));
 
@@ -46,6 +53,7 @@ export function FilterBar({ menu, columns, conditions, onFilter }: Props) {
 
   return (
     <form
+      ref={form}
       className="filter-bar"
       aria-label="Filter"
       onSubmit={(event) => {

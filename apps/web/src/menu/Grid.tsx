@@ -53,6 +53,8 @@ export interface GridProps {
   readonly onMove: (move: Move) => void;
   /** Asks for the menu of commands at a point of the page. */
   readonly onMenu: (at: { readonly x: number; readonly y: number }) => void;
+  /** Asks which columns to show. */
+  readonly onColumns: () => void;
   readonly onSort: (column: string) => void;
   /** Puts a column before another one, or last. */
   readonly onReorder: (column: string, before: string | undefined) => void;
@@ -219,6 +221,10 @@ export function Grid(props: GridProps) {
   function onContextMenu(event: MouseEvent) {
     const id = rowIdAt(event.target);
     event.preventDefault();
+    if (event.target instanceof Element && event.target.closest('[role="columnheader"]') !== null) {
+      props.onColumns();
+      return;
+    }
     if (id !== undefined && !selection.ids.has(id)) props.onSelect(only(id));
     scroller.current?.focus();
     props.onMenu({ x: event.clientX, y: event.clientY });

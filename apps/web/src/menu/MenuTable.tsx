@@ -152,6 +152,7 @@ export function MenuTable(props: MenuTableProps) {
           columns={columns.flatMap((column) => (column.shows === undefined ? [] : column.name))}
           conditions={wants.conditions}
           onFilter={(conditions) => change({ conditions })}
+          asked={wants.conditions.length === 0}
         />
       )}
       <Grid
@@ -167,6 +168,7 @@ export function MenuTable(props: MenuTableProps) {
         onOpen={onOpen}
         onMove={actions.moveTo}
         onMenu={(at) => setOverlay({ kind: 'menu', at })}
+        onColumns={() => setOverlay({ kind: 'columns' })}
         onSort={sortBy}
         onReorder={(name, before) => relayout(moveColumn(menu, layout, name, before))}
         onFitted={(widths) => setFitted((now) => ({ ...now, ...Object.fromEntries(widths) }))}

@@ -24,16 +24,18 @@ export const OPERATOR_LABELS: Readonly<Record<Operator, string>> = {
 
 const IDENTITY: readonly Operator[] = ['is', 'is-not'];
 const WORDS: readonly Operator[] = [...IDENTITY, 'contains', 'contains-not', 'in', 'in-not'];
-const ADDRESSES: readonly Operator[] = [...IDENTITY, 'in', 'in-not', 'contains', 'contains-not'];
+// An address is in itself, so `in` finds single addresses and whole networks alike.
+const ADDRESSES: readonly Operator[] = ['in', 'in-not', ...IDENTITY, 'contains', 'contains-not'];
 const AMOUNTS: readonly Operator[] = [...IDENTITY, 'less', 'more', 'in', 'in-not'];
 
+const ADDRESS_KINDS = new Set(['ip', 'ip-port', 'ip-prefix', 'ip-iface-prefix', 'ip-prefix-list', 'ip-range']);
 const AMOUNT_KINDS = new Set(['int', 'rate', 'bytes', 'counter', 'percent', 'duration', 'datetime']);
 
 /** Operators that make sense for a kind of value, the usual one first. */
 export function operatorsFor(kind: Kind): readonly Operator[] {
   if (kind.name === 'bool') return IDENTITY;
   if (AMOUNT_KINDS.has(kind.name)) return AMOUNTS;
-  return kind.name.startsWith('ip-') || kind.name === 'ip' ? ADDRESSES : WORDS;
+  return ADDRESS_KINDS.has(kind.name) ? ADDRESSES : WORDS;
 }
 
 /** What conditions can be about: columns, and flags. */
