@@ -3,9 +3,13 @@ import { App } from './shell/App.tsx';
 import { applyAppearance } from './shell/appearance.ts';
 import './ui/tokens.css';
 import './ui/widgets.css';
+import './ui/chart.css';
 import './shell/shell.css';
+import './shell/palette.css';
+import './shell/login.css';
 import './wm/wm.css';
 import './menu/table.css';
+import './menu/rows.css';
 import './menu/form.css';
 
 applyAppearance();

@@ -7,6 +7,7 @@ import { WindowId } from '../../../wm/window-id.ts';
 import type { WindowProps } from '../../bespoke.ts';
 import { CpuGraph } from '../../system/resource/CpuGraph.tsx';
 import { busyCores, coresOf, profileOf } from './profile-rows.ts';
+import './profile.css';
 
 export function ProfileWindow({ menu }: WindowProps) {
   const [running, setRunning] = useState(true);
