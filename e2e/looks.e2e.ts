@@ -27,6 +27,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await ui.logIn(PASSWORD);
       await expect(ui.window('Dashboard').root).toBeVisible();
       await page.waitForTimeout(SAMPLES_MS);
+      expect(await barriers(page), 'dashboard').toEqual([]);
       await shoot('dashboard');
       await ui.open('/interface');
       await ui.open('/queue/simple');
