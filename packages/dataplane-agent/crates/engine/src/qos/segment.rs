@@ -21,6 +21,15 @@ pub struct Piece<F> {
     pub bytes: u64,
 }
 
+/// Wire segments of a super-frame that did not become pieces.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Left {
+    /// The source had no frame for them.
+    pub without_frame: u32,
+    /// They come after a piece that was the last one wanted.
+    pub uncut: u32,
+}
+
 /// What of a frame's metadata the cut needs. Offsets from the start of the frame, bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
@@ -56,18 +65,18 @@ impl Layout {
     }
 
     /// Cuts `frame` into pieces of at most `together` wire segments, fewer if a frame of the source does
-    /// not hold so many. Says how many segments found no frame.
+    /// not hold so many, for as long as `take` says that it wants more.
     pub fn split<F: Frame, S: FrameSource<F>>(
         &self,
         frame: &F,
         vnet: &VnetState,
         together: u32,
         source: &mut S,
-        mut take: impl FnMut(Piece<F>),
-    ) -> u32 {
+        mut take: impl FnMut(Piece<F>) -> bool,
+    ) -> Left {
         let held = (CONTIGUOUS - self.headers) / self.size;
         let step = self.size * held.min(together as usize).max(1);
-        let mut missing = 0;
+        let mut left = Left::default();
         for offset in (0..self.payload).step_by(step) {
             let len = step.min(self.payload - offset);
             let segments = len.div_ceil(self.size) as u32;
@@ -78,12 +87,15 @@ impl Layout {
                         (vnet.gso, vnet.gso_size, vnet.hdr_len) = (Gso::None, 0, 0);
                     }
                     let bytes = (segments as usize * (self.headers - self.l3) + len) as u64;
-                    take(Piece { frame: piece, vnet, segments, bytes });
+                    if !take(Piece { frame: piece, vnet, segments, bytes }) {
+                        left.uncut = (self.payload - offset - len).div_ceil(self.size) as u32;
+                        break;
+                    }
                 }
-                None => missing += segments,
+                None => left.without_frame += segments,
             }
         }
-        missing
+        left
     }
 
     fn piece<F: Frame, S: FrameSource<F>>(

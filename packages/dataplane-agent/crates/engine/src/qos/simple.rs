@@ -151,8 +151,7 @@ impl<F: Frame> SimpleQueues<F> {
         let footprint = waiting.frame.footprint() as u64;
         let (segments, bytes) = (waiting.segments, waiting.bytes);
         if !self.admits(number, segments) {
-            self.dropped.full = self.dropped.full.saturating_add(segments);
-            self.count_drop(number, segments);
+            self.refuse(number, segments);
             return false;
         }
         while !self.slab.has_room(footprint) {
@@ -172,6 +171,12 @@ impl<F: Frame> SimpleQueues<F> {
         self.changed(number, before);
         self.schedule(number, now);
         true
+    }
+
+    /// Counts wire segments for which a leaf's queue has no room.
+    pub fn refuse(&mut self, number: u32, segments: u32) {
+        self.dropped.full = self.dropped.full.saturating_add(segments);
+        self.count_drop(number, segments);
     }
 
     /// Whether a leaf's queue has room for so many wire segments. What the bucket already has tokens for

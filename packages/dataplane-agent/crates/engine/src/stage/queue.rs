@@ -149,15 +149,17 @@ fn wait<F: Frame, S: FrameSource<F>>(
         let together = queues.segments_together(leaf, layout.segment_bytes());
         if meta.segments > together {
             let mut pieces = 0u64;
-            let missing = layout.split(&frame, &vnet, together, source, |piece| {
+            let left = layout.split(&frame, &vnet, together, source, |piece| {
                 pieces += 1;
                 let (segments, bytes) = (piece.segments, piece.bytes);
                 let waiting =
                     Waiting { frame: piece.frame, vnet: piece.vnet, exit, bytes, segments, fast, addresses };
-                queues.hold(leaf, waiting, now);
+                queues.hold(leaf, waiting, now)
             });
+            // Those behind one that found no room find none, and need not be made.
+            queues.refuse(leaf, left.uncut);
             state.generated += pieces.saturating_sub(1);
-            state.count_drop(DropReason::NoFrame, missing);
+            state.count_drop(DropReason::NoFrame, left.without_frame);
             return;
         }
     }
