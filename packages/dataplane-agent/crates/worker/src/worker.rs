@@ -24,6 +24,9 @@ use crate::profile::{Account, Profile};
 
 /// Frames that may wait for a port that does not take more.
 const TRANSMIT_QUEUE: usize = 512;
+/// Frames that are gathered for a port before it is offered them. Only queues that end with their
+/// configuration give more at once.
+const TRANSMIT_GATHER: usize = TRANSMIT_QUEUE + 2 * BATCH;
 
 /// Bytes taken from a port at a time, about: what is received should still be in the core's cache when it
 /// is sent. Super-frames make that few frames, small packets whole bursts.
@@ -38,6 +41,27 @@ struct PortEnd {
     queue: Vec<Outgoing>,
     blocked: bool,
     counters: Arc<PortCounters>,
+}
+
+impl PortEnd {
+    /// Sends what waits, as far as the port takes it.
+    fn flush(&mut self, scratch: &mut Scratch, pool: &mut Partition, drops: &mut WorkerDrops) {
+        if self.queue.is_empty() || self.blocked {
+            return;
+        }
+        let Some(io) = &mut self.io else {
+            for (frame, _) in self.queue.drain(..) {
+                pool.recycle(frame);
+            }
+            return;
+        };
+        let sent = io.send(&mut self.queue, scratch, pool);
+        self.blocked = sent.full;
+        if sent.refused > 0 {
+            drops.add(WorkerDrop::PortRefused, sent.refused as u64);
+            self.counters.tx_drops.add(sent.refused as u64);
+        }
+    }
 }
 
 struct TapEnd {
@@ -109,7 +133,7 @@ impl Worker {
         let port = |counters| PortEnd {
             io: None,
             burst: BURST,
-            queue: Vec::with_capacity(TRANSMIT_QUEUE + 2 * BATCH),
+            queue: Vec::with_capacity(TRANSMIT_GATHER),
             blocked: false,
             counters,
         };
@@ -314,6 +338,9 @@ impl Worker {
                         self.pool.recycle(done.frame);
                         continue;
                     }
+                    if end.queue.len() >= TRANSMIT_GATHER {
+                        end.flush(&mut self.scratch, &mut self.pool, &mut self.drops);
+                    }
                     if end.blocked && end.queue.len() >= TRANSMIT_QUEUE {
                         self.drops.add(WorkerDrop::TransmitQueueFull, segments);
                         end.counters.tx_drops.add(segments);
@@ -368,21 +395,7 @@ impl Worker {
     /// Sends what waits for the ports.
     fn flush(&mut self) {
         for end in &mut self.ports {
-            if end.queue.is_empty() || end.blocked {
-                continue;
-            }
-            let Some(io) = &mut end.io else {
-                for (frame, _) in end.queue.drain(..) {
-                    self.pool.recycle(frame);
-                }
-                continue;
-            };
-            let sent = io.send(&mut end.queue, &mut self.scratch, &mut self.pool);
-            end.blocked = sent.full;
-            if sent.refused > 0 {
-                self.drops.add(WorkerDrop::PortRefused, sent.refused as u64);
-                end.counters.tx_drops.add(sent.refused as u64);
-            }
+            end.flush(&mut self.scratch, &mut self.pool, &mut self.drops);
         }
     }
 
