@@ -175,6 +175,54 @@ mod tests {
         assert_eq!(bucket.tokens(), 800_000);
     }
 
+    /// Tokens and remainder as whole numbers of 10⁻⁹ bits, without bounds.
+    fn all_of(bucket: &Bucket) -> i128 {
+        i128::from(bucket.tokens) * 1_000_000_000 + i128::from(bucket.remainder)
+    }
+
+    proptest! {
+        #[test]
+        fn keeps_its_books_at_any_rate_size_and_time(
+            rate in prop_oneof![Just(1u64), Just(999_999_999), Just(1_000_000_000), Just(MAX_RATE), Just(u64::MAX), 1..=MAX_RATE],
+            depth_ms in prop_oneof![Just(0u32), Just(u32::MAX), 0..=MAX_DEPTH_MS],
+            steps in proptest::collection::vec(
+                (
+                    prop_oneof![Just(0u64), Just(1), 0..1_000_000u64, 0..20_000_000_000u64, Just(30_000_000_000_000_000)],
+                    prop_oneof![Just(0u64), 0..65_536u64, Just(1_000_000_000_000_000)],
+                    any::<bool>(),
+                ),
+                1..40,
+            ),
+        ) {
+            let mut bucket = Bucket::new(rate, depth_ms, Now(0));
+            let mut now = Now(0);
+            for (elapsed, bytes, waiting) in steps {
+                now = Now(now.0.saturating_add(elapsed));
+                let before = bucket;
+                bucket.fill(now, waiting);
+                let cap = i128::from(if waiting { bucket.depth.max((bucket.rate / 100) as i64) } else { bucket.depth });
+                let earned = i128::from(bucket.rate) * i128::from(now.0 - before.filled.0);
+                let exact = all_of(&before) + earned;
+                let due = if earned != 0 && exact >= cap * 1_000_000_000 { cap * 1_000_000_000 } else { exact };
+                prop_assert_eq!(all_of(&bucket), due);
+                // Time that stands still or goes back changes nothing.
+                let filled = bucket;
+                bucket.fill(before.filled, waiting);
+                prop_assert_eq!(bucket, filled);
+                let opens = bucket.opens_at();
+                if !bucket.is_open() && opens.0 < u64::MAX {
+                    let (mut early, mut late) = (bucket, bucket);
+                    early.fill(Now(opens.0 - 1), true);
+                    late.fill(opens, true);
+                    prop_assert!(!early.is_open() && late.is_open());
+                }
+                let charged = bucket.tokens - if bucket.rate == 0 { 0 } else { bytes as i64 * 8 };
+                bucket.charge(bytes);
+                prop_assert_eq!(bucket.tokens, charged);
+            }
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
