@@ -17,7 +17,7 @@ export function suggests({ values, also, ref }: Kind): boolean {
 }
 
 /** Words of the kind itself. */
-export function fixedOptions(kind: Kind | undefined): readonly string[] {
+function fixedOptions(kind: Kind | undefined): readonly string[] {
   return [...(kind?.values ?? []), ...(kind?.also ?? [])];
 }
 

@@ -32,8 +32,8 @@ export const useStatus = create<Status>(() => ({
 }));
 
 /** Seconds without data after which the connection counts as late and as lost. */
-export const LATE_S = 3;
-export const LOST_S = 10;
+const LATE_S = 3;
+const LOST_S = 10;
 
 /** Judges a connection. `ageS`: seconds since the last message. */
 export function liveness(open: boolean, everOpen: boolean, ageS: number, engine: string): Liveness {

@@ -4,7 +4,7 @@ import type { Row } from '../api/row.ts';
 import { isSet } from './cells/text.ts';
 
 /** Short name of an item: its key properties, or its id. */
-export function itemName(menu: Menu, row: Row): string {
+function itemName(menu: Menu, row: Row): string {
   const parts = (menu.key ?? []).map((name) => row[name]).filter((value) => value !== undefined && value !== '');
   if (parts.length > 0) return parts.join(', ');
   if (row.chain !== undefined && row.action !== undefined) return `${row.chain}: ${row.action}`;

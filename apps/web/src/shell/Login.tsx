@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react';
 import { login, setUp, useSession } from '../api/session.ts';
 
 /** The token of `#setup=…` in the address; undefined when there is none. */
-export function setupToken(hash: string): string | undefined {
+function setupToken(hash: string): string | undefined {
   const token = new URLSearchParams(hash.replace(/^#/, '')).get('setup');
   return token === null || token === '' ? undefined : token;
 }

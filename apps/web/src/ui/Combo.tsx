@@ -21,7 +21,7 @@ const MOST_PX = 220;
 const GAP_PX = 2;
 
 /** Choices that fit what was typed; all of them until something is typed. */
-export function matching(options: readonly string[], typed: string | undefined): readonly string[] {
+function matching(options: readonly string[], typed: string | undefined): readonly string[] {
   if (typed === undefined || typed === '') return options;
   const wanted = typed.toLowerCase();
   return options.filter((option) => option.toLowerCase().includes(wanted));

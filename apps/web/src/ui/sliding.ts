@@ -7,7 +7,7 @@ export interface Points {
 }
 
 /** More time than this between two samples is a gap, ms. */
-export const GAP_MS = 3_000;
+const GAP_MS = 3_000;
 
 type Column = (number | null)[];
 

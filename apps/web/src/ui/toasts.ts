@@ -9,7 +9,7 @@ export interface Toast {
 }
 
 /** How long a message stays, ms. */
-export const TOAST_MS = 10_000;
+const TOAST_MS = 10_000;
 
 let nextId = 1;
 

@@ -13,7 +13,7 @@ function subscribe(changed: () => void): () => void {
 }
 
 /** True while the browser tab is in front. */
-export function usePageVisible(): boolean {
+function usePageVisible(): boolean {
   return useSyncExternalStore(subscribe, () => document.visibilityState !== 'hidden');
 }
 

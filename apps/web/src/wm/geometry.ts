@@ -19,7 +19,7 @@ export const LEAST: Size = { width: 260, height: 130 };
 /** As much of a title bar stays on the desk, so that every window can be taken hold of. */
 export const KEEP_PX = 120;
 
-export function clamp(value: number, least: number, most: number): number {
+function clamp(value: number, least: number, most: number): number {
   return Math.max(least, Math.min(value, Math.max(least, most)));
 }
 

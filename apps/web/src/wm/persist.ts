@@ -5,7 +5,7 @@ import { type DeskState, emptyDesk, MOST_PLACES, type Place, type Win } from './
 const VERSION = 1;
 
 /** More windows than this are not kept. */
-export const MOST_WINDOWS = 60;
+const MOST_WINDOWS = 60;
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -65,7 +65,7 @@ export type Action =
   | { readonly do: 'next' | 'previous' | 'cascade' | 'minimise-all' | 'close-all' };
 
 /** Distance from one cascading window to the next, px. */
-export const CASCADE_PX = 28;
+const CASCADE_PX = 28;
 
 /** So many places of closed windows are remembered. */
 export const MOST_PLACES = 80;

@@ -2,7 +2,7 @@
 import type { Edges, Rect, Size } from './geometry.ts';
 
 /** How near is near, px. */
-export const SNAP_PX = 8;
+const SNAP_PX = 8;
 
 interface Lines {
   readonly x: readonly number[];

@@ -16,7 +16,7 @@ interface Props {
 }
 
 /** The halves of `first/second`; one value stands for both. */
-export function halvesOf(value: string | undefined): readonly [string | undefined, string | undefined] {
+function halvesOf(value: string | undefined): readonly [string | undefined, string | undefined] {
   if (value === undefined) return [undefined, undefined];
   const slash = value.indexOf('/');
   return slash < 0 ? [value, value] : [value.slice(0, slash), value.slice(slash + 1)];
