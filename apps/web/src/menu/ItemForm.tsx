@@ -56,12 +56,16 @@ interface NewProps extends Common {
   readonly copy: string | undefined;
   /** Id of the item that the new one goes before; to the end of an ordered list without one. */
   readonly before?: string | undefined;
+  /** Values that it starts with, beside those that are proposed. */
+  readonly values?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Dialog of an item that does not exist yet, empty or filled from the item `copy`. */
 export function NewItemForm(props: NewProps) {
-  const { menu, Frame, copy, onClose } = props;
-  const [initial, setInitial] = useState<Edits | undefined>(copy === undefined ? proposals(menu) : undefined);
+  const { menu, Frame, copy, values, onClose } = props;
+  const [initial, setInitial] = useState<Edits | undefined>(
+    copy === undefined ? { ...proposals(menu), ...values } : undefined,
+  );
   useEffect(() => {
     if (copy === undefined) return;
     print(menu.path, { '.id': copy })

@@ -1,11 +1,12 @@
 /** One line to type into that finds windows, menus and commands. */
+import type { Menu } from '@tollway/schema';
 import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 'react';
 import { logout } from '../api/session.ts';
 import { showError } from '../ui/toasts.ts';
 import { act, useDesk } from '../wm/desk-state.ts';
 import { DENSITIES, setAppearance, THEMES } from './appearance.ts';
 import { openAddress } from './open.ts';
-import { type Entry, found, menuEntries } from './palette-entries.ts';
+import { type Entry, found, menuEntries, startEntries } from './palette-entries.ts';
 import { permitted, useGroup } from './permitted.ts';
 
 interface Props {
@@ -43,8 +44,9 @@ export function Palette({ onTree, onClose }: Props) {
   const [active, setActive] = useState(0);
   const group = useGroup();
   const entries = useMemo(() => {
-    const menus = menuEntries(openAddress, (menu) => permitted(menu, group).commands.includes('add'));
-    return [...windowEntries(), ...menus, ...commandEntries(onTree)];
+    const mayAdd = (menu: Menu) => permitted(menu, group).commands.includes('add');
+    const items = [...menuEntries(openAddress, mayAdd), ...startEntries(openAddress, mayAdd)];
+    return [...windowEntries(), ...items, ...commandEntries(onTree)];
   }, [onTree, group]);
   const shown = useMemo(() => found(entries, typed), [entries, typed]);
 

@@ -2,6 +2,7 @@
 import { type Menu, menuByPath } from '@tollway/schema';
 import { type ReactNode, useContext, useId, useState } from 'react';
 import { ItemForm, NewItemForm } from '../menu/ItemForm.tsx';
+import { newTitle } from '../menu/item.ts';
 import { MenuTable } from '../menu/MenuTable.tsx';
 import { SettingsForm } from '../menu/SettingsForm.tsx';
 import type { NewItem } from '../menu/use-table-actions.ts';
@@ -47,10 +48,13 @@ function Item({ id, menu, item }: ItemProps) {
       act({ do: 'show', id, address: to, key: to });
     },
   };
-  return item.kind === 'id' ? (
-    <ItemForm key={item.id} id={item.id} {...common} />
+  if (item.kind === 'id') return <ItemForm key={item.id} id={item.id} {...common} />;
+  return !common.menu.commands.includes('add') ? (
+    <ItemFrame title={newTitle(menu)}>
+      <p className="form-note">Your group may not add items here.</p>
+    </ItemFrame>
   ) : (
-    <NewItemForm copy={item.copy} before={item.before} {...common} />
+    <NewItemForm copy={item.copy} before={item.before} values={item.values} {...common} />
   );
 }
 

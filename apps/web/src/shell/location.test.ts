@@ -13,6 +13,7 @@ test('every menu, item and new item has an address that leads back to it', () =>
     { kind: 'new', copy: '*1A' },
     { kind: 'new', copy: undefined, before: '*1B' },
     { kind: 'new', copy: '*1A', before: '*1B' },
+    { kind: 'new', copy: undefined, before: undefined, values: { 'dst-port': '', comment: 'a & b=?' } },
   ] as const;
   for (const menu of registry) {
     for (const item of items) {

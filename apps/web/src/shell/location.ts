@@ -1,12 +1,18 @@
 /**
  * Addresses: `/ip/firewall/filter` is a menu, `/ip/firewall/filter/*1A` an item's dialog, `/ip/firewall/filter/new` a new
- * item (`?copy=*1A` filled from another, `?before=*1B` placed before one). Pure.
+ * item (`?copy=*1A` filled from another, `?before=*1B` placed before one, other words are values of it). Pure.
  */
 
 /** The item that an address names. */
 export type Item =
   | { readonly kind: 'none' }
-  | { readonly kind: 'new'; readonly copy: string | undefined; readonly before?: string | undefined }
+  | {
+      readonly kind: 'new';
+      readonly copy: string | undefined;
+      readonly before?: string | undefined;
+      /** What it starts with, by property. */
+      readonly values?: Readonly<Record<string, string>>;
+    }
   | { readonly kind: 'id'; readonly id: string };
 
 export interface Place {
@@ -34,7 +40,9 @@ export function parsePlace(address: string, isMenu: (path: string) => boolean): 
   if (last === 'new') {
     const start = new URLSearchParams(search);
     const [copy, before] = [start.get('copy') ?? undefined, start.get('before') ?? undefined];
-    return { menu: parent, item: { kind: 'new', copy, before } };
+    const given = [...start].filter(([name]) => name !== 'copy' && name !== 'before');
+    const values = given.length === 0 ? {} : { values: Object.fromEntries(given) };
+    return { menu: parent, item: { kind: 'new', copy, before, ...values } };
   }
   if (last.startsWith('*')) return { menu: parent, item: { kind: 'id', id: last } };
   return { menu: undefined, item: NO_ITEM };
@@ -49,6 +57,7 @@ export function formatPlace(menu: string, item: Item = NO_ITEM): string {
       const start = [
         ...(item.copy === undefined ? [] : [`copy=${item.copy}`]),
         ...(item.before === undefined ? [] : [`before=${item.before}`]),
+        ...Object.entries(item.values ?? {}).map(([name, value]) => `${name}=${encodeURIComponent(value)}`),
       ];
       return `${menu}/new${start.length === 0 ? '' : `?${start.join('&')}`}`;
     }

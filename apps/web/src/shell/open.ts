@@ -85,6 +85,8 @@ export function followAddress(): () => void {
   return () => {
     stop();
     window.removeEventListener('popstate', follow);
+    // Who logs in next starts from windows of their own.
+    window.history.replaceState({ depth: 0 }, '', '/');
   };
 }
 
@@ -100,7 +102,7 @@ export function keepDesk(user: string): () => void {
   );
   useDesk.setState({ ...(restored ?? emptyDesk), desk }, true);
   if (here() !== '/') openAddress(here());
-  else if (restored === undefined) openAddress(DASHBOARD);
+  if (restored === undefined && useDesk.getState().windows.length === 0) openAddress(DASHBOARD);
 
   let timer: ReturnType<typeof setTimeout> | undefined;
   const save = () => {

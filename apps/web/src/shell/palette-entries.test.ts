@@ -1,7 +1,7 @@
 import { registry } from '@tollway/schema';
 import { expect, test } from 'vitest';
 import { contentOf } from './content.ts';
-import { found, menuEntries } from './palette-entries.ts';
+import { found, menuEntries, startEntries } from './palette-entries.ts';
 
 const opened: string[] = [];
 const open = (address: string) => opened.push(address);
@@ -28,6 +28,19 @@ test('new items are offered only to those who may add them', () => {
   const labels = menuEntries(open, () => false).map((entry) => entry.label);
   expect(labels).toContain('Address List');
   expect(labels).not.toContain('New Address');
+});
+
+test('what people often want is found by its own words', () => {
+  const addresses: string[] = [];
+  const all = startEntries(
+    (address) => addresses.push(address),
+    () => true,
+  );
+  found([...entries, ...all], 'masq')[0]?.run();
+  found([...entries, ...all], 'port forward')[0]?.run();
+  expect(addresses[0]).toBe('/ip/firewall/nat/new?chain=srcnat&out-interface=&action=masquerade');
+  expect(addresses[1]).toContain('action=dst-nat');
+  expect(addresses.map((address) => contentOf(address)?.title)).toEqual(['New NAT Rule', 'New NAT Rule']);
 });
 
 test('without words everything is offered', () => {

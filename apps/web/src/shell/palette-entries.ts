@@ -2,6 +2,7 @@
 import { type Menu, menuByPath } from '@tollway/schema';
 import { newTitle } from '../menu/item.ts';
 import { groups } from '../windows/groups.ts';
+import { starts } from '../windows/starts.ts';
 import { formatPlace } from './location.ts';
 
 export interface Entry {
@@ -12,6 +13,16 @@ export interface Entry {
   readonly words: string;
   readonly shortcut?: string;
   readonly run: () => void;
+}
+
+/** Entries for new items that people often want. */
+export function startEntries(open: (address: string) => void, mayAdd: (menu: Menu) => boolean): readonly Entry[] {
+  return starts.flatMap(({ label, words, menu: path, values }): readonly Entry[] => {
+    const menu = menuByPath(path);
+    if (menu === undefined || !mayAdd(menu)) return [];
+    const run = () => open(formatPlace(path, { kind: 'new', copy: undefined, values }));
+    return [{ label, hint: 'add', words: `${words} ${menu.tree.join(' ')}`, run }];
+  });
 }
 
 /**

@@ -1,0 +1,15 @@
+import { menuByPath } from '@tollway/schema';
+import { expect, test } from 'vitest';
+import { starts } from './starts.ts';
+
+test('every start names properties of its menu, and values that they accept', () => {
+  for (const { label, menu: path, values } of starts) {
+    const menu = menuByPath(path);
+    expect(menu?.commands, label).toContain('add');
+    for (const [name, value] of Object.entries(values)) {
+      const prop = menu?.props[name];
+      expect(prop, `${label}: ${name}`).toBeDefined();
+      expect(value === '' ? prop?.unset : prop?.kind.parse(value).ok, `${label}: ${name}=${value}`).toBe(true);
+    }
+  }
+});

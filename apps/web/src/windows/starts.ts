@@ -1,0 +1,39 @@
+/** New items that people often want, with the values that make them what they are. The palette offers them by name. */
+
+export interface Start {
+  readonly label: string;
+  /** Other words that find it. */
+  readonly words: string;
+  /** Path of a menu. */
+  readonly menu: string;
+  /** Values of the new item; an empty one unfolds a field that is to be filled in. */
+  readonly values: Readonly<Record<string, string>>;
+}
+
+export const starts: readonly Start[] = [
+  {
+    label: 'New masquerade rule',
+    words: 'add nat srcnat share internet address',
+    menu: '/ip/firewall/nat',
+    values: { chain: 'srcnat', 'out-interface': '', action: 'masquerade' },
+  },
+  {
+    label: 'New port forward',
+    words: 'add nat dstnat dst-nat forwarding open server',
+    menu: '/ip/firewall/nat',
+    values: {
+      chain: 'dstnat',
+      protocol: 'tcp',
+      'dst-port': '',
+      action: 'dst-nat',
+      'to-addresses': '',
+      'to-ports': '',
+    },
+  },
+  {
+    label: 'New drop rule',
+    words: 'add firewall filter block deny forward',
+    menu: '/ip/firewall/filter',
+    values: { chain: 'forward', 'src-address': '', action: 'drop' },
+  },
+];
