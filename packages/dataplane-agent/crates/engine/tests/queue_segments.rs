@@ -149,6 +149,26 @@ fn of_a_super_frame_that_finds_too_little_room_the_front_waits() {
 }
 
 #[test]
+fn a_super_frame_that_is_not_too_long_is_cut_only_for_lack_of_room() {
+    let (frame, vnet) = PacketBuilder::ipv4(HOST, SERVER)
+        .eth_dst(port_mac(0))
+        .tcp(4000, 80, tcp_flag::ACK, 1, 1)
+        .payload_len(40_000)
+        .build_gso(1448);
+    let mut router = router(1_000_000_000, 40, false);
+    while router.inject(0, frame.clone(), vnet).len() == 1 {}
+    let up = |router: &Router| {
+        let up = router.queues()[0].ways[0];
+        (up.queued_packets, up.dropped)
+    };
+    assert_eq!((up(&router), router.stats().held), ((28, 0), 1));
+    assert_eq!(router.inject(0, frame, vnet).len(), 0);
+    assert_eq!((up(&router), router.stats().held), ((40, 16), 13));
+    let segments = router.advance_ms(10).iter().map(|output| output.segments).collect::<Vec<_>>();
+    assert_eq!(segments, [vec![28], vec![1; 12]].concat());
+}
+
+#[test]
 fn pieces_without_a_frame_are_counted_as_dropped() {
     let (frame, vnet) = PacketBuilder::ipv4(HOST, SERVER)
         .eth_dst(port_mac(0))

@@ -181,7 +181,7 @@ impl<F: Frame> SimpleQueues<F> {
 
     /// Whether a leaf's queue has room for so many wire segments. What the bucket already has tokens for
     /// does not count: it goes as soon as the leaf has its turn.
-    fn admits(&self, number: u32, segments: u32) -> bool {
+    pub fn admits(&self, number: u32, segments: u32) -> bool {
         let (Some(leaf), Some(backlog)) =
             (self.leaves.get(number as usize), self.backlogs.get(number as usize))
         else {

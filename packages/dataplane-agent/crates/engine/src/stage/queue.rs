@@ -130,7 +130,7 @@ fn arrive<F: Frame, S: FrameSource<F>>(
     }
 }
 
-/// Puts a packet into a leaf, a long super-frame in pieces.
+/// Puts a packet into a leaf; a super-frame in pieces if it is long, or finds no room as a whole.
 fn wait<F: Frame, S: FrameSource<F>>(
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
@@ -147,7 +147,7 @@ fn wait<F: Frame, S: FrameSource<F>>(
         && let Some(layout) = Layout::of(&meta, &vnet)
     {
         let together = queues.segments_together(leaf, layout.segment_bytes());
-        if meta.segments > together {
+        if meta.segments > together || !queues.admits(leaf, meta.segments) {
             let mut pieces = 0u64;
             let left = layout.split(&frame, &vnet, together, source, |piece| {
                 pieces += 1;
