@@ -46,7 +46,7 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
   const fit = useContext(Fit);
   const shown = fieldsOf(menu, active, base, form.edits, isNew);
   // biome-ignore lint/correctness/useExhaustiveDependencies: what changes the height
-  useLayoutEffect(fit, [fit, active, shown.length, errors]);
+  useLayoutEffect(fit, [fit, active, shown.length, errors, Object.keys(form.overtaken).length]);
 
   const fields = (tab: string) => {
     const Extra = extras?.[tab];
@@ -67,6 +67,7 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
                 value={fieldValue(prop, name, base, form.edits)}
                 readOnly={readOnly}
                 error={errors[name]}
+                overtaken={form.overtaken[name]}
                 onChange={form.change}
                 onBlur={form.leave}
               />

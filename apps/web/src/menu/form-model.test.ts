@@ -8,6 +8,7 @@ import {
   errorPlace,
   fieldsOf,
   fieldValue,
+  overtaken,
   tabsOf,
   validate,
   valueError,
@@ -52,6 +53,19 @@ test('a folded property is removed with !name; one that never was is not mention
 
 test('a property that may be absent is removed by an emptied field', () => {
   expect(changes(filter, rule, { 'dst-port': '', 'src-address': '' })).toEqual({ '!dst-port': '' });
+});
+
+test('a value that is being edited and that somebody else changes meanwhile is told', () => {
+  const origins = { 'dst-port': '80', protocol: 'tcp' };
+  const told = (base: typeof rule | Omit<typeof rule, 'dst-port'>, value: string | null) =>
+    overtaken(filter, base, { 'dst-port': value }, origins);
+  const { 'dst-port': _, ...unset } = rule;
+  expect(told(rule, '443')).toEqual({});
+  expect(told({ ...rule, protocol: 'udp' }, '443')).toEqual({});
+  expect(told({ ...rule, 'dst-port': '8080' }, '443')).toEqual({ 'dst-port': '8080' });
+  expect(told({ ...rule, 'dst-port': '443' }, '443')).toEqual({});
+  expect(told(unset, '443')).toEqual({ 'dst-port': '' });
+  expect(told(unset, null)).toEqual({});
 });
 
 test('changes to the item meanwhile are kept: only the edit is sent', () => {

@@ -76,6 +76,27 @@ function means(prop: Prop, typed: string, value: string | undefined): boolean {
   return parsed.ok && parsed.value === value;
 }
 
+/**
+ * Values that somebody else gave the item after they were edited here, by property; empty for one that was unset.
+ *
+ * @param origins what the edited values were when their editing began
+ */
+export function overtaken(
+  menu: Menu,
+  base: Row,
+  edits: Edits,
+  origins: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const [name, value] of Object.entries(edits)) {
+    const prop = menu.props[name];
+    const now = base[name];
+    if (prop === undefined || !(name in origins) || origins[name] === now) continue;
+    if (!means(prop, value ?? '', now ?? '')) found[name] = now === undefined ? '' : editValue(prop.kind, now);
+  }
+  return found;
+}
+
 /** Body of the PUT of a new item: what was filled in, without what the user cannot see. */
 export function additions(menu: Menu, edits: Edits): Record<string, string> {
   const body: Record<string, string> = {};

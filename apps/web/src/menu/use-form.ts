@@ -11,6 +11,7 @@ import {
   edit,
   errorPlace,
   fieldValue,
+  overtaken,
   validate,
   valueError,
 } from './form-model.ts';
@@ -22,6 +23,8 @@ export interface Form {
   readonly refused: number;
   readonly busy: boolean;
   readonly dirty: boolean;
+  /** What others gave edited properties meanwhile; empty for one that they unset. */
+  readonly overtaken: Readonly<Record<string, string>>;
   change(name: string, value: string | undefined): void;
   /** Judges a field that the user has left. */
   leave(name: string): void;
@@ -32,6 +35,7 @@ export interface Form {
 
 export function useForm(menu: Menu, base: Row, isNew: boolean, initial: Edits = {}): Form {
   const [edits, setEdits] = useState<Edits>(initial);
+  const [origins, setOrigins] = useState<Readonly<Record<string, string | undefined>>>({});
   const [errors, setErrors] = useState<Errors>({});
   const [busy, setBusy] = useState(false);
   const [refused, setRefused] = useState(0);
@@ -41,7 +45,9 @@ export function useForm(menu: Menu, base: Row, isNew: boolean, initial: Edits = 
 
   const change = useCallback(
     (name: string, value: string | undefined) => {
-      setEdits((now) => edit(menu, now, latest.current.base, name, value));
+      const { base: item, edits: made } = latest.current;
+      if (made[name] === undefined) setOrigins((now) => ({ ...now, [name]: item[name] }));
+      setEdits((now) => edit(menu, now, item, name, value));
       setErrors(({ [name]: _, '': __, ...rest }) => rest);
     },
     [menu],
@@ -63,6 +69,7 @@ export function useForm(menu: Menu, base: Row, isNew: boolean, initial: Edits = 
     refused,
     busy,
     dirty: Object.keys(edits).length > 0,
+    overtaken: isNew ? {} : overtaken(menu, base, edits, origins),
     change,
     leave,
     reset() {

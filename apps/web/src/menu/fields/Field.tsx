@@ -14,6 +14,8 @@ export interface FieldProps {
   readonly value: string | undefined;
   readonly readOnly: boolean;
   readonly error: string | undefined;
+  /** What somebody else has made of the value that is being edited here. */
+  readonly overtaken: string | undefined;
   readonly onChange: (name: string, value: string | undefined) => void;
   readonly onBlur: (name: string) => void;
 }
@@ -31,7 +33,7 @@ export interface ControlProps {
 }
 
 /** Drawn anew only when its own value changes: others in the dialog tick. */
-export const Field = memo(function Field({ name, prop, value, readOnly, error, ...owner }: FieldProps) {
+export const Field = memo(function Field({ name, prop, value, readOnly, error, overtaken, ...owner }: FieldProps) {
   const id = useId();
   const onChange = (next: string | undefined) => owner.onChange(name, next);
   const errorId = `${id}-error`;
@@ -145,6 +147,12 @@ export const Field = memo(function Field({ name, prop, value, readOnly, error, .
       {error !== undefined && (
         <p id={errorId} className="field-error" role="alert">
           {error}
+        </p>
+      )}
+      {overtaken !== undefined && (
+        <p className="field-note" role="status">
+          {overtaken === '' ? 'Somebody has unset it meanwhile' : `Somebody has made it ${overtaken} meanwhile`}; OK or
+          Apply puts this value in its place.
         </p>
       )}
     </div>
