@@ -180,4 +180,5 @@ fn pieces_without_a_frame_are_counted_as_dropped() {
     assert_eq!(router.inject(0, frame, vnet).len(), 0);
     let drops = router.stats().drop_stats();
     assert_eq!((drops[0].reason.as_str(), drops[0].packets), ("no-frame", 3));
+    assert_eq!((router.queues()[0].ways[0].dropped, router.stats().queues.dropped_packets), (3, 3));
 }

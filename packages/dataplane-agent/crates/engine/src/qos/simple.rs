@@ -197,7 +197,8 @@ impl<F: Frame> SimpleQueues<F> {
         waiting - covered + u64::from(segments) <= u64::from(backlog.queue.limit())
     }
 
-    fn count_drop(&mut self, number: u32, segments: u32) {
+    /// Counts wire segments that a leaf has lost, for whatever reason.
+    pub fn count_drop(&mut self, number: u32, segments: u32) {
         self.totals.dropped_packets += u64::from(segments);
         if let Some(backlog) = self.backlogs.get_mut(number as usize) {
             backlog.dropped += u64::from(segments);

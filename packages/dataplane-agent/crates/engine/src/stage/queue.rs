@@ -158,6 +158,7 @@ fn wait<F: Frame, S: FrameSource<F>>(
             });
             // Those behind one that found no room find none, and need not be made.
             queues.refuse(leaf, left.uncut);
+            queues.count_drop(leaf, left.without_frame);
             state.generated += pieces.saturating_sub(1);
             state.count_drop(DropReason::NoFrame, left.without_frame);
             return;
