@@ -105,14 +105,15 @@ export class ChartPlot {
     this.#span = spanOf(times, this.#options.spanMs);
     const most = Math.max(this.#plot.width, 1) * DENSE;
     const shown = times.length > most ? decimated(times, columns, most / 2) : { times, columns };
-    this.#plot.setData([shown.times, ...shown.columns] as uPlot.AlignedData);
+    // At once, not in a microtask after all that is drawn in this frame: the paint queue counts the time that it takes.
+    this.#plot.batch(() => this.#plot.setData([shown.times, ...shown.columns] as uPlot.AlignedData));
     this.#readOut();
   }
 
   resize(): void {
     const { clientWidth: width, clientHeight: height } = this.#host;
     if (width === 0 || height === 0 || (width === this.#plot.width && height === this.#plot.height)) return;
-    this.#plot.setSize({ width, height });
+    this.#plot.batch(() => this.#plot.setSize({ width, height }));
   }
 
   destroy(): void {
