@@ -113,6 +113,10 @@ export function mostAhead(packets: readonly Arrival[], rate: number): number {
   return most;
 }
 
+/** The longest time between two packets that followed each other, ms. */
+export const longestPause = (packets: readonly Arrival[]): number =>
+  packets.slice(1).reduce((longest, { timeMs }, index) => Math.max(longest, timeMs - (packets[index]?.timeMs ?? 0)), 0);
+
 /** The longest pauses between packets, for messages of failing tests. */
 export function pauses(packets: readonly Arrival[]): string {
   const [first] = packets;

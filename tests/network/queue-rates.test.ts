@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Arrival, Capture, mostAhead, pauses, rateOf } from './capture.ts';
+import { type Arrival, Capture, longestPause, mostAhead, pauses, rateOf } from './capture.ts';
 import type { Host } from './netns.ts';
 import {
   addAddress,
@@ -31,6 +31,17 @@ const TV_LIMIT = 5e6;
 const PACKET_BYTES = 1500;
 /** Time that a bucket holds at the full rate, s. */
 const BUCKET_S = 0.1;
+/**
+ * Time by which a packet may arrive later than the router let it go, s: the core is shared with the senders. What comes
+ * late counts to a stretch that it does not belong to. Bounds without such slack are checked on virtual time.
+ */
+const LATE_S = 0.05;
+/** The same at both ends of a window, each of which is the best of many packets, s. */
+const LATE_AT_END_S = 0.005;
+/** Measurements of one thing: one in which nothing arrived for longer than a bucket lasts tells of the machine only. */
+const ATTEMPTS = 3;
+/** Longest that they may take together, ms. */
+const SATURATE_MS = 120_000;
 const WARM_UP_S = 5;
 const WINDOW_S = 10;
 
@@ -68,13 +79,36 @@ function expectLimit(packets: readonly Arrival[], limit: number, startedMs: numb
   const packetBits = PACKET_BYTES * 8;
   const rate = rateOf(packets, limit, startedMs + WARM_UP_S * 1000, WINDOW_S);
   expect(rate, what).toBeGreaterThanOrEqual(limit * 0.99);
-  expect(rate, what).toBeLessThanOrEqual(limit + packetBits / WINDOW_S);
+  expect(rate, what).toBeLessThanOrEqual(limit + (packetBits + limit * LATE_AT_END_S) / WINDOW_S);
   // The packet that takes the last token may be larger than what is left, and a stretch begins with a whole packet.
-  expect(mostAhead(packets, limit), what).toBeLessThanOrEqual(limit * BUCKET_S + 2 * packetBits);
+  expect(mostAhead(packets, limit), what).toBeLessThanOrEqual(limit * (BUCKET_S + LATE_S) + 2 * packetBits);
 }
 
 /** Runs both hosts at twice their limits, in the directions given, and checks every direction that is used. */
-async function saturate(uses: { laptop: 'up' | 'down' | 'both'; tv: 'up' | 'down' | 'both' }): Promise<void> {
+async function saturate(uses: Uses): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const used = await measure(uses);
+    const stood = used.some(({ packets }) => longestPause(packets) >= BUCKET_S * 1000);
+    if (stood && attempt < ATTEMPTS) continue;
+    for (const { packets, limit, startedMs, what } of used) expectLimit(packets, limit, startedMs, what);
+    return;
+  }
+}
+
+interface Uses {
+  readonly laptop: 'up' | 'down' | 'both';
+  readonly tv: 'up' | 'down' | 'both';
+}
+
+interface Measured {
+  readonly packets: readonly Arrival[];
+  readonly limit: number;
+  readonly startedMs: number;
+  readonly what: string;
+}
+
+/** One run at twice the limits: what arrived in each direction that is used. */
+async function measure(uses: Uses): Promise<Measured[]> {
   const seconds = WARM_UP_S + WINDOW_S + 0.5;
   const offered = (limit: number, use: 'up' | 'down' | 'both') => ({
     up: use === 'down' ? 0 : 2 * limit,
@@ -100,9 +134,9 @@ async function saturate(uses: { laptop: 'up' | 'down' | 'both'; tv: 'up' | 'down
     [uses.tv !== 'down', to(TV_PORT), TV_LIMIT, tv.startedMs, 'upload of tv'],
     [uses.tv !== 'up', atTv ?? [], TV_LIMIT, tv.startedMs, 'download of tv'],
   ] as const;
-  for (const [used, packets, limit, startedMs, what] of directions) {
-    if (used) expectLimit(packets, limit, startedMs, `${what} (senders: ${late.join(', ')} ms)`);
-  }
+  return directions.flatMap(([used, packets, limit, startedMs, what]) =>
+    used ? [{ packets, limit, startedMs, what: `${what} (senders: ${late.join(', ')} ms)` }] : [],
+  );
 }
 
 /** Shares of the packets of connections from an address that took FastTrack. */
@@ -116,9 +150,9 @@ async function fasttracked(address: string): Promise<number> {
 }
 
 describe('20M/20M and 5M/5M on two hosts, UDP at twice the rate', () => {
-  test('upload of one and download of the other', () => saturate({ laptop: 'up', tv: 'down' }));
-  test('download of one and upload of the other', () => saturate({ laptop: 'down', tv: 'up' }));
-  test('both directions of both', () => saturate({ laptop: 'both', tv: 'both' }));
+  test('upload of one and download of the other', () => saturate({ laptop: 'up', tv: 'down' }), SATURATE_MS);
+  test('download of one and upload of the other', () => saturate({ laptop: 'down', tv: 'up' }), SATURATE_MS);
+  test('both directions of both', () => saturate({ laptop: 'both', tv: 'both' }), SATURATE_MS);
   test('more than 95 % of the packets took FastTrack', async () => {
     expect(await fasttracked(LAPTOP)).toBeGreaterThan(0.95);
     expect(await fasttracked(TV)).toBeGreaterThan(0.95);
