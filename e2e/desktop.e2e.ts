@@ -120,3 +120,40 @@ test('a deep link opens its window and the dialog of an item', async ({ ui, rout
     'true',
   );
 });
+
+test('a tab keeps its selection while another one is looked at; a graph grows a dialog that nobody sized', async ({
+  ui,
+}) => {
+  const menu = await ui.open('/ip/firewall/filter');
+  const rule = menu.row('drop all that does not come from LAN');
+  await menu.select(rule);
+  await ui.open('/ip/firewall/nat');
+  await expect(rule).toHaveCount(0);
+  await ui.open('/ip/firewall/filter');
+  await expect(rule).toHaveAttribute('aria-selected', 'true');
+
+  const interfaces = await ui.open('/interface');
+  const dialog = await interfaces.edit(interfaces.row('ether').first(), /^Interface </);
+  await dialog.tab('Traffic');
+  const graphs = dialog.root.getByRole('img', { name: /^Graph of/ });
+  await expect(graphs).toHaveCount(2);
+  for (const graph of await graphs.all()) await expect(graph).toBeInViewport({ ratio: 0.9 });
+});
+
+test('who may only look is offered no commands', async ({ ui, router, browser }) => {
+  await router.rest.add('/user', { name: 'reader', group: 'read', password: 'only-looks' });
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(`${ui.url}/ip/address`);
+  await page.getByLabel('User').fill('reader');
+  await page.getByLabel('Password').fill('only-looks');
+  await page.getByRole('button', { name: 'Log in' }).click();
+  const list = page.getByRole('region', { name: 'Address List' });
+  await expect(list.getByRole('grid')).toContainText('192.168.88.1/24');
+  await expect(list.getByRole('button', { name: 'Add', exact: true })).toHaveCount(0);
+  await list.getByText('192.168.88.1/24').dblclick();
+  const dialog = page.getByRole('dialog');
+  await expect(dialog.getByLabel('Address', { exact: true })).toBeDisabled();
+  await expect(dialog.getByRole('button', { name: 'Apply' })).toHaveCount(0);
+  await context.close();
+});
