@@ -132,7 +132,8 @@ export class ChartPlot {
       width: Math.max(host.clientWidth, 120),
       height: Math.max(host.clientHeight, 60),
       // Room for the unit above the axis.
-      padding: [16, 12, 0, 0],
+      // Half a time label reaches beyond the right end.
+      padding: [16, 28, 0, 0],
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
       scales: {
