@@ -99,9 +99,9 @@ async function watch({ url, minutes, note, server, unwatched }) {
       if (elapsed() * HEAP_LOOKS >= memories.length + 1) memories.push(await memory(session));
       const still = await traced(browser, page, url, () => sleep(5000));
       const moving = await traced(browser, page, url, () => desktop.exercise());
-      spans.still.push(...still.frames);
-      spans.moving.push(...moving.frames);
-      spans.tasks.push(...moving.tasks);
+      spans.still = spans.still.concat(still.frames);
+      spans.moving = spans.moving.concat(moving.frames);
+      spans.tasks = spans.tasks.concat(moving.tasks);
       await sleep(Math.min(15_000, Math.max(0, started + minutes * 60_000 - Date.now())));
     }
     memories.push(await memory(session));

@@ -22,6 +22,7 @@ export const CASES = [
   { name: 'wire/iperf3', kind: 'wire', load: 'tcp', scenario: 'routing' },
   { name: 'wire/iperf3-nat-25', kind: 'wire', load: 'tcp', scenario: 'masquerade-25' },
   { name: 'wire/iperf3-nat-25-queue', kind: 'wire', load: 'tcp', scenario: 'masquerade-25-queue', offered: '900M' },
+  { name: 'wire/iperf3-nat-25-queue-100g', kind: 'wire', load: 'tcp', scenario: 'masquerade-25-queue-100g' },
   { name: 'browser', kind: 'browser' },
 ];
 

@@ -30,7 +30,7 @@ export async function runWireCase(entry, context) {
   const stats = context.lab.agentStats();
   if (process.env.TOLLWAY_BENCH_RAW) context.note(JSON.stringify(stats));
   result.details.push(...agentRemarks(stats));
-  if (entry.scenario.endsWith('-queue')) result.details.push(queueRemark(context.lab.queued()));
+  if (entry.scenario.includes('-queue')) result.details.push(queueRemark(context.lab.queued()));
   return result;
 }
 

@@ -43,7 +43,7 @@ const USAGE: &str = "usage: tollway-bench COMMAND [--option VALUE …]
   queues --socket PATH
       prints what passed its simple queues as JSON
 
-scenarios: routing, masquerade-25, masquerade-25-queue";
+scenarios: routing, masquerade-25, masquerade-25-queue, masquerade-25-queue-100g";
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);

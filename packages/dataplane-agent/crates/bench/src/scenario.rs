@@ -49,7 +49,10 @@ pub enum Queues {
     /// None.
     None,
     /// One, for the generator itself.
-    Generator,
+    Generator {
+        /// Its limit, bits/s.
+        max_limit: u64,
+    },
     /// So many, between which the sources of generated flows are dealt out in prefixes of a length.
     Sources {
         /// Queues.
@@ -59,7 +62,7 @@ pub enum Queues {
     },
 }
 
-/// Limit of every queue, bits/s.
+/// Limit of a queue, bits/s.
 const MAX_LIMIT: u64 = 1_000_000_000;
 /// Depth of its token bucket, ms.
 const BUCKET_MS: u32 = 100;
@@ -78,7 +81,11 @@ impl Scenario {
     /// Connection tracking, masquerade and 25 filter rules.
     pub const MASQUERADE_25: Self = Self { filter: true, ..Self::MASQUERADE };
     /// The same with a simple queue for the generator.
-    pub const MASQUERADE_25_QUEUE: Self = Self { queues: Queues::Generator, ..Self::MASQUERADE_25 };
+    pub const MASQUERADE_25_QUEUE: Self =
+        Self { queues: Queues::Generator { max_limit: MAX_LIMIT }, ..Self::MASQUERADE_25 };
+    /// The same with a limit that no stream reaches.
+    pub const MASQUERADE_25_QUEUE_100G: Self =
+        Self { queues: Queues::Generator { max_limit: 100 * MAX_LIMIT }, ..Self::MASQUERADE_25 };
     /// The same with 25 simple queues, of /27 networks.
     pub const QUEUES_25: Self =
         Self { queues: Queues::Sources { count: 25, prefix_len: 27 }, ..Self::MASQUERADE_25 };
@@ -92,8 +99,9 @@ impl Scenario {
             "routing" => Ok(Self::ROUTING),
             "masquerade-25" => Ok(Self::MASQUERADE_25),
             "masquerade-25-queue" => Ok(Self::MASQUERADE_25_QUEUE),
+            "masquerade-25-queue-100g" => Ok(Self::MASQUERADE_25_QUEUE_100G),
             _ => Err(format!(
-                "unknown scenario \"{name}\"; there are routing, masquerade-25, masquerade-25-queue"
+                "unknown scenario \"{name}\"; there are routing, masquerade-25, masquerade-25-queue and masquerade-25-queue-100g"
             )),
         }
     }
@@ -125,7 +133,9 @@ impl Queues {
     fn rows(self) -> Vec<SimpleQueue> {
         match self {
             Queues::None => Vec::new(),
-            Queues::Generator => vec![queue(0, vec![Prefix { address: GENERATOR.into(), prefix_len: 32 }])],
+            Queues::Generator { max_limit } => {
+                vec![queue(0, max_limit, vec![Prefix { address: GENERATOR.into(), prefix_len: 32 }])]
+            }
             Queues::Sources { count, prefix_len } => {
                 let size = 1 << (32 - prefix_len);
                 let network = |block: u32| Ipv4Addr::from_bits(SOURCES.to_bits() + block * size);
@@ -133,14 +143,14 @@ impl Queues {
                     let blocks = (index..SOURCE_ADDRESSES.div_ceil(size)).step_by(count as usize);
                     blocks.map(|block| Prefix { address: network(block).into(), prefix_len }).collect()
                 };
-                (0..count).map(|index| queue(index, of(index))).collect()
+                (0..count).map(|index| queue(index, MAX_LIMIT, of(index))).collect()
             }
         }
     }
 }
 
-fn queue(index: u32, targets: Vec<Prefix>) -> SimpleQueue {
-    let limit = QueueLimit { max_limit: MAX_LIMIT, bucket_ms: BUCKET_MS, packet_limit: PACKET_LIMIT };
+fn queue(index: u32, max_limit: u64, targets: Vec<Prefix>) -> SimpleQueue {
+    let limit = QueueLimit { max_limit, bucket_ms: BUCKET_MS, packet_limit: PACKET_LIMIT };
     SimpleQueue { row: 1000 + index, targets, upload: limit, download: limit }
 }
 
