@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { WebSocket } from 'ws';
 import { type Background, type Host, mustRun } from './netns.ts';
@@ -58,8 +58,9 @@ const PREFERRED = '-15';
 function prefer(pid: number): void {
   mustRun('renice', '-n', PREFERRED, '-p', ...readdirSync(`/proc/${pid}/task`));
   // Where sessions share the processor, niceness counts within a session only; sched(7), "The autogroup feature".
+  // What descends from init without a session of its own is in no such group: its file is empty and takes no value.
   const autogroup = `/proc/${pid}/autogroup`;
-  if (existsSync(autogroup)) writeFileSync(autogroup, PREFERRED);
+  if (existsSync(autogroup) && readFileSync(autogroup, 'utf8') !== '') writeFileSync(autogroup, PREFERRED);
 }
 
 /** Lets the router's agent, as it runs now, go before others on the machine. */
