@@ -155,6 +155,16 @@ describe('simple queues', () => {
     expect(some.body).toEqual([{ '.id': one['.id'], rate: '103/113' }]);
   });
 
+  it('show what all workers have counted together', async () => {
+    const one = await add({ target: '10.0.0.1' });
+    const id = one['.id'] ?? '';
+    if (router.peer !== undefined) {
+      router.peer.queues = Buffer.concat([record(id, 100), record('*FFFFFF', 1), record(id, 3000)]);
+    }
+    const [row] = await list();
+    expect(row).toMatchObject({ bytes: '3100/3120', rate: '3106/3126', 'queued-packets': '3112/3132' });
+  });
+
   it('have their counters reset', async () => {
     const [one, two] = [await add({ target: '10.0.0.1' }), await add({ target: '10.0.0.2' })];
     const [first, second] = [one, two].map((row) => Number.parseInt(row['.id']?.slice(1) ?? '', 16));

@@ -5,17 +5,17 @@ const RECORD = 120;
 const UPLOAD = 8;
 const DOWNLOAD = 64;
 
-type Reader = (view: DataView, at: number) => string;
+type Reader = (view: DataView, at: number) => bigint;
 
 const u64 =
   (offset: number): Reader =>
   (view, at) =>
-    view.getBigUint64(at + offset, true).toString();
+    view.getBigUint64(at + offset, true);
 
 const u32 =
   (offset: number): Reader =>
   (view, at) =>
-    view.getUint32(at + offset, true).toString();
+    BigInt(view.getUint32(at + offset, true));
 
 /** Properties of `/queue/simple` by their place in each direction's part. */
 const readers: Readonly<Record<string, Reader>> = {
@@ -32,18 +32,24 @@ const readers: Readonly<Record<string, Reader>> = {
 export class QueueDump {
   static readonly properties: readonly string[] = Object.keys(readers);
   readonly #view: DataView;
-  readonly #at = new Map<number, number>();
+  /** Where the records of a row begin: one of each worker that saw packets of the queue. */
+  readonly #records = new Map<number, readonly number[]>();
 
   constructor({ records }: Pick<Queues, 'records'>) {
     this.#view = new DataView(records.buffer, records.byteOffset, records.byteLength);
-    for (let at = 0; at + RECORD <= records.byteLength; at += RECORD) this.#at.set(this.#view.getUint32(at, true), at);
+    for (let at = 0; at + RECORD <= records.byteLength; at += RECORD) {
+      const row = this.#view.getUint32(at, true);
+      const before = this.#records.get(row);
+      this.#records.set(row, before === undefined ? [at] : [...before, at]);
+    }
   }
 
   /** `upload/download` of a row's queue; zeros for one that the data plane does not have, e.g. a disabled one. */
   value(row: number, property: string): string | undefined {
     const read = Object.hasOwn(readers, property) ? readers[property] : undefined;
     if (read === undefined) return undefined;
-    const at = this.#at.get(row);
-    return at === undefined ? '0/0' : `${read(this.#view, at + UPLOAD)}/${read(this.#view, at + DOWNLOAD)}`;
+    const records = this.#records.get(row) ?? [];
+    const sum = (direction: number) => records.reduce((sum, at) => sum + read(this.#view, at + direction), 0n);
+    return `${sum(UPLOAD)}/${sum(DOWNLOAD)}`;
   }
 }

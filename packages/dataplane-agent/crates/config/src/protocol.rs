@@ -231,12 +231,13 @@ pub enum ReplyBody {
         #[schemars(with = "Vec<u8>", extend("tsType" = "Uint8Array"))]
         records: Vec<u8>,
     },
-    /// To [`RequestBody::Queues`]: packed little-endian records of [`QUEUE_RECORD`] bytes, in no order.
+    /// To [`RequestBody::Queues`]: packed little-endian records of [`QUEUE_RECORD`] bytes, in no order. A queue
+    /// has a record of each worker that has seen packets of it, which add up, or else one.
     ///
     /// | offset | size | field |
     /// |---|---|---|
     /// | 0 | 4 | row of `/queue/simple` |
-    /// | 4 | 4 | worker that holds its packets |
+    /// | 4 | 4 | worker |
     /// | 8 | 56 | upload |
     /// | 64 | 56 | download |
     ///

@@ -52,10 +52,10 @@ pub struct Batch<F> {
 /// What goes from one worker to another with a packet that is complete, for a queue there.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ticket {
-    /// Configuration that `place` is of.
+    /// Configuration that `entry` is of.
     pub generation: u32,
-    /// Place of the queue in its table.
-    pub place: u32,
+    /// Place of the queue among its rows.
+    pub entry: u32,
     /// Row of the queue.
     pub row: RowId,
     /// Direction.
@@ -178,7 +178,7 @@ impl<F: Frame> Batch<F> {
                 Verdict::Handover(worker) => {
                     let ticket = match packet.meta.lane.leads() {
                         Leads::Ticket(number) => departing.get(number),
-                        Leads::Nowhere | Leads::Here(_) | Leads::Elsewhere(..) => None,
+                        Leads::Nowhere | Leads::Leaf(_) => None,
                     };
                     let packet = HandoverMeta { meta: packet.meta, ticket };
                     Outcome::Handover { worker: u32::from(worker), packet }
@@ -245,7 +245,8 @@ pub enum Outcome {
         /// Row of the L3 interface whose TAP takes it.
         interface: RowId,
     },
-    /// To the worker that owns the flow, or the queue.
+    /// To the worker that owns the flow, or has the queue. If it can't take the packet, the engine is to be told by
+    /// [`crate::Engine::not_handed_over`].
     Handover {
         /// The owner.
         worker: u32,
@@ -270,5 +271,5 @@ pub struct Handover<F> {
 pub struct HandoverMeta {
     meta: Meta,
     /// For a packet that is complete and only waits for its queue.
-    ticket: Option<Ticket>,
+    pub(crate) ticket: Option<Ticket>,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tollway_config::dataplane::RowId;
 use tollway_wire::{field, ipv4};
 
-use crate::batch::{BATCH, Batch};
+use crate::batch::{BATCH, Batch, HandoverMeta};
 use crate::conntrack::{Change, Table, Translated};
 use crate::fragments::Fragments;
 use crate::frame::{Frame, FrameSource};
@@ -67,7 +67,7 @@ impl<F: Frame> Engine<F> {
         let seed = shared.seed();
         let mut queues =
             SimpleQueues::new(worker, workers.max(1), capacity.queue_frames, capacity.queue_bytes);
-        queues.swap(&QueueTable::default(), snapshot.queues(), Now(0));
+        queues.swap(&QueueTable::default(), snapshot.queues(), &shared.queue_ownerships, Now(0));
         let engine = Self {
             state: WorkerState {
                 worker,
@@ -129,7 +129,7 @@ impl<F: Frame> Engine<F> {
             let own = address.as_v4().unwrap_or(0);
             !new.interface_of(row).is_some_and(|interface| interface.up && interface.has_address(own))
         });
-        state.queues.swap(old.queues(), new.queues(), now);
+        state.queues.swap(old.queues(), new.queues(), &state.shared.queue_ownerships, now);
         unpublish(state);
         renumber(state, &old, new);
         self.sync_neighbors();
@@ -244,6 +244,19 @@ impl<F: Frame> Engine<F> {
         [connections, neighbors, holds, state.fragments.next_deadline(), queues].into_iter().flatten().min()
     }
 
+    /// To be told when everything that came out of [`Self::process`] and [`Self::tick`] so far has left for
+    /// good: queues that only other workers use may go to them now, and nothing be overtaken.
+    pub fn sent(&mut self) {
+        self.state.queues.settle();
+    }
+
+    /// To be told of a packet that could not be handed over.
+    pub fn not_handed_over(&mut self, packet: &HandoverMeta) {
+        if let Some(ticket) = &packet.ticket {
+            self.state.queues.withdraw(ticket.row);
+        }
+    }
+
     /// Received packets that the flow cache forwarded, per port. Bytes are L2 without FCS.
     pub fn fp_rx(&self) -> &[Count] {
         &self.state.fp_rx
@@ -283,8 +296,8 @@ impl<F: Frame> Engine<F> {
     }
 
     /// Appends a packed record (see [`tollway_config::protocol::ReplyBody::Queues`]) for each simple queue
-    /// whose packets this worker holds, at most `most`, with rows from `from` on. Says from where to go on;
-    /// `None` when that was the end. A queue that lives all the while is in exactly one of the parts.
+    /// that has passed packets at this worker, and of those that have at none its share; at most `most`, with rows
+    /// from `from` on. Says from where to go on; `None` when that was the end. The workers' records of a queue add up.
     pub fn queues(&self, from: RowId, most: u32, now: Now, out: &mut Vec<u8>) -> Option<RowId> {
         self.state.queues.dump(from, most, now, out)
     }
@@ -351,7 +364,7 @@ fn renumber<F: Frame>(state: &mut WorkerState<F>, old: &Snapshot, new: &Snapshot
         let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
         let meta = &mut packet.meta;
         meta.lan_src = field::get32(head, usize::from(meta.l3) + ipv4::offset::SRC);
-        meta.lane = state.queues.lane(new.queues(), Addr::v4(meta.lan_src), meta.tuple.dst);
+        meta.lane = state.queues.lane(new.queues(), Addr::v4(meta.lan_src), meta.tuple.dst, state.now);
     }
 }
 

@@ -10,6 +10,7 @@ use tollway_config::protocol::NeighborInfo;
 
 use crate::directory::Directory;
 use crate::neighbor::Neighbors;
+use crate::qos::ownership::Ownerships;
 use crate::snapshot::Snapshot;
 use crate::time::Now;
 
@@ -37,13 +38,14 @@ struct LogRing {
     lost: u64,
 }
 
-/// Neighbours, the flow directory, ICMP rate limits and the log ring.
+/// Neighbours, the flow directory, who has which queue, ICMP rate limits and the log ring.
 #[derive(Debug)]
 pub struct Shared {
     workers: u32,
     seed: u64,
     pub(crate) neighbors: Neighbors,
     pub(crate) directory: Directory,
+    pub(crate) queue_ownerships: Ownerships,
     /// Per slot: upper half the target, lower half the time of its last error in ms; targets that share
     /// a slot replace each other.
     errors: Box<[AtomicU64]>,
@@ -59,6 +61,7 @@ impl Shared {
             seed,
             neighbors: Neighbors::new(),
             directory: Directory::new(),
+            queue_ownerships: Ownerships::default(),
             errors: (0..RATE_SLOTS).map(|_| AtomicU64::new(0)).collect(),
             log: Mutex::default(),
             log_pending: AtomicBool::new(false),

@@ -1,6 +1,6 @@
 //! A whole router in memory: one engine per worker, hand-over between them, ports on the outside.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tollway_config::dataplane::{DataplaneConfig, RowId};
@@ -87,6 +87,13 @@ pub struct Router {
     pub emitted: u64,
     /// ARP requests the hosts answered.
     pub resolved: u64,
+    /// No worker takes packets from another.
+    pub refuse_handovers: bool,
+    /// Packets lost to that.
+    pub refused: u64,
+    /// Packets between workers stay on their way until [`Self::deliver_handovers`].
+    pub delay_handovers: bool,
+    delayed: Vec<(u32, Handover<HeapFrame>)>,
 }
 
 /// Capacity of the connection table that test routers have.
@@ -134,6 +141,10 @@ impl Router {
             injected: 0,
             emitted: 0,
             resolved: 0,
+            refuse_handovers: false,
+            refused: 0,
+            delay_handovers: false,
+            delayed: Vec::new(),
         }
     }
 
@@ -254,7 +265,8 @@ impl Router {
     fn process(&mut self, worker: usize, out: &mut Vec<Output>) {
         let now = self.now;
         self.engines[worker].process(&mut self.batch, &mut self.source, &NoCycles, now);
-        self.collect(out);
+        self.collect(worker, out);
+        self.engines[worker].sent();
     }
 
     /// Lets time pass in steps of the engines' deadlines.
@@ -296,12 +308,13 @@ impl Router {
         for worker in 0..self.engines.len() {
             let now = self.now;
             self.engines[worker].tick(&mut self.batch, &mut self.source, &NoCycles, now);
-            self.collect(out);
+            self.collect(worker, out);
+            self.engines[worker].sent();
         }
     }
 
-    /// Delivers what the batch holds; hosts answer ARP.
-    fn collect(&mut self, out: &mut Vec<Output>) {
+    /// Delivers what the batch of a worker holds; hosts answer ARP.
+    fn collect(&mut self, from: usize, out: &mut Vec<Output>) {
         let mut moved: BTreeMap<u32, Vec<Handover<HeapFrame>>> = BTreeMap::new();
         let mut answers = Vec::new();
         let done: Vec<_> = self.batch.drain().collect();
@@ -309,8 +322,17 @@ impl Router {
             let to = match done.outcome {
                 Outcome::Tx { port } => To::Port(port),
                 Outcome::Local { interface } => To::Local(interface),
+                Outcome::Handover { packet, .. } if self.refuse_handovers => {
+                    self.engines[from].not_handed_over(&packet);
+                    self.refused += 1;
+                    continue;
+                }
                 Outcome::Handover { worker, packet } => {
                     let handover = Handover { frame: done.frame, vnet: done.vnet, meta: packet };
+                    if self.delay_handovers {
+                        self.delayed.push((worker, handover));
+                        continue;
+                    }
                     moved.entry(worker).or_default().push(handover);
                     continue;
                 }
@@ -346,6 +368,16 @@ impl Router {
             self.batch.push_rx(HeapFrame::new(frame), port, VnetState::default());
             self.process(0, out);
         }
+    }
+
+    /// Packets that were on their way between workers arrive, the first `packets` of them.
+    pub fn deliver_handovers(&mut self, packets: usize) -> Vec<Output> {
+        let mut out = Vec::new();
+        for (worker, handover) in self.delayed.drain(..packets).collect::<Vec<_>>() {
+            self.batch.push_handover(handover);
+            self.process(worker as usize, &mut out);
+        }
+        out
     }
 
     /// Counters of all workers.
@@ -397,10 +429,11 @@ impl Router {
                 from = engine.queues(row, 7, self.now, &mut bytes);
             }
         }
-        let records = bytes.chunks_exact(tollway_config::protocol::QUEUE_RECORD);
-        let mut records: Vec<_> = records.map(QueueRecord::read).collect();
-        records.sort_by_key(|record| record.row);
-        records
+        let mut sums: BTreeMap<RowId, Vec<QueueRecord>> = BTreeMap::new();
+        for record in bytes.chunks_exact(tollway_config::protocol::QUEUE_RECORD).map(QueueRecord::read) {
+            sums.entry(record.row).or_default().push(record);
+        }
+        sums.into_values().filter_map(QueueRecord::together).collect()
     }
 
     /// Sets queue counters to zero; empty means all.
@@ -430,9 +463,9 @@ impl Router {
 pub struct QueueRecord {
     /// Row.
     pub row: RowId,
-    /// Worker.
+    /// Worker at which most of its packets passed.
     pub worker: u32,
-    /// Upload, download.
+    /// Upload, download; all workers together.
     pub ways: [QueueWay; 2],
 }
 
@@ -456,6 +489,28 @@ pub struct QueueWay {
 }
 
 impl QueueRecord {
+    /// The records of one queue by several workers, each of which has at most one.
+    fn together(records: Vec<Self>) -> Option<Self> {
+        let passed = |record: &Self| record.ways[0].packets + record.ways[1].packets;
+        let worker = records.iter().max_by_key(|record| passed(record))?.worker;
+        let workers: BTreeSet<u32> = records.iter().map(|record| record.worker).collect();
+        assert_eq!(workers.len(), records.len(), "a worker reports a queue once: {records:?}");
+        let sum = |one: QueueWay, other: QueueWay| QueueWay {
+            bytes: one.bytes + other.bytes,
+            packets: one.packets + other.packets,
+            dropped: one.dropped + other.dropped,
+            rate: one.rate + other.rate,
+            packet_rate: one.packet_rate + other.packet_rate,
+            queued_bytes: one.queued_bytes + other.queued_bytes,
+            queued_packets: one.queued_packets + other.queued_packets,
+        };
+        let both = |one: Self, other: Self| Self {
+            ways: [sum(one.ways[0], other.ways[0]), sum(one.ways[1], other.ways[1])],
+            ..one
+        };
+        Some(Self { worker, ..records.into_iter().reduce(both)? })
+    }
+
     fn read(bytes: &[u8]) -> Self {
         let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
         let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));

@@ -169,6 +169,9 @@ impl Worker {
                 self.dispatch();
             }
             self.flush();
+            if self.ports.iter().all(|end| end.queue.is_empty()) {
+                self.engine.sent();
+            }
             self.report_changes();
         }
     }
@@ -370,6 +373,7 @@ impl Worker {
                 Outcome::Handover { worker, packet } => {
                     let out = self.ends.outbound.get_mut(worker as usize).and_then(Option::as_mut);
                     let Some(out) = out else {
+                        self.engine.not_handed_over(&packet);
                         self.drops.add(WorkerDrop::HandoverQueueFull, 1);
                         continue;
                     };
@@ -377,6 +381,7 @@ impl Worker {
                     match out.ring.push(handover) {
                         Ok(()) => out.dirty = true,
                         Err(rtrb::PushError::Full(handover)) => {
+                            self.engine.not_handed_over(&handover.meta);
                             self.drops.add(WorkerDrop::HandoverQueueFull, 1);
                             self.pool.recycle(handover.frame);
                         }

@@ -70,6 +70,16 @@ impl Bucket {
         self.tokens
     }
 
+    /// Goes on from the tokens that another worker left, bits, as they were at `counted`.
+    pub fn resume(&mut self, tokens: i64, counted: Now) {
+        *self = Self { tokens: tokens.min(self.depth), filled: counted, remainder: 0, ..*self };
+    }
+
+    /// When it was filled last.
+    pub const fn counted(&self) -> Now {
+        self.filled
+    }
+
     /// Adds what came in since the last time.
     #[inline]
     pub fn fill(&mut self, now: Now, waiting: bool) {

@@ -21,9 +21,12 @@ pub struct Leaf {
     packets: u64,
     /// Second in which [`Meter::begin`] was read.
     second: u32,
-    /// Wire segments that wait.
+    /// Wire segments that wait; [`AWAY`] while another worker may have the queue.
     pub waiting: u32,
 }
+
+/// More than can wait.
+pub const AWAY: u32 = u32::MAX;
 
 const _: () = assert!(size_of::<Leaf>() == 64);
 
@@ -50,6 +53,8 @@ impl Passed {
 pub struct Backlog {
     /// Row of the queue.
     pub row: RowId,
+    /// Its place among this configuration's rows.
+    pub entry: u32,
     /// Direction.
     pub way: Way,
     /// The packets.
@@ -67,6 +72,19 @@ pub struct Backlog {
     /// Counters as they stood at the last reset.
     reset: Passed,
     meter: Meter,
+    /// Packets of other workers; of a queue's first leaf, for both.
+    pub foreign: Foreign,
+}
+
+/// Packets that other workers handed over.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Foreign {
+    /// Those that have not left the router, as far as is known.
+    pub unsettled: u32,
+    /// Those since a packet of this worker's own.
+    pub in_a_row: u32,
+    /// Packets that had passed when the last one was through.
+    pub passed: u64,
 }
 
 /// Who wakes a leaf.
@@ -89,15 +107,26 @@ struct Meter {
 }
 
 impl Leaf {
-    /// A leaf with a full bucket.
+    /// A leaf with a full bucket, of a queue that this worker has yet to take.
     pub fn new(limit: &QueueLimit, now: Now) -> Self {
         Self {
             bucket: Bucket::new(limit.max_limit, limit.bucket_ms, now),
             bytes: 0,
             packets: 0,
             second: second(now),
-            waiting: 0,
+            waiting: AWAY,
         }
+    }
+
+    /// Whether another worker may have the queue.
+    #[inline]
+    pub fn is_away(&self) -> bool {
+        self.waiting == AWAY
+    }
+
+    /// Wire segments that wait at this worker.
+    pub fn queued(&self) -> u32 {
+        if self.is_away() { 0 } else { self.waiting }
     }
 
     /// Counts and charges a packet that goes.
@@ -122,9 +151,10 @@ impl Leaf {
 
 impl Backlog {
     /// An empty one.
-    pub fn new(row: RowId, way: Way, limit: &QueueLimit) -> Self {
+    pub fn new(row: RowId, entry: u32, way: Way, limit: &QueueLimit) -> Self {
         Self {
             row,
+            entry,
             way,
             queue: Pfifo::new(limit.packet_limit),
             bytes: 0,
@@ -134,6 +164,7 @@ impl Backlog {
             next: u32::MAX,
             reset: Passed::default(),
             meter: Meter::default(),
+            foreign: Foreign::default(),
         }
     }
 
@@ -177,7 +208,7 @@ mod tests {
     fn the_meter_shows_the_last_full_second_and_goes_to_zero_when_idle() {
         let limit = QueueLimit { max_limit: 0, bucket_ms: 100, packet_limit: 10 };
         let mut leaf = Leaf::new(&limit, Now::from_ms(5_200));
-        let mut backlog = Backlog::new(1, Way::Upload, &limit);
+        let mut backlog = Backlog::new(1, 0, Way::Upload, &limit);
         let pass = |leaf: &mut Leaf, backlog: &mut Backlog, ms| {
             let now = Now::from_ms(ms);
             if leaf.meter_is_due(now) {

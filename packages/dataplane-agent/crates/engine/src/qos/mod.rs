@@ -3,7 +3,7 @@
 //! ```text
 //!  classify:  addresses ─► table ─► lane (queue and direction)
 //!  queue:     lane ─► leaf: nothing waits and the bucket has tokens ─► on, in place
-//!                      │ else
+//!                      │ else, if another worker has the queue: handed over to it
 //!                      └─► waits in the leaf's queue kind ─► wheel ─► due, in turn ─► on
 //! ```
 //!
@@ -12,9 +12,11 @@
 
 pub mod bucket;
 pub mod classify;
+mod handover;
 mod kind;
 mod leaf;
 mod longest;
+pub mod ownership;
 mod record;
 pub(crate) mod segment;
 pub mod simple;
@@ -36,32 +38,23 @@ impl Way {
     pub const fn index(self) -> u32 {
         self as u32
     }
-
-    /// The inverse of [`Self::index`].
-    pub const fn of_index(index: u32) -> Self {
-        if index & 1 == 0 { Self::Upload } else { Self::Download }
-    }
 }
 
-/// A worker's own number for a leaf, or the table's number for a leaf of another worker, as it stands in
-/// the metadata of packets and in the flow cache; valid for one generation.
+/// A worker's own number for a leaf, as it stands in the metadata of packets and in the flow cache; valid for one
+/// generation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lane(u32);
 
-/// Set in a lane whose leaf belongs to another worker.
-const REMOTE: u32 = 1 << 31;
 /// Set in a lane that stands for a ticket.
-const TICKET: u32 = 1 << 30;
+const TICKET: u32 = 1 << 31;
 
 /// Where a lane leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leads {
     /// To no queue.
     Nowhere,
-    /// To a leaf of this worker.
-    Here(u32),
-    /// To another worker: place of the queue in the table, and direction.
-    Elsewhere(u32, Way),
+    /// To a leaf.
+    Leaf(u32),
     /// Between two workers: what the first one wrote down, by number.
     Ticket(usize),
 }
@@ -70,19 +63,14 @@ impl Lane {
     /// No queue.
     pub const NONE: Self = Self(0);
 
-    /// A leaf of this worker.
-    pub const fn here(leaf: u32) -> Self {
-        Self((leaf + 1) & !(REMOTE | TICKET))
-    }
-
-    /// A leaf of another worker.
-    pub const fn elsewhere(queue: u32, way: Way) -> Self {
-        Self(REMOTE | (queue << 1) | way.index())
+    /// A leaf.
+    pub const fn leaf(number: u32) -> Self {
+        Self((number + 1) & !TICKET)
     }
 
     /// A ticket.
     pub const fn ticket(number: usize) -> Self {
-        Self(TICKET | number as u32 & !REMOTE)
+        Self(TICKET | number as u32)
     }
 
     /// Whether there is no queue.
@@ -94,15 +82,12 @@ impl Lane {
     /// What it stands for.
     #[inline]
     pub const fn leads(self) -> Leads {
-        if self.0 & REMOTE != 0 {
-            let value = self.0 & !REMOTE;
-            Leads::Elsewhere(value >> 1, Way::of_index(value))
-        } else if self.0 & TICKET != 0 {
+        if self.0 & TICKET != 0 {
             Leads::Ticket((self.0 & !TICKET) as usize)
         } else if self.0 == 0 {
             Leads::Nowhere
         } else {
-            Leads::Here(self.0 - 1)
+            Leads::Leaf(self.0 - 1)
         }
     }
 }

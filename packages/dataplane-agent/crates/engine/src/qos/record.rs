@@ -4,27 +4,35 @@ use tollway_config::dataplane::RowId;
 
 use super::Way;
 use super::leaf::{Backlog, Leaf};
-use super::simple::SimpleQueues;
+use super::simple::{NIL, SimpleQueues};
 use crate::frame::Frame;
 use crate::time::Now;
 
+/// Bytes of a direction in a record.
+const DIRECTION: usize = 56;
+
 impl<F: Frame> SimpleQueues<F> {
     /// Appends the records of at most `most` queues with rows from `from` on, by ascending row. Returns the
-    /// row to go on from if there are more.
+    /// row to go on from if there are more. Every worker to which packets of a queue have come has a record of it;
+    /// of the others one.
     pub fn dump(&self, from: RowId, most: u32, now: Now, out: &mut Vec<u8>) -> Option<RowId> {
-        let from = self.rows.partition_point(|(row, _)| *row < from);
-        let rest = self.rows.get(from..).unwrap_or_default();
+        let from = self.entries.partition_point(|entry| entry.row < from);
+        let rest = self.entries.get(from..).unwrap_or_default();
         let (part, more) = rest.split_at_checked(most as usize).unwrap_or((rest, &[]));
-        for &(row, first) in part {
-            out.extend_from_slice(&row.to_le_bytes());
+        for entry in part {
+            if entry.first == NIL && entry.row % self.workers != self.worker {
+                continue;
+            }
+            out.extend_from_slice(&entry.row.to_le_bytes());
             out.extend_from_slice(&self.worker.to_le_bytes());
-            for number in [first as usize, first as usize + 1] {
-                if let (Some(leaf), Some(backlog)) = (self.leaves.get(number), self.backlogs.get(number)) {
-                    direction(leaf, backlog, now, out);
+            for number in [entry.first, entry.first.saturating_add(1)] {
+                match (self.leaves.get(number as usize), self.backlogs.get(number as usize)) {
+                    (Some(leaf), Some(backlog)) => direction(leaf, backlog, now, out),
+                    _ => out.extend_from_slice(&[0; DIRECTION]),
                 }
             }
         }
-        more.first().map(|(row, _)| *row)
+        more.first().map(|entry| entry.row)
     }
 
     /// Sets the counters of these queues to zero; no rows means all.
@@ -50,6 +58,6 @@ fn direction(leaf: &Leaf, backlog: &Backlog, now: Now, out: &mut Vec<u8>) {
     {
         out.extend_from_slice(&value.to_le_bytes());
     }
-    out.extend_from_slice(&leaf.waiting.to_le_bytes());
+    out.extend_from_slice(&leaf.queued().to_le_bytes());
     out.extend_from_slice(&[0; 4]);
 }

@@ -1,18 +1,15 @@
-//! A worker's simple queues: the leaves it owns, what waits in them, and who is due.
+//! A worker's simple queues: the leaves it has, what waits in them, and who is due.
 
 use std::collections::VecDeque;
 
-use tollway_config::dataplane::RowId;
 use tollway_config::protocol::QueueTotals;
 
-use super::classify::QueueTable;
+use super::handover::Entry;
 use super::leaf::{Backlog, Leaf, WakeBy};
 use super::longest::Longest;
 use super::slab::{Fifo, NodeId, Slab};
-use super::{Lane, Way};
 use crate::frame::Frame;
 use crate::time::Now;
-use crate::tuple::Addr;
 use crate::wheel::Wheel;
 
 pub use super::slab::Waiting;
@@ -26,12 +23,6 @@ const QUANTUM: u32 = 16;
 const WHOLE_PER_SECOND: u64 = 1000;
 
 pub(super) const NIL: u32 = u32::MAX;
-
-/// The worker that holds the packets of a queue, both directions. Every worker knows it without asking.
-pub fn owner(row: RowId, workers: u32) -> u32 {
-    let mixed = u64::from(row.wrapping_mul(0x9e37_79b1));
-    ((mixed * u64::from(workers.max(1))) >> 32) as u32
-}
 
 /// Wire segments that the queues dropped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -47,13 +38,13 @@ pub struct Dropped {
 pub struct SimpleQueues<F> {
     pub(super) worker: u32,
     pub(super) workers: u32,
-    /// Two for each queue this worker owns: upload, download.
+    /// Two for each queue whose packets have come to this worker: upload, download.
     pub(super) leaves: Vec<Leaf>,
     /// What is seldom touched of each leaf.
     pub(super) backlogs: Vec<Backlog>,
-    /// Row to first leaf, by ascending row.
-    pub(super) rows: Vec<(RowId, u32)>,
-    /// Place in the table to first leaf; [`NIL`] for queues of other workers.
+    /// Every queue of the configuration, by ascending row.
+    pub(super) entries: Vec<Entry>,
+    /// Place in the table to place in `entries`.
     pub(super) places: Vec<u32>,
     /// First leaves that are free.
     pub(super) free: Vec<u32>,
@@ -63,6 +54,8 @@ pub struct SimpleQueues<F> {
     due: VecDeque<u32>,
     /// What must not wait any longer.
     pub(super) leaving: Fifo,
+    /// First leaves of queues to which other workers' packets came that have not left the router.
+    pub(super) unsettled: Vec<u32>,
     longest: Longest,
     totals: QueueTotals,
     dropped: Dropped,
@@ -76,40 +69,18 @@ impl<F: Frame> SimpleQueues<F> {
             workers,
             leaves: Vec::new(),
             backlogs: Vec::new(),
-            rows: Vec::new(),
+            entries: Vec::new(),
             places: Vec::new(),
             free: Vec::new(),
             slab: Slab::new(max_frames, max_footprint),
             wheel: Wheel::new(0, TICK),
             due: VecDeque::new(),
             leaving: Fifo::default(),
+            unsettled: Vec::new(),
             longest: Longest::default(),
             totals: QueueTotals::default(),
             dropped: Dropped::default(),
         }
-    }
-
-    /// Where packets between these addresses go: destination after, source before its translation.
-    #[inline]
-    pub fn lane(&self, table: &QueueTable, src: Addr, dst: Addr) -> Lane {
-        let Some((place, way)) = table.classify_addresses(src, dst) else { return Lane::NONE };
-        match self.leaf_at(place, way) {
-            Some(leaf) => Lane::here(leaf),
-            None => Lane::elsewhere(place, way),
-        }
-    }
-
-    /// The leaf of a queue by its place in the table, if it is this worker's.
-    #[inline]
-    pub fn leaf_at(&self, place: u32, way: Way) -> Option<u32> {
-        let first = self.places.get(place as usize).copied().filter(|first| *first != NIL)?;
-        Some(first + way.index())
-    }
-
-    /// The leaf of a queue by its row, if it is this worker's.
-    pub fn leaf_of(&self, row: RowId, way: Way) -> Option<u32> {
-        let at = self.rows.binary_search_by_key(&row, |(row, _)| *row).ok()?;
-        self.rows.get(at).map(|(_, first)| first + way.index())
     }
 
     /// Reads of a leaf what brings it into the cache.
@@ -118,8 +89,8 @@ impl<F: Frame> SimpleQueues<F> {
         self.leaves.get(number as usize).map_or(0, |leaf| leaf.waiting)
     }
 
-    /// Lets a packet pass at once, if nothing waits before it and it keeps to the rate. `false`, changing
-    /// nothing, if it must wait.
+    /// Lets a packet pass at once, if this worker has the leaf, nothing waits before it and it keeps to the rate.
+    /// `false`, counting nothing, if not.
     #[inline]
     pub fn pass(&mut self, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
         let Some(leaf) = self.leaves.get_mut(number as usize) else { return true };
@@ -296,10 +267,13 @@ impl<F: Frame> SimpleQueues<F> {
         self.longest.all(&self.backlogs)
     }
 
-    /// Makes room for so many leaves.
+    /// Makes room for so many leaves, so that no packet has to.
     pub(super) fn reserve(&mut self, leaves: usize) {
         self.due.reserve(leaves.saturating_sub(self.due.len()));
         self.wheel.reserve(leaves);
+        self.leaves.reserve(leaves.saturating_sub(self.leaves.len()));
+        self.backlogs.reserve(leaves.saturating_sub(self.backlogs.len()));
+        self.unsettled.reserve((leaves / 2).saturating_sub(self.unsettled.len()));
     }
 
     /// Sends what is due, at most `budget` frames, the leaves in turn.

@@ -2,8 +2,10 @@
 
 use super::Way;
 use super::classify::{Queue, QueueTable};
-use super::leaf::{Backlog, Leaf, WakeBy};
-use super::simple::{NIL, SimpleQueues, owner};
+use super::handover::Entry;
+use super::leaf::{Foreign, WakeBy};
+use super::ownership::Ownerships;
+use super::simple::{NIL, SimpleQueues};
 use crate::frame::Frame;
 use crate::time::Now;
 
@@ -11,67 +13,55 @@ impl<F: Frame> SimpleQueues<F> {
     /// Takes over another table in place of `before`. Queues that are not touched keep tokens, counters and
     /// packets; a changed limit keeps the packets. Packets that wait in a queue that is not theirs any more
     /// go at once, so that what comes after them by another queue does not overtake them.
-    pub fn swap(&mut self, before: &QueueTable, table: &QueueTable, now: Now) {
-        let (worker, workers) = (self.worker, self.workers);
-        let own = move |(_, queue): &(u32, &Queue)| owner(queue.row, workers) == worker;
-        // The rows of this worker are those of the table before, in its order.
-        let old = std::mem::take(&mut self.rows).into_iter();
-        let mut old = old.zip(before.by_row().filter(own).map(|(_, queue)| queue)).peekable();
+    pub fn swap(&mut self, before: &QueueTable, table: &QueueTable, ownerships: &Ownerships, now: Now) {
+        // The entries are the rows of the table before, in its order.
+        let old = std::mem::take(&mut self.entries).into_iter();
+        let mut old = old.zip(before.by_row().map(|(_, queue)| queue)).peekable();
+        let mut ownerships = ownerships.open();
         self.places.clear();
         self.places.resize(table.len(), NIL);
-        let mut rows = Vec::with_capacity(table.len() / self.workers.max(1) as usize + 1);
-        for (place, queue) in table.by_row().filter(own) {
-            while let Some(((_, first), _)) = old.next_if(|((row, _), _)| *row < queue.row) {
-                self.retire(first);
+        let mut entries = Vec::with_capacity(table.len());
+        for (number, (place, queue)) in (0..).zip(table.by_row()) {
+            while let Some((entry, _)) = old.next_if(|(entry, _)| entry.row < queue.row) {
+                self.retire(&entry);
             }
-            let first = match old.next_if(|((row, _), _)| *row == queue.row) {
-                Some(((_, first), known)) => {
+            let entry = match old.next_if(|(entry, _)| entry.row == queue.row) {
+                Some((entry, known)) => {
                     if known != queue {
-                        self.change(first, queue, now);
+                        self.change(entry.first, queue, now);
                     }
-                    first
+                    self.renumber(entry.first, number);
+                    entry
                 }
-                None => self.add(queue, now),
+                None => Entry { row: queue.row, first: NIL, ownership: ownerships.of(queue.row) },
             };
-            rows.push((queue.row, first));
+            entries.push(entry);
             if let Some(known) = self.places.get_mut(place as usize) {
-                *known = first;
+                *known = number;
             }
         }
-        for ((_, first), _) in old {
-            self.retire(first);
+        for (entry, _) in old {
+            self.retire(&entry);
         }
-        self.rows = rows;
+        self.entries = entries;
         self.pass_over_retired();
-        self.reserve(self.leaves.len());
+        self.reserve(2 * table.len());
         if !table.matches_as(before) {
             self.send_strangers(table);
         }
     }
 
-    /// Leaves for a new queue.
-    fn add(&mut self, queue: &Queue, now: Now) -> u32 {
-        let leaf = |way| {
-            let limit = queue.limit(way);
-            (Leaf::new(limit, now), Backlog::new(queue.row, way, limit))
-        };
-        let first = self.free.pop().unwrap_or(self.leaves.len() as u32);
-        for (place, way) in (first as usize..).zip([Way::Upload, Way::Download]) {
-            let (leaf, backlog) = leaf(way);
-            match (self.leaves.get_mut(place), self.backlogs.get_mut(place)) {
-                (Some(old_leaf), Some(old_backlog)) => (*old_leaf, *old_backlog) = (leaf, backlog),
-                _ => {
-                    self.leaves.push(leaf);
-                    self.backlogs.push(backlog);
-                }
+    fn renumber(&mut self, first: u32, number: u32) {
+        for leaf in [first, first.saturating_add(1)] {
+            if let Some(backlog) = self.backlogs.get_mut(leaf as usize) {
+                backlog.entry = number;
             }
         }
-        first
     }
 
     /// Takes the limits of a queue that stays.
     fn change(&mut self, first: u32, queue: &Queue, now: Now) {
-        for (number, way) in (first..).zip([Way::Upload, Way::Download]) {
+        for (number, way) in [first, first.saturating_add(1)].into_iter().zip([Way::Upload, Way::Download]) {
             let limit = queue.limit(way);
             let (Some(leaf), Some(backlog)) =
                 (self.leaves.get_mut(number as usize), self.backlogs.get_mut(number as usize))
@@ -80,8 +70,8 @@ impl<F: Frame> SimpleQueues<F> {
             };
             backlog.queue.change(limit.packet_limit);
             let before = leaf.bucket;
-            leaf.bucket.change(limit.max_limit, limit.bucket_ms, now, leaf.waiting != 0);
-            if leaf.bucket != before && leaf.waiting != 0 {
+            leaf.bucket.change(limit.max_limit, limit.bucket_ms, now, leaf.queued() != 0);
+            if leaf.bucket != before && leaf.queued() != 0 {
                 self.unschedule(number);
                 self.schedule(number, now);
             }
@@ -89,14 +79,20 @@ impl<F: Frame> SimpleQueues<F> {
     }
 
     /// A queue is gone.
-    fn retire(&mut self, first: u32) {
-        for number in [first, first + 1] {
+    fn retire(&mut self, entry: &Entry) {
+        if entry.first == NIL {
+            return;
+        }
+        for number in [entry.first, entry.first + 1] {
             self.send_from(number, |_| true);
             if let Some(backlog) = self.backlogs.get_mut(number as usize) {
                 backlog.wake = WakeBy::Nobody;
+                backlog.foreign = Foreign::default();
             }
         }
-        self.free.push(first);
+        self.unsettled.retain(|first| *first != entry.first);
+        entry.ownership.abandon(self.worker);
+        self.free.push(entry.first);
     }
 
     /// Sends what waits in a queue that is not its own any more.
@@ -125,7 +121,7 @@ impl<F: Frame> SimpleQueues<F> {
 }
 
 impl Queue {
-    fn limit(&self, way: Way) -> &tollway_config::dataplane::QueueLimit {
+    pub(super) fn limit(&self, way: Way) -> &tollway_config::dataplane::QueueLimit {
         match way {
             Way::Upload => &self.upload,
             Way::Download => &self.download,

@@ -22,7 +22,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         let meta = &mut packet.meta;
         if meta.verdict == Verdict::Continue {
             entered += 1;
-            meta.lane = state.queues.lane(snapshot.queues(), meta.tuple.src, meta.tuple.dst);
+            meta.lane = state.queues.lane(snapshot.queues(), meta.tuple.src, meta.tuple.dst, state.now);
             meta.lan_src = meta.tuple.src.as_v4().unwrap_or(0);
         }
     }

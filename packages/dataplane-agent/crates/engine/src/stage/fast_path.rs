@@ -362,7 +362,7 @@ fn forward<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &m
     }
     write_link(head, mac, out.mac);
     if !snapshot.queues().is_empty() {
-        meta.lane = state.queues.lane(snapshot.queues(), meta.tuple.src, meta.tuple.dst);
+        meta.lane = state.queues.lane(snapshot.queues(), meta.tuple.src, meta.tuple.dst, state.now);
     }
     count(state, meta, false);
     meta.flags |= flag::FAST;

@@ -1,13 +1,13 @@
 //! Holds packets to the rate of their queue. They are complete: what must wait only waits, here or at the
-//! worker that owns the queue.
+//! worker that has the queue.
 
 use crate::batch::{Batch, Packet, Ticket};
 use crate::frame::{Frame, FrameSource, VnetState};
 use crate::icmp::echo_meta;
 use crate::packet::{Meta, flag};
+use crate::qos::Leads;
 use crate::qos::segment::Layout;
-use crate::qos::simple::{Waiting, owner};
-use crate::qos::{Leads, Way};
+use crate::qos::simple::Waiting;
 use crate::snapshot::Snapshot;
 use crate::stage::local::answer;
 use crate::state::WorkerState;
@@ -39,14 +39,10 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         entered += 1;
         match meta.lane.leads() {
             Leads::Nowhere => {}
-            Leads::Here(leaf) => {
-                if !state.queues.pass(leaf, meta.segments, meta.wire_bytes(), state.now) {
-                    let addresses = addresses(packet);
-                    wait(state, packet, leaf, addresses, source);
-                }
-            }
-            Leads::Elsewhere(place, way) => {
-                if let Some((worker, ticket)) = ticket(snapshot, state.workers, packet, place, way) {
+            Leads::Leaf(leaf) => {
+                if !state.queues.pass(leaf, meta.segments, meta.wire_bytes(), state.now)
+                    && let Some((worker, ticket)) = detain(snapshot, state, packet, leaf, source)
+                {
                     packet.meta.verdict = Verdict::Handover(worker as u16);
                     packet.meta.lane = batch.departing.push(ticket);
                 }
@@ -74,8 +70,8 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
 #[inline]
 fn touch<F: Frame>(state: &WorkerState<F>, packets: &[Packet<F>]) {
     let touched = packets.iter().fold(0, |touched, packet| match packet.meta.lane.leads() {
-        Leads::Here(leaf) => touched ^ state.queues.touch(leaf),
-        Leads::Nowhere | Leads::Elsewhere(..) | Leads::Ticket(_) => touched,
+        Leads::Leaf(leaf) => touched ^ state.queues.touch(leaf),
+        Leads::Nowhere | Leads::Ticket(_) => touched,
     });
     // The lines are wanted, not what they hold.
     std::hint::black_box(touched);
@@ -90,24 +86,32 @@ fn addresses<F: Frame>(packet: &Packet<F>) -> (u32, u32) {
     (src, tollway_wire::field::get32(head, usize::from(meta.l3) + tollway_wire::ipv4::offset::DST))
 }
 
-/// The way of a packet to the worker that owns its queue.
-fn ticket<F: Frame>(
+/// A packet that may not just pass: it waits, or another worker has its queue. Then says which, and what is to go
+/// with it.
+#[cold]
+fn detain<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
-    workers: u32,
-    packet: &Packet<F>,
-    place: u32,
-    way: Way,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    leaf: u32,
+    source: &mut S,
 ) -> Option<(u32, Ticket)> {
-    let row = snapshot.queues().queue(place)?.row;
-    let ticket = Ticket {
-        generation: snapshot.generation(),
-        place,
-        row,
-        way,
-        exit: packet.meta.verdict,
-        addresses: addresses(packet),
-    };
-    Some((owner(row, workers), ticket))
+    let addresses = addresses(packet);
+    if state.queues.is_away(leaf) {
+        if let Some(worker) = state.queues.take(leaf) {
+            let (row, entry, way) = state.queues.identity(leaf)?;
+            let exit = packet.meta.verdict;
+            return Some((
+                worker,
+                Ticket { generation: snapshot.generation(), entry, row, way, exit, addresses },
+            ));
+        }
+        if state.queues.pass(leaf, packet.meta.segments, packet.meta.wire_bytes(), state.now) {
+            return None;
+        }
+    }
+    wait(state, packet, leaf, addresses, source);
+    None
 }
 
 /// A packet from another worker. The two may be a configuration apart, so the row has the last word; a
@@ -119,15 +123,22 @@ fn arrive<F: Frame, S: FrameSource<F>>(
     ticket: &Ticket,
     source: &mut S,
 ) {
+    let queues = &mut state.queues;
     let leaf = if ticket.generation == snapshot.generation() {
-        state.queues.leaf_at(ticket.place, ticket.way)
+        queues.leaf_at(ticket.entry, ticket.way)
     } else {
-        state.queues.leaf_of(ticket.row, ticket.way)
+        queues.leaf_of(ticket.row, ticket.way)
     };
-    let Some(leaf) = leaf else { return };
-    if !state.queues.pass(leaf, packet.meta.segments, packet.meta.wire_bytes(), state.now) {
+    let Some(leaf) = leaf.filter(|leaf| !queues.is_away(*leaf)) else {
+        // The queue came and went between two configurations.
+        queues.withdraw(ticket.row);
+        return;
+    };
+    queues.arrives(leaf);
+    if !queues.pass(leaf, packet.meta.segments, packet.meta.wire_bytes(), state.now) {
         wait(state, packet, leaf, ticket.addresses, source);
     }
+    state.queues.has_arrived(leaf);
 }
 
 /// Puts a packet into a leaf; a super-frame in pieces if it is long, or finds no room as a whole.

@@ -1,0 +1,221 @@
+//! Which worker has a queue. A queue's bucket and its packets are with one worker at a time: the one whose
+//! packet came first. Others hand theirs over; when it sees nothing but those for a while it lets the queue go,
+//! so that the worker of the flow takes it and wakes nobody else.
+//!
+//! ```text
+//!  free ──a worker's packet──► had by A ──A sees only others' packets, none waits, none on its way──► free
+//!                                 │ a packet of B: noted as on its way, before it goes
+//! ```
+//!
+//! A worker that hands a packet over notes it first and in the same step reads who has the queue; the queue is let
+//! go only when everything noted has left the router. So a flow's packets never overtake each other: those sent by
+//! the worker that had the queue are out before the next one takes it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use tollway_config::dataplane::RowId;
+
+use super::Way;
+use crate::time::Now;
+
+/// Bits of [`Ownership::word`] that count packets on their way; above them the worker's number plus one.
+const ON_THE_WAY_BITS: u32 = 24;
+const ON_THE_WAY: u32 = (1 << ON_THE_WAY_BITS) - 1;
+
+/// Who has a queue, and the tokens of its buckets while nobody has.
+#[derive(Debug)]
+pub struct Ownership {
+    word: AtomicU32,
+    /// Upload, download: bits, and when they were counted.
+    buckets: [(AtomicI64, AtomicU64); 2],
+}
+
+/// What came of [`Ownership::claim`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claim {
+    /// Whoever asked has the queue now, and had not before.
+    Taken,
+    /// This worker has it, and expects a packet.
+    Theirs(u32),
+}
+
+impl Ownership {
+    fn new() -> Self {
+        // More than any bucket holds: a queue begins with full ones.
+        let full = || (AtomicI64::new(i64::MAX), AtomicU64::new(0));
+        Self { word: AtomicU32::new(0), buckets: [full(), full()] }
+    }
+
+    /// Takes the queue for `worker` if nobody has it; else notes that a packet is on its way to who does.
+    pub fn claim(&self, worker: u32) -> Claim {
+        let mut word = self.word.load(Ordering::Acquire);
+        loop {
+            let owner = word >> ON_THE_WAY_BITS;
+            let mine = owner == 0 || owner == worker + 1;
+            // As many packets are never under way; if they were, the queue would stay where it is.
+            let next = if mine { (worker + 1) << ON_THE_WAY_BITS | word & ON_THE_WAY } else { more(word) };
+            match self.word.compare_exchange_weak(word, next, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) if mine => return Claim::Taken,
+                Ok(_) => return Claim::Theirs(owner - 1),
+                Err(seen) => word = seen,
+            }
+        }
+    }
+
+    /// Packets that were on their way have left the router, or will never arrive.
+    pub fn settle(&self, packets: u32) {
+        let less = |word: u32| Some(word & !ON_THE_WAY | (word & ON_THE_WAY).saturating_sub(packets));
+        // Always succeeds, as the function always gives a value.
+        let _ = self.word.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
+    }
+
+    /// Lets the queue go, with the tokens of its buckets (bits, and when they were counted), unless packets are on
+    /// their way to `worker`, which has it.
+    pub fn release(&self, worker: u32, tokens: [(i64, Now); 2]) -> bool {
+        let own = (worker + 1) << ON_THE_WAY_BITS;
+        if self.word.load(Ordering::Acquire) != own {
+            return false;
+        }
+        for ((bits, at), (tokens, counted)) in self.buckets.iter().zip(tokens) {
+            bits.store(tokens, Ordering::Relaxed);
+            at.store(counted.0, Ordering::Relaxed);
+        }
+        self.word.compare_exchange(own, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    /// Lets the queue go for good: it is not in the configuration of `worker` any more.
+    pub fn abandon(&self, worker: u32) {
+        let gone = |word: u32| (word >> ON_THE_WAY_BITS == worker + 1).then_some(0);
+        let _ = self.word.fetch_update(Ordering::AcqRel, Ordering::Acquire, gone);
+    }
+
+    /// Tokens of a bucket as they were when the queue was let go, bits, and when that was. Only for the worker that
+    /// has just taken it.
+    pub fn tokens(&self, way: Way) -> (i64, Now) {
+        let [upload, download] = &self.buckets;
+        let (bits, at) = if way == Way::Upload { upload } else { download };
+        (bits.load(Ordering::Relaxed), Now(at.load(Ordering::Relaxed)))
+    }
+}
+
+fn more(word: u32) -> u32 {
+    if word & ON_THE_WAY == ON_THE_WAY { word } else { word + 1 }
+}
+
+/// The ownerships of all queues that some worker's configuration has.
+#[derive(Debug, Default)]
+pub struct Ownerships(Mutex<HashMap<RowId, Weak<Ownership>>>);
+
+impl Ownerships {
+    /// To look many up. Workers look up while they take over a configuration, at no other time.
+    pub fn open(&self) -> OpenOwnerships<'_> {
+        OpenOwnerships(self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// [`Ownerships`] being looked up.
+#[derive(Debug)]
+pub struct OpenOwnerships<'a>(MutexGuard<'a, HashMap<RowId, Weak<Ownership>>>);
+
+impl OpenOwnerships<'_> {
+    /// The one of a queue, the same for every worker that has the queue in its configuration.
+    pub fn of(&mut self, row: RowId) -> Arc<Ownership> {
+        if let Some(known) = self.0.get(&row).and_then(Weak::upgrade) {
+            return known;
+        }
+        // Those of queues that are gone are cleared away now and then.
+        if self.0.len() == self.0.capacity() {
+            self.0.retain(|_, known| known.strong_count() != 0);
+        }
+        let new = Arc::new(Ownership::new());
+        self.0.insert(row, Arc::downgrade(&new));
+        new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FULL: [(i64, Now); 2] = [(7, Now(1)), (9, Now(2))];
+
+    #[test]
+    fn a_queue_is_let_go_when_nothing_is_on_its_way() {
+        let queue = Ownership::new();
+        assert_eq!(queue.claim(3), Claim::Taken);
+        assert_eq!(queue.claim(0), Claim::Theirs(3));
+        assert_eq!(queue.claim(0), Claim::Theirs(3));
+        assert!(!queue.release(3, FULL));
+        queue.settle(1);
+        assert!(!queue.release(3, FULL));
+        queue.settle(1);
+        assert!(!queue.release(2, FULL), "who has it not cannot let it go");
+        assert!(queue.release(3, FULL));
+        assert_eq!(queue.claim(0), Claim::Taken);
+        assert_eq!((queue.tokens(Way::Upload), queue.tokens(Way::Download)), (FULL[0], FULL[1]));
+        assert_eq!(queue.claim(3), Claim::Theirs(0));
+    }
+
+    #[test]
+    fn more_may_arrive_than_is_known_of() {
+        let queue = Ownership::new();
+        queue.claim(0);
+        queue.claim(1);
+        queue.abandon(1);
+        assert_eq!(queue.claim(1), Claim::Theirs(0));
+        queue.abandon(0);
+        queue.settle(5);
+        assert_eq!(queue.claim(1), Claim::Taken);
+        assert!(queue.release(1, FULL));
+    }
+
+    #[test]
+    fn rows_that_are_gone_are_forgotten() {
+        let all = Ownerships::default();
+        let kept = all.open().of(7);
+        for row in 100..100_000 {
+            all.open().of(row);
+        }
+        assert!(Arc::ptr_eq(&kept, &all.open().of(7)));
+        assert!(all.open().0.len() < 1000);
+    }
+
+    /// Threads pass one queue around; each checks that what its predecessor left is there, and that it alone has it.
+    #[test]
+    fn one_worker_at_a_time() {
+        let queue = &Ownership::new();
+        let inside = &AtomicU32::new(0);
+        let counter = &AtomicU64::new(0);
+        let taken: u64 = std::thread::scope(|scope| {
+            let worker = |number: u32| {
+                move || {
+                    let mut taken = 0;
+                    for _ in 0..20_000 {
+                        if queue.claim(number) != Claim::Taken {
+                            // The packet arrives at once.
+                            queue.settle(1);
+                            continue;
+                        }
+                        taken += 1;
+                        assert_eq!(inside.swap(number + 1, Ordering::Relaxed), 0);
+                        let (tokens, _) = queue.tokens(Way::Upload);
+                        let before = counter.fetch_add(1, Ordering::Relaxed);
+                        assert_eq!(tokens, if before == 0 { i64::MAX } else { before as i64 });
+                        inside.store(0, Ordering::Relaxed);
+                        let left = before as i64 + 1;
+                        while !queue.release(number, [(left, Now(0)), (left, Now(0))]) {
+                            std::hint::spin_loop();
+                        }
+                    }
+                    taken
+                }
+            };
+            let threads: Vec<_> = (0..4).map(|number| scope.spawn(worker(number))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        assert_eq!(taken, counter.load(Ordering::Relaxed));
+        assert!(taken > 0);
+    }
+}
