@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { dispose, newRouter, type Router, SERVER } from './router.ts';
@@ -12,41 +13,54 @@ beforeAll(async () => {
 });
 afterAll(() => dispose(router));
 
-/** Processor time of the agent's worker threads so far, by the core they are pinned to, ms. */
-function threadTimes(): Map<string, number> {
+/** The agent's worker threads. */
+function workerTasks(): string[] {
   const tasks = `/proc/${router.pid('agent')}/task`;
-  const times = new Map<string, number>();
-  for (const task of readdirSync(tasks)) {
-    if (!readFileSync(`${tasks}/${task}/comm`, 'utf8').startsWith('worker-')) continue;
-    const core = /^Cpus_allowed_list:\s*(\d+)$/m.exec(readFileSync(`${tasks}/${task}/status`, 'utf8'))?.[1];
-    // Time on the processor in ns, proc_pid_schedstat: finer than the clock ticks of stat.
-    const [nanoseconds] = readFileSync(`${tasks}/${task}/schedstat`, 'utf8').split(' ');
-    if (core !== undefined) times.set(core, Number(nanoseconds) / 1e6);
-  }
-  return times;
+  const named = (task: string) => readFileSync(`${tasks}/${task}/comm`, 'utf8').startsWith('worker-');
+  return readdirSync(tasks).filter(named);
 }
 
-test('busy by cycle counters agrees with the threads’ processor time, and nearly all of it has a class', async () => {
-  // A load that leaves the cores room: a thread that waits for its core runs by the wall clock, not by its own.
+/** Processor time of a worker thread so far, ms. In ns in proc_pid_schedstat: finer than the clock ticks of stat. */
+function threadTime(task: string): number {
+  const [nanoseconds] = readFileSync(`/proc/${router.pid('agent')}/task/${task}/schedstat`, 'utf8').split(' ');
+  return Number(nanoseconds) / 1e6;
+}
+
+interface Measured {
+  rows: { name: string; cpu: string; usage: string }[];
+  /** Processor time by worker thread while the rows were measured, percent of one core. */
+  byKernel: Map<string, number>;
+}
+
+/** The profile of some seconds, and what the kernel says about them. */
+async function measure(): Promise<Measured> {
+  const tasks = workerTasks();
+  const [before, started] = [tasks.map(threadTime), performance.now()];
+  const answer = await router.rest.command('/tool/profile', { cpu: 'all', duration: '4s' });
+  const [after, elapsed] = [tasks.map(threadTime), performance.now() - started];
+  const share = (at: number) => (((after[at] ?? 0) - (before[at] ?? 0)) / elapsed) * 100;
+  return {
+    rows: Array.isArray(answer) ? answer : [],
+    byKernel: new Map(tasks.map((task, at) => [task, share(at)])),
+  };
+}
+
+/** Percent of a core that was busy by the cycle counters. */
+function busy(rows: Measured['rows'], core: string): number {
+  const usage = (name: string) => Number(rows.find((row) => row.cpu === core && row.name === name)?.usage ?? 0);
+  expect(usage('unclassified')).toBeLessThanOrEqual(3);
+  return 100 - usage('idle');
+}
+
+/** Runs `body` until it holds, at a load that leaves the cores room: a thread that waits for its core runs by the wall
+ * clock, not by its own. */
+async function underLoad(body: () => Promise<void>): Promise<void> {
   const iperf = router.host('lan').start('iperf3', '-c', SERVER, '-t', '50', '-b', '100M');
   try {
     await sleep(1000);
     await eventually(
       async () => {
-        const [before, started] = [threadTimes(), performance.now()];
-        const answer = await router.rest.command('/tool/profile', { cpu: 'all', duration: '4s' });
-        const [after, elapsed] = [threadTimes(), performance.now() - started];
-        expect(before.size).toBeGreaterThan(0);
-        expect(Array.isArray(answer)).toBe(true);
-        const rows: { name: string; cpu: string; usage: string }[] = Array.isArray(answer) ? answer : [];
-        for (const [core, time] of after) {
-          const usage = (name: string) => Number(rows.find((row) => row.cpu === core && row.name === name)?.usage ?? 0);
-          const byClock = ((time - (before.get(core) ?? 0)) / elapsed) * 100;
-          expect(Math.abs(100 - usage('idle') - byClock), `core ${core}: ${JSON.stringify(rows)}`).toBeLessThanOrEqual(
-            3,
-          );
-          expect(usage('unclassified')).toBeLessThanOrEqual(3);
-        }
+        await body();
         return true;
       },
       40_000,
@@ -55,4 +69,42 @@ test('busy by cycle counters agrees with the threads’ processor time, and near
   } finally {
     await iperf.end();
   }
+}
+
+test('busy by cycle counters agrees with the threads’ processor time, and nearly all of it has a class', async () => {
+  await underLoad(async () => {
+    const { rows, byKernel } = await measure();
+    const cores = [...new Set(rows.map((row) => row.cpu))];
+    const byCycles = cores.reduce((sum, core) => sum + busy(rows, core), 0);
+    const kernel = [...byKernel.values()].reduce((sum, share) => sum + share, 0);
+    expect(kernel).toBeGreaterThan(0);
+    expect(Math.abs(byCycles - kernel), `${kernel} of one core: ${JSON.stringify(rows)}`).toBeLessThanOrEqual(
+      3 * cores.length,
+    );
+  });
 }, 90_000);
+
+test('a worker’s time is that of the core it ran on', async () => {
+  const everywhere = /^Cpus_allowed_list:\s*(\S+)$/m.exec(
+    readFileSync(`/proc/${router.pid('agent')}/status`, 'utf8'),
+  )?.[1];
+  const cores = [...new Set((await measure()).rows.map((row) => row.cpu))];
+  const bind = (task: string, list: string) => execFileSync('taskset', ['-pc', list, task], { stdio: 'ignore' });
+  try {
+    for (const onto of [cores[0], cores.at(-1)]) {
+      if (onto === undefined || everywhere === undefined) throw new Error('no core is measured');
+      for (const task of workerTasks()) bind(task, onto);
+      await underLoad(async () => {
+        const { rows, byKernel } = await measure();
+        for (const core of cores) {
+          const kernel = core === onto ? [...byKernel.values()].reduce((sum, share) => sum + share, 0) : 0;
+          const message = `core ${core}, bound to ${onto}: ${JSON.stringify(rows)}`;
+          expect(Math.abs(busy(rows, core) - kernel), message).toBeLessThanOrEqual(3);
+          if (core === onto) expect(kernel).toBeGreaterThan(1);
+        }
+      });
+    }
+  } finally {
+    for (const task of workerTasks()) if (everywhere !== undefined) bind(task, everywhere);
+  }
+}, 180_000);

@@ -121,6 +121,7 @@ export class AgentPeer {
             'fasttracked-entries': this.fasttracked,
             'max-entries': 0,
           },
+          cores: [],
           workers: [],
         });
       case 'connections':

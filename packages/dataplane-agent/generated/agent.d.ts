@@ -444,6 +444,10 @@ export type ReplyBody =
     }
   | {
       /**
+       * Per core that workers may run on, ascending.
+       */
+      cores: CoreStats[];
+      /**
        * Per drop reason that ever fired.
        */
       drops: DropStats[];
@@ -1149,6 +1153,47 @@ export interface PortInfo {
   netdev: string;
 }
 /**
+ * What the workers did on one core. A worker runs where the kernel puts it, so that several may share a
+ * core and one may use many. Cycles are TSC ticks since the workers started; differences give shares.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "CoreStats".
+ */
+export interface CoreStats {
+  /**
+   * Ticks per profiler class, busy time only; what no class explains is `unclassified`.
+   */
+  classes: ProfileClass[];
+  /**
+   * Number of the core.
+   */
+  cpu: number;
+  /**
+   * Ticks since the workers started.
+   */
+  cycles: number;
+  /**
+   * Of which no worker was busy.
+   */
+  'idle-cycles': number;
+}
+/**
+ * Time in one profiler class.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "ProfileClass".
+ */
+export interface ProfileClass {
+  /**
+   * Ticks.
+   */
+  cycles: number;
+  /**
+   * Class name as `/tool/profile` prints it: ethernet, networking, firewall, queuing, management, …
+   */
+  name: string;
+}
+/**
  * Counter of a drop reason.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
@@ -1412,17 +1457,9 @@ export interface TrackingStats {
  */
 export interface WorkerStats {
   /**
-   * Ticks per profiler class, busy time only; what no class explains is `unclassified`.
-   */
-  classes: ProfileClass[];
-  /**
    * Connections it owns.
    */
   connections: number;
-  /**
-   * Core it is pinned to.
-   */
-  cpu: number;
   /**
    * TSC at the snapshot, minus TSC at the worker's start.
    */
@@ -1431,10 +1468,6 @@ export interface WorkerStats {
    * Packets that arrived by hand-over from another worker.
    */
   'handover-packets': number;
-  /**
-   * Ticks asleep in poll.
-   */
-  'idle-cycles': number;
   /**
    * Ticks per stage, in the order of the engine's table.
    */
@@ -1447,22 +1480,6 @@ export interface WorkerStats {
    * TSC ticks per second.
    */
   'tsc-hz': number;
-}
-/**
- * Time in one profiler class.
- *
- * This interface was referenced by `Agent`'s JSON-Schema
- * via the `definition` "ProfileClass".
- */
-export interface ProfileClass {
-  /**
-   * Ticks.
-   */
-  cycles: number;
-  /**
-   * Class name as `/tool/profile` prints it: ethernet, networking, firewall, queuing, management, …
-   */
-  name: string;
 }
 /**
  * Time in one stage.

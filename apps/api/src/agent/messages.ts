@@ -2,6 +2,7 @@
 import type { ErrorReply, ReplyBody, RequestBody as WireRequestBody } from '@tollway/dataplane-agent';
 
 export type {
+  CoreStats,
   DataplaneConfig,
   InterfaceStats,
   Message,
@@ -9,7 +10,6 @@ export type {
   PortInfo,
   ReplyBody,
   RouteInfo,
-  WorkerStats,
 } from '@tollway/dataplane-agent';
 
 /** Connection ids use all 64 bits, so they travel as `bigint`. */

@@ -15,7 +15,7 @@ export class ProfileFeed {
     const stats = await this.#live.stats(500);
     const before = this.#before;
     this.#before = stats;
-    if (stats === undefined || before === undefined || before.workers.length !== stats.workers.length) return undefined;
+    if (stats === undefined || before === undefined || before.cores.length !== stats.cores.length) return undefined;
     const rows = profile(before, stats, 'all');
     return rows.length > 0 ? rows : undefined;
   }

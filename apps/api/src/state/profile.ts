@@ -1,4 +1,4 @@
-import type { Stats, WorkerStats } from '../agent/messages.js';
+import type { CoreStats, Stats } from '../agent/messages.js';
 
 export interface ProfileRow {
   readonly name: string;
@@ -16,17 +16,17 @@ const WHOLE = 1000;
  * @param cpu `total`, `all` or a core number as text.
  */
 export function profile(before: Stats, after: Stats, cpu: string): ProfileRow[] {
-  const cores = after.workers.flatMap((worker) => {
-    const base = before.workers.find((candidate) => candidate.cpu === worker.cpu);
-    const ticks = base === undefined ? undefined : ticksByClass(base, worker);
-    return ticks === undefined ? [] : [{ cpu: String(worker.cpu), ticks }];
+  const cores = after.cores.flatMap((core) => {
+    const base = before.cores.find((candidate) => candidate.cpu === core.cpu);
+    const ticks = base === undefined ? undefined : ticksByClass(base, core);
+    return ticks === undefined ? [] : [{ cpu: String(core.cpu), ticks }];
   });
   if (cpu === 'total') return rows('total', average(cores.map((core) => core.ticks)));
   return cores.filter((core) => cpu === 'all' || core.cpu === cpu).flatMap((core) => rows(core.cpu, core.ticks));
 }
 
 /** Classes with their ticks, idle and the unexplained rest included; undefined when no time passed. */
-function ticksByClass(before: WorkerStats, after: WorkerStats): Map<string, number> | undefined {
+function ticksByClass(before: CoreStats, after: CoreStats): Map<string, number> | undefined {
   const total = after.cycles - before.cycles;
   if (total <= 0) return undefined;
   const ticks = new Map<string, number>();

@@ -30,8 +30,11 @@ export async function profileCommand({ services, menu, args, signal }: Call): Pr
   if (before === undefined || after === undefined) throw new AgentGone();
   const rows = profile(before, after, cpu);
   if (rows.length === 0 && cpu !== 'total' && cpu !== 'all') {
-    const cores = after.workers.map((worker) => worker.cpu).join(', ');
-    throw errors.badProperty('cpu', `value of cpu: no worker runs on core ${cpu}; it accepts ${cores}, total or all`);
+    const cores = after.cores.map((core) => core.cpu).join(', ');
+    throw errors.badProperty(
+      'cpu',
+      `value of cpu: no worker may run on core ${cpu}; it accepts ${cores}, total or all`,
+    );
   }
   return rows.map(({ name, cpu: core, usage }) => ({ name, cpu: core, usage }));
 }

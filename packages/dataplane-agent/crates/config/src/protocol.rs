@@ -323,6 +323,8 @@ pub struct Stats {
     pub tracking: TrackingStats,
     /// All simple queues together.
     pub queues: QueueTotals,
+    /// Per core that workers may run on, ascending.
+    pub cores: Vec<CoreStats>,
     /// Per worker.
     pub workers: Vec<WorkerStats>,
 }
@@ -473,16 +475,10 @@ pub struct TrackingStats {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WorkerStats {
-    /// Core it is pinned to.
-    pub cpu: u32,
     /// TSC ticks per second.
     pub tsc_hz: u64,
     /// TSC at the snapshot, minus TSC at the worker's start.
     pub cycles: u64,
-    /// Ticks asleep in poll.
-    pub idle_cycles: u64,
-    /// Ticks per profiler class, busy time only; what no class explains is `unclassified`.
-    pub classes: Vec<ProfileClass>,
     /// Ticks per stage, in the order of the engine's table.
     pub stages: Vec<StageStats>,
     /// CPU time of the thread by the kernel's account, ns.
@@ -491,6 +487,21 @@ pub struct WorkerStats {
     pub handover_packets: u64,
     /// Connections it owns.
     pub connections: u64,
+}
+
+/// What the workers did on one core. A worker runs where the kernel puts it, so that several may share a
+/// core and one may use many. Cycles are TSC ticks since the workers started; differences give shares.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CoreStats {
+    /// Number of the core.
+    pub cpu: u32,
+    /// Ticks since the workers started.
+    pub cycles: u64,
+    /// Of which no worker was busy.
+    pub idle_cycles: u64,
+    /// Ticks per profiler class, busy time only; what no class explains is `unclassified`.
+    pub classes: Vec<ProfileClass>,
 }
 
 /// Time in one profiler class.

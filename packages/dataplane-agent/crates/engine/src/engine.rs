@@ -14,7 +14,7 @@ use crate::neighbor::hold::{Holds, POLL_INTERVAL};
 use crate::packet::NO_INTERFACE;
 use crate::paths::Paths;
 use crate::pipeline;
-use crate::profiler::CycleClock;
+use crate::profiler::{ClassCycles, CycleClock, class_cycles};
 use crate::qos::classify::QueueTable;
 use crate::qos::simple::SimpleQueues;
 use crate::shared::Shared;
@@ -286,6 +286,11 @@ impl<F: Frame> Engine<F> {
             generated: state.generated,
             queues: state.queues.totals(),
         }
+    }
+
+    /// Ticks spent so far per class of `/tool/profile` that the engine fills.
+    pub fn class_cycles(&self) -> ClassCycles {
+        class_cycles(&self.state.stages)
     }
 
     /// Appends a packed record (see [`tollway_config::protocol::ReplyBody::Connections`]) for each connection

@@ -1,10 +1,10 @@
 //! Counters of one engine as plain data; additive over workers.
 
 use tollway_config::dataplane::RowId;
-use tollway_config::protocol::{DropStats, ProfileClass, QueueTotals, RuleStats, StageStats};
+use tollway_config::protocol::{DropStats, QueueTotals, RuleStats, StageStats};
 
 use crate::pipeline::STAGES;
-use crate::profiler::{ProfilerClass, StageTable};
+use crate::profiler::StageTable;
 use crate::verdict::{DROP_REASONS, DropReason};
 
 /// Packets and bytes.
@@ -112,22 +112,6 @@ impl EngineStats {
                 text: reason.text().to_owned(),
                 packets,
             })
-            .collect()
-    }
-
-    /// Ticks per class of `/tool/profile` that the engine fills.
-    pub fn profile_classes(&self) -> Vec<ProfileClass> {
-        let cycles = |class: ProfilerClass| {
-            STAGES
-                .iter()
-                .zip(&self.stages)
-                .filter(|(info, _)| info.class == class)
-                .map(|(_, count)| count.cycles)
-                .sum()
-        };
-        ProfilerClass::ALL
-            .iter()
-            .map(|&class| ProfileClass { name: class.name().to_owned(), cycles: cycles(class) })
             .collect()
     }
 

@@ -1,4 +1,4 @@
-//! Placing threads on cores.
+//! Threads, the cores they run on, and what the machine has.
 
 /// Cores this process may run on, ascending.
 pub fn cores() -> Vec<usize> {
@@ -14,18 +14,12 @@ pub fn cores() -> Vec<usize> {
     (0..libc::CPU_SETSIZE as usize).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) }).collect()
 }
 
-/// Pins the calling thread to one core.
-///
-/// # Errors
-/// When the core may not be used.
-pub fn pin(cpu: usize) -> std::io::Result<()> {
-    // SAFETY: a cpu_set_t of zeroes is valid; CPU_SET ignores an index beyond the set.
-    let result = unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(cpu, &mut set);
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set)
-    };
-    if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+/// Core that the calling thread runs on now; the kernel may move it at any time. No system call where the
+/// C library reads it from the vDSO or the thread's rseq area.
+#[inline]
+pub fn current_core() -> u32 {
+    // SAFETY: the call takes nothing. It fails only on kernels older than any this runs on.
+    u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
 }
 
 /// Lets the calling thread's timers expire when they are due, to the microsecond, where the kernel would
@@ -54,6 +48,11 @@ pub fn random_u64() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_runs_on_one_of_the_cores_it_may_use() {
+        assert!(cores().contains(&(current_core() as usize)));
+    }
 
     #[test]
     fn only_the_thread_that_asks_for_it_wakes_punctually() {

@@ -185,8 +185,8 @@ pub fn run(options: &Options, stop: &Stop) -> Result<(), AgentError> {
     std::fs::create_dir_all(&state).map_err(AgentError::failed("the data directory"))?;
     let server = Server::bind(&options.socket)
         .map_err(|error| AgentError::Usage(format!("{}: {error}", options.socket.display())))?;
-    let cpus = cores();
-    let workers = options.workers.unwrap_or_else(|| cpus.len().clamp(1, 2));
+    let cores = cores();
+    let workers = options.workers.unwrap_or_else(|| cores.len().clamp(1, 2));
 
     let frames = Frames::new(workers, physical_memory());
     let mut sizes = vec![frames.partition(); workers];
@@ -213,7 +213,7 @@ pub fn run(options: &Options, stop: &Stop) -> Result<(), AgentError> {
     };
     let start = Start {
         options,
-        cpus: &cpus,
+        cpus: &cores,
         limits: frames.limits(),
         pools,
         generator_pool,

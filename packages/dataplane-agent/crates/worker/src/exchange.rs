@@ -105,8 +105,6 @@ pub struct WorkerReport {
     pub profile: ProfileReport,
     /// Frames it dropped outside the engine.
     pub drops: WorkerDrops,
-    /// Core it is pinned to.
-    pub cpu: u32,
 }
 
 /// Ends of the rings that one worker holds.

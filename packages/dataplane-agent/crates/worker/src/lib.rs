@@ -3,6 +3,7 @@
 
 pub mod active;
 pub mod agent;
+pub mod core_time;
 pub mod counters;
 pub mod exchange;
 pub mod frames;

@@ -5,11 +5,15 @@
 //! clock on some calls, because the clock is a system call too. While the thread is ready to run but
 //! another one has the core, the cycle counter goes on: the CPU clock, read every few milliseconds, tells
 //! how much of that there was, and it counts as not busy.
+//!
+//! The kernel moves a worker between cores as it sees fit. Where it runs is read after each poll, and what it
+//! does until the next one is counted for that core. A poll counts for the core on which it began: over many
+//! of them a core is left as often as it is come to.
 
-use tollway_config::protocol::ProfileClass;
-use tollway_engine::profiler::CycleClock;
-use tollway_engine::stats::EngineStats;
+use tollway_engine::profiler::{ClassCycles, CycleClock};
 use tollway_io::clock::{TickOrigin, Tsc, thread_cpu_ns};
+
+use crate::core_time::{CoreTime, CoreTimes};
 
 /// What a stretch of time was spent on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +30,8 @@ pub enum Account {
 const SAMPLE: u32 = 16;
 /// How often the CPU clock is compared, ticks per second over this.
 const COMPARE_PER_SECOND: u64 = 100;
+/// The same where the worker has come to another core: what it lost on the old one counts there.
+const COMPARE_PER_SECOND_MOVING: u64 = 1000;
 
 /// A worker's books.
 #[derive(Debug)]
@@ -44,6 +50,8 @@ pub struct Profile {
     random: u32,
     compared: u64,
     not_running: u64,
+    cpu: u32,
+    core_times: CoreTimes,
 }
 
 /// A worker's books as they stand.
@@ -53,17 +61,16 @@ pub struct ProfileReport {
     pub tsc_hz: u64,
     /// Ticks since the start.
     pub cycles: u64,
-    /// Of which not busy.
-    pub idle_cycles: u64,
-    /// Busy ticks per class.
-    pub classes: Vec<ProfileClass>,
+    /// Busy ticks by core and class; the rest was not busy.
+    pub cores: Vec<CoreTime>,
     /// CPU time of the thread, ns.
     pub thread_cpu_ns: u64,
 }
 
 impl Profile {
-    /// Books that begin when the worker does; `hz` is the tick rate. To be called on the worker's thread.
-    pub fn new(hz: u64) -> Self {
+    /// Books that begin when the worker does; `hz` is the tick rate, `cores` are those that the worker may
+    /// run on, of which `cpu` is the one it runs on. To be called on the worker's thread.
+    pub fn new(hz: u64, cores: &[usize], cpu: u32) -> Self {
         Self {
             origin: TickOrigin::new(),
             cpu_origin_ns: thread_cpu_ns(),
@@ -78,6 +85,8 @@ impl Profile {
             random: 0x9e37_79b9,
             compared: 0,
             not_running: 0,
+            cpu,
+            core_times: CoreTimes::new(cores),
         }
     }
 
@@ -113,11 +122,34 @@ impl Profile {
         self.in_poll += now.saturating_sub(self.last);
         self.last = now;
         self.poll_costs += self.poll_cost;
-        if now.saturating_sub(self.compared) > self.hz / COMPARE_PER_SECOND {
-            self.compared = now;
+        ready
+    }
+
+    /// To be called after each poll, with the core that the worker runs on now. `engine` are the books of
+    /// the worker's engine.
+    #[inline]
+    pub fn runs_on(&mut self, cpu: u32, engine: impl FnOnce() -> ClassCycles) {
+        let moved = cpu != self.cpu;
+        let per_second = if moved { COMPARE_PER_SECOND_MOVING } else { COMPARE_PER_SECOND };
+        let due = self.last.saturating_sub(self.compared) > self.hz / per_second;
+        if due {
+            self.compared = self.last;
             self.compare();
         }
-        ready
+        if due || moved {
+            self.settle(engine());
+            self.cpu = cpu;
+        }
+    }
+
+    /// Counts what was done since the last time for the core that the worker has run on.
+    fn settle(&mut self, engine: ClassCycles) {
+        let explained: u64 = engine.iter().sum();
+        let [networking, firewall, queuing] = engine;
+        let ethernet = self.ethernet + self.poll_costs / 256;
+        let unclassified = self.engine.saturating_sub(explained);
+        let totals = [networking, firewall, queuing, ethernet, self.management, unclassified];
+        self.core_times.settle(self.cpu, &totals, self.not_running);
     }
 
     /// Ticks in poll that were not CPU time.
@@ -136,34 +168,13 @@ impl Profile {
     }
 
     /// The books as they stand; `engine` are those of the worker's engine.
-    pub fn report(&mut self, engine: &EngineStats) -> ProfileReport {
+    pub fn report(&mut self, engine: ClassCycles) -> ProfileReport {
         self.compare();
-        let cycles = self.origin.ticks();
-        let busy = cycles.saturating_sub(self.asleep()).max(1);
-        let running = busy.saturating_sub(self.not_running);
-        // Time without the core falls on the accounts in proportion.
-        let share = |ticks: u64| (u128::from(ticks) * u128::from(running) / u128::from(busy)) as u64;
-        let mut classes = engine.profile_classes();
-        let explained: u64 = classes.iter().map(|class| class.cycles).sum();
-        let poll = self.poll_costs / 256;
-        let unclassified = busy
-            .saturating_sub(self.ethernet + self.management + self.engine + poll)
-            .saturating_add(self.engine.saturating_sub(explained));
-        for (name, cycles) in [
-            ("ethernet", self.ethernet + poll),
-            ("management", self.management),
-            ("unclassified", unclassified),
-        ] {
-            classes.push(ProfileClass { name: name.to_owned(), cycles });
-        }
-        for class in &mut classes {
-            class.cycles = share(class.cycles);
-        }
+        self.settle(engine);
         ProfileReport {
             tsc_hz: self.hz,
-            cycles,
-            idle_cycles: cycles.saturating_sub(running),
-            classes,
+            cycles: self.origin.ticks(),
+            cores: self.core_times.cores().to_vec(),
             thread_cpu_ns: thread_cpu_ns(),
         }
     }
@@ -175,27 +186,31 @@ mod tests {
     use std::time::{Duration, Instant};
 
     #[test]
-    fn busy_time_agrees_with_the_cpu_clock() {
+    fn busy_time_agrees_with_the_cpu_clock_and_belongs_to_the_core_it_was_spent_on() {
         let origin = TickOrigin::new();
         std::thread::sleep(Duration::from_millis(50));
-        let mut profile = Profile::new(origin.hz());
+        let mut profile = Profile::new(origin.hz(), &[0, 1], 0);
+        let mut cpu = 0;
         let started = Instant::now();
         while started.elapsed() < Duration::from_millis(400) {
-            let busy_until = Instant::now() + Duration::from_micros(300);
+            let busy_until = Instant::now() + Duration::from_micros(if cpu == 0 { 200 } else { 400 });
             while Instant::now() < busy_until {}
             profile.charge(Account::Management);
             profile.poll(|| {
                 std::thread::sleep(Duration::from_micros(500));
                 0
             });
+            cpu = 1 - cpu;
+            profile.runs_on(cpu, || [0; 3]);
         }
-        let report = profile.report(&EngineStats::default());
+        let report = profile.report([0; 3]);
         let cpu_ns = thread_cpu_ns() - profile.cpu_origin_ns;
-        let cpu = (u128::from(cpu_ns) * u128::from(report.tsc_hz) / 1_000_000_000) as u64;
-        let busy = report.cycles - report.idle_cycles;
-        let points = 100.0 * (busy as f64 - cpu as f64).abs() / report.cycles as f64;
-        assert!(points < 3.0, "busy {busy}, by the CPU clock {cpu}, of {}", report.cycles);
-        let accounted: u64 = report.classes.iter().map(|class| class.cycles).sum();
-        assert!(accounted.abs_diff(busy) < busy / 50, "{report:?}");
+        let cpu_ticks = (u128::from(cpu_ns) * u128::from(report.tsc_hz) / 1_000_000_000) as u64;
+        let busy = |core: &CoreTime| core.busy.iter().sum::<u64>();
+        let [first, second] = report.cores.as_slice() else { panic!("{report:?}") };
+        let all = busy(first) + busy(second);
+        let points = 100.0 * (all as f64 - cpu_ticks as f64).abs() / report.cycles as f64;
+        assert!(points < 3.0, "busy {all}, by the CPU clock {cpu_ticks}, of {}", report.cycles);
+        assert!(busy(first) > 0 && busy(first) < busy(second), "{report:?}");
     }
 }

@@ -1,14 +1,18 @@
 //! Counters and rates in the form of the protocol.
 
+use std::collections::BTreeMap;
+
 use tollway_config::dataplane::{DataplaneConfig, Interface};
 use tollway_config::protocol::{
-    FastPathStats, InterfaceRates, InterfaceStats, Stats, TrackingStats, WorkerStats,
+    CoreStats, FastPathStats, InterfaceRates, InterfaceStats, ProfileClass, Stats, TrackingStats, WorkerStats,
 };
 use tollway_engine::stats::EngineStats;
 
+use crate::core_time::{ClassTicks, class_names};
 use crate::counters::{PortTotals, WorkerDrops};
 use crate::exchange::WorkerReport;
 use crate::ports::{Ports, mac_text};
+use crate::profile::ProfileReport;
 
 /// Rates over the last full second, sampled once a second.
 #[derive(Debug, Default)]
@@ -119,22 +123,46 @@ pub fn stats(around: &Around<'_>, reports: &[WorkerReport]) -> Stats {
             max_entries: total.max_connections,
         },
         queues: total.queues,
+        cores: cores(reports.iter().map(|report| &report.profile)),
         workers: reports.iter().map(worker).collect(),
     }
 }
 
 fn worker(report: &WorkerReport) -> WorkerStats {
     WorkerStats {
-        cpu: report.cpu,
         tsc_hz: report.profile.tsc_hz,
         cycles: report.profile.cycles,
-        idle_cycles: report.profile.idle_cycles,
-        classes: report.profile.classes.clone(),
         stages: report.engine.stage_stats(),
         thread_cpu_ns: report.profile.thread_cpu_ns,
         handover_packets: report.engine.handover_packets,
         connections: report.engine.connections_ip4 + report.engine.connections_ip6,
     }
+}
+
+/// Adds up what the workers did on each core.
+fn cores<'a>(reports: impl Iterator<Item = &'a ProfileReport>) -> Vec<CoreStats> {
+    let mut cycles = 0;
+    let mut sums = BTreeMap::<u32, ClassTicks>::new();
+    for report in reports {
+        // They started together.
+        cycles = cycles.max(report.cycles);
+        for core in &report.cores {
+            let sum = sums.entry(core.cpu).or_default();
+            for (sum, ticks) in sum.iter_mut().zip(&core.busy) {
+                *sum += ticks;
+            }
+        }
+    }
+    let core = |(cpu, busy): (u32, ClassTicks)| CoreStats {
+        cpu,
+        cycles,
+        idle_cycles: cycles.saturating_sub(busy.iter().sum()),
+        classes: class_names()
+            .zip(busy)
+            .map(|(name, cycles)| ProfileClass { name: name.to_owned(), cycles })
+            .collect(),
+    };
+    sums.into_iter().map(core).collect()
 }
 
 fn interfaces(around: &Around<'_>) -> Vec<InterfaceStats> {
@@ -184,6 +212,27 @@ fn interfaces(around: &Around<'_>) -> Vec<InterfaceStats> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core_time::CoreTime;
+
+    #[test]
+    fn a_core_s_time_is_that_of_all_workers_on_it() {
+        let report = |cycles, cores: &[(u32, ClassTicks)]| ProfileReport {
+            tsc_hz: 1000,
+            cycles,
+            cores: cores.iter().map(|&(cpu, busy)| CoreTime { cpu, busy }).collect(),
+            thread_cpu_ns: 0,
+        };
+        let reports = [
+            report(990, &[(0, [100, 10, 0, 40, 0, 0]), (3, [0; 6])]),
+            report(1000, &[(0, [5, 0, 1, 0, 0, 0]), (3, [0, 0, 0, 0, 0, 7]), (1, [0, 0, 0, 0, 2, 0])]),
+        ];
+        let cores = cores(reports.iter());
+        let shape: Vec<_> = cores.iter().map(|core| (core.cpu, core.cycles, core.idle_cycles)).collect();
+        assert_eq!(shape, [(0, 1000, 844), (1, 1000, 998), (3, 1000, 993)]);
+        let busy: Vec<_> = cores[0].classes.iter().map(|class| (class.name.as_str(), class.cycles)).collect();
+        let classes = ["networking", "firewall", "queuing", "ethernet", "management", "unclassified"];
+        assert_eq!(busy, classes.into_iter().zip([105, 10, 1, 40, 0, 0]).collect::<Vec<_>>());
+    }
 
     #[test]
     fn every_rate_is_there_from_the_second_sample_on_and_outlives_a_reset() {

@@ -15,6 +15,7 @@ use tollway_io::clock::{self, Tsc};
 use tollway_io::pool::Partition;
 use tollway_io::scratch::{BURST, Outgoing, Scratch};
 use tollway_io::tap::Tap;
+use tollway_io::thread;
 use tollway_io::wake;
 use tollway_io::{PoolFrame, Port, PortIo};
 
@@ -82,7 +83,6 @@ pub struct Worker {
     taps: Vec<TapEnd>,
     drops: WorkerDrops,
     profile: Profile,
-    cpu: usize,
     index: u32,
     workers: u32,
     poll_set: Vec<libc::pollfd>,
@@ -103,8 +103,8 @@ pub struct WorkerParts {
     pub index: u32,
     /// How many there are.
     pub workers: u32,
-    /// Core to run on.
-    pub cpu: usize,
+    /// Cores it may run on.
+    pub cores: Vec<usize>,
     /// Ticks of the cycle counter per second.
     pub hz: u64,
 }
@@ -120,9 +120,7 @@ pub fn run(parts: WorkerParts, alive: &AtomicBool) {
     let control = Arc::clone(&parts.ends.control);
     {
         let _alive = Alive(alive);
-        // A core that may not be used (it went offline) costs speed, not correctness.
-        let _ = tollway_io::thread::pin(parts.cpu);
-        tollway_io::thread::wake_punctually();
+        thread::wake_punctually();
         Worker::new(parts).run();
     }
     control.signal();
@@ -146,8 +144,7 @@ impl Worker {
             ports: parts.counters.into_iter().map(port).collect(),
             taps: Vec::new(),
             drops: WorkerDrops::default(),
-            profile: Profile::new(parts.hz),
-            cpu: parts.cpu,
+            profile: Profile::new(parts.hz, &parts.cores, thread::current_core()),
             index: parts.index,
             workers: parts.workers,
             poll_set: Vec::new(),
@@ -195,6 +192,7 @@ impl Worker {
         let timeout = if pending { Some(Duration::ZERO) } else { self.until_deadline() };
         let set = &mut self.poll_set;
         self.profile.poll(|| wake::poll(set, timeout));
+        self.profile.runs_on(thread::current_core(), || self.engine.class_cycles());
         self.ends.wake.awake();
         if self.poll_set.first().is_some_and(|entry| entry.revents != 0) {
             self.ends.wake.clear();
@@ -476,8 +474,8 @@ impl Worker {
         }
         let engine = self.engine.stats();
         self.profile.charge(Account::Management);
-        let profile = self.profile.report(&engine);
-        WorkerReport { engine, profile, drops: self.drops, cpu: self.cpu as u32 }
+        let profile = self.profile.report(self.engine.class_cycles());
+        WorkerReport { engine, profile, drops: self.drops }
     }
 }
 

@@ -78,15 +78,17 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// Starts one worker per partition, each with these limits, pinned to `cpus` in turn. `counters` is
-    /// indexed by worker, then by port.
+    /// Starts one worker per partition, each with these limits. `counters` is indexed by worker, then by
+    /// port. Workers are bound to no core: the kernel puts each on any of `cores`, those of the process. A
+    /// worker that sleeps between packets is then woken where that costs least, often on the core that has
+    /// just received for it.
     ///
     /// # Errors
     /// When threads or descriptors are exhausted.
     pub fn start(
         pools: Vec<Partition>,
         limits: EngineLimits,
-        cpus: &[usize],
+        cores: &[usize],
         shared: &Arc<Shared>,
         snapshot: &Arc<Snapshot>,
         counters: &[Vec<Arc<PortCounters>>],
@@ -101,14 +103,13 @@ impl Workers {
         let parts = pools.into_iter().zip(worker_ends).zip(control_ends).zip(counters);
         for (index, (((pool, ends), control), counters)) in parts.enumerate() {
             let (shared, snapshot) = (Arc::clone(shared), Arc::clone(snapshot));
-            let cpu = cpus.get(index % cpus.len().max(1)).copied().unwrap_or(0);
-            let counters = counters.clone();
+            let (cores, counters) = (cores.to_vec(), counters.clone());
             let alive = Arc::new(AtomicBool::new(true));
             let flag = Arc::clone(&alive);
             let thread = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {
                 let engine = Engine::new(index as u32, count as u32, shared, snapshot, limits);
                 let (index, workers) = (index as u32, count as u32);
-                worker::run(WorkerParts { ends, engine, pool, counters, index, workers, cpu, hz }, &flag);
+                worker::run(WorkerParts { ends, engine, pool, counters, index, workers, cores, hz }, &flag);
             })?;
             handles.push(Handle { ends: control, thread: Some(thread), alive });
         }
@@ -233,8 +234,8 @@ mod tests {
         let snapshot = Snapshot::build(&DataplaneConfig::default(), &[], count as u32, 0).unwrap();
         let limits = EngineLimits { max_connections: 8192, queue_frames: 64, queue_bytes: 1 << 20 };
         let shared = Arc::new(Shared::new(count as u32, 1));
-        let cpus = tollway_io::thread::cores();
-        Workers::start(pools, limits, &cpus, &shared, &Arc::new(snapshot), &vec![Vec::new(); count]).unwrap()
+        let cores = tollway_io::thread::cores();
+        Workers::start(pools, limits, &cores, &shared, &Arc::new(snapshot), &vec![Vec::new(); count]).unwrap()
     }
 
     /// How often this process's threads of a name have gone to sleep (proc(5)).
