@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { DataplaneConfig, PortInfo } from '@tollway/dataplane-agent';
 import { encodeFrame, FrameDecoder } from '../src/agent/frames.js';
+import { PROTOCOL } from '../src/agent/messages.js';
 
 /**
  * The other side of the agent's socket, as far as the configuration goes: it keeps a prepared and an active
@@ -69,7 +70,7 @@ export class AgentPeer {
     switch (body.op) {
       case 'hello':
         return reply({
-          protocol: 2,
+          protocol: PROTOCOL,
           version: 'test',
           pid: process.pid,
           revision: this.revision,

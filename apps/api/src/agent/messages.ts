@@ -42,7 +42,7 @@ export interface ReplyFor {
 }
 
 /** The agent's `PROTOCOL`. */
-export const PROTOCOL = 2;
+export const PROTOCOL = 3;
 /** The agent's `MAX_FRAME`, bytes. */
 export const MAX_FRAME = 256 << 20;
 

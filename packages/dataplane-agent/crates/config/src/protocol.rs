@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::dataplane::{DataplaneConfig, RowId};
 
 /// Version of the message set. A client whose `hello` names another version is refused.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// Largest frame either side accepts, bytes.
 pub const MAX_FRAME: u32 = 256 << 20;
