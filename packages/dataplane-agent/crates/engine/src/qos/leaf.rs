@@ -80,7 +80,7 @@ pub struct Backlog {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Foreign {
     /// Those that have not left the router, as far as is known.
-    pub unsettled: u32,
+    pub unsettled: u64,
     /// Those since a packet of this worker's own.
     pub in_a_row: u32,
     /// Packets that had passed when the last one was through.

@@ -12,7 +12,7 @@
 //! the worker that had the queue are out before the next one takes it.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tollway_config::dataplane::RowId;
@@ -20,14 +20,16 @@ use tollway_config::dataplane::RowId;
 use super::Way;
 use crate::time::Now;
 
-/// Bits of [`Ownership::word`] that count packets on their way; above them the worker's number plus one.
-const ON_THE_WAY_BITS: u32 = 24;
-const ON_THE_WAY: u32 = (1 << ON_THE_WAY_BITS) - 1;
+/// Bits of [`Ownership::word`] that count packets on their way; above them the worker's number plus one. A port that
+/// takes nothing keeps packets from being settled for as long as it likes: at 10 million a second the count lasts
+/// for months.
+const ON_THE_WAY_BITS: u32 = 47;
+const ON_THE_WAY: u64 = (1 << ON_THE_WAY_BITS) - 1;
 
 /// Who has a queue, and the tokens of its buckets while nobody has.
 #[derive(Debug)]
 pub struct Ownership {
-    word: AtomicU32,
+    word: AtomicU64,
     /// Upload, download: bits, and when they were counted.
     buckets: [(AtomicI64, AtomicU64); 2],
 }
@@ -45,7 +47,7 @@ impl Ownership {
     fn new() -> Self {
         // More than any bucket holds: a queue begins with full ones.
         let full = || (AtomicI64::new(i64::MAX), AtomicU64::new(0));
-        Self { word: AtomicU32::new(0), buckets: [full(), full()] }
+        Self { word: AtomicU64::new(0), buckets: [full(), full()] }
     }
 
     /// Takes the queue for `worker` if nobody has it; else notes that a packet is on its way to who does.
@@ -53,20 +55,19 @@ impl Ownership {
         let mut word = self.word.load(Ordering::Acquire);
         loop {
             let owner = word >> ON_THE_WAY_BITS;
-            let mine = owner == 0 || owner == worker + 1;
-            // As many packets are never under way; if they were, the queue would stay where it is.
-            let next = if mine { (worker + 1) << ON_THE_WAY_BITS | word & ON_THE_WAY } else { more(word) };
+            let mine = owner == 0 || owner == holder(worker) >> ON_THE_WAY_BITS;
+            let next = if mine { holder(worker) | word & ON_THE_WAY } else { more(word) };
             match self.word.compare_exchange_weak(word, next, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) if mine => return Claim::Taken,
-                Ok(_) => return Claim::Theirs(owner - 1),
+                Ok(_) => return Claim::Theirs((owner - 1) as u32),
                 Err(seen) => word = seen,
             }
         }
     }
 
     /// Packets that were on their way have left the router, or will never arrive.
-    pub fn settle(&self, packets: u32) {
-        let less = |word: u32| Some(word & !ON_THE_WAY | (word & ON_THE_WAY).saturating_sub(packets));
+    pub fn settle(&self, packets: u64) {
+        let less = |word: u64| Some(word & !ON_THE_WAY | (word & ON_THE_WAY).saturating_sub(packets));
         // Always succeeds, as the function always gives a value.
         let _ = self.word.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
     }
@@ -74,7 +75,7 @@ impl Ownership {
     /// Lets the queue go, with the tokens of its buckets (bits, and when they were counted), unless packets are on
     /// their way to `worker`, which has it.
     pub fn release(&self, worker: u32, tokens: [(i64, Now); 2]) -> bool {
-        let own = (worker + 1) << ON_THE_WAY_BITS;
+        let own = holder(worker);
         if self.word.load(Ordering::Acquire) != own {
             return false;
         }
@@ -87,7 +88,7 @@ impl Ownership {
 
     /// Lets the queue go for good: it is not in the configuration of `worker` any more.
     pub fn abandon(&self, worker: u32) {
-        let gone = |word: u32| (word >> ON_THE_WAY_BITS == worker + 1).then_some(0);
+        let gone = |word: u64| (word & !ON_THE_WAY == holder(worker)).then_some(0);
         let _ = self.word.fetch_update(Ordering::AcqRel, Ordering::Acquire, gone);
     }
 
@@ -100,7 +101,12 @@ impl Ownership {
     }
 }
 
-fn more(word: u32) -> u32 {
+/// The word of a queue that `worker` has.
+fn holder(worker: u32) -> u64 {
+    (u64::from(worker) + 1) << ON_THE_WAY_BITS
+}
+
+fn more(word: u64) -> u64 {
     if word & ON_THE_WAY == ON_THE_WAY { word } else { word + 1 }
 }
 
@@ -139,6 +145,8 @@ impl OpenOwnerships<'_> {
 mod tests {
     use super::*;
 
+    use std::sync::atomic::AtomicU32;
+
     const FULL: [(i64, Now); 2] = [(7, Now(1)), (9, Now(2))];
 
     #[test]
@@ -156,6 +164,20 @@ mod tests {
         assert_eq!(queue.claim(0), Claim::Taken);
         assert_eq!((queue.tokens(Way::Upload), queue.tokens(Way::Download)), (FULL[0], FULL[1]));
         assert_eq!(queue.claim(3), Claim::Theirs(0));
+    }
+
+    #[test]
+    fn a_port_that_takes_nothing_for_long_does_not_make_the_count_wrong() {
+        let queue = Ownership::new();
+        queue.claim(0);
+        let many = (1 << 24) + 5;
+        for _ in 0..many {
+            queue.claim(1);
+        }
+        queue.settle(many - 1);
+        assert!(!queue.release(0, FULL), "one is on its way");
+        queue.settle(1);
+        assert!(queue.release(0, FULL));
     }
 
     #[test]
@@ -217,5 +239,69 @@ mod tests {
         });
         assert_eq!(taken, counter.load(Ordering::Relaxed));
         assert!(taken > 0);
+    }
+
+    /// Threads as workers, each with a flow, channels between them as rings: every packet comes to who has the queue,
+    /// and leaves after the one before it.
+    #[test]
+    fn no_packet_overtakes_another_of_its_flow() {
+        const WORKERS: usize = 3;
+        const PACKETS: u64 = 30_000;
+        let queue = &Ownership::new();
+        // The last packet of each flow that has left.
+        let left = &[const { AtomicU64::new(0) }; WORKERS];
+        // A thread that failed would leave the others waiting.
+        let wrong = &std::sync::OnceLock::new();
+        let check = |holds: bool, packet: (usize, u64)| {
+            if !holds {
+                let _ = wrong.set(packet);
+            }
+        };
+        let leave = |(flow, number): (usize, u64)| {
+            check(left[flow].swap(number, Ordering::Relaxed) + 1 == number, (flow, number));
+        };
+        let (rings, ends): (Vec<_>, Vec<_>) =
+            (0..WORKERS).map(|_| std::sync::mpsc::channel::<(usize, u64)>()).unzip();
+        let moves: u32 = std::thread::scope(|scope| {
+            let worker = |(own, ring): (usize, std::sync::mpsc::Receiver<(usize, u64)>)| {
+                let rings = rings.clone();
+                move || {
+                    let (mut has, mut moves, mut sent) = (false, 0, 0);
+                    let all_left = || left.iter().all(|left| left.load(Ordering::Relaxed) == PACKETS);
+                    while wrong.get().is_none() && !all_left() {
+                        let mut unsettled = 0;
+                        while let Ok(packet) = ring.try_recv() {
+                            check(has, packet);
+                            leave(packet);
+                            unsettled += 1;
+                        }
+                        queue.settle(unsettled);
+                        if has && queue.release(own as u32, FULL) {
+                            has = false;
+                            continue;
+                        }
+                        for _ in 0..3.min(PACKETS - sent) {
+                            sent += 1;
+                            let claim = if has { Claim::Taken } else { queue.claim(own as u32) };
+                            match claim {
+                                Claim::Taken => {
+                                    moves += u32::from(!has);
+                                    has = true;
+                                    leave((own, sent));
+                                }
+                                Claim::Theirs(owner) => {
+                                    check(rings[owner as usize].send((own, sent)).is_ok(), (own, sent))
+                                }
+                            }
+                        }
+                    }
+                    moves
+                }
+            };
+            let threads: Vec<_> = ends.into_iter().enumerate().map(|end| scope.spawn(worker(end))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        assert_eq!(wrong.get(), None, "flow and packet");
+        assert!(moves > 100, "{moves}");
     }
 }
