@@ -7,7 +7,7 @@ use tollway_engine::frame::VnetState;
 use tollway_testkit::packet::PacketBuilder;
 use tollway_testkit::random::Random;
 use tollway_testkit::router::{Output, port_mac};
-use tollway_testkit::{Packet, Router, RouterConfig};
+use tollway_testkit::{Packet, Router, RouterConfig, queue};
 
 const SERVER: &str = "203.0.113.5";
 const HOST: &str = "192.168.88.10";
@@ -222,4 +222,21 @@ fn a_moving_queue_lets_pass_its_rate_and_no_more() {
         assert_eq!(passed(&router), flows.out);
     }
     assert!(moves > 20, "the queue moved {moves} times");
+}
+
+/// The worker that receives a flow's packets has an older configuration than the one that has the queue.
+#[test]
+fn a_packet_sent_to_a_queue_that_does_not_take_it_any_more_does_not_wait_there() {
+    let mut router = router(2, 1_000_000);
+    let mut flows = Flows::default();
+    let waiting = 60 - flows.send(&mut router, 0, 0, 60);
+    assert!(waiting > 0);
+    let row = router.queues()[0].row;
+    router.prepare(|config| config.simple_queues.insert(0, queue(row + 1, &[HOST], 0, 0)));
+    router.activate(0);
+    assert_eq!(flows.send(&mut router, 1, 1, 5), waiting + 5);
+    assert_eq!(router.stats().held, 0);
+    router.activate(1);
+    assert_eq!(flows.send(&mut router, 1, 1, 5), 5);
+    assert_eq!(router.queues()[0].ways[0].packets, 65, "they are counted where they were sent");
 }

@@ -116,6 +116,12 @@ impl QueueTable {
         if to <= from { (to != NOBODY).then_some((to, Way::Download)) } else { Some((from, Way::Upload)) }
     }
 
+    /// Whether a packet belongs to this queue, in this direction.
+    pub fn takes(&self, src: u32, dst: u32, row: RowId, way: Way) -> bool {
+        let found = self.classify(src, dst).and_then(|(place, way)| Some((self.queue(place)?.row, way)));
+        found == Some((row, way))
+    }
+
     /// As [`Self::classify`], for addresses of either family.
     #[inline]
     pub fn classify_addresses(&self, src: Addr, dst: Addr) -> Option<(u32, Way)> {

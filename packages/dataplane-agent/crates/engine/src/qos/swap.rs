@@ -99,11 +99,8 @@ impl<F: Frame> SimpleQueues<F> {
     fn send_strangers(&mut self, table: &QueueTable) {
         for number in self.waiting_leaves() {
             let Some(backlog) = self.backlogs.get(number as usize) else { continue };
-            let own = (backlog.row, backlog.way);
-            self.send_from(number, |(src, dst)| {
-                let found = table.classify(src, dst);
-                found.and_then(|(place, way)| Some((table.queue(place)?.row, way))) != Some(own)
-            });
+            let (row, way) = (backlog.row, backlog.way);
+            self.send_from(number, |(src, dst)| !table.takes(src, dst, row, way));
         }
     }
 

@@ -135,10 +135,19 @@ fn arrive<F: Frame, S: FrameSource<F>>(
         return;
     };
     queues.arrives(leaf);
-    if !queues.pass(leaf, packet.meta.segments, packet.meta.wire_bytes(), state.now) {
+    if is_strange(snapshot, ticket) {
+        queues.pass_strange(leaf, packet.meta.segments, packet.meta.wire_bytes());
+    } else if !queues.pass(leaf, packet.meta.segments, packet.meta.wire_bytes(), state.now) {
         wait(state, packet, leaf, ticket.addresses, source);
     }
     state.queues.has_arrived(leaf);
+}
+
+/// Whether a packet was sent here by an older configuration for a queue that does not take it any more. Those that
+/// waited in it went when this worker took over the configuration, and what comes next is in another queue.
+fn is_strange(snapshot: &Snapshot, ticket: &Ticket) -> bool {
+    let (src, dst) = ticket.addresses;
+    ticket.generation < snapshot.generation() && !snapshot.queues().takes(src, dst, ticket.row, ticket.way)
 }
 
 /// Puts a packet into a leaf; a super-frame in pieces if it is long, or finds no room as a whole.
