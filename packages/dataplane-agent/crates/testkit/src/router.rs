@@ -94,6 +94,8 @@ pub struct Router {
     /// Packets between workers stay on their way until [`Self::deliver_handovers`].
     pub delay_handovers: bool,
     delayed: Vec<(u32, Handover<HeapFrame>)>,
+    /// What waits for the ports of workers whose ports take nothing, by worker.
+    untaken: BTreeMap<usize, Vec<Output>>,
 }
 
 /// Capacity of the connection table that test routers have.
@@ -145,6 +147,7 @@ impl Router {
             refused: 0,
             delay_handovers: false,
             delayed: Vec::new(),
+            untaken: BTreeMap::new(),
         }
     }
 
@@ -266,7 +269,26 @@ impl Router {
         let now = self.now;
         self.engines[worker].process(&mut self.batch, &mut self.source, &NoCycles, now);
         self.collect(worker, out);
+        self.flushed(worker);
+    }
+
+    /// Tells a worker that everything has left, unless its ports take nothing.
+    fn flushed(&mut self, worker: usize) {
+        if !self.untaken.contains_key(&worker) {
+            self.engines[worker].sent();
+        }
+    }
+
+    /// From now on ports take nothing from a worker: what it sends waits for [`Self::unblock`].
+    pub fn block(&mut self, worker: usize) {
+        self.untaken.entry(worker).or_default();
+    }
+
+    /// Ports take what waited, and all that comes.
+    pub fn unblock(&mut self, worker: usize) -> Vec<Output> {
+        let out = self.untaken.remove(&worker).unwrap_or_default();
         self.engines[worker].sent();
+        out
     }
 
     /// Lets time pass in steps of the engines' deadlines.
@@ -309,7 +331,7 @@ impl Router {
             let now = self.now;
             self.engines[worker].tick(&mut self.batch, &mut self.source, &NoCycles, now);
             self.collect(worker, out);
-            self.engines[worker].sent();
+            self.flushed(worker);
         }
     }
 
@@ -355,7 +377,10 @@ impl Router {
                 answers.push((port, arp_frame(request.sender_mac, reply)));
                 continue;
             }
-            out.push(output);
+            match self.untaken.get_mut(&from) {
+                Some(untaken) => untaken.push(output),
+                None => out.push(output),
+            }
         }
         for (worker, packets) in moved {
             for packet in packets {
@@ -378,6 +403,27 @@ impl Router {
             self.process(worker as usize, &mut out);
         }
         out
+    }
+
+    /// As [`Self::deliver_handovers`], only to one worker and as one batch.
+    pub fn deliver_handovers_to(&mut self, worker: usize, packets: usize) -> Vec<Output> {
+        assert!(packets <= BATCH);
+        let (mut left, mut out) = (packets, Vec::new());
+        for (to, handover) in std::mem::take(&mut self.delayed) {
+            if left > 0 && to as usize == worker {
+                self.batch.push_handover(handover);
+                left -= 1;
+            } else {
+                self.delayed.push((to, handover));
+            }
+        }
+        self.process(worker, &mut out);
+        out
+    }
+
+    /// Packets that are on their way between workers.
+    pub fn on_the_way(&self) -> usize {
+        self.delayed.len()
     }
 
     /// Counters of all workers.
