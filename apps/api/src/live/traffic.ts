@@ -68,7 +68,7 @@ export class Traffic {
     const sample: TrafficSample = {
       t: Date.now(),
       interfaces: this.#rates(stats),
-      cpu: cores.map(({ load }, cpu) => ({ cpu, load: Math.round(load * 10) / 10 })),
+      cpu: cores.map(({ cpu, load }) => ({ cpu, load: Math.round(load * 10) / 10 })),
       connections: stats.tracking['ip4-entries'] + stats.tracking['ip6-entries'],
       throughput: throughput(stats),
       queued: { bytes: stats.queues['queued-bytes'], packets: stats.queues['queued-packets'] },

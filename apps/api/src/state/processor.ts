@@ -2,6 +2,8 @@ import { readFile } from 'node:fs/promises';
 
 /** Load of a core, percent. */
 export interface CoreLoad {
+  /** Number of the core. One that is offline has none, so numbers may be missing. */
+  readonly cpu: number;
   readonly load: number;
   /** Interrupts and soft interrupts, part of the load. */
   readonly irq: number;
@@ -10,7 +12,8 @@ export interface CoreLoad {
 }
 
 /** Time of a core since the start of the machine, clock ticks. */
-interface Ticks {
+export interface Ticks {
+  readonly cpu: number;
   readonly total: number;
   readonly idle: number;
   readonly irq: number;
@@ -56,18 +59,28 @@ export class Processor {
       await new Promise((resolve) => setTimeout(resolve, FIRST_MS));
     } else if (Date.now() - base.at < SHARED_MS) return this.#cores;
     const now = await sample();
-    this.#cores = now.cores.map((core, index) => loadOf(core, base.cores[index]));
+    this.#cores = loads(base.cores, now.cores);
     this.#base = now;
     return this.#cores;
   }
 }
 
-function loadOf(core: Ticks, before: Ticks | undefined): CoreLoad {
-  const passed = (part: keyof Ticks): number => Math.max(0, core[part] - (before?.[part] ?? 0));
+/** What each core did between two samples. Of one that came online meanwhile nothing is known yet. */
+export function loads(before: readonly Ticks[], now: readonly Ticks[]): CoreLoad[] {
+  return now.map((core) => {
+    const base = before.find(({ cpu }) => cpu === core.cpu);
+    return base === undefined ? { cpu: core.cpu, load: 0, irq: 0, disk: 0 } : loadOf(core, base);
+  });
+}
+
+function loadOf(core: Ticks, before: Ticks): CoreLoad {
+  const { cpu } = core;
+  const passed = (part: Exclude<keyof Ticks, 'cpu'>): number => Math.max(0, core[part] - before[part]);
   const total = passed('total');
-  if (total === 0) return { load: 0, irq: 0, disk: 0 };
+  if (total === 0) return { cpu, load: 0, irq: 0, disk: 0 };
   const share = (ticks: number): number => Math.min(100, (100 * ticks) / total);
   return {
+    cpu,
     load: share(Math.max(0, total - passed('idle') - passed('disk'))),
     irq: share(passed('irq')),
     disk: share(passed('disk')),
@@ -78,15 +91,16 @@ async function sample(): Promise<Sample> {
   return { at: Date.now(), cores: coreTicks(await readFile('/proc/stat', 'utf8')) };
 }
 
-/** The lines `cpu0` and up of `/proc/stat` (proc_stat(5)). */
+/** The lines `cpu0` and up, of cores that are online, of `/proc/stat` (proc_stat(5)). */
 export function coreTicks(stat: string): Ticks[] {
-  return [...stat.matchAll(/^cpu\d+ (.*)$/gm)].map(([, line = '']) => {
+  return [...stat.matchAll(/^cpu(\d+) (.*)$/gm)].map(([, cpu, line = '']) => {
     const [user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0] = line
       .trim()
       .split(/\s+/)
       .map(Number);
     // Guests' time is part of user and nice.
     return {
+      cpu: Number(cpu),
       total: user + nice + system + idle + iowait + irq + softirq + steal,
       idle,
       irq: irq + softirq,

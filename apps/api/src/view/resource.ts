@@ -16,9 +16,9 @@ export function coresView(processor: Processor): View {
   return async () => {
     const cores = await processor.cores();
     return new ArrayRows(
-      cores.map(({ load, irq, disk }, index) => ({
-        '.id': `*${index.toString(16).toUpperCase()}`,
-        cpu: `cpu${index}`,
+      cores.map(({ cpu, load, irq, disk }) => ({
+        '.id': `*${cpu.toString(16).toUpperCase()}`,
+        cpu: `cpu${cpu}`,
         load: String(Math.round(load)),
         irq: String(Math.round(irq)),
         disk: String(Math.round(disk)),
