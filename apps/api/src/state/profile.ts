@@ -17,12 +17,17 @@ const WHOLE = 1000;
  */
 export function profile(before: Stats, after: Stats, cpu: string): ProfileRow[] {
   const cores = after.cores.flatMap((core) => {
-    const base = before.cores.find((candidate) => candidate.cpu === core.cpu);
+    const base = before.cores.find((candidate) => candidate.cpu === core.cpu) ?? untouched(before, core.cpu);
     const ticks = base === undefined ? undefined : ticksByClass(base, core);
     return ticks === undefined ? [] : [{ cpu: String(core.cpu), ticks }];
   });
   if (cpu === 'total') return rows('total', average(cores.map((core) => core.ticks)));
   return cores.filter((core) => cpu === 'all' || core.cpu === cpu).flatMap((core) => rows(core.cpu, core.ticks));
+}
+
+/** A core to which no worker had come by then. The cycles are those of every core. */
+function untouched({ cores: [core] }: Stats, cpu: number): CoreStats | undefined {
+  return core && { cpu, cycles: core.cycles, 'idle-cycles': core.cycles, classes: [] };
 }
 
 /** Classes with their ticks, idle and the unexplained rest included; undefined when no time passed. */
