@@ -1,11 +1,11 @@
 //! Frames of the pool go through queues that are too slow for them: what waits, leaves and is dropped costs
-//! no memory beyond what was reserved. The only test here, since it counts what the whole process obtains.
+//! no memory beyond what was reserved, nor does what is handed over to another worker. The only test here, since it counts what the whole process obtains.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tollway_engine::batch::{BATCH, Batch, Outcome};
+use tollway_engine::batch::{BATCH, Batch, Handover, Outcome};
 use tollway_engine::frame::{Frame, FrameSource, VnetState};
 use tollway_engine::profiler::NoCycles;
 use tollway_engine::shared::Shared;
@@ -45,7 +45,69 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 #[test]
-fn what_waits_is_linked_not_allocated() {
+fn what_waits_or_is_handed_over_is_linked_not_allocated() {
+    slow_queues();
+    queues_that_move();
+}
+
+/// Now one worker receives, now the other.
+fn queues_that_move() {
+    const HOSTS: usize = 64;
+    let mut config = RouterConfig::new()
+        .interface("192.168.88.1/24")
+        .interface("10.2.0.1/24")
+        .route("0.0.0.0/0", "10.2.0.254")
+        .neighbor(2, "10.2.0.254", "02:01:0a:02:00:fe", false);
+    for host in 0..HOSTS {
+        config = config.queue(&[&format!("192.168.88.{}", 2 + host)], 50_000_000, 0);
+    }
+    let ports: Vec<_> = (0..2)
+        .map(|port| PortFacts { name: format!("ether{}", port + 1), mac: port_mac(port), running: true })
+        .collect();
+    let snapshot = Arc::new(Snapshot::build(&config.config, &ports, 2, 1).expect("a possible configuration"));
+    let limits = EngineLimits { max_connections: 1024, queue_frames: 1500, queue_bytes: 64 << 20 };
+    let shared = Arc::new(Shared::new(2, 0x5eed));
+    let mut engines = [0, 1].map(|worker| Engine::new(worker, 2, shared.clone(), snapshot.clone(), limits));
+    let mut pool = partitions(&[PartitionSize { heads: 4096, tails: 0 }]).expect("memory").remove(0);
+    let mut batch = Batch::new();
+    let mut ring = Vec::with_capacity(BATCH);
+    let mut now = Now::from_ms(1_000);
+    let (mut allocations, mut passed) = (0, [0u64; 2]);
+    for round in 0..40_000 {
+        let (receiver, host) = (round / 4_000 % 2, round % HOSTS);
+        let packet = PacketBuilder::ipv4(&format!("192.168.88.{}", 2 + host), "203.0.113.5").udp(4000, 53);
+        let packet = packet.payload_len(1000).eth_dst(port_mac(0)).build();
+        let mut frame = pool.take(packet.len()).expect("a frame");
+        frame.head_mut().copy_from_slice(&packet);
+        let before = CALLS.load(Ordering::Relaxed);
+        batch.push_rx(frame, 0, VnetState::default());
+        now.0 += 10_000;
+        for worker in [receiver, 1 - receiver] {
+            for packet in ring.drain(..) {
+                batch.push_handover(packet);
+            }
+            engines[worker].process(&mut batch, &mut pool, &NoCycles, now);
+            for done in batch.drain() {
+                match done.outcome {
+                    Outcome::Handover { packet, .. } => {
+                        ring.push(Handover { frame: done.frame, vnet: done.vnet, meta: packet });
+                    }
+                    _ => {
+                        passed[worker] += 1;
+                        pool.recycle(done.frame);
+                    }
+                }
+            }
+            engines[worker].sent();
+        }
+        allocations += CALLS.load(Ordering::Relaxed) - before;
+    }
+    let handed_over: u64 = engines.iter().map(|engine| engine.stats().handover_packets).sum();
+    assert!(handed_over > 5_000 && passed.iter().all(|passed| *passed > 10_000), "{handed_over}, {passed:?}");
+    assert_eq!(allocations, 0);
+}
+
+fn slow_queues() {
     let mut config = RouterConfig::new()
         .interface("192.168.88.1/24")
         .interface("10.2.0.1/24")
@@ -62,7 +124,7 @@ fn what_waits_is_linked_not_allocated() {
     // Fewer than the queues would hold, so that the longest ones pay now and then.
     let limits = EngineLimits { max_connections: 1024, queue_frames: 1500, queue_bytes: 64 << 20 };
     let mut engine = Engine::new(0, 1, Arc::new(Shared::new(1, 0x5eed)), Arc::new(snapshot), limits);
-    let mut pool = partitions(&[PartitionSize { heads: 4096, tails: 0 }]).unwrap().remove(0);
+    let mut pool = partitions(&[PartitionSize { heads: 4096, tails: 0 }]).expect("memory").remove(0);
     let packets: Vec<Vec<u8>> = (2..66)
         .map(|host| {
             let packet = PacketBuilder::ipv4(&format!("192.168.88.{host}"), "203.0.113.5").udp(4000, 53);
