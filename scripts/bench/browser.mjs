@@ -12,6 +12,7 @@ import { until } from '../process.mjs';
 import { inProject } from '../project.mjs';
 import { Daemon } from './background.mjs';
 import { Desktop } from './browser-desktop.mjs';
+import { held } from './browser-heap.mjs';
 import { mainThread, quantile, TRACE_CATEGORIES } from './browser-trace.mjs';
 import { percent } from './samples.mjs';
 import { measureShare } from './thread-time.mjs';
@@ -31,7 +32,7 @@ const CONNECTIONS_PER_SECOND = 200;
 /**
  * @typedef {{ minutes: number, note: (line: string) => void }} Context
  * @typedef {import('./report.mjs').Result} Result
- * @typedef {{ heap: number, nodes: number, listeners: number }} Memory
+ * @typedef {import('./browser-heap.mjs').Held & { nodes: number, listeners: number }} Memory
  * @typedef {import('./browser-trace.mjs').Span} Span
  */
 
@@ -124,12 +125,23 @@ async function traced(browser, page, url, action) {
   return mainThread(JSON.parse(trace.toString()).traceEvents, url);
 }
 
-/** What the page holds after a garbage collection. @param {import('@playwright/test').CDPSession} session */
+/** What the page holds after a garbage collection. @param {import('@playwright/test').CDPSession} session @returns {Promise<Memory>} */
 async function memory(session) {
   for (let pass = 0; pass < 3; pass += 1) await session.send('HeapProfiler.collectGarbage');
   const { metrics } = await session.send('Performance.getMetrics');
   const metric = (/** @type {string} */ name) => metrics.find((each) => each.name === name)?.value ?? 0;
-  return { heap: metric('JSHeapUsedSize'), nodes: metric('Nodes'), listeners: metric('JSEventListeners') };
+  return { ...held(await snapshot(session)), nodes: metric('Nodes'), listeners: metric('JSEventListeners') };
+}
+
+/** A heap snapshot. @param {import('@playwright/test').CDPSession} session */
+async function snapshot(session) {
+  /** @type {string[]} */
+  const chunks = [];
+  const collect = (/** @type {{ chunk: string }} */ { chunk }) => chunks.push(chunk);
+  session.on('HeapProfiler.addHeapSnapshotChunk', collect);
+  await session.send('HeapProfiler.takeHeapSnapshot', { reportProgress: false });
+  session.off('HeapProfiler.addHeapSnapshotChunk', collect);
+  return JSON.parse(chunks.join(''));
 }
 
 /**
@@ -152,8 +164,10 @@ function figures({ spans, memories, share, unwatched }) {
   const long = (/** @type {keyof Span} */ clock) => spans.tasks.filter((task) => task[clock] > TARGET.taskMs).length;
   const longest = (/** @type {keyof Span} */ clock) => Math.max(0, ...spans.tasks.map((task) => task[clock]));
   const mib = (/** @type {number} */ bytes) => `${(bytes / 2 ** 20).toFixed(2)} MiB`;
-  const held = (/** @type {Memory} */ each) => `${mib(each.heap)}, ${each.nodes} nodes, ${each.listeners} listeners`;
-  const growth = (memories.at(-1)?.heap ?? 0) / (memories[FULL_LOOK]?.heap ?? 0);
+  const describeHeld = (/** @type {Memory} */ each) =>
+    `${mib(each.values)} of values; ${mib(each.code)} of code, ${mib(each.native)} of the browser's own; ` +
+    `${each.nodes} nodes, ${each.listeners} listeners`;
+  const growth = (memories.at(-1)?.values ?? 0) / (memories[FULL_LOOK]?.values ?? 0);
   return [
     result(
       'browser/frame',
@@ -172,8 +186,8 @@ function figures({ spans, memories, share, unwatched }) {
       `tasks over ${TARGET.taskMs} ms: ${long('threadMs')} by the thread's time, ${long('wallMs')} by the clock (longest ${longest('wallMs').toFixed(0)} ms), of ${spans.tasks.length}`,
     ]),
     result('browser/heap', 'end / full', growth, TARGET.heapGrowth, [
-      'after garbage collection, evenly over the time; the third counts, by then the graphs are full:',
-      ...memories.map(held),
+      'heap snapshots after garbage collection, evenly over the time; the third counts, by then the graphs are full:',
+      ...memories.map(describeHeld),
     ]),
     result('browser/server', 'cores', share - unwatched, TARGET.serverShare, [
       `API and the agent's control threads: ${percent(share)} of a core with viewers, ${percent(unwatched)} without`,
