@@ -162,7 +162,8 @@ function figures({ spans, memories, share, unwatched }) {
     `${when}, ${frames.length} frames, ms of script + style + layout, p50 / p95 / most: ` +
     `${quantiles(frames, 'threadMs')} of the thread's time, ${quantiles(frames, 'wallMs')} by the clock`;
   const long = (/** @type {keyof Span} */ clock) => spans.tasks.filter((task) => task[clock] > TARGET.taskMs).length;
-  const longest = (/** @type {keyof Span} */ clock) => Math.max(0, ...spans.tasks.map((task) => task[clock]));
+  const longest = (/** @type {keyof Span} */ clock) =>
+    spans.tasks.reduce((most, task) => Math.max(most, task[clock]), 0);
   const mib = (/** @type {number} */ bytes) => `${(bytes / 2 ** 20).toFixed(2)} MiB`;
   const describeHeld = (/** @type {Memory} */ each) =>
     `${mib(each.values)} of values; ${mib(each.code)} of code, ${mib(each.native)} of the browser's own; ` +

@@ -129,20 +129,20 @@ impl<F: Frame> SimpleQueues<F> {
         foreign.unsettled = foreign.unsettled.saturating_add(1);
     }
 
-    /// A packet that came for a leaf that is not its own any more goes on at once, charged.
-    #[cold]
-    pub fn pass_strange(&mut self, number: u32, segments: u32, bytes: u64) {
-        if let Some(leaf) = self.leaves.get_mut(number as usize) {
-            leaf.pass(segments, bytes);
-        }
-    }
-
-    /// It passed, or waits, or was dropped.
+    /// The packet of [`Self::arrives`] has passed, or waits, or was dropped.
     pub fn has_arrived(&mut self, number: u32) {
         let first = number & !1;
         let passed = self.passed(first);
         if let Some(backlog) = self.backlogs.get_mut(first as usize) {
             backlog.foreign.passed = passed;
+        }
+    }
+
+    /// A packet that came for a leaf that is not its own any more goes on at once, charged.
+    #[cold]
+    pub fn pass_strange(&mut self, number: u32, segments: u32, bytes: u64) {
+        if let Some(leaf) = self.leaves.get_mut(number as usize) {
+            leaf.pass(segments, bytes);
         }
     }
 
