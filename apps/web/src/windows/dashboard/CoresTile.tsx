@@ -8,8 +8,10 @@ import { type CoreShare, coreShares, meanParts, PARTS } from './core-shares.ts';
 import { onCores } from './feeds.ts';
 import { Tile } from './Tile.tsx';
 
-function coreCount(): number {
-  return trafficSamples().at(-1)?.cpu.size ?? 0;
+/** Numbers of the cores that are online, as a text: a store's state is compared by value. */
+function coreNumbers(): string {
+  const cores = trafficSamples().at(-1)?.cpu.keys() ?? [];
+  return [...cores].sort((a, b) => a - b).join(' ');
 }
 
 function drawBar(row: HTMLElement, share: CoreShare): void {
@@ -26,8 +28,8 @@ function drawBar(row: HTMLElement, share: CoreShare): void {
 
 function draw(root: HTMLElement): void {
   const shares = coreShares(trafficSamples().at(-1)?.cpu ?? new Map(), profileUsages());
-  for (const [index, row] of root.querySelectorAll<HTMLElement>('[data-core]').entries()) {
-    const share = shares[index];
+  for (const row of root.querySelectorAll<HTMLElement>('[data-core]')) {
+    const share = shares.find(({ core }) => String(core) === row.dataset.core);
     if (share !== undefined) drawBar(row, share);
   }
   const mean = meanParts(shares);
@@ -37,14 +39,13 @@ function draw(root: HTMLElement): void {
 export function CoresTile() {
   const visible = useVisible();
   const subscribe = useCallback((changed: () => void) => (visible ? onCores(changed) : () => {}), [visible]);
-  const count = useSyncExternalStore(subscribe, coreCount);
+  const cores = useSyncExternalStore(subscribe, coreNumbers).split(' ').filter(Boolean);
   const root = useLive<HTMLDivElement>(onCores, draw);
   return (
     <Tile title="Cores" opens="/tool/profile" area="cores">
       <div ref={root} className="cores">
         <ul className="core-bars">
-          {Array.from({ length: count }, (_, core) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the number is the core's name
+          {cores.map((core) => (
             <li key={core} data-core={core}>
               <span>CPU {core}</span>
               <span className="core-bar" aria-hidden="true">

@@ -13,7 +13,8 @@ use tollway_config::dataplane::{Action, ConnectionState, Matcher, RejectWith, Si
 use tollway_engine::frame::VnetState;
 use tollway_testkit::packet::{Packet, PacketBuilder, ip, tcp_flag};
 use tollway_testkit::random::Random;
-use tollway_testkit::router::{ConnectionRecord, Output, To, port_mac};
+use tollway_testkit::record::ConnectionRecord;
+use tollway_testkit::router::{Output, To, port_mac};
 use tollway_testkit::{Counter, Router, RouterConfig, queue, rule};
 
 const SERVER: &str = "203.0.113.5";

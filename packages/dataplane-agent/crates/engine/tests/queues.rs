@@ -6,7 +6,8 @@ use tollway_config::dataplane::ConnectionState;
 use tollway_engine::frame::VnetState;
 use tollway_engine::verdict::DropReason;
 use tollway_testkit::packet::PacketBuilder;
-use tollway_testkit::router::{Output, QueueWay, To, port_mac};
+use tollway_testkit::record::QueueWay;
+use tollway_testkit::router::{Output, To, port_mac};
 use tollway_testkit::{Counter, Router, RouterConfig, expect_counters, rule};
 
 const SERVER: &str = "203.0.113.5";

@@ -7,6 +7,7 @@ pub mod counters;
 pub mod frame;
 pub mod packet;
 pub mod random;
+pub mod record;
 pub mod router;
 
 pub use config::{RouterConfig, queue, rule};

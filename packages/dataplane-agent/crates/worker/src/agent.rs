@@ -213,7 +213,7 @@ pub fn run(options: &Options, stop: &Stop) -> Result<(), AgentError> {
     };
     let start = Start {
         options,
-        cpus: &cores,
+        cores: &cores,
         limits: frames.limits(),
         pools,
         generator_pool,
@@ -230,7 +230,7 @@ pub fn run(options: &Options, stop: &Stop) -> Result<(), AgentError> {
 /// What has been acquired before the first thread starts.
 struct Start<'a> {
     options: &'a Options,
-    cpus: &'a [usize],
+    cores: &'a [usize],
     limits: EngineLimits,
     pools: Vec<Partition>,
     generator_pool: Option<Partition>,
@@ -262,8 +262,9 @@ impl Start<'_> {
         let shared = Arc::new(Shared::new(count as u32, random_u64()));
         let empty = Snapshot::build(&DataplaneConfig::default(), &ports.facts(), count as u32, 0);
         let snapshot = Arc::new(empty.map_err(|error| AgentError::Failed(error.to_string()))?);
-        let workers = Workers::start(self.pools, self.limits, self.cpus, &shared, &snapshot, &ports.counters)
-            .map_err(AgentError::failed("the worker threads"))?;
+        let workers =
+            Workers::start(self.pools, self.limits, self.cores, &shared, &snapshot, &ports.counters)
+                .map_err(AgentError::failed("the worker threads"))?;
         let router = match self.claim {
             Some(_) => Some(
                 RouterNamespace::new(&self.options.netns_name)

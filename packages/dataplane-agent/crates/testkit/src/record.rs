@@ -1,0 +1,126 @@
+//! Records that the engine packs for others, read.
+
+use std::collections::BTreeSet;
+
+use tollway_config::dataplane::RowId;
+
+/// A record of the queue dump, read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueRecord {
+    /// Row.
+    pub row: RowId,
+    /// Worker at which most of its packets passed.
+    pub worker: u32,
+    /// Upload, download; all workers together.
+    pub ways: [QueueWay; 2],
+}
+
+/// One direction of a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueWay {
+    /// L3 bytes that passed.
+    pub bytes: u64,
+    /// Wire segments that passed.
+    pub packets: u64,
+    /// Wire segments dropped.
+    pub dropped: u64,
+    /// Bits/s.
+    pub rate: u64,
+    /// Packets/s.
+    pub packet_rate: u64,
+    /// L3 bytes that wait.
+    pub queued_bytes: u64,
+    /// Wire segments that wait.
+    pub queued_packets: u32,
+}
+
+impl QueueRecord {
+    /// The records of one queue by several workers, each of which has at most one, added up.
+    pub fn together(records: Vec<Self>) -> Option<Self> {
+        let passed = |record: &Self| record.ways[0].packets + record.ways[1].packets;
+        let worker = records.iter().max_by_key(|record| passed(record))?.worker;
+        let workers: BTreeSet<u32> = records.iter().map(|record| record.worker).collect();
+        assert_eq!(workers.len(), records.len(), "a worker reports a queue once: {records:?}");
+        let sum = |one: QueueWay, other: QueueWay| QueueWay {
+            bytes: one.bytes + other.bytes,
+            packets: one.packets + other.packets,
+            dropped: one.dropped + other.dropped,
+            rate: one.rate + other.rate,
+            packet_rate: one.packet_rate + other.packet_rate,
+            queued_bytes: one.queued_bytes + other.queued_bytes,
+            queued_packets: one.queued_packets + other.queued_packets,
+        };
+        let both = |one: Self, other: Self| Self {
+            ways: [sum(one.ways[0], other.ways[0]), sum(one.ways[1], other.ways[1])],
+            ..one
+        };
+        Some(Self { worker, ..records.into_iter().reduce(both)? })
+    }
+
+    /// Unpacks one.
+    pub fn read(bytes: &[u8]) -> Self {
+        let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
+        let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+        let way = |at: usize| QueueWay {
+            bytes: u64_at(at),
+            packets: u64_at(at + 8),
+            dropped: u64_at(at + 16),
+            rate: u64_at(at + 24),
+            packet_rate: u64_at(at + 32),
+            queued_bytes: u64_at(at + 40),
+            queued_packets: u32_at(at + 48),
+        };
+        Self { row: u32_at(0), worker: u32_at(4), ways: [way(8), way(64)] }
+    }
+}
+
+/// A record of the connection dump, read.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ConnectionRecord {
+    /// Id.
+    pub id: u64,
+    /// Protocol.
+    pub protocol: u8,
+    /// Flag letters as RouterOS prints them: `SACFsd`, in this order.
+    pub flags: String,
+    /// TCP state number; 255 for other protocols.
+    pub tcp_state: u8,
+    /// Original source, destination, reply source, destination: address and port, IPv4.
+    pub endpoints: [(std::net::Ipv4Addr, u16); 4],
+    /// Time to expiry, ms.
+    pub timeout_ms: u32,
+    /// Packets and bytes, original then reply direction.
+    pub counts: [(u64, u64); 2],
+    /// The fasttracked ones among them.
+    pub fasttrack: [(u64, u64); 2],
+}
+
+impl ConnectionRecord {
+    /// Unpacks one.
+    pub fn read(bytes: &[u8]) -> Self {
+        let u16_at = |at: usize| u16::from_le_bytes(bytes[at..at + 2].try_into().expect("2 bytes"));
+        let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
+        let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+        let address = |at: usize| {
+            let octets: [u8; 4] = bytes[at + 12..at + 16].try_into().expect("4 bytes");
+            std::net::Ipv4Addr::from(octets)
+        };
+        let flags = u16_at(10);
+        let letters = [(1, 'S'), (2, 'A'), (4, 'C'), (8, 'F'), (16, 's'), (32, 'd'), (64, 'D')];
+        Self {
+            id: u64_at(0),
+            protocol: bytes[8],
+            flags: letters.iter().filter(|(bit, _)| flags & bit != 0).map(|(_, letter)| letter).collect(),
+            tcp_state: bytes[12],
+            endpoints: [
+                (address(16), u16_at(80)),
+                (address(32), u16_at(82)),
+                (address(48), u16_at(84)),
+                (address(64), u16_at(86)),
+            ],
+            timeout_ms: u32_at(88),
+            counts: [(u64_at(96), u64_at(104)), (u64_at(112), u64_at(120))],
+            fasttrack: [(u64_at(128), u64_at(136)), (u64_at(144), u64_at(152))],
+        }
+    }
+}
