@@ -41,6 +41,28 @@ export type Action =
       kind: 'fasttrack-connection';
     }
   | {
+      kind: 'add-src-to-address-list';
+      /**
+       * Index of the list.
+       */
+      list: number;
+      /**
+       * Life of the entry, milliseconds, begun anew by each packet; 0 until the agent ends.
+       */
+      'timeout-ms': number;
+    }
+  | {
+      kind: 'add-dst-to-address-list';
+      /**
+       * Index of the list.
+       */
+      list: number;
+      /**
+       * Life of the entry, milliseconds, begun anew by each packet; 0 until the agent ends.
+       */
+      'timeout-ms': number;
+    }
+  | {
       kind: 'masquerade';
       /**
        * Choose the port at random.
@@ -275,6 +297,100 @@ export type Matcher =
        * Source translated.
        */
       srcnat: boolean;
+    }
+  | {
+      /**
+       * Shortest, bytes.
+       */
+      from: number;
+      kind: 'packet-size';
+      /**
+       * Invert.
+       */
+      negate: boolean;
+      /**
+       * Longest, bytes.
+       */
+      to: number;
+    }
+  | {
+      /**
+       * At least, bytes.
+       */
+      from: number;
+      kind: 'connection-bytes';
+      /**
+       * At most, bytes; 0 has no end.
+       */
+      to: number;
+    }
+  | {
+      /**
+       * Days, bit 0 is Sunday.
+       */
+      days: number;
+      /**
+       * First moment, milliseconds after midnight.
+       */
+      'from-ms': number;
+      kind: 'time';
+      /**
+       * Invert.
+       */
+      negate: boolean;
+      /**
+       * Last moment, milliseconds after midnight; before `from_ms` the span passes midnight.
+       */
+      'to-ms': number;
+      /**
+       * Offset of the router's clock from UTC, seconds.
+       */
+      'utc-offset-s': number;
+    }
+  | {
+      /**
+       * Size of a group, packets.
+       */
+      every: number;
+      kind: 'nth';
+      /**
+       * Invert.
+       */
+      negate: boolean;
+      /**
+       * Which packet of the group, from 1.
+       */
+      packet: number;
+    }
+  | {
+      kind: 'random';
+      /**
+       * 1 to 99, percent.
+       */
+      percent: number;
+    }
+  | {
+      /**
+       * Depth of the bucket, tokens.
+       */
+      burst: number;
+      kind: 'limit';
+      /**
+       * Invert.
+       */
+      negate: boolean;
+      /**
+       * Milliseconds in which `rate` tokens come.
+       */
+      'per-ms': number;
+      /**
+       * Tokens per `per_ms`.
+       */
+      rate: number;
+      /**
+       * What a token is.
+       */
+      unit: LimitUnit;
     };
 /**
  * Connection state (RouterOS `connection-state`).
@@ -284,12 +400,26 @@ export type Matcher =
  */
 export type ConnectionState = 'invalid' | 'established' | 'related' | 'new' | 'untracked';
 /**
+ * What [`Matcher::Limit`] counts.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "LimitUnit".
+ */
+export type LimitUnit = 'packet' | 'bit';
+/**
  * How ARP behaves on an interface.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "ArpMode".
  */
 export type ArpMode = 'disabled' | 'enabled' | 'proxy-arp' | 'reply-only' | 'local-proxy-arp';
+/**
+ * Port backend that is asked for.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "IoChoice".
+ */
+export type IoChoice = 'auto' | 'af-packet' | 'af-xdp';
 /**
  * What a route does.
  *
@@ -318,6 +448,13 @@ export type RouteTarget =
   | {
       kind: 'blackhole';
     };
+/**
+ * What `fasttrack-connection` means.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "FasttrackMode".
+ */
+export type FasttrackMode = 'cached' | 'bypass';
 /**
  * Reverse path check (RFC 3704).
  *
@@ -477,6 +614,11 @@ export type ReplyBody =
        */
       rules: RuleStats[];
       /**
+       * Packets that the flow cache did not forward, by reason, since start. Every reason is listed, in
+       * an order that stays for the life of the agent: connection records number them from 1.
+       */
+      slow: SlowStats[];
+      /**
        * Connection table.
        */
       tracking: TrackingStats;
@@ -524,6 +666,41 @@ export type ReplyBody =
        * Connected and static routes with their state.
        */
       routes: RouteInfo[];
+    }
+  | {
+      /**
+       * Names of the lists that records number.
+       */
+      lists: string[];
+      op: 'address-list-entries';
+      /**
+       * Packed records of [`ADDRESS_LIST_RECORD`] bytes, little endian: list u32 (place in `lists`), family
+       * u8 (4 or 6), prefix length u8, 2 bytes 0, address 16 bytes (IPv4 mapped, network order), time
+       * left u32 (ms, `u32::MAX` without end), age u32 (s).
+       */
+      records: Uint8Array;
+    }
+  | {
+      op: 'trace-started';
+      /**
+       * Names the trace.
+       */
+      trace: number;
+    }
+  | {
+      /**
+       * The trace has its packets, or was stopped.
+       */
+      done: boolean;
+      /**
+       * Packets that could not be noted because they came too fast.
+       */
+      lost: number;
+      op: 'trace';
+      /**
+       * Oldest first.
+       */
+      packets: TracedPacket[];
     };
 /**
  * Port backends.
@@ -531,7 +708,7 @@ export type ReplyBody =
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "IoBackend".
  */
-export type IoBackend = 'af-packet' | 'memory';
+export type IoBackend = 'af-xdp' | 'af-packet' | 'memory';
 /**
  * State of a neighbour (RFC 4861 §7.3.2's names, as Linux applies them to ARP).
  *
@@ -539,6 +716,13 @@ export type IoBackend = 'af-packet' | 'memory';
  * via the `definition` "NeighborStatus".
  */
 export type NeighborStatus = 'incomplete' | 'reachable' | 'stale' | 'probe' | 'failed' | 'permanent';
+/**
+ * What became of a traced packet.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "TraceOutcome".
+ */
+export type TraceOutcome = 'forwarded' | 'delivered' | 'answered' | 'held' | 'dropped';
 /**
  * Why a request was refused.
  *
@@ -642,6 +826,59 @@ export type RequestBody =
        * Interface rows.
        */
       rows: number[];
+    }
+  | {
+      op: 'address-list-entries';
+    }
+  | {
+      /**
+       * What to add.
+       */
+      entries: DynamicAddress[];
+      op: 'add-address-list-entries';
+    }
+  | {
+      /**
+       * Which; the timeout is not looked at.
+       */
+      entries: DynamicAddress[];
+      op: 'remove-address-list-entries';
+    }
+  | {
+      /**
+       * Which packets.
+       */
+      filter: TraceFilter;
+      op: 'start-trace';
+      /**
+       * The trace stops by itself after this many packets, at most 10,000.
+       */
+      packets: number;
+    }
+  | {
+      /**
+       * Only packets with a greater number.
+       */
+      after: number;
+      op: 'trace';
+      /**
+       * From [`ReplyBody::TraceStarted`].
+       */
+      trace: number;
+    }
+  | {
+      op: 'stop-trace';
+      /**
+       * From [`ReplyBody::TraceStarted`].
+       */
+      trace: number;
+    }
+  | {
+      op: 'dry-run';
+      /**
+       * The packet.
+       */
+      packet: PacketDescription;
     };
 
 /**
@@ -849,6 +1086,10 @@ export interface Interface {
    */
   disabled: boolean;
   /**
+   * How frames are exchanged with the port.
+   */
+  io?: IoChoice & string;
+  /**
    * Link-layer address to use instead of the port's own, `aa:bb:cc:dd:ee:ff`.
    */
   'mac-address'?: string | null;
@@ -945,6 +1186,10 @@ export interface IpSettings {
    * Base reachable time of ARP entries, milliseconds.
    */
   'arp-timeout-ms': number;
+  /**
+   * What fasttracked connections skip.
+   */
+  'fasttrack-mode'?: FasttrackMode & string;
   /**
    * Smallest interval between two ICMP errors to one target, milliseconds; 0 is unlimited.
    */
@@ -1244,6 +1489,38 @@ export interface FastPathStats {
    * Packets of fasttracked connections forwarded by the flow cache.
    */
   'fasttrack-packets': number;
+  /**
+   * Every way past the slow path: whether it is open, and what closes it.
+   */
+  handlers: FastPathHandler[];
+}
+/**
+ * A way past the slow path.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "FastPathHandler".
+ */
+export interface FastPathHandler {
+  /**
+   * Packets may take it.
+   */
+  active: boolean;
+  /**
+   * The first condition that does not hold, for people; `None` when active.
+   */
+  'blocked-by'?: string | null;
+  /**
+   * L3 bytes of these packets.
+   */
+  bytes: number;
+  /**
+   * `ipv4-fast-path`, `ipv4-fasttrack`, `flow-cache`.
+   */
+  name: string;
+  /**
+   * Packets that took it since start, wire segments.
+   */
+  packets: number;
 }
 /**
  * Counters of an interface. Bytes are L2 without FCS; packets count wire segments.
@@ -1422,6 +1699,26 @@ export interface RuleStats {
   row: number;
 }
 /**
+ * Packets that went through every stage for one reason.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "SlowStats".
+ */
+export interface SlowStats {
+  /**
+   * Packets since start, wire segments.
+   */
+  packets: number;
+  /**
+   * Stable name.
+   */
+  reason: string;
+  /**
+   * One line for people.
+   */
+  text: string;
+}
+/**
  * Connection table figures.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
@@ -1570,6 +1867,98 @@ export interface RouteInfo {
   row: number;
 }
 /**
+ * A packet and what each stage did with it.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "TracedPacket".
+ */
+export interface TracedPacket {
+  /**
+   * [`DropStats::reason`] of a dropped packet.
+   */
+  'drop-reason'?: string | null;
+  /**
+   * Destination, as it came in.
+   */
+  'dst-address': string;
+  /**
+   * Destination port, as it came in.
+   */
+  'dst-port': number;
+  /**
+   * The flow cache forwarded it.
+   */
+  fast: boolean;
+  /**
+   * Interface it came in on; 0 for packets of the router itself.
+   */
+  'in-interface': number;
+  /**
+   * Length of the IP packet, bytes; of the whole super-frame.
+   */
+  length: number;
+  /**
+   * Counts up from 1 within the trace.
+   */
+  number: number;
+  /**
+   * Interface it left by; 0 for none.
+   */
+  'out-interface': number;
+  /**
+   * What became of it.
+   */
+  outcome: TraceOutcome;
+  /**
+   * Protocol number.
+   */
+  protocol: number;
+  /**
+   * [`SlowStats::reason`] for which the flow cache did not.
+   */
+  'slow-reason'?: string | null;
+  /**
+   * Source, as it came in.
+   */
+  'src-address': string;
+  /**
+   * Source port, as it came in; ICMP identifier.
+   */
+  'src-port': number;
+  /**
+   * What each stage that saw it did, in order.
+   */
+  steps: TraceStep[];
+  /**
+   * When, milliseconds since 1970.
+   */
+  'time-ms': number;
+  /**
+   * Worker that handled it last.
+   */
+  worker: number;
+}
+/**
+ * What a stage did with a packet.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "TraceStep".
+ */
+export interface TraceStep {
+  /**
+   * One line for people, without names of the configuration.
+   */
+  decision: string;
+  /**
+   * Rows of the rules that matched, of the route, or of the queue, in order.
+   */
+  rows: number[];
+  /**
+   * Name of the stage.
+   */
+  stage: string;
+}
+/**
  * Refusal of a request.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
@@ -1608,4 +1997,117 @@ export interface Request {
    * Chosen by the client, echoed in the reply.
    */
   id: number;
+}
+/**
+ * An entry that a list has beside the configuration.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "DynamicAddress".
+ */
+export interface DynamicAddress {
+  /**
+   * First address.
+   */
+  address: string;
+  /**
+   * Name of the list.
+   */
+  list: string;
+  /**
+   * Length of the prefix, bits.
+   */
+  'prefix-len': number;
+  /**
+   * Life, milliseconds; 0 until the agent ends.
+   */
+  'timeout-ms': number;
+}
+/**
+ * Packets that a trace notes: every condition given holds. Packets against the described direction are noted
+ * too, and packets are compared as they come in.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "TraceFilter".
+ */
+export interface TraceFilter {
+  /**
+   * Only packets that are dropped.
+   */
+  dropped: boolean;
+  /**
+   * Destination.
+   */
+  'dst-address'?: Prefix | null;
+  /**
+   * Destination port.
+   */
+  'dst-port'?: number | null;
+  /**
+   * Interface the packet comes in on; compared for the described direction only.
+   */
+  'in-interface'?: number | null;
+  /**
+   * Protocol number.
+   */
+  protocol?: number | null;
+  /**
+   * Source.
+   */
+  'src-address'?: Prefix | null;
+  /**
+   * Source port; ICMP identifier.
+   */
+  'src-port'?: number | null;
+}
+/**
+ * A packet for [`RequestBody::DryRun`].
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "PacketDescription".
+ */
+export interface PacketDescription {
+  /**
+   * Destination.
+   */
+  'dst-address': string;
+  /**
+   * Destination port; 0 without ports.
+   */
+  'dst-port': number;
+  /**
+   * ICMP code.
+   */
+  'icmp-code': number;
+  /**
+   * ICMP type; 8 (echo request) where nothing is said.
+   */
+  'icmp-type': number;
+  /**
+   * Interface it comes in on; `None` for a packet of the router itself.
+   */
+  'in-interface'?: number | null;
+  /**
+   * Length of the IP packet, bytes.
+   */
+  length: number;
+  /**
+   * Protocol number.
+   */
+  protocol: number;
+  /**
+   * Source.
+   */
+  'src-address': string;
+  /**
+   * Source port; 0 without ports.
+   */
+  'src-port': number;
+  /**
+   * TCP flags as on the wire; SYN where nothing is said.
+   */
+  'tcp-flags': number;
+  /**
+   * Time to live.
+   */
+  ttl: number;
 }

@@ -219,6 +219,7 @@ fn interface(row: u32, name: &str, port: &str) -> Interface {
         mac_address: None,
         arp: tollway_config::dataplane::ArpMode::Enabled,
         arp_timeout_ms: None,
+        io: tollway_config::dataplane::IoChoice::Auto,
     }
 }
 

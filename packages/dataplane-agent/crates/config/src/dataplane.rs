@@ -14,7 +14,7 @@ pub type RowId = u32;
 pub const FIRST_DYNAMIC_ROW: RowId = 0x8000_0000;
 
 /// Version of this format. The agent reads this one and the one before.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// Everything the data plane needs to know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -73,6 +73,9 @@ pub struct IpSettings {
     pub rp_filter: RpFilter,
     /// `false` sends every packet through every stage.
     pub allow_fast_path: bool,
+    /// What fasttracked connections skip.
+    #[serde(default)]
+    pub fasttrack_mode: FasttrackMode,
     /// Upper bound of the neighbour table, entries.
     pub max_neighbor_entries: u32,
     /// Base reachable time of ARP entries, milliseconds.
@@ -87,11 +90,24 @@ impl Default for IpSettings {
             ip_forward: true,
             rp_filter: RpFilter::No,
             allow_fast_path: true,
+            fasttrack_mode: FasttrackMode::Cached,
             max_neighbor_entries: 8192,
             arp_timeout_ms: 30_000,
             icmp_rate_limit_ms: 10,
         }
     }
+}
+
+/// What `fasttrack-connection` means.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FasttrackMode {
+    /// Nothing is skipped: rules, queues and counters hold for every packet, from the flow cache.
+    #[default]
+    Cached,
+    /// Packets of fasttracked connections skip the filter, connection tracking's counters of rules and the
+    /// simple queues, as in RouterOS; NAT, routing in the main table and the TTL stay.
+    Bypass,
 }
 
 /// Reverse path check (RFC 3704).
@@ -206,6 +222,22 @@ pub struct Interface {
     pub arp: ArpMode,
     /// Base reachable time of this interface's ARP entries, milliseconds; `None` follows the settings.
     pub arp_timeout_ms: Option<u32>,
+    /// How frames are exchanged with the port.
+    #[serde(default)]
+    pub io: IoChoice,
+}
+
+/// Port backend that is asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum IoChoice {
+    /// The agent chooses and says why.
+    #[default]
+    Auto,
+    /// Packet sockets with vnet headers (packet(7)).
+    AfPacket,
+    /// AF_XDP sockets.
+    AfXdp,
 }
 
 /// How ARP behaves on an interface.
@@ -458,6 +490,72 @@ pub enum Matcher {
         /// Invert.
         negate: bool,
     },
+    /// Length of the IP packet, as on the wire.
+    PacketSize {
+        /// Shortest, bytes.
+        from: u32,
+        /// Longest, bytes.
+        to: u32,
+        /// Invert.
+        negate: bool,
+    },
+    /// L3 bytes of both directions of the connection together, this packet included.
+    ConnectionBytes {
+        /// At least, bytes.
+        from: u64,
+        /// At most, bytes; 0 has no end.
+        to: u64,
+    },
+    /// Time of day and day of the week, in the router's time zone.
+    Time {
+        /// First moment, milliseconds after midnight.
+        from_ms: u32,
+        /// Last moment, milliseconds after midnight; before `from_ms` the span passes midnight.
+        to_ms: u32,
+        /// Days, bit 0 is Sunday.
+        days: u8,
+        /// Offset of the router's clock from UTC, seconds.
+        utc_offset_s: i32,
+        /// Invert.
+        negate: bool,
+    },
+    /// Every n-th packet that fulfils all other conditions of the rule.
+    Nth {
+        /// Size of a group, packets.
+        every: u32,
+        /// Which packet of the group, from 1.
+        packet: u32,
+        /// Invert.
+        negate: bool,
+    },
+    /// Some share of the packets.
+    Random {
+        /// 1 to 99, percent.
+        percent: u8,
+    },
+    /// A token bucket of the rule, refilled every 10 ms.
+    Limit {
+        /// Tokens per `per_ms`.
+        rate: u64,
+        /// Milliseconds in which `rate` tokens come.
+        per_ms: u32,
+        /// Depth of the bucket, tokens.
+        burst: u64,
+        /// What a token is.
+        unit: LimitUnit,
+        /// Invert.
+        negate: bool,
+    },
+}
+
+/// What [`Matcher::Limit`] counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LimitUnit {
+    /// Wire packets.
+    Packet,
+    /// L3 bits.
+    Bit,
 }
 
 /// Connection state (RouterOS `connection-state`).
@@ -503,6 +601,20 @@ pub enum Action {
     Passthrough,
     /// Mark the connection for the fast path and go on. Filter only.
     FasttrackConnection,
+    /// Put the source address into a list and go on.
+    AddSrcToAddressList {
+        /// Index of the list.
+        list: u32,
+        /// Life of the entry, milliseconds, begun anew by each packet; 0 until the agent ends.
+        timeout_ms: u64,
+    },
+    /// Put the destination address into a list and go on.
+    AddDstToAddressList {
+        /// Index of the list.
+        list: u32,
+        /// Life of the entry, milliseconds, begun anew by each packet; 0 until the agent ends.
+        timeout_ms: u64,
+    },
     /// Source := address of the out-interface. `srcnat` only.
     Masquerade {
         /// Allowed new source ports.

@@ -11,13 +11,16 @@ use serde::{Deserialize, Serialize};
 use crate::dataplane::{DataplaneConfig, RowId};
 
 /// Version of the message set. A client whose `hello` names another version is refused.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// Largest frame either side accepts, bytes.
 pub const MAX_FRAME: u32 = 256 << 20;
 
 /// Size of one record in [`ReplyBody::Connections`], bytes.
 pub const CONNECTION_RECORD: usize = 160;
+
+/// Size of a record in [`ReplyBody::AddressListEntries`], bytes.
+pub const ADDRESS_LIST_RECORD: usize = 32;
 
 /// Size of a packed queue record, bytes.
 pub const QUEUE_RECORD: usize = 120;
@@ -98,6 +101,46 @@ pub enum RequestBody {
     ResetInterfaceCounters {
         /// Interface rows.
         rows: Vec<RowId>,
+    },
+    /// Entries that lists got beside the configuration: from rules, and by [`Self::AddAddressListEntries`].
+    /// Replies [`ReplyBody::AddressListEntries`].
+    AddressListEntries,
+    /// Adds entries, or begins the life of entries that exist anew. Replies [`ReplyBody::Done`].
+    AddAddressListEntries {
+        /// What to add.
+        entries: Vec<DynamicAddress>,
+    },
+    /// Removes entries that the configuration does not hold. Replies [`ReplyBody::Done`] with the number
+    /// removed.
+    RemoveAddressListEntries {
+        /// Which; the timeout is not looked at.
+        entries: Vec<DynamicAddress>,
+    },
+    /// Begins to note what becomes of packets that the filter describes. Replies
+    /// [`ReplyBody::TraceStarted`]. A trace that nobody asks about for 30 s ends.
+    StartTrace {
+        /// Which packets.
+        filter: TraceFilter,
+        /// The trace stops by itself after this many packets, at most 10,000.
+        packets: u32,
+    },
+    /// What a trace has noted. Replies [`ReplyBody::Trace`].
+    Trace {
+        /// From [`ReplyBody::TraceStarted`].
+        trace: u64,
+        /// Only packets with a greater number.
+        after: u64,
+    },
+    /// Ends a trace. Replies [`ReplyBody::Done`].
+    StopTrace {
+        /// From [`ReplyBody::TraceStarted`].
+        trace: u64,
+    },
+    /// What would become of a packet now. Nothing is sent, counted or remembered. Replies
+    /// [`ReplyBody::Trace`] with one packet.
+    DryRun {
+        /// The packet.
+        packet: PacketDescription,
     },
 }
 
@@ -204,7 +247,7 @@ pub enum ReplyBody {
     /// | 12 | 1 | TCP state (0 none, 1 syn-sent, 2 syn-recv, 3 established, 4 fin-wait, 5 close-wait, 6 last-ack, 7 time-wait, 8 close, 9 listen); 255 not TCP |
     /// | 13 | 1 | ICMP type |
     /// | 14 | 1 | ICMP code |
-    /// | 15 | 1 | zero |
+    /// | 15 | 1 | why its packets are not all forwarded by the flow cache: place in [`Stats::slow`] from 1, 0 when they are |
     /// | 16 | 16 | original source address (IPv4 as ::ffff:a.b.c.d) |
     /// | 32 | 16 | original destination address |
     /// | 48 | 16 | reply source address |
@@ -271,6 +314,31 @@ pub enum ReplyBody {
         /// Connected and static routes with their state.
         routes: Vec<RouteInfo>,
     },
+    /// Answer to [`RequestBody::AddressListEntries`].
+    AddressListEntries {
+        /// Names of the lists that records number.
+        lists: Vec<String>,
+        /// Packed records of [`ADDRESS_LIST_RECORD`] bytes, little endian: list u32 (place in `lists`), family
+        /// u8 (4 or 6), prefix length u8, 2 bytes 0, address 16 bytes (IPv4 mapped, network order), time
+        /// left u32 (ms, `u32::MAX` without end), age u32 (s).
+        #[serde(with = "bytes")]
+        #[schemars(with = "Vec<u8>", extend("tsType" = "Uint8Array"))]
+        records: Vec<u8>,
+    },
+    /// Answer to [`RequestBody::StartTrace`].
+    TraceStarted {
+        /// Names the trace.
+        trace: u64,
+    },
+    /// Answer to [`RequestBody::Trace`] and [`RequestBody::DryRun`].
+    Trace {
+        /// Oldest first.
+        packets: Vec<TracedPacket>,
+        /// The trace has its packets, or was stopped.
+        done: bool,
+        /// Packets that could not be noted because they came too fast.
+        lost: u64,
+    },
 }
 
 /// A claimed port.
@@ -295,6 +363,8 @@ pub struct PortInfo {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IoBackend {
+    /// AF_XDP.
+    AfXdp,
     /// AF_PACKET with vnet headers.
     AfPacket,
     /// Memory rings fed by a generator.
@@ -319,6 +389,9 @@ pub struct Stats {
     pub drops: Vec<DropStats>,
     /// `/ip/settings` counters.
     pub fast_path: FastPathStats,
+    /// Packets that the flow cache did not forward, by reason, since start. Every reason is listed, in
+    /// an order that stays for the life of the agent: connection records number them from 1.
+    pub slow: Vec<SlowStats>,
     /// Connection table.
     pub tracking: TrackingStats,
     /// All simple queues together.
@@ -453,6 +526,165 @@ pub struct FastPathStats {
     pub fasttrack_packets: u64,
     /// Their bytes.
     pub fasttrack_bytes: u64,
+    /// Every way past the slow path: whether it is open, and what closes it.
+    pub handlers: Vec<FastPathHandler>,
+}
+
+/// A way past the slow path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FastPathHandler {
+    /// `ipv4-fast-path`, `ipv4-fasttrack`, `flow-cache`.
+    pub name: String,
+    /// Packets may take it.
+    pub active: bool,
+    /// The first condition that does not hold, for people; `None` when active.
+    pub blocked_by: Option<String>,
+    /// Packets that took it since start, wire segments.
+    pub packets: u64,
+    /// L3 bytes of these packets.
+    pub bytes: u64,
+}
+
+/// Packets that went through every stage for one reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SlowStats {
+    /// Stable name.
+    pub reason: String,
+    /// One line for people.
+    pub text: String,
+    /// Packets since start, wire segments.
+    pub packets: u64,
+}
+
+/// An entry that a list has beside the configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct DynamicAddress {
+    /// Name of the list.
+    pub list: String,
+    /// First address.
+    pub address: std::net::IpAddr,
+    /// Length of the prefix, bits.
+    pub prefix_len: u8,
+    /// Life, milliseconds; 0 until the agent ends.
+    pub timeout_ms: u64,
+}
+
+/// Packets that a trace notes: every condition given holds. Packets against the described direction are noted
+/// too, and packets are compared as they come in.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TraceFilter {
+    /// Source.
+    pub src_address: Option<crate::dataplane::Prefix>,
+    /// Destination.
+    pub dst_address: Option<crate::dataplane::Prefix>,
+    /// Protocol number.
+    pub protocol: Option<u8>,
+    /// Source port; ICMP identifier.
+    pub src_port: Option<u16>,
+    /// Destination port.
+    pub dst_port: Option<u16>,
+    /// Interface the packet comes in on; compared for the described direction only.
+    pub in_interface: Option<RowId>,
+    /// Only packets that are dropped.
+    pub dropped: bool,
+}
+
+/// A packet for [`RequestBody::DryRun`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PacketDescription {
+    /// Interface it comes in on; `None` for a packet of the router itself.
+    pub in_interface: Option<RowId>,
+    /// Protocol number.
+    pub protocol: u8,
+    /// Source.
+    pub src_address: std::net::IpAddr,
+    /// Destination.
+    pub dst_address: std::net::IpAddr,
+    /// Source port; 0 without ports.
+    pub src_port: u16,
+    /// Destination port; 0 without ports.
+    pub dst_port: u16,
+    /// ICMP type; 8 (echo request) where nothing is said.
+    pub icmp_type: u8,
+    /// ICMP code.
+    pub icmp_code: u8,
+    /// TCP flags as on the wire; SYN where nothing is said.
+    pub tcp_flags: u8,
+    /// Length of the IP packet, bytes.
+    pub length: u16,
+    /// Time to live.
+    pub ttl: u8,
+}
+
+/// A packet and what each stage did with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TracedPacket {
+    /// Counts up from 1 within the trace.
+    pub number: u64,
+    /// When, milliseconds since 1970.
+    pub time_ms: u64,
+    /// Worker that handled it last.
+    pub worker: u32,
+    /// Interface it came in on; 0 for packets of the router itself.
+    pub in_interface: RowId,
+    /// Interface it left by; 0 for none.
+    pub out_interface: RowId,
+    /// Protocol number.
+    pub protocol: u8,
+    /// Source, as it came in.
+    pub src_address: std::net::IpAddr,
+    /// Destination, as it came in.
+    pub dst_address: std::net::IpAddr,
+    /// Source port, as it came in; ICMP identifier.
+    pub src_port: u16,
+    /// Destination port, as it came in.
+    pub dst_port: u16,
+    /// Length of the IP packet, bytes; of the whole super-frame.
+    pub length: u32,
+    /// The flow cache forwarded it.
+    pub fast: bool,
+    /// [`SlowStats::reason`] for which the flow cache did not.
+    pub slow_reason: Option<String>,
+    /// What each stage that saw it did, in order.
+    pub steps: Vec<TraceStep>,
+    /// What became of it.
+    pub outcome: TraceOutcome,
+    /// [`DropStats::reason`] of a dropped packet.
+    pub drop_reason: Option<String>,
+}
+
+/// What a stage did with a packet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TraceStep {
+    /// Name of the stage.
+    pub stage: String,
+    /// One line for people, without names of the configuration.
+    pub decision: String,
+    /// Rows of the rules that matched, of the route, or of the queue, in order.
+    pub rows: Vec<RowId>,
+}
+
+/// What became of a traced packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TraceOutcome {
+    /// Left by an interface.
+    Forwarded,
+    /// Given to the router itself.
+    Delivered,
+    /// Answered by the router.
+    Answered,
+    /// Waits for a neighbour's address, for fragments or in a queue.
+    Held,
+    /// Ended.
+    Dropped,
 }
 
 /// Connection table figures.

@@ -169,6 +169,7 @@ impl RouterConfig {
             mac_address: None,
             arp: ArpMode::Enabled,
             arp_timeout_ms: None,
+            io: tollway_config::dataplane::IoChoice::Auto,
         });
         if address.is_empty() { self } else { self.address(row, address) }
     }

@@ -114,7 +114,9 @@ pub fn stats(around: &Around<'_>, reports: &[WorkerReport]) -> Stats {
             fasttrack_active: total.fasttrack_active,
             fasttrack_packets: total.fasttrack.packets,
             fasttrack_bytes: total.fasttrack.bytes,
+            handlers: Vec::new(),
         },
+        slow: Vec::new(),
         tracking: TrackingStats {
             active: total.tracking_active,
             ip4_entries: total.connections_ip4,

@@ -138,6 +138,13 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
             Ok(ReplyBody::Done { count: removed.into() })
         }
         RequestBody::Routes => Ok(ReplyBody::Routes { routes: agent.snapshot.routes() }),
+        RequestBody::AddressListEntries
+        | RequestBody::AddAddressListEntries { .. }
+        | RequestBody::RemoveAddressListEntries { .. }
+        | RequestBody::StartTrace { .. }
+        | RequestBody::Trace { .. }
+        | RequestBody::StopTrace { .. }
+        | RequestBody::DryRun { .. } => Err(refusal(ErrorCode::BadRequest, "not answered here")),
         RequestBody::ResetCounters { rows } => {
             let count = rows.len() as u64;
             let rows: Arc<[u32]> = rows.into();

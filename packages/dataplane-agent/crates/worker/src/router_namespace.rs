@@ -253,6 +253,7 @@ mod tests {
             mac_address: None,
             arp: ArpMode::Enabled,
             arp_timeout_ms: None,
+            io: tollway_config::dataplane::IoChoice::Auto,
         };
         let address =
             |interface: RowId, address: [u8; 4], prefix_len: u8, network: [u8; 4]| InterfaceAddress {

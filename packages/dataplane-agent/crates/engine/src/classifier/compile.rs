@@ -207,6 +207,8 @@ fn check_action(
         Action::Accept | Action::Jump { .. } | Action::Return | Action::Log | Action::Passthrough => {
             (true, "")
         }
+        Action::AddSrcToAddressList { .. } => (false, "add-src-to-address-list"),
+        Action::AddDstToAddressList { .. } => (false, "add-dst-to-address-list"),
         Action::Drop => (kind == TableKind::Filter, "drop"),
         Action::Reject { .. } => (kind == TableKind::Filter, "reject"),
         Action::FasttrackConnection => (kind == TableKind::Filter, "fasttrack-connection"),

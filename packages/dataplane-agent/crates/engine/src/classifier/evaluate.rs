@@ -164,7 +164,10 @@ impl Table {
                     out.fasttrack = true;
                     position.rule += 1;
                 }
-                Action::Log | Action::Passthrough => position.rule += 1,
+                Action::Log
+                | Action::Passthrough
+                | Action::AddSrcToAddressList { .. }
+                | Action::AddDstToAddressList { .. } => position.rule += 1,
                 Action::Masquerade { .. }
                 | Action::SrcNat { .. }
                 | Action::DstNat { .. }

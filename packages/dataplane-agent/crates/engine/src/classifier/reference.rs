@@ -66,7 +66,10 @@ impl Reference<'_> {
                         return Some(verdict);
                     }
                 }
-                Action::Log | Action::Passthrough => {}
+                Action::Log
+                | Action::Passthrough
+                | Action::AddSrcToAddressList { .. }
+                | Action::AddDstToAddressList { .. } => {}
                 Action::FasttrackConnection => outcome.fasttrack = true,
                 Action::Masquerade { .. }
                 | Action::SrcNat { .. }
@@ -111,6 +114,12 @@ impl Reference<'_> {
             Matcher::ConnectionNatState { srcnat, dstnat, negate } => {
                 (*srcnat && view.srcnat || *dstnat && view.dstnat) != *negate
             }
+            Matcher::PacketSize { .. }
+            | Matcher::ConnectionBytes { .. }
+            | Matcher::Time { .. }
+            | Matcher::Nth { .. }
+            | Matcher::Random { .. }
+            | Matcher::Limit { .. } => false,
         }
     }
 

@@ -25,6 +25,7 @@ fn interfaces() -> InterfaceMap {
         mac_address: None,
         arp: ArpMode::Enabled,
         arp_timeout_ms: None,
+        io: tollway_config::dataplane::IoChoice::Auto,
     };
     InterfaceMap::new(&[interface(1), interface(2), interface(3)]).unwrap()
 }

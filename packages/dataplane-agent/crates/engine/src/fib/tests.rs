@@ -24,6 +24,7 @@ fn interface(row: RowId) -> Interface {
         mac_address: None,
         arp: ArpMode::Enabled,
         arp_timeout_ms: None,
+        io: tollway_config::dataplane::IoChoice::Auto,
     }
 }
 

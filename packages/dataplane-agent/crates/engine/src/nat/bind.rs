@@ -55,6 +55,8 @@ impl Target {
             | Action::Return
             | Action::Log
             | Action::Passthrough
+            | Action::AddSrcToAddressList { .. }
+            | Action::AddDstToAddressList { .. }
             | Action::FasttrackConnection => None,
         }
     }

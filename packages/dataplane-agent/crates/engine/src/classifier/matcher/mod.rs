@@ -119,6 +119,12 @@ impl Matcher {
             M::ConnectionState { states, negate } => {
                 Self::ConnectionState(ConnectionState::new(states, *negate))
             }
+            M::PacketSize { .. }
+            | M::ConnectionBytes { .. }
+            | M::Time { .. }
+            | M::Nth { .. }
+            | M::Random { .. }
+            | M::Limit { .. } => return Err(names.error("the condition is not known here")),
             M::ConnectionNatState { srcnat, dstnat, negate } => {
                 Self::NatState(NatState { srcnat: *srcnat, dstnat: *dstnat, negate: *negate })
             }
