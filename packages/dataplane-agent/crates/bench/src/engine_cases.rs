@@ -6,12 +6,25 @@ use crate::args::Args;
 use crate::clock::{Tsc, Windows, probe};
 use crate::floor::{FlowTable, copy_parse};
 use crate::pin;
-use crate::router::{Router, stage_costs};
+use crate::router::{Router, Setup, stage_costs};
 use crate::scenario::Scenario;
 use crate::traffic::{GENERATOR_MAC, SINK_MAC, Traffic};
 
 /// Batches per window: short enough to fall between two disturbances, long against the clock.
 const WINDOW: usize = 16;
+
+/// Measures for so many windows, or as long as that takes where there are none.
+type Case = fn(usize) -> Result<CaseResult, String>;
+
+/// The cases by name.
+const CASES: &[(&str, Case)] = &[
+    ("engine/route-1", route),
+    ("engine/stateful-64k", stateful),
+    ("engine/filter-25", |windows| in_turns(windows, RULES_25, NO_RULES)),
+    ("engine/queues-25", |windows| in_turns(windows, QUEUES_25, NO_QUEUES)),
+    ("engine/queues-1k", |windows| in_turns(windows, QUEUES_1K, QUEUES_25)),
+    ("engine/profiler", profiler),
+];
 
 /// Runs `--case` and prints its result as JSON.
 pub fn run(args: &Args) -> Result<(), String> {
@@ -19,20 +32,15 @@ pub fn run(args: &Args) -> Result<(), String> {
     let windows = if args.optional("quick")?.unwrap_or(false) { 250 } else { 2000 };
     pin::first_in_line();
     pin::to_cpu(args.optional("cpu")?.unwrap_or_else(pin::last_cpu))?;
-    let result = match name.as_str() {
-        "engine/route-1" => route(windows)?,
-        "engine/stateful-64k" => stateful(windows)?,
-        "engine/filter-25" => in_turns(windows, RULES_25, NO_RULES)?,
-        "engine/queues-25" => in_turns(windows, QUEUES_25, NO_QUEUES)?,
-        "engine/queues-1k" => in_turns(windows, QUEUES_1K, QUEUES_25)?,
-        _ => return Err(format!("unknown case \"{name}\"")),
-    };
+    let case = CASES.iter().find(|(known, _)| *known == name);
+    let (_, case) = case.ok_or_else(|| format!("unknown case \"{name}\""))?;
+    let result = case(windows)?;
     let ours = 1e9 / result.ours_ns;
     let baseline = 1e9 / result.baseline_ns;
     println!(
         "{}",
         json!({
-            "name": name, "unit": "packets per core-second", "ours": ours, "baseline": baseline,
+            "name": name, "unit": result.unit, "ours": ours, "baseline": baseline,
             "ratio": ours / baseline, "io": "memory", "details": result.details,
         })
     );
@@ -45,16 +53,25 @@ const NO_QUEUES: Named = ("without queues", Scenario::MASQUERADE_25);
 const QUEUES_25: Named = ("with 25 queues", Scenario::QUEUES_25);
 const QUEUES_1K: Named = ("with 1,000 queues", Scenario::QUEUES_1K);
 
-struct CaseResult {
-    ours_ns: f64,
-    baseline_ns: f64,
-    details: Vec<String>,
+/// What a case found.
+pub struct CaseResult {
+    /// What is done in the times below.
+    pub unit: &'static str,
+    /// Time of one, ns.
+    pub ours_ns: f64,
+    /// Time of one of the baseline's, ns.
+    pub baseline_ns: f64,
+    /// Lines for people.
+    pub details: Vec<String>,
 }
+
+/// Unit of most cases.
+pub const PACKETS: &str = "packets per core-second";
 
 /// Stateless routing of 256 UDP flows by one route, against [`copy_parse`].
 fn route(windows: usize) -> Result<CaseResult, String> {
     let tsc = Tsc::new();
-    let mut router = Router::new(Scenario::ROUTING, Traffic::new(256, true), tsc)?;
+    let mut router = Router::new(Setup::of(Scenario::ROUTING, Traffic::new(256, true)), tsc)?;
     let next_hop: [u8; 12] = std::array::from_fn(|i| [SINK_MAC, GENERATOR_MAC].as_flattened()[i]);
     against_floor(windows, &mut router, &tsc, "floor/copy-parse", |frames| copy_parse(frames, next_hop))
 }
@@ -63,7 +80,7 @@ fn route(windows: usize) -> Result<CaseResult, String> {
 /// [`FlowTable::look_up`].
 fn stateful(windows: usize) -> Result<CaseResult, String> {
     let tsc = Tsc::new();
-    let mut router = Router::new(Scenario::MASQUERADE_25, Traffic::new(65_536, false), tsc)?;
+    let mut router = Router::new(Setup::of(Scenario::MASQUERADE_25, Traffic::new(65_536, false)), tsc)?;
     let mut table = FlowTable::new(router.traffic().len());
     for frame in router.traffic().frames() {
         table.insert(frame);
@@ -71,7 +88,8 @@ fn stateful(windows: usize) -> Result<CaseResult, String> {
     against_floor(windows, &mut router, &tsc, "floor/flow-64k", |frames| table.look_up(frames))
 }
 
-fn against_floor(
+/// A router against the least that any program must do for the same frames.
+pub fn against_floor(
     windows: usize,
     router: &mut Router,
     tsc: &Tsc,
@@ -96,17 +114,30 @@ fn against_floor(
         100.0 * quiet
     )];
     details.extend(before.describe(router, scale));
-    Ok(CaseResult { ours_ns: ours * scale, baseline_ns: baseline * scale, details })
+    Ok(CaseResult { unit: PACKETS, ours_ns: ours * scale, baseline_ns: baseline * scale, details })
 }
 
 /// A scenario and what it is called in the results.
 type Named = (&'static str, Scenario);
 
-/// 4,096 established flows through one configuration and through another one, in turns.
+/// 4,096 established flows through one scenario and through another one, in turns.
 fn in_turns(windows: usize, one: Named, other: Named) -> Result<CaseResult, String> {
+    let setup = |scenario| Setup::of(scenario, Traffic::new(4096, false));
+    compare(windows, (one.0, setup(one.1)), (other.0, setup(other.1)))
+}
+
+/// As [`in_turns`] with 25 rules, the profiler on and off.
+fn profiler(windows: usize) -> Result<CaseResult, String> {
+    let setup =
+        |profiled| Setup { profiled, ..Setup::of(Scenario::MASQUERADE_25, Traffic::new(4096, false)) };
+    compare(windows, ("with the profiler", setup(true)), ("without", setup(false)))
+}
+
+/// Two routers with their traffic, in turns; each with what it is called in the results.
+pub fn compare(windows: usize, one: (&str, Setup), other: (&str, Setup)) -> Result<CaseResult, String> {
     let tsc = Tsc::new();
-    let mut router = Router::new(one.1, Traffic::new(4096, false), tsc)?;
-    let mut reference = Router::new(other.1, Traffic::new(4096, false), tsc)?;
+    let mut router = Router::new(one.1, tsc)?;
+    let mut reference = Router::new(other.1, tsc)?;
     router.window(WINDOW)?;
     reference.window(WINDOW)?;
     let (mut ours, mut baseline) = (Windows::default(), Windows::default());
@@ -132,7 +163,7 @@ fn in_turns(windows: usize, one: Named, other: Named) -> Result<CaseResult, Stri
     details.extend(
         before_reference.describe(&reference, scale).first().map(|line| format!("{}: {line}", other.0)),
     );
-    Ok(CaseResult { ours_ns: ours * scale, baseline_ns: baseline * scale, details })
+    Ok(CaseResult { unit: PACKETS, ours_ns: ours * scale, baseline_ns: baseline * scale, details })
 }
 
 /// Runs a window between two probes, without which the core may have been slow.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tollway_config::dataplane::DataplaneConfig;
 use tollway_config::protocol::QUEUE_RECORD;
 use tollway_engine::batch::{BATCH, Batch, Outcome};
 use tollway_engine::engine::{Engine, EngineLimits};
@@ -32,6 +33,41 @@ const UPLOAD_PACKETS: usize = 16;
 /// Time that passes, by the engine's account, per batch: 2.5 Mpps.
 const BATCH_NS: u64 = 100_000;
 
+/// What a case measures.
+pub struct Setup {
+    /// The configuration, with `lan` on port 0 and `wan` on port 1.
+    pub config: DataplaneConfig,
+    /// The flows.
+    pub traffic: Traffic,
+    /// Room of the connection table, connections.
+    pub max_connections: u32,
+    /// The profiler reads the cycle counter around each stage, as in production.
+    pub profiled: bool,
+}
+
+impl Setup {
+    /// A scenario in the measured topology, with room for 262,144 connections and the profiler on.
+    pub fn of(scenario: Scenario, traffic: Traffic) -> Self {
+        let config = scenario.config(GENERATOR_MAC, SINK_MAC);
+        Self { config, traffic, max_connections: 262_144, profiled: true }
+    }
+}
+
+/// The cycle counter, or none at all.
+enum Clock {
+    Running(Tsc),
+    Stopped,
+}
+
+impl CycleClock for Clock {
+    fn cycles(&self) -> u64 {
+        match self {
+            Clock::Running(tsc) => tsc.cycles(),
+            Clock::Stopped => 0,
+        }
+    }
+}
+
 /// An engine in a fixed configuration and the flows it forwards.
 pub struct Router {
     engine: Engine<PoolFrame>,
@@ -42,6 +78,7 @@ pub struct Router {
     queues: usize,
     traffic: Traffic,
     tsc: Tsc,
+    clock: Clock,
     now: Now,
     /// Allocations during [`Self::window`]s.
     pub allocations: u64,
@@ -51,12 +88,12 @@ pub struct Router {
 
 impl Router {
     /// Builds the engine and establishes all flows through it.
-    pub fn new(scenario: Scenario, traffic: Traffic, tsc: Tsc) -> Result<Self, String> {
+    pub fn new(setup: Setup, tsc: Tsc) -> Result<Self, String> {
+        let Setup { config, traffic, max_connections, profiled } = setup;
         let port = |name: &str, mac| PortFacts { name: name.to_owned(), mac, running: true };
         let ports = [port("ether1", LAN_PORT_MAC), port("ether2", WAN_PORT_MAC)];
-        let config = scenario.config(GENERATOR_MAC, SINK_MAC);
         let snapshot = Snapshot::build(&config, &ports, 1, 1).map_err(|error| error.to_string())?;
-        let limits = EngineLimits { max_connections: 262_144, queue_frames: 4096, queue_bytes: 64 << 20 };
+        let limits = EngineLimits { max_connections, queue_frames: 4096, queue_bytes: 64 << 20 };
         let shared = Arc::new(Shared::new(1, 0x5eed));
         let size = PartitionSize { heads: 4 * RING * BATCH, tails: 0 };
         let pool = partitions(&[size]).map_err(|error| format!("frame pool: {error}"))?.pop();
@@ -69,6 +106,7 @@ impl Router {
             queues: config.simple_queues.len(),
             traffic,
             tsc,
+            clock: if profiled { Clock::Running(tsc) } else { Clock::Stopped },
             now: Now::from_ms(1000),
             allocations: 0,
             forwarded: (0, 0),
@@ -90,7 +128,7 @@ impl Router {
                 packets += self.batch.len() as u64;
                 let allocations = alloc::count();
                 let from = self.tsc.cycles();
-                self.engine.process(&mut self.batch, &mut self.pool, &self.tsc, self.now);
+                self.engine.process(&mut self.batch, &mut self.pool, &self.clock, self.now);
                 ticks += self.tsc.cycles().wrapping_sub(from);
                 self.allocations += alloc::count() - allocations;
                 let forwarded = self.collect()?;
@@ -149,7 +187,7 @@ impl Router {
     fn pass_time(&mut self) {
         self.now = Now(self.now.0 + RING as u64 * BATCH_NS);
         if self.engine.next_deadline().is_some_and(|deadline| deadline <= self.now) {
-            self.engine.tick(&mut self.batch, &mut self.pool, &self.tsc, self.now);
+            self.engine.tick(&mut self.batch, &mut self.pool, &self.clock, self.now);
             self.batch.clear();
         }
     }
@@ -193,7 +231,7 @@ impl Router {
                 self.batch.push_rx(frame, port, VnetState::default());
             }
         }
-        self.engine.process(&mut self.batch, &mut self.pool, &self.tsc, self.now);
+        self.engine.process(&mut self.batch, &mut self.pool, &self.clock, self.now);
         let mut left = Vec::with_capacity(frames.len());
         for done in self.batch.drain() {
             if matches!(done.outcome, Outcome::Tx { port: out } if out != port) {
