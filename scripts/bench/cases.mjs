@@ -19,6 +19,8 @@ export const CASES = [
   { name: 'engine/queues-25', kind: 'engine' },
   { name: 'engine/queues-1k', kind: 'engine' },
   { name: 'engine/profiler', kind: 'engine' },
+  { name: 'engine/handover-all', kind: 'engine' },
+  { name: 'engine/2-workers', kind: 'engine' },
   { name: 'wire/masquerade-25', kind: 'wire', load: 'packets', scenario: 'masquerade-25' },
   { name: 'wire/iperf3', kind: 'wire', load: 'tcp', scenario: 'routing' },
   { name: 'wire/iperf3-nat-25', kind: 'wire', load: 'tcp', scenario: 'masquerade-25' },

@@ -24,6 +24,8 @@ const CASES: &[(&str, Case)] = &[
     ("engine/queues-25", |windows| in_turns(windows, QUEUES_25, NO_QUEUES)),
     ("engine/queues-1k", |windows| in_turns(windows, QUEUES_1K, QUEUES_25)),
     ("engine/profiler", profiler),
+    ("engine/handover-all", crate::worker_cases::handover_all),
+    ("engine/2-workers", crate::worker_cases::two_workers),
 ];
 
 /// Runs `--case` and prints its result as JSON.

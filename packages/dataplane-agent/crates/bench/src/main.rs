@@ -18,6 +18,7 @@ mod pin;
 mod router;
 mod scenario;
 mod traffic;
+mod worker_cases;
 
 use std::process::ExitCode;
 

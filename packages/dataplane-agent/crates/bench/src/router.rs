@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use rtrb::{Consumer, Producer};
 use tollway_config::dataplane::DataplaneConfig;
 use tollway_config::protocol::QUEUE_RECORD;
-use tollway_engine::batch::{BATCH, Batch, Outcome};
+use tollway_engine::batch::{BATCH, Batch, Handover, Outcome};
 use tollway_engine::engine::{Engine, EngineLimits};
 use tollway_engine::frame::{Frame, FrameSource, VnetState};
 use tollway_engine::pipeline::STAGES;
@@ -53,6 +54,25 @@ impl Setup {
     }
 }
 
+/// A worker's ends of the rings between two workers.
+pub struct Links {
+    /// To the other one.
+    pub out: Producer<Handover<PoolFrame>>,
+    /// From the other one.
+    pub inbound: Consumer<Handover<PoolFrame>>,
+}
+
+/// What one [`Router::turn`] did.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Turn {
+    /// Time it took.
+    pub ticks: u64,
+    /// Packets that left the router.
+    pub finished: u64,
+    /// Packets given to the other worker.
+    pub handed_over: u64,
+}
+
 /// The cycle counter, or none at all.
 enum Clock {
     Running(Tsc),
@@ -89,30 +109,92 @@ pub struct Router {
 impl Router {
     /// Builds the engine and establishes all flows through it.
     pub fn new(setup: Setup, tsc: Tsc) -> Result<Self, String> {
-        let Setup { config, traffic, max_connections, profiled } = setup;
+        Self::several(vec![setup], tsc)?.pop().ok_or_else(|| "there is no router".to_owned())
+    }
+
+    /// The workers of one router, each with the flows that belong to it.
+    pub fn several(setups: Vec<Setup>, tsc: Tsc) -> Result<Vec<Self>, String> {
         let port = |name: &str, mac| PortFacts { name: name.to_owned(), mac, running: true };
         let ports = [port("ether1", LAN_PORT_MAC), port("ether2", WAN_PORT_MAC)];
-        let snapshot = Snapshot::build(&config, &ports, 1, 1).map_err(|error| error.to_string())?;
-        let limits = EngineLimits { max_connections, queue_frames: 4096, queue_bytes: 64 << 20 };
-        let shared = Arc::new(Shared::new(1, 0x5eed));
-        let size = PartitionSize { heads: 4 * RING * BATCH, tails: 0 };
-        let pool = partitions(&[size]).map_err(|error| format!("frame pool: {error}"))?.pop();
-        let pool = pool.ok_or("there is no frame pool")?;
-        let mut router = Self {
-            engine: Engine::new(0, 1, shared, Arc::new(snapshot), limits),
-            batch: Batch::new(),
-            pool,
-            ring: Vec::with_capacity(RING * BATCH),
-            queues: config.simple_queues.len(),
-            traffic,
-            tsc,
-            clock: if profiled { Clock::Running(tsc) } else { Clock::Stopped },
-            now: Now::from_ms(1000),
-            allocations: 0,
-            forwarded: (0, 0),
-        };
-        router.establish()?;
-        Ok(router)
+        let config = setups.first().map(|setup| &setup.config).ok_or("there is no worker")?;
+        let workers = setups.len() as u32;
+        let snapshot = Snapshot::build(config, &ports, workers, 1).map_err(|error| error.to_string())?;
+        let snapshot = Arc::new(snapshot);
+        let shared = Arc::new(Shared::new(workers, 0x5eed));
+        let sizes = vec![PartitionSize { heads: 4 * RING * BATCH, tails: 0 }; setups.len()];
+        let pools = partitions(&sizes).map_err(|error| format!("frame pool: {error}"))?;
+        let mut routers = Vec::with_capacity(setups.len());
+        for ((worker, setup), pool) in (0..).zip(setups).zip(pools) {
+            let max_connections = setup.max_connections;
+            let limits = EngineLimits { max_connections, queue_frames: 4096, queue_bytes: 64 << 20 };
+            let (shared, snapshot) = (Arc::clone(&shared), Arc::clone(&snapshot));
+            let mut router = Self {
+                engine: Engine::new(worker, workers, shared, snapshot, limits),
+                batch: Batch::new(),
+                pool,
+                ring: Vec::with_capacity(RING * BATCH),
+                queues: setup.config.simple_queues.len(),
+                traffic: setup.traffic,
+                tsc,
+                clock: if setup.profiled { Clock::Running(tsc) } else { Clock::Stopped },
+                now: Now::from_ms(1000),
+                allocations: 0,
+                forwarded: (0, 0),
+            };
+            router.establish()?;
+            routers.push(router);
+        }
+        Ok(routers)
+    }
+
+    /// Takes this worker's flows away, to be fed to another worker, and gives it those instead.
+    pub fn feed(&mut self, traffic: Traffic) -> Traffic {
+        std::mem::replace(&mut self.traffic, traffic)
+    }
+
+    /// One turn of a worker among several: if asked for a batch of its own traffic (none while the other worker
+    /// cannot take it), and what was handed to it. Timed is all but making the frames.
+    pub fn turn(&mut self, links: &mut Links, traffic: bool) -> Result<Turn, String> {
+        if traffic && links.out.slots() >= BATCH {
+            self.fill(BATCH);
+        }
+        let allocations = alloc::count();
+        let from = self.tsc.cycles();
+        for frame in self.ring.drain(..) {
+            self.batch.push_rx(frame, LAN_PORT, VnetState::default());
+        }
+        while self.batch.len() < 2 * BATCH
+            && let Ok(packet) = links.inbound.pop()
+        {
+            self.batch.push_handover(packet);
+        }
+        if self.batch.is_empty() {
+            return Ok(Turn::default());
+        }
+        let received = self.batch.len() as u64;
+        self.engine.process(&mut self.batch, &mut self.pool, &self.clock, self.now);
+        let mut turn = Turn::default();
+        for done in self.batch.drain() {
+            match done.outcome {
+                Outcome::Tx { port: WAN_PORT } => {
+                    turn.finished += 1;
+                    self.pool.recycle(done.frame);
+                }
+                Outcome::Handover { packet: meta, .. } => {
+                    turn.handed_over += 1;
+                    let packet = Handover { frame: done.frame, vnet: done.vnet, meta };
+                    links.out.push(packet).map_err(|_| "the ring is full although it had room")?;
+                }
+                other => return Err(format!("a packet went astray: {other:?}")),
+            }
+        }
+        turn.ticks = self.tsc.cycles().wrapping_sub(from);
+        self.allocations += alloc::count() - allocations;
+        if turn.finished + turn.handed_over != received {
+            return Err(format!("not all of {received} packets were forwarded: {}", self.drops()));
+        }
+        self.pass_time();
+        Ok(turn)
     }
 
     /// Forwards `batches` (a multiple of the ring) of random flows' packets; returns ticks per packet
@@ -177,7 +259,11 @@ impl Router {
     }
 
     fn fill_ring(&mut self) {
-        for _ in 0..RING * BATCH {
+        self.fill(RING * BATCH);
+    }
+
+    fn fill(&mut self, packets: usize) {
+        for _ in 0..packets {
             let content = self.traffic.next();
             let frame = self.frame(&content);
             self.ring.extend(frame);

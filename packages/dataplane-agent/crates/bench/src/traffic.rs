@@ -2,6 +2,8 @@
 
 use std::net::Ipv4Addr;
 
+use tollway_engine::tuple::{Addr, Tuple, steer};
+
 use crate::packet::{self, Ends, FRAME, tcp};
 use crate::scenario::{DESTINATIONS, SOURCES};
 
@@ -28,13 +30,34 @@ pub struct Traffic {
 impl Traffic {
     /// `count` flows, half of them TCP (the even ones) unless `udp_only`.
     pub fn new(count: u32, udp_only: bool) -> Self {
-        let flows: Vec<Ends> = (0..count).map(ends).collect();
-        let frame = |(flow, ends): (u32, &Ends)| match is_tcp(flow, udp_only) {
+        Self::of((0..count).map(|flow| (ends(flow), is_tcp(flow, udp_only))).collect())
+    }
+
+    /// `count` flows, half of them TCP, that belong to one of several workers.
+    pub fn steered(count: usize, worker: u32, workers: u32) -> Self {
+        let belongs = |(ends, tcp): &(Ends, bool)| {
+            let tuple = Tuple {
+                src: Addr::v4(ends.source.to_bits()),
+                dst: Addr::v4(ends.destination.to_bits()),
+                src_port: ends.source_port,
+                dst_port: ends.destination_port,
+                protocol: if *tcp { 6 } else { 17 },
+            };
+            steer(&tuple, workers) == worker
+        };
+        let flows = (0..).map(|flow| (ends(flow), is_tcp(flow, false)));
+        Self::of(flows.filter(belongs).take(count).collect())
+    }
+
+    /// Flows, each with whether it is TCP.
+    fn of(flows: Vec<(Ends, bool)>) -> Self {
+        let frame = |(ends, tcp): &(Ends, bool)| match tcp {
             true => packet::tcp(ends, tcp::ACK | tcp::PSH, 1001, 5001),
             false => packet::udp(ends),
         };
-        let frames = (0..).zip(&flows).map(frame).collect();
-        Self { frames, flows, order: shuffled(count), at: 0 }
+        let frames = flows.iter().map(frame).collect();
+        let order = shuffled(flows.len() as u32);
+        Self { frames, flows: flows.into_iter().map(|(ends, _)| ends).collect(), order, at: 0 }
     }
 
     /// Number of flows.

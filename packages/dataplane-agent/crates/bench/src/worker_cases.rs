@@ -1,0 +1,189 @@
+//! Cases with two workers, each a thread on a core of its own, joined by the rings that the agent uses.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use rtrb::RingBuffer;
+
+use crate::clock::{Tsc, Windows, probe};
+use crate::engine_cases::{CaseResult, PACKETS};
+use crate::pin;
+use crate::router::{Links, Router, Setup};
+use crate::scenario::Scenario;
+use crate::traffic::Traffic;
+
+/// Flows of each worker.
+const FLOWS: usize = 4096;
+/// Packets that fit between two workers, as in the agent.
+const RING: usize = 1024;
+/// Turns per window.
+const WINDOW: usize = 16;
+/// Windows measured before the other arrangement has its turn.
+const SLICE: usize = 50;
+
+/// Every packet arrives at the worker that does not own its flow, against every packet at its owner.
+pub fn handover_all(windows: usize) -> Result<CaseResult, String> {
+    let tsc = Tsc::new();
+    let (mut crossed, mut straight) = (Pair::new(tsc)?, Pair::new(tsc)?);
+    crossed.cross();
+    let (mut ours, mut baseline) = (Measured::default(), Measured::default());
+    for _ in 0..windows.div_ceil(SLICE) {
+        straight.run(2, &tsc, &mut baseline)?;
+        crossed.run(2, &tsc, &mut ours)?;
+    }
+    finish(&tsc, ("when each changes its worker", ours), ("when none does", baseline))
+}
+
+/// Two workers with flows of their own, against one.
+pub fn two_workers(windows: usize) -> Result<CaseResult, String> {
+    let tsc = Tsc::new();
+    let (mut two, mut one) = (Pair::new(tsc)?, Pair::new(tsc)?);
+    let (mut ours, mut baseline) = (Measured::default(), Measured::default());
+    for _ in 0..windows.div_ceil(SLICE) {
+        one.run(1, &tsc, &mut baseline)?;
+        two.run(2, &tsc, &mut ours)?;
+    }
+    let wall = ours.packets / ours.seconds / (baseline.packets / baseline.seconds);
+    let mut result = finish(&tsc, ("with two workers", ours), ("with one", baseline))?;
+    result
+        .details
+        .push(format!("by the clock, generator included: {wall:.2} times the packets of one worker"));
+    Ok(result)
+}
+
+/// What the workers of one arrangement took.
+#[derive(Default)]
+struct Measured {
+    windows: Windows,
+    packets: f64,
+    seconds: f64,
+}
+
+fn finish(tsc: &Tsc, ours: (&str, Measured), baseline: (&str, Measured)) -> Result<CaseResult, String> {
+    let best = ours.1.windows.best_probe().min(baseline.1.windows.best_probe());
+    let scale = tsc.nanoseconds_per_tick();
+    let (ticks, quiet) = ours.1.windows.median(best);
+    let (baseline_ticks, _) = baseline.1.windows.median(best);
+    let (ours_ns, baseline_ns) = (ticks * scale, baseline_ticks * scale);
+    if !(ours_ns.is_finite() && baseline_ns.is_finite()) {
+        return Err("the machine never held still".to_owned());
+    }
+    let details = vec![format!(
+        "{ours_ns:.1} ns of a core a packet {}, {baseline_ns:.1} ns {}; {:.0} % of windows quiet",
+        ours.0,
+        baseline.0,
+        100.0 * quiet
+    )];
+    Ok(CaseResult { unit: PACKETS, ours_ns, baseline_ns, details })
+}
+
+/// A router of two workers, with connection tracking, masquerade and 25 rules.
+struct Pair {
+    workers: Vec<(Router, Links)>,
+}
+
+impl Pair {
+    fn new(tsc: Tsc) -> Result<Self, String> {
+        let setups =
+            (0..2).map(|worker| Setup::of(Scenario::MASQUERADE_25, Traffic::steered(FLOWS, worker, 2)));
+        let routers = Router::several(setups.collect(), tsc)?;
+        let (to_second, from_first) = RingBuffer::new(RING);
+        let (to_first, from_second) = RingBuffer::new(RING);
+        let links =
+            [Links { out: to_second, inbound: from_second }, Links { out: to_first, inbound: from_first }];
+        Ok(Self { workers: routers.into_iter().zip(links).collect() })
+    }
+
+    /// Lets each worker receive the other one's flows.
+    fn cross(&mut self) {
+        if let [(first, _), (second, _)] = self.workers.as_mut_slice() {
+            let flows = first.feed(Traffic::steered(0, 0, 2));
+            first.feed(second.feed(flows));
+        }
+    }
+
+    /// Lets the first `count` workers run for [`SLICE`] windows. Ticks of a window are per packet that left the
+    /// router, of both workers together.
+    fn run(&mut self, count: usize, tsc: &Tsc, into: &mut Measured) -> Result<(), String> {
+        let start = Barrier::new(count);
+        let over = AtomicBool::new(false);
+        let results = std::thread::scope(|scope| {
+            let threads: Vec<_> = self
+                .workers
+                .iter_mut()
+                .take(count)
+                .enumerate()
+                .map(|(cpu, (router, links))| {
+                    let (start, over) = (&start, &over);
+                    scope.spawn(move || {
+                        pin::first_in_line();
+                        let pinned = pin::to_cpu(cpu);
+                        start.wait();
+                        let result = pinned.and_then(|()| work(router, links, tsc, over));
+                        over.store(true, Ordering::Relaxed);
+                        result
+                    })
+                })
+                .collect();
+            threads.into_iter().map(|thread| thread.join()).collect::<Vec<_>>()
+        });
+        let mut seconds: f64 = 0.0;
+        for result in results {
+            let slice = result.map_err(|_| "a worker panicked".to_owned())??;
+            for (probe, ticks) in slice.windows {
+                into.windows.push(probe, ticks);
+            }
+            into.packets += slice.packets as f64;
+            seconds = seconds.max(slice.seconds);
+        }
+        into.seconds += seconds;
+        // What still lies in the rings belongs to nobody's figures.
+        for _ in 0..2 * RING / tollway_engine::batch::BATCH {
+            for (router, links) in self.workers.iter_mut().take(count) {
+                router.turn(links, false)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One worker's part of a slice.
+struct Slice {
+    windows: Vec<(u64, f64)>,
+    packets: u64,
+    seconds: f64,
+}
+
+fn work(router: &mut Router, links: &mut Links, tsc: &Tsc, over: &AtomicBool) -> Result<Slice, String> {
+    let mut slice = Slice { windows: Vec::with_capacity(SLICE), packets: 0, seconds: 0.0 };
+    let began = Instant::now();
+    for _ in 0..SLICE {
+        let preempted = pin::times_preempted();
+        let before = probe(tsc);
+        let (mut ticks, mut finished, mut busy) = (0, 0, 0);
+        while busy < WINDOW {
+            // Without the other one there is nobody to hand packets to.
+            if over.load(Ordering::Relaxed) {
+                slice.seconds = began.elapsed().as_secs_f64();
+                return Ok(slice);
+            }
+            let turn = router.turn(links, true)?;
+            ticks += turn.ticks;
+            finished += turn.finished;
+            slice.packets += turn.finished;
+            if turn.ticks == 0 {
+                std::hint::spin_loop();
+            } else {
+                busy += 1;
+            }
+        }
+        let worse = before.max(probe(tsc));
+        let probe = if pin::times_preempted() == preempted { worse } else { u64::MAX };
+        if finished > 0 {
+            slice.windows.push((probe, ticks as f64 / finished as f64));
+        }
+    }
+    slice.seconds = began.elapsed().as_secs_f64();
+    Ok(slice)
+}
