@@ -113,7 +113,9 @@ export class AgentPeer {
             'fasttrack-active': false,
             'fasttrack-packets': 5,
             'fasttrack-bytes': 700,
+            handlers: [],
           },
+          slow: [],
           queues: { 'queued-bytes': 0, 'queued-packets': 0, 'dropped-packets': 0 },
           tracking: {
             active: false,

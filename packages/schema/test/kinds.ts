@@ -12,9 +12,11 @@ import { ip, ipPort } from '../src/props/ip.js';
 import { ipIfacePrefix, ipPrefix } from '../src/props/ip-prefix.js';
 import { ipProtocol } from '../src/props/ip-protocol.js';
 import { ipRange, ipRangeExact } from '../src/props/ip-range.js';
+import { limit } from '../src/props/limit.js';
 import { mac } from '../src/props/mac.js';
 import { nexthop } from '../src/props/nexthop.js';
 import { withNot } from '../src/props/not.js';
+import { nth } from '../src/props/nth.js';
 import { upDown } from '../src/props/pair.js';
 import { percent } from '../src/props/percent.js';
 import { portList } from '../src/props/port-list.js';
@@ -23,6 +25,8 @@ import { configuredRate, rate } from '../src/props/rate.js';
 import { reference, referenceList } from '../src/props/reference.js';
 import { setOf, triStateSetOf } from '../src/props/set.js';
 import { interfaceName, name, nameInPair, secret, text } from '../src/props/text.js';
+import { volumeRange } from '../src/props/volume-range.js';
+import { weekdayTimes } from '../src/props/weekday-times.js';
 
 /** One of every kind of value, for tests over all of them. */
 export const kinds: Readonly<Record<string, Kind>> = {
@@ -44,8 +48,10 @@ export const kinds: Readonly<Record<string, Kind>> = {
   ipProtocol,
   ipRange,
   ipRangeExact,
+  limit,
   mac,
   nexthop,
+  nth,
   percent,
   portList,
   rate,
@@ -61,6 +67,10 @@ export const kinds: Readonly<Record<string, Kind>> = {
   name: name(),
   secret: secret(),
   text: text(),
+  volumeRange,
+  weekdayTimes,
+  notLimit: withNot(limit),
+  notTimes: withNot(weekdayTimes),
   notRange: withNot(ipRange),
   notProtocol: withNot(ipProtocol),
   notSet: withNot(setOf(['new', 'invalid'])),

@@ -129,6 +129,10 @@ function examplesFor(name: string): [string, string][] {
     mac: ['aa-bb-cc-dd-ee-ff', '00:11:22:33:44:55'],
     'tri-set': ['syn,!ack', '!rst'],
     secret: ['correct horse', 'battery staple'],
+    limit: ['10/1m,5', '1M,2M:bit'],
+    nth: ['3,1', '4,4'],
+    'volume-range': ['500000-0', '1MiB-2MiB'],
+    'weekday-times': ['8h-17h,mon,tue', '22:00:00-06:00:00'],
   };
   const example = known[name];
   return example ? [[example[0], example[1]]] : [];

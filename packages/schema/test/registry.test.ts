@@ -122,7 +122,8 @@ const DIFFERENT: Readonly<Record<string, string>> = {
 /** Properties that RouterOS does not have where we have them. */
 const OURS: Readonly<Record<string, string>> = {
   '/interface *-per-second': 'rates of /interface/monitor-traffic, as columns of the live table',
-  '/interface/ethernet *': 'the counters of /interface',
+  '/interface/ethernet *': 'the counters of /interface, and how frames are exchanged with the port',
+  '/ip/settings fasttrack-mode': 'rules and queues may hold for fasttracked connections too',
 };
 
 describe.skipIf(!facts)('the facts of RouterOS', () => {

@@ -5,13 +5,23 @@ import { durationMs, durationText, MAX_DURATION_MS } from '../src/props/duration
 import { parseIcmpOptions } from '../src/props/icmp-options.js';
 import { ipv4, ipv4Text } from '../src/props/ip.js';
 import { ipv4Range } from '../src/props/ip-range.js';
+import { parseLimit } from '../src/props/limit.js';
 import { parseNexthop } from '../src/props/nexthop.js';
+import { parseNth } from '../src/props/nth.js';
+import { parseVolumeRange } from '../src/props/volume-range.js';
+import { parseWeekdayTimes, WEEKDAYS } from '../src/props/weekday-times.js';
 import { kinds } from './kinds.js';
 
 function kind(name: string): Kind {
   const found = kinds[name];
   if (!found) throw new Error(`no kind ${name}`);
   return found;
+}
+
+function canonical(name: string, text: string): string {
+  const parsed = kind(name).parse(text);
+  if (!parsed.ok) throw new Error(parsed.error);
+  return parsed.value;
 }
 
 describe('canonical form', () => {
@@ -42,6 +52,17 @@ describe('canonical form', () => {
     ['portList', '80, 443,1000-2000,080', '80,443,1000-2000'],
     ['portList', '53-53', '53'],
     ['intRange', '1000-1000', '1000'],
+    ['limit', '10,5', '10,5:packet'],
+    ['limit', '10/1s,5:packet', '10,5:packet'],
+    ['limit', '50/00:01:00,2', '50/1m,2:packet'],
+    ['limit', '1M,2M:bit', '1000000,2000000:bit'],
+    ['notLimit', '!1/1d,1', '!1/1d,1:packet'],
+    ['nth', '03, 1', '3,1'],
+    ['volumeRange', '500000-0', '500000-0'],
+    ['volumeRange', '1KiB - 2MiB', '1024-2097152'],
+    ['weekdayTimes', '8h-17h,tue,mon', '8h-17h,mon,tue'],
+    ['weekdayTimes', '00:00:00-1d', '0s-1d,sun,mon,tue,wed,thu,fri,sat'],
+    ['weekdayTimes', '22:30:00-6h,fri,fri', '22h30m-6h,fri'],
     ['mac', 'aa-bb-cc-dd-ee-ff', 'AA:BB:CC:DD:EE:FF'],
     ['duration', '90', '1m30s'],
     ['duration', '1d00:04:02', '1d4m2s'],
@@ -117,6 +138,18 @@ describe('refusals name the fault and what is accepted', () => {
     ['portList', '80,,443', 'an empty value is not in'],
     ['portList', '90-80', 'a comma list of ports'],
     ['intRange', '5-70000', 'out of range (0..65535)'],
+    ['limit', '10', 'rate[/time],burst[:packet|bit]'],
+    ['limit', '0,5', 'counts above 0'],
+    ['limit', '10,5:bytes', 'rate[/time],burst[:packet|bit]'],
+    ['limit', '10/2d,5', 'a time of 10ms..1d'],
+    ['nth', '3,4', 'packet within 1..every'],
+    ['nth', '0,0', 'packet within 1..every'],
+    ['nth', '3', 'such as 2,1'],
+    ['volumeRange', '5-4', '0 at the end has no upper bound'],
+    ['volumeRange', '500', 'from-to in bytes'],
+    ['weekdayTimes', '8h-17h,monday', 'such as 8h-17h,mon,tue'],
+    ['weekdayTimes', '8h-25h', 'within 0s..1d'],
+    ['weekdayTimes', 'mon', 'from-to'],
     ['mac', 'aa:bb', 'a MAC address'],
     ['duration', '1s1m', 'a duration such as'],
     ['duration', '50d', 'out of range (0s..7w17h2m47s295ms)'],
@@ -216,6 +249,43 @@ describe('numbers behind the texts', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: MAX_DURATION_MS }), (ms) => {
         expect(durationMs(durationText(ms))).toBe(ms);
+      }),
+    );
+  });
+
+  it('a limit, a group of packets, a volume and a time of the week are their numbers', () => {
+    const counts = fc.integer({ min: 1, max: 1_000_000_000_000 });
+    fc.assert(
+      fc.property(
+        counts,
+        counts,
+        fc.integer({ min: 10, max: 86_400_000 }),
+        fc.boolean(),
+        (rate, burst, perMs, bits) => {
+          const unit = bits ? 'bit' : 'packet';
+          const text = canonical('limit', `${rate}/${durationText(perMs)},${burst}:${unit}`);
+          expect(parseLimit(text)).toEqual({ rate, perMs, burst, unit });
+        },
+      ),
+    );
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 0xffff_ffff }), fc.nat(), (every, n) => {
+        const packet = 1 + (n % every);
+        expect(parseNth(canonical('nth', `${every},${packet}`))).toEqual({ every, packet });
+      }),
+    );
+    fc.assert(
+      fc.property(fc.maxSafeNat(), fc.maxSafeNat(), (a, b) => {
+        const [from, to] = [Math.min(a, b), Math.max(a, b)];
+        expect(parseVolumeRange(canonical('volumeRange', `${from}-${to}`))).toEqual({ from, to });
+        expect(parseVolumeRange(canonical('volumeRange', `${to}-0`))).toEqual({ from: to, to: 0 });
+      }),
+    );
+    const moment = fc.integer({ min: 0, max: 86_400_000 });
+    fc.assert(
+      fc.property(moment, moment, fc.subarray([...WEEKDAYS], { minLength: 1 }), (fromMs, toMs, days) => {
+        const text = `${durationText(fromMs)}-${durationText(toMs)},${[...days].reverse().join(',')}`;
+        expect(parseWeekdayTimes(canonical('weekdayTimes', text))).toEqual({ fromMs, toMs, days });
       }),
     );
   });

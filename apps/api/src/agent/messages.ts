@@ -4,12 +4,17 @@ import type { ErrorReply, ReplyBody, RequestBody as WireRequestBody } from '@tol
 export type {
   CoreStats,
   DataplaneConfig,
+  DynamicAddress,
   InterfaceStats,
   Message,
   NeighborInfo,
+  PacketDescription,
   PortInfo,
   ReplyBody,
   RouteInfo,
+  TracedPacket,
+  TraceFilter,
+  TraceStep,
 } from '@tollway/dataplane-agent';
 
 /** Connection ids use all 64 bits, so they travel as `bigint`. */
@@ -21,6 +26,8 @@ export type Hello = Extract<ReplyBody, { op: 'hello' }>;
 export type Stats = Extract<ReplyBody, { op: 'stats' }>;
 export type Connections = Extract<ReplyBody, { op: 'connections' }>;
 export type Queues = Extract<ReplyBody, { op: 'queues' }>;
+export type AddressListEntries = Extract<ReplyBody, { op: 'address-list-entries' }>;
+export type Trace = Extract<ReplyBody, { op: 'trace' }>;
 type Done = Extract<ReplyBody, { op: 'done' }>;
 
 /** What each request is answered with. */
@@ -39,10 +46,17 @@ export interface ReplyFor {
   readonly routes: Extract<ReplyBody, { op: 'routes' }>;
   readonly 'reset-counters': Done;
   readonly 'reset-interface-counters': Done;
+  readonly 'address-list-entries': AddressListEntries;
+  readonly 'add-address-list-entries': Done;
+  readonly 'remove-address-list-entries': Done;
+  readonly 'start-trace': Extract<ReplyBody, { op: 'trace-started' }>;
+  readonly trace: Trace;
+  readonly 'stop-trace': Done;
+  readonly 'dry-run': Trace;
 }
 
 /** The agent's `PROTOCOL`. */
-export const PROTOCOL = 3;
+export const PROTOCOL = 4;
 /** The agent's `MAX_FRAME`, bytes. */
 export const MAX_FRAME = 256 << 20;
 

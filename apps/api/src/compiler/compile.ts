@@ -11,7 +11,7 @@ import { compileRoutes } from './routes.js';
 import { compileSettings, compileTracking } from './settings.js';
 
 /** Version of the compiled format written here, `FORMAT` of the agent. */
-export const FORMAT = 2;
+export const FORMAT = 3;
 
 export interface Compiled {
   readonly config: DataplaneConfig;
@@ -23,9 +23,10 @@ export interface Compiled {
  * Translates the stored configuration into what the data plane reads: names become row ids, texts become
  * integers, lists are expanded, disabled rows and rows that cannot work are left out. Pure and total: a
  * row that cannot be translated is reported in `invalid`, never thrown.
+ * @param utcOffsetS offset of the router's clock from UTC, for conditions on the time of day, seconds.
  */
-export function compile(snapshot: ConfigSnapshot): Compiled {
-  const context = new CompileContext(snapshot);
+export function compile(snapshot: ConfigSnapshot, utcOffsetS = 0): Compiled {
+  const context = new CompileContext(snapshot, utcOffsetS);
   const interfaces = compileInterfaces(context);
   const addresses = compileAddresses(context);
   const routes = compileRoutes(context, addresses);

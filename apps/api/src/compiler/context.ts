@@ -12,8 +12,12 @@ export class CompileContext {
   readonly interfaces: InterfaceNames;
   readonly invalid = new Map<number, string>();
 
-  constructor(snapshot: ConfigSnapshot) {
+  /** Offset of the router's clock from UTC, seconds. */
+  readonly utcOffsetS: number;
+
+  constructor(snapshot: ConfigSnapshot, utcOffsetS: number) {
     this.snapshot = snapshot;
+    this.utcOffsetS = utcOffsetS;
     this.interfaces = new InterfaceNames(snapshot);
   }
 

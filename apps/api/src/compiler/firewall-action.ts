@@ -1,7 +1,7 @@
 import type { Action, AddressRange, PortRange, RejectWith } from '@tollway/dataplane-agent';
-import { parseIntRange } from '@tollway/schema';
+import { durationMs, parseIntRange } from '@tollway/schema';
 import type { Row } from '../config/snapshot.js';
-import { addressRange } from './address-lists.js';
+import { type AddressLists, addressRange } from './address-lists.js';
 import { CannotWork, effective, needed } from './context.js';
 import type { Table } from './firewall.js';
 
@@ -17,8 +17,15 @@ const REJECT_WITH: readonly RejectWith[] = [
 ];
 
 /** Action of a rule other than `jump`. */
-export function translateAction(table: Table, row: Row, kind: string): Action {
+export function translateAction(lists: AddressLists, table: Table, row: Row, kind: string): Action {
   switch (kind) {
+    case 'add-src-to-address-list':
+    case 'add-dst-to-address-list': {
+      const menu = `/ip/firewall/${table}`;
+      const list = lists.indexOf(needed(menu, row, 'address-list'));
+      // none-dynamic has no end: 0.
+      return { kind, list, 'timeout-ms': durationMs(needed(menu, row, 'address-list-timeout')) ?? 0 };
+    }
     case 'accept':
     case 'return':
     case 'log':

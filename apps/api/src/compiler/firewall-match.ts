@@ -3,10 +3,16 @@ import {
   CONNECTION_STATES,
   menuByPath,
   parseIcmpOptions,
+  parseIntRange,
+  parseLimit,
+  parseNth,
+  parseVolumeRange,
+  parseWeekdayTimes,
   portRanges,
   protocolNumber,
   splitNot,
   TCP_FLAGS,
+  WEEKDAYS,
 } from '@tollway/schema';
 import type { Row } from '../config/snapshot.js';
 import { type AddressLists, addressRange } from './address-lists.js';
@@ -20,7 +26,10 @@ interface Given {
 
 type Translate = (given: Given, context: CompileContext, lists: AddressLists) => Matcher;
 
-/** One translation per condition, in the order in which the data plane is to try them: cheap ones first. */
+/**
+ * One translation per condition, in the order in which the data plane is to try them: cheap ones first, and last those
+ * that remember packets, so that only what meets everything else counts for them.
+ */
 const TRANSLATIONS: Readonly<Record<string, Translate>> = {
   'in-interface': ({ text, negate }, context) => ({
     kind: 'in-interface',
@@ -51,6 +60,7 @@ const TRANSLATIONS: Readonly<Record<string, Translate>> = {
   'dst-address': ({ text, negate }) => ({ kind: 'dst-address', range: addressRange('dst-address', text), negate }),
   'dst-address-list': ({ text, negate }, _, lists) => ({ kind: 'dst-address-list', list: lists.indexOf(text), negate }),
   'src-address-list': ({ text, negate }, _, lists) => ({ kind: 'src-address-list', list: lists.indexOf(text), negate }),
+  'packet-size': ({ text, negate }) => ({ kind: 'packet-size', ...read('packet-size', text, parseIntRange), negate }),
   'dst-port': ({ text, negate }) => ({ kind: 'dst-port', ports: ports('dst-port', text), negate }),
   'src-port': ({ text, negate }) => ({ kind: 'src-port', ports: ports('src-port', text), negate }),
   port: ({ text, negate }) => ({ kind: 'port', ports: ports('port', text), negate }),
@@ -80,6 +90,27 @@ const TRANSLATIONS: Readonly<Record<string, Translate>> = {
     const words = text.split(',');
     return { kind: 'connection-nat-state', srcnat: words.includes('srcnat'), dstnat: words.includes('dstnat'), negate };
   },
+  time: ({ text, negate }, { utcOffsetS }) => {
+    const { fromMs, toMs, days } = read('time', text, parseWeekdayTimes);
+    return {
+      kind: 'time',
+      'from-ms': fromMs,
+      'to-ms': toMs,
+      days: WEEKDAYS.reduce((sum, day, bit) => (days.includes(day) ? sum | (1 << bit) : sum), 0),
+      'utc-offset-s': utcOffsetS,
+      negate,
+    };
+  },
+  'connection-bytes': ({ text }) => ({
+    kind: 'connection-bytes',
+    ...read('connection-bytes', text, parseVolumeRange),
+  }),
+  random: ({ text }) => ({ kind: 'random', percent: Number(text) }),
+  nth: ({ text, negate }) => ({ kind: 'nth', ...read('nth', text, parseNth), negate }),
+  limit: ({ text, negate }) => {
+    const { rate, perMs, burst, unit } = read('limit', text, parseLimit);
+    return { kind: 'limit', rate, 'per-ms': perMs, burst, unit, negate };
+  },
 };
 
 /** Conditions of a rule. */
@@ -92,6 +123,12 @@ export function translateMatchers(context: CompileContext, lists: AddressLists, 
     // Where `!` belongs to single words (tcp-flags), the whole is not inverted.
     return [translate(prop?.not ? splitNot(value) : { text: value, negate: false }, context, lists)];
   });
+}
+
+function read<T>(property: string, text: string, parse: (text: string) => T | undefined): T {
+  const value = parse(text);
+  if (value === undefined) throw new CannotWork(`${property}: ${text} cannot be read`);
+  return value;
 }
 
 function named(context: CompileContext, property: string, name: string): number[] {

@@ -49,7 +49,8 @@ function candidate(context: CompileContext, lists: AddressLists, table: Table, r
     row,
     chain: needed(menu, row, 'chain'),
     matchers: translateMatchers(context, lists, table, row),
-    action: kind === 'jump' ? { kind, target: needed(menu, row, 'jump-target') } : translateAction(table, row, kind),
+    action:
+      kind === 'jump' ? { kind, target: needed(menu, row, 'jump-target') } : translateAction(lists, table, row, kind),
     log: logged ? (effective(menu, row, 'log-prefix') ?? '') : null,
   };
 }

@@ -1,4 +1,4 @@
-import type { ArpMode, Interface } from '@tollway/dataplane-agent';
+import type { ArpMode, Interface, IoChoice } from '@tollway/dataplane-agent';
 import { durationMs } from '@tollway/schema';
 import type { Row } from '../config/snapshot.js';
 import { rowsOf } from '../config/snapshot.js';
@@ -22,6 +22,7 @@ function one(row: Row): Interface {
     'mac-address': effective(MENU, row, 'mac-address')?.toLowerCase() ?? null,
     arp: arpMode(needed(MENU, row, 'arp')),
     'arp-timeout-ms': timeout === 'auto' ? null : (durationMs(timeout) ?? null),
+    io: ioChoice(needed(MENU, row, 'io')),
   };
 }
 
@@ -31,4 +32,12 @@ function arpMode(value: string): ArpMode {
   const mode = ARP_MODES.find((known) => known === value);
   if (!mode) throw new CannotWork(`arp: ${value} is no ARP mode`);
   return mode;
+}
+
+const IO_CHOICES: readonly IoChoice[] = ['auto', 'af-packet', 'af-xdp'];
+
+function ioChoice(value: string): IoChoice {
+  const choice = IO_CHOICES.find((known) => known === value);
+  if (!choice) throw new CannotWork(`io: ${value} is no way to exchange frames`);
+  return choice;
 }

@@ -27,7 +27,13 @@ export function interfacesView(menu: Menu, store: ConfigStore, live: LiveState):
 function portFacts(port: PortInfo | undefined, ownMac: string | undefined): RestRow {
   if (port === undefined) return {};
   const mac = port['mac-address'].toUpperCase();
-  return { l2mtu: String(port['max-l2mtu']), 'orig-mac-address': mac, 'mac-address': ownMac ?? mac };
+  return {
+    l2mtu: String(port['max-l2mtu']),
+    'orig-mac-address': mac,
+    'mac-address': ownMac ?? mac,
+    'io-backend': port.io,
+    ...(port['io-reason'] !== '' && { 'io-reason': port['io-reason'] }),
+  };
 }
 
 /** Counters and state of an interface; `running` is false while nothing is known. */

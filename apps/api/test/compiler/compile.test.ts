@@ -9,11 +9,12 @@ describe('compile', () => {
     const { config, invalid } = compile(new Map());
     expect(invalid.size).toBe(0);
     expect(config).toEqual({
-      format: 2,
+      format: 3,
       settings: {
         'ip-forward': true,
         'rp-filter': 'no',
         'allow-fast-path': true,
+        'fasttrack-mode': 'cached',
         'max-neighbor-entries': 8192,
         'arp-timeout-ms': 30_000,
         'icmp-rate-limit-ms': 10,
@@ -92,6 +93,7 @@ describe('compile', () => {
         'mac-address': 'aa:bb:cc:00:11:22',
         arp: 'enabled',
         'arp-timeout-ms': 45_000,
+        io: 'auto',
       },
       {
         row: 2,
@@ -102,6 +104,7 @@ describe('compile', () => {
         'mac-address': null,
         arp: 'proxy-arp',
         'arp-timeout-ms': null,
+        io: 'auto',
       },
     ]);
   });
@@ -197,11 +200,12 @@ describe('schema and compiler agree', () => {
       { chain: 'forward', 'in-interface-list': 'LAN', log: 'true' },
       { chain: 'forward', action: 'jump', 'jump-target': 'own' },
       { chain: 'own', action: 'reject' },
+      { chain: 'own', action: 'add-src-to-address-list', 'address-list': 'seen' },
     ],
     '/ip/firewall/nat': [
       { chain: 'srcnat', action: 'src-nat', 'to-ports': '5', log: 'true' },
       { chain: 'srcnat', action: 'jump', 'jump-target': 'own' },
-      { chain: 'own' },
+      { chain: 'own', action: 'add-dst-to-address-list', 'address-list': 'seen' },
     ],
     '/queue/type': [{ name: 'long', kind: 'pfifo', 'pfifo-limit': '200' }],
     '/queue/simple': [{ target: '10.0.0.0/8', queue: 'long/default' }],

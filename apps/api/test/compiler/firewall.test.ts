@@ -81,8 +81,51 @@ describe('matchers', () => {
       { 'connection-nat-state': '!dstnat' },
       { kind: 'connection-nat-state', srcnat: false, dstnat: true, negate: true },
     ],
+    [{ 'packet-size': '!1000' }, { kind: 'packet-size', from: 1000, to: 1000, negate: true }],
+    [{ 'connection-bytes': '500000-0' }, { kind: 'connection-bytes', from: 500_000, to: 0 }],
+    [
+      { time: '!22h-6h,sun,sat' },
+      { kind: 'time', 'from-ms': 79_200_000, 'to-ms': 21_600_000, days: 65, 'utc-offset-s': 0, negate: true },
+    ],
+    [{ random: '25' }, { kind: 'random', percent: 25 }],
+    [{ nth: '!3,1' }, { kind: 'nth', every: 3, packet: 1, negate: true }],
+    [
+      { limit: '10/1m,5:packet' },
+      { kind: 'limit', rate: 10, 'per-ms': 60_000, burst: 5, unit: 'packet', negate: false },
+    ],
+    [
+      { limit: '!1000000,2000000:bit' },
+      { kind: 'limit', rate: 1_000_000, 'per-ms': 1_000, burst: 2_000_000, unit: 'bit', negate: true },
+    ],
   ])('%j', (match, expected) => {
     expect(matchers(match)).toEqual([expected]);
+  });
+
+  it('conditions that remember packets come last, in the order in which RouterOS asks them', () => {
+    const given = matchers({
+      limit: '10,5:packet',
+      nth: '2,1',
+      random: '50',
+      'connection-bytes': '1-0',
+      time: '0s-1d,mon',
+      'packet-size': '64',
+      'connection-state': 'new',
+    });
+    expect(given?.map(({ kind }) => kind)).toEqual([
+      'packet-size',
+      'connection-state',
+      'time',
+      'connection-bytes',
+      'random',
+      'nth',
+      'limit',
+    ]);
+  });
+
+  it('the time of day is that of the clock of the router', () => {
+    const rules = [{ '.id': '100', chain: 'forward', time: '8h-17h,mon' }];
+    const { config } = compile(snapshotOf({ ...base, [FILTER]: rules }), -3_600);
+    expect(chain(config.filter, 'forward')[0]?.matchers).toMatchObject([{ 'utc-offset-s': -3_600 }]);
   });
 
   it.each<[Written, unknown]>([

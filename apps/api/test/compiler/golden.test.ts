@@ -74,6 +74,11 @@ describe('golden files', () => {
         'jump-target': 'own',
       }),
       filter({ chain: 'own', action: 'reject', 'reject-with': 'tcp-reset' }),
+      filter({ 'packet-size': '!0-64', 'connection-bytes': '500000-0', time: '8h-17h,mon,tue', action: 'drop' }),
+      filter({ nth: '3,1', action: 'add-src-to-address-list', 'address-list': 'bad', 'address-list-timeout': '5m' }),
+      filter({ random: '25', action: 'add-dst-to-address-list', 'address-list': 'seen' }),
+      filter({ limit: '10/1m,5', action: 'accept' }),
+      filter({ limit: '!8M,1M:bit', action: 'drop' }),
       nat({
         chain: 'srcnat',
         action: 'masquerade',

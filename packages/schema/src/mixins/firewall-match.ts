@@ -1,31 +1,46 @@
 import type { Kind, Prop } from '../define.js';
 import { bool } from '../props/bool.js';
+import { duration } from '../props/duration.js';
 import { oneOf } from '../props/enum.js';
 import { icmpOptions } from '../props/icmp-options.js';
+import { int } from '../props/int.js';
+import { intRange } from '../props/int-range.js';
 import { ipProtocol } from '../props/ip-protocol.js';
 import { ipRange } from '../props/ip-range.js';
+import { limit } from '../props/limit.js';
 import { withNot } from '../props/not.js';
+import { nth } from '../props/nth.js';
 import { portList } from '../props/port-list.js';
 import { reference } from '../props/reference.js';
 import { setOf, triStateSetOf } from '../props/set.js';
 import { name, text } from '../props/text.js';
+import { volumeRange } from '../props/volume-range.js';
+import { weekdayTimes } from '../props/weekday-times.js';
 
 type Tab = 'General' | 'Advanced' | 'Extra';
 
-/** A condition that a rule may have, with `!` to invert it. */
-const match = (kind: Kind, label: string, tab: Tab, help: string): Prop => ({
-  kind: withNot(kind),
+/** A condition that a rule may have. */
+const plainMatch = (kind: Kind, label: string, tab: Tab, help: string): Prop => ({
+  kind,
   label,
   help,
   tab,
   unset: true,
-  not: true,
   dataplane: true,
+});
+
+/** A condition that a rule may have, with `!` to invert it. */
+const match = (kind: Kind, label: string, tab: Tab, help: string): Prop => ({
+  ...plainMatch(withNot(kind), label, tab, help),
+  not: true,
 });
 
 const anInterface = reference('/interface', 'name', { also: ['all-ethernet'] });
 const anInterfaceList = reference('/interface/list', 'name');
 const anAddressList = name({ ref: [{ menu: '/ip/firewall/address-list', prop: 'list' }] });
+
+/** Actions that put an address of the packet into a list and go on with the next rule. */
+export const LIST_ACTIONS = ['add-src-to-address-list', 'add-dst-to-address-list'] as const;
 
 /** Flags in the order of the TCP header's bits, lowest first (RFC 9293 §3.1). */
 export const TCP_FLAGS = ['fin', 'syn', 'rst', 'psh', 'ack', 'urg', 'ece', 'cwr'] as const;
@@ -68,6 +83,31 @@ export const firewallMatch: Readonly<Record<string, Prop>> = {
     'General',
     'The outgoing interface is in this list.',
   ),
+};
+
+/** Conditions on size, volume, time and share of the packets, in the order of the dialog. */
+export const rateMatch: Readonly<Record<string, Prop>> = {
+  'packet-size': match(
+    intRange({ min: 0, max: 65_535 }),
+    'Packet Size',
+    'Advanced',
+    'Length of the IP packet in bytes, or a range of lengths.',
+  ),
+  'connection-bytes': plainMatch(
+    volumeRange,
+    'Connection Bytes',
+    'Advanced',
+    'IP bytes that the connection has carried in both directions; 0 at the end has no upper bound.',
+  ),
+  limit: match(
+    limit,
+    'Limit',
+    'Extra',
+    'Tokens per time and how many may wait: 10,5:packet. Matches while there are tokens.',
+  ),
+  nth: match(nth, 'Nth', 'Extra', 'One packet of each group: 3,1 is the first of three.'),
+  time: match(weekdayTimes, 'Time', 'Extra', 'Time of day and days of the week by the clock of the router.'),
+  random: plainMatch(int({ min: 1, max: 99, unit: '%' }), 'Random', 'Extra', 'Share of the packets in percent.'),
 };
 
 /** Conditions on the connection; only filter rules see every packet of one. */
@@ -144,7 +184,7 @@ export const chain = (menu: string, builtin: readonly string[], proposed: string
   },
 });
 
-/** Action of a rule and the chain that `jump` continues in. */
+/** Action of a rule, the chain that `jump` continues in, and the list that addresses are put into. */
 export const action = (menu: string, values: readonly string[]): Readonly<Record<string, Prop>> => ({
   action: {
     kind: oneOf(values),
@@ -161,6 +201,25 @@ export const action = (menu: string, values: readonly string[]): Readonly<Record
     tab: 'Action',
     unset: true,
     when: { prop: 'action', values: ['jump'] },
+    dataplane: true,
+  },
+  'address-list': {
+    kind: anAddressList,
+    label: 'Address List',
+    help: 'Address list that the address is put into.',
+    tab: 'Action',
+    unset: true,
+    when: { prop: 'action', values: LIST_ACTIONS },
+    dataplane: true,
+  },
+  'address-list-timeout': {
+    kind: duration({ minMs: 1_000, also: ['none-dynamic'] }),
+    label: 'Timeout',
+    help: 'How long the entry lives after the last packet; none-dynamic until the data plane ends.',
+    tab: 'Action',
+    default: 'none-dynamic',
+    unset: true,
+    when: { prop: 'action', values: LIST_ACTIONS },
     dataplane: true,
   },
 });

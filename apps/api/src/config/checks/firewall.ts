@@ -1,3 +1,4 @@
+import { LIST_ACTIONS } from '@tollway/schema';
 import { type Candidate, type FieldError, fault } from '../candidate.js';
 
 /** `/ip/firewall/filter` and `/ip/firewall/nat` */
@@ -62,6 +63,12 @@ const portsNeedProtocol = (property: string): FieldError =>
   fault(property, `value of ${property}: ports can be specified only if protocol is tcp or udp`);
 
 function checkAction({ values, menu }: Candidate): FieldError | undefined {
+  if (LIST_ACTIONS.some((action) => action === values.action) && values['address-list'] === undefined) {
+    return fault(
+      'address-list',
+      `address-list is required when action is ${values.action}: ${menu.props['address-list']?.kind.accepts}`,
+    );
+  }
   if (values.action !== 'jump' || values['jump-target'] !== undefined) return undefined;
   return fault(
     'jump-target',

@@ -3,7 +3,7 @@ import { bool } from '../../props/bool.js';
 import { bytes } from '../../props/bytes.js';
 import { counter } from '../../props/counter.js';
 import { duration } from '../../props/duration.js';
-import { oneOfWithYesNo } from '../../props/enum.js';
+import { oneOf, oneOfWithYesNo } from '../../props/enum.js';
 import { int } from '../../props/int.js';
 
 /** IPv4 behaviour of the router as a whole. */
@@ -29,6 +29,14 @@ export const ipSettings = defineMenu({
       help: 'Let known flows skip the stages that cannot change their fate.',
       tab: 'General',
       default: 'true',
+      dataplane: true,
+    },
+    'fasttrack-mode': {
+      kind: oneOf(['cached', 'bypass']),
+      label: 'Fasttrack Mode',
+      help: 'Whether rules and queues hold for fasttracked connections (cached) or are skipped by them (bypass).',
+      tab: 'General',
+      default: 'cached',
       dataplane: true,
     },
     'rp-filter': {

@@ -8,7 +8,9 @@ import {
   connectionMatch,
   firewallMatch,
   icmpMatch,
+  LIST_ACTIONS,
   logging,
+  rateMatch,
   tcpFlagsMatch,
 } from '../../../mixins/firewall-match.js';
 import { oneOf } from '../../../props/enum.js';
@@ -29,7 +31,18 @@ export const firewallFilter = defineMenu({
     ...connectionMatch,
     ...tcpFlagsMatch,
     ...icmpMatch,
-    ...action(path, ['accept', 'drop', 'reject', 'jump', 'return', 'log', 'passthrough', 'fasttrack-connection']),
+    ...rateMatch,
+    ...action(path, [
+      'accept',
+      'drop',
+      'reject',
+      'jump',
+      'return',
+      'log',
+      'passthrough',
+      'fasttrack-connection',
+      ...LIST_ACTIONS,
+    ]),
     'reject-with': {
       kind: oneOf([
         'icmp-network-unreachable',
@@ -75,7 +88,7 @@ export const firewallFilter = defineMenu({
     'bytes',
     'packets',
   ],
-  tabs: ['General', 'Advanced', 'Action', 'Statistics'],
+  tabs: ['General', 'Advanced', 'Extra', 'Action', 'Statistics'],
   commands: [
     'add',
     'set',

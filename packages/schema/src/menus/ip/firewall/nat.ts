@@ -2,7 +2,15 @@ import { defineMenu } from '../../../define.js';
 import { comment } from '../../../mixins/comment.js';
 import { counters } from '../../../mixins/counters.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag, invalid, invalidFlag } from '../../../mixins/disabled.js';
-import { action, chain, firewallMatch, icmpMatch, logging } from '../../../mixins/firewall-match.js';
+import {
+  action,
+  chain,
+  firewallMatch,
+  icmpMatch,
+  LIST_ACTIONS,
+  logging,
+  rateMatch,
+} from '../../../mixins/firewall-match.js';
 import { bool } from '../../../props/bool.js';
 import { intRange } from '../../../props/int-range.js';
 import { ipRange } from '../../../props/ip-range.js';
@@ -21,7 +29,19 @@ export const firewallNat = defineMenu({
     ...chain(path, ['srcnat', 'dstnat'], 'srcnat'),
     ...firewallMatch,
     ...icmpMatch,
-    ...action(path, ['accept', 'jump', 'return', 'log', 'passthrough', 'masquerade', 'src-nat', 'dst-nat', 'redirect']),
+    ...rateMatch,
+    ...action(path, [
+      'accept',
+      'jump',
+      'return',
+      'log',
+      'passthrough',
+      ...LIST_ACTIONS,
+      'masquerade',
+      'src-nat',
+      'dst-nat',
+      'redirect',
+    ]),
     'to-addresses': {
       kind: ipRange,
       label: 'To Addresses',
@@ -76,7 +96,7 @@ export const firewallNat = defineMenu({
     'bytes',
     'packets',
   ],
-  tabs: ['General', 'Advanced', 'Action', 'Statistics'],
+  tabs: ['General', 'Advanced', 'Extra', 'Action', 'Statistics'],
   commands: [
     'add',
     'set',

@@ -1,0 +1,33 @@
+import type { Kind } from '../define.js';
+import { shown } from './shown.js';
+
+/** One packet of each group of `every`. */
+export interface Nth {
+  readonly every: number;
+  /** From 1 to `every`. */
+  readonly packet: number;
+}
+
+const MOST = 0xffff_ffff;
+
+/** Parses `every,packet`. */
+export function parseNth(text: string): Nth | undefined {
+  const match = /^(\d{1,10}) ?, ?(\d{1,10})$/.exec(text);
+  const every = Number(match?.[1]);
+  const packet = Number(match?.[2]);
+  return every >= 1 && every <= MOST && packet >= 1 && packet <= every ? { every, packet } : undefined;
+}
+
+const ACCEPTS = 'every,packet with packet within 1..every, such as 2,1';
+
+/** One packet of each group. */
+export const nth: Kind = {
+  name: 'nth',
+  accepts: ACCEPTS,
+  parse(text) {
+    const parsed = parseNth(text);
+    if (!parsed) return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
+    return { ok: true, value: `${parsed.every},${parsed.packet}` };
+  },
+  jsonSchema: { type: 'string', description: ACCEPTS },
+};

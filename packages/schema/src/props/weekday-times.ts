@@ -1,0 +1,41 @@
+import type { Kind } from '../define.js';
+import { durationMs, durationText } from './duration.js';
+import { shown } from './shown.js';
+
+/** Days of the week, Sunday first. */
+export const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
+const DAY_MS = 86_400_000;
+
+/** Span of the day on some days of the week; `toMs` before `fromMs` passes midnight. */
+export interface WeekdayTimes {
+  /** Milliseconds after midnight, at most one day. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Out of {@link WEEKDAYS}, in their order. */
+  readonly days: readonly string[];
+}
+
+/** Parses `8h-17h,mon,tue`; without days every day is meant. */
+export function parseWeekdayTimes(text: string): WeekdayTimes | undefined {
+  const [span = '', ...words] = text.split(',').map((part) => part.trim());
+  const dash = span.indexOf('-');
+  const fromMs = durationMs(span.slice(0, Math.max(0, dash)));
+  const toMs = durationMs(span.slice(dash + 1));
+  if (fromMs === undefined || toMs === undefined || fromMs > DAY_MS || toMs > DAY_MS) return undefined;
+  if (!words.every((word) => WEEKDAYS.some((day) => day === word))) return undefined;
+  return { fromMs, toMs, days: WEEKDAYS.filter((day) => words.length === 0 || words.includes(day)) };
+}
+
+const ACCEPTS = 'from-to within 0s..1d, then days of the week, such as 8h-17h,mon,tue';
+
+/** Span of the day on some days of the week; canonical with the days in their order, all seven when none is named. */
+export const weekdayTimes: Kind = {
+  name: 'weekday-times',
+  accepts: ACCEPTS,
+  parse(text) {
+    const times = parseWeekdayTimes(text);
+    if (!times) return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
+    return { ok: true, value: `${durationText(times.fromMs)}-${durationText(times.toMs)},${times.days.join(',')}` };
+  },
+  jsonSchema: { type: 'string', description: ACCEPTS },
+};
