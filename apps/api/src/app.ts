@@ -46,6 +46,9 @@ export interface AppOptions {
   readonly logLevel: string;
 }
 
+/** How often the offset of the clock from UTC is looked at, ms. */
+const CLOCK_MS = 30_000;
+
 const SYSTEM = { name: 'system', address: '' } as const;
 
 /** Puts the parts together. The database is migrated; the agent may or may not be there yet. */
@@ -93,7 +96,13 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   });
 
   const hub = new Hub(services, processor, (error) => app.log.error(error));
-  app.addHook('onClose', async () => agent.close());
+  const clock = setInterval(() => {
+    store.followClock(SYSTEM).catch((error: unknown) => app.log.error(error));
+  }, CLOCK_MS).unref();
+  app.addHook('onClose', async () => {
+    clearInterval(clock);
+    agent.close();
+  });
   securityHeaders(app);
   errorAnswers(app);
   jsonBodies(app);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { DataplaneConfig, PortInfo } from '@tollway/dataplane-agent';
 import { encodeFrame, FrameDecoder } from '../src/agent/frames.js';
-import { PROTOCOL } from '../src/agent/messages.js';
+import { PROTOCOL, type Stats } from '../src/agent/messages.js';
 
 /**
  * The other side of the agent's socket, as far as the configuration goes: it keeps a prepared and an active
@@ -21,8 +21,13 @@ export class AgentPeer {
   queues: Buffer = Buffer.alloc(0);
   /** Packed records as the answer to `connections`. */
   connections: Buffer = Buffer.alloc(0);
+  /** What `stats` tells of the ways past the slow path and of its reasons. */
+  handlers: Stats['fast-path']['handlers'] = [];
+  slow: Stats['slow'] = [];
   /** Connections with flag F. */
   fasttracked = 0;
+  /** What they forwarded by the fast path. */
+  fasttrack = { packets: 0, bytes: 0 };
   readonly #path: string;
   readonly #prepared = new Map<number, { revision: number; config: DataplaneConfig }>();
   readonly #sockets = new Set<Socket>();
@@ -111,11 +116,11 @@ export class AgentPeer {
             'fast-path-packets': 0,
             'fast-path-bytes': 0,
             'fasttrack-active': false,
-            'fasttrack-packets': 5,
-            'fasttrack-bytes': 700,
-            handlers: [],
+            'fasttrack-packets': this.fasttrack.packets,
+            'fasttrack-bytes': this.fasttrack.bytes,
+            handlers: this.handlers,
           },
-          slow: [],
+          slow: this.slow,
           queues: { 'queued-bytes': 0, 'queued-packets': 0, 'dropped-packets': 0 },
           tracking: {
             active: false,

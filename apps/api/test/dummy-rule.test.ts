@@ -7,6 +7,7 @@ let router: Router;
 let rules: string[] = [];
 beforeAll(async () => {
   router = await Router.start();
+  if (router.peer !== undefined) router.peer.fasttrack = { packets: 5, bytes: 700 };
   const list = ['a', 'b'].map((comment) => ({ chain: 'forward', comment }));
   rules = (await router.rest('PUT', FILTER, list)).rows.map((row) => row['.id'] ?? '');
 });
@@ -41,6 +42,15 @@ describe('the rule that shows fasttrack counters', () => {
     expect((await router.rest('GET', '/ip/firewall/nat')).body).toEqual([]);
     show(0);
     expect(await comments()).toEqual(['a', 'b']);
+  });
+
+  it('stays without a fasttracked connection as long as a rule makes them', async () => {
+    show(0);
+    const { id } = await router.rest('PUT', FILTER, { chain: 'forward', action: 'fasttrack-connection', comment: 'f' });
+    expect(await comments()).toEqual([DUMMY, 'a', 'b', 'f']);
+    await router.rest('POST', `${FILTER}/disable`, { '.id': id });
+    expect(await comments()).toEqual(['a', 'b', 'f']);
+    await router.rest('DELETE', `${FILTER}/${id}`);
   });
 
   it('cannot be touched, and the rules below move as ever', async () => {

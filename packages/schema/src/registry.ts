@@ -13,6 +13,8 @@ import { firewallConnection } from './menus/ip/firewall/connection.js';
 import { firewallFilter } from './menus/ip/firewall/filter.js';
 import { firewallNat } from './menus/ip/firewall/nat.js';
 import { ipRoute } from './menus/ip/route.js';
+import { ipFastPath } from './menus/ip/settings/fast-path.js';
+import { ipSlowPath } from './menus/ip/settings/slow-path.js';
 import { ipSettings } from './menus/ip/settings.js';
 import { log } from './menus/log.js';
 import { simpleQueue } from './menus/queue/simple.js';
@@ -37,6 +39,8 @@ export const registry: readonly Menu[] = [
   connectionTracking,
   ipRoute,
   ipSettings,
+  ipFastPath,
+  ipSlowPath,
   simpleQueue,
   queueType,
   systemIdentity,

@@ -40,11 +40,16 @@ export class ConnectionDump {
   readonly nowNs: number;
   readonly #view: DataView;
   readonly #bytes: Uint8Array;
+  readonly #slowReasons: readonly string[];
   #previous: ConnectionDump | undefined;
   #index: IdIndex | undefined;
 
-  /** `previous`, an earlier snapshot, gives the rates. */
-  constructor(reply: Connections, previous: ConnectionDump | undefined) {
+  /**
+   * @param previous an earlier snapshot, which gives the rates.
+   * @param slowReasons names of the reasons that records number from 1.
+   */
+  constructor(reply: Connections, previous: ConnectionDump | undefined, slowReasons: readonly string[] = []) {
+    this.#slowReasons = slowReasons;
     this.#bytes = reply.records;
     this.#view = new DataView(reply.records.buffer, reply.records.byteOffset, reply.records.byteLength);
     this.nowNs = Number(reply['now-ns']);
@@ -86,6 +91,10 @@ export class ConnectionDump {
       if (value !== undefined) row[property] = value;
     }
     return row;
+  }
+
+  slowReason(at: number): string | undefined {
+    return this.#slowReasons[this.u8(at + 15) - 1];
   }
 
   u8(at: number): number {
@@ -212,6 +221,7 @@ const readers: Readonly<Record<string, Reader>> = {
   'icmp-type': icmp((dump, at) => dump.u8(at + 13)),
   'icmp-code': icmp((dump, at) => dump.u8(at + 14)),
   'icmp-id': icmp((dump, at) => dump.u16(at + 80)),
+  'slow-path-reason': (dump, at) => dump.slowReason(at),
   timeout: (dump, at) => durationText(Math.floor(dump.u32(at + 88) / 1000) * 1000),
   'connection-mark': (dump, at) => (dump.u32(at + 92) === 0 ? undefined : String(dump.u32(at + 92))),
   'orig-packets': counter(96),

@@ -12,6 +12,7 @@ export type {
   PortInfo,
   ReplyBody,
   RouteInfo,
+  SlowStats,
   TracedPacket,
   TraceFilter,
   TraceStep,

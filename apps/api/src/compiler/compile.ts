@@ -17,6 +17,8 @@ export interface Compiled {
   readonly config: DataplaneConfig;
   /** Rows that are stored but cannot work, with the reason for people. They are not in `config`. */
   readonly invalid: ReadonlyMap<number, string>;
+  /** Offset of the clock that `config` depends on, seconds; undefined when no rule asks for the time. */
+  readonly utcOffsetS: number | undefined;
 }
 
 /**
@@ -47,5 +49,5 @@ export function compile(snapshot: ConfigSnapshot, utcOffsetS = 0): Compiled {
     nat,
     'simple-queues': compileSimpleQueues(context),
   };
-  return { config, invalid: context.invalid };
+  return { config, invalid: context.invalid, utcOffsetS: context.asksTime ? utcOffsetS : undefined };
 }

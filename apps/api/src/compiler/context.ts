@@ -12,13 +12,20 @@ export class CompileContext {
   readonly interfaces: InterfaceNames;
   readonly invalid = new Map<number, string>();
 
-  /** Offset of the router's clock from UTC, seconds. */
-  readonly utcOffsetS: number;
+  readonly #utcOffsetS: number;
+  /** A rule asks for the time of day. */
+  asksTime = false;
 
   constructor(snapshot: ConfigSnapshot, utcOffsetS: number) {
     this.snapshot = snapshot;
-    this.utcOffsetS = utcOffsetS;
+    this.#utcOffsetS = utcOffsetS;
     this.interfaces = new InterfaceNames(snapshot);
+  }
+
+  /** Offset of the router's clock from UTC, seconds. */
+  clockOffset(): number {
+    this.asksTime = true;
+    return this.#utcOffsetS;
   }
 
   /** Rows of a menu that are switched on, in order. */

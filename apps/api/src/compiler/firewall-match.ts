@@ -90,14 +90,14 @@ const TRANSLATIONS: Readonly<Record<string, Translate>> = {
     const words = text.split(',');
     return { kind: 'connection-nat-state', srcnat: words.includes('srcnat'), dstnat: words.includes('dstnat'), negate };
   },
-  time: ({ text, negate }, { utcOffsetS }) => {
+  time: ({ text, negate }, context) => {
     const { fromMs, toMs, days } = read('time', text, parseWeekdayTimes);
     return {
       kind: 'time',
       'from-ms': fromMs,
       'to-ms': toMs,
       days: WEEKDAYS.reduce((sum, day, bit) => (days.includes(day) ? sum | (1 << bit) : sum), 0),
-      'utc-offset-s': utcOffsetS,
+      'utc-offset-s': context.clockOffset(),
       negate,
     };
   },

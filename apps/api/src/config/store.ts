@@ -20,6 +20,9 @@ export interface Log {
   error(message: string): void;
 }
 
+/** Offset of the router's clock from UTC now, seconds. */
+const utcOffsetS = (): number => -60 * new Date().getTimezoneOffset();
+
 /** A revision that has just been stored. */
 export interface Committed {
   readonly revision: number;
@@ -51,7 +54,7 @@ export class ConfigStore {
     this.#snapshot = stored.snapshot;
     this.#revision = stored.revision;
     this.#lastId = stored.lastId;
-    this.#compiled = compile(stored.snapshot);
+    this.#compiled = compile(stored.snapshot, utcOffsetS());
     this.#sync = new AgentSync(agent, log, () => ({
       revision: this.#revision,
       config: this.#compiled.config,
@@ -101,7 +104,7 @@ export class ConfigStore {
 
   /**
    * Changes the configuration. `edit` works on a draft of the newest snapshot and may throw to refuse.
-   * An edit that changes nothing makes no revision.
+   * An edit that changes nothing makes no revision, unless the clock has moved against UTC and rules depend on it.
    * @throws ApiError with nothing stored: wrong configuration, refused by the agent, or no agent for 5 s.
    */
   commit<T>(author: Author, summary: string | ((result: T) => string), edit: (draft: Draft) => T): Promise<T> {
@@ -113,8 +116,8 @@ export class ConfigStore {
       });
       const result = edit(draft);
       const { snapshot, changes } = draft.finish();
-      if (changes.length === 0) return result;
-      const compiled = compile(snapshot);
+      if (changes.length === 0 && !this.#clockMoved()) return result;
+      const compiled = compile(snapshot, utcOffsetS());
       const revision = this.#revision + 1;
       const token = await this.#prepare(revision, compiled.config);
       const text = typeof summary === 'string' ? summary : summary(result);
@@ -133,6 +136,19 @@ export class ConfigStore {
       this.#events.emit('commit', committed);
       return result;
     });
+  }
+
+  /**
+   * Compiles the configuration anew when it depends on the time of day and the offset of the clock from UTC is
+   * another one than before: summer time.
+   */
+  async followClock(author: Author): Promise<void> {
+    if (this.#clockMoved()) await this.commit(author, 'clock is at another offset from UTC', () => undefined);
+  }
+
+  #clockMoved(): boolean {
+    const { utcOffsetS: used } = this.#compiled;
+    return used !== undefined && used !== utcOffsetS();
   }
 
   async #agentReady(): Promise<void> {

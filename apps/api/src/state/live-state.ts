@@ -21,12 +21,15 @@ export class LiveState {
   constructor(agent: AgentPort) {
     this.#agent = agent;
     this.#stats = new Reading(() => agent.request({ op: 'stats' }));
+    // The order of the reasons stays for the life of an agent.
+    let slowReasons: readonly string[] | undefined;
     let base: { readonly dump: ConnectionDump; readonly at: number } | undefined;
     this.#connections = new Reading(async (previous, at) => {
+      slowReasons ??= (await agent.request({ op: 'stats' })).slow.map(({ reason }) => reason);
       const reply = await agent.request({ op: 'connections' });
       if (previous !== undefined && Date.now() - at >= RATE_BASE_MS.min) base = { dump: previous, at };
       const usable = base !== undefined && Date.now() - base.at <= RATE_BASE_MS.max;
-      return new ConnectionDump(reply, usable ? base?.dump : undefined);
+      return new ConnectionDump(reply, usable ? base?.dump : undefined, slowReasons);
     });
     this.#queues = new Reading(async () => new QueueDump(await agent.request({ op: 'queues' })));
     this.#neighbors = new Reading<readonly NeighborInfo[]>(
@@ -34,6 +37,7 @@ export class LiveState {
     );
     this.#routes = new Reading<readonly RouteInfo[]>(async () => (await agent.request({ op: 'routes' })).routes);
     agent.onDown(() => {
+      slowReasons = undefined;
       for (const reading of [this.#stats, this.#connections, this.#queues, this.#neighbors, this.#routes]) {
         reading.forget();
       }

@@ -1,6 +1,6 @@
 import type { Menu } from '@tollway/schema';
 import type { Stats } from '../agent/messages.js';
-import { FIRST_DYNAMIC_ROW, rowIdText } from '../config/snapshot.js';
+import { FIRST_DYNAMIC_ROW, type Row, rowIdText } from '../config/snapshot.js';
 import type { ConfigStore } from '../config/store.js';
 import type { LiveState } from '../state/live-state.js';
 import { type RestRow, type View, yesNo } from './rows.js';
@@ -12,13 +12,9 @@ export function rulesView(menu: Menu, store: ConfigStore, live: LiveState): View
   return async (maxAgeMs) => {
     const stats = await live.stats(maxAgeMs);
     const { snapshot, invalid } = store;
-    const dummy = menu.path === '/ip/firewall/filter' && stats !== undefined ? fasttrackCounters(stats) : [];
-    return new StoredRows(
-      snapshot.get(menu.path) ?? [],
-      (row) => parts.of(row, invalid.get(row.id)),
-      stats && countersOf(stats),
-      dummy,
-    );
+    const rows = snapshot.get(menu.path) ?? [];
+    const dummy = menu.path === '/ip/firewall/filter' && stats !== undefined ? fasttrackCounters(stats, rows) : [];
+    return new StoredRows(rows, (row) => parts.of(row, invalid.get(row.id)), stats && countersOf(stats), dummy);
   };
 }
 
@@ -33,9 +29,13 @@ function countersOf({ rules }: Stats): LiveValues {
 /** `.id` of the dummy rule; in this menu the data plane makes no other. */
 const DUMMY_ID = rowIdText(FIRST_DYNAMIC_ROW);
 
-/** The rule that RouterOS shows above all others while there are fasttracked connections. */
-function fasttrackCounters({ tracking, 'fast-path': counted }: Stats): RestRow[] {
-  if (tracking['fasttracked-entries'] === 0) return [];
+/**
+ * The rule that RouterOS shows above all others from the first fasttracked connection on: as long as there is one, or
+ * a rule that makes them.
+ */
+function fasttrackCounters({ tracking, 'fast-path': counted }: Stats, rows: readonly Row[]): RestRow[] {
+  const made = () => rows.some(({ values, disabled }) => values.action === 'fasttrack-connection' && !disabled);
+  if (tracking['fasttracked-entries'] === 0 && !(counted['fasttrack-packets'] > 0 && made())) return [];
   return [
     {
       '.id': DUMMY_ID,

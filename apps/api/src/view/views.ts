@@ -7,6 +7,7 @@ import type { Processor } from '../state/processor.js';
 import { addressesView } from './addresses.js';
 import { arpView, type LearnedIds } from './arp.js';
 import { connectionsView } from './connections.js';
+import { fastPathView, slowPathView } from './fast-path.js';
 import { rulesView } from './firewall.js';
 import { interfacesView } from './interfaces.js';
 import { logView } from './log.js';
@@ -58,6 +59,10 @@ function viewOf(
       return routesView(menu, store, live);
     case '/ip/arp':
       return arpView(menu, store, live, learnedIds);
+    case '/ip/settings/fast-path':
+      return fastPathView(live);
+    case '/ip/settings/slow-path':
+      return slowPathView(live);
     case '/ip/firewall/connection':
       return connectionsView(live);
     case '/system/resource/cpu':

@@ -15,7 +15,7 @@ const OVERVIEW: Size = { width: 1180, height: 760 };
 const SIZES: Readonly<Record<string, Size>> = {
   [DASHBOARD]: OVERVIEW,
   '/interface': { width: 980, height: 560 },
-  '/ip/settings': { width: 560, height: 500 },
+  '/ip/settings': { width: 800, height: 540 },
   '/system/resource': { width: 760, height: 600 },
   '/system/identity': { width: 420, height: 200 },
   '/tool/profile': { width: 620, height: 560 },

@@ -58,6 +58,11 @@ const SHARED: readonly Shared[] = [
     ],
   },
   {
+    title: 'IP Settings',
+    tree: ['IP', 'Settings'],
+    tabs: ['/ip/settings', '/ip/settings/fast-path', '/ip/settings/slow-path'],
+  },
+  {
     title: 'Queue List',
     tree: ['Queues'],
     tabs: ['/queue/simple', '/queue/interface', '/queue/tree', '/queue/type'],

@@ -8,6 +8,7 @@ import { int } from '../../../props/int.js';
 import { ipPort } from '../../../props/ip.js';
 import { ipProtocol } from '../../../props/ip-protocol.js';
 import { rate } from '../../../props/rate.js';
+import { text } from '../../../props/text.js';
 
 const live = (kind: Kind, label: string, help: string, tab = 'General'): Prop => ({
   kind,
@@ -85,6 +86,12 @@ export const firewallConnection = defineMenu({
       'Repl. Fasttrack Bytes',
       'Fasttracked IP bytes in the direction of the replies.',
     ),
+    'slow-path-reason': live(
+      text(),
+      'Slow Path Reason',
+      'Why packets go through every stage; empty when the flow cache forwards them all.',
+      'Status',
+    ),
     'seen-reply': flag('Seen Reply', 'Packets passed in both directions.'),
     assured: flag('Assured', 'Not removed early when the table is full.'),
     confirmed: flag('Confirmed', 'The first packet has left the router.'),
@@ -112,6 +119,7 @@ export const firewallConnection = defineMenu({
     'repl-rate',
     'orig-bytes',
     'repl-bytes',
+    'slow-path-reason',
   ],
   tabs: ['General', 'Statistics', 'Status'],
   key: ['src-address', 'dst-address'],

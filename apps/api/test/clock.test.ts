@@ -1,0 +1,43 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { Router } from './router.js';
+
+const FILTER = '/ip/firewall/filter';
+
+afterEach(() => vi.restoreAllMocks());
+
+const offsetOf = ({ peer }: Router) =>
+  peer?.active?.filter.flatMap(({ rules }) => rules.flatMap(({ matchers }) => matchers));
+
+describe('rules with a time of day', () => {
+  it('follow the clock into summer time', async () => {
+    const clock = vi.spyOn(Date.prototype, 'getTimezoneOffset').mockReturnValue(-60);
+    const router = await Router.start();
+    try {
+      const { id } = await router.rest('PUT', FILTER, { chain: 'forward', time: '8h-17h,mon' });
+      expect(offsetOf(router)).toMatchObject([{ kind: 'time', 'utc-offset-s': 3_600 }]);
+      const before = router.peer?.revision ?? 0;
+      await router.rest('PATCH', `${FILTER}/${id}`, { chain: 'forward' });
+      expect(router.peer?.revision).toBe(before);
+      clock.mockReturnValue(-120);
+      await router.rest('PATCH', `${FILTER}/${id}`, { chain: 'forward' });
+      expect(router.peer?.revision).toBe(before + 1);
+      expect(offsetOf(router)).toMatchObject([{ kind: 'time', 'utc-offset-s': 7_200 }]);
+    } finally {
+      await router.close();
+    }
+  });
+
+  it('are the only ones that do', async () => {
+    const clock = vi.spyOn(Date.prototype, 'getTimezoneOffset').mockReturnValue(-60);
+    const router = await Router.start();
+    try {
+      const { id } = await router.rest('PUT', FILTER, { chain: 'forward', protocol: 'tcp' });
+      const before = router.peer?.revision;
+      clock.mockReturnValue(-120);
+      await router.rest('PATCH', `${FILTER}/${id}`, { chain: 'forward' });
+      expect(router.peer?.revision).toBe(before);
+    } finally {
+      await router.close();
+    }
+  });
+});

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Router } from './router.js';
+
+let router: Router;
+beforeAll(async () => {
+  router = await Router.start();
+});
+afterAll(() => router.close());
+
+const FAST = '/ip/settings/fast-path';
+const SLOW = '/ip/settings/slow-path';
+
+describe('why packets are slow', () => {
+  it('tells each way past the slow path, and what closes it', async () => {
+    if (router.peer !== undefined) {
+      router.peer.handlers = [
+        { name: 'ipv4-fast-path', active: false, 'blocked-by': 'connection tracking is active', packets: 0, bytes: 0 },
+        { name: 'flow-cache', active: true, 'blocked-by': null, packets: 12, bytes: 3400 },
+      ];
+    }
+    expect((await router.rest('GET', FAST)).rows).toEqual([
+      {
+        '.id': '*1',
+        name: 'ipv4-fast-path',
+        active: 'false',
+        'blocked-by': 'connection tracking is active',
+        packets: '0',
+        bytes: '0',
+      },
+      { '.id': '*2', name: 'flow-cache', active: 'true', packets: '12', bytes: '3400' },
+    ]);
+    expect((await router.rest('GET', `${FAST}?active=no`)).rows).toHaveLength(1);
+    expect((await router.rest('PATCH', `${FAST}/*1`, { active: 'yes' })).status).toBe(406);
+  });
+
+  it('counts the packets that went through every stage, by reason', async () => {
+    const reason = (packets: number) => [{ reason: 'first-packet', text: 'no entry yet', packets }];
+    if (router.peer !== undefined) router.peer.slow = reason(100);
+    const row = { '.id': '*1', reason: 'first-packet', description: 'no entry yet', packets: '100' };
+    expect((await router.rest('GET', SLOW)).rows).toEqual([{ ...row, 'packets-per-second': '0' }]);
+    if (router.peer !== undefined) router.peer.slow = reason(5_100);
+    await new Promise((resolve) => setTimeout(resolve, 800));
+    const [later] = (await router.rest('GET', SLOW)).rows;
+    expect(later).toMatchObject({ ...row, packets: '5100' });
+    expect(Number(later?.['packets-per-second'])).toBeGreaterThan(0);
+    expect(Number(later?.['packets-per-second'])).toBeLessThan(5_000 / 0.7);
+  });
+});
