@@ -18,6 +18,7 @@ use crate::profiler::{ClassCycles, CycleClock, class_cycles};
 use crate::qos::classify::QueueTable;
 use crate::qos::simple::SimpleQueues;
 use crate::shared::Shared;
+use crate::slow::SLOW_REASONS;
 use crate::snapshot::Snapshot;
 use crate::stage;
 use crate::state::{NextHops, WorkerState};
@@ -52,6 +53,10 @@ pub struct Engine<F: Frame> {
     state: WorkerState<F>,
     /// When the connection timers ran last.
     expired_at: Now,
+    /// Packets forwarded by their route alone, up to the last change of the configuration.
+    routed: Count,
+    /// Counter of the fast path at that change.
+    fast_path_then: Count,
 }
 
 impl<F: Frame> Engine<F> {
@@ -89,6 +94,7 @@ impl<F: Frame> Engine<F> {
                 ident: seed as u16,
                 random: seed ^ u64::from(worker) << 32,
                 drops: [0; DROP_REASONS],
+                slow: [0; SLOW_REASONS],
                 fast_path: Count::default(),
                 fasttrack: Count::default(),
                 fp_rx: vec![Count::default(); snapshot.ports()],
@@ -99,6 +105,8 @@ impl<F: Frame> Engine<F> {
             snapshot,
             limits: capacity,
             expired_at: Now(0),
+            routed: Count::default(),
+            fast_path_then: Count::default(),
         };
         engine.sync_neighbors();
         engine
@@ -113,6 +121,8 @@ impl<F: Frame> Engine<F> {
     /// Takes over another configuration, at a batch boundary, and returns the old one (to be dropped off
     /// the worker). Flows keep their state and are decided anew on their next packet.
     pub fn swap(&mut self, snapshot: Arc<Snapshot>, now: Now) -> Arc<Snapshot> {
+        self.routed = self.routed();
+        self.fast_path_then = self.state.fast_path;
         let old = std::mem::replace(&mut self.snapshot, snapshot);
         let new = &self.snapshot;
         let state = &mut self.state;
@@ -262,6 +272,20 @@ impl<F: Frame> Engine<F> {
         &self.state.fp_rx
     }
 
+    /// Packets of the fast path that were forwarded by their route alone: those of the times in which
+    /// connections were not tracked.
+    fn routed(&self) -> Count {
+        let mut routed = self.routed;
+        if !self.snapshot.tracking() {
+            let (now, then) = (self.state.fast_path, self.fast_path_then);
+            routed.add(Count {
+                packets: now.packets.wrapping_sub(then.packets),
+                bytes: now.bytes.wrapping_sub(then.bytes),
+            });
+        }
+        routed
+    }
+
     /// Every other counter.
     pub fn stats(&self) -> EngineStats {
         let state = &self.state;
@@ -271,7 +295,9 @@ impl<F: Frame> Engine<F> {
         EngineStats {
             rules: state.paths.rules(),
             drops: state.drops.to_vec(),
+            slow: state.slow.to_vec(),
             fast_path: state.fast_path,
+            routed: self.routed(),
             fasttrack: state.fasttrack,
             fast_path_active: fast && !tracking,
             fasttrack_active: fast && tracking && (self.snapshot.has_fasttrack() || counts.fasttracked != 0),

@@ -19,6 +19,7 @@ pub mod packet;
 pub mod pipeline;
 pub mod profiler;
 pub mod shared;
+pub mod slow;
 pub mod snapshot;
 pub mod stats;
 pub mod time;

@@ -4,6 +4,7 @@ use tollway_config::dataplane::ConnectionState;
 
 use crate::conntrack::{ConnRef, Direction};
 use crate::qos::Lane;
+use crate::slow::SlowReason;
 use crate::tuple::Tuple;
 use crate::verdict::Verdict;
 
@@ -142,6 +143,8 @@ pub struct Meta {
     pub origin: Origin,
     /// Filter hook.
     pub hook: Hook,
+    /// Why the flow cache did not forward it, or not alone.
+    pub slow: Option<SlowReason>,
     /// State for the rules.
     pub state: ConnectionState,
     /// Direction within the connection.
@@ -180,6 +183,7 @@ impl Default for Meta {
             hops: 0,
             origin: Origin::Port,
             hook: Hook::Forward,
+            slow: None,
             state: ConnectionState::Untracked,
             direction: Direction::Original,
             verdict: Verdict::Continue,

@@ -117,6 +117,7 @@ pub struct Snapshot {
     workers: u32,
     settings: IpSettings,
     tracking: bool,
+    tracking_mode: TrackingMode,
     timeouts: Timeouts,
     max_connections: u32,
     interfaces: Vec<Interface>,
@@ -172,6 +173,7 @@ impl Snapshot {
             workers,
             settings: config.settings.clone(),
             tracking,
+            tracking_mode: config.tracking.enabled,
             timeouts: Timeouts::new(&config.tracking),
             max_connections: config.tracking.max_entries,
             ports: build_ports(ports, &interfaces),
@@ -242,6 +244,11 @@ impl Snapshot {
     #[inline]
     pub fn tracking(&self) -> bool {
         self.tracking
+    }
+
+    /// When connections are tracked, as configured.
+    pub(crate) fn tracking_mode(&self) -> TrackingMode {
+        self.tracking_mode
     }
 
     /// The flow cache may be used.

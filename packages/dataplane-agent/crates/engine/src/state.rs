@@ -13,6 +13,7 @@ use crate::paths::Paths;
 use crate::profiler::StageTable;
 use crate::qos::simple::SimpleQueues;
 use crate::shared::Shared;
+use crate::slow::SLOW_REASONS;
 use crate::stats::Count;
 use crate::time::Now;
 use crate::verdict::{DROP_REASONS, DropReason};
@@ -51,6 +52,8 @@ pub struct WorkerState<F> {
     pub(crate) random: u64,
 
     pub(crate) drops: [u64; DROP_REASONS],
+    /// Packets by [`crate::slow::SlowReason`].
+    pub(crate) slow: [u64; SLOW_REASONS],
     pub(crate) fast_path: Count,
     pub(crate) fasttrack: Count,
     pub(crate) fp_rx: Vec<Count>,

@@ -5,6 +5,7 @@ use tollway_config::protocol::{DropStats, QueueTotals, RuleStats, StageStats};
 
 use crate::pipeline::STAGES;
 use crate::profiler::StageTable;
+use crate::slow::SLOW_REASONS;
 use crate::verdict::{DROP_REASONS, DropReason};
 
 /// Packets and bytes.
@@ -31,8 +32,12 @@ pub struct EngineStats {
     pub rules: Vec<(RowId, Count)>,
     /// Packets per [`DropReason`], indexed by the reason.
     pub drops: Vec<u64>,
+    /// Packets that the flow cache did not forward, or not alone, indexed by [`crate::slow::SlowReason`].
+    pub slow: Vec<u64>,
     /// Forwarded by the flow cache, without a fasttrack mark. Bytes are L3.
     pub fast_path: Count,
+    /// Of these, while connections were not tracked: by their route alone.
+    pub routed: Count,
     /// Forwarded by the flow cache with a fasttrack mark. Bytes are L3.
     pub fasttrack: Count,
     /// The flow cache is switched on and connections are not tracked.
@@ -73,7 +78,12 @@ impl EngineStats {
         for (mine, theirs) in self.drops.iter_mut().zip(&other.drops) {
             *mine += theirs;
         }
+        self.slow.resize(SLOW_REASONS, 0);
+        for (mine, theirs) in self.slow.iter_mut().zip(&other.slow) {
+            *mine += theirs;
+        }
         self.fast_path.add(other.fast_path);
+        self.routed.add(other.routed);
         self.fasttrack.add(other.fasttrack);
         self.fast_path_active |= other.fast_path_active;
         self.fasttrack_active |= other.fasttrack_active;

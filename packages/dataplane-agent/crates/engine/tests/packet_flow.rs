@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use tollway_engine::pipeline::STAGES;
+use tollway_engine::slow::SlowReason;
 use tollway_engine::verdict::DropReason;
 
 fn page() -> String {
@@ -39,6 +40,15 @@ fn page() -> String {
             .collect();
         writeln!(page, "| `{}` | {} | {} |", reason.name(), reason.text(), stages.join(" "))
             .expect("writing to a String");
+    }
+    page.push_str(
+        "\n## Why a packet is not forwarded by the flow cache\n\n\
+         Every packet that goes through the stages after `fast_path` counts for exactly one of these; of `rule`, those\n\
+         whose way comes from the cache up to a rule that must be asked count there too.\n\n",
+    );
+    page.push_str("| reason | meaning |\n|---|---|\n");
+    for reason in SlowReason::ALL {
+        writeln!(page, "| `{}` | {} |", reason.name(), reason.text()).expect("writing to a String");
     }
     page
 }

@@ -8,6 +8,7 @@ use tollway_engine::batch::{BATCH, Batch, Handover, Outcome};
 use tollway_engine::frame::VnetState;
 use tollway_engine::profiler::NoCycles;
 use tollway_engine::shared::Shared;
+use tollway_engine::slow::SlowReason;
 use tollway_engine::snapshot::{PortFacts, PortId, Snapshot};
 use tollway_engine::stats::EngineStats;
 use tollway_engine::time::Now;
@@ -465,6 +466,22 @@ impl Router {
             engine.connections(0, u32::MAX, self.now, &mut bytes);
         }
         bytes.chunks_exact(tollway_config::protocol::CONNECTION_RECORD).map(ConnectionRecord::read).collect()
+    }
+
+    /// Of each connection why its packets are not all forwarded by the flow cache.
+    pub fn slow_reasons(&self) -> Vec<Option<SlowReason>> {
+        let mut bytes = Vec::new();
+        for engine in &self.engines {
+            engine.connections(0, u32::MAX, self.now, &mut bytes);
+        }
+        let reason = |record: &[u8]| usize::from(record[15]).checked_sub(1).map(|at| SlowReason::ALL[at]);
+        bytes.chunks_exact(tollway_config::protocol::CONNECTION_RECORD).map(reason).collect()
+    }
+
+    /// Packets that the flow cache did not forward, or not alone, by reason; only those that occurred.
+    pub fn slow(&self) -> BTreeMap<SlowReason, u64> {
+        let counts = self.stats().slow;
+        SlowReason::ALL.iter().copied().zip(counts).filter(|(_, packets)| *packets != 0).collect()
     }
 
     /// What the simple queues have, by ascending row.

@@ -6,6 +6,8 @@ use tollway_config::dataplane::{DataplaneConfig, Interface};
 use tollway_config::protocol::{
     CoreStats, FastPathStats, InterfaceRates, InterfaceStats, ProfileClass, Stats, TrackingStats, WorkerStats,
 };
+use tollway_engine::slow::{handlers, slow_stats};
+use tollway_engine::snapshot::Snapshot;
 use tollway_engine::stats::EngineStats;
 
 use crate::core_time::{ClassTicks, class_names};
@@ -85,6 +87,8 @@ pub struct Around<'a> {
     pub revision: u64,
     /// Active configuration.
     pub config: &'a DataplaneConfig,
+    /// Its tables.
+    pub snapshot: &'a Snapshot,
     /// Ports.
     pub ports: &'a Ports,
     /// Rates.
@@ -114,9 +118,9 @@ pub fn stats(around: &Around<'_>, reports: &[WorkerReport]) -> Stats {
             fasttrack_active: total.fasttrack_active,
             fasttrack_packets: total.fasttrack.packets,
             fasttrack_bytes: total.fasttrack.bytes,
-            handlers: Vec::new(),
+            handlers: handlers(around.snapshot, &total),
         },
-        slow: Vec::new(),
+        slow: slow_stats(&total.slow),
         tracking: TrackingStats {
             active: total.tracking_active,
             ip4_entries: total.connections_ip4,

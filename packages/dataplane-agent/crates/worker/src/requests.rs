@@ -106,6 +106,7 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
                 started_ns: agent.started_ns,
                 revision: agent.active.revision,
                 config: &agent.active.config,
+                snapshot: &agent.snapshot,
                 ports: &agent.ports,
                 rates: &agent.rates,
             };

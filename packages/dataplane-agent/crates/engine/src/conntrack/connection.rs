@@ -3,6 +3,7 @@
 use tollway_config::dataplane::RowId;
 
 use super::tcp::Tracker;
+use crate::slow::SlowReason;
 use crate::time::Now;
 use crate::tuple::Tuple;
 
@@ -122,6 +123,8 @@ pub struct Connection {
     pub icmp_type: u8,
     /// ICMP code of the first packet.
     pub icmp_code: u8,
+    /// Why the last decision about a direction was not cached; `None` when it was, or there was none.
+    pub(super) slow: [Option<SlowReason>; 2],
     /// Which directions the hash structure holds.
     pub(super) indexed: [bool; 2],
     /// Packets in flight that hold it while it is unconfirmed.
@@ -152,6 +155,7 @@ impl Connection {
             nat: NatInfo::default(),
             icmp_type: 0,
             icmp_code: 0,
+            slow: [None; 2],
             indexed: [false; 2],
             pending: 0,
             older: NIL,
@@ -171,6 +175,16 @@ impl Connection {
     /// Tuple of the packets of a direction, as they leave.
     pub fn target(&self, direction: Direction) -> Tuple {
         self.tuple(direction.reverse()).reversed()
+    }
+    /// Why packets of a direction are not cached; `None` when the last one was, or there was none.
+    pub fn slow_reason(&self, direction: Direction) -> Option<SlowReason> {
+        self.slow.get(direction.index()).copied().flatten()
+    }
+    /// Notes whether the last decision about a direction was cached, or why not.
+    pub(crate) fn note_slow(&mut self, direction: Direction, reason: Option<SlowReason>) {
+        if let Some(cell) = self.slow.get_mut(direction.index()) {
+            *cell = reason;
+        }
     }
     /// Makes the cached actions of both directions invalid.
     pub fn invalidate(&mut self) {

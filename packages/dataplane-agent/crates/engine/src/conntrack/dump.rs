@@ -4,6 +4,8 @@ use tollway_config::protocol::CONNECTION_RECORD;
 
 use super::connection::{Connection, Direction};
 use super::table::Table;
+use super::tcp::State;
+use crate::slow::SlowReason;
 use crate::time::Now;
 
 /// IP protocol number of TCP.
@@ -19,14 +21,33 @@ impl Table {
             Some(part) => (part, Some(end)),
             None => (self.connections.get(from as usize..).unwrap_or_default(), None),
         };
-        for conn in part.iter().filter(|conn| Self::is_shown(conn)) {
-            out.extend_from_slice(&record(conn, now));
+        for (slot, conn) in (from..).zip(part).filter(|(_, conn)| Self::is_shown(conn)) {
+            let slow = self.slow_reason(slot, conn).map_or(0, SlowReason::place);
+            out.extend_from_slice(&record(conn, slow, now));
         }
         next
     }
+
+    /// Why the packets of a connection are not all forwarded by the flow cache. A direction of which
+    /// nothing has come is not asked.
+    fn slow_reason(&self, slot: u32, conn: &Connection) -> Option<SlowReason> {
+        if conn.original.protocol == TCP && conn.status.assured() && conn.tcp.state() != State::Established {
+            return Some(SlowReason::TcpClosing);
+        }
+        [Direction::Original, Direction::Reply].into_iter().find_map(|direction| {
+            if conn.packets.get(direction.index()) == Some(&0) {
+                return None;
+            }
+            conn.slow_reason(direction).or_else(|| match self.installed(slot << 1 | direction as u32) {
+                Some(action) if action.version != conn.version => Some(SlowReason::Stale),
+                Some(action) => (action.resume != 0).then_some(SlowReason::Rule),
+                None => Some(SlowReason::NewConnection),
+            })
+        })
+    }
 }
 
-fn record(conn: &Connection, now: Now) -> [u8; CONNECTION_RECORD] {
+fn record(conn: &Connection, slow: u8, now: Now) -> [u8; CONNECTION_RECORD] {
     let mut record = [0u8; CONNECTION_RECORD];
     let mut put = |at: usize, bytes: &[u8]| {
         if let Some(field) = record.get_mut(at..at + bytes.len()) {
@@ -40,7 +61,7 @@ fn record(conn: &Connection, now: Now) -> [u8; CONNECTION_RECORD] {
     put(0, &conn.id.to_le_bytes());
     put(8, &[protocol, family]);
     put(10, &conn.status.0.to_le_bytes());
-    put(12, &[state, conn.icmp_type, conn.icmp_code, 0]);
+    put(12, &[state, conn.icmp_type, conn.icmp_code, slow]);
     for (tuple, addresses, ports) in [(&conn.original, 16, 80), (&conn.reply, 48, 84)] {
         put(addresses, &tuple.src.0.to_be_bytes());
         put(addresses + 16, &tuple.dst.0.to_be_bytes());

@@ -14,6 +14,7 @@ use crate::nat::apply_cached;
 use crate::nat::icmp_error::embedded_tuple;
 use crate::neighbor::Adjacency;
 use crate::packet::{Hook, MAX_HOPS, Meta, NONE, Origin, flag};
+use crate::slow::{self, SlowReason};
 use crate::snapshot::{Port, Snapshot};
 use crate::stage::filter::{conclude, decide};
 use crate::stage::route::is_group;
@@ -36,7 +37,9 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     batch.slow.clear();
     batch.end = batch.packets.len();
     if !snapshot.tracking() {
-        return stateless(snapshot, state, batch);
+        let entered = stateless(snapshot, state, batch);
+        slow::count(snapshot, state, batch);
+        return entered;
     }
     let mut entered = 0;
     let mut first = batch.first;
@@ -46,6 +49,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         entered += forward_tracked(snapshot, state, batch, first..end, source);
         first = end;
     }
+    slow::count(snapshot, state, batch);
     entered
 }
 
@@ -228,6 +232,8 @@ fn resume<F: Frame, S: FrameSource<F>>(
         return;
     };
     let meta = &mut packet.meta;
+    meta.slow = Some(SlowReason::Rule);
+    slow::note(state, SlowReason::Rule, meta.segments);
     let entry = meta.entry;
     meta.conn = state.table.reference(entry);
     meta.direction = Table::direction_of(entry);

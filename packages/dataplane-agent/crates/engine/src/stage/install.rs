@@ -7,6 +7,7 @@ use crate::frame::{Frame, FrameSource};
 use crate::nat::Rewrite;
 use crate::neighbor::Adjacency;
 use crate::packet::{Hook, Meta, NONE, Origin, flag};
+use crate::slow::SlowReason;
 use crate::snapshot::Snapshot;
 use crate::state::WorkerState;
 use crate::verdict::{DropReason, Verdict};
@@ -25,6 +26,9 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         let owned = packet.meta.conn.filter(|_| !packet.meta.is(flag::ATTACHED | flag::ICMP_ERROR));
         if packet.meta.verdict != Verdict::Continue {
             if let Some(reference) = owned {
+                if let Verdict::Drop(_) = packet.meta.verdict {
+                    note_slow(state, &packet.meta, Some(SlowReason::Refused));
+                }
                 state.table.abandon(reference);
             }
             continue;
@@ -38,12 +42,18 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
             continue;
         }
         if packet.meta.is(flag::TO_ROUTER) {
+            note_slow(state, &packet.meta, Some(SlowReason::ToRouter));
             continue;
         }
         packet.meta.verdict = Verdict::Forward;
         resolve(snapshot, state, &mut packet.meta);
-        if snapshot.tracking() && snapshot.allow_fast_path() {
-            cache(snapshot, state, &packet.meta);
+        if snapshot.tracking() {
+            let cached = if snapshot.allow_fast_path() {
+                cache(snapshot, state, &packet.meta)
+            } else {
+                Err(SlowReason::FastPathOff)
+            };
+            note_slow(state, &packet.meta, cached.err());
         }
     }
     while let Some(reply) = state.table.take_unpublished() {
@@ -80,31 +90,47 @@ pub(crate) fn resolve<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: 
     }
 }
 
-/// Writes the entry of the packet's direction, if later packets may do as this one.
-fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) {
-    let never = flag::FRAGMENT
-        | flag::OPTIONS
-        | flag::ICMP_ERROR
-        | flag::ATTACHED
-        | flag::UNCACHED
-        | flag::BROADCAST
-        | flag::NO_NEIGHBOR;
-    if meta.hook != Hook::Forward || meta.origin != Origin::Port || meta.is(never) || meta.adjacency == NONE {
-        return;
+/// Notes at the connection whether later packets of the direction may do as this one, or why not.
+fn note_slow<F>(state: &mut WorkerState<F>, meta: &Meta, reason: Option<SlowReason>) {
+    if !meta.is(flag::ICMP_ERROR | flag::ATTACHED)
+        && let Some(conn) = meta.conn.and_then(|reference| state.table.get_mut(reference))
+    {
+        conn.note_slow(meta.direction, reason);
     }
-    let Some(reference) = meta.conn else { return };
-    let Some(conn) = state.table.get(reference) else { return };
+}
+
+/// Writes the entry of the packet's direction, if later packets may do as this one; else says why they
+/// may not.
+fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Result<(), SlowReason> {
+    if meta.origin != Origin::Port || meta.hook != Hook::Forward {
+        return Err(SlowReason::FromRouter);
+    }
+    let never = [
+        (flag::FRAGMENT, SlowReason::Fragment),
+        (flag::OPTIONS, SlowReason::IpOptions),
+        (flag::ICMP_ERROR | flag::ATTACHED, SlowReason::IcmpError),
+        (flag::UNCACHED, SlowReason::TooManyPaths),
+        (flag::BROADCAST, SlowReason::Broadcast),
+        (flag::NO_NEIGHBOR, SlowReason::Neighbor),
+    ];
+    if let Some((_, reason)) = never.into_iter().find(|(flags, _)| meta.is(*flags)) {
+        return Err(reason);
+    }
+    if meta.adjacency == NONE {
+        return Err(SlowReason::Neighbor);
+    }
+    let reference = meta.conn.ok_or(SlowReason::NewConnection)?;
+    let conn = state.table.get(reference).ok_or(SlowReason::NewConnection)?;
     // Another packet of the batch may have changed what the decision rests on.
     if conn.version != meta.version {
-        return;
+        return Err(SlowReason::Stale);
     }
     // Before that every segment may change the state.
     if meta.tuple.protocol == ipv4::TCP && !conn.status.assured() {
-        return;
+        return Err(SlowReason::Handshake);
     }
-    let Some(port) = snapshot.interface(meta.out_interface).and_then(|interface| interface.port) else {
-        return;
-    };
+    let port = snapshot.interface(meta.out_interface).and_then(|interface| interface.port);
+    let port = port.ok_or(SlowReason::Neighbor)?;
     let mut action = CachedAction {
         generation: snapshot.generation(),
         adjacency: meta.adjacency,
@@ -118,5 +144,9 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) {
     if meta.is(flag::TRANSLATED) {
         Rewrite::both(conn, meta.direction).fill(&mut action);
     }
-    state.table.install(reference, meta.direction, action);
+    if state.table.install(reference, meta.direction, action) {
+        Ok(())
+    } else {
+        Err(SlowReason::NewConnection)
+    }
 }

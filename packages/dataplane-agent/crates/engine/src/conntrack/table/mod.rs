@@ -266,6 +266,12 @@ impl Table {
         holds.then_some(action)
     }
 
+    /// The action that was cached last for an entry, whether or not it still holds.
+    pub fn installed(&self, index: EntryIndex) -> Option<&CachedAction> {
+        let action = &self.entries.get(index as usize)?.action;
+        (action.flags & action_flag::INSTALLED != 0).then_some(action)
+    }
+
     /// Caches an action for a direction, for the connection as it is. `false` when the connection is gone
     /// or not yet confirmed.
     pub fn install(&mut self, reference: ConnRef, direction: Direction, action: CachedAction) -> bool {
