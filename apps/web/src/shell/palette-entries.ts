@@ -36,7 +36,7 @@ export function menuEntries(open: (address: string) => void, mayAdd: (menu: Menu
       const alone = group.pages.length === 1;
       const place = menu?.tree ?? group.tree ?? [group.title];
       const entry: Entry = {
-        label: alone ? group.title : `${group.title}: ${page.label}`,
+        label: alone || menu?.title === group.title ? group.title : `${group.title}: ${page.label}`,
         hint: place.join(' ▸ '),
         words: `${place.join(' ')} ${menu?.singular ?? ''} ${page.address.replaceAll('/', ' ')}`,
         run: () => open(page.address),
