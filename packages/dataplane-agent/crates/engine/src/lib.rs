@@ -36,6 +36,7 @@ pub mod nat;
 
 // What a worker, or all of them, keep.
 pub mod directory;
+pub mod epochs;
 pub mod fragments;
 pub mod neighbor;
 pub mod paths;

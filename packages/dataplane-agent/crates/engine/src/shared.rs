@@ -9,6 +9,7 @@ use tollway_config::dataplane::RowId;
 use tollway_config::protocol::NeighborInfo;
 
 use crate::directory::Directory;
+use crate::epochs::Epochs;
 use crate::neighbor::Neighbors;
 use crate::qos::ownership::Ownerships;
 use crate::snapshot::Snapshot;
@@ -38,13 +39,15 @@ struct LogRing {
     lost: u64,
 }
 
-/// Neighbours, the flow directory, who has which queue, ICMP rate limits and the log ring.
+/// Neighbours, the flow directory, what changed in shared tables, who has which queue, ICMP rate limits and the log ring.
 #[derive(Debug)]
 pub struct Shared {
     workers: u32,
     seed: u64,
     pub(crate) neighbors: Neighbors,
     pub(crate) directory: Directory,
+    /// What has changed in the tables that all workers read.
+    pub epochs: Epochs,
     pub(crate) queue_ownerships: Ownerships,
     /// Per slot: upper half the target, lower half the time of its last error in ms; targets that share
     /// a slot replace each other.
@@ -61,6 +64,7 @@ impl Shared {
             seed,
             neighbors: Neighbors::new(),
             directory: Directory::new(),
+            epochs: Epochs::default(),
             queue_ownerships: Ownerships::default(),
             errors: (0..RATE_SLOTS).map(|_| AtomicU64::new(0)).collect(),
             log: Mutex::default(),
