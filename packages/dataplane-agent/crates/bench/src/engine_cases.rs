@@ -21,6 +21,11 @@ const CASES: &[(&str, Case)] = &[
     ("engine/route-1", route),
     ("engine/stateful-64k", stateful),
     ("engine/filter-25", |windows| in_turns(windows, RULES_25, NO_RULES)),
+    ("engine/filter-10k", crate::slow_cases::filter_10k),
+    ("engine/slow-25", crate::slow_cases::slow_25),
+    ("engine/slow-10k", crate::slow_cases::slow_10k),
+    ("engine/cps-25", crate::slow_cases::cps_25),
+    ("engine/cps-10k", crate::slow_cases::cps_10k),
     ("engine/queues-25", |windows| in_turns(windows, QUEUES_25, NO_QUEUES)),
     ("engine/queues-1k", |windows| in_turns(windows, QUEUES_1K, QUEUES_25)),
     ("engine/profiler", profiler),
@@ -32,6 +37,7 @@ const CASES: &[(&str, Case)] = &[
 pub fn run(args: &Args) -> Result<(), String> {
     let name: String = args.required("case")?;
     let windows = if args.optional("quick")?.unwrap_or(false) { 250 } else { 2000 };
+    let windows = args.optional("windows")?.unwrap_or(windows);
     pin::first_in_line();
     pin::to_cpu(args.optional("cpu")?.unwrap_or_else(pin::last_cpu))?;
     let case = CASES.iter().find(|(known, _)| *known == name);
@@ -169,7 +175,7 @@ pub fn compare(windows: usize, one: (&str, Setup), other: (&str, Setup)) -> Resu
 }
 
 /// Runs a window between two probes, without which the core may have been slow.
-fn timed(
+pub fn timed(
     tsc: &Tsc,
     windows: &mut Windows,
     window: impl FnOnce() -> Result<f64, String>,
@@ -183,19 +189,20 @@ fn timed(
 }
 
 /// Where a router's counters stood.
-struct Marks {
+pub struct Marks {
     stats: tollway_engine::stats::EngineStats,
     allocations: u64,
     forwarded: (u64, u64),
 }
 
 impl Marks {
-    fn of(router: &Router) -> Self {
+    /// Now.
+    pub fn of(router: &Router) -> Self {
         Self { stats: router.stats(), allocations: router.allocations, forwarded: router.forwarded }
     }
 
     /// Stages, allocations and the flow cache's share since then.
-    fn describe(&self, router: &Router, ns_per_tick: f64) -> Vec<String> {
+    pub fn describe(&self, router: &Router, ns_per_tick: f64) -> Vec<String> {
         let packets = router.forwarded.0 - self.forwarded.0;
         let fast = router.forwarded.1 - self.forwarded.1;
         let allocations = router.allocations - self.allocations;

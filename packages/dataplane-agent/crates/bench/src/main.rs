@@ -17,6 +17,7 @@ mod packet;
 mod pin;
 mod router;
 mod scenario;
+mod slow_cases;
 mod traffic;
 mod worker_cases;
 
@@ -29,7 +30,7 @@ static ALLOCATOR: alloc::Counting = alloc::Counting;
 
 const USAGE: &str = "usage: tollway-bench COMMAND [--option VALUE …]
 
-  engine --case NAME [--quick true] [--cpu N]
+  engine --case NAME [--quick true] [--windows N] [--cpu N]
       an engine case; prints its result as JSON
   send --interface IF --destination-mac MAC --count N --rate PPS [--flows N] [--cpu N]
       60-byte UDP packets; prints {\"sent\",\"seconds\"}

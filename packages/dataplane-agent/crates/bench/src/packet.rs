@@ -7,6 +7,8 @@ pub const FRAME: usize = 60;
 
 /// TCP flag bits (RFC 9293 §3.1).
 pub mod tcp {
+    /// No more data.
+    pub const FIN: u8 = 1;
     /// Synchronise sequence numbers.
     pub const SYN: u8 = 2;
     /// Push.
@@ -45,6 +47,15 @@ pub fn udp(ends: &Ends) -> [u8; FRAME] {
 /// A TCP frame of [`FRAME`] bytes: a SYN carries a window scale of 2¹⁴, anything else six bytes of data.
 /// Windows are as large as can be.
 pub fn tcp(ends: &Ends, flags: u8, sequence: u32, acknowledgment: u32) -> [u8; FRAME] {
+    segment(ends, flags, sequence, acknowledgment, &[0x5a; FRAME - 54])
+}
+
+/// As [`tcp`], without data.
+pub fn bare_tcp(ends: &Ends, flags: u8, sequence: u32, acknowledgment: u32) -> [u8; FRAME] {
+    segment(ends, flags, sequence, acknowledgment, &[])
+}
+
+fn segment(ends: &Ends, flags: u8, sequence: u32, acknowledgment: u32, data: &[u8]) -> [u8; FRAME] {
     let mut segment = ports(ends);
     segment.extend(sequence.to_be_bytes());
     segment.extend(acknowledgment.to_be_bytes());
@@ -52,7 +63,7 @@ pub fn tcp(ends: &Ends, flags: u8, sequence: u32, acknowledgment: u32) -> [u8; F
     segment.extend([((5 + options.len() / 4) as u8) << 4, flags, 0xff, 0xff, 0, 0, 0, 0]);
     segment.extend(options);
     if options.is_empty() {
-        segment.extend([0x5a; FRAME - 54]);
+        segment.extend(data);
     }
     frame(ends, 6, 16, segment)
 }

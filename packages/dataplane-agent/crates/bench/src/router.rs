@@ -23,9 +23,9 @@ use crate::scenario::Scenario;
 use crate::traffic::{GENERATOR_MAC, LAN_PORT_MAC, SINK_MAC, Traffic, WAN_PORT_MAC};
 
 /// Index of the port `lan` is on.
-const LAN_PORT: u16 = 0;
+pub const LAN_PORT: u16 = 0;
 /// Index of the port `wan` is on.
-const WAN_PORT: u16 = 1;
+pub const WAN_PORT: u16 = 1;
 /// Batches whose frames are written before the first of them is timed: as a ring's worth of frames lies
 /// in the cache that the last level shares with a NIC.
 const RING: usize = 4;
@@ -308,6 +308,57 @@ impl Router {
             self.pass(LAN_PORT, &packets)?;
         }
         Ok(())
+    }
+
+    /// Sends frames in by one port and puts those that left by the other, padded again, into `left`. Returns
+    /// ticks spent in `Engine::process`; fails if any did not leave.
+    pub fn exchange(
+        &mut self,
+        port: u16,
+        frames: &[[u8; FRAME]],
+        left: &mut Vec<[u8; FRAME]>,
+    ) -> Result<u64, String> {
+        for content in frames {
+            if let Some(frame) = self.frame(content) {
+                self.batch.push_rx(frame, port, VnetState::default());
+            }
+        }
+        let allocations = alloc::count();
+        let from = self.tsc.cycles();
+        self.engine.process(&mut self.batch, &mut self.pool, &self.clock, self.now);
+        let ticks = self.tsc.cycles().wrapping_sub(from);
+        self.allocations += alloc::count() - allocations;
+        left.clear();
+        for done in self.batch.drain() {
+            if matches!(done.outcome, Outcome::Tx { port: out } if out != port) {
+                let mut content = [0; FRAME];
+                content.iter_mut().zip(done.frame.head()).for_each(|(to, from)| *to = *from);
+                left.push(content);
+                self.forwarded.0 += 1;
+                self.forwarded.1 += u64::from(done.fast);
+            }
+            self.pool.recycle(done.frame);
+        }
+        match left.len() == frames.len() {
+            true => Ok(ticks),
+            false => Err(format!("{} of {} packets passed: {}", left.len(), frames.len(), self.drops())),
+        }
+    }
+
+    /// Lets time pass; returns ticks spent in `Engine::tick`.
+    pub fn wait(&mut self, ns: u64) -> u64 {
+        self.now = Now(self.now.0 + ns);
+        let mut ticks = 0;
+        while self.engine.next_deadline().is_some_and(|deadline| deadline <= self.now) {
+            let from = self.tsc.cycles();
+            self.engine.tick(&mut self.batch, &mut self.pool, &self.clock, self.now);
+            ticks += self.tsc.cycles().wrapping_sub(from);
+            self.batch.clear();
+            if !self.engine.next_deadline().is_some_and(|deadline| deadline < self.now) {
+                break;
+            }
+        }
+        ticks
     }
 
     /// Sends frames in by one port; returns them as they left by the other, padded again.

@@ -200,6 +200,39 @@ pub fn filter_25() -> Vec<Rule> {
     rules
 }
 
+/// 10,000 rules of the same kinds as [`filter_25`], of which every one names other networks or ports, with the
+/// same accept at the very end.
+pub fn filter_10k() -> Vec<Rule> {
+    let network = |first: u8, i: u32| {
+        let from = u32::from(first) << 24 | i << 8;
+        AddressRange { from: Ipv4Addr::from_bits(from).into(), to: Ipv4Addr::from_bits(from | 0xff).into() }
+    };
+    let ports = |from: u32, count: u32| vec![PortRange { from: from as u16, to: (from + count - 1) as u16 }];
+    let conditions = |i: u32| match i % 4 {
+        0 => vec![Matcher::SrcAddress { range: network(192, i), negate: false }],
+        1 => vec![
+            Matcher::DstAddress { range: network(203, i), negate: false },
+            Matcher::Protocol { protocol: 6, negate: false },
+            Matcher::DstPort { ports: ports(8000 + i % 1000, 1), negate: false },
+        ],
+        2 => vec![
+            Matcher::Protocol { protocol: if i % 8 == 2 { 6 } else { 17 }, negate: false },
+            Matcher::DstPort { ports: ports(50_000 + i, 4), negate: false },
+        ],
+        _ => vec![
+            Matcher::InInterface { interfaces: vec![WAN], negate: false },
+            Matcher::DstAddress { range: network(100, i), negate: false },
+        ],
+    };
+    let invalid = vec![Matcher::ConnectionState { states: vec![ConnectionState::Invalid], negate: false }];
+    let mut rules: Vec<Rule> = (10_000..)
+        .zip(std::iter::once(invalid).chain((0..9_997).map(conditions)))
+        .map(|(row, matchers)| Rule { row, matchers, action: Action::Drop, log: None })
+        .collect();
+    rules.extend(filter_25().pop());
+    rules
+}
+
 /// A /24 that no measured packet uses.
 fn block(first: u8, third: u16) -> AddressRange {
     let third = third as u8;

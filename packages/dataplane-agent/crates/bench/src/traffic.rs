@@ -108,7 +108,7 @@ fn is_tcp(flow: u32, udp_only: bool) -> bool {
 }
 
 /// Flows of one protocol differ in their source port, so that masquerade can keep it.
-fn ends(flow: u32) -> Ends {
+pub fn ends(flow: u32) -> Ends {
     Ends {
         source_mac: GENERATOR_MAC,
         destination_mac: LAN_PORT_MAC,
