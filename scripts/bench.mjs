@@ -5,6 +5,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { CASES, selectCases } from './bench/cases.mjs';
 import { runEngineCase } from './bench/engine.mjs';
+import { countInstructions } from './bench/instructions.mjs';
 import { Lab, whyNoLab } from './bench/lab.mjs';
 import { formatDetails, formatTable } from './bench/report.mjs';
 import { runWireCase } from './bench/wire.mjs';
@@ -14,6 +15,7 @@ import { runLong } from './process.mjs';
 import { agentDir, main, UserError } from './project.mjs';
 
 const USAGE = `usage: npm run bench [-- [PATTERN[,PATTERN…]] [--json FILE] [--quick] [--minutes N]]
+       npm run bench -- instructions    instructions per packet by callgrind
 
   PATTERN    only cases that match: a name, a prefix or a glob (engine/*, wire/iperf3); --case PATTERN says the same
   --json     also write the results to FILE
@@ -36,8 +38,9 @@ function readOptions() {
     });
     const minutes = Number(values.minutes ?? (values.quick ? 2 : 10));
     if (!(minutes >= 0.5 && minutes <= 1440)) throw new Error('--minutes takes a number from 0.5 to 1440');
-    const cases = selectCases([...positionals, ...values.case]);
-    return { help: values.help, cases, json: values.json, quick: values.quick, minutes };
+    const instructions = positionals.length === 1 && positionals[0] === 'instructions';
+    const cases = instructions ? [] : selectCases([...positionals, ...values.case]);
+    return { help: values.help, instructions, cases, json: values.json, quick: values.quick, minutes };
   } catch (error) {
     throw new UserError(`${error instanceof Error ? error.message : error}\n\n${USAGE}`, 2);
   }
@@ -82,6 +85,10 @@ await main(async () => {
     return 0;
   }
   ensureNode();
+  if (options.instructions) {
+    await countInstructions();
+    return 0;
+  }
   const noLab = options.cases.some((entry) => entry.kind !== 'engine') ? await whyNoLab() : undefined;
   const cases = options.cases.filter((entry) => entry.kind === 'engine' || noLab === undefined);
   for (const entry of options.cases) if (!cases.includes(entry)) note(`${entry.name}: skipped, ${noLab}`);

@@ -32,6 +32,9 @@ export const labNeeds = [
 /** @type {Need[]} */
 export const testNeeds = [{ program: 'chromium', package: 'chromium', why: 'the browser of the end-to-end tests' }];
 
+/** @type {Need[]} */
+export const instructionNeeds = [{ program: 'valgrind', package: 'valgrind', why: 'counts instructions' }];
+
 /** @throws UserError */
 export function ensureNode() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);

@@ -1,66 +1,9 @@
-//! The bench's Rust half: the engine cases, and the tools that `scripts/bench.mjs` needs on the wire.
-//!
-//! Nothing here forwards a packet: the engine cases call the engine that ships, and on the wire the
-//! agent does.
-#![allow(clippy::print_stdout, reason = "a command-line tool prints its results")]
-
-mod agent;
-mod alloc;
-mod args;
-mod clock;
-mod engine_cases;
-mod floor;
-mod generator;
-mod htb;
-mod nft;
-mod packet;
-mod pin;
-mod router;
-mod scenario;
-mod slow_cases;
-mod traffic;
-mod worker_cases;
+//! `tollway-bench`: see [`tollway_bench`].
 
 use std::process::ExitCode;
 
-use args::Args;
-
-#[global_allocator]
-static ALLOCATOR: alloc::Counting = alloc::Counting;
-
-const USAGE: &str = "usage: tollway-bench COMMAND [--option VALUE …]
-
-  engine --case NAME [--quick true] [--windows N] [--cpu N]
-      an engine case; prints its result as JSON
-  send --interface IF --destination-mac MAC --count N --rate PPS [--flows N] [--cpu N]
-      60-byte UDP packets; prints {\"sent\",\"seconds\"}
-  nft --scenario NAME
-      the scenario's firewall as an nft ruleset
-  htb --scenario NAME
-      the scenario's simple queues as commands for tc -batch
-  configure --socket PATH --scenario NAME --lan-mac MAC --wan-mac MAC
-      activates the scenario on an agent
-  stats --socket PATH
-      prints the agent's counters as JSON
-  queues --socket PATH
-      prints what passed its simple queues as JSON
-
-scenarios: routing, masquerade-25, masquerade-25-queue, masquerade-25-queue-100g";
-
 fn main() -> ExitCode {
-    let mut words = std::env::args().skip(1);
-    let command = words.next().unwrap_or_default();
-    let result = Args::parse(words).and_then(|args| match command.as_str() {
-        "engine" => engine_cases::run(&args),
-        "send" => generator::run(&args),
-        "nft" => nft::run(&args),
-        "htb" => htb::run(&args),
-        "configure" => agent::configure(&args),
-        "stats" => agent::stats(&args),
-        "queues" => agent::queues(&args),
-        _ => Err(format!("unknown command \"{command}\"\n{USAGE}")),
-    });
-    match result {
+    match tollway_bench::run(std::env::args().skip(1)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("tollway-bench: {message}");
