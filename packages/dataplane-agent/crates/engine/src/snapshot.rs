@@ -122,7 +122,7 @@ pub struct Snapshot {
     max_connections: u32,
     interfaces: Vec<Interface>,
     ports: Vec<Port>,
-    fib: Fib,
+    fib: Arc<Fib>,
     filter: Table,
     nat: Table,
     hooks: Hooks,
@@ -146,7 +146,7 @@ impl Snapshot {
         let map = InterfaceMap::new(&config.interfaces)?;
         let mut interfaces = build_interfaces(config, ports)?;
         let running: Vec<bool> = interfaces.iter().map(|interface| interface.up).collect();
-        let fib = Fib::build(config, &map, &running)?;
+        let fib = Arc::new(Fib::build(config, &map, &running)?);
         for (index, interface) in interfaces.iter_mut().enumerate() {
             interface.addresses = fib.addresses(index as u16).to_vec();
         }
@@ -303,9 +303,16 @@ impl Snapshot {
         self.fib.lookup(address)
     }
 
+    /// The routes.
+    #[inline]
+    pub(crate) fn fib(&self) -> &Arc<Fib> {
+        &self.fib
+    }
+
     /// Whether an address is the router's own.
+    #[inline]
     pub(crate) fn is_local(&self, address: u32) -> bool {
-        matches!(self.fib.lookup(address), Lookup::Local { .. })
+        self.fib.is_local(address)
     }
 
     /// Whether an address is a broadcast address here.

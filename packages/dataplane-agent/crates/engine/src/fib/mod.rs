@@ -1,261 +1,270 @@
 //! Routing: where a destination address leads.
 //!
 //! Connected routes follow from the addresses, static ones are resolved through them (RouterOS's default
-//! scopes: a static route's gateway must lie in a connected network). One trie answers local addresses
-//! and broadcasts too.
+//! scopes: a static route's gateway must lie in a connected network), and other programs may add their own.
+//! One table answers local addresses and broadcasts too.
+//!
+//! The table is shared by all workers and changed in place: a route that is added, replaced or removed
+//! costs the others nothing. Lookups take no lock (see [`cells`]); changes are made by one thread at a time. A
+//! change of a route becomes visible cell by cell: each lookup sees the route as it was or as it is. What
+//! routes rest on, interfaces and addresses, does not change: then a new table is built.
 
+mod cells;
+mod control;
+mod lookup;
+#[cfg(test)]
+mod model;
+mod plan;
+mod table;
 #[cfg(test)]
 mod tests;
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tollway_config::dataplane::{DataplaneConfig, RouteTarget, RowId};
+use tollway_config::dataplane::{DataplaneConfig, Route, RowId};
 use tollway_config::protocol::RouteInfo;
 
 use crate::error::BuildError;
 use crate::interface::{InterfaceIndex, InterfaceMap};
-use crate::trie::Trie;
+use cells::Cells;
+use control::{Control, Published};
+pub use lookup::Lookup;
+use lookup::NextHops;
+pub use plan::Planned;
+use plan::{Ground, Origin, Path, Target, mask};
+pub use table::Prefix;
 
-/// Where a destination leads.
+/// Number that leads nowhere.
+const NOWHERE: u16 = 1;
+
+/// The forwarding table.
+#[derive(Debug)]
+pub struct Fib {
+    cells: Cells,
+    hops: NextHops,
+    /// Number that cells which no other route covers stand for.
+    default: AtomicU16,
+    own: OwnAddresses,
+    /// Own addresses with their prefix lengths, by interface.
+    addresses: Vec<Vec<(u32, u8)>>,
+    control: Mutex<Control>,
+}
+
+/// There are more different next hops than a table can number. A new table has room again for those that
+/// are in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lookup {
-    /// An address of the router, on this interface.
-    Local {
-        /// Interface that has it.
-        interface: InterfaceIndex,
-    },
-    /// The broadcast address of a connected network.
-    Broadcast {
-        /// Interface of the network.
-        interface: InterfaceIndex,
-    },
-    /// A neighbour in a connected network.
-    Connected {
-        /// Interface of the network.
-        interface: InterfaceIndex,
-    },
+pub struct FibFull;
+
+/// A route that another program has made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DynamicRoute {
+    /// Destination network, host order.
+    pub destination: u32,
+    /// Prefix length, bits.
+    pub prefix_len: u8,
+    /// Its preference among routes of other programs to the same prefix; lower wins.
+    pub metric: u32,
+    /// Routing protocol number (rtnetlink(7)).
+    pub protocol: u8,
+    /// Preference among all routes to the same prefix; lower wins.
+    pub distance: u8,
+    /// Where it leads.
+    pub target: DynamicTarget,
+    /// Source for the router's own packets; 0 for an address of the interface.
+    pub source: u32,
+}
+
+/// Where a route of another program leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DynamicTarget {
     /// By a neighbour.
-    Via {
-        /// Interface of the neighbour.
-        interface: InterfaceIndex,
+    Gateway {
         /// Its IPv4 address.
-        gateway: u32,
+        address: u32,
+        /// Interface row, if the route names one.
+        interface: Option<RowId>,
+    },
+    /// Straight out of an interface.
+    Interface {
+        /// Interface row.
+        interface: RowId,
     },
     /// Dropped silently.
     Blackhole,
-    /// Nowhere.
-    NoRoute,
 }
 
-impl Lookup {
-    /// The interface, if there is one.
-    pub fn interface(self) -> Option<InterfaceIndex> {
-        match self {
-            Self::Local { interface }
-            | Self::Broadcast { interface }
-            | Self::Connected { interface }
-            | Self::Via { interface, .. } => Some(interface),
-            Self::Blackhole | Self::NoRoute => None,
-        }
+impl DynamicRoute {
+    fn path(&self) -> Path {
+        let target = match self.target {
+            DynamicTarget::Gateway { address, interface } => Target::Gateway { address, interface },
+            DynamicTarget::Interface { interface } => Target::Interface { interface },
+            DynamicTarget::Blackhole => Target::Blackhole,
+        };
+        let origin = Origin::Dynamic { metric: self.metric, protocol: self.protocol };
+        Path { origin, distance: self.distance, target, source: self.source }
+    }
+
+    fn of(prefix: Prefix, path: &Path) -> Option<Self> {
+        let Origin::Dynamic { metric, protocol } = path.origin else { return None };
+        let target = match path.target {
+            Target::Gateway { address, interface } => DynamicTarget::Gateway { address, interface },
+            Target::Interface { interface } => DynamicTarget::Interface { interface },
+            Target::Blackhole => DynamicTarget::Blackhole,
+            Target::Fixed(_) => return None,
+        };
+        let (destination, prefix_len) = prefix;
+        let Path { distance, source, .. } = *path;
+        Some(Self { destination, prefix_len, metric, protocol, distance, target, source })
     }
 }
 
-/// A shared next hop.
+/// What another program does to a route. A destination and a metric name one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct NextHop {
-    lookup: Lookup,
-    /// Source for the router's own packets; 0 without one.
-    source: u32,
+pub enum RouteChange {
+    /// Makes it, or puts it in the place of the one before.
+    Replace(DynamicRoute),
+    /// Takes it out.
+    Remove {
+        /// Destination network, host order.
+        destination: u32,
+        /// Prefix length, bits.
+        prefix_len: u8,
+        /// Metric.
+        metric: u32,
+    },
 }
 
-/// The forwarding table.
-#[derive(Debug, Clone)]
-pub struct Fib {
-    trie: Trie,
-    hops: Vec<NextHop>,
-    routes: Vec<RouteInfo>,
-    /// Own addresses with their prefix lengths, by interface.
-    addresses: Vec<Vec<(u32, u8)>>,
+fn masked(network: u32, len: u8) -> Prefix {
+    (network & mask(len.min(32)), len.min(32))
 }
-
-/// A route that competes for its prefix.
-struct Candidate {
-    prefix: u32,
-    len: u8,
-    distance: u8,
-    hop: NextHop,
-    /// Its line in `routes`; `None` for local and broadcast addresses.
-    line: Option<usize>,
-}
-
-/// How a prefix length is bounded.
-const MAX_LEN: u8 = 32;
 
 impl Fib {
     /// Builds the table. `running` says by interface index which interfaces have a carrier: others,
     /// and disabled ones, have no connected routes, and no route through them is active. Addresses stay
-    /// the router's own unless their interface is disabled. Errors name the row:
-    /// an IPv6 row, a prefix longer than 32, an unknown interface.
+    /// the router's own unless their interface is disabled. Errors name the row: an IPv6 row, a prefix
+    /// longer than 32, an unknown interface.
     pub fn build(
         config: &DataplaneConfig,
         interfaces: &InterfaceMap,
         running: &[bool],
     ) -> Result<Self, BuildError> {
-        let mut fib = Self {
-            trie: Trie::new(0),
-            hops: vec![NextHop { lookup: Lookup::NoRoute, source: 0 }],
-            routes: Vec::new(),
-            addresses: vec![Vec::new(); interfaces.len()],
+        let ground = Ground::new(config, interfaces, running)?;
+        let planned = ground.plan(&config.routes)?;
+        let fib = Self {
+            cells: Cells::new(),
+            hops: NextHops::new(),
+            default: AtomicU16::new(NOWHERE),
+            own: OwnAddresses::new(ground.addresses.iter().flatten().map(|(address, _)| *address)),
+            addresses: ground.addresses.clone(),
+            control: Mutex::new(Control::new(ground)),
         };
-        let disabled = |index: InterfaceIndex| {
-            config.interfaces.get(usize::from(index)).is_none_or(|interface| interface.disabled)
-        };
-        let is_running = |index: InterfaceIndex| {
-            !disabled(index) && running.get(usize::from(index)).copied().unwrap_or(false)
-        };
-        let mut candidates = Vec::new();
-        for address in &config.addresses {
-            let index = find(interfaces, address.row, address.interface)?;
-            let own = v4(address.row, "address", address.address)?;
-            let network = v4(address.row, "network", address.network)?;
-            let len = checked_len(address.row, address.prefix_len)?;
-            if !disabled(index) {
-                if let Some(addresses) = fib.addresses.get_mut(usize::from(index)) {
-                    addresses.push((own, len));
-                }
-                let lookup = Lookup::Local { interface: index };
-                candidates.push(Candidate::host(own, NextHop { lookup, source: own }));
-            }
-            let prefix = network & mask(len);
-            let active = is_running(index);
-            fib.routes.push(RouteInfo {
-                row: 0,
-                address_row: address.row,
-                destination: Ipv4Addr::from_bits(prefix).into(),
-                prefix_len: len,
-                distance: 0,
-                active: false,
-                gateway: None,
-                interface: address.interface,
-            });
-            if !active {
-                continue;
-            }
-            let lookup = Lookup::Connected { interface: index };
-            let line = Some(fib.routes.len() - 1);
-            let hop = NextHop { lookup, source: own };
-            candidates.push(Candidate { prefix, len, distance: 0, hop, line });
-            if len <= 30 {
-                let lookup = Lookup::Broadcast { interface: index };
-                candidates.push(Candidate::host(prefix | !mask(len), NextHop { lookup, source: own }));
-            }
+        {
+            let mut control = fib.control();
+            let mut changed = Vec::new();
+            let result = control
+                .install_ground(fib.published(), &mut changed)
+                .and_then(|()| control.replace_statics(fib.published(), &planned, &mut changed));
+            fib.follow_default(&control);
+            result.map_err(|FibFull| BuildError {
+                row: None,
+                message: "the routes have too many different next hops: at most 32,766 can be told apart"
+                    .to_owned(),
+            })?;
         }
-        let connected = candidates.len();
-        for route in &config.routes {
-            let prefix = v4(route.row, "destination", route.destination)?;
-            let len = checked_len(route.row, route.prefix_len)?;
-            let prefix = prefix & mask(len);
-            let pref_src = route.pref_src.map(|address| v4(route.row, "pref-src", address)).transpose()?;
-            let mut gateway = None;
-            let hop = match &route.target {
-                RouteTarget::Blackhole => Some(NextHop { lookup: Lookup::Blackhole, source: 0 }),
-                RouteTarget::Interface { interface } => {
-                    let index = find(interfaces, route.row, *interface)?;
-                    let source = fib.first_address(index);
-                    is_running(index)
-                        .then_some(NextHop { lookup: Lookup::Connected { interface: index }, source })
-                }
-                RouteTarget::Gateway { address, interface } => {
-                    let address = v4(route.row, "gateway", *address)?;
-                    gateway = Some(address);
-                    let on = interface.map(|row| find(interfaces, route.row, row)).transpose()?;
-                    let through = candidates.get(..connected).unwrap_or_default();
-                    resolve(through, address, on)
-                        .or_else(|| {
-                            // `address%interface` needs no connected network.
-                            on.filter(|index| is_running(*index))
-                                .map(|index| (index, fib.first_address(index)))
-                        })
-                        .map(|(interface, source)| NextHop {
-                            lookup: Lookup::Via { interface, gateway: address },
-                            source,
-                        })
-                }
-            };
-            let hop = hop.map(|hop| NextHop { source: pref_src.unwrap_or(hop.source), ..hop });
-            let interface =
-                hop.and_then(|hop| hop.lookup.interface()).map_or(0, |index| interfaces.row(index));
-            fib.routes.push(RouteInfo {
-                row: route.row,
-                address_row: 0,
-                destination: Ipv4Addr::from_bits(prefix).into(),
-                prefix_len: len,
-                distance: route.distance,
-                active: false,
-                gateway: gateway.map(|address| Ipv4Addr::from_bits(address).into()),
-                interface,
-            });
-            if let Some(hop) = hop {
-                let line = Some(fib.routes.len() - 1);
-                candidates.push(Candidate { prefix, len, distance: route.distance, hop, line });
-            }
-        }
-        fib.install(candidates);
         Ok(fib)
     }
 
-    /// Takes the best candidate of each prefix: own addresses and broadcasts, then the lowest distance,
-    /// then the first.
-    fn install(&mut self, mut candidates: Vec<Candidate>) {
-        candidates.sort_by_key(|candidate| {
-            (candidate.len, candidate.prefix, candidate.line.is_some(), candidate.distance)
-        });
-        let mut last = None;
-        for candidate in candidates {
-            let prefix = (candidate.len, candidate.prefix);
-            let wins = last != Some(prefix);
-            last = Some(prefix);
-            // A /32 address is both local and its own connected network: the address answers lookups.
-            let shadowed_by_own = !wins && candidate.len == MAX_LEN && candidate.distance == 0;
-            if let Some(line) = candidate.line.and_then(|line| self.routes.get_mut(line)) {
-                line.active = wins || shadowed_by_own;
-            }
-            if wins {
-                let hop = self.hop(candidate.hop);
-                self.trie.insert(candidate.prefix, candidate.len, hop);
-            }
-        }
+    fn control(&self) -> MutexGuard<'_, Control> {
+        self.control.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Number of a next hop, shared between routes.
-    fn hop(&mut self, hop: NextHop) -> u32 {
-        let at = self.hops.iter().rposition(|known| *known == hop).unwrap_or_else(|| {
-            self.hops.push(hop);
-            self.hops.len() - 1
-        });
-        at as u32
+    fn published(&self) -> Published<'_> {
+        Published { cells: &self.cells, hops: &self.hops }
     }
 
-    fn first_address(&self, interface: InterfaceIndex) -> u32 {
-        self.addresses(interface).first().map_or(0, |(address, _)| *address)
+    fn follow_default(&self, control: &Control) {
+        let number = control.winner((0, 0));
+        self.default.store(if number == 0 { NOWHERE } else { number }, Ordering::Release);
+    }
+
+    /// Checks the configured routes against the interfaces and addresses of this table, which they must
+    /// have been made with. Errors name the row.
+    pub fn plan(&self, routes: &[Route]) -> Result<Vec<Planned>, BuildError> {
+        self.control().ground.plan(routes)
+    }
+
+    /// Whether [`Self::replace_static`] can take these routes: there are numbers left for their next hops.
+    pub fn has_room(&self, routes: &[Planned]) -> bool {
+        let control = self.control();
+        let room = control.room();
+        control.new_paths(routes, room + 1) <= room
+    }
+
+    /// Puts these configured routes in the place of those before; routes that stay are not touched.
+    /// Returns the destinations that lead elsewhere now. After an error some routes may be those before.
+    pub fn replace_static(&self, routes: &[Planned]) -> Result<Vec<Prefix>, FibFull> {
+        let mut control = self.control();
+        let mut changed = Vec::new();
+        let result = control.replace_statics(self.published(), routes, &mut changed);
+        self.follow_default(&control);
+        result.map(|()| changed)
+    }
+
+    /// Does what another program asked for. `changed` gets the destinations that lead elsewhere now. After
+    /// an error those before the one that could not be taken are in place.
+    pub fn change(&self, changes: &[RouteChange], changed: &mut Vec<Prefix>) -> Result<(), FibFull> {
+        let mut control = self.control();
+        let result = changes.iter().try_for_each(|change| control.change(self.published(), change, changed));
+        self.follow_default(&control);
+        result
+    }
+
+    /// Takes the routes of other programs over from another table.
+    pub fn adopt(&self, other: &Self) -> Result<(), FibFull> {
+        let routes: Vec<RouteChange> = other.dynamic_routes().map(RouteChange::Replace).collect();
+        self.change(&routes, &mut Vec::new())
+    }
+
+    fn dynamic_routes(&self) -> impl Iterator<Item = DynamicRoute> {
+        let control = self.control();
+        let routes: Vec<_> = control
+            .dynamics()
+            .filter_map(|(prefix, number)| DynamicRoute::of(prefix, control.path(number)?))
+            .collect();
+        routes.into_iter()
     }
 
     #[inline]
-    fn next_hop(&self, destination: u32) -> NextHop {
-        let at = self.trie.lookup(destination) as usize;
-        self.hops.get(at).copied().unwrap_or(NextHop { lookup: Lookup::NoRoute, source: 0 })
+    fn number(&self, destination: u32) -> u16 {
+        let number = self.cells.number(destination);
+        if number == 0 { self.default.load(Ordering::Acquire) } else { number }
     }
 
     /// Where an IPv4 destination leads. Limited broadcast and multicast are not known here.
     #[inline]
     pub fn lookup(&self, destination: u32) -> Lookup {
-        self.next_hop(destination).lookup
+        self.hops.lookup(self.number(destination))
+    }
+
+    /// Has the memory fetched that [`Self::lookup`] will read. The result means nothing; it is there to be
+    /// passed to [`std::hint::black_box`].
+    #[inline]
+    pub fn touch(&self, destination: u32) -> u16 {
+        self.cells.touch(destination)
+    }
+
+    /// Whether an address is the router's own. For nearly all others that takes no lookup.
+    #[inline]
+    pub fn is_local(&self, address: u32) -> bool {
+        self.own.may_hold(address) && matches!(self.lookup(address), Lookup::Local { .. })
     }
 
     /// Source address for packets of the router to a destination; `None` when nothing leads there or the
     /// way has no address.
     pub fn source_for(&self, destination: u32) -> Option<u32> {
-        Some(self.next_hop(destination).source).filter(|source| *source != 0)
+        Some(self.hops.source(self.number(destination))).filter(|source| *source != 0)
     }
 
     /// Own addresses of an interface with their prefix lengths, in configured order.
@@ -263,58 +272,101 @@ impl Fib {
         self.addresses.get(usize::from(interface)).map_or(&[], Vec::as_slice)
     }
 
-    /// Connected and static routes with their state.
+    /// Prefixes that lookups know.
+    pub fn len(&self) -> usize {
+        self.control().sizes().0
+    }
+
+    /// Whether lookups know no prefix at all.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Blocks that hold no route any more. They stay until a new table is built.
+    pub fn unused_blocks(&self) -> usize {
+        self.control().sizes().1
+    }
+
+    /// Routes of other programs, whether they win or not.
+    pub fn dynamic_len(&self) -> usize {
+        self.control().dynamic_routes()
+    }
+
+    /// Every route with its state: connected ones, then configured ones by destination.
     pub fn routes(&self) -> Vec<RouteInfo> {
-        self.routes.clone()
-    }
-}
-
-impl Candidate {
-    fn host(address: u32, hop: NextHop) -> Self {
-        Self { prefix: address, len: MAX_LEN, distance: 0, hop, line: None }
-    }
-}
-
-/// The interface that a gateway is a neighbour on, and the own address there.
-fn resolve(
-    connected: &[Candidate],
-    gateway: u32,
-    on: Option<InterfaceIndex>,
-) -> Option<(InterfaceIndex, u32)> {
-    connected
-        .iter()
-        .filter(|candidate| gateway & mask(candidate.len) == candidate.prefix)
-        .filter_map(|candidate| match candidate.hop.lookup {
-            Lookup::Connected { interface } if on.is_none_or(|on| on == interface) => {
-                Some((candidate.len, interface, candidate.hop.source))
+        let control = self.control();
+        let connected = control.ground.connected.iter().map(|route| {
+            let (destination, prefix_len) = route.prefix;
+            // A /32 address is both local and its own connected network: the address answers lookups.
+            let wins =
+                |path: &Path| prefix_len == 32 || control.known(path) == Some(control.winner(route.prefix));
+            RouteInfo {
+                row: 0,
+                address_row: route.address_row,
+                destination: Ipv4Addr::from_bits(destination).into(),
+                prefix_len,
+                distance: 0,
+                active: route.path.as_ref().is_some_and(wins),
+                gateway: None,
+                interface: route.interface,
             }
-            _ => None,
-        })
-        .reduce(|best, next| if next.0 > best.0 { next } else { best })
-        .filter(|(_, _, own)| *own != gateway)
-        .map(|(_, interface, own)| (interface, own))
-}
-
-const fn mask(len: u8) -> u32 {
-    if len == 0 { 0 } else { u32::MAX << (32 - len) }
-}
-
-fn checked_len(row: RowId, len: u8) -> Result<u8, BuildError> {
-    if len > MAX_LEN {
-        return Err(BuildError::row(row, format!("prefix length {len}: expected 0 to 32")));
+        });
+        let statics = control.statics().iter().filter_map(|route| {
+            let (destination, prefix_len) = route.prefix();
+            let path = control.path(route.number)?;
+            let first = control.statics_of(route.prefix()).iter().find(|other| other.number == route.number);
+            let active = control.winner(route.prefix()) == route.number
+                && first.is_some_and(|first| first.row == route.row);
+            let interface = self.hops.lookup(route.number).interface();
+            Some(RouteInfo {
+                row: route.row,
+                address_row: 0,
+                destination: Ipv4Addr::from_bits(destination).into(),
+                prefix_len,
+                distance: path.distance,
+                active,
+                gateway: match path.target {
+                    Target::Gateway { address, .. } => Some(Ipv4Addr::from_bits(address).into()),
+                    Target::Fixed(_) | Target::Interface { .. } | Target::Blackhole => None,
+                },
+                interface: interface.map_or(0, |index| control.ground.row(index)),
+            })
+        });
+        connected.chain(statics).collect()
     }
-    Ok(len)
 }
 
-fn v4(row: RowId, property: &str, address: IpAddr) -> Result<u32, BuildError> {
-    match address {
-        IpAddr::V4(v4) => Ok(v4.to_bits()),
-        IpAddr::V6(_) => Err(BuildError::row(row, format!("{property} {address}: expected an IPv4 address"))),
+/// Which addresses may be the router's own: a set of hash values, so that one load answers for all but one
+/// in a few dozen others.
+#[derive(Debug)]
+struct OwnAddresses {
+    /// A power of two of words.
+    words: Box<[u64]>,
+}
+
+impl OwnAddresses {
+    fn new(addresses: impl Iterator<Item = u32>) -> Self {
+        let addresses: Vec<u32> = addresses.collect();
+        let words = addresses.len().next_power_of_two().max(16);
+        let mut own = Self { words: vec![0; words].into() };
+        for address in addresses {
+            let (word, bit) = own.place(address);
+            if let Some(word) = own.words.get_mut(word) {
+                *word |= bit;
+            }
+        }
+        own
     }
-}
 
-fn find(interfaces: &InterfaceMap, row: RowId, interface: RowId) -> Result<InterfaceIndex, BuildError> {
-    interfaces
-        .index(interface)
-        .ok_or_else(|| BuildError::row(row, format!("names interface row {interface}, which does not exist")))
+    #[inline]
+    fn place(&self, address: u32) -> (usize, u64) {
+        let mixed = address.wrapping_mul(0x9e37_79b1);
+        ((mixed >> 6) as usize & (self.words.len() - 1), 1 << (mixed >> 26))
+    }
+
+    #[inline]
+    fn may_hold(&self, address: u32) -> bool {
+        let (word, bit) = self.place(address);
+        self.words.get(word).is_some_and(|word| word & bit != 0)
+    }
 }

@@ -1,8 +1,8 @@
 //! Routes as configured, and lookups through them.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
-use tollway_config::dataplane::{ArpMode, Interface, InterfaceAddress, Route};
+use tollway_config::dataplane::{ArpMode, Interface, InterfaceAddress, Route, RouteTarget};
 
 use super::*;
 

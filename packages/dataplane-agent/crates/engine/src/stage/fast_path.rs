@@ -8,16 +8,15 @@ use tollway_wire::{checksum, field, ipv4};
 
 use crate::batch::{Batch, Packet};
 use crate::conntrack::{CachedAction, NO_ENTRY, Table};
-use crate::fib::Lookup;
 use crate::frame::{Frame, FrameSource};
 use crate::nat::apply_cached;
 use crate::nat::icmp_error::embedded_tuple;
 use crate::neighbor::Adjacency;
-use crate::packet::{Hook, MAX_HOPS, Meta, NONE, Origin, flag};
+use crate::packet::{Hook, MAX_HOPS, Meta, flag};
 use crate::slow::{self, SlowReason};
 use crate::snapshot::{Port, Snapshot};
 use crate::stage::filter::{conclude, decide};
-use crate::stage::route::is_group;
+use crate::stage::stateless;
 use crate::stage::track::transport;
 use crate::stage::ttl::largest_segment;
 use crate::state::WorkerState;
@@ -26,7 +25,7 @@ use crate::verdict::{DropReason, Verdict};
 
 /// Packets that are looked up together: enough to keep memory busy, few enough for their metadata to stay
 /// in the first-level cache.
-const AHEAD: usize = 64;
+pub(crate) const AHEAD: usize = 64;
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
@@ -37,7 +36,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     batch.slow.clear();
     batch.end = batch.packets.len();
     if !snapshot.tracking() {
-        let entered = stateless(snapshot, state, batch);
+        let entered = stateless::run(snapshot, state, batch);
         slow::count(snapshot, state, batch);
         return entered;
     }
@@ -167,7 +166,7 @@ fn act<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut P
 
 /// Counts a packet that the cache forwards.
 #[inline]
-fn count<F>(state: &mut WorkerState<F>, meta: &Meta, fasttracked: bool) {
+pub(crate) fn count<F>(state: &mut WorkerState<F>, meta: &Meta, fasttracked: bool) {
     let (packets, bytes) = (u64::from(meta.segments), meta.wire_bytes());
     let counter = if fasttracked { &mut state.fasttrack } else { &mut state.fast_path };
     counter.packets += packets;
@@ -312,66 +311,4 @@ fn stays<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) -> bool {
     meta.hops += 1;
     meta.verdict = Verdict::Handover(owner as u16);
     false
-}
-
-/// Without connection tracking a flow is nothing but its route.
-fn stateless<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, batch: &mut Batch<F>) -> u64 {
-    let mut entered = 0;
-    let plain = snapshot.is_plain() && snapshot.allow_fast_path();
-    for index in batch.first..batch.end {
-        let Some(packet) = batch.packets.get_mut(index) else { break };
-        if packet.meta.verdict != Verdict::Continue {
-            continue;
-        }
-        entered += 1;
-        if !plain || !forward(snapshot, state, packet) {
-            batch.slow.push(index as u32);
-        }
-    }
-    entered
-}
-
-#[inline]
-fn forward<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut Packet<F>) -> bool {
-    let meta = &mut packet.meta;
-    let slow = flag::SLOW | flag::ICMP_ERROR;
-    if meta.is(slow) || meta.origin != Origin::Port {
-        return false;
-    }
-    let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else { return false };
-    if is_group(dst) {
-        return false;
-    }
-    let (interface, next_hop) = match snapshot.lookup(dst) {
-        Lookup::Connected { interface } => (interface, dst),
-        Lookup::Via { interface, gateway } => (interface, gateway),
-        Lookup::Local { .. } | Lookup::Broadcast { .. } | Lookup::Blackhole | Lookup::NoRoute => {
-            return false;
-        }
-    };
-    let Some(out) = snapshot.interface(interface) else { return false };
-    let Some(port) = out.port.filter(|_| out.up) else { return false };
-    if largest_segment(meta, &packet.vnet) > u32::from(out.mtu) || snapshot.is_local(src) {
-        return false;
-    }
-    let Some(adjacency) = state.next_hops.get((out.row, next_hop)).filter(|id| *id != NONE) else {
-        return false;
-    };
-    let Adjacency::Ready(mac) = state.shared.neighbors.peek(adjacency) else { return false };
-    if !state.holds.is_empty() {
-        return false;
-    }
-    let Some(frame) = &mut packet.frame else { return false };
-    let head = frame.head_mut();
-    if let Some(l3) = head.get_mut(usize::from(meta.l3)..) {
-        lower_ttl(l3);
-    }
-    write_link(head, mac, out.mac);
-    if !snapshot.queues().is_empty() {
-        meta.lane = state.queues.lane(snapshot.queues(), meta.tuple.src, meta.tuple.dst, state.now);
-    }
-    count(state, meta, false);
-    meta.flags |= flag::FAST;
-    meta.verdict = Verdict::Tx(port);
-    true
 }

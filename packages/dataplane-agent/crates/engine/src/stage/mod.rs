@@ -10,6 +10,8 @@ pub(crate) mod fragment;
 
 pub(crate) mod fast_path;
 
+mod stateless;
+
 pub(crate) mod track;
 
 mod nat_rule;

@@ -1,0 +1,159 @@
+//! What lookups read: longest prefix match for IPv4 in one to three loads, without a lock.
+//!
+//! A cell of 16 bits holds a number, or says that the answer lies one level deeper. The levels:
+//!
+//! | level | cells | a cell stands for | memory |
+//! |---|---|---|---|
+//! | root | 65,536 | a /16 | 128 KiB |
+//! | middle | 16,777,216, each /16's at a fixed place | a /24 | 32 MiB of address space; a /16 takes 512 B of it once it has a longer prefix |
+//! | deep | blocks of 256 | an address | 512 B for each /24 that has a longer prefix |
+//!
+//! Few routes touch a few lines of the root. A full Internet table costs one line of the root, which stays
+//! in the second-level cache, and one of the middle. All memory is asked for zeroed, so that pages nobody
+//! writes are never there, and a block once in use stays in use: a reader between two loads can only see
+//! answers for its own address.
+//!
+//! There is one writer. It stores a block's cells before the cell that points to the block, with release
+//! order, and lookups load with acquire order.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+/// Set in a cell whose answer lies one level deeper.
+pub const DEEPER: u16 = 1 << 15;
+/// Cells of a block.
+pub const BLOCK: usize = 256;
+/// /16 networks.
+pub const ROOT: usize = 1 << 16;
+/// /24 networks.
+const MIDDLE: usize = 1 << 24;
+/// Deep blocks are numbered within a part of the address space that has as many /24 networks as 15 bits
+/// can tell apart.
+pub const PARTS: usize = MIDDLE >> 15;
+/// Blocks of a part's first chunk; each further chunk doubles what there is.
+const FIRST_CHUNK: usize = 64;
+/// 64 × 2⁹ = 2¹⁵.
+const CHUNKS: usize = 10;
+
+type Chunk = OnceLock<Box<[AtomicU16]>>;
+
+/// The cells of a table. Everything leads to number 0 at first.
+pub struct Cells {
+    root: Box<[AtomicU16; ROOT]>,
+    middle: Box<[AtomicU16; MIDDLE]>,
+    deep: Box<[OnceLock<Box<[Chunk; CHUNKS]>>]>,
+}
+
+impl std::fmt::Debug for Cells {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Cells").finish_non_exhaustive()
+    }
+}
+
+/// Chunk and place in it of a block.
+fn chunk_of(block: u16) -> (usize, usize) {
+    let block = usize::from(block);
+    if block < FIRST_CHUNK {
+        return (0, block);
+    }
+    let bits = block.ilog2();
+    ((bits - FIRST_CHUNK.ilog2() + 1) as usize, block - (1 << bits))
+}
+
+fn part_of(address: u32) -> usize {
+    (address >> 23) as usize
+}
+
+impl Cells {
+    pub fn new() -> Self {
+        Self {
+            root: bytemuck::zeroed_box(),
+            middle: bytemuck::zeroed_box(),
+            deep: (0..PARTS).map(|_| OnceLock::new()).collect(),
+        }
+    }
+
+    /// The number that an address leads to.
+    #[inline]
+    pub fn number(&self, address: u32) -> u16 {
+        let mut cell = self.root[(address >> 16) as usize].load(Ordering::Acquire);
+        if cell & DEEPER != 0 {
+            cell = self.middle[(address >> 8) as usize].load(Ordering::Acquire);
+            if cell & DEEPER != 0 {
+                cell = self.deep(address, cell & !DEEPER).map_or(0, |cell| cell.load(Ordering::Acquire));
+            }
+        }
+        cell
+    }
+
+    /// Reads what [`Self::number`] will most likely wait for; wanted is that it is read, not what it holds.
+    #[inline]
+    pub fn touch(&self, address: u32) -> u16 {
+        let cell = self.root[(address >> 16) as usize].load(Ordering::Relaxed);
+        if cell & DEEPER == 0 {
+            return cell;
+        }
+        self.middle[(address >> 8) as usize].load(Ordering::Relaxed)
+    }
+
+    fn deep(&self, address: u32, block: u16) -> Option<&AtomicU16> {
+        let (chunk, place) = chunk_of(block);
+        let chunk = self.deep.get(part_of(address))?.get()?.get(chunk)?.get()?;
+        chunk.get(place * BLOCK + (address & 0xff) as usize)
+    }
+
+    /// The cell of a /16. Only the writer looks at single cells.
+    pub fn root_cell(&self, network: u16) -> u16 {
+        self.root[usize::from(network)].load(Ordering::Relaxed)
+    }
+
+    pub fn set_root(&self, network: u16, cell: u16) {
+        self.root[usize::from(network)].store(cell, Ordering::Release);
+    }
+
+    /// The cell of the /24 that an address lies in.
+    pub fn middle_cell(&self, address: u32) -> u16 {
+        self.middle[(address >> 8) as usize].load(Ordering::Relaxed)
+    }
+
+    pub fn set_middle(&self, address: u32, cell: u16) {
+        self.middle[(address >> 8) as usize].store(cell, Ordering::Release);
+    }
+
+    /// Sets the cell of an address in its deep block, unless it has that value.
+    pub fn set_deep(&self, address: u32, block: u16, number: u16) {
+        if let Some(cell) = self.deep(address, block)
+            && cell.load(Ordering::Relaxed) != number
+        {
+            cell.store(number, Ordering::Release);
+        }
+    }
+
+    /// Makes room for a deep block of the part that an address lies in.
+    pub fn make_deep(&self, address: u32, block: u16) {
+        let (chunk, _) = chunk_of(block);
+        let part = self.deep.get(part_of(address));
+        let part = part.map(|part| part.get_or_init(|| Box::new([const { OnceLock::new() }; CHUNKS])));
+        if let Some(chunk_cell) = part.and_then(|part| part.get(chunk)) {
+            let blocks = if chunk == 0 { FIRST_CHUNK } else { FIRST_CHUNK << (chunk - 1) };
+            chunk_cell.get_or_init(|| bytemuck::zeroed_slice_box(blocks * BLOCK));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_block_has_a_place_of_its_own() {
+        let mut expected = (0, 0);
+        for block in 0..DEEPER {
+            let place = chunk_of(block);
+            let size = if place.0 == 0 { FIRST_CHUNK } else { FIRST_CHUNK << (place.0 - 1) };
+            assert_eq!(place, expected, "block {block}");
+            expected = if place.1 + 1 == size { (place.0 + 1, 0) } else { (place.0, place.1 + 1) };
+        }
+        assert_eq!(expected, (CHUNKS, 0));
+    }
+}

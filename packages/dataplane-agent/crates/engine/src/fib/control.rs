@@ -1,0 +1,341 @@
+//! Which routes there are, and which of them a prefix follows.
+//!
+//! The candidates for a prefix are the router's own addresses and connected networks, the configured routes,
+//! and the routes of other programs. The first two are few or in a sorted list; the last stand in the
+//! table itself as long as they win alone, so that a full table from a routing daemon is stored once.
+
+use std::collections::{BTreeMap, HashMap};
+
+use tollway_config::dataplane::RowId;
+
+use super::cells::Cells;
+use super::lookup::{HOPS, NextHops};
+use super::plan::{Ground, Origin, Path, Planned};
+use super::table::{Prefix, Table};
+use super::{DynamicRoute, FibFull, RouteChange};
+
+/// Number of the first path. 0 is what nothing but the default route covers, 1 leads nowhere.
+const FIRST: u16 = 2;
+
+/// A configured route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Static {
+    network: u32,
+    pub row: RowId,
+    pub number: u16,
+    len: u8,
+}
+
+impl Static {
+    pub fn prefix(&self) -> Prefix {
+        (self.network, self.len)
+    }
+}
+
+/// The writer's half of a forwarding table.
+#[derive(Debug)]
+pub struct Control {
+    pub ground: Ground,
+    table: Table,
+    /// By number, from [`FIRST`] on, with whether it leads anywhere.
+    paths: Vec<(Path, bool)>,
+    numbers: HashMap<Path, u16>,
+    fixed: Vec<(Prefix, u16)>,
+    /// By prefix, then in configured order.
+    statics: Vec<Static>,
+    /// Routes of other programs to prefixes where one of them does not win alone: all of them.
+    shadowed: BTreeMap<Prefix, Vec<u16>>,
+    dynamics: usize,
+}
+
+/// The readers' half, as the writer needs it.
+#[derive(Clone, Copy)]
+pub struct Published<'a> {
+    pub cells: &'a Cells,
+    pub hops: &'a NextHops,
+}
+
+impl Control {
+    pub fn new(ground: Ground) -> Self {
+        Self {
+            ground,
+            table: Table::new(),
+            paths: Vec::new(),
+            numbers: HashMap::new(),
+            fixed: Vec::new(),
+            statics: Vec::new(),
+            shadowed: BTreeMap::new(),
+            dynamics: 0,
+        }
+    }
+
+    pub fn path(&self, number: u16) -> Option<&Path> {
+        let place = usize::from(number).checked_sub(usize::from(FIRST))?;
+        self.paths.get(place).map(|(path, _)| path)
+    }
+
+    fn leads_somewhere(&self, number: u16) -> bool {
+        let place = usize::from(number).checked_sub(usize::from(FIRST));
+        place.and_then(|place| self.paths.get(place)).is_some_and(|(_, resolved)| *resolved)
+    }
+
+    fn is_dynamic(&self, number: u16) -> bool {
+        matches!(self.path(number), Some(Path { origin: Origin::Dynamic { .. }, .. }))
+    }
+
+    /// The number of a path; a new one is published first. Numbers are not used twice in the life of a
+    /// table, since a reader may still hold one.
+    fn number(&mut self, published: Published<'_>, path: &Path) -> Result<u16, FibFull> {
+        if let Some(number) = self.numbers.get(path) {
+            return Ok(*number);
+        }
+        let place = self.paths.len() + usize::from(FIRST);
+        let number = u16::try_from(place).ok().filter(|_| place < HOPS).ok_or(FibFull)?;
+        let hop = self.ground.resolve(path);
+        if let Some(hop) = hop {
+            published.hops.publish(number, hop);
+        }
+        self.paths.push((*path, hop.is_some()));
+        self.numbers.insert(*path, number);
+        Ok(number)
+    }
+
+    /// How many more paths there can be.
+    pub fn room(&self) -> usize {
+        HOPS - usize::from(FIRST) - self.paths.len()
+    }
+
+    /// How many of these routes' paths would be new, at most `enough`.
+    pub fn new_paths(&self, routes: &[Planned], enough: usize) -> usize {
+        let mut new = std::collections::HashSet::new();
+        for route in routes {
+            if new.len() < enough && !self.numbers.contains_key(&route.path) {
+                new.insert(route.path);
+            }
+        }
+        new.len()
+    }
+
+    /// Puts the router's own addresses and networks in.
+    pub fn install_ground(
+        &mut self,
+        published: Published<'_>,
+        changed: &mut Vec<Prefix>,
+    ) -> Result<(), FibFull> {
+        for planned in std::mem::take(&mut self.ground.fixed) {
+            let number = self.number(published, &planned.path)?;
+            self.fixed.push((planned.prefix, number));
+        }
+        for at in 0..self.fixed.len() {
+            if let Some((prefix, _)) = self.fixed.get(at).copied() {
+                self.settle(published, prefix, Vec::new(), changed);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts these configured routes in place of those before. Prefixes whose routes stay are not touched.
+    pub fn replace_statics(
+        &mut self,
+        published: Published<'_>,
+        routes: &[Planned],
+        changed: &mut Vec<Prefix>,
+    ) -> Result<(), FibFull> {
+        let mut statics = Vec::with_capacity(routes.len());
+        for route in routes {
+            let number = self.number(published, &route.path)?;
+            let (network, len) = route.prefix;
+            statics.push(Static { network, row: route.row, number, len });
+        }
+        let touched = differing(&self.statics, &statics);
+        self.statics = statics;
+        for prefix in touched {
+            let dynamics = self.dynamics_of(prefix);
+            self.settle(published, prefix, dynamics, changed);
+        }
+        Ok(())
+    }
+
+    /// Does what another program asked for.
+    pub fn change(
+        &mut self,
+        published: Published<'_>,
+        change: &RouteChange,
+        changed: &mut Vec<Prefix>,
+    ) -> Result<(), FibFull> {
+        match change {
+            RouteChange::Replace(route) => self.replace_dynamic(published, route, changed),
+            RouteChange::Remove { destination, prefix_len, metric } => {
+                let prefix = super::masked(*destination, *prefix_len);
+                self.remove_dynamic(published, prefix, *metric, changed);
+                Ok(())
+            }
+        }
+    }
+
+    fn replace_dynamic(
+        &mut self,
+        published: Published<'_>,
+        route: &DynamicRoute,
+        changed: &mut Vec<Prefix>,
+    ) -> Result<(), FibFull> {
+        let prefix = super::masked(route.destination, route.prefix_len);
+        let number = self.number(published, &route.path())?;
+        let current = self.table.get(prefix);
+        let alone = self.shadowed.is_empty() || !self.shadowed.contains_key(&prefix);
+        if alone && self.leads_somewhere(number) {
+            if current == 0 {
+                self.dynamics += 1;
+                self.table.set(published.cells, prefix, number);
+                changed.push(prefix);
+                return Ok(());
+            }
+            let no_worse = self.path(current).is_some_and(|path| path.distance >= route.distance);
+            if self.metric(current) == Some(route.metric) && no_worse {
+                if current != number {
+                    self.table.set(published.cells, prefix, number);
+                    changed.push(prefix);
+                }
+                return Ok(());
+            }
+        }
+        let mut dynamics = self.dynamics_of(prefix);
+        let before = dynamics.len();
+        dynamics.retain(|known| self.metric(*known) != Some(route.metric));
+        dynamics.push(number);
+        self.dynamics = self.dynamics + dynamics.len() - before;
+        self.settle(published, prefix, dynamics, changed);
+        Ok(())
+    }
+
+    fn remove_dynamic(
+        &mut self,
+        published: Published<'_>,
+        prefix: Prefix,
+        metric: u32,
+        changed: &mut Vec<Prefix>,
+    ) {
+        let mut dynamics = self.dynamics_of(prefix);
+        let before = dynamics.len();
+        dynamics.retain(|known| self.metric(*known) != Some(metric));
+        if dynamics.len() != before {
+            self.dynamics = self.dynamics + dynamics.len() - before;
+            self.settle(published, prefix, dynamics, changed);
+        }
+    }
+
+    fn metric(&self, number: u16) -> Option<u32> {
+        match self.path(number)?.origin {
+            Origin::Dynamic { metric, .. } => Some(metric),
+            Origin::Own | Origin::Connected | Origin::Static => None,
+        }
+    }
+
+    /// Routes of other programs to a prefix.
+    fn dynamics_of(&self, prefix: Prefix) -> Vec<u16> {
+        match self.shadowed.get(&prefix) {
+            Some(dynamics) => dynamics.clone(),
+            None => {
+                Some(self.table.get(prefix)).filter(|number| self.is_dynamic(*number)).into_iter().collect()
+            }
+        }
+    }
+
+    /// Lets a prefix follow the best of its routes, those of other programs being these.
+    fn settle(
+        &mut self,
+        published: Published<'_>,
+        prefix: Prefix,
+        dynamics: Vec<u16>,
+        changed: &mut Vec<Prefix>,
+    ) {
+        let winner = self.best(prefix, &dynamics);
+        if matches!(dynamics.as_slice(), [] | [_]) && dynamics.first().is_none_or(|only| *only == winner) {
+            self.shadowed.remove(&prefix);
+        } else {
+            self.shadowed.insert(prefix, dynamics);
+        }
+        if self.table.set(published.cells, prefix, winner) != winner {
+            changed.push(prefix);
+        }
+    }
+
+    /// The route that a prefix follows: own addresses and connected networks, then the lowest distance, then
+    /// configured ones before others, then the first or the one with the lowest metric. 0 if there is none.
+    fn best(&self, prefix: Prefix, dynamics: &[u16]) -> u16 {
+        let at = self.fixed.partition_point(|(known, _)| *known < prefix);
+        if let Some((_, number)) = self.fixed.get(at).filter(|(known, _)| *known == prefix) {
+            return *number;
+        }
+        let rank = |number: u16| {
+            let path = self.path(number)?;
+            Some((path.distance, path.origin)).filter(|_| self.leads_somewhere(number))
+        };
+        let statics = self.statics_of(prefix).iter().map(|route| route.number);
+        let ranked =
+            statics.chain(dynamics.iter().copied()).filter_map(|number| Some((rank(number)?, number)));
+        ranked.min_by_key(|(rank, _)| *rank).map_or(0, |(_, number)| number)
+    }
+
+    /// Configured routes to a prefix.
+    pub fn statics_of(&self, prefix: Prefix) -> &[Static] {
+        let from = self.statics.partition_point(|known| known.prefix() < prefix);
+        let rest = self.statics.get(from..).unwrap_or_default();
+        let len = rest.partition_point(|known| known.prefix() == prefix);
+        rest.get(..len).unwrap_or_default()
+    }
+
+    pub fn statics(&self) -> &[Static] {
+        &self.statics
+    }
+
+    /// What exactly a prefix follows; 0 if there is no such route.
+    pub fn winner(&self, prefix: Prefix) -> u16 {
+        self.table.get(prefix)
+    }
+
+    /// Number of a path that is known.
+    pub fn known(&self, path: &Path) -> Option<u16> {
+        self.numbers.get(path).copied()
+    }
+
+    /// Every route of another program, with its number, in no order.
+    pub fn dynamics(&self) -> impl Iterator<Item = (Prefix, u16)> {
+        let alone = self
+            .table
+            .iter()
+            .filter(|(prefix, number)| self.is_dynamic(*number) && !self.shadowed.contains_key(prefix));
+        let shadowed = self.shadowed.iter();
+        alone.chain(shadowed.flat_map(|(prefix, all)| all.iter().map(|number| (*prefix, *number))))
+    }
+
+    /// Routes of other programs.
+    pub fn dynamic_routes(&self) -> usize {
+        self.dynamics
+    }
+
+    /// Prefixes that lookups know, and deep blocks without any prefix.
+    pub fn sizes(&self) -> (usize, usize) {
+        (self.table.len(), self.table.deep_blocks().1)
+    }
+}
+
+/// Prefixes whose routes are not the same in both lists, which are sorted by prefix.
+fn differing(old: &[Static], new: &[Static]) -> Vec<Prefix> {
+    let group = |list: &[Static], prefix: Prefix| {
+        list.iter().position(|route| route.prefix() != prefix).unwrap_or(list.len())
+    };
+    let (mut old, mut new) = (old, new);
+    let mut prefixes = Vec::new();
+    loop {
+        let next = old.first().into_iter().chain(new.first()).map(Static::prefix).min();
+        let Some(prefix) = next else { return prefixes };
+        let (was, rest) = old.split_at(group(old, prefix));
+        old = rest;
+        let (is, rest) = new.split_at(group(new, prefix));
+        new = rest;
+        if !was.iter().map(|route| route.number).eq(is.iter().map(|route| route.number)) {
+            prefixes.push(prefix);
+        }
+    }
+}

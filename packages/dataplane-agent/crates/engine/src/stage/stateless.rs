@@ -1,0 +1,89 @@
+//! The fast path without connection tracking: a flow is nothing but its route.
+
+use crate::batch::{Batch, Packet};
+use crate::fib::Lookup;
+use crate::frame::Frame;
+use crate::neighbor::Adjacency;
+use crate::packet::{NONE, Origin, flag};
+use crate::snapshot::Snapshot;
+use crate::stage::fast_path::{AHEAD, count, lower_ttl, write_link};
+use crate::stage::route::is_group;
+use crate::stage::ttl::largest_segment;
+use crate::state::WorkerState;
+use crate::verdict::Verdict;
+
+/// Forwards what needs nothing but a route and notes the rest as slow. Returns how many packets there were
+/// to decide. Routes are asked for twice: first for some packets together, so that the memory their
+/// answers lie in is on its way for all of them, then one by one.
+pub(crate) fn run<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, batch: &mut Batch<F>) -> u64 {
+    let plain = snapshot.is_plain() && snapshot.allow_fast_path();
+    let mut entered = 0;
+    let mut first = batch.first;
+    while first < batch.end {
+        let end = batch.end.min(first + AHEAD);
+        if plain {
+            let mut touched = 0;
+            for packet in batch.packets.get(first..end).unwrap_or_default() {
+                touched ^= packet.meta.tuple.dst.as_v4().map_or(0, |dst| snapshot.fib().touch(dst));
+            }
+            std::hint::black_box(touched);
+        }
+        for index in first..end {
+            let Some(packet) = batch.packets.get_mut(index) else { break };
+            if packet.meta.verdict != Verdict::Continue {
+                continue;
+            }
+            entered += 1;
+            if !plain || !forward(snapshot, state, packet) {
+                batch.slow.push(index as u32);
+            }
+        }
+        first = end;
+    }
+    entered
+}
+
+#[inline]
+fn forward<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut Packet<F>) -> bool {
+    let meta = &mut packet.meta;
+    let slow = flag::SLOW | flag::ICMP_ERROR;
+    if meta.is(slow) || meta.origin != Origin::Port {
+        return false;
+    }
+    let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else { return false };
+    if is_group(dst) {
+        return false;
+    }
+    let (interface, next_hop) = match snapshot.lookup(dst) {
+        Lookup::Connected { interface } => (interface, dst),
+        Lookup::Via { interface, gateway } => (interface, gateway),
+        Lookup::Local { .. } | Lookup::Broadcast { .. } | Lookup::Blackhole | Lookup::NoRoute => {
+            return false;
+        }
+    };
+    let Some(out) = snapshot.interface(interface) else { return false };
+    let Some(port) = out.port.filter(|_| out.up) else { return false };
+    if largest_segment(meta, &packet.vnet) > u32::from(out.mtu) || snapshot.is_local(src) {
+        return false;
+    }
+    let Some(adjacency) = state.next_hops.get((out.row, next_hop)).filter(|id| *id != NONE) else {
+        return false;
+    };
+    let Adjacency::Ready(mac) = state.shared.neighbors.peek(adjacency) else { return false };
+    if !state.holds.is_empty() {
+        return false;
+    }
+    let Some(frame) = &mut packet.frame else { return false };
+    let head = frame.head_mut();
+    if let Some(l3) = head.get_mut(usize::from(meta.l3)..) {
+        lower_ttl(l3);
+    }
+    write_link(head, mac, out.mac);
+    if !snapshot.queues().is_empty() {
+        meta.lane = state.queues.lane(snapshot.queues(), meta.tuple.src, meta.tuple.dst, state.now);
+    }
+    count(state, meta, false);
+    meta.flags |= flag::FAST;
+    meta.verdict = Verdict::Tx(port);
+    true
+}
