@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { CASES, selectCases } from './bench/cases.mjs';
+import { drawCurves, formatCurves, measureCurves } from './bench/curves.mjs';
 import { runEngineCase } from './bench/engine.mjs';
 import { countInstructions } from './bench/instructions.mjs';
 import { Lab, whyNoLab } from './bench/lab.mjs';
@@ -16,8 +17,11 @@ import { agentDir, main, UserError } from './project.mjs';
 
 const USAGE = `usage: npm run bench [-- [PATTERN[,PATTERN…]] [--json FILE] [--quick] [--minutes N]]
        npm run bench -- instructions    instructions per packet by callgrind
+       npm run bench -- curves [--json FILE] [--plot FILE] [--quick]
+                                        ns per packet against rules, routes, flows, frame size and workers
 
   PATTERN    only cases that match: a name, a prefix or a glob (engine/*, wire/iperf3); --case PATTERN says the same
+  --plot     also draw the curves into FILE (SVG)
   --json     also write the results to FILE
   --quick    shorter runs, wider error bars
   --minutes  how long the windows of the browser case stay open (10)
@@ -31,6 +35,7 @@ function readOptions() {
       options: {
         case: { type: 'string', multiple: true, default: [] },
         json: { type: 'string' },
+        plot: { type: 'string' },
         quick: { type: 'boolean', default: false },
         minutes: { type: 'string' },
         help: { type: 'boolean', short: 'h', default: false },
@@ -38,9 +43,19 @@ function readOptions() {
     });
     const minutes = Number(values.minutes ?? (values.quick ? 2 : 10));
     if (!(minutes >= 0.5 && minutes <= 1440)) throw new Error('--minutes takes a number from 0.5 to 1440');
-    const instructions = positionals.length === 1 && positionals[0] === 'instructions';
-    const cases = instructions ? [] : selectCases([...positionals, ...values.case]);
-    return { help: values.help, instructions, cases, json: values.json, quick: values.quick, minutes };
+    const only = (/** @type {string} */ word) => positionals.length === 1 && positionals[0] === word;
+    const [instructions, curves] = [only('instructions'), only('curves')];
+    const cases = instructions || curves ? [] : selectCases([...positionals, ...values.case]);
+    return {
+      help: values.help,
+      instructions,
+      curves,
+      plot: values.plot,
+      cases,
+      json: values.json,
+      quick: values.quick,
+      minutes,
+    };
   } catch (error) {
     throw new UserError(`${error instanceof Error ? error.message : error}\n\n${USAGE}`, 2);
   }
@@ -87,6 +102,13 @@ await main(async () => {
   ensureNode();
   if (options.instructions) {
     await countInstructions();
+    return 0;
+  }
+  if (options.curves) {
+    const plots = await measureCurves(await buildBench(), { quick: options.quick, note });
+    console.log(formatCurves(plots));
+    if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify({ plots }, undefined, 2)}\n`);
+    if (options.plot !== undefined) writeFileSync(options.plot, drawCurves(plots));
     return 0;
   }
   const noLab = options.cases.some((entry) => entry.kind !== 'engine') ? await whyNoLab() : undefined;

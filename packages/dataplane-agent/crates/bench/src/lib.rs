@@ -8,6 +8,7 @@ mod agent;
 mod alloc;
 mod args;
 mod clock;
+mod curves;
 mod engine_cases;
 mod floor;
 mod generator;
@@ -33,6 +34,8 @@ const USAGE: &str = "usage: tollway-bench COMMAND [--option VALUE …]
 
   engine --case NAME [--quick true] [--windows N] [--cpu N]
       an engine case; prints its result as JSON
+  curve --axis rules|flows|frame-bytes|workers [--quick true]
+      ns per packet against one thing that varies, as JSON
   send --interface IF --destination-mac MAC --count N --rate PPS [--flows N] [--cpu N]
       60-byte UDP packets; prints {\"sent\",\"seconds\"}
   nft --scenario NAME
@@ -57,6 +60,7 @@ pub fn run(mut words: impl Iterator<Item = String>) -> Result<(), String> {
     let args = Args::parse(words)?;
     match command.as_str() {
         "engine" => engine_cases::run(&args),
+        "curve" => curves::run(&args),
         "send" => generator::run(&args),
         "nft" => nft::run(&args),
         "htb" => htb::run(&args),

@@ -18,7 +18,7 @@ use tollway_io::pool::{Partition, PartitionSize, PoolFrame, partitions};
 
 use crate::alloc;
 use crate::clock::Tsc;
-use crate::packet::FRAME;
+use crate::packet::{FRAME, checksum};
 use crate::scenario::Scenario;
 use crate::traffic::{GENERATOR_MAC, LAN_PORT_MAC, SINK_MAC, Traffic, WAN_PORT_MAC};
 
@@ -44,13 +44,15 @@ pub struct Setup {
     pub max_connections: u32,
     /// The profiler reads the cycle counter around each stage, as in production.
     pub profiled: bool,
+    /// Length of the frames without FCS, at least [`FRAME`]; the flows must be UDP to be longer.
+    pub frame_bytes: usize,
 }
 
 impl Setup {
     /// A scenario in the measured topology, with room for 262,144 connections and the profiler on.
     pub fn of(scenario: Scenario, traffic: Traffic) -> Self {
         let config = scenario.config(GENERATOR_MAC, SINK_MAC);
-        Self { config, traffic, max_connections: 262_144, profiled: true }
+        Self { config, traffic, max_connections: 262_144, profiled: true, frame_bytes: FRAME }
     }
 }
 
@@ -97,6 +99,7 @@ pub struct Router {
     /// Simple queues.
     queues: usize,
     traffic: Traffic,
+    frame_bytes: usize,
     tsc: Tsc,
     clock: Clock,
     now: Now,
@@ -135,6 +138,7 @@ impl Router {
                 ring: Vec::with_capacity(RING * BATCH),
                 queues: setup.config.simple_queues.len(),
                 traffic: setup.traffic,
+                frame_bytes: setup.frame_bytes.max(FRAME),
                 tsc,
                 clock: if setup.profiled { Clock::Running(tsc) } else { Clock::Stopped },
                 now: Now::from_ms(1000),
@@ -253,8 +257,12 @@ impl Router {
 
     /// A frame of the pool with this content.
     fn frame(&mut self, content: &[u8; FRAME]) -> Option<PoolFrame> {
-        let mut frame = self.pool.take(FRAME)?;
-        frame.head_mut().copy_from_slice(content);
+        let mut frame = self.pool.take(self.frame_bytes)?;
+        let head = frame.head_mut();
+        head.get_mut(..FRAME)?.copy_from_slice(content);
+        if self.frame_bytes > FRAME {
+            lengthen(head, self.frame_bytes);
+        }
         Some(frame)
     }
 
@@ -360,7 +368,7 @@ impl Router {
             self.engine.tick(&mut self.batch, &mut self.pool, &self.clock, self.now);
             ticks += self.tsc.cycles().wrapping_sub(from);
             self.batch.clear();
-            if !self.engine.next_deadline().is_some_and(|deadline| deadline < self.now) {
+            if self.engine.next_deadline().is_none_or(|deadline| deadline >= self.now) {
                 break;
             }
         }
@@ -424,6 +432,17 @@ impl Router {
             }
         }
     }
+}
+
+/// Makes the headers of a UDP frame say that it is so long.
+fn lengthen(head: &mut [u8], frame_bytes: usize) {
+    let Some(headers) = head.first_chunk_mut::<42>() else { return };
+    let total = (frame_bytes - 14) as u16;
+    headers[16..18].copy_from_slice(&total.to_be_bytes());
+    headers[38..40].copy_from_slice(&(total - 20).to_be_bytes());
+    headers[24..26].copy_from_slice(&[0; 2]);
+    let sum = checksum(&headers[14..34]);
+    headers[24..26].copy_from_slice(&sum.to_be_bytes());
 }
 
 /// Ticks per packet of each stage that took part between two readings, as `name ns` with `ns_per_tick`.

@@ -203,6 +203,11 @@ pub fn filter_25() -> Vec<Rule> {
 /// 10,000 rules of the same kinds as [`filter_25`], of which every one names other networks or ports, with the
 /// same accept at the very end.
 pub fn filter_10k() -> Vec<Rule> {
+    filter_of(10_000)
+}
+
+/// So many rules as [`filter_10k`] has, from 2 to 10,000.
+pub fn filter_of(count: u32) -> Vec<Rule> {
     let network = |first: u8, i: u32| {
         let from = u32::from(first) << 24 | i << 8;
         AddressRange { from: Ipv4Addr::from_bits(from).into(), to: Ipv4Addr::from_bits(from | 0xff).into() }
@@ -226,7 +231,7 @@ pub fn filter_10k() -> Vec<Rule> {
     };
     let invalid = vec![Matcher::ConnectionState { states: vec![ConnectionState::Invalid], negate: false }];
     let mut rules: Vec<Rule> = (10_000..)
-        .zip(std::iter::once(invalid).chain((0..9_997).map(conditions)))
+        .zip(std::iter::once(invalid).chain((0..count.saturating_sub(2)).map(conditions)))
         .map(|(row, matchers)| Rule { row, matchers, action: Action::Drop, log: None })
         .collect();
     rules.extend(filter_25().pop());

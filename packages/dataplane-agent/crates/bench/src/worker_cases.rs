@@ -25,7 +25,7 @@ const SLICE: usize = 50;
 /// Every packet arrives at the worker that does not own its flow, against every packet at its owner.
 pub fn handover_all(windows: usize) -> Result<CaseResult, String> {
     let tsc = Tsc::new();
-    let (mut crossed, mut straight) = (Pair::new(tsc)?, Pair::new(tsc)?);
+    let (mut crossed, mut straight) = (Group::new(2, tsc)?, Group::new(2, tsc)?);
     crossed.cross();
     let (mut ours, mut baseline) = (Measured::default(), Measured::default());
     for _ in 0..windows.div_ceil(SLICE) {
@@ -38,7 +38,7 @@ pub fn handover_all(windows: usize) -> Result<CaseResult, String> {
 /// Two workers with flows of their own, against one.
 pub fn two_workers(windows: usize) -> Result<CaseResult, String> {
     let tsc = Tsc::new();
-    let (mut two, mut one) = (Pair::new(tsc)?, Pair::new(tsc)?);
+    let (mut two, mut one) = (Group::new(2, tsc)?, Group::new(2, tsc)?);
     let (mut ours, mut baseline) = (Measured::default(), Measured::default());
     for _ in 0..windows.div_ceil(SLICE) {
         one.run(1, &tsc, &mut baseline)?;
@@ -50,6 +50,18 @@ pub fn two_workers(windows: usize) -> Result<CaseResult, String> {
         .details
         .push(format!("by the clock, generator included: {wall:.2} times the packets of one worker"));
     Ok(result)
+}
+
+/// ns of a core per packet with so many workers, each with flows of its own.
+pub fn cost(workers: usize, windows: usize) -> Result<f64, String> {
+    let tsc = Tsc::new();
+    let mut group = Group::new(workers, tsc)?;
+    let mut measured = Measured::default();
+    for _ in 0..windows.div_ceil(SLICE) {
+        group.run(workers, &tsc, &mut measured)?;
+    }
+    let best = measured.windows.best_probe();
+    Ok(measured.windows.median(best).0 * tsc.nanoseconds_per_tick())
 }
 
 /// What the workers of one arrangement took.
@@ -78,20 +90,20 @@ fn finish(tsc: &Tsc, ours: (&str, Measured), baseline: (&str, Measured)) -> Resu
     Ok(CaseResult { unit: PACKETS, ours_ns, baseline_ns, details })
 }
 
-/// A router of two workers, with connection tracking, masquerade and 25 rules.
-struct Pair {
+/// The workers of a router, with connection tracking, masquerade and 25 rules. Each one's rings lead to the next
+/// one and come from the one before.
+struct Group {
     workers: Vec<(Router, Links)>,
 }
 
-impl Pair {
-    fn new(tsc: Tsc) -> Result<Self, String> {
-        let setups =
-            (0..2).map(|worker| Setup::of(Scenario::MASQUERADE_25, Traffic::steered(FLOWS, worker, 2)));
-        let routers = Router::several(setups.collect(), tsc)?;
-        let (to_second, from_first) = RingBuffer::new(RING);
-        let (to_first, from_second) = RingBuffer::new(RING);
-        let links =
-            [Links { out: to_second, inbound: from_second }, Links { out: to_first, inbound: from_first }];
+impl Group {
+    fn new(count: usize, tsc: Tsc) -> Result<Self, String> {
+        let setup =
+            |worker| Setup::of(Scenario::MASQUERADE_25, Traffic::steered(FLOWS, worker, count as u32));
+        let routers = Router::several((0..count as u32).map(setup).collect(), tsc)?;
+        let (outs, mut inbounds): (Vec<_>, Vec<_>) = (0..count).map(|_| RingBuffer::new(RING)).unzip();
+        inbounds.rotate_right(1);
+        let links = outs.into_iter().zip(inbounds).map(|(out, inbound)| Links { out, inbound });
         Ok(Self { workers: routers.into_iter().zip(links).collect() })
     }
 
