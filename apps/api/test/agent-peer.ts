@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { DataplaneConfig, PortInfo } from '@tollway/dataplane-agent';
 import { encodeFrame, FrameDecoder } from '../src/agent/frames.js';
-import { PROTOCOL, type Stats } from '../src/agent/messages.js';
+import { PROTOCOL, type Stats, type TracedPacket } from '../src/agent/messages.js';
 
 /**
  * The other side of the agent's socket, as far as the configuration goes: it keeps a prepared and an active
@@ -24,6 +24,10 @@ export class AgentPeer {
   /** What `stats` tells of the ways past the slow path and of its reasons. */
   handlers: Stats['fast-path']['handlers'] = [];
   slow: Stats['slow'] = [];
+  /** What a trace notes, and what comes out of a dry run. */
+  traced: TracedPacket[] = [];
+  /** Traces that were started and not stopped. */
+  traces = 0;
   /** Connections with flag F. */
   fasttracked = 0;
   /** What they forwarded by the fast path. */
@@ -138,6 +142,18 @@ export class AgentPeer {
         return reply({ 'now-ns': Number(process.hrtime.bigint()), records: this.queues });
       case 'reset-queue-counters':
         return { type: 'reply', body: { op: 'done', count: 0 } };
+      case 'start-trace':
+        this.traces += 1;
+        return { type: 'reply', body: { op: 'trace-started', trace: 7 } };
+      case 'trace': {
+        const packets = this.traced.filter(({ number }) => number > Number(body.after));
+        return reply({ packets, done: false, lost: 0 });
+      }
+      case 'stop-trace':
+        this.traces -= 1;
+        return { type: 'reply', body: { op: 'done', count: 1 } };
+      case 'dry-run':
+        return { type: 'reply', body: { op: 'trace', packets: this.traced.slice(0, 1), done: true, lost: 0 } };
       case 'neighbors':
         return reply({ neighbors: [] });
       case 'routes':

@@ -3,6 +3,7 @@ export type { BuiltinItem, Constant, Flag, Kind, Menu, MenuKind, PairOf, Parsed,
 export { defineMenu, splitNot } from './define.js';
 export { type OpenApiOptions, openApi, takesLists } from './emit/openapi.js';
 export { CONNECTION_STATES, LIST_ACTIONS, TCP_FLAGS } from './mixins/firewall-match.js';
+export { PACKET_LINE_ACCEPTS, type PacketWords, packetLine, parsePacketLine } from './packet-line.js';
 export { displayBytes } from './props/bytes.js';
 export { datetimeText } from './props/datetime.js';
 export { displayDuration, durationMs, durationText } from './props/duration.js';

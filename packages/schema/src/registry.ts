@@ -22,6 +22,7 @@ import { queueType } from './menus/queue/type.js';
 import { systemIdentity } from './menus/system/identity.js';
 import { systemResourceCpu } from './menus/system/resource/cpu.js';
 import { systemResource } from './menus/system/resource.js';
+import { toolPacketTrace } from './menus/tool/packet-trace.js';
 import { toolProfile } from './menus/tool/profile.js';
 import { user } from './menus/user.js';
 
@@ -48,6 +49,7 @@ export const registry: readonly Menu[] = [
   systemResourceCpu,
   user,
   log,
+  toolPacketTrace,
   toolProfile,
 ];
 

@@ -1,6 +1,7 @@
 import { menuByPath } from '@tollway/schema';
 import type { WebSocket } from 'ws';
 import type { Principal } from '../auth/authenticator.js';
+import type { Arguments } from '../config/content.js';
 import type { Services } from '../rest/services.js';
 import { identityOf } from '../routes/session.js';
 import type { Processor } from '../state/processor.js';
@@ -9,6 +10,7 @@ import { LiveClient } from './client.js';
 import { ProfileFeed } from './profile-feed.js';
 import { Sampler } from './sampler.js';
 import { type Status, takeStatus } from './status.js';
+import { TraceFeed } from './trace-feed.js';
 import { Traffic, type TrafficSample } from './traffic.js';
 
 /** How often clients are asked for a sign of life and sessions are looked at, ms. */
@@ -73,6 +75,11 @@ export class Hub {
       connection.alive = true;
     });
     socket.on('close', () => this.#connections.delete(socket));
+  }
+
+  /** A packet trace that one browser follows. */
+  trace(dry: boolean, words: Arguments, send: (message: object) => void): TraceFeed {
+    return new TraceFeed(this.#services, dry, words, send);
   }
 
   close(): void {

@@ -38,6 +38,15 @@ export type ClientMessage =
       readonly window: MenuWindow;
     }
   | { readonly op: 'subscribe'; readonly id: number; readonly topic: 'traffic' | 'profile' | 'status' }
+  | {
+      readonly op: 'subscribe';
+      readonly id: number;
+      readonly topic: 'trace';
+      /** What would become of the packet, instead of what becomes of packets that come. */
+      readonly dry: boolean;
+      /** Arguments of `/tool/packet-trace`. */
+      readonly words: Readonly<Record<string, unknown>>;
+    }
   | { readonly op: 'window'; readonly id: number; readonly window: Partial<MenuWindow> }
   | { readonly op: 'unsubscribe'; readonly id: number };
 
@@ -101,7 +110,9 @@ function jsonObject(text: string): Fields {
 function subscription(fields: Fields, id: number): ClientMessage {
   const { topic } = fields;
   if (topic === 'traffic' || topic === 'profile' || topic === 'status') return { op: 'subscribe', id, topic };
-  if (topic !== 'menu') throw new MessageError('topic must be menu, traffic, profile or status', id);
+  if (topic === 'trace')
+    return { op: 'subscribe', id, topic, dry: fields.dry === true, words: wordsOf(fields.words, id) };
+  if (topic !== 'menu') throw new MessageError('topic must be menu, traffic, profile, status or trace', id);
   const menu = typeof fields.menu === 'string' ? menuByPath(fields.menu) : undefined;
   if (menu === undefined || menu.kind === 'command')
     throw new MessageError('menu must be the path of a menu, e.g. /interface', id);
@@ -114,6 +125,12 @@ function subscription(fields: Fields, id: number): ClientMessage {
     intervalMs: Math.min(MAX_INTERVAL_MS, Math.max(MIN_INTERVAL_MS, intervalMs)),
     window: { ...DEFAULT_WINDOW, ...windowOf(fields, id) },
   };
+}
+
+function wordsOf(value: unknown, id: number): Fields {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return Object.fromEntries(Object.entries(value));
+  throw new MessageError('words must be an object of the arguments of /tool/packet-trace', id);
 }
 
 /** The parts of a window that are named; `null` takes a sort, filter, find or choice of columns away. */

@@ -147,7 +147,10 @@ function pathsOf(menu: Menu): [string, JsonObject][] {
   const commands = menu.commands
     .filter((command) => command !== 'add' || !isSingle(menu))
     .map((command): [string, JsonObject] => [`${base}/${command}`, { post: commandOperation(menu, command) }]);
-  if (menu.kind === 'command') return [[base, { post: runOperation(menu) }]];
+  if (menu.kind === 'command') {
+    const runs = ['', ...menu.commands];
+    return runs.map((command) => [`${base}${command && `/${command}`}`, { post: runOperation(menu, command) }]);
+  }
   const print: [string, JsonObject] = [`${base}/print`, { post: printOperation(menu) }];
   if (isSingle(menu)) return [[base, { get: readSingle(menu) }], print, ...commands];
   return [[base, collection(menu)], [`${base}/{id}`, item(menu)], print, ...commands];
@@ -255,8 +258,9 @@ const printOperation = (menu: Menu): JsonObject =>
     },
   });
 
-const runOperation = (menu: Menu): JsonObject =>
-  operation(menu, 'run', menu.title, {
+/** A menu that runs, or another command of it. */
+const runOperation = (menu: Menu, command: string): JsonObject =>
+  operation(menu, command || 'run', command === '' ? menu.title : `${menu.title}: ${command}`, {
     requestBody: content(reference(`${schemaName(menu)}-set`)),
     responses: { '200': response(menu.help, listOf(reference(schemaName(menu)))), ...failed('BadRequest') },
   });

@@ -6,6 +6,7 @@ import { type Answer, type Call, NOTHING } from '../services.js';
 import { resetAllCounters, resetCounters } from './counters.js';
 import { writeLog } from './log.js';
 import { monitorTraffic } from './monitor-traffic.js';
+import { dryRun, packetTrace } from './packet-trace.js';
 import { print } from './print.js';
 import { profileCommand } from './profile.js';
 
@@ -52,6 +53,7 @@ const declared: Readonly<Record<string, Command>> = {
 /** Commands of single menus that are no edits. */
 const special: Readonly<Record<string, Readonly<Record<string, Command>>>> = {
   '/interface': { 'monitor-traffic': monitorTraffic },
+  '/tool/packet-trace': { 'dry-run': dryRun },
   '/log': {
     debug: (call) => writeLog(call, 'debug'),
     info: (call) => writeLog(call, 'info'),
@@ -75,6 +77,9 @@ export function commandOf(call: Pick<Call, 'menu'>, name: string): Command {
 }
 
 /** The command that a menu of kind `command` is. */
-export function menuCommand(path: string): Command | undefined {
-  return path === '/tool/profile' ? profileCommand : undefined;
-}
+export const menuCommand = (path: string): Command | undefined => (Object.hasOwn(RUN, path) ? RUN[path] : undefined);
+
+const RUN: Readonly<Record<string, Command>> = {
+  '/tool/profile': profileCommand,
+  '/tool/packet-trace': packetTrace,
+};

@@ -1,0 +1,71 @@
+import { menuByPath } from '@tollway/schema';
+import { AgentGone, AgentRefusal, type Trace } from '../agent/messages.js';
+import type { Arguments } from '../config/content.js';
+import { ApiError } from '../errors.js';
+import type { Services } from '../rest/services.js';
+import { argumentsOf, packetDescription, traceFilter } from '../trace/described.js';
+import { traced } from '../trace/session.js';
+import { shownPacket } from '../trace/shown.js';
+
+const PATH = '/tool/packet-trace';
+
+/**
+ * A packet trace of one browser: `trace` messages as packets come, the first one empty; or what would become of the
+ * described packet. The data plane notes packets only while it lives.
+ */
+export class TraceFeed {
+  readonly #end = new AbortController();
+
+  /** @param words arguments of `/tool/packet-trace`. */
+  constructor(
+    services: Pick<Services, 'store' | 'live'>,
+    dry: boolean,
+    words: Arguments,
+    send: (message: object) => void,
+  ) {
+    const tell = ({ packets, done, lost }: Trace): void => {
+      if (this.#end.signal.aborted) return;
+      const { snapshot } = services.store;
+      send({ op: 'trace', packets: packets.map((packet) => shownPacket(snapshot, packet)), done, lost });
+    };
+    const run = dry ? this.#dryRun(services, words, tell) : this.#follow(services, words, tell);
+    run.catch((error: unknown) => {
+      if (!this.#end.signal.aborted) send({ op: 'error', ...explained(error) });
+    });
+  }
+
+  close(): void {
+    this.#end.abort();
+  }
+
+  async #follow({ store, live }: Pick<Services, 'store' | 'live'>, words: Arguments, tell: (trace: Trace) => void) {
+    const given = readArguments(words);
+    const filter = traceFilter(given, store.snapshot);
+    let first = true;
+    for await (const reply of traced(live.agent, filter, Number(given.packets), this.#end.signal)) {
+      if (first || reply.packets.length > 0 || reply.done) tell(reply);
+      first = false;
+    }
+  }
+
+  async #dryRun({ store, live }: Pick<Services, 'store' | 'live'>, words: Arguments, tell: (trace: Trace) => void) {
+    const routes = (await live.routes()) ?? [];
+    const packet = packetDescription(readArguments(words), store.snapshot, routes);
+    tell(await live.agent.request({ op: 'dry-run', packet }));
+  }
+}
+
+function readArguments(words: Arguments) {
+  const menu = menuByPath(PATH);
+  if (menu === undefined) throw new Error(`there is no menu ${PATH}`);
+  return argumentsOf(menu, words);
+}
+
+function explained(error: unknown): { readonly detail: string; readonly property?: string } {
+  if (error instanceof ApiError) {
+    return { detail: error.detail ?? error.message, ...(error.property !== undefined && { property: error.property }) };
+  }
+  if (error instanceof AgentRefusal) return { detail: error.message };
+  if (error instanceof AgentGone) return { detail: 'the data plane agent is not connected' };
+  return { detail: String(error) };
+}

@@ -1,0 +1,36 @@
+import { durationMs } from '@tollway/schema';
+import type { TracedPacket } from '../../agent/messages.js';
+import { argumentsOf, packetDescription, traceFilter } from '../../trace/described.js';
+import { traced } from '../../trace/session.js';
+import { restPacket } from '../../trace/shown.js';
+import { projected, proplistOf } from '../listing.js';
+import type { Answer, Call } from '../services.js';
+
+/** `/tool/packet-trace`: packets that the filter describes, as they come, until there are enough or time is over. */
+export async function packetTrace({ services, menu, args, signal }: Call): Promise<Answer> {
+  const { store, live } = services;
+  const words = argumentsOf(menu, args);
+  const filter = traceFilter(words, store.snapshot);
+  const count = Number(words.packets);
+  const over = AbortSignal.timeout(durationMs(words.duration ?? '') ?? 10_000);
+  const packets: TracedPacket[] = [];
+  for await (const reply of traced(live.agent, filter, count, AbortSignal.any([signal, over]))) {
+    packets.push(...reply.packets);
+  }
+  signal.throwIfAborted();
+  return answer(services, args, packets.slice(0, count));
+}
+
+/** `/tool/packet-trace/dry-run`: what would become of the described packet now. */
+export async function dryRun({ services, menu, args }: Call): Promise<Answer> {
+  const { store, live } = services;
+  const routes = (await live.routes()) ?? [];
+  const packet = packetDescription(argumentsOf(menu, args), store.snapshot, routes);
+  const { packets } = await live.agent.request({ op: 'dry-run', packet });
+  return answer(services, args, packets);
+}
+
+function answer({ store }: Call['services'], args: Call['args'], packets: readonly TracedPacket[]): Answer {
+  const rows = packets.map((packet) => restPacket(store.snapshot, packet));
+  return projected(rows, proplistOf(args['.proplist']));
+}

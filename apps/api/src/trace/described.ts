@@ -1,0 +1,153 @@
+import {
+  ipv4Mask,
+  ipv4Prefix,
+  ipv4Text,
+  type Menu,
+  type PacketWords,
+  parseIcmpOptions,
+  parsePacketLine,
+  protocolNumber,
+  TCP_FLAGS,
+} from '@tollway/schema';
+import type { PacketDescription, RouteInfo, TraceFilter } from '../agent/messages.js';
+import { type Arguments, textOf } from '../config/content.js';
+import { ETHERNET } from '../config/ports.js';
+import type { ConfigSnapshot } from '../config/snapshot.js';
+import { rowsOf } from '../config/snapshot.js';
+import { errors } from '../errors.js';
+
+/** Packets in the words of `/tool/packet-trace`, as the data plane is asked about them. */
+
+/**
+ * Canonical texts of the arguments, defaults included; those of the line `packet` stand behind those that are given by
+ * themselves.
+ * @throws ApiError naming the first that cannot be read.
+ */
+export function argumentsOf(menu: Menu, args: Arguments): PacketWords {
+  const words: Record<string, string> = {};
+  const put = (name: string, text: string): void => {
+    const prop = menu.props[name];
+    const parsed = prop?.kind.parse(text);
+    if (parsed === undefined || prop?.readOnly === true) throw errors.unknownParameter(name);
+    if (!parsed.ok) throw errors.badProperty(name, `value of ${name}: ${parsed.error}`);
+    words[name] = parsed.value;
+  };
+  const { packet, '.proplist': _proplist, ...given } = args;
+  const line = packet === undefined ? '' : textOf('packet', packet);
+  if (line !== '') {
+    const parsed = parsePacketLine(line);
+    if (!parsed.ok) throw errors.badProperty('packet', `value of packet: ${parsed.error}`);
+    for (const [name, text] of Object.entries(parsed.words)) put(name, text);
+  }
+  for (const [name, value] of Object.entries(given)) {
+    const text = textOf(name, value);
+    if (text !== '') put(name, text);
+  }
+  for (const [name, prop] of Object.entries(menu.props)) {
+    if (prop.default !== undefined) words[name] ??= prop.default;
+  }
+  return words;
+}
+
+/** Which packets a live trace notes. @throws ApiError for an interface that is not there. */
+export function traceFilter(words: PacketWords, snapshot: ConfigSnapshot): TraceFilter {
+  const prefix = (name: string) => {
+    const parsed = ipv4Prefix(words[name] ?? '');
+    return parsed === undefined ? null : { address: ipv4Text(parsed.address), 'prefix-len': parsed.length };
+  };
+  const number = (name: string) => (words[name] === undefined ? null : Number(words[name]));
+  return {
+    'src-address': prefix('src-address'),
+    'dst-address': prefix('dst-address'),
+    protocol: words.protocol === undefined ? null : (protocolNumber(words.protocol) ?? null),
+    'src-port': number('src-port'),
+    'dst-port': number('dst-port'),
+    'in-interface': words['in-interface'] === undefined ? null : interfaceRow(words['in-interface'], snapshot),
+    dropped: words.dropped === 'true',
+  };
+}
+
+const UDP = 17;
+const TCP = 6;
+const ICMP = 1;
+const ECHO_REQUEST = 8;
+const SYN = 2;
+
+/**
+ * The packet of a dry run. Where no interface is named it is the one behind which the source is, or none for a source
+ * that is the router itself.
+ * @throws ApiError for what does not make one packet.
+ */
+export function packetDescription(
+  words: PacketWords,
+  snapshot: ConfigSnapshot,
+  routes: readonly RouteInfo[],
+): PacketDescription {
+  const source = oneAddress('src-address', words);
+  const destination = oneAddress('dst-address', words);
+  const hasPorts = words['src-port'] !== undefined || words['dst-port'] !== undefined;
+  const protocol = words.protocol === undefined ? (hasPorts ? TCP : ICMP) : (protocolNumber(words.protocol) ?? ICMP);
+  if (hasPorts && protocol !== TCP && protocol !== UDP) {
+    const property = words['dst-port'] === undefined ? 'src-port' : 'dst-port';
+    throw errors.badProperty(property, `value of ${property}: ports can be specified only if protocol is tcp or udp`);
+  }
+  const named = words['in-interface'];
+  const icmp = parseIcmpOptions(words['icmp-options'] ?? '');
+  const flags = words['tcp-flags']?.split(',');
+  return {
+    'in-interface': named === undefined ? behind(source, snapshot, routes) : interfaceRow(named, snapshot),
+    protocol,
+    'src-address': ipv4Text(source),
+    'dst-address': ipv4Text(destination),
+    'src-port': Number(words['src-port'] ?? 0),
+    'dst-port': Number(words['dst-port'] ?? 0),
+    'icmp-type': icmp?.type ?? ECHO_REQUEST,
+    'icmp-code': icmp?.codeFrom ?? 0,
+    'tcp-flags':
+      flags === undefined
+        ? SYN
+        : TCP_FLAGS.reduce((sum, flag, bit) => (flags.includes(flag) ? sum | (1 << bit) : sum), 0),
+    length: Number(words['packet-size']),
+    ttl: Number(words.ttl),
+  };
+}
+
+function oneAddress(name: string, words: PacketWords): number {
+  const prefix = ipv4Prefix(words[name] ?? '');
+  if (prefix === undefined) throw errors.missingProperty(name, 'an IPv4 address a.b.c.d; or give packet');
+  if (prefix.length === 32) return prefix.address;
+  throw errors.badProperty(name, `value of ${name}: ${words[name]} is a network; a dry run takes one address a.b.c.d`);
+}
+
+function interfaceRow(name: string, snapshot: ConfigSnapshot): number {
+  const rows = rowsOf(snapshot, ETHERNET);
+  const row = rows.find(({ values }) => (values.name ?? values['default-name']) === name);
+  if (row !== undefined) return row.id;
+  const names = rows.map(({ values }) => values.name ?? values['default-name']).join(', ');
+  throw errors.badProperty(
+    'in-interface',
+    `input does not match any value of in-interface: ${name} is none of ${names || '(none exist)'}`,
+  );
+}
+
+/** Row of the interface by which a route leads to the address; `null` for an address of the router. */
+function behind(address: number, snapshot: ConfigSnapshot, routes: readonly RouteInfo[]): number | null {
+  const own = rowsOf(snapshot, '/ip/address').some(
+    (row) => !row.disabled && ipv4Prefix(row.values.address ?? '')?.address === address,
+  );
+  if (own) return null;
+  let best: RouteInfo | undefined;
+  for (const route of routes) {
+    const mask = ipv4Mask(route['prefix-len']);
+    const network = ipv4Prefix(route.destination)?.address;
+    const longer = best === undefined || route['prefix-len'] > best['prefix-len'];
+    if (route.active && route.interface !== 0 && longer && network !== undefined) {
+      if ((address & mask) >>> 0 === (network & mask) >>> 0) best = route;
+    }
+  }
+  if (best !== undefined) return best.interface;
+  throw errors.badProperty(
+    'in-interface',
+    `in-interface is required: no route leads to ${ipv4Text(address)}, so the interface it comes in on is not known`,
+  );
+}

@@ -1,0 +1,129 @@
+import { datetimeText, menuByPath, protocolText } from '@tollway/schema';
+import type { TracedPacket, TraceStep } from '../agent/messages.js';
+import { ETHERNET } from '../config/ports.js';
+import { type ConfigSnapshot, FIRST_DYNAMIC_ROW, type Row, rowIdText, rowsOf } from '../config/snapshot.js';
+import type { RestRow } from '../view/rows.js';
+
+/** A row of the configuration that a stage decided by. */
+export interface RowReference {
+  /** `.id` */
+  readonly id: string;
+  /** Path of its menu; absent when the row is gone, or was made by the data plane. */
+  readonly menu?: string;
+  /** Its name or comment, or what it does. */
+  readonly label: string;
+}
+
+/** A traced packet with the names of the configuration, as browsers get it. */
+export interface ShownPacket {
+  readonly number: number;
+  readonly timeMs: number;
+  /** Name of an interface; empty for packets of the router itself. */
+  readonly in: string;
+  /** Name of an interface; empty when it left by none. */
+  readonly out: string;
+  readonly protocol: string;
+  /** Address, with the port where there is one. */
+  readonly src: string;
+  readonly dst: string;
+  readonly length: number;
+  readonly fast: boolean;
+  readonly slowReason?: string;
+  readonly outcome: TracedPacket['outcome'];
+  readonly dropReason?: string;
+  readonly steps: readonly {
+    readonly stage: string;
+    readonly decision: string;
+    readonly rows: readonly RowReference[];
+  }[];
+}
+
+/** Menus whose rows stages decide by. */
+const MENUS = ['/ip/firewall/filter', '/ip/firewall/nat', '/queue/simple', '/ip/route', '/ip/address', '/ip/arp'];
+const PORT_PROTOCOLS = [6, 17, 33, 132, 136];
+
+type Place = { readonly menu: string; readonly row: Row };
+const indexes = new WeakMap<ConfigSnapshot, ReadonlyMap<number, Place>>();
+
+function indexOf(snapshot: ConfigSnapshot): ReadonlyMap<number, Place> {
+  let index = indexes.get(snapshot);
+  if (index === undefined) {
+    index = new Map(MENUS.flatMap((menu) => rowsOf(snapshot, menu).map((row) => [row.id, { menu, row }] as const)));
+    indexes.set(snapshot, index);
+  }
+  return index;
+}
+
+function labelOf({ menu, row: { values, comment } }: Place): string {
+  if (values.name !== undefined) return values.name;
+  const rule =
+    values.chain === undefined ? '' : `${values.chain}: ${values.action ?? menuByPath(menu)?.props.action?.default}`;
+  const what =
+    rule || (values['dst-address'] ?? values.address ?? menuByPath(menu)?.props['dst-address']?.default ?? '');
+  return comment === '' ? what : `${what} (${comment})`;
+}
+
+/** The row of this id, as far as it is known. */
+export function rowReference(snapshot: ConfigSnapshot, id: number): RowReference {
+  const place = indexOf(snapshot).get(id);
+  if (place !== undefined) return { id: rowIdText(id), menu: place.menu, label: labelOf(place) };
+  return { id: rowIdText(id), label: id >= FIRST_DYNAMIC_ROW ? 'made by the router' : 'removed meanwhile' };
+}
+
+/** A packet with the names of the configuration. */
+export function shownPacket(snapshot: ConfigSnapshot, packet: TracedPacket): ShownPacket {
+  const name = (row: number): string => {
+    const port = row === 0 ? undefined : rowsOf(snapshot, ETHERNET).find(({ id }) => id === row);
+    return port === undefined ? '' : (port.values.name ?? port.values['default-name'] ?? '');
+  };
+  const ports = PORT_PROTOCOLS.includes(packet.protocol);
+  const end = (address: string, port: number): string => (ports ? `${address}:${port}` : address);
+  return {
+    number: packet.number,
+    timeMs: packet['time-ms'],
+    in: name(packet['in-interface']),
+    out: name(packet['out-interface']),
+    protocol: protocolText(packet.protocol),
+    src: end(packet['src-address'], packet['src-port']),
+    dst: end(packet['dst-address'], packet['dst-port']),
+    length: packet.length,
+    fast: packet.fast,
+    ...(packet['slow-reason'] && { slowReason: packet['slow-reason'] }),
+    outcome: packet.outcome,
+    ...(packet['drop-reason'] && { dropReason: packet['drop-reason'] }),
+    steps: packet.steps.map(({ stage, decision, rows }: TraceStep) => ({
+      stage,
+      decision,
+      rows: rows.map((row) => rowReference(snapshot, row)),
+    })),
+  };
+}
+
+/** A packet as REST sends it. */
+export function restPacket(snapshot: ConfigSnapshot, packet: TracedPacket): RestRow {
+  const shown = shownPacket(snapshot, packet);
+  const ports = PORT_PROTOCOLS.includes(packet.protocol);
+  const rules = shown.steps.flatMap(({ rows }) => rows.map(({ id }) => id));
+  return {
+    time: datetimeText(shown.timeMs),
+    ...(shown.in !== '' && { 'in-interface': shown.in }),
+    ...(shown.out !== '' && { 'out-interface': shown.out }),
+    protocol: shown.protocol,
+    'src-address': packet['src-address'],
+    ...(ports && { 'src-port': String(packet['src-port']) }),
+    'dst-address': packet['dst-address'],
+    ...(ports && { 'dst-port': String(packet['dst-port']) }),
+    length: String(shown.length),
+    path: shown.fast ? 'fast' : 'slow',
+    ...(shown.slowReason !== undefined && { 'slow-path-reason': shown.slowReason }),
+    outcome: shown.outcome,
+    ...(shown.dropReason !== undefined && { 'drop-reason': shown.dropReason }),
+    ...(rules.length > 0 && { rules: rules.join(',') }),
+    steps: shown.steps.map(stepText).join('\n'),
+  };
+}
+
+function stepText({ stage, decision, rows }: ShownPacket['steps'][number]): string {
+  const by = rows.map(({ id, label }) => `${id} ${label}`).join('; ');
+  return `${stage}: ${decision}${by === '' ? '' : ` [${by}]`}`;
+}

@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { TracedPacket } from '../src/agent/messages.js';
+import type { AgentPeer } from './agent-peer.js';
+import { Client } from './live-client.js';
+import { Router } from './router.js';
+
+const TRACE = '/tool/packet-trace';
+const LINE = 'tcp 192.168.88.10:40000 → 1.1.1.1:443 in ether2';
+
+let router: Router;
+let peer: AgentPeer;
+let rule = '';
+/** Rows of ether1 and ether2. */
+let ports: number[] = [];
+const rowOf = (id = ''): number => Number.parseInt(id.slice(1), 16);
+
+beforeAll(async () => {
+  router = await Router.start();
+  if (router.peer === undefined) throw new Error('no peer');
+  peer = router.peer;
+  rule = (await router.rest('PUT', '/ip/firewall/filter', { chain: 'forward', action: 'drop', comment: 'no web' })).id;
+  await router.rest('PUT', '/ip/address', { address: '192.168.88.1/24', interface: 'ether2' });
+  ports = (await router.rest('GET', '/interface/ethernet')).rows.map((row) => rowOf(row['.id']));
+});
+afterAll(() => router.close());
+
+const packet = (number: number, more: Partial<TracedPacket> = {}): TracedPacket => ({
+  number,
+  'time-ms': Date.UTC(2026, 2, 1, 12),
+  worker: 0,
+  'in-interface': ports[1] ?? 0,
+  'out-interface': 0,
+  protocol: 6,
+  'src-address': '192.168.88.10',
+  'dst-address': '1.1.1.1',
+  'src-port': 40_000,
+  'dst-port': 443,
+  length: 84,
+  fast: false,
+  'slow-reason': 'first-packet',
+  steps: [
+    { stage: 'route', decision: 'forwarded by 203.0.113.1', rows: [0x8000_0001] },
+    { stage: 'filter', decision: 'dropped', rows: [rowOf(rule)] },
+  ],
+  outcome: 'dropped',
+  'drop-reason': 'filter-drop',
+  ...more,
+});
+
+beforeEach(() => {
+  peer.traced = [packet(1)];
+  peer.asked.length = 0;
+});
+const asked = (op: string) => peer.asked.find((body) => body.op === op);
+
+describe('a dry run', () => {
+  it('describes the packet of one line and tells each stage with its rules', async () => {
+    const { rows } = await router.rest('POST', `${TRACE}/dry-run`, { packet: LINE });
+    expect(asked('dry-run')?.packet).toEqual({
+      'in-interface': ports[1],
+      protocol: 6,
+      'src-address': '192.168.88.10',
+      'dst-address': '1.1.1.1',
+      'src-port': 40_000,
+      'dst-port': 443,
+      'icmp-type': 8,
+      'icmp-code': 0,
+      'tcp-flags': 2,
+      length: 84,
+      ttl: 64,
+    });
+    expect(rows).toEqual([
+      {
+        time: expect.stringMatching(/^2026-03-01/),
+        'in-interface': 'ether2',
+        protocol: 'tcp',
+        'src-address': '192.168.88.10',
+        'src-port': '40000',
+        'dst-address': '1.1.1.1',
+        'dst-port': '443',
+        length: '84',
+        path: 'slow',
+        'slow-path-reason': 'first-packet',
+        outcome: 'dropped',
+        'drop-reason': 'filter-drop',
+        rules: `*80000001,${rule}`,
+        steps: [
+          'route: forwarded by 203.0.113.1 [*80000001 made by the router]',
+          `filter: dropped [${rule} forward: drop (no web)]`,
+        ].join('\n'),
+      },
+    ]);
+  });
+
+  it('takes properties by themselves, which stand before those of the line', async () => {
+    const more = { packet: LINE, 'dst-port': '80', 'tcp-flags': 'ack,rst', ttl: 3, '.proplist': 'outcome' };
+    const { rows } = await router.rest('POST', `${TRACE}/dry-run`, more);
+    expect(asked('dry-run')?.packet).toMatchObject({ 'dst-port': 80, 'tcp-flags': 20, ttl: 3 });
+    expect(rows).toEqual([{ outcome: 'dropped' }]);
+  });
+
+  it('of a packet of the router itself has no incoming interface', async () => {
+    await router.rest('POST', `${TRACE}/dry-run`, { packet: '192.168.88.1 -> 192.168.88.10' });
+    expect(asked('dry-run')?.packet).toMatchObject({ 'in-interface': null, protocol: 1, 'icmp-type': 8 });
+  });
+
+  it.each([
+    [{ packet: 'tcp 1.2.3.4' }, 'packet', 'tcp 1.2.3.4 is not a packet such as tcp'],
+    [{ 'src-address': '10.0.0.1' }, 'dst-address', 'an IPv4 address a.b.c.d; or give packet'],
+    [{ packet: LINE, 'src-address': '10.0.0.0/8' }, 'src-address', 'a dry run takes one address'],
+    [{ packet: LINE, protocol: 'gre' }, 'dst-port', 'only if protocol is tcp or udp'],
+    [{ packet: LINE, 'in-interface': 'ether9' }, 'in-interface', 'ether9 is none of ether1, ether2'],
+    [{ packet: '9.9.9.9 -> 1.1.1.1' }, 'in-interface', 'no route leads to 9.9.9.9'],
+    [{ packet: LINE, outcome: 'dropped' }, 'outcome', 'unknown parameter outcome'],
+    [{ packet: LINE, ttl: '256' }, 'ttl', 'out of range (0..255)'],
+  ])('%j is refused', async (args, property, words) => {
+    const { status, error } = await router.rest('POST', `${TRACE}/dry-run`, args);
+    expect(status).toBe(400);
+    expect(error.property).toBe(property);
+    expect(error.detail).toContain(words);
+    expect(asked('dry-run')).toBeUndefined();
+  });
+});
+
+describe('a live trace', () => {
+  it('by REST ends with its time, and tells the packets that came', async () => {
+    peer.traced = [packet(1), packet(2, { fast: true, outcome: 'forwarded' })];
+    const args = { 'src-address': '192.168.88.0/24', dropped: 'yes', 'in-interface': 'ether2', duration: '1s' };
+    const { rows } = await router.rest('POST', TRACE, args);
+    expect(asked('start-trace')).toMatchObject({
+      packets: 10,
+      filter: {
+        'src-address': { address: '192.168.88.0', 'prefix-len': 24 },
+        'dst-address': null,
+        protocol: null,
+        'in-interface': ports[1],
+        dropped: true,
+      },
+    });
+    expect(rows.map(({ path, outcome }) => [path, outcome])).toEqual([
+      ['slow', 'dropped'],
+      ['fast', 'forwarded'],
+    ]);
+    expect(peer.traces).toBe(0);
+  });
+
+  it('of a browser tells packets as they come, with rows as links, and ends with its window', async () => {
+    const client = await Client.open(router.url);
+    client.send({ op: 'subscribe', id: 3, topic: 'trace', words: { protocol: 'tcp', packets: '1000' } });
+    const first = await client.next((m) => m.op === 'trace');
+    expect(first).toMatchObject({ id: 3, done: false, lost: 0 });
+    expect(first.packets).toMatchObject([
+      {
+        number: 1,
+        in: 'ether2',
+        out: '',
+        src: '192.168.88.10:40000',
+        dst: '1.1.1.1:443',
+        fast: false,
+        slowReason: 'first-packet',
+        dropReason: 'filter-drop',
+        steps: [
+          { stage: 'route', rows: [{ id: '*80000001', label: 'made by the router' }] },
+          { stage: 'filter', rows: [{ id: rule, menu: '/ip/firewall/filter', label: 'forward: drop (no web)' }] },
+        ],
+      },
+    ]);
+    peer.traced = [...peer.traced, packet(2)];
+    expect((await client.next((m) => m.op === 'trace')).packets).toMatchObject([{ number: 2 }]);
+    expect(peer.traces).toBe(1);
+    client.socket.close();
+    await expect.poll(() => peer.traces).toBe(0);
+  });
+
+  it('and a dry run of a browser say what is wrong with their words', async () => {
+    const client = await Client.open(router.url);
+    client.send({ op: 'subscribe', id: 4, topic: 'trace', dry: true, words: { packet: 'nonsense' } });
+    expect(await client.next((m) => m.op === 'error')).toMatchObject({ id: 4, property: 'packet' });
+    client.send({ op: 'subscribe', id: 5, topic: 'trace', dry: true, words: { packet: LINE } });
+    expect(await client.next((m) => m.op === 'trace')).toMatchObject({ id: 5, done: true, packets: [{ number: 1 }] });
+    client.socket.close();
+  });
+});

@@ -1,0 +1,108 @@
+import { defineMenu, type Kind, type Prop } from '../../define.js';
+import { TCP_FLAGS } from '../../mixins/firewall-match.js';
+import { bool } from '../../props/bool.js';
+import { datetime } from '../../props/datetime.js';
+import { duration } from '../../props/duration.js';
+import { oneOf } from '../../props/enum.js';
+import { icmpOptions } from '../../props/icmp-options.js';
+import { int } from '../../props/int.js';
+import { ipPrefix } from '../../props/ip-prefix.js';
+import { ipProtocol } from '../../props/ip-protocol.js';
+import { reference } from '../../props/reference.js';
+import { setOf } from '../../props/set.js';
+import { text } from '../../props/text.js';
+
+const argument = (kind: Kind, label: string, help: string, fallback?: string): Prop => ({
+  kind,
+  label,
+  help,
+  tab: 'Packet',
+  ...(fallback === undefined ? { unset: true } : { default: fallback }),
+});
+const result = (kind: Kind, label: string, help: string): Prop => ({
+  kind,
+  label,
+  help,
+  tab: 'Result',
+  readOnly: true,
+});
+
+const port = int({ min: 0, max: 65_535 });
+
+/** What becomes of packets, stage by stage. */
+export const toolPacketTrace = defineMenu({
+  path: '/tool/packet-trace',
+  title: 'Packet Trace',
+  singular: 'Packet Trace',
+  kind: 'command',
+  tree: ['Tools', 'Packet Trace'],
+  help: 'What each stage decides about packets: live by a filter, or for a described packet without sending it.',
+  props: {
+    packet: argument(
+      text({ max: 500 }),
+      'Packet',
+      'All in one line: tcp 192.168.88.10:40000 -> 1.1.1.1:443 in ether2. Other properties take precedence.',
+    ),
+    protocol: argument(ipProtocol, 'Protocol', 'IP protocol by name or number.'),
+    'src-address': argument(ipPrefix, 'Src. Address', 'Source address; a live trace takes prefixes.'),
+    'src-port': argument(port, 'Src. Port', 'Source port, or the ICMP identifier.'),
+    'dst-address': argument(ipPrefix, 'Dst. Address', 'Destination address; a live trace takes prefixes.'),
+    'dst-port': argument(port, 'Dst. Port', 'Destination port.'),
+    'in-interface': argument(
+      reference('/interface', 'name'),
+      'In. Interface',
+      'Interface the packet comes in on; for a dry run by default the one behind which its source is.',
+    ),
+    dropped: argument(bool, 'Dropped', 'Live trace: only packets that are dropped.', 'false'),
+    packets: argument(int({ min: 1, max: 10_000 }), 'Packets', 'Live trace: end after this many packets.', '10'),
+    duration: argument(
+      duration({ minMs: 1_000, maxMs: 55_000 }),
+      'Duration',
+      'Live trace: end after this time even if fewer packets came.',
+      '10s',
+    ),
+    'tcp-flags': argument(setOf(TCP_FLAGS), 'TCP Flags', 'Dry run: flags that are set; syn when nothing is said.'),
+    'icmp-options': argument(
+      icmpOptions,
+      'ICMP Options',
+      'Dry run: type and code; an echo request when nothing is said.',
+    ),
+    'packet-size': argument(
+      int({ min: 20, max: 65_535, unit: 'bytes' }),
+      'Packet Size',
+      'Dry run: length of the IP packet in bytes.',
+      '84',
+    ),
+    ttl: argument(int({ min: 0, max: 255 }), 'TTL', 'Dry run: time to live.', '64'),
+    time: result(datetime, 'Time', 'When the packet came.'),
+    'out-interface': result(text(), 'Out. Interface', 'Interface the packet left by.'),
+    length: result(int({ min: 0, max: 1_000_000, unit: 'bytes' }), 'Length', 'Length of the IP packet.'),
+    path: result(oneOf(['fast', 'slow']), 'Path', 'Whether the flow cache forwarded it.'),
+    'slow-path-reason': result(text(), 'Slow Path Reason', 'Why the flow cache did not.'),
+    outcome: result(
+      oneOf(['forwarded', 'delivered', 'answered', 'held', 'dropped']),
+      'Outcome',
+      'What became of the packet.',
+    ),
+    'drop-reason': result(text(), 'Drop Reason', 'Why it was dropped.'),
+    rules: result(text(), 'Rules', 'Rules that matched, of all tables, in order.'),
+    steps: result(text(), 'Steps', 'What each stage decided, in order.'),
+  },
+  flags: [],
+  columns: [
+    'time',
+    'in-interface',
+    'out-interface',
+    'protocol',
+    'src-address',
+    'dst-address',
+    'length',
+    'path',
+    'outcome',
+    'drop-reason',
+  ],
+  tabs: ['Packet', 'Result'],
+  commands: ['dry-run'],
+  refreshMs: 1_000,
+  stored: false,
+});

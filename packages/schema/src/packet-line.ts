@@ -1,0 +1,92 @@
+import { shown } from './props/shown.js';
+
+/** A packet in words, by property of `/tool/packet-trace`: `src-address`, `dst-port`, `in-interface` … */
+export type PacketWords = Readonly<Record<string, string>>;
+
+const ADDRESS = '((?:\\d{1,3}\\.){3}\\d{1,3})(?::(\\d{1,5}))?';
+/** `192.168.88.10:40000 → 1.1.1.1:443`; the arrow may be `->`, `→` or `to`. */
+const ENDPOINTS = new RegExp(`${ADDRESS}\\s*(?:->|→|\\bto\\b)\\s*${ADDRESS}`);
+
+/** What may stand beside the endpoints, in any order; a group is the value of the property. */
+const PARTS: readonly (readonly [string, RegExp])[] = [
+  ['in-interface', /\bin[: ] *([A-Za-z0-9][\w.+-]*)/],
+  ['packet-size', /\blen(?:gth)?[: ] *(\d{1,5})\b/],
+  ['ttl', /\bttl[: ] *(\d{1,3})\b/],
+  [
+    'tcp-flags',
+    /(?:\bflags[: ] *|\()((?:fin|syn|rst|psh|ack|urg|ece|cwr)(?:,(?:fin|syn|rst|psh|ack|urg|ece|cwr))*)\)?/i,
+  ],
+  ['icmp-options', /\(?\btype[: ] *(\d{1,3}, code \d{1,3}|\d{1,3}(?::\d{1,3})?)\)?/],
+  [
+    'protocol',
+    /\b(?:proto(?:col)?[: ] *)?(tcp|udp|icmp|igmp|gre|ospf|vrrp|sctp|l2tp|ipip)\b|\bproto(?:col)?[: ] *(\d{1,3})\b/i,
+  ],
+];
+
+/** What a log line of the firewall says beside the packet itself. */
+const NOISE: readonly RegExp[] = [
+  /^.*?\b(?=[\w-]+: in:)/,
+  /^[\w-]+: (?=in:|out:)/,
+  /\bin:\(unknown 0\)/,
+  /\bout: ?(?:\(unknown 0\)|[A-Za-z0-9][\w.+-]*)/,
+  /\bconnection-state:[a-z,]+/,
+  /\bsrc-mac ([0-9a-f]{2}:){5}[0-9a-f]{2}/i,
+];
+
+export const PACKET_LINE_ACCEPTS =
+  'a packet such as tcp 192.168.88.10:40000 -> 1.1.1.1:443 in ether2, or a log line of the firewall';
+
+/**
+ * Reads a packet from one line: `tcp 192.168.88.10:40000 → 1.1.1.1:443 in ether2`, optionally with `flags syn`,
+ * `type 8`, `len 60`, `ttl 64`; or from a log line of the firewall.
+ */
+export function parsePacketLine(
+  text: string,
+): { readonly ok: true; readonly words: PacketWords } | { readonly ok: false; readonly error: string } {
+  let rest = text.slice(0, 500).trim();
+  const words: Record<string, string> = {};
+  const take = (pattern: RegExp): readonly (string | undefined)[] | undefined => {
+    const found = pattern.exec(rest);
+    if (found === null) return undefined;
+    rest = `${rest.slice(0, found.index)} ${rest.slice(found.index + found[0].length)}`.trim();
+    return found;
+  };
+  for (const noise of NOISE) take(noise);
+  const [, src, srcPort, dst, dstPort] = take(ENDPOINTS) ?? [];
+  if (src === undefined || dst === undefined)
+    return { ok: false, error: `${shown(text)} is not ${PACKET_LINE_ACCEPTS}` };
+  words['src-address'] = src;
+  words['dst-address'] = dst;
+  if (srcPort !== undefined) words['src-port'] = srcPort;
+  if (dstPort !== undefined) words['dst-port'] = dstPort;
+  for (const [property, pattern] of PARTS) {
+    const [, first, second] = take(pattern) ?? [];
+    const value = first ?? second;
+    if (value !== undefined) words[property] = property === 'icmp-options' ? value.replace(', code ', ':') : value;
+  }
+  for (const name of ['protocol', 'tcp-flags']) if (words[name] !== undefined) words[name] = words[name].toLowerCase();
+  words.protocol ??= words['src-port'] !== undefined || words['dst-port'] !== undefined ? 'tcp' : 'icmp';
+  const unread = rest.replace(/[\s,;()]+/g, ' ').trim();
+  if (unread !== '') return { ok: false, error: `${shown(unread)} is not understood; give ${PACKET_LINE_ACCEPTS}` };
+  return { ok: true, words };
+}
+
+/** One line that {@link parsePacketLine} reads back; empty without both addresses. */
+export function packetLine(words: PacketWords): string {
+  const { protocol, 'src-address': src, 'dst-address': dst, 'in-interface': from, ttl } = words;
+  if (src === undefined || dst === undefined) return '';
+  const end = (address: string, port: string | undefined): string =>
+    port === undefined ? address : `${address}:${port}`;
+  const optional = (word: string, value: string | undefined): string[] => (value === undefined ? [] : [word, value]);
+  return [
+    ...(protocol === undefined ? [] : [/^\d+$/.test(protocol) ? `proto ${protocol}` : protocol]),
+    end(src, words['src-port']),
+    '→',
+    end(dst, words['dst-port']),
+    ...optional('in', from),
+    ...optional('flags', words['tcp-flags']),
+    ...optional('type', words['icmp-options']),
+    ...optional('len', words['packet-size']),
+    ...optional('ttl', ttl),
+  ].join(' ');
+}
