@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use tollway_config::dataplane::{Action, Chain, RowId};
 
+use super::check::Check;
 use super::depends::Depends;
 use super::evaluate::Position;
+use super::index::Index;
 use super::list::AddressLists;
 use super::matcher::{Matcher, Names};
 use crate::error::BuildError;
@@ -59,25 +61,20 @@ pub struct Rule {
     pub(super) logs: bool,
 }
 
-/// What can be decided of a rule without its conditions. Consecutive in memory.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Precheck {
-    /// Protocol number, or [`ANY_PROTOCOL`].
-    pub protocol: u16,
-    /// States that may match.
-    pub states: u8,
+/// A compiled chain.
+#[derive(Debug, Clone)]
+pub(super) struct CompiledChain {
+    name: String,
+    /// Place of its first rule in the table.
+    pub from: u32,
+    pub index: Index,
 }
-
-pub(super) const ANY_PROTOCOL: u16 = 0x100;
 
 /// A compiled table.
 #[derive(Debug, Clone)]
 pub struct Table {
     pub(super) rules: Vec<Rule>,
-    pub(super) prechecks: Vec<Precheck>,
-    /// Rules of each chain: from, to.
-    pub(super) chains: Vec<(u32, u32)>,
-    names: Vec<String>,
+    pub(super) chains: Vec<CompiledChain>,
     pub(super) lists: Arc<AddressLists>,
 }
 
@@ -91,13 +88,7 @@ impl Table {
         lists: &Arc<AddressLists>,
         interfaces: &InterfaceMap,
     ) -> Result<Self, BuildError> {
-        let mut table = Self {
-            rules: Vec::new(),
-            prechecks: Vec::new(),
-            chains: Vec::new(),
-            names: Vec::new(),
-            lists: Arc::clone(lists),
-        };
+        let mut table = Self { rules: Vec::new(), chains: Vec::new(), lists: Arc::clone(lists) };
         if chains.len() > MAX_CHAINS {
             let row = chains.iter().flat_map(|chain| &chain.rules).last().map(|rule| rule.row);
             return Err(BuildError {
@@ -106,23 +97,23 @@ impl Table {
             });
         }
         for (index, chain) in chains.iter().enumerate() {
-            if table.names.contains(&chain.name) {
+            if table.chains.iter().any(|known| known.name == chain.name) {
                 return Err(BuildError {
                     row: chain.rules.first().map(|rule| rule.row),
                     message: format!("chain {} occurs twice in {}", chain.name, kind.menu()),
                 });
             }
             let from = table.rules.len() as u32;
+            let mut checks = Vec::with_capacity(chain.rules.len());
             for rule in &chain.rules {
                 check_action(kind, None, chain, rule.row, &rule.action)?;
                 check_jump(kind, chains, rule.row, &rule.action)?;
                 let names = Names { interfaces, lists, row: rule.row };
-                let compiled = compile_rule(rule, index as u32, &names)?;
-                table.prechecks.push(precheck(&compiled.matchers));
-                table.rules.push(compiled);
+                table.rules.push(compile_rule(rule, index as u32, &names)?);
+                checks.push(Check::new(&rule.matchers, interfaces));
             }
-            table.chains.push((from, table.rules.len() as u32));
-            table.names.push(chain.name.clone());
+            let (name, index) = (chain.name.clone(), Index::new(&checks));
+            table.chains.push(CompiledChain { name, from, index });
         }
         check_paths(kind, chains)?;
         Ok(table)
@@ -130,9 +121,9 @@ impl Table {
 
     /// Where evaluation of a built-in chain starts; `None` when it has no rules, which accepts.
     pub fn hook(&self, name: &str) -> Option<Position> {
-        let chain = self.names.iter().position(|known| known == name)?;
-        let (from, to) = *self.chains.get(chain)?;
-        (from < to).then(|| Position::at(chain as u16, from))
+        let place = self.chains.iter().position(|chain| chain.name == name)?;
+        let chain = self.chains.get(place)?;
+        (!chain.index.is_empty()).then(|| Position::at(place as u16, chain.from))
     }
 
     /// Whether there is no rule at all.
@@ -152,7 +143,7 @@ impl Table {
 
     /// Name of a rule's chain.
     pub fn chain_name(&self, rule: &Rule) -> &str {
-        self.names.get(rule.chain as usize).map_or("", String::as_str)
+        self.chains.get(rule.chain as usize).map_or("", |chain| &chain.name)
     }
 }
 
@@ -179,20 +170,6 @@ fn compile_rule(
         depends,
         logs: rule.log.is_some() || rule.action == Action::Log,
     })
-}
-
-fn precheck(matchers: &[Matcher]) -> Precheck {
-    let mut precheck = Precheck { protocol: ANY_PROTOCOL, states: !0 };
-    for matcher in matchers {
-        match matcher {
-            Matcher::Protocol(protocol) if !protocol.negate => {
-                precheck.protocol = u16::from(protocol.protocol);
-            }
-            Matcher::ConnectionState(states) => precheck.states &= states.mask,
-            _ => {}
-        }
-    }
-    precheck
 }
 
 fn check_action(

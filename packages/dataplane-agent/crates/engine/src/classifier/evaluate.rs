@@ -2,9 +2,9 @@
 
 use tollway_config::dataplane::{Action, RejectWith, RowId};
 
-use super::compile::{ANY_PROTOCOL, MAX_JUMP_DEPTH, Rule, Table};
+use super::check::Key;
+use super::compile::{CompiledChain, MAX_JUMP_DEPTH, Rule, Table};
 use super::depends::Depends;
-use super::matcher::state_bit;
 use super::view::PacketView;
 
 /// What a table says in the end.
@@ -102,6 +102,16 @@ impl Evaluation {
     }
 }
 
+/// Where a chain leads.
+enum Step {
+    /// To a verdict.
+    End,
+    /// Into another chain.
+    Call(u32),
+    /// Back to its caller.
+    GiveBack,
+}
+
 impl Table {
     /// Runs a packet from `start`: a built-in chain's [`Table::hook`], or the resume point of an earlier
     /// evaluation of the same flow.
@@ -114,69 +124,75 @@ impl Table {
     }
 
     fn run(&self, view: &PacketView, mut position: Position, out: &mut Evaluation) {
-        let protocol = u16::from(view.tuple.protocol);
-        let state = state_bit(view.state);
+        let key = Key::new(view);
         loop {
-            let (_, end) = self.chains.get(usize::from(position.chain)).copied().unwrap_or((0, 0));
-            let ahead = self.prechecks.get(position.rule as usize..end as usize).unwrap_or_default();
-            let candidate = ahead.iter().position(|check| {
-                (check.protocol == protocol || check.protocol == ANY_PROTOCOL) && check.states & state != 0
-            });
-            let Some(skipped) = candidate else {
-                if !position.give_back() {
-                    return;
-                }
-                continue;
-            };
-            position.rule += skipped as u32;
-            let Some(rule) = self.rules.get(position.rule as usize) else { return };
-            if !self.matches(rule, view, &position, out) {
-                position.rule += 1;
-                continue;
-            }
-            if rule.logs {
-                out.rests_on(Depends::SIDE_EFFECT, &position);
-                out.logs.push(position.rule);
-            }
-            out.matched.push(rule.row);
-            match &rule.action {
-                Action::Accept => return,
-                Action::Drop => {
-                    out.verdict = Verdict::Drop;
-                    return;
-                }
-                Action::Reject { with } => {
-                    out.verdict = Verdict::Reject(*with);
-                    return;
-                }
-                Action::Jump { chain } => {
-                    let Some((from, _)) = self.chains.get(*chain as usize).copied() else { return };
-                    if !position.call(*chain as u16, from) {
+            let Some(chain) = self.chains.get(usize::from(position.chain)) else { return };
+            match self.run_chain(chain, &key, view, &mut position, out) {
+                Step::End => return,
+                Step::Call(target) => {
+                    let Some(from) = self.chains.get(target as usize).map(|chain| chain.from) else { return };
+                    if !position.call(target as u16, from) {
                         return;
                     }
                 }
-                Action::Return => {
+                Step::GiveBack => {
                     if !position.give_back() {
                         return;
                     }
                 }
-                Action::FasttrackConnection => {
-                    out.fasttrack = true;
-                    position.rule += 1;
+            }
+        }
+    }
+
+    /// Runs the rules of a chain from the position on, until one of them leads elsewhere.
+    #[inline]
+    fn run_chain(
+        &self,
+        chain: &CompiledChain,
+        key: &Key,
+        view: &PacketView,
+        position: &mut Position,
+        out: &mut Evaluation,
+    ) -> Step {
+        let mut candidates = chain.index.candidates(key, position.rule.saturating_sub(chain.from));
+        while let Some(candidate) = candidates.next(key) {
+            position.rule = chain.from + candidate;
+            let Some(rule) = self.rules.get(position.rule as usize) else { break };
+            if !self.matches(rule, view, position, out) {
+                continue;
+            }
+            if rule.logs {
+                out.rests_on(Depends::SIDE_EFFECT, position);
+                out.logs.push(position.rule);
+            }
+            out.matched.push(rule.row);
+            match &rule.action {
+                Action::Accept => return Step::End,
+                Action::Drop => {
+                    out.verdict = Verdict::Drop;
+                    return Step::End;
                 }
+                Action::Reject { with } => {
+                    out.verdict = Verdict::Reject(*with);
+                    return Step::End;
+                }
+                Action::Jump { chain } => return Step::Call(*chain),
+                Action::Return => return Step::GiveBack,
+                Action::FasttrackConnection => out.fasttrack = true,
                 Action::Log
                 | Action::Passthrough
                 | Action::AddSrcToAddressList { .. }
-                | Action::AddDstToAddressList { .. } => position.rule += 1,
+                | Action::AddDstToAddressList { .. } => {}
                 Action::Masquerade { .. }
                 | Action::SrcNat { .. }
                 | Action::DstNat { .. }
                 | Action::Redirect { .. } => {
                     out.verdict = Verdict::Nat { rule: position.rule };
-                    return;
+                    return Step::End;
                 }
             }
         }
+        Step::GiveBack
     }
 
     /// Whether a rule matches. A rule that the flow alone excludes rests on nothing else.

@@ -4,12 +4,15 @@
 //! written, rule by rule, and is what `Table` must agree with. Nothing here acts: verdict, log lines and
 //! the fasttrack mark are reported in an [`Evaluation`].
 
+mod check;
 mod compile;
 mod depends;
 mod evaluate;
+mod index;
 mod list;
 mod matcher;
 pub mod reference;
+mod segments;
 mod view;
 
 #[cfg(test)]
