@@ -3,7 +3,8 @@ import type { Menu } from '@tollway/schema';
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import type { LiveMenu } from '../api/live-menu.ts';
 import { useOptions } from '../api/references.ts';
-import { PopupMenu } from '../ui/PopupMenu.tsx';
+import type { Row } from '../api/row.ts';
+import { type Command, PopupMenu } from '../ui/PopupMenu.tsx';
 import { useVisible } from '../ui/visibility.ts';
 import { runOn } from './actions.ts';
 import { ColumnChooser } from './ColumnChooser.tsx';
@@ -30,6 +31,8 @@ export interface MenuTableProps {
   readonly onAdd: (start?: NewItem) => void;
   /** Buttons of this window alone, at the end of the commands. */
   readonly toolbar?: ReactNode;
+  /** Commands of this window alone for rows that are selected, at the top of their menu. */
+  readonly rowCommands?: (rows: readonly Row[]) => readonly Command[];
   /** What the footer says behind the number of items. */
   readonly footer?: ReactNode;
   /** Hears of the ids of the rows that are selected, and of those that are loaded. */
@@ -44,6 +47,10 @@ type Overlay =
   | { readonly kind: 'menu'; readonly at: { readonly x: number; readonly y: number } };
 
 const NOTHING: Overlay = { kind: 'nothing' };
+
+/** Commands of one window above those of every table. */
+const withOwn = (own: readonly Command[], all: readonly (Command | 'line')[]): readonly (Command | 'line')[] =>
+  own.length === 0 ? all : [...own, 'line', ...all];
 
 export function MenuTable(props: MenuTableProps) {
   const { menu, density, tail = false, onOpen, onAdd, onSelection } = props;
@@ -196,7 +203,7 @@ export function MenuTable(props: MenuTableProps) {
         <PopupMenu
           label={`Commands of ${menu.title}`}
           at={overlay.at}
-          entries={rowMenu(state, actions.run)}
+          entries={withOwn(props.rowCommands?.(state.rows) ?? [], rowMenu(state, actions.run))}
           onClose={() => setOverlay(NOTHING)}
         />
       )}

@@ -18,6 +18,7 @@ const SIZES: Readonly<Record<string, Size>> = {
   '/ip/settings': { width: 800, height: 540 },
   '/system/resource': { width: 760, height: 600 },
   '/system/identity': { width: 420, height: 200 },
+  '/tool/packet-trace': { width: 980, height: 640 },
   '/tool/profile': { width: 620, height: 560 },
 };
 

@@ -15,6 +15,7 @@ import { QueueWindow } from './queue/QueueWindow.tsx';
 import { CpuWindow } from './system/resource/CpuWindow.tsx';
 import { ResourceWindow } from './system/resource/ResourceWindow.tsx';
 import { ProfileWindow } from './tool/profile/ProfileWindow.tsx';
+import { TraceWindow } from './tool/trace/TraceWindow.tsx';
 import './windows.css';
 
 /** What every window of a list gets from the shell. */
@@ -33,6 +34,7 @@ export const bespokeWindows: Readonly<Record<string, ComponentType<WindowProps>>
   '/queue/simple': QueueWindow,
   '/system/resource': ResourceWindow,
   '/system/resource/cpu': CpuWindow,
+  '/tool/packet-trace': TraceWindow,
   '/tool/profile': ProfileWindow,
 };
 

@@ -1,9 +1,13 @@
 /** The live table of connections; its footer tells how many there may be, and what the flags mean. */
 import { thousands } from '@tollway/schema';
+import { useContext } from 'react';
 import { MenuTable } from '../../menu/MenuTable.tsx';
 import { useLive, write } from '../../ui/use-live.ts';
 import type { WindowProps } from '../bespoke.ts';
 import { FlagLegend } from '../FlagLegend.tsx';
+import { OpenWindow } from '../open-window.ts';
+import { traceCommand } from '../tool/trace/trace-command.ts';
+import { wordsOfConnection } from '../tool/trace/trace-words.ts';
 import { maxEntries, tracking } from './tracking.ts';
 
 function MaxEntries() {
@@ -15,9 +19,11 @@ function MaxEntries() {
 }
 
 export function ConnectionsWindow(props: WindowProps) {
+  const open = useContext(OpenWindow);
   return (
     <MenuTable
       {...props}
+      rowCommands={(rows) => [traceCommand(rows, wordsOfConnection, open)]}
       footer={
         <>
           <MaxEntries />

@@ -1,18 +1,23 @@
 /** The log: newest at the bottom, kept in view until one scrolls up. Freeze stops it for reading. */
-import { useCallback, useState } from 'react';
+import { useCallback, useContext, useState } from 'react';
 import type { LiveMenu } from '../../api/live-menu.ts';
 import { MenuTable } from '../../menu/MenuTable.tsx';
 import { ToolButton } from '../../ui/ToolButton.tsx';
 import type { WindowProps } from '../bespoke.ts';
+import { OpenWindow } from '../open-window.ts';
+import { traceCommand } from '../tool/trace/trace-command.ts';
+import { wordsOfLogLine } from '../tool/trace/trace-words.ts';
 
 export function LogWindow(props: WindowProps) {
   const [live, setLive] = useState<LiveMenu>();
+  const open = useContext(OpenWindow);
   const [frozen, setFrozen] = useState(false);
   const onSelection = useCallback((_: readonly string[], __: readonly string[], of: LiveMenu) => setLive(of), []);
   return (
     <MenuTable
       {...props}
       tail
+      rowCommands={(rows) => [traceCommand(rows, wordsOfLogLine, open)]}
       onSelection={onSelection}
       toolbar={
         live !== undefined && (

@@ -1,0 +1,131 @@
+/** Packet traces: what the stages of the router do with packets. They run only while somebody listens. */
+import type { PacketWords } from '@tollway/schema';
+import { live } from './live.ts';
+import { isObject, RequestError } from './rest.ts';
+import type { LiveSocket, Message } from './socket.ts';
+
+/** A row of the configuration that a stage decided by. */
+export interface TracedRow {
+  readonly id: string;
+  /** Path of its menu; undefined for a row that cannot be opened. */
+  readonly menu: string | undefined;
+  readonly label: string;
+}
+
+export interface TracedStep {
+  readonly stage: string;
+  readonly decision: string;
+  readonly rows: readonly TracedRow[];
+}
+
+export interface TracedPacket {
+  /** Counts up within a trace. */
+  readonly number: number;
+  /** Milliseconds since 1970. */
+  readonly timeMs: number;
+  /** Names of interfaces; empty for the router itself, or none. */
+  readonly in: string;
+  readonly out: string;
+  readonly protocol: string;
+  readonly src: string;
+  readonly dst: string;
+  /** Bytes of the IP packet. */
+  readonly length: number;
+  readonly fast: boolean;
+  readonly slowReason: string;
+  readonly outcome: string;
+  readonly dropReason: string;
+  readonly steps: readonly TracedStep[];
+}
+
+export interface TraceNews {
+  readonly packets: readonly TracedPacket[];
+  readonly done: boolean;
+  /** Packets that came too fast to be noted, since the start. */
+  readonly lost: number;
+}
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+const number = (value: unknown): number => (typeof value === 'number' ? value : 0);
+const objects = (value: unknown): readonly Record<string, unknown>[] =>
+  Array.isArray(value) ? value.filter(isObject) : [];
+
+function packetOf(raw: Record<string, unknown>): TracedPacket {
+  return {
+    number: number(raw.number),
+    timeMs: number(raw.timeMs),
+    in: text(raw.in),
+    out: text(raw.out),
+    protocol: text(raw.protocol),
+    src: text(raw.src),
+    dst: text(raw.dst),
+    length: number(raw.length),
+    fast: raw.fast === true,
+    slowReason: text(raw.slowReason),
+    outcome: text(raw.outcome),
+    dropReason: text(raw.dropReason),
+    steps: objects(raw.steps).map((step) => ({
+      stage: text(step.stage),
+      decision: text(step.decision),
+      rows: objects(step.rows).map(({ id, menu, label }) => ({
+        id: text(id),
+        menu: typeof menu === 'string' ? menu : undefined,
+        label: text(label),
+      })),
+    })),
+  };
+}
+
+/** Decodes a message of the `trace` topic; undefined for any other. */
+export function traceNews(message: Message): TraceNews | undefined {
+  if (message.op !== 'trace') return undefined;
+  return {
+    packets: objects(message.packets).map(packetOf),
+    done: message.done === true,
+    lost: number(message.lost),
+  };
+}
+
+export interface TraceListener {
+  readonly onNews: (news: TraceNews) => void;
+  readonly onError: (error: RequestError) => void;
+}
+
+function subscribe(
+  socket: Pick<LiveSocket, 'subscribe'>,
+  dry: boolean,
+  words: PacketWords,
+  { onNews, onError }: TraceListener,
+): () => void {
+  const handle = socket.subscribe({ topic: 'trace', dry, words }, (message) => {
+    const news = traceNews(message);
+    if (news !== undefined) onNews(news);
+    else if (message.op === 'error') {
+      handle.close();
+      onError(new RequestError(400, text(message.detail), text(message.property) || undefined));
+    }
+    // After the end a new connection must not begin it anew.
+    if (news?.done === true) handle.close();
+  });
+  return () => handle.close();
+}
+
+/** Follows packets as they come; returns the function that stops it. `words` are arguments of `/tool/packet-trace`. */
+export const followTrace = (
+  words: PacketWords,
+  listener: TraceListener,
+  socket: Pick<LiveSocket, 'subscribe'> = live,
+): (() => void) => subscribe(socket, false, words, listener);
+
+/** What would become of a packet. @throws RequestError naming the property that is wrong. */
+export function dryRun(words: PacketWords, socket: Pick<LiveSocket, 'subscribe'> = live): Promise<TraceNews> {
+  return new Promise((resolve, reject) => {
+    const close = subscribe(socket, true, words, {
+      onNews: (news) => {
+        close();
+        resolve(news);
+      },
+      onError: reject,
+    });
+  });
+}

@@ -1,0 +1,50 @@
+/** What each stage did with a packet, with links to the rules that decided. */
+import { Fragment } from 'react';
+import type { TracedPacket, TracedRow } from '../../../api/trace.ts';
+import { useLinks } from '../../open-window.ts';
+import { outcomeText, pathText } from './trace-words.ts';
+
+export function StepList({ packet }: { readonly packet: TracedPacket }) {
+  const follow = useLinks();
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Enter on a link clicks it
+    <section className="trace-steps" aria-label="Steps" tabIndex={0} onClick={follow}>
+      <h3 className={packet.outcome === 'dropped' ? 'trace-dropped' : undefined}>
+        {packet.protocol} {packet.src} → {packet.dst}: {outcomeText(packet)}
+      </h3>
+      <p className="trace-path">Path: {pathText(packet)}</p>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Stage</th>
+            <th scope="col">Decision</th>
+            <th scope="col">By</th>
+          </tr>
+        </thead>
+        <tbody>
+          {packet.steps.map((step, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the steps of a packet never change
+            <tr key={at}>
+              <th scope="row">{step.stage}</th>
+              <td>{step.decision}</td>
+              <td>
+                {step.rows.map((row, place) => (
+                  // biome-ignore lint/suspicious/noArrayIndexKey: as above; a rule may be met twice
+                  <Fragment key={place}>
+                    {place > 0 && <br />}
+                    <RowLink row={row} />
+                  </Fragment>
+                ))}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function RowLink({ row: { id, menu, label } }: { readonly row: TracedRow }) {
+  const text = `${label} ${id}`;
+  return menu === undefined ? <span>{text}</span> : <a href={`${menu}/${id}`}>{text}</a>;
+}

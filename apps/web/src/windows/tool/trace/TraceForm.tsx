@@ -1,0 +1,134 @@
+/** The packet that a trace is about: in one line, and field by field. Each follows the other. */
+import type { Menu, PacketWords } from '@tollway/schema';
+import { type FormEvent, type ReactNode, useEffect, useId } from 'react';
+import { useOptions } from '../../../api/references.ts';
+
+export interface Wrong {
+  readonly property: string | undefined;
+  readonly detail: string;
+}
+
+interface Props {
+  readonly menu: Menu;
+  readonly line: string;
+  readonly words: PacketWords;
+  readonly wrong: Wrong | undefined;
+  readonly running: boolean;
+  readonly onLine: (line: string) => void;
+  readonly onWord: (name: string, value: string) => void;
+  readonly onDryRun: () => void;
+  readonly onStart: () => void;
+  readonly onStop: () => void;
+}
+
+/** Fields in their order, with their widths in characters. */
+const FIELDS: readonly (readonly [string, number])[] = [
+  ['protocol', 6],
+  ['src-address', 18],
+  ['src-port', 6],
+  ['dst-address', 18],
+  ['dst-port', 6],
+];
+
+export function TraceForm(props: Props) {
+  const { menu, line, words, wrong, running } = props;
+  const id = useId();
+  const { options, load } = useOptions(menu.props['in-interface']?.kind);
+  useEffect(load, [load]);
+  const described = (property: string) =>
+    wrong?.property === property ? { 'aria-invalid': true, 'aria-describedby': `${id}-wrong` } : {};
+  const labelled = (name: string, control: ReactNode) => (
+    <div key={name} className="trace-field" title={menu.props[name]?.help}>
+      <label htmlFor={`${id}-${name}`}>{menu.props[name]?.label}</label>
+      {control}
+    </div>
+  );
+  return (
+    <form
+      className="trace-form"
+      aria-label="Packet"
+      onSubmit={(event: FormEvent) => {
+        event.preventDefault();
+        props.onDryRun();
+      }}
+    >
+      <div className="trace-line">
+        <label className="trace-field trace-field-wide">
+          <span>Packet</span>
+          <input
+            type="text"
+            autoComplete="off"
+            spellCheck={false}
+            placeholder="tcp 192.168.88.10:40000 → 1.1.1.1:443 in ether2"
+            title={menu.props.packet?.help}
+            value={line}
+            {...described('packet')}
+            onChange={(event) => props.onLine(event.target.value)}
+          />
+        </label>
+        <button
+          type="submit"
+          className="button button-primary"
+          title="What would become of this packet now; nothing is sent"
+        >
+          Dry Run
+        </button>
+      </div>
+      <div className="trace-line">
+        {FIELDS.map(([name, size]) =>
+          labelled(
+            name,
+            <input
+              id={`${id}-${name}`}
+              type="text"
+              autoComplete="off"
+              spellCheck={false}
+              size={size}
+              value={words[name] ?? ''}
+              {...described(name)}
+              onChange={(event) => props.onWord(name, event.target.value)}
+            />,
+          ),
+        )}
+        {labelled(
+          'in-interface',
+          <select
+            id={`${id}-in-interface`}
+            value={words['in-interface'] ?? ''}
+            {...described('in-interface')}
+            onChange={(event) => props.onWord('in-interface', event.target.value)}
+          >
+            <option value="">any</option>
+            {[...new Set([...options, ...(words['in-interface'] ? [words['in-interface']] : [])])].map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>,
+        )}
+      </div>
+      <div className="trace-line">
+        <button type="button" className="button" disabled={running} onClick={props.onStart}>
+          Start
+        </button>
+        <button type="button" className="button" disabled={!running} onClick={props.onStop}>
+          Stop
+        </button>
+        <label className="trace-check">
+          <input
+            type="checkbox"
+            checked={words.dropped === 'true'}
+            onChange={(event) => props.onWord('dropped', event.target.checked ? 'true' : '')}
+          />
+          Dropped only
+        </label>
+        <span className="toolbar-note" role="status">
+          {running ? 'Running' : 'Stopped'}
+        </span>
+      </div>
+      {wrong !== undefined && (
+        <p id={`${id}-wrong`} className="field-error" role="alert">
+          {wrong.detail}
+        </p>
+      )}
+    </form>
+  );
+}

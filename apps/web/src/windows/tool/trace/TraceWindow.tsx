@@ -1,0 +1,144 @@
+/** What becomes of packets, stage by stage: as they come, or of one that is only described. */
+import { type PacketWords, packetLine, parsePacketLine } from '@tollway/schema';
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { RequestError } from '../../../api/rest.ts';
+import { dryRun, followTrace, type TraceNews } from '../../../api/trace.ts';
+import { act } from '../../../wm/desk-state.ts';
+import { WindowId } from '../../../wm/window-id.ts';
+import type { WindowProps } from '../../bespoke.ts';
+import { onAsked, takeAsked } from './ask.ts';
+import { PacketList } from './PacketList.tsx';
+import { StepList } from './StepList.tsx';
+import { TraceForm, type Wrong } from './TraceForm.tsx';
+import { type Kept, keep, MOST } from './trace-words.ts';
+import './trace.css';
+
+/** Arguments that say how a trace runs, not which packet it is about. */
+const RUNNING_WORDS = { packets: String(MOST) };
+
+export function TraceWindow({ menu }: WindowProps) {
+  const [line, setLine] = useState('');
+  const [words, setWords] = useState<PacketWords>({});
+  const [running, setRunning] = useState(false);
+  const [packets, setPackets] = useState<readonly Kept[]>([]);
+  const [lost, setLost] = useState(0);
+  const [selected, setSelected] = useState<string>();
+  const [wrong, setWrong] = useState<Wrong>();
+  const run = useRef(0);
+  const stop = useRef<() => void>(undefined);
+  const id = useContext(WindowId);
+  const title = running ? `${menu.title} (Running)` : menu.title;
+  useLayoutEffect(() => act({ do: 'rename', id, title }), [id, title]);
+  useEffect(() => () => stop.current?.(), []);
+
+  function show(next: PacketWords) {
+    setWords(next);
+    setLine(packetLine(next));
+  }
+
+  function refuse(error: unknown) {
+    if (error instanceof RequestError) setWrong({ property: error.property, detail: error.message });
+    else setWrong({ property: undefined, detail: String(error) });
+  }
+
+  function begin() {
+    stop.current?.();
+    stop.current = undefined;
+    run.current += 1;
+    setRunning(false);
+    setPackets([]);
+    setLost(0);
+    setSelected(undefined);
+    setWrong(undefined);
+    return run.current;
+  }
+
+  function ask(about: PacketWords) {
+    const mine = begin();
+    const { dropped: _dropped, ...packet } = about;
+    dryRun(packet)
+      .then((news) => {
+        if (run.current !== mine) return;
+        const kept = keep([], mine, news);
+        setPackets(kept);
+        setSelected(kept[0]?.key);
+      })
+      .catch((error: unknown) => run.current === mine && refuse(error));
+  }
+
+  function start() {
+    const mine = begin();
+    const onNews = (news: TraceNews) => {
+      setLost(news.lost);
+      setPackets((kept) => keep(kept, mine, news));
+      if (news.done) setRunning(false);
+    };
+    const onError = (error: RequestError) => {
+      setRunning(false);
+      refuse(error);
+    };
+    const { 'tcp-flags': _flags, 'icmp-options': _icmp, 'packet-size': _size, ttl: _ttl, ...filter } = words;
+    stop.current = followTrace({ ...filter, ...RUNNING_WORDS }, { onNews, onError });
+    setRunning(true);
+  }
+
+  const latest = useRef({ show, ask });
+  latest.current = { show, ask };
+  useEffect(() => {
+    const take = () => {
+      const asked = takeAsked();
+      if (asked === undefined) return;
+      latest.current.show(asked);
+      latest.current.ask(asked);
+    };
+    take();
+    return onAsked(take);
+  }, []);
+
+  const open = packets.find(({ key }) => key === selected);
+  return (
+    <div role="group" className="menu-table" aria-label={menu.title}>
+      <TraceForm
+        menu={menu}
+        line={line}
+        words={words}
+        wrong={wrong}
+        running={running}
+        onLine={(text) => {
+          setLine(text);
+          const parsed = parsePacketLine(text);
+          if (parsed.ok) setWords({ ...(words.dropped !== undefined && { dropped: words.dropped }), ...parsed.words });
+        }}
+        onWord={(name, value) => {
+          const { [name]: _old, ...rest } = words;
+          show(value === '' ? rest : { ...rest, [name]: value });
+        }}
+        onDryRun={() => {
+          const parsed = line === '' ? undefined : parsePacketLine(line);
+          if (parsed?.ok === false) setWrong({ property: 'packet', detail: parsed.error });
+          else ask(words);
+        }}
+        onStart={start}
+        onStop={() => {
+          stop.current?.();
+          setRunning(false);
+        }}
+      />
+      <PacketList packets={packets} selected={selected} onSelect={setSelected} />
+      {packets.length === 0 && (
+        <p className="form-note trace-note">
+          {running
+            ? 'Waiting for packets.'
+            : 'Describe a packet and press Dry Run, or Start to follow packets that come.'}
+        </p>
+      )}
+      {open !== undefined && <StepList packet={open} />}
+      <footer className="table-foot">
+        <span>
+          {packets.length} {packets.length === 1 ? 'packet' : 'packets'}
+        </span>
+        {lost > 0 && <span>{lost} came too fast to be noted</span>}
+      </footer>
+    </div>
+  );
+}

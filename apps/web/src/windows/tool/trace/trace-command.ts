@@ -1,0 +1,24 @@
+/** "Trace this" in the menus of rows that tell of a packet. */
+import type { PacketWords } from '@tollway/schema';
+import type { Row } from '../../../api/row.ts';
+import type { Command } from '../../../ui/PopupMenu.tsx';
+import { askTrace, TRACE } from './ask.ts';
+
+/** @param wordsOf the packet of a row; undefined for a row that tells of none. */
+export function traceCommand(
+  rows: readonly Row[],
+  wordsOf: (row: Row) => PacketWords | undefined,
+  open: (address: string) => void,
+): Command {
+  const [row] = rows;
+  const words = row === undefined || rows.length > 1 ? undefined : wordsOf(row);
+  return {
+    label: 'Trace this',
+    disabledReason: words === undefined ? 'select one row that tells of a packet' : undefined,
+    run: () => {
+      if (words === undefined) return;
+      askTrace(words);
+      open(TRACE);
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import type { TracedPacket } from '../../../api/trace.ts';
+import { keep, MOST, outcomeText, pathText, wordsOfConnection, wordsOfLogLine } from './trace-words.ts';
+
+const packet = (number: number): TracedPacket => ({
+  number,
+  timeMs: 0,
+  in: 'ether2',
+  out: '',
+  protocol: 'tcp',
+  src: '10.0.0.1:1',
+  dst: '10.0.0.2:2',
+  length: 60,
+  fast: false,
+  slowReason: 'first-packet',
+  outcome: 'dropped',
+  dropReason: 'filter-drop',
+  steps: [],
+});
+
+test('a connection is traced by a packet of its first direction, as its state is now', () => {
+  const row = {
+    '.id': '*1',
+    protocol: 'tcp',
+    'src-address': '192.168.88.10:40000',
+    'dst-address': '1.1.1.1:443',
+    'src-port': '40000',
+    'dst-port': '443',
+  };
+  const words = {
+    protocol: 'tcp',
+    'src-address': '192.168.88.10',
+    'src-port': '40000',
+    'dst-address': '1.1.1.1',
+    'dst-port': '443',
+  };
+  expect(wordsOfConnection({ ...row, 'tcp-state': 'syn-sent' })).toEqual(words);
+  expect(wordsOfConnection({ ...row, 'tcp-state': 'established' })).toEqual({ ...words, 'tcp-flags': 'ack' });
+});
+
+test('a log line tells of a packet, or of none', () => {
+  const message = 'forward: in:ether2 out:ether1, connection-state:new proto UDP, 10.0.0.1:5->10.0.0.2:53, len 60';
+  expect(wordsOfLogLine({ '.id': '*1', message })).toMatchObject({ protocol: 'udp', 'in-interface': 'ether2' });
+  expect(wordsOfLogLine({ '.id': '*1', message: 'user admin logged in from 127.0.0.1 via web' })).toBeUndefined();
+});
+
+test('packets are kept once, the newest of them', () => {
+  const news = (...numbers: number[]) => ({ packets: numbers.map(packet), done: false, lost: 0 });
+  const one = keep([], 1, news(1, 2));
+  expect(keep(one, 1, news(2, 3)).map(({ key }) => key)).toEqual(['1.1', '1.2', '1.3']);
+  expect(keep(one, 1, news())).toBe(one);
+  const many = keep(one, 2, news(...Array.from({ length: MOST }, (_, index) => index + 1)));
+  expect(many).toHaveLength(MOST);
+  expect(many[0]?.key).toBe('2.1');
+});
+
+test('what became of a packet, and its way, in words', () => {
+  expect(outcomeText(packet(1))).toBe('dropped: filter-drop');
+  expect(outcomeText({ ...packet(1), outcome: 'forwarded', dropReason: '' })).toBe('forwarded');
+  expect(pathText(packet(1))).toBe('slow: first-packet');
+  expect(pathText({ ...packet(1), fast: true })).toBe('fast');
+});

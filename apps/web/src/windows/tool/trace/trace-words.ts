@@ -1,0 +1,55 @@
+/** Packets of connections and log lines in the words of the trace, and the rows that a trace keeps. Pure. */
+import { type PacketWords, parsePacketLine } from '@tollway/schema';
+import type { Row } from '../../../api/row.ts';
+import type { TracedPacket, TraceNews } from '../../../api/trace.ts';
+
+/** A packet of the connection in its first direction. */
+export function wordsOfConnection(row: Row): PacketWords {
+  const address = (text = ''): string => text.replace(/:\d+$/, '');
+  const words: Record<string, string> = {
+    'src-address': address(row['src-address']),
+    'dst-address': address(row['dst-address']),
+  };
+  for (const name of ['protocol', 'src-port', 'dst-port']) if (row[name]) words[name] = row[name];
+  // The first packet of a connection that is long under way would be judged otherwise than those that come now.
+  if (row.protocol === 'tcp' && row['tcp-state'] === 'established') words['tcp-flags'] = 'ack';
+  return words;
+}
+
+/** The packet that a line of the firewall's log tells of. */
+export function wordsOfLogLine(row: Row): PacketWords | undefined {
+  const parsed = parsePacketLine(row.message ?? '');
+  return parsed.ok ? parsed.words : undefined;
+}
+
+/** Packets of one or more traces after each other; the newest {@link MOST} of them. */
+export const MOST = 1000;
+
+export interface Kept extends TracedPacket {
+  /** Unique over all traces of a window. */
+  readonly key: string;
+}
+
+/** Packets with those that have come, the oldest gone where there are too many. */
+export function keep(kept: readonly Kept[], run: number, { packets }: TraceNews): readonly Kept[] {
+  if (packets.length === 0) return kept;
+  const fresh = packets.map((packet): Kept => ({ ...packet, key: `${run}.${packet.number}` }));
+  const known = new Set(fresh.map(({ key }) => key));
+  return [...kept.filter(({ key }) => !known.has(key)), ...fresh].slice(-MOST);
+}
+
+/** `forwarded`, `dropped: filter-drop`. */
+export const outcomeText = ({ outcome, dropReason }: TracedPacket): string =>
+  dropReason === '' ? outcome : `${outcome}: ${dropReason}`;
+
+/** `fast`, `slow: first-packet`. */
+export const pathText = ({ fast, slowReason }: TracedPacket): string =>
+  fast ? 'fast' : slowReason === '' ? 'slow' : `slow: ${slowReason}`;
+
+/** `14:03:07.250`, local time. */
+export function clockText(timeMs: number): string {
+  const at = new Date(timeMs);
+  const two = (n: number): string => String(n).padStart(2, '0');
+  const clock = [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':');
+  return `${clock}.${String(at.getMilliseconds()).padStart(3, '0')}`;
+}
