@@ -24,6 +24,7 @@ use crate::stage;
 use crate::state::{NextHops, WorkerState};
 use crate::stats::{Count, EngineStats};
 use crate::time::Now;
+use crate::trace::{self, Filters, TraceBuffer, Tracer};
 use crate::tuple::Addr;
 use crate::verdict::{DROP_REASONS, DropReason, Verdict};
 
@@ -88,6 +89,8 @@ impl<F: Frame> Engine<F> {
                 next_hops: NextHops::default(),
                 resumes: Vec::new(),
                 evaluation: Default::default(),
+                trace: None,
+                trace_serial: 0,
                 solicits: Vec::new(),
                 arp_pending: false,
                 fragments_pending: false,
@@ -173,6 +176,9 @@ impl<F: Frame> Engine<F> {
             }
         }
         batch.arrived.clear();
+        if self.state.trace.is_some() {
+            trace::finish(&self.snapshot, &mut self.state);
+        }
     }
 
     /// Puts packets that left their queues with their configuration in front of the batch, since those of
@@ -336,6 +342,27 @@ impl<F: Frame> Engine<F> {
     /// Sets the counters of these simple queues to zero; empty means all.
     pub fn reset_queue_counters(&mut self, rows: &[RowId]) {
         self.state.queues.reset(rows);
+    }
+
+    /// Notes from now on what becomes of packets that any of the filters describes, in `buffer`; without
+    /// filters nothing. Gives the buffer that was in use.
+    pub fn trace(&mut self, filters: Filters, buffer: Option<Box<TraceBuffer>>) -> Option<Box<TraceBuffer>> {
+        let tracer = &mut self.state.trace;
+        if filters.iter().all(Option::is_none) {
+            let _unused = buffer;
+            return tracer.take().map(|tracer| tracer.into_buffer());
+        }
+        match (tracer, buffer) {
+            (Some(tracer), buffer) => {
+                tracer.set_filters(filters);
+                buffer.map(|buffer| tracer.exchange(buffer))
+            }
+            (none, Some(buffer)) => {
+                *none = Some(Box::new(Tracer::new(filters, buffer)));
+                None
+            }
+            (None, None) => None,
+        }
     }
 
     /// Ends a connection. `false` when this worker has none of that id.

@@ -42,6 +42,7 @@ pub mod neighbor;
 pub mod paths;
 pub mod qos;
 mod state;
+pub mod trace;
 
 mod icmp;
 mod log;

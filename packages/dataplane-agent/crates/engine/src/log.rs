@@ -67,7 +67,7 @@ fn describe(
     write!(line, "len {}", meta.l3_len)
 }
 
-fn state_name(state: ConnectionState) -> &'static str {
+pub(crate) fn state_name(state: ConnectionState) -> &'static str {
     match state {
         ConnectionState::Invalid => "invalid",
         ConnectionState::Established => "established",
@@ -77,7 +77,7 @@ fn state_name(state: ConnectionState) -> &'static str {
     }
 }
 
-fn flag_names(flags: u8) -> String {
+pub(crate) fn flag_names(flags: u8) -> String {
     let names = [
         (tcp_flag::SYN, "SYN"),
         (tcp_flag::FIN, "FIN"),

@@ -143,6 +143,8 @@ pub struct Meta {
     pub origin: Origin,
     /// Filter hook.
     pub hook: Hook,
+    /// Number of the packet in traces; 0 when none wants it.
+    pub trace: u32,
     /// Why the flow cache did not forward it, or not alone.
     pub slow: Option<SlowReason>,
     /// State for the rules.
@@ -183,6 +185,7 @@ impl Default for Meta {
             hops: 0,
             origin: Origin::Port,
             hook: Hook::Forward,
+            trace: 0,
             slow: None,
             state: ConnectionState::Untracked,
             direction: Direction::Original,

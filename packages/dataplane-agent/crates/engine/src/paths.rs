@@ -107,6 +107,18 @@ impl Paths {
         self.direct.entry(row).or_default().add(Count { packets, bytes });
     }
 
+    /// Rows of a path, in the order in which they were hit.
+    pub fn rows_of(&self, path: u32) -> Vec<RowId> {
+        let mut rows = Vec::new();
+        let mut at = self.nodes.get(path as usize);
+        while let Some(node) = at.filter(|node| node.row != NONE) {
+            rows.push(node.row);
+            at = self.nodes.get(node.parent as usize);
+        }
+        rows.reverse();
+        rows
+    }
+
     fn totals(&self) -> BTreeMap<RowId, Count> {
         let mut totals = self.base.clone();
         for row in &self.rows {

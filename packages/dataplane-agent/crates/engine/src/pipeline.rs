@@ -7,6 +7,7 @@ use crate::profiler::{CycleClock, ProfilerClass};
 use crate::snapshot::Snapshot;
 use crate::stage;
 use crate::state::WorkerState;
+use crate::trace;
 use crate::verdict::DropReason;
 
 /// A stage as production, tests, the documentation, the profiler and the counters know it.
@@ -52,6 +53,9 @@ macro_rules! stages {
                         counters.cycles += after.saturating_sub(before);
                     }
                     before = after;
+                }
+                if state.trace.is_some() {
+                    trace::after(stringify!($name), snapshot, state, batch);
                 }
                 place += 1;
             )*

@@ -16,6 +16,7 @@ use crate::shared::Shared;
 use crate::slow::SLOW_REASONS;
 use crate::stats::Count;
 use crate::time::Now;
+use crate::trace::Tracer;
 use crate::verdict::{DROP_REASONS, DropReason};
 
 /// Most resume points of a generation; flows with further ones are not cached.
@@ -41,6 +42,10 @@ pub struct WorkerState<F> {
     pub(crate) resumes: Vec<Position>,
     /// Reused from packet to packet.
     pub(crate) evaluation: Evaluation,
+    /// What the traces of this worker need; `None` without any.
+    pub(crate) trace: Option<Box<Tracer>>,
+    /// Number of the packet traced last.
+    pub(crate) trace_serial: u32,
     /// ARP requests that `emit` is to send.
     pub(crate) solicits: Vec<Solicit>,
     /// The batch has ARP packets.

@@ -10,6 +10,7 @@ use std::cell::Cell;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use tollway_config::dataplane::{Action, ConnectionState, Matcher, RejectWith, SimpleQueue};
+use tollway_config::protocol::{TraceFilter, TraceOutcome};
 use tollway_engine::frame::VnetState;
 use tollway_testkit::packet::{Packet, PacketBuilder, ip, tcp_flag};
 use tollway_testkit::random::Random;
@@ -230,24 +231,25 @@ struct Tally {
     packets: Cell<u64>,
     fast: Cell<u64>,
     waited: Cell<u64>,
+    noted: Cell<u64>,
 }
 
 fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
     let mut random = Random::new(seed);
     let config = config(&mut random);
     let mut fast = build(config.clone(), true);
-    let mut slow = build(config, false);
+    let mut slow = build(config.clone(), false);
+    let mut traced = build(config, true);
+    let trace = traced.start_trace(&TraceFilter::default());
+    let mut followed = 0;
     let mut flows: Vec<Flow> = (0..6).map(|_| Flow::new(&mut random)).collect();
     for step in 0..steps {
         match random.below(60) {
             0 => {
                 let ms = [1, 50, 2_000, 11_000, 40_000][random.below(5) as usize];
-                prop_assert_eq!(
-                    sorted(&fast.advance_ms(ms)),
-                    sorted(&slow.advance_ms(ms)),
-                    "time, step {}",
-                    step
-                );
+                let out = fast.advance_ms(ms);
+                prop_assert_eq!(&out, &traced.advance_ms(ms), "time under a trace, step {}", step);
+                prop_assert_eq!(sorted(&out), sorted(&slow.advance_ms(ms)), "time, step {}", step);
             }
             1 => {
                 let place = random.below(flows.len() as u64) as usize;
@@ -258,7 +260,7 @@ fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
                 let drop = rule().protocol(200).drop();
                 let extra = RouterConfig::new().filter("forward", drop).config.filter[0].clone();
                 let turn = random.one_in(2);
-                for router in [&mut fast, &mut slow] {
+                for router in [&mut fast, &mut slow, &mut traced] {
                     let extra = extra.clone();
                     router.swap(move |config| match config.filter.first_mut() {
                         Some(chain) if turn => chain.rules.reverse(),
@@ -276,14 +278,16 @@ fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
             }
             4 => {
                 let queues = queues(&mut random);
-                for router in [&mut fast, &mut slow] {
+                for router in [&mut fast, &mut slow, &mut traced] {
                     let queues = queues.clone();
                     router.swap(move |config| config.simple_queues = queues);
                 }
             }
             3 => {
                 let id = fast.connections().first().map_or(1, |record| record.id);
-                prop_assert_eq!(fast.remove_connection(id), slow.remove_connection(id));
+                let removed = fast.remove_connection(id);
+                prop_assert_eq!(removed, slow.remove_connection(id));
+                prop_assert_eq!(removed, traced.remove_connection(id));
             }
             _ => {}
         }
@@ -307,7 +311,12 @@ fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
             senders.push(place);
         }
         let a = fast.inject_batch(0, frames.clone());
+        let c = traced.inject_batch(0, frames.clone());
         let b = slow.inject_batch(0, frames);
+        prop_assert_eq!(&a, &c, "frames out under a trace, step {}", step);
+        prop_assert_eq!(fast.stats(), traced.stats(), "counters under a trace, step {}", step);
+        prop_assert_eq!(fast.connections(), traced.connections(), "connections under a trace, step {}", step);
+        followed += follow(&mut traced, trace, followed, &c)?;
         prop_assert_eq!(sorted(&a), sorted(&b), "frames out, step {}", step);
         tally.packets.set(tally.packets.get() + a.len() as u64);
         tally.fast.set(tally.fast.get() + a.iter().filter(|output| output.fast).count() as u64);
@@ -324,7 +333,31 @@ fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
         lines.iter_mut().for_each(|lines| lines.sort());
         prop_assert_eq!(&lines[0], &lines[1], "log, step {}", step);
     }
+    tally.noted.set(tally.noted.get() + followed as u64);
     Ok(())
+}
+
+/// What a trace of everything says of a batch: each packet is noted, and said to be fast if it was. Says how
+/// many packets were noted.
+fn follow(router: &mut Router, trace: u64, before: usize, out: &[Output]) -> Result<usize, TestCaseError> {
+    let noted = router.traced(trace);
+    let Some(new) = noted.packets.get(before..) else { return Ok(0) };
+    if noted.done {
+        return Ok(0);
+    }
+    prop_assert_eq!(noted.lost, 0);
+    let fast = new.iter().filter(|packet| packet.fast && packet.outcome == TraceOutcome::Forwarded).count();
+    let sent = out.iter().filter(|output| output.fast).count();
+    prop_assert!(fast <= sent, "{} of {} packets are said to be fast", fast, sent);
+    for packet in new {
+        prop_assert!(
+            packet.fast || packet.slow_reason.is_some() || packet.drop_reason.is_some(),
+            "{:?}",
+            packet
+        );
+        prop_assert_eq!(packet.outcome == TraceOutcome::Dropped, packet.drop_reason.is_some());
+    }
+    Ok(new.len())
 }
 
 /// The server answers to where packets came from.
@@ -348,7 +381,8 @@ fn learn(flows: &mut [Flow], out: &[Output], router: &Router) {
 
 #[test]
 fn the_flow_cache_does_what_the_stages_would_have_done() {
-    let tally = Tally { packets: Cell::new(0), fast: Cell::new(0), waited: Cell::new(0) };
+    let tally =
+        Tally { packets: Cell::new(0), fast: Cell::new(0), waited: Cell::new(0), noted: Cell::new(0) };
     let config = Config { cases: 150, failure_persistence: None, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let outcome = runner.run(&(any::<u64>(), 20..120usize), |(seed, steps)| run(seed, steps, &tally));
@@ -359,5 +393,6 @@ fn the_flow_cache_does_what_the_stages_would_have_done() {
     println!("{fast} of {packets} packets took the fast path");
     assert!(packets > 10_000);
     assert!(tally.waited.get() > 10_000, "too few packets waited in queues");
+    assert!(tally.noted.get() * 10 >= packets * 9, "traces noted only {} packets", tally.noted.get());
     assert!(fast * 2 >= packets, "only {fast} of {packets} packets took the fast path");
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tollway_config::dataplane::{DataplaneConfig, RowId};
+use tollway_config::protocol::TraceFilter;
 use tollway_engine::batch::{BATCH, Batch, Handover, Outcome};
 use tollway_engine::frame::VnetState;
 use tollway_engine::profiler::NoCycles;
@@ -12,6 +13,8 @@ use tollway_engine::slow::SlowReason;
 use tollway_engine::snapshot::{PortFacts, PortId, Snapshot};
 use tollway_engine::stats::EngineStats;
 use tollway_engine::time::Now;
+use tollway_engine::trace::Collector;
+use tollway_engine::trace::collect::Noted;
 use tollway_engine::{Engine, EngineLimits};
 use tollway_wire::{arp, ethernet};
 
@@ -96,6 +99,7 @@ pub struct Router {
     /// Packets between workers stay on their way until [`Self::deliver_handovers`].
     pub delay_handovers: bool,
     delayed: Vec<(u32, Handover<HeapFrame>)>,
+    traces: Collector,
     /// What waits for the ports of workers whose ports take nothing, by worker.
     untaken: BTreeMap<usize, Vec<Output>>,
 }
@@ -149,6 +153,7 @@ impl Router {
             refused: 0,
             delay_handovers: false,
             delayed: Vec::new(),
+            traces: Collector::default(),
             untaken: BTreeMap::new(),
         }
     }
@@ -476,6 +481,35 @@ impl Router {
         }
         let reason = |record: &[u8]| usize::from(record[15]).checked_sub(1).map(|at| SlowReason::ALL[at]);
         bytes.chunks_exact(tollway_config::protocol::CONNECTION_RECORD).map(reason).collect()
+    }
+
+    /// Begins a trace on all workers, and gives its number for [`Self::traced`].
+    pub fn start_trace(&mut self, filter: &TraceFilter) -> u64 {
+        let trace = self.traces.start(filter, u32::MAX, self.now).expect("a place for a trace");
+        for engine in &mut self.engines {
+            engine.trace(self.traces.filters(), Some(Box::default()));
+        }
+        trace
+    }
+
+    /// Ends a trace.
+    pub fn stop_trace(&mut self, trace: u64) {
+        assert!(self.traces.stop(trace));
+        for engine in &mut self.engines {
+            engine.trace(self.traces.filters(), Some(Box::default()));
+        }
+    }
+
+    /// What a trace has noted so far.
+    pub fn traced(&mut self, trace: u64) -> Noted {
+        let filters = self.traces.filters();
+        let buffers: Vec<_> = self
+            .engines
+            .iter_mut()
+            .filter_map(|engine| engine.trace(filters, Some(Box::default())))
+            .collect();
+        self.traces.add(buffers.iter().map(|buffer| &**buffer), self.now, self.now.ms());
+        self.traces.read(trace, 0, self.now).expect("a trace that runs")
     }
 
     /// Packets that the flow cache did not forward, or not alone, by reason; only those that occurred.

@@ -21,6 +21,9 @@ pub(super) fn ask<'a, F>(
     let view = view(state, meta, hook);
     let mut evaluation = std::mem::take(&mut state.evaluation);
     snapshot.nat().evaluate(&view, start, &mut evaluation);
+    if let Some(tracer) = &mut state.trace {
+        tracer.nat_rules(meta.conn, &evaluation.matched);
+    }
     for row in &evaluation.matched {
         state.paths.count_rule(*row, u64::from(meta.segments), meta.wire_bytes());
     }

@@ -185,7 +185,13 @@ fn wait<F: Frame, S: FrameSource<F>>(
         }
     }
     let (segments, bytes) = (meta.segments, meta.wire_bytes());
-    queues.hold(leaf, Waiting { frame, vnet, exit, bytes, segments, fast, addresses }, now);
+    if !queues.hold(leaf, Waiting { frame, vnet, exit, bytes, segments, fast, addresses }, now) {
+        packet.meta.verdict = Verdict::Drop(if queues.admits(leaf, segments) {
+            DropReason::QueueMemory
+        } else {
+            DropReason::QueueFull
+        });
+    }
 }
 
 /// Adds what is due, at most so many packets, to the end of the batch. Replies to echo requests that have

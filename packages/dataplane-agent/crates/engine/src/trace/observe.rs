@@ -1,0 +1,360 @@
+//! Looking at packets between the stages.
+
+use tollway_config::dataplane::RowId;
+
+use super::{Decision, Record, Step, Tracer};
+use crate::batch::{Batch, Packet};
+use crate::conntrack::{ConnRef, NO_ENTRY, Table};
+use crate::frame::Frame;
+use crate::packet::{Hook, Meta, Origin, flag};
+use crate::qos::Leads;
+use crate::slow::SlowReason;
+use crate::snapshot::Snapshot;
+use crate::state::WorkerState;
+use crate::tuple::{Addr, Tuple};
+use crate::verdict::Verdict;
+
+/// Serial numbers of a worker's traced packets; its own number stands above them.
+const SERIAL_BITS: u32 = 24;
+
+/// After a stage: looks at the packets of the batch.
+#[cold]
+pub(crate) fn after<F: Frame>(
+    stage: &'static str,
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+) {
+    let Some(mut tracer) = state.trace.take() else { return };
+    for index in batch.first..batch.packets.len() {
+        if let Some(packet) = batch.packets.get_mut(index) {
+            tracer.look(stage, snapshot, state, packet);
+        }
+    }
+    tracer.nat.clear();
+    tracer.cursor = 0;
+    state.trace = Some(tracer);
+}
+
+/// After the last stage of the last pass: what is wanted stays.
+#[cold]
+pub(crate) fn finish<F>(snapshot: &Snapshot, state: &mut WorkerState<F>) {
+    let Some(tracer) = &mut state.trace else { return };
+    let Tracer { filters, live, buffer, .. } = &mut **tracer;
+    for mut record in live.drain(..) {
+        record.verdict = record.seen.verdict;
+        record.fast = record.seen.is(flag::FAST);
+        record.slow = record.seen.slow;
+        let port = if let Verdict::Tx(port) = record.verdict { snapshot.port(port) } else { None };
+        record.out_interface = port.map_or(0, |port| row_of(snapshot, port.interface));
+        let open = matches!(record.verdict, Verdict::Held | Verdict::Handover(_) | Verdict::Echo);
+        if record.begins && !open && !record.is_dropped() {
+            for (place, filter) in filters.iter().enumerate() {
+                if filter.is_some_and(|filter| filter.wants_only_drops()) {
+                    record.traces &= !(1 << place);
+                }
+            }
+        }
+        if record.traces != 0 || !record.begins {
+            buffer.records.push(record);
+        } else {
+            record.clear();
+            buffer.blank.push(record);
+        }
+    }
+}
+
+fn row_of(snapshot: &Snapshot, interface: u16) -> RowId {
+    snapshot.interface(interface).map_or(0, |interface| interface.row)
+}
+
+impl Tracer {
+    fn look<F: Frame>(
+        &mut self,
+        stage: &'static str,
+        snapshot: &Snapshot,
+        state: &mut WorkerState<F>,
+        packet: &mut Packet<F>,
+    ) {
+        if packet.meta.trace == 0 {
+            let Some(tuples) = as_it_came(stage, state, &packet.meta) else { return };
+            if !self.begin(snapshot, state, &mut packet.meta, tuples) {
+                return;
+            }
+        }
+        let meta = &packet.meta;
+        let Some(record) = find(&mut self.live, &mut self.buffer.blank, &mut self.cursor, state, meta) else {
+            return;
+        };
+        let before = record.rows.len();
+        let seen = record.seen;
+        // What another worker gave was in order there.
+        if stage == "parse" && !record.begins && packet.meta.verdict == Verdict::Continue {
+            record.seen = *meta;
+            return;
+        }
+        let decision = decision(stage, snapshot, state, (&seen, meta), &mut self.nat, &mut record.rows);
+        if let Some(decision) = decision {
+            let rows = record.rows.len().saturating_sub(before) as u16;
+            record.steps.push(Step { stage, decision, rows });
+        }
+        record.seen = *meta;
+    }
+
+    /// Begins a record, if a filter describes the packet and there is room.
+    fn begin<F>(
+        &mut self,
+        snapshot: &Snapshot,
+        state: &mut WorkerState<F>,
+        meta: &mut Meta,
+        (tuple, known_by): (Tuple, Tuple),
+    ) -> bool {
+        let in_interface = if meta.origin == Origin::Port { row_of(snapshot, meta.in_interface) } else { 0 };
+        let mut traces = 0u8;
+        for (place, filter) in self.filters.iter().enumerate() {
+            let described = filter.is_some_and(|filter| filter.describes(&known_by, in_interface));
+            traces |= u8::from(described) << place;
+        }
+        if traces == 0 {
+            return false;
+        }
+        let Some(mut record) = self.buffer.blank.pop() else {
+            for (place, lost) in self.buffer.lost.iter_mut().enumerate() {
+                *lost += u64::from(traces >> place & 1);
+            }
+            return false;
+        };
+        state.trace_serial = state.trace_serial.wrapping_add(1) & ((1 << SERIAL_BITS) - 1);
+        meta.trace = (state.worker + 1) << SERIAL_BITS | state.trace_serial;
+        record.clear();
+        (record.id, record.begins, record.traces) = (meta.trace, true, traces);
+        (record.at, record.worker, record.in_interface) = (state.now, state.worker, in_interface);
+        (record.tuple, record.l3_len) = (tuple, meta.l3_len);
+        record.seen = Meta { verdict: Verdict::Continue, ..*meta };
+        self.live.push(record);
+        true
+    }
+}
+
+/// The record of a packet in the batch. One that came from another worker, or has waited, gets a further
+/// part.
+fn find<'a, F>(
+    live: &'a mut Vec<Record>,
+    blank: &mut Vec<Record>,
+    cursor: &mut usize,
+    state: &WorkerState<F>,
+    meta: &Meta,
+) -> Option<&'a mut Record> {
+    let id = meta.trace;
+    // Packets stand in the batch as their records do, mostly.
+    let at = if live.get(*cursor).is_some_and(|record| record.id == id) {
+        *cursor
+    } else if let Some(at) = live.iter().position(|record| record.id == id) {
+        at
+    } else {
+        let mut record = blank.pop()?;
+        record.clear();
+        (record.id, record.begins, record.traces) = (id, false, 0);
+        (record.at, record.worker, record.tuple) = (state.now, state.worker, meta.tuple);
+        record.seen = Meta { verdict: Verdict::Continue, ..*meta };
+        live.push(record);
+        live.len() - 1
+    };
+    *cursor = at + 1;
+    live.get_mut(at)
+}
+
+/// Addresses and ports with which a packet came in, and those by which a filter may know it, where a stage
+/// has brought them to light: its own, and what its connection makes of them.
+fn as_it_came<F>(stage: &str, state: &WorkerState<F>, meta: &Meta) -> Option<(Tuple, Tuple)> {
+    if meta.is(flag::ARP) {
+        return None;
+    }
+    match stage {
+        // What has left a queue is complete.
+        "parse" if matches!(meta.verdict, Verdict::Continue | Verdict::Drop(_)) => {
+            Some((meta.tuple, meta.tuple))
+        }
+        "fragment" => meta.is(flag::REASSEMBLED).then_some((meta.tuple, meta.tuple)),
+        "fast_path" if meta.entry != NO_ENTRY => {
+            let conn = state.table.connection_at(meta.entry)?;
+            let direction = Table::direction_of(meta.entry);
+            let (from, to) = (conn.tuple(direction), conn.target(direction));
+            (from != to).then_some((from, to))
+        }
+        "track" if meta.is(flag::ICMP_ERROR) => {
+            let conn = state.table.get(meta.conn?)?;
+            Some((meta.tuple, conn.target(meta.direction)))
+        }
+        _ => None,
+    }
+}
+
+/// What a stage decided about a packet that stood as `seen` before it and stands as `meta` now; `None` when
+/// the packet did not concern it. Rows go to `rows`.
+fn decision<F: Frame>(
+    stage: &str,
+    snapshot: &Snapshot,
+    state: &WorkerState<F>,
+    (seen, meta): (&Meta, &Meta),
+    nat: &mut Vec<(ConnRef, RowId)>,
+    rows: &mut Vec<RowId>,
+) -> Option<Decision> {
+    let asked = seen.verdict == Verdict::Continue;
+    let dropped =
+        if let Verdict::Drop(reason) = meta.verdict { Some(Decision::Dropped(reason)) } else { None };
+    let ended = dropped.filter(|_| seen.verdict != meta.verdict);
+    match stage {
+        "parse" if asked => ended.or_else(|| {
+            let (protocol, kind) = (meta.tuple.protocol, meta.l4_kind);
+            Some(Decision::Parsed { protocol, kind, code: meta.icmp_code, ttl: meta.ttl })
+        }),
+        "fragment" if asked && meta.is(flag::FRAGMENT) => ended.or(match meta.verdict {
+            Verdict::Held => Some(Decision::WaitsForFragment),
+            Verdict::Handover(worker) => Some(Decision::ToWorker(worker)),
+            _ => {
+                (meta.is(flag::REASSEMBLED) && !seen.is(flag::REASSEMBLED)).then_some(Decision::FragmentKnown)
+            }
+        }),
+        "fast_path" if asked => {
+            if meta.slow == Some(SlowReason::Rule) {
+                rows.extend(state.paths.rows_of(meta.path));
+            }
+            ended.or_else(|| from_cache(state, meta, rows))
+        }
+        "track" if asked => ended.or_else(|| {
+            (snapshot.tracking() && !meta.is(flag::ATTACHED))
+                .then_some(Decision::Tracked { state: meta.state, direction: meta.direction })
+        }),
+        "dst_nat" | "src_nat" if asked => {
+            rows.extend(take_rules(nat, meta));
+            ended.or_else(|| translation(stage == "dst_nat", seen, meta, rows.is_empty()))
+        }
+        "route" if asked => ended.or_else(|| routed(meta)),
+        "ttl" if asked => {
+            let forwarded = meta.hook == Hook::Forward;
+            ended.or_else(|| forwarded.then(|| Decision::TimeToLive(meta.ttl.saturating_sub(1))))
+        }
+        "filter" if asked => {
+            if snapshot.filter_hook(meta.hook).is_none() {
+                return ended;
+            }
+            rows.extend(state.paths.rows_of(meta.path));
+            ended.or(Some(Decision::Accepted))
+        }
+        "classify" if asked => {
+            let Leads::Leaf(leaf) = meta.lane.leads() else { return ended };
+            let (row, _, way) = state.queues.identity(leaf)?;
+            rows.push(row);
+            Some(Decision::InQueue(way))
+        }
+        "install" if asked => ended.or_else(|| decided(snapshot, state, meta)),
+        "local" if asked => ended.or(match meta.verdict {
+            Verdict::Local(_) => Some(Decision::Delivered),
+            Verdict::Echo => Some(Decision::Echo),
+            _ => None,
+        }),
+        "emit" if matches!(seen.verdict, Verdict::Forward | Verdict::Continue) => {
+            ended.or(match meta.verdict {
+                Verdict::Held => Some(Decision::WaitsForNeighbor),
+                Verdict::Tx(_) => Some(Decision::Complete),
+                _ => None,
+            })
+        }
+        "queue" if !meta.lane.is_none() => in_queue(state, seen, meta, rows),
+        _ => None,
+    }
+}
+
+/// What the flow cache did.
+fn from_cache<F>(state: &WorkerState<F>, meta: &Meta, rows: &mut Vec<RowId>) -> Option<Decision> {
+    if let Verdict::Handover(worker) = meta.verdict {
+        return Some(Decision::ToWorker(worker));
+    }
+    if !meta.is(flag::FAST) {
+        return meta.slow.map(Decision::ToStages);
+    }
+    let resumed = meta.slow == Some(SlowReason::Rule);
+    let conn = state.table.connection_at(meta.entry).filter(|_| meta.entry != NO_ENTRY);
+    let Some(conn) = conn else {
+        return Some(Decision::FromCache { resumed, source: None, destination: None });
+    };
+    if !resumed && let Some(action) = state.table.installed(meta.entry) {
+        rows.extend(state.paths.rows_of(action.path));
+    }
+    let direction = Table::direction_of(meta.entry);
+    let (from, to) = (conn.tuple(direction), conn.target(direction));
+    let changed = |from: (Addr, u16), to: (Addr, u16)| (from != to).then_some(to);
+    Some(Decision::FromCache {
+        resumed,
+        source: changed((from.src, from.src_port), (to.src, to.src_port)),
+        destination: changed((from.dst, from.dst_port), (to.dst, to.dst_port)),
+    })
+}
+
+/// The NAT rules that a packet has just matched: those of its connection, if it was the first of it.
+fn take_rules(nat: &mut Vec<(ConnRef, RowId)>, meta: &Meta) -> Vec<RowId> {
+    let (own, others) = nat.drain(..).partition(|(conn, _)| Some(*conn) == meta.conn);
+    *nat = others;
+    let own: Vec<(ConnRef, RowId)> = own;
+    own.into_iter().map(|(_, row)| row).collect()
+}
+
+fn translation(destination: bool, seen: &Meta, meta: &Meta, no_rule: bool) -> Option<Decision> {
+    let end = |tuple: &Tuple| {
+        if destination { (tuple.dst, tuple.dst_port) } else { (tuple.src, tuple.src_port) }
+    };
+    let (before, (address, port)) = (end(&seen.tuple), end(&meta.tuple));
+    if before != (address, port) {
+        Some(Decision::Translated { address, port })
+    } else if no_rule {
+        None
+    } else {
+        Some(Decision::NotTranslated)
+    }
+}
+
+fn routed(meta: &Meta) -> Option<Decision> {
+    if meta.is(flag::BROADCAST) {
+        return Some(Decision::ToAll);
+    }
+    if meta.is(flag::TO_ROUTER) {
+        return Some(Decision::ToRouter);
+    }
+    let next_hop = Addr::v4(meta.next_hop);
+    Some(Decision::Routed { next_hop, direct: next_hop == meta.tuple.dst })
+}
+
+fn decided<F>(snapshot: &Snapshot, state: &WorkerState<F>, meta: &Meta) -> Option<Decision> {
+    if !snapshot.tracking() || meta.is(flag::ATTACHED | flag::ICMP_ERROR) {
+        return None;
+    }
+    let conn = meta.conn.and_then(|reference| state.table.get(reference));
+    let uncached = conn.and_then(|conn| conn.slow_reason(meta.direction));
+    Some(Decision::Decided { tracked: conn.is_some(), uncached })
+}
+
+/// What became of a packet at its queue.
+fn in_queue<F: Frame>(
+    state: &WorkerState<F>,
+    seen: &Meta,
+    meta: &Meta,
+    rows: &mut Vec<RowId>,
+) -> Option<Decision> {
+    let complete = matches!(seen.verdict, Verdict::Tx(_) | Verdict::Local(_) | Verdict::Echo);
+    if !complete && !meta.is(flag::FAST) && seen.verdict != Verdict::Continue {
+        return None;
+    }
+    if let Leads::Leaf(leaf) = seen.lane.leads()
+        && let Some((row, ..)) = state.queues.identity(leaf)
+    {
+        rows.push(row);
+    }
+    match meta.verdict {
+        Verdict::Held => Some(Decision::WaitsInQueue),
+        Verdict::Handover(worker) => Some(Decision::ToWorker(worker)),
+        Verdict::Drop(reason) if meta.verdict != seen.verdict => Some(Decision::Dropped(reason)),
+        Verdict::Tx(_) | Verdict::Local(_) => Some(Decision::Passed),
+        _ => None,
+    }
+}

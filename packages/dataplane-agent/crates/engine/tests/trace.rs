@@ -1,0 +1,211 @@
+//! Traces: what they say is what happened, and nothing happens otherwise because of them.
+
+use tollway_config::dataplane::{Prefix, TrackingMode};
+use tollway_config::protocol::{TraceFilter, TraceOutcome, TracedPacket};
+use tollway_testkit::packet::{PacketBuilder, tcp_flag};
+use tollway_testkit::router::port_mac;
+use tollway_testkit::{Router, RouterConfig, rule};
+
+fn plain() -> RouterConfig {
+    RouterConfig::new()
+        .interface("192.168.88.1/24")
+        .interface("203.0.113.1/24")
+        .route("0.0.0.0/0", "203.0.113.254")
+        .with(|config| config.tracking.enabled = TrackingMode::Yes)
+}
+
+fn hosts(router: Router) -> Router {
+    router.hosts(0, &["192.168.88.10", "192.168.88.11"]).hosts(1, &["203.0.113.254"])
+}
+
+fn host(address: [u8; 4]) -> Option<Prefix> {
+    Some(Prefix { address: address.into(), prefix_len: 32 })
+}
+
+fn from_lan() -> TraceFilter {
+    TraceFilter { src_address: host([192, 168, 88, 10]), dst_port: Some(53), ..TraceFilter::default() }
+}
+
+fn query() -> PacketBuilder {
+    PacketBuilder::ipv4("192.168.88.10", "1.1.1.1").udp(40_000, 53).payload_len(20)
+}
+
+fn answer() -> PacketBuilder {
+    PacketBuilder::ipv4("1.1.1.1", "203.0.113.1").udp(53, 40_000).payload_len(20)
+}
+
+/// Stage, decision and rows of each step.
+fn steps(packet: &TracedPacket) -> Vec<(&str, &str, &[u32])> {
+    packet.steps.iter().map(|step| (step.stage.as_str(), step.decision.as_str(), &step.rows[..])).collect()
+}
+
+#[test]
+fn the_first_packet_of_a_translated_connection_tells_every_stage() {
+    let config = plain()
+        .filter("forward", rule().protocol(17).passthrough())
+        .filter_jump("forward", rule().protocol(17), "udp")
+        .filter("udp", rule().dst_port(53).accept())
+        .nat("srcnat", rule().out_interface(2).masquerade())
+        .queue(&["192.168.88.0/24"], 10_000_000, 10_000_000);
+    let mut router = hosts(Router::new(config));
+    let trace = router.start_trace(&from_lan());
+    assert_eq!(router.send(0, &query()).len(), 1);
+    let noted = router.traced(trace);
+    assert_eq!(noted.packets.len(), 1, "{noted:?}");
+    let packet = &noted.packets[0];
+    let new = "not forwarded by the flow cache: no earlier packet of this direction of its connection was \
+               decided, or it belongs to no connection";
+    // The translation was decided with this very packet.
+    const STALE: &str = "the flow cache does not keep it: what the flow's entry rests on has changed: the \
+                         state of its connection, the configuration, a route or a list";
+    let expected: &[(&str, &str, &[u32])] = &[
+        ("parse", "UDP, time to live 64", &[]),
+        ("fast_path", new, &[]),
+        ("track", "new, in original direction", &[]),
+        ("route", "by the next hop 203.0.113.254", &[]),
+        ("ttl", "time to live becomes 63", &[]),
+        ("filter", "accepted", &[1000, 1001, 1002]),
+        ("classify", "in a queue, as upload", &[5000]),
+        ("src_nat", "becomes 203.0.113.1:40000", &[1003]),
+        ("install", STALE, &[]),
+        ("emit", "waits for the link-layer address of its next hop", &[]),
+        ("emit", "sent", &[]),
+        ("queue", "passed its queue at once", &[5000]),
+    ];
+    assert_eq!(steps(packet), expected);
+    assert_eq!((packet.number, packet.in_interface, packet.out_interface), (1, 1, 2));
+    assert_eq!((packet.fast, packet.slow_reason.as_deref()), (false, Some("new-connection")));
+    assert_eq!((packet.outcome, packet.src_port, packet.length), (TraceOutcome::Forwarded, 40_000, 48));
+    assert_eq!(packet.src_address.to_string(), "192.168.88.10");
+}
+
+#[test]
+fn later_packets_come_from_the_cache_and_translated_answers_belong_to_the_trace() {
+    let config = plain()
+        .filter("forward", rule().protocol(17).passthrough())
+        .nat("srcnat", rule().out_interface(2).masquerade());
+    let mut router = hosts(Router::new(config));
+    for _ in 0..2 {
+        router.send(0, &query());
+        router.send(1, &answer());
+    }
+    let trace = router.start_trace(&from_lan());
+    router.send(0, &query());
+    assert!(router.send(1, &answer())[0].fast);
+    let noted = router.traced(trace);
+    let [query, answer] = &noted.packets[..] else { panic!("{noted:?}") };
+    assert!(query.fast && answer.fast && query.slow_reason.is_none());
+    assert_eq!(
+        steps(query),
+        [
+            ("parse", "UDP, time to live 64", &[][..]),
+            ("fast_path", "forwarded from the flow cache, source becomes 203.0.113.1:40000", &[1000][..]),
+        ]
+    );
+    assert_eq!(
+        steps(answer),
+        [(
+            "fast_path",
+            "forwarded from the flow cache, destination becomes 192.168.88.10:40000",
+            &[1000][..]
+        )]
+    );
+    assert_eq!((answer.in_interface, answer.out_interface), (2, 1));
+    assert_eq!(answer.dst_address.to_string(), "203.0.113.1");
+}
+
+#[test]
+fn drops_alone_can_be_asked_for_and_name_reason_and_rule() {
+    let config = plain()
+        .filter("forward", rule().protocol(6).dst_port(80).drop())
+        .filter("input", rule().protocol(6).drop());
+    let mut router = hosts(Router::new(config));
+    let trace = router.start_trace(&TraceFilter { dropped: true, ..TraceFilter::default() });
+    let tcp = |to: &str, port| PacketBuilder::ipv4("192.168.88.10", to).tcp(1, port, tcp_flag::SYN, 1, 0);
+    router.send(0, &tcp("1.1.1.1", 443));
+    router.send(0, &tcp("1.1.1.1", 80));
+    router.send(0, &tcp("192.168.88.1", 22));
+    router.send(0, &PacketBuilder::ipv4("192.168.88.10", "192.168.88.1").echo_request(1, 1));
+    router.send(0, &query().ttl(1));
+    let noted = router.traced(trace);
+    let told: Vec<_> = noted
+        .packets
+        .iter()
+        .map(|packet| {
+            assert_eq!(packet.outcome, TraceOutcome::Dropped);
+            let last = packet.steps.last().expect("a step");
+            (packet.dst_port, packet.drop_reason.as_deref(), last.stage.as_str(), &last.rows[..])
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (80, Some("filter-drop"), "filter", &[1000][..]),
+            (22, Some("filter-drop"), "filter", &[1001][..]),
+            (53, Some("ttl-exceeded"), "ttl", &[][..]),
+        ]
+    );
+}
+
+#[test]
+fn what_the_router_answers_and_takes_is_told() {
+    let mut router = hosts(Router::new(plain()));
+    let trace = router.start_trace(&TraceFilter { in_interface: Some(1), ..TraceFilter::default() });
+    router.send(0, &PacketBuilder::ipv4("192.168.88.10", "192.168.88.1").echo_request(1, 1));
+    router.send(0, &PacketBuilder::ipv4("192.168.88.10", "192.168.88.1").udp(5, 53));
+    let outcomes: Vec<_> = router.traced(trace).packets.iter().map(|packet| packet.outcome).collect();
+    assert_eq!(outcomes, [TraceOutcome::Answered, TraceOutcome::Delivered]);
+}
+
+#[test]
+fn a_packet_that_is_handed_over_is_one_packet() {
+    let mut router = hosts(Router::with_workers(plain(), 4));
+    let trace = router.start_trace(&from_lan());
+    let mut handed_over = 0;
+    for port in 0..8 {
+        let packet = PacketBuilder::ipv4("192.168.88.10", "1.1.1.1").udp(40_000 + port, 53);
+        router.inject_batch(0, vec![(0, packet.eth_dst(port_mac(0)).build(), Default::default())]);
+    }
+    let noted = router.traced(trace);
+    assert_eq!(noted.packets.len(), 8);
+    for packet in &noted.packets {
+        assert_eq!(packet.outcome, TraceOutcome::Forwarded, "{packet:?}");
+        let stages: Vec<_> = packet.steps.iter().map(|step| step.stage.as_str()).collect();
+        let moved = packet.steps.iter().filter(|step| step.decision.starts_with("handed over")).count();
+        assert_eq!(moved, usize::from(packet.worker != 0), "{packet:?}");
+        assert_eq!(stages.iter().filter(|stage| **stage == "route").count(), 1, "{packet:?}");
+        handed_over += moved;
+    }
+    assert_eq!(handed_over, 6);
+}
+
+#[test]
+fn fragments_wait_and_are_told_with_their_datagram_s_ports() {
+    let mut router = hosts(Router::new(plain()));
+    let trace = router.start_trace(&from_lan());
+    let mut fragments = query().eth_dst(port_mac(0)).payload_len(900).build_fragments(400);
+    fragments.reverse();
+    for fragment in fragments {
+        router.inject(0, fragment, Default::default());
+    }
+    let noted = router.traced(trace);
+    // The ports are known from the first fragment on, which came last.
+    assert_eq!(noted.packets.len(), 3, "{noted:?}");
+    assert!(noted.packets.iter().all(|packet| packet.outcome == TraceOutcome::Forwarded));
+    assert!(noted.packets.iter().all(|packet| packet.slow_reason.as_deref() == Some("fragment")));
+}
+
+#[test]
+fn a_full_buffer_loses_packets_and_says_so() {
+    let mut router = hosts(Router::new(plain()));
+    let trace = router.start_trace(&from_lan());
+    // The first one waits for its next hop, which takes a second record.
+    router.send(0, &query());
+    for _ in 1..600 {
+        router.send(0, &query());
+    }
+    let noted = router.traced(trace);
+    assert_eq!((noted.packets.len(), noted.lost), (511, 89));
+    router.send(0, &query());
+    assert_eq!(router.traced(trace).packets.len(), 512);
+}
