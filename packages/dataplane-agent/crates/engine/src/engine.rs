@@ -346,7 +346,7 @@ impl<F: Frame> Engine<F> {
 
     /// Notes from now on what becomes of packets that any of the filters describes, in `buffer`; without
     /// filters nothing. Gives the buffer that was in use.
-    pub fn trace(&mut self, filters: Filters, buffer: Option<Box<TraceBuffer>>) -> Option<Box<TraceBuffer>> {
+    pub fn trace(&mut self, filters: &Filters, buffer: Option<TraceBuffer>) -> Option<TraceBuffer> {
         let tracer = &mut self.state.trace;
         if filters.iter().all(Option::is_none) {
             let _unused = buffer;
@@ -354,11 +354,11 @@ impl<F: Frame> Engine<F> {
         }
         match (tracer, buffer) {
             (Some(tracer), buffer) => {
-                tracer.set_filters(filters);
+                tracer.set_filters(*filters);
                 buffer.map(|buffer| tracer.exchange(buffer))
             }
             (none, Some(buffer)) => {
-                *none = Some(Box::new(Tracer::new(filters, buffer)));
+                *none = Some(Box::new(Tracer::new(*filters, buffer)));
                 None
             }
             (None, None) => None,

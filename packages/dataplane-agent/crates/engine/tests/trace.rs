@@ -2,6 +2,8 @@
 
 use tollway_config::dataplane::{Prefix, TrackingMode};
 use tollway_config::protocol::{TraceFilter, TraceOutcome, TracedPacket};
+use tollway_engine::time::Now;
+use tollway_engine::trace::Collector;
 use tollway_testkit::packet::{PacketBuilder, tcp_flag};
 use tollway_testkit::router::port_mac;
 use tollway_testkit::{Router, RouterConfig, rule};
@@ -208,4 +210,40 @@ fn a_full_buffer_loses_packets_and_says_so() {
     assert_eq!((noted.packets.len(), noted.lost), (511, 89));
     router.send(0, &query());
     assert_eq!(router.traced(trace).packets.len(), 512);
+}
+
+#[test]
+fn four_traces_run_at_a_time_and_those_that_nobody_asks_about_end() {
+    let mut traces = Collector::default();
+    let second = 1_000_000_000;
+    let ids: Vec<_> = (0..4).map(|at| traces.start(&from_lan(), 10, Now(at * second))).collect();
+    assert!(ids.iter().all(Option::is_some));
+    assert_eq!(traces.start(&from_lan(), 10, Now(0)), None);
+    traces.expire(Now(31 * second));
+    let alive: Vec<_> =
+        ids.iter().flatten().map(|id| traces.read(*id, 0, Now(31 * second)).is_some()).collect();
+    assert_eq!(alive, [false, false, true, true]);
+    // Asking prolongs them.
+    traces.expire(Now(60 * second));
+    assert!(traces.stop(ids[3].unwrap_or(0)));
+    assert!(!traces.stop(ids[3].unwrap_or(0)));
+    assert!(traces.is_running());
+    traces.expire(Now(61 * second));
+    assert!(!traces.is_running());
+}
+
+#[test]
+fn a_trace_ends_when_it_has_its_packets() {
+    let mut router = hosts(Router::new(plain()));
+    let all = router.start_trace(&from_lan());
+    let few = router.start_trace_of(&from_lan(), 3);
+    for _ in 0..5 {
+        router.send(0, &query());
+    }
+    let noted = router.traced(few);
+    assert_eq!((noted.packets.len(), noted.done), (3, true));
+    assert_eq!(router.traced(all).packets.len(), 5);
+    router.stop_trace(all);
+    router.send(0, &query());
+    assert_eq!(router.traced(few).packets.len(), 3);
 }

@@ -13,8 +13,8 @@ use tollway_engine::slow::SlowReason;
 use tollway_engine::snapshot::{PortFacts, PortId, Snapshot};
 use tollway_engine::stats::EngineStats;
 use tollway_engine::time::Now;
-use tollway_engine::trace::Collector;
 use tollway_engine::trace::collect::Noted;
+use tollway_engine::trace::{Collector, TraceBuffer};
 use tollway_engine::{Engine, EngineLimits};
 use tollway_wire::{arp, ethernet};
 
@@ -485,9 +485,14 @@ impl Router {
 
     /// Begins a trace on all workers, and gives its number for [`Self::traced`].
     pub fn start_trace(&mut self, filter: &TraceFilter) -> u64 {
-        let trace = self.traces.start(filter, u32::MAX, self.now).expect("a place for a trace");
+        self.start_trace_of(filter, u32::MAX)
+    }
+
+    /// Begins a trace of so many packets.
+    pub fn start_trace_of(&mut self, filter: &TraceFilter, packets: u32) -> u64 {
+        let trace = self.traces.start(filter, packets, self.now).expect("a place for a trace");
         for engine in &mut self.engines {
-            engine.trace(self.traces.filters(), Some(Box::default()));
+            engine.trace(&self.traces.filters(), Some(TraceBuffer::default()));
         }
         trace
     }
@@ -496,7 +501,7 @@ impl Router {
     pub fn stop_trace(&mut self, trace: u64) {
         assert!(self.traces.stop(trace));
         for engine in &mut self.engines {
-            engine.trace(self.traces.filters(), Some(Box::default()));
+            engine.trace(&self.traces.filters(), Some(TraceBuffer::default()));
         }
     }
 
@@ -506,9 +511,9 @@ impl Router {
         let buffers: Vec<_> = self
             .engines
             .iter_mut()
-            .filter_map(|engine| engine.trace(filters, Some(Box::default())))
+            .filter_map(|engine| engine.trace(&filters, Some(TraceBuffer::default())))
             .collect();
-        self.traces.add(buffers.iter().map(|buffer| &**buffer), self.now, self.now.ms());
+        self.traces.add(&buffers, self.now, self.now.ms());
         self.traces.read(trace, 0, self.now).expect("a trace that runs")
     }
 

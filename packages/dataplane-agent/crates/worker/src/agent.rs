@@ -30,6 +30,7 @@ use crate::report::Rates;
 use crate::requests;
 use crate::router_namespace::RouterNamespace;
 use crate::server::Server;
+use crate::traces::Traces;
 use crate::workers::{WorkerLost, Workers};
 
 /// How often the log is collected while somebody writes to it.
@@ -94,6 +95,7 @@ pub struct Agent {
     pub(crate) router: Option<RouterNamespace>,
     pub(crate) prepared: Vec<Prepared>,
     pub(crate) token: u64,
+    pub(crate) traces: Traces,
     /// Counts changes of what [`Ports::facts`] says.
     pub(crate) facts_version: u64,
     pub(crate) started_ns: u64,
@@ -281,6 +283,7 @@ impl Start<'_> {
             rates: Rates::default(),
             router,
             prepared: Vec::new(),
+            traces: Traces::default(),
             // Small enough for clients whose numbers are doubles or 32-bit integers.
             token: random_u64() >> 34,
             facts_version: 0,
@@ -382,6 +385,7 @@ impl Agent {
                 server.serve(|request, greeted| requests::answer(self, request, greeted));
             }
             self.sample();
+            self.traces.collect(&mut self.workers).map_err(lost)?;
             let journal = &mut self.journal;
             self.workers.take_changes(|change| journal.note(change));
             if let Err(error) = self.journal.flush() {

@@ -9,6 +9,7 @@ use tollway_engine::batch::Handover;
 use tollway_engine::conntrack::{Change, Translated};
 use tollway_engine::snapshot::{PortId, Snapshot};
 use tollway_engine::stats::EngineStats;
+use tollway_engine::trace::{Filters, TraceBuffer};
 use tollway_io::wake::Wake;
 use tollway_io::{PoolFrame, Port, tap::Tap};
 
@@ -43,6 +44,8 @@ pub enum Command {
     SetPort(PortId, Option<Port>),
     /// Use another queue for an interface's TAP, or none. [`Answer::Tap`].
     SetTap(RowId, Option<Tap>),
+    /// Use these filters of traces, and this buffer. [`Answer::Trace`].
+    Trace(Arc<Filters>, Option<TraceBuffer>),
     /// End. [`Answer::Count`].
     Stop,
 }
@@ -88,6 +91,8 @@ pub enum Answer {
     Stats(Box<WorkerReport>),
     /// The part; `None` in place of `from`: the table ends here.
     Part(Vec<u8>, Option<u32>),
+    /// The buffer that was in use.
+    Trace(Option<TraceBuffer>),
     /// How many things were touched.
     Count(u64),
     /// The socket that was in use.

@@ -16,6 +16,7 @@ pub mod report;
 pub mod requests;
 pub mod router_namespace;
 pub mod server;
+pub mod traces;
 pub mod worker;
 pub mod workers;
 

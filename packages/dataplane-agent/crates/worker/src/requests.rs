@@ -6,6 +6,8 @@ use tollway_config::protocol::{
     ErrorCode, ErrorReply, Message, PROTOCOL, Reply, ReplyBody, Request, RequestBody,
 };
 use tollway_engine::snapshot::BuildError;
+use tollway_engine::trace::TRACES;
+use tollway_engine::trace::collect::Noted;
 use tollway_io::clock;
 
 use crate::agent::{Agent, Prepared};
@@ -142,10 +144,23 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
         RequestBody::AddressListEntries
         | RequestBody::AddAddressListEntries { .. }
         | RequestBody::RemoveAddressListEntries { .. }
-        | RequestBody::StartTrace { .. }
-        | RequestBody::Trace { .. }
-        | RequestBody::StopTrace { .. }
         | RequestBody::DryRun { .. } => Err(refusal(ErrorCode::BadRequest, "not answered here")),
+        RequestBody::StartTrace { filter, packets } => {
+            let traces = &mut agent.traces;
+            let trace = traces.start(&filter, packets, &mut agent.workers)?;
+            let full =
+                || refusal(ErrorCode::BadRequest, format!("{TRACES} traces run already: end one first"));
+            Ok(ReplyBody::TraceStarted { trace: trace.ok_or_else(full)? })
+        }
+        RequestBody::Trace { trace, after } => {
+            let noted = agent.traces.read(trace, after, &mut agent.workers)?;
+            let Noted { packets, done, lost } = noted.ok_or_else(unknown_trace)?;
+            Ok(ReplyBody::Trace { packets, done, lost })
+        }
+        RequestBody::StopTrace { trace } => {
+            let stopped = agent.traces.stop(trace, &mut agent.workers)?;
+            Ok(ReplyBody::Done { count: stopped.into() })
+        }
         RequestBody::ResetCounters { rows } => {
             let count = rows.len() as u64;
             let rows: Arc<[u32]> = rows.into();
@@ -167,6 +182,10 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
             Ok(ReplyBody::Done { count })
         }
     }
+}
+
+fn unknown_trace() -> Refusal {
+    refusal(ErrorCode::BadRequest, "no trace of this number runs; one that nobody asks about for 30 s ends")
 }
 
 fn hello(agent: &Agent, protocol: u32) -> Result<ReplyBody, Refusal> {

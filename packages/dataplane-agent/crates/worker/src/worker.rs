@@ -459,6 +459,7 @@ impl Worker {
                 self.rebuild_poll_set();
                 Answer::Tap(old)
             }
+            Command::Trace(filters, buffer) => Answer::Trace(self.engine.trace(&filters, buffer)),
             Command::Stop => {
                 self.stopping = true;
                 Answer::Count(0)

@@ -242,7 +242,7 @@ impl TraceBuffer {
 #[derive(Debug)]
 pub(crate) struct Tracer {
     filters: Filters,
-    buffer: Box<TraceBuffer>,
+    buffer: TraceBuffer,
     /// Of packets that are in the batch.
     live: Vec<Record>,
     /// Where the next one is looked for.
@@ -252,7 +252,7 @@ pub(crate) struct Tracer {
 }
 
 impl Tracer {
-    pub fn new(filters: Filters, buffer: Box<TraceBuffer>) -> Self {
+    pub fn new(filters: Filters, buffer: TraceBuffer) -> Self {
         Self { filters, buffer, live: Vec::with_capacity(RECORDS), cursor: 0, nat: Vec::with_capacity(STEPS) }
     }
 
@@ -262,11 +262,11 @@ impl Tracer {
     }
 
     /// Gives away what was noted, and goes on with an empty buffer.
-    pub fn exchange(&mut self, buffer: Box<TraceBuffer>) -> Box<TraceBuffer> {
+    pub fn exchange(&mut self, buffer: TraceBuffer) -> TraceBuffer {
         std::mem::replace(&mut self.buffer, buffer)
     }
 
-    pub fn into_buffer(self) -> Box<TraceBuffer> {
+    pub fn into_buffer(self) -> TraceBuffer {
         self.buffer
     }
 

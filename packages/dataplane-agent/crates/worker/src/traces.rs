@@ -1,0 +1,99 @@
+//! The traces that run: what workers note is collected from them again and again, and given to whoever asks.
+
+use std::sync::Arc;
+
+use tollway_config::protocol::TraceFilter;
+use tollway_engine::trace::collect::Noted;
+use tollway_engine::trace::{Collector, TraceBuffer};
+use tollway_io::clock::{self, wall_ms};
+
+use crate::exchange::{Answer, Command};
+use crate::workers::{WorkerLost, Workers};
+
+/// The traces, and the buffers that no worker has.
+#[derive(Debug, Default)]
+pub struct Traces {
+    collector: Collector,
+    spare: Vec<TraceBuffer>,
+    /// Workers have filters.
+    running: bool,
+}
+
+impl Traces {
+    /// Begins a trace on every worker; `None` when as many run as may.
+    ///
+    /// # Errors
+    /// When a worker is lost.
+    pub fn start(
+        &mut self,
+        filter: &TraceFilter,
+        packets: u32,
+        workers: &mut Workers,
+    ) -> Result<Option<u64>, WorkerLost> {
+        let trace = self.collector.start(filter, packets, clock::now());
+        self.exchange(workers)?;
+        Ok(trace)
+    }
+
+    /// What a trace has noted after a packet; `None` when there is no such trace.
+    ///
+    /// # Errors
+    /// When a worker is lost.
+    pub fn read(
+        &mut self,
+        trace: u64,
+        after: u64,
+        workers: &mut Workers,
+    ) -> Result<Option<Noted>, WorkerLost> {
+        self.collect(workers)?;
+        Ok(self.collector.read(trace, after, clock::now()))
+    }
+
+    /// Ends a trace; `false` when there is no such.
+    ///
+    /// # Errors
+    /// When a worker is lost.
+    pub fn stop(&mut self, trace: u64, workers: &mut Workers) -> Result<bool, WorkerLost> {
+        let stopped = self.collector.stop(trace);
+        self.exchange(workers)?;
+        Ok(stopped)
+    }
+
+    /// Takes what workers have noted, and ends traces that have all they wanted or that nobody asks about.
+    ///
+    /// # Errors
+    /// When a worker is lost.
+    pub fn collect(&mut self, workers: &mut Workers) -> Result<(), WorkerLost> {
+        self.collector.expire(clock::now());
+        if self.running || self.collector.is_running() {
+            self.exchange(workers)?;
+        }
+        Ok(())
+    }
+
+    /// Gives every worker the filters and an empty buffer, for the one that it has.
+    fn exchange(&mut self, workers: &mut Workers) -> Result<(), WorkerLost> {
+        let filters = Arc::new(self.collector.filters());
+        let wanted = filters.iter().any(Option::is_some);
+        let spare = &mut self.spare;
+        let answers = workers.ask(|_| {
+            let buffer = wanted.then(|| spare.pop().unwrap_or_default());
+            Command::Trace(Arc::clone(&filters), buffer)
+        })?;
+        self.running = wanted;
+        let full: Vec<TraceBuffer> = answers
+            .into_iter()
+            .filter_map(|answer| if let Answer::Trace(buffer) = answer { buffer } else { None })
+            .collect();
+        self.collector.add(&full, clock::now(), wall_ms());
+        if wanted {
+            self.spare.extend(full.into_iter().map(|mut buffer| {
+                buffer.clear();
+                buffer
+            }));
+        } else {
+            self.spare.clear();
+        }
+        Ok(())
+    }
+}
