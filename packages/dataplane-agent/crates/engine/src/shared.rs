@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,6 +11,7 @@ use tollway_config::protocol::NeighborInfo;
 
 use crate::directory::Directory;
 use crate::epochs::Epochs;
+use crate::fib::{FibFull, Planned, RouteChange};
 use crate::neighbor::Neighbors;
 use crate::qos::ownership::Ownerships;
 use crate::snapshot::Snapshot;
@@ -102,6 +104,39 @@ impl Shared {
     /// Forgets a learned neighbour. `false` when there is none (static entries are configuration).
     pub fn remove_neighbor(&self, interface: RowId, address: Ipv4Addr) -> bool {
         self.neighbors.remove((interface, address.to_bits()))
+    }
+
+    /// Makes the routes of a new snapshot those that are followed; to be called just before the workers
+    /// take it over. Where both share a table it is changed route by route: every lookup sees a route as
+    /// it was or as it is. A table of its own gets the routes that other programs have made.
+    ///
+    /// # Errors
+    /// When there are more different next hops than can be numbered; then some routes may be those
+    /// before.
+    pub fn take_over_routes(
+        &self,
+        old: &Snapshot,
+        new: &Snapshot,
+        routes: Option<&[Planned]>,
+    ) -> Result<(), FibFull> {
+        if let Some(routes) = routes {
+            self.epochs.routes_changed(new.fib().replace_static(routes)?);
+        }
+        if Arc::ptr_eq(old.fib(), new.fib()) { Ok(()) } else { new.fib().adopt(old.fib()) }
+    }
+
+    /// Does to the routes what other programs did to theirs. Says for how many destinations packets go
+    /// another way now.
+    ///
+    /// # Errors
+    /// When there are more different next hops than can be numbered; changes before that one are made.
+    /// A snapshot with a table of its own has room again.
+    pub fn change_routes(&self, snapshot: &Snapshot, changes: &[RouteChange]) -> Result<usize, FibFull> {
+        let mut changed = Vec::with_capacity(changes.len());
+        let result = snapshot.fib().change(changes, &mut changed);
+        let count = changed.len();
+        self.epochs.routes_changed(changed);
+        result.map(|()| count)
     }
 
     fn log_ring(&self) -> MutexGuard<'_, LogRing> {

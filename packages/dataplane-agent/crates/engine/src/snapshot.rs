@@ -10,7 +10,7 @@ use tollway_config::protocol::RouteInfo;
 use crate::classifier::{AddressLists, Position, Table, TableKind};
 use crate::conntrack::Timeouts;
 pub use crate::error::BuildError;
-use crate::fib::{Fib, Lookup};
+use crate::fib::{Fib, Lookup, Planned};
 use crate::interface::InterfaceMap;
 use crate::neighbor::Fixed;
 use crate::packet::{Hook, NO_INTERFACE};
@@ -123,13 +123,39 @@ pub struct Snapshot {
     interfaces: Vec<Interface>,
     ports: Vec<Port>,
     fib: Arc<Fib>,
-    filter: Table,
-    nat: Table,
+    lists: Arc<AddressLists>,
+    filter: Arc<Table>,
+    nat: Arc<Table>,
     hooks: Hooks,
     fixed: Vec<Fixed>,
     has_fasttrack: bool,
-    queues: QueueTable,
+    queues: Arc<QueueTable>,
 }
+
+/// What a new snapshot is compared with: parts that did not change are shared with it.
+#[derive(Debug, Clone, Copy)]
+pub struct Basis<'a> {
+    /// The configuration that the snapshot was made from.
+    pub config: &'a DataplaneConfig,
+    /// It.
+    pub snapshot: &'a Snapshot,
+}
+
+/// A snapshot that shares parts with the one before.
+#[derive(Debug)]
+pub struct Renewed {
+    /// It.
+    pub snapshot: Snapshot,
+    /// Configured routes that are to replace those in the table that both share; see
+    /// [`Shared::take_over_routes`](crate::shared::Shared::take_over_routes).
+    pub routes: Option<Vec<Planned>>,
+}
+
+/// Blocks without routes from which on a commit that changes routes gets a new table.
+const UNUSED_BLOCKS: usize = 1 << 14;
+/// Routes up to which a commit that changes more than routes gets a new table of them too, which takes
+/// effect together with the rest.
+const FEW_ROUTES: usize = 1 << 14;
 
 impl Snapshot {
     /// Builds the tables. `ports` is indexed by [`PortId`]; `generation` must differ from that of every
@@ -143,18 +169,57 @@ impl Snapshot {
         workers: u32,
         generation: u32,
     ) -> Result<Snapshot, BuildError> {
+        Self::assemble(config, ports, workers, generation, None).map(|renewed| renewed.snapshot)
+    }
+
+    /// As [`Self::build`], but parts that did not change are taken from the snapshot before. Nothing that is in
+    /// use changes yet, whether the configuration is possible or not.
+    ///
+    /// # Errors
+    /// Names the row that makes the configuration impossible.
+    pub fn renew(
+        basis: Basis<'_>,
+        config: &DataplaneConfig,
+        ports: &[PortFacts],
+        generation: u32,
+    ) -> Result<Renewed, BuildError> {
+        Self::assemble(config, ports, basis.snapshot.workers, generation, Some(basis))
+    }
+
+    fn assemble(
+        config: &DataplaneConfig,
+        ports: &[PortFacts],
+        workers: u32,
+        generation: u32,
+        basis: Option<Basis<'_>>,
+    ) -> Result<Renewed, BuildError> {
         let map = InterfaceMap::new(&config.interfaces)?;
         let mut interfaces = build_interfaces(config, ports)?;
-        let running: Vec<bool> = interfaces.iter().map(|interface| interface.up).collect();
-        let fib = Arc::new(Fib::build(config, &map, &running)?);
+        let (fib, routes) = build_routes(config, &map, &interfaces, basis)?;
         for (index, interface) in interfaces.iter_mut().enumerate() {
             interface.addresses = fib.addresses(index as u16).to_vec();
         }
         add_networks(config, &map, &mut interfaces);
         let fixed = build_fixed(config, &map, &mut interfaces)?;
-        let lists = Arc::new(AddressLists::build(&config.address_lists)?);
-        let filter = Table::compile(TableKind::Filter, &config.filter, &lists, &map)?;
-        let nat = Table::compile(TableKind::Nat, &config.nat, &lists, &map)?;
+        let lists = match basis.filter(|basis| basis.config.address_lists == config.address_lists) {
+            Some(basis) => Arc::clone(&basis.snapshot.lists),
+            None => Arc::new(AddressLists::build(&config.address_lists)?),
+        };
+        // Rules hold lists by reference and interfaces by number.
+        let same = basis
+            .filter(|basis| Arc::ptr_eq(&basis.snapshot.lists, &lists) && same_numbers(basis.config, config));
+        let filter = match same.filter(|basis| basis.config.filter == config.filter) {
+            Some(basis) => Arc::clone(&basis.snapshot.filter),
+            None => Arc::new(Table::compile(TableKind::Filter, &config.filter, &lists, &map)?),
+        };
+        let nat = match same.filter(|basis| basis.config.nat == config.nat) {
+            Some(basis) => Arc::clone(&basis.snapshot.nat),
+            None => Arc::new(Table::compile(TableKind::Nat, &config.nat, &lists, &map)?),
+        };
+        let queues = match basis.filter(|basis| basis.config.simple_queues == config.simple_queues) {
+            Some(basis) => Arc::clone(&basis.snapshot.queues),
+            None => Arc::new(QueueTable::build(&config.simple_queues)?),
+        };
         let hooks = Hooks {
             input: filter.hook("input"),
             forward: filter.hook("forward"),
@@ -168,7 +233,7 @@ impl Snapshot {
             TrackingMode::No => false,
         };
         let fasttracks = |rule: &tollway_config::dataplane::Rule| rule.action == Action::FasttrackConnection;
-        Ok(Snapshot {
+        let snapshot = Snapshot {
             generation,
             workers,
             settings: config.settings.clone(),
@@ -179,13 +244,27 @@ impl Snapshot {
             ports: build_ports(ports, &interfaces),
             interfaces,
             fib,
+            lists,
             filter,
             nat,
             hooks,
             fixed,
-            queues: QueueTable::build(&config.simple_queues)?,
+            queues,
             has_fasttrack: config.filter.iter().any(|chain| chain.rules.iter().any(fasttracks)),
-        })
+        };
+        Ok(Renewed { snapshot, routes })
+    }
+
+    /// Names of the parts that this snapshot and another one have in common.
+    pub fn shares_with(&self, other: &Snapshot) -> Vec<&'static str> {
+        let parts = [
+            ("routes", Arc::ptr_eq(&self.fib, &other.fib)),
+            ("address lists", Arc::ptr_eq(&self.lists, &other.lists)),
+            ("filter", Arc::ptr_eq(&self.filter, &other.filter)),
+            ("nat", Arc::ptr_eq(&self.nat, &other.nat)),
+            ("queues", Arc::ptr_eq(&self.queues, &other.queues)),
+        ];
+        parts.into_iter().filter(|(_, shared)| *shared).map(|(name, _)| name).collect()
     }
 
     /// Generation given at build.
@@ -422,6 +501,71 @@ fn build_interfaces(config: &DataplaneConfig, ports: &[PortFacts]) -> Result<Vec
         });
     }
     Ok(interfaces)
+}
+
+/// Whether interfaces have the same dense numbers in both.
+fn same_numbers(one: &DataplaneConfig, other: &DataplaneConfig) -> bool {
+    let rows = |config: &DataplaneConfig| {
+        config.interfaces.iter().map(|interface| interface.row).collect::<Vec<RowId>>()
+    };
+    rows(one) == rows(other)
+}
+
+/// The routes: the table before if what routes rest on has not changed, with the configured ones that are to
+/// replace those in it if they have; else a new table.
+fn build_routes(
+    config: &DataplaneConfig,
+    map: &InterfaceMap,
+    interfaces: &[Interface],
+    basis: Option<Basis<'_>>,
+) -> Result<(Arc<Fib>, Option<Vec<Planned>>), BuildError> {
+    let running: Vec<bool> = interfaces.iter().map(|interface| interface.up).collect();
+    let stays = |basis: &Basis<'_>| {
+        let states = |interfaces: &[Interface]| -> Vec<_> {
+            interfaces.iter().map(|interface| (interface.row, interface.enabled, interface.up)).collect()
+        };
+        basis.config.addresses == config.addresses && states(&basis.snapshot.interfaces) == states(interfaces)
+    };
+    if let Some(basis) = basis.filter(stays) {
+        let fib = &basis.snapshot.fib;
+        if basis.config.routes == config.routes {
+            return Ok((Arc::clone(fib), None));
+        }
+        let few = fib.len() <= FEW_ROUTES && config.routes.len() <= FEW_ROUTES;
+        if !(few && differs_in_more(basis.config, config)) {
+            let planned = fib.plan(&config.routes)?;
+            if fib.has_room(&planned) && fib.unused_blocks() < UNUSED_BLOCKS {
+                return Ok((Arc::clone(fib), Some(planned)));
+            }
+        }
+    }
+    Ok((Arc::new(Fib::build(config, map, &running)?), None))
+}
+
+/// Whether two configurations differ in anything but their routes.
+fn differs_in_more(one: &DataplaneConfig, other: &DataplaneConfig) -> bool {
+    let DataplaneConfig {
+        format: _,
+        settings,
+        tracking,
+        interfaces,
+        addresses,
+        routes: _,
+        neighbors,
+        address_lists,
+        filter,
+        nat,
+        simple_queues,
+    } = one;
+    *settings != other.settings
+        || *tracking != other.tracking
+        || *interfaces != other.interfaces
+        || *addresses != other.addresses
+        || *neighbors != other.neighbors
+        || *address_lists != other.address_lists
+        || *filter != other.filter
+        || *nat != other.nat
+        || *simple_queues != other.simple_queues
 }
 
 fn add_networks(config: &DataplaneConfig, map: &InterfaceMap, interfaces: &mut [Interface]) {

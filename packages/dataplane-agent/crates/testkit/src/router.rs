@@ -6,11 +6,12 @@ use std::sync::Arc;
 use tollway_config::dataplane::{DataplaneConfig, RowId};
 use tollway_config::protocol::TraceFilter;
 use tollway_engine::batch::{BATCH, Batch, Handover, Outcome};
+use tollway_engine::fib::RouteChange;
 use tollway_engine::frame::VnetState;
 use tollway_engine::profiler::NoCycles;
 use tollway_engine::shared::Shared;
 use tollway_engine::slow::SlowReason;
-use tollway_engine::snapshot::{PortFacts, PortId, Snapshot};
+use tollway_engine::snapshot::{Basis, PortFacts, PortId, Renewed, Snapshot};
 use tollway_engine::stats::EngineStats;
 use tollway_engine::time::Now;
 use tollway_engine::trace::collect::Noted;
@@ -203,23 +204,35 @@ impl Router {
 
     /// Activates another configuration.
     pub fn swap(&mut self, change: impl FnOnce(&mut DataplaneConfig)) {
-        change(&mut self.config);
-        self.rebuild();
+        self.prepare(change);
+        self.activate_all();
     }
 
     /// Raises or drops the carrier of a port.
     pub fn carrier(&mut self, port: PortId, running: bool) {
         self.ports[usize::from(port)].running = running;
-        self.rebuild();
+        self.prepare(|_| {});
+        self.activate_all();
     }
 
-    /// Builds another configuration, for [`Self::activate`].
+    /// Builds another configuration, for [`Self::activate`]. Routes of a table that it shares with the one
+    /// before are followed at once.
     pub fn prepare(&mut self, change: impl FnOnce(&mut DataplaneConfig)) {
+        let before = self.config.clone();
         change(&mut self.config);
         self.generation += 1;
-        let workers = self.engines.len() as u32;
-        let snapshot = Snapshot::build(&self.config, &self.ports, workers, self.generation);
-        self.snapshot = Arc::new(snapshot.expect("a possible configuration"));
+        let basis = Basis { config: &before, snapshot: &self.snapshot };
+        let renewed = Snapshot::renew(basis, &self.config, &self.ports, self.generation);
+        let Renewed { snapshot, routes } = renewed.expect("a possible configuration");
+        self.shared
+            .take_over_routes(&self.snapshot, &snapshot, routes.as_deref())
+            .expect("not too many next hops");
+        self.snapshot = Arc::new(snapshot);
+    }
+
+    /// Another program changes its routes.
+    pub fn change_routes(&mut self, changes: &[RouteChange]) {
+        self.shared.change_routes(&self.snapshot, changes).expect("not too many next hops");
     }
 
     /// One worker takes over what was prepared.
@@ -227,8 +240,7 @@ impl Router {
         self.engines[worker].swap(self.snapshot.clone(), self.now);
     }
 
-    fn rebuild(&mut self) {
-        self.prepare(|_| {});
+    fn activate_all(&mut self) {
         for worker in 0..self.engines.len() {
             self.activate(worker);
         }

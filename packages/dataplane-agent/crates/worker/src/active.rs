@@ -13,6 +13,7 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use tollway_config::dataplane::{DataplaneConfig, FORMAT};
@@ -31,13 +32,13 @@ pub struct Active {
     /// SHA-256 of the configuration's bytes, hex; empty for revision 0.
     pub sha256: String,
     /// The configuration.
-    pub config: DataplaneConfig,
+    pub config: Arc<DataplaneConfig>,
 }
 
 impl Active {
     /// What a router without any configuration has.
     pub fn empty() -> Self {
-        Self { revision: 0, sha256: String::new(), config: DataplaneConfig::default() }
+        Self { revision: 0, sha256: String::new(), config: Arc::default() }
     }
 }
 
@@ -132,7 +133,7 @@ fn parse(bytes: &[u8]) -> Result<Active, String> {
         return Err("the checksum does not fit: the file is damaged".to_owned());
     }
     let revision = u64::from(number(16)) | u64::from(number(20)) << 32;
-    Ok(Active { revision, sha256: hex(&digest), config: from_msgpack(body)? })
+    Ok(Active { revision, sha256: hex(&digest), config: Arc::new(from_msgpack(body)?) })
 }
 
 #[cfg(test)]
@@ -151,7 +152,7 @@ mod tests {
         let directory = directory("roundtrip");
         let path = directory.join("active.tollway");
         assert_eq!(load(&path), Ok(None));
-        let config = DataplaneConfig::default();
+        let config: Arc<DataplaneConfig> = Arc::default();
         let staged = stage(&path, 5_000_000_000, &config).unwrap();
         assert_eq!(load(&path), Ok(None));
         let sha256 = staged.sha256.clone();

@@ -9,8 +9,9 @@ use tollway_config::dataplane::DataplaneConfig;
 use tollway_config::protocol::Event;
 use tollway_engine::EngineLimits;
 use tollway_engine::conntrack::Translated;
+use tollway_engine::fib::FibFull;
 use tollway_engine::shared::Shared;
-use tollway_engine::snapshot::{BuildError, Snapshot};
+use tollway_engine::snapshot::{Basis, BuildError, Renewed, Snapshot};
 use tollway_io::claim::{Claim, ClaimError};
 use tollway_io::clock::{self, wall_ms};
 use tollway_io::generator::Generator;
@@ -37,6 +38,9 @@ use crate::workers::{WorkerLost, Workers};
 const LOG_INTERVAL: Duration = Duration::from_millis(100);
 /// Events kept for the next client while there is none.
 const KEPT_EVENTS: usize = 1000;
+
+/// Log line for a table of routes that cannot take another next hop.
+const FULL: &str = "the routes have too many different next hops: at most 32,766 can be told apart";
 
 /// Ends a running agent, from any thread or a signal handler's.
 #[derive(Debug, Clone)]
@@ -75,9 +79,9 @@ pub struct Prepared {
     /// Revision it is.
     pub revision: u64,
     /// It.
-    pub config: DataplaneConfig,
+    pub config: Arc<DataplaneConfig>,
     /// Its tables.
-    pub snapshot: Arc<Snapshot>,
+    pub tables: Renewed,
     /// State of the ports that the tables were built for.
     pub facts_version: u64,
     /// When, ns.
@@ -88,6 +92,8 @@ pub struct Prepared {
 pub struct Agent {
     pub(crate) active: Active,
     pub(crate) snapshot: Arc<Snapshot>,
+    /// Configuration that `snapshot` was made from.
+    built_from: Arc<DataplaneConfig>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) workers: Workers,
     pub(crate) ports: Ports,
@@ -106,13 +112,28 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Builds the tables for a configuration, for the ports as they are now.
+    /// Builds the tables for a configuration, for the ports as they are now. Parts that did not change are
+    /// those in use.
     ///
     /// # Errors
     /// Names the row that cannot work.
-    pub fn build(&mut self, config: &DataplaneConfig) -> Result<Snapshot, BuildError> {
+    pub fn build(&mut self, config: &DataplaneConfig) -> Result<Renewed, BuildError> {
         self.generation += 1;
-        Snapshot::build(config, &self.ports.facts(), self.workers.len() as u32, self.generation)
+        let basis = Basis { config: &self.built_from, snapshot: &self.snapshot };
+        Snapshot::renew(basis, config, &self.ports.facts(), self.generation)
+    }
+
+    /// Puts tables to work on every worker.
+    fn put_to_work(&mut self, config: &Arc<DataplaneConfig>, tables: Renewed) -> Result<(), WorkerLost> {
+        let Renewed { snapshot, routes } = tables;
+        let snapshot = Arc::new(snapshot);
+        if let Err(FibFull) = self.shared.take_over_routes(&self.snapshot, &snapshot, routes.as_deref()) {
+            self.log("route,error", FULL.to_owned());
+        }
+        self.workers.swap(&snapshot)?;
+        self.snapshot = snapshot;
+        self.built_from = Arc::clone(config);
+        Ok(())
     }
 
     /// Puts a prepared configuration to work everywhere and on disk.
@@ -120,20 +141,20 @@ impl Agent {
     /// # Errors
     /// When the disk does not take it or a worker is lost; the reason is for people.
     pub fn activate(&mut self, prepared: Prepared) -> Result<(), String> {
-        let snapshot = if prepared.facts_version == self.facts_version {
-            prepared.snapshot
+        let Prepared { config, tables, revision, facts_version, .. } = prepared;
+        let tables = if facts_version == self.facts_version {
+            tables
         } else {
-            Arc::new(self.build(&prepared.config).map_err(|error| error.to_string())?)
+            self.build(&config).map_err(|error| error.to_string())?
         };
-        let staged = active::stage(&self.active_path, prepared.revision, &prepared.config)
+        let staged = active::stage(&self.active_path, revision, &config)
             .map_err(|error| format!("{}: {error}", self.active_path.display()))?;
         let sha256 = staged.sha256.clone();
-        if let Err(lost) = self.workers.swap(&snapshot) {
+        if let Err(lost) = self.put_to_work(&config, tables) {
             staged.discard();
             return Err(lost.to_string());
         }
-        self.snapshot = snapshot;
-        self.active = Active { revision: prepared.revision, sha256, config: prepared.config };
+        self.active = Active { revision, sha256, config };
         staged.commit().map_err(|error| format!("{}: {error}", self.active_path.display()))?;
         self.update_router_namespace().map_err(|lost| lost.to_string())
     }
@@ -161,12 +182,9 @@ impl Agent {
             self.events.push(Event::Link { port, running, present });
         }
         self.facts_version += 1;
-        let config = self.active.config.clone();
+        let config = Arc::clone(&self.active.config);
         match self.build(&config) {
-            Ok(snapshot) => {
-                self.snapshot = Arc::new(snapshot);
-                self.workers.swap(&self.snapshot)
-            }
+            Ok(tables) => self.put_to_work(&config, tables),
             Err(error) => {
                 self.log("system,error", format!("the active configuration no longer works: {error}"));
                 Ok(())
@@ -277,6 +295,7 @@ impl Start<'_> {
         let mut agent = Agent {
             active,
             snapshot,
+            built_from: Arc::default(),
             shared,
             workers,
             ports,
@@ -328,12 +347,9 @@ impl Agent {
         memory_ends: Vec<Vec<MemoryPort>>,
     ) -> Result<(), AgentError> {
         if self.active.revision != 0 {
-            let config = self.active.config.clone();
+            let config = Arc::clone(&self.active.config);
             match self.build(&config) {
-                Ok(snapshot) => {
-                    self.snapshot = Arc::new(snapshot);
-                    self.workers.swap(&self.snapshot).map_err(lost)?;
-                }
+                Ok(tables) => self.put_to_work(&config, tables).map_err(lost)?,
                 Err(error) => {
                     let message = format!(
                         "the configuration on disk cannot work ({error}); starting with an empty one"

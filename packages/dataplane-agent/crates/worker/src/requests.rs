@@ -63,7 +63,8 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
                 let message = format!("revision {} is active, not {base}", agent.active.revision);
                 return Err(refusal(ErrorCode::StaleBase, message));
             }
-            let snapshot = Arc::new(agent.build(&config)?);
+            let config = Arc::new(*config);
+            let tables = agent.build(&config)?;
             agent.token += 1;
             let token = agent.token;
             let now = clock::now().0;
@@ -75,8 +76,8 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
                 token,
                 base,
                 revision,
-                config: *config,
-                snapshot,
+                config,
+                tables,
                 facts_version: agent.facts_version,
                 made_ns: now,
             });

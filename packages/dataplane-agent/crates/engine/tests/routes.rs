@@ -1,0 +1,150 @@
+//! Routes that change under traffic: configured ones by commits, others by other programs.
+
+use std::net::Ipv4Addr;
+
+use tollway_config::dataplane::{Route, RouteTarget, RowId};
+use tollway_engine::fib::{DynamicRoute, DynamicTarget, RouteChange};
+use tollway_engine::snapshot::{Basis, PortFacts, Snapshot};
+use tollway_testkit::config::{RouterConfig, prefix, rule};
+use tollway_testkit::packet::{PacketBuilder, ip};
+use tollway_testkit::router::{Output, Router, To, port_mac};
+
+/// 10.1.0.1/24 on port 0, 10.2.0.1/24 on port 1, 10.3.0.1/24 on port 2.
+fn base() -> RouterConfig {
+    RouterConfig::new().interface("10.1.0.1/24").interface("10.2.0.1/24").interface("10.3.0.1/24")
+}
+
+fn start(config: RouterConfig) -> Router {
+    Router::new(config).hosts(0, &["10.1.0.2"]).hosts(1, &["10.2.0.2", "10.2.0.3"]).hosts(2, &["10.3.0.2"])
+}
+
+fn route(row: RowId, destination: &str, gateway: &str) -> Route {
+    let (address, prefix_len) = prefix(destination);
+    Route {
+        row,
+        destination: address.into(),
+        prefix_len,
+        distance: 1,
+        target: RouteTarget::Gateway { address: Ipv4Addr::from_bits(ip(gateway)).into(), interface: None },
+        pref_src: None,
+    }
+}
+
+fn dynamic(destination: &str, gateway: &str) -> DynamicRoute {
+    let (address, prefix_len) = prefix(destination);
+    DynamicRoute {
+        destination: address.to_bits(),
+        prefix_len,
+        metric: 20,
+        protocol: 186,
+        distance: 20,
+        target: DynamicTarget::Gateway { address: ip(gateway), interface: None },
+        source: 0,
+    }
+}
+
+fn gone(destination: &str) -> RouteChange {
+    let (address, prefix_len) = prefix(destination);
+    RouteChange::Remove { destination: address.to_bits(), prefix_len, metric: 20 }
+}
+
+fn udp(destination: &str, port: u16) -> PacketBuilder {
+    PacketBuilder::ipv4("10.1.0.2", destination).udp(4000, port)
+}
+
+/// The ports that packets left by, without ARP.
+fn ways(out: &[Output]) -> Vec<To> {
+    out.iter().filter(|output| output.arp().is_none()).map(|output| output.to).collect()
+}
+
+#[test]
+fn packets_follow_routes_of_other_programs_as_they_come_and_go() {
+    let mut router = start(base());
+    let packet = udp("100.64.1.1", 53);
+    let unreachable = |router: &mut Router| {
+        let out = router.send(0, &packet);
+        assert_eq!(out[0].packet().icmp, Some((3, 0)), "{out:?}");
+    };
+    unreachable(&mut router);
+    router.change_routes(&[RouteChange::Replace(dynamic("100.64.0.0/16", "10.2.0.2"))]);
+    assert_eq!(ways(&router.send(0, &packet)), [To::Port(1)]);
+    router.change_routes(&[RouteChange::Replace(dynamic("100.64.1.0/24", "10.3.0.2"))]);
+    assert_eq!(ways(&router.send(0, &packet)), [To::Port(2)]);
+    // A configured route of a shorter distance wins, and gives way again.
+    router.swap(|config| config.routes = vec![route(31, "100.64.1.0/24", "10.2.0.3")]);
+    assert_eq!(ways(&router.send(0, &packet)), [To::Port(1)]);
+    router.swap(|config| config.routes.clear());
+    assert_eq!(ways(&router.send(0, &packet)), [To::Port(2)]);
+    router.change_routes(&[gone("100.64.1.0/24")]);
+    assert_eq!(ways(&router.send(0, &packet)), [To::Port(1)]);
+    router.change_routes(&[gone("100.64.0.0/16"), gone("100.64.0.0/16")]);
+    router.advance_ms(100);
+    unreachable(&mut router);
+}
+
+#[test]
+fn routes_of_other_programs_outlive_a_new_table() {
+    let mut router = start(base());
+    router.change_routes(&[RouteChange::Replace(dynamic("100.64.0.0/16", "10.3.0.2"))]);
+    // Interfaces that change make a new table; one that is down takes its routes along.
+    router.carrier(2, false);
+    assert_eq!(router.send(0, &udp("100.64.1.1", 53))[0].packet().icmp, Some((3, 0)));
+    router.carrier(2, true);
+    assert_eq!(ways(&router.send(0, &udp("100.64.1.1", 53))), [To::Port(2)]);
+    router.swap(|config| config.addresses.truncate(3));
+    assert_eq!(ways(&router.send(0, &udp("100.64.1.1", 53))), [To::Port(2)]);
+}
+
+fn ports() -> Vec<PortFacts> {
+    let name = |port: u16| format!("ether{}", port + 1);
+    (0..3).map(|port| PortFacts { name: name(port), mac: port_mac(port), running: true }).collect()
+}
+
+#[test]
+fn a_refused_configuration_leaves_the_routes_alone() {
+    let config = base().route("100.64.0.0/16", "10.2.0.2").config;
+    let snapshot = Snapshot::build(&config, &ports(), 1, 1).unwrap();
+    let before = snapshot.routes();
+    let basis = Basis { config: &config, snapshot: &snapshot };
+    let mut wrong = config.clone();
+    wrong.routes = vec![route(41, "100.65.0.0/16", "10.2.0.2"), route(42, "100.66.0.0/33", "10.2.0.2")];
+    let error = Snapshot::renew(basis, &wrong, &ports(), 2).unwrap_err();
+    assert_eq!(error.row, Some(42));
+    // Nor does one that is possible, before it is put to work.
+    wrong.routes.truncate(1);
+    let renewed = Snapshot::renew(basis, &wrong, &ports(), 2).unwrap();
+    assert!(renewed.routes.is_some());
+    assert_eq!(snapshot.routes(), before);
+    assert_eq!(renewed.snapshot.routes(), before);
+}
+
+#[test]
+fn only_what_changed_is_made_anew() {
+    let config = base().route("100.64.0.0/16", "10.2.0.2").filter("forward", rule().accept()).config;
+    let snapshot = Snapshot::build(&config, &ports(), 1, 1).unwrap();
+    let basis = Basis { config: &config, snapshot: &snapshot };
+    let shared = |change: &dyn Fn(&mut tollway_config::dataplane::DataplaneConfig)| {
+        let mut other = config.clone();
+        change(&mut other);
+        let renewed = Snapshot::renew(basis, &other, &ports(), 2).unwrap();
+        (renewed.snapshot.shares_with(&snapshot), renewed.routes.is_some())
+    };
+    let all = ["routes", "address lists", "filter", "nat", "queues"];
+    let but = |gone: &[&str]| all.into_iter().filter(|part| !gone.contains(part)).collect::<Vec<_>>();
+    assert_eq!(shared(&|_| {}), (but(&[]), false));
+    assert_eq!(shared(&|config| config.filter.clear()), (but(&["filter"]), false));
+    assert_eq!(shared(&|config| config.routes.clear()), (but(&[]), true));
+    assert_eq!(shared(&|config| config.interfaces[0].mtu = 1400), (but(&[]), false));
+    assert_eq!(shared(&|config| config.addresses[0].prefix_len = 25), (but(&["routes"]), false));
+    let renumbered = shared(&|config| config.interfaces.swap(0, 1));
+    assert_eq!(renumbered, (but(&["routes", "filter", "nat"]), false));
+    // Routes that change together with rules take effect together with them.
+    let both = shared(&|config| {
+        config.routes.clear();
+        config.filter.clear();
+    });
+    assert_eq!(both, (but(&["routes", "filter"]), false));
+    let down = [ports()[0].clone(), PortFacts { running: false, ..ports()[1].clone() }, ports()[2].clone()];
+    let renewed = Snapshot::renew(basis, &config, &down, 2).unwrap();
+    assert_eq!(renewed.snapshot.shares_with(&snapshot), but(&["routes"]));
+}
