@@ -25,6 +25,7 @@ import { liveRoute } from './routes/live.js';
 import { restRoutes } from './routes/rest.js';
 import { revisionRoutes } from './routes/revisions.js';
 import { sessionRoutes, setFirstPassword } from './routes/session.js';
+import { valuesRoute } from './routes/values.js';
 import { LiveState } from './state/live-state.js';
 import { LogBook } from './state/log-book.js';
 import { Processor } from './state/processor.js';
@@ -110,6 +111,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   healthRoute(app, services, () => furnished);
   sessionRoutes(app, services, authenticator, options.setup);
   revisionRoutes(app, services);
+  valuesRoute(app, services);
   restRoutes(app, services);
   await liveRoute(app, hub);
   await apiDescription(app);

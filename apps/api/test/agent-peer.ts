@@ -24,6 +24,8 @@ export class AgentPeer {
   /** What `stats` tells of the ways past the slow path and of its reasons. */
   handlers: Stats['fast-path']['handlers'] = [];
   slow: Stats['slow'] = [];
+  /** Answer to `address-list-entries`: names of lists, and packed records. */
+  entries: { lists: string[]; records: Buffer } = { lists: [], records: Buffer.alloc(0) };
   /** What a trace notes, and what comes out of a dry run. */
   traced: TracedPacket[] = [];
   /** Traces that were started and not stopped. */
@@ -142,6 +144,11 @@ export class AgentPeer {
         return reply({ 'now-ns': Number(process.hrtime.bigint()), records: this.queues });
       case 'reset-queue-counters':
         return { type: 'reply', body: { op: 'done', count: 0 } };
+      case 'address-list-entries':
+        return reply(this.entries);
+      case 'add-address-list-entries':
+      case 'remove-address-list-entries':
+        return { type: 'reply', body: { op: 'done', count: 1 } };
       case 'start-trace':
         this.traces += 1;
         return { type: 'reply', body: { op: 'trace-started', trace: 7 } };

@@ -37,8 +37,9 @@ function existing(menu: Menu, row: Row | undefined, text: string, missing: () =>
   throw missing();
 }
 
-/** True for ids that the data plane gave. */
+/** True for ids that the data plane gave, or that stand for what it holds: those are longer than the ids of rows. */
 export function isDynamicId(text: string): boolean {
+  if (/^\*[0-9A-Fa-f]{9,}$/.test(text)) return true;
   const id = parseRowId(text);
   return id !== undefined && id >= FIRST_DYNAMIC_ROW;
 }

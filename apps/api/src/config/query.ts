@@ -17,7 +17,7 @@ function valueIn(menu: Menu, item: Item, name: string): string | undefined {
 }
 
 /** A test of one item. */
-type Test = (item: Item) => boolean;
+export type Test = (item: Item) => boolean;
 
 /** Test for `name=value`: equal after normalisation. A property without a value equals nothing. */
 function equals(menu: Menu, name: string, value: string): Test {
@@ -28,10 +28,10 @@ function equals(menu: Menu, name: string, value: string): Test {
   };
 }
 
-/** Items for which every filter of a GET (`?network=10.0.0.0&dynamic=no`) holds. Unknown names match nothing. */
-export function filterItems(menu: Menu, items: readonly Item[], filters: Iterable<readonly [string, string]>): Item[] {
+/** Test for items for which every filter of a GET (`?network=10.0.0.0&dynamic=no`) holds. Unknown names match nothing. */
+export function filterTest(menu: Menu, filters: Iterable<readonly [string, string]>): Test {
   const tests = [...filters].map(([name, value]) => equals(menu, name, value));
-  return items.filter((item) => tests.every((test) => test(item)));
+  return (item) => tests.every((test) => test(item));
 }
 
 /** Names of a `.proplist`: a comma list or an array; undefined when it is neither. */
@@ -51,18 +51,18 @@ export function project(item: Item, names: readonly string[]): Item {
 export class QueryError extends Error {}
 
 /**
- * Items that pass a `.query`: words that push conditions on a stack and `#` words that combine them. Below
+ * Test for items that pass a `.query`: words that push conditions on a stack and `#` words that combine them. Below
  * the conditions the stack is endlessly true; an item passes if no false remains.
  *
  * @throws QueryError for a word that is none.
  */
-export function queryItems(menu: Menu, items: readonly Item[], words: readonly string[]): Item[] {
+export function queryTest(menu: Menu, words: readonly string[]): Test {
   const steps = words.map((word) => readWord(menu, word.startsWith('?') ? word.slice(1) : word));
-  return items.filter((item) => {
+  return (item) => {
     const stack: boolean[] = [];
     for (const step of steps) step(stack, item);
     return stack.every((value) => value);
-  });
+  };
 }
 
 /** What a word does to the stack, whose top is the last element. */

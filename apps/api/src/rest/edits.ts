@@ -1,11 +1,18 @@
 import type { Menu } from '@tollway/schema';
 import type { Principal } from '../auth/authenticator.js';
 import { type Arguments, textOf, withoutItem } from '../config/content.js';
-import { isDynamicId, namedItems, noSuchItem } from '../config/items.js';
+import { findItem, isDynamicId, namedItems, noSuchItem } from '../config/items.js';
 import type { Author } from '../config/record.js';
 import { rowIdText } from '../config/snapshot.js';
 import { type ApiError, errors } from '../errors.js';
 import { checkArguments } from './arguments.js';
+import {
+  ADDRESS_LISTS,
+  addDynamicEntries,
+  hasTimeout,
+  refuseTimeout,
+  removeDynamicEntries,
+} from './commands/address-lists.js';
 import { removeConnections } from './commands/connections.js';
 import { removeLearned } from './commands/neighbors.js';
 import { addUser, removeUsers, setUsers } from './commands/users.js';
@@ -25,6 +32,7 @@ export const authorOf = (principal: Principal): Author => ({ name: principal.nam
 /** Returns the `.id` of the new item. */
 export async function add({ services, menu, args, principal }: Call): Promise<string> {
   if (menu.path === '/user') return addUser(services, principal, menu, args);
+  if (hasTimeout(menu, args)) return (await addDynamicEntries(services, menu, [args]))[0] ?? '';
   if (args['place-before'] !== undefined) {
     await refuseDynamic(services, menu, [textOf('place-before', args['place-before'])], noSuchItem, NOT_ABOVE);
   }
@@ -33,6 +41,7 @@ export async function add({ services, menu, args, principal }: Call): Promise<st
 
 /** Adds items, all of them or none. Returns their `.id`s. */
 export async function addAll({ services, menu, principal }: Call, list: readonly Arguments[]): Promise<string[]> {
+  if (list.some((args) => hasTimeout(menu, args))) return addDynamicEntries(services, menu, list);
   const ids = await services.editor.addAll(authorOf(principal), menu, list);
   return ids.map(rowIdText);
 }
@@ -42,6 +51,7 @@ export async function set(call: Call, items: readonly string[], missing: () => A
   const changes = withoutItem(args);
   if (menu.path === '/user') return setUsers(services, principal, menu, items, changes, missing);
   await refuseDynamic(services, menu, items, missing);
+  refuseTimeout(menu, changes);
   await services.editor.set(authorOf(principal), menu, items, changes, missing);
 }
 
@@ -54,8 +64,22 @@ export async function remove(
   if (menu.path === '/user') return removeUsers(services, principal, items, missing);
   if (menu.path === '/ip/firewall/connection') return removeConnections(services, items, missing);
   if (menu.path === '/ip/arp' && items.every(isDynamicId)) return removeLearned(services, items, missing);
+  if (menu.path === ADDRESS_LISTS) return removeEntries(call, items, missing);
   await refuseDynamic(services, menu, items, missing);
   await services.editor.remove(authorOf(principal), menu, items, missing);
+}
+
+/** Entries that are stored and those of the data plane: nothing is removed when one of them is not there. */
+async function removeEntries(
+  { services, menu, principal }: Call,
+  items: readonly string[],
+  missing: () => ApiError,
+): Promise<void> {
+  const dynamic = items.filter(isDynamicId);
+  const stored = items.filter((item) => !isDynamicId(item));
+  for (const item of stored) findItem(menu, services.store.snapshot.get(menu.path) ?? [], item, missing);
+  if (dynamic.length > 0) await removeDynamicEntries(services, dynamic, missing);
+  if (stored.length > 0) await services.editor.remove(authorOf(principal), menu, stored, missing);
 }
 
 export async function setDisabled(call: Call, disabled: boolean): Promise<void> {

@@ -2,6 +2,7 @@ import type { Menu } from '@tollway/schema';
 import { parseProplist, project } from '../config/query.js';
 import { errors } from '../errors.js';
 import type { RestRow, RowSet } from '../view/rows.js';
+import type { Projection } from './long-list.js';
 
 /** Which properties of a row are sent; `undefined`: all. @throws ApiError when it is no list of names. */
 export function proplistOf(value: unknown): readonly string[] | undefined {
@@ -16,23 +17,24 @@ export function projected(rows: readonly RestRow[], names: readonly string[] | u
   return names === undefined ? rows : rows.map((row) => project(row, names));
 }
 
-/** All items, decoded as far as they are sent. */
-export function listed(rows: RowSet, names: readonly string[] | undefined): readonly RestRow[] {
-  if (names === undefined) return rows.all();
-  return Array.from({ length: rows.length }, (_, index) => {
+/** How an item is sent, decoded no further than that. */
+export function projection(names: readonly string[] | undefined): Projection {
+  if (names === undefined) return (rows, index) => rows.row(index);
+  return (rows, index) => {
     const row: Record<string, string> = {};
     for (const name of names) {
       const value = rows.value(index, name);
       if (value !== undefined) row[name] = value;
     }
     return row;
-  });
+  };
 }
 
 /** Index of the item with this `.id` or name. */
 export function indexOfItem(menu: Menu, rows: RowSet, item: string): number | undefined {
   const byId = item.startsWith('*');
   if (!byId && !('name' in menu.props)) return undefined;
+  if (byId && rows.indexOf !== undefined) return rows.indexOf(item);
   const wanted = byId ? item.toUpperCase() : item;
   for (let index = 0; index < rows.length; index += 1) {
     if ((byId ? rows.id(index) : rows.value(index, 'name')) === wanted) return index;

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { Menu } from '@tollway/schema';
 import type { Principal } from '../auth/authenticator.js';
 import type { Sessions } from '../auth/sessions.js';
@@ -34,7 +35,7 @@ export interface Call {
   readonly signal: AbortSignal;
 }
 
-/** What a command answers: rows, or data of its end (`ret`), or nothing (`[]`). */
-export type Answer = readonly RestRow[] | Readonly<Record<string, string>>;
+/** What a command answers: rows, as a list or a stream of its JSON, or data of its end (`ret`), or nothing (`[]`). */
+export type Answer = readonly RestRow[] | Readable | Readonly<Record<string, string>>;
 
 export const NOTHING: Answer = [];

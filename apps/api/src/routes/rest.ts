@@ -1,25 +1,27 @@
+import { Readable } from 'node:stream';
 import { takesLists } from '@tollway/schema';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
 import type { Arguments } from '../config/content.js';
-import { filterItems } from '../config/query.js';
+import { filterTest } from '../config/query.js';
 import { errors } from '../errors.js';
 import { commandOf, menuCommand } from '../rest/commands/run.js';
 import { add, addAll, authorOf, remove, set } from '../rest/edits.js';
-import { listed, manyItems, oneItem, projected, proplistOf } from '../rest/listing.js';
-import type { Call, Services } from '../rest/services.js';
+import { manyItems, oneItem, projected, projection, proplistOf } from '../rest/listing.js';
+import { listOf } from '../rest/long-list.js';
+import type { Answer, Call, Services } from '../rest/services.js';
 import { findTarget, type Target } from '../rest/target.js';
-import type { RestRow, RowSet } from '../view/rows.js';
+import type { RowSet } from '../view/rows.js';
 
 /** Longest time a request may take, ms (spec: any request ends after 60 s). */
 const TIME_LIMIT_MS = 60_000;
 
 /** The one route set that serves every menu of the registry. */
 export function restRoutes(app: FastifyInstance, services: Services): void {
-  app.get('/rest/*', async (request) => {
+  app.get('/rest/*', async (request, reply) => {
     const target = findTarget(pathOf(request));
     requirePermission(request.principal, target.menu.path, 'print');
-    return list(request, target, await rowsOf(services, target));
+    return sent(reply, list(request, target, await rowsOf(services, target)));
   });
 
   app.put('/rest/*', async (request, reply) => {
@@ -70,7 +72,7 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
     const limit = AbortSignal.timeout(TIME_LIMIT_MS);
     const call = { ...callOf(services, request, menu), signal: AbortSignal.any([limit, clientGone(reply)]) };
     try {
-      return await run(call);
+      return sent(reply, await run(call));
     } catch (error) {
       if (limit.aborted) throw errors.badRequest('Session closed');
       throw error;
@@ -94,7 +96,13 @@ async function rowsOf(services: Services, { menu }: Target): Promise<RowSet> {
   return view();
 }
 
-function list(request: FastifyRequest, { menu, item }: Target, rows: RowSet): RestRow | readonly RestRow[] {
+/** A stream does not tell what it holds. */
+function sent(reply: FastifyReply, answer: Answer): Answer {
+  if (answer instanceof Readable) reply.type('application/json; charset=utf-8');
+  return answer;
+}
+
+function list(request: FastifyRequest, { menu, item }: Target, rows: RowSet): Answer {
   const query = new URLSearchParams(request.url.slice(request.url.split('?', 1)[0]?.length ?? 0));
   const names = proplistOf(query.get('.proplist') ?? undefined);
   query.delete('.proplist');
@@ -105,7 +113,7 @@ function list(request: FastifyRequest, { menu, item }: Target, rows: RowSet): Re
   }
   if (single) return projected([rows.row(0)], names)[0] ?? {};
   const filters = [...query];
-  return filters.length === 0 ? listed(rows, names) : projected(filterItems(menu, rows.all(), filters), names);
+  return listOf(rows, filters.length === 0 ? undefined : filterTest(menu, filters), projection(names));
 }
 
 /** Edits are not broken off: they are done or refused at once. */

@@ -1,5 +1,13 @@
+import { AddressListDump, EntryMemory } from '../agent/address-list-entries.js';
 import { ConnectionDump } from '../agent/connections.js';
-import { AgentGone, type NeighborInfo, type RouteInfo, type Stats } from '../agent/messages.js';
+import {
+  type AddressListEntries,
+  AgentGone,
+  AgentRefusal,
+  type NeighborInfo,
+  type RouteInfo,
+  type Stats,
+} from '../agent/messages.js';
 import type { AgentPort } from '../agent/port.js';
 import { QueueDump } from '../agent/queues.js';
 
@@ -17,6 +25,9 @@ export class LiveState {
   readonly #queues: Reading<QueueDump>;
   readonly #neighbors: Reading<readonly NeighborInfo[]>;
   readonly #routes: Reading<readonly RouteInfo[]>;
+  readonly #addressLists: Reading<AddressListDump>;
+  /** What ids of entries of address lists stand for. */
+  readonly entries = new EntryMemory();
 
   constructor(agent: AgentPort) {
     this.#agent = agent;
@@ -36,11 +47,18 @@ export class LiveState {
       async () => (await agent.request({ op: 'neighbors' })).neighbors,
     );
     this.#routes = new Reading<readonly RouteInfo[]>(async () => (await agent.request({ op: 'routes' })).routes);
+    this.#addressLists = new Reading(async () => new AddressListDump(await entriesOf(agent), this.entries, Date.now()));
     agent.onDown(() => {
       slowReasons = undefined;
-      for (const reading of [this.#stats, this.#connections, this.#queues, this.#neighbors, this.#routes]) {
-        reading.forget();
-      }
+      const readings = [
+        this.#stats,
+        this.#connections,
+        this.#queues,
+        this.#neighbors,
+        this.#routes,
+        this.#addressLists,
+      ];
+      for (const reading of readings) reading.forget();
     });
   }
 
@@ -68,10 +86,30 @@ export class LiveState {
     return this.#neighbors.read(maxAgeMs);
   }
 
+  /** Entries that lists have beside the configuration. */
+  addressLists(maxAgeMs = 0): Promise<AddressListDump | undefined> {
+    const last = this.#addressLists.last;
+    const share = maxAgeMs === 0 || last === undefined ? 0 : last.byteLength / BYTES_PER_MS;
+    return this.#addressLists.read(Math.max(maxAgeMs, share));
+  }
+
   routes(maxAgeMs = 0): Promise<readonly RouteInfo[] | undefined> {
     return this.#routes.read(maxAgeMs);
   }
 }
+
+/** An agent that does not know such entries has none. */
+async function entriesOf(agent: AgentPort): Promise<Pick<AddressListEntries, 'lists' | 'records'>> {
+  try {
+    return await agent.request({ op: 'address-list-entries' });
+  } catch (error) {
+    if (error instanceof AgentRefusal && error.code === 'bad-request') return { lists: [], records: new Uint8Array() };
+    throw error;
+  }
+}
+
+/** Bytes of a reading that may be taken each millisecond: viewers of a million entries see them every few seconds. */
+const BYTES_PER_MS = 8_000;
 
 /** One kind of reading, shared between those who ask within its age. */
 class Reading<T> {
@@ -82,6 +120,11 @@ class Reading<T> {
 
   constructor(take: (previous: T | undefined, at: number) => Promise<T>) {
     this.#take = take;
+  }
+
+  /** The newest there is, however old. */
+  get last(): T | undefined {
+    return this.#value;
   }
 
   forget(): void {

@@ -25,6 +25,10 @@ class DumpRows implements RowSet {
     return this.#dump.value(index, '.id') ?? '';
   }
 
+  indexOf(id: string): number | undefined {
+    return /^\*[0-9A-Fa-f]{1,16}$/.test(id) ? this.#dump.indexOf(BigInt(`0x${id.slice(1)}`)) : undefined;
+  }
+
   value(index: number, property: string): string | undefined {
     return this.#dump.value(index, property);
   }

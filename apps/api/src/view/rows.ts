@@ -8,6 +8,10 @@ export interface RowSet {
   /** Text of a property; `undefined` when the item has none. */
   value(index: number, property: string): string | undefined;
   row(index: number): RestRow;
+  /** Place of the item with this `.id`, where it is found faster than by a walk. */
+  indexOf?(id: string): number | undefined;
+  /** Different values of a property, where they are known without a walk. */
+  distinct?(property: string): readonly string[] | undefined;
   /**
    * Numbers in the order of a column's values, for columns that every item has a value in: sorting by them decodes
    * no texts. `undefined` where there are none. A column is a property or half of a pair.

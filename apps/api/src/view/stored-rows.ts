@@ -1,5 +1,5 @@
 import type { Menu } from '@tollway/schema';
-import { type Row, rowIdText } from '../config/snapshot.js';
+import { parseRowId, type Row, rowIdText } from '../config/snapshot.js';
 import type { RestRow, RowSet } from './rows.js';
 import { storedRow } from './stored.js';
 
@@ -54,6 +54,14 @@ export class StoredRows implements RowSet {
   id(index: number): string {
     const row = this.#stored(index);
     return row === undefined ? (this.#above[index]?.['.id'] ?? '') : rowIdText(row.id);
+  }
+
+  indexOf(id: string): number | undefined {
+    const number = parseRowId(id);
+    const stored = this.#rows.findIndex((row) => row.id === number);
+    if (stored >= 0) return this.#above.length + stored;
+    const made = this.#above.findIndex((row) => row['.id'] === id.toUpperCase());
+    return made < 0 ? undefined : made;
   }
 
   value(index: number, property: string): string | undefined {

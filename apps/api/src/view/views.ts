@@ -4,6 +4,7 @@ import type { ConfigStore } from '../config/store.js';
 import type { LiveState } from '../state/live-state.js';
 import type { LogBook } from '../state/log-book.js';
 import type { Processor } from '../state/processor.js';
+import { addressListsView } from './address-lists.js';
 import { addressesView } from './addresses.js';
 import { arpView, type LearnedIds } from './arp.js';
 import { connectionsView } from './connections.js';
@@ -53,6 +54,8 @@ function viewOf(
       return rulesView(menu, store, live);
     case '/queue/simple':
       return queuesView(menu, store, live);
+    case '/ip/firewall/address-list':
+      return addressListsView(menu, store, live);
     case '/ip/address':
       return addressesView(menu, store);
     case '/ip/route':

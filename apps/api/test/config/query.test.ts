@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   containing,
-  filterItems,
+  filterTest,
   type Item,
   parseProplist,
   project,
   QueryError,
-  queryItems,
+  queryTest,
 } from '../../src/config/query.js';
 
 function menu(path: string): Menu {
@@ -32,8 +32,8 @@ const items: readonly Item[] = [
   { '.id': '*A', 'dst-address': '192.168.88.0/24', gateway: 'ether1', distance: '1', comment: '' },
 ];
 const ids = (found: readonly Item[]) => found.map((item) => item['.id']);
-const filtered = (filters: Record<string, string>) => ids(filterItems(routes, items, Object.entries(filters)));
-const queried = (...words: string[]) => ids(queryItems(routes, items, words));
+const filtered = (filters: Record<string, string>) => ids(items.filter(filterTest(routes, Object.entries(filters))));
+const queried = (...words: string[]) => ids(items.filter(queryTest(routes, words)));
 
 describe('filters of a GET', () => {
   it.each<[Record<string, string>, string[]]>([

@@ -1,14 +1,15 @@
 /** Choices for properties that name items of other menus. */
 import type { Kind } from '@tollway/schema';
 import { useCallback, useState } from 'react';
-import { print } from './commands.ts';
+import { request } from './rest.ts';
 
 /** Most choices that a list offers; beyond that one types. */
 const MOST = 500;
 
 async function namesIn(menu: string, prop: string): Promise<readonly string[]> {
-  const rows = await print(menu, { '.proplist': prop });
-  return rows.flatMap((row) => row[prop] ?? []).filter((name) => name !== '');
+  const search = new URLSearchParams({ menu, property: prop });
+  const values = await request('GET', `/api/v1/values?${search}`);
+  return Array.isArray(values) ? values.filter((value) => typeof value === 'string') : [];
 }
 
 /** True when there are choices for a kind. */

@@ -1,10 +1,10 @@
 import type { Menu } from '@tollway/schema';
 import { textOf } from '../../config/content.js';
-import { QueryError, queryItems } from '../../config/query.js';
+import { QueryError, queryTest } from '../../config/query.js';
 import { errors } from '../../errors.js';
-import type { RestRow, RowSet } from '../../view/rows.js';
 import { switchedOn } from '../arguments.js';
-import { listed, projected, proplistOf } from '../listing.js';
+import { projection, proplistOf } from '../listing.js';
+import { countOf, listOf, type Test } from '../long-list.js';
 import type { Answer, Call } from '../services.js';
 
 /** `print`: the items that pass `.query`, or their number. Print switches such as `detail` and `stats` change nothing here. */
@@ -14,16 +14,14 @@ export async function print({ services, menu, args }: Call): Promise<Answer> {
   const words = queryWords(args['.query']);
   const names = proplistOf(args['.proplist']);
   const rows = await view();
-  const count = switchedOn(args, 'count-only');
-  // Long tables are not decoded to be counted.
-  if (words.length === 0) return count ? { ret: String(rows.length) } : listed(rows, names);
-  const items = queried(menu, rows, words);
-  return count ? { ret: String(items.length) } : projected(items, names);
+  const test = words.length === 0 ? undefined : testOf(menu, words);
+  if (switchedOn(args, 'count-only')) return { ret: String(await countOf(rows, test)) };
+  return listOf(rows, test, projection(names));
 }
 
-function queried(menu: Menu, rows: RowSet, words: readonly string[]): readonly RestRow[] {
+function testOf(menu: Menu, words: readonly string[]): Test {
   try {
-    return queryItems(menu, rows.all(), words);
+    return queryTest(menu, words);
   } catch (error) {
     throw error instanceof QueryError ? errors.badProperty('.query', error.message) : error;
   }

@@ -2,6 +2,7 @@ import { defineMenu } from '../../../define.js';
 import { comment } from '../../../mixins/comment.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag } from '../../../mixins/disabled.js';
 import { datetime } from '../../../props/datetime.js';
+import { duration } from '../../../props/duration.js';
 import { ipRangeExact } from '../../../props/ip-range.js';
 import { name } from '../../../props/text.js';
 
@@ -30,6 +31,13 @@ export const addressList = defineMenu({
       required: true,
       dataplane: true,
     },
+    timeout: {
+      kind: duration({ minMs: 1_000 }),
+      label: 'Timeout',
+      help: 'Time left of an entry; one that is added with a timeout is not stored. Without one it stays.',
+      tab: 'General',
+      unset: true,
+    },
     'creation-time': {
       kind: datetime,
       label: 'Creation Time',
@@ -42,9 +50,10 @@ export const addressList = defineMenu({
     ...dynamic('General'),
   },
   flags: [disabledFlag, dynamicFlag],
-  columns: ['list', 'address', 'creation-time', 'comment'],
+  columns: ['list', 'address', 'timeout', 'creation-time', 'comment'],
   tabs: ['General'],
   key: ['address', 'list'],
   commands: ['add', 'set', 'remove', 'enable', 'disable', 'comment'],
+  refreshMs: 1_000,
   stored: true,
 });

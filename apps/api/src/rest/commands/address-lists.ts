@@ -1,0 +1,78 @@
+import { durationMs, type Menu } from '@tollway/schema';
+import type { DynamicAddress } from '../../agent/messages.js';
+import { type Arguments, accepted } from '../../config/content.js';
+import { RowsByKey } from '../../config/rows-by-key.js';
+import { rowsOf } from '../../config/snapshot.js';
+import { verifyAdd } from '../../config/verify.js';
+import { ApiError, errors } from '../../errors.js';
+import type { Services } from '../services.js';
+
+/** Entries of address lists that have a timeout are the data plane's: they are not stored and need no revision. */
+
+export const ADDRESS_LISTS = '/ip/firewall/address-list';
+
+/** True for arguments that ask for an entry with a timeout. */
+export const hasTimeout = (menu: Menu, args: Arguments): boolean =>
+  menu.path === ADDRESS_LISTS && args.timeout !== undefined && args.timeout !== '';
+
+/** @throws ApiError: a stored entry has no timeout. */
+export function refuseTimeout(menu: Menu, args: Arguments): void {
+  if (!hasTimeout(menu, args)) return;
+  throw errors.badProperty('timeout', 'value of timeout: it can be given only when an entry is added');
+}
+
+/** Adds entries, all of them or none; those that are there begin their life anew. Returns their `.id`s. */
+export async function addDynamicEntries(
+  { store, live }: Services,
+  menu: Menu,
+  list: readonly Arguments[],
+): Promise<string[]> {
+  const rows = new RowsByKey(rowsOf(store.snapshot, menu.path));
+  const entries = list.map((args, index): DynamicAddress => {
+    try {
+      return dynamicEntry(menu, args, accepted(verifyAdd(menu, args, store.snapshot, rows)));
+    } catch (error) {
+      throw error instanceof ApiError && list.length > 1 ? errors.inElement(index, error) : error;
+    }
+  });
+  await live.agent.request({ op: 'add-address-list-entries', entries });
+  return entries.map((entry) =>
+    live.entries.idOf({ list: entry.list, address: entry.address, prefixLen: entry['prefix-len'] }),
+  );
+}
+
+function dynamicEntry(
+  menu: Menu,
+  args: Arguments,
+  { values, disabled, comment }: ReturnType<typeof accepted>,
+): DynamicAddress {
+  if (!hasTimeout(menu, args)) {
+    throw errors.badProperty('timeout', 'timeout is required: other elements of the list have one, all or none must');
+  }
+  if (disabled) throw errors.badProperty('disabled', 'value of disabled: an entry with a timeout is always in force');
+  if (comment !== '') throw errors.badProperty('comment', 'value of comment: an entry with a timeout has none');
+  const { list = '', address = '', timeout = '' } = values;
+  if (address.includes('-')) {
+    throw errors.badProperty(
+      'address',
+      `value of address: ${address} is no prefix; with a timeout give an IPv4 address or a prefix a.b.c.d/n`,
+    );
+  }
+  const [first = '', length = '32'] = address.split('/');
+  return { list, address: first, 'prefix-len': Number(length), 'timeout-ms': durationMs(timeout) ?? 0 };
+}
+
+/** Removes entries that are not stored. All of the ids must exist. */
+export async function removeDynamicEntries(
+  { live }: Services,
+  items: readonly string[],
+  missing: () => ApiError,
+): Promise<void> {
+  const dump = await live.addressLists();
+  const entries = items.map((item): DynamicAddress => {
+    const entry = live.entries.entryOf(item);
+    if (entry === undefined || dump?.indexOf(item) === undefined) throw missing();
+    return { list: entry.list, address: entry.address, 'prefix-len': entry.prefixLen, 'timeout-ms': 0 };
+  });
+  await live.agent.request({ op: 'remove-address-list-entries', entries });
+}

@@ -1,0 +1,54 @@
+import { Readable } from 'node:stream';
+import { Slices } from '../live/slices.js';
+import type { RestRow, RowSet } from '../view/rows.js';
+
+/** Lists, however long: requests and viewers that come meanwhile need not wait for their end. */
+
+/** Items that are decoded and written in one go. */
+const AT_ONCE = 4_096;
+/** Items between two looks at the clock. */
+const STRIDE = 128;
+
+export type Projection = (rows: RowSet, index: number) => RestRow;
+export type Test = (row: RestRow) => boolean;
+
+/** Items that pass a test; all of them without one. */
+export async function countOf(rows: RowSet, test: Test | undefined): Promise<number> {
+  if (test === undefined) return rows.length;
+  const slices = new Slices();
+  let count = 0;
+  for (let index = 0; index < rows.length; index += 1) {
+    if (index % STRIDE === 0 && slices.over) await slices.pause();
+    if (test(rows.row(index))) count += 1;
+  }
+  return count;
+}
+
+/** The items that pass a test: a list, or for long ones a stream of its JSON. */
+export function listOf(rows: RowSet, test: Test | undefined, project: Projection): readonly RestRow[] | Readable {
+  if (rows.length > AT_ONCE) return Readable.from(json(rows, test, project));
+  const list: RestRow[] = [];
+  for (let index = 0; index < rows.length; index += 1) {
+    if (test === undefined || test(rows.row(index))) list.push(project(rows, index));
+  }
+  return list;
+}
+
+async function* json(rows: RowSet, test: Test | undefined, project: Projection): AsyncGenerator<string, void> {
+  const slices = new Slices();
+  let text = '[';
+  let first = true;
+  for (let index = 0; index < rows.length; index += 1) {
+    if (index % STRIDE === 0) {
+      if (slices.over) await slices.pause();
+      if (text.length > 1 << 16) {
+        yield text;
+        text = '';
+      }
+    }
+    if (test !== undefined && !test(rows.row(index))) continue;
+    text += `${first ? '' : ','}${JSON.stringify(project(rows, index))}`;
+    first = false;
+  }
+  yield `${text}]`;
+}

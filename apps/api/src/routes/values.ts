@@ -1,0 +1,35 @@
+import type { FastifyInstance } from 'fastify';
+import { errors } from '../errors.js';
+import { Slices } from '../live/slices.js';
+import type { Services } from '../rest/services.js';
+import type { RowSet } from '../view/rows.js';
+
+/** Values that are told at most. */
+const MOST = 500;
+/** Items between two looks at the clock. */
+const STRIDE = 256;
+
+/** `?menu=/ip/firewall/address-list&property=list`: the different values of a property, for fields that offer them. */
+export function valuesRoute(app: FastifyInstance, { views }: Services): void {
+  app.get('/api/v1/values', async (request) => {
+    const query = new URL(request.url, 'http://localhost').searchParams;
+    const view = views.get(query.get('menu') ?? '');
+    const property = query.get('property') ?? '';
+    if (view === undefined) throw errors.badProperty('menu', 'menu must be the path of a menu, e.g. /interface');
+    // The choices of a field may be some seconds old.
+    return differentValues(await view(5_000), property);
+  });
+}
+
+async function differentValues(rows: RowSet, property: string): Promise<readonly string[]> {
+  const known = rows.distinct?.(property);
+  if (known !== undefined) return known.slice(0, MOST);
+  const slices = new Slices();
+  const values = new Set<string>();
+  for (let index = 0; index < rows.length && values.size < MOST; index += 1) {
+    if (index % STRIDE === 0 && slices.over) await slices.pause();
+    const value = rows.value(index, property);
+    if (value !== undefined && value !== '') values.add(value);
+  }
+  return [...values];
+}

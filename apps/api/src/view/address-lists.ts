@@ -1,0 +1,103 @@
+import type { Menu } from '@tollway/schema';
+import type { AddressListDump } from '../agent/address-list-entries.js';
+import type { ConfigStore } from '../config/store.js';
+import type { LiveState } from '../state/live-state.js';
+import type { RestRow, RowSet, View } from './rows.js';
+import { StoredParts, StoredRows } from './stored-rows.js';
+
+/** Entries of address lists: those that are stored, then those that rules and users added for a time. */
+export function addressListsView(menu: Menu, store: ConfigStore, live: LiveState): View {
+  const parts = new StoredParts(menu);
+  return async (maxAgeMs) => {
+    const dump = await live.addressLists(maxAgeMs);
+    const { snapshot, invalid } = store;
+    const stored = new StoredRows(
+      snapshot.get(menu.path) ?? [],
+      (row) => parts.of(row, invalid.get(row.id)),
+      undefined,
+    );
+    return dump === undefined || dump.count === 0 ? stored : new JoinedRows(stored, new DynamicRows(dump));
+  };
+}
+
+class DynamicRows implements RowSet {
+  readonly #dump: AddressListDump;
+
+  constructor(dump: AddressListDump) {
+    this.#dump = dump;
+  }
+
+  get length(): number {
+    return this.#dump.count;
+  }
+
+  id(index: number): string {
+    return this.#dump.id(index);
+  }
+
+  indexOf(id: string): number | undefined {
+    return this.#dump.indexOf(id);
+  }
+
+  distinct(property: string): readonly string[] | undefined {
+    return property === 'list' ? this.#dump.lists : undefined;
+  }
+
+  value(index: number, property: string): string | undefined {
+    return this.#dump.value(index, property);
+  }
+
+  row(index: number): RestRow {
+    return this.#dump.row(index);
+  }
+
+  all(): readonly RestRow[] {
+    return Array.from({ length: this.length }, (_, index) => this.row(index));
+  }
+}
+
+/** One set of rows after the other. */
+class JoinedRows implements RowSet {
+  readonly #first: RowSet;
+  readonly #second: RowSet;
+
+  constructor(first: RowSet, second: RowSet) {
+    this.#first = first;
+    this.#second = second;
+  }
+
+  get length(): number {
+    return this.#first.length + this.#second.length;
+  }
+
+  id(index: number): string {
+    const rest = index - this.#first.length;
+    return rest < 0 ? this.#first.id(index) : this.#second.id(rest);
+  }
+
+  indexOf(id: string): number | undefined {
+    const second = this.#second.indexOf?.(id);
+    return second === undefined ? this.#first.indexOf?.(id) : this.#first.length + second;
+  }
+
+  distinct(property: string): readonly string[] | undefined {
+    const second = this.#second.distinct?.(property);
+    if (second === undefined) return undefined;
+    const first = Array.from({ length: this.#first.length }, (_, index) => this.#first.value(index, property) ?? '');
+    return [...new Set([...first, ...second])];
+  }
+
+  value(index: number, property: string): string | undefined {
+    const rest = index - this.#first.length;
+    return rest < 0 ? this.#first.value(index, property) : this.#second.value(rest, property);
+  }
+
+  row(index: number): RestRow {
+    const rest = index - this.#first.length;
+    return rest < 0 ? this.#first.row(index) : this.#second.row(rest);
+  }
+
+  all(): readonly RestRow[] {
+    return [...this.#first.all(), ...this.#second.all()];
+  }
+}
