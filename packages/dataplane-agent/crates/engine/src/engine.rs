@@ -74,7 +74,7 @@ impl<F: Frame> Engine<F> {
         let mut queues =
             SimpleQueues::new(worker, workers.max(1), capacity.queue_frames, capacity.queue_bytes);
         queues.swap(&QueueTable::default(), snapshot.queues(), &shared.queue_ownerships, Now(0));
-        let engine = Self {
+        let mut engine = Self {
             state: WorkerState {
                 worker,
                 workers: workers.max(1),
@@ -88,6 +88,8 @@ impl<F: Frame> Engine<F> {
                 queues,
                 next_hops: NextHops::default(),
                 resumes: Vec::new(),
+                bounds: Vec::with_capacity(2 * BATCH),
+                utc_offset_ns: 0,
                 evaluation: Default::default(),
                 trace: None,
                 trace_serial: 0,
@@ -111,6 +113,7 @@ impl<F: Frame> Engine<F> {
             routed: Count::default(),
             fast_path_then: Count::default(),
         };
+        engine.state.table.set_bounded(engine.snapshot.filter().has_bounds());
         engine.sync_neighbors();
         engine
     }
@@ -137,6 +140,7 @@ impl<F: Frame> Engine<F> {
         }
         let share = connection_share(new, state.workers, self.limits);
         state.table.set_max_entries(share);
+        state.table.set_bounded(new.filter().has_bounds());
         // What was masqueraded behind an address that is gone would answer to nobody.
         state.table.purge_masqueraded(|row, address| {
             let own = address.as_v4().unwrap_or(0);
@@ -165,7 +169,9 @@ impl<F: Frame> Engine<F> {
 
     fn run<S: FrameSource<F>, C: CycleClock>(&mut self, batch: &mut Batch<F>, source: &mut S, clock: &C) {
         batch.departing.clear();
+        self.state.utc_offset_ns = self.state.shared.utc_offset_ns();
         loop {
+            self.state.bounds.clear();
             self.state.batch = self.state.batch.checked_add(1).unwrap_or(1);
             pipeline::run(&self.snapshot, &mut self.state, batch, source, clock);
             // What the router made itself takes a pass of its own, from `output` on. Such packets are

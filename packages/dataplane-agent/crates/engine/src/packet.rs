@@ -105,6 +105,10 @@ pub struct Meta {
     pub prefix: u32,
     /// First rule that must be asked for every packet of the flow; 0 none.
     pub resume: u32,
+    /// What the filter's outcome is bounded by: place in the batch's bounds plus one; 0 nothing.
+    pub bounds: u16,
+    /// L3 bytes of both directions of the connection up to this packet.
+    pub connection_bytes: u64,
     /// Next hop's neighbour, or [`NONE`].
     pub adjacency: u32,
     /// Next hop, IPv4 in host order.
@@ -166,6 +170,8 @@ impl Default for Meta {
             path: 0,
             prefix: 0,
             resume: 0,
+            bounds: 0,
+            connection_bytes: 0,
             adjacency: NONE,
             next_hop: 0,
             l3_len: 0,

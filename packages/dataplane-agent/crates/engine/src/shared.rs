@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tollway_config::dataplane::RowId;
@@ -56,6 +56,8 @@ pub struct Shared {
     errors: Box<[AtomicU64]>,
     log: Mutex<LogRing>,
     log_pending: AtomicBool,
+    /// Wall clock less the clock of [`Now`], ns.
+    utc_offset_ns: AtomicI64,
 }
 
 impl Shared {
@@ -71,12 +73,23 @@ impl Shared {
             errors: (0..RATE_SLOTS).map(|_| AtomicU64::new(0)).collect(),
             log: Mutex::default(),
             log_pending: AtomicBool::new(false),
+            utc_offset_ns: AtomicI64::new(0),
         }
     }
 
     /// Number of engines it was made for.
     pub fn workers(&self) -> u32 {
         self.workers
+    }
+
+    /// Says what the wall clock shows at `now`, ns since 1970 UTC; to be told again from time to time, since
+    /// people set it.
+    pub fn set_wall_clock(&self, now: Now, utc_ns: i64) {
+        self.utc_offset_ns.store(utc_ns.wrapping_sub_unsigned(now.0), Ordering::Relaxed);
+    }
+
+    pub(crate) fn utc_offset_ns(&self) -> i64 {
+        self.utc_offset_ns.load(Ordering::Relaxed)
     }
 
     pub(crate) fn seed(&self) -> u64 {

@@ -9,13 +9,14 @@ use tollway_config::protocol::{FastPathHandler, SlowStats};
 use tollway_wire::ipv4;
 
 use crate::batch::{Batch, Packet};
-use crate::conntrack::NO_ENTRY;
 use crate::conntrack::tcp::State;
+use crate::conntrack::{NO_ENTRY, action_flag};
 use crate::fib::Lookup;
 use crate::frame::Frame;
 use crate::neighbor::Adjacency;
 use crate::packet::{Meta, Origin, flag};
 use crate::snapshot::Snapshot;
+use crate::stage::bound;
 use crate::stage::route::is_group;
 use crate::stage::ttl::largest_segment;
 use crate::state::WorkerState;
@@ -189,6 +190,11 @@ fn by_entry<F: Frame>(snapshot: &Snapshot, state: &WorkerState<F>, packet: &Pack
         } else {
             conn.slow_reason(direction).unwrap_or(SlowReason::Stale)
         };
+    }
+    if action.flags & action_flag::BOUNDED != 0
+        && let Some(reason) = bound::broken(state, meta)
+    {
+        return reason;
     }
     if !matches!(state.shared.neighbors.peek(action.adjacency), Adjacency::Ready(_)) {
         return SlowReason::Neighbor;

@@ -210,11 +210,23 @@ impl Snapshot {
             .filter(|basis| Arc::ptr_eq(&basis.snapshot.lists, &lists) && same_numbers(basis.config, config));
         let filter = match same.filter(|basis| basis.config.filter == config.filter) {
             Some(basis) => Arc::clone(&basis.snapshot.filter),
-            None => Arc::new(Table::compile(TableKind::Filter, &config.filter, &lists, &map)?),
+            None => {
+                let mut table = Table::compile(TableKind::Filter, &config.filter, &lists, &map)?;
+                if let Some(basis) = basis {
+                    table.adopt(&basis.snapshot.filter);
+                }
+                Arc::new(table)
+            }
         };
         let nat = match same.filter(|basis| basis.config.nat == config.nat) {
             Some(basis) => Arc::clone(&basis.snapshot.nat),
-            None => Arc::new(Table::compile(TableKind::Nat, &config.nat, &lists, &map)?),
+            None => {
+                let mut table = Table::compile(TableKind::Nat, &config.nat, &lists, &map)?;
+                if let Some(basis) = basis {
+                    table.adopt(&basis.snapshot.nat);
+                }
+                Arc::new(table)
+            }
         };
         let queues = match basis.filter(|basis| basis.config.simple_queues == config.simple_queues) {
             Some(basis) => Arc::clone(&basis.snapshot.queues),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::batch::Packet;
-use crate::classifier::{Evaluation, Position};
+use crate::classifier::{Bounds, Evaluation, Position};
 use crate::conntrack::Table;
 use crate::fragments::Fragments;
 use crate::neighbor::hold::Holds;
@@ -40,6 +40,10 @@ pub struct WorkerState<F> {
     pub(crate) next_hops: NextHops,
     /// Resume points of this generation; a packet's number is the place here plus one.
     pub(crate) resumes: Vec<Position>,
+    /// What outcomes of this batch are bounded by, for `install`.
+    pub(crate) bounds: Vec<Bounds>,
+    /// Wall clock less the clock of [`Self::now`], ns.
+    pub(crate) utc_offset_ns: i64,
     /// Reused from packet to packet.
     pub(crate) evaluation: Evaluation,
     /// What the traces of this worker need; `None` without any.
@@ -92,6 +96,11 @@ impl<F> WorkerState<F> {
             None => return None,
         };
         u32::try_from(place + 1).ok()
+    }
+
+    /// Wall clock, ns since 1970 UTC.
+    pub(crate) fn utc_ns(&self) -> i64 {
+        self.utc_offset_ns.wrapping_add_unsigned(self.now.0)
     }
 
     /// Identification for the next packet of the router's own.

@@ -9,7 +9,7 @@ use std::cell::Cell;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use tollway_config::dataplane::{Action, ConnectionState, Matcher, RejectWith, SimpleQueue};
+use tollway_config::dataplane::{Action, ConnectionState, LimitUnit, Matcher, RejectWith, SimpleQueue};
 use tollway_config::protocol::{TraceFilter, TraceOutcome};
 use tollway_engine::frame::VnetState;
 use tollway_testkit::packet::{Packet, PacketBuilder, ip, tcp_flag};
@@ -39,7 +39,7 @@ fn config(random: &mut Random) -> RouterConfig {
     for _ in 0..random.below(6) {
         let psh = rule().protocol(6).tcp_flags(tcp_flag::PSH, 0);
         let listed = Matcher::SrcAddressList { list: 0, negate: random.one_in(2) };
-        config = match random.below(12) {
+        config = match random.below(19) {
             0 => config.filter("forward", psh.passthrough()),
             1 => config.filter("forward", psh.dst_port(81).drop()),
             2 => config.filter("forward", psh.dst_port(82).reject(RejectWith::TcpReset)),
@@ -55,7 +55,8 @@ fn config(random: &mut Random) -> RouterConfig {
                 let echo = Matcher::IcmpOptions { icmp_type: 8, code_from: 0, code_to: 255, negate: false };
                 config.filter("forward", rule().matcher(echo).passthrough())
             }
-            _ => config.filter("forward", rule().src(HOSTS[0]).passthrough()),
+            11 => config.filter("forward", rule().src(HOSTS[0]).passthrough()),
+            choice => config.filter("forward", stateful(choice, random)),
         };
     }
     if random.one_in(2) {
@@ -75,6 +76,47 @@ fn config(random: &mut Random) -> RouterConfig {
             .nat("dstnat", rule().protocol(6).dst_port(80).dst_nat("203.0.113.9", 8080)),
         _ => config.filter("forward", rule().passthrough()),
     }
+}
+
+/// A midnight, ns since 1970.
+const MIDNIGHT_NS: i64 = 20_000 * 86_400_000_000_000;
+
+/// A rule that counts, or holds for a while.
+fn stateful(choice: u64, random: &mut Random) -> (Vec<Matcher>, Action, Option<String>) {
+    let negate = random.one_in(3);
+    let from = [0, 100, 3_000, 60_000][random.below(4) as usize];
+    let matcher = match choice {
+        12 => Matcher::PacketSize { from: 100, to: 1000, negate },
+        13 | 14 => Matcher::ConnectionBytes { from, to: [0, from + 20_000][random.below(2) as usize] },
+        15 => {
+            let (from_ms, to_ms) =
+                [(5_000, 17_123), (60_000, 3_000), (0, 86_400_000)][random.below(3) as usize];
+            Matcher::Time { from_ms, to_ms, days: 1 + random.below(127) as u8, utc_offset_s: 0, negate }
+        }
+        16 => Matcher::Nth { every: 3, packet: 2, negate },
+        17 => Matcher::Random { percent: 40 },
+        _ => {
+            let unit = [LimitUnit::Packet, LimitUnit::Bit][random.below(2) as usize];
+            let burst = if unit == LimitUnit::Bit { 40_000 } else { 5 };
+            Matcher::Limit { rate: burst, per_ms: 1000, burst, unit, negate }
+        }
+    };
+    let rule = rule().matcher(matcher);
+    match random.below(8) {
+        0 => rule.protocol(17).drop(),
+        1 => rule.dst_port(81).accept(),
+        _ => rule.passthrough(),
+    }
+}
+
+/// Whether the order of packets of different flows makes a difference.
+fn counts(config: &RouterConfig) -> bool {
+    let mut rules = config.config.filter.iter().flat_map(|chain| &chain.rules);
+    rules.any(|rule| {
+        rule.matchers.iter().any(|matcher| {
+            matches!(matcher, Matcher::Nth { .. } | Matcher::Random { .. } | Matcher::Limit { .. })
+        })
+    })
 }
 
 /// Queues for some of the hosts, which overlap; few are fast enough for all of their packets.
@@ -237,9 +279,13 @@ struct Tally {
 fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
     let mut random = Random::new(seed);
     let config = config(&mut random);
+    let one_by_one = counts(&config);
     let mut fast = build(config.clone(), true);
     let mut slow = build(config.clone(), false);
     let mut traced = build(config, true);
+    for router in [&fast, &slow, &traced] {
+        router.shared().set_wall_clock(router.now(), MIDNIGHT_NS);
+    }
     let trace = traced.start_trace(&TraceFilter::default());
     let mut followed = 0;
     let mut flows: Vec<Flow> = (0..6).map(|_| Flow::new(&mut random)).collect();
@@ -310,9 +356,15 @@ fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
             }
             senders.push(place);
         }
-        let a = fast.inject_batch(0, frames.clone());
-        let c = traced.inject_batch(0, frames.clone());
-        let b = slow.inject_batch(0, frames);
+        let inject = |router: &mut Router| -> Vec<Output> {
+            if one_by_one {
+                let single = frames.iter().map(|frame| vec![frame.clone()]);
+                single.flat_map(|frame| router.inject_batch(0, frame)).collect()
+            } else {
+                router.inject_batch(0, frames.clone())
+            }
+        };
+        let (a, b, c) = (inject(&mut fast), inject(&mut slow), inject(&mut traced));
         prop_assert_eq!(&a, &c, "frames out under a trace, step {}", step);
         prop_assert_eq!(fast.stats(), traced.stats(), "counters under a trace, step {}", step);
         prop_assert_eq!(fast.connections(), traced.connections(), "connections under a trace, step {}", step);

@@ -1,5 +1,6 @@
 //! From configured chains to flat arrays.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tollway_config::dataplane::{Action, Chain, RowId};
@@ -9,7 +10,7 @@ use super::depends::Depends;
 use super::evaluate::Position;
 use super::index::Index;
 use super::list::AddressLists;
-use super::matcher::{Matcher, Names};
+use super::matcher::{Matcher, Names, Place};
 use crate::error::BuildError;
 use crate::interface::InterfaceMap;
 
@@ -54,9 +55,13 @@ pub struct Rule {
     pub log: Option<String>,
     /// As configured.
     pub action: Action,
-    /// Conditions that the flow alone decides come first.
+    /// In the order of [`Place`].
     pub(super) matchers: Box<[Matcher]>,
+    /// How many of them the flow alone decides.
     pub(super) flow_const_matchers: usize,
+    /// How many of them come before those that rest on more than flow and lists.
+    pub(super) constant_matchers: usize,
+    /// What the conditions after those rest on.
     pub(super) depends: Depends,
     pub(super) logs: bool,
 }
@@ -108,6 +113,7 @@ impl Table {
             for rule in &chain.rules {
                 check_action(kind, None, chain, rule.row, &rule.action)?;
                 check_jump(kind, chains, rule.row, &rule.action)?;
+                check_list(lists, rule.row, &rule.action)?;
                 let names = Names { interfaces, lists, row: rule.row };
                 table.rules.push(compile_rule(rule, index as u32, &names)?);
                 checks.push(Check::new(&rule.matchers, interfaces));
@@ -119,11 +125,37 @@ impl Table {
         Ok(table)
     }
 
+    /// Lets rules that are the same in `previous` go on with what they have counted there.
+    pub fn adopt(&mut self, previous: &Self) {
+        let counts = |rule: &Rule| rule.depends.contains(Depends::SHARED);
+        let known: HashMap<RowId, &Rule> =
+            previous.rules.iter().filter(|rule| counts(rule)).map(|rule| (rule.row, rule)).collect();
+        for rule in self.rules.iter_mut().filter(|rule| counts(rule)) {
+            let Some(old) = known.get(&rule.row).filter(|old| old.matchers == rule.matchers) else {
+                continue;
+            };
+            for (matcher, old) in rule.matchers.iter_mut().zip(&old.matchers) {
+                matcher.adopt(old);
+            }
+        }
+    }
+
     /// Where evaluation of a built-in chain starts; `None` when it has no rules, which accepts.
     pub fn hook(&self, name: &str) -> Option<Position> {
         let place = self.chains.iter().position(|chain| chain.name == name)?;
         let chain = self.chains.get(place)?;
         (!chain.index.is_empty()).then(|| Position::at(place as u16, chain.from))
+    }
+
+    /// Whether outcomes may hold until a volume or a moment only.
+    pub fn has_bounds(&self) -> bool {
+        self.rules.iter().any(|rule| {
+            let adds = matches!(
+                rule.action,
+                Action::AddSrcToAddressList { .. } | Action::AddDstToAddressList { .. }
+            );
+            adds || rule.matchers.iter().any(|matcher| matcher.depends_on().meets(Depends::BOUNDED))
+        })
     }
 
     /// Whether there is no rule at all.
@@ -156,10 +188,11 @@ fn compile_rule(
     for matcher in &rule.matchers {
         matchers.push(Matcher::compile(matcher, names)?);
     }
-    matchers.sort_by_key(|matcher| !matcher.depends_on().is_flow_const());
-    let flow_const_matchers = matchers.partition_point(|matcher| matcher.depends_on().is_flow_const());
-    let depends =
-        matchers.iter().fold(Depends::FLOW_CONST, |depends, matcher| depends.union(matcher.depends_on()));
+    matchers.sort_by_key(Matcher::place);
+    let flow_const_matchers = matchers.partition_point(|matcher| matcher.place() < Place::List);
+    let constant_matchers = matchers.partition_point(|matcher| matcher.place() <= Place::List);
+    let rest = matchers.iter().skip(constant_matchers);
+    let depends = rest.fold(Depends::FLOW_CONST, |depends, matcher| depends.union(matcher.depends_on()));
     Ok(Rule {
         row: rule.row,
         chain,
@@ -167,6 +200,7 @@ fn compile_rule(
         action: rule.action.clone(),
         matchers: matchers.into(),
         flow_const_matchers,
+        constant_matchers,
         depends,
         logs: rule.log.is_some() || rule.action == Action::Log,
     })
@@ -181,11 +215,13 @@ fn check_action(
 ) -> Result<(), BuildError> {
     let hook = hook.or_else(|| kind.hooks().iter().copied().find(|hook| *hook == chain.name));
     let (allowed, name) = match action {
-        Action::Accept | Action::Jump { .. } | Action::Return | Action::Log | Action::Passthrough => {
-            (true, "")
-        }
-        Action::AddSrcToAddressList { .. } => (false, "add-src-to-address-list"),
-        Action::AddDstToAddressList { .. } => (false, "add-dst-to-address-list"),
+        Action::Accept
+        | Action::Jump { .. }
+        | Action::Return
+        | Action::Log
+        | Action::Passthrough
+        | Action::AddSrcToAddressList { .. }
+        | Action::AddDstToAddressList { .. } => (true, ""),
         Action::Drop => (kind == TableKind::Filter, "drop"),
         Action::Reject { .. } => (kind == TableKind::Filter, "reject"),
         Action::FasttrackConnection => (kind == TableKind::Filter, "fasttrack-connection"),
@@ -240,6 +276,17 @@ fn check_jump(kind: TableKind, chains: &[Chain], row: RowId, action: &Action) ->
             Err(BuildError::row(row, format!("jumps to the built-in chain {}", target.name)))
         }
         Some(_) => Ok(()),
+    }
+}
+
+fn check_list(lists: &AddressLists, row: RowId, action: &Action) -> Result<(), BuildError> {
+    match action {
+        Action::AddSrcToAddressList { list, .. } | Action::AddDstToAddressList { list, .. }
+            if *list as usize >= lists.len() =>
+        {
+            Err(BuildError::row(row, format!("adds to address list {list}, which does not exist")))
+        }
+        _ => Ok(()),
     }
 }
 

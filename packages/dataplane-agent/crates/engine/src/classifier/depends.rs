@@ -15,10 +15,14 @@ impl Depends {
     pub const VOLUME: Self = Self(2);
     /// The time of day, or since something.
     pub const TIME: Self = Self(4);
-    /// State that other flows change too: limits, nth, psd, random, lists.
+    /// State that other flows change too: limits, nth, psd, random.
     pub const SHARED: Self = Self(8);
     /// It does something for each packet: log, add to a list.
     pub const SIDE_EFFECT: Self = Self(16);
+    /// Whether an address is in a list.
+    pub const LIST: Self = Self(32);
+    /// What has thresholds: the outcome holds until one is reached.
+    pub const BOUNDED: Self = Self::VOLUME.union(Self::TIME);
 
     /// Both sets.
     #[must_use]
@@ -28,6 +32,10 @@ impl Depends {
     /// Whether the flow alone decides.
     pub const fn is_flow_const(self) -> bool {
         self.0 == 0
+    }
+    /// Whether any of `other` is in the set.
+    pub const fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
     }
     /// Whether all of `other` is in the set.
     pub const fn contains(self, other: Self) -> bool {

@@ -2,10 +2,14 @@
 
 use tollway_config::dataplane::{Action, RejectWith, RowId};
 
+use super::bounds::{Bounds, Listed};
 use super::check::Key;
 use super::compile::{CompiledChain, MAX_JUMP_DEPTH, Rule, Table};
 use super::depends::Depends;
+use super::matcher::{Matcher, Side};
 use super::view::PacketView;
+use crate::time::Now;
+use crate::tuple::Addr;
 
 /// What a table says in the end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -78,7 +82,27 @@ pub struct Evaluation {
     pub resume: Option<Position>,
     /// How many of `matched` stand before `resume`; all without one.
     pub matched_before_resume: usize,
+    /// How long what stands before `resume` holds.
+    pub bounds: Bounds,
+    /// Addresses to put into lists, in order. Rules after the one that adds see them there.
+    pub adds: Vec<Add>,
 }
+
+/// An address that a rule puts into a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Add {
+    /// Index of the list in the configuration.
+    pub list: u32,
+    /// The address.
+    pub address: Addr,
+    /// Life of the entry, ms; 0 has no end.
+    pub timeout_ms: u64,
+}
+
+/// A cached flow begins the life of its entries in lists anew after this part of it …
+const REFRESH_PART: u64 = 8;
+/// … or this, ms, whatever is sooner.
+const REFRESH_MS: u64 = 1000;
 
 impl Evaluation {
     fn reset(&mut self) {
@@ -89,6 +113,26 @@ impl Evaluation {
         self.depends = Depends::FLOW_CONST;
         self.resume = None;
         self.matched_before_resume = 0;
+        self.bounds = Bounds::default();
+        self.adds.clear();
+    }
+
+    /// Notes that the outcome rests on a membership; too many of them are asked for with every packet.
+    fn rests_on_list(&mut self, listed: Listed, position: &Position) {
+        if self.resume.is_none() && !self.bounds.rest_on(listed) {
+            self.rests_on(Depends::LIST, position);
+        }
+    }
+
+    /// Notes an entry to make. While it is there, it need not be made for every packet.
+    fn add(&mut self, listed: Listed, timeout_ms: u64, view: &PacketView, position: &Position) {
+        self.rests_on_list(listed, position);
+        if self.resume.is_none() && timeout_ms != 0 {
+            let wait_ms = (timeout_ms / REFRESH_PART).min(REFRESH_MS);
+            self.bounds.narrow(u64::MAX, Now(view.now.0.saturating_add(wait_ms * 1_000_000)));
+        }
+        let address = if listed.side == Side::Source { view.tuple.src } else { view.tuple.dst };
+        self.adds.push(Add { list: listed.list, address, timeout_ms });
     }
 
     fn rests_on(&mut self, depends: Depends, position: &Position) {
@@ -165,6 +209,15 @@ impl Table {
                 out.rests_on(Depends::SIDE_EFFECT, position);
                 out.logs.push(position.rule);
             }
+            match &rule.action {
+                Action::AddSrcToAddressList { list, timeout_ms } => {
+                    out.add(Listed { list: *list, side: Side::Source }, *timeout_ms, view, position);
+                }
+                Action::AddDstToAddressList { list, timeout_ms } => {
+                    out.add(Listed { list: *list, side: Side::Destination }, *timeout_ms, view, position);
+                }
+                _ => {}
+            }
             out.matched.push(rule.row);
             match &rule.action {
                 Action::Accept => return Step::End,
@@ -200,10 +253,38 @@ impl Table {
     fn matches(&self, rule: &Rule, view: &PacketView, position: &Position, out: &mut Evaluation) -> bool {
         let (flow_const, rest) =
             rule.matchers.split_at_checked(rule.flow_const_matchers).unwrap_or((&[], &rule.matchers));
-        if !flow_const.iter().all(|matcher| matcher.matches(view, &self.lists)) {
-            return false;
+        flow_const.iter().all(|matcher| matcher.matches(view, &self.lists))
+            && (rest.is_empty() || self.matches_rest(rule, rest, view, position, out))
+    }
+
+    fn matches_rest(
+        &self,
+        rule: &Rule,
+        rest: &[Matcher],
+        view: &PacketView,
+        position: &Position,
+        out: &mut Evaluation,
+    ) -> bool {
+        let lists = rule.constant_matchers.saturating_sub(rule.flow_const_matchers);
+        let (lists, rest) = rest.split_at_checked(lists).unwrap_or((&[], rest));
+        for matcher in lists {
+            let Matcher::AddressList(member) = matcher else { continue };
+            out.rests_on_list(member.listed(), position);
+            let (list, address) = (member.listed().list, member.address(view));
+            let added = out.adds.iter().any(|add| add.list == list && add.address == address);
+            if !(if added { member.wants_member() } else { member.matches(view, &self.lists) }) {
+                return false;
+            }
         }
-        out.rests_on(rule.depends, position);
-        rest.iter().all(|matcher| matcher.matches(view, &self.lists))
+        let bounded = Depends::BOUNDED.contains(rule.depends);
+        if !bounded {
+            out.rests_on(rule.depends, position);
+        }
+        rest.iter().all(|matcher| {
+            if bounded && out.resume.is_none() {
+                matcher.bound(view, &mut out.bounds);
+            }
+            matcher.matches(view, &self.lists)
+        })
     }
 }

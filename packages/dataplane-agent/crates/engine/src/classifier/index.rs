@@ -348,15 +348,9 @@ mod tests {
         let protocol = prop_oneof![Just(6u8), Just(17), Just(1)];
         (0u32..70, 0u32..70, 0u16..70, 0u16..70, protocol).prop_map(
             |(src, dst, src_port, dst_port, protocol)| PacketView {
-                in_interface: None,
-                out_interface: None,
                 tuple: Tuple { src: Addr::v4(src), dst: Addr::v4(dst), src_port, dst_port, protocol },
-                tcp_flags: 0,
-                icmp_type: 0,
-                icmp_code: 0,
                 state: ConnectionState::New,
-                srcnat: false,
-                dstnat: false,
+                ..PacketView::default()
             },
         )
     }

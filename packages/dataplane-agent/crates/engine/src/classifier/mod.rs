@@ -4,6 +4,7 @@
 //! written, rule by rule, and is what `Table` must agree with. Nothing here acts: verdict, log lines and
 //! the fasttrack mark are reported in an [`Evaluation`].
 
+mod bounds;
 mod check;
 mod compile;
 mod depends;
@@ -16,10 +17,14 @@ mod segments;
 mod view;
 
 #[cfg(test)]
+mod stateful_tests;
+#[cfg(test)]
 mod tests;
 
+pub use bounds::{Bounds, Listed, MAX_LISTED};
 pub use compile::{MAX_CHAINS, MAX_JUMP_DEPTH, Rule, Table, TableKind};
 pub use depends::Depends;
-pub use evaluate::{Evaluation, Position, Verdict};
+pub use evaluate::{Add, Evaluation, Position, Verdict};
 pub use list::AddressLists;
+pub use matcher::Side;
 pub use view::PacketView;

@@ -2,11 +2,14 @@
 //!
 //! Shares no code with the compiled form, so that each can be wrong on its own.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use tollway_config::dataplane::{Action, AddressList, AddressRange, Chain, Matcher, PortRange, RowId};
+use tollway_config::dataplane::{
+    Action, AddressList, AddressRange, Chain, LimitUnit, Matcher, PortRange, RowId, Rule,
+};
 
-use super::evaluate::Verdict;
+use super::evaluate::{Add, Verdict};
 use super::view::PacketView;
 use crate::interface::InterfaceMap;
 use crate::tuple::Addr;
@@ -22,6 +25,26 @@ pub struct Outcome {
     pub logs: Vec<RowId>,
     /// A `fasttrack-connection` rule matched.
     pub fasttrack: bool,
+    /// What rules put into lists, in order.
+    pub adds: Vec<Add>,
+}
+
+/// What rules keep from packet to packet, and what they have put into lists.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Packets counted, per rule and kind of condition.
+    counts: BTreeMap<(RowId, u8), u64>,
+    /// Per rule: when the bucket was filled last, ms, and its level in `1 / per_ms` of a token.
+    buckets: BTreeMap<RowId, (u64, i128)>,
+    /// Lists and addresses.
+    added: BTreeSet<(u32, Addr)>,
+}
+
+impl Memory {
+    /// Takes out of the lists what rules have put there.
+    pub fn forget_lists(&mut self) {
+        self.added.clear();
+    }
 }
 
 /// A table as configured.
@@ -36,20 +59,31 @@ pub struct Reference<'a> {
 }
 
 impl Reference<'_> {
-    /// Runs a packet through a built-in chain.
+    /// Runs the first of all packets through a built-in chain.
     pub fn evaluate(&self, hook: &str, view: &PacketView) -> Outcome {
+        self.evaluate_next(hook, view, &mut Memory::default())
+    }
+
+    /// Runs a packet through a built-in chain.
+    pub fn evaluate_next(&self, hook: &str, view: &PacketView, memory: &mut Memory) -> Outcome {
         let mut outcome = Outcome::default();
         if let Some(chain) = self.chains.iter().position(|chain| chain.name == hook) {
-            outcome.verdict = self.chain(chain, view, &mut outcome).unwrap_or(Verdict::Accept);
+            outcome.verdict = self.chain(chain, view, memory, &mut outcome).unwrap_or(Verdict::Accept);
         }
         outcome
     }
 
     /// `None` when the chain ends, or returns, without a verdict.
-    fn chain(&self, index: usize, view: &PacketView, outcome: &mut Outcome) -> Option<Verdict> {
+    fn chain(
+        &self,
+        index: usize,
+        view: &PacketView,
+        memory: &mut Memory,
+        outcome: &mut Outcome,
+    ) -> Option<Verdict> {
         let before: usize = self.chains.iter().take(index).map(|chain| chain.rules.len()).sum();
         for (at, rule) in self.chains.get(index)?.rules.iter().enumerate() {
-            if !rule.matchers.iter().all(|matcher| self.matches(matcher, view)) {
+            if !self.rule_matches(rule, view, memory) {
                 continue;
             }
             outcome.matched.push(rule.row);
@@ -62,14 +96,19 @@ impl Reference<'_> {
                 Action::Reject { with } => return Some(Verdict::Reject(*with)),
                 Action::Return => return None,
                 Action::Jump { chain } => {
-                    if let Some(verdict) = self.chain(*chain as usize, view, outcome) {
+                    if let Some(verdict) = self.chain(*chain as usize, view, memory, outcome) {
                         return Some(verdict);
                     }
                 }
-                Action::Log
-                | Action::Passthrough
-                | Action::AddSrcToAddressList { .. }
-                | Action::AddDstToAddressList { .. } => {}
+                Action::AddSrcToAddressList { list, timeout_ms } => {
+                    outcome.adds.push(Add { list: *list, address: view.tuple.src, timeout_ms: *timeout_ms });
+                    memory.added.insert((*list, view.tuple.src));
+                }
+                Action::AddDstToAddressList { list, timeout_ms } => {
+                    outcome.adds.push(Add { list: *list, address: view.tuple.dst, timeout_ms: *timeout_ms });
+                    memory.added.insert((*list, view.tuple.dst));
+                }
+                Action::Log | Action::Passthrough => {}
                 Action::FasttrackConnection => outcome.fasttrack = true,
                 Action::Masquerade { .. }
                 | Action::SrcNat { .. }
@@ -80,7 +119,48 @@ impl Reference<'_> {
         None
     }
 
-    fn matches(&self, matcher: &Matcher, view: &PacketView) -> bool {
+    /// Conditions that every packet changes come last, and only when all others hold.
+    fn rule_matches(&self, rule: &Rule, view: &PacketView, memory: &mut Memory) -> bool {
+        if !rule.matchers.iter().all(|matcher| self.matches(matcher, view, memory)) {
+            return false;
+        }
+        let row = rule.row;
+        let chosen = rule.matchers.iter().all(|matcher| {
+            let Matcher::Random { percent } = matcher else { return true };
+            let count = memory.counts.entry((row, 0)).or_default();
+            *count += 1;
+            let drawn = draw(view.seed, row, *count - 1);
+            f64::from(drawn) / 4_294_967_296.0 < f64::from(*percent) / 100.0
+        });
+        let counted = chosen
+            && rule.matchers.iter().all(|matcher| {
+                let Matcher::Nth { every, packet, negate } = matcher else { return true };
+                let count = memory.counts.entry((row, 1)).or_default();
+                *count = *count % u64::from(*every) + 1;
+                (*count == u64::from(*packet)) != *negate
+            });
+        counted
+            && rule.matchers.iter().all(|matcher| {
+                let Matcher::Limit { rate, per_ms, burst, unit, negate } = matcher else { return true };
+                let tokens = match unit {
+                    LimitUnit::Packet => i128::from(view.segments),
+                    LimitUnit::Bit => i128::from(view.wire_bytes) * 8,
+                };
+                let (per, now) = (i128::from(*per_ms), view.now.ms() / 10 * 10);
+                let full = i128::from(*burst) * per;
+                let (filled, level) = memory.buckets.entry(row).or_insert((now, full));
+                *level = full.min(*level + i128::from(now - *filled) * i128::from(*rate));
+                *filled = now;
+                let left = *level >= per;
+                if left {
+                    *level -= tokens * per;
+                }
+                left != *negate
+            })
+    }
+
+    /// Every condition but those that count.
+    fn matches(&self, matcher: &Matcher, view: &PacketView, memory: &Memory) -> bool {
         let tuple = &view.tuple;
         let has_ports = tuple.protocol == 6 || tuple.protocol == 17;
         match matcher {
@@ -93,8 +173,8 @@ impl Reference<'_> {
             Matcher::Protocol { protocol, negate } => (tuple.protocol == *protocol) != *negate,
             Matcher::SrcAddress { range, negate } => in_range(range, tuple.src) != *negate,
             Matcher::DstAddress { range, negate } => in_range(range, tuple.dst) != *negate,
-            Matcher::SrcAddressList { list, negate } => self.in_list(*list, tuple.src) != *negate,
-            Matcher::DstAddressList { list, negate } => self.in_list(*list, tuple.dst) != *negate,
+            Matcher::SrcAddressList { list, negate } => self.in_list(*list, tuple.src, memory) != *negate,
+            Matcher::DstAddressList { list, negate } => self.in_list(*list, tuple.dst, memory) != *negate,
             Matcher::SrcPort { ports, negate } => has_ports && in_ports(ports, tuple.src_port) != *negate,
             Matcher::DstPort { ports, negate } => has_ports && in_ports(ports, tuple.dst_port) != *negate,
             Matcher::Port { ports, negate } => {
@@ -114,12 +194,23 @@ impl Reference<'_> {
             Matcher::ConnectionNatState { srcnat, dstnat, negate } => {
                 (*srcnat && view.srcnat || *dstnat && view.dstnat) != *negate
             }
-            Matcher::PacketSize { .. }
-            | Matcher::ConnectionBytes { .. }
-            | Matcher::Time { .. }
-            | Matcher::Nth { .. }
-            | Matcher::Random { .. }
-            | Matcher::Limit { .. } => false,
+            Matcher::PacketSize { from, to, negate } => (*from..=*to).contains(&view.length) != *negate,
+            Matcher::ConnectionBytes { from, to } => view
+                .connection_bytes
+                .is_some_and(|bytes| has_ports && bytes >= *from && (*to == 0 || bytes <= *to)),
+            Matcher::Time { from_ms, to_ms, days, utc_offset_s, negate } => {
+                let local = view.utc_ns / 1_000_000 + i64::from(*utc_offset_s) * 1000;
+                let (day, ms) = (local / 86_400_000, (local % 86_400_000) as u32);
+                let inside = if from_ms <= to_ms {
+                    *from_ms <= ms && ms <= *to_ms
+                } else {
+                    ms <= *to_ms || ms >= *from_ms
+                };
+                // Day 3 of 1970 was its first Sunday.
+                let sundays_distance = (day + 7 - 3) % 7;
+                (inside && days & 1 << sundays_distance != 0) != *negate
+            }
+            Matcher::Nth { .. } | Matcher::Random { .. } | Matcher::Limit { .. } => true,
         }
     }
 
@@ -127,10 +218,19 @@ impl Reference<'_> {
         interface.is_some_and(|index| rows.contains(&self.interfaces.row(index)))
     }
 
-    fn in_list(&self, list: u32, address: Addr) -> bool {
-        let list = self.lists.get(list as usize);
-        list.is_some_and(|list| list.entries.iter().any(|range| in_range(range, address)))
+    fn in_list(&self, number: u32, address: Addr, memory: &Memory) -> bool {
+        let list = self.lists.get(number as usize);
+        memory.added.contains(&(number, address))
+            || list.is_some_and(|list| list.entries.iter().any(|range| in_range(range, address)))
     }
+}
+
+/// The n-th number of the sequence that a seed and a rule begin (SplitMix64, Steele et al., 2014).
+fn draw(seed: u64, row: RowId, n: u64) -> u32 {
+    let mut z = (seed ^ u64::from(row) << 32).wrapping_add((n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((z ^ (z >> 31)) >> 32) as u32
 }
 
 fn in_range(range: &AddressRange, address: Addr) -> bool {

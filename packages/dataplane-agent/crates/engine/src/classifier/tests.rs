@@ -15,7 +15,7 @@ use crate::error::BuildError;
 use crate::interface::InterfaceMap;
 use crate::tuple::{Addr, Tuple};
 
-fn interfaces() -> InterfaceMap {
+pub(super) fn interfaces() -> InterfaceMap {
     let interface = |row: RowId| Interface {
         row,
         name: format!("ether{row}"),
@@ -35,27 +35,27 @@ fn range(from: u32, to: u32) -> AddressRange {
     AddressRange { from: address(from), to: address(to) }
 }
 
-fn lists() -> Vec<AddressList> {
+pub(super) fn lists() -> Vec<AddressList> {
     vec![
         AddressList { name: "few".into(), entries: vec![range(1, 2), range(2, 4)] },
         AddressList { name: "none".into(), entries: vec![] },
     ]
 }
 
-fn rule(row: RowId, matchers: Vec<Matcher>, action: Action) -> Rule {
+pub(super) fn rule(row: RowId, matchers: Vec<Matcher>, action: Action) -> Rule {
     Rule { row, matchers, action, log: None }
 }
 
-fn chain(name: &str, rules: Vec<Rule>) -> Chain {
+pub(super) fn chain(name: &str, rules: Vec<Rule>) -> Chain {
     Chain { name: name.into(), rules }
 }
 
-fn compile(kind: TableKind, chains: &[Chain]) -> Result<Table, BuildError> {
+pub(super) fn compile(kind: TableKind, chains: &[Chain]) -> Result<Table, BuildError> {
     let lists = Arc::new(AddressLists::build(&lists())?);
     Table::compile(kind, chains, &lists, &interfaces())
 }
 
-fn view() -> PacketView {
+pub(super) fn view() -> PacketView {
     PacketView {
         in_interface: Some(0),
         out_interface: Some(1),
@@ -70,12 +70,11 @@ fn view() -> PacketView {
         icmp_type: 0,
         icmp_code: 0,
         state: ConnectionState::New,
-        srcnat: false,
-        dstnat: false,
+        ..PacketView::default()
     }
 }
 
-fn run(table: &Table, hook: &str, view: &PacketView) -> Evaluation {
+pub(super) fn run(table: &Table, hook: &str, view: &PacketView) -> Evaluation {
     let mut out = Evaluation::default();
     if let Some(start) = table.hook(hook) {
         table.evaluate(view, &start, &mut out);
@@ -231,7 +230,7 @@ fn states() -> impl Strategy<Value = ConnectionState> {
     ]
 }
 
-fn matchers() -> impl Strategy<Value = Matcher> {
+pub(super) fn matchers() -> impl Strategy<Value = Matcher> {
     let rows = || proptest::collection::vec(1u32..=3, 0..3);
     let addresses = || (0u32..8, 0u32..4).prop_map(|(from, len)| range(from, from + len));
     let ports = || {
@@ -304,7 +303,7 @@ fn tables(rules: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Chain>> {
     })
 }
 
-fn views() -> impl Strategy<Value = PacketView> {
+pub(super) fn views() -> impl Strategy<Value = PacketView> {
     let interface = || proptest::option::of(0u16..3);
     let tuple = (0u32..10, 0u32..10, 0u16..8, 0u16..8, protocols()).prop_map(
         |(src, dst, src_port, dst_port, protocol)| Tuple {
@@ -328,6 +327,7 @@ fn views() -> impl Strategy<Value = PacketView> {
                     state,
                     srcnat,
                     dstnat,
+                    ..PacketView::default()
                 }
             },
         )
@@ -379,6 +379,9 @@ proptest! {
         prop_assert_eq!(matched, whole.matched);
         prop_assert_eq!(rest.verdict, whole.verdict);
         prop_assert_eq!(rest.logs, whole.logs);
-        prop_assert_eq!(rest.resume, whole.resume);
+        // The rest knows nothing of the lists before it, and so has room for more of them.
+        if !whole.depends.contains(Depends::LIST) {
+            prop_assert_eq!(rest.resume, whole.resume);
+        }
     }
 }

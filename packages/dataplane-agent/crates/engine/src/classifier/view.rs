@@ -3,6 +3,7 @@
 use tollway_config::dataplane::ConnectionState;
 
 use crate::interface::InterfaceIndex;
+use crate::time::Now;
 use crate::tuple::Tuple;
 
 /// What rules see of a packet, as it is at their place in the path.
@@ -26,4 +27,45 @@ pub struct PacketView {
     pub srcnat: bool,
     /// The connection's destination is translated.
     pub dstnat: bool,
+    /// Length of the IP packet on the wire, bytes; of a super-frame that of its full segments.
+    pub length: u32,
+    /// Wire segments.
+    pub segments: u32,
+    /// L3 bytes over all wire segments.
+    pub wire_bytes: u64,
+    /// L3 bytes of both directions of the connection, this packet included; `None` without a connection.
+    pub connection_bytes: Option<u64>,
+    /// Time of the batch.
+    pub now: Now,
+    /// The same as wall clock, ns since 1970 UTC.
+    pub utc_ns: i64,
+    /// Keys the choice of `random`; one number for all workers, hard to guess from outside.
+    pub seed: u64,
+    /// Nothing is used up: what counts packets or holds tokens is only looked at.
+    pub peek: bool,
+}
+
+impl Default for PacketView {
+    /// An untracked packet of no protocol, from nowhere.
+    fn default() -> Self {
+        Self {
+            in_interface: None,
+            out_interface: None,
+            tuple: Tuple::default(),
+            tcp_flags: 0,
+            icmp_type: 0,
+            icmp_code: 0,
+            state: ConnectionState::Untracked,
+            srcnat: false,
+            dstnat: false,
+            length: 0,
+            segments: 1,
+            wire_bytes: 0,
+            connection_bytes: None,
+            now: Now(0),
+            utc_ns: 0,
+            seed: 0,
+            peek: false,
+        }
+    }
 }

@@ -186,6 +186,12 @@ impl Connection {
             *cell = reason;
         }
     }
+    /// L3 bytes of both directions together.
+    #[inline]
+    pub fn carried(&self) -> u64 {
+        let [original, reply] = self.bytes;
+        original.wrapping_add(reply)
+    }
     /// Makes the cached actions of both directions invalid.
     pub fn invalidate(&mut self) {
         self.version = self.version.wrapping_add(1);

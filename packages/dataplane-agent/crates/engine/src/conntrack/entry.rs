@@ -17,6 +17,8 @@ pub mod action_flag {
     pub const NAT_SRC: u16 = 2;
     /// Rewrite the destination.
     pub const NAT_DST: u16 = 4;
+    /// Holds only for a while: the entry has a [`Bound`](crate::conntrack::Bound).
+    pub const BOUNDED: u16 = 8;
 }
 
 /// What the later packets of a direction get. The deltas do not hold the TTL.

@@ -4,6 +4,7 @@
 //! shared [`Connection`] record. [`Table`] owns them for one worker. Nothing here reads packets; the
 //! caller gives [`Tuple`](crate::tuple::Tuple) and [`Transport`].
 
+mod bound;
 mod buckets;
 mod connection;
 mod dump;
@@ -21,6 +22,7 @@ pub mod udp;
 #[cfg(test)]
 mod tests;
 
+pub use bound::{Bound, EntryBounds};
 pub use connection::{ConnRef, Connection, Direction, NatInfo, Status};
 pub use entry::{CachedAction, Entry, EntryIndex, NO_ENTRY, action_flag};
 pub use journal::{Change, Translated};

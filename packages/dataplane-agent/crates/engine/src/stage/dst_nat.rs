@@ -5,7 +5,7 @@ use tollway_config::dataplane::Action;
 
 use crate::batch::Batch;
 use crate::conntrack::ConnRef;
-use crate::frame::{Frame, FrameSource};
+use crate::frame::{Frame, FrameSource, VnetState};
 use crate::nat::{Context, Target, bind_destination};
 use crate::packet::{Hook, Meta, Origin, flag};
 use crate::snapshot::Snapshot;
@@ -35,7 +35,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         let undecided = !conn.nat.destination_bound && !conn.status.confirmed();
         if undecided && !packet.meta.is(flag::ICMP_ERROR) {
             let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
-            if let Err(reason) = decide(snapshot, state, &packet.meta, head, reference) {
+            if let Err(reason) = decide(snapshot, state, &packet.meta, &packet.vnet, head, reference) {
                 state.drop(packet, reason);
                 continue;
             }
@@ -61,12 +61,13 @@ fn decide<F>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     meta: &Meta,
+    vnet: &VnetState,
     head: &[u8],
     reference: ConnRef,
 ) -> Result<(), DropReason> {
     let mut target = None;
     if let Some(start) = snapshot.dstnat().filter(|_| meta.origin == Origin::Port)
-        && let Some(rule) = ask(snapshot, state, meta, head, start, Hook::Input)
+        && let Some(rule) = ask(snapshot, state, meta, vnet, head, start, Hook::Input)
     {
         let interface = snapshot.interface(meta.in_interface);
         let own = interface

@@ -7,7 +7,7 @@
 use tollway_wire::{checksum, field, ipv4};
 
 use crate::batch::{Batch, Packet};
-use crate::conntrack::{CachedAction, NO_ENTRY, Table};
+use crate::conntrack::{CachedAction, NO_ENTRY, Table, action_flag};
 use crate::frame::{Frame, FrameSource};
 use crate::nat::apply_cached;
 use crate::nat::icmp_error::embedded_tuple;
@@ -15,6 +15,7 @@ use crate::neighbor::Adjacency;
 use crate::packet::{Hook, MAX_HOPS, Meta, flag};
 use crate::slow::{self, SlowReason};
 use crate::snapshot::{Port, Snapshot};
+use crate::stage::bound;
 use crate::stage::filter::{conclude, decide};
 use crate::stage::stateless;
 use crate::stage::track::transport;
@@ -137,6 +138,9 @@ fn act<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut P
     if conn.slow_batch == state.batch {
         return Act::Slow;
     }
+    if action.flags & action_flag::BOUNDED != 0 && !bound::holds(state, meta) {
+        return Act::Slow;
+    }
     let fasttracked = conn.status.fasttrack();
     let Adjacency::Ready(mac) = state.shared.neighbors.peek(action.adjacency) else { return Act::Slow };
     let Some(port) = snapshot.port(action.out_port) else { return Act::Slow };
@@ -241,12 +245,13 @@ fn resume<F: Frame, S: FrameSource<F>>(
         meta.state = if conn.status.seen_reply() { State::Established } else { State::New };
         let target = conn.target(meta.direction);
         (meta.tuple.dst, meta.tuple.dst_port) = (target.dst, target.dst_port);
+        meta.connection_bytes = conn.carried();
     }
     meta.hook = Hook::Forward;
     meta.out_interface = port.interface;
     meta.path = action.path;
     let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
-    let verdict = decide(snapshot, state, meta, head, &start);
+    let verdict = decide(snapshot, state, meta, &packet.vnet, head, &start);
     let (path, packets, bytes) = (meta.path, u64::from(meta.segments), meta.wire_bytes());
     state.paths.count(path, packets, bytes);
     if verdict != crate::classifier::Verdict::Accept {

@@ -5,12 +5,13 @@ use tollway_wire::ipv4;
 
 use crate::batch::Batch;
 use crate::classifier::{Evaluation, PacketView, Position, Verdict as RuleVerdict};
-use crate::frame::{Frame, FrameSource};
+use crate::frame::{Frame, FrameSource, VnetState};
 use crate::icmp::{IcmpError, send_error, send_reset};
 use crate::log;
 use crate::packet::{Hook, Meta, NO_INTERFACE, flag};
 use crate::paths::ROOT;
 use crate::snapshot::Snapshot;
+use crate::stage::ttl::largest_segment;
 use crate::state::WorkerState;
 use crate::verdict::{DropReason, Verdict};
 
@@ -33,7 +34,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         packet.meta.path = ROOT;
         let Some(start) = snapshot.filter_hook(packet.meta.hook) else { continue };
         let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
-        let verdict = decide(snapshot, state, &mut packet.meta, head, start);
+        let verdict = decide(snapshot, state, &mut packet.meta, &packet.vnet, head, start);
         let meta = packet.meta;
         state.paths.count(meta.path, u64::from(meta.segments), meta.wire_bytes());
         conclude(snapshot, state, batch, index, verdict, source);
@@ -82,10 +83,11 @@ pub(crate) fn decide<F>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     meta: &mut Meta,
+    vnet: &VnetState,
     head: &[u8],
     start: &Position,
 ) -> RuleVerdict {
-    let view = view(state, meta, meta.hook);
+    let view = view(state, meta, vnet, meta.hook);
     let mut evaluation = std::mem::take(&mut state.evaluation);
     snapshot.filter().evaluate(&view, start, &mut evaluation);
     follow(state, meta, &evaluation);
@@ -105,6 +107,14 @@ pub(crate) fn decide<F>(
 fn follow<F>(state: &mut WorkerState<F>, meta: &mut Meta, evaluation: &Evaluation) {
     meta.resume = 0;
     meta.prefix = meta.path;
+    meta.bounds = 0;
+    if !evaluation.bounds.is_unbounded() {
+        state.bounds.push(evaluation.bounds);
+        meta.bounds = u16::try_from(state.bounds.len()).unwrap_or(0);
+        if meta.bounds == 0 {
+            meta.flags |= flag::UNCACHED;
+        }
+    }
     for (at, row) in evaluation.matched.iter().enumerate() {
         match state.paths.step(meta.path, *row) {
             Some(path) => meta.path = path,
@@ -126,7 +136,7 @@ fn follow<F>(state: &mut WorkerState<F>, meta: &mut Meta, evaluation: &Evaluatio
 }
 
 /// What rules see of a packet at a hook.
-pub(crate) fn view<F>(state: &WorkerState<F>, meta: &Meta, hook: Hook) -> PacketView {
+pub(crate) fn view<F>(state: &WorkerState<F>, meta: &Meta, vnet: &VnetState, hook: Hook) -> PacketView {
     let known = |index: u16| Some(index).filter(|index| *index != NO_INTERFACE);
     let icmp = meta.tuple.protocol == ipv4::ICMP;
     let (kind, code) = (meta.l4_kind, meta.icmp_code);
@@ -141,5 +151,13 @@ pub(crate) fn view<F>(state: &WorkerState<F>, meta: &Meta, hook: Hook) -> Packet
         state: meta.state,
         srcnat: status.is_some_and(|status| status.srcnat()),
         dstnat: status.is_some_and(|status| status.dstnat()),
+        length: largest_segment(meta, vnet),
+        segments: meta.segments,
+        wire_bytes: meta.wire_bytes(),
+        connection_bytes: meta.conn.map(|_| meta.connection_bytes),
+        now: state.now,
+        utc_ns: state.utc_ns(),
+        seed: state.shared.seed(),
+        peek: false,
     }
 }

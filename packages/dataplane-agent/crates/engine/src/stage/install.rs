@@ -9,6 +9,7 @@ use crate::neighbor::Adjacency;
 use crate::packet::{Hook, Meta, NONE, Origin, flag};
 use crate::slow::SlowReason;
 use crate::snapshot::Snapshot;
+use crate::stage::bound;
 use crate::state::WorkerState;
 use crate::verdict::{DropReason, Verdict};
 use tollway_config::dataplane::ArpMode;
@@ -144,9 +145,9 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
     if meta.is(flag::TRANSLATED) {
         Rewrite::both(conn, meta.direction).fill(&mut action);
     }
-    if state.table.install(reference, meta.direction, action) {
-        Ok(())
-    } else {
-        Err(SlowReason::NewConnection)
-    }
+    let installed = match bound::of(state, meta) {
+        Some(bound) => state.table.install_bounded(reference, meta.direction, action, bound),
+        None => state.table.install(reference, meta.direction, action),
+    };
+    if installed { Ok(()) } else { Err(SlowReason::NewConnection) }
 }

@@ -2,6 +2,8 @@
 //!
 //! Each is `fn(&Snapshot, &mut WorkerState, &mut Batch, &mut FrameSource) -> packets that entered`.
 
+pub(crate) mod bound;
+
 pub(crate) mod parse;
 
 pub(crate) mod arp;

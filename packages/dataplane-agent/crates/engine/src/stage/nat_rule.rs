@@ -2,6 +2,7 @@
 //! `src_nat`.
 
 use crate::classifier::{Position, Rule, Verdict};
+use crate::frame::VnetState;
 use crate::log;
 use crate::packet::{Hook, Meta};
 use crate::snapshot::Snapshot;
@@ -14,11 +15,12 @@ pub(super) fn ask<'a, F>(
     snapshot: &'a Snapshot,
     state: &mut WorkerState<F>,
     meta: &Meta,
+    vnet: &VnetState,
     head: &[u8],
     start: &Position,
     hook: Hook,
 ) -> Option<&'a Rule> {
-    let view = view(state, meta, hook);
+    let view = view(state, meta, vnet, hook);
     let mut evaluation = std::mem::take(&mut state.evaluation);
     snapshot.nat().evaluate(&view, start, &mut evaluation);
     if let Some(tracer) = &mut state.trace {

@@ -4,7 +4,7 @@ use tollway_config::dataplane::Action;
 
 use crate::batch::Batch;
 use crate::conntrack::ConnRef;
-use crate::frame::{Frame, FrameSource};
+use crate::frame::{Frame, FrameSource, VnetState};
 use crate::nat::{Context, Target, bind_source};
 use crate::packet::{Hook, Meta, flag};
 use crate::snapshot::Snapshot;
@@ -38,7 +38,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         let undecided = !conn.nat.source_bound && !conn.status.confirmed();
         if undecided && !packet.meta.is(flag::ICMP_ERROR) {
             let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
-            if let Err(reason) = decide(snapshot, state, &packet.meta, head, reference) {
+            if let Err(reason) = decide(snapshot, state, &packet.meta, &packet.vnet, head, reference) {
                 state.drop(packet, reason);
                 continue;
             }
@@ -64,12 +64,13 @@ fn decide<F>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     meta: &Meta,
+    vnet: &VnetState,
     head: &[u8],
     reference: ConnRef,
 ) -> Result<(), DropReason> {
     let mut target = None;
     if let Some(start) = snapshot.srcnat().filter(|_| meta.hook != Hook::Input && !meta.is(flag::TO_ROUTER))
-        && let Some(rule) = ask(snapshot, state, meta, head, start, Hook::Forward)
+        && let Some(rule) = ask(snapshot, state, meta, vnet, head, start, Hook::Forward)
     {
         let interface = snapshot.interface(meta.out_interface);
         let own = interface.and_then(|interface| interface.address_for(meta.next_hop)).map(Addr::v4);

@@ -44,6 +44,7 @@ pub(crate) fn run<F: Frame, S>(
         {
             meta.version = conn.version;
             conn.count(tracked.direction, meta.segments, meta.wire_bytes(), false);
+            meta.connection_bytes = conn.carried();
         }
     }
     entered

@@ -3,34 +3,49 @@
 
 mod address;
 mod address_list;
+mod connection_bytes;
 mod connection_state;
 mod icmp_options;
 mod interface;
+mod limit;
 mod nat_state;
+mod nth;
+mod packet_size;
 mod port;
 mod protocol;
+mod random;
+mod shared_count;
 mod tcp_flags;
+mod time;
 
 use tollway_config::dataplane::{self as config, RowId};
 
+use super::bounds::Bounds;
 use super::depends::Depends;
 use super::list::AddressLists;
 use super::view::PacketView;
 use crate::error::BuildError;
 use crate::interface::InterfaceMap;
+use crate::time::Now;
 
 pub use address::Address;
 pub use address_list::ListMember;
+pub use connection_bytes::ConnectionBytes;
 pub use connection_state::{ConnectionState, state_bit};
 pub use icmp_options::IcmpOptions;
 pub use interface::InterfaceSet;
+pub use limit::Limit;
 pub use nat_state::NatState;
+pub use nth::Nth;
+pub use packet_size::PacketSize;
 pub use port::Ports;
 pub use protocol::Protocol;
+pub use random::Random;
 pub use tcp_flags::TcpFlags;
+pub use time::Time;
 
 /// Which end of the packet a condition looks at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
     /// Source, or ingress.
     Source,
@@ -61,6 +76,18 @@ pub enum Matcher {
     ConnectionState(ConnectionState),
     /// `connection-nat-state`.
     NatState(NatState),
+    /// `packet-size`.
+    PacketSize(PacketSize),
+    /// `connection-bytes`.
+    ConnectionBytes(ConnectionBytes),
+    /// `time`.
+    Time(Time),
+    /// `random`.
+    Random(Random),
+    /// `nth`.
+    Nth(Nth),
+    /// `limit`.
+    Limit(Limit),
 }
 
 /// What compiling a condition may look up.
@@ -119,12 +146,20 @@ impl Matcher {
             M::ConnectionState { states, negate } => {
                 Self::ConnectionState(ConnectionState::new(states, *negate))
             }
-            M::PacketSize { .. }
-            | M::ConnectionBytes { .. }
-            | M::Time { .. }
-            | M::Nth { .. }
-            | M::Random { .. }
-            | M::Limit { .. } => return Err(names.error("the condition is not known here")),
+            M::PacketSize { from, to, negate } => {
+                Self::PacketSize(PacketSize::new(*from, *to, *negate, names)?)
+            }
+            M::ConnectionBytes { from, to } => {
+                Self::ConnectionBytes(ConnectionBytes::new(*from, *to, names)?)
+            }
+            M::Time { from_ms, to_ms, days, utc_offset_s, negate } => {
+                Self::Time(Time::new((*from_ms, *to_ms), *days, *utc_offset_s, *negate, names)?)
+            }
+            M::Nth { every, packet, negate } => Self::Nth(Nth::new(*every, *packet, *negate, names)?),
+            M::Random { percent } => Self::Random(Random::new(*percent, names)?),
+            M::Limit { rate, per_ms, burst, unit, negate } => {
+                Self::Limit(Limit::new((*rate, *per_ms), *burst, *unit, *negate, names)?)
+            }
             M::ConnectionNatState { srcnat, dstnat, negate } => {
                 Self::NatState(NatState { srcnat: *srcnat, dstnat: *dstnat, negate: *negate })
             }
@@ -144,6 +179,12 @@ impl Matcher {
             Self::IcmpOptions(matcher) => matcher.matches(view),
             Self::ConnectionState(matcher) => matcher.matches(view),
             Self::NatState(matcher) => matcher.matches(view),
+            Self::PacketSize(matcher) => matcher.matches(view),
+            Self::ConnectionBytes(matcher) => matcher.matches(view),
+            Self::Time(matcher) => matcher.matches(view),
+            Self::Random(matcher) => matcher.matches(view),
+            Self::Nth(matcher) => matcher.matches(view),
+            Self::Limit(matcher) => matcher.matches(view),
         }
     }
 
@@ -159,6 +200,55 @@ impl Matcher {
             Self::IcmpOptions(_) => IcmpOptions::DEPENDS_ON,
             Self::ConnectionState(_) => ConnectionState::DEPENDS_ON,
             Self::NatState(_) => NatState::DEPENDS_ON,
+            Self::PacketSize(_) => PacketSize::DEPENDS_ON,
+            Self::ConnectionBytes(_) => ConnectionBytes::DEPENDS_ON,
+            Self::Time(_) => Time::DEPENDS_ON,
+            Self::Random(_) => Random::DEPENDS_ON,
+            Self::Nth(_) => Nth::DEPENDS_ON,
+            Self::Limit(_) => Limit::DEPENDS_ON,
         }
     }
+
+    /// Where a rule asks it. What the flow alone decides comes first, then lists; last what every packet
+    /// that gets this far changes, in RouterOS's order.
+    pub(super) fn place(&self) -> Place {
+        match self {
+            Self::AddressList(_) => Place::List,
+            Self::Random(_) => Place::Random,
+            Self::Nth(_) => Place::Nth,
+            Self::Limit(_) => Place::Limit,
+            _ if self.depends_on().is_flow_const() => Place::FlowConst,
+            _ => Place::Packet,
+        }
+    }
+
+    /// Narrows what an outcome that rests on this condition is bounded by.
+    pub(super) fn bound(&self, view: &PacketView, bounds: &mut Bounds) {
+        match self {
+            Self::ConnectionBytes(matcher) => bounds.narrow(matcher.changes_at(view), Now(u64::MAX)),
+            Self::Time(matcher) => bounds.narrow(u64::MAX, matcher.changes_at(view)),
+            _ => {}
+        }
+    }
+
+    /// Goes on with the state of an equal condition.
+    pub(super) fn adopt(&mut self, other: &Self) {
+        match (self, other) {
+            (Self::Random(matcher), Self::Random(other)) => matcher.adopt(other),
+            (Self::Nth(matcher), Self::Nth(other)) => matcher.adopt(other),
+            (Self::Limit(matcher), Self::Limit(other)) => matcher.adopt(other),
+            _ => {}
+        }
+    }
+}
+
+/// Order of the conditions of a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    FlowConst,
+    List,
+    Packet,
+    Random,
+    Nth,
+    Limit,
 }

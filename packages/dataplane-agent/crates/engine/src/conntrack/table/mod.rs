@@ -6,6 +6,7 @@
 
 mod lifecycle;
 
+use crate::conntrack::bound::{Bound, EntryBounds};
 use crate::conntrack::buckets::Buckets;
 use crate::conntrack::connection::{ConnRef, Connection, Direction, NIL};
 use crate::conntrack::entry::{CachedAction, Entry, EntryIndex, NO_ENTRY, action_flag, fingerprint, mix};
@@ -56,6 +57,8 @@ pub struct Table {
     /// Reply tuples of removed connections that stood in the directory.
     unpublished: Vec<Tuple>,
     pub(in crate::conntrack) journal: Journal,
+    bounds: EntryBounds,
+    bounded: bool,
 }
 
 impl Table {
@@ -81,6 +84,8 @@ impl Table {
             counters: Counters::default(),
             unpublished: Vec::new(),
             journal: Journal::default(),
+            bounds: EntryBounds::default(),
+            bounded: false,
         }
     }
 
@@ -130,6 +135,23 @@ impl Table {
             }
         }
         self.max_entries = max_entries;
+        self.set_bounded(self.bounded);
+    }
+
+    /// Whether entries may have bounds, for which room is then made.
+    pub fn set_bounded(&mut self, bounded: bool) {
+        self.bounded = bounded;
+        if bounded {
+            self.bounds.reserve(self.connections.capacity() * 2);
+        } else {
+            self.bounds.release();
+        }
+    }
+
+    /// What the cached action of an entry is bounded by.
+    #[inline]
+    pub fn bound(&self, index: EntryIndex) -> Option<Bound> {
+        self.bounds.get(index)
     }
 
     /// Hash of a tuple, for [`Table::probe`] and [`Table::verify`].
@@ -282,6 +304,19 @@ impl Table {
         };
         entry.action = CachedAction { version, flags: action.flags | action_flag::INSTALLED, ..action };
         true
+    }
+
+    /// Caches an action for as long as its bound lets it. `false` also when there is no room for bounds.
+    pub fn install_bounded(
+        &mut self,
+        reference: ConnRef,
+        direction: Direction,
+        action: CachedAction,
+        bound: Bound,
+    ) -> bool {
+        let flags = action.flags | action_flag::BOUNDED;
+        self.bounds.set(Self::index(reference.slot, direction), bound)
+            && self.install(reference, direction, CachedAction { flags, ..action })
     }
 
     /// Adds to the counters of a direction.

@@ -1,0 +1,57 @@
+//! How long an outcome holds that rests on volume, time or lists: thresholds instead of asking the rules
+//! for every packet.
+
+use super::matcher::Side;
+use crate::time::Now;
+
+/// Memberships that an outcome may rest on and still be remembered.
+pub const MAX_LISTED: usize = 2;
+
+/// An address of the packet whose membership in a list decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Listed {
+    /// Index of the list in the configuration.
+    pub list: u32,
+    /// Which address.
+    pub side: Side,
+}
+
+/// Until when an outcome holds. The default has no end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// While the connection has carried less, L3 bytes of both directions together.
+    pub bytes: u64,
+    /// Until this moment.
+    pub until: Now,
+    /// While these addresses are in their lists, or are not, as they were.
+    pub listed: [Option<Listed>; MAX_LISTED],
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { bytes: u64::MAX, until: Now(u64::MAX), listed: [None; MAX_LISTED] }
+    }
+}
+
+impl Bounds {
+    /// Whether the outcome holds without end.
+    pub fn is_unbounded(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The stricter of both thresholds counts.
+    pub fn narrow(&mut self, bytes: u64, until: Now) {
+        self.bytes = self.bytes.min(bytes);
+        self.until = self.until.min(until);
+    }
+
+    /// Remembers a membership; `false` when there is no room for it.
+    pub fn rest_on(&mut self, listed: Listed) -> bool {
+        if self.listed.contains(&Some(listed)) {
+            return true;
+        }
+        let Some(free) = self.listed.iter_mut().find(|place| place.is_none()) else { return false };
+        *free = Some(listed);
+        true
+    }
+}

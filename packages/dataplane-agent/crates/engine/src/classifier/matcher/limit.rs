@@ -1,0 +1,108 @@
+//! `limit`.
+
+use tollway_config::dataplane::LimitUnit;
+
+use super::super::{Depends, PacketView};
+use super::Names;
+use super::shared_count::SharedCount;
+use crate::error::BuildError;
+
+/// Distance of refills, ms.
+const REFILL_MS: u64 = 10;
+/// Largest bucket and largest refill of [`LONGEST_DEBT_MS`], in parts of tokens.
+const MOST: u64 = 1 << 61;
+/// Where the shared number begins, so that it does not come by 0 soon.
+const ORIGIN: u64 = 1 << 62;
+/// Bits of the largest super-frame, and more.
+const LARGEST_PACKET: u64 = 1 << 21;
+/// A bucket that owes more than this many milliseconds bring, and the largest packet, has not been looked
+/// at for so long that its mark has gone round.
+const LONGEST_DEBT_MS: u64 = 60_000;
+
+/// A token bucket for all workers together, refilled every 10 ms. A packet matches while a token is left
+/// and takes what it needs, so that a super-frame (which takes a token per wire segment, or the bits of
+/// all) may leave the bucket in debt: the rate in the long run is exact.
+///
+/// Tokens are held in parts, `1 / per` of one, of which every millisecond brings `rate` and no fraction is
+/// lost. The shared number is what the bucket would have been filled with since the clock began, less what
+/// it has now; the difference to the clock, modulo 2⁶⁴, is its level.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limit {
+    rate: u64,
+    per: u64,
+    /// Parts of tokens.
+    burst: u64,
+    unit: LimitUnit,
+    negate: bool,
+    /// 0 until the first packet.
+    mark: SharedCount,
+}
+
+impl Limit {
+    /// Every packet takes tokens.
+    pub const DEPENDS_ON: Depends = Depends::SHARED;
+
+    /// Checks rate and depth: `rate` tokens in `per_ms` milliseconds, at most `burst`.
+    pub fn new(
+        (rate, per_ms): (u64, u32),
+        burst: u64,
+        unit: LimitUnit,
+        negate: bool,
+        names: &Names<'_>,
+    ) -> Result<Self, BuildError> {
+        if rate == 0 || per_ms == 0 || burst == 0 {
+            return Err(names.error("limit: expected a rate, a time and a burst of at least 1"));
+        }
+        let common = greatest_common_divisor(rate, u64::from(per_ms));
+        let (rate, per) = (rate / common, u64::from(per_ms) / common);
+        let most = MOST / per.max(LONGEST_DEBT_MS);
+        if rate > MOST / LONGEST_DEBT_MS || burst > most {
+            return Err(names.error(format!("limit: expected a burst of at most {most} and a lower rate")));
+        }
+        Ok(Self { rate, per, burst: burst * per, unit, negate, mark: SharedCount::default() })
+    }
+
+    /// Takes the packet's tokens if one is left, and says whether.
+    #[inline]
+    pub fn matches(&self, view: &PacketView) -> bool {
+        let tokens = match self.unit {
+            LimitUnit::Packet => u64::from(view.segments),
+            LimitUnit::Bit => view.wire_bytes * 8,
+        };
+        self.take(view.now.ms(), tokens.min(LARGEST_PACKET) * self.per, view.peek) != self.negate
+    }
+
+    fn take(&self, now_ms: u64, parts: u64, peek: bool) -> bool {
+        let filled = ORIGIN.wrapping_add((now_ms / REFILL_MS * REFILL_MS).wrapping_mul(self.rate));
+        let most_owed = LARGEST_PACKET * self.per + self.rate * LONGEST_DEBT_MS;
+        let mut mark = self.mark.load();
+        loop {
+            let level = filled.wrapping_sub(mark) as i64;
+            let known = mark != 0 && level >= -(most_owed as i64) && level <= self.burst as i64;
+            let level = if known { level } else { self.burst as i64 };
+            if level < self.per as i64 {
+                return false;
+            }
+            if peek {
+                return true;
+            }
+            let left = filled.wrapping_sub((level as u64).wrapping_sub(parts));
+            // 0 stands for a bucket that nobody has taken from.
+            match self.mark.replace(mark, left.max(1)) {
+                Ok(()) => return true,
+                Err(other) => mark = other,
+            }
+        }
+    }
+
+    pub(super) fn adopt(&mut self, other: &Self) {
+        self.mark.adopt(&other.mark);
+    }
+}
+
+const fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}

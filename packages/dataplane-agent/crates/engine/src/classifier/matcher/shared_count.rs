@@ -1,0 +1,47 @@
+//! What a condition keeps from packet to packet, for all workers together.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Line(AtomicU64);
+
+/// A number that all copies of a condition share, also over commits that leave its rule as it is. It is
+/// state, not configuration: all compare equal.
+#[derive(Debug, Clone, Default)]
+pub struct SharedCount(Arc<Line>);
+
+impl SharedCount {
+    /// The number, and one more for the next; when `peek` it stays.
+    #[inline]
+    pub fn next(&self, peek: bool) -> u64 {
+        if peek { self.0.0.load(Ordering::Relaxed) } else { self.0.0.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    /// The number.
+    #[inline]
+    pub fn load(&self) -> u64 {
+        self.0.0.load(Ordering::Relaxed)
+    }
+
+    /// Sets it, if it still is `old`; else what it is now.
+    #[inline]
+    pub fn replace(&self, old: u64, new: u64) -> Result<(), u64> {
+        let replaced = self.0.0.compare_exchange_weak(old, new, Ordering::Relaxed, Ordering::Relaxed);
+        replaced.map(drop)
+    }
+
+    /// Goes on with the number of another.
+    pub fn adopt(&mut self, other: &Self) {
+        self.0 = Arc::clone(&other.0);
+    }
+}
+
+impl PartialEq for SharedCount {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for SharedCount {}

@@ -1,0 +1,28 @@
+//! Cached actions that hold only for a while: what they are bounded by, and whether they still hold.
+
+use crate::conntrack::{Bound, Connection};
+use crate::packet::Meta;
+use crate::slow::SlowReason;
+use crate::state::WorkerState;
+
+/// What the cached action for a packet's direction is bounded by; `None` when it holds without end.
+pub(crate) fn of<F>(state: &WorkerState<F>, meta: &Meta) -> Option<Bound> {
+    let place = usize::from(meta.bounds).checked_sub(1)?;
+    let bounds = state.bounds.get(place)?;
+    let bound = Bound { bytes: bounds.bytes, until: bounds.until };
+    bound.ends().then_some(bound)
+}
+
+/// Whether the cached action of a packet's entry holds for the packet. Nothing has been counted yet.
+#[inline(never)]
+pub(crate) fn holds<F>(state: &WorkerState<F>, meta: &Meta) -> bool {
+    broken(state, meta).is_none()
+}
+
+/// Why the cached action of a packet's entry holds no longer; `None` when it does.
+pub(crate) fn broken<F>(state: &WorkerState<F>, meta: &Meta) -> Option<SlowReason> {
+    let Some(bound) = state.table.bound(meta.entry) else { return Some(SlowReason::Stale) };
+    let carried = state.table.connection_at(meta.entry).map_or(u64::MAX, Connection::carried);
+    let due = carried.saturating_add(meta.wire_bytes()) >= bound.bytes || state.now >= bound.until;
+    due.then_some(SlowReason::Due)
+}
