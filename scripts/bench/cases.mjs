@@ -14,6 +14,8 @@
 /** @type {readonly Case[]} */
 export const CASES = [
   { name: 'engine/route-1', kind: 'engine' },
+  { name: 'engine/route-900k', kind: 'engine' },
+  { name: 'engine/route-updates', kind: 'engine' },
   { name: 'engine/stateful-64k', kind: 'engine' },
   { name: 'engine/filter-25', kind: 'engine' },
   { name: 'engine/filter-10k', kind: 'engine' },

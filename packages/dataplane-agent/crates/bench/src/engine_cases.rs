@@ -11,7 +11,7 @@ use crate::scenario::Scenario;
 use crate::traffic::{GENERATOR_MAC, SINK_MAC, Traffic};
 
 /// Batches per window: short enough to fall between two disturbances, long against the clock.
-const WINDOW: usize = 16;
+pub const WINDOW: usize = 16;
 
 /// Measures for so many windows, or as long as that takes where there are none.
 type Case = fn(usize) -> Result<CaseResult, String>;
@@ -19,6 +19,8 @@ type Case = fn(usize) -> Result<CaseResult, String>;
 /// The cases by name.
 const CASES: &[(&str, Case)] = &[
     ("engine/route-1", route),
+    ("engine/route-900k", crate::route_cases::route_900k),
+    ("engine/route-updates", crate::route_cases::route_updates),
     ("engine/stateful-64k", stateful),
     ("engine/filter-25", |windows| in_turns(windows, RULES_25, NO_RULES)),
     ("engine/filter-10k", crate::slow_cases::filter_10k),

@@ -16,6 +16,8 @@ mod htb;
 mod nft;
 mod packet;
 mod pin;
+mod prefixes;
+mod route_cases;
 mod router;
 mod scenario;
 mod slow_cases;

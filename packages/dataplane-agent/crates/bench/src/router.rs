@@ -93,6 +93,8 @@ impl CycleClock for Clock {
 /// An engine in a fixed configuration and the flows it forwards.
 pub struct Router {
     engine: Engine<PoolFrame>,
+    shared: Arc<Shared>,
+    snapshot: Arc<Snapshot>,
     batch: Batch<PoolFrame>,
     pool: Partition,
     ring: Vec<PoolFrame>,
@@ -132,7 +134,9 @@ impl Router {
             let limits = EngineLimits { max_connections, queue_frames: 4096, queue_bytes: 64 << 20 };
             let (shared, snapshot) = (Arc::clone(&shared), Arc::clone(&snapshot));
             let mut router = Self {
-                engine: Engine::new(worker, workers, shared, snapshot, limits),
+                engine: Engine::new(worker, workers, Arc::clone(&shared), Arc::clone(&snapshot), limits),
+                shared,
+                snapshot,
                 batch: Batch::new(),
                 pool,
                 ring: Vec::with_capacity(RING * BATCH),
@@ -243,6 +247,11 @@ impl Router {
             }
         }
         ticks as f64 / packets as f64
+    }
+
+    /// What the workers share, and the configuration, to change routes by.
+    pub fn tables(&self) -> (Arc<Shared>, Arc<Snapshot>) {
+        (Arc::clone(&self.shared), Arc::clone(&self.snapshot))
     }
 
     /// The flows.

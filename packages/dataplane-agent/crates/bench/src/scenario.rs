@@ -272,7 +272,8 @@ fn address(row: u32, interface: u32, address: Ipv4Addr) -> InterfaceAddress {
     }
 }
 
-fn route(row: u32, destination: Ipv4Addr, prefix_len: u8, gateway: Ipv4Addr, interface: u32) -> Route {
+/// A route by a neighbour on an interface.
+pub fn route(row: u32, destination: Ipv4Addr, prefix_len: u8, gateway: Ipv4Addr, interface: u32) -> Route {
     Route {
         row,
         destination: IpAddr::V4(destination),
@@ -283,7 +284,8 @@ fn route(row: u32, destination: Ipv4Addr, prefix_len: u8, gateway: Ipv4Addr, int
     }
 }
 
-fn neighbor(row: u32, interface: u32, address: Ipv4Addr, mac: [u8; 6]) -> StaticNeighbor {
+/// A neighbour's entry.
+pub fn neighbor(row: u32, interface: u32, address: Ipv4Addr, mac: [u8; 6]) -> StaticNeighbor {
     let mac_address = mac.map(|byte| format!("{byte:02x}")).join(":");
     StaticNeighbor { row, interface, address, mac_address, published: false }
 }

@@ -50,7 +50,7 @@ impl Traffic {
     }
 
     /// Flows, each with whether it is TCP.
-    fn of(flows: Vec<(Ends, bool)>) -> Self {
+    pub fn of(flows: Vec<(Ends, bool)>) -> Self {
         let frame = |(ends, tcp): &(Ends, bool)| match tcp {
             true => packet::tcp(ends, tcp::ACK | tcp::PSH, 1001, 5001),
             false => packet::udp(ends),

@@ -215,6 +215,14 @@ impl Control {
         metric: u32,
         changed: &mut Vec<Prefix>,
     ) {
+        if !self.shadowed.contains_key(&prefix) {
+            // The one that wins alone, or none.
+            if self.metric(self.table.get(prefix)) == Some(metric) {
+                self.dynamics -= 1;
+                self.settle(published, prefix, Vec::new(), changed);
+            }
+            return;
+        }
         let mut dynamics = self.dynamics_of(prefix);
         let before = dynamics.len();
         dynamics.retain(|known| self.metric(*known) != Some(metric));
