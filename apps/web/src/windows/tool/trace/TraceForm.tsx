@@ -46,7 +46,7 @@ export function TraceForm(props: Props) {
   return (
     <form
       className="trace-form"
-      aria-label="Packet"
+      aria-label="Packet to trace"
       onSubmit={(event: FormEvent) => {
         event.preventDefault();
         props.onDryRun();
