@@ -140,6 +140,21 @@ test('carrier loss and return are seen and survived', async () => {
   await eventually(() => left.ping('10.10.2.2', 1) === 1);
 });
 
+test('a network device that is taken down costs no time, and is used again when it is up', async () => {
+  const it = await start();
+  await addAddresses(it);
+  await eventually(() => left.ping('10.10.2.2', 1) === 1);
+  box.must('ip', 'link', 'set', 'eth2', 'down');
+  await eventually(async () => (await interfaceRow(it, 'ether2'))?.running === 'false');
+  await sleep(1000);
+  const before = cpuTicks(it.pid('agent'));
+  await sleep(2000);
+  // A worker that is told of the error again and again takes a whole core.
+  expect((cpuTicks(it.pid('agent')) - before) / 200).toBeLessThan(0.3);
+  box.must('ip', 'link', 'set', 'eth2', 'up');
+  await eventually(() => left.ping('10.10.2.2', 1) === 1);
+});
+
 test('an interface that vanishes and comes back is used again', async () => {
   const it = await start();
   await addAddresses(it);

@@ -7,12 +7,13 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use tollway_engine::frame::VnetState;
 
 use crate::fanout;
+use crate::packet_ring::PacketRing;
 use crate::pool::{Partition, PoolFrame};
 use crate::port::{PortIo, Sent};
 use crate::scratch::{Outgoing, Received, Scratch};
 
-/// Bytes that may wait for the worker before the kernel drops. Super-frames count with their true size:
-/// 8 MiB are about 7 ms at 10 Gbit/s.
+/// Bytes that may wait for the worker in the socket's queue before the kernel drops. Super-frames count with
+/// their true size: 8 MiB are about 7 ms at 10 Gbit/s.
 const RECEIVE_BUFFER: c_int = 8 << 20;
 
 /// Bytes that may be under way from this socket to the peer of a virtual link.
@@ -29,6 +30,8 @@ const PACKET_IGNORE_OUTGOING: c_int = 23;
 #[derive(Debug)]
 pub struct AfPacketPort {
     socket: OwnedFd,
+    /// Without one, frames are read from the socket's queue.
+    ring: Option<PacketRing>,
 }
 
 /// The sockets of one netdev, one per worker unless fanout was refused.
@@ -40,7 +43,7 @@ pub struct Sockets {
     pub fanout_refused: Option<std::io::Error>,
 }
 
-fn option<T>(socket: &OwnedFd, level: c_int, name: c_int, value: &T) -> std::io::Result<()> {
+pub(crate) fn option<T>(socket: &OwnedFd, level: c_int, name: c_int, value: &T) -> std::io::Result<()> {
     // SAFETY: `value` is alive and the length is its size; the options used here take plain data, or a
     // sock_fprog whose program the caller keeps alive.
     let result = unsafe {
@@ -61,7 +64,7 @@ fn option<T>(socket: &OwnedFd, level: c_int, name: c_int, value: &T) -> std::io:
 /// # Errors
 /// When not even one socket can be had: no privilege, or the netdev is gone.
 pub fn open(ifindex: u32, workers: usize) -> std::io::Result<Sockets> {
-    let first = AfPacketPort::open(ifindex)?;
+    let first = AfPacketPort::open(ifindex, workers)?;
     let mut ports = vec![first];
     let mut fanout_refused = None;
     if workers > 1 {
@@ -70,7 +73,7 @@ pub fn open(ifindex: u32, workers: usize) -> std::io::Result<Sockets> {
             Err(error) => {
                 // The sockets that joined go with the group; a fresh one stands alone.
                 ports.clear();
-                ports.push(AfPacketPort::open(ifindex)?);
+                ports.push(AfPacketPort::open(ifindex, 1)?);
                 fanout_refused = Some(error);
             }
         }
@@ -90,7 +93,7 @@ fn join_all(ifindex: u32, workers: usize, ports: &mut Vec<AfPacketPort>) -> std:
     let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
     option(&first.socket, libc::SOL_PACKET, PACKET_FANOUT_DATA, &filter)?;
     for _ in 1..workers {
-        let port = AfPacketPort::open(ifindex)?;
+        let port = AfPacketPort::open(ifindex, workers)?;
         option(&port.socket, libc::SOL_PACKET, libc::PACKET_FANOUT, &(kind | group))?;
         ports.push(port);
     }
@@ -100,7 +103,7 @@ fn join_all(ifindex: u32, workers: usize, ports: &mut Vec<AfPacketPort>) -> std:
 impl AfPacketPort {
     /// A bound socket that a filter keeps empty until [`Self::unblock`], so that no frame is seen twice
     /// while a fanout group forms.
-    fn open(ifindex: u32) -> std::io::Result<Self> {
+    fn open(ifindex: u32, sockets: usize) -> std::io::Result<Self> {
         // SAFETY: the call takes no pointers.
         let fd = unsafe {
             libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, 0)
@@ -113,6 +116,7 @@ impl AfPacketPort {
         let one: c_int = 1;
         option(&socket, libc::SOL_PACKET, libc::PACKET_VNET_HDR, &one)?;
         option(&socket, libc::SOL_PACKET, libc::PACKET_AUXDATA, &one)?;
+        let ring = PacketRing::new(&socket, sockets).ok();
         option(&socket, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &one)?;
         option(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &one)?;
         option(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &RECEIVE_BUFFER)?;
@@ -143,21 +147,21 @@ impl AfPacketPort {
             mr_address: [0; 8],
         };
         option(&socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)?;
-        Ok(Self { socket })
+        Ok(Self { socket, ring })
     }
 
     fn unblock(&self) -> std::io::Result<()> {
         option::<c_int>(&self.socket, libc::SOL_SOCKET, libc::SO_DETACH_FILTER, &0)
     }
 
-    fn get<T: Copy>(&self, name: c_int, mut value: T) -> std::io::Result<T> {
+    fn get<T: Copy>(&self, level: c_int, name: c_int, mut value: T) -> std::io::Result<T> {
         let mut length = size_of::<T>() as libc::socklen_t;
         // SAFETY: `value` and `length` are valid places, and `length` says how large the first is; T is plain
         // data in every use.
         let result = unsafe {
             libc::getsockopt(
                 self.socket.as_raw_fd(),
-                libc::SOL_PACKET,
+                level,
                 name,
                 std::ptr::from_mut(&mut value).cast(),
                 &mut length,
@@ -167,13 +171,18 @@ impl AfPacketPort {
     }
 
     fn fanout_group(&self) -> std::io::Result<u32> {
-        Ok(self.get::<u32>(libc::PACKET_FANOUT, 0)? & 0xffff)
+        Ok(self.get::<u32>(libc::SOL_PACKET, libc::PACKET_FANOUT, 0)? & 0xffff)
     }
 }
 
 impl PortIo for AfPacketPort {
     fn fd(&self) -> RawFd {
         self.socket.as_raw_fd()
+    }
+
+    #[inline]
+    fn is_ready(&self) -> Option<bool> {
+        self.ring.as_ref().map(PacketRing::is_ready)
     }
 
     fn receive(
@@ -183,7 +192,19 @@ impl PortIo for AfPacketPort {
         pool: &mut Partition,
         sink: impl FnMut(PoolFrame, VnetState),
     ) -> std::io::Result<Received> {
-        scratch.receive_messages(self.socket.as_raw_fd(), limit, pool, sink)
+        let socket = self.socket.as_raw_fd();
+        let Some(ring) = &mut self.ring else {
+            return scratch.receive_messages(socket, limit, pool, sink);
+        };
+        let received = ring.receive(socket, limit, scratch, pool, sink)?;
+        if received.taken == 0 {
+            // Poll may have spoken of an error (the netdev went down), and does so until it is read.
+            match self.get(libc::SOL_SOCKET, libc::SO_ERROR, 0)? {
+                0 => {}
+                error => return Err(std::io::Error::from_raw_os_error(error)),
+            }
+        }
+        Ok(received)
     }
 
     fn send(&mut self, queue: &mut Vec<Outgoing>, scratch: &mut Scratch, pool: &mut Partition) -> Sent {
@@ -215,6 +236,9 @@ impl PortIo for AfPacketPort {
     fn take_kernel_drops(&mut self) -> u64 {
         let empty = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
         // Reading the statistics resets them.
-        self.get(libc::PACKET_STATISTICS, empty).map_or(0, |stats| stats.tp_drops.into())
+        let dropped = self
+            .get(libc::SOL_PACKET, libc::PACKET_STATISTICS, empty)
+            .map_or(0, |stats| stats.tp_drops.into());
+        dropped + self.ring.as_mut().map_or(0, PacketRing::take_lost)
     }
 }

@@ -13,6 +13,7 @@ pub mod link;
 pub mod memory;
 pub mod netns;
 pub mod offload;
+pub mod packet_ring;
 pub mod pool;
 pub mod port;
 pub mod scratch;

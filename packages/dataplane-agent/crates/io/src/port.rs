@@ -25,6 +25,11 @@ pub trait PortIo {
     /// Descriptor that becomes readable when frames wait.
     fn fd(&self) -> RawFd;
 
+    /// Whether frames wait, if that can be seen without a system call.
+    fn is_ready(&self) -> Option<bool> {
+        None
+    }
+
     /// Receives up to `limit` frames and hands them to `sink`.
     ///
     /// # Errors
@@ -58,6 +63,14 @@ impl PortIo for Port {
         match self {
             Port::AfPacket(port) => port.fd(),
             Port::Memory(port) => port.fd(),
+        }
+    }
+
+    #[inline]
+    fn is_ready(&self) -> Option<bool> {
+        match self {
+            Port::AfPacket(port) => port.is_ready(),
+            Port::Memory(port) => port.is_ready(),
         }
     }
 

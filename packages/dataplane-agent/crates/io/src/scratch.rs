@@ -288,8 +288,6 @@ fn gather(header: &mut [u8; VNET_HEADER], vectors: &mut [libc::iovec; 3], frame:
 
 /// The tag that the kernel took off the frame, as it was on the wire (packet(7), `PACKET_AUXDATA`).
 fn vlan_tag(header: &libc::msghdr) -> Option<[u8; 4]> {
-    const TP_STATUS_VLAN_VALID: u32 = 1 << 4;
-    const TP_STATUS_VLAN_TPID_VALID: u32 = 1 << 6;
     // SAFETY: the kernel filled the control buffer that `header` describes; CMSG_FIRSTHDR checks lengths.
     let control = unsafe { libc::CMSG_FIRSTHDR(header).as_ref()? };
     if control.cmsg_level != libc::SOL_PACKET || control.cmsg_type != libc::PACKET_AUXDATA {
@@ -298,13 +296,18 @@ fn vlan_tag(header: &libc::msghdr) -> Option<[u8; 4]> {
     // SAFETY: a PACKET_AUXDATA message holds a tpacket_auxdata, perhaps unaligned.
     let auxiliary: libc::tpacket_auxdata =
         unsafe { libc::CMSG_DATA(control).cast::<libc::tpacket_auxdata>().read_unaligned() };
-    if auxiliary.tp_status & TP_STATUS_VLAN_VALID == 0 {
+    tag_of(auxiliary.tp_status, auxiliary.tp_vlan_tpid, auxiliary.tp_vlan_tci)
+}
+
+/// The tag that a packet socket reports beside a frame with this status.
+#[inline]
+pub(crate) fn tag_of(status: u32, tpid: u16, tci: u16) -> Option<[u8; 4]> {
+    if status & libc::TP_STATUS_VLAN_VALID == 0 {
         return None;
     }
-    let tpid =
-        if auxiliary.tp_status & TP_STATUS_VLAN_TPID_VALID != 0 { auxiliary.tp_vlan_tpid } else { 0x8100 };
+    let tpid = if status & libc::TP_STATUS_VLAN_TPID_VALID != 0 { tpid } else { 0x8100 };
     let [t0, t1] = tpid.to_be_bytes();
-    let [c0, c1] = auxiliary.tp_vlan_tci.to_be_bytes();
+    let [c0, c1] = tci.to_be_bytes();
     Some([t0, t1, c0, c1])
 }
 

@@ -8,6 +8,7 @@ use tollway_config::dataplane::RowId;
 use tollway_engine::Engine;
 use tollway_engine::batch::{BATCH, Batch, Handover, Outcome};
 use tollway_engine::frame::{Frame, VnetState};
+use tollway_engine::profiler::CycleClock;
 use tollway_engine::snapshot::PortId;
 use tollway_engine::time::Now;
 use tollway_engine::tuple::steer;
@@ -32,6 +33,9 @@ const TRANSMIT_GATHER: usize = TRANSMIT_QUEUE + 2 * BATCH;
 /// Bytes taken from a port at a time, about: what is received should still be in the core's cache when it
 /// is sent. Super-frames make that few frames, small packets whole bursts.
 const BURST_BYTES: usize = 256 << 10;
+/// How often the kernel is asked for what cannot be seen otherwise, TAPs above all, while frames come without
+/// a pause: per second at least.
+const ASK_PER_SECOND: u64 = 10_000;
 /// Fewest frames taken from a port at a time.
 const MIN_BURST: usize = 4;
 
@@ -86,6 +90,12 @@ pub struct Worker {
     index: u32,
     workers: u32,
     poll_set: Vec<libc::pollfd>,
+    /// Every port shows without a system call whether frames wait.
+    ports_show: bool,
+    /// When the kernel was last asked, by the cycle counter.
+    polled: u64,
+    /// How long to go without asking it, ticks.
+    ask_after: u64,
     stopping: bool,
 }
 
@@ -148,6 +158,9 @@ impl Worker {
             index: parts.index,
             workers: parts.workers,
             poll_set: Vec::new(),
+            ports_show: false,
+            polled: 0,
+            ask_after: parts.hz / ASK_PER_SECOND,
             stopping: false,
         };
         worker.rebuild_poll_set();
@@ -156,7 +169,9 @@ impl Worker {
 
     fn run(&mut self) {
         while !self.stopping {
-            self.sleep();
+            if !self.look() {
+                self.sleep();
+            }
             self.command();
             self.receive();
             if self.engine.next_deadline().is_some_and(|deadline| deadline <= clock::now()) {
@@ -182,6 +197,35 @@ impl Worker {
         }
     }
 
+    /// Looks for something to do where that takes no system call. `false` when the kernel must be asked.
+    fn look(&mut self) -> bool {
+        if !self.ports_show
+            || Tsc.cycles().saturating_sub(self.polled) > self.ask_after
+            || self.ports.iter().any(|end| end.blocked)
+            || !self.something_waits()
+        {
+            return false;
+        }
+        self.profile.charge(Account::Ethernet);
+        true
+    }
+
+    /// Notes which ports have frames; whether there are any, or messages of other threads.
+    fn something_waits(&mut self) -> bool {
+        let mut found =
+            !self.ends.commands.is_empty() || self.ends.inbound.iter().any(|ring| !ring.is_empty());
+        for entry in &mut self.poll_set {
+            entry.revents = 0;
+        }
+        for (end, entry) in self.ports.iter().zip(self.poll_set.iter_mut().skip(1)) {
+            if end.io.as_ref().and_then(PortIo::is_ready) == Some(true) {
+                entry.revents = libc::POLLIN;
+                found = true;
+            }
+        }
+        found
+    }
+
     /// Polls until there is something to do.
     fn sleep(&mut self) {
         for (end, entry) in self.ports.iter().zip(self.poll_set.iter_mut().skip(1)) {
@@ -192,6 +236,7 @@ impl Worker {
         let timeout = if pending { Some(Duration::ZERO) } else { self.until_deadline() };
         let set = &mut self.poll_set;
         self.profile.poll(|| wake::poll(set, timeout));
+        self.polled = Tsc.cycles();
         self.profile.runs_on(thread::current_core(), || self.engine.class_cycles());
         self.ends.wake.awake();
         if self.poll_set.first().is_some_and(|entry| entry.revents != 0) {
@@ -211,6 +256,8 @@ impl Worker {
         for end in &self.ports {
             self.poll_set.push(wake::readable(end.io.as_ref().map_or(-1, PortIo::fd)));
         }
+        self.ports_show =
+            self.ports.iter().filter_map(|end| end.io.as_ref()).all(|io| io.is_ready().is_some());
         for end in &self.taps {
             self.poll_set.push(wake::readable(if end.dead { -1 } else { end.tap.fd() }));
         }
