@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::tuple::Tuple;
 
@@ -17,6 +17,8 @@ const SHARDS: usize = 64;
 pub struct Directory {
     shards: Box<[Mutex<HashMap<Tuple, u16>>]>,
     entries: AtomicUsize,
+    /// Where what does not stand here is looked up.
+    under: Option<Arc<Directory>>,
 }
 
 impl Default for Directory {
@@ -28,7 +30,16 @@ impl Default for Directory {
 impl Directory {
     /// An empty one.
     pub fn new() -> Self {
-        Self { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), entries: AtomicUsize::new(0) }
+        Self {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            entries: AtomicUsize::new(0),
+            under: None,
+        }
+    }
+
+    /// One that knows what another does, and keeps what it is told to itself.
+    pub fn over(under: Arc<Self>) -> Self {
+        Self { under: Some(under), ..Self::new() }
     }
 
     fn shard(&self, tuple: &Tuple) -> Option<MutexGuard<'_, HashMap<Tuple, u16>>> {
@@ -65,12 +76,13 @@ impl Directory {
         if self.is_empty() {
             return None;
         }
-        self.shard(tuple)?.get(tuple).map(|&owner| u32::from(owner))
+        let own = self.shard(tuple)?.get(tuple).map(|&owner| u32::from(owner));
+        own.or_else(|| self.under.as_ref()?.owner(tuple))
     }
 
     /// Whether there is no entry; one load.
     pub fn is_empty(&self) -> bool {
-        self.entries.load(Ordering::Acquire) == 0
+        self.entries.load(Ordering::Acquire) == 0 && self.under.as_ref().is_none_or(|under| under.is_empty())
     }
 }
 

@@ -25,7 +25,7 @@ use crate::state::{NextHops, WorkerState};
 use crate::stats::{Count, EngineStats};
 use crate::time::Now;
 use crate::trace::{self, Filters, TraceBuffer, Tracer};
-use crate::tuple::Addr;
+use crate::tuple::{Addr, Tuple};
 use crate::verdict::{DROP_REASONS, DropReason, Verdict};
 
 /// Connections looked at per call of [`Engine::tick`]: expiry is spread, never a sweep.
@@ -91,6 +91,7 @@ impl<F: Frame> Engine<F> {
                 bounds: Vec::with_capacity(2 * BATCH),
                 utc_offset_ns: 0,
                 evaluation: Default::default(),
+                peek: false,
                 trace: None,
                 trace_serial: 0,
                 solicits: Vec::new(),
@@ -369,6 +370,24 @@ impl<F: Frame> Engine<F> {
             }
             (None, None) => None,
         }
+    }
+
+    /// What [`Self::probe`] looks at: the connections, and the state of the random numbers.
+    pub(crate) fn for_probe(&self) -> (&Table, u64) {
+        (&self.state.table, self.state.random)
+    }
+
+    /// Makes an engine of which nobody else is to see anything: rules count and remember nothing.
+    pub(crate) fn become_throw_away(&mut self, random: u64, fill: impl FnOnce(&mut Table)) {
+        self.state.random = random;
+        self.state.peek = true;
+        fill(&mut self.state.table);
+    }
+
+    /// How answers to packets with this tuple come, if a connection is known.
+    pub(crate) fn reply_of(&self, tuple: &Tuple) -> Option<Tuple> {
+        let (reference, direction) = self.state.table.find(tuple)?;
+        self.state.table.get(reference).map(|conn| conn.tuple(direction.reverse()))
     }
 
     /// Ends a connection. `false` when this worker has none of that id.

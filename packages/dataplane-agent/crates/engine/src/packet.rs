@@ -149,6 +149,8 @@ pub struct Meta {
     pub hook: Hook,
     /// Number of the packet in traces; 0 when none wants it.
     pub trace: u32,
+    /// Parts of its way that are told already.
+    pub trace_part: u8,
     /// Why the flow cache did not forward it, or not alone.
     pub slow: Option<SlowReason>,
     /// State for the rules.
@@ -192,6 +194,7 @@ impl Default for Meta {
             origin: Origin::Port,
             hook: Hook::Forward,
             trace: 0,
+            trace_part: 0,
             slow: None,
             state: ConnectionState::Untracked,
             direction: Direction::Original,

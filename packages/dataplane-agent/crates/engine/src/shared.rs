@@ -2,9 +2,8 @@
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tollway_config::dataplane::RowId;
 use tollway_config::protocol::NeighborInfo;
@@ -47,9 +46,9 @@ pub struct Shared {
     workers: u32,
     seed: u64,
     pub(crate) neighbors: Neighbors,
-    pub(crate) directory: Directory,
+    pub(crate) directory: Arc<Directory>,
     /// What has changed in the tables that all workers read.
-    pub epochs: Epochs,
+    pub epochs: Arc<Epochs>,
     pub(crate) queue_ownerships: Ownerships,
     /// Per slot: upper half the target, lower half the time of its last error in ms; targets that share
     /// a slot replace each other.
@@ -67,13 +66,26 @@ impl Shared {
             workers,
             seed,
             neighbors: Neighbors::new(),
-            directory: Directory::new(),
-            epochs: Epochs::default(),
+            directory: Arc::default(),
+            epochs: Arc::default(),
             queue_ownerships: Ownerships::default(),
             errors: (0..RATE_SLOTS).map(|_| AtomicU64::new(0)).collect(),
             log: Mutex::default(),
             log_pending: AtomicBool::new(false),
             utc_offset_ns: AtomicI64::new(0),
+        }
+    }
+
+    /// State like this one, for a packet that only might come: what is written to it nobody reads.
+    pub(crate) fn fork(&self) -> Shared {
+        let error = |slot: &AtomicU64| AtomicU64::new(slot.load(Ordering::Relaxed));
+        Shared {
+            neighbors: self.neighbors.copy(),
+            directory: Arc::new(Directory::over(Arc::clone(&self.directory))),
+            epochs: Arc::clone(&self.epochs),
+            errors: self.errors.iter().map(error).collect(),
+            utc_offset_ns: AtomicI64::new(self.utc_offset_ns()),
+            ..Shared::new(self.workers, self.seed)
         }
     }
 

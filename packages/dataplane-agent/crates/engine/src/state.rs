@@ -46,6 +46,8 @@ pub struct WorkerState<F> {
     pub(crate) utc_offset_ns: i64,
     /// Reused from packet to packet.
     pub(crate) evaluation: Evaluation,
+    /// Rules only look at what they count: the packets only might come.
+    pub(crate) peek: bool,
     /// What the traces of this worker need; `None` without any.
     pub(crate) trace: Option<Box<Tracer>>,
     /// Number of the packet traced last.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tollway_config::dataplane::{DataplaneConfig, RowId};
-use tollway_config::protocol::TraceFilter;
+use tollway_config::protocol::{PacketDescription, TraceFilter, TracedPacket};
 use tollway_engine::batch::{BATCH, Batch, Handover, Outcome};
 use tollway_engine::fib::RouteChange;
 use tollway_engine::frame::VnetState;
@@ -15,6 +15,7 @@ use tollway_engine::snapshot::{Basis, PortFacts, PortId, Renewed, Snapshot};
 use tollway_engine::stats::EngineStats;
 use tollway_engine::time::Now;
 use tollway_engine::trace::collect::Noted;
+use tollway_engine::trace::dry_run::{DryRunError, dry_run};
 use tollway_engine::trace::{Collector, TraceBuffer};
 use tollway_engine::{Engine, EngineLimits};
 use tollway_wire::{arp, ethernet};
@@ -527,6 +528,14 @@ impl Router {
             .collect();
         self.traces.add(&buffers, self.now, self.now.ms());
         self.traces.read(trace, 0, self.now).expect("a trace that runs")
+    }
+
+    /// What would become of a packet now.
+    pub fn dry_run(&self, packet: &PacketDescription) -> Result<TracedPacket, DryRunError<usize>> {
+        let probe = |worker: u32, tuple| {
+            self.engines.get(worker as usize).map(|engine| engine.probe(&tuple)).ok_or(worker as usize)
+        };
+        dry_run(packet, &self.snapshot, &self.shared, self.now, self.now.ms(), probe)
     }
 
     /// Packets that the flow cache did not forward, or not alone, by reason; only those that occurred.

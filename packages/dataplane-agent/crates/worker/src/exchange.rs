@@ -9,7 +9,9 @@ use tollway_engine::batch::Handover;
 use tollway_engine::conntrack::{Change, Translated};
 use tollway_engine::snapshot::{PortId, Snapshot};
 use tollway_engine::stats::EngineStats;
+use tollway_engine::trace::dry_run::Probe;
 use tollway_engine::trace::{Filters, TraceBuffer};
+use tollway_engine::tuple::Tuple;
 use tollway_io::wake::Wake;
 use tollway_io::{PoolFrame, Port, tap::Tap};
 
@@ -44,6 +46,8 @@ pub enum Command {
     SetPort(PortId, Option<Port>),
     /// Use another queue for an interface's TAP, or none. [`Answer::Tap`].
     SetTap(RowId, Option<Tap>),
+    /// Say what is known of a flow. [`Answer::Probe`].
+    Probe(Tuple),
     /// Use these filters of traces, and this buffer. [`Answer::Trace`].
     Trace(Arc<Filters>, Option<TraceBuffer>),
     /// End. [`Answer::Count`].
@@ -91,6 +95,8 @@ pub enum Answer {
     Stats(Box<WorkerReport>),
     /// The part; `None` in place of `from`: the table ends here.
     Part(Vec<u8>, Option<u32>),
+    /// What is known of the flow.
+    Probe(Box<Probe>),
     /// The buffer that was in use.
     Trace(Option<TraceBuffer>),
     /// How many things were touched.

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use tollway_config::protocol::{
-    ErrorCode, ErrorReply, Message, PROTOCOL, Reply, ReplyBody, Request, RequestBody,
+    ErrorCode, ErrorReply, Message, PROTOCOL, PacketDescription, Reply, ReplyBody, Request, RequestBody,
+    TracedPacket,
 };
 use tollway_engine::snapshot::BuildError;
 use tollway_engine::trace::TRACES;
 use tollway_engine::trace::collect::Noted;
+use tollway_engine::trace::dry_run::{DryRunError, dry_run};
 use tollway_io::clock;
 
 use crate::agent::{Agent, Prepared};
@@ -144,8 +146,9 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
         RequestBody::Routes => Ok(ReplyBody::Routes { routes: agent.snapshot.routes() }),
         RequestBody::AddressListEntries
         | RequestBody::AddAddressListEntries { .. }
-        | RequestBody::RemoveAddressListEntries { .. }
-        | RequestBody::DryRun { .. } => Err(refusal(ErrorCode::BadRequest, "not answered here")),
+        | RequestBody::RemoveAddressListEntries { .. } => {
+            Err(refusal(ErrorCode::BadRequest, "not answered here"))
+        }
         RequestBody::StartTrace { filter, packets } => {
             let traces = &mut agent.traces;
             let trace = traces.start(&filter, packets, &mut agent.workers)?;
@@ -157,6 +160,10 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
             let noted = agent.traces.read(trace, after, &mut agent.workers)?;
             let Noted { packets, done, lost } = noted.ok_or_else(unknown_trace)?;
             Ok(ReplyBody::Trace { packets, done, lost })
+        }
+        RequestBody::DryRun { packet } => {
+            let packet = would_become(agent, &packet)?;
+            Ok(ReplyBody::Trace { packets: vec![packet], done: true, lost: 0 })
         }
         RequestBody::StopTrace { trace } => {
             let stopped = agent.traces.stop(trace, &mut agent.workers)?;
@@ -183,6 +190,19 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
             Ok(ReplyBody::Done { count })
         }
     }
+}
+
+/// What would become of a packet; the owner of its flow is asked what it knows.
+fn would_become(agent: &mut Agent, packet: &PacketDescription) -> Result<TracedPacket, Refusal> {
+    let Agent { snapshot, shared, workers, .. } = agent;
+    let probe = |worker: u32, tuple| match workers.ask_one(worker as usize, Command::Probe(tuple))? {
+        Answer::Probe(probe) => Ok(*probe),
+        _ => Err(WorkerLost(worker as usize)),
+    };
+    dry_run(packet, snapshot, shared, clock::now(), clock::wall_ms(), probe).map_err(|error| match error {
+        DryRunError::Description(message) => refusal(ErrorCode::BadRequest, message),
+        DryRunError::Probe(lost) => lost.into(),
+    })
 }
 
 fn unknown_trace() -> Refusal {

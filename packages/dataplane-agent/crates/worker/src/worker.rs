@@ -506,6 +506,7 @@ impl Worker {
                 self.rebuild_poll_set();
                 Answer::Tap(old)
             }
+            Command::Probe(tuple) => Answer::Probe(Box::new(self.engine.probe(&tuple))),
             Command::Trace(filters, buffer) => Answer::Trace(self.engine.trace(&filters, buffer)),
             Command::Stop => {
                 self.stopping = true;

@@ -153,6 +153,16 @@ impl Workers {
         Ok(answers)
     }
 
+    /// Sends one worker a command and returns its answer.
+    ///
+    /// # Errors
+    /// When it is lost.
+    pub fn ask_one(&mut self, index: usize, command: Command) -> Result<Answer, WorkerLost> {
+        let handle = self.handles.get_mut(index).ok_or(WorkerLost(index))?;
+        handle.tell(command).map_err(|()| WorkerLost(index))?;
+        handle.wait(&self.wake, Instant::now() + PATIENCE).map_err(|()| WorkerLost(index))
+    }
+
     /// The packed records of a table of every worker, one after the other. Read in parts, between which
     /// workers go on with packets.
     ///

@@ -10,7 +10,7 @@ mod connection;
 mod dump;
 mod entry;
 mod journal;
-mod table;
+pub(crate) mod table;
 pub mod tcp;
 mod timeouts;
 mod track;

@@ -156,7 +156,7 @@ pub enum Learned {
     Announcement,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct Table {
     index: HashMap<Key, u32>,
     entries: Vec<Entry>,
@@ -194,6 +194,17 @@ impl Neighbors {
             table: Mutex::default(),
             next_due: AtomicU64::new(u64::MAX),
         }
+    }
+
+    /// The same neighbours under the same ids, in a table of their own.
+    pub fn copy(&self) -> Self {
+        let table = self.lock().clone();
+        let copy = Self::new();
+        for (index, entry) in (0u32..).zip(&table.entries) {
+            copy.publish(index, entry);
+        }
+        *copy.lock() = table;
+        copy
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {

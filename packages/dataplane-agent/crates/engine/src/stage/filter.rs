@@ -158,6 +158,6 @@ pub(crate) fn view<F>(state: &WorkerState<F>, meta: &Meta, vnet: &VnetState, hoo
         now: state.now,
         utc_ns: state.utc_ns(),
         seed: state.shared.seed(),
-        peek: false,
+        peek: state.peek,
     }
 }

@@ -29,6 +29,8 @@ struct Open {
     id: u32,
     traces: u8,
     since: Now,
+    /// The part that comes next.
+    next: u8,
     packet: TracedPacket,
 }
 
@@ -129,13 +131,22 @@ impl Collector {
             }
         }
         let mut numbered: Vec<(usize, Record)> = records.into_iter().enumerate().collect();
-        numbered.sort_by_key(|(_, record)| (!record.begins, record.at));
+        numbered.sort_by_key(|(_, record)| (record.part, record.at));
         for (place, record) in numbered {
-            if record.begins {
+            if record.begins() {
                 let ago_ms = now.0.saturating_sub(record.at.0) / 1_000_000;
                 let packet = text::packet(&record, 0, wall_ms.saturating_sub(ago_ms));
-                self.open.push(Open { id: record.id, traces: record.traces, since: record.at, packet });
-            } else if let Some(open) = self.open.iter_mut().find(|open| open.id == record.id) {
+                self.open.push(Open {
+                    id: record.id,
+                    traces: record.traces,
+                    since: record.at,
+                    next: 1,
+                    packet,
+                });
+            } else if let Some(open) =
+                self.open.iter_mut().find(|open| open.id == record.id && open.next == record.part)
+            {
+                open.next = record.part.saturating_add(1);
                 text::join(&mut open.packet, &record);
             } else if place >= waited {
                 self.early.push(record);

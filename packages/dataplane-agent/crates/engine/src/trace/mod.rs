@@ -10,6 +10,7 @@
 //! A packet carries its number through waiting and to other workers, so that its parts can be joined.
 
 pub mod collect;
+pub mod dry_run;
 mod filter;
 mod observe;
 pub mod text;
@@ -65,6 +66,11 @@ pub enum Decision {
         source: Option<(Addr, u16)>,
         /// Its new destination, if it is translated.
         destination: Option<(Addr, u16)>,
+    },
+    /// The flow cache would forward it; the other stages tell how.
+    Cached {
+        /// Rules from one on would be asked all the same.
+        resumed: bool,
     },
     /// The other stages decide.
     ToStages(SlowReason),
@@ -140,8 +146,8 @@ pub struct Step {
 pub struct Record {
     /// Its number, the same in each part.
     pub id: u32,
-    /// The first part: what follows is known only there.
-    pub begins: bool,
+    /// Place among the parts. The first is 0; what follows is known only there.
+    pub part: u8,
     /// Traces that want it, a bit by place.
     pub traces: u8,
     /// When.
@@ -174,7 +180,7 @@ impl Record {
     fn new() -> Self {
         Self {
             id: 0,
-            begins: false,
+            part: 0,
             traces: 0,
             at: Now(0),
             worker: 0,
@@ -196,6 +202,11 @@ impl Record {
         self.rows.clear();
     }
 
+    /// Whether it is the first part.
+    pub fn begins(&self) -> bool {
+        self.part == 0
+    }
+
     /// Whether the packet was dropped.
     pub fn is_dropped(&self) -> bool {
         matches!(self.verdict, Verdict::Drop(reason) if reason != DropReason::EchoAnswered)
@@ -212,15 +223,20 @@ pub struct TraceBuffer {
 
 impl Default for TraceBuffer {
     fn default() -> Self {
-        Self {
-            records: Vec::with_capacity(RECORDS),
-            blank: (0..RECORDS).map(|_| Record::new()).collect(),
-            lost: [0; TRACES],
-        }
+        Self::with_room(RECORDS)
     }
 }
 
 impl TraceBuffer {
+    /// For so many packets.
+    pub(crate) fn with_room(packets: usize) -> Self {
+        Self {
+            records: Vec::with_capacity(packets),
+            blank: (0..packets).map(|_| Record::new()).collect(),
+            lost: [0; TRACES],
+        }
+    }
+
     /// What was noted.
     pub fn records(&self) -> &[Record] {
         &self.records

@@ -48,14 +48,14 @@ pub(crate) fn finish<F>(snapshot: &Snapshot, state: &mut WorkerState<F>) {
         let port = if let Verdict::Tx(port) = record.verdict { snapshot.port(port) } else { None };
         record.out_interface = port.map_or(0, |port| row_of(snapshot, port.interface));
         let open = matches!(record.verdict, Verdict::Held | Verdict::Handover(_) | Verdict::Echo);
-        if record.begins && !open && !record.is_dropped() {
+        if record.begins() && !open && !record.is_dropped() {
             for (place, filter) in filters.iter().enumerate() {
                 if filter.is_some_and(|filter| filter.wants_only_drops()) {
                     record.traces &= !(1 << place);
                 }
             }
         }
-        if record.traces != 0 || !record.begins {
+        if record.traces != 0 || !record.begins() {
             buffer.records.push(record);
         } else {
             record.clear();
@@ -82,14 +82,15 @@ impl Tracer {
                 return;
             }
         }
-        let meta = &packet.meta;
-        let Some(record) = find(&mut self.live, &mut self.buffer.blank, &mut self.cursor, state, meta) else {
+        let meta = &mut packet.meta;
+        let Some(record) = find(&mut self.live, &mut self.buffer.blank, &mut self.cursor, stage, state, meta)
+        else {
             return;
         };
         let before = record.rows.len();
         let seen = record.seen;
         // What another worker gave was in order there.
-        if stage == "parse" && !record.begins && packet.meta.verdict == Verdict::Continue {
+        if stage == "parse" && !record.begins() && !matches!(meta.verdict, Verdict::Drop(_)) {
             record.seen = *meta;
             return;
         }
@@ -127,7 +128,7 @@ impl Tracer {
         state.trace_serial = state.trace_serial.wrapping_add(1) & ((1 << SERIAL_BITS) - 1);
         meta.trace = (state.worker + 1) << SERIAL_BITS | state.trace_serial;
         record.clear();
-        (record.id, record.begins, record.traces) = (meta.trace, true, traces);
+        (record.id, record.part, record.traces) = (meta.trace, 0, traces);
         (record.at, record.worker, record.in_interface) = (state.now, state.worker, in_interface);
         (record.tuple, record.l3_len) = (tuple, meta.l3_len);
         record.seen = Meta { verdict: Verdict::Continue, ..*meta };
@@ -142,8 +143,9 @@ fn find<'a, F>(
     live: &'a mut Vec<Record>,
     blank: &mut Vec<Record>,
     cursor: &mut usize,
+    stage: &str,
     state: &WorkerState<F>,
-    meta: &Meta,
+    meta: &mut Meta,
 ) -> Option<&'a mut Record> {
     let id = meta.trace;
     // Packets stand in the batch as their records do, mostly.
@@ -154,9 +156,16 @@ fn find<'a, F>(
     } else {
         let mut record = blank.pop()?;
         record.clear();
-        (record.id, record.begins, record.traces) = (id, false, 0);
+        meta.trace_part = meta.trace_part.saturating_add(1);
+        (record.id, record.part, record.traces) = (id, meta.trace_part, 0);
         (record.at, record.worker, record.tuple) = (state.now, state.worker, meta.tuple);
-        record.seen = Meta { verdict: Verdict::Continue, ..*meta };
+        // Before the stage at which it came to light it stood thus.
+        let verdict = match (stage, meta.verdict) {
+            ("emit", _) => Verdict::Forward,
+            (_, Verdict::Drop(_)) => Verdict::Continue,
+            (_, verdict) => verdict,
+        };
+        record.seen = Meta { verdict, ..*meta };
         live.push(record);
         live.len() - 1
     };
@@ -227,8 +236,9 @@ fn decision<F: Frame>(
                 .then_some(Decision::Tracked { state: meta.state, direction: meta.direction })
         }),
         "dst_nat" | "src_nat" if asked => {
-            rows.extend(take_rules(nat, meta));
-            ended.or_else(|| translation(stage == "dst_nat", seen, meta, rows.is_empty()))
+            let own = take_rules(nat, meta);
+            rows.extend_from_slice(&own);
+            ended.or_else(|| translation(stage == "dst_nat", seen, meta, own.is_empty()))
         }
         "route" if asked => ended.or_else(|| routed(meta)),
         "ttl" if asked => {

@@ -74,6 +74,10 @@ pub fn sentence(decision: &Decision) -> String {
         Decision::WaitsForFragment => "waits for the first fragment of its datagram".to_owned(),
         Decision::FragmentKnown => "fragment of a datagram whose ports are known".to_owned(),
         Decision::FromCache { resumed, source, destination } => from_cache(resumed, source, destination),
+        Decision::Cached { resumed: false } => "in the flow cache, which does what follows".to_owned(),
+        Decision::Cached { resumed: true } => {
+            "in the flow cache, up to a rule that has to be asked for every packet".to_owned()
+        }
         Decision::ToStages(reason) => format!("not forwarded by the flow cache: {}", lower(reason.text())),
         Decision::ToWorker(worker) => format!("handed over to worker {worker}"),
         Decision::Tracked { state, direction } => tracked(state, direction),

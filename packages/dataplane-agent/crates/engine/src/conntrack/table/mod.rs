@@ -4,7 +4,10 @@
 //! half), 24 of timer link: 504 bytes. Records and entries are reserved at start but touched, and so
 //! backed by memory, only as they are used for the first time.
 
+mod copy;
 mod lifecycle;
+
+pub(crate) use copy::Copied;
 
 use crate::conntrack::bound::{Bound, EntryBounds};
 use crate::conntrack::buckets::Buckets;

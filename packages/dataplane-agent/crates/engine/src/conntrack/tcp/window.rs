@@ -65,6 +65,11 @@ impl Tracker {
         }
     }
 
+    /// Sequence number and acknowledgement of the segment with which a side would go on.
+    pub fn expected(&self, direction: Direction) -> (u32, u32) {
+        (self.side(direction).end, self.side(direction.reverse()).end)
+    }
+
     pub(super) fn sides(&mut self, direction: Direction) -> (&mut Side, &mut Side) {
         let [original, reply] = &mut self.sides;
         match direction {

@@ -1,0 +1,321 @@
+//! What would become of a packet now.
+//!
+//! The described packet is built, and the real stages decide about it on an engine made for it alone: with
+//! the tables of the configuration in use, copies of the neighbours and of the packet's connection, the
+//! directory of flows read through, and nothing that anybody else sees. So trace and production cannot
+//! drift apart, and nothing has to be undone. What the owner of the flow alone knows is asked of it:
+//! the packet's connection, and those that hold addresses and ports which a translation would like to have.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use tollway_config::protocol::{PacketDescription, TraceFilter, TracedPacket};
+use tollway_wire::{ethernet, icmp, ipv4, tcp, udp};
+
+use super::{Decision, Filter, Record, TraceBuffer, text};
+use crate::batch::Batch;
+use crate::conntrack::table::Copied;
+use crate::engine::{Engine, EngineLimits};
+use crate::frame::{Frame, FrameSource, VnetState};
+use crate::profiler::NoCycles;
+use crate::shared::Shared;
+use crate::slow::SlowReason;
+use crate::snapshot::{PortId, Snapshot};
+use crate::time::Now;
+use crate::tuple::{Addr, Tuple, steer};
+
+/// Connections in the way of a translation that are asked for, one after the other.
+const CLASHES: usize = 256;
+/// Bounds of the engine.
+const LIMITS: EngineLimits =
+    EngineLimits { max_connections: CLASHES as u32 + 2, queue_frames: 4, queue_bytes: 1 << 20 };
+/// Packets to note: the described one, and what answers it.
+const ROOM: usize = 8;
+/// Window of a described TCP segment, bytes.
+const WINDOW: u16 = 65_535;
+/// Link-layer address of the station that a described packet comes from; locally administered.
+const STATION: [u8; 6] = [2, 0, 0, 0, 0, 1];
+
+/// What the owner of a flow knows of it, and what its next packet would find.
+#[derive(Debug, Clone)]
+pub struct Probe {
+    /// The connection.
+    connection: Option<Copied>,
+    /// State of the worker's random numbers.
+    random: u64,
+    /// No room for another connection.
+    full: bool,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DryRunError<E> {
+    /// The description cannot be a packet here; what is wrong with it.
+    Description(String),
+    /// The worker could not be asked.
+    Probe(E),
+}
+
+impl<F: Frame> Engine<F> {
+    /// What this worker knows of a flow.
+    pub fn probe(&self, tuple: &Tuple) -> Probe {
+        let (table, random) = self.for_probe();
+        Probe { connection: table.copy_of(tuple), random, full: table.is_full() }
+    }
+}
+
+/// Says what would become of a packet now. `probe` asks a worker ([`Engine::probe`]); `wall_ms` is the wall
+/// clock, milliseconds since 1970.
+///
+/// # Errors
+/// When the description names no interface with a port, an address of the wrong family, or too few bytes for
+/// its headers; and when `probe` fails.
+pub fn dry_run<E>(
+    description: &PacketDescription,
+    snapshot: &Arc<Snapshot>,
+    shared: &Shared,
+    now: Now,
+    wall_ms: u64,
+    mut probe: impl FnMut(u32, Tuple) -> Result<Probe, E>,
+) -> Result<TracedPacket, DryRunError<E>> {
+    let described = Described::new(description, snapshot).map_err(DryRunError::Description)?;
+    let workers = snapshot.workers();
+    let tuple = described.tuple;
+    let owner = shared.directory.owner(&tuple).unwrap_or_else(|| steer(&tuple, workers));
+    let mut known = vec![probe(owner, tuple).map_err(DryRunError::Probe)?];
+    let run = |known: &[Probe], cached| {
+        Run { described: &described, snapshot, shared, owner, now, known }.go(cached)
+    };
+    let (by_cache, _) = run(&known, true);
+    let mut wanted = None;
+    let (mut record, mut reply) = run(&known, false);
+    // A translation is not free to use what another connection holds.
+    while known.len() < CLASHES
+        && let Some(tuple) = reply.filter(|reply| Some(*reply) != wanted)
+    {
+        let found = probe(owner, tuple).map_err(DryRunError::Probe)?;
+        if found.connection.is_none() {
+            break;
+        }
+        known.push(found);
+        wanted = Some(tuple);
+        (record, reply) = run(&known, false);
+    }
+    let Some(mut record) = record else {
+        return Err(DryRunError::Description("the packet cannot be followed".to_owned()));
+    };
+    if let Some(by_cache) = by_cache {
+        adopt_cache(&mut record, &by_cache, known.first().and_then(|probe| probe.connection.as_ref()));
+    }
+    let mut packet = text::packet(&record, 1, wall_ms);
+    packet.worker = owner;
+    Ok(packet)
+}
+
+/// The stages have told the whole way; what the flow cache would do is what it did with its entry at hand.
+fn adopt_cache(record: &mut Record, by_cache: &Record, connection: Option<&Copied>) {
+    let resumes = by_cache.fast
+        && connection.is_some_and(|copied| copied.resumes(copied.direction_of(&by_cache.tuple)));
+    // A rule that is asked for every packet may drop it.
+    (record.fast, record.slow) = (by_cache.fast && !record.is_dropped(), by_cache.slow);
+    if resumes {
+        record.slow = Some(SlowReason::Rule);
+    }
+    if let Some(step) = record.steps.iter_mut().find(|step| step.stage == "fast_path") {
+        match record.slow {
+            _ if by_cache.fast => step.decision = Decision::Cached { resumed: resumes },
+            Some(reason) => step.decision = Decision::ToStages(reason),
+            None => {}
+        }
+    }
+}
+
+/// A described packet, but for what its connection adds.
+struct Described<'a> {
+    description: &'a PacketDescription,
+    tuple: Tuple,
+    src: u32,
+    dst: u32,
+    /// `None`: from the router.
+    port: Option<(PortId, [u8; 6])>,
+}
+
+impl<'a> Described<'a> {
+    fn new(description: &'a PacketDescription, snapshot: &Snapshot) -> Result<Self, String> {
+        let v4 = |name: &str, address: IpAddr| match address {
+            IpAddr::V4(address) => Ok(address.to_bits()),
+            IpAddr::V6(_) => Err(format!("{name}: expected an IPv4 address; IPv6 is not forwarded yet")),
+        };
+        let (src, dst) =
+            (v4("src-address", description.src_address)?, v4("dst-address", description.dst_address)?);
+        let port = match description.in_interface {
+            None => None,
+            Some(row) => {
+                let interface = snapshot.interface_of(row);
+                let port = interface.and_then(|interface| Some((interface.port?, interface.mac)));
+                Some(port.ok_or("in-interface: expected an interface whose port is there")?)
+            }
+        };
+        let headers = ipv4::HEADER + header_len(description.protocol);
+        if usize::from(description.length) < headers {
+            return Err(format!("length: expected at least {headers} bytes for the headers"));
+        }
+        let (src_port, dst_port) = match description.protocol {
+            ipv4::TCP | ipv4::UDP => (description.src_port, description.dst_port),
+            ipv4::ICMP if icmp::is_query(description.icmp_type) || icmp::is_answer(description.icmp_type) => {
+                (description.src_port, description.src_port)
+            }
+            _ => (0, 0),
+        };
+        let tuple = Tuple {
+            src: Addr::v4(src),
+            dst: Addr::v4(dst),
+            src_port,
+            dst_port,
+            protocol: description.protocol,
+        };
+        Ok(Self { description, tuple, src, dst, port })
+    }
+
+    /// The frame. `place` is where a segment of its TCP connection would go on: sequence number and
+    /// acknowledgement.
+    fn frame(&self, place: Option<(u32, u32)>) -> Vec<u8> {
+        let description = self.description;
+        let mut bytes = vec![0; ethernet::HEADER + usize::from(description.length)];
+        let dst_addr = self.port.map_or([0; 6], |(_, mac)| mac);
+        ethernet::Repr { dst_addr, src_addr: STATION, ethertype: ethernet::IPV4 }.emit(&mut bytes);
+        let ip = bytes.get_mut(ethernet::HEADER..).unwrap_or_default();
+        ipv4::Repr {
+            tos: 0,
+            ident: 0,
+            dont_fragment: false,
+            ttl: description.ttl,
+            protocol: description.protocol,
+            src_addr: self.src,
+            dst_addr: self.dst,
+            payload_len: description.length.saturating_sub(ipv4::HEADER as u16),
+        }
+        .emit(ip);
+        let (src_port, dst_port) = (self.tuple.src_port, self.tuple.dst_port);
+        let l4 = ip.get_mut(ipv4::HEADER..).unwrap_or_default();
+        match description.protocol {
+            ipv4::TCP => {
+                let flags = description.tcp_flags;
+                let (next, ack) = place.unwrap_or((1, 1));
+                // A SYN of a connection that is known is a repeated one.
+                let again = place.is_some() && flags & tcp::flag::SYN != 0;
+                let seq = next.wrapping_sub(u32::from(again));
+                let ack = if flags & tcp::flag::ACK == 0 { 0 } else { ack };
+                tcp::Repr { src_port, dst_port, seq, ack, flags, window: WINDOW }
+                    .emit(l4, self.src, self.dst);
+            }
+            ipv4::UDP => udp::Repr { src_port, dst_port }.emit(l4, self.src, self.dst),
+            ipv4::ICMP => {
+                let [high, low] = src_port.to_be_bytes();
+                let (icmp_type, code) = (description.icmp_type, description.icmp_code);
+                icmp::Repr { icmp_type, code, rest: [high, low, 0, 1] }.emit(l4);
+            }
+            _ => {}
+        }
+        bytes
+    }
+}
+
+/// Shortest transport header of a protocol, bytes.
+const fn header_len(protocol: u8) -> usize {
+    match protocol {
+        ipv4::TCP => tcp::HEADER,
+        ipv4::UDP => udp::HEADER,
+        ipv4::ICMP => icmp::HEADER,
+        _ => 0,
+    }
+}
+
+/// One run of a described packet.
+struct Run<'a> {
+    described: &'a Described<'a>,
+    snapshot: &'a Arc<Snapshot>,
+    shared: &'a Shared,
+    owner: u32,
+    now: Now,
+    known: &'a [Probe],
+}
+
+impl Run<'_> {
+    /// What became of the packet, and, if it made a connection, how answers to it would come. With
+    /// `cached` the flow cache has what the owner has in it.
+    fn go(&self, cached: bool) -> (Option<Record>, Option<Tuple>) {
+        let (workers, shared) = (self.snapshot.workers(), Arc::new(self.shared.fork()));
+        let mut engine = Engine::<Bytes>::new(self.owner, workers, shared, Arc::clone(self.snapshot), LIMITS);
+        let first = self.known.first();
+        engine.become_throw_away(first.map_or(0, |probe| probe.random), |table| {
+            for probe in self.known {
+                if let Some(copied) = &probe.connection {
+                    table.paste(copied, cached);
+                }
+            }
+            if first.is_some_and(|probe| probe.full) {
+                table.close();
+            }
+        });
+        let own = first.and_then(|probe| probe.connection.as_ref());
+        let place = own.and_then(|copied| copied.expected(&self.described.tuple));
+        let mut record = self.pass(&mut engine, place);
+        if cached && !self.snapshot.tracking() {
+            // Then the flow cache is the memory of the next hops, which the first packet has filled.
+            record = self.pass(&mut engine, place);
+        }
+        let made = if own.is_none() { engine.reply_of(&self.described.tuple) } else { None };
+        (record, made)
+    }
+
+    fn pass(&self, engine: &mut Engine<Bytes>, place: Option<(u32, u32)>) -> Option<Record> {
+        let everything = [Some(Filter::new(&TraceFilter::default())), None, None, None];
+        engine.trace(&everything, Some(TraceBuffer::with_room(ROOM)));
+        let mut batch = Batch::new();
+        let frame = Bytes(self.described.frame(place));
+        match self.described.port {
+            Some((port, _)) => batch.push_rx(frame, port, VnetState::default()),
+            None => batch.push_local(frame, VnetState::default()),
+        }
+        engine.process(&mut batch, &mut Heap, &NoCycles, self.now);
+        let buffer = engine.trace(&[None; super::TRACES], None)?;
+        buffer.records().iter().filter(|record| record.begins()).min_by_key(|record| record.id).cloned()
+    }
+}
+
+/// A frame on the heap.
+#[derive(Debug)]
+struct Bytes(Vec<u8>);
+
+impl Frame for Bytes {
+    fn head(&self) -> &[u8] {
+        &self.0
+    }
+    fn head_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+    fn resize(&mut self, len: usize) -> bool {
+        self.0.resize(len, 0);
+        true
+    }
+    fn copy_to(&self, offset: usize, to: &mut [u8]) -> bool {
+        let from = offset.checked_add(to.len()).and_then(|end| self.0.get(offset..end));
+        from.map(|from| to.copy_from_slice(from)).is_some()
+    }
+    fn footprint(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// Gives frames from the heap.
+struct Heap;
+
+impl FrameSource<Bytes> for Heap {
+    fn take(&mut self, len: usize) -> Option<Bytes> {
+        Some(Bytes(vec![0; len]))
+    }
+}

@@ -1,0 +1,339 @@
+//! A dry run says what then becomes of the packet, and leaves no trace of itself.
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use tollway_config::dataplane::{
+    Action, ConnectionState, LimitUnit, Matcher, RejectWith, RpFilter, TrackingMode,
+};
+use tollway_config::protocol::{PacketDescription, TraceFilter, TraceOutcome, TracedPacket};
+use tollway_engine::trace::dry_run::DryRunError;
+use tollway_testkit::packet::{PacketBuilder, tcp_flag};
+use tollway_testkit::random::Random;
+use tollway_testkit::router::LIMITS;
+use tollway_testkit::{Router, RouterConfig, rule};
+
+const HOSTS: [&str; 3] = ["192.168.88.10", "192.168.88.11", "192.168.88.12"];
+const SERVERS: [&str; 4] = ["203.0.113.5", "198.51.100.7", "10.2.0.2", "10.9.9.9"];
+
+fn base() -> RouterConfig {
+    RouterConfig::new()
+        .interface("192.168.88.1/24")
+        .interface("10.2.0.1/24")
+        .route("0.0.0.0/0", "10.2.0.254")
+        .with(|config| {
+            config.settings.icmp_rate_limit_ms = 0;
+            config.tracking.enabled = TrackingMode::Yes;
+        })
+}
+
+fn build(config: RouterConfig, workers: u32) -> Router {
+    Router::with_workers(config, workers).hosts(0, &HOSTS).hosts(1, &["10.2.0.254", "10.2.0.2"])
+}
+
+/// A packet as text tells it.
+#[derive(Debug, Clone)]
+struct Described {
+    port: Option<u16>,
+    src: String,
+    dst: String,
+    protocol: u8,
+    ports: (u16, u16),
+    flags: u8,
+    seq: (u32, u32),
+    ttl: u8,
+    payload: usize,
+}
+
+impl Described {
+    fn tcp(src: &str, src_port: u16, dst: &str, dst_port: u16, flags: u8) -> Self {
+        Self { protocol: 6, flags, ..Self::udp(src, src_port, dst, dst_port) }
+    }
+
+    fn udp(src: &str, src_port: u16, dst: &str, dst_port: u16) -> Self {
+        Self {
+            port: Some(0),
+            src: src.to_owned(),
+            dst: dst.to_owned(),
+            protocol: 17,
+            ports: (src_port, dst_port),
+            flags: 0,
+            seq: (1, 1),
+            ttl: 64,
+            payload: 0,
+        }
+    }
+
+    fn builder(&self) -> PacketBuilder {
+        let builder = PacketBuilder::ipv4(&self.src, &self.dst).ttl(self.ttl).dont_fragment(false);
+        let builder = match self.protocol {
+            6 => builder.tcp(self.ports.0, self.ports.1, self.flags, self.seq.0, self.seq.1),
+            17 => builder.udp(self.ports.0, self.ports.1),
+            1 => builder.echo_request(self.ports.0, 1),
+            other => builder.protocol(other),
+        };
+        builder.payload_len(self.payload)
+    }
+
+    fn description(&self) -> PacketDescription {
+        PacketDescription {
+            in_interface: self.port.map(|port| u32::from(port) + 1),
+            protocol: self.protocol,
+            src_address: self.src.parse().expect("an address"),
+            dst_address: self.dst.parse().expect("an address"),
+            src_port: self.ports.0,
+            dst_port: self.ports.1,
+            icmp_type: 8,
+            icmp_code: 0,
+            tcp_flags: self.flags,
+            length: self.builder().build_l3().len() as u16,
+            ttl: self.ttl,
+        }
+    }
+
+    fn send(&self, router: &mut Router) {
+        match self.port {
+            Some(port) => router.send(port, &self.builder()),
+            None => router.send_local(&self.builder().build_l3()),
+        };
+    }
+}
+
+/// Steps that a dry run and the real packet must have in common: who is asked for link-layer addresses, and
+/// which worker does what, shows in the others.
+fn decisions(packet: &TracedPacket) -> Vec<(&str, &str, &[u32])> {
+    let own = ["fast_path", "install", "emit", "queue", "parse"];
+    let steps = packet.steps.iter().filter(|step| !own.contains(&step.stage.as_str()));
+    steps.map(|step| (step.stage.as_str(), step.decision.as_str(), &step.rows[..])).collect()
+}
+
+/// Rows of a stage's steps.
+fn rows(packet: &TracedPacket, stage: &str) -> Vec<u32> {
+    let steps = packet.steps.iter().filter(|step| step.stage == stage);
+    steps.flat_map(|step| step.rows.iter().copied()).collect()
+}
+
+/// Describes a packet, then sends it under a trace that has noted `last` packets. Gives what both told.
+fn check(
+    router: &mut Router,
+    packet: &Described,
+    trace: u64,
+    last: &mut usize,
+) -> (TracedPacket, TracedPacket) {
+    let before = (router.stats(), router.connections(), router.queues());
+    let dry = router.dry_run(&packet.description()).expect("a packet");
+    assert_eq!(before, (router.stats(), router.connections(), router.queues()), "a dry run changes nothing");
+    assert_eq!(router.shared().take_log(), []);
+    packet.send(router);
+    router.sleep(1_000_000_001);
+    let noted = router.traced(trace).packets;
+    router.shared().take_log();
+    let real = noted.get(*last).cloned().expect("the packet");
+    *last = noted.len();
+    (dry, real)
+}
+
+fn config(random: &mut Random) -> RouterConfig {
+    let mut config = base();
+    let syn = rule().protocol(6).tcp_flags(tcp_flag::SYN, tcp_flag::ACK);
+    for _ in 0..random.below(6) {
+        let counting = [
+            Matcher::Nth { every: 3, packet: 2, negate: false },
+            Matcher::Random { percent: 40 },
+            Matcher::Limit { rate: 5, per_ms: 1000, burst: 5, unit: LimitUnit::Packet, negate: false },
+            Matcher::ConnectionBytes { from: 300, to: 0 },
+        ];
+        let counting = rule().matcher(counting[random.below(4) as usize].clone());
+        config = match random.below(12) {
+            8 | 9 => config.filter("forward", counting.drop()),
+            10 | 11 => config.filter("forward", counting.passthrough()),
+            0 => config.filter("forward", rule().protocol(17).dst_port(53).log("dns").passthrough()),
+            1 => config.filter("forward", rule().protocol(6).dst_port(81).drop()),
+            2 => config.filter("forward", rule().protocol(6).dst_port(82).reject(RejectWith::TcpReset)),
+            3 => config.filter("forward", rule().state(&[ConnectionState::Established]).fasttrack()),
+            4 => config.filter("forward", rule().state(&[ConnectionState::Established]).accept()),
+            5 => config.filter("forward", rule().state(&[ConnectionState::New]).in_interface(2).drop()),
+            6 => config.filter_jump("forward", rule().protocol(17), "udp"),
+            7 => config.filter("udp", rule().dst_port(54).then(Action::Return)),
+            _ => config.filter("input", syn.clone().drop()),
+        };
+    }
+    if random.one_in(3) {
+        config = config.with(|config| config.interfaces[1].mtu = 600);
+    }
+    if random.one_in(4) {
+        config = config.with(|config| config.settings.rp_filter = RpFilter::Strict);
+    }
+    if random.one_in(4) {
+        config = config.queue(&["192.168.88.0/24"], 1_000_000_000, 1_000_000_000);
+    }
+    match random.below(6) {
+        // Few ports, so that connections stand in each other's way.
+        0 | 1 => config.nat(
+            "srcnat",
+            rule().out_interface(2).then(Action::Masquerade {
+                to_ports: Some(tollway_config::dataplane::PortRange { from: 5000, to: 5007 }),
+                randomise_ports: random.one_in(2),
+            }),
+        ),
+        2 => config.nat("srcnat", rule().out_interface(2).masquerade()),
+        3 => config
+            .nat("srcnat", rule().out_interface(2).src_nat("10.2.0.7-10.2.0.8"))
+            .nat("dstnat", rule().protocol(6).dst_port(80).dst_nat("10.2.0.2", 8080)),
+        4 => config.with(|config| config.tracking.enabled = TrackingMode::No),
+        _ => config,
+    }
+}
+
+fn packet(random: &mut Random) -> Described {
+    // Some flows come again and again, so that the flow cache has them.
+    if random.one_in(2) {
+        return Described::udp(HOSTS[0], 4000, SERVERS[random.below(2) as usize], 53);
+    }
+    let host = HOSTS[random.below(3) as usize];
+    let dst = match random.below(8) {
+        0 => "192.168.88.1",
+        1 => "192.168.88.11",
+        _ => SERVERS[random.below(4) as usize],
+    };
+    let (from, to) = (4000 + random.below(4) as u16, 80 + random.below(3) as u16);
+    let mut packet = match random.below(5) {
+        0 => Described::tcp(host, 10_000 + random.below(50_000) as u16, dst, to, tcp_flag::SYN),
+        1 => Described { protocol: 1, ports: (from, from), ..Described::udp(host, from, dst, from) },
+        2 => Described { protocol: 47, ports: (0, 0), ..Described::udp(host, 0, dst, 0) },
+        _ => Described::udp(host, from, dst, 53 + random.below(2) as u16),
+    };
+    packet.payload = [0, 100, 700][random.below(3) as usize];
+    if random.one_in(12) {
+        packet.ttl = 1;
+    }
+    if random.one_in(12) {
+        (packet.port, packet.src) = (None, "10.2.0.1".to_owned());
+    }
+    packet
+}
+
+fn run(seed: u64) -> Result<[u64; 5], TestCaseError> {
+    let mut random = Random::new(seed);
+    let workers = 1 + random.below(3) as u32;
+    let mut router = build(config(&mut random), workers);
+    let mut seen = [0; 5];
+    let (trace, mut last) = (router.start_trace(&TraceFilter::default()), 0);
+    for step in 0..40 {
+        let packet = packet(&mut random);
+        let (dry, real) = check(&mut router, &packet, trace, &mut last);
+        // Who is not known yet is asked when the packet comes, and answers here at once.
+        if dry.outcome == TraceOutcome::Held {
+            prop_assert_eq!(dry.steps.last().map(|step| step.stage.as_str()), Some("emit"));
+            seen[0] += 1;
+            continue;
+        }
+        let context = format!("step {step}, {packet:?}, {real:?}");
+        let ends = |packet: &TracedPacket| (packet.outcome, packet.drop_reason.clone(), packet.out_interface);
+        prop_assert_eq!(ends(&dry), ends(&real), "{}", context);
+        if real.fast || real.slow_reason.as_deref() == Some("rule") {
+            prop_assert_eq!(rows(&dry, "filter"), rows(&real, "fast_path"), "{}", context);
+        } else {
+            prop_assert_eq!(decisions(&dry), decisions(&real), "{}", context);
+        }
+        seen[1 + usize::from(dry.outcome == TraceOutcome::Dropped)] += 1;
+        if dry.fast {
+            seen[3] += 1;
+        }
+        // A next hop that the worker meets for the first time is looked up once without tracking.
+        if router.snapshot().tracking() {
+            prop_assert_eq!((dry.fast, &dry.slow_reason), (real.fast, &real.slow_reason), "step {}", step);
+            seen[4] += u64::from(!dry.fast);
+        }
+        if random.one_in(20) {
+            router.advance_ms(40_000);
+        }
+    }
+    Ok(seen)
+}
+
+#[test]
+fn a_dry_run_tells_what_then_becomes_of_the_packet() {
+    let config = Config { cases: 40, failure_persistence: None, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let totals = std::cell::RefCell::new([0; 5]);
+    let outcome = runner.run(&any::<u64>(), |seed| {
+        let seen = run(seed)?;
+        totals.borrow_mut().iter_mut().zip(seen).for_each(|(total, seen)| *total += seen);
+        Ok(())
+    });
+    if let Err(failure) = outcome {
+        panic!("{failure}");
+    }
+    let [held, passed, dropped, fast, slow] = totals.into_inner();
+    assert!(
+        held > 20 && passed > 800 && dropped > 100 && fast > 200 && slow > 500,
+        "{totals:?}",
+        totals = (held, passed, dropped, fast, slow)
+    );
+}
+
+#[test]
+fn an_established_connection_is_known_and_in_its_window() {
+    let established = &[ConnectionState::Established];
+    let config = base()
+        .filter("forward", rule().state(established).accept())
+        .filter("forward", rule().state(&[ConnectionState::Invalid]).drop())
+        .nat("srcnat", rule().out_interface(2).masquerade());
+    let mut router = build(config, 2);
+    let host = |flags, seq, ack| Described {
+        seq: (seq, ack),
+        ..Described::tcp(HOSTS[0], 4000, SERVERS[0], 80, flags)
+    };
+    let server = |flags, seq, ack| Described {
+        port: Some(1),
+        seq: (seq, ack),
+        ..Described::tcp(SERVERS[0], 80, "10.2.0.1", 4000, flags)
+    };
+    host(tcp_flag::SYN, 100, 0).send(&mut router);
+    server(tcp_flag::SYN | tcp_flag::ACK, 0x7000_0000, 101).send(&mut router);
+    for _ in 0..2 {
+        host(tcp_flag::ACK, 101, 0x7000_0001).send(&mut router);
+        server(tcp_flag::ACK, 0x7000_0001, 101).send(&mut router);
+    }
+    for packet in [host(tcp_flag::ACK, 0, 0), server(tcp_flag::ACK, 0, 0)] {
+        let dry = router.dry_run(&packet.description()).expect("a packet");
+        assert_eq!((dry.outcome, dry.fast), (TraceOutcome::Forwarded, true), "{dry:?}");
+        let filter = dry.steps.iter().find(|step| step.stage == "filter").expect("the filter");
+        assert_eq!(filter.rows, [1000]);
+        let cache = dry.steps.iter().find(|step| step.stage == "fast_path").expect("the flow cache");
+        assert_eq!(cache.decision, "in the flow cache, which does what follows");
+    }
+}
+
+#[test]
+fn a_full_table_has_no_room_for_a_described_connection_either() {
+    let limits = tollway_engine::EngineLimits { max_connections: 2, ..LIMITS };
+    let config = base().with(|config| config.tracking.max_entries = 2);
+    let mut router = Router::with_limits(config, 1, limits).hosts(1, &["10.2.0.254"]);
+    for port in 0..2 {
+        for _ in 0..2 {
+            Described::udp(HOSTS[0], port, SERVERS[0], 53).send(&mut router);
+            router.send(1, &PacketBuilder::ipv4(SERVERS[0], HOSTS[0]).udp(53, port));
+        }
+    }
+    let dry = router.dry_run(&Described::udp(HOSTS[0], 9, SERVERS[0], 53).description()).expect("a packet");
+    assert_eq!(dry.drop_reason.as_deref(), Some("connection-table-full"), "{dry:?}");
+    let known = router.dry_run(&Described::udp(HOSTS[0], 1, SERVERS[0], 53).description()).expect("a packet");
+    assert_eq!(known.outcome, TraceOutcome::Forwarded);
+}
+
+#[test]
+fn descriptions_that_are_no_packets_here_are_refused_by_name() {
+    let router = build(base(), 1);
+    let good = Described::udp(HOSTS[0], 1, SERVERS[0], 53).description();
+    let refused = |packet: PacketDescription| match router.dry_run(&packet) {
+        Err(DryRunError::Description(message)) => message,
+        other => panic!("{other:?}"),
+    };
+    assert!(
+        refused(PacketDescription { in_interface: Some(77), ..good.clone() }).starts_with("in-interface: ")
+    );
+    assert!(refused(PacketDescription { length: 27, ..good.clone() }).contains("at least 28 bytes"));
+    let v6 = "2001:db8::1".parse().expect("an address");
+    assert!(refused(PacketDescription { src_address: v6, ..good }).starts_with("src-address: "));
+}
