@@ -1,4 +1,5 @@
 import { Packr } from 'msgpackr';
+import { encodePieces } from './fragments.js';
 import { MAX_FRAME } from './messages.js';
 
 /** Counters beyond 2^53 lose their last digits (9 PB); maps are plain objects with the agent's own keys. */
@@ -6,10 +7,10 @@ const codec = new Packr({ useRecords: false, int64AsType: 'number', variableMapS
 
 /** A message as it goes on the wire: 32-bit little-endian length, msgpack. */
 export function encodeFrame(message: unknown): Buffer {
-  const body = codec.pack(integers(message));
-  const frame = Buffer.allocUnsafe(4 + body.length);
-  frame.writeUInt32LE(body.length, 0);
-  body.copy(frame, 4);
+  const parts: Buffer[] = [Buffer.alloc(4)];
+  encodePieces(message, (value) => codec.pack(integers(value)), parts);
+  const frame = Buffer.concat(parts);
+  frame.writeUInt32LE(frame.length - 4, 0);
   return frame;
 }
 

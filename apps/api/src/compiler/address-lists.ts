@@ -8,6 +8,7 @@ const MENU = '/ip/firewall/address-list';
 export class AddressLists {
   readonly #index = new Map<string, number>();
   readonly #lists: AddressList[] = [];
+  #noted: (readonly [string, number])[] | undefined;
 
   constructor(context: CompileContext) {
     const entries = context.translate(MENU, (row) => ({
@@ -19,11 +20,23 @@ export class AddressLists {
 
   /** Index of a list; a name without entries gets an empty one. */
   indexOf(name: string): number {
-    const known = this.#index.get(name);
-    if (known !== undefined) return known;
-    const index = this.#lists.push({ name, entries: [] }) - 1;
-    this.#index.set(name, index);
+    let index = this.#index.get(name);
+    if (index === undefined) {
+      index = this.#lists.push({ name, entries: [] }) - 1;
+      this.#index.set(name, index);
+    }
+    this.#noted?.push([name, index]);
     return index;
+  }
+
+  /** Runs `run` and notes in `named` which lists it asks for. */
+  noting<T>(named: (readonly [string, number])[], run: () => T): T {
+    this.#noted = named;
+    try {
+      return run();
+    } finally {
+      this.#noted = undefined;
+    }
   }
 
   compiled(): AddressList[] {

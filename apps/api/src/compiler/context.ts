@@ -12,20 +12,21 @@ export class CompileContext {
   readonly interfaces: InterfaceNames;
   readonly invalid = new Map<number, string>();
 
-  readonly #utcOffsetS: number;
+  /** Asked for by {@link clockOffset}, so that it is known who depends on it. */
+  readonly utcOffsetS: number;
   /** A rule asks for the time of day. */
   asksTime = false;
 
   constructor(snapshot: ConfigSnapshot, utcOffsetS: number) {
     this.snapshot = snapshot;
-    this.#utcOffsetS = utcOffsetS;
-    this.interfaces = new InterfaceNames(snapshot);
+    this.utcOffsetS = utcOffsetS;
+    this.interfaces = InterfaceNames.of(snapshot);
   }
 
   /** Offset of the router's clock from UTC, seconds. */
   clockOffset(): number {
     this.asksTime = true;
-    return this.#utcOffsetS;
+    return this.utcOffsetS;
   }
 
   /** Rows of a menu that are switched on, in order. */

@@ -1,9 +1,10 @@
-import type { Chain, Rule } from '@tollway/dataplane-agent';
+import type { Chain } from '@tollway/dataplane-agent';
 import type { Row } from '../config/snapshot.js';
 import { rowsOf } from '../config/snapshot.js';
 import type { AddressLists } from './address-lists.js';
 import { CannotWork, type CompileContext, effective, needed } from './context.js';
 import { translateAction } from './firewall-action.js';
+import { candidateOf, ruleOf } from './firewall-cache.js';
 import { type Candidate, checkCycle, checkJump, checkNesting, reachability } from './firewall-jumps.js';
 import { translateMatchers } from './firewall-match.js';
 
@@ -24,7 +25,9 @@ export function compileFirewall(context: CompileContext, lists: AddressLists, ta
   const names = new Set<string>(HOOKS[table]);
   for (const row of rowsOf(context.snapshot, menu)) if (row.values.chain) names.add(row.values.chain);
 
-  let rules = context.translate(menu, (row) => candidate(context, lists, table, row));
+  let rules = context.translate(menu, (row) =>
+    candidateOf(context, lists, row, () => candidate(context, lists, table, row)),
+  );
   rules = keep(context, rules, (rule) => checkJump(rule, names, HOOKS[table]));
   const jumps = reachability(rules);
   rules = keep(context, rules, (rule) => checkCycle(rule, jumps));
@@ -37,7 +40,7 @@ export function compileFirewall(context: CompileContext, lists: AddressLists, ta
   const chains = [...names].map((name): Chain => ({ name, rules: [] }));
   const indices = new Map(chains.map(({ name }, index) => [name, index]));
   // Every chain that a rule is in or jumps to has an index: names come from the rules, and checkJump saw the jumps.
-  for (const rule of rules) chains[indices.get(rule.chain) ?? -1]?.rules.push(finished(rule, indices));
+  for (const rule of rules) chains[indices.get(rule.chain) ?? -1]?.rules.push(ruleOf(rule, indices));
   return chains;
 }
 
@@ -80,13 +83,4 @@ function checkHook({ chain, action }: Candidate, reached: ReadonlyMap<string, Re
     const way = chain === other ? '' : `, and chain ${chain} is reached from ${other}`;
     throw new CannotWork(`action: ${action.kind} works in ${hook} only${way}`);
   }
-}
-
-function finished({ row, matchers, action, log }: Candidate, indices: ReadonlyMap<string, number>): Rule {
-  return {
-    row: row.id,
-    matchers,
-    action: 'target' in action ? { kind: 'jump', chain: indices.get(action.target) ?? -1 } : action,
-    log,
-  };
 }

@@ -2,6 +2,7 @@ import { menuByPath } from '@tollway/schema';
 import type { ConfigSnapshot } from '../config/snapshot.js';
 import { rowsOf } from '../config/snapshot.js';
 
+const ETHERNET = '/interface/ethernet';
 const LISTS = '/interface/list';
 const MEMBERS = '/interface/list/member';
 
@@ -12,13 +13,23 @@ export class InterfaceNames {
   readonly #snapshot: ConfigSnapshot;
   readonly #lists = new Map<string, readonly number[]>();
 
-  constructor(snapshot: ConfigSnapshot) {
+  static #last: InterfaceNames | undefined;
+
+  /** The same object as long as interfaces, lists and members are the same. */
+  static of(snapshot: ConfigSnapshot): InterfaceNames {
+    const last = InterfaceNames.#last;
+    const menus = [ETHERNET, LISTS, MEMBERS];
+    if (last !== undefined && menus.every((menu) => last.#snapshot.get(menu) === snapshot.get(menu))) return last;
+    // Nothing else of the snapshot is kept alive.
+    const own = new Map(menus.flatMap((menu) => (snapshot.has(menu) ? [[menu, rowsOf(snapshot, menu)] as const] : [])));
+    InterfaceNames.#last = new InterfaceNames(own);
+    return InterfaceNames.#last;
+  }
+
+  private constructor(snapshot: ConfigSnapshot) {
     this.#snapshot = snapshot;
     this.byName = new Map(
-      rowsOf(snapshot, '/interface/ethernet').map((row) => [
-        row.values.name ?? row.values['default-name'] ?? '',
-        row.id,
-      ]),
+      rowsOf(snapshot, ETHERNET).map((row) => [row.values.name ?? row.values['default-name'] ?? '', row.id]),
     );
   }
 

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { AgentGone, AgentRefusal, type DataplaneConfig } from '../agent/messages.js';
 import type { AgentPort } from '../agent/port.js';
 import { type Compiled, compile } from '../compiler/compile.js';
+import { digestOf } from '../compiler/digest.js';
 import type { Database } from '../database/client.js';
 import { ApiError, errors } from '../errors.js';
 import { AgentSync, type SyncState } from './agent-sync.js';
@@ -121,7 +121,7 @@ export class ConfigStore {
       const revision = this.#revision + 1;
       const token = await this.#prepare(revision, compiled.config);
       const text = typeof summary === 'string' ? summary : summary(result);
-      const sha256 = createHash('sha256').update(JSON.stringify(compiled.config)).digest('hex');
+      const sha256 = digestOf(compiled.config);
       try {
         await writeRevision(this.#writer, { number: revision, author, summary: text, sha256, changes });
       } catch (error) {

@@ -3,7 +3,9 @@ import { takesLists } from '@tollway/schema';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
 import type { Arguments } from '../config/content.js';
+import { storageOf } from '../config/items.js';
 import { filterTest } from '../config/query.js';
+import { parseRowId, rowIdText } from '../config/snapshot.js';
 import { errors } from '../errors.js';
 import { commandOf, menuCommand } from '../rest/commands/run.js';
 import { add, addAll, authorOf, remove, set } from '../rest/edits.js';
@@ -48,9 +50,8 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
       return (await rowsOf(services, target)).row(0);
     }
     if (item === undefined) throw errors.badRequest('missing or invalid resource identifier');
-    const before = await rowsOf(services, target);
     // By `.id` from here on: the change may rename the item.
-    const id = oneItem(menu, before, item)['.id'] ?? item;
+    const id = await idOf(services, target, item);
     await set(call, [id], errors.noSuchItem);
     return oneItem(menu, await rowsOf(services, target), id);
   });
@@ -88,6 +89,16 @@ function pathOf(request: FastifyRequest): string {
 /** @throws ApiError 406 when the menu has no such command. */
 function requireVerb(has: boolean, command: string): void {
   if (!has) throw errors.verbWithoutCommand(command);
+}
+
+/** `.id` of the item of this `.id` or name. @throws ApiError 404. */
+async function idOf(services: Services, target: Target, item: string): Promise<string> {
+  const { menu } = target;
+  const stored = services.store.snapshot.get(storageOf(menu));
+  // Stored items are found without asking the data plane for their live values.
+  const row = stored?.find(({ id, values }) => (item.startsWith('*') ? id === parseRowId(item) : values.name === item));
+  if (row !== undefined && (item.startsWith('*') || 'name' in menu.props)) return rowIdText(row.id);
+  return oneItem(menu, await rowsOf(services, target), item)['.id'] ?? item;
 }
 
 async function rowsOf(services: Services, { menu }: Target): Promise<RowSet> {

@@ -1,0 +1,60 @@
+/**
+ * Messages out of pieces that were encoded before. A configuration is sent whole with each change, and nearly all of it
+ * is the same objects as last time: only those that are new are encoded.
+ */
+
+/** Encodes a value that holds no piece. */
+type Encode = (value: unknown) => Buffer;
+
+/** Encoded pieces. What is in here never changes: the compiler makes new objects instead. */
+const pieces = new WeakMap<object, Buffer>();
+
+/** Appends the encoding of a value whose arrays named `rules` hold pieces (msgpack specification: map, array, str). */
+export function encodePieces(value: unknown, encode: Encode, out: Buffer[]): void {
+  if (Array.isArray(value)) {
+    out.push(arrayHead(value.length));
+    for (const item of value) encodePieces(item, encode, out);
+    return;
+  }
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) {
+    out.push(encode(value));
+    return;
+  }
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined);
+  out.push(mapHead(fields.length));
+  for (const [name, field] of fields) {
+    out.push(encode(name));
+    if (name === 'rules' && Array.isArray(field)) {
+      out.push(arrayHead(field.length));
+      for (const rule of field) out.push(pieceOf(rule, encode));
+    } else if (typeof field === 'object' && field !== null && DEEP.has(name)) encodePieces(field, encode, out);
+    else out.push(encode(field));
+  }
+}
+
+/** Names of the fields on the way to `rules`; everything else is encoded as a whole. */
+const DEEP = new Set(['body', 'config', 'filter', 'nat']);
+
+function pieceOf(rule: object, encode: Encode): Buffer {
+  let piece = pieces.get(rule);
+  if (piece === undefined) {
+    // A copy of its own: the encoder's buffer is larger than what it holds, and shared.
+    piece = Buffer.from(encode(rule));
+    pieces.set(rule, piece);
+  }
+  return piece;
+}
+
+function arrayHead(length: number): Buffer {
+  const head = Buffer.alloc(5);
+  head[0] = 0xdd;
+  head.writeUInt32BE(length, 1);
+  return head;
+}
+
+function mapHead(length: number): Buffer {
+  const head = Buffer.alloc(3);
+  head[0] = 0xde;
+  head.writeUInt16BE(length, 1);
+  return head;
+}

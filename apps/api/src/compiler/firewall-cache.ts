@@ -1,0 +1,73 @@
+import type { Rule } from '@tollway/dataplane-agent';
+import type { Row } from '../config/snapshot.js';
+import type { AddressLists } from './address-lists.js';
+import type { CompileContext } from './context.js';
+import type { Candidate } from './firewall-jumps.js';
+import type { InterfaceNames } from './interface-names.js';
+
+/**
+ * Rules that were translated before. A row that no commit changed is the same object in the next snapshot, and gives
+ * the same rule where what it refers to is the same: one rule of ten thousand is translated anew, not all of them.
+ */
+
+interface Translated {
+  readonly candidate: Candidate;
+  readonly interfaces: InterfaceNames;
+  /** Address lists that it names, with their indices. */
+  readonly lists: readonly (readonly [string, number])[];
+  /** Offset of the clock that it depends on. */
+  readonly utcOffsetS: number | undefined;
+}
+
+const translated = new WeakMap<Row, Translated>();
+
+/** The translation of a row: as it was before, where that holds, or by `translate`. */
+export function candidateOf(
+  context: CompileContext,
+  lists: AddressLists,
+  row: Row,
+  translate: () => Candidate,
+): Candidate {
+  const known = translated.get(row);
+  if (known !== undefined && holds(known, context, lists)) {
+    if (known.utcOffsetS !== undefined) context.clockOffset();
+    return known.candidate;
+  }
+  const asked = context.asksTime;
+  context.asksTime = false;
+  const named: (readonly [string, number])[] = [];
+  try {
+    const candidate = lists.noting(named, translate);
+    const utcOffsetS = context.asksTime ? context.clockOffset() : undefined;
+    translated.set(row, { candidate, interfaces: context.interfaces, lists: named, utcOffsetS });
+    return candidate;
+  } finally {
+    context.asksTime ||= asked;
+  }
+}
+
+function holds(known: Translated, context: CompileContext, lists: AddressLists): boolean {
+  return (
+    known.interfaces === context.interfaces &&
+    (known.utcOffsetS === undefined || known.utcOffsetS === context.utcOffsetS) &&
+    known.lists.every(([name, index]) => lists.indexOf(name) === index)
+  );
+}
+
+const finishedRules = new WeakMap<Candidate, Rule>();
+
+/** The rule of a translation. It is the same object as long as it is the same rule. */
+export function ruleOf(candidate: Candidate, indices: ReadonlyMap<string, number>): Rule {
+  const { row, matchers, action, log } = candidate;
+  const known = finishedRules.get(candidate);
+  const chain = 'target' in action ? (indices.get(action.target) ?? -1) : undefined;
+  if (known !== undefined && (known.action.kind !== 'jump' || known.action.chain === chain)) return known;
+  const rule: Rule = {
+    row: row.id,
+    matchers,
+    action: 'target' in action ? { kind: 'jump', chain: chain ?? -1 } : action,
+    log,
+  };
+  finishedRules.set(candidate, rule);
+  return rule;
+}
