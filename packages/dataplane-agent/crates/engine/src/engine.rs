@@ -19,7 +19,7 @@ use crate::qos::classify::QueueTable;
 use crate::qos::simple::SimpleQueues;
 use crate::shared::Shared;
 use crate::slow::SLOW_REASONS;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Interface, Snapshot};
 use crate::stage;
 use crate::state::{NextHops, WorkerState};
 use crate::stats::{Count, EngineStats};
@@ -143,10 +143,15 @@ impl<F: Frame> Engine<F> {
         state.table.set_max_entries(share);
         state.table.set_bounded(new.filter().has_bounds());
         // What was masqueraded behind an address that is gone would answer to nobody.
-        state.table.purge_masqueraded(|row, address| {
-            let own = address.as_v4().unwrap_or(0);
-            !new.interface_of(row).is_some_and(|interface| interface.up && interface.has_address(own))
-        });
+        let here = |row: RowId, own: u32| {
+            new.interface_of(row).is_some_and(|interface| interface.up && interface.has_address(own))
+        };
+        let stays = |interface: &Interface| {
+            interface.addresses.iter().all(|(own, _)| !interface.up || here(interface.row, *own))
+        };
+        if !old.interfaces().iter().all(stays) {
+            state.table.purge_masqueraded(|row, address| !here(row, address.as_v4().unwrap_or(0)));
+        }
         state.queues.swap(old.queues(), new.queues(), &state.shared.queue_ownerships, now);
         unpublish(state);
         renumber(state, &old, new);

@@ -3,9 +3,11 @@
 //! A path is a node of a tree: the root is "no rule", a child is "and then this rule". Packets count at
 //! the node where they end, one addition on the fast path; a rule's counter is the sum over the subtrees
 //! that begin with it, computed when somebody reads it. Node ids live as long as the configuration's
-//! generation; when it changes the sums fold into a base per row.
+//! generation; when it changes the sums fold into a base per row: one pass over the nodes and one over the
+//! rows, since a worker stands still for it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use tollway_config::dataplane::RowId;
 
@@ -38,31 +40,64 @@ impl Node {
     }
 }
 
+/// The counters of one row.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    row: RowId,
+    /// The configuration contains it.
+    present: bool,
+    /// Of former generations, and counted rule by rule.
+    base: Count,
+    /// Total at the last reset.
+    offset: Count,
+}
+
+impl Slot {
+    const fn new(row: RowId) -> Self {
+        let zero = Count { packets: 0, bytes: 0 };
+        Self { row, present: true, base: zero, offset: zero }
+    }
+}
+
+/// Hashes a path and a row. Both are the router's own numbers: nobody outside can choose them to collide.
+#[derive(Debug, Default, Clone, Copy)]
+struct StepHasher(u64);
+
+impl Hasher for StepHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        let mixed = u128::from(self.0 ^ value) * 0x9e37_79b9_7f4a_7c15;
+        self.0 = mixed as u64 ^ (mixed >> 64) as u64;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 /// The paths of one worker, and its rule counters.
 #[derive(Debug)]
 pub struct Paths {
     nodes: Vec<Node>,
-    children: HashMap<(u32, RowId), u32>,
-    /// Rows of this generation.
-    rows: Vec<RowId>,
-    /// Counted rule by rule.
-    direct: BTreeMap<RowId, Count>,
-    /// Totals of former generations.
-    base: BTreeMap<RowId, Count>,
-    /// Totals at the last reset.
-    offset: BTreeMap<RowId, Count>,
+    /// By path in the upper half and row in the lower one.
+    children: HashMap<u64, u32, BuildHasherDefault<StepHasher>>,
+    /// Ascending by row.
+    slots: Vec<Slot>,
+    /// Slot that [`Self::count_rule`] found last.
+    last_slot: usize,
 }
 
 impl Paths {
-    /// For the rules of a configuration.
-    pub fn new(rows: Vec<RowId>) -> Self {
+    /// For the rules of a configuration, by their rows, ascending.
+    pub fn new(rows: &[RowId]) -> Self {
         Self {
             nodes: vec![Node::new(NONE, NONE)],
-            children: HashMap::new(),
-            rows,
-            direct: BTreeMap::new(),
-            base: BTreeMap::new(),
-            offset: BTreeMap::new(),
+            children: HashMap::default(),
+            slots: rows.iter().copied().map(Slot::new).collect(),
+            last_slot: 0,
         }
     }
 
@@ -73,7 +108,8 @@ impl Paths {
         if node.last_row == row {
             return Some(node.last_child);
         }
-        let known = self.children.get(&(path, row)).copied();
+        let key = u64::from(path) << 32 | u64::from(row);
+        let known = self.children.get(&key).copied();
         let child = match known {
             Some(child) => child,
             None => {
@@ -82,7 +118,7 @@ impl Paths {
                 }
                 let child = u32::try_from(self.nodes.len()).ok()?;
                 self.nodes.push(Node::new(path, row));
-                self.children.insert((path, row), child);
+                self.children.insert(key, child);
                 child
             }
         };
@@ -96,15 +132,20 @@ impl Paths {
     #[inline]
     pub fn count(&mut self, path: u32, packets: u64, bytes: u64) {
         if let Some(node) = self.nodes.get_mut(path as usize) {
-            node.count.packets = node.count.packets.wrapping_add(packets);
-            node.count.bytes = node.count.bytes.wrapping_add(bytes);
+            node.count.add(Count { packets, bytes });
         }
     }
 
     /// Counts packets for one rule alone.
     #[inline]
     pub fn count_rule(&mut self, row: RowId, packets: u64, bytes: u64) {
-        self.direct.entry(row).or_default().add(Count { packets, bytes });
+        if self.slots.get(self.last_slot).is_none_or(|slot| slot.row != row) {
+            let Some(at) = place(&self.slots, row) else { return };
+            self.last_slot = at;
+        }
+        if let Some(slot) = self.slots.get_mut(self.last_slot) {
+            slot.base.add(Count { packets, bytes });
+        }
     }
 
     /// Rows of a path, in the order in which they were hit.
@@ -119,28 +160,23 @@ impl Paths {
         rows
     }
 
-    fn totals(&self) -> BTreeMap<RowId, Count> {
-        let mut totals = self.base.clone();
-        for row in &self.rows {
-            totals.entry(*row).or_default();
-        }
-        for (row, count) in &self.direct {
-            totals.entry(*row).or_default().add(*count);
-        }
-        for node in &self.nodes {
-            let mut at = node;
-            if node.count == Count::default() {
+    /// Slots whose base is the total. A child comes after its parent, so one pass backwards sums subtrees.
+    fn totals(&self) -> Vec<Slot> {
+        let mut slots = self.slots.clone();
+        let mut sums: Vec<Count> = self.nodes.iter().map(|node| node.count).collect();
+        for (at, node) in self.nodes.iter().enumerate().skip(1).rev() {
+            let sum = sums.get(at).copied().unwrap_or_default();
+            if sum == Count::default() {
                 continue;
             }
-            while at.row != NONE {
-                totals.entry(at.row).or_default().add(node.count);
-                match self.nodes.get(at.parent as usize) {
-                    Some(parent) => at = parent,
-                    None => break,
-                }
+            if let Some(parent) = sums.get_mut(node.parent as usize) {
+                parent.add(sum);
+            }
+            if let Some(slot) = place(&slots, node.row).and_then(|at| slots.get_mut(at)) {
+                slot.base.add(sum);
             }
         }
-        totals
+        slots
     }
 
     /// Counters per row, ascending: those of the configuration, and those of absent rows that count
@@ -148,11 +184,10 @@ impl Paths {
     pub fn rules(&self) -> Vec<(RowId, Count)> {
         self.totals()
             .into_iter()
-            .map(|(row, total)| {
-                let offset = self.offset.get(&row).copied().unwrap_or_default();
+            .map(|Slot { row, base, offset, .. }| {
                 let count = Count {
-                    packets: total.packets.wrapping_sub(offset.packets),
-                    bytes: total.bytes.wrapping_sub(offset.bytes),
+                    packets: base.packets.wrapping_sub(offset.packets),
+                    bytes: base.bytes.wrapping_sub(offset.bytes),
                 };
                 (row, count)
             })
@@ -161,31 +196,60 @@ impl Paths {
 
     /// Lets the counters of these rows (all when empty) begin at zero.
     pub fn reset(&mut self, rows: &[RowId]) {
-        for (row, total) in self.totals() {
-            if rows.is_empty() || rows.contains(&row) {
-                self.offset.insert(row, total);
+        let totals = self.totals();
+        let mut reset = |at: usize| {
+            if let (Some(slot), Some(total)) = (self.slots.get_mut(at), totals.get(at)) {
+                slot.offset = total.base;
             }
+        };
+        match rows.is_empty() {
+            true => (0..totals.len()).for_each(reset),
+            false => rows.iter().filter_map(|row| place(&totals, *row)).for_each(&mut reset),
         }
     }
 
-    /// Takes over the rules of another generation. Every path ends; counters stay with their rows.
-    pub fn renew(&mut self, rows: Vec<RowId>) {
-        self.base = self.totals();
-        let offset = &self.offset;
-        self.base.retain(|row, total| *total != Count::default() || offset.contains_key(row));
-        let present: std::collections::HashSet<RowId> = rows.iter().copied().collect();
-        let absent: Vec<RowId> = self.base.keys().filter(|row| !present.contains(row)).copied().collect();
-        // Row ids ascend with time, so the smallest absent one left the longest ago, roughly.
-        for row in absent.iter().take(absent.len().saturating_sub(MAX_ABSENT)) {
-            self.base.remove(row);
-            self.offset.remove(row);
+    /// Takes over the rules of another generation, by their rows, ascending. Every path ends; counters stay
+    /// with their rows.
+    pub fn renew(&mut self, rows: &[RowId]) {
+        let mut known = self.totals();
+        known.iter_mut().for_each(|slot| slot.present = false);
+        let mut slots = Vec::with_capacity(rows.len() + known.len());
+        let mut known = known.into_iter().peekable();
+        let mut absent = 0_usize;
+        let mut keep = |slot: Slot, slots: &mut Vec<Slot>| {
+            if slot.base != Count::default() {
+                absent += 1;
+                slots.push(slot);
+            }
+        };
+        for row in rows {
+            while let Some(slot) = known.next_if(|slot| slot.row < *row) {
+                keep(slot, &mut slots);
+            }
+            let slot = known.next_if(|slot| slot.row == *row).unwrap_or(Slot::new(*row));
+            slots.push(Slot { present: true, ..slot });
         }
-        self.direct.clear();
-        self.rows = rows;
-        self.nodes.clear();
-        self.nodes.push(Node::new(NONE, NONE));
+        known.for_each(|slot| keep(slot, &mut slots));
+        // Row ids ascend with time, so the smallest absent one left the longest ago, roughly.
+        let mut forget = absent.saturating_sub(MAX_ABSENT);
+        slots.retain(|slot| {
+            let gone = !slot.present && forget > 0;
+            forget -= usize::from(gone);
+            !gone
+        });
+        self.slots = slots;
+        self.last_slot = 0;
+        self.nodes.truncate(1);
+        if let Some(root) = self.nodes.first_mut() {
+            *root = Node::new(NONE, NONE);
+        }
         self.children.clear();
     }
+}
+
+/// Where a row stands in slots that ascend.
+fn place(slots: &[Slot], row: RowId) -> Option<usize> {
+    slots.binary_search_by_key(&row, |slot| slot.row).ok()
 }
 
 #[cfg(test)]
@@ -198,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_rule_counts_the_packets_of_every_path_it_lies_on() {
-        let mut paths = Paths::new(vec![10, 11, 12]);
+        let mut paths = Paths::new(&[10, 11, 12]);
         let first = paths.step(ROOT, 10).unwrap();
         let both = paths.step(first, 11).unwrap();
         let only = paths.step(ROOT, 11).unwrap();
@@ -214,10 +278,10 @@ mod tests {
 
     #[test]
     fn counters_survive_edits_and_moves_and_the_same_rule_keeps_counting() {
-        let mut paths = Paths::new(vec![10, 11]);
+        let mut paths = Paths::new(&[10, 11]);
         let path = paths.step(ROOT, 11).unwrap();
         paths.count(path, 5, 50);
-        paths.renew(vec![11, 12]);
+        paths.renew(&[11, 12]);
         let path = paths.step(ROOT, 11).unwrap();
         paths.count(path, 1, 1);
         assert_eq!(paths.rules(), [(11, count(6, 51)), (12, count(0, 0))]);
@@ -225,14 +289,14 @@ mod tests {
 
     #[test]
     fn reset_begins_at_zero_for_the_named_rows_only() {
-        let mut paths = Paths::new(vec![10, 11]);
+        let mut paths = Paths::new(&[10, 11]);
         for row in [10, 11] {
             let path = paths.step(ROOT, row).unwrap();
             paths.count(path, 3, 30);
         }
         paths.reset(&[10]);
         assert_eq!(paths.rules(), [(10, count(0, 0)), (11, count(3, 30))]);
-        paths.renew(vec![10]);
+        paths.renew(&[10]);
         let path = paths.step(ROOT, 10).unwrap();
         paths.count(path, 1, 2);
         assert_eq!(paths.rules(), [(10, count(1, 2)), (11, count(3, 30))]);
@@ -242,8 +306,24 @@ mod tests {
 
     #[test]
     fn too_many_paths_are_refused() {
-        let mut paths = Paths::new(Vec::new());
+        let mut paths = Paths::new(&[]);
         let made = (0..MAX_PATHS as u32 + 5).filter(|&row| paths.step(ROOT, row).is_some()).count();
         assert_eq!(made, MAX_PATHS - 1);
+    }
+
+    #[test]
+    fn of_rows_that_are_gone_the_oldest_are_forgotten_first() {
+        let rows: Vec<RowId> = (0..MAX_ABSENT as u32 + 10).collect();
+        let mut paths = Paths::new(&rows);
+        rows.iter().for_each(|row| paths.count_rule(*row, 1, 1));
+        paths.renew(&[20_000]);
+        let left = paths.rules();
+        assert_eq!(left.len(), MAX_ABSENT + 1);
+        assert_eq!(left.first(), Some(&(10, count(1, 1))));
+        paths.reset(&[20, 30]);
+        assert_eq!(paths.rules()[10..12], [(20, count(0, 0)), (21, count(1, 1))]);
+        paths.renew(&rows);
+        assert_eq!(paths.rules()[..2], [(0, count(0, 0)), (1, count(0, 0))]);
+        assert_eq!(paths.rules()[19..22], [(19, count(1, 1)), (20, count(0, 0)), (21, count(1, 1))]);
     }
 }

@@ -126,6 +126,7 @@ pub struct Snapshot {
     lists: Arc<AddressLists>,
     filter: Arc<Table>,
     nat: Arc<Table>,
+    rule_rows: Vec<RowId>,
     hooks: Hooks,
     fixed: Vec<Fixed>,
     has_fasttrack: bool,
@@ -208,25 +209,15 @@ impl Snapshot {
         // Rules hold lists by reference and interfaces by number.
         let same = basis
             .filter(|basis| Arc::ptr_eq(&basis.snapshot.lists, &lists) && same_numbers(basis.config, config));
+        let (filter_before, nat_before) =
+            (basis.map(|basis| &*basis.snapshot.filter), basis.map(|basis| &*basis.snapshot.nat));
         let filter = match same.filter(|basis| basis.config.filter == config.filter) {
             Some(basis) => Arc::clone(&basis.snapshot.filter),
-            None => {
-                let mut table = Table::compile(TableKind::Filter, &config.filter, &lists, &map)?;
-                if let Some(basis) = basis {
-                    table.adopt(&basis.snapshot.filter);
-                }
-                Arc::new(table)
-            }
+            None => Arc::new(Table::compile(TableKind::Filter, &config.filter, &lists, &map, filter_before)?),
         };
         let nat = match same.filter(|basis| basis.config.nat == config.nat) {
             Some(basis) => Arc::clone(&basis.snapshot.nat),
-            None => {
-                let mut table = Table::compile(TableKind::Nat, &config.nat, &lists, &map)?;
-                if let Some(basis) = basis {
-                    table.adopt(&basis.snapshot.nat);
-                }
-                Arc::new(table)
-            }
+            None => Arc::new(Table::compile(TableKind::Nat, &config.nat, &lists, &map, nat_before)?),
         };
         let queues = match basis.filter(|basis| basis.config.simple_queues == config.simple_queues) {
             Some(basis) => Arc::clone(&basis.snapshot.queues),
@@ -245,6 +236,9 @@ impl Snapshot {
             TrackingMode::No => false,
         };
         let fasttracks = |rule: &tollway_config::dataplane::Rule| rule.action == Action::FasttrackConnection;
+        let mut rule_rows: Vec<RowId> = filter.rows().chain(nat.rows()).collect();
+        rule_rows.sort_unstable();
+        rule_rows.dedup();
         let snapshot = Snapshot {
             generation,
             workers,
@@ -257,6 +251,7 @@ impl Snapshot {
             interfaces,
             fib,
             lists,
+            rule_rows,
             filter,
             nat,
             hooks,
@@ -289,9 +284,9 @@ impl Snapshot {
         self.fib.routes()
     }
 
-    /// Rule rows of every table, in order of evaluation.
-    pub fn rule_rows(&self) -> Vec<RowId> {
-        self.filter.rows().chain(self.nat.rows()).collect()
+    /// Rule rows of every table, ascending.
+    pub fn rule_rows(&self) -> &[RowId] {
+        &self.rule_rows
     }
 
     /// The interfaces, by dense number.

@@ -72,7 +72,7 @@ pub(super) struct CompiledChain {
     name: String,
     /// Place of its first rule in the table.
     pub from: u32,
-    pub index: Index,
+    pub index: Arc<Index>,
 }
 
 /// A compiled table.
@@ -86,12 +86,14 @@ pub struct Table {
 impl Table {
     /// Compiles the chains of a table. Errors name the rule: an action the table or hook does not know, a
     /// jump to nowhere, to a built-in chain, in a circle or nested deeper than [`MAX_JUMP_DEPTH`], a
-    /// reference that does not resolve.
+    /// reference that does not resolve. Rules that are in the table before go on with what they have
+    /// counted there, and chains with the same conditions share its index.
     pub fn compile(
         kind: TableKind,
         chains: &[Chain],
         lists: &Arc<AddressLists>,
         interfaces: &InterfaceMap,
+        before: Option<&Self>,
     ) -> Result<Self, BuildError> {
         let mut table = Self { rules: Vec::new(), chains: Vec::new(), lists: Arc::clone(lists) };
         if chains.len() > MAX_CHAINS {
@@ -118,15 +120,22 @@ impl Table {
                 table.rules.push(compile_rule(rule, index as u32, &names)?);
                 checks.push(Check::new(&rule.matchers, interfaces));
             }
-            let (name, index) = (chain.name.clone(), Index::new(&checks));
-            table.chains.push(CompiledChain { name, from, index });
+            let same = |known: &&CompiledChain| known.name == chain.name && known.index.is_of(&checks);
+            let index = match before.and_then(|table| table.chains.iter().find(same)) {
+                Some(known) => Arc::clone(&known.index),
+                None => Arc::new(Index::new(&checks)),
+            };
+            table.chains.push(CompiledChain { name: chain.name.clone(), from, index });
         }
         check_paths(kind, chains)?;
+        if let Some(before) = before {
+            table.adopt(before);
+        }
         Ok(table)
     }
 
     /// Lets rules that are the same in `previous` go on with what they have counted there.
-    pub fn adopt(&mut self, previous: &Self) {
+    pub(super) fn adopt(&mut self, previous: &Self) {
         let counts = |rule: &Rule| rule.depends.contains(Depends::SHARED);
         let known: HashMap<RowId, &Rule> =
             previous.rules.iter().filter(|rule| counts(rule)).map(|rule| (rule.row, rule)).collect();

@@ -12,7 +12,7 @@ use super::check::{Check, Field, Key};
 use super::segments::Segments;
 
 /// Longest list that is not worth a split.
-const LIST: usize = 24;
+const LIST: usize = 6;
 /// Most lists that a packet may visit.
 const MAX_LISTS: usize = 8;
 /// Most segments that a narrow rule covers, and so the number of its copies in a split; fewer if the copies
@@ -50,20 +50,30 @@ pub(super) struct Index {
     /// The lists, each ascending by rule.
     checks: Vec<Check>,
     rules: Vec<u32>,
+    /// Of all rules, as given.
+    source: Vec<Check>,
 }
 
 impl Index {
+    /// Whether it is the index of the rules with these checks.
+    pub fn is_of(&self, checks: &[Check]) -> bool {
+        self.source == checks
+    }
+
     /// Of the rules with these checks.
     pub fn new(checks: &[Check]) -> Self {
         Self::with_lists_of(checks, LIST)
     }
 
     fn with_lists_of(checks: &[Check], list: usize) -> Self {
-        let mut builder = Builder {
-            source: checks,
-            list,
-            index: Self { root: NOTHING, splits: Vec::new(), checks: Vec::new(), rules: Vec::new() },
+        let index = Self {
+            root: NOTHING,
+            splits: Vec::new(),
+            checks: Vec::new(),
+            rules: Vec::new(),
+            source: checks.to_vec(),
         };
+        let mut builder = Builder { source: checks, list, index };
         let all: Vec<u32> = (0..checks.len() as u32).collect();
         let (root, _) = builder.node(&all, MAX_LISTS);
         builder.index.root = root;

@@ -52,7 +52,7 @@ pub(super) fn chain(name: &str, rules: Vec<Rule>) -> Chain {
 
 pub(super) fn compile(kind: TableKind, chains: &[Chain]) -> Result<Table, BuildError> {
     let lists = Arc::new(AddressLists::build(&lists())?);
-    Table::compile(kind, chains, &lists, &interfaces())
+    Table::compile(kind, chains, &lists, &interfaces(), None)
 }
 
 pub(super) fn view() -> PacketView {
@@ -218,6 +218,27 @@ fn more_chains_than_a_place_in_a_table_can_name_are_refused() {
         (0..=super::MAX_CHAINS).map(|number| chain(&format!("c{number}"), Vec::new())).collect();
     assert!(compile(TableKind::Filter, &chains).unwrap_err().message.contains("more than 4096 chains"));
     assert!(compile(TableKind::Filter, &chains[1..]).is_ok());
+}
+
+#[test]
+fn chains_whose_conditions_did_not_change_keep_their_index() {
+    let lists = Arc::new(AddressLists::build(&lists()).unwrap());
+    let jump = Action::Jump { chain: 1 };
+    let mut chains = [
+        chain("forward", vec![rule(1, vec![], jump), rule(2, vec![protocol(17)], Action::Accept)]),
+        chain("user", vec![rule(3, vec![protocol(6)], Action::Accept)]),
+    ];
+    let build = |chains: &[Chain], before: Option<&Table>| {
+        Table::compile(TableKind::Filter, chains, &lists, &interfaces(), before).unwrap()
+    };
+    let before = build(&chains, None);
+    chains[0].rules[1] = rule(2, vec![protocol(6)], Action::Accept);
+    chains[1].rules[0].action = Action::Drop;
+    let after = build(&chains, Some(&before));
+    let kept = |chain: usize| Arc::ptr_eq(&before.chains[chain].index, &after.chains[chain].index);
+    assert_eq!([kept(0), kept(1)], [false, true]);
+    assert_eq!(run(&before, "forward", &view()).verdict, Verdict::Accept);
+    assert_eq!(run(&after, "forward", &view()).verdict, Verdict::Drop);
 }
 
 fn states() -> impl Strategy<Value = ConnectionState> {
