@@ -21,6 +21,7 @@ pub mod tap;
 pub mod thread;
 pub mod vnet;
 pub mod wake;
+pub mod xdp;
 
 pub use pool::{Partition, PoolFrame};
 pub use port::{Port, PortIo};

@@ -17,12 +17,12 @@ const fn checksum_offset(gso: Gso) -> u16 {
     }
 }
 
-fn half(bytes: &[u8], at: usize) -> Option<u16> {
+pub(crate) fn half(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
 /// Start of the network header and the protocol that it carries, behind up to two VLAN tags.
-fn network_header(head: &[u8]) -> Option<(usize, u16)> {
+pub(crate) fn network_header(head: &[u8]) -> Option<(usize, u16)> {
     let mut at = 12;
     for _ in 0..2 {
         match half(head, at)? {
@@ -34,7 +34,7 @@ fn network_header(head: &[u8]) -> Option<(usize, u16)> {
 }
 
 /// Start of the transport header, its protocol, and the sum of both addresses in 16-bit words.
-fn transport_header(head: &[u8]) -> Option<(usize, u8, u32)> {
+pub(crate) fn transport_header(head: &[u8]) -> Option<(usize, u8, u32)> {
     let (network, kind) = network_header(head)?;
     let (addresses, transport, protocol) = match kind {
         0x0800 => {

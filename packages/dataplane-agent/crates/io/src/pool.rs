@@ -5,12 +5,20 @@
 //! to that partition: its owner by [`Partition::recycle`], which touches no shared memory, everybody else
 //! through the partition's return list, a lock-free stack that the owner empties as a whole when its own
 //! lists run dry (so no ABA problem, and a return never fails).
+//!
+//! The first heads of every partition, as many as a worker needs to receive and to send, lie beside each
+//! other: that is the [`Umem`], in which AF_XDP sockets exchange frames without copying.
+
+mod umem;
 
 use std::fmt;
+use std::ops::Range;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use tollway_engine::frame::{Frame, FrameSource};
+
+pub use umem::{Lent, Umem};
 
 /// Bytes of a frame that are contiguous, at most.
 pub const HEAD_CAPACITY: usize = HEAD_CHUNK - HEAD_OFFSET;
@@ -35,6 +43,7 @@ struct FreeChunk {
 }
 
 /// What a partition shares with everybody who may hold one of its frames.
+#[derive(Debug)]
 pub struct Home {
     returns: AtomicPtr<FreeChunk>,
     outside: AtomicU64,
@@ -50,34 +59,49 @@ impl Home {
 /// A worker's share of the pool.
 pub struct Partition {
     home: &'static Home,
+    umem: &'static Umem,
+    /// Heads outside the UMEM.
     heads: Vec<NonNull<FreeChunk>>,
+    /// Heads in the UMEM.
+    wire: Vec<NonNull<FreeChunk>>,
     tails: Vec<NonNull<u8>>,
     fresh_heads: Fresh,
+    fresh_wire: Fresh,
     fresh_tails: Fresh,
+    /// Place of this partition's heads in the UMEM.
+    own: Range<usize>,
     size: PartitionSize,
     exhausted: u64,
 }
 
-/// Chunks beside each other that nobody has used yet, so that their memory has not been touched.
+/// Chunks that nobody has used yet, so that their memory has not been touched. None of them lies across the
+/// boundary of two huge pages.
 struct Fresh {
-    next: *mut u8,
+    start: *mut u8,
+    next: usize,
     left: usize,
     step: usize,
 }
 
+/// Bytes from the first of `count` chunks of `step` bytes to the end of the last one's huge page.
+const fn span(count: usize, step: usize) -> usize {
+    count.div_ceil(HUGE_PAGE / step) * HUGE_PAGE
+}
+
 impl Fresh {
     /// # Safety
-    /// From `start` on there must be `count` times `step` bytes of one mapping that nobody else uses.
+    /// `start` must be the start of [`span`] bytes of one mapping that nobody else uses.
     unsafe fn new(start: *mut u8, count: usize, step: usize) -> Self {
-        Self { next: start, left: count, step }
+        Self { start, next: 0, left: count, step }
     }
 
     fn take<T>(&mut self) -> Option<NonNull<T>> {
         self.left = self.left.checked_sub(1)?;
-        let chunk = NonNull::new(self.next.cast());
-        // SAFETY: a chunk was left, so that its end is within the mapping or at the end of it.
-        self.next = unsafe { self.next.add(self.step) };
-        chunk
+        let in_page = HUGE_PAGE / self.step;
+        let at = self.next / in_page * HUGE_PAGE + self.next % in_page * self.step;
+        self.next += 1;
+        // SAFETY: a chunk was left, so that it lies within the span that `new` was promised.
+        NonNull::new(unsafe { self.start.add(at) }.cast())
     }
 }
 
@@ -108,9 +132,17 @@ impl PartitionSize {
         }
     }
 
-    /// Address space the partition takes, bytes; memory becomes of it only what frames have used.
+    /// Heads in the UMEM.
+    fn wire(self) -> usize {
+        self.heads.min(Self::WORKER.heads)
+    }
+
+    /// Address space the partition takes, bytes; memory becomes of it only what frames have used, and what
+    /// AF_XDP sockets have been told of.
     pub fn bytes(self) -> usize {
-        (self.heads * HEAD_CHUNK + self.tails * TAIL_CAPACITY).next_multiple_of(HUGE_PAGE)
+        span(self.wire(), HEAD_CHUNK)
+            + span(self.heads - self.wire(), HEAD_CHUNK)
+            + span(self.tails, TAIL_CAPACITY)
     }
 }
 
@@ -143,33 +175,60 @@ pub fn partitions(sizes: &[PartitionSize]) -> std::io::Result<Vec<Partition>> {
         libc::madvise(base.add(skip).cast(), total - HUGE_PAGE, libc::MADV_HUGEPAGE);
         base.add(skip)
     };
+    let homes: Vec<&'static Home> = sizes.iter().map(|_| Home::leak()).collect();
+    let mut end = 0;
+    let shares = sizes.iter().zip(&homes).map(|(size, home)| {
+        end += span(size.wire(), HEAD_CHUNK);
+        (end, *home)
+    });
+    // SAFETY: the mapping stays for the life of the process, and the spans of all partitions lie within it.
+    let umem: &'static Umem = Box::leak(Box::new(unsafe { Umem::new(next, shares.collect()) }));
+    // SAFETY: as above.
+    next = unsafe { next.add(umem.len()) };
     let mut partitions = Vec::with_capacity(sizes.len());
-    for size in sizes {
-        partitions.push(Partition::carve(next, *size));
+    for ((size, home), own) in sizes.iter().zip(homes).zip(umem.shares()) {
+        partitions.push(Partition::carve(next, *size, home, umem, own));
         // SAFETY: the sum of all partitions' bytes lies within the mapping.
-        next = unsafe { next.add(size.bytes()) };
+        next = unsafe { next.add(size.bytes() - span(size.wire(), HEAD_CHUNK)) };
     }
     Ok(partitions)
 }
 
+impl Home {
+    fn leak() -> &'static Self {
+        Box::leak(Box::new(Home { returns: AtomicPtr::new(ptr::null_mut()), outside: AtomicU64::new(0) }))
+    }
+}
+
 impl Partition {
-    fn carve(base: *mut u8, size: PartitionSize) -> Self {
-        let home = Box::leak(Box::new(Home {
-            returns: AtomicPtr::new(ptr::null_mut()),
-            outside: AtomicU64::new(0),
-        }));
-        // Tails first: 64 KiB steps from a huge-page boundary keep them page-aligned.
-        // SAFETY: the caller reserved `size.bytes()` at `base`, which is room for all tails and then all heads.
-        let (fresh_tails, fresh_heads) = unsafe {
-            let heads = base.add(size.tails * TAIL_CAPACITY);
-            (Fresh::new(base, size.tails, TAIL_CAPACITY), Fresh::new(heads, size.heads, HEAD_CHUNK))
+    fn carve(
+        base: *mut u8,
+        size: PartitionSize,
+        home: &'static Home,
+        umem: &'static Umem,
+        own: Range<usize>,
+    ) -> Self {
+        let (wire, waiting) = (size.wire(), size.heads - size.wire());
+        // SAFETY: the caller reserved room for all tails and then all heads outside the UMEM at `base`, and
+        // `own` is this partition's share of the UMEM. All of them begin at huge pages.
+        let (fresh_tails, fresh_heads, fresh_wire) = unsafe {
+            let heads = base.add(span(size.tails, TAIL_CAPACITY));
+            (
+                Fresh::new(base, size.tails, TAIL_CAPACITY),
+                Fresh::new(heads, waiting, HEAD_CHUNK),
+                Fresh::new(umem.start().add(own.start), wire, HEAD_CHUNK),
+            )
         };
         Self {
             home,
-            heads: Vec::with_capacity(size.heads),
+            umem,
+            heads: Vec::with_capacity(waiting),
+            wire: Vec::with_capacity(wire),
             tails: Vec::with_capacity(size.tails),
             fresh_heads,
+            fresh_wire,
             fresh_tails,
+            own,
             size,
             exhausted: 0,
         }
@@ -177,12 +236,18 @@ impl Partition {
 
     /// Frames and tails free now, without those on the return list.
     pub fn free(&self) -> (usize, usize) {
-        (self.heads.len() + self.fresh_heads.left, self.tails.len() + self.fresh_tails.left)
+        (self.heads.len() + self.fresh_heads.left + self.in_umem(), self.tails.len() + self.fresh_tails.left)
+    }
+
+    /// Frames in the UMEM free now, without those on the return list.
+    fn in_umem(&self) -> usize {
+        self.wire.len() + self.fresh_wire.left
     }
 
     /// Frames and tails that have been in use at some time: those with memory behind them.
     pub fn used(&self) -> (usize, usize) {
-        (self.size.heads - self.fresh_heads.left, self.size.tails - self.fresh_tails.left)
+        let fresh = self.fresh_heads.left + self.fresh_wire.left;
+        (self.size.heads - fresh, self.size.tails - self.fresh_tails.left)
     }
 
     /// How often a frame was asked for in vain.
@@ -193,10 +258,33 @@ impl Partition {
     /// A frame of the full head capacity to receive into, without a tail.
     #[inline]
     pub fn take_head(&mut self) -> Option<PoolFrame> {
-        if self.heads.is_empty() {
+        let chunk = self.take_chunk();
+        self.framed(chunk)
+    }
+
+    /// A free chunk of the UMEM, so that AF_XDP ports can send the frame without copying it; of the others
+    /// when those in the UMEM are few, which such ports need to receive.
+    #[inline]
+    fn take_chunk(&mut self) -> Option<NonNull<FreeChunk>> {
+        if self.in_umem() > self.reserve() { self.take_in_umem() } else { self.take_scarce() }
+    }
+
+    #[inline]
+    fn take_in_umem(&mut self) -> Option<NonNull<FreeChunk>> {
+        if self.wire.is_empty() {
             self.collect();
         }
-        let Some(chunk) = self.heads.pop().or_else(|| self.fresh_heads.take()) else {
+        self.wire.pop().or_else(|| self.fresh_wire.take())
+    }
+
+    #[cold]
+    fn take_scarce(&mut self) -> Option<NonNull<FreeChunk>> {
+        self.collect();
+        self.heads.pop().or_else(|| self.fresh_heads.take()).or_else(|| self.take_in_umem())
+    }
+
+    fn framed(&mut self, chunk: Option<NonNull<FreeChunk>>) -> Option<PoolFrame> {
+        let Some(chunk) = chunk else {
             self.exhausted += 1;
             return None;
         };
@@ -208,6 +296,16 @@ impl Partition {
             head_len: HEAD_CAPACITY as u16,
             home: self.home,
         })
+    }
+
+    /// Puts a free chunk of this partition on its list.
+    #[inline]
+    fn put(&mut self, chunk: NonNull<FreeChunk>) {
+        if self.own.contains(&self.umem.offset_of(chunk.cast())) {
+            self.wire.push(chunk);
+        } else {
+            self.heads.push(chunk);
+        }
     }
 
     /// Gives `frame` room for a tail. `false` when the partition has none left.
@@ -239,7 +337,7 @@ impl Partition {
         if !ptr::eq(frame.home, self.home) {
             return;
         }
-        self.heads.push(frame.chunk.cast());
+        self.put(frame.chunk.cast());
         if let Some(tail) = frame.tail {
             self.tails.push(tail);
         }
@@ -248,6 +346,9 @@ impl Partition {
 
     /// Takes in what other threads have returned.
     fn collect(&mut self) {
+        if self.home.returns.load(Ordering::Relaxed).is_null() {
+            return;
+        }
         let mut next = self.home.returns.swap(ptr::null_mut(), Ordering::Acquire);
         while let Some(chunk) = NonNull::new(next) {
             // SAFETY: a chunk on the return list has a header that its returner wrote before the release
@@ -257,7 +358,7 @@ impl Partition {
             if let Some(tail) = NonNull::new(header.tail) {
                 self.tails.push(tail);
             }
-            self.heads.push(chunk);
+            self.put(chunk);
         }
     }
 }

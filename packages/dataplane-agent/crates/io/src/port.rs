@@ -8,6 +8,7 @@ use crate::af_packet::AfPacketPort;
 use crate::memory::MemoryPort;
 use crate::pool::{Partition, PoolFrame};
 use crate::scratch::{Outgoing, Received, Scratch};
+use crate::xdp::XdpPort;
 
 /// What became of the frames at the front of a transmit queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,6 +30,9 @@ pub trait PortIo {
     fn is_ready(&self) -> Option<bool> {
         None
     }
+
+    /// To be called once by the worker that got the port: from then on it may receive.
+    fn start(&mut self, _pool: &mut Partition) {}
 
     /// Receives up to `limit` frames and hands them to `sink`.
     ///
@@ -54,6 +58,8 @@ pub trait PortIo {
 pub enum Port {
     /// A netdev by packet socket.
     AfPacket(AfPacketPort),
+    /// A netdev by AF_XDP.
+    Xdp(XdpPort),
     /// A ring in memory.
     Memory(MemoryPort),
 }
@@ -62,6 +68,7 @@ impl PortIo for Port {
     fn fd(&self) -> RawFd {
         match self {
             Port::AfPacket(port) => port.fd(),
+            Port::Xdp(port) => port.fd(),
             Port::Memory(port) => port.fd(),
         }
     }
@@ -70,7 +77,16 @@ impl PortIo for Port {
     fn is_ready(&self) -> Option<bool> {
         match self {
             Port::AfPacket(port) => port.is_ready(),
+            Port::Xdp(port) => port.is_ready(),
             Port::Memory(port) => port.is_ready(),
+        }
+    }
+
+    fn start(&mut self, pool: &mut Partition) {
+        match self {
+            Port::AfPacket(port) => port.start(pool),
+            Port::Xdp(port) => port.start(pool),
+            Port::Memory(port) => port.start(pool),
         }
     }
 
@@ -83,6 +99,7 @@ impl PortIo for Port {
     ) -> std::io::Result<Received> {
         match self {
             Port::AfPacket(port) => port.receive(limit, scratch, pool, sink),
+            Port::Xdp(port) => port.receive(limit, scratch, pool, sink),
             Port::Memory(port) => port.receive(limit, scratch, pool, sink),
         }
     }
@@ -90,6 +107,7 @@ impl PortIo for Port {
     fn send(&mut self, queue: &mut Vec<Outgoing>, scratch: &mut Scratch, pool: &mut Partition) -> Sent {
         match self {
             Port::AfPacket(port) => port.send(queue, scratch, pool),
+            Port::Xdp(port) => port.send(queue, scratch, pool),
             Port::Memory(port) => port.send(queue, scratch, pool),
         }
     }
@@ -97,6 +115,7 @@ impl PortIo for Port {
     fn take_kernel_drops(&mut self) -> u64 {
         match self {
             Port::AfPacket(port) => port.take_kernel_drops(),
+            Port::Xdp(port) => port.take_kernel_drops(),
             Port::Memory(port) => port.take_kernel_drops(),
         }
     }

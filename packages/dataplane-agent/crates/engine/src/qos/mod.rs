@@ -18,7 +18,7 @@ mod leaf;
 mod longest;
 pub mod ownership;
 mod record;
-pub(crate) mod segment;
+pub mod segment;
 pub mod simple;
 mod slab;
 mod swap;

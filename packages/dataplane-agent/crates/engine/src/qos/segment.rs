@@ -8,6 +8,9 @@ use crate::packet::Meta;
 /// Bytes that a frame of any source holds contiguously.
 const CONTIGUOUS: usize = 2048;
 
+const TCP_HEADER: usize = 20;
+const UDP_HEADER: usize = 8;
+
 /// A piece of a super-frame.
 #[derive(Debug)]
 pub struct Piece<F> {
@@ -57,6 +60,29 @@ impl Layout {
         let payload = (l3 + meta.l3_len as usize).checked_sub(headers)?;
         let fits = size != 0 && headers + size <= CONTIGUOUS && meta.l4_len != 0 && l4 > l3;
         (fits && meta.tuple.protocol == protocol).then_some(Self { l3, l4, headers, payload, size, protocol })
+    }
+
+    /// As [`Self::of`], from a frame that has not been parsed and its offload state, which says where the
+    /// headers end.
+    pub fn of_headers(head: &[u8], vnet: &VnetState) -> Option<Self> {
+        const ETHERNET: usize = 14;
+        const TAG: usize = 4;
+        let tagged = |at: usize| matches!(field::get16(head, at), 0x8100 | 0x88a8);
+        let l3 = ETHERNET + if tagged(12) { TAG + if tagged(16) { TAG } else { 0 } } else { 0 };
+        let ip = ipv4::Packet::new_checked(head.get(l3..)?).ok()?;
+        let (l4, headers) = (l3 + ip.header_len(), usize::from(vnet.hdr_len));
+        let (protocol, least) = match vnet.gso {
+            Gso::Tcp4 => (ipv4::TCP, TCP_HEADER),
+            Gso::Udp => (ipv4::UDP, UDP_HEADER),
+            Gso::None | Gso::Tcp6 => return None,
+        };
+        let size = usize::from(vnet.gso_size);
+        let payload = (l3 + usize::from(ip.total_len())).checked_sub(headers)?;
+        let fits = size != 0
+            && headers + size <= CONTIGUOUS
+            && (l4 + least..=head.len()).contains(&headers)
+            && ip.protocol() == protocol;
+        fits.then_some(Self { l3, l4, headers, payload, size, protocol })
     }
 
     /// L3 bytes of a full wire segment.

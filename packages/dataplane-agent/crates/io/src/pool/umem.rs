@@ -1,0 +1,171 @@
+//! The part of the pool that AF_XDP sockets exchange frames in (Documentation/networking/af_xdp.rst).
+//!
+//! Every socket registers the whole of it, so that a frame which one port received into it can be sent by
+//! any other, by any worker. Chunks are not a power of two apart, so that the headers of the frames of a
+//! batch spread over the sets of the core's cache: the sockets use the mode of unaligned chunks.
+
+use std::ops::Range;
+use std::ptr::NonNull;
+
+use tollway_engine::frame::Frame;
+
+use super::{FreeChunk, HEAD_CHUNK, HUGE_PAGE, Home, Partition, PoolFrame};
+
+/// Chunks of a huge page.
+const IN_PAGE: usize = HUGE_PAGE / HEAD_CHUNK;
+
+/// Frames in the UMEM that a partition keeps for ports that can receive into nothing else: a quarter, at
+/// most this many.
+const RESERVE: usize = 2048;
+
+/// The memory; one per pool.
+#[derive(Debug)]
+pub struct Umem {
+    start: NonNull<u8>,
+    /// End of each partition's share, bytes from the start, and where its frames go home.
+    shares: Box<[(usize, &'static Home)]>,
+}
+
+// SAFETY: what lies at `start` belongs to whoever owns the frames in it; here it is only an address.
+unsafe impl Send for Umem {}
+// SAFETY: as above; nothing changes.
+unsafe impl Sync for Umem {}
+
+/// A frame that the kernel has: what a descriptor says about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lent {
+    /// First byte, from the start of the UMEM.
+    pub at: u64,
+    /// Bytes.
+    pub len: u32,
+}
+
+impl Umem {
+    /// Bytes of a chunk.
+    pub const CHUNK: usize = HEAD_CHUNK;
+
+    /// # Safety
+    /// From `start` on the bytes up to the last share's end must stay mapped for the life of the process.
+    pub(super) unsafe fn new(start: *mut u8, shares: Box<[(usize, &'static Home)]>) -> Self {
+        Self { start: NonNull::new(start).unwrap_or(NonNull::dangling()), shares }
+    }
+
+    /// First byte.
+    pub fn start(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// Bytes.
+    pub fn len(&self) -> usize {
+        self.shares.last().map_or(0, |share| share.0)
+    }
+
+    /// Whether there are no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Places of the shares, in the order of the partitions.
+    pub(super) fn shares(&self) -> impl Iterator<Item = Range<usize>> {
+        let mut start = 0;
+        self.shares.iter().map(move |share| std::mem::replace(&mut start, share.0)..share.0)
+    }
+
+    /// Bytes from the start to `chunk`; more than [`Self::len`] for chunks outside.
+    #[inline]
+    pub(super) fn offset_of(&self, chunk: NonNull<u8>) -> usize {
+        (chunk.as_ptr() as usize).wrapping_sub(self.start.as_ptr() as usize)
+    }
+
+    /// Number of the chunk that holds the byte `at`; below [`Self::numbers`] within the UMEM.
+    #[inline]
+    pub fn number(&self, at: u64) -> usize {
+        let at = at as usize;
+        at / HUGE_PAGE * IN_PAGE + (at % HUGE_PAGE / HEAD_CHUNK).min(IN_PAGE - 1)
+    }
+
+    /// Where the chunk with this number begins.
+    #[inline]
+    pub fn chunk(&self, number: usize) -> u64 {
+        (number / IN_PAGE * HUGE_PAGE + number % IN_PAGE * HEAD_CHUNK) as u64
+    }
+
+    /// How many numbers there are.
+    pub fn numbers(&self) -> usize {
+        self.len() / HUGE_PAGE * IN_PAGE
+    }
+
+    /// The frame in the chunk that begins at `chunk`, with `len` bytes from `offset` in it on.
+    ///
+    /// # Safety
+    /// `chunk` must be what [`PoolFrame::lend`] returned for a frame of this UMEM that has not been taken
+    /// back since, and the kernel must be done with it. `offset` and `len` must lie within the chunk.
+    pub unsafe fn take_back(&'static self, chunk: u64, offset: u16, len: u16) -> Option<PoolFrame> {
+        let home = self.shares.iter().find(|share| (chunk as usize) < share.0)?.1;
+        // SAFETY: the chunk lies within the UMEM.
+        let chunk = unsafe { self.start.add(chunk as usize) };
+        Some(PoolFrame { chunk, tail: None, tail_len: 0, offset, head_len: len, home })
+    }
+}
+
+impl Partition {
+    /// Where its pool's AF_XDP sockets exchange frames.
+    pub fn umem(&self) -> &'static Umem {
+        self.umem
+    }
+
+    /// Frames in the UMEM that are kept for ports that can receive into nothing else.
+    #[inline]
+    pub(super) fn reserve(&self) -> usize {
+        RESERVE.min(self.size.wire() / 4)
+    }
+
+    /// Whether frames in the UMEM are few, so that whoever has received one should copy it elsewhere.
+    #[inline]
+    pub fn umem_is_scarce(&self) -> bool {
+        self.in_umem() <= self.reserve()
+    }
+
+    /// A frame in the UMEM, from the reserve too.
+    #[inline]
+    pub fn take_lendable(&mut self) -> Option<PoolFrame> {
+        let chunk = self.take_in_umem();
+        self.framed(chunk)
+    }
+
+    /// A frame outside the UMEM with these bytes. `None` when there is none, or they do not fit.
+    pub fn copy_outside(&mut self, bytes: &[u8]) -> Option<PoolFrame> {
+        if self.heads.is_empty() {
+            self.collect();
+        }
+        let chunk: Option<NonNull<FreeChunk>> = self.heads.pop().or_else(|| self.fresh_heads.take());
+        let mut frame = self.framed(chunk)?;
+        if !frame.resize(bytes.len()) {
+            self.recycle(frame);
+            return None;
+        }
+        frame.head_mut().copy_from_slice(bytes);
+        Some(frame)
+    }
+}
+
+impl PoolFrame {
+    /// The chunk, as bytes from the start of `umem`; `None` for a frame outside or one with a tail.
+    #[inline]
+    pub fn chunk_in(&self, umem: &Umem) -> Option<u64> {
+        let at = umem.offset_of(self.chunk);
+        (at < umem.len() && self.tail.is_none()).then_some(at as u64)
+    }
+
+    /// Gives the frame to the kernel. It comes back by [`Umem::take_back`]; until then nobody owns it.
+    ///
+    /// # Errors
+    /// The frame, when it is outside `umem` or has a tail.
+    #[inline]
+    pub fn lend(self, umem: &Umem) -> Result<(u64, Lent), Self> {
+        let Some(chunk) = self.chunk_in(umem) else { return Err(self) };
+        let lent = Lent { at: chunk + u64::from(self.offset), len: self.head_len.into() };
+        std::mem::forget(self);
+        Ok((chunk, lent))
+    }
+}

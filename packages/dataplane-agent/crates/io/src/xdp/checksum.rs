@@ -1,0 +1,136 @@
+//! Checksums of TCP and UDP that a local stack left to hardware which is not there.
+//!
+//! A frame that never was on a wire (veth, TAP) may carry only the sum of the pseudo-header. AF_XDP does
+//! not say so, but the field does: it holds exactly that sum. A field that happens to hold it although it is
+//! complete (one in 65,536) loses nothing by being computed once more.
+
+use tollway_engine::frame::{Frame, VnetState};
+use tollway_wire::checksum;
+
+use crate::offload::{half, network_header, transport_header};
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+const ETHERTYPE_IPV6: u16 = 0x86dd;
+/// More fragments, or an offset (RFC 791 §3.1).
+const FRAGMENTED: u16 = 0x3fff;
+
+/// The state of a received frame: with a partial checksum if the field holds one.
+#[inline]
+pub fn state_of(head: &[u8]) -> VnetState {
+    partial(head).unwrap_or_default()
+}
+
+fn partial(head: &[u8]) -> Option<VnetState> {
+    let (transport, protocol, addresses) = transport_header(head)?;
+    let csum_offset = match protocol {
+        TCP => 16,
+        UDP => 6,
+        _ => return None,
+    };
+    let field = half(head, transport + csum_offset)?;
+    let length = transport_length(head)?;
+    let mut sum = addresses + u32::from(protocol) + u32::from(length);
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    (u32::from(field) == sum).then_some(VnetState {
+        needs_csum: true,
+        csum_start: transport as u16,
+        csum_offset: csum_offset as u16,
+        ..VnetState::default()
+    })
+}
+
+/// Length of transport header and payload; `None` for a fragment, whose checksum covers others too.
+fn transport_length(head: &[u8]) -> Option<u16> {
+    let (network, kind) = network_header(head)?;
+    if kind == ETHERTYPE_IPV6 {
+        return half(head, network + 4);
+    }
+    if half(head, network + 6)? & FRAGMENTED != 0 {
+        return None;
+    }
+    half(head, network + 2)?.checked_sub(u16::from(head.get(network)? & 0x0f) * 4)
+}
+
+/// Completes a partial checksum. `false` when it lies outside the frame.
+#[inline]
+pub fn finish<F: Frame>(frame: &mut F, vnet: &VnetState) -> bool {
+    if !vnet.needs_csum {
+        return true;
+    }
+    let (start, offset) = (usize::from(vnet.csum_start), usize::from(vnet.csum_offset));
+    let Some(segment) = frame.head_mut().get_mut(start..) else { return false };
+    let sum = checksum::no_zero(!checksum::sum(segment));
+    match segment.get_mut(offset..).and_then(<[u8]>::first_chunk_mut) {
+        Some(field) => {
+            *field = sum.to_be_bytes();
+            true
+        }
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pool::{PartitionSize, PoolFrame, partitions};
+    use tollway_engine::frame::FrameSource;
+
+    /// A datagram behind `tags` VLAN tags, with the sum of its pseudo-header in the field.
+    fn datagram(tags: usize, payload: usize) -> (PoolFrame, usize) {
+        let mut pool = partitions(&[PartitionSize { heads: 1, tails: 0 }]).unwrap().remove(0);
+        let network = 14 + 4 * tags;
+        let mut frame = pool.take(network + 28 + payload).unwrap();
+        let head = frame.head_mut();
+        for (index, byte) in head.iter_mut().enumerate() {
+            *byte = index as u8;
+        }
+        for tag in 0..tags {
+            head[12 + 4 * tag..14 + 4 * tag].copy_from_slice(&[0x81, 0]);
+        }
+        head[network - 2..network].copy_from_slice(&[8, 0]);
+        let total = 28 + payload as u16;
+        head[network..network + 20]
+            .copy_from_slice(&[0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, UDP, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+        head[network + 2..network + 4].copy_from_slice(&total.to_be_bytes());
+        head[network + 24..network + 26].copy_from_slice(&(total - 20).to_be_bytes());
+        let pseudo = checksum::pseudo_v4(0x0a00_0001, 0x0a00_0002, UDP, total - 20);
+        head[network + 26..network + 28].copy_from_slice(&pseudo.to_be_bytes());
+        (frame, network)
+    }
+
+    #[test]
+    fn a_partial_checksum_is_recognised_and_finished() {
+        for (tags, payload) in [(0, 0), (0, 33), (1, 400), (2, 1472)] {
+            let (mut frame, network) = datagram(tags, payload);
+            let state = state_of(frame.head());
+            assert!(state.needs_csum);
+            assert_eq!((usize::from(state.csum_start), state.csum_offset), (network + 20, 6));
+            assert!(finish(&mut frame, &state));
+            let segment = &frame.head()[network + 20..];
+            let pseudo = checksum::pseudo_v4(0x0a00_0001, 0x0a00_0002, UDP, segment.len() as u16);
+            assert_eq!(checksum::add(pseudo, checksum::sum(segment)), 0xffff);
+            assert!(!state_of(frame.head()).needs_csum);
+        }
+    }
+
+    #[test]
+    fn fragments_and_short_frames_are_left_alone() {
+        let (mut frame, network) = datagram(0, 100);
+        frame.head_mut()[network + 6] = 0x20;
+        assert_eq!(state_of(frame.head()), VnetState::default());
+        let (frame, _) = datagram(0, 100);
+        for length in 0..42 {
+            assert_eq!(state_of(&frame.head()[..length]), VnetState::default());
+        }
+    }
+
+    #[test]
+    fn a_checksum_outside_the_frame_is_refused() {
+        let (mut frame, _) = datagram(0, 0);
+        let state = VnetState { needs_csum: true, csum_start: 41, csum_offset: 6, ..VnetState::default() };
+        assert!(!finish(&mut frame, &state));
+    }
+}

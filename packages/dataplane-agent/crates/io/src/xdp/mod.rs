@@ -1,0 +1,24 @@
+//! A netdev by AF_XDP sockets (Documentation/networking/af_xdp.rst).
+//!
+//! An XDP program of six instructions gives every frame of a queue to the queue's socket, and drops those
+//! of queues without one: that alone takes the netdev from the kernel. Frames lie in the pool's [`Umem`],
+//! which every socket registers for itself. So a frame that one port received is sent by another without
+//! being copied here, each socket can be bound in the mode that its driver knows, and a port is opened and
+//! closed without the others noticing.
+//!
+//! What AF_XDP does not carry is put right here: checksums that local stacks leave to hardware are
+//! recognised and finished ([`checksum`]), and super-frames of other ports are cut.
+
+mod bpf;
+mod checksum;
+pub mod device;
+mod features;
+mod lent;
+mod open;
+mod port;
+mod ring;
+mod sys;
+
+pub use bpf::Mode;
+pub use open::{MAX_FRAME, Opened, open};
+pub use port::XdpPort;
