@@ -141,7 +141,7 @@ function writeLog(book: LogBook, agent: AgentPort, store: ConfigStore): void {
   book.add('system,info', 'router management started');
   agent.onEvent((event) => {
     if (event.event === 'log') book.add(event.topics, event.message, event['time-ms']);
-    else {
+    else if (event.event === 'link') {
       const state = !event.present ? 'vanished' : event.running ? 'link up' : 'link down';
       book.add('interface,info', `${event.port} ${state}`);
     }

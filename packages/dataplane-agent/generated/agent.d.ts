@@ -513,6 +513,13 @@ export type Message =
            */
           running: boolean;
         }
+      | {
+          event: 'port';
+          /**
+           * As in [`ReplyBody::Hello`].
+           */
+          port: PortInfo;
+        }
     ) & {
       type: 'event';
     });

@@ -6,6 +6,7 @@ import {
   AgentRefusal,
   type Hello,
   type Message,
+  type PortInfo,
   PROTOCOL,
   type ReplyFor,
   type RequestBody,
@@ -124,6 +125,7 @@ export class AgentSocket implements AgentPort {
 
   #receive(message: Message): void {
     if (message.type === 'event') {
+      if (message.event === 'port') this.#portChanged(message.port);
       this.#events.emit('event', message);
       return;
     }
@@ -133,6 +135,12 @@ export class AgentSocket implements AgentPort {
     clearTimeout(pending.timer);
     if (message.type === 'error') pending.reject(new AgentRefusal(message));
     else pending.resolve(message.body as never);
+  }
+
+  #portChanged(port: PortInfo): void {
+    if (this.#hello === undefined) return;
+    const ports = this.#hello.ports.map((known) => (known.name === port.name ? port : known));
+    this.#hello = { ...this.#hello, ports };
   }
 
   #lost(): void {

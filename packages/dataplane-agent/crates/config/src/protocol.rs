@@ -836,6 +836,11 @@ pub enum Event {
         /// Netdev exists.
         present: bool,
     },
+    /// What is known of a port has changed.
+    Port {
+        /// As in [`ReplyBody::Hello`].
+        port: PortInfo,
+    },
 }
 
 mod bytes {

@@ -105,6 +105,8 @@ pub struct Agent {
     /// Counts changes of what [`Ports::facts`] says.
     pub(crate) facts_version: u64,
     pub(crate) started_ns: u64,
+    /// The configuration asks for other port backends than before.
+    reopen: bool,
     generation: u32,
     active_path: PathBuf,
     journal: Journal,
@@ -155,6 +157,7 @@ impl Agent {
             return Err(lost.to_string());
         }
         self.active = Active { revision, sha256, config };
+        self.reopen |= self.ports.ask(&self.active.config);
         staged.commit().map_err(|error| format!("{}: {error}", self.active_path.display()))?;
         self.update_router_namespace().map_err(|lost| lost.to_string())
     }
@@ -178,8 +181,12 @@ impl Agent {
         }
         for change in changes {
             self.log("interface,info", change.message);
-            let LinkChange { port, running, present, .. } = change;
-            self.events.push(Event::Link { port, running, present });
+            let Some(state) = self.ports.states.get(usize::from(change.port)) else { continue };
+            if let Some(running) = change.running {
+                let port = state.name.clone();
+                self.events.push(Event::Link { port, running, present: change.present });
+            }
+            self.events.push(Event::Port { port: state.info() });
         }
         self.facts_version += 1;
         let config = Arc::clone(&self.active.config);
@@ -277,7 +284,7 @@ impl Start<'_> {
                 generator = Some(made);
                 Ports::memory(&Generator::PORT_MACS, count)
             }
-            None => Ports::netdevs(&self.options.ports, count),
+            None => Ports::netdevs(&self.options.ports, count, self.pools.first().map(Partition::umem)),
         };
         let shared = Arc::new(Shared::new(count as u32, random_u64()));
         let empty = Snapshot::build(&DataplaneConfig::default(), &ports.facts(), count as u32, 0);
@@ -307,6 +314,7 @@ impl Start<'_> {
             token: random_u64() >> 34,
             facts_version: 0,
             started_ns: clock::now().0,
+            reopen: false,
             generation: 0,
             journal: Journal::open(&self.active_path.with_file_name("connections.journal"))
                 .map_err(AgentError::failed("the connection journal"))?,
@@ -366,6 +374,7 @@ impl Agent {
             self.log("system,info", format!("{restored} of {count} translated connections taken up again"));
         }
         Ports::connect_memory(memory_ends, &mut self.workers).map_err(lost)?;
+        self.ports.ask(&self.active.config);
         if let Some(claim) = claim {
             let changes = self.ports.follow(monitor, claim, &mut self.workers).map_err(lost)?;
             self.links_changed(changes).map_err(lost)?;
@@ -390,15 +399,15 @@ impl Agent {
             let until_sample = Duration::from_nanos(self.rates.due_ns().saturating_sub(now));
             wake::poll(&mut set, Some(until_sample.min(LOG_INTERVAL)));
             self.workers.check().map_err(lost)?;
-            if set.get(1).is_some_and(|entry| entry.revents != 0) {
+            if set.iter().skip(2).any(|entry| entry.revents != 0) {
+                server.serve(|request, greeted| requests::answer(self, request, greeted));
+            }
+            if set.get(1).is_some_and(|entry| entry.revents != 0) || std::mem::take(&mut self.reopen) {
                 monitor.clear();
                 if let Some(claim) = claim {
                     let changes = self.ports.follow(monitor, claim, &mut self.workers).map_err(lost)?;
                     self.links_changed(changes).map_err(lost)?;
                 }
-            }
-            if set.iter().skip(2).any(|entry| entry.revents != 0) {
-                server.serve(|request, greeted| requests::answer(self, request, greeted));
             }
             self.sample();
             self.traces.collect(&mut self.workers).map_err(lost)?;

@@ -3,6 +3,7 @@
 
 pub mod active;
 pub mod agent;
+mod backend;
 pub mod core_time;
 pub mod counters;
 pub mod exchange;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tollway_config::dataplane::{DataplaneConfig, IoChoice};
 use tollway_config::protocol::{IoBackend, PortInfo};
 use tollway_engine::snapshot::{PortFacts, PortId};
 use tollway_io::Port;
@@ -10,16 +11,19 @@ use tollway_io::claim::Claim;
 use tollway_io::clock::wall_ms;
 use tollway_io::link::{Link, LinkMonitor};
 use tollway_io::memory::MemoryPort;
+use tollway_io::pool::Umem;
+use tollway_io::xdp::device::Device;
+use tollway_io::xdp::{self, Mode};
 
+use crate::backend::{Choice, choose};
 use crate::counters::{PortCounters, PortTotals};
 use crate::exchange::Command;
 use crate::workers::{WorkerLost, Workers};
 
 /// Largest L2 payload of a port, bytes: what the head of a frame and the stages are made for.
 const MAX_L2MTU: u32 = 9_216;
-
-/// Why a netdev is served by a packet socket.
-const AF_PACKET_REASON: &str = "carries super-frames and partial checksums of local stacks as they are";
+/// The same of a port by AF_XDP.
+const MAX_L2MTU_XDP: u32 = (xdp::MAX_FRAME - 14) as u32;
 
 /// One port.
 #[derive(Debug)]
@@ -32,6 +36,11 @@ pub struct PortState {
     pub io: IoBackend,
     /// Why this backend.
     pub io_reason: String,
+    /// Backend that the configuration asks for.
+    pub asked: IoChoice,
+    /// What it is open with: the backend that was decided on, which need not be the one it got, and the
+    /// netdev's MTU at the time.
+    opened: Option<(IoBackend, u32)>,
     /// The netdev as last seen; `None` while it is gone.
     pub link: Option<Link>,
     /// Link-layer address, kept while the netdev is gone.
@@ -52,6 +61,21 @@ impl PortState {
         self.link.as_ref().is_some_and(|link| link.running)
     }
 
+    /// In the form of the protocol.
+    pub fn info(&self) -> PortInfo {
+        PortInfo {
+            name: self.name.clone(),
+            netdev: self.netdev.clone(),
+            io: self.io,
+            io_reason: self.io_reason.clone(),
+            mac_address: mac_text(self.mac),
+            max_l2mtu: match self.io {
+                IoBackend::AfXdp => MAX_L2MTU_XDP,
+                IoBackend::AfPacket | IoBackend::Memory => MAX_L2MTU,
+            },
+        }
+    }
+
     fn came_up(&mut self, up: bool) {
         if up {
             self.last_up_ms = wall_ms();
@@ -67,13 +91,13 @@ pub fn mac_text(mac: [u8; 6]) -> String {
     mac.map(|byte| format!("{byte:02x}")).join(":")
 }
 
-/// What happened to a port's link.
+/// What happened to a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkChange {
-    /// Factory name.
-    pub port: String,
-    /// Has carrier.
-    pub running: bool,
+    /// Which.
+    pub port: PortId,
+    /// Its link changed: whether it has carrier.
+    pub running: Option<bool>,
     /// Netdev exists.
     pub present: bool,
     /// For the log.
@@ -87,6 +111,8 @@ pub struct Ports {
     pub states: Vec<PortState>,
     /// Their counters, by worker, then by port.
     pub counters: Vec<Vec<Arc<PortCounters>>>,
+    /// Where AF_XDP sockets exchange frames.
+    umem: Option<&'static Umem>,
 }
 
 fn state(index: usize, netdev: &str, io: IoBackend, reason: &str) -> PortState {
@@ -95,6 +121,8 @@ fn state(index: usize, netdev: &str, io: IoBackend, reason: &str) -> PortState {
         netdev: netdev.to_owned(),
         io,
         io_reason: reason.to_owned(),
+        asked: IoChoice::Auto,
+        opened: None,
         link: None,
         mac: [0; 6],
         link_downs: 0,
@@ -106,12 +134,10 @@ fn state(index: usize, netdev: &str, io: IoBackend, reason: &str) -> PortState {
 
 impl Ports {
     /// Netdevs, in claim order; none of them is open yet.
-    pub fn netdevs(names: &[String], workers: usize) -> Self {
+    pub fn netdevs(names: &[String], workers: usize, umem: Option<&'static Umem>) -> Self {
         let states = names.iter().enumerate();
-        Self::new(
-            states.map(|(index, name)| state(index, name, IoBackend::AfPacket, AF_PACKET_REASON)).collect(),
-            workers,
-        )
+        let states = states.map(|(index, name)| state(index, name, IoBackend::AfPacket, "")).collect();
+        Self { umem, ..Self::new(states, workers) }
     }
 
     /// Memory ports, which always have carrier.
@@ -129,7 +155,19 @@ impl Ports {
     fn new(states: Vec<PortState>, workers: usize) -> Self {
         let per_worker = || states.iter().map(|_| Arc::new(PortCounters::default())).collect();
         let counters = (0..workers).map(|_| per_worker()).collect();
-        Self { states, counters }
+        Self { states, counters, umem: None }
+    }
+
+    /// Notes which backends a configuration asks for. Returns whether [`Self::follow`] has to open a port
+    /// anew.
+    pub fn ask(&mut self, config: &DataplaneConfig) -> bool {
+        let mut changed = false;
+        for port in &mut self.states {
+            let of = config.interfaces.iter().find(|interface| interface.port == port.name);
+            let asked = of.map_or(IoChoice::Auto, |interface| interface.io);
+            changed |= std::mem::replace(&mut port.asked, asked) != asked;
+        }
+        changed
     }
 
     /// What a snapshot needs to know.
@@ -141,15 +179,7 @@ impl Ports {
 
     /// In the form of the protocol.
     pub fn info(&self) -> Vec<PortInfo> {
-        let info = |port: &PortState| PortInfo {
-            name: port.name.clone(),
-            netdev: port.netdev.clone(),
-            io: port.io,
-            io_reason: port.io_reason.clone(),
-            mac_address: mac_text(port.mac),
-            max_l2mtu: MAX_L2MTU,
-        };
-        self.states.iter().map(info).collect()
+        self.states.iter().map(PortState::info).collect()
     }
 
     /// Counters of a port, over all workers, since the agent started.
@@ -195,9 +225,9 @@ impl Ports {
             let found = links.iter().find(|link| link.name == port.netdev);
             let was = port.link.take();
             let was_running = was.as_ref().is_some_and(|link| link.running);
-            let change = |message: String, port: &PortState, present: bool| LinkChange {
-                port: port.name.clone(),
-                running: port.running(),
+            let change = |message: String, running: Option<bool>, present: bool| LinkChange {
+                port: index as PortId,
+                running,
                 present,
                 message,
             };
@@ -207,18 +237,22 @@ impl Ports {
                 if was_running {
                     port.came_up(false);
                 }
-                changes.push(change(
-                    format!("{} ({}): the network device is gone", port.name, port.netdev),
-                    port,
-                    false,
-                ));
+                let message = format!("{} ({}): the network device is gone", port.name, port.netdev);
+                changes.push(change(message, Some(false), false));
             }
             let Some(found) = found else { continue };
-            if !same_device && let Err(reason) = open(index, port, found, claim, workers)? {
-                let message = format!("{} ({}) cannot be opened: {reason}", port.name, port.netdev);
-                // It is tried again whenever some netdev changes.
-                changes.push(change(message, port, true));
-                continue;
+            if !same_device {
+                port.opened = None;
+            }
+            match open(index, port, found, claim, workers, self.umem)? {
+                Ok(Some(message)) => changes.push(change(message, None, true)),
+                Ok(None) => {}
+                Err(reason) => {
+                    let message = format!("{} ({}) cannot be opened: {reason}", port.name, port.netdev);
+                    // It is tried again whenever some netdev changes.
+                    changes.push(change(message, Some(false), true));
+                    continue;
+                }
             }
             port.mac = found.mac;
             let (up, before) = (found.running, was_running && same_device);
@@ -229,11 +263,11 @@ impl Ports {
             let moved = matches!(&was, Some(was) if same_device && was.mac != found.mac);
             if moved {
                 let message = format!("{}: the link-layer address is {}", port.name, mac_text(port.mac));
-                changes.push(change(message, port, true));
+                changes.push(change(message, None, true));
             }
             if up != before || !same_device {
                 let word = if up { "link up" } else { "link down" };
-                changes.push(change(format!("{} {word}", port.name), port, true));
+                changes.push(change(format!("{} {word}", port.name), Some(up), true));
             }
         }
         Ok(changes)
@@ -252,28 +286,69 @@ impl Ports {
     }
 }
 
-/// Claims a netdev (again) and gives every worker a socket on it.
+/// Claims a netdev (again) and gives every worker a socket on it, unless it is open as it should be. Returns
+/// what to tell people.
 fn open(
     index: usize,
     port: &mut PortState,
     link: &Link,
     claim: &Claim,
     workers: &mut Workers,
-) -> Result<Result<(), String>, WorkerLost> {
-    if let Err(error) = claim.take_one(&port.netdev) {
+    umem: Option<&'static Umem>,
+) -> Result<Result<Option<String>, String>, WorkerLost> {
+    let device = Device::of(&link.name, link.index);
+    let Choice { backend, reason } = choose(port.asked, &device);
+    if let Some((decided, mtu)) = port.opened
+        && decided == backend
+        // What AF_XDP refused for its MTU it may take now.
+        && (port.io == decided || mtu == link.mtu)
+    {
+        return Ok(Ok(None));
+    }
+    let again = port.opened.take().is_some();
+    if again {
+        // Both backends at a time would see every frame twice, or none.
+        workers.ask(|_| Command::SetPort(index as PortId, None))?;
+    } else if let Err(error) = claim.take_one(&port.netdev) {
         return Ok(Err(error.to_string()));
     }
-    let sockets = match af_packet::open(link.index, workers.len()) {
-        Ok(sockets) => sockets,
-        Err(error) => return Ok(Err(error.to_string())),
+    let (ends, io, reason) = match sockets(backend, reason, link, &device, workers.len(), umem) {
+        Ok(opened) => opened,
+        Err(reason) => return Ok(Err(reason)),
     };
-    port.io_reason = match &sockets.fanout_refused {
-        Some(error) => {
-            format!("{AF_PACKET_REASON}; one worker receives for all, fanout was refused: {error}")
+    (port.io, port.io_reason, port.opened) = (io, reason, Some((backend, link.mtu)));
+    let mut ends = ends.into_iter();
+    workers.ask(|_| Command::SetPort(index as PortId, ends.next()))?;
+    let word = if io == IoBackend::AfXdp { "AF_XDP" } else { "packet sockets" };
+    let tell = again || io != backend;
+    Ok(Ok(tell.then(|| format!("{} ({}) uses {word}: {}", port.name, port.netdev, port.io_reason))))
+}
+
+/// Opens a netdev with the backend that was decided on, or with packet sockets when it refuses AF_XDP.
+/// Returns the ends, the backend, and why.
+fn sockets(
+    backend: IoBackend,
+    mut reason: String,
+    link: &Link,
+    device: &Device,
+    workers: usize,
+    umem: Option<&'static Umem>,
+) -> Result<(Vec<Port>, IoBackend, String), String> {
+    if backend == IoBackend::AfXdp {
+        let opened = umem
+            .ok_or_else(|| "there is no frame pool for it".to_owned())
+            .and_then(|umem| xdp::open(umem, link, device, workers, &[Mode::Native, Mode::Generic]));
+        match opened {
+            Ok(opened) => {
+                let ends = opened.ports.into_iter().map(Port::Xdp).collect();
+                return Ok((ends, IoBackend::AfXdp, format!("{reason}; {}", opened.how)));
+            }
+            Err(refused) => reason = format!("AF_XDP was {reason}, but is not possible: {refused}"),
         }
-        None => AF_PACKET_REASON.to_owned(),
-    };
-    let mut sockets = sockets.ports.into_iter();
-    workers.ask(|_| Command::SetPort(index as PortId, sockets.next().map(Port::AfPacket)))?;
-    Ok(Ok(()))
+    }
+    let sockets = af_packet::open(link.index, workers).map_err(|error| error.to_string())?;
+    if let Some(error) = &sockets.fanout_refused {
+        reason += &format!("; one worker receives for all, fanout was refused: {error}");
+    }
+    Ok((sockets.ports.into_iter().map(Port::AfPacket).collect(), IoBackend::AfPacket, reason))
 }

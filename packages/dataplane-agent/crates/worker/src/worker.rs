@@ -490,6 +490,9 @@ impl Worker {
                 if let Some(end) = self.ports.get_mut(usize::from(port)) {
                     old = std::mem::replace(&mut end.io, io);
                     end.blocked = false;
+                    if let Some(io) = &mut end.io {
+                        io.start(&mut self.pool);
+                    }
                     for (frame, vnet) in end.queue.drain(..) {
                         let (segments, _) = on_the_wire(frame.len(), &vnet);
                         self.drops.add(WorkerDrop::PortGone, segments);
