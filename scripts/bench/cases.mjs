@@ -25,6 +25,7 @@ export const CASES = [
   { name: 'engine/cps-10k', kind: 'engine' },
   { name: 'engine/queues-25', kind: 'engine' },
   { name: 'engine/queues-1k', kind: 'engine' },
+  { name: 'engine/commit-1-of-10k', kind: 'engine' },
   { name: 'engine/profiler', kind: 'engine' },
   { name: 'engine/handover-all', kind: 'engine' },
   { name: 'engine/2-workers', kind: 'engine' },

@@ -2,24 +2,26 @@
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tollway_config::dataplane::DataplaneConfig;
 use tollway_config::protocol::{MAX_FRAME, Message, PROTOCOL, QUEUE_RECORD, ReplyBody, Request, RequestBody};
 
 use crate::args::Args;
 use crate::scenario::Scenario;
 
 /// A connection on which `hello` was said.
-struct Agent {
+pub struct Agent {
     stream: UnixStream,
     next_id: u32,
     revision: u64,
 }
 
 impl Agent {
-    fn connect(path: &str) -> Result<Self, String> {
+    /// Connects to the agent's socket.
+    pub fn connect(path: &str) -> Result<Self, String> {
         let stream = UnixStream::connect(path).map_err(|error| format!("{path}: {error}"))?;
         stream.set_read_timeout(Some(Duration::from_secs(30))).map_err(|error| error.to_string())?;
         let mut agent = Self { stream, next_id: 1, revision: 0 };
@@ -31,7 +33,12 @@ impl Agent {
     }
 
     /// Sends a request and waits for its reply, passing over events.
-    fn ask(&mut self, body: RequestBody) -> Result<ReplyBody, String> {
+    pub fn ask(&mut self, body: RequestBody) -> Result<ReplyBody, String> {
+        self.ask_timed(body).map(|(reply, _)| reply)
+    }
+
+    /// As [`Self::ask`], with the time from the first byte of the request to the last of the reply.
+    pub fn ask_timed(&mut self, body: RequestBody) -> Result<(ReplyBody, Duration), String> {
         let id = self.next_id;
         self.next_id += 1;
         let mut packed = Vec::new();
@@ -40,13 +47,31 @@ impl Agent {
         Request { id, body }.serialize(&mut writer).map_err(|error| error.to_string())?;
         let length = u32::try_from(packed.len()).map_err(|_| "request too long".to_owned())?;
         let frame = [&length.to_le_bytes()[..], &packed].concat();
+        let began = Instant::now();
         self.stream.write_all(&frame).map_err(|error| format!("agent: {error}"))?;
         loop {
             match self.receive()? {
-                Message::Reply(reply) if reply.id == id => return Ok(reply.body),
+                Message::Reply(reply) if reply.id == id => return Ok((reply.body, began.elapsed())),
                 Message::Error(error) if error.id == id => return Err(format!("agent: {}", error.message)),
                 _ => {}
             }
+        }
+    }
+
+    /// Makes a configuration the active one. Says how long preparing and activating took.
+    pub fn activate(&mut self, config: DataplaneConfig) -> Result<(Duration, Duration), String> {
+        let (base, revision) = (self.revision, self.revision + 1);
+        let (reply, preparing) =
+            self.ask_timed(RequestBody::Prepare { base, revision, config: Box::new(config) })?;
+        let ReplyBody::Prepared { token } = reply else {
+            return Err(format!("unexpected reply to prepare: {reply:?}"));
+        };
+        match self.ask_timed(RequestBody::Activate { token })? {
+            (ReplyBody::Activated { revision: active, .. }, activating) if active == revision => {
+                self.revision = revision;
+                Ok((preparing, activating))
+            }
+            (other, _) => Err(format!("unexpected reply to activate: {other:?}")),
         }
     }
 
@@ -69,15 +94,7 @@ pub fn configure(args: &Args) -> Result<(), String> {
     let scenario = Scenario::by_name(&args.required::<String>("scenario")?)?;
     let config = scenario.config(args.mac("lan-mac")?, args.mac("wan-mac")?);
     let mut agent = Agent::connect(&args.required::<String>("socket")?)?;
-    let (base, revision) = (agent.revision, agent.revision + 1);
-    let token = match agent.ask(RequestBody::Prepare { base, revision, config: Box::new(config) })? {
-        ReplyBody::Prepared { token } => token,
-        other => return Err(format!("unexpected reply to prepare: {other:?}")),
-    };
-    match agent.ask(RequestBody::Activate { token })? {
-        ReplyBody::Activated { revision: active, .. } if active == revision => Ok(()),
-        other => Err(format!("unexpected reply to activate: {other:?}")),
-    }
+    agent.activate(config).map(drop)
 }
 
 /// Prints the agent's counters as JSON.

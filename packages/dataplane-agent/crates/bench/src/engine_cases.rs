@@ -21,6 +21,7 @@ const CASES: &[(&str, Case)] = &[
     ("engine/route-1", route),
     ("engine/route-900k", crate::route_cases::route_900k),
     ("engine/route-updates", crate::route_cases::route_updates),
+    ("engine/commit-1-of-10k", crate::commit_case::commit_1_of_10k),
     ("engine/stateful-64k", stateful),
     ("engine/filter-25", |windows| in_turns(windows, RULES_25, NO_RULES)),
     ("engine/filter-10k", crate::slow_cases::filter_10k),

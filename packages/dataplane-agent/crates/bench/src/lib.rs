@@ -8,6 +8,7 @@ mod agent;
 mod alloc;
 mod args;
 mod clock;
+mod commit_case;
 mod curves;
 mod engine_cases;
 mod floor;

@@ -155,7 +155,7 @@ impl Client {
         loop {
             let message = match self.input.next_frame() {
                 Ok(None) => return,
-                Ok(Some(frame)) => match framing::from_msgpack::<Request>(frame) {
+                Ok(Some(frame)) => match framing::request_from_msgpack(frame) {
                     Ok(request) => answer(request, &mut self.greeted),
                     Err(reason) => {
                         let id = framing::request_id(frame);

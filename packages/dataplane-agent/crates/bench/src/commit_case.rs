@@ -1,0 +1,121 @@
+//! A commit to the agent that ships, by its socket: from the first byte of the request until the last worker has
+//! the configuration and the disk has it too.
+
+use std::time::Duration;
+
+use tollway_config::dataplane::{Chain, DataplaneConfig, Matcher, Rule};
+use tollway_worker::{Options, Stop};
+
+use crate::agent::Agent;
+use crate::engine_cases::CaseResult;
+use crate::scenario::{Scenario, filter_10k, filter_25};
+use crate::traffic::{GENERATOR_MAC, SINK_MAC};
+
+/// Workers of the agent.
+const WORKERS: usize = 2;
+/// Windows of other cases that stand for one commit here.
+const WINDOWS: usize = 100;
+
+/// One of 10,000 filter rules changed, against one of 25. The agent has memory ports and two workers.
+pub fn commit_1_of_10k(windows: usize) -> Result<CaseResult, String> {
+    let directory = std::env::temp_dir().join(format!("tollway-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    let options = Options {
+        socket: directory.join("agent.sock"),
+        data_dir: directory.clone(),
+        netns_name: "tollway-bench".to_owned(),
+        ports: Vec::new(),
+        memory: true,
+        take_over: false,
+        workers: Some(WORKERS),
+    };
+    let stop = Stop::new().map_err(|error| error.to_string())?;
+    let result = std::thread::scope(|scope| {
+        let agent = scope.spawn(|| tollway_worker::run(&options, &stop).map_err(|error| error.to_string()));
+        let socket = options.socket.to_string_lossy();
+        let measured = connect(&socket).and_then(|mut agent| {
+            let commits = windows.div_ceil(WINDOWS).max(3);
+            Ok((
+                commits_of(&mut agent, filter_10k(), commits)?,
+                commits_of(&mut agent, filter_25(), commits)?,
+            ))
+        });
+        stop.stop();
+        let ended = agent.join().map_err(|_| "the agent panicked".to_owned())?;
+        ended.and(measured)
+    });
+    let _ = std::fs::remove_dir_all(&directory);
+    let (ours, baseline) = result?;
+    let details = vec![
+        format!(
+            "{:.1} ms with 10,000 rules ({:.1} to prepare, {:.1} to activate; at most {:.1}), {:.1} ms with 25",
+            ms(ours.median),
+            ms(ours.preparing),
+            ms(ours.activating),
+            ms(ours.longest),
+            ms(baseline.median)
+        ),
+        format!("{WORKERS} workers, memory ports"),
+    ];
+    Ok(CaseResult {
+        unit: "commits per second",
+        ours_ns: ours.median.as_nanos() as f64,
+        baseline_ns: baseline.median.as_nanos() as f64,
+        details,
+    })
+}
+
+fn ms(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}
+
+fn connect(socket: &str) -> Result<Agent, String> {
+    for _ in 0..500 {
+        if let Ok(agent) = Agent::connect(socket) {
+            return Ok(agent);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Agent::connect(socket)
+}
+
+/// What commits took: medians, and the longest.
+struct Commits {
+    median: Duration,
+    preparing: Duration,
+    activating: Duration,
+    longest: Duration,
+}
+
+fn commits_of(agent: &mut Agent, rules: Vec<Rule>, commits: usize) -> Result<Commits, String> {
+    let count = rules.len();
+    let mut config = DataplaneConfig {
+        filter: vec![Chain { name: "forward".to_owned(), rules }],
+        ..Scenario::MASQUERADE.config(GENERATOR_MAC, SINK_MAC)
+    };
+    agent.activate(config.clone())?;
+    let mut times = Vec::with_capacity(commits);
+    for commit in 0..commits {
+        let changed = commit * 487 % count;
+        let rule = config.filter.first_mut().and_then(|chain| chain.rules.get_mut(changed));
+        let rule = rule.ok_or("there is no rule to change")?;
+        let port = 20_000 + commit as u16;
+        let ports = vec![tollway_config::dataplane::PortRange { from: port, to: port }];
+        rule.matchers =
+            vec![Matcher::Protocol { protocol: 6, negate: false }, Matcher::DstPort { ports, negate: false }];
+        let (preparing, activating) = agent.activate(config.clone())?;
+        times.push((preparing + activating, preparing, activating));
+    }
+    let median = |part: fn(&(Duration, Duration, Duration)) -> Duration| {
+        let mut times: Vec<Duration> = times.iter().map(part).collect();
+        times.sort();
+        times.get(times.len() / 2).copied().unwrap_or_default()
+    };
+    let longest = times.iter().map(|time| time.0).max().unwrap_or_default();
+    Ok(Commits {
+        median: median(|time| time.0),
+        preparing: median(|time| time.1),
+        activating: median(|time| time.2),
+        longest,
+    })
+}
