@@ -113,7 +113,11 @@ pub fn load(path: &Path) -> Result<Option<Active>, String> {
     })
 }
 
-fn parse(bytes: &[u8]) -> Result<Active, String> {
+/// Reads the content of the file.
+///
+/// # Errors
+/// Says what is wrong with it.
+pub fn parse(bytes: &[u8]) -> Result<Active, String> {
     let header = bytes.first_chunk::<HEADER>().ok_or("shorter than its header")?;
     let body = bytes.get(HEADER..).unwrap_or_default();
     let number = |at: usize| {
@@ -125,7 +129,7 @@ fn parse(bytes: &[u8]) -> Result<Active, String> {
     if number(8) != FILE_FORMAT {
         return Err(format!("file format {} is not known (known: {FILE_FORMAT})", number(8)));
     }
-    if number(12) != FORMAT && number(12) + 1 != FORMAT {
+    if ![FORMAT, FORMAT - 1].contains(&number(12)) {
         return Err(format!("configuration format {} is not known (known: {FORMAT})", number(12)));
     }
     let digest = Sha256::digest(body);

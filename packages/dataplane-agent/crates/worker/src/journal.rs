@@ -134,11 +134,17 @@ fn apply(live: &mut HashMap<Tuple, Translated>, change: &Change) {
 
 fn read(path: &Path) -> HashMap<Tuple, Translated> {
     let mut bytes = Vec::new();
-    let mut live = HashMap::new();
     // Connections that cannot be read are lost, as they would be without a journal.
-    if File::open(path).and_then(|file| file.take(MAX_FILE).read_to_end(&mut bytes)).is_err() {
-        return live;
+    match File::open(path).and_then(|file| file.take(MAX_FILE).read_to_end(&mut bytes)) {
+        Ok(_) => parse(&bytes),
+        Err(_) => HashMap::new(),
     }
+}
+
+/// The connections that live at the end of a journal, by their original tuples. What comes after a damaged record is
+/// left out.
+pub fn parse(bytes: &[u8]) -> HashMap<Tuple, Translated> {
+    let mut live = HashMap::new();
     let Some(records) = bytes.strip_prefix(&MAGIC) else { return live };
     for record in records.chunks_exact(RECORD) {
         match record.first_chunk().and_then(decode) {

@@ -1,0 +1,253 @@
+//! A configuration and what happens to it: packets, time, changes. Both are made from the bytes.
+
+use arbitrary::{Result, Unstructured};
+use tollway_config::dataplane::{
+    Action, ConnectionState, DataplaneConfig, FasttrackMode, Matcher, RejectWith, RpFilter, TrackingMode,
+};
+use tollway_engine::frame::VnetState;
+use tollway_testkit::packet::PacketBuilder;
+use tollway_testkit::router::port_mac;
+use tollway_testkit::{Router, RouterConfig, rule};
+
+use crate::config::build;
+use crate::frames::check_accounts;
+
+/// Most rules of each table.
+const RULES: usize = 12;
+/// Most steps.
+const STEPS: usize = 200;
+const STATES: [ConnectionState; 5] = [
+    ConnectionState::Invalid,
+    ConnectionState::Established,
+    ConnectionState::Related,
+    ConnectionState::New,
+    ConnectionState::Untracked,
+];
+const CHAINS: [&str; 4] = ["input", "forward", "output", "more"];
+
+/// Nothing panics, every frame is accounted for, and a packet leaves the router only if it may.
+pub fn run(data: &[u8]) {
+    // Bytes that end early make a shorter sequence.
+    let _ = play(&mut Unstructured::new(data));
+}
+
+fn play(bytes: &mut Unstructured<'_>) -> Result<()> {
+    let config = config(bytes)?;
+    if build(&config.config).is_none() {
+        return Ok(());
+    }
+    let workers = bytes.int_in_range(1..=2)?;
+    let mut router = Router::with_workers(config, workers)
+        .hosts(0, &["192.168.88.10", "192.168.88.11"])
+        .hosts(1, &["10.2.0.254"])
+        .hosts(2, &["10.3.0.2"]);
+    let result = steps(bytes, &mut router);
+    router.advance_ms(1_000);
+    check_accounts(&router);
+    result
+}
+
+fn steps(bytes: &mut Unstructured<'_>, router: &mut Router) -> Result<()> {
+    for _ in 0..STEPS {
+        if bytes.is_empty() {
+            break;
+        }
+        match bytes.int_in_range(0..=15)? {
+            0 => {
+                let ms = *bytes.choose(&[1, 10, 500, 3_000, 40_000, 700_000])?;
+                router.advance_ms(ms);
+            }
+            1 => change(bytes, router)?,
+            2 => {
+                let (port, packet) = packet(bytes)?;
+                let _ = port;
+                router.send_local(&packet.build_l3());
+            }
+            _ => {
+                let (port, packet) = packet(bytes)?;
+                let worker = bytes.int_in_range(0..=router.workers() - 1)?;
+                let packet = packet.eth_dst(port_mac(port));
+                let frames = match bytes.ratio(1, 12)? {
+                    true => packet.build_fragments(64),
+                    false => vec![packet.build()],
+                };
+                let mut batch = Vec::new();
+                for mut frame in frames {
+                    if bytes.ratio(1, 8)? {
+                        damage(bytes, &mut frame)?;
+                    }
+                    batch.push((port, frame, VnetState::default()));
+                }
+                router.inject_batch(worker, batch);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Another configuration in which something differs, if it is a possible one.
+fn change(bytes: &mut Unstructured<'_>, router: &mut Router) -> Result<()> {
+    let mut config = router.config().clone();
+    match bytes.int_in_range(0..=5)? {
+        0 => config.filter.iter_mut().for_each(|chain| chain.rules.reverse()),
+        1 => config.nat.clear(),
+        2 => config.simple_queues.truncate(1),
+        3 => config.settings.allow_fast_path = !config.settings.allow_fast_path,
+        4 => config.routes.clear(),
+        _ => {
+            let port = bytes.int_in_range(0..=2)?;
+            router.carrier(port, bytes.arbitrary()?);
+            return Ok(());
+        }
+    }
+    if build(&config).is_some() {
+        router.swap(|active| *active = config);
+    }
+    Ok(())
+}
+
+fn config(bytes: &mut Unstructured<'_>) -> Result<RouterConfig> {
+    let mut config = RouterConfig::new()
+        .interface("192.168.88.1/24")
+        .interface("10.2.0.1/24")
+        .interface("10.3.0.1/24")
+        .address_list("known", &["192.168.88.10", "10.2.0.0/25"])
+        .route("0.0.0.0/0", "10.2.0.254");
+    config = config.with(|_| {});
+    let mut inner = config.config.clone();
+    settings(bytes, &mut inner)?;
+    config.config = inner;
+    for _ in 0..bytes.int_in_range(0..=RULES)? {
+        let chain = *bytes.choose(&CHAINS)?;
+        let mut conditions = rule();
+        for _ in 0..bytes.int_in_range(0..=3)? {
+            conditions = conditions.matcher(matcher(bytes)?);
+        }
+        if bytes.ratio(1, 10)? {
+            conditions = conditions.log("seen");
+        }
+        let action = filter_action(bytes)?;
+        // A jump from the chain to itself is refused; such a configuration is not tried.
+        config = if chain != "more" && bytes.ratio(1, 8)? {
+            config.filter_jump(chain, conditions, "more")
+        } else {
+            config.filter(chain, conditions.then(action))
+        };
+    }
+    for _ in 0..bytes.int_in_range(0..=4)? {
+        config = match bytes.int_in_range(0..=3)? {
+            0 => config.nat("srcnat", rule().out_interface(2).masquerade()),
+            1 => config.nat("srcnat", rule().matcher(matcher(bytes)?).src_nat("10.2.0.77")),
+            2 => config.nat("dstnat", rule().matcher(matcher(bytes)?).dst_nat("192.168.88.11", 8080)),
+            _ => config
+                .nat("dstnat", rule().matcher(matcher(bytes)?).then(Action::Redirect { to_ports: None })),
+        };
+    }
+    if bytes.ratio(1, 3)? {
+        let rate = *bytes.choose(&[64_000, 1_000_000, 0, 1_000_000_000])?;
+        config = config.queue(&["192.168.88.0/25"], rate, rate);
+        config = config.queue(&["0.0.0.0/0"], 0, rate);
+    }
+    Ok(config)
+}
+
+fn settings(bytes: &mut Unstructured<'_>, config: &mut DataplaneConfig) -> Result<()> {
+    let settings = &mut config.settings;
+    settings.allow_fast_path = bytes.ratio(3, 4)?;
+    settings.ip_forward = bytes.ratio(9, 10)?;
+    settings.rp_filter = *bytes.choose(&[RpFilter::No, RpFilter::Strict, RpFilter::Loose])?;
+    settings.fasttrack_mode = *bytes.choose(&[FasttrackMode::Cached, FasttrackMode::Bypass])?;
+    settings.max_neighbor_entries = *bytes.choose(&[16, 8192])?;
+    config.tracking.enabled = *bytes.choose(&[TrackingMode::Auto, TrackingMode::Yes, TrackingMode::No])?;
+    config.tracking.loose_tcp_tracking = bytes.arbitrary()?;
+    config.tracking.liberal_tcp_tracking = bytes.arbitrary()?;
+    config.tracking.max_entries = *bytes.choose(&[4, 64, 262_144])?;
+    if let Some(interface) = config.interfaces.get_mut(2) {
+        interface.mtu = *bytes.choose(&[68, 600, 1500])?;
+    }
+    Ok(())
+}
+
+fn matcher(bytes: &mut Unstructured<'_>) -> Result<Matcher> {
+    let negate = bytes.arbitrary()?;
+    let ports = |from: u16, to: u16| vec![tollway_config::dataplane::PortRange { from, to }];
+    Ok(match bytes.int_in_range(0..=15)? {
+        0 => Matcher::InInterface { interfaces: vec![bytes.int_in_range(1..=3)?], negate },
+        1 => Matcher::OutInterface { interfaces: vec![bytes.int_in_range(1..=3)?], negate },
+        2 => Matcher::Protocol { protocol: *bytes.choose(&[1, 6, 17, 47])?, negate },
+        3 => Matcher::SrcAddressList { list: 0, negate },
+        4 => Matcher::DstAddressList { list: 0, negate },
+        5 => Matcher::SrcPort { ports: ports(1024, 1030), negate },
+        6 => Matcher::DstPort { ports: ports(53, 80), negate },
+        7 => Matcher::Port { ports: ports(25, 25), negate },
+        8 => Matcher::TcpFlags { set: bytes.arbitrary()?, clear: bytes.arbitrary()?, negate },
+        9 => Matcher::IcmpOptions { icmp_type: 8, code_from: 0, code_to: 255, negate },
+        10 => Matcher::ConnectionNatState { srcnat: bytes.arbitrary()?, dstnat: bytes.arbitrary()?, negate },
+        11 => Matcher::PacketSize { from: 60, to: 200, negate },
+        12 => Matcher::ConnectionBytes { from: 200, to: *bytes.choose(&[0, 1000])? },
+        13 => Matcher::Nth { every: 3, packet: bytes.int_in_range(1..=3)?, negate },
+        14 => Matcher::Random { percent: bytes.int_in_range(1..=99)? },
+        _ => {
+            let count = bytes.int_in_range(1..=3)?;
+            let states = (0..count).map(|_| bytes.choose(&STATES).copied()).collect::<Result<_>>()?;
+            Matcher::ConnectionState { states, negate }
+        }
+    })
+}
+
+fn filter_action(bytes: &mut Unstructured<'_>) -> Result<Action> {
+    Ok(match bytes.int_in_range(0..=8)? {
+        0..3 => Action::Accept,
+        3 => Action::Drop,
+        4 => {
+            Action::Reject { with: *bytes.choose(&[RejectWith::TcpReset, RejectWith::IcmpAdminProhibited])? }
+        }
+        5 => Action::Return,
+        6 => Action::Passthrough,
+        7 => Action::AddSrcToAddressList { list: 0, timeout_ms: *bytes.choose(&[0, 500, 60_000])? },
+        _ => Action::FasttrackConnection,
+    })
+}
+
+/// A packet between a few hosts and services.
+fn packet(bytes: &mut Unstructured<'_>) -> Result<(u16, PacketBuilder)> {
+    let inside = 0xc0a8_580a + u32::from(bytes.int_in_range(0..=3u8)?);
+    let outside =
+        *bytes.choose(&[0xcb00_7105, 0xcb00_7106, 0x0a02_0001, 0x0a03_0002, 0xc0a8_58ff, u32::MAX])?;
+    let answer = bytes.ratio(1, 3)?;
+    let (port, src, dst) = if answer { (1, outside, 0x0a02_0001) } else { (0, inside, outside) };
+    let (client, service) = (1024 + u16::from(bytes.int_in_range(0..=7u8)?), *bytes.choose(&[80, 53, 25])?);
+    let (from, to) = if answer { (service, client) } else { (client, service) };
+    let builder =
+        PacketBuilder::ipv4_bits(src, dst).ttl(*bytes.choose(&[64, 1, 2])?).ident(bytes.arbitrary()?);
+    let builder = match bytes.int_in_range(0..=9)? {
+        0..3 => builder.udp(from, to),
+        3..7 => builder.tcp(from, to, bytes.arbitrary()?, bytes.arbitrary()?, bytes.arbitrary()?),
+        7 => builder.echo_request(client, 1),
+        8 => builder.echo_reply(client, 1),
+        _ => {
+            let quoted = PacketBuilder::ipv4_bits(dst, src).udp(to, from).build_l3();
+            let builder = builder.icmp(*bytes.choose(&[3, 5, 11])?, bytes.arbitrary()?, bytes.arbitrary()?);
+            return Ok((port, builder.payload(&quoted)));
+        }
+    };
+    Ok((port, builder.payload_len(*bytes.choose(&[0, 10, 200, 1400])?)))
+}
+
+fn damage(bytes: &mut Unstructured<'_>, frame: &mut Vec<u8>) -> Result<()> {
+    let at = bytes.choose_index(frame.len().max(1))?;
+    match bytes.ratio(1, 4)? {
+        true => frame.truncate(at),
+        false => {
+            if let Some(byte) = frame.get_mut(at) {
+                *byte = bytes.arbitrary()?;
+            }
+        }
+    }
+    if bytes.arbitrary()? && frame.len() >= 34 {
+        frame[24..26].fill(0);
+        let sum = tollway_wire::checksum::checksum(&frame[14..34]);
+        frame[24..26].copy_from_slice(&sum.to_be_bytes());
+    }
+    Ok(())
+}

@@ -1,0 +1,4 @@
+//! See `tollway_fuzzing`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| tollway_fuzzing::run("headers", data));
