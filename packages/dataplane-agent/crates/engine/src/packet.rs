@@ -78,6 +78,8 @@ pub mod flag {
     pub const MISS: u32 = 262_144;
     /// No room in the neighbour table.
     pub const NO_NEIGHBOR: u32 = 131_072;
+    /// Of a fasttracked connection, and skips what such packets skip.
+    pub const BYPASS: u32 = 524_288;
     /// For the router itself.
     pub const TO_ROUTER: u32 = 65536;
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tollway_config::dataplane::{
-    Action, ArpMode, DataplaneConfig, IpSettings, RowId, RpFilter, TrackingMode,
+    Action, ArpMode, DataplaneConfig, FasttrackMode, IpSettings, RowId, RpFilter, TrackingMode,
 };
 use tollway_config::protocol::RouteInfo;
 
@@ -350,6 +350,14 @@ impl Snapshot {
             && self.filter.is_empty()
             && self.settings.ip_forward
             && self.settings.rp_filter == RpFilter::No
+    }
+
+    /// Packets of fasttracked connections skip rules and queues.
+    #[inline]
+    pub(crate) fn fasttrack_bypasses(&self) -> bool {
+        self.settings.fasttrack_mode == FasttrackMode::Bypass
+            && self.settings.allow_fast_path
+            && self.tracking
     }
 
     /// A fasttrack rule exists.

@@ -64,7 +64,7 @@ fn the_first_packet_of_a_translated_connection_tells_every_stage() {
         ("parse", "UDP, time to live 64", &[]),
         ("fast_path", new, &[]),
         ("track", "new, in original direction", &[]),
-        ("route", "by the next hop 203.0.113.254", &[]),
+        ("route", "by the next hop 203.0.113.254", &[200]),
         ("ttl", "time to live becomes 63", &[]),
         ("filter", "accepted", &[1000, 1001, 1002]),
         ("classify", "in a queue, as upload", &[5000]),

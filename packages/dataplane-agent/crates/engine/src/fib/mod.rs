@@ -267,6 +267,16 @@ impl Fib {
         Some(self.hops.source(self.number(destination))).filter(|source| *source != 0)
     }
 
+    /// Row of the configured route that a destination follows; `None` for every other one, and while routes
+    /// are being changed.
+    pub fn row_of(&self, destination: u32) -> Option<RowId> {
+        let control = self.control.try_lock().ok()?;
+        let prefixes = (0..=32).rev().map(|len| masked(destination, len));
+        let (prefix, number) =
+            prefixes.map(|prefix| (prefix, control.winner(prefix))).find(|(_, number)| *number != 0)?;
+        control.statics_of(prefix).iter().find(|route| route.number == number).map(|route| route.row)
+    }
+
     /// Own addresses of an interface with their prefix lengths, in configured order.
     pub fn addresses(&self, interface: InterfaceIndex) -> &[(u32, u8)] {
         self.addresses.get(usize::from(interface)).map_or(&[], Vec::as_slice)

@@ -3,6 +3,7 @@
 
 use crate::batch::Batch;
 use crate::frame::{Frame, FrameSource};
+use crate::packet::flag;
 use crate::snapshot::Snapshot;
 use crate::state::WorkerState;
 use crate::verdict::Verdict;
@@ -20,7 +21,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     for at in 0..batch.slow.len() {
         let Some((_, packet)) = batch.slow_packet(at) else { continue };
         let meta = &mut packet.meta;
-        if meta.verdict == Verdict::Continue {
+        if meta.verdict == Verdict::Continue && !meta.is(flag::BYPASS) {
             entered += 1;
             meta.lane = state.queues.lane(snapshot.queues(), meta.tuple.src, meta.tuple.dst, state.now);
             meta.lan_src = meta.tuple.src.as_v4().unwrap_or(0);

@@ -13,6 +13,7 @@ use crate::paths::ROOT;
 use crate::snapshot::Snapshot;
 use crate::stage::ttl::largest_segment;
 use crate::state::WorkerState;
+use crate::stats::Count;
 use crate::verdict::{DropReason, Verdict};
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(
@@ -32,6 +33,9 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         }
         entered += 1;
         packet.meta.path = ROOT;
+        if bypasses(snapshot, state, &mut packet.meta) {
+            continue;
+        }
         let Some(start) = snapshot.filter_hook(packet.meta.hook) else { continue };
         let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
         let verdict = decide(snapshot, state, &mut packet.meta, &packet.vnet, head, start);
@@ -40,6 +44,24 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         conclude(snapshot, state, batch, index, verdict, source);
     }
     entered
+}
+
+/// Whether a packet skips the rules, and later the queues: with `fasttrack-mode=bypass` those that are
+/// forwarded of TCP and UDP connections with the mark, unless they are of the kinds that always take the
+/// slow path (SYN, FIN, RST, fragments, IP options, ICMP errors). Counted with the fasttracked ones.
+fn bypasses<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &mut Meta) -> bool {
+    let slow = flag::SLOW | flag::FRAGMENT | flag::ICMP_ERROR | flag::ATTACHED;
+    if !snapshot.fasttrack_bypasses() || meta.hook != Hook::Forward || meta.is(slow) {
+        return false;
+    }
+    let conn = meta.conn.and_then(|reference| state.table.get_mut(reference));
+    let Some(conn) = conn.filter(|conn| conn.status.fasttrack()) else { return false };
+    let (packets, bytes) = (meta.segments, meta.wire_bytes());
+    conn.count_fasttracked(meta.direction, packets, bytes);
+    state.fasttrack.add(Count { packets: packets.into(), bytes });
+    meta.flags |= flag::BYPASS;
+    (meta.prefix, meta.resume, meta.bounds) = (ROOT, 0, 0);
+    true
 }
 
 /// Does what the rules said.

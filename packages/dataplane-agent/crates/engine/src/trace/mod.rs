@@ -107,6 +107,8 @@ pub enum Decision {
     TimeToLive(u8),
     /// The rules let it pass.
     Accepted,
+    /// Its connection is fasttracked: the rules are not asked.
+    Bypassed,
     /// A queue takes it.
     InQueue(Way),
     /// The decision stands.

@@ -240,12 +240,18 @@ fn decision<F: Frame>(
             rows.extend_from_slice(&own);
             ended.or_else(|| translation(stage == "dst_nat", seen, meta, own.is_empty()))
         }
-        "route" if asked => ended.or_else(|| routed(meta)),
+        "route" if asked => {
+            rows.extend(meta.tuple.dst.as_v4().and_then(|dst| snapshot.fib().row_of(dst)));
+            ended.or_else(|| routed(meta))
+        }
         "ttl" if asked => {
             let forwarded = meta.hook == Hook::Forward;
             ended.or_else(|| forwarded.then(|| Decision::TimeToLive(meta.ttl.saturating_sub(1))))
         }
         "filter" if asked => {
+            if meta.is(flag::BYPASS) {
+                return Some(Decision::Bypassed);
+            }
             if snapshot.filter_hook(meta.hook).is_none() {
                 return ended;
             }

@@ -91,6 +91,7 @@ pub fn sentence(decision: &Decision) -> String {
         Decision::Routed { next_hop, direct: false } => format!("by the next hop {}", IpAddr::from(next_hop)),
         Decision::TimeToLive(ttl) => format!("time to live becomes {ttl}"),
         Decision::Accepted => "accepted".to_owned(),
+        Decision::Bypassed => "passed over: its connection is fasttracked".to_owned(),
         Decision::InQueue(Way::Upload) => "in a queue, as upload".to_owned(),
         Decision::InQueue(Way::Download) => "in a queue, as download".to_owned(),
         Decision::Decided { tracked: false, .. } => "belongs to no connection".to_owned(),

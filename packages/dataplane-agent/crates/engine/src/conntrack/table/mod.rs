@@ -475,16 +475,24 @@ impl Connection {
     /// Adds to the counters of a direction.
     #[inline]
     pub fn count(&mut self, direction: Direction, packets: u32, bytes: u64, fasttrack: bool) {
-        let add = |cells: &mut [u64; 2], amount: u64| {
-            if let Some(cell) = cells.get_mut(direction.index()) {
-                *cell += amount;
-            }
-        };
-        add(&mut self.packets, u64::from(packets));
-        add(&mut self.bytes, bytes);
+        add(&mut self.packets, direction, u64::from(packets));
+        add(&mut self.bytes, direction, bytes);
         if fasttrack {
-            add(&mut self.fasttrack_packets, u64::from(packets));
-            add(&mut self.fasttrack_bytes, bytes);
+            self.count_fasttracked(direction, packets, bytes);
         }
+    }
+
+    /// Adds to the fasttracked part of the counters of a direction.
+    #[inline]
+    pub(crate) fn count_fasttracked(&mut self, direction: Direction, packets: u32, bytes: u64) {
+        add(&mut self.fasttrack_packets, direction, u64::from(packets));
+        add(&mut self.fasttrack_bytes, direction, bytes);
+    }
+}
+
+#[inline]
+fn add(cells: &mut [u64; 2], direction: Direction, amount: u64) {
+    if let Some(cell) = cells.get_mut(direction.index()) {
+        *cell += amount;
     }
 }
