@@ -3,6 +3,7 @@
 use tollway_config::dataplane::{ConnectionState, RejectWith};
 use tollway_engine::frame::VnetState;
 use tollway_testkit::packet::tcp_flag;
+use tollway_testkit::router::port_mac;
 use tollway_testkit::{Router, RouterConfig, rule};
 
 use crate::pcap;
@@ -16,7 +17,17 @@ const LONGEST: usize = 9216;
 pub fn run(data: &[u8]) {
     let mut router = router();
     match pcap::frames(data) {
-        Some(frames) => frames.for_each(|frame| send(&mut router, frame.len() as u16, frame)),
+        Some(frames) => frames.for_each(|frame| {
+            send(&mut router, 0, frame);
+            // Addressed to the router, so that more than its link-layer address is looked at.
+            let mut ours = frame.to_vec();
+            for port in 0..2 {
+                if let Some(destination) = ours.first_chunk_mut() {
+                    *destination = port_mac(port);
+                }
+                send(&mut router, port, &ours);
+            }
+        }),
         None => {
             let mut rest = data;
             while let Some((&[port, high, low], after)) = rest.split_first_chunk() {
