@@ -22,6 +22,7 @@ use tollway_io::{PoolFrame, Port, PortIo};
 
 use crate::counters::{PortCounters, WorkerDrop, WorkerDrops, on_the_wire};
 use crate::exchange::{Answer, Command, Dump, Part, WorkerEnds, WorkerReport};
+use crate::patience::Patience;
 use crate::profile::{Account, Profile};
 
 /// Frames that may wait for a port that does not take more.
@@ -94,6 +95,9 @@ pub struct Worker {
     ports_show: bool,
     /// When the kernel was last asked, by the cycle counter.
     polled: u64,
+    patience: Patience,
+    /// Received since the last look, bytes.
+    turn_bytes: u64,
     /// How long to go without asking it, ticks.
     ask_after: u64,
     stopping: bool,
@@ -160,6 +164,8 @@ impl Worker {
             poll_set: Vec::new(),
             ports_show: false,
             polled: 0,
+            patience: Patience::new(parts.hz, parts.cores.len()),
+            turn_bytes: 0,
             ask_after: parts.hz / ASK_PER_SECOND,
             stopping: false,
         };
@@ -170,7 +176,8 @@ impl Worker {
     fn run(&mut self) {
         while !self.stopping {
             if !self.look() {
-                self.sleep();
+                self.poll(true);
+                self.patience.found(self.polled);
             }
             self.command();
             self.receive();
@@ -197,21 +204,33 @@ impl Worker {
         }
     }
 
-    /// Looks for something to do where that takes no system call. `false` when the kernel must be asked.
+    /// Looks for something to do, without a system call where that is possible. `false` when it is time to
+    /// sleep.
     fn look(&mut self) -> bool {
-        if !self.ports_show
-            || Tsc.cycles().saturating_sub(self.polled) > self.ask_after
-            || self.ports.iter().any(|end| end.blocked)
-            || !self.something_waits()
-        {
+        let mut now = Tsc.cycles();
+        let until = self.patience.turn_ended(now, std::mem::take(&mut self.turn_bytes));
+        if !self.ports_show || self.ports.iter().any(|end| end.blocked) {
             return false;
         }
+        let deadline = self.engine.next_deadline();
+        while !self.something_waits() {
+            if now >= until || deadline.is_some_and(|deadline| deadline <= clock::now()) {
+                return false;
+            }
+            std::hint::spin_loop();
+            now = Tsc.cycles();
+        }
         self.profile.charge(Account::Ethernet);
+        self.patience.found(now);
         true
     }
 
-    /// Notes which ports have frames; whether there are any, or messages of other threads.
+    /// Notes which ports have frames; whether there are any, or messages of other threads. Asks the kernel when
+    /// that was long ago.
     fn something_waits(&mut self) -> bool {
+        if Tsc.cycles().saturating_sub(self.polled) > self.ask_after {
+            return self.poll(false) > 0;
+        }
         let mut found =
             !self.ends.commands.is_empty() || self.ends.inbound.iter().any(|ring| !ring.is_empty());
         for entry in &mut self.poll_set {
@@ -226,22 +245,24 @@ impl Worker {
         found
     }
 
-    /// Polls until there is something to do.
-    fn sleep(&mut self) {
+    /// Asks the kernel whether there is something to do; waits for it if told so. Returns how many
+    /// descriptors are ready.
+    fn poll(&mut self, wait: bool) -> usize {
         for (end, entry) in self.ports.iter().zip(self.poll_set.iter_mut().skip(1)) {
             entry.events = if end.blocked { libc::POLLIN | libc::POLLOUT } else { libc::POLLIN };
         }
         self.ends.wake.going_to_sleep();
         let pending = !self.ends.commands.is_empty() || self.ends.inbound.iter().any(|ring| !ring.is_empty());
-        let timeout = if pending { Some(Duration::ZERO) } else { self.until_deadline() };
+        let timeout = if pending || !wait { Some(Duration::ZERO) } else { self.until_deadline() };
         let set = &mut self.poll_set;
-        self.profile.poll(|| wake::poll(set, timeout));
+        let ready = self.profile.poll(|| wake::poll(set, timeout));
         self.polled = Tsc.cycles();
         self.profile.runs_on(thread::current_core(), || self.engine.class_cycles());
         self.ends.wake.awake();
         if self.poll_set.first().is_some_and(|entry| entry.revents != 0) {
             self.ends.wake.clear();
         }
+        ready + usize::from(pending)
     }
 
     fn until_deadline(&self) -> Option<Duration> {
@@ -318,6 +339,7 @@ impl Worker {
             bytes += length;
             batch.push_rx(frame, index as PortId, vnet);
         });
+        self.turn_bytes += bytes;
         end.counters.rx_packets.add(packets);
         end.counters.rx_bytes.add(bytes);
         // An error (the netdev went down or away) was consumed by the call; the control thread hears of it
