@@ -38,7 +38,7 @@ test('three clicks from the desk say which rule drops a packet, and lead to it',
     await trace.root.getByLabel('Packet', { exact: true }).fill(PACKET);
     await trace.button('Dry Run').click();
     await expect(steps(trace).getByRole('heading')).toContainText(/dropped: /);
-    const link = steps(trace).getByRole('link', { name: COMMENT });
+    const link = steps(trace).getByRole('link', { name: COMMENT }).first();
     await expect(link).toBeVisible();
     await expect(trace.root.getByLabel('Dst. Port')).toHaveValue('9');
     expect(await barriers(ui.page, ACTIVE)).toEqual([]);
@@ -74,7 +74,7 @@ test('a live trace shows dropped packets as they come, and a log line of one lea
     await expect(first).toContainText(`${SERVER}:9`);
     await expect(first).toContainText('dropped');
     await first.click();
-    await expect(steps(trace).getByRole('link', { name: COMMENT })).toBeVisible();
+    await expect(steps(trace).getByRole('link', { name: COMMENT }).first()).toBeVisible();
     expect(await barriers(ui.page, ACTIVE)).toEqual([]);
     await trace.button('Stop').click();
     const seen = await packets(trace).count();
@@ -86,7 +86,7 @@ test('a live trace shows dropped packets as they come, and a log line of one lea
     await log.find(`${SERVER}:9`);
     await log.row(`${SERVER}:9`).first().click({ button: 'right' });
     await ui.page.getByRole('menuitem', { name: 'Trace this' }).click();
-    await expect(steps(trace).getByRole('link', { name: COMMENT })).toBeVisible();
+    await expect(steps(trace).getByRole('link', { name: COMMENT }).first()).toBeVisible();
   } finally {
     await router.rest.remove('/ip/firewall/filter', rule);
   }

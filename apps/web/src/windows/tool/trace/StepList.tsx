@@ -6,13 +6,22 @@ import { outcomeText, pathText } from './trace-words.ts';
 
 export function StepList({ packet }: { readonly packet: TracedPacket }) {
   const follow = useLinks();
+  // What dropped it stands last; on a small screen that is out of sight.
+  const decided = packet.outcome === 'dropped' ? packet.steps.at(-1)?.rows.at(-1) : undefined;
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Enter on a link clicks it
     <section className="trace-steps" aria-label="Steps" tabIndex={0} onClick={follow}>
       <h3 className={packet.outcome === 'dropped' ? 'trace-dropped' : undefined}>
         {packet.protocol} {packet.src} → {packet.dst}: {outcomeText(packet)}
       </h3>
-      <p className="trace-path">Path: {pathText(packet)}</p>
+      <p className="trace-path">
+        Path: {pathText(packet)}
+        {decided !== undefined && (
+          <>
+            . Decided by <RowLink row={decided} />
+          </>
+        )}
+      </p>
       <table>
         <thead>
           <tr>
