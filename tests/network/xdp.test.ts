@@ -167,13 +167,21 @@ test('the backend of a port changes while the router and its other ports go on',
   const it = await start('eth1,eth2', 'auto', 'auto');
   const agent = it.pid('agent');
   const pings = right.start('ping', '-n', '-i', '0.02', '-c', '200', '10.10.2.1');
+  // Frames have to come as they were on the wire: not merged, with their VLAN tags.
+  const offloads = () => box.must('ethtool', '-k', 'eth1');
+  const before = offloads();
+  expect(before).toContain('rx-vlan-offload: on');
   for (const io of ['af-xdp', 'af-packet', 'af-xdp']) {
     await choose(it, 'ether1', io);
     await eventually(() => left.ping('10.10.2.2', 1) === 1);
     expect(box.must('ip', 'link', 'show', 'eth1').includes(' xdp ')).toBe(io === 'af-xdp');
+    if (io === 'af-packet') expect(offloads()).toBe(before);
+    else expect(offloads()).toMatch(/generic-receive-offload: off[\s\S]*rx-vlan-offload: off/);
   }
   expect((await pings.ended()).stdout).toContain(' 0% packet loss');
   expect(it.pid('agent')).toBe(agent);
+  await it.stop();
+  expect(offloads()).toBe(before);
 });
 
 test('an MTU that AF_XDP does not take leaves the port to packet sockets, until it fits', async () => {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::command::{CommandError, ip, run};
 use crate::link::{Link, LinkMonitor};
+use crate::xdp::device::ethtool;
 
 /// Why a port cannot be claimed or given back.
 #[derive(Debug)]
@@ -71,6 +72,9 @@ struct Record {
     up: bool,
     disable_ipv6: Option<String>,
     lro: bool,
+    gro: bool,
+    /// The device takes VLAN tags off received frames.
+    vlan: bool,
     /// Words of `ip address add`, without the device.
     addresses: Vec<String>,
     /// Words of `ip route replace`, without the device.
@@ -79,7 +83,11 @@ struct Record {
 
 impl Record {
     fn to_text(&self) -> String {
-        let mut text = format!("up {}\nlro {}\n", u8::from(self.up), u8::from(self.lro));
+        let flags = [("up", self.up), ("lro", self.lro), ("gro", self.gro), ("vlan", self.vlan)];
+        let mut text = String::new();
+        for (key, value) in flags {
+            text += &format!("{key} {}\n", u8::from(value));
+        }
         if let Some(value) = &self.disable_ipv6 {
             text += &format!("disable-ipv6 {value}\n");
         }
@@ -97,6 +105,8 @@ impl Record {
             match line.split_once(' ') {
                 Some(("up", value)) => record.up = value == "1",
                 Some(("lro", value)) => record.lro = value == "1",
+                Some(("gro", value)) => record.gro = value == "1",
+                Some(("vlan", value)) => record.vlan = value == "1",
                 Some(("disable-ipv6", value)) => record.disable_ipv6 = Some(value.to_owned()),
                 Some(("address", words)) => record.addresses.push(words.to_owned()),
                 Some(("route", words)) => record.routes.push(words.to_owned()),
@@ -165,9 +175,21 @@ impl Claim {
         self.silence(netdev)?;
         set_disable_ipv6(netdev, "1")?;
         ip(&format!("address flush dev {netdev}"))?;
-        set_lro(netdev, false);
+        set_flag(netdev, LRO, false);
         ip(&format!("link set dev {netdev} up"))?;
         Ok(())
+    }
+
+    /// Prepares a claimed netdev for AF_XDP, which carries neither frames that were merged nor tags that were
+    /// taken off, or for packet sockets, which carry both: then it merges and takes off as it did before.
+    pub fn set_frames_as_received(&self, netdev: &str, as_received: bool) {
+        let record = fs::read_to_string(self.record_path(netdev)).map(|text| Record::from_text(&text));
+        let Ok(record) = record else { return };
+        for (flag, before) in [(GRO, record.gro), (RX_VLAN, record.vlan)] {
+            if before {
+                set_flag(netdev, flag, !as_received);
+            }
+        }
     }
 
     /// Puts the chain that drops everything before one netdev.
@@ -226,8 +248,10 @@ impl Claim {
         let _ = run("nft", &["delete", "chain", "netdev", table, &chain], "");
         let mut result = Ok(());
         if present {
-            if record.lro {
-                set_lro(netdev, true);
+            for (flag, before) in [(LRO, record.lro), (GRO, record.gro), (RX_VLAN, record.vlan)] {
+                if before {
+                    set_flag(netdev, flag, true);
+                }
             }
             if let Some(value) = &record.disable_ipv6 {
                 result = result.and(set_disable_ipv6(netdev, value));
@@ -335,7 +359,13 @@ fn observe(netdev: &str) -> Result<Record, ClaimError> {
     let links = LinkMonitor::new()?.links()?;
     let link = links.iter().find(|link| link.name == netdev);
     let link = link.ok_or_else(|| ClaimError::Missing(netdev.to_owned()))?;
-    let mut record = Record { up: link.up, lro: lro(netdev), ..Record::default() };
+    let mut record = Record {
+        up: link.up,
+        lro: has_flag(netdev, LRO),
+        gro: has_flag(netdev, GRO),
+        vlan: has_flag(netdev, RX_VLAN),
+        ..Record::default()
+    };
     record.disable_ipv6 =
         fs::read_to_string(disable_ipv6_path(netdev)).ok().map(|value| value.trim().to_owned());
     for line in ip(&format!("-o address show dev {netdev}"))?.lines() {
@@ -396,50 +426,42 @@ fn set_disable_ipv6(netdev: &str, value: &str) -> Result<(), ClaimError> {
     }
 }
 
+/// An offload: ethtool's commands to read and to set it, and its bit in what they carry.
+#[derive(Clone, Copy)]
+struct Flag {
+    read: u32,
+    set: u32,
+    bit: u32,
+}
+
 /// Large receive offload loses the original segment sizes, so frames merged by it cannot be forwarded.
 /// Devices without it (most) say so, which is as good.
-const ETH_FLAG_LRO: u32 = 1 << 15;
-const ETHTOOL_GFLAGS: u32 = 0x25;
-const ETHTOOL_SFLAGS: u32 = 0x26;
+const LRO: Flag = Flag { read: 0x25, set: 0x26, bit: 1 << 15 };
+/// Taking VLAN tags off received frames.
+const RX_VLAN: Flag = Flag { read: 0x25, set: 0x26, bit: 1 << 8 };
+/// Merging by the kernel.
+const GRO: Flag = Flag { read: 0x2b, set: 0x2c, bit: 1 };
 
+/// `struct ethtool_value` (linux/ethtool.h).
 #[repr(C)]
 struct EthtoolValue {
     command: u32,
     data: u32,
 }
 
-fn ethtool(netdev: &str, value: &mut EthtoolValue) -> bool {
-    const SIOCETHTOOL: libc::c_ulong = 0x8946;
-    // SAFETY: the call takes no pointers.
-    let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
-    if socket < 0 {
-        return false;
-    }
-    // SAFETY: all-zero is a valid ifreq.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    for (place, byte) in request.ifr_name.iter_mut().zip(netdev.bytes().take(libc::IFNAMSIZ - 1)) {
-        *place = byte as libc::c_char;
-    }
-    request.ifr_ifru.ifru_data = std::ptr::from_mut(value).cast();
-    // SAFETY: the request points to an ethtool_value, which both commands used here expect.
-    let result = unsafe { libc::ioctl(socket, SIOCETHTOOL as _, std::ptr::from_mut(&mut request)) };
-    // SAFETY: the descriptor is ours and not used any more.
-    unsafe { libc::close(socket) };
-    result == 0
+fn has_flag(netdev: &str, flag: Flag) -> bool {
+    let mut value = EthtoolValue { command: flag.read, data: 0 };
+    ethtool(netdev, &mut value).is_ok() && value.data & flag.bit != 0
 }
 
-fn lro(netdev: &str) -> bool {
-    let mut value = EthtoolValue { command: ETHTOOL_GFLAGS, data: 0 };
-    ethtool(netdev, &mut value) && value.data & ETH_FLAG_LRO != 0
-}
-
-fn set_lro(netdev: &str, on: bool) {
-    let mut value = EthtoolValue { command: ETHTOOL_GFLAGS, data: 0 };
-    if !ethtool(netdev, &mut value) || (value.data & ETH_FLAG_LRO != 0) == on {
+fn set_flag(netdev: &str, flag: Flag, on: bool) {
+    let mut value = EthtoolValue { command: flag.read, data: 0 };
+    if ethtool(netdev, &mut value).is_err() || (value.data & flag.bit != 0) == on {
         return;
     }
-    let data = value.data ^ ETH_FLAG_LRO;
-    ethtool(netdev, &mut EthtoolValue { command: ETHTOOL_SFLAGS, data });
+    let mut value = EthtoolValue { command: flag.set, data: value.data ^ flag.bit };
+    // A device that does not let itself be told keeps what it has.
+    let _ = ethtool(netdev, &mut value);
 }
 
 #[cfg(test)]
@@ -452,6 +474,8 @@ mod tests {
             up: true,
             disable_ipv6: Some("0".into()),
             lro: false,
+            gro: true,
+            vlan: true,
             addresses: vec!["10.0.0.1/24 brd 10.0.0.255 scope global label eth0".into()],
             routes: vec!["default via 10.0.0.254 metric 100".into()],
         };

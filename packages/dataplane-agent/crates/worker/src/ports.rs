@@ -316,6 +316,7 @@ fn open(
         Ok(opened) => opened,
         Err(reason) => return Ok(Err(reason)),
     };
+    claim.set_frames_as_received(&port.netdev, io == IoBackend::AfXdp);
     (port.io, port.io_reason, port.opened) = (io, reason, Some((backend, link.mtu)));
     let mut ends = ends.into_iter();
     workers.ask(|_| Command::SetPort(index as PortId, ends.next()))?;
