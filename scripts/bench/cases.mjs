@@ -4,9 +4,10 @@
 /**
  * `kind`: on memory frames, over veth against the kernel, or in the browser. Wire cases have a `load` (our packet
  * generator or iperf3) and a `scenario`, the configuration of both routers as `tollway-bench` names it.
+ * `io`: the backend of our ports, what the agent chooses unless given.
  * `offered`: bits/s that iperf3 sends, as it takes them; without it as fast as it goes.
  * @typedef {{ name: string, kind: 'engine' }} EngineCase
- * @typedef {{ name: string, kind: 'wire', load: 'packets' | 'tcp', scenario: string, offered?: string }} WireCase
+ * @typedef {{ name: string, kind: 'wire', load: 'packets' | 'tcp', scenario: string, io?: string, offered?: string }} WireCase
  * @typedef {{ name: string, kind: 'browser' }} BrowserCase takes minutes, so it runs only when it is asked for
  * @typedef {EngineCase | WireCase | BrowserCase} Case
  */
@@ -29,7 +30,10 @@ export const CASES = [
   { name: 'engine/profiler', kind: 'engine' },
   { name: 'engine/handover-all', kind: 'engine' },
   { name: 'engine/2-workers', kind: 'engine' },
+  { name: 'wire/route', kind: 'wire', load: 'packets', scenario: 'routing' },
+  { name: 'wire/route-xdp', kind: 'wire', load: 'packets', scenario: 'routing', io: 'af-xdp' },
   { name: 'wire/masquerade-25', kind: 'wire', load: 'packets', scenario: 'masquerade-25' },
+  { name: 'wire/masquerade-25-xdp', kind: 'wire', load: 'packets', scenario: 'masquerade-25', io: 'af-xdp' },
   { name: 'wire/iperf3', kind: 'wire', load: 'tcp', scenario: 'routing' },
   { name: 'wire/iperf3-nat-25', kind: 'wire', load: 'tcp', scenario: 'masquerade-25' },
   { name: 'wire/iperf3-nat-25-queue', kind: 'wire', load: 'tcp', scenario: 'masquerade-25-queue', offered: '900M' },

@@ -52,14 +52,16 @@ export class Lab {
   }
 
   /**
-   * Builds all three wires; both routers get the scenario's configuration.
+   * Builds all three wires; both routers get the scenario's configuration, ours with ports by `io`.
    * @param {string} scenario
+   * @param {string} io
+   * @returns {Promise<string>} the backend that our ports have
    */
-  async build(scenario) {
+  async build(scenario, io = 'auto') {
     await removeStaleNamespaces();
     this.#addDirect();
     this.#addKernelRouter(scenario);
-    await this.#addOurRouter(scenario);
+    return this.#addOurRouter(scenario, io);
   }
 
   /** Lets a wire's sink drop everything before it costs anything. @param {Wire} wire */
@@ -145,18 +147,18 @@ export class Lab {
     if (disciplines !== '') this.#namespaces.tc('kernel-router', disciplines);
   }
 
-  /** @param {string} scenario */
-  async #addOurRouter(scenario) {
+  /** @param {string} scenario @param {string} io */
+  async #addOurRouter(scenario, io) {
     this.#addChain('ours');
     const host = [process.execPath, path.join(agentDir, 'host.mjs'), '--ports', 'lan,wan'];
     const place = ['--socket', this.#socket, '--data-dir', this.#directory];
     const agent = this.start('ours-router', [...host, ...place, '--netns-name', this.#namespaces.name('svc')]);
     const neighbors = ['--lan-mac', GENERATOR_MAC, '--wan-mac', SINK_MAC];
-    const configure = ['configure', '--socket', this.#socket, '--scenario', scenario, ...neighbors];
+    const configure = ['configure', '--socket', this.#socket, '--scenario', scenario, '--io', io, ...neighbors];
     const deadline = Date.now() + 15_000;
     for (;;) {
-      const { code, stderr } = run(this.bench, configure, { allowFailure: true });
-      if (code === 0) return;
+      const { code, stdout, stderr } = run(this.bench, configure, { allowFailure: true });
+      if (code === 0) return stdout.trim();
       if (agent.lastWords !== undefined) throw new Error(`the agent did not start: ${agent.lastWords}`);
       if (Date.now() > deadline) throw new Error(stderr.trim());
       await sleep(100);

@@ -25,8 +25,8 @@ const LOSS = 0.005;
  * @returns {Promise<Result>}
  */
 export async function runWireCase(entry, context) {
-  await context.lab.build(entry.scenario);
-  const result = await (entry.load === 'packets' ? packets(entry.name, context) : tcp(entry, context));
+  const io = await context.lab.build(entry.scenario, entry.io);
+  const result = { ...(await (entry.load === 'packets' ? packets(entry.name, context) : tcp(entry, context))), io };
   const stats = context.lab.agentStats();
   if (process.env.TOLLWAY_BENCH_RAW) context.note(JSON.stringify(stats));
   result.details.push(...agentRemarks(stats));
@@ -38,7 +38,7 @@ export async function runWireCase(entry, context) {
  * The generator at several offered loads.
  * @param {string} name
  * @param {Context} context
- * @returns {Promise<Result>}
+ * @returns {Promise<Omit<Result, 'io'>>}
  */
 async function packets(name, { lab, quick, note }) {
   for (const wire of WIRES) lab.dropAtSink(wire);
@@ -79,7 +79,6 @@ async function packets(name, { lab, quick, note }) {
     ours: chosen.ours.value,
     baseline: chosen.kernel.value,
     ratio: chosen.ours.value / chosen.kernel.value,
-    io: 'af-packet',
     details: loads.map((load) => {
       const ratio = (load.ours.value / load.kernel.value).toFixed(2);
       const generator = `${(1e6 * load.generator).toFixed(2)} µs`;
@@ -93,7 +92,7 @@ async function packets(name, { lab, quick, note }) {
  * One iperf3 stream.
  * @param {import('./cases.mjs').WireCase} entry
  * @param {Context} context
- * @returns {Promise<Result>}
+ * @returns {Promise<Omit<Result, 'io'>>}
  */
 async function tcp({ name, offered }, { lab, quick, note }) {
   for (const wire of WIRES) lab.start(`${wire}-sink`, ['iperf3', '--server']);
@@ -129,7 +128,6 @@ async function tcp({ name, offered }, { lab, quick, note }) {
     ours: ours.whole,
     baseline: kernel.whole,
     ratio: ours.whole / kernel.whole,
-    io: 'af-packet',
     details: [
       `goodput: ${goodput}; ratio ${(ours.goodput / kernel.goodput).toFixed(2)}`,
       `Gbit per core-second of the whole box: ${whole.join(', ')}, no router ${gbit(direct.whole)}; ratio ${(ours.whole / kernel.whole).toFixed(2)} ←`,

@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tollway_config::dataplane::DataplaneConfig;
-use tollway_config::protocol::{MAX_FRAME, Message, PROTOCOL, QUEUE_RECORD, ReplyBody, Request, RequestBody};
+use tollway_config::dataplane::{DataplaneConfig, IoChoice};
+use tollway_config::protocol::{
+    IoBackend, MAX_FRAME, Message, PROTOCOL, QUEUE_RECORD, ReplyBody, Request, RequestBody,
+};
 
 use crate::args::Args;
 use crate::scenario::Scenario;
@@ -30,6 +32,26 @@ impl Agent {
             other => return Err(format!("unexpected reply to hello: {other:?}")),
         }
         Ok(agent)
+    }
+
+    /// The backend of the ports, once they have the one asked for. They are opened anew after the
+    /// configuration is active.
+    fn backend(&mut self, asked: IoChoice) -> Result<&'static str, String> {
+        let wanted = if asked == IoChoice::AfXdp { IoBackend::AfXdp } else { IoBackend::AfPacket };
+        let deadline = Instant::now() + Duration::from_secs(10);
+        loop {
+            let ports = match self.ask(RequestBody::Hello { protocol: PROTOCOL })? {
+                ReplyBody::Hello { ports, .. } => ports,
+                other => return Err(format!("unexpected reply to hello: {other:?}")),
+            };
+            match ports.iter().find(|port| port.io != wanted) {
+                None => return Ok(if wanted == IoBackend::AfXdp { "af-xdp" } else { "af-packet" }),
+                Some(port) if Instant::now() > deadline => {
+                    return Err(format!("{}: {}", port.netdev, port.io_reason));
+                }
+                Some(_) => std::thread::sleep(Duration::from_millis(50)),
+            }
+        }
     }
 
     /// Sends a request and waits for its reply, passing over events.
@@ -89,12 +111,23 @@ impl Agent {
     }
 }
 
-/// Activates `--scenario`.
+/// Activates `--scenario` with ports by `--io`, and prints which backend they got.
 pub fn configure(args: &Args) -> Result<(), String> {
     let scenario = Scenario::by_name(&args.required::<String>("scenario")?)?;
-    let config = scenario.config(args.mac("lan-mac")?, args.mac("wan-mac")?);
+    let io = match args.optional::<String>("io")?.as_deref() {
+        None | Some("auto") => IoChoice::Auto,
+        Some("af-packet") => IoChoice::AfPacket,
+        Some("af-xdp") => IoChoice::AfXdp,
+        Some(other) => return Err(format!("--io does not accept \"{other}\"")),
+    };
+    let mut config = scenario.config(args.mac("lan-mac")?, args.mac("wan-mac")?);
+    for interface in &mut config.interfaces {
+        interface.io = io;
+    }
     let mut agent = Agent::connect(&args.required::<String>("socket")?)?;
-    agent.activate(config).map(drop)
+    agent.activate(config)?;
+    println!("{}", agent.backend(io)?);
+    Ok(())
 }
 
 /// Prints the agent's counters as JSON.
