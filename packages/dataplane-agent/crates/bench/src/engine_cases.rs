@@ -29,6 +29,7 @@ const CASES: &[(&str, Case)] = &[
     ("engine/slow-10k", crate::slow_cases::slow_10k),
     ("engine/cps-25", crate::slow_cases::cps_25),
     ("engine/cps-10k", crate::slow_cases::cps_10k),
+    ("engine/addrlist-1m", crate::list_cases::addrlist_1m),
     ("engine/queues-25", |windows| in_turns(windows, QUEUES_25, NO_QUEUES)),
     ("engine/queues-1k", |windows| in_turns(windows, QUEUES_1K, QUEUES_25)),
     ("engine/profiler", profiler),

@@ -14,6 +14,7 @@ mod engine_cases;
 mod floor;
 mod generator;
 mod htb;
+mod list_cases;
 mod nft;
 mod packet;
 mod pin;

@@ -89,6 +89,7 @@ impl<F: Frame> Engine<F> {
                 next_hops: NextHops::default(),
                 resumes: Vec::new(),
                 bounds: Vec::with_capacity(2 * BATCH),
+                epoch_seen: 0,
                 utc_offset_ns: 0,
                 evaluation: Default::default(),
                 peek: false,
@@ -114,6 +115,9 @@ impl<F: Frame> Engine<F> {
             routed: Count::default(),
             fast_path_then: Count::default(),
         };
+        if !engine.snapshot.lists().0.is_bound() {
+            engine.state.shared.take_over_lists(&engine.snapshot);
+        }
         engine.state.table.set_bounded(engine.snapshot.filter().has_bounds());
         engine.sync_neighbors();
         engine
@@ -176,6 +180,7 @@ impl<F: Frame> Engine<F> {
     fn run<S: FrameSource<F>, C: CycleClock>(&mut self, batch: &mut Batch<F>, source: &mut S, clock: &C) {
         batch.departing.clear();
         self.state.utc_offset_ns = self.state.shared.utc_offset_ns();
+        self.state.epoch_seen = self.state.shared.epochs.count();
         loop {
             self.state.bounds.clear();
             self.state.batch = self.state.batch.checked_add(1).unwrap_or(1);

@@ -38,6 +38,7 @@ pub mod nat;
 pub mod directory;
 pub mod epochs;
 pub mod fragments;
+pub mod lists;
 pub mod neighbor;
 pub mod paths;
 pub mod qos;

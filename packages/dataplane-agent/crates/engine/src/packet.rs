@@ -3,6 +3,7 @@
 use tollway_config::dataplane::ConnectionState;
 
 use crate::conntrack::{ConnRef, Direction};
+use crate::epochs::ListCell;
 use crate::qos::Lane;
 use crate::slow::SlowReason;
 use crate::tuple::Tuple;
@@ -111,6 +112,8 @@ pub struct Meta {
     pub bounds: u16,
     /// L3 bytes of both directions of the connection up to this packet.
     pub connection_bytes: u64,
+    /// Questions to address lists that what may be cached of its way rests on.
+    pub lists: [ListCell; 2],
     /// Next hop's neighbour, or [`NONE`].
     pub adjacency: u32,
     /// Next hop, IPv4 in host order.
@@ -175,6 +178,7 @@ impl Default for Meta {
             prefix: 0,
             resume: 0,
             bounds: 0,
+            lists: [ListCell::NONE; 2],
             connection_bytes: 0,
             adjacency: NONE,
             next_hop: 0,

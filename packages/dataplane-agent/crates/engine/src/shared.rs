@@ -11,6 +11,7 @@ use tollway_config::protocol::NeighborInfo;
 use crate::directory::Directory;
 use crate::epochs::Epochs;
 use crate::fib::{FibFull, Planned, RouteChange};
+use crate::lists::AddressSets;
 use crate::neighbor::Neighbors;
 use crate::qos::ownership::Ownerships;
 use crate::snapshot::Snapshot;
@@ -55,6 +56,8 @@ pub struct Shared {
     errors: Box<[AtomicU64]>,
     log: Mutex<LogRing>,
     log_pending: AtomicBool,
+    /// What the address lists hold.
+    pub lists: Arc<AddressSets>,
     /// Wall clock less the clock of [`Now`], ns.
     utc_offset_ns: AtomicI64,
 }
@@ -72,6 +75,7 @@ impl Shared {
             errors: (0..RATE_SLOTS).map(|_| AtomicU64::new(0)).collect(),
             log: Mutex::default(),
             log_pending: AtomicBool::new(false),
+            lists: Arc::new(AddressSets::new(seed)),
             utc_offset_ns: AtomicI64::new(0),
         }
     }
@@ -85,6 +89,7 @@ impl Shared {
             epochs: Arc::clone(&self.epochs),
             errors: self.errors.iter().map(error).collect(),
             utc_offset_ns: AtomicI64::new(self.utc_offset_ns()),
+            lists: Arc::clone(&self.lists),
             ..Shared::new(self.workers, self.seed)
         }
     }
@@ -148,6 +153,20 @@ impl Shared {
             self.epochs.routes_changed(new.fib().replace_static(routes)?);
         }
         if Arc::ptr_eq(old.fib(), new.fib()) { Ok(()) } else { new.fib().adopt(old.fib()) }
+    }
+
+    /// Gives the rules of a new snapshot the lists that they name, and the lists what the configuration holds
+    /// in them; to be called just before the workers take it over.
+    pub fn take_over_lists(&self, new: &Snapshot) {
+        let (lists, contents) = new.lists();
+        let numbers = self.lists.take_over(lists.names(), contents, &self.epochs);
+        lists.bind(&self.lists, numbers);
+    }
+
+    /// Takes entries out of address lists whose time is over; to be called about ten times a
+    /// second. Looks at no more than `budget` of them.
+    pub fn expire_list_entries(&self, now: Now, budget: usize) {
+        self.lists.expire(now, budget, &self.epochs);
     }
 
     /// Does to the routes what other programs did to theirs. Says for how many destinations packets go

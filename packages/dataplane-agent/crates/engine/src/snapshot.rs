@@ -12,6 +12,7 @@ use crate::conntrack::Timeouts;
 pub use crate::error::BuildError;
 use crate::fib::{Fib, Lookup, Planned};
 use crate::interface::InterfaceMap;
+use crate::lists::Contents;
 use crate::neighbor::Fixed;
 use crate::packet::{Hook, NO_INTERFACE};
 use crate::qos::classify::QueueTable;
@@ -124,6 +125,7 @@ pub struct Snapshot {
     ports: Vec<Port>,
     fib: Arc<Fib>,
     lists: Arc<AddressLists>,
+    list_contents: Arc<Contents>,
     filter: Arc<Table>,
     nat: Arc<Table>,
     rule_rows: Vec<RowId>,
@@ -202,10 +204,7 @@ impl Snapshot {
         }
         add_networks(config, &map, &mut interfaces);
         let fixed = build_fixed(config, &map, &mut interfaces)?;
-        let lists = match basis.filter(|basis| basis.config.address_lists == config.address_lists) {
-            Some(basis) => Arc::clone(&basis.snapshot.lists),
-            None => Arc::new(AddressLists::build(&config.address_lists)?),
-        };
+        let (lists, list_contents) = build_lists(config, basis)?;
         // Rules hold lists by reference and interfaces by number.
         let same = basis
             .filter(|basis| Arc::ptr_eq(&basis.snapshot.lists, &lists) && same_numbers(basis.config, config));
@@ -251,6 +250,7 @@ impl Snapshot {
             interfaces,
             fib,
             lists,
+            list_contents,
             rule_rows,
             filter,
             nat,
@@ -266,12 +266,17 @@ impl Snapshot {
     pub fn shares_with(&self, other: &Snapshot) -> Vec<&'static str> {
         let parts = [
             ("routes", Arc::ptr_eq(&self.fib, &other.fib)),
-            ("address lists", Arc::ptr_eq(&self.lists, &other.lists)),
+            ("address lists", Arc::ptr_eq(&self.list_contents, &other.list_contents)),
             ("filter", Arc::ptr_eq(&self.filter, &other.filter)),
             ("nat", Arc::ptr_eq(&self.nat, &other.nat)),
             ("queues", Arc::ptr_eq(&self.queues, &other.queues)),
         ];
         parts.into_iter().filter(|(_, shared)| *shared).map(|(name, _)| name).collect()
+    }
+
+    /// The address lists, and what the configuration holds in them.
+    pub(crate) fn lists(&self) -> (&AddressLists, &Arc<Contents>) {
+        (&self.lists, &self.list_contents)
     }
 
     /// Generation given at build.
@@ -462,6 +467,24 @@ impl Snapshot {
     pub(crate) fn fixed_neighbors(&self) -> &[Fixed] {
         &self.fixed
     }
+}
+
+/// Lists that have the same names in the same order keep their numbers, and rules need not be compiled.
+fn build_lists(
+    config: &DataplaneConfig,
+    basis: Option<Basis<'_>>,
+) -> Result<(Arc<AddressLists>, Arc<Contents>), BuildError> {
+    let lists = &config.address_lists;
+    let Some(Basis { config: before, snapshot }) = basis else {
+        return Ok((Arc::new(AddressLists::named(lists)?), Arc::new(Contents::build(lists, None)?)));
+    };
+    if before.address_lists == *lists {
+        return Ok((Arc::clone(&snapshot.lists), Arc::clone(&snapshot.list_contents)));
+    }
+    let contents = Contents::build(lists, Some(&snapshot.list_contents))?;
+    let same_names = snapshot.lists.names().iter().eq(lists.iter().map(|list| &list.name));
+    let names = if same_names { Arc::clone(&snapshot.lists) } else { Arc::new(AddressLists::named(lists)?) };
+    Ok((names, Arc::new(contents)))
 }
 
 fn parse_mac(row: RowId, text: &str) -> Result<[u8; 6], BuildError> {

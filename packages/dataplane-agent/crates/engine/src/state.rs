@@ -42,6 +42,8 @@ pub struct WorkerState<F> {
     pub(crate) resumes: Vec<Position>,
     /// What outcomes of this batch are bounded by, for `install`.
     pub(crate) bounds: Vec<Bounds>,
+    /// Changes of shared tables when the batch began.
+    pub(crate) epoch_seen: u64,
     /// Wall clock less the clock of [`Self::now`], ns.
     pub(crate) utc_offset_ns: i64,
     /// Reused from packet to packet.

@@ -33,6 +33,9 @@ pub struct Wheel {
 }
 
 impl Wheel {
+    /// Memory of one slot, bytes.
+    pub const SLOT_BYTES: usize = size_of::<Link>();
+
     /// A wheel with a resolution of `tick` ns, and room for `capacity` slots before it grows.
     pub fn new(capacity: usize, tick: u64) -> Self {
         Self {

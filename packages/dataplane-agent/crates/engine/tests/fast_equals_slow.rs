@@ -12,6 +12,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use tollway_config::dataplane::{Action, ConnectionState, LimitUnit, Matcher, RejectWith, SimpleQueue};
 use tollway_config::protocol::{TraceFilter, TraceOutcome};
 use tollway_engine::frame::VnetState;
+use tollway_engine::tuple::Addr;
 use tollway_testkit::packet::{Packet, PacketBuilder, ip, tcp_flag};
 use tollway_testkit::random::Random;
 use tollway_testkit::record::ConnectionRecord;
@@ -28,7 +29,8 @@ fn config(random: &mut Random) -> RouterConfig {
         .interface("192.168.88.1/24")
         .interface("10.2.0.1/24")
         .route("0.0.0.0/0", "10.2.0.254")
-        .address_list("hosts", &["192.168.88.10", "192.168.88.12"]);
+        .address_list("hosts", &["192.168.88.10", "192.168.88.12"])
+        .address_list("seen", &[]);
     config.config.settings.icmp_rate_limit_ms = 0;
     if random.one_in(3) {
         config.config.interfaces[1].mtu = 900;
@@ -39,7 +41,7 @@ fn config(random: &mut Random) -> RouterConfig {
     for _ in 0..random.below(6) {
         let psh = rule().protocol(6).tcp_flags(tcp_flag::PSH, 0);
         let listed = Matcher::SrcAddressList { list: 0, negate: random.one_in(2) };
-        config = match random.below(19) {
+        config = match random.below(21) {
             0 => config.filter("forward", psh.passthrough()),
             1 => config.filter("forward", psh.dst_port(81).drop()),
             2 => config.filter("forward", psh.dst_port(82).reject(RejectWith::TcpReset)),
@@ -56,6 +58,14 @@ fn config(random: &mut Random) -> RouterConfig {
                 config.filter("forward", rule().matcher(echo).passthrough())
             }
             11 => config.filter("forward", rule().src(HOSTS[0]).passthrough()),
+            19 => {
+                let listed = Matcher::SrcAddressList { list: 1, negate: false };
+                let add = Action::AddSrcToAddressList { list: 1, timeout_ms: 0 };
+                config
+                    .filter("forward", rule().matcher(listed).dst_port(81).drop())
+                    .filter("forward", rule().dst_port(82).then(add))
+            }
+            20 => config.filter("forward", psh.then(Action::AddDstToAddressList { list: 1, timeout_ms: 0 })),
             choice => config.filter("forward", stateful(choice, random)),
         };
     }
@@ -115,7 +125,7 @@ fn counts(config: &RouterConfig) -> bool {
     rules.any(|rule| {
         rule.matchers.iter().any(|matcher| {
             matches!(matcher, Matcher::Nth { .. } | Matcher::Random { .. } | Matcher::Limit { .. })
-        })
+        }) || matches!(rule.action, Action::AddSrcToAddressList { .. })
     })
 }
 
@@ -256,6 +266,17 @@ fn connections(router: &Router) -> Vec<ConnectionRecord> {
     records
 }
 
+/// Addresses that rules have put into lists.
+fn listed(router: &Router) -> Vec<(String, Addr)> {
+    let mut entries = Vec::new();
+    router
+        .shared()
+        .lists
+        .for_each_dynamic(router.now(), |entry| entries.push((entry.list.to_string(), entry.address)));
+    entries.sort();
+    entries
+}
+
 fn counters(router: &Router) -> std::collections::BTreeMap<Counter, u64> {
     let mut counters = tollway_testkit::counters::read(&router.stats());
     counters.remove(&Counter::FastPath);
@@ -377,6 +398,7 @@ fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
         prop_assert_eq!(counters(&fast), counters(&slow), "counters, step {}", step);
         prop_assert_eq!(connections(&fast), connections(&slow), "connections, step {}", step);
         prop_assert_eq!(fast.queues(), slow.queues(), "queues, step {}", step);
+        prop_assert_eq!(listed(&fast), listed(&slow), "address lists, step {}", step);
         tally.waited.set(tally.waited.get() + fast.stats().queues.queued_packets);
         let bytes = |router: &Router| router.stats().rules;
         prop_assert_eq!(bytes(&fast), bytes(&slow), "rule counters, step {}", step);

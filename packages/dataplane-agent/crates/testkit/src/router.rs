@@ -228,6 +228,7 @@ impl Router {
         self.shared
             .take_over_routes(&self.snapshot, &snapshot, routes.as_deref())
             .expect("not too many next hops");
+        self.shared.take_over_lists(&snapshot);
         self.snapshot = Arc::new(snapshot);
     }
 
@@ -322,7 +323,8 @@ impl Router {
         let mut out = Vec::new();
         let mut stood = 0;
         loop {
-            let due = self.engines.iter().filter_map(Engine::next_deadline).min();
+            let lists = Some(Now(self.shared.lists.next_due())).filter(|due| due.0 != u64::MAX);
+            let due = self.engines.iter().filter_map(Engine::next_deadline).chain(lists).min();
             let Some(due) = due.filter(|due| *due <= end) else { break };
             stood = if due > self.now { 0 } else { stood + 1 };
             self.now = self.now.max(due);
@@ -347,6 +349,7 @@ impl Router {
     }
 
     fn tick(&mut self, out: &mut Vec<Output>) {
+        self.shared.expire_list_entries(self.now, usize::MAX);
         for worker in 0..self.engines.len() {
             let now = self.now;
             self.engines[worker].tick(&mut self.batch, &mut self.source, &NoCycles, now);

@@ -10,6 +10,7 @@ use tollway_config::protocol::Event;
 use tollway_engine::EngineLimits;
 use tollway_engine::conntrack::Translated;
 use tollway_engine::fib::FibFull;
+use tollway_engine::lists::MAX_DYNAMIC;
 use tollway_engine::shared::Shared;
 use tollway_engine::snapshot::{Basis, BuildError, Renewed, Snapshot};
 use tollway_io::claim::{Claim, ClaimError};
@@ -36,6 +37,8 @@ use crate::workers::{WorkerLost, Workers};
 
 /// How often the log is collected while somebody writes to it.
 const LOG_INTERVAL: Duration = Duration::from_millis(100);
+/// Entries of address lists that end per round of the loop at most, some 20 ms of work.
+const EXPIRE_BUDGET: usize = 100_000;
 /// Events kept for the next client while there is none.
 const KEPT_EVENTS: usize = 1000;
 
@@ -132,6 +135,7 @@ impl Agent {
         if let Err(FibFull) = self.shared.take_over_routes(&self.snapshot, &snapshot, routes.as_deref()) {
             self.log("route,error", FULL.to_owned());
         }
+        self.shared.take_over_lists(&snapshot);
         self.workers.swap(&snapshot)?;
         self.snapshot = snapshot;
         self.built_from = Arc::clone(config);
@@ -438,8 +442,17 @@ impl Agent {
     }
 
     fn sample(&mut self) {
-        let now = clock::now().0;
+        let now = clock::now();
+        let utc_ns = i64::try_from(wall_ms()).unwrap_or(i64::MAX).saturating_mul(1_000_000);
+        self.shared.set_wall_clock(now, utc_ns);
+        self.shared.expire_list_entries(now, EXPIRE_BUDGET);
+        let now = now.0;
         if now >= self.rates.due_ns() {
+            let refused = self.shared.lists.take_refused();
+            if refused != 0 {
+                let message = format!("{refused} addresses were not added to lists: {MAX_DYNAMIC} are there");
+                self.log("firewall,warning", message);
+            }
             self.rates.sample(now, &self.ports);
         }
     }

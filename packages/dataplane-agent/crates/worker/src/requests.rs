@@ -14,6 +14,7 @@ use tollway_io::clock;
 
 use crate::agent::{Agent, Prepared};
 use crate::exchange::{Answer, Command, Dump, WorkerReport};
+use crate::lists;
 use crate::report::{self, Around};
 use crate::server::error;
 use crate::workers::WorkerLost;
@@ -144,10 +145,14 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
             Ok(ReplyBody::Done { count: removed.into() })
         }
         RequestBody::Routes => Ok(ReplyBody::Routes { routes: agent.snapshot.routes() }),
-        RequestBody::AddressListEntries
-        | RequestBody::AddAddressListEntries { .. }
-        | RequestBody::RemoveAddressListEntries { .. } => {
-            Err(refusal(ErrorCode::BadRequest, "not answered here"))
+        RequestBody::AddressListEntries => Ok(lists::entries(&agent.shared.lists, clock::now())),
+        RequestBody::AddAddressListEntries { entries } => {
+            let count = lists::add(&agent.shared, &entries, clock::now());
+            count.map(|count| ReplyBody::Done { count }).map_err(|why| refusal(ErrorCode::BadRequest, why))
+        }
+        RequestBody::RemoveAddressListEntries { entries } => {
+            let count = lists::remove(&agent.shared, &entries);
+            count.map(|count| ReplyBody::Done { count }).map_err(|why| refusal(ErrorCode::BadRequest, why))
         }
         RequestBody::StartTrace { filter, packets } => {
             let traces = &mut agent.traces;

@@ -156,14 +156,15 @@ impl Table {
         (!chain.index.is_empty()).then(|| Position::at(place as u16, chain.from))
     }
 
-    /// Whether outcomes may hold until a volume or a moment only.
+    /// Whether outcomes may rest on volume, time or lists.
     pub fn has_bounds(&self) -> bool {
         self.rules.iter().any(|rule| {
             let adds = matches!(
                 rule.action,
                 Action::AddSrcToAddressList { .. } | Action::AddDstToAddressList { .. }
             );
-            adds || rule.matchers.iter().any(|matcher| matcher.depends_on().meets(Depends::BOUNDED))
+            let bounded = Depends::BOUNDED.union(Depends::LIST);
+            adds || rule.matchers.iter().any(|matcher| matcher.depends_on().meets(bounded))
         })
     }
 

@@ -1,120 +1,89 @@
-//! Address lists: sorted disjoint ranges, found by binary search.
+//! The address lists that rules name; what they hold is kept by [`crate::lists`].
 
-use std::net::IpAddr;
+use std::sync::{Arc, OnceLock};
 
 use tollway_config::dataplane::AddressList;
 
+use crate::epochs::ListCell;
 use crate::error::BuildError;
+use crate::lists::{AddressSets, Entries, MAX_LISTS};
 use crate::tuple::Addr;
 
-/// All address lists of a configuration, by their index there.
-#[derive(Debug, Clone, Default)]
+/// The address lists of a configuration, by their index there.
+#[derive(Debug, Default)]
 pub struct AddressLists {
-    lists: Vec<Ranges>,
-}
-
-#[derive(Debug, Clone, Default)]
-struct Ranges {
-    v4: Vec<(u32, u32)>,
-    v6: Vec<(u128, u128)>,
+    names: Vec<String>,
+    /// What they hold by the configuration alone, if nothing else is to be asked.
+    alone: Vec<Entries>,
+    /// Where their contents are, and under which numbers.
+    bound: OnceLock<(Arc<AddressSets>, Box<[u16]>)>,
 }
 
 impl AddressLists {
-    /// Compiles the lists; an entry of two families or with its ends reversed is an error.
+    /// Lists that hold what the configuration says, and nothing else until they are bound.
+    ///
+    /// # Errors
+    /// For an entry of two families or with its ends reversed.
     pub fn build(lists: &[AddressList]) -> Result<Self, BuildError> {
-        let mut built = Self::default();
-        for list in lists {
-            let mut ranges = Ranges::default();
-            for entry in &list.entries {
-                match (entry.from, entry.to) {
-                    (IpAddr::V4(from), IpAddr::V4(to)) if from <= to => {
-                        ranges.v4.push((from.to_bits(), to.to_bits()));
-                    }
-                    (IpAddr::V6(from), IpAddr::V6(to)) if from <= to => {
-                        ranges.v6.push((from.to_bits(), to.to_bits()));
-                    }
-                    _ => {
-                        return Err(BuildError {
-                            row: None,
-                            message: format!(
-                                "address list {}: {}-{} is no range of one family in ascending order",
-                                list.name, entry.from, entry.to
-                            ),
-                        });
-                    }
-                }
-            }
-            merge(&mut ranges.v4, |to| to.checked_add(1));
-            merge(&mut ranges.v6, |to| to.checked_add(1));
-            built.lists.push(ranges);
-        }
-        Ok(built)
+        let alone: Result<_, _> = lists.iter().map(Entries::build).collect();
+        Ok(Self { alone: alone?, ..Self::named(lists)? })
     }
 
+    /// Lists that are empty until they are bound.
+    ///
+    /// # Errors
+    /// When there are too many.
+    pub fn named(lists: &[AddressList]) -> Result<Self, BuildError> {
+        if lists.len() > MAX_LISTS / 2 {
+            let message = format!("more than {} address lists", MAX_LISTS / 2);
+            return Err(BuildError { row: None, message });
+        }
+        let names = lists.iter().map(|list| list.name.clone()).collect();
+        Ok(Self { names, alone: Vec::new(), bound: OnceLock::new() })
+    }
+
+    /// Finds contents in `sets`, where the lists have these numbers. The first call counts.
+    pub fn bind(&self, sets: &Arc<AddressSets>, numbers: Box<[u16]>) {
+        let _ = self.bound.set((Arc::clone(sets), numbers));
+    }
+
+    /// Whether [`Self::bind`] has been called.
+    pub fn is_bound(&self) -> bool {
+        self.bound.get().is_some()
+    }
+
+    /// Their names.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
     /// How many lists there are.
     pub fn len(&self) -> usize {
-        self.lists.len()
+        self.names.len()
     }
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.lists.is_empty()
+        self.names.is_empty()
+    }
+
+    /// Number of a list where it is bound.
+    #[inline]
+    pub fn number(&self, list: u32) -> Option<u16> {
+        self.bound.get()?.1.get(list as usize).copied()
+    }
+
+    /// What a decision that rests on a membership remembers of it.
+    pub fn cell(&self, list: u32, address: Addr) -> ListCell {
+        self.number(list).map_or(ListCell::NONE, |number| ListCell::of(u32::from(number), address))
     }
 
     /// Whether a list holds an address. An index without a list holds none.
+    #[inline]
     pub fn contains(&self, list: u32, address: Addr) -> bool {
-        let Some(ranges) = self.lists.get(list as usize) else { return false };
-        match address.as_v4() {
-            Some(v4) => holds(&ranges.v4, v4),
-            None => holds(&ranges.v6, address.0),
-        }
-    }
-}
-
-fn holds<T: Ord + Copy>(ranges: &[(T, T)], address: T) -> bool {
-    let after = ranges.partition_point(|(from, _)| *from <= address);
-    after.checked_sub(1).and_then(|at| ranges.get(at)).is_some_and(|(_, to)| address <= *to)
-}
-
-/// Sorts, and joins ranges that overlap or touch.
-fn merge<T: Ord + Copy>(ranges: &mut Vec<(T, T)>, next: impl Fn(T) -> Option<T>) {
-    ranges.sort_unstable();
-    ranges.dedup_by(|later, kept| {
-        let joins = next(kept.1).is_none_or(|limit| later.0 <= limit);
-        if joins {
-            kept.1 = kept.1.max(later.1);
-        }
-        joins
-    });
-}
-
-#[cfg(test)]
-mod tests {
-    use std::net::Ipv4Addr;
-
-    use proptest::prelude::*;
-    use tollway_config::dataplane::AddressRange;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn agrees_with_a_scan(
-            ranges in proptest::collection::vec((0u32..300, 0u32..40), 0..12),
-            high: bool,
-            address in 0u32..400,
-        ) {
-            let shift = |n: u32| if high { n + (u32::MAX - 400) } else { n };
-            let entries: Vec<_> = ranges
-                .iter()
-                .map(|(from, len)| AddressRange {
-                    from: Ipv4Addr::from_bits(shift(*from)).into(),
-                    to: Ipv4Addr::from_bits(shift(from + len)).into(),
-                })
-                .collect();
-            let expected = ranges.iter().any(|(from, len)| (*from..=from + len).contains(&address));
-            let lists = AddressLists::build(&[AddressList { name: "a".into(), entries }]).unwrap();
-            prop_assert_eq!(lists.contains(0, Addr::v4(shift(address))), expected);
-            prop_assert!(!lists.contains(1, Addr::v4(shift(address))));
+        match self.bound.get() {
+            Some((sets, numbers)) => {
+                numbers.get(list as usize).is_some_and(|number| sets.contains(*number, address))
+            }
+            None => self.alone.get(list as usize).is_some_and(|entries| entries.contains(address)),
         }
     }
 }

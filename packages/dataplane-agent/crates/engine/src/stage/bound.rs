@@ -1,6 +1,7 @@
 //! Cached actions that hold only for a while: what they are bounded by, and whether they still hold.
 
 use crate::conntrack::{Bound, Connection};
+use crate::epochs::ListCell;
 use crate::packet::Meta;
 use crate::slow::SlowReason;
 use crate::state::WorkerState;
@@ -9,7 +10,9 @@ use crate::state::WorkerState;
 pub(crate) fn of<F>(state: &WorkerState<F>, meta: &Meta) -> Option<Bound> {
     let place = usize::from(meta.bounds).checked_sub(1)?;
     let bounds = state.bounds.get(place)?;
-    let bound = Bound { bytes: bounds.bytes, until: bounds.until };
+    let rests_on_lists = meta.lists != [ListCell::NONE; 2];
+    let epoch = if rests_on_lists { state.epoch_seen } else { u64::MAX };
+    let bound = Bound { bytes: bounds.bytes, until: bounds.until, epoch };
     bound.ends().then_some(bound)
 }
 
@@ -24,5 +27,8 @@ pub(crate) fn broken<F>(state: &WorkerState<F>, meta: &Meta) -> Option<SlowReaso
     let Some(bound) = state.table.bound(meta.entry) else { return Some(SlowReason::Stale) };
     let carried = state.table.connection_at(meta.entry).map_or(u64::MAX, Connection::carried);
     let due = carried.saturating_add(meta.wire_bytes()) >= bound.bytes || state.now >= bound.until;
+    if bound.epoch != u64::MAX && bound.epoch != state.epoch_seen {
+        return Some(SlowReason::Stale);
+    }
     due.then_some(SlowReason::Due)
 }

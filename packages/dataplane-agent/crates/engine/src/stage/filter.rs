@@ -4,7 +4,8 @@ use tollway_config::dataplane::RejectWith;
 use tollway_wire::ipv4;
 
 use crate::batch::Batch;
-use crate::classifier::{Evaluation, PacketView, Position, Verdict as RuleVerdict};
+use crate::classifier::{Add, AddressLists, Evaluation, PacketView, Position, Side, Verdict as RuleVerdict};
+use crate::epochs::ListCell;
 use crate::frame::{Frame, FrameSource, VnetState};
 use crate::icmp::{IcmpError, send_error, send_reset};
 use crate::log;
@@ -113,6 +114,14 @@ pub(crate) fn decide<F>(
     let mut evaluation = std::mem::take(&mut state.evaluation);
     snapshot.filter().evaluate(&view, start, &mut evaluation);
     follow(state, meta, &evaluation);
+    let lists = snapshot.lists().0;
+    add_to_lists(state, lists, &evaluation.adds);
+    for (cell, listed) in meta.lists.iter_mut().zip(evaluation.bounds.listed) {
+        *cell = listed.map_or(ListCell::NONE, |listed| {
+            let source = listed.side == Side::Source;
+            lists.cell(listed.list, if source { view.tuple.src } else { view.tuple.dst })
+        });
+    }
     log::rules(snapshot, &state.shared, snapshot.filter(), &evaluation.logs, meta, &view, head);
     let markable = matches!(meta.tuple.protocol, ipv4::TCP | ipv4::UDP);
     if let Some(reference) = meta.conn.filter(|_| {
@@ -123,6 +132,16 @@ pub(crate) fn decide<F>(
     let verdict = evaluation.verdict;
     state.evaluation = evaluation;
     verdict
+}
+
+/// Puts addresses into lists, as rules want it.
+pub(crate) fn add_to_lists<F>(state: &WorkerState<F>, lists: &AddressLists, adds: &[Add]) {
+    for add in adds.iter().filter(|_| !state.peek) {
+        if let Some(number) = lists.number(add.list) {
+            let shared = &state.shared;
+            shared.lists.add(number, add.address, add.timeout_ms, state.now, &shared.epochs);
+        }
+    }
 }
 
 /// Walks the path on by the rules hit.

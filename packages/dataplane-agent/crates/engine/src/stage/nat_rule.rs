@@ -6,7 +6,7 @@ use crate::frame::VnetState;
 use crate::log;
 use crate::packet::{Hook, Meta};
 use crate::snapshot::Snapshot;
-use crate::stage::filter::view;
+use crate::stage::filter::{add_to_lists, view};
 use crate::state::WorkerState;
 
 /// The rule that decides, `None` when none does. Counts and logs the rules that matched: NAT rules count
@@ -30,6 +30,7 @@ pub(super) fn ask<'a, F>(
         state.paths.count_rule(*row, u64::from(meta.segments), meta.wire_bytes());
     }
     log::rules(snapshot, &state.shared, snapshot.nat(), &evaluation.logs, meta, &view, head);
+    add_to_lists(state, snapshot.lists().0, &evaluation.adds);
     let verdict = evaluation.verdict;
     state.evaluation = evaluation;
     match verdict {
