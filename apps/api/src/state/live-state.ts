@@ -5,6 +5,8 @@ import {
   AgentGone,
   AgentRefusal,
   type NeighborInfo,
+  type PortInfo,
+  PROTOCOL,
   type RouteInfo,
   type Stats,
 } from '../agent/messages.js';
@@ -25,6 +27,7 @@ export class LiveState {
   readonly #queues: Reading<QueueDump>;
   readonly #neighbors: Reading<readonly NeighborInfo[]>;
   readonly #routes: Reading<readonly RouteInfo[]>;
+  readonly #ports: Reading<readonly PortInfo[]>;
   readonly #addressLists: Reading<AddressListDump>;
   /** What ids of entries of address lists stand for. */
   readonly entries = new EntryMemory();
@@ -47,6 +50,10 @@ export class LiveState {
       async () => (await agent.request({ op: 'neighbors' })).neighbors,
     );
     this.#routes = new Reading<readonly RouteInfo[]>(async () => (await agent.request({ op: 'routes' })).routes);
+    // A port's backend may change while the agent runs; it introduces itself as often as it is asked.
+    this.#ports = new Reading<readonly PortInfo[]>(
+      async () => (await agent.request({ op: 'hello', protocol: PROTOCOL })).ports,
+    );
     this.#addressLists = new Reading(async () => new AddressListDump(await entriesOf(agent), this.entries, Date.now()));
     agent.onDown(() => {
       slowReasons = undefined;
@@ -56,6 +63,7 @@ export class LiveState {
         this.#queues,
         this.#neighbors,
         this.#routes,
+        this.#ports,
         this.#addressLists,
       ];
       for (const reading of readings) reading.forget();
@@ -84,6 +92,11 @@ export class LiveState {
 
   neighbors(maxAgeMs = 0): Promise<readonly NeighborInfo[] | undefined> {
     return this.#neighbors.read(maxAgeMs);
+  }
+
+  /** Ports as they are now. */
+  ports(maxAgeMs = 0): Promise<readonly PortInfo[] | undefined> {
+    return this.#ports.read(maxAgeMs);
   }
 
   /** Entries that lists have beside the configuration. */
