@@ -3,11 +3,12 @@
 
 /**
  * `kind`: on memory frames, over veth against the kernel, or in the browser. Wire cases have a `load` (our packet
- * generator or iperf3) and a `scenario`, the configuration of both routers as `tollway-bench` names it.
+ * generator's packets of known flows or of new ones, iperf3 or ping) and a `scenario`, the configuration of both routers as
+ * `tollway-bench` names it. `offered`: bits/s that iperf3 sends, as it takes them; without it as fast as it goes. `streams`: how
+ * many of them at once, one if not said. `pause`: seconds between two pings. `allowance`: what we may take longer than the kernel, µs.
  * `io`: the backend of our ports, what the agent chooses unless given.
- * `offered`: bits/s that iperf3 sends, as it takes them; without it as fast as it goes.
  * @typedef {{ name: string, kind: 'engine' }} EngineCase
- * @typedef {{ name: string, kind: 'wire', load: 'packets' | 'tcp', scenario: string, io?: string, offered?: string }} WireCase
+ * @typedef {{ name: string, kind: 'wire', load: 'packets' | 'connections' | 'tcp' | 'ping', scenario: string, io?: string, offered?: string, streams?: number, pause?: number, allowance?: number }} WireCase
  * @typedef {{ name: string, kind: 'browser' }} BrowserCase takes minutes, so it runs only when it is asked for
  * @typedef {EngineCase | WireCase | BrowserCase} Case
  */
@@ -35,8 +36,13 @@ export const CASES = [
   { name: 'wire/route-xdp', kind: 'wire', load: 'packets', scenario: 'routing', io: 'af-xdp' },
   { name: 'wire/masquerade-25', kind: 'wire', load: 'packets', scenario: 'masquerade-25' },
   { name: 'wire/masquerade-25-xdp', kind: 'wire', load: 'packets', scenario: 'masquerade-25', io: 'af-xdp' },
+  { name: 'wire/cps-25', kind: 'wire', load: 'connections', scenario: 'masquerade-25' },
+  { name: 'wire/ping-asleep', kind: 'wire', load: 'ping', scenario: 'routing', pause: 0.02, allowance: 60 },
+  { name: 'wire/ping-awake', kind: 'wire', load: 'ping', scenario: 'routing', pause: 0.0002, allowance: 20 },
   { name: 'wire/iperf3', kind: 'wire', load: 'tcp', scenario: 'routing' },
+  { name: 'wire/iperf3-8', kind: 'wire', load: 'tcp', scenario: 'routing', streams: 8 },
   { name: 'wire/iperf3-nat-25', kind: 'wire', load: 'tcp', scenario: 'masquerade-25' },
+  { name: 'wire/iperf3-nat-25-8', kind: 'wire', load: 'tcp', scenario: 'masquerade-25', streams: 8 },
   { name: 'wire/iperf3-nat-25-queue', kind: 'wire', load: 'tcp', scenario: 'masquerade-25-queue', offered: '900M' },
   { name: 'wire/iperf3-nat-25-queue-100g', kind: 'wire', load: 'tcp', scenario: 'masquerade-25-queue-100g' },
   { name: 'browser', kind: 'browser' },

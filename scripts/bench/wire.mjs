@@ -11,6 +11,8 @@ const WIRES = ['direct', 'kernel', 'ours'];
 const FLOWS = 4096;
 /** Offered loads, packets/s. The case's figure is that of the highest one that both routers carry. */
 const RATES = [50_000, 100_000, 200_000];
+/** The same where every packet opens a connection. Few enough that the kernel's table of 262,144 holds all of them. */
+const CONNECTION_RATES = [20_000, 40_000];
 /** Share of offered packets that may be lost at a load that counts as carried. */
 const LOSS = 0.005;
 
@@ -26,7 +28,7 @@ const LOSS = 0.005;
  */
 export async function runWireCase(entry, context) {
   const io = await context.lab.build(entry.scenario, entry.io);
-  const result = { ...(await (entry.load === 'packets' ? packets(entry.name, context) : tcp(entry, context))), io };
+  const result = { ...(await measure(entry, context)), io };
   const stats = context.lab.agentStats();
   if (process.env.TOLLWAY_BENCH_RAW) context.note(JSON.stringify(stats));
   result.details.push(...agentRemarks(stats));
@@ -35,26 +37,43 @@ export async function runWireCase(entry, context) {
 }
 
 /**
- * The generator at several offered loads.
- * @param {string} name
+ * @param {import('./cases.mjs').WireCase} entry
  * @param {Context} context
  * @returns {Promise<Omit<Result, 'io'>>}
  */
-async function packets(name, { lab, quick, note }) {
+function measure(entry, context) {
+  if (entry.load === 'tcp') return tcp(entry, context);
+  return entry.load === 'ping' ? ping(entry, context) : packets(entry, context);
+}
+
+/**
+ * The generator at several offered loads.
+ * @param {import('./cases.mjs').WireCase} entry
+ * @param {Context} context
+ * @returns {Promise<Omit<Result, 'io'>>}
+ */
+async function packets({ name, load: kind }, { lab, quick, note }) {
   for (const wire of WIRES) lab.dropAtSink(wire);
-  const seconds = quick ? 0.7 : 1.5;
+  const opening = kind === 'connections';
+  const seconds = quick ? 0.7 : opening ? 1 : 1.5;
+  let connections = 0;
   const offer = async (/** @type {string} */ wire, /** @type {number} */ rate, /** @type {number} */ count) => {
     const generator = [lab.bench, 'send', '--interface', 'eth0', '--destination-mac', ROUTER_MAC];
-    const load = ['--flows', String(FLOWS), '--rate', String(rate), '--count', String(count)];
+    const flows = opening ? ['--connections-from', String(connections)] : ['--flows', String(FLOWS)];
+    connections += count;
+    const load = [...flows, '--rate', String(rate), '--count', String(count)];
     await runAsync(lab.command(`${wire}-gen`, [...generator, ...load]));
     await sleep(50);
   };
-  for (const wire of WIRES) for (let turn = 0; turn < 2; turn += 1) await offer(wire, 20_000, FLOWS);
+  // Tables have memory of their own only where something was once.
+  const warmUp = opening ? 20_000 : FLOWS;
+  for (const wire of WIRES) for (let turn = 0; turn < 2; turn += 1) await offer(wire, 20_000, warmUp);
 
   const loads = [];
-  for (const rate of quick ? RATES.slice(1, 2) : RATES) {
+  const rates = opening ? CONNECTION_RATES : RATES;
+  for (const rate of quick ? rates.slice(1, 2) : rates) {
     const count = Math.round(rate * seconds);
-    const samples = await inTurns(quick ? 2 : 4, WIRES, note, async (wire) => {
+    const samples = await inTurns(quick ? 2 : opening ? 3 : 4, WIRES, note, async (wire) => {
       const before = lab.received(wire);
       const sample = await measured(() => offer(wire, rate, count));
       return { ...sample, arrived: lab.received(wire) - before };
@@ -72,10 +91,10 @@ async function packets(name, { lab, quick, note }) {
   const chosen = carried.at(-1) ?? loads[0];
   if (chosen === undefined) throw new Error('no load was offered');
   const cost = (/** @type {{ value: number, spread: number, lost: number }} */ side) =>
-    `${(1e6 / side.value).toFixed(2)} µs a packet (±${percent(side.spread)}, ${percent(side.lost)} lost)`;
+    `${(1e6 / side.value).toFixed(2)} µs a ${opening ? 'connection' : 'packet'} (±${percent(side.spread)}, ${percent(side.lost)} lost)`;
   return {
     name,
-    unit: 'packets per core-second',
+    unit: opening ? 'connections per core-second' : 'packets per core-second',
     ours: chosen.ours.value,
     baseline: chosen.kernel.value,
     ratio: chosen.ours.value / chosen.kernel.value,
@@ -89,16 +108,51 @@ async function packets(name, { lab, quick, note }) {
 }
 
 /**
- * One iperf3 stream.
+ * Pings to the sink, whose median must not exceed the kernel's by more than the allowance.
  * @param {import('./cases.mjs').WireCase} entry
  * @param {Context} context
  * @returns {Promise<Omit<Result, 'io'>>}
  */
-async function tcp({ name, offered }, { lab, quick, note }) {
+async function ping({ name, pause = 1, allowance = 0 }, { lab, quick, note }) {
+  const count = Math.round((quick ? 1 : 2) / Math.max(pause, 0.001));
+  const once = async (/** @type {string} */ wire, /** @type {number} */ times) => {
+    const argv = ['ping', '-n', '-i', String(pause), '-c', String(times), SINK_ADDRESS];
+    const replies = await runAsync(lab.command(`${wire}-gen`, argv));
+    return [...replies.matchAll(/time=([\d.]+) ms/g)].map(([, ms]) => Number(ms) * 1000);
+  };
+  for (const wire of WIRES) await once(wire, 5);
+  const samples = await inTurns(quick ? 2 : 4, WIRES, note, (wire) => measured(() => once(wire, count)));
+  const of = (/** @type {import('./lab.mjs').Wire} */ wire) => {
+    const medians = (samples.get(wire) ?? []).map(({ result }) => median(result));
+    return { value: median(medians), spread: spread(medians) };
+  };
+  const [direct, kernel, ours] = [of('direct'), of('kernel'), of('ours')];
+  const text = (/** @type {typeof ours} */ side) => `${side.value.toFixed(0)} µs (±${percent(side.spread)})`;
+  return {
+    name,
+    unit: 'µs',
+    ours: ours.value,
+    baseline: kernel.value + allowance,
+    ratio: (kernel.value + allowance) / ours.value,
+    details: [
+      `median round trip of pings ${pause * 1000} ms apart: ours ${text(ours)}, kernel ${text(kernel)}, no router ${text(direct)}`,
+      `ours takes ${(ours.value - kernel.value).toFixed(0)} µs longer than the kernel, ${allowance} µs are allowed ←`,
+    ],
+  };
+}
+
+/**
+ * One iperf3 stream, or several.
+ * @param {import('./cases.mjs').WireCase} entry
+ * @param {Context} context
+ * @returns {Promise<Omit<Result, 'io'>>}
+ */
+async function tcp({ name, offered, streams = 1 }, { lab, quick, note }) {
   for (const wire of WIRES) lab.start(`${wire}-sink`, ['iperf3', '--server']);
   await sleep(300);
   const transfer = async (/** @type {string} */ wire) => {
-    const client = ['iperf3', '--client', SINK_ADDRESS, '--time', quick ? '1' : '3', '--json'];
+    const client = ['iperf3', '--client', SINK_ADDRESS, '--time', quick ? '1' : '2', '--json'];
+    if (streams > 1) client.push('--parallel', String(streams));
     if (offered !== undefined) client.push('--bitrate', offered);
     const { end } = JSON.parse(await runAsync(lab.command(`${wire}-gen`, client)));
     return { bits: end.sum_received.bytes * 8, seconds: end.sum_received.seconds };

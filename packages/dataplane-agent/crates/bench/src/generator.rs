@@ -1,4 +1,4 @@
-//! The generator of the wire cases: 60-byte UDP packets through AF_PACKET, paced.
+//! The generator of the wire cases: 60-byte UDP packets or SYNs through AF_PACKET, paced.
 
 use std::ffi::CString;
 use std::net::Ipv4Addr;
@@ -17,7 +17,11 @@ const PAUSE: Duration = Duration::from_micros(400);
 /// Most packets sent at once after having been held up; below the kernel's backlog of 1000.
 const CATCH_UP: u64 = 512;
 
-/// Sends `--count` packets at `--rate` packets/s, round robin over `--flows` (default 4096).
+/// Ports of a client from which it opens connections.
+const CLIENT_PORTS: u64 = 64_512;
+
+/// Sends `--count` packets at `--rate` packets/s, round robin over `--flows` (default 4096), or with
+/// `--connections-from` each the first of a connection.
 pub fn run(args: &Args) -> Result<(), String> {
     let interface: String = args.required("interface")?;
     let count: u64 = args.required("count")?;
@@ -29,7 +33,11 @@ pub fn run(args: &Args) -> Result<(), String> {
     if rate.is_nan() || rate < 1.0 {
         return Err("--rate wants at least 1 packet/s".to_owned());
     }
-    let mut frames = frames(flows, args.mac("destination-mac")?);
+    let destination = args.mac("destination-mac")?;
+    let mut frames = match args.optional("connections-from")? {
+        Some(first) => (first..).take(count as usize).map(|number| syn(number, destination)).collect(),
+        None => frames(flows, destination),
+    };
     if let Some(cpu) = args.optional("cpu")? {
         crate::pin::to_cpu(cpu)?;
     }
@@ -72,6 +80,21 @@ fn flow_frame(flow: u32, destination_mac: [u8; 6]) -> [u8; FRAME] {
         source_port: 16384 + flow as u16,
         destination_port: 4000 + (flow % 16) as u16,
     })
+}
+
+/// The first packet of a connection of its own for every number. Within 64,512 of them no two have the same source
+/// port, and the next as many go to another destination, so that masquerading need not change ports.
+fn syn(number: u64, destination_mac: [u8; 6]) -> [u8; FRAME] {
+    let (block, port) = ((number / CLIENT_PORTS) as u32, (number % CLIENT_PORTS) as u16);
+    let ends = Ends {
+        source_mac: [2, 0, 0, 0, 0, 1],
+        destination_mac,
+        source: Ipv4Addr::from_bits(SOURCES.to_bits() + 1 + (number % 4093) as u32),
+        destination: Ipv4Addr::from_bits(DESTINATIONS.to_bits() + 1 + block % 0xffff),
+        source_port: 1024 + port,
+        destination_port: 443,
+    };
+    packet::tcp(&ends, packet::tcp::SYN, number as u32, 0)
 }
 
 /// An AF_PACKET socket that only sends, past the queueing discipline.
@@ -158,6 +181,14 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+
+    #[test]
+    fn connections_differ_also_once_they_have_one_source_address() {
+        let numbers = [0, 1, 4093, 64_511, 64_512, 64_513, 200_000, 1_000_000];
+        let seen: BTreeSet<_> =
+            numbers.iter().map(|&number| syn(number, [2, 0, 0, 0, 0, 9])[30..38].to_vec()).collect();
+        assert_eq!(seen.len(), numbers.len());
+    }
 
     #[test]
     fn flows_differ() {
