@@ -120,9 +120,10 @@ fn check(
     last: &mut usize,
 ) -> (TracedPacket, TracedPacket) {
     let before = (router.stats(), router.connections(), router.queues());
+    let listed = router.shared().lists.dynamic();
     let dry = router.dry_run(&packet.description()).expect("a packet");
     assert_eq!(before, (router.stats(), router.connections(), router.queues()), "a dry run changes nothing");
-    assert_eq!(router.shared().take_log(), []);
+    assert_eq!((router.shared().take_log(), router.shared().lists.dynamic()), (Vec::new(), listed));
     packet.send(router);
     router.sleep(1_000_000_001);
     let noted = router.traced(trace).packets;
@@ -133,7 +134,7 @@ fn check(
 }
 
 fn config(random: &mut Random) -> RouterConfig {
-    let mut config = base();
+    let mut config = base().address_list("seen", &[]);
     let syn = rule().protocol(6).tcp_flags(tcp_flag::SYN, tcp_flag::ACK);
     for _ in 0..random.below(6) {
         let counting = [
@@ -144,7 +145,11 @@ fn config(random: &mut Random) -> RouterConfig {
         ];
         let counting = rule().matcher(counting[random.below(4) as usize].clone());
         config = match random.below(12) {
-            8 | 9 => config.filter("forward", counting.drop()),
+            8 => config.filter("forward", counting.drop()),
+            9 => config.filter(
+                "forward",
+                counting.then(Action::AddSrcToAddressList { list: 0, timeout_ms: 60_000 }),
+            ),
             10 | 11 => config.filter("forward", counting.passthrough()),
             0 => config.filter("forward", rule().protocol(17).dst_port(53).log("dns").passthrough()),
             1 => config.filter("forward", rule().protocol(6).dst_port(81).drop()),
