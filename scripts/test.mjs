@@ -3,6 +3,7 @@
  * `npm test`: everything. Installs what is missing; one Rust profile (`checked`) for unit tests and for the
  * addon under the network tests, one TypeScript build.
  */
+import path from 'node:path';
 import { buildAgent, buildTypeScript } from './build.mjs';
 import { cargoOnPath, checkAll, ensureCargoDeny } from './check.mjs';
 import {
@@ -39,6 +40,9 @@ await main(async () => {
   await checkAll(sections);
   await sections.run('Rust tests', () =>
     command('cargo', ['test', '--locked', '--workspace', '--profile', 'checked', '--quiet'], { cwd: agentDir }),
+  );
+  await sections.run('orders in which threads may meet (loom)', () =>
+    command('cargo', ['test', '--locked', '--quiet'], { cwd: path.join(agentDir, 'interleaving') }),
   );
   await sections.run(
     'build',

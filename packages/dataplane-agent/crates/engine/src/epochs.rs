@@ -9,15 +9,17 @@
 //! Writers make a change visible first and count it afterwards. A reader that decided by the old table has the
 //! old count then, and looks again.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::tuple::Addr;
 
 /// Cells of each kind.
-const CELLS: usize = 1 << 16;
-/// Destinations share a cell when the first so many bits of their addresses agree.
-const BLOCK_BITS: u8 = 16;
+const CELLS: usize = 1 << BLOCK_BITS;
+/// Destinations share a cell when the first so many bits of their addresses agree. Loom watches every cell, so there
+/// it gets along with two.
+const BLOCK_BITS: u8 = if cfg!(feature = "loom") { 1 } else { 16 };
 
 /// What decisions that ask an address list remember of the question: a hash of list and address, never 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -31,7 +33,7 @@ impl ListCell {
     #[inline]
     pub fn of(list: u32, address: Addr) -> Self {
         let mixed = u64::from(list) << 32 ^ u64::from(address.fold());
-        let hash = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
+        let hash = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - BLOCK_BITS);
         Self((hash as u16).max(1))
     }
 }
@@ -52,7 +54,7 @@ pub struct Epochs {
 impl Default for Epochs {
     fn default() -> Self {
         let cells = || (0..CELLS).map(|_| AtomicU32::new(0)).collect();
-        Self { count: AtomicU64::new(0), routes: cells(), lists: cells(), writer: Mutex::default() }
+        Self { count: AtomicU64::new(0), routes: cells(), lists: cells(), writer: Mutex::new(()) }
     }
 }
 

@@ -48,6 +48,7 @@ pub mod trace;
 mod icmp;
 mod log;
 mod stage;
+mod sync;
 mod trie;
 mod wheel;
 

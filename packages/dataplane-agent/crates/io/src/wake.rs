@@ -1,14 +1,48 @@
 //! Waking a thread that sleeps in poll, and sleeping.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::time::Duration;
+
+#[cfg(feature = "loom")]
+use loom::sync::atomic::{AtomicBool, Ordering, fence};
+#[cfg(not(feature = "loom"))]
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+
+/// Whether somebody sleeps. Between "I look for the last time and sleep" and "I put something there, does it sleep?"
+/// nothing may be lost: of the two, at least one sees the other.
+#[derive(Debug)]
+pub struct Doze(AtomicBool);
+
+impl Doze {
+    /// Awake.
+    #[allow(clippy::new_without_default, reason = "it says more than a default")]
+    pub fn new() -> Self {
+        Self(AtomicBool::new(false))
+    }
+
+    /// To be called by the sleeper before its last look.
+    pub fn going_to_sleep(&self) {
+        self.0.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+    }
+
+    /// To be called by the sleeper when it is up.
+    pub fn awake(&self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+
+    /// To be called after something was put where the sleeper looks: whether it must be woken.
+    pub fn must_be_woken(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.0.load(Ordering::Relaxed)
+    }
+}
 
 /// An eventfd with the knowledge whether anybody sleeps on it.
 #[derive(Debug)]
 pub struct Wake {
     fd: OwnedFd,
-    asleep: AtomicBool,
+    doze: Doze,
 }
 
 impl Wake {
@@ -23,7 +57,7 @@ impl Wake {
             return Err(std::io::Error::last_os_error());
         }
         // SAFETY: the descriptor is new and ours.
-        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) }, asleep: AtomicBool::new(false) })
+        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) }, doze: Doze::new() })
     }
 
     /// Descriptor to poll for input.
@@ -34,19 +68,17 @@ impl Wake {
     /// To be called by the sleeper before its last look at its queues: from here on [`Self::notify`]
     /// makes the descriptor readable.
     pub fn going_to_sleep(&self) {
-        self.asleep.store(true, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
+        self.doze.going_to_sleep();
     }
 
     /// To be called by the sleeper when it is up.
     pub fn awake(&self) {
-        self.asleep.store(false, Ordering::Relaxed);
+        self.doze.awake();
     }
 
     /// To be called after something was put in the sleeper's queue. A system call only if it sleeps.
     pub fn notify(&self) {
-        fence(Ordering::SeqCst);
-        if self.asleep.load(Ordering::Relaxed) {
+        if self.doze.must_be_woken() {
             self.signal();
         }
     }

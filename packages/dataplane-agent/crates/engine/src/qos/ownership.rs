@@ -12,12 +12,13 @@
 //! the worker that had the queue are out before the next one takes it.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 
 use tollway_config::dataplane::RowId;
 
 use super::Way;
+use crate::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use crate::sync::{Mutex, MutexGuard};
 use crate::time::Now;
 
 /// Bits of [`Ownership::word`] that count packets on their way; above them the worker's number plus one. A port that
@@ -111,8 +112,14 @@ fn more(word: u64) -> u64 {
 }
 
 /// The ownerships of all queues that some worker's configuration has.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Ownerships(Mutex<HashMap<RowId, Weak<Ownership>>>);
+
+impl Default for Ownerships {
+    fn default() -> Self {
+        Self(Mutex::new(HashMap::new()))
+    }
+}
 
 impl Ownerships {
     /// To look many up. Workers look up while they take over a configuration, at no other time.

@@ -1,0 +1,169 @@
+//! What workers share without locks, under every interleaving and every reordering that the memory model allows.
+
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use loom::thread;
+use tollway_engine::directory::Directory;
+use tollway_engine::epochs::Epochs;
+use tollway_engine::qos::ownership::{Claim, Ownerships};
+use tollway_engine::time::Now;
+use tollway_engine::tuple::{Addr, Tuple};
+use tollway_io::wake::Doze;
+
+fn tuple(port: u16) -> Tuple {
+    Tuple { src: Addr::v4(1), dst: Addr::v4(2), src_port: port, dst_port: 80, protocol: 6 }
+}
+
+/// A worker puts a packet into a ring and asks whether the other one sleeps; the other one looks a last time.
+#[test]
+fn nobody_sleeps_beside_a_packet() {
+    loom::model(|| {
+        let shared = Arc::new((Doze::new(), AtomicBool::new(false)));
+        let putter = Arc::clone(&shared);
+        let woken = thread::spawn(move || {
+            let (doze, ring) = &*putter;
+            ring.store(true, Ordering::Release);
+            doze.must_be_woken()
+        });
+        let (doze, ring) = &*shared;
+        doze.going_to_sleep();
+        let found = ring.load(Ordering::Acquire);
+        let woken = woken.join().unwrap();
+        assert!(found || woken, "the packet lies there and the worker sleeps");
+    });
+}
+
+/// The first packet of a flow leaves after the flow was published: whoever sees the answer finds its owner, while
+/// other flows come and go.
+#[test]
+fn who_sees_an_answer_finds_the_owner_of_its_flow() {
+    loom::model(|| {
+        let directory = Arc::new(Directory::new());
+        let left = Arc::new(AtomicBool::new(false));
+        let owner = {
+            let (directory, left) = (Arc::clone(&directory), Arc::clone(&left));
+            thread::spawn(move || {
+                directory.publish(tuple(1), 0);
+                left.store(true, Ordering::Release);
+            })
+        };
+        let other = {
+            let directory = Arc::clone(&directory);
+            thread::spawn(move || {
+                directory.publish(tuple(2), 1);
+                // Not its own.
+                directory.remove(&tuple(1), 1);
+                directory.remove(&tuple(2), 1);
+            })
+        };
+        if left.load(Ordering::Acquire) {
+            assert_eq!(directory.owner(&tuple(1)), Some(0));
+        }
+        owner.join().unwrap();
+        other.join().unwrap();
+        assert_eq!(directory.owner(&tuple(1)), Some(0));
+        assert_eq!(directory.owner(&tuple(2)), None);
+    });
+}
+
+/// A flow that is decided by an old table is asked again: its stamp is older than the change.
+#[test]
+fn no_decision_by_an_old_route_lasts() {
+    loom::model(|| {
+        let shared = Arc::new((Epochs::default(), AtomicU32::new(1)));
+        let writer = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                let (epochs, route) = &*shared;
+                route.store(2, Ordering::Release);
+                epochs.routes_changed([(0, 1)]);
+            })
+        };
+        let (epochs, route) = &*shared;
+        let stamp = epochs.count();
+        let decided = route.load(Ordering::Acquire);
+        writer.join().unwrap();
+        if decided == 1 {
+            assert_ne!(epochs.count(), stamp);
+            assert!(epochs.route_changed_since(5, stamp as u32), "decided by the old route for good");
+            assert!(!epochs.route_changed_since(u32::MAX, stamp as u32), "other routes did not change");
+        }
+    });
+}
+
+/// Whoever sees the count of a change sees its cells, though two writers change at once.
+#[test]
+fn a_counted_change_is_in_its_cells() {
+    loom::model(|| {
+        let epochs = Arc::new(Epochs::default());
+        let writers: Vec<_> = [(0, 1), (1 << 31, 1)]
+            .into_iter()
+            .map(|network| {
+                let epochs = Arc::clone(&epochs);
+                thread::spawn(move || epochs.routes_changed([network]))
+            })
+            .collect();
+        let seen = epochs.count();
+        let cells = [0, u32::MAX].map(|address| epochs.route_changed_since(address, 0));
+        assert!(cells.iter().filter(|&&changed| changed).count() as u64 >= seen);
+        for writer in writers {
+            writer.join().unwrap();
+        }
+        assert_eq!(epochs.count(), 2);
+    });
+}
+
+/// Two workers want a queue at once: one has it, the other hands its packet over, and the queue is not let go before
+/// that packet has left.
+#[test]
+fn a_queue_has_one_owner_and_is_kept_while_a_packet_is_on_its_way() {
+    loom::model(|| {
+        let ownership = std::sync::Arc::clone(&Ownerships::default().open().of(7));
+        let owners = Arc::new(AtomicUsize::new(0));
+        let on_the_way = Arc::new(AtomicUsize::new(0));
+        let workers: Vec<_> = (0..2)
+            .map(|worker| {
+                let ownership = std::sync::Arc::clone(&ownership);
+                let (owners, on_the_way) = (Arc::clone(&owners), Arc::clone(&on_the_way));
+                thread::spawn(move || match ownership.claim(worker) {
+                    Claim::Taken => {
+                        assert_eq!(owners.fetch_add(1, Ordering::AcqRel), 0, "two workers have the queue");
+                        owners.fetch_sub(1, Ordering::AcqRel);
+                        if ownership.release(worker, [(0, Now(0)); 2]) {
+                            assert_eq!(on_the_way.load(Ordering::Acquire), 0, "a packet was overtaken");
+                        }
+                    }
+                    Claim::Theirs(owner) => {
+                        assert_ne!(owner, worker);
+                        on_the_way.fetch_add(1, Ordering::AcqRel);
+                        on_the_way.fetch_sub(1, Ordering::AcqRel);
+                        ownership.settle(1);
+                    }
+                })
+            })
+            .collect();
+        for worker in workers {
+            worker.join().unwrap();
+        }
+    });
+}
+
+/// Tokens that a worker leaves with the queue are those that the next one finds.
+#[test]
+fn tokens_go_with_the_queue() {
+    loom::model(|| {
+        let ownership = std::sync::Arc::clone(&Ownerships::default().open().of(7));
+        assert_eq!(ownership.claim(0), Claim::Taken);
+        let other = std::sync::Arc::clone(&ownership);
+        let next = thread::spawn(move || match other.claim(1) {
+            Claim::Taken => {
+                use tollway_engine::qos::Way;
+                assert_eq!(other.tokens(Way::Upload), (5, Now(9)));
+                assert_eq!(other.tokens(Way::Download), (6, Now(9)));
+            }
+            Claim::Theirs(_) => other.settle(1),
+        });
+        ownership.release(0, [(5, Now(9)), (6, Now(9))]);
+        next.join().unwrap();
+    });
+}
