@@ -213,9 +213,9 @@ describe('ids of entries', () => {
   });
 });
 
-describe('a million entries', () => {
+describe('very many entries', () => {
   it('are listed without stopping everything else', async () => {
-    const count = 1_000_000;
+    const count = 200_000;
     const records = packed([{ list: 0, address: [10, 0, 0, 0], leftMs: 60_000 }]);
     const all = Buffer.alloc(count * 32);
     for (let index = 0; index < count; index += 1) {
@@ -232,10 +232,10 @@ describe('a million entries', () => {
     const { ret } = (await router.rest('POST', `${LISTS}/print`, { 'count-only': '', '.query': ['list=big'] })).item;
     expect(ret).toBe(String(count));
     const client = await Client.open(router.url);
-    client.send({ op: 'subscribe', id: 1, topic: 'menu', menu: LISTS, window: {}, find: '10.15.66.63' });
+    client.send({ op: 'subscribe', id: 1, topic: 'menu', menu: LISTS, window: {}, find: '10.3.13.63' });
     const { matched, rows } = await client.next((m) => m.op === 'snapshot', 60_000);
     expect(matched).toBe(1);
-    expect(rows).toMatchObject([{ address: '10.15.66.63' }]);
+    expect(rows).toMatchObject([{ address: '10.3.13.63' }]);
     client.socket.close();
     clearInterval(watch);
     // Slices are 8 ms; the reading itself and the work of a busy machine come on top.

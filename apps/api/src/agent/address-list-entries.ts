@@ -58,12 +58,17 @@ export class EntryMemory {
     return { list, address: ipv6Text(tail6.match(/.{4}/g) ?? []), prefixLen: head % 256 };
   }
 
+  /** Forgets what is known of entries when there are none left. */
+  forgetTimes(): void {
+    this.#created.clear();
+  }
+
   /** The age of an entry is told in whole seconds: what it gives may waver by one, and is kept as it was first. */
   createdAt(id: string, seconds: number): number {
     const known = this.#created.get(id);
     if (known !== undefined && Math.abs(known - seconds) <= 1) return known;
-    if (this.#created.size >= MOST_CREATED) this.#created.clear();
-    this.#created.set(id, seconds);
+    // A search through all of them must not push out those that somebody looks at.
+    if (known !== undefined || this.#created.size < MOST_CREATED) this.#created.set(id, seconds);
     return seconds;
   }
 }
@@ -112,6 +117,7 @@ export class AddressListDump {
     this.#numbers = lists.map((list) => memory.numberOf(list));
     this.#readS = Math.floor(readMs / 1000);
     this.count = Math.floor(records.byteLength / RECORD);
+    if (this.count === 0) memory.forgetTimes();
   }
 
   get byteLength(): number {

@@ -1,9 +1,7 @@
 import { AddressListDump, EntryMemory } from '../agent/address-list-entries.js';
 import { ConnectionDump } from '../agent/connections.js';
 import {
-  type AddressListEntries,
   AgentGone,
-  AgentRefusal,
   type NeighborInfo,
   type PortInfo,
   PROTOCOL,
@@ -54,7 +52,9 @@ export class LiveState {
     this.#ports = new Reading<readonly PortInfo[]>(
       async () => (await agent.request({ op: 'hello', protocol: PROTOCOL })).ports,
     );
-    this.#addressLists = new Reading(async () => new AddressListDump(await entriesOf(agent), this.entries, Date.now()));
+    this.#addressLists = new Reading(
+      async () => new AddressListDump(await agent.request({ op: 'address-list-entries' }), this.entries, Date.now()),
+    );
     agent.onDown(() => {
       slowReasons = undefined;
       const readings = [
@@ -108,16 +108,6 @@ export class LiveState {
 
   routes(maxAgeMs = 0): Promise<readonly RouteInfo[] | undefined> {
     return this.#routes.read(maxAgeMs);
-  }
-}
-
-/** An agent that does not know such entries has none. */
-async function entriesOf(agent: AgentPort): Promise<Pick<AddressListEntries, 'lists' | 'records'>> {
-  try {
-    return await agent.request({ op: 'address-list-entries' });
-  } catch (error) {
-    if (error instanceof AgentRefusal && error.code === 'bad-request') return { lists: [], records: new Uint8Array() };
-    throw error;
   }
 }
 
