@@ -234,6 +234,10 @@ pub struct Done<F> {
 
 /// Where a finished packet goes.
 #[derive(Debug, Clone, Copy)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "it is taken apart where it is made; a box would be an allocation per packet"
+)]
 pub enum Outcome {
     /// Out of a port; the Ethernet header is complete.
     Tx {

@@ -14,6 +14,7 @@ use crate::neighbor::hold::{Holds, POLL_INTERVAL};
 use crate::packet::NO_INTERFACE;
 use crate::paths::Paths;
 use crate::pipeline;
+use crate::policy::Policy;
 use crate::profiler::{ClassCycles, CycleClock, class_cycles};
 use crate::qos::classify::QueueTable;
 use crate::qos::simple::SimpleQueues;
@@ -30,6 +31,8 @@ use crate::verdict::{DROP_REASONS, DropReason, Verdict};
 
 /// Connections looked at per call of [`Engine::tick`]: expiry is spread, never a sweep.
 const EXPIRE_BUDGET: usize = 1024;
+/// Slots looked at per call for connections whose masqueraded address is gone.
+const PURGE_BUDGET: u32 = 4096;
 /// Shortest distance between two runs of the connection timers, ns.
 const EXPIRE_INTERVAL: u64 = 10_000_000;
 
@@ -81,6 +84,7 @@ impl<F: Frame> Engine<F> {
                 shared,
                 now: Now(0),
                 batch: 0,
+                policy: Policy::default(),
                 table: Table::new(worker, workers, share, seed as u32),
                 paths: Paths::new(snapshot.rule_rows()),
                 holds: Holds::default(),
@@ -89,7 +93,6 @@ impl<F: Frame> Engine<F> {
                 next_hops: NextHops::default(),
                 resumes: Vec::new(),
                 bounds: Vec::with_capacity(2 * BATCH),
-                epoch_seen: 0,
                 utc_offset_ns: 0,
                 evaluation: Default::default(),
                 peek: false,
@@ -138,28 +141,31 @@ impl<F: Frame> Engine<F> {
         let new = &self.snapshot;
         let state = &mut self.state;
         state.now = now;
-        state.paths.renew(new.rule_rows());
-        state.resumes.clear();
+        if !new.has_policy_of(&old) {
+            state.policy.renew();
+            state.paths.renew(new.rule_rows());
+            state.resumes.clear();
+            // What was masqueraded behind an address that is gone would answer to nobody.
+            let stays = |interface: &Interface| {
+                let kept = |own: &(u32, u8)| new.masquerades(interface.row, Addr::v4(own.0));
+                !interface.up || interface.addresses.iter().all(kept)
+            };
+            if !old.interfaces().iter().all(stays) {
+                state.table.begin_purge();
+                purge(new, state);
+            }
+        }
         if state.fp_rx.len() < new.ports() {
             state.fp_rx.resize(new.ports(), Count::default());
         }
         let share = connection_share(new, state.workers, self.limits);
         state.table.set_max_entries(share);
         state.table.set_bounded(new.filter().has_bounds());
-        // What was masqueraded behind an address that is gone would answer to nobody.
-        let here = |row: RowId, own: u32| {
-            new.interface_of(row).is_some_and(|interface| interface.up && interface.has_address(own))
-        };
-        let stays = |interface: &Interface| {
-            interface.addresses.iter().all(|(own, _)| !interface.up || here(interface.row, *own))
-        };
-        if !old.interfaces().iter().all(stays) {
-            state.table.purge_masqueraded(|row, address| !here(row, address.as_v4().unwrap_or(0)));
+        if !new.has_policy_of(&old) {
+            state.queues.swap(old.queues(), new.queues(), &state.shared.queue_ownerships, now);
+            renumber(state, &old, new);
+            self.sync_neighbors();
         }
-        state.queues.swap(old.queues(), new.queues(), &state.shared.queue_ownerships, now);
-        unpublish(state);
-        renumber(state, &old, new);
-        self.sync_neighbors();
         old
     }
 
@@ -180,10 +186,10 @@ impl<F: Frame> Engine<F> {
     fn run<S: FrameSource<F>, C: CycleClock>(&mut self, batch: &mut Batch<F>, source: &mut S, clock: &C) {
         batch.departing.clear();
         self.state.utc_offset_ns = self.state.shared.utc_offset_ns();
-        self.state.epoch_seen = self.state.shared.epochs.count();
         loop {
             self.state.bounds.clear();
             self.state.batch = self.state.batch.checked_add(1).unwrap_or(1);
+            self.state.policy.follow(&self.state.shared.epochs);
             pipeline::run(&self.snapshot, &mut self.state, batch, source, clock);
             // What the router made itself takes a pass of its own, from `output` on. Such packets are
             // never answered, so this ends.
@@ -251,9 +257,12 @@ impl<F: Frame> Engine<F> {
             }
         }
         if state.table.next_deadline().is_some_and(|due| due <= now) {
-            state.table.expire(now, EXPIRE_BUDGET);
+            state.table.expire(now, EXPIRE_BUDGET, self.snapshot.timeouts());
             self.expired_at = now;
             unpublish(state);
+        }
+        if state.table.is_purging() {
+            purge(&self.snapshot, state);
         }
         batch.first = self.send_leaving(batch);
         self.release(batch, clock);
@@ -274,7 +283,11 @@ impl<F: Frame> Engine<F> {
         let neighbors = Some(Now(state.shared.neighbors.next_due())).filter(|due| due.0 != u64::MAX);
         let holds = (!state.holds.is_empty()).then(|| Now(state.now.0.saturating_add(POLL_INTERVAL)));
         let queues = state.queues.next_deadline(state.now);
-        [connections, neighbors, holds, state.fragments.next_deadline(), queues].into_iter().flatten().min()
+        let purge = state.table.is_purging().then_some(state.now);
+        [connections, neighbors, holds, state.fragments.next_deadline(), queues, purge]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// To be told when everything that came out of [`Self::process`] and [`Self::tick`] so far has left for
@@ -383,15 +396,16 @@ impl<F: Frame> Engine<F> {
     }
 
     /// What [`Self::probe`] looks at: the connections, and the state of the random numbers.
-    pub(crate) fn for_probe(&self) -> (&Table, u64) {
-        (&self.state.table, self.state.random)
+    pub(crate) fn for_probe(&self) -> (&Table, u32, u64) {
+        (&self.state.table, self.state.policy.number, self.state.random)
     }
 
     /// Makes an engine of which nobody else is to see anything: rules count and remember nothing.
-    pub(crate) fn become_throw_away(&mut self, random: u64, fill: impl FnOnce(&mut Table)) {
+    pub(crate) fn become_throw_away(&mut self, random: u64, fill: impl FnOnce(&mut Table, u32)) {
         self.state.random = random;
         self.state.peek = true;
-        fill(&mut self.state.table);
+        self.state.policy.follow(&self.state.shared.epochs);
+        fill(&mut self.state.table, self.state.policy.number);
     }
 
     /// How answers to packets with this tuple come, if a connection is known.
@@ -422,12 +436,12 @@ impl<F: Frame> Engine<F> {
     /// connection has its addresses and ports. It must belong to this worker by [`crate::tuple::steer`].
     pub fn restore(&mut self, saved: &Translated, now: Now) -> bool {
         let state = &mut self.state;
-        let Some(reference) = state.table.restore(saved, now) else { return false };
+        let timeouts = self.snapshot.timeouts();
+        let Some(reference) = state.table.restore(saved, now, timeouts) else { return false };
         if crate::tuple::steer(&saved.reply, state.workers) != state.worker
-            && let Some(conn) = state.table.get_mut(reference)
+            && let Some(reply) = state.table.publish(reference)
         {
-            conn.nat.published = true;
-            state.shared.directory.publish(saved.reply, state.worker);
+            state.shared.directory.publish(reply, state.worker);
         }
         true
     }
@@ -459,6 +473,12 @@ fn renumber<F: Frame>(state: &mut WorkerState<F>, old: &Snapshot, new: &Snapshot
         meta.lan_src = field::get32(head, usize::from(meta.l3) + ipv4::offset::SRC);
         meta.lane = state.queues.lane(new.queues(), Addr::v4(meta.lan_src), meta.tuple.dst, state.now);
     }
+}
+
+/// Removes some of the connections that are masqueraded behind an address that is gone.
+fn purge<F>(snapshot: &Snapshot, state: &mut WorkerState<F>) {
+    state.table.purge_masqueraded(PURGE_BUDGET, |row, address| !snapshot.masquerades(row, address));
+    unpublish(state);
 }
 
 /// Takes the flows of connections that are gone out of the directory.

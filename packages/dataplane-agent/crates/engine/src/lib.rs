@@ -41,6 +41,7 @@ pub mod fragments;
 pub mod lists;
 pub mod neighbor;
 pub mod paths;
+pub mod policy;
 pub mod qos;
 mod state;
 pub mod trace;

@@ -2,7 +2,7 @@
 
 use tollway_config::dataplane::ConnectionState;
 
-use crate::conntrack::{ConnRef, Direction};
+use crate::conntrack::{ConnRef, Direction, Key, Table};
 use crate::epochs::ListCell;
 use crate::qos::Lane;
 use crate::slow::SlowReason;
@@ -97,8 +97,10 @@ pub struct Meta {
     /// The connection.
     pub conn: Option<ConnRef>,
     /// Version of the connection when the packet was tracked: what is decided of it holds for that one.
-    pub version: u32,
-    /// Hash of the tuple the packet came with.
+    pub version: u16,
+    /// The tuple the packet came with, as the connection table compares it.
+    pub key: Key,
+    /// Hash of it.
     pub hash: u32,
     /// Direction entry found for the tuple, or [`NONE`].
     pub entry: u32,
@@ -112,8 +114,6 @@ pub struct Meta {
     pub bounds: u16,
     /// L3 bytes of both directions of the connection up to this packet.
     pub connection_bytes: u64,
-    /// Questions to address lists that what may be cached of its way rests on.
-    pub lists: [ListCell; 2],
     /// Next hop's neighbour, or [`NONE`].
     pub adjacency: u32,
     /// Next hop, IPv4 in host order.
@@ -124,6 +124,8 @@ pub struct Meta {
     pub segments: u32,
     /// Flag bits, see [`flag`].
     pub flags: u32,
+    /// Questions to address lists that what may be cached of its way rests on.
+    pub lists: [ListCell; 2],
     /// Queue that takes it.
     pub lane: Lane,
     /// Source before its translation, IPv4 in host order; known when a stage has chosen the queue.
@@ -172,19 +174,20 @@ impl Default for Meta {
             tuple: Tuple::default(),
             conn: None,
             version: 0,
+            key: Key::default(),
             hash: 0,
             entry: NONE,
             path: 0,
             prefix: 0,
             resume: 0,
             bounds: 0,
-            lists: [ListCell::NONE; 2],
             connection_bytes: 0,
             adjacency: NONE,
             next_hop: 0,
             l3_len: 0,
             segments: 1,
             flags: 0,
+            lists: [ListCell::NONE; 2],
             lane: Lane::NONE,
             lan_src: 0,
             in_port: u16::MAX,
@@ -214,6 +217,13 @@ impl Meta {
     #[inline]
     pub fn is(&self, bits: u32) -> bool {
         self.flags & bits != 0
+    }
+
+    /// Works out what the connection table needs of the tuple.
+    #[inline]
+    pub(crate) fn identify(&mut self, table: &Table) {
+        self.key = Key::of(&self.tuple);
+        self.hash = table.hash_of(&self.key);
     }
 
     /// Bytes of IP and transport header.

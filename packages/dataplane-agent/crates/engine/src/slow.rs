@@ -184,7 +184,7 @@ fn by_entry<F: Frame>(snapshot: &Snapshot, state: &WorkerState<F>, packet: &Pack
         return conn.slow_reason(direction).unwrap_or(SlowReason::NewConnection);
     };
     if meta.is(flag::MISS) {
-        let moved = action.in_port != meta.in_port;
+        let moved = state.table.in_port(meta.entry) != Some(meta.in_port);
         return if moved {
             SlowReason::OtherPort
         } else {

@@ -16,6 +16,7 @@ use crate::lists::Contents;
 use crate::neighbor::Fixed;
 use crate::packet::{Hook, NO_INTERFACE};
 use crate::qos::classify::QueueTable;
+use crate::tuple::Addr;
 
 /// Index of a claimed port, stable for the life of the process.
 pub type PortId = u16;
@@ -35,7 +36,7 @@ pub struct PortFacts {
 const MIN_MTU: u16 = 68;
 
 /// An L3 interface.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
     /// Row of `/interface/ethernet`.
     pub row: RowId,
@@ -87,7 +88,7 @@ const fn mask(len: u8) -> u32 {
 }
 
 /// What a received or sent frame needs to know of its port.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Port {
     /// Link-layer address in effect.
     pub mac: [u8; 6],
@@ -133,6 +134,8 @@ pub struct Snapshot {
     fixed: Vec<Fixed>,
     has_fasttrack: bool,
     queues: Arc<QueueTable>,
+    /// Generation of the first of those snapshots that decide about flows alike.
+    policy: u32,
 }
 
 /// What a new snapshot is compared with: parts that did not change are shared with it.
@@ -159,6 +162,9 @@ const UNUSED_BLOCKS: usize = 1 << 14;
 /// Routes up to which a commit that changes more than routes gets a new table of them too, which takes
 /// effect together with the rest.
 const FEW_ROUTES: usize = 1 << 14;
+
+/// Parts that snapshots share.
+const PARTS: usize = 5;
 
 impl Snapshot {
     /// Builds the tables. `ports` is indexed by [`PortId`]; `generation` must differ from that of every
@@ -238,7 +244,7 @@ impl Snapshot {
         let mut rule_rows: Vec<RowId> = filter.rows().chain(nat.rows()).collect();
         rule_rows.sort_unstable();
         rule_rows.dedup();
-        let snapshot = Snapshot {
+        let mut snapshot = Snapshot {
             generation,
             workers,
             settings: config.settings.clone(),
@@ -257,14 +263,38 @@ impl Snapshot {
             hooks,
             fixed,
             queues,
+            policy: generation,
             has_fasttrack: config.filter.iter().any(|chain| chain.rules.iter().any(fasttracks)),
         };
+        if let Some(basis) = basis.filter(|basis| snapshot.decides_as(basis, config)) {
+            snapshot.policy = basis.snapshot.policy;
+        }
         Ok(Renewed { snapshot, routes })
+    }
+
+    /// Whether flows are decided as with another snapshot, but for routes in the table that both share.
+    /// Changes of those are counted by [`crate::epochs::Epochs`].
+    fn decides_as(&self, basis: &Basis<'_>, config: &DataplaneConfig) -> bool {
+        let (other, before) = (basis.snapshot, basis.config);
+        // What is in lists is counted by the epochs too, but not which list has which number.
+        let parts = self.shares_with(other).into_iter().filter(|name| *name != "address lists").count();
+        parts == PARTS - 1
+            && Arc::ptr_eq(&self.lists, &other.lists)
+            && self.interfaces == other.interfaces
+            && self.ports == other.ports
+            && before.settings == config.settings
+            && before.tracking == config.tracking
+            && before.neighbors == config.neighbors
+    }
+
+    /// Whether flows are decided as with the other one, but for what [`crate::epochs::Epochs`] counts.
+    pub(crate) fn has_policy_of(&self, other: &Snapshot) -> bool {
+        self.policy == other.policy
     }
 
     /// Names of the parts that this snapshot and another one have in common.
     pub fn shares_with(&self, other: &Snapshot) -> Vec<&'static str> {
-        let parts = [
+        let parts: [_; PARTS] = [
             ("routes", Arc::ptr_eq(&self.fib, &other.fib)),
             ("address lists", Arc::ptr_eq(&self.list_contents, &other.list_contents)),
             ("filter", Arc::ptr_eq(&self.filter, &other.filter)),
@@ -412,6 +442,12 @@ impl Snapshot {
     #[inline]
     pub(crate) fn is_local(&self, address: u32) -> bool {
         self.fib.is_local(address)
+    }
+
+    /// Whether connections may be masqueraded behind an address of an interface row.
+    pub(crate) fn masquerades(&self, row: RowId, address: Addr) -> bool {
+        let own = address.as_v4().unwrap_or(0);
+        self.interface_of(row).is_some_and(|interface| interface.up && interface.has_address(own))
     }
 
     /// Whether an address is a broadcast address here.

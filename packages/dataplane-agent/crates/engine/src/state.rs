@@ -10,6 +10,7 @@ use crate::neighbor::hold::Holds;
 use crate::neighbor::{AdjacencyId, Key, Solicit};
 use crate::packet::NONE;
 use crate::paths::Paths;
+use crate::policy::Policy;
 use crate::profiler::StageTable;
 use crate::qos::simple::SimpleQueues;
 use crate::shared::Shared;
@@ -32,6 +33,8 @@ pub struct WorkerState<F> {
     pub(crate) now: Now,
     /// Number of this batch; never 0.
     pub(crate) batch: u32,
+    /// What cached decisions are compared with.
+    pub(crate) policy: Policy,
     pub(crate) table: Table,
     pub(crate) paths: Paths,
     pub(crate) holds: Holds<F>,
@@ -42,8 +45,6 @@ pub struct WorkerState<F> {
     pub(crate) resumes: Vec<Position>,
     /// What outcomes of this batch are bounded by, for `install`.
     pub(crate) bounds: Vec<Bounds>,
-    /// Changes of shared tables when the batch began.
-    pub(crate) epoch_seen: u64,
     /// Wall clock less the clock of [`Self::now`], ns.
     pub(crate) utc_offset_ns: i64,
     /// Reused from packet to packet.

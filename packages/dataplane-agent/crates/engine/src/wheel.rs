@@ -1,7 +1,8 @@
 //! A hierarchical timing wheel (Varghese and Lauck, 1987): four levels of 64 slots.
 //!
 //! The wheel knows deadlines, not truths: the owner of a slot number asks itself, when the number comes
-//! up, whether its time is really over, and arms it again if not. So extending a deadline costs nothing.
+//! up, whether its time is really over, and arms it again if not. So extending a deadline costs nothing, and
+//! one beyond the horizon of 2²⁴ ticks comes up there.
 
 use crate::time::Now;
 
@@ -9,14 +10,24 @@ const LEVELS: usize = 4;
 const BITS: u32 = 6;
 const SLOTS: usize = 1 << BITS;
 const NIL: u32 = u32::MAX;
-const UNARMED: u16 = u16::MAX;
+/// In [`Link::next`] of a slot without a deadline.
+const UNARMED: u32 = u32::MAX - 1;
+/// Ticks that the wheel looks ahead.
+const HORIZON: u64 = 1 << (BITS * LEVELS as u32);
 
+/// Twelve bytes: there is one for every connection.
 #[derive(Debug, Clone, Copy)]
 struct Link {
     next: u32,
     previous: u32,
-    list: u16,
-    tick: u64,
+    /// List in the upper eight bits; below it the tick, less whole horizons.
+    place: u32,
+}
+
+impl Link {
+    const fn list(self) -> u16 {
+        (self.place >> 24) as u16
+    }
 }
 
 /// The wheel; deadlines belong to small numbers that the caller gives out.
@@ -33,7 +44,7 @@ pub struct Wheel {
 }
 
 impl Wheel {
-    /// Memory of one slot, bytes.
+    /// Memory of a slot, bytes.
     pub const SLOT_BYTES: usize = size_of::<Link>();
 
     /// A wheel with a resolution of `tick` ns, and room for `capacity` slots before it grows.
@@ -56,21 +67,30 @@ impl Wheel {
     /// Sets the deadline of `slot`, in place of an older one. It comes up at most one tick after it.
     pub fn arm(&mut self, slot: u32, deadline: Now) {
         while self.links.len() <= slot as usize {
-            self.links.push(Link { next: NIL, previous: NIL, list: UNARMED, tick: 0 });
+            self.links.push(Link { next: UNARMED, previous: NIL, place: 0 });
         }
         self.disarm(slot);
         self.armed += 1;
         self.link(slot, deadline.0.div_ceil(self.tick));
     }
 
+    /// Whether `slot` comes up by a deadline, or a tick later.
+    pub fn is_armed_by(&self, slot: u32, deadline: Now) -> bool {
+        self.links.get(slot as usize).is_some_and(|link| {
+            let ahead = u64::from(link.place).wrapping_sub(self.cursor) % HORIZON;
+            link.next != UNARMED && self.cursor + ahead <= deadline.0.div_ceil(self.tick)
+        })
+    }
+
     /// Forgets `slot`.
     pub fn disarm(&mut self, slot: u32) {
         let Some(link) = self.links.get_mut(slot as usize) else { return };
-        if link.list == UNARMED {
+        if link.next == UNARMED {
             return;
         }
-        let Link { next, previous, list, .. } = *link;
-        link.list = UNARMED;
+        let Link { next, previous, .. } = *link;
+        let list = link.list();
+        link.next = UNARMED;
         self.armed -= 1;
         if let Some(next) = self.links.get_mut(next as usize) {
             next.previous = previous;
@@ -144,22 +164,21 @@ impl Wheel {
         let mut slot = self.heads.get(usize::from(list)).copied().unwrap_or(NIL);
         self.set_head(list, NIL);
         while let Some(link) = self.links.get(slot as usize).copied() {
-            self.link(slot, link.tick);
+            let ahead = u64::from(link.place).wrapping_sub(self.cursor) % HORIZON;
+            self.link(slot, self.cursor + ahead);
             slot = link.next;
         }
     }
 
     fn link(&mut self, slot: u32, tick: u64) {
-        let tick = tick.max(self.cursor);
+        let tick = tick.clamp(self.cursor, self.cursor + HORIZON - 1);
         let delta = tick - self.cursor;
         let level =
             (0..LEVELS - 1).find(|level| delta >> (BITS * (*level as u32 + 1)) == 0).unwrap_or(LEVELS - 1);
-        // Beyond the last level the slot comes round early and is linked again.
-        let placed = tick.min(self.cursor + (1 << (BITS * LEVELS as u32)) - 1);
-        let list = Self::list(level, placed);
+        let list = Self::list(level, tick);
         let next = self.heads.get(usize::from(list)).copied().unwrap_or(NIL);
         if let Some(link) = self.links.get_mut(slot as usize) {
-            *link = Link { next, previous: NIL, list, tick };
+            *link = Link { next, previous: NIL, place: u32::from(list) << 24 | (tick % HORIZON) as u32 };
         }
         if let Some(next) = self.links.get_mut(next as usize) {
             next.previous = slot;

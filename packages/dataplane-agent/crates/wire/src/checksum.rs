@@ -11,6 +11,7 @@ pub const fn add(a: u16, b: u16) -> u16 {
     sum + carry as u16
 }
 
+#[inline]
 const fn fold(sum: u64) -> u16 {
     let sum = (sum & 0xffff_ffff) + (sum >> 32);
     let sum = (sum & 0xffff) + (sum >> 16);
@@ -37,6 +38,13 @@ pub fn sum(bytes: &[u8]) -> u16 {
     fold(sum + u64::from(u32::from_be_bytes(tail)))
 }
 
+/// Folded one's complement sum of an IPv4 header without options, not complemented.
+#[inline]
+pub fn sum_header(header: &[u8; 20]) -> u16 {
+    let word = |at: usize| u64::from(crate::field::get32(header, at));
+    fold(word(0) + word(4) + word(8) + word(12) + word(16))
+}
+
 /// The value for a complete checksum field over `bytes`, whose checksum field is zero.
 pub fn checksum(bytes: &[u8]) -> u16 {
     !sum(bytes)
@@ -49,6 +57,7 @@ pub const fn pseudo_v4(src: u32, dst: u32, protocol: u8, len: u16) -> u16 {
 }
 
 /// UDP sends a computed checksum of 0 as 0xffff, as 0 says "none" (RFC 768).
+#[inline]
 pub const fn no_zero(field: u16) -> u16 {
     if field == 0 { 0xffff } else { field }
 }

@@ -33,6 +33,7 @@ pub struct Segment<T>(T);
 
 impl<T: AsRef<[u8]>> Segment<T> {
     /// Checks that the header with its options is there.
+    #[inline]
     pub fn new_checked(bytes: T) -> Result<Self, Error> {
         if bytes.as_ref().len() < HEADER {
             return Err(Error::Truncated);
@@ -48,30 +49,37 @@ impl<T: AsRef<[u8]>> Segment<T> {
         }
     }
     /// Source port.
+    #[inline]
     pub fn src_port(&self) -> u16 {
         field::get16(self.0.as_ref(), 0)
     }
     /// Destination port.
+    #[inline]
     pub fn dst_port(&self) -> u16 {
         field::get16(self.0.as_ref(), 2)
     }
     /// Sequence number.
+    #[inline]
     pub fn seq(&self) -> u32 {
         field::get32(self.0.as_ref(), 4)
     }
     /// Acknowledgement number.
+    #[inline]
     pub fn ack(&self) -> u32 {
         field::get32(self.0.as_ref(), 8)
     }
     /// Length of the header with options, bytes.
+    #[inline]
     pub fn header_len(&self) -> usize {
         usize::from(field::get8(self.0.as_ref(), 12) >> 4) * 4
     }
     /// Flags, see [`flag`].
+    #[inline]
     pub fn flags(&self) -> u8 {
         field::get8(self.0.as_ref(), 13)
     }
     /// Window, unscaled.
+    #[inline]
     pub fn window(&self) -> u16 {
         field::get16(self.0.as_ref(), 14)
     }
@@ -80,6 +88,7 @@ impl<T: AsRef<[u8]>> Segment<T> {
         field::get16(self.0.as_ref(), CHECKSUM)
     }
     /// The options, read.
+    #[inline]
     pub fn options(&self) -> Options {
         Options::parse(self.0.as_ref().get(HEADER..self.header_len()).unwrap_or_default())
     }

@@ -3,132 +3,181 @@
 //! A slot holds the whole 32-bit hash beside the entry's place, so that one line nearly always decides
 //! which entry line to read. A full bucket overflows into the next one; a removal pulls overflowed slots
 //! back, so there are no tombstones and a lookup ends at the first bucket with a free slot.
+//! There are as many buckets as it takes, not a power of two: a hash is scaled to them.
 
-use super::entry::{EntryIndex, NO_ENTRY};
+use super::entry::EntryIndex;
 
 const SLOTS: usize = 8;
 
+/// Hashes apart from places, so that all are compared at once.
 #[derive(Debug, Clone, Copy, Default)]
-#[repr(align(64))]
-struct Bucket([u64; SLOTS]);
+#[repr(C, align(64))]
+struct Bucket {
+    hashes: [u32; SLOTS],
+    /// Entry plus one; 0 in an empty slot.
+    places: [u32; SLOTS],
+}
+
+impl Bucket {
+    const EMPTY: Self = Self { hashes: [0; SLOTS], places: [0; SLOTS] };
+
+    /// Slots whose hash this is, a bit for each; empty ones may be among them when it is 0.
+    #[inline]
+    fn matching(&self, hash: u32) -> u32 {
+        (0..).zip(&self.hashes).fold(0, |mask, (slot, known)| mask | u32::from(*known == hash) << slot)
+    }
+
+    #[inline]
+    fn place(&self, slot: u32) -> u32 {
+        self.places.get(slot as usize).copied().unwrap_or(0)
+    }
+
+    fn is_full(&self) -> bool {
+        !self.places.contains(&0)
+    }
+
+    fn set(&mut self, slot: usize, hash: u32, place: u32) {
+        if let (Some(known), Some(cell)) = (self.hashes.get_mut(slot), self.places.get_mut(slot)) {
+            (*known, *cell) = (hash, place);
+        }
+    }
+}
 
 #[derive(Debug)]
 pub struct Buckets {
     buckets: Vec<Bucket>,
-    mask: u32,
+    count: u32,
 }
 
-const fn slot(hash: u32, index: EntryIndex) -> u64 {
-    (hash as u64) << 32 | index.wrapping_add(1) as u64
-}
+/// Of a hundred slots those that are taken when the table is full: then one bucket in twelve overflows.
+const LOAD_PERCENT: usize = 65;
 
 impl Buckets {
-    /// For `entries` at a load of at most one half.
+    /// For `entries`.
     pub fn new(entries: usize) -> Self {
-        let count = (entries * 2).div_ceil(SLOTS).next_power_of_two().clamp(2, 1 << 28);
-        Self { buckets: vec![Bucket::default(); count], mask: count as u32 - 1 }
+        let count = (entries * 100).div_ceil(SLOTS * LOAD_PERCENT).clamp(2, 1 << 28);
+        Self { buckets: vec![Bucket::EMPTY; count], count: count as u32 }
     }
 
-    fn bucket(&self, at: u32) -> &[u64; SLOTS] {
-        const EMPTY: [u64; SLOTS] = [0; SLOTS];
-        self.buckets.get((at & self.mask) as usize).map_or(&EMPTY, |bucket| &bucket.0)
+    /// Memory in use when every bucket has been, bytes.
+    #[cfg(test)]
+    pub fn bytes(&self) -> usize {
+        self.buckets.len() * size_of::<Bucket>()
     }
 
-    /// Reads the home bucket's line, so that it is near when [`Self::probe`] comes. The value means nothing.
+    /// Where entries with a hash belong.
     #[inline]
-    pub fn touch(&self, hash: u32) -> u64 {
-        let [first, ..] = self.bucket(hash);
-        *first
+    fn home(&self, hash: u32) -> u32 {
+        ((u64::from(hash) * u64::from(self.count)) >> 32) as u32
     }
 
-    /// The first entry in the home bucket with this hash.
+    /// The bucket after one.
+    #[inline]
+    fn next(&self, at: u32) -> u32 {
+        if at + 1 < self.count { at + 1 } else { 0 }
+    }
+
+    /// How far `at` is behind `from`.
+    fn distance(&self, from: u32, at: u32) -> u32 {
+        if at >= from { at - from } else { at + self.count - from }
+    }
+
+    #[inline]
+    fn bucket(&self, at: u32) -> &Bucket {
+        self.buckets.get(at as usize).unwrap_or(&Bucket::EMPTY)
+    }
+
+    /// Has the home bucket's line fetched.
+    #[inline]
+    pub fn fetch(&self, hash: u32) {
+        tollway_prefetch::fetch(self.bucket(self.home(hash)));
+    }
+
+    /// An entry in the home bucket with this hash, [`NO_ENTRY`](super::entry::NO_ENTRY) when there is none.
     #[inline]
     pub fn probe(&self, hash: u32) -> EntryIndex {
-        for &slot in self.bucket(hash) {
-            if (slot >> 32) as u32 == hash && slot as u32 != 0 {
-                return (slot as u32).wrapping_sub(1);
-            }
-        }
-        NO_ENTRY
+        let bucket = self.bucket(self.home(hash));
+        bucket.place(bucket.matching(hash).trailing_zeros()).wrapping_sub(1)
     }
 
     /// The first entry with this hash that `accept` takes.
     #[inline]
     pub fn find(&self, hash: u32, mut accept: impl FnMut(EntryIndex) -> bool) -> Option<EntryIndex> {
-        for step in 0..=self.mask {
-            let mut full = true;
-            for &slot in self.bucket(hash.wrapping_add(step)) {
-                if slot as u32 == 0 {
-                    full = false;
-                } else if (slot >> 32) as u32 == hash {
-                    let index = (slot as u32).wrapping_sub(1);
-                    if accept(index) {
-                        return Some(index);
-                    }
+        let mut at = self.home(hash);
+        for _ in 0..self.count {
+            let bucket = self.bucket(at);
+            let mut matching = bucket.matching(hash);
+            while matching != 0 {
+                let place = bucket.place(matching.trailing_zeros());
+                if place != 0 && accept(place - 1) {
+                    return Some(place - 1);
                 }
+                matching &= matching - 1;
             }
-            if !full {
+            if !bucket.is_full() {
                 return None;
             }
+            at = self.next(at);
         }
         None
     }
 
     /// Adds an entry; `false` when every slot is taken.
     pub fn insert(&mut self, hash: u32, index: EntryIndex) -> bool {
-        for step in 0..=self.mask {
-            let at = (hash.wrapping_add(step) & self.mask) as usize;
-            let Some(bucket) = self.buckets.get_mut(at) else { return false };
-            if let Some(free) = bucket.0.iter_mut().find(|slot| **slot == 0) {
-                *free = slot(hash, index);
+        let mut at = self.home(hash);
+        for _ in 0..self.count {
+            let Some(bucket) = self.buckets.get_mut(at as usize) else { return false };
+            if let Some(free) = bucket.places.iter().position(|place| *place == 0) {
+                bucket.set(free, hash, index.wrapping_add(1));
                 return true;
             }
+            at = self.next(at);
         }
         false
     }
 
     /// Removes an entry.
     pub fn remove(&mut self, hash: u32, index: EntryIndex) {
-        let wanted = slot(hash, index);
-        for step in 0..=self.mask {
-            let at = hash.wrapping_add(step) & self.mask;
+        let wanted = index.wrapping_add(1);
+        let mut at = self.home(hash);
+        for _ in 0..self.count {
             let bucket = self.bucket(at);
-            let full = !bucket.contains(&0);
-            if let Some(place) = bucket.iter().position(|slot| *slot == wanted) {
-                self.set(at, place, 0);
+            let full = bucket.is_full();
+            if let Some(slot) = bucket.places.iter().position(|place| *place == wanted) {
+                self.set(at, slot, 0, 0);
                 if full {
-                    self.pull_back(at, place);
+                    self.pull_back(at, slot);
                 }
                 return;
             }
             if !full {
                 return;
             }
+            at = self.next(at);
         }
     }
 
-    fn set(&mut self, at: u32, place: usize, value: u64) {
-        if let Some(slot) = self.buckets.get_mut((at & self.mask) as usize).and_then(|b| b.0.get_mut(place)) {
-            *slot = value;
+    fn set(&mut self, at: u32, slot: usize, hash: u32, place: u32) {
+        if let Some(bucket) = self.buckets.get_mut(at as usize) {
+            bucket.set(slot, hash, place);
         }
     }
 
     /// Fills a hole in a bucket that was full with a slot that had overflowed past it, and so on.
-    fn pull_back(&mut self, mut hole: u32, mut hole_place: usize) {
+    fn pull_back(&mut self, mut hole: u32, mut hole_slot: usize) {
         let mut at = hole;
-        for _ in 0..self.mask {
-            at = at.wrapping_add(1) & self.mask;
+        for _ in 1..self.count {
+            at = self.next(at);
             let bucket = *self.bucket(at);
-            let past_hole = |slot: u64| {
-                let home = (slot >> 32) as u32 & self.mask;
-                let travelled = at.wrapping_sub(home) & self.mask;
-                slot != 0 && travelled >= (at.wrapping_sub(hole) & self.mask)
+            let past_hole = |(hash, place): (&u32, &u32)| {
+                *place != 0 && self.distance(self.home(*hash), at) >= self.distance(hole, at)
             };
-            let full = !bucket.contains(&0);
-            if let Some(place) = bucket.iter().position(|slot| past_hole(*slot)) {
-                self.set(hole, hole_place, bucket.get(place).copied().unwrap_or(0));
-                self.set(at, place, 0);
-                (hole, hole_place) = (at, place);
+            let full = bucket.is_full();
+            if let Some(slot) = bucket.hashes.iter().zip(&bucket.places).position(past_hole) {
+                let hash = bucket.hashes.get(slot).copied().unwrap_or(0);
+                self.set(hole, hole_slot, hash, bucket.place(slot as u32));
+                self.set(at, slot, 0, 0);
+                (hole, hole_slot) = (at, slot);
             }
             if !full {
                 return;
@@ -150,10 +199,10 @@ mod tests {
         /// Few buckets and few distinct hashes make every overflow path run.
         #[test]
         fn agrees_with_a_map(ops in proptest::collection::vec((any::<bool>(), 0u32..40, 0u32..6), 0..400)) {
-            let mut buckets = Buckets::new(16);
+            let mut buckets = Buckets::new(20);
             let mut model = BTreeMap::new();
             for (insert, index, hash) in ops {
-                let hash = hash * 0x1000_0001;
+                let hash = hash * 0x2800_0001;
                 if insert && model.len() < 31 && !model.contains_key(&index) {
                     prop_assert!(buckets.insert(hash, index));
                     model.insert(index, hash);
@@ -162,7 +211,7 @@ mod tests {
                 }
                 for index in 0..40 {
                     let known = model.get(&index).copied();
-                    for hash in (0..6).map(|h| h * 0x1000_0001) {
+                    for hash in (0..6).map(|h| h * 0x2800_0001) {
                         let found = buckets.find(hash, |i| i == index).is_some();
                         prop_assert_eq!(found, known == Some(hash));
                     }

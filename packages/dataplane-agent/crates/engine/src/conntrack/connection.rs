@@ -2,6 +2,7 @@
 
 use tollway_config::dataplane::RowId;
 
+use super::line::{self, Line};
 use super::tcp::Tracker;
 use crate::slow::SlowReason;
 use crate::time::Now;
@@ -36,11 +37,11 @@ impl Direction {
 pub struct ConnRef {
     /// Place in the table.
     pub slot: u32,
-    /// Low half of the id.
+    /// How often the place has been given away.
     pub serial: u32,
 }
 
-/// Status bits; the values are those of the connection dump.
+/// Status bits; the values of the lower eight are those of the connection dump.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Status(pub u16);
 
@@ -73,6 +74,20 @@ status_bits! {
     srcnat, set_srcnat = 16;
     /// Its destination is translated.
     dstnat, set_dstnat = 32;
+    /// The destination is decided, perhaps as "unchanged".
+    destination_bound, set_destination_bound = 0x100;
+    /// The source is decided, perhaps as "unchanged"; the reply tuple is reserved.
+    source_bound, set_source_bound = 0x200;
+    /// The reply tuple stands in the directory, because its packets are steered to another worker.
+    published, set_published = 0x400;
+    /// The hash structure holds the original direction.
+    original_indexed, set_original_indexed = 0x800;
+    /// The hash structure holds the reply direction.
+    reply_indexed, set_reply_indexed = 0x1000;
+    /// The place is in use.
+    used, set_used = 0x2000;
+    /// Some of its packets are counted beside its line.
+    spilled, set_spilled = 0x4000;
 }
 
 /// What NAT decided with the first packet.
@@ -88,84 +103,84 @@ pub struct NatInfo {
     pub published: bool,
 }
 
-/// A connection. What every packet touches fills the first two cache lines: the TCP windows one, the rest
-/// the other.
+/// Packets and bytes of a connection, per direction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Wire segments.
+    pub packets: [u64; 2],
+    /// L3 bytes.
+    pub bytes: [u64; 2],
+}
+
+impl Totals {
+    /// Of packets of one direction.
+    pub fn of(direction: Direction, packets: u32, bytes: u64) -> Self {
+        let pair = |amount| match direction {
+            Direction::Original => [amount, 0],
+            Direction::Reply => [0, amount],
+        };
+        Self { packets: pair(u64::from(packets)), bytes: pair(bytes) }
+    }
+
+    /// The sum.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        self.with(other, u64::wrapping_add)
+    }
+
+    /// The difference.
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        self.with(other, u64::wrapping_sub)
+    }
+
+    fn with(self, other: Self, of: impl Fn(u64, u64) -> u64) -> Self {
+        let pair = |[a, b]: [u64; 2], [c, d]: [u64; 2]| [of(a, c), of(b, d)];
+        Self { packets: pair(self.packets, other.packets), bytes: pair(self.bytes, other.bytes) }
+    }
+}
+
+/// A connection as it is at the moment, put together from the places where the table keeps its parts.
 #[derive(Debug, Clone)]
-#[repr(C, align(64))]
 pub struct Connection {
     /// TCP windows and state; untouched for other protocols.
     pub tcp: Tracker,
     /// Status bits.
     pub status: Status,
-    /// Packets per direction, wire segments.
-    pub packets: [u64; 2],
-    /// L3 bytes per direction.
-    pub bytes: [u64; 2],
-    /// When it ends without another packet.
-    pub expires: Now,
-    /// Deadline the timer wheel knows; never later than `expires`.
-    pub(super) armed: Now,
     /// Changes whenever state, mark or NAT change what cached actions of both directions rest on.
-    pub version: u32,
-    /// Number of the batch within which its packets must go slow; the packet path's own.
-    pub slow_batch: u32,
-    /// Worker in the top byte; 0 in a free place.
+    pub version: u16,
+    /// Names it among all that ever were: worker in the top byte, then how often its place has been given
+    /// away, then the place.
     pub id: u64,
-    /// Of the packets those that were fasttracked.
-    pub fasttrack_packets: [u64; 2],
-    /// Of the bytes those that were fasttracked.
-    pub fasttrack_bytes: [u64; 2],
     /// Connection mark.
     pub mark: u32,
     /// NAT decisions.
     pub nat: NatInfo,
-    /// ICMP type of the first packet.
-    pub icmp_type: u8,
-    /// ICMP code of the first packet.
-    pub icmp_code: u8,
-    /// Why the last decision about a direction was not cached; `None` when it was, or there was none.
-    pub(super) slow: [Option<SlowReason>; 2],
-    /// Which directions the hash structure holds.
-    pub(super) indexed: [bool; 2],
-    /// Packets in flight that hold it while it is unconfirmed.
-    pub(super) pending: u16,
-    /// Neighbours in the list of evictable connections, oldest first.
-    pub(super) older: u32,
-    pub(super) newer: u32,
     /// Tuple of the original direction, as the first packet came.
     pub original: Tuple,
     /// Tuple of the reply direction, as answers come.
     pub reply: Tuple,
+    expires: u32,
+    slow: [Option<SlowReason>; 2],
 }
 
 impl Connection {
-    pub(super) fn new(id: u64, tuple: Tuple, tcp: Tracker) -> Self {
-        Self {
-            tcp,
-            status: Status::default(),
-            packets: [0; 2],
-            bytes: [0; 2],
-            fasttrack_packets: [0; 2],
-            fasttrack_bytes: [0; 2],
-            expires: Now(0),
-            armed: Now(0),
-            version: 1,
-            slow_batch: 0,
-            mark: 0,
-            nat: NatInfo::default(),
-            icmp_type: 0,
-            icmp_code: 0,
-            slow: [None; 2],
-            indexed: [false; 2],
-            pending: 0,
-            older: NIL,
-            newer: NIL,
-            id,
-            original: tuple,
-            reply: tuple.reversed(),
-        }
+    #[inline]
+    pub(super) fn new(line: &Line, id: u64, mark: u32, masquerade: RowId, tuples: (Tuple, Tuple)) -> Self {
+        let status = line.status;
+        let nat = NatInfo {
+            destination_bound: status.destination_bound(),
+            source_bound: status.source_bound(),
+            masquerade,
+            published: status.published(),
+        };
+        let (original, reply) = tuples;
+        let (tcp, version) = (line.tcp, line.version);
+        let (expires, slow) = (line.expires, line.slow);
+        Self { tcp, status, version, id, mark, nat, original, reply, expires, slow }
     }
     /// Tuple of the packets of a direction, as they arrive.
+    #[inline]
     pub fn tuple(&self, direction: Direction) -> Tuple {
         match direction {
             Direction::Original => self.original,
@@ -173,6 +188,7 @@ impl Connection {
         }
     }
     /// Tuple of the packets of a direction, as they leave.
+    #[inline]
     pub fn target(&self, direction: Direction) -> Tuple {
         self.tuple(direction.reverse()).reversed()
     }
@@ -180,27 +196,10 @@ impl Connection {
     pub fn slow_reason(&self, direction: Direction) -> Option<SlowReason> {
         self.slow.get(direction.index()).copied().flatten()
     }
-    /// Notes whether the last decision about a direction was cached, or why not.
-    pub(crate) fn note_slow(&mut self, direction: Direction, reason: Option<SlowReason>) {
-        if let Some(cell) = self.slow.get_mut(direction.index()) {
-            *cell = reason;
-        }
-    }
-    /// L3 bytes of both directions together.
-    #[inline]
-    pub fn carried(&self) -> u64 {
-        let [original, reply] = self.bytes;
-        original.wrapping_add(reply)
-    }
-    /// Makes the cached actions of both directions invalid.
-    pub fn invalidate(&mut self) {
-        self.version = self.version.wrapping_add(1);
+    /// How long it lives without another packet, ns.
+    pub fn left(&self, now: Now) -> u64 {
+        line::left(self.expires, now)
     }
 }
 
 pub(super) const NIL: u32 = u32::MAX;
-
-const _: () = {
-    assert!(std::mem::offset_of!(Connection, packets) == 64);
-    assert!(std::mem::offset_of!(Connection, id) == 120);
-};

@@ -2,7 +2,7 @@
 
 use tollway_config::protocol::CONNECTION_RECORD;
 
-use super::connection::{Connection, Direction};
+use super::connection::{Connection, Direction, Totals};
 use super::table::Table;
 use super::tcp::State;
 use crate::slow::SlowReason;
@@ -10,32 +10,33 @@ use crate::time::Now;
 
 /// IP protocol number of TCP.
 const TCP: u8 = 6;
+/// IP protocol number of ICMP.
+const ICMP: u8 = 1;
+/// Status bits that the record has.
+const SHOWN: u16 = 0xff;
 
 impl Table {
     /// Appends a packed record (`protocol::ReplyBody::Connections`) for each confirmed connection in `places`
     /// places of the table from `from` on; says from where to go on, `None` at the end of the table. A
     /// connection keeps its place, so what lives all the while is in exactly one of the parts.
     pub fn dump(&self, from: u32, places: u32, now: Now, out: &mut Vec<u8>) -> Option<u32> {
-        let end = from.saturating_add(places);
-        let (part, next) = match self.connections.get(from as usize..end as usize) {
-            Some(part) => (part, Some(end)),
-            None => (self.connections.get(from as usize..).unwrap_or_default(), None),
-        };
-        for (slot, conn) in (from..).zip(part).filter(|(_, conn)| Self::is_shown(conn)) {
-            let slow = self.slow_reason(slot, conn).map_or(0, SlowReason::place);
-            out.extend_from_slice(&record(conn, slow, now));
+        let (end, slots) = (from.saturating_add(places), self.lines.len() as u32);
+        for slot in (from..end.min(slots)).filter(|slot| self.is_shown(*slot)) {
+            if let Some(conn) = self.connection(slot) {
+                out.extend_from_slice(&self.record(slot, &conn, now));
+            }
         }
-        next
+        (end <= slots).then_some(end)
     }
 
     /// Why the packets of a connection are not all forwarded by the flow cache. A direction of which
     /// nothing has come is not asked.
-    fn slow_reason(&self, slot: u32, conn: &Connection) -> Option<SlowReason> {
+    fn slow_reason(&self, slot: u32, conn: &Connection, totals: &Totals) -> Option<SlowReason> {
         if conn.original.protocol == TCP && conn.status.assured() && conn.tcp.state() != State::Established {
             return Some(SlowReason::TcpClosing);
         }
         [Direction::Original, Direction::Reply].into_iter().find_map(|direction| {
-            if conn.packets.get(direction.index()) == Some(&0) {
+            if totals.packets.get(direction.index()) == Some(&0) {
                 return None;
             }
             conn.slow_reason(direction).or_else(|| match self.installed(slot << 1 | direction as u32) {
@@ -45,9 +46,21 @@ impl Table {
             })
         })
     }
+
+    fn record(&self, slot: u32, conn: &Connection, now: Now) -> [u8; CONNECTION_RECORD] {
+        let (totals, fasttracked) = self.totals(slot);
+        let slow = self.slow_reason(slot, conn, &totals).map_or(0, SlowReason::place);
+        record(conn, &totals, &fasttracked, slow, now)
+    }
 }
 
-fn record(conn: &Connection, slow: u8, now: Now) -> [u8; CONNECTION_RECORD] {
+fn record(
+    conn: &Connection,
+    totals: &Totals,
+    fasttracked: &Totals,
+    slow: u8,
+    now: Now,
+) -> [u8; CONNECTION_RECORD] {
     let mut record = [0u8; CONNECTION_RECORD];
     let mut put = |at: usize, bytes: &[u8]| {
         if let Some(field) = record.get_mut(at..at + bytes.len()) {
@@ -57,11 +70,12 @@ fn record(conn: &Connection, slow: u8, now: Now) -> [u8; CONNECTION_RECORD] {
     let protocol = conn.original.protocol;
     let family = if conn.original.src.as_v4().is_some() { 4 } else { 6 };
     let state = if protocol == TCP { conn.tcp.state() as u8 } else { 255 };
-    let left = conn.expires.0.saturating_sub(now.0) / 1_000_000;
+    let left = conn.left(now) / 1_000_000;
+    let (icmp_type, icmp_code) = if protocol == ICMP { conn.tcp.icmp_kind() } else { (0, 0) };
     put(0, &conn.id.to_le_bytes());
     put(8, &[protocol, family]);
-    put(10, &conn.status.0.to_le_bytes());
-    put(12, &[state, conn.icmp_type, conn.icmp_code, slow]);
+    put(10, &(conn.status.0 & SHOWN).to_le_bytes());
+    put(12, &[state, icmp_type, icmp_code, slow]);
     for (tuple, addresses, ports) in [(&conn.original, 16, 80), (&conn.reply, 48, 84)] {
         put(addresses, &tuple.src.0.to_be_bytes());
         put(addresses + 16, &tuple.dst.0.to_be_bytes());
@@ -72,10 +86,10 @@ fn record(conn: &Connection, slow: u8, now: Now) -> [u8; CONNECTION_RECORD] {
     put(92, &conn.mark.to_le_bytes());
     for (direction, at) in [(Direction::Original, 0), (Direction::Reply, 16)] {
         let cell = |cells: &[u64; 2]| cells.get(direction.index()).copied().unwrap_or(0).to_le_bytes();
-        put(96 + at, &cell(&conn.packets));
-        put(104 + at, &cell(&conn.bytes));
-        put(128 + at, &cell(&conn.fasttrack_packets));
-        put(136 + at, &cell(&conn.fasttrack_bytes));
+        put(96 + at, &cell(&totals.packets));
+        put(104 + at, &cell(&totals.bytes));
+        put(128 + at, &cell(&fasttracked.packets));
+        put(136 + at, &cell(&fasttracked.bytes));
     }
     record
 }

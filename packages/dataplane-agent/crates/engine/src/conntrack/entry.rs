@@ -1,7 +1,8 @@
 //! The key line of one direction: what a lookup compares, and what the fast path does on a hit.
 
+use crate::epochs::{ListCell, Stamp};
 use crate::qos::Lane;
-use crate::tuple::Tuple;
+use crate::tuple::{Addr, Tuple};
 
 /// Place of a direction entry: connection slot × 2 + direction.
 pub type EntryIndex = u32;
@@ -11,8 +12,6 @@ pub const NO_ENTRY: EntryIndex = u32::MAX;
 
 /// Bits of [`CachedAction::flags`].
 pub mod action_flag {
-    /// The action may be used.
-    pub const INSTALLED: u16 = 1;
     /// Rewrite the source.
     pub const NAT_SRC: u16 = 2;
     /// Rewrite the destination.
@@ -25,96 +24,177 @@ pub mod action_flag {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct CachedAction {
-    /// Global generation at install.
-    pub generation: u32,
-    /// Connection version at install.
-    pub version: u32,
+    /// Policy of the worker at install; 0 when there is no action.
+    pub policy: u32,
+    /// Changes of routes and lists at install, or when it was found that they do not matter.
+    pub stamp: Stamp,
     /// Adjacency: the ready L2 header.
     pub adjacency: u32,
-    /// New IPv4 source with `NAT_SRC`. IPv6 takes it from the connection.
+    /// Queue that takes the packets, in the numbers of this policy.
+    pub lane: Lane,
+    /// Path id: the rules counted.
+    pub path: u32,
+    /// New IPv4 source with `NAT_SRC`.
     pub new_src: u32,
     /// New IPv4 destination with `NAT_DST`.
     pub new_dst: u32,
-    /// Path id: the rules counted.
-    pub path: u32,
+    /// Connection version at install.
+    pub version: u16,
+    /// Egress port.
+    pub out_port: u16,
     /// Resume point, 0 none: where evaluation goes on for every packet.
-    pub resume: u32,
-    /// Queue that takes the packets, in the numbers of this generation.
-    pub lane: Lane,
+    pub resume: u16,
+    /// See [`action_flag`].
+    pub flags: u16,
     /// New source port (ICMP: identifier) with `NAT_SRC`.
     pub new_src_port: u16,
     /// New destination port (ICMP: identifier) with `NAT_DST`.
     pub new_dst_port: u16,
-    /// Ingress port; part of the key.
-    pub in_port: u16,
-    /// Egress port.
-    pub out_port: u16,
-    /// Change of the IPv4 header checksum.
+    /// Change of the IPv4 header checksum: of the addresses.
     pub l3_delta: u16,
     /// Change of a complete L4 checksum.
     pub l4_delta: u16,
-    /// Change of a partial L4 checksum: addresses only.
-    pub pseudo_delta: u16,
-    /// See [`action_flag`].
-    pub flags: u16,
+    /// Questions to address lists that it rests on.
+    pub lists: [ListCell; 2],
+}
+
+/// What a lookup compares. IPv6 has 32 bits of a fingerprint of both addresses here; the addresses
+/// themselves are elsewhere and are compared afterwards.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Key {
+    /// IPv4: source and destination. IPv6: fingerprint, and in an entry below it where the addresses are.
+    addresses: u64,
+    /// Protocol, family, ports, and in an entry on top the ingress port of its action.
+    rest: u64,
+}
+
+/// Shift of the ingress port in [`Key::rest`].
+const IN_PORT: u32 = 48;
+const V4: u64 = 4 << 8;
+const V6: u64 = 6 << 8;
+const FAMILY: u64 = 0xff << 8;
+/// In the family byte of a key for IPv6 only.
+const ELSEWHERE: u64 = V6 & !V4;
+
+impl Key {
+    /// Of packets with a tuple.
+    #[inline]
+    pub fn of(tuple: &Tuple) -> Self {
+        let rest =
+            u64::from(tuple.protocol) | u64::from(tuple.src_port) << 16 | u64::from(tuple.dst_port) << 32;
+        match (tuple.src.as_v4(), tuple.dst.as_v4()) {
+            (Some(src), Some(dst)) => Self::v4(src, dst, rest),
+            _ => Self { addresses: fingerprint(tuple) >> 32 << 32, rest: rest | V6 },
+        }
+    }
+
+    #[inline]
+    fn v4(src: u32, dst: u32, rest: u64) -> Self {
+        Self { addresses: u64::from(src) << 32 | u64::from(dst), rest: rest | V4 }
+    }
+
+    /// Of IPv4 packets with these addresses in host order, and ports as they stand in the header.
+    #[inline]
+    pub fn of_v4(src: u32, dst: u32, src_port: u16, dst_port: u16, protocol: u8) -> Self {
+        let rest = u64::from(protocol) | u64::from(src_port) << 16 | u64::from(dst_port) << 32;
+        Self::v4(src, dst, rest)
+    }
+
+    /// Spreads keys over all values.
+    #[inline]
+    pub(super) fn hash(&self, seed: u64) -> u32 {
+        let hash = mix(self.addresses ^ seed, self.rest ^ 0xe703_7ed1_a0b4_28db);
+        (hash ^ hash >> 32) as u32
+    }
+
+    /// For an IPv6 entry: where its addresses are.
+    pub(super) fn with_place(self, place: u32) -> Self {
+        Self { addresses: self.addresses | u64::from(place), ..self }
+    }
+
+    /// Where the addresses are; `None` when they are the key.
+    #[inline]
+    pub(super) fn place(&self) -> Option<u32> {
+        (self.rest & FAMILY == V6).then_some(self.addresses as u32)
+    }
+
+    /// The tuple of an IPv4 key; without addresses for IPv6.
+    #[inline]
+    pub(super) fn tuple(&self) -> Tuple {
+        let (src, dst) = match self.place() {
+            None => (Addr::v4((self.addresses >> 32) as u32), Addr::v4(self.addresses as u32)),
+            Some(_) => (Addr::default(), Addr::default()),
+        };
+        Tuple {
+            src,
+            dst,
+            src_port: (self.rest >> 16) as u16,
+            dst_port: (self.rest >> 32) as u16,
+            protocol: self.rest as u8,
+        }
+    }
+
+    #[inline]
+    pub(super) fn protocol(&self) -> u8 {
+        self.rest as u8
+    }
+
+    #[inline]
+    pub(super) fn is_v4(&self) -> bool {
+        self.rest & FAMILY == V4
+    }
 }
 
 /// A direction entry, one cache line.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, align(64))]
 pub struct Entry {
-    /// IPv4 addresses, or the halves of a fingerprint of both IPv6 addresses.
-    src: u32,
-    dst: u32,
-    src_port: u16,
-    dst_port: u16,
-    protocol: u8,
-    kind: u8,
+    key: Key,
     /// What later packets get.
     pub action: CachedAction,
 }
 
-const V4: u8 = 4;
-const V6: u8 = 6;
-
 impl Entry {
-    /// The key of a tuple, without an action.
-    pub(super) fn key(tuple: &Tuple) -> Self {
-        let (src, dst, kind) = match (tuple.src.as_v4(), tuple.dst.as_v4()) {
-            (Some(src), Some(dst)) => (src, dst, V4),
-            _ => {
-                let print = fingerprint(tuple);
-                ((print >> 32) as u32, print as u32, V6)
-            }
-        };
-        Self {
-            src,
-            dst,
-            src_port: tuple.src_port,
-            dst_port: tuple.dst_port,
-            protocol: tuple.protocol,
-            kind,
-            action: CachedAction::default(),
-        }
+    /// An entry without an action.
+    pub(super) fn new(key: Key) -> Self {
+        Self { key, action: CachedAction::default() }
     }
-    /// Whether the key is that of a tuple; for IPv6 the connection must still be compared.
+
+    /// The key.
     #[inline]
-    pub(super) fn is(&self, key: &Self) -> bool {
-        self.src == key.src
-            && self.dst == key.dst
-            && self.src_port == key.src_port
-            && self.dst_port == key.dst_port
-            && self.protocol == key.protocol
-            && self.kind == key.kind
+    pub(super) fn key(&self) -> &Key {
+        &self.key
     }
-    /// Whether the key decides by itself.
+
+    /// Whether the key is that of an IPv4 tuple. `false` for every IPv6 entry.
     #[inline]
-    pub(super) fn is_exact(&self) -> bool {
-        self.kind == V4
+    pub(super) fn is_exactly(&self, key: &Key) -> bool {
+        let ports = (self.key.rest ^ key.rest) << (64 - IN_PORT);
+        (self.key.addresses ^ key.addresses) | ports | (self.key.rest & ELSEWHERE) == 0
+    }
+
+    /// Whether the key is that of a tuple; for IPv6 its addresses must still be compared.
+    #[inline]
+    pub(super) fn is(&self, key: &Key) -> bool {
+        let place = if self.key.rest & FAMILY == V6 { u64::from(u32::MAX) } else { 0 };
+        ((self.key.addresses ^ key.addresses) & !place) | (self.key.rest ^ key.rest) << (64 - IN_PORT) == 0
+    }
+
+    /// Port by which the packets come that the action is for.
+    #[inline]
+    pub fn in_port(&self) -> u16 {
+        (self.key.rest >> IN_PORT) as u16
+    }
+
+    /// Puts an action in place, for packets from a port.
+    pub(super) fn set(&mut self, in_port: u16, action: CachedAction) {
+        self.key.rest = self.key.rest & !(0xffff << IN_PORT) | u64::from(in_port) << IN_PORT;
+        self.action = action;
     }
 }
 
 /// Mixes two words; the folded 128-bit product.
+#[inline]
 pub(super) const fn mix(a: u64, b: u64) -> u64 {
     let product = (a as u128).wrapping_mul(b as u128);
     product as u64 ^ (product >> 64) as u64

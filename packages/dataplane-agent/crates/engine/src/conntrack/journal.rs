@@ -8,6 +8,7 @@ use tollway_config::dataplane::RowId;
 use super::connection::{ConnRef, Connection, Direction, Status};
 use super::table::Table;
 use super::tcp::Tracker;
+use super::timeouts::Timeouts;
 use crate::time::Now;
 use crate::tuple::Tuple;
 
@@ -91,9 +92,9 @@ impl Table {
     }
 
     pub(super) fn note_assured(&mut self, slot: u32) {
-        let Some(conn) = self.connection_at(slot << 1) else { return };
+        let Some(conn) = self.connection(slot) else { return };
         if is_kept(conn.original.protocol, conn.status) {
-            let change = Change::Appeared(translated(conn));
+            let change = Change::Appeared(translated(&conn));
             self.journal.push(change, PENDING);
         }
     }
@@ -108,7 +109,7 @@ impl Table {
     /// Makes a connection from the journal as it was, but for its windows, which follow its next packets.
     /// `None` when there is no room, when another connection holds one of its tuples, or when the tuples
     /// are not those of a translated TCP connection.
-    pub fn restore(&mut self, saved: &Translated, now: Now) -> Option<ConnRef> {
+    pub fn restore(&mut self, saved: &Translated, now: Now, timeouts: &Timeouts) -> Option<ConnRef> {
         let tcp = saved.original.protocol == TCP && saved.reply.protocol == TCP;
         if !tcp || saved.original == saved.reply || !(saved.srcnat || saved.dstnat) {
             return None;
@@ -116,27 +117,26 @@ impl Table {
         if self.find(&saved.original).is_some() || self.find(&saved.reply).is_some() {
             return None;
         }
-        let expires = Now(now.0.saturating_add(PATIENCE));
-        let slot = self.create(saved.original, Tracker::resumed(), expires)?;
+        let slot = self.create(saved.original, Tracker::resumed())?;
+        self.extend(slot, now, PATIENCE, timeouts);
         let reference = self.reference(slot << 1)?;
-        if let Some(conn) = self.get_mut(reference) {
-            conn.status.set_seen_reply();
-            conn.status.set_assured();
+        if let Some(line) = self.get_mut(reference) {
+            line.status.set_seen_reply();
+            line.status.set_assured();
             if saved.srcnat {
-                conn.status.set_srcnat();
+                line.status.set_srcnat();
             }
             if saved.dstnat {
-                conn.status.set_dstnat();
+                line.status.set_dstnat();
             }
-            conn.nat.destination_bound = true;
-            conn.nat.source_bound = true;
-            conn.nat.masquerade = saved.masquerade;
-            conn.mark = saved.mark;
         }
+        self.bind_destination(reference, None);
+        self.set_mark(reference, saved.mark);
         if self.reserve_reply(reference, saved.reply).and_then(|()| self.confirm(reference)).is_err() {
             self.remove_slot(slot);
             return None;
         }
+        self.bind_source(reference, saved.masquerade);
         debug_assert!(self.find(&saved.reply).is_some_and(|(_, direction)| direction == Direction::Reply));
         Some(reference)
     }
@@ -145,8 +145,8 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::conntrack::Transport;
     use crate::conntrack::tcp::Segment;
-    use crate::conntrack::{Timeouts, Transport};
     use crate::tuple::Addr;
     use tollway_config::dataplane::{ConnectionState, Tracking};
 
@@ -170,8 +170,8 @@ mod tests {
         let timeouts = Timeouts::new(&Tracking::default());
         let mut table = Table::new(0, 1, 16, 5);
         let saved = saved();
-        assert!(table.restore(&saved, Now(1)).is_some());
-        assert!(table.restore(&saved, Now(1)).is_none());
+        assert!(table.restore(&saved, Now(1), &timeouts).is_some());
+        assert!(table.restore(&saved, Now(1), &timeouts).is_none());
         let segment = |seq, ack| {
             Transport::Tcp(Segment {
                 seq,
@@ -207,12 +207,14 @@ mod tests {
     fn every_end_is_told_however_many_come_at_once() {
         let count = 2 * PENDING as u32;
         let mut table = Table::new(0, 1, count, 5);
+        let timeouts = Timeouts::default();
         for host in 1..=count {
             let (original, reply) = (tuple(host, 2, 1000, 80), tuple(2, host + count, 80, 1000));
             let saved = Translated { original, reply, ..saved() };
-            assert!(table.restore(&saved, Now(1)).is_some());
+            assert!(table.restore(&saved, Now(1), &timeouts).is_some());
         }
-        assert_eq!(table.purge_masqueraded(|_, _| true), count as usize);
+        table.begin_purge();
+        assert_eq!(table.purge_masqueraded(u32::MAX, |_, _| true), count as usize);
         let ends = std::iter::from_fn(|| table.take_change()).count();
         assert_eq!(ends, count as usize);
         assert!(table.journal.pending.capacity() <= 2 * PENDING);
@@ -227,7 +229,7 @@ mod tests {
             Translated { srcnat: false, ..plain },
             Translated { original: Tuple { protocol: 17, ..plain.original }, ..plain },
         ] {
-            assert_eq!(table.restore(&wrong, Now(1)), None);
+            assert_eq!(table.restore(&wrong, Now(1), &Timeouts::default()), None);
         }
         assert!(table.is_empty());
     }

@@ -1,7 +1,8 @@
 //! Connection tracking: which flow a packet belongs to, and in which state the flow is.
 //!
-//! A connection is two *direction entries* of one cache line each, which are also the flow cache, and one
-//! shared [`Connection`] record. [`Table`] owns them for one worker. Nothing here reads packets; the
+//! A connection is two *direction entries* of one cache line each, which are also the flow cache, one
+//! [`Line`] that every packet of either direction touches, and what is seldom asked. [`Table`] owns them for
+//! one worker; [`Connection`] is all of it put together. Nothing here reads packets; the
 //! caller gives [`Tuple`](crate::tuple::Tuple) and [`Transport`].
 
 mod bound;
@@ -10,6 +11,7 @@ mod connection;
 mod dump;
 mod entry;
 mod journal;
+mod line;
 pub(crate) mod table;
 pub mod tcp;
 mod timeouts;
@@ -23,9 +25,10 @@ pub mod udp;
 mod tests;
 
 pub use bound::{Bound, EntryBounds};
-pub use connection::{ConnRef, Connection, Direction, NatInfo, Status};
-pub use entry::{CachedAction, Entry, EntryIndex, NO_ENTRY, action_flag};
+pub use connection::{ConnRef, Connection, Direction, NatInfo, Status, Totals};
+pub use entry::{CachedAction, Entry, EntryIndex, Key, NO_ENTRY, action_flag};
 pub use journal::{Change, Translated};
+pub use line::Line;
 pub use table::{Clash, Counters, Table};
 pub use timeouts::Timeouts;
 pub use track::{InvalidReason, Tracked, Transport};

@@ -53,6 +53,10 @@ impl Harness {
     }
 }
 
+fn seconds_left(harness: &Harness, conn: ConnRef) -> u64 {
+    harness.table.get(conn).unwrap().left(harness.now) / SECOND
+}
+
 fn segment(flags: u8, seq: u32, ack: u32, payload: u32) -> Segment {
     Segment { seq, ack, payload, window: 1000, flags, options: Options::default() }
 }
@@ -83,10 +87,10 @@ fn tcp_from_syn_to_time_wait() {
     assert!(harness.table.get(conn).unwrap().status.assured());
     harness.tcp(&flow, segment(flag::ACK | flag::PSH, 101, 5001, 10));
     harness.tcp(&back, segment(flag::ACK, 5001, 111, 0));
-    assert_eq!(harness.table.get(conn).unwrap().expires, Now(harness.now.0 + 86_400 * SECOND));
+    assert_eq!(seconds_left(&harness, conn), 86_400);
     harness.tcp(&flow, segment(flag::FIN | flag::ACK, 111, 5001, 0));
     assert_eq!(harness.state(&flow), State::FinWait);
-    assert_eq!(harness.table.get(conn).unwrap().expires, Now(harness.now.0 + 10 * SECOND));
+    assert_eq!(seconds_left(&harness, conn), 10);
     harness.tcp(&back, segment(flag::ACK, 5001, 112, 0));
     assert_eq!(harness.state(&flow), State::CloseWait);
     harness.tcp(&back, segment(flag::FIN | flag::ACK, 5001, 112, 0));
@@ -195,7 +199,7 @@ fn tcp_retransmissions_and_unacknowledged_data_shorten_the_timeout() {
     let data = segment(flag::ACK, 101, 5001, 10);
     let left = |harness: &Harness| {
         let (conn, _) = harness.table.find(&flow).unwrap();
-        (harness.table.get(conn).unwrap().expires.0 - harness.now.0) / SECOND
+        seconds_left(harness, conn)
     };
     harness.tcp(&flow, data);
     assert_eq!(left(&harness), 200);
@@ -209,10 +213,10 @@ fn tcp_retransmissions_and_unacknowledged_data_shorten_the_timeout() {
     assert_eq!(left(&harness), 86_400);
     // The wheel was told of the sooner end and later finds the later one.
     harness.now = Now(harness.now.0 + 201 * SECOND);
-    assert_eq!(harness.table.expire(harness.now, 100), 0);
+    assert_eq!(harness.table.expire(harness.now, 100, &harness.timeouts), 0);
     assert_eq!(harness.table.len(), 1);
     harness.now = Now(harness.now.0 + 86_401 * SECOND);
-    assert_eq!(harness.table.expire(harness.now, 100), 1);
+    assert_eq!(harness.table.expire(harness.now, 100, &harness.timeouts), 1);
 }
 
 #[test]
@@ -231,7 +235,7 @@ fn udp_lives_longer_once_answered_and_is_assured_beyond_the_first_exchange() {
     let flow = tuple(17, 1, 1000);
     let first = harness.pass(&flow, &Transport::Udp);
     let conn = first.conn.unwrap();
-    let left = |harness: &Harness| (harness.table.get(conn).unwrap().expires.0 - harness.now.0) / SECOND;
+    let left = |harness: &Harness| seconds_left(harness, conn);
     assert_eq!((first.state, left(&harness)), (ConnectionState::New, 30));
     let version = harness.table.get(conn).unwrap().version;
     let answer = harness.pass(&flow.reversed(), &Transport::Udp);
@@ -355,7 +359,7 @@ fn both_families_and_fasttrack_are_counted() {
     assert_eq!((counts.ip4, counts.ip6, counts.fasttracked), (1, 2, 1));
     assert_eq!(harness.pass(&v6(2).reversed(), &Transport::Udp).state, ConnectionState::Established);
     harness.now = Now(harness.now.0 + 400 * SECOND);
-    while harness.table.expire(harness.now, 1) > 0 {}
+    while harness.table.expire(harness.now, 1, &harness.timeouts) > 0 {}
     assert_eq!(harness.table.counts(), Counters::default());
     assert_eq!(harness.table.next_deadline(), None);
 }
@@ -365,24 +369,55 @@ fn cached_actions_end_with_the_version_the_generation_and_the_port() {
     let mut harness = Harness::new(10);
     let flow = tuple(17, 1, 1);
     let conn = harness.track(&flow, &Transport::Udp).conn.unwrap();
-    let action = CachedAction { generation: 3, in_port: 1, path: 9, ..CachedAction::default() };
-    assert!(!harness.table.install(conn, Direction::Original, action));
+    let action = CachedAction { policy: 3, stamp: 8, path: 9, ..CachedAction::default() };
+    assert!(!harness.table.install(conn, Direction::Original, 1, action));
     harness.table.confirm(conn).unwrap();
-    assert!(harness.table.install(conn, Direction::Original, action));
+    assert!(harness.table.install(conn, Direction::Original, 1, action));
     let hash = harness.table.hash(&flow);
-    let index = harness.table.verify(harness.table.probe(hash), &flow, hash);
-    assert_eq!(harness.table.cached(index, 3, 1).map(|action| action.path), Some(9));
-    assert!(harness.table.cached(index, 4, 1).is_none());
-    assert!(harness.table.cached(index, 3, 2).is_none());
-    assert!(harness.table.cached(index | 1, 3, 1).is_none());
+    let index = harness.table.verify(harness.table.probe(hash), &Key::of(&flow), &flow);
+    assert_eq!(harness.table.cached(index, 3, 8, 1).map(|action| action.path), Some(9));
+    assert!(harness.table.cached(index, 4, 8, 1).is_none());
+    assert!(harness.table.cached(index, 3, 9, 1).is_none());
+    assert!(harness.table.cached(index, 3, 8, 2).is_none());
+    assert!(harness.table.cached(index | 1, 3, 8, 1).is_none());
     harness.pass(&flow.reversed(), &Transport::Udp);
-    assert!(harness.table.cached(index, 3, 1).is_none());
+    assert!(harness.table.cached(index, 3, 8, 1).is_none());
     let mut bytes = Vec::new();
-    harness.table.count(conn, Direction::Reply, 2, 300, true);
+    assert!(harness.table.set_fasttrack(conn));
+    harness.table.count(index ^ 1, 2, 300);
+    harness.table.count_slow(conn, Direction::Reply, 1, 40);
     assert_eq!(harness.table.dump(0, 100, harness.now, &mut bytes), None);
     assert_eq!(bytes.len(), 160);
-    assert_eq!(bytes[8..13], [17, 4, 5, 0, 255]);
+    assert_eq!(bytes[8..13], [17, 4, 13, 0, 255]);
     assert_eq!(u64::from_le_bytes(bytes[152..160].try_into().unwrap()), 300);
+}
+
+#[test]
+fn counters_that_run_over_in_the_line_go_on_beside_it() {
+    let mut harness = Harness::new(10);
+    let flow = tuple(17, 1, 1);
+    let conn = harness.pass(&flow, &Transport::Udp).conn.unwrap();
+    let index = conn.slot << 1;
+    for (packets, bytes) in [(1, 100), (65_535, 3 << 30), (7, 3 << 30), (200_000, 1 << 40)] {
+        harness.table.count(index, packets, bytes);
+        harness.table.count(index | 1, 2 * packets, bytes + 1);
+    }
+    let (totals, fasttracked) = harness.table.totals(conn.slot);
+    assert_eq!(totals.packets, [265_543, 2 * 265_543]);
+    assert_eq!(totals.bytes, [100 + (6 << 30) + (1 << 40), 104 + (6 << 30) + (1 << 40)]);
+    assert_eq!(fasttracked, Totals::default());
+    assert!(harness.table.set_fasttrack(conn));
+    harness.table.count(index, 70_000, 9);
+    harness.table.count_slow(conn, Direction::Original, 5, 50);
+    let (totals, fasttracked) = harness.table.totals(conn.slot);
+    assert_eq!((totals.packets, fasttracked.packets), ([335_548, 2 * 265_543], [70_000, 0]));
+    assert_eq!(fasttracked.bytes, [9, 0]);
+    // Another connection in the same place begins at zero.
+    harness.table.remove(harness.table.get(conn).unwrap().id);
+    let next = harness.pass(&flow, &Transport::Udp).conn.unwrap();
+    assert_eq!(next.slot, conn.slot);
+    assert_eq!(harness.table.totals(next.slot), Default::default());
+    assert!(harness.table.get(conn).is_none());
 }
 
 #[test]
@@ -425,7 +460,7 @@ fn plain_segments_in_window_are_fast_and_others_are_not() {
     let flow = tuple(6, 1, 1000);
     handshake(&mut harness, &flow);
     let hash = harness.table.hash(&flow);
-    let index = harness.table.verify(harness.table.probe(hash), &flow, hash);
+    let index = harness.table.verify(harness.table.probe(hash), &Key::of(&flow), &flow);
     let mut fast = |index, segment| {
         harness.table.fast_update(index, &Transport::Tcp(segment), harness.now, &harness.timeouts)
     };
@@ -472,7 +507,7 @@ proptest! {
             fast.now = slow.now;
             let judged = slow.pass(&tuple, &transport);
             let hash = fast.table.hash(&tuple);
-            let index = fast.table.verify(fast.table.probe(hash), &tuple, hash);
+            let index = fast.table.verify(fast.table.probe(hash), &Key::of(&tuple), &tuple);
             if fast.table.fast_update(index, &transport, fast.now, &fast.timeouts) {
                 prop_assert_eq!(judged.state, ConnectionState::Established);
             } else {
@@ -481,7 +516,7 @@ proptest! {
             let [a, b] = [&slow, &fast].map(|h| {
                 let (conn, direction) = h.table.find(&tuple)?;
                 let conn = h.table.get(conn)?;
-                Some((direction, conn.tcp, conn.expires, conn.armed, conn.status, conn.version, conn.id))
+                Some((direction, conn.tcp, conn.left(h.now), conn.status, conn.version, conn.id))
             });
             prop_assert_eq!(a, b);
         }
@@ -520,7 +555,7 @@ proptest! {
             fast.now = slow.now;
             let judged = slow.pass(&tuple, &Transport::Udp);
             let hash = fast.table.hash(&tuple);
-            let index = fast.table.verify(fast.table.probe(hash), &tuple, hash);
+            let index = fast.table.verify(fast.table.probe(hash), &Key::of(&tuple), &tuple);
             if fast.table.fast_update(index, &Transport::Udp, fast.now, &fast.timeouts) {
                 prop_assert!(judged.reason.is_none());
             } else {
@@ -529,7 +564,7 @@ proptest! {
             let [a, b] = [&slow, &fast].map(|h| {
                 let (conn, direction) = h.table.find(&tuple).unwrap();
                 let conn = h.table.get(conn).unwrap();
-                (direction, conn.expires, conn.status, conn.version, conn.id)
+                (direction, conn.left(h.now), conn.status, conn.version, conn.id)
             });
             prop_assert_eq!(a, b);
         }
@@ -551,7 +586,7 @@ proptest! {
                 },
                 _ => {
                     harness.now = Now(harness.now.0 + 20 * SECOND);
-                    harness.table.expire(harness.now, 3);
+                    harness.table.expire(harness.now, 3, &harness.timeouts);
                 }
             }
             let live = harness.table.connections().count();

@@ -2,8 +2,9 @@
 
 use tollway_config::dataplane::ConnectionState;
 
-use super::connection::{ConnRef, Connection, Direction};
+use super::connection::{ConnRef, Direction};
 use super::entry::EntryIndex;
+use super::line::Line;
 use super::table::Table;
 use super::tcp::{Outcome, Segment, State, Tracker};
 use super::timeouts::Timeouts;
@@ -72,7 +73,7 @@ impl Table {
     pub fn track(&mut self, tuple: &Tuple, transport: &Transport, now: Now, timeouts: &Timeouts) -> Tracked {
         if let Some(index) = self.find_entry(tuple, self.hash(tuple)) {
             let direction = Self::direction_of(index);
-            if self.connection_at(index).is_some_and(|conn| conn.expires > now) {
+            if self.connection_at(index).is_some_and(|line| line.is_alive(now)) {
                 match self.judge(index, direction, transport, now, timeouts) {
                     Judged::Taken => return self.taken(index, direction),
                     Judged::Invalid => return Tracked::invalid(direction, InvalidReason::State),
@@ -85,22 +86,20 @@ impl Table {
     }
 
     fn taken(&mut self, index: EntryIndex, direction: Direction) -> Tracked {
-        let Some(conn) = self.connection_at_mut(index) else {
+        let (Some(line), Some(conn)) = (self.connection_at(index), self.reference(index)) else {
             return Tracked::invalid(direction, InvalidReason::NoEntry);
         };
-        if !conn.status.confirmed() {
-            conn.pending = conn.pending.saturating_add(1);
+        let status = line.status;
+        if !status.confirmed() {
+            self.hold(index >> 1);
         }
-        let state =
-            if conn.status.seen_reply() { ConnectionState::Established } else { ConnectionState::New };
-        let conn = ConnRef { slot: index >> 1, serial: conn.id as u32 };
+        let state = if status.seen_reply() { ConnectionState::Established } else { ConnectionState::New };
         Tracked { state, conn: Some(conn), direction, reason: None }
     }
 
     fn open(&mut self, tuple: &Tuple, transport: &Transport, now: Now, timeouts: &Timeouts) -> Tracked {
         let direction = Direction::Original;
         let mut tracker = Tracker::default();
-        let mut icmp_kind = (0, 0);
         let lifetime = match transport {
             Transport::Tcp(segment) => match Tracker::open(segment, timeouts) {
                 Some(opened) => {
@@ -114,17 +113,15 @@ impl Table {
                 if !icmp::opens(*icmp_type) {
                     return Tracked::invalid(direction, InvalidReason::NoEntry);
                 }
-                icmp_kind = (*icmp_type, *code);
+                tracker = Tracker::of_icmp(*icmp_type, *code);
                 timeouts.icmp
             }
             Transport::Other => generic::timeout(timeouts),
         };
-        let Some(slot) = self.create(*tuple, tracker, now.after(lifetime)) else {
+        let Some(slot) = self.create(*tuple, tracker) else {
             return Tracked::invalid(direction, InvalidReason::TableFull);
         };
-        if let Some(conn) = self.connection_at_mut(slot << 1) {
-            (conn.icmp_type, conn.icmp_code) = icmp_kind;
-        }
+        self.extend(slot, now, lifetime, timeouts);
         self.taken(slot << 1, direction)
     }
 
@@ -151,9 +148,9 @@ impl Table {
                 conn.tcp.timeout(timeouts)
             }
             Transport::Udp => {
-                assured |= udp::assures(conn, direction);
+                assured |= udp::assures(conn.status, direction);
                 see(conn, direction);
-                udp::timeout(conn, timeouts)
+                udp::timeout(conn.status, timeouts)
             }
             Transport::Icmp { icmp_type, .. } => {
                 if !icmp::fits(*icmp_type, direction) {
@@ -167,16 +164,13 @@ impl Table {
                 generic::timeout(timeouts)
             }
         };
-        conn.expires = now.after(lifetime);
         let newly_assured = assured && !conn.status.assured();
         if newly_assured {
             conn.status.set_assured();
-        }
-        if newly_assured {
             self.unlink(index >> 1);
             self.note_assured(index >> 1);
         }
-        self.rearm_if_sooner(index);
+        self.extend(index >> 1, now, lifetime, timeouts);
         Judged::Taken
     }
 
@@ -191,23 +185,37 @@ impl Table {
         timeouts: &Timeouts,
     ) -> bool {
         let direction = Self::direction_of(index);
-        let Some(conn) = self.connection_at_mut(index) else { return false };
-        let known = direction == Direction::Original || conn.status.seen_reply();
-        if !known || conn.expires <= now || !conn.status.confirmed() {
+        self.connection_at_mut(index).is_some_and(|line| line.update(direction, transport, now, timeouts))
+    }
+}
+
+impl Line {
+    /// See [`Table::fast_update`].
+    #[inline]
+    pub(crate) fn update(
+        &mut self,
+        direction: Direction,
+        transport: &Transport,
+        now: Now,
+        timeouts: &Timeouts,
+    ) -> bool {
+        let status = self.status;
+        let known = direction == Direction::Original || status.seen_reply();
+        if !known || !self.is_alive(now) || !status.confirmed() {
             return false;
         }
         let lifetime = match transport {
             Transport::Tcp(segment) => {
-                if !conn.status.assured() || !conn.tcp.fast_track(direction, segment) {
+                if !status.assured() || !self.tcp.fast_track(direction, segment) {
                     return false;
                 }
-                conn.tcp.timeout(timeouts)
+                self.tcp.timeout(timeouts)
             }
             Transport::Udp => {
-                if udp::assures(conn, direction) && !conn.status.assured() {
+                if udp::assures(status, direction) && !status.assured() {
                     return false;
                 }
-                udp::timeout(conn, timeouts)
+                udp::timeout(status, timeouts)
             }
             Transport::Icmp { icmp_type, .. } => {
                 if !icmp::fits(*icmp_type, direction) {
@@ -217,14 +225,13 @@ impl Table {
             }
             Transport::Other => generic::timeout(timeouts),
         };
-        conn.expires = now.after(lifetime);
-        self.rearm_if_sooner(index);
+        self.extend(now, lifetime);
         true
     }
 }
 
 /// Notes an answer, which changes the state that rules see in both directions.
-fn see(conn: &mut Connection, direction: Direction) {
+fn see(conn: &mut Line, direction: Direction) {
     if direction == Direction::Reply && !conn.status.seen_reply() {
         conn.status.set_seen_reply();
         conn.invalidate();
@@ -232,7 +239,7 @@ fn see(conn: &mut Connection, direction: Direction) {
 }
 
 impl Now {
-    fn after(self, ns: u64) -> Self {
+    pub(super) fn after(self, ns: u64) -> Self {
         Self(self.0.saturating_add(ns))
     }
 }

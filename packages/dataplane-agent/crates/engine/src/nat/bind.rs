@@ -103,14 +103,13 @@ pub fn bind_destination(
     target: Option<&Target>,
     context: &Context<'_>,
 ) -> Result<Bound, BindError> {
-    let conn = table.get_mut(reference).ok_or(BindError::Gone)?;
+    let conn = table.get(reference).ok_or(BindError::Gone)?;
     if conn.nat.destination_bound || conn.status.confirmed() {
         return Ok(Bound::default());
     }
-    conn.nat.destination_bound = true;
+    let mut reply = conn.reply;
     if let Some(target) = target {
         let original = conn.original;
-        let mut reply = conn.reply;
         if let Some(address) = target.address(original.src) {
             reply.src = address;
         }
@@ -119,12 +118,8 @@ pub fn bind_destination(
                 reply.src_port = ports::candidates(range, context.random).next().unwrap_or(range.from);
             }
         }
-        if reply != original.reversed() {
-            conn.reply = reply;
-            conn.status.set_dstnat();
-            conn.invalidate();
-        }
     }
+    table.bind_destination(reference, Some(reply).filter(|reply| *reply != conn.original.reversed()));
     Ok(Bound { fresh: true, foreign: None })
 }
 
@@ -149,13 +144,7 @@ pub fn bind_source(
     let reply = choose(table, reference, base, target, context).ok_or(BindError::NoPort)?;
     table.reserve_reply(reference, reply).map_err(|_| BindError::NoPort)?;
     let (worker, workers) = (table.worker(), table.workers());
-    let conn = table.get_mut(reference).ok_or(BindError::Gone)?;
-    conn.nat.source_bound = true;
-    conn.nat.masquerade = target.and_then(|target| target.masquerade).unwrap_or(0);
-    if (reply.dst, reply.dst_port) != (original.src, original.src_port) {
-        conn.status.set_srcnat();
-        conn.invalidate();
-    }
+    table.bind_source(reference, target.and_then(|target| target.masquerade).unwrap_or(0));
     let owner = steer(&reply, workers);
     Ok(Bound { fresh: true, foreign: (owner != worker).then_some(owner) })
 }

@@ -14,7 +14,7 @@ mod rewrite;
 mod tests;
 
 pub use bind::{BindError, Bound, Context, Target, bind_destination, bind_source};
-pub use rewrite::{Part, Rewrite, apply_cached};
+pub use rewrite::{Part, Rewrite, apply_cached, apply_plain};
 
 /// IP protocol number of ICMP.
 const ICMP: u8 = tollway_wire::ipv4::ICMP;

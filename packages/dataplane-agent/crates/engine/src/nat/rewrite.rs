@@ -141,7 +141,6 @@ impl Rewrite {
         action.new_dst_port = self.dst_port;
         action.l3_delta = self.l3.0;
         action.l4_delta = self.l4.0;
-        action.pseudo_delta = self.pseudo.0;
         action.flags &= !(action_flag::NAT_SRC | action_flag::NAT_DST);
         if self.nat_src {
             action.flags |= action_flag::NAT_SRC;
@@ -163,6 +162,29 @@ pub fn apply_cached(action: &CachedAction, l3: &mut [u8], header_len: usize, pro
     if action.flags & (action_flag::NAT_SRC | action_flag::NAT_DST) != 0 {
         write(l3, Some(header_len), protocol, action, needs_csum);
     }
+}
+
+/// The same for a TCP or UDP packet whose IPv4 header stands at byte 14 of the frame and has no options.
+#[inline]
+pub fn apply_plain(action: &CachedAction, head: &mut [u8; 54], protocol: u8, needs_csum: bool) {
+    if action.flags & (action_flag::NAT_SRC | action_flag::NAT_DST) == 0 {
+        return;
+    }
+    if action.flags & action_flag::NAT_SRC != 0 {
+        field::put(head, 26, &action.new_src.to_be_bytes());
+        field::put(head, 34, &action.new_src_port.to_be_bytes());
+    }
+    if action.flags & action_flag::NAT_DST != 0 {
+        field::put(head, 30, &action.new_dst.to_be_bytes());
+        field::put(head, 36, &action.new_dst_port.to_be_bytes());
+    }
+    adjust(head, 24, |sum| Delta(action.l3_delta).apply(sum));
+    let at = if protocol == TCP { 50 } else { 40 };
+    adjust(head, at, |sum| match (needs_csum, protocol) {
+        (true, _) => Delta(action.l3_delta).apply_partial(sum),
+        (false, UDP) => Delta(action.l4_delta).apply_udp(sum),
+        (false, _) => Delta(action.l4_delta).apply(sum),
+    });
 }
 
 #[inline]
@@ -196,7 +218,8 @@ fn write(l3: &mut [u8], l4: Option<usize>, protocol: u8, action: &CachedAction, 
     }
     let Some(at) = checksum_offset(protocol) else { return };
     adjust(l3, l4 + at, |sum| match (needs_csum, protocol) {
-        (true, _) => Delta(action.pseudo_delta).apply_partial(sum),
+        // Of ports the pseudo-header knows nothing.
+        (true, _) => Delta(action.l3_delta).apply_partial(sum),
         (false, UDP) => Delta(action.l4_delta).apply_udp(sum),
         (false, _) => Delta(action.l4_delta).apply(sum),
     });

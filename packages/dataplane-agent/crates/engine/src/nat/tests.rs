@@ -77,8 +77,13 @@ fn masquerade_keeps_the_port_and_a_clash_gets_another() {
         let (found, direction) = table.find(&conn.reply).unwrap();
         assert_eq!((table.get(found).unwrap().id, direction), (conn.id, Direction::Reply));
     }
-    assert_eq!(table.purge_masqueraded(|row, address| row == 7 && address != Addr::v4(WAN)), 0);
-    assert_eq!(table.purge_masqueraded(|row, _| row == 7), 2);
+    table.begin_purge();
+    assert_eq!(table.purge_masqueraded(10, |row, address| row == 7 && address != Addr::v4(WAN)), 0);
+    assert!(!table.is_purging());
+    table.begin_purge();
+    assert_eq!(table.purge_masqueraded(1, |row, _| row == 7), 1);
+    assert!(table.is_purging());
+    assert_eq!(table.purge_masqueraded(1, |row, _| row == 7), 1);
     assert!(table.is_empty());
 }
 
@@ -286,7 +291,7 @@ proptest! {
         payload in proptest::collection::vec(any::<u8>(), 0..40),
     ) {
         let (table, conn) = translated(protocol, port, hairpin);
-        let conn = table.get(conn).unwrap();
+        let conn = &table.get(conn).unwrap();
         let direction = if reply { Direction::Reply } else { Direction::Original };
         let (from, to) = (conn.tuple(direction), conn.target(direction));
         let use_partial = mode == 1 && checksum_offset(protocol).is_some();
@@ -320,7 +325,7 @@ proptest! {
         no_checksum: bool,
     ) {
         let (table, conn) = translated(protocol, port, hairpin);
-        let conn = table.get(conn).unwrap();
+        let conn = &table.get(conn).unwrap();
         let direction = if reply { Direction::Reply } else { Direction::Original };
         let (from, to) = (conn.tuple(direction), conn.target(direction));
         let error = |outer: &Tuple, quoted: &Tuple| {
@@ -356,7 +361,7 @@ proptest! {
         mut bytes in proptest::collection::vec(any::<u8>(), 0..120), port in 1024u16.., error: bool
     ) {
         let (table, conn) = translated(TCP, port, true);
-        let conn = table.get(conn).unwrap();
+        let conn = &table.get(conn).unwrap();
         if error && bytes.len() > 30 {
             bytes[0] = 0x45;
             bytes[9] = ICMP;

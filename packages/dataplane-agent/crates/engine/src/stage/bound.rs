@@ -1,7 +1,6 @@
 //! Cached actions that hold only for a while: what they are bounded by, and whether they still hold.
 
-use crate::conntrack::{Bound, Connection};
-use crate::epochs::ListCell;
+use crate::conntrack::Bound;
 use crate::packet::Meta;
 use crate::slow::SlowReason;
 use crate::state::WorkerState;
@@ -10,9 +9,7 @@ use crate::state::WorkerState;
 pub(crate) fn of<F>(state: &WorkerState<F>, meta: &Meta) -> Option<Bound> {
     let place = usize::from(meta.bounds).checked_sub(1)?;
     let bounds = state.bounds.get(place)?;
-    let rests_on_lists = meta.lists != [ListCell::NONE; 2];
-    let epoch = if rests_on_lists { state.epoch_seen } else { u64::MAX };
-    let bound = Bound { bytes: bounds.bytes, until: bounds.until, epoch };
+    let bound = Bound { bytes: bounds.bytes, until: bounds.until };
     bound.ends().then_some(bound)
 }
 
@@ -25,10 +22,7 @@ pub(crate) fn holds<F>(state: &WorkerState<F>, meta: &Meta) -> bool {
 /// Why the cached action of a packet's entry holds no longer; `None` when it does.
 pub(crate) fn broken<F>(state: &WorkerState<F>, meta: &Meta) -> Option<SlowReason> {
     let Some(bound) = state.table.bound(meta.entry) else { return Some(SlowReason::Stale) };
-    let carried = state.table.connection_at(meta.entry).map_or(u64::MAX, Connection::carried);
+    let carried = state.table.carried(meta.entry >> 1);
     let due = carried.saturating_add(meta.wire_bytes()) >= bound.bytes || state.now >= bound.until;
-    if bound.epoch != u64::MAX && bound.epoch != state.epoch_seen {
-        return Some(SlowReason::Stale);
-    }
     due.then_some(SlowReason::Due)
 }

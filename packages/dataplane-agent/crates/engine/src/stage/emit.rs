@@ -186,10 +186,10 @@ pub(crate) fn translate<F: Frame>(state: &WorkerState<F>, packet: &mut Packet<F>
     let end = end.min(head.len());
     let l3 = head.get_mut(usize::from(meta.l3)..end).ok_or(DropReason::BadIpHeader)?;
     let done = if meta.is(flag::ICMP_ERROR) && !meta.is(flag::LATER_FRAGMENT) {
-        icmp_error::translate(l3, conn, meta.direction, Part::Destination)
-            && icmp_error::translate(l3, conn, meta.direction, Part::Source)
+        icmp_error::translate(l3, &conn, meta.direction, Part::Destination)
+            && icmp_error::translate(l3, &conn, meta.direction, Part::Source)
     } else {
-        Rewrite::both(conn, meta.direction).apply(l3, packet.vnet.needs_csum)
+        Rewrite::both(&conn, meta.direction).apply(l3, packet.vnet.needs_csum)
     };
     if done { Ok(()) } else { Err(DropReason::BadIpHeader) }
 }

@@ -9,14 +9,15 @@ use tollway_wire::{checksum, field, ipv4};
 use crate::batch::{Batch, Packet};
 use crate::conntrack::{CachedAction, NO_ENTRY, Table, action_flag};
 use crate::frame::{Frame, FrameSource};
-use crate::nat::apply_cached;
 use crate::nat::icmp_error::embedded_tuple;
+use crate::nat::{apply_cached, apply_plain};
 use crate::neighbor::Adjacency;
 use crate::packet::{Hook, MAX_HOPS, Meta, flag};
 use crate::slow::{self, SlowReason};
 use crate::snapshot::{Port, Snapshot};
 use crate::stage::bound;
 use crate::stage::filter::{conclude, decide};
+use crate::stage::stale::is_still_right;
 use crate::stage::stateless;
 use crate::stage::track::transport;
 use crate::stage::ttl::largest_segment;
@@ -45,7 +46,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     let mut first = batch.first;
     while first < batch.end {
         let end = batch.end.min(first + AHEAD);
-        look_up(snapshot, state, batch.packets.get_mut(first..end).unwrap_or_default());
+        look_up(state, batch.packets.get_mut(first..end).unwrap_or_default());
         entered += forward_tracked(snapshot, state, batch, first..end, source);
         first = end;
     }
@@ -53,33 +54,12 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     entered
 }
 
-/// Finds the entries of some packets: first which they may be, then, while the memory they lie in is on its
-/// way for all, whether they are. Misses are marked.
-fn look_up<F>(snapshot: &Snapshot, state: &WorkerState<F>, packets: &mut [Packet<F>]) {
-    let mut touched = 0;
-    for packet in packets.iter() {
-        touched ^= state.table.touch(packet.meta.hash);
-    }
-    let mut candidates = [NO_ENTRY; AHEAD];
-    for (packet, candidate) in packets.iter().zip(&mut candidates) {
-        *candidate = state.table.probe(packet.meta.hash);
-    }
-    for &candidate in &candidates {
-        touched ^= u64::from(state.table.touch_entry(candidate));
-    }
-    // The lines are wanted, not what they hold.
-    std::hint::black_box(touched);
-    for (packet, &candidate) in packets.iter_mut().zip(&candidates) {
-        let meta = &mut packet.meta;
-        if meta.verdict != Verdict::Continue || meta.is(flag::ICMP_ERROR | flag::ATTACHED) {
-            meta.entry = NO_ENTRY;
-            continue;
-        }
-        let entry = state.table.verify(candidate, &meta.tuple, meta.hash);
-        if state.table.cached(entry, snapshot.generation(), meta.in_port).is_none() {
-            meta.flags |= flag::MISS;
-        }
-        meta.entry = entry;
+/// Finds out which entries some packets may have, and has the memory fetched that they and their
+/// connections lie in.
+fn look_up<F>(state: &WorkerState<F>, packets: &mut [Packet<F>]) {
+    for packet in packets {
+        packet.meta.entry = state.table.probe(packet.meta.hash);
+        state.table.fetch_entry(packet.meta.entry);
     }
 }
 
@@ -95,11 +75,17 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
     let mut entered = 0;
     for index in range {
         let Some(packet) = batch.packets.get_mut(index) else { break };
-        if packet.meta.verdict != Verdict::Continue {
+        let meta = &mut packet.meta;
+        if meta.verdict != Verdict::Continue {
+            meta.entry = NO_ENTRY;
             continue;
         }
         entered += 1;
-        if cache && !packet.meta.is(flag::SLOW | flag::MISS) {
+        meta.entry = match meta.is(flag::ICMP_ERROR | flag::ATTACHED) {
+            true => NO_ENTRY,
+            false => state.table.verify(meta.entry, &meta.key, &meta.tuple),
+        };
+        if cache && !meta.is(flag::SLOW) {
             match act(snapshot, state, packet) {
                 Act::Done => continue,
                 Act::Resume(action, port) => {
@@ -129,49 +115,66 @@ enum Act {
 
 #[inline]
 fn act<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut Packet<F>) -> Act {
-    let meta = &mut packet.meta;
-    let Some(frame) = &mut packet.frame else { return Act::Slow };
-    let Some(action) = state.table.cached(meta.entry, snapshot.generation(), meta.in_port).copied() else {
+    let Packet { frame: Some(frame), vnet, meta } = packet else { return Act::Slow };
+    let policy = state.policy;
+    let (stamp, flags) = state.table.stamp(meta.entry);
+    if stamp != policy.stamp && !is_still_right(snapshot, state, meta) {
+        meta.flags |= flag::MISS;
+        return Act::Slow;
+    }
+    if flags & action_flag::BOUNDED != 0 && !bound::holds(state, meta) {
+        return Act::Slow;
+    }
+    let Some((entry, line)) = state.table.flow_mut(meta.entry) else {
+        meta.flags |= flag::MISS;
         return Act::Slow;
     };
-    let Some(conn) = state.table.connection_at(meta.entry) else { return Act::Slow };
-    if conn.slow_batch == state.batch {
+    let action = &entry.action;
+    let stale = (action.policy ^ policy.number)
+        | u32::from(action.version ^ line.version)
+        | u32::from(entry.in_port() ^ meta.in_port);
+    if stale != 0 {
+        meta.flags |= flag::MISS;
         return Act::Slow;
     }
-    if action.flags & action_flag::BOUNDED != 0 && !bound::holds(state, meta) {
+    if line.slow_batch == state.batch as u16 {
         return Act::Slow;
     }
-    let fasttracked = conn.status.fasttrack();
     let Adjacency::Ready(mac) = state.shared.neighbors.peek(action.adjacency) else { return Act::Slow };
     let Some(port) = snapshot.port(action.out_port) else { return Act::Slow };
-    if largest_segment(meta, &packet.vnet) > u32::from(port.mtu) {
+    if largest_segment(meta, vnet) > u32::from(port.mtu) {
         return Act::Slow;
     }
+    let direction = Table::direction_of(meta.entry);
     let Some(transport) = transport(meta, frame.head()) else { return Act::Slow };
-    if !state.table.fast_update(meta.entry, &transport, state.now, snapshot.timeouts()) {
+    if !line.update(direction, &transport, state.now, snapshot.timeouts()) {
         return Act::Slow;
     }
     let (packets, bytes) = (meta.segments, meta.wire_bytes());
-    let direction = Table::direction_of(meta.entry);
-    if let Some(conn) = state.table.connection_at_mut(meta.entry) {
-        conn.count(direction, packets, bytes, fasttracked);
-    }
+    let counted = line.count(direction, packets, bytes);
+    let fasttracked = line.status.fasttrack();
     meta.lane = action.lane;
     if action.resume != 0 {
+        let action = *action;
+        if !counted {
+            state.table.count(meta.entry, packets, bytes);
+        }
         return Act::Resume(action, *port);
     }
-    count(state, meta, fasttracked);
     state.paths.count(action.path, u64::from(packets), bytes);
-    rewrite(meta, frame.head_mut(), &action, packet.vnet.needs_csum, mac, port.mac);
+    rewrite(meta, frame.head_mut(), action, vnet.needs_csum, mac, port.mac);
     meta.flags |= flag::FAST;
     meta.verdict = Verdict::Tx(action.out_port);
+    if !counted {
+        state.table.count(meta.entry, packets, bytes);
+    }
+    count(state, meta, fasttracked, u64::from(packets), bytes);
     Act::Done
 }
 
 /// Counts a packet that the cache forwards.
 #[inline]
-pub(crate) fn count<F>(state: &mut WorkerState<F>, meta: &Meta, fasttracked: bool) {
-    let (packets, bytes) = (u64::from(meta.segments), meta.wire_bytes());
+pub(crate) fn count<F>(state: &mut WorkerState<F>, meta: &Meta, fasttracked: bool, packets: u64, bytes: u64) {
     let counter = if fasttracked { &mut state.fasttrack } else { &mut state.fast_path };
     counter.packets += packets;
     counter.bytes += bytes;
@@ -191,6 +194,14 @@ fn rewrite(
     dst_mac: [u8; 6],
     src_mac: [u8; 6],
 ) {
+    // The headers of nearly all packets have fixed places, which need no further looking at bounds.
+    let plain = meta.l4 == 34 && matches!(meta.tuple.protocol, ipv4::TCP | ipv4::UDP);
+    if plain && let Some(head) = head.first_chunk_mut() {
+        apply_plain(action, head, meta.tuple.protocol, needs_csum);
+        lower_ttl(head.get_mut(14..).unwrap_or_default());
+        write_link(head, dst_mac, src_mac);
+        return;
+    }
     let Some(l3) = head.get_mut(usize::from(meta.l3)..) else { return };
     let header = usize::from(meta.l4.saturating_sub(meta.l3));
     apply_cached(action, l3, header, meta.tuple.protocol, needs_csum);
@@ -227,10 +238,10 @@ fn resume<F: Frame, S: FrameSource<F>>(
     source: &mut S,
 ) {
     let Some(packet) = batch.packets.get_mut(index) else { return };
-    let place = (action.resume as usize).checked_sub(1);
+    let place = usize::from(action.resume).checked_sub(1);
     let start = place.and_then(|place| state.resumes.get(place)).copied();
     let Some(start) = start else {
-        // Resume points live as long as the generation, which was compared.
+        // Resume points live as long as the policy, which was compared.
         state.drop(packet, DropReason::HandoverStale);
         return;
     };
@@ -240,12 +251,12 @@ fn resume<F: Frame, S: FrameSource<F>>(
     let entry = meta.entry;
     meta.conn = state.table.reference(entry);
     meta.direction = Table::direction_of(entry);
-    if let Some(conn) = state.table.connection_at(entry) {
+    if let Some(conn) = meta.conn.and_then(|reference| state.table.get(reference)) {
         use tollway_config::dataplane::ConnectionState as State;
         meta.state = if conn.status.seen_reply() { State::Established } else { State::New };
         let target = conn.target(meta.direction);
         (meta.tuple.dst, meta.tuple.dst_port) = (target.dst, target.dst_port);
-        meta.connection_bytes = conn.carried();
+        meta.connection_bytes = state.table.carried(entry >> 1);
     }
     meta.hook = Hook::Forward;
     meta.out_interface = port.interface;
@@ -264,7 +275,7 @@ fn resume<F: Frame, S: FrameSource<F>>(
     };
     let needs_csum = packet.vnet.needs_csum;
     let fasttracked = state.table.connection_at(entry).is_some_and(|conn| conn.status.fasttrack());
-    count(state, &packet.meta, fasttracked);
+    count(state, &packet.meta, fasttracked, packets, bytes);
     if let Some(frame) = &mut packet.frame {
         rewrite(&packet.meta, frame.head_mut(), action, needs_csum, mac, port.mac);
         packet.meta.flags |= flag::FAST;
@@ -284,8 +295,8 @@ fn stays<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) -> bool {
     if meta.entry != NO_ENTRY
         && let Some(conn) = state.table.connection_at_mut(meta.entry)
     {
-        conn.slow_batch = state.batch;
-        if state.workers <= 1 || conn.expires > now {
+        conn.slow_batch = state.batch as u16;
+        if state.workers <= 1 || conn.is_alive(now) {
             return true;
         }
     }

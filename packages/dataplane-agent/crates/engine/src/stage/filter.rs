@@ -55,10 +55,12 @@ fn bypasses<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &mut Meta)
     if !snapshot.fasttrack_bypasses() || meta.hook != Hook::Forward || meta.is(slow) {
         return false;
     }
-    let conn = meta.conn.and_then(|reference| state.table.get_mut(reference));
-    let Some(conn) = conn.filter(|conn| conn.status.fasttrack()) else { return false };
+    let Some(reference) = meta.conn else { return false };
+    if !state.table.get_mut(reference).is_some_and(|line| line.status.fasttrack()) {
+        return false;
+    }
     let (packets, bytes) = (meta.segments, meta.wire_bytes());
-    conn.count_fasttracked(meta.direction, packets, bytes);
+    state.table.count_fasttracked(reference, meta.direction, packets, bytes);
     state.fasttrack.add(Count { packets: packets.into(), bytes });
     meta.flags |= flag::BYPASS;
     (meta.prefix, meta.resume, meta.bounds) = (ROOT, 0, 0);

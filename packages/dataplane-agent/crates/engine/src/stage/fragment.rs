@@ -59,7 +59,7 @@ pub(crate) fn run<F: Frame, S>(
         let waited = match seen {
             Seen::Known(waited) => {
                 if let Some(mut fragment) = fragment {
-                    fragment.meta.hash = state.table.hash(&fragment.meta.tuple);
+                    fragment.meta.identify(&state.table);
                     *packet = fragment;
                 }
                 waited
@@ -77,7 +77,7 @@ pub(crate) fn run<F: Frame, S>(
             }
         };
         for mut fragment in waited {
-            fragment.meta.hash = state.table.hash(&fragment.meta.tuple);
+            fragment.meta.identify(&state.table);
             batch.packets.push(fragment);
         }
     }

@@ -133,21 +133,22 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
     let port = snapshot.interface(meta.out_interface).and_then(|interface| interface.port);
     let port = port.ok_or(SlowReason::Neighbor)?;
     let mut action = CachedAction {
-        generation: snapshot.generation(),
+        policy: state.policy.number,
+        stamp: state.policy.stamp,
         adjacency: meta.adjacency,
         path: meta.prefix,
-        resume: meta.resume,
+        resume: u16::try_from(meta.resume).map_err(|_| SlowReason::TooManyPaths)?,
         lane: meta.lane,
-        in_port: meta.in_port,
         out_port: port,
+        lists: meta.lists,
         ..CachedAction::default()
     };
     if meta.is(flag::TRANSLATED) {
-        Rewrite::both(conn, meta.direction).fill(&mut action);
+        Rewrite::both(&conn, meta.direction).fill(&mut action);
     }
     let installed = match bound::of(state, meta) {
-        Some(bound) => state.table.install_bounded(reference, meta.direction, action, bound),
-        None => state.table.install(reference, meta.direction, action),
+        Some(bound) => state.table.install_bounded(reference, meta.direction, meta.in_port, action, bound),
+        None => state.table.install(reference, meta.direction, meta.in_port, action),
     };
     if installed { Ok(()) } else { Err(SlowReason::NewConnection) }
 }

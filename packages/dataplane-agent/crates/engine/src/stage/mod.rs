@@ -29,6 +29,7 @@ pub(crate) mod filter;
 pub(crate) mod classify;
 
 pub(crate) mod src_nat;
+mod stale;
 
 pub(crate) mod install;
 

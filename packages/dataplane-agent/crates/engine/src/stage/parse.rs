@@ -3,6 +3,7 @@
 use tollway_wire::{checksum, ethernet, field, icmp, ipv4, udp};
 
 use crate::batch::{Batch, Packet};
+use crate::conntrack::Key;
 use crate::frame::Frame;
 use crate::packet::{Meta, Origin, flag};
 use crate::snapshot::Snapshot;
@@ -28,24 +29,110 @@ pub(crate) fn run<F: Frame, S>(
             continue;
         }
         entered += 1;
-        if packet.meta.is(flag::HANDED_OVER) {
-            state.handover_packets += 1;
-            if !arrive(snapshot, packet) {
-                state.drop(packet, DropReason::InterfaceDisabled);
+        // What is handed over has been parsed.
+        if packet.meta.is(flag::HANDED_OVER) || !parse_plain(snapshot, packet) {
+            if let Err(reason) = take_in(snapshot, state, packet) {
+                state.drop(packet, reason);
                 continue;
             }
-        } else if let Err(reason) = parse(snapshot, packet) {
-            state.drop(packet, reason);
-            continue;
+            packet.meta.identify(&state.table);
+        } else {
+            packet.meta.hash = state.table.hash_of(&packet.meta.key);
         }
-        if packet.meta.is(flag::ARP) {
-            state.arp_pending = true;
-        } else if packet.meta.is(flag::FRAGMENT) {
-            state.fragments_pending = true;
-        }
-        packet.meta.hash = state.table.hash(&packet.meta.tuple);
+        state.table.fetch_bucket(packet.meta.hash);
     }
     entered
+}
+
+/// A packet that is not plain.
+fn take_in<F: Frame>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+) -> Result<(), DropReason> {
+    if packet.meta.is(flag::HANDED_OVER) {
+        state.handover_packets += 1;
+        if !arrive(snapshot, packet) {
+            return Err(DropReason::InterfaceDisabled);
+        }
+    } else {
+        parse(snapshot, packet)?;
+    }
+    if packet.meta.is(flag::ARP) {
+        state.arp_pending = true;
+    } else if packet.meta.is(flag::FRAGMENT) {
+        state.fragments_pending = true;
+    }
+    Ok(())
+}
+
+/// Bytes of a frame with an IPv4 header without options and a TCP header without options.
+const PLAIN: usize = ethernet::HEADER + ipv4::HEADER + TCP_HEADER as usize;
+
+/// What nearly all packets are: TCP or UDP in one piece, for the router's link-layer address, without IP
+/// options, with nothing that calls for the slow path and nothing wrong. Says the same of them as [`parse`], with
+/// one branch for all checks. `false`, with nothing changed, when the packet is another.
+#[inline]
+fn parse_plain<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> bool {
+    let Packet { frame: Some(frame), vnet, meta } = packet else { return false };
+    let Some(port) = snapshot.port(meta.in_port) else { return false };
+    let len = frame.len();
+    let Some(head): Option<&[u8; PLAIN]> = frame.head().first_chunk() else { return false };
+    let Some(ip): Option<&[u8; ipv4::HEADER]> = head.get(14..).and_then(|rest| rest.first_chunk()) else {
+        return false;
+    };
+    let total = usize::from(field::get16(head, 16));
+    let (src, dst) = (field::get32(head, 26), field::get32(head, 30));
+    let (tcp, udp) = (head[23] == ipv4::TCP, head[23] == ipv4::UDP);
+    let flags = head[47];
+    let l4_len = if tcp { usize::from(head[46] >> 4) * 4 } else { usize::from(UDP_HEADER) };
+    let claimed = usize::from(field::get16(head, 38));
+    let least = if tcp { usize::from(TCP_HEADER) } else { usize::from(UDP_HEADER) };
+    let other = (meta.origin != Origin::Port)
+        | !port.enabled
+        | (field::mac(head, 0) != port.mac)
+        // IPv4 with a header of five words.
+        | (field::get32(head, 12) >> 8 != 0x0008_0045)
+        | (start_of_payload(l4_len) > total + ethernet::HEADER)
+        | (total + ethernet::HEADER > len)
+        | (field::get16(head, 20) & 0x3fff != 0)
+        | (head[22] <= 1)
+        | (checksum::sum_header(ip) != 0xffff)
+        | !is_plain(src)
+        | !is_plain(dst)
+        | !(tcp | udp)
+        | (l4_len < least)
+        | (tcp & (flags & TCP_CONTROL != 0))
+        | (udp & ((claimed < least) | (claimed + ipv4::HEADER > total)));
+    if other {
+        return false;
+    }
+    let dont_fragment = if head[20] & 0x40 != 0 { flag::DONT_FRAGMENT } else { 0 };
+    let (src_port, dst_port) = (field::get16(head, 34), field::get16(head, 36));
+    let (ttl, protocol) = (head[22], head[23]);
+    if len > total + ethernet::HEADER && !frame.resize(total + ethernet::HEADER) {
+        return false;
+    }
+    meta.in_interface = port.interface;
+    meta.flags |= dont_fragment | flag::L4_HEADER;
+    meta.tuple = Tuple { src: Addr::v4(src), dst: Addr::v4(dst), src_port, dst_port, protocol };
+    meta.key = Key::of_v4(src, dst, src_port, dst_port, protocol);
+    (meta.ttl, meta.l4_kind) = (ttl, if tcp { flags } else { 0 });
+    (meta.l3, meta.l4) = (ethernet::HEADER as u16, (ethernet::HEADER + ipv4::HEADER) as u16);
+    (meta.l3_len, meta.l4_len) = (total as u32, l4_len as u16);
+    meta.segments = vnet.segments(total - ipv4::HEADER - l4_len);
+    true
+}
+
+const fn start_of_payload(l4_len: usize) -> usize {
+    ethernet::HEADER + ipv4::HEADER + l4_len
+}
+
+/// A unicast address outside 0/8 and 127/8.
+#[inline]
+const fn is_plain(address: u32) -> bool {
+    let first = address >> 24;
+    (first.wrapping_sub(1) < 223) & (first != 127)
 }
 
 /// The configuration may have changed while the packet was between workers: interface numbers follow the
@@ -201,16 +288,11 @@ fn parse_transport(meta: &mut Meta, l4: &[u8], len: usize) -> Result<(), DropRea
 /// Addresses that no packet on a wire can have (RFC 1122 §3.2.1.3, RFC 1812 §5.3.7).
 #[inline]
 fn check_addresses(src: u32, dst: u32) -> Result<(), DropReason> {
-    // Unicast outside 0/8 and 127/8 on both sides is the rule.
-    let plain = |address: u32| {
-        let first = address >> 24;
-        first.wrapping_sub(1) < 223 && first != 127
-    };
-    if plain(src) && plain(dst) {
+    if is_plain(src) && is_plain(dst) {
         return Ok(());
     }
     let asks_for_address = src == 0 && dst == u32::MAX;
-    if !plain(src) && !asks_for_address {
+    if !is_plain(src) && !asks_for_address {
         return Err(DropReason::MartianSource);
     }
     let first = dst >> 24;

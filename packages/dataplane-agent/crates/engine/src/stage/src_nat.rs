@@ -87,10 +87,9 @@ fn decide<F>(
     let bound = bind_source(&mut state.table, reference, target.as_ref(), &context)
         .map_err(|_| DropReason::NatExhausted)?;
     if bound.foreign.is_some()
-        && let Some(conn) = state.table.get_mut(reference)
+        && let Some(reply) = state.table.publish(reference)
     {
-        conn.nat.published = true;
-        shared.directory.publish(conn.reply, worker);
+        shared.directory.publish(reply, worker);
     }
     Ok(())
 }

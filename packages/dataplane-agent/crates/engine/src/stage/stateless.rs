@@ -82,7 +82,7 @@ fn forward<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &m
     if !snapshot.queues().is_empty() {
         meta.lane = state.queues.lane(snapshot.queues(), meta.tuple.src, meta.tuple.dst, state.now);
     }
-    count(state, meta, false);
+    count(state, meta, false, u64::from(meta.segments), meta.wire_bytes());
     meta.flags |= flag::FAST;
     meta.verdict = Verdict::Tx(port);
     true

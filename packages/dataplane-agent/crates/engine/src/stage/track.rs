@@ -40,11 +40,11 @@ pub(crate) fn run<F: Frame, S>(
         let meta = &mut packet.meta;
         (meta.state, meta.conn, meta.direction) = (tracked.state, tracked.conn, tracked.direction);
         if tracked.state != ConnectionState::Related
-            && let Some(conn) = tracked.conn.and_then(|reference| state.table.get_mut(reference))
+            && let Some(reference) = tracked.conn
         {
-            meta.version = conn.version;
-            conn.count(tracked.direction, meta.segments, meta.wire_bytes(), false);
-            meta.connection_bytes = conn.carried();
+            meta.version = state.table.get_mut(reference).map_or(0, |line| line.version);
+            state.table.count_slow(reference, tracked.direction, meta.segments, meta.wire_bytes());
+            meta.connection_bytes = state.table.carried(reference.slot);
         }
     }
     entered
@@ -74,6 +74,9 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
         return confirmed.then_some(Tracked { state: known, conn: Some(conn), direction, reason: None });
     }
     let transport = transport(meta, head)?;
+    if state.table.is_purging() {
+        state.table.purge_flow(&meta.tuple, |row, address| !snapshot.masquerades(row, address));
+    }
     Some(state.table.track(&meta.tuple, &transport, state.now, snapshot.timeouts()))
 }
 

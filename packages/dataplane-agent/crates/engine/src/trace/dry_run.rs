@@ -59,8 +59,8 @@ pub enum DryRunError<E> {
 impl<F: Frame> Engine<F> {
     /// What this worker knows of a flow.
     pub fn probe(&self, tuple: &Tuple) -> Probe {
-        let (table, random) = self.for_probe();
-        Probe { connection: table.copy_of(tuple), random, full: table.is_full() }
+        let (table, policy, random) = self.for_probe();
+        Probe { connection: table.copy_of(tuple, policy), random, full: table.is_full() }
     }
 }
 
@@ -248,10 +248,10 @@ impl Run<'_> {
         let (workers, shared) = (self.snapshot.workers(), Arc::new(self.shared.fork()));
         let mut engine = Engine::<Bytes>::new(self.owner, workers, shared, Arc::clone(self.snapshot), LIMITS);
         let first = self.known.first();
-        engine.become_throw_away(first.map_or(0, |probe| probe.random), |table| {
+        engine.become_throw_away(first.map_or(0, |probe| probe.random), |table, policy| {
             for probe in self.known {
                 if let Some(copied) = &probe.connection {
-                    table.paste(copied, cached);
+                    table.paste(copied, cached, policy);
                 }
             }
             if first.is_some_and(|probe| probe.full) {

@@ -186,7 +186,7 @@ fn as_it_came<F>(stage: &str, state: &WorkerState<F>, meta: &Meta) -> Option<(Tu
         }
         "fragment" => meta.is(flag::REASSEMBLED).then_some((meta.tuple, meta.tuple)),
         "fast_path" if meta.entry != NO_ENTRY => {
-            let conn = state.table.connection_at(meta.entry)?;
+            let conn = state.table.get(state.table.reference(meta.entry)?)?;
             let direction = Table::direction_of(meta.entry);
             let (from, to) = (conn.tuple(direction), conn.target(direction));
             (from != to).then_some((from, to))
@@ -291,7 +291,7 @@ fn from_cache<F>(state: &WorkerState<F>, meta: &Meta, rows: &mut Vec<RowId>) -> 
         return meta.slow.map(Decision::ToStages);
     }
     let resumed = meta.slow == Some(SlowReason::Rule);
-    let conn = state.table.connection_at(meta.entry).filter(|_| meta.entry != NO_ENTRY);
+    let conn = state.table.reference(meta.entry).and_then(|reference| state.table.get(reference));
     let Some(conn) = conn else {
         return Some(Decision::FromCache { resumed, source: None, destination: None });
     };
@@ -346,7 +346,7 @@ fn decided<F>(snapshot: &Snapshot, state: &WorkerState<F>, meta: &Meta) -> Optio
         return None;
     }
     let conn = meta.conn.and_then(|reference| state.table.get(reference));
-    let uncached = conn.and_then(|conn| conn.slow_reason(meta.direction));
+    let uncached = conn.as_ref().and_then(|conn| conn.slow_reason(meta.direction));
     Some(Decision::Decided { tracked: conn.is_some(), uncached })
 }
 

@@ -2,8 +2,10 @@
 
 use super::Table;
 use crate::conntrack::bound::Bound;
-use crate::conntrack::connection::{Connection, Direction, NIL};
+use crate::conntrack::connection::{Connection, Direction, NIL, Totals};
 use crate::conntrack::entry::CachedAction;
+use crate::conntrack::line::Line;
+use crate::qos::Lane;
 use crate::tuple::Tuple;
 use tollway_wire::ipv4;
 
@@ -11,7 +13,12 @@ use tollway_wire::ipv4;
 #[derive(Debug, Clone)]
 pub struct Copied {
     connection: Connection,
-    actions: [CachedAction; 2],
+    line: Line,
+    totals: Totals,
+    /// Of a fasttracked one what does not count as fasttracked.
+    slow_part: Totals,
+    /// Ingress port and action per direction.
+    actions: [(u16, Option<CachedAction>); 2],
     bounds: [Option<Bound>; 2],
 }
 
@@ -29,44 +36,64 @@ impl Copied {
 
     /// Whether rules are asked for each packet of a direction although it is cached.
     pub(crate) fn resumes(&self, direction: Direction) -> bool {
-        self.actions.get(direction.index()).is_some_and(|action| action.resume != 0)
+        self.actions
+            .get(direction.index())
+            .is_some_and(|(_, action)| action.is_some_and(|action| action.resume != 0))
     }
 }
 
 impl Table {
-    /// The connection that packets with this tuple belong to, as it is.
-    pub fn copy_of(&self, tuple: &Tuple) -> Option<Copied> {
+    /// The connection that packets with this tuple belong to, as it is, with what is cached of it under a
+    /// policy.
+    pub fn copy_of(&self, tuple: &Tuple, policy: u32) -> Option<Copied> {
         let (reference, _) = self.find(tuple)?;
-        let connection = self.get(reference)?.clone();
+        let (connection, line) = (self.get(reference)?, self.lines.get(reference.slot as usize)?.clone());
         let entries = [Direction::Original, Direction::Reply].map(|way| Self::index(reference.slot, way));
-        let actions = entries.map(|entry| self.installed(entry).copied().unwrap_or_default());
-        Some(Copied { connection, actions, bounds: entries.map(|entry| self.bound(entry)) })
+        let actions = entries.map(|entry| {
+            let action = self.installed(entry).filter(|action| action.policy == policy);
+            (self.in_port(entry).unwrap_or_default(), action.copied())
+        });
+        let (totals, fasttracked) = self.totals(reference.slot);
+        let slow_part = totals.minus(fasttracked);
+        let bounds = entries.map(|entry| self.bound(entry));
+        Some(Copied { connection, line, totals, slow_part, actions, bounds })
     }
 
-    /// Puts a connection of another table here, with what is cached of it if `cached`: the decision, but
-    /// neither its queue nor its rules, whose numbers hold for one worker only. `false` without room.
-    pub(crate) fn paste(&mut self, copied: &Copied, cached: bool) -> bool {
+    /// Puts a connection of another table here, with what is cached of it if `cached`, for another policy:
+    /// the decision, but neither its queue nor its rules, whose numbers hold for one worker only. `false`
+    /// without room.
+    pub(crate) fn paste(&mut self, copied: &Copied, cached: bool, policy: u32) -> bool {
         let from = &copied.connection;
-        let Some(slot) = self.create(from.original, from.tcp, from.expires) else { return false };
-        let [_, reply] = from.indexed;
-        if reply {
+        let Some(slot) = self.create(from.original, from.tcp) else { return false };
+        if from.status.reply_indexed() {
             self.enter(slot, Direction::Reply, &from.reply);
+        } else {
+            self.set_tuple(slot, Direction::Reply, &from.reply);
         }
-        let Some(conn) = self.connections.get_mut(slot as usize) else { return false };
-        let (armed, indexed, serial) = (conn.armed, conn.indexed, conn.id);
-        *conn = from.clone();
-        (conn.armed, conn.indexed, conn.id) = (armed, indexed, serial);
-        (conn.older, conn.newer, conn.slow_batch) = (NIL, NIL, 0);
-        let status = conn.status;
+        let Some(line) = self.lines.get_mut(slot as usize) else { return false };
+        *line = copied.line.clone();
+        line.slow_batch = 0;
+        // What the line counts goes with the rest.
+        line.take_counts();
+        line.status.set_spilled();
+        let status = line.status;
+        self.spilled.set(slot, copied.totals);
+        self.slow_part.set(slot, copied.slow_part);
+        if let Some(record) = self.records.get_mut(slot as usize) {
+            (record.mark, record.masquerade) = (from.mark, from.nat.masquerade);
+        }
         self.counters.fasttracked += u64::from(status.fasttrack());
         if status.confirmed() && !status.assured() {
             self.link(slot);
         }
         let directions = [Direction::Original, Direction::Reply].into_iter().filter(|_| cached);
-        for (direction, (action, bound)) in directions.zip(copied.actions.into_iter().zip(copied.bounds)) {
+        for (direction, ((in_port, action), bound)) in
+            directions.zip(copied.actions.into_iter().zip(copied.bounds))
+        {
             let index = Self::index(slot, direction);
-            if let Some(entry) = self.entries.get_mut(index as usize) {
-                entry.action = CachedAction { path: 0, resume: 0, lane: Default::default(), ..action };
+            if let (Some(entry), Some(action)) = (self.entries.get_mut(index as usize), action) {
+                let lane = Lane::default();
+                entry.set(in_port, CachedAction { policy, path: 0, resume: 0, lane, ..action });
             }
             if let Some(bound) = bound {
                 self.bounds.set(index, bound);

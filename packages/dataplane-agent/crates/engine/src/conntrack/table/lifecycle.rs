@@ -2,11 +2,17 @@
 
 use tollway_config::dataplane::RowId;
 
-use super::Table;
-use crate::conntrack::connection::{Direction, NIL};
-use crate::conntrack::entry::{Entry, EntryIndex};
+use super::{MAX_SLOTS, SLOT_BITS, Table};
+use crate::conntrack::connection::{Direction, NIL, Status, Totals};
+use crate::conntrack::entry::Entry;
+use crate::conntrack::timeouts::Timeouts;
 use crate::time::Now;
 use crate::tuple::{Addr, Tuple};
+
+/// IP protocol number of TCP.
+const TCP: u8 = 6;
+/// How often a slot is given away before its ids come again: an id has the worker's number above.
+const MAX_SERIAL: u32 = 1 << (56 - SLOT_BITS);
 
 impl Table {
     /// Removes a connection by id; `false` when there is none.
@@ -14,36 +20,13 @@ impl Table {
         self.remove_all(&[id]) != 0
     }
 
-    /// Removes connections by id, going through the table once however many they are. Says how many there
-    /// were.
+    /// Removes connections by id. Says how many there were.
     pub fn remove_all(&mut self, ids: &[u64]) -> usize {
-        let own = |id: &u64| *id != 0 && *id >> 56 == u64::from(self.worker);
-        let mut wanted: Vec<u64> = ids.iter().copied().filter(own).collect();
-        wanted.sort_unstable();
-        wanted.dedup();
         let mut removed = 0;
-        for slot in 0..self.connections.len() {
-            if removed == wanted.len() {
-                break;
-            }
-            let id = self.connections.get(slot).map_or(0, |conn| conn.id);
-            if wanted.binary_search(&id).is_ok() {
-                self.remove_slot(slot as u32);
-                removed += 1;
-            }
-        }
-        removed
-    }
-
-    /// Removes the masqueraded connections for which `gone` holds, of the interface row whose address
-    /// they took and that address. Says how many.
-    pub fn purge_masqueraded(&mut self, mut gone: impl FnMut(RowId, Addr) -> bool) -> usize {
-        let mut removed = 0;
-        for slot in 0..self.connections.len() as u32 {
-            let purge = self.connections.get(slot as usize).is_some_and(|conn| {
-                conn.id != 0 && conn.nat.masquerade != 0 && gone(conn.nat.masquerade, conn.reply.dst)
-            });
-            if purge {
+        for &id in ids {
+            let slot = (id & u64::from(MAX_SLOTS - 1)) as u32;
+            let current = self.records.get(slot as usize).map(|record| self.id(slot, record.serial));
+            if current == Some(id) && self.lines.get(slot as usize).is_some_and(|line| line.status.used()) {
                 self.remove_slot(slot);
                 removed += 1;
             }
@@ -51,22 +34,84 @@ impl Table {
         removed
     }
 
+    /// An address that connections may be masqueraded with is gone: they are to be removed, by and by.
+    pub fn begin_purge(&mut self) {
+        self.purge = Some(0);
+    }
+
+    /// Whether there may be connections that are to be removed for that reason.
+    #[inline]
+    pub fn is_purging(&self) -> bool {
+        self.purge.is_some()
+    }
+
+    /// Removes masqueraded connections for which `gone` holds, of the interface row whose address they
+    /// took and that address, looking at `budget` slots. Says how many.
+    pub fn purge_masqueraded(&mut self, budget: u32, mut gone: impl FnMut(RowId, Addr) -> bool) -> usize {
+        let Some(from) = self.purge else { return 0 };
+        let slots = self.lines.len() as u32;
+        let end = from.saturating_add(budget).min(slots);
+        self.purge = (end < slots).then_some(end);
+        (from..end).filter(|slot| self.purge_slot(*slot, &mut gone)).count()
+    }
+
+    /// The same for the connection that a tuple belongs to.
+    pub fn purge_flow(&mut self, tuple: &Tuple, mut gone: impl FnMut(RowId, Addr) -> bool) -> bool {
+        let found = self.find_entry(tuple, self.hash(tuple));
+        found.is_some_and(|index| self.purge_slot(index >> 1, &mut gone))
+    }
+
+    fn purge_slot(&mut self, slot: u32, gone: &mut impl FnMut(RowId, Addr) -> bool) -> bool {
+        let used = self.lines.get(slot as usize).is_some_and(|line| line.status.used());
+        let masquerade = self.records.get(slot as usize).map_or(0, |record| record.masquerade);
+        let purge = used && masquerade != 0 && gone(masquerade, self.tuple(slot, Direction::Reply).dst);
+        if purge {
+            self.remove_slot(slot);
+        }
+        purge
+    }
+
     /// Removes connections whose time is over, looking at no more than `budget` of them. Says how many
     /// were removed; when some may be left, [`Table::next_deadline`] lies in the past.
-    pub fn expire(&mut self, now: Now, budget: usize) -> usize {
+    pub fn expire(&mut self, now: Now, budget: usize, timeouts: &Timeouts) -> usize {
         let mut removed = 0;
         for _ in 0..budget {
             let Some(slot) = self.wheel.pop(now) else { break };
-            match self.connections.get(slot as usize).filter(|conn| conn.id != 0).map(|conn| conn.expires) {
-                Some(expires) if expires > now => self.arm(slot, expires),
-                Some(_) => {
-                    self.remove_slot(slot);
-                    removed += 1;
-                }
-                None => {}
+            let Some(line) = self.lines.get(slot as usize).filter(|line| line.status.used()) else {
+                continue;
+            };
+            if line.is_alive(now) {
+                let left = line.left(now).min(self.shortest_timeout(slot, timeouts));
+                self.wheel.arm(slot, now.after(left));
+            } else {
+                self.remove_slot(slot);
+                removed += 1;
             }
         }
         removed
+    }
+
+    /// The shortest time that packets of the fast path may give a connection, ns.
+    fn shortest_timeout(&self, slot: u32, timeouts: &Timeouts) -> u64 {
+        let protocol =
+            self.entries.get(Self::index(slot, Direction::Original) as usize).map(|e| e.key().protocol());
+        match self.lines.get(slot as usize) {
+            Some(line) if protocol == Some(TCP) => line.tcp.shortest_timeout(timeouts),
+            _ => u64::MAX,
+        }
+    }
+
+    /// Lets a connection live for `lifetime` ns from now on without another packet. The timer finds later
+    /// deadlines by itself, but must be told of sooner ones, and is told of the soonest that the fast path
+    /// may set.
+    pub(in crate::conntrack) fn extend(&mut self, slot: u32, now: Now, lifetime: u64, timeouts: &Timeouts) {
+        if let Some(line) = self.lines.get_mut(slot as usize) {
+            line.extend(now, lifetime);
+        }
+        let deadline = now.after(lifetime.min(self.shortest_timeout(slot, timeouts)));
+        if !self.wheel.is_armed_by(slot, deadline) {
+            self.wheel.arm(slot, deadline);
+        }
     }
 
     /// Takes the reply tuple of a removed connection that must leave the directory.
@@ -79,30 +124,17 @@ impl Table {
         self.wheel.next_deadline()
     }
 
-    pub(super) fn arm(&mut self, slot: u32, deadline: Now) {
-        if let Some(conn) = self.connections.get_mut(slot as usize) {
-            conn.armed = deadline;
-        }
-        self.wheel.arm(slot, deadline);
-    }
-
-    /// The wheel finds later deadlines by itself, but must be told of sooner ones.
-    #[inline]
-    pub(in crate::conntrack) fn rearm_if_sooner(&mut self, index: EntryIndex) {
-        let sooner =
-            self.connection_at(index).filter(|conn| conn.expires < conn.armed).map(|conn| conn.expires);
-        if let Some(expires) = sooner {
-            self.arm(index >> 1, expires);
-        }
-    }
-
     pub(in crate::conntrack) fn remove_slot(&mut self, slot: u32) {
-        let Some(conn) = self.connections.get(slot as usize).filter(|conn| conn.id != 0) else { return };
-        let (original, reply, indexed, status) = (conn.original, conn.reply, conn.indexed, conn.status);
-        let published = conn.nat.published;
+        let Some(line) = self.lines.get(slot as usize).filter(|line| line.status.used()) else { return };
+        let status = line.status;
+        let (original, reply) = (self.tuple(slot, Direction::Original), self.tuple(slot, Direction::Reply));
+        let place = self.entries.get(Self::index(slot, Direction::Original) as usize);
+        if let Some(place) = place.and_then(|entry| entry.key().place()) {
+            self.v6.give(place);
+        }
         for (direction, tuple) in [(Direction::Original, original), (Direction::Reply, reply)] {
             let index = Self::index(slot, direction);
-            if indexed.get(direction.index()) == Some(&true) {
+            if self.is_indexed(slot, direction) {
                 self.buckets.remove(self.hash(&tuple), index);
             }
             if let Some(entry) = self.entries.get_mut(index as usize) {
@@ -110,15 +142,22 @@ impl Table {
             }
         }
         self.note_ended(original, status);
-        if published {
+        if status.published() {
             self.unpublished.push(reply);
         }
         self.wheel.disarm(slot);
         self.unlink(slot);
-        if let Some(conn) = self.connections.get_mut(slot as usize) {
-            conn.id = 0;
+        if status.spilled() {
+            self.spilled.set(slot, Totals::default());
         }
-        self.free.push(slot);
+        if let Some(line) = self.lines.get_mut(slot as usize) {
+            line.status = Status::default();
+        }
+        if let Some(record) = self.records.get_mut(slot as usize) {
+            record.serial = (record.serial + 1) % MAX_SERIAL;
+            record.serial += u32::from(record.serial == 0);
+            record.newer = std::mem::replace(&mut self.free, slot);
+        }
         self.live -= 1;
         let family =
             if original.src.as_v4().is_some() { &mut self.counters.ip4 } else { &mut self.counters.ip6 };
@@ -138,28 +177,28 @@ impl Table {
 
     pub(super) fn link(&mut self, slot: u32) {
         let newest = std::mem::replace(&mut self.newest, slot);
-        if let Some(conn) = self.connections.get_mut(slot as usize) {
+        if let Some(conn) = self.records.get_mut(slot as usize) {
             (conn.older, conn.newer) = (newest, NIL);
         }
-        match self.connections.get_mut(newest as usize) {
+        match self.records.get_mut(newest as usize) {
             Some(conn) => conn.newer = slot,
             None => self.oldest = slot,
         }
     }
 
     pub(in crate::conntrack) fn unlink(&mut self, slot: u32) {
-        let Some(conn) = self.connections.get_mut(slot as usize) else { return };
+        let Some(conn) = self.records.get_mut(slot as usize) else { return };
         let linked = conn.older != NIL || conn.newer != NIL || self.oldest == slot;
         if !linked {
             return;
         }
         let (older, newer) = (conn.older, conn.newer);
         (conn.older, conn.newer) = (NIL, NIL);
-        match self.connections.get_mut(older as usize) {
+        match self.records.get_mut(older as usize) {
             Some(conn) => conn.newer = newer,
             None => self.oldest = newer,
         }
-        match self.connections.get_mut(newer as usize) {
+        match self.records.get_mut(newer as usize) {
             Some(conn) => conn.older = older,
             None => self.newest = older,
         }

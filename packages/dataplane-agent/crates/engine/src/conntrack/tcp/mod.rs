@@ -8,10 +8,11 @@ mod state;
 mod window;
 
 pub use state::State;
-use tollway_wire::tcp::{Options, flag};
+use tollway_wire::field;
+use tollway_wire::tcp::{HEADER, Options, flag};
 
 use self::state::{Kind, Step, step};
-use self::window::{MAX_ACK, MAX_SCALE, MAX_WINDOW, PICKED_UP, SACK, Side, UNACKED, before};
+use self::window::{MAX_ACK, MAX_SCALE, MAX_WINDOW, PICKED_UP, SACK, Side, Traits, UNACKED, before, pick};
 use super::connection::Direction;
 use super::timeouts::Timeouts;
 
@@ -34,15 +35,21 @@ pub struct Segment {
 
 impl Segment {
     /// From the bytes of a TCP header; `None` when it is not whole.
+    #[inline]
     pub fn parse(header: &[u8], payload: u32) -> Option<Self> {
-        let view = tollway_wire::tcp::Segment::new_checked(header).ok()?;
+        let fixed: &[u8; HEADER] = header.first_chunk()?;
+        let len = usize::from(field::get8(fixed, 12) >> 4) * 4;
+        let options = match len {
+            HEADER => Options::default(),
+            _ => Options::parse(header.get(HEADER..len)?),
+        };
         Some(Self {
-            seq: view.seq(),
-            ack: view.ack(),
+            seq: field::get32(fixed, 4),
+            ack: field::get32(fixed, 8),
             payload,
-            window: view.window(),
-            flags: view.flags(),
-            options: view.options(),
+            window: field::get16(fixed, 14),
+            flags: field::get8(fixed, 13),
+            options,
         })
     }
     const fn has(&self, flags: u8) -> bool {
@@ -72,19 +79,24 @@ const RST_ACK: u8 = flag::RST | flag::ACK;
 
 /// The TCP part of a connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct Tracker {
     sides: [Side; 2],
-    last_seq: u32,
-    last_ack: u32,
-    last_end: u32,
-    last_window: u16,
-    last_side: u8,
-    retransmissions: u8,
+    traits: [Traits; 2],
+    /// Fingerprint of the last segment. ICMP connections have type and code of their first message here.
+    last: u16,
     state: State,
-    /// A SYN was let through into a living connection, so the peer may answer with a challenge ACK
-    /// (RFC 5961 §4).
-    challenged: bool,
+    /// Side of the last segment, how often it came again, and whether a SYN was let through into a living
+    /// connection, so that the peer may answer with a challenge ACK (RFC 5961 §4).
+    course: u8,
 }
+
+/// In [`Tracker::course`]: the last segment was the responder's.
+const LAST_OF_REPLY: u8 = 0x80;
+/// In [`Tracker::course`]: a challenge ACK may come.
+const CHALLENGED: u8 = 0x40;
+/// In [`Tracker::course`]: how often the last segment came again, up to four.
+const RETRANSMISSIONS: u8 = 7;
 
 /// The result of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,8 +133,9 @@ impl Tracker {
         sender.end = segment.end();
         sender.max_win = window;
         sender.max_end = sender.end;
+        let [sends, receives] = &mut tracker.traits;
         if segment.has(flag::SYN) {
-            sender.read_options(&segment.options);
+            sends.read_options(&segment.options);
         }
         if state == State::Established {
             // Nothing is known of scaling: take the windows for as large as they can be.
@@ -130,7 +143,7 @@ impl Tracker {
             sender.max_win = window << MAX_SCALE;
             receiver.end = segment.ack;
             receiver.max_end = segment.ack.wrapping_add(window << MAX_SCALE);
-            for side in [sender, receiver] {
+            for side in [sends, receives] {
                 side.scale = MAX_SCALE;
                 side.flags |= SACK | PICKED_UP;
             }
@@ -142,8 +155,19 @@ impl Tracker {
     /// An established connection of which nothing is known but that it is there: each side tells where it
     /// is with its next packet.
     pub fn resumed() -> Self {
-        let side = Side { scale: MAX_SCALE, flags: SACK | PICKED_UP, ..Side::default() };
-        Self { state: State::Established, sides: [side; 2], ..Self::default() }
+        let traits = Traits { scale: MAX_SCALE, flags: SACK | PICKED_UP };
+        Self { state: State::Established, traits: [traits; 2], ..Self::default() }
+    }
+
+    /// Of an ICMP connection: type and code of the first message.
+    pub(in crate::conntrack) fn of_icmp(icmp_type: u8, code: u8) -> Self {
+        Self { last: u16::from_be_bytes([icmp_type, code]), ..Self::default() }
+    }
+
+    /// What [`Self::of_icmp`] was told.
+    pub(in crate::conntrack) fn icmp_kind(&self) -> (u8, u8) {
+        let [icmp_type, code] = self.last.to_be_bytes();
+        (icmp_type, code)
     }
 
     /// Takes a packet. On [`Outcome::Invalid`] nothing has changed.
@@ -154,7 +178,9 @@ impl Tracker {
             Step::Invalid => return Outcome::Invalid,
             Step::Reopen => return Outcome::Reopened,
             Step::Ignore => {
-                self.challenged |= kind == Kind::Syn;
+                if kind == Kind::Syn {
+                    self.course |= CHALLENGED;
+                }
                 return Outcome::Ignored;
             }
         };
@@ -163,22 +189,23 @@ impl Tracker {
             return Outcome::Invalid;
         }
         if kind == Kind::Rst {
-            let peer = self.side(direction.reverse());
-            if peer.flags & MAX_ACK != 0 && before(segment.seq, peer.max_ack) {
+            let (own, peer) = pick(&self.sides, direction);
+            let (_, knows) = pick(&self.traits, direction);
+            if knows.flags & MAX_ACK != 0 && before(segment.seq, peer.max_ack) {
                 return Outcome::Invalid;
             }
             // A reset that is not exactly where the peer expects it only draws a challenge ACK.
-            let exact = segment.seq == peer.max_ack
-                || (self.last_side == direction as u8 && self.last_end == segment.seq);
-            let living = self.state == State::Established || self.challenged;
+            let exact =
+                segment.seq == peer.max_ack || (self.last_was_of(direction) && own.end == segment.seq);
+            let living = self.state == State::Established || self.course & CHALLENGED != 0;
             if living && !exact {
                 *self = tracker;
                 return Outcome::Accepted;
             }
         }
         tracker.state = next;
-        if next == State::Established {
-            tracker.challenged &= self.state == State::Established;
+        if next == State::Established && self.state != State::Established {
+            tracker.course &= !CHALLENGED;
         }
         *self = tracker;
         Outcome::Accepted
@@ -188,10 +215,8 @@ impl Tracker {
     #[inline]
     pub fn fast_track(&mut self, direction: Direction, segment: &Segment) -> bool {
         let plain = segment.flags & !flag::PSH == flag::ACK;
-        if !plain || self.state != State::Established {
-            return false;
-        }
-        if self.side(direction).max_win == 0 || self.side(direction.reverse()).max_win == 0 {
+        let (own, peer) = pick(&self.sides, direction);
+        if !plain || self.state != State::Established || own.max_win == 0 || peer.max_win == 0 {
             return false;
         }
         let bounds = self.bounds(direction, segment);
@@ -207,8 +232,8 @@ impl Tracker {
     #[inline]
     pub fn timeout(&self, timeouts: &Timeouts) -> u64 {
         let base = timeouts.tcp(self.state);
-        let [a, b] = &self.sides;
-        if self.retransmissions > MAX_RETRANSMISSIONS {
+        let [a, b] = &self.traits;
+        if self.course & RETRANSMISSIONS > MAX_RETRANSMISSIONS {
             base.min(timeouts.tcp_max_retrans)
         } else if (a.flags | b.flags) & UNACKED != 0 {
             base.min(timeouts.tcp_unacked)
@@ -217,28 +242,44 @@ impl Tracker {
         }
     }
 
+    /// The shortest [`Self::timeout`] that can come of packets that do not change the state, ns.
+    pub fn shortest_timeout(&self, timeouts: &Timeouts) -> u64 {
+        timeouts.tcp(self.state).min(timeouts.tcp_max_retrans).min(timeouts.tcp_unacked)
+    }
+
+    #[inline]
     fn count_retransmission(&mut self, direction: Direction, segment: &Segment) {
         if segment.kind() != Some(Kind::Ack) {
             return;
         }
-        let same = self.last_side == direction as u8
-            && self.last_seq == segment.seq
-            && self.last_ack == segment.ack
-            && self.last_end == segment.end()
-            && self.last_window == segment.window;
-        if same {
-            self.retransmissions = self.retransmissions.saturating_add(1);
+        let last = fingerprint(segment);
+        if self.last == last && self.last_was_of(direction) {
+            if self.course & RETRANSMISSIONS <= MAX_RETRANSMISSIONS {
+                self.course += 1;
+            }
         } else {
             self.remember(direction, segment);
         }
     }
 
+    #[inline]
     fn remember(&mut self, direction: Direction, segment: &Segment) {
-        self.last_side = direction as u8;
-        self.last_seq = segment.seq;
-        self.last_ack = segment.ack;
-        self.last_end = segment.end();
-        self.last_window = segment.window;
-        self.retransmissions = 0;
+        self.last = fingerprint(segment);
+        let side = if direction == Direction::Reply { LAST_OF_REPLY } else { 0 };
+        self.course = self.course & CHALLENGED | side;
     }
+
+    fn last_was_of(&self, direction: Direction) -> bool {
+        (self.course & LAST_OF_REPLY != 0) == (direction == Direction::Reply)
+    }
+}
+
+/// Of all that tells a segment from one that is not the same again. That two others share it four times
+/// in a row does not happen.
+#[inline]
+fn fingerprint(segment: &Segment) -> u16 {
+    let place = u64::from(segment.seq) << 32 | u64::from(segment.ack);
+    let extent = u64::from(segment.end()) << 16 | u64::from(segment.window);
+    let mixed = (place ^ extent.rotate_left(23)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 48) as u16
 }

@@ -18,8 +18,33 @@ pub(super) struct Side {
     pub(super) max_win: u32,
     /// Highest acknowledgement sent, once `MAX_ACK` is set.
     pub(super) max_ack: u32,
+}
+
+/// What a side has agreed to, and what is known of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Traits {
     pub(super) scale: u8,
     pub(super) flags: u8,
+}
+
+/// Of the two sides the one that sends in a direction, and the other.
+#[inline]
+pub(super) const fn pick<T>(pair: &[T; 2], direction: Direction) -> (&T, &T) {
+    let [original, reply] = pair;
+    match direction {
+        Direction::Original => (original, reply),
+        Direction::Reply => (reply, original),
+    }
+}
+
+/// The same, writable.
+#[inline]
+pub(super) const fn pick_mut<T>(pair: &mut [T; 2], direction: Direction) -> (&mut T, &mut T) {
+    let [original, reply] = pair;
+    match direction {
+        Direction::Original => (original, reply),
+        Direction::Reply => (reply, original),
+    }
 }
 
 pub(super) const SCALE: u8 = 1;
@@ -57,25 +82,10 @@ pub(super) struct Bounds {
 }
 
 impl Tracker {
-    pub(super) fn side(&self, direction: Direction) -> &Side {
-        let [original, reply] = &self.sides;
-        match direction {
-            Direction::Original => original,
-            Direction::Reply => reply,
-        }
-    }
-
     /// Sequence number and acknowledgement of the segment with which a side would go on.
     pub fn expected(&self, direction: Direction) -> (u32, u32) {
-        (self.side(direction).end, self.side(direction.reverse()).end)
-    }
-
-    pub(super) fn sides(&mut self, direction: Direction) -> (&mut Side, &mut Side) {
-        let [original, reply] = &mut self.sides;
-        match direction {
-            Direction::Original => (original, reply),
-            Direction::Reply => (reply, original),
-        }
+        let (own, peer) = pick(&self.sides, direction);
+        (own.end, peer.end)
     }
 
     pub(super) fn window(&mut self, direction: Direction, segment: &Segment, timeouts: &Timeouts) -> bool {
@@ -85,20 +95,21 @@ impl Tracker {
         );
         let syn = segment.has(flag::SYN);
         let end = segment.end();
-        let (sender, receiver) = self.sides(direction);
+        let (sender, _) = pick_mut(&mut self.sides, direction);
+        let (sends, receives) = pick_mut(&mut self.traits, direction);
         let fresh = sender.max_win == 0;
         if syn && (fresh || (handshake && after(end, sender.end))) {
             // The first SYN of this side, or the side gave up on its first and sent a new one.
             sender.end = end;
             sender.max_end = end;
             sender.max_win = u32::from(segment.window).max(1);
-            sender.flags &= !(SCALE | SACK);
-            sender.scale = 0;
-            sender.read_options(&segment.options);
-            if segment.has(flag::ACK) && (sender.flags & receiver.flags & SCALE) == 0 {
+            sends.flags &= !(SCALE | SACK);
+            sends.scale = 0;
+            sends.read_options(&segment.options);
+            if segment.has(flag::ACK) && (sends.flags & receives.flags & SCALE) == 0 {
                 // Both sides must offer scaling (RFC 7323 §2.2).
-                sender.scale = 0;
-                receiver.scale = 0;
+                sends.scale = 0;
+                receives.scale = 0;
             }
             if !segment.has(flag::ACK) {
                 self.remember(direction, segment);
@@ -106,7 +117,7 @@ impl Tracker {
             }
         } else if fresh {
             // The first packet of this side of a connection picked up mid-stream, or a reset.
-            let window = u32::from(segment.window) << sender.scale;
+            let window = u32::from(segment.window) << sends.scale;
             sender.end = end;
             sender.max_win = window.max(1);
             sender.max_end = end.wrapping_add(sender.max_win);
@@ -120,8 +131,8 @@ impl Tracker {
         if segment.has(flag::RST) {
             return false;
         }
-        if self.side(direction).flags & PICKED_UP != 0 {
-            let (sender, receiver) = self.sides(direction);
+        if pick(&self.traits, direction).0.flags & PICKED_UP != 0 {
+            let (sender, receiver) = pick_mut(&mut self.sides, direction);
             sender.end = bounds.end;
             sender.max_end = bounds.end.wrapping_add(MAX_WINDOW);
             if after(bounds.sack, receiver.end) {
@@ -133,21 +144,20 @@ impl Tracker {
         timeouts.liberal
     }
 
+    #[inline]
     pub(super) fn bounds(&self, direction: Direction, segment: &Segment) -> Bounds {
-        let sender = self.side(direction);
-        let receiver = self.side(direction.reverse());
+        let (sender, receiver) = pick(&self.sides, direction);
         let (mut seq, mut end) = (segment.seq, segment.end());
         let (mut ack, mut sack) = (segment.ack, segment.ack);
         let broken_reset = segment.has(flag::RST) && segment.ack == 0;
         if !segment.has(flag::ACK) || broken_reset {
             ack = receiver.end;
             sack = ack;
-        } else if receiver.flags & SACK != 0 {
-            if let Some(right) = segment.options.sack_right {
-                if after(right, sack) {
-                    sack = right;
-                }
-            }
+        } else if let Some(right) = segment.options.sack_right
+            && pick(&self.traits, direction).1.flags & SACK != 0
+            && after(right, sack)
+        {
+            sack = right;
         }
         if segment.has(flag::RST) && segment.seq == 0 && self.state == State::SynSent {
             // The answer to a SYN without ACK has no sequence number of its own.
@@ -157,30 +167,34 @@ impl Tracker {
         Bounds { seq, end, ack, sack }
     }
 
+    #[inline]
     pub(super) fn in_window(&self, direction: Direction, at: &Bounds) -> bool {
-        let sender = self.side(direction);
-        let receiver = self.side(direction.reverse());
+        let (sender, receiver) = pick(&self.sides, direction);
         let ack_window = sender.max_win.max(MAX_ACK_WINDOW);
-        !after(at.seq, sender.max_end)
-            && !before(at.end, sender.end.wrapping_sub(receiver.max_win))
-            && !after(at.sack, receiver.end)
-            && !before(at.sack, receiver.end.wrapping_sub(ack_window))
+        // Each difference is negative when its bound does not hold: one branch decides all four.
+        let seq = sender.max_end.wrapping_sub(at.seq);
+        let end = at.end.wrapping_sub(sender.end.wrapping_sub(receiver.max_win));
+        let sack = receiver.end.wrapping_sub(at.sack);
+        let reach = at.sack.wrapping_sub(receiver.end.wrapping_sub(ack_window));
+        ((seq | end | sack | reach) as i32) >= 0
     }
 
+    #[inline]
     pub(super) fn advance(&mut self, direction: Direction, segment: &Segment, at: &Bounds) {
-        let (sender, receiver) = self.sides(direction);
-        let scale = if segment.has(flag::SYN) { 0 } else { sender.scale };
+        let (sender, receiver) = pick_mut(&mut self.sides, direction);
+        let (sends, receives) = pick_mut(&mut self.traits, direction);
+        let scale = if segment.has(flag::SYN) { 0 } else { sends.scale };
         let window = u32::from(segment.window) << scale;
         // Selectively acknowledged data lies beyond the acknowledgement that the window counts from.
         let reach = window.saturating_add(at.sack.wrapping_sub(at.ack)).min(MAX_WINDOW);
         sender.max_win = sender.max_win.max(reach);
         if after(at.end, sender.end) {
             sender.end = at.end;
-            sender.flags |= UNACKED;
+            sends.flags |= UNACKED;
         }
-        if segment.has(flag::ACK) && (sender.flags & MAX_ACK == 0 || after(at.ack, sender.max_ack)) {
+        if segment.has(flag::ACK) && (sends.flags & MAX_ACK == 0 || after(at.ack, sender.max_ack)) {
             sender.max_ack = at.ack;
-            sender.flags |= MAX_ACK;
+            sends.flags |= MAX_ACK;
         }
         if receiver.max_win != 0 && after(at.end, sender.max_end) {
             receiver.max_win =
@@ -191,12 +205,12 @@ impl Tracker {
             receiver.max_end = allowed;
         }
         if at.ack == receiver.end {
-            receiver.flags &= !UNACKED;
+            receives.flags &= !UNACKED;
         }
     }
 }
 
-impl Side {
+impl Traits {
     pub(super) fn read_options(&mut self, options: &Options) {
         if let Some(scale) = options.window_scale {
             self.scale = scale;

@@ -1,0 +1,37 @@
+//! What cached decisions rest on beside the tables that change by themselves: the rules, interfaces,
+//! settings, queues and static neighbours of the configuration.
+
+use crate::epochs::{Epochs, Era, Stamp};
+
+/// What a worker compares cached decisions with.
+#[derive(Debug, Clone, Copy)]
+pub struct Policy {
+    /// Changes with every configuration that decides otherwise than the one before; never 0.
+    pub number: u32,
+    /// Changes of routes and lists, as they were counted at the start of the batch.
+    pub stamp: Stamp,
+    era: Era,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self { number: 1, stamp: 0, era: Era::default() }
+    }
+}
+
+impl Policy {
+    /// Every flow is decided anew.
+    pub fn renew(&mut self) {
+        self.number = self.number.checked_add(1).unwrap_or(1);
+    }
+
+    /// At the start of a batch: what has changed meanwhile.
+    #[inline]
+    pub fn follow(&mut self, epochs: &Epochs) {
+        let count = epochs.count();
+        self.stamp = count as Stamp;
+        if self.era.follow(count) {
+            self.renew();
+        }
+    }
+}
