@@ -119,8 +119,9 @@ pub struct PartitionSize {
 }
 
 impl PartitionSize {
-    /// What a worker needs to receive and to send: 20 MiB of heads and 24 MiB of tails.
-    pub const WORKER: PartitionSize = PartitionSize { heads: 8192, tails: 384 };
+    /// What a worker needs to receive and to send: 37 MiB of heads, half of which two ports by AF_XDP
+    /// take to receive into, and 24 MiB of tails.
+    pub const WORKER: PartitionSize = PartitionSize { heads: 16_384, tails: 384 };
 
     /// The same with room for as many more frames as `bytes` of footprint can be, whether all of them are
     /// super-frames or none.

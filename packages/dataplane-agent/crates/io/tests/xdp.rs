@@ -17,7 +17,7 @@ use tollway_io::wake;
 use tollway_io::xdp::device::Device;
 use tollway_io::xdp::{self, Mode, XdpPort};
 
-const SIZE: PartitionSize = PartitionSize { heads: 8192 + 2000, tails: 64 };
+const SIZE: PartitionSize = PartitionSize { heads: PartitionSize::WORKER.heads + 2000, tails: 64 };
 
 /// A veth pair `near` and `far` in a namespace that ends with the test.
 struct Cable {
@@ -273,7 +273,7 @@ fn reception_goes_on_while_frames_wait_and_costs_a_copy() {
     near.start(&mut pool);
     let mut far = cable.far();
     let mut waiting = Vec::new();
-    for round in 0..150 {
+    for round in 0..250 {
         let first = round * 60;
         let queue = (first..first + 60).map(|number| frame(&mut outside, number, 200)).collect();
         assert_eq!(send(&mut far, &mut outside, queue), 0);
@@ -284,7 +284,7 @@ fn reception_goes_on_while_frames_wait_and_costs_a_copy() {
     let copied = waiting.iter().filter(|(frame, _)| frame.chunk_in(umem).is_none()).count();
     assert!((1000..=2000).contains(&copied), "{copied}");
     let numbers: Vec<_> = waiting.iter().map(|(frame, _)| number(frame)).collect();
-    assert_eq!(numbers, (0..9000).collect::<Vec<_>>());
+    assert_eq!(numbers, (0..15_000).collect::<Vec<_>>());
     // They are sent like all others.
     while !waiting.is_empty() {
         let rest = waiting.split_off(waiting.len().min(60));

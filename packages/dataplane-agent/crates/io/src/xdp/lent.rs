@@ -119,7 +119,8 @@ mod tests {
 
     #[test]
     fn a_frame_outside_or_with_a_tail_is_not_lent() {
-        let mut pools = partitions(&[PartitionSize { heads: 9000, tails: 1 }]).unwrap();
+        let mut pools =
+            partitions(&[PartitionSize { heads: PartitionSize::WORKER.heads + 100, tails: 1 }]).unwrap();
         let pool = &mut pools[0];
         let lent = LentFrames::new(pool.umem(), false);
         let mut tailed = pool.take_head().unwrap();

@@ -13,7 +13,7 @@ use crate::link::Link;
 use crate::pool::Umem;
 
 /// Entries of the rings for received frames, frames to send, and frames to receive into.
-const RING: u32 = 2048;
+const RING: u32 = 4096;
 /// Entries of the ring for sent frames: those of all workers that send by one queue.
 const COMPLETION_RING: u32 = 2 * RING;
 
