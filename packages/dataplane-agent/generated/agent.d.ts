@@ -670,7 +670,8 @@ export type ReplyBody =
   | {
       op: 'routes';
       /**
-       * Connected and static routes with their state.
+       * Connected and static routes and those of other programs, with their state. Of the last, which may be
+       * a million, at most 50,000.
        */
       routes: RouteInfo[];
     }
@@ -1868,6 +1869,11 @@ export interface RouteInfo {
    * Prefix length, bits.
    */
   'prefix-len': number;
+  /**
+   * Routing protocol number (rtnetlink(7)) of a route that another program has put into the router's
+   * namespace; 0 for connected and static ones. Such a route has neither `row` nor `address-row`.
+   */
+  protocol?: number;
   /**
    * Static route's row; 0 for a connected one.
    */

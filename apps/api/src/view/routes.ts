@@ -7,7 +7,18 @@ import type { LiveState } from '../state/live-state.js';
 import { ArrayRows, type RestRow, type View, yesNo } from './rows.js';
 import { storedRow } from './stored.js';
 
-/** Static routes with their state, then the connected ones, which follow from addresses. */
+/** Rows of routes that other programs made, above those of the connected ones. Numbers hold for one answer. */
+const FIRST_LEARNED_ROW = FIRST_DYNAMIC_ROW + 0x4000_0000;
+
+/** RouterOS's flags of routing protocols, by their numbers in rtnetlink(7). */
+const PROTOCOL_FLAGS: ReadonlyMap<number, string> = new Map([
+  [186, 'bgp'],
+  [187, 'is-is'],
+  [188, 'ospf'],
+  [189, 'rip'],
+]);
+
+/** Static routes with their state, then the connected ones, which follow from addresses, and those of other programs. */
 export function routesView(menu: Menu, store: ConfigStore, live: LiveState): View {
   return async (maxAgeMs) => {
     const routes = (await live.routes(maxAgeMs)) ?? [];
@@ -24,8 +35,13 @@ export function routesView(menu: Menu, store: ConfigStore, live: LiveState): Vie
         ...(store.invalid.has(row.id) && { '.about': store.invalid.get(row.id) ?? '' }),
       };
     });
-    const connected = routes.filter((route) => route.row === 0);
-    return new ArrayRows([...stored, ...connected.map((route) => connectedRow(route, names))]);
+    const connected = routes.filter((route) => route.row === 0 && !route.protocol);
+    const learned = routes.filter((route) => route.protocol);
+    return new ArrayRows([
+      ...stored,
+      ...connected.map((route) => connectedRow(route, names)),
+      ...learned.map((route, place) => learnedRow(route, place, names)),
+    ]);
   };
 }
 
@@ -49,5 +65,22 @@ function connectedRow(route: RouteInfo, names: Names): RestRow {
     active: yesNo(route.active),
     inactive: yesNo(!route.active),
     connect: 'true',
+  };
+}
+
+function learnedRow(route: RouteInfo, place: number, names: Names): RestRow {
+  const flag = PROTOCOL_FLAGS.get(route.protocol ?? 0);
+  const gateway = route.gateway ?? names.get(route.interface);
+  return {
+    '.id': rowIdText(FIRST_LEARNED_ROW + place),
+    'dst-address': `${route.destination}/${route['prefix-len']}`,
+    ...(gateway !== undefined && { gateway }),
+    ...immediateGateway(route, names),
+    distance: String(route.distance),
+    disabled: 'false',
+    dynamic: 'true',
+    active: yesNo(route.active),
+    inactive: yesNo(!route.active),
+    ...(flag !== undefined && { [flag]: 'true' }),
   };
 }

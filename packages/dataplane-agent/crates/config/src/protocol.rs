@@ -311,7 +311,8 @@ pub enum ReplyBody {
     },
     /// To [`RequestBody::Routes`].
     Routes {
-        /// Connected and static routes with their state.
+        /// Connected and static routes and those of other programs, with their state. Of the last, which may be
+        /// a million, at most 50,000.
         routes: Vec<RouteInfo>,
     },
     /// Answer to [`RequestBody::AddressListEntries`].
@@ -812,6 +813,10 @@ pub struct RouteInfo {
     pub gateway: Option<std::net::IpAddr>,
     /// Interface row the route leaves by; 0 when unresolved or blackhole.
     pub interface: RowId,
+    /// Routing protocol number (rtnetlink(7)) of a route that another program has put into the router's
+    /// namespace; 0 for connected and static ones. Such a route has neither `row` nor `address-row`.
+    #[serde(default)]
+    pub protocol: u8,
 }
 
 /// Something happened in the data plane.

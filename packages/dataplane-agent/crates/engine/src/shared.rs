@@ -1,6 +1,6 @@
 //! State shared by all workers of a process. Never locked on the fast path.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use tollway_config::protocol::NeighborInfo;
 
 use crate::directory::Directory;
 use crate::epochs::Epochs;
-use crate::fib::{FibFull, Planned, RouteChange};
+use crate::fib::{DynamicRoute, FibFull, Planned, RouteChange};
 use crate::lists::AddressSets;
 use crate::neighbor::Neighbors;
 use crate::qos::ownership::Ownerships;
@@ -181,6 +181,28 @@ impl Shared {
         let count = changed.len();
         self.epochs.routes_changed(changed);
         result.map(|()| count)
+    }
+
+    /// Makes these the routes of other programs; those that stay are not touched. Says for how many
+    /// destinations packets go another way now.
+    ///
+    /// # Errors
+    /// As [`Self::change_routes`].
+    pub fn replace_dynamic_routes(
+        &self,
+        snapshot: &Snapshot,
+        routes: &[DynamicRoute],
+    ) -> Result<usize, FibFull> {
+        let key = |route: &DynamicRoute| (route.destination, route.prefix_len, route.metric);
+        let wanted: HashSet<_> = routes.iter().map(key).collect();
+        let gone = snapshot.fib().dynamic_routes().filter(|route| !wanted.contains(&key(route)));
+        let gone = gone.map(|route| {
+            let (destination, prefix_len, metric) = key(&route);
+            RouteChange::Remove { destination, prefix_len, metric }
+        });
+        let changes: Vec<RouteChange> =
+            gone.chain(routes.iter().copied().map(RouteChange::Replace)).collect();
+        self.change_routes(snapshot, &changes)
     }
 
     fn log_ring(&self) -> MutexGuard<'_, LogRing> {

@@ -16,6 +16,7 @@ pub mod offload;
 pub mod packet_ring;
 pub mod pool;
 pub mod port;
+pub mod routes;
 pub mod scratch;
 pub mod tap;
 pub mod thread;

@@ -43,7 +43,8 @@ const IFLA_MASTER: u16 = 10;
 const IFLA_STATS64: u16 = 23;
 const IFF_LOWER_UP: u32 = 1 << 16;
 
-fn netlink(groups: u32) -> std::io::Result<OwnedFd> {
+/// A routing socket that hears of these groups.
+pub(crate) fn netlink(groups: u32) -> std::io::Result<OwnedFd> {
     // SAFETY: the call takes no pointers.
     let fd =
         unsafe { libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_ROUTE) };
@@ -137,12 +138,12 @@ impl LinkMonitor {
     }
 }
 
-fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
+pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(*bytes.get(offset..)?.first_chunk()?))
 }
 
 /// Splits the first netlink message off: type, body, rest.
-fn message(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
+pub(crate) fn message(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
     let length = u32_at(bytes, 0)? as usize;
     let kind = u16::from_ne_bytes(*bytes.get(4..)?.first_chunk()?);
     let body = bytes.get(16..length)?;
@@ -160,11 +161,8 @@ fn parse(body: &[u8]) -> Option<Link> {
         loopback: flag(libc::IFF_LOOPBACK),
         ..Link::default()
     };
-    let mut rest = body.get(16..)?;
-    while let Some(header) = rest.first_chunk::<4>() {
-        let length = usize::from(u16::from_ne_bytes([header[0], header[1]]));
-        let value = rest.get(4..length)?;
-        match u16::from_ne_bytes([header[2], header[3]]) & 0x3fff {
+    for (kind, value) in attributes(body.get(16..)?) {
+        match kind {
             IFLA_IFNAME => link.name = String::from_utf8_lossy(value).trim_end_matches('\0').to_owned(),
             IFLA_ADDRESS => link.mac = value.try_into().unwrap_or_default(),
             IFLA_MTU => link.mtu = u32_at(value, 0)?,
@@ -180,9 +178,20 @@ fn parse(body: &[u8]) -> Option<Link> {
             }
             _ => {}
         }
-        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
     Some(link)
+}
+
+/// Types and values of attributes, up to one that does not fit.
+pub(crate) fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        let header = rest.first_chunk::<4>()?;
+        let length = usize::from(u16::from_ne_bytes([header[0], header[1]]));
+        let value = rest.get(4..length)?;
+        let kind = u16::from_ne_bytes([header[2], header[3]]) & 0x3fff;
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+        Some((kind, value))
+    })
 }
 
 #[cfg(test)]

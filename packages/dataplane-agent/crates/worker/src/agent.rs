@@ -26,6 +26,7 @@ use crate::active::{self, Active};
 use crate::exchange::Command;
 use crate::frames::Frames;
 use crate::journal::Journal;
+use crate::learned_routes::{Learned, LearnedRoutes};
 use crate::options::{AgentError, Options};
 use crate::ports::{LinkChange, Ports};
 use crate::report::Rates;
@@ -102,6 +103,8 @@ pub struct Agent {
     pub(crate) ports: Ports,
     pub(crate) rates: Rates,
     pub(crate) router: Option<RouterNamespace>,
+    /// Routes of other programs in the router's namespace.
+    learned: Option<LearnedRoutes>,
     pub(crate) prepared: Vec<Prepared>,
     pub(crate) token: u64,
     pub(crate) traces: Traces,
@@ -171,7 +174,45 @@ impl Agent {
         for problem in router.apply(&self.active.config, &mut self.workers)? {
             self.log("system,error", format!("router namespace: {problem}"));
         }
+        self.learn_routes(LearnedRoutes::all_there_are)
+    }
+
+    /// Follows the routes of other programs.
+    fn learn_routes(
+        &mut self,
+        what: impl FnOnce(&mut LearnedRoutes) -> std::io::Result<Learned>,
+    ) -> Result<(), WorkerLost> {
+        let Some(learned) = self.learned.as_mut().map(what) else { return Ok(()) };
+        let learned = match learned {
+            Ok(learned) => learned,
+            Err(error) => {
+                self.log("route,error", format!("the routes of other programs cannot be read: {error}"));
+                return Ok(());
+            }
+        };
+        if self.change_routes(&learned).is_ok() {
+            return Ok(());
+        }
+        // A table that has run out of numbers keeps those of next hops that are gone.
+        let config = Arc::clone(&self.active.config);
+        self.generation += 1;
+        let workers = self.workers.len() as u32;
+        let Ok(snapshot) = Snapshot::build(&config, &self.ports.facts(), workers, self.generation) else {
+            return Ok(());
+        };
+        self.facts_version += 1;
+        self.put_to_work(&config, Renewed { snapshot, routes: None })?;
+        if let Err(FibFull) = self.change_routes(&learned) {
+            self.log("route,error", FULL.to_owned());
+        }
         Ok(())
+    }
+
+    fn change_routes(&self, learned: &Learned) -> Result<(), FibFull> {
+        match learned {
+            Learned::Changes(changes) => self.shared.change_routes(&self.snapshot, changes).map(drop),
+            Learned::All(routes) => self.shared.replace_dynamic_routes(&self.snapshot, routes).map(drop),
+        }
     }
 
     fn log(&mut self, topics: &str, message: String) {
@@ -303,6 +344,8 @@ impl Start<'_> {
             ),
             None => None,
         };
+        let learned = router.as_ref().map(|router| LearnedRoutes::new(router.namespace())).transpose();
+        let learned = learned.map_err(AgentError::failed("the router's routes"))?;
         let mut agent = Agent {
             active,
             snapshot,
@@ -312,6 +355,7 @@ impl Start<'_> {
             ports,
             rates: Rates::default(),
             router,
+            learned,
             prepared: Vec::new(),
             traces: Traces::default(),
             // Small enough for clients whose numbers are doubles or 32-bit integers.
@@ -398,12 +442,17 @@ impl Agent {
             set.clear();
             set.push(wake::readable(stop.wake.fd()));
             set.push(wake::readable(monitor.fd()));
+            // Without a namespace the slot stays: poll(2) passes over a negative descriptor.
+            set.push(wake::readable(self.learned.as_ref().map_or(-1, LearnedRoutes::fd)));
             set.extend(server.interests().map(|(fd, events)| libc::pollfd { fd, events, revents: 0 }));
             let now = clock::now().0;
             let until_sample = Duration::from_nanos(self.rates.due_ns().saturating_sub(now));
             wake::poll(&mut set, Some(until_sample.min(LOG_INTERVAL)));
             self.workers.check().map_err(lost)?;
-            if set.iter().skip(2).any(|entry| entry.revents != 0) {
+            if set.get(2).is_some_and(|entry| entry.revents != 0) {
+                self.learn_routes(LearnedRoutes::changes).map_err(lost)?;
+            }
+            if set.iter().skip(3).any(|entry| entry.revents != 0) {
                 server.serve(|request, greeted| requests::answer(self, request, greeted));
             }
             if set.get(1).is_some_and(|entry| entry.revents != 0) || std::mem::take(&mut self.reopen) {

@@ -10,6 +10,7 @@ pub mod exchange;
 pub mod frames;
 pub mod framing;
 pub mod journal;
+mod learned_routes;
 pub mod lists;
 pub mod options;
 pub mod patience;

@@ -12,7 +12,7 @@ use crate::exchange::Command;
 use crate::workers::{WorkerLost, Workers};
 
 /// Routing protocol number of the mirrored routes (`/etc/iproute2/rt_protos` leaves it free).
-const ROUTE_PROTOCOL: u8 = 84;
+pub const ROUTE_PROTOCOL: u8 = 84;
 
 /// What a TAP has, or shall have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +44,11 @@ impl RouterNamespace {
         Ok(Self { namespace, taps: BTreeMap::new(), routes: BTreeSet::new() })
     }
 
+    /// It.
+    pub fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         self.namespace.name()
@@ -62,21 +67,25 @@ impl RouterNamespace {
         let routes = plan_routes(config);
         let mut problems = Vec::new();
 
+        let mut changed = false;
         let gone: Vec<RowId> = self.taps.keys().filter(|row| !wanted.contains_key(row)).copied().collect();
         for row in gone {
             // The device goes with its last queue.
             workers.ask(|_| Command::SetTap(row, None))?;
             self.taps.remove(&row);
+            changed = true;
         }
 
         let mut lines = Vec::new();
         for route in self.routes.difference(&routes) {
             lines.push(format!("route del {route}"));
         }
+        let removals = lines.len();
         for (&row, plan) in &wanted {
             if !self.taps.contains_key(&row) {
                 match self.make_tap(row, workers.len()) {
                     Ok(queues) => {
+                        changed = true;
                         let mut queues = queues.into_iter();
                         workers.ask(|_| Command::SetTap(row, queues.next()))?;
                     }
@@ -90,7 +99,11 @@ impl RouterNamespace {
             self.taps.insert(row, plan.clone());
         }
         // A device that went or whose addresses changed took routes with it, so all are stated again.
-        lines.extend(routes.iter().map(|route| format!("route replace {route}")));
+        let known = if lines.len() == removals && !changed { &self.routes } else { &BTreeSet::new() };
+        lines.extend(routes.difference(known).map(|route| format!("route replace {route}")));
+        if lines.is_empty() {
+            return Ok(problems);
+        }
         if let Err(error) = self.namespace.ip_batch(&lines) {
             problems.push(error.to_string());
         }
@@ -118,6 +131,11 @@ impl RouterNamespace {
 /// Name of the TAP of an interface: RouterOS names may be longer than the kernel allows.
 fn device(row: RowId) -> String {
     format!("tw{row}")
+}
+
+/// The interface whose TAP has a name.
+pub fn row_of(device: &str) -> Option<RowId> {
+    device.strip_prefix("tw")?.parse().ok()
 }
 
 fn plan_taps(config: &DataplaneConfig) -> BTreeMap<RowId, TapPlan> {

@@ -36,6 +36,8 @@ pub use plan::Planned;
 use plan::{Ground, Origin, Path, Target, mask};
 pub use table::Prefix;
 
+/// Routes of other programs that [`Fib::routes`] lists at most.
+pub const LISTED: usize = 50_000;
 /// Number that leads nowhere.
 const NOWHERE: u16 = 1;
 
@@ -227,7 +229,8 @@ impl Fib {
         self.change(&routes, &mut Vec::new())
     }
 
-    fn dynamic_routes(&self) -> impl Iterator<Item = DynamicRoute> {
+    /// The routes of other programs, whether they win or not, in no order.
+    pub fn dynamic_routes(&self) -> impl Iterator<Item = DynamicRoute> {
         let control = self.control();
         let routes: Vec<_> = control
             .dynamics()
@@ -302,7 +305,8 @@ impl Fib {
         self.control().dynamic_routes()
     }
 
-    /// Every route with its state: connected ones, then configured ones by destination.
+    /// Every route with its state: connected ones, then configured ones by destination, then those of other
+    /// programs, at most [`LISTED`].
     pub fn routes(&self) -> Vec<RouteInfo> {
         let control = self.control();
         let connected = control.ground.connected.iter().map(|route| {
@@ -319,6 +323,7 @@ impl Fib {
                 active: route.path.as_ref().is_some_and(wins),
                 gateway: None,
                 interface: route.interface,
+                protocol: 0,
             }
         });
         let statics = control.statics().iter().filter_map(|route| {
@@ -335,14 +340,28 @@ impl Fib {
                 prefix_len,
                 distance: path.distance,
                 active,
-                gateway: match path.target {
-                    Target::Gateway { address, .. } => Some(Ipv4Addr::from_bits(address).into()),
-                    Target::Fixed(_) | Target::Interface { .. } | Target::Blackhole => None,
-                },
+                gateway: path.gateway().map(|address| Ipv4Addr::from_bits(address).into()),
                 interface: interface.map_or(0, |index| control.ground.row(index)),
+                protocol: 0,
             })
         });
-        connected.chain(statics).collect()
+        let dynamics = control.dynamics().filter_map(|(prefix, number)| {
+            let path = control.path(number)?;
+            let Origin::Dynamic { protocol, .. } = path.origin else { return None };
+            let interface = self.hops.lookup(number).interface();
+            Some(RouteInfo {
+                row: 0,
+                address_row: 0,
+                destination: Ipv4Addr::from_bits(prefix.0).into(),
+                prefix_len: prefix.1,
+                distance: path.distance,
+                active: control.winner(prefix) == number,
+                gateway: path.gateway().map(|address| Ipv4Addr::from_bits(address).into()),
+                interface: interface.map_or(0, |index| control.ground.row(index)),
+                protocol,
+            })
+        });
+        connected.chain(statics).chain(dynamics.take(LISTED)).collect()
     }
 }
 

@@ -23,6 +23,16 @@ pub struct Path {
     pub source: u32,
 }
 
+impl Path {
+    /// The neighbour it names.
+    pub fn gateway(&self) -> Option<u32> {
+        match self.target {
+            Target::Gateway { address, .. } => Some(address),
+            Target::Fixed(_) | Target::Interface { .. } | Target::Blackhole => None,
+        }
+    }
+}
+
 /// Where a route comes from. Of equal distance the first kind wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Origin {

@@ -1,0 +1,263 @@
+//! The IPv4 routes of a network namespace, and word when one of them changes (rtnetlink(7)).
+
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
+use crate::link::{attributes, message, netlink, u32_at};
+
+const RTMGRP_IPV4_ROUTE: u32 = 0x40;
+const RTA_DST: u16 = 1;
+const RTA_OIF: u16 = 4;
+const RTA_GATEWAY: u16 = 5;
+const RTA_PRIORITY: u16 = 6;
+const RTA_PREFSRC: u16 = 7;
+const RTA_MULTIPATH: u16 = 9;
+const RTA_TABLE: u16 = 15;
+/// Bytes of an `rtmsg`.
+const RTMSG: usize = 12;
+/// Bytes of an `rtnexthop`.
+const RTNEXTHOP: usize = 8;
+/// Room for changes that the agent has not read yet, bytes.
+const RECEIVE_BUFFER: libc::c_int = 16 << 20;
+/// Datagrams that are read in one go.
+const AT_ONCE: usize = 256;
+
+/// A route of the main table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KernelRoute {
+    /// Destination network, host order.
+    pub destination: u32,
+    /// Prefix length, bits.
+    pub prefix_len: u8,
+    /// Priority; lower wins.
+    pub metric: u32,
+    /// Routing protocol number.
+    pub protocol: u8,
+    /// What it does: `RTN_UNICAST`, `RTN_BLACKHOLE` …
+    pub kind: u8,
+    /// Neighbour, host order. Of several next hops the first.
+    pub gateway: Option<u32>,
+    /// Index of the device; 0 without one.
+    pub device: u32,
+    /// Preferred source, host order; 0 without one.
+    pub source: u32,
+}
+
+/// What happened to a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KernelRouteChange {
+    /// It is there, in place of the one with its destination and metric.
+    Added(KernelRoute),
+    /// It is gone.
+    Removed(KernelRoute),
+}
+
+/// Word of changes, and the table itself.
+#[derive(Debug)]
+pub struct RouteMonitor {
+    events: OwnedFd,
+    requests: OwnedFd,
+    buffer: Vec<u8>,
+}
+
+impl RouteMonitor {
+    /// Of the calling thread's network namespace.
+    ///
+    /// # Errors
+    /// When no netlink socket can be had.
+    pub fn new() -> std::io::Result<Self> {
+        let events = netlink(RTMGRP_IPV4_ROUTE)?;
+        // SAFETY: the option's value is a c_int and the length is its size. Without the privilege the buffer
+        // stays as it is, and overruns come earlier.
+        unsafe {
+            libc::setsockopt(
+                events.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_RCVBUFFORCE,
+                std::ptr::from_ref(&RECEIVE_BUFFER).cast(),
+                size_of::<libc::c_int>() as libc::socklen_t,
+            );
+        }
+        Ok(Self { events, requests: netlink(0)?, buffer: vec![0; 256 << 10] })
+    }
+
+    /// Descriptor that becomes readable when some route changed.
+    pub fn fd(&self) -> RawFd {
+        self.events.as_raw_fd()
+    }
+
+    /// Takes pending changes, oldest first, a bounded number of them. `false` when some were lost because
+    /// they came too fast: then only [`Self::routes`] says what there is.
+    pub fn changes(&mut self, changes: &mut Vec<KernelRouteChange>) -> bool {
+        let mut complete = true;
+        for _ in 0..AT_ONCE {
+            // SAFETY: the buffer is valid for its length.
+            let read = unsafe {
+                let (pointer, length) = (self.buffer.as_mut_ptr().cast(), self.buffer.len());
+                libc::recv(self.events.as_raw_fd(), pointer, length, libc::MSG_DONTWAIT)
+            };
+            let Ok(read) = usize::try_from(read) else {
+                match std::io::Error::last_os_error().raw_os_error() {
+                    Some(libc::ENOBUFS) => complete = false,
+                    Some(libc::EINTR) => {}
+                    _ => return complete,
+                }
+                continue;
+            };
+            let mut rest = self.buffer.get(..read).unwrap_or_default();
+            while let Some((kind, body, after)) = message(rest) {
+                match kind {
+                    libc::RTM_NEWROUTE => changes.extend(parse(body).map(KernelRouteChange::Added)),
+                    libc::RTM_DELROUTE => changes.extend(parse(body).map(KernelRouteChange::Removed)),
+                    _ => {}
+                }
+                rest = after;
+            }
+        }
+        complete
+    }
+
+    /// Every route of the main table.
+    ///
+    /// # Errors
+    /// When the kernel does not answer.
+    pub fn routes(&mut self) -> std::io::Result<Vec<KernelRoute>> {
+        let mut request = [0_u8; 28];
+        request[0..4].copy_from_slice(&28_u32.to_ne_bytes());
+        request[4..6].copy_from_slice(&libc::RTM_GETROUTE.to_ne_bytes());
+        request[6..8].copy_from_slice(&((libc::NLM_F_REQUEST | libc::NLM_F_DUMP) as u16).to_ne_bytes());
+        request[16] = libc::AF_INET as u8;
+        // SAFETY: the buffer is valid for its length.
+        let sent =
+            unsafe { libc::send(self.requests.as_raw_fd(), request.as_ptr().cast(), request.len(), 0) };
+        if sent < 0 {
+            return Err(std::io::Error::last_os_error());
+        }
+        let mut routes = Vec::new();
+        loop {
+            // SAFETY: the buffer is valid for its length.
+            let read = unsafe {
+                let (pointer, length) = (self.buffer.as_mut_ptr().cast(), self.buffer.len());
+                libc::recv(self.requests.as_raw_fd(), pointer, length, 0)
+            };
+            let Ok(read) = usize::try_from(read) else {
+                let error = std::io::Error::last_os_error();
+                if error.kind() == std::io::ErrorKind::Interrupted {
+                    continue;
+                }
+                return Err(error);
+            };
+            let mut rest = self.buffer.get(..read).unwrap_or_default();
+            while let Some((kind, body, after)) = message(rest) {
+                match i32::from(kind) {
+                    libc::NLMSG_DONE => return Ok(routes),
+                    libc::NLMSG_ERROR => {
+                        return Err(std::io::Error::other("the kernel refused to list routes"));
+                    }
+                    _ if kind == libc::RTM_NEWROUTE => routes.extend(parse(body)),
+                    _ => {}
+                }
+                rest = after;
+            }
+        }
+    }
+}
+
+fn address(value: &[u8]) -> Option<u32> {
+    Some(u32::from_be_bytes(*value.first_chunk()?))
+}
+
+/// Reads an `rtmsg` and its attributes; `None` for what is no IPv4 route of the main table.
+fn parse(body: &[u8]) -> Option<KernelRoute> {
+    let header: &[u8; RTMSG] = body.first_chunk()?;
+    let [family, prefix_len, _, tos, table, protocol, _, kind, ..] = *header;
+    let cloned = u32_at(header, 8)? & libc::RTM_F_CLONED != 0;
+    if i32::from(family) != libc::AF_INET || prefix_len > 32 || tos != 0 || cloned {
+        return None;
+    }
+    let mut route = KernelRoute {
+        destination: 0,
+        prefix_len,
+        metric: 0,
+        protocol,
+        kind,
+        gateway: None,
+        device: 0,
+        source: 0,
+    };
+    let mut table = u32::from(table);
+    for (kind, value) in attributes(body.get(RTMSG..)?) {
+        match kind {
+            RTA_DST => route.destination = address(value)?,
+            RTA_OIF => route.device = u32_at(value, 0)?,
+            RTA_GATEWAY => route.gateway = address(value),
+            RTA_PRIORITY => route.metric = u32_at(value, 0)?,
+            RTA_PREFSRC => route.source = address(value)?,
+            RTA_TABLE => table = u32_at(value, 0)?,
+            RTA_MULTIPATH => {
+                route.device = u32_at(value, 4)?;
+                let length = usize::from(u16::from_ne_bytes(*value.first_chunk()?));
+                let mut own = attributes(value.get(RTNEXTHOP..length)?);
+                route.gateway = own.find(|(kind, _)| *kind == RTA_GATEWAY).and_then(|(_, v)| address(v));
+            }
+            _ => {}
+        }
+    }
+    (table == u32::from(libc::RT_TABLE_MAIN)).then_some(route)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::netns::Namespace;
+
+    #[test]
+    fn routes_are_listed_and_their_changes_told() {
+        let name = format!("tollway-routes-{}", std::process::id());
+        // Without the privilege to make a namespace there is nothing to look at.
+        let Ok(namespace) = Namespace::open_or_create(&name) else { return };
+        let mut monitor = namespace.within(RouteMonitor::new).unwrap().unwrap();
+        let lines = [
+            "link add d0 type veth peer name d1",
+            "link set dev d1 up",
+            "address add 10.0.0.1/24 dev d0",
+            "link set dev d0 up",
+            "route add 10.7.0.0/16 via 10.0.0.2 proto 186 metric 20",
+            "route add 10.8.0.0/16 nexthop via 10.0.0.3 nexthop via 10.0.0.4",
+            "route add blackhole 10.9.0.0/16 proto bird",
+            "route add 10.6.0.0/16 via 10.0.0.2 table 77",
+        ];
+        namespace.ip_batch(&lines.map(str::to_owned)).unwrap();
+        let listed = monitor.routes().unwrap();
+        let one = |network: u8| {
+            let destination = u32::from_be_bytes([10, network, 0, 0]);
+            listed.iter().find(|route| route.destination == destination).copied()
+        };
+        let learned = one(7).unwrap();
+        assert_eq!((learned.metric, learned.protocol, learned.prefix_len), (20, 186, 16));
+        assert_eq!((learned.gateway, learned.kind), (Some(0x0a00_0002), libc::RTN_UNICAST));
+        assert_eq!(
+            one(8).map(|route| (route.gateway, route.device)),
+            Some((Some(0x0a00_0003), learned.device))
+        );
+        assert_eq!(one(9).map(|route| route.kind), Some(libc::RTN_BLACKHOLE));
+        assert_eq!(one(6), None);
+        namespace.ip("route del 10.7.0.0/16 metric 20").unwrap();
+        let mut changes = Vec::new();
+        assert!(monitor.changes(&mut changes));
+        assert!(changes.contains(&KernelRouteChange::Added(learned)), "{changes:?}");
+        assert_eq!(changes.last(), Some(&KernelRouteChange::Removed(learned)));
+        namespace.remove().unwrap();
+    }
+
+    #[test]
+    fn truncated_messages_are_passed_over() {
+        for length in 0..RTMSG {
+            assert_eq!(parse(&vec![0; length]), None);
+        }
+        let mut body = vec![0; RTMSG + 8];
+        body[0] = libc::AF_INET as u8;
+        body[4] = libc::RT_TABLE_MAIN;
+        body[RTMSG..RTMSG + 4].copy_from_slice(&[3, 0, RTA_OIF as u8, 0]);
+        assert!(parse(&body).is_some_and(|route| route.device == 0));
+    }
+}

@@ -1,0 +1,178 @@
+//! Routes that other programs (FRR, BIRD, ip-route(8)) put into the router's namespace, for the forwarding
+//! table: read once, then followed change by change, and read again after an overrun or when devices have
+//! changed, since the kernel takes routes away with their device without a word.
+
+use std::collections::HashMap;
+use std::os::fd::RawFd;
+
+use tollway_config::dataplane::RowId;
+use tollway_engine::fib::{DynamicRoute, DynamicTarget, RouteChange};
+use tollway_io::link::LinkMonitor;
+use tollway_io::netns::Namespace;
+use tollway_io::routes::{KernelRoute, KernelRouteChange, RouteMonitor};
+
+use crate::router_namespace::{ROUTE_PROTOCOL, row_of};
+
+/// Routes that the kernel makes itself follow from addresses.
+const RTPROT_KERNEL: u8 = 2;
+/// Routes that ICMP redirects made.
+const RTPROT_REDIRECT: u8 = 1;
+
+/// The routes of a namespace.
+#[derive(Debug)]
+pub struct LearnedRoutes {
+    monitor: RouteMonitor,
+    links: LinkMonitor,
+    /// Interface rows by the index of their TAP.
+    devices: HashMap<u32, RowId>,
+    changes: Vec<KernelRouteChange>,
+}
+
+/// What has to happen to the forwarding table.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Learned {
+    /// These changes, in this order.
+    Changes(Vec<RouteChange>),
+    /// Some are not known: these routes are all there are.
+    All(Vec<DynamicRoute>),
+}
+
+impl LearnedRoutes {
+    /// Of a namespace.
+    ///
+    /// # Errors
+    /// When no netlink socket can be had.
+    pub fn new(namespace: &Namespace) -> std::io::Result<Self> {
+        let (monitor, links) = namespace
+            .within(|| Ok::<_, std::io::Error>((RouteMonitor::new()?, LinkMonitor::new()?)))
+            .and_then(|made| made)?;
+        Ok(Self { monitor, links, devices: HashMap::new(), changes: Vec::new() })
+    }
+
+    /// Descriptor that becomes readable when routes changed.
+    pub fn fd(&self) -> RawFd {
+        self.monitor.fd()
+    }
+
+    /// Takes what has changed.
+    ///
+    /// # Errors
+    /// When the kernel does not list its routes after an overrun.
+    pub fn changes(&mut self) -> std::io::Result<Learned> {
+        self.changes.clear();
+        if !self.monitor.changes(&mut self.changes) {
+            return self.all().map(Learned::All);
+        }
+        let devices = &self.devices;
+        let change = |change: &KernelRouteChange| match change {
+            KernelRouteChange::Added(route) => Some(match dynamic(route, devices) {
+                Some(route) => RouteChange::Replace(route),
+                // It may have taken the place of one that was of use.
+                None => removal(route),
+            }),
+            KernelRouteChange::Removed(route) => is_foreign(route).then(|| removal(route)),
+        };
+        Ok(Learned::Changes(self.changes.iter().filter_map(change).collect()))
+    }
+
+    /// Every route, with the TAPs as they are now.
+    ///
+    /// # Errors
+    /// When the kernel does not list them.
+    pub fn all_there_are(&mut self) -> std::io::Result<Learned> {
+        self.all().map(Learned::All)
+    }
+
+    fn all(&mut self) -> std::io::Result<Vec<DynamicRoute>> {
+        let links = self.links.links()?;
+        self.devices = links.iter().filter_map(|link| Some((link.index, row_of(&link.name)?))).collect();
+        // What happened up to here is in the list.
+        self.changes.clear();
+        self.monitor.changes(&mut self.changes);
+        let routes = self.monitor.routes()?;
+        Ok(routes.iter().filter_map(|route| dynamic(route, &self.devices)).collect())
+    }
+}
+
+/// Whether a route is neither the kernel's own nor one that the agent has mirrored.
+fn is_foreign(route: &KernelRoute) -> bool {
+    ![RTPROT_KERNEL, RTPROT_REDIRECT, ROUTE_PROTOCOL].contains(&route.protocol)
+}
+
+fn removal(route: &KernelRoute) -> RouteChange {
+    let KernelRoute { destination, prefix_len, metric, .. } = *route;
+    RouteChange::Remove { destination, prefix_len, metric }
+}
+
+/// A route in the forwarding table's terms; `None` for what is not another program's, or leaves by a device
+/// that is no interface of the router.
+fn dynamic(route: &KernelRoute, devices: &HashMap<u32, RowId>) -> Option<DynamicRoute> {
+    if !is_foreign(route) {
+        return None;
+    }
+    let target = match route.kind {
+        libc::RTN_UNICAST => {
+            let interface = *devices.get(&route.device)?;
+            match route.gateway {
+                Some(address) => DynamicTarget::Gateway { address, interface: Some(interface) },
+                None => DynamicTarget::Interface { interface },
+            }
+        }
+        libc::RTN_BLACKHOLE | libc::RTN_UNREACHABLE | libc::RTN_PROHIBIT => DynamicTarget::Blackhole,
+        _ => return None,
+    };
+    Some(DynamicRoute {
+        destination: route.destination,
+        prefix_len: route.prefix_len,
+        metric: route.metric,
+        protocol: route.protocol,
+        distance: distance(route.protocol),
+        target,
+        source: route.source,
+    })
+}
+
+/// Distance of a protocol's routes, as RouterOS has it. The numbers are those of `rtnetlink.h`.
+fn distance(protocol: u8) -> u8 {
+    match protocol {
+        186 => 20,
+        192 => 90,
+        188 => 110,
+        187 => 115,
+        42 | 189 => 120,
+        // BIRD and zebra give all their routes one number, whatever protocol they came from.
+        11 | 12 => 110,
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_routes_of_others_that_leave_by_an_interface_count() {
+        let devices = HashMap::from([(7, 3)]);
+        let route = KernelRoute {
+            destination: 0x0a07_0000,
+            prefix_len: 16,
+            metric: 20,
+            protocol: 186,
+            kind: libc::RTN_UNICAST,
+            gateway: Some(0x0a00_0002),
+            device: 7,
+            source: 0,
+        };
+        let by_neighbor = DynamicTarget::Gateway { address: 0x0a00_0002, interface: Some(3) };
+        let learned = dynamic(&route, &devices).unwrap();
+        assert_eq!((learned.target, learned.distance, learned.metric), (by_neighbor, 20, 20));
+        let direct = dynamic(&KernelRoute { gateway: None, ..route }, &devices).unwrap();
+        assert_eq!(direct.target, DynamicTarget::Interface { interface: 3 });
+        let nowhere = KernelRoute { kind: libc::RTN_UNREACHABLE, device: 0, ..route };
+        assert_eq!(dynamic(&nowhere, &devices).unwrap().target, DynamicTarget::Blackhole);
+        assert_eq!(dynamic(&KernelRoute { device: 1, ..route }, &devices), None);
+        for protocol in [RTPROT_KERNEL, RTPROT_REDIRECT, ROUTE_PROTOCOL] {
+            assert_eq!(dynamic(&KernelRoute { protocol, ..route }, &devices), None);
+        }
+    }
+}
