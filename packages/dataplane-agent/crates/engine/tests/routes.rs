@@ -148,3 +148,70 @@ fn only_what_changed_is_made_anew() {
     let renewed = Snapshot::renew(basis, &config, &down, 2).unwrap();
     assert_eq!(renewed.snapshot.shares_with(&snapshot), but(&["routes"]));
 }
+
+/// A tracked flow from port 0 to a destination behind port 1, in both directions until its packets are cached.
+fn established(router: &mut Router, destination: &str) -> PacketBuilder {
+    let packet = udp(destination, 53);
+    let answer = PacketBuilder::ipv4(destination, "10.1.0.2").udp(53, 4000);
+    for _ in 0..3 {
+        router.send(0, &packet);
+        router.send(1, &answer);
+    }
+    let out = router.send(0, &packet);
+    assert!(out[0].fast, "{out:?}");
+    packet
+}
+
+#[test]
+fn ten_thousand_changes_elsewhere_leave_a_flow_on_the_fast_path() {
+    let tracked = base().route("100.64.0.0/16", "10.2.0.2").filter("forward", rule().accept());
+    let mut router = start(tracked);
+    let packet = established(&mut router, "100.64.1.1");
+    for number in 0..10_000_u32 {
+        let network = Ipv4Addr::from_bits(0x2000_0000 | number % 0x1000 << 12);
+        let gateway = if number % 3 == 0 { "10.2.0.3" } else { "10.3.0.2" };
+        let elsewhere = format!("{network}/{}", 16 + number % 9);
+        router.change_routes(&[RouteChange::Replace(dynamic(&elsewhere, gateway))]);
+        if number % 7 == 0 {
+            router.change_routes(&[gone(&elsewhere)]);
+        }
+        let out = router.send(0, &packet);
+        assert!(out[0].fast && out[0].to == To::Port(1), "after {number} changes: {out:?}");
+    }
+    // The same for configured ones.
+    for number in 0..100_u32 {
+        let elsewhere = Ipv4Addr::from_bits(0x3000_0000 | number << 16);
+        router.swap(|config| {
+            config.routes.truncate(1);
+            config.routes.push(route(32, &format!("{elsewhere}/16"), "10.3.0.2"));
+        });
+        let out = router.send(0, &packet);
+        assert!(out[0].fast, "after {number} commits: {out:?}");
+    }
+}
+
+#[test]
+fn a_flow_follows_its_own_route_with_its_next_packet() {
+    let tracked = base().filter("forward", rule().accept());
+    let mut router = start(tracked);
+    router.change_routes(&[RouteChange::Replace(dynamic("100.64.0.0/16", "10.2.0.2"))]);
+    let packet = established(&mut router, "100.64.1.1");
+    router.change_routes(&[RouteChange::Replace(dynamic("100.64.0.0/16", "10.3.0.2"))]);
+    assert_eq!(ways(&router.send(0, &packet)), [To::Port(2)]);
+    // A more specific one, from an eighth to a host.
+    for (destination, gateway, port) in
+        [("100.64.1.0/24", "10.2.0.2", 1), ("100.64.1.1/32", "10.3.0.2", 2), ("100.64.1.0/24", "10.2.0.3", 2)]
+    {
+        router.change_routes(&[RouteChange::Replace(dynamic(destination, gateway))]);
+        assert_eq!(ways(&router.send(0, &packet)), [To::Port(port)], "{destination}");
+    }
+    router.swap(|config| config.routes = vec![route(31, "100.64.1.1/32", "10.2.0.2")]);
+    assert_eq!(ways(&router.send(0, &packet)), [To::Port(1)]);
+    router.swap(|config| config.routes.clear());
+    assert_eq!(ways(&router.send(0, &packet)), [To::Port(2)]);
+    router.change_routes(&[gone("100.64.1.1/32"), gone("100.64.1.0/24")]);
+    assert_eq!(ways(&router.send(0, &packet)), [To::Port(2)]);
+    router.change_routes(&[gone("100.64.0.0/16")]);
+    let out = router.send(0, &packet);
+    assert_eq!((out[0].to, out[0].packet().icmp), (To::Port(0), Some((3, 0))));
+}
