@@ -47,8 +47,8 @@ pub struct WorkerState<F> {
     pub(crate) bounds: Vec<Bounds>,
     /// Wall clock less the clock of [`Self::now`], ns.
     pub(crate) utc_offset_ns: i64,
-    /// Reused from packet to packet.
-    pub(crate) evaluation: Evaluation,
+    /// Reused from packet to packet; taken out, and put back, while it is used.
+    pub(crate) evaluation: Option<Box<Evaluation>>,
     /// Rules only look at what they count: the packets only might come.
     pub(crate) peek: bool,
     /// What the traces of this worker need; `None` without any.

@@ -197,6 +197,39 @@ impl Check {
         check
     }
 
+    /// Whether the check of these conditions says all that the flow-constant ones among them say.
+    pub fn says_all(matchers: &[config::Matcher]) -> bool {
+        use config::Matcher as M;
+        let is_v4 = |range: &config::AddressRange| range.from.is_ipv4() && range.to.is_ipv4();
+        let mut kinds = Vec::with_capacity(matchers.len());
+        let plain = matchers.iter().all(|matcher| {
+            kinds.push(std::mem::discriminant(matcher));
+            match matcher {
+                M::Protocol { negate, .. } => !negate,
+                M::SrcAddress { range, negate } | M::DstAddress { range, negate } => !negate && is_v4(range),
+                M::SrcPort { ports, negate } | M::DstPort { ports, negate } => !negate && ports.len() == 1,
+                M::InInterface { interfaces, negate } | M::OutInterface { interfaces, negate } => {
+                    !negate && interfaces.len() == 1
+                }
+                M::Port { .. } | M::ConnectionNatState { .. } => false,
+                M::ConnectionState { .. }
+                | M::SrcAddressList { .. }
+                | M::DstAddressList { .. }
+                | M::TcpFlags { .. }
+                | M::IcmpOptions { .. }
+                | M::PacketSize { .. }
+                | M::ConnectionBytes { .. }
+                | M::Time { .. }
+                | M::Nth { .. }
+                | M::Random { .. }
+                | M::Limit { .. } => true,
+            }
+        });
+        let repeated =
+            kinds.iter().enumerate().any(|(at, kind)| kinds.iter().skip(at + 1).any(|k| k == kind));
+        plain && !repeated
+    }
+
     /// First address and how many follow.
     fn v4(&mut self, range: &config::AddressRange) -> Option<(u32, u32)> {
         let (std::net::IpAddr::V4(from), std::net::IpAddr::V4(to)) = (range.from, range.to) else {

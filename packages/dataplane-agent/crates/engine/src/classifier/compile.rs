@@ -59,6 +59,8 @@ pub struct Rule {
     pub(super) matchers: Box<[Matcher]>,
     /// How many of them the flow alone decides.
     pub(super) flow_const_matchers: usize,
+    /// What the flow alone decides has been said by the chain's index.
+    pub(super) flow_const_said: bool,
     /// How many of them come before those that rest on more than flow and lists.
     pub(super) constant_matchers: usize,
     /// What the conditions after those rest on.
@@ -210,6 +212,7 @@ fn compile_rule(
         action: rule.action.clone(),
         matchers: matchers.into(),
         flow_const_matchers,
+        flow_const_said: Check::says_all(&rule.matchers),
         constant_matchers,
         depends,
         logs: rule.log.is_some() || rule.action == Action::Log,

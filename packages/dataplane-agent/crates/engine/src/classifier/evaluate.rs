@@ -253,7 +253,7 @@ impl Table {
     fn matches(&self, rule: &Rule, view: &PacketView, position: &Position, out: &mut Evaluation) -> bool {
         let (flow_const, rest) =
             rule.matchers.split_at_checked(rule.flow_const_matchers).unwrap_or((&[], &rule.matchers));
-        flow_const.iter().all(|matcher| matcher.matches(view, &self.lists))
+        (rule.flow_const_said || flow_const.iter().all(|matcher| matcher.matches(view, &self.lists)))
             && (rest.is_empty() || self.matches_rest(rule, rest, view, position, out))
     }
 

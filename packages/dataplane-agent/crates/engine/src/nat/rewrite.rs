@@ -36,10 +36,10 @@ pub struct Rewrite {
     pub nat_src: bool,
     /// The destination changes.
     pub nat_dst: bool,
-    /// New source address; meaningful with `nat_src`.
-    pub src: Addr,
-    /// New destination address; meaningful with `nat_dst`.
-    pub dst: Addr,
+    /// New source address, IPv4 in host order; meaningful with `nat_src`.
+    pub src: u32,
+    /// New destination address, IPv4 in host order; meaningful with `nat_dst`.
+    pub dst: u32,
     /// New source port or ICMP identifier; meaningful with `nat_src`.
     pub src_port: u16,
     /// New destination port or ICMP identifier; meaningful with `nat_dst`.
@@ -65,24 +65,24 @@ impl Rewrite {
 
     fn parts(connection: &Connection, direction: Direction, source: bool, destination: bool) -> Self {
         let (from, to) = (connection.tuple(direction), connection.target(direction));
+        let (src, dst) = ((v4(from.src), v4(to.src)), (v4(from.dst), v4(to.dst)));
         let protocol = from.protocol;
         let is_icmp = protocol == ICMP;
         let (src_ident, dst_ident) =
             (Part::Source.has_icmp_ident(direction), Part::Destination.has_icmp_ident(direction));
-        let nat_src =
-            source && (from.src != to.src || (from.src_port != to.src_port && (!is_icmp || src_ident)));
+        let nat_src = source && (src.0 != src.1 || (from.src_port != to.src_port && (!is_icmp || src_ident)));
         let nat_dst =
-            destination && (from.dst != to.dst || (from.dst_port != to.dst_port && (!is_icmp || dst_ident)));
+            destination && (dst.0 != dst.1 || (from.dst_port != to.dst_port && (!is_icmp || dst_ident)));
         let mut addresses = Delta::NONE;
         let mut ports = Delta::NONE;
         if nat_src {
-            addresses = addresses.replace32(v4(from.src), v4(to.src));
+            addresses = addresses.replace32(src.0, src.1);
             if !is_icmp || src_ident {
                 ports = ports.replace16(from.src_port, to.src_port);
             }
         }
         if nat_dst {
-            addresses = addresses.replace32(v4(from.dst), v4(to.dst));
+            addresses = addresses.replace32(dst.0, dst.1);
             if !is_icmp || dst_ident {
                 ports = ports.replace16(from.dst_port, to.dst_port);
             }
@@ -102,8 +102,8 @@ impl Rewrite {
             protocol,
             nat_src,
             nat_dst,
-            src: to.src,
-            dst: to.dst,
+            src: src.1,
+            dst: dst.1,
             src_port,
             dst_port,
             l3: addresses,
@@ -135,8 +135,8 @@ impl Rewrite {
 
     /// Puts the translation into a cached action: addresses, ports, deltas and the NAT flags.
     pub fn fill(&self, action: &mut CachedAction) {
-        action.new_src = v4(self.src);
-        action.new_dst = v4(self.dst);
+        action.new_src = self.src;
+        action.new_dst = self.dst;
         action.new_src_port = self.src_port;
         action.new_dst_port = self.dst_port;
         action.l3_delta = self.l3.0;

@@ -40,9 +40,11 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         let Some(start) = snapshot.filter_hook(packet.meta.hook) else { continue };
         let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
         let verdict = decide(snapshot, state, &mut packet.meta, &packet.vnet, head, start);
-        let meta = packet.meta;
+        let meta = &packet.meta;
         state.paths.count(meta.path, u64::from(meta.segments), meta.wire_bytes());
-        conclude(snapshot, state, batch, index, verdict, source);
+        if verdict != RuleVerdict::Accept {
+            conclude(snapshot, state, batch, index, verdict, source);
+        }
     }
     entered
 }
@@ -113,7 +115,7 @@ pub(crate) fn decide<F>(
     start: &Position,
 ) -> RuleVerdict {
     let view = view(state, meta, vnet, meta.hook);
-    let mut evaluation = std::mem::take(&mut state.evaluation);
+    let mut evaluation = state.evaluation.take().unwrap_or_default();
     snapshot.filter().evaluate(&view, start, &mut evaluation);
     follow(state, meta, &evaluation);
     let lists = snapshot.lists().0;
@@ -132,7 +134,7 @@ pub(crate) fn decide<F>(
         state.table.set_fasttrack(reference);
     }
     let verdict = evaluation.verdict;
-    state.evaluation = evaluation;
+    state.evaluation = Some(evaluation);
     verdict
 }
 

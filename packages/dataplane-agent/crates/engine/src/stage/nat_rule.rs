@@ -21,7 +21,7 @@ pub(super) fn ask<'a, F>(
     hook: Hook,
 ) -> Option<&'a Rule> {
     let view = view(state, meta, vnet, hook);
-    let mut evaluation = std::mem::take(&mut state.evaluation);
+    let mut evaluation = state.evaluation.take().unwrap_or_default();
     snapshot.nat().evaluate(&view, start, &mut evaluation);
     if let Some(tracer) = &mut state.trace {
         tracer.nat_rules(meta.conn, &evaluation.matched);
@@ -32,7 +32,7 @@ pub(super) fn ask<'a, F>(
     log::rules(snapshot, &state.shared, snapshot.nat(), &evaluation.logs, meta, &view, head);
     add_to_lists(state, snapshot.lists().0, &evaluation.adds);
     let verdict = evaluation.verdict;
-    state.evaluation = evaluation;
+    state.evaluation = Some(evaluation);
     match verdict {
         Verdict::Nat { rule } => snapshot.nat().rule(rule),
         Verdict::Accept | Verdict::Drop | Verdict::Reject(_) => None,

@@ -80,16 +80,16 @@ fn decide<F>(
         target = Target::of(&rule.action, interface.map_or(0, |interface| interface.row), own);
     }
     let random = state.random();
-    let (shared, worker) = (state.shared.clone(), state.worker);
-    let taken =
-        |tuple: &crate::tuple::Tuple| shared.directory.owner(tuple).is_some_and(|owner| owner != worker);
+    let WorkerState { shared, worker, table, .. } = state;
+    let (directory, worker) = (&shared.directory, *worker);
+    let taken = |tuple: &crate::tuple::Tuple| directory.owner(tuple).is_some_and(|owner| owner != worker);
     let context = Context { random, taken: &taken };
-    let bound = bind_source(&mut state.table, reference, target.as_ref(), &context)
-        .map_err(|_| DropReason::NatExhausted)?;
+    let bound =
+        bind_source(table, reference, target.as_ref(), &context).map_err(|_| DropReason::NatExhausted)?;
     if bound.foreign.is_some()
-        && let Some(reply) = state.table.publish(reference)
+        && let Some(reply) = table.publish(reference)
     {
-        shared.directory.publish(reply, worker);
+        directory.publish(reply, worker);
     }
     Ok(())
 }
