@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { dispose, newRouter, type Router, SERVER } from './router.ts';
+import { eventually, sleep } from './wait.ts';
+
+/** Routes that other programs put into the router's namespace, as FRR and BIRD do, followed by real packets. */
+
+let router: Router;
+
+beforeAll(async () => {
+  router = await newRouter().up();
+});
+afterAll(() => dispose(router));
+
+/** `ip route` in the router's namespace. */
+const route = (...words: string[]) => router.host('router').must('ip', 'route', ...words);
+
+async function listed(destination: string) {
+  const rows = await router.rest.list('/ip/route');
+  return rows.find((row) => row['dst-address'] === destination);
+}
+
+test('a route of another program is listed as dynamic, and goes when the program takes it back', async () => {
+  route('add', '192.0.2.0/24', 'via', '203.0.113.1', 'proto', '186', 'metric', '20');
+  await eventually(async () => (await listed('192.0.2.0/24')) !== undefined);
+  expect(await listed('192.0.2.0/24')).toMatchObject({
+    dynamic: 'true',
+    active: 'true',
+    bgp: 'true',
+    gateway: '203.0.113.1',
+    distance: '20',
+  });
+  route('del', '192.0.2.0/24', 'metric', '20');
+  await eventually(async () => (await listed('192.0.2.0/24')) === undefined);
+});
+
+test('packets of a running flow follow it, and the default route again when it is gone', async () => {
+  const lan = router.host('lan');
+  expect(lan.ping(SERVER, 2)).toBe(2);
+  const ping = lan.start('ping', '-n', '-i', '0.1', SERVER);
+  const answers = () => ping.stdout.match(/bytes from/g)?.length ?? 0;
+  await eventually(() => answers() > 5);
+  route('add', 'blackhole', `${SERVER}/32`, 'proto', 'static');
+  await eventually(async () => (await listed(`${SERVER}/32`)) !== undefined);
+  await sleep(300);
+  const before = answers();
+  await sleep(1000);
+  expect(answers()).toBe(before);
+  route('del', 'blackhole', `${SERVER}/32`);
+  await eventually(() => answers() > before + 5);
+  await ping.end('SIGINT');
+});
+
+test('a thousand routes at once come and go without one left behind', async () => {
+  const lines = Array.from(
+    { length: 1000 },
+    (_, at) => `100.${64 + (at >> 8)}.${at & 255}.0/24 via 203.0.113.1 proto 188`,
+  );
+  const batch = (verb: string) =>
+    router
+      .host('router')
+      .must('sh', '-c', `printf '%s\\n' ${lines.map((line) => `'route ${verb} ${line}'`).join(' ')} | ip -batch -`);
+  const learned = async () => (await router.rest.list('/ip/route')).filter((row) => row.ospf === 'true').length;
+  batch('add');
+  await eventually(async () => (await learned()) === 1000);
+  expect(router.host('lan').ping(SERVER, 2)).toBe(2);
+  batch('del');
+  await eventually(async () => (await learned()) === 0);
+});
