@@ -14,22 +14,31 @@ const FLOWS: u32 = 1 << 20;
 /// [`FlowTable::look_up`].
 pub fn stateful_1m(windows: usize) -> Result<CaseResult, String> {
     let tsc = Tsc::new();
+    let setup = |traffic| {
+        let mut setup = Setup { max_connections: FLOWS, ..Setup::of(Scenario::MASQUERADE_25, traffic) };
+        setup.config.tracking.max_entries = FLOWS;
+        setup
+    };
+    // What a router takes without connections, but for a handful.
+    let start = Memory::now()?;
+    let idle = Router::new(setup(Traffic::new(256, false)), tsc)?;
+    let empty = Memory::now()?.since(&start);
+    drop(idle);
     let traffic = Traffic::new(FLOWS, false);
     let before = Memory::now()?;
-    let setup = Setup { max_connections: FLOWS, ..Setup::of(Scenario::MASQUERADE_25, traffic) };
-    let mut router = Router::new(setup, tsc)?;
-    let taken = Memory::now()?;
+    let mut router = Router::new(setup(traffic), tsc)?;
+    let taken = Memory::now()?.since(&before);
     let mut table = FlowTable::new(router.traffic().len());
     for frame in router.traffic().frames() {
         table.insert(frame);
     }
     let mut result =
         against_floor(windows, &mut router, &tsc, "floor/flow-1m", |frames| table.look_up(frames))?;
-    let (resident, huge) = (taken.resident - before.resident, taken.huge - before.huge);
     result.details.push(format!(
-        "{:.0} bytes a connection with all that the engine keeps beside; {:.0} % of it on huge pages",
-        resident as f64 / f64::from(FLOWS),
-        100.0 * huge as f64 / resident as f64
+        "{:.0} bytes a connection, {:.0} MiB beside; {:.0} % on huge pages",
+        taken.resident.saturating_sub(empty.resident) as f64 / f64::from(FLOWS),
+        empty.resident as f64 / f64::from(1 << 20),
+        100.0 * taken.huge as f64 / taken.resident as f64
     ));
     Ok(result)
 }
@@ -41,6 +50,14 @@ struct Memory {
 }
 
 impl Memory {
+    /// What has come since then.
+    fn since(&self, before: &Self) -> Self {
+        Self {
+            resident: self.resident.saturating_sub(before.resident),
+            huge: self.huge.saturating_sub(before.huge),
+        }
+    }
+
     /// From proc(5), `/proc/pid/smaps_rollup`.
     fn now() -> Result<Self, String> {
         let path = "/proc/self/smaps_rollup";

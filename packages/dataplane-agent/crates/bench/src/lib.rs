@@ -12,6 +12,7 @@ mod commit_case;
 mod curves;
 mod engine_cases;
 mod floor;
+mod flow_cases;
 mod generator;
 mod htb;
 mod list_cases;

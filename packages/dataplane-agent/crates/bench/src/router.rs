@@ -325,6 +325,9 @@ impl Router {
             let pairs = chunk.iter().zip(&sent);
             let answers: Vec<_> = pairs.filter_map(|(&flow, sent)| self.traffic.answer(flow, sent)).collect();
             self.pass(WAN_PORT, &answers)?;
+            // A handshake is not to run out while others are still being made.
+            let first: Vec<_> = chunk.iter().filter_map(|&flow| self.traffic.data(flow)).collect();
+            self.pass(LAN_PORT, &first)?;
         }
         for _ in 0..3 * self.traffic.len().div_ceil(BATCH) {
             let packets: Vec<_> = (0..BATCH).map(|_| self.traffic.next()).collect();

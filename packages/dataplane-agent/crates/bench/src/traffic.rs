@@ -90,12 +90,17 @@ impl Traffic {
     pub fn next(&mut self) -> [u8; FRAME] {
         let flow = self.order.get(self.at).map_or(0, |&flow| flow as usize);
         self.at = (self.at + 1) % self.order.len().max(1);
-        let Some(frame) = self.frames.get_mut(flow) else { return [0; FRAME] };
+        self.data(flow).unwrap_or([0; FRAME])
+    }
+
+    /// The next data packet of a flow.
+    pub fn data(&mut self, flow: usize) -> Option<[u8; FRAME]> {
+        let frame = self.frames.get_mut(flow)?;
         let packet = *frame;
         if packet[23] == 6 {
             packet::advance_sequence(frame, DATA);
         }
-        packet
+        Some(packet)
     }
 
     fn is_tcp(&self, flow: usize) -> bool {

@@ -319,6 +319,34 @@ fn a_syn_flood_evicts_the_oldest_but_never_an_assured_flow() {
     assert_eq!(harness.table.counts().evicted, 920);
 }
 
+/// A million spoofed sources against a thousand flows in use, in a table of 16,384.
+#[test]
+fn a_flood_of_a_million_sources_costs_established_flows_nothing() {
+    let mut harness = Harness::new(16_384);
+    let flows: Vec<_> = (0..1000).map(|src| tuple(6, src, 5)).collect();
+    for flow in &flows {
+        handshake(&mut harness, flow);
+    }
+    for source in 0..1_000_000_u32 {
+        let spoofed =
+            Tuple { src: Addr::v4(0x3000_0000 | (source.wrapping_mul(7919) % (1 << 28))), ..tuple(6, 0, 5) };
+        assert_eq!(harness.tcp(&spoofed, segment(flag::SYN, source, 0, 0)).state, ConnectionState::New);
+        harness.now = Now(harness.now.0 + 1000);
+        let step = source / 1000;
+        let flow = &flows[source as usize % 1000];
+        let data = harness.tcp(flow, segment(flag::ACK | flag::PSH, 101 + step, 5001, 1));
+        assert_eq!(data.state, ConnectionState::Established, "after {source} of the flood");
+        if source % 10 == 0 {
+            let ack = harness.tcp(&flow.reversed(), segment(flag::ACK, 5001, 102 + step, 0));
+            assert_eq!(ack.state, ConnectionState::Established);
+        }
+    }
+    assert_eq!(harness.table.len(), 16_384);
+    assert_eq!(harness.table.counts().evicted, 1_000_000 - (16_384 - 1000));
+    let assured = harness.table.connections().filter(|conn| conn.status.assured()).count();
+    assert_eq!(assured, 1000);
+}
+
 #[test]
 fn a_table_full_of_assured_flows_refuses() {
     let mut harness = Harness::new(3);
