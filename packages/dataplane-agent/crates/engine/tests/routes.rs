@@ -168,7 +168,7 @@ fn ten_thousand_changes_elsewhere_leave_a_flow_on_the_fast_path() {
     let mut router = start(tracked);
     let packet = established(&mut router, "100.64.1.1");
     for number in 0..10_000_u32 {
-        let network = Ipv4Addr::from_bits(0x2000_0000 | number % 0x1000 << 12);
+        let network = Ipv4Addr::from_bits(0x2000_0000 | ((number % 0x1000) << 12));
         let gateway = if number % 3 == 0 { "10.2.0.3" } else { "10.3.0.2" };
         let elsewhere = format!("{network}/{}", 16 + number % 9);
         router.change_routes(&[RouteChange::Replace(dynamic(&elsewhere, gateway))]);
