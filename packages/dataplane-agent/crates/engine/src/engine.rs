@@ -411,7 +411,7 @@ impl<F: Frame> Engine<F> {
     /// How answers to packets with this tuple come, if a connection is known.
     pub(crate) fn reply_of(&self, tuple: &Tuple) -> Option<Tuple> {
         let (reference, direction) = self.state.table.find(tuple)?;
-        self.state.table.get(reference).map(|conn| conn.tuple(direction.reverse()))
+        self.state.table.tuples(reference).map(|conn| *conn.tuple(direction.reverse()))
     }
 
     /// Ends a connection. `false` when this worker has none of that id.

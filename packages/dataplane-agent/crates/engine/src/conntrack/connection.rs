@@ -140,7 +140,34 @@ impl Totals {
     }
 }
 
-/// A connection as it is at the moment, put together from the places where the table keeps its parts.
+/// Both tuples of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tuples {
+    /// Of the original direction, as the first packet came.
+    pub original: Tuple,
+    /// Of the reply direction, as answers come.
+    pub reply: Tuple,
+}
+
+impl Tuples {
+    /// Tuple of the packets of a direction, as they arrive.
+    #[inline]
+    pub const fn tuple(&self, direction: Direction) -> &Tuple {
+        match direction {
+            Direction::Original => &self.original,
+            Direction::Reply => &self.reply,
+        }
+    }
+
+    /// Tuple of the packets of a direction, as they leave.
+    #[inline]
+    pub fn target(&self, direction: Direction) -> Tuple {
+        self.tuple(direction.reverse()).reversed()
+    }
+}
+
+/// A connection as it is at the moment, put together from the places where the table keeps its parts:
+/// for listings, too much for the packet path.
 #[derive(Debug, Clone)]
 pub struct Connection {
     /// TCP windows and state; untouched for other protocols.
@@ -166,7 +193,7 @@ pub struct Connection {
 
 impl Connection {
     #[inline]
-    pub(super) fn new(line: &Line, id: u64, mark: u32, masquerade: RowId, tuples: (Tuple, Tuple)) -> Self {
+    pub(super) fn new(line: &Line, id: u64, mark: u32, masquerade: RowId, tuples: Tuples) -> Self {
         let status = line.status;
         let nat = NatInfo {
             destination_bound: status.destination_bound(),
@@ -174,23 +201,22 @@ impl Connection {
             masquerade,
             published: status.published(),
         };
-        let (original, reply) = tuples;
+        let Tuples { original, reply } = tuples;
         let (tcp, version) = (line.tcp, line.version);
         let (expires, slow) = (line.expires, line.slow);
         Self { tcp, status, version, id, mark, nat, original, reply, expires, slow }
     }
+    /// Both tuples.
+    pub fn tuples(&self) -> Tuples {
+        Tuples { original: self.original, reply: self.reply }
+    }
     /// Tuple of the packets of a direction, as they arrive.
-    #[inline]
     pub fn tuple(&self, direction: Direction) -> Tuple {
-        match direction {
-            Direction::Original => self.original,
-            Direction::Reply => self.reply,
-        }
+        *self.tuples().tuple(direction)
     }
     /// Tuple of the packets of a direction, as they leave.
-    #[inline]
     pub fn target(&self, direction: Direction) -> Tuple {
-        self.tuple(direction.reverse()).reversed()
+        self.tuples().target(direction)
     }
     /// Why packets of a direction are not cached; `None` when the last one was, or there was none.
     pub fn slow_reason(&self, direction: Direction) -> Option<SlowReason> {

@@ -92,11 +92,16 @@ impl Table {
     }
 
     pub(super) fn note_assured(&mut self, slot: u32) {
-        let Some(conn) = self.connection(slot) else { return };
-        if is_kept(conn.original.protocol, conn.status) {
-            let change = Change::Appeared(translated(&conn));
-            self.journal.push(change, PENDING);
+        if self.is_kept_at(slot)
+            && let Some(conn) = self.connection(slot)
+        {
+            self.journal.push(Change::Appeared(translated(&conn)), PENDING);
         }
+    }
+
+    fn is_kept_at(&self, slot: u32) -> bool {
+        let protocol = self.protocol(slot);
+        self.connection_at(slot << 1).is_some_and(|line| is_kept(protocol, line.status))
     }
 
     pub(super) fn note_ended(&mut self, original: Tuple, status: Status) {

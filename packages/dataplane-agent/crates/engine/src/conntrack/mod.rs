@@ -25,10 +25,10 @@ pub mod udp;
 mod tests;
 
 pub use bound::{Bound, EntryBounds};
-pub use connection::{ConnRef, Connection, Direction, NatInfo, Status, Totals};
+pub use connection::{ConnRef, Connection, Direction, NatInfo, Status, Totals, Tuples};
 pub use entry::{CachedAction, Entry, EntryIndex, Key, NO_ENTRY, action_flag};
 pub use journal::{Change, Translated};
 pub use line::Line;
 pub use table::{Clash, Counters, Table};
 pub use timeouts::Timeouts;
-pub use track::{InvalidReason, Tracked, Transport};
+pub use track::{Flow, InvalidReason, Tracked, Transport};

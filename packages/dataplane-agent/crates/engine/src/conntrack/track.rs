@@ -3,7 +3,7 @@
 use tollway_config::dataplane::ConnectionState;
 
 use super::connection::{ConnRef, Direction};
-use super::entry::EntryIndex;
+use super::entry::{EntryIndex, Key, NO_ENTRY};
 use super::line::Line;
 use super::table::Table;
 use super::tcp::{Outcome, Segment, State, Tracker};
@@ -28,6 +28,19 @@ pub enum Transport {
     },
     /// Every other protocol.
     Other,
+}
+
+/// A packet as the flow cache has looked it up.
+#[derive(Debug, Clone, Copy)]
+pub struct Flow<'a> {
+    /// Tuple.
+    pub tuple: &'a Tuple,
+    /// Key of the tuple.
+    pub key: &'a Key,
+    /// Hash of the key, see [`Table::hash_of`].
+    pub hash: u32,
+    /// The entry found for it, which may be another's by now; [`NO_ENTRY`] if there was none.
+    pub entry: EntryIndex,
 }
 
 /// Why a packet is invalid.
@@ -71,7 +84,20 @@ impl Table {
     /// *unconfirmed*: every packet that holds it must be given to [`Table::confirm`] or
     /// [`Table::abandon`].
     pub fn track(&mut self, tuple: &Tuple, transport: &Transport, now: Now, timeouts: &Timeouts) -> Tracked {
-        if let Some(index) = self.find_entry(tuple, self.hash(tuple)) {
+        let key = Key::of(tuple);
+        let flow = Flow { tuple, key: &key, hash: self.hash_of(&key), entry: NO_ENTRY };
+        self.track_flow(&flow, transport, now, timeouts)
+    }
+
+    /// The same for a packet that was looked up before.
+    pub fn track_flow(
+        &mut self,
+        flow: &Flow<'_>,
+        transport: &Transport,
+        now: Now,
+        timeouts: &Timeouts,
+    ) -> Tracked {
+        if let Some(index) = self.entry_of(flow) {
             let direction = Self::direction_of(index);
             if self.connection_at(index).is_some_and(|line| line.is_alive(now)) {
                 match self.judge(index, direction, transport, now, timeouts) {
@@ -82,7 +108,15 @@ impl Table {
             }
             self.remove_slot(index >> 1);
         }
-        self.open(tuple, transport, now, timeouts)
+        self.open(flow.tuple, transport, now, timeouts)
+    }
+
+    #[inline]
+    fn entry_of(&self, flow: &Flow<'_>) -> Option<EntryIndex> {
+        if self.is_entry(flow.entry, flow.key) {
+            return Some(flow.entry);
+        }
+        self.find_key(flow.tuple, flow.key, flow.hash)
     }
 
     fn taken(&mut self, index: EntryIndex, direction: Direction) -> Tracked {

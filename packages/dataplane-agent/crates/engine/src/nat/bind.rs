@@ -103,10 +103,11 @@ pub fn bind_destination(
     target: Option<&Target>,
     context: &Context<'_>,
 ) -> Result<Bound, BindError> {
-    let conn = table.get(reference).ok_or(BindError::Gone)?;
-    if conn.nat.destination_bound || conn.status.confirmed() {
+    let status = table.line(reference).ok_or(BindError::Gone)?.status;
+    if status.destination_bound() || status.confirmed() {
         return Ok(Bound::default());
     }
+    let conn = table.tuples(reference).ok_or(BindError::Gone)?;
     let mut reply = conn.reply;
     if let Some(target) = target {
         let original = conn.original;
@@ -132,10 +133,11 @@ pub fn bind_source(
     target: Option<&Target>,
     context: &Context<'_>,
 ) -> Result<Bound, BindError> {
-    let conn = table.get(reference).ok_or(BindError::Gone)?;
-    if conn.nat.source_bound || conn.status.confirmed() {
+    let status = table.line(reference).ok_or(BindError::Gone)?.status;
+    if status.source_bound() || status.confirmed() {
         return Ok(Bound::default());
     }
+    let conn = table.tuples(reference).ok_or(BindError::Gone)?;
     let original = conn.original;
     let mut base = conn.reply;
     if let Some(address) = target.and_then(|target| target.address(original.src)) {

@@ -8,7 +8,7 @@ use tollway_wire::{field, icmp, ipv4};
 
 use super::rewrite::Part;
 use super::{ICMP, TCP, UDP, checksum_offset};
-use crate::conntrack::{Connection, Direction};
+use crate::conntrack::{Direction, Tuples};
 use crate::tuple::{Addr, Tuple};
 
 /// Offsets from the start of the outer IPv4 header.
@@ -66,7 +66,7 @@ pub fn embedded_tuple(l3: &[u8]) -> Option<Tuple> {
 
 /// Translates one part of an ICMP error that travels in `direction` of a connection. Quotes may be cut
 /// off anywhere after their IP header. `false`, with nothing changed, when the bytes are no ICMP error.
-pub fn translate(l3: &mut [u8], connection: &Connection, direction: Direction, part: Part) -> bool {
+pub fn translate(l3: &mut [u8], connection: &Tuples, direction: Direction, part: Part) -> bool {
     let Some(Layout { icmp, embedded, l4, protocol }) = layout(l3) else { return false };
     let (from, to) = (connection.tuple(direction), connection.target(direction));
     // The quoted packet's source stands where the error's destination does, and the other way round.

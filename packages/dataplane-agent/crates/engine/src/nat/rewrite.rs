@@ -4,7 +4,7 @@ use tollway_wire::checksum::Delta;
 use tollway_wire::{field, ipv4};
 
 use super::{ICMP, TCP, UDP, checksum_offset};
-use crate::conntrack::{CachedAction, Connection, Direction, action_flag};
+use crate::conntrack::{CachedAction, Direction, Tuples, action_flag};
 use crate::tuple::Addr;
 
 /// Half of a translation.
@@ -54,16 +54,16 @@ pub struct Rewrite {
 
 impl Rewrite {
     /// One part of the translation of a direction.
-    pub fn of(connection: &Connection, direction: Direction, part: Part) -> Self {
+    pub fn of(connection: &Tuples, direction: Direction, part: Part) -> Self {
         Self::parts(connection, direction, part == Part::Source, part == Part::Destination)
     }
 
     /// The whole translation of a direction.
-    pub fn both(connection: &Connection, direction: Direction) -> Self {
+    pub fn both(connection: &Tuples, direction: Direction) -> Self {
         Self::parts(connection, direction, true, true)
     }
 
-    fn parts(connection: &Connection, direction: Direction, source: bool, destination: bool) -> Self {
+    fn parts(connection: &Tuples, direction: Direction, source: bool, destination: bool) -> Self {
         let (from, to) = (connection.tuple(direction), connection.target(direction));
         let (src, dst) = ((v4(from.src), v4(to.src)), (v4(from.dst), v4(to.dst)));
         let protocol = from.protocol;

@@ -301,14 +301,14 @@ proptest! {
         };
         // A translated packet of an ICMP flow is still an echo request with the same payload.
         let mut in_parts = build(&from);
-        prop_assert!(Rewrite::of(conn, direction, Part::Destination).apply(&mut in_parts, use_partial));
-        prop_assert!(Rewrite::of(conn, direction, Part::Source).apply(&mut in_parts, use_partial));
+        prop_assert!(Rewrite::of(&conn.tuples(), direction, Part::Destination).apply(&mut in_parts, use_partial));
+        prop_assert!(Rewrite::of(&conn.tuples(), direction, Part::Source).apply(&mut in_parts, use_partial));
         prop_assert_eq!(&in_parts, &build(&to));
         let mut at_once = build(&from);
-        prop_assert!(Rewrite::both(conn, direction).apply(&mut at_once, use_partial));
+        prop_assert!(Rewrite::both(&conn.tuples(), direction).apply(&mut at_once, use_partial));
         prop_assert_eq!(&at_once, &build(&to));
         let mut action = CachedAction::default();
-        Rewrite::both(conn, direction).fill(&mut action);
+        Rewrite::both(&conn.tuples(), direction).fill(&mut action);
         let mut fast = build(&from);
         apply_cached(&action, &mut fast, ipv4::HEADER, protocol, use_partial);
         prop_assert_eq!(&fast, &build(&to));
@@ -348,8 +348,8 @@ proptest! {
         prop_assert_eq!(icmp_error::embedded_tuple(&bytes), Some(from.reversed()));
         let (found, way) = table.related(&icmp_error::embedded_tuple(&bytes).unwrap()).unwrap();
         prop_assert_eq!((table.get(found).unwrap().id, way), (conn.id, direction));
-        prop_assert!(icmp_error::translate(&mut bytes, conn, direction, Part::Destination));
-        prop_assert!(icmp_error::translate(&mut bytes, conn, direction, Part::Source));
+        prop_assert!(icmp_error::translate(&mut bytes, &conn.tuples(), direction, Part::Destination));
+        prop_assert!(icmp_error::translate(&mut bytes, &conn.tuples(), direction, Part::Source));
         prop_assert_eq!(&bytes, &error(&to, &to.reversed()));
         let outer = ipv4::Packet::new_checked(&bytes[..]).unwrap();
         prop_assert!(outer.verify_checksum());
@@ -370,8 +370,8 @@ proptest! {
         }
         let _ = icmp_error::embedded_tuple(&bytes);
         for part in [Part::Destination, Part::Source] {
-            icmp_error::translate(&mut bytes, conn, Direction::Original, part);
-            Rewrite::of(conn, Direction::Reply, part).apply(&mut bytes, false);
+            icmp_error::translate(&mut bytes, &conn.tuples(), Direction::Original, part);
+            Rewrite::of(&conn.tuples(), Direction::Reply, part).apply(&mut bytes, false);
         }
     }
 }

@@ -30,9 +30,9 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
             continue;
         }
         let Some(reference) = packet.meta.conn else { continue };
-        let Some(conn) = state.table.get(reference) else { continue };
+        let Some(line) = state.table.line(reference) else { continue };
         entered += 1;
-        let undecided = !conn.nat.destination_bound && !conn.status.confirmed();
+        let undecided = !line.status.destination_bound() && !line.status.confirmed();
         if undecided && !packet.meta.is(flag::ICMP_ERROR) {
             let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
             if let Err(reason) = decide(snapshot, state, &packet.meta, &packet.vnet, head, reference) {
@@ -40,9 +40,11 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
                 continue;
             }
         }
-        let Some(conn) = state.table.get(reference) else { continue };
+        let Some(status) = state.table.line(reference).map(|line| line.status) else { continue };
         let meta = &mut packet.meta;
-        if conn.status.srcnat() || conn.status.dstnat() {
+        if (status.srcnat() || status.dstnat())
+            && let Some(conn) = state.table.tuples(reference)
+        {
             meta.flags |= flag::TRANSLATED;
             let (from, to) = (conn.tuple(meta.direction), conn.target(meta.direction));
             if from.dst != to.dst {

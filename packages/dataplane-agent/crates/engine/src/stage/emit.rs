@@ -179,7 +179,7 @@ pub(crate) fn translate<F: Frame>(state: &WorkerState<F>, packet: &mut Packet<F>
         return Ok(());
     }
     let conn =
-        meta.conn.and_then(|reference| state.table.get(reference)).ok_or(DropReason::ConnectionGone)?;
+        meta.conn.and_then(|reference| state.table.tuples(reference)).ok_or(DropReason::ConnectionGone)?;
     let frame = packet.frame.as_mut().ok_or(DropReason::ConnectionGone)?;
     let end = usize::from(meta.l3) + meta.l3_len as usize;
     let head = frame.head_mut();

@@ -251,9 +251,11 @@ fn resume<F: Frame, S: FrameSource<F>>(
     let entry = meta.entry;
     meta.conn = state.table.reference(entry);
     meta.direction = Table::direction_of(entry);
-    if let Some(conn) = meta.conn.and_then(|reference| state.table.get(reference)) {
+    if let Some(reference) = meta.conn
+        && let (Some(line), Some(conn)) = (state.table.line(reference), state.table.tuples(reference))
+    {
         use tollway_config::dataplane::ConnectionState as State;
-        meta.state = if conn.status.seen_reply() { State::Established } else { State::New };
+        meta.state = if line.status.seen_reply() { State::Established } else { State::New };
         let target = conn.target(meta.direction);
         (meta.tuple.dst, meta.tuple.dst_port) = (target.dst, target.dst_port);
         meta.connection_bytes = state.table.carried(entry >> 1);

@@ -185,7 +185,7 @@ pub(crate) fn view<F>(state: &WorkerState<F>, meta: &Meta, vnet: &VnetState, hoo
     let known = |index: u16| Some(index).filter(|index| *index != NO_INTERFACE);
     let icmp = meta.tuple.protocol == ipv4::ICMP;
     let (kind, code) = (meta.l4_kind, meta.icmp_code);
-    let status = meta.conn.and_then(|reference| state.table.get(reference)).map(|conn| conn.status);
+    let status = meta.conn.and_then(|reference| state.table.line(reference)).map(|line| line.status);
     PacketView {
         in_interface: if hook == Hook::Output { None } else { known(meta.in_interface) },
         out_interface: if hook == Hook::Input { None } else { known(meta.out_interface) },

@@ -121,13 +121,13 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
         return Err(SlowReason::Neighbor);
     }
     let reference = meta.conn.ok_or(SlowReason::NewConnection)?;
-    let conn = state.table.get(reference).ok_or(SlowReason::NewConnection)?;
+    let line = state.table.line(reference).ok_or(SlowReason::NewConnection)?;
     // Another packet of the batch may have changed what the decision rests on.
-    if conn.version != meta.version {
+    if line.version != meta.version {
         return Err(SlowReason::Stale);
     }
     // Before that every segment may change the state.
-    if meta.tuple.protocol == ipv4::TCP && !conn.status.assured() {
+    if meta.tuple.protocol == ipv4::TCP && !line.status.assured() {
         return Err(SlowReason::Handshake);
     }
     let port = snapshot.interface(meta.out_interface).and_then(|interface| interface.port);
@@ -144,6 +144,7 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
         ..CachedAction::default()
     };
     if meta.is(flag::TRANSLATED) {
+        let conn = state.table.tuples(reference).ok_or(SlowReason::NewConnection)?;
         Rewrite::both(&conn, meta.direction).fill(&mut action);
     }
     let installed = match bound::of(state, meta) {

@@ -29,13 +29,13 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
             continue;
         }
         let Some(reference) = packet.meta.conn else { continue };
-        let Some(conn) = state.table.get(reference) else {
+        let Some(line) = state.table.line(reference) else {
             // Gone since `track`: evicted for another connection of this batch.
             state.drop(packet, DropReason::ConnectionGone);
             continue;
         };
         entered += 1;
-        let undecided = !conn.nat.source_bound && !conn.status.confirmed();
+        let undecided = !line.status.source_bound() && !line.status.confirmed();
         if undecided && !packet.meta.is(flag::ICMP_ERROR) {
             let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
             if let Err(reason) = decide(snapshot, state, &packet.meta, &packet.vnet, head, reference) {
@@ -43,9 +43,11 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
                 continue;
             }
         }
-        let Some(conn) = state.table.get(reference) else { continue };
+        let Some(status) = state.table.line(reference).map(|line| line.status) else { continue };
         let meta = &mut packet.meta;
-        if conn.status.srcnat() || conn.status.dstnat() {
+        if (status.srcnat() || status.dstnat())
+            && let Some(conn) = state.table.tuples(reference)
+        {
             meta.flags |= flag::TRANSLATED;
             let (from, to) = (conn.tuple(meta.direction), conn.target(meta.direction));
             if from.src != to.src {

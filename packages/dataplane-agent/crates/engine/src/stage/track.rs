@@ -5,7 +5,7 @@ use tollway_wire::ipv4;
 
 use crate::batch::{Batch, Packet};
 use crate::conntrack::tcp::Segment;
-use crate::conntrack::{InvalidReason, Tracked, Transport};
+use crate::conntrack::{Flow, InvalidReason, Tracked, Transport};
 use crate::frame::Frame;
 use crate::nat::icmp_error::embedded_tuple;
 use crate::packet::{Meta, flag};
@@ -68,16 +68,21 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
     if meta.is(flag::LATER_FRAGMENT) && meta.tuple.protocol == ipv4::TCP {
         // Its segment's header is in another packet: it belongs to the connection, and moves nothing.
         let (conn, direction) = state.table.find(&meta.tuple)?;
-        let seen_reply = state.table.get(conn)?.status.seen_reply();
-        let known = if seen_reply { ConnectionState::Established } else { ConnectionState::New };
-        let confirmed = state.table.get(conn)?.status.confirmed();
-        return confirmed.then_some(Tracked { state: known, conn: Some(conn), direction, reason: None });
+        let status = state.table.line(conn)?.status;
+        let known = if status.seen_reply() { ConnectionState::Established } else { ConnectionState::New };
+        return status.confirmed().then_some(Tracked {
+            state: known,
+            conn: Some(conn),
+            direction,
+            reason: None,
+        });
     }
     let transport = transport(meta, head)?;
     if state.table.is_purging() {
         state.table.purge_flow(&meta.tuple, |row, address| !snapshot.masquerades(row, address));
     }
-    Some(state.table.track(&meta.tuple, &transport, state.now, snapshot.timeouts()))
+    let flow = Flow { tuple: &meta.tuple, key: &meta.key, hash: meta.hash, entry: meta.entry };
+    Some(state.table.track_flow(&flow, &transport, state.now, snapshot.timeouts()))
 }
 
 /// What the trackers read of a packet; `None` when a TCP header is not whole.

@@ -186,13 +186,13 @@ fn as_it_came<F>(stage: &str, state: &WorkerState<F>, meta: &Meta) -> Option<(Tu
         }
         "fragment" => meta.is(flag::REASSEMBLED).then_some((meta.tuple, meta.tuple)),
         "fast_path" if meta.entry != NO_ENTRY => {
-            let conn = state.table.get(state.table.reference(meta.entry)?)?;
+            let conn = state.table.tuples(state.table.reference(meta.entry)?)?;
             let direction = Table::direction_of(meta.entry);
-            let (from, to) = (conn.tuple(direction), conn.target(direction));
+            let (from, to) = (*conn.tuple(direction), conn.target(direction));
             (from != to).then_some((from, to))
         }
         "track" if meta.is(flag::ICMP_ERROR) => {
-            let conn = state.table.get(meta.conn?)?;
+            let conn = state.table.tuples(meta.conn?)?;
             Some((meta.tuple, conn.target(meta.direction)))
         }
         _ => None,
@@ -291,7 +291,7 @@ fn from_cache<F>(state: &WorkerState<F>, meta: &Meta, rows: &mut Vec<RowId>) -> 
         return meta.slow.map(Decision::ToStages);
     }
     let resumed = meta.slow == Some(SlowReason::Rule);
-    let conn = state.table.reference(meta.entry).and_then(|reference| state.table.get(reference));
+    let conn = state.table.reference(meta.entry).and_then(|reference| state.table.tuples(reference));
     let Some(conn) = conn else {
         return Some(Decision::FromCache { resumed, source: None, destination: None });
     };
@@ -299,7 +299,7 @@ fn from_cache<F>(state: &WorkerState<F>, meta: &Meta, rows: &mut Vec<RowId>) -> 
         rows.extend(state.paths.rows_of(action.path));
     }
     let direction = Table::direction_of(meta.entry);
-    let (from, to) = (conn.tuple(direction), conn.target(direction));
+    let (from, to) = (*conn.tuple(direction), conn.target(direction));
     let changed = |from: (Addr, u16), to: (Addr, u16)| (from != to).then_some(to);
     Some(Decision::FromCache {
         resumed,
@@ -345,8 +345,8 @@ fn decided<F>(snapshot: &Snapshot, state: &WorkerState<F>, meta: &Meta) -> Optio
     if !snapshot.tracking() || meta.is(flag::ATTACHED | flag::ICMP_ERROR) {
         return None;
     }
-    let conn = meta.conn.and_then(|reference| state.table.get(reference));
-    let uncached = conn.as_ref().and_then(|conn| conn.slow_reason(meta.direction));
+    let conn = meta.conn.and_then(|reference| state.table.line(reference));
+    let uncached = conn.and_then(|conn| conn.slow_reason(meta.direction));
     Some(Decision::Decided { tracked: conn.is_some(), uncached })
 }
 

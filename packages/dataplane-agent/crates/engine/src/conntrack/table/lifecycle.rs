@@ -93,10 +93,8 @@ impl Table {
 
     /// The shortest time that packets of the fast path may give a connection, ns.
     fn shortest_timeout(&self, slot: u32, timeouts: &Timeouts) -> u64 {
-        let protocol =
-            self.entries.get(Self::index(slot, Direction::Original) as usize).map(|e| e.key().protocol());
         match self.lines.get(slot as usize) {
-            Some(line) if protocol == Some(TCP) => line.tcp.shortest_timeout(timeouts),
+            Some(line) if self.protocol(slot) == TCP => line.tcp.shortest_timeout(timeouts),
             _ => u64::MAX,
         }
     }

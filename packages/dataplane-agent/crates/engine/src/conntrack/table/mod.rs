@@ -15,7 +15,7 @@ pub(crate) use copy::Copied;
 use self::store::{Cells, Record, V6};
 use crate::conntrack::bound::{Bound, EntryBounds};
 use crate::conntrack::buckets::Buckets;
-use crate::conntrack::connection::{ConnRef, Connection, Direction, NIL, Totals};
+use crate::conntrack::connection::{ConnRef, Connection, Direction, NIL, Totals, Tuples};
 use crate::conntrack::entry::{CachedAction, Entry, EntryIndex, Key, NO_ENTRY, action_flag};
 use crate::conntrack::journal::Journal;
 use crate::conntrack::line::Line;
@@ -246,8 +246,19 @@ impl Table {
 
     #[inline]
     pub(in crate::conntrack) fn find_entry(&self, tuple: &Tuple, hash: u32) -> Option<EntryIndex> {
-        let key = Key::of(tuple);
-        self.buckets.find(hash, |index| self.is_entry_of(index, tuple, &key))
+        self.find_key(tuple, &Key::of(tuple), hash)
+    }
+
+    #[inline]
+    pub(in crate::conntrack) fn find_key(&self, tuple: &Tuple, key: &Key, hash: u32) -> Option<EntryIndex> {
+        self.buckets.find(hash, |index| self.is_entry_of(index, tuple, key))
+    }
+
+    /// Whether an entry can be found, and by this key only. Never with IPv6, where keys are ambiguous.
+    #[inline]
+    pub(in crate::conntrack) fn is_entry(&self, index: EntryIndex, key: &Key) -> bool {
+        self.entries.get(index as usize).is_some_and(|entry| entry.is_exactly(key))
+            && self.is_indexed(index >> 1, Self::direction_of(index))
     }
 
     /// The connection that packets with this tuple belong to, and their direction.
@@ -292,6 +303,12 @@ impl Table {
         tuple
     }
 
+    /// IP protocol number of a connection.
+    pub(in crate::conntrack) fn protocol(&self, slot: u32) -> u8 {
+        let entry = self.entries.get(Self::index(slot, Direction::Original) as usize);
+        entry.map_or(0, |entry| entry.key().protocol())
+    }
+
     /// Writes the key of a direction.
     fn set_tuple(&mut self, slot: u32, direction: Direction, tuple: &Tuple) {
         let mut key = Key::of(tuple);
@@ -333,25 +350,42 @@ impl Table {
         (current && self.lines.get(slot)?.status.used()).then_some(slot)
     }
 
-    /// The connection of a reference as it is now, `None` when it is gone.
+    /// The line of a reference's connection, `None` when it is gone.
     #[inline]
+    pub fn line(&self, reference: ConnRef) -> Option<&Line> {
+        self.lines.get(self.slot(reference)?)
+    }
+
+    /// The tuples of a reference's connection, `None` when it is gone.
+    #[inline]
+    pub fn tuples(&self, reference: ConnRef) -> Option<Tuples> {
+        self.slot(reference).map(|_| self.tuples_of(reference.slot))
+    }
+
+    #[inline]
+    pub(in crate::conntrack) fn tuples_of(&self, slot: u32) -> Tuples {
+        let tuple = |direction| self.tuple(slot, direction);
+        Tuples { original: tuple(Direction::Original), reply: tuple(Direction::Reply) }
+    }
+
+    /// The connection of a reference as it is now, `None` when it is gone. Puts all of it together; what
+    /// packets need is to be had from [`Table::line`] and [`Table::tuples`].
     pub fn get(&self, reference: ConnRef) -> Option<Connection> {
         self.slot(reference)?;
         self.connection(reference.slot)
     }
 
-    /// The line of a reference's connection, `None` when it is gone.
+    /// The same as [`Table::line`], writable.
     #[inline]
     pub fn get_mut(&mut self, reference: ConnRef) -> Option<&mut Line> {
         let slot = self.slot(reference)?;
         self.lines.get_mut(slot)
     }
 
-    #[inline]
     pub(in crate::conntrack) fn connection(&self, slot: u32) -> Option<Connection> {
         let line = self.lines.get(slot as usize)?;
         let record = self.records.get(slot as usize)?;
-        let tuples = (self.tuple(slot, Direction::Original), self.tuple(slot, Direction::Reply));
+        let tuples = self.tuples_of(slot);
         let id = self.id(slot, record.serial);
         Some(Connection::new(line, id, record.mark, record.masquerade, tuples))
     }
@@ -532,6 +566,7 @@ impl Table {
         Some(slot)
     }
 
+    #[inline]
     fn is_indexed(&self, slot: u32, direction: Direction) -> bool {
         self.lines.get(slot as usize).is_some_and(|line| match direction {
             Direction::Original => line.status.original_indexed(),
@@ -571,7 +606,7 @@ impl Table {
     /// Decides the source of a connection, of which the reply tuple tells whether it changes.
     /// `masquerade` is the interface row whose address it takes, 0 without masquerade.
     pub fn bind_source(&mut self, reference: ConnRef, masquerade: RowId) {
-        let Some(conn) = self.get(reference) else { return };
+        let Some(conn) = self.tuples(reference) else { return };
         let translated = (conn.reply.dst, conn.reply.dst_port) != (conn.original.src, conn.original.src_port);
         if let Some(line) = self.get_mut(reference) {
             line.status.set_source_bound();
@@ -603,8 +638,8 @@ impl Table {
         if !self.is_free_for(reference, &reply) {
             return Err(Clash);
         }
-        let Some(conn) = self.get(reference) else { return Err(Clash) };
-        if conn.status.reply_indexed() {
+        let Some(conn) = self.tuples(reference) else { return Err(Clash) };
+        if self.is_indexed(reference.slot, Direction::Reply) {
             let index = Self::index(reference.slot, Direction::Reply);
             self.buckets.remove(self.hash(&conn.reply), index);
         }
