@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use rtrb::{Consumer, Producer};
 use tollway_config::dataplane::DataplaneConfig;
 use tollway_config::protocol::QUEUE_RECORD;
 use tollway_engine::batch::{BATCH, Batch, Handover, Outcome};
@@ -15,6 +14,7 @@ use tollway_engine::snapshot::{PortFacts, Snapshot};
 use tollway_engine::stats::EngineStats;
 use tollway_engine::time::Now;
 use tollway_io::pool::{Partition, PartitionSize, PoolFrame, partitions};
+use tollway_worker::handover::{Arrivals, Departures};
 
 use crate::alloc;
 use crate::clock::Tsc;
@@ -59,9 +59,9 @@ impl Setup {
 /// A worker's ends of the rings between two workers.
 pub struct Links {
     /// To the other one.
-    pub out: Producer<Handover<PoolFrame>>,
+    pub out: Departures<Handover<PoolFrame>>,
     /// From the other one.
-    pub inbound: Consumer<Handover<PoolFrame>>,
+    pub inbound: Arrivals<Handover<PoolFrame>>,
 }
 
 /// What one [`Router::turn`] did.
@@ -160,28 +160,40 @@ impl Router {
         std::mem::replace(&mut self.traffic, traffic)
     }
 
-    /// One turn of a worker among several: if asked for a batch of its own traffic (none while the other worker
-    /// cannot take it), and what was handed to it. Timed is all but making the frames.
+    /// One turn of a worker among several, as the agent's take theirs: what was handed to it, then, if asked for, a
+    /// batch of its own traffic (none while the other worker cannot take it). Timed is all but making the frames.
     pub fn turn(&mut self, links: &mut Links, traffic: bool) -> Result<Turn, String> {
-        if traffic && links.out.slots() >= BATCH {
+        if traffic && links.out.room() >= BATCH {
             self.fill(BATCH);
         }
         let allocations = alloc::count();
         let from = self.tsc.cycles();
-        for frame in self.ring.drain(..) {
-            self.batch.push_rx(frame, LAN_PORT, VnetState::default());
-        }
-        while self.batch.len() < 2 * BATCH
-            && let Ok(packet) = links.inbound.pop()
-        {
-            self.batch.push_handover(packet);
-        }
-        if self.batch.is_empty() {
-            return Ok(Turn::default());
-        }
-        let received = self.batch.len() as u64;
-        self.engine.process(&mut self.batch, &mut self.pool, &self.clock, self.now);
         let mut turn = Turn::default();
+        let batch = &mut self.batch;
+        if links.inbound.receive(BATCH, |packet| batch.push_handover(packet)) > 0 {
+            self.pass_on(links, &mut turn)?;
+        }
+        if !self.ring.is_empty() {
+            for frame in self.ring.drain(..) {
+                self.batch.push_rx(frame, LAN_PORT, VnetState::default());
+            }
+            self.pass_on(links, &mut turn)?;
+        }
+        if turn.finished + turn.handed_over == 0 {
+            return Ok(turn);
+        }
+        self.pool.send_home();
+        turn.ticks = self.tsc.cycles().wrapping_sub(from);
+        self.allocations += alloc::count() - allocations;
+        self.pass_time();
+        Ok(turn)
+    }
+
+    /// Decides about what the batch holds, and gives it to where it goes.
+    fn pass_on(&mut self, links: &mut Links, turn: &mut Turn) -> Result<(), String> {
+        let received = self.batch.len() as u64;
+        let before = turn.finished + turn.handed_over;
+        self.engine.process(&mut self.batch, &mut self.pool, &self.clock, self.now);
         for done in self.batch.drain() {
             match done.outcome {
                 Outcome::Tx { port: WAN_PORT } => {
@@ -190,19 +202,20 @@ impl Router {
                 }
                 Outcome::Handover { packet: meta, .. } => {
                     turn.handed_over += 1;
-                    let packet = Handover { frame: done.frame, vnet: done.vnet, meta };
-                    links.out.push(packet).map_err(|_| "the ring is full although it had room")?;
+                    links.out.gather(Handover { frame: done.frame, vnet: done.vnet, meta });
                 }
                 other => return Err(format!("a packet went astray: {other:?}")),
             }
         }
-        turn.ticks = self.tsc.cycles().wrapping_sub(from);
-        self.allocations += alloc::count() - allocations;
-        if turn.finished + turn.handed_over != received {
+        let mut refused = 0;
+        links.out.send(|_| refused += 1);
+        if refused > 0 {
+            return Err(format!("{refused} packets found no room although there was"));
+        }
+        if turn.finished + turn.handed_over - before != received {
             return Err(format!("not all of {received} packets were forwarded: {}", self.drops()));
         }
-        self.pass_time();
-        Ok(turn)
+        Ok(())
     }
 
     /// Forwards `batches` (a multiple of the ring) of random flows' packets; returns ticks per packet

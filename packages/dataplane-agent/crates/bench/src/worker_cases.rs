@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use rtrb::RingBuffer;
+use tollway_worker::handover;
 
 use crate::clock::{Tsc, Windows, probe};
 use crate::engine_cases::{CaseResult, PACKETS};
@@ -15,8 +15,6 @@ use crate::traffic::Traffic;
 
 /// Flows of each worker.
 const FLOWS: usize = 4096;
-/// Packets that fit between two workers, as in the agent.
-const RING: usize = 1024;
 /// Turns per window.
 const WINDOW: usize = 16;
 /// Windows measured before the other arrangement has its turn.
@@ -101,7 +99,7 @@ impl Group {
         let setup =
             |worker| Setup::of(Scenario::MASQUERADE_25, Traffic::steered(FLOWS, worker, count as u32));
         let routers = Router::several((0..count as u32).map(setup).collect(), tsc)?;
-        let (outs, mut inbounds): (Vec<_>, Vec<_>) = (0..count).map(|_| RingBuffer::new(RING)).unzip();
+        let (outs, mut inbounds): (Vec<_>, Vec<_>) = (0..count).map(|_| handover::way()).unzip();
         inbounds.rotate_right(1);
         let links = outs.into_iter().zip(inbounds).map(|(out, inbound)| Links { out, inbound });
         Ok(Self { workers: routers.into_iter().zip(links).collect() })
@@ -151,7 +149,7 @@ impl Group {
         }
         into.seconds += seconds;
         // What still lies in the rings belongs to nobody's figures.
-        for _ in 0..2 * RING / tollway_engine::batch::BATCH {
+        for _ in 0..2 * handover::DEPTH / tollway_engine::batch::BATCH {
             for (router, links) in self.workers.iter_mut().take(count) {
                 router.turn(links, false)?;
             }

@@ -4,11 +4,13 @@
 //! [`TAIL_CAPACITY`] more. Both come from the partition of one worker. Whoever drops a frame returns it
 //! to that partition: its owner by [`Partition::recycle`], which touches no shared memory, everybody else
 //! through the partition's return list, a lock-free stack that the owner empties as a whole when its own
-//! lists run dry (so no ABA problem, and a return never fails).
+//! lists run dry (so no ABA problem, and a return never fails). Another worker's [`Partition::recycle`]
+//! gathers frames in [`bundle`]s, so that the stack is touched once for many.
 //!
 //! The first heads of every partition, as many as a worker needs to receive and to send, lie beside each
 //! other: that is the [`Umem`], in which AF_XDP sockets exchange frames without copying.
 
+mod bundle;
 mod umem;
 
 use std::fmt;
@@ -18,6 +20,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use tollway_engine::frame::{Frame, FrameSource};
 
+use bundle::Bundle;
 pub use umem::{Lent, Umem};
 
 /// Bytes of a frame that are contiguous, at most.
@@ -35,11 +38,13 @@ const HEAD_OFFSET: usize = 64;
 const HEAD_CHUNK: usize = 2368;
 const HUGE_PAGE: usize = 2 << 20;
 
-/// At the start of every head chunk while it is free; a lone tail never is on a return list.
+/// At the start of every head chunk while it is on a return list; a lone tail never is.
 #[repr(C)]
 struct FreeChunk {
     next: *mut FreeChunk,
     tail: *mut u8,
+    /// Chunks without tails that come home with this one; a [`Bundle`] wrote them behind the header.
+    others: usize,
 }
 
 /// What a partition shares with everybody who may hold one of its frames.
@@ -72,6 +77,8 @@ pub struct Partition {
     own: Range<usize>,
     size: PartitionSize,
     exhausted: u64,
+    /// Frames of other partitions on their way home.
+    away: Vec<Bundle>,
 }
 
 /// Chunks that nobody has used yet, so that their memory has not been touched. None of them lies across the
@@ -199,6 +206,29 @@ impl Home {
     fn leak() -> &'static Self {
         Box::leak(Box::new(Home { returns: AtomicPtr::new(ptr::null_mut()), outside: AtomicU64::new(0) }))
     }
+
+    /// Puts a chunk on the return list, with its tail and the chunks that were written behind its header.
+    ///
+    /// # Safety
+    /// Nobody else refers to the chunks, and they belong to the partition that this is the home of.
+    unsafe fn take_back(&self, chunk: NonNull<FreeChunk>, tail: *mut u8, others: usize) {
+        let mut next = self.returns.load(Ordering::Relaxed);
+        loop {
+            // SAFETY: the chunk is the caller's until the exchange below succeeds; it is 64-byte aligned and
+            // larger than the header.
+            unsafe { chunk.as_ptr().write(FreeChunk { next, tail, others }) };
+            match self.returns.compare_exchange_weak(
+                next,
+                chunk.as_ptr(),
+                Ordering::Release,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => break,
+                Err(seen) => next = seen,
+            }
+        }
+        self.outside.fetch_add(1 + others as u64, Ordering::Relaxed);
+    }
 }
 
 impl Partition {
@@ -232,6 +262,7 @@ impl Partition {
             own,
             size,
             exhausted: 0,
+            away: Vec::new(),
         }
     }
 
@@ -332,10 +363,14 @@ impl Partition {
         }
     }
 
-    /// Returns a frame, of this or any other partition.
+    /// Returns a frame, of this or any other partition. Those of others may be under way until
+    /// [`Self::send_home`].
     #[inline]
     pub fn recycle(&mut self, frame: PoolFrame) {
         if !ptr::eq(frame.home, self.home) {
+            if frame.tail.is_none() {
+                self.gather(frame);
+            }
             return;
         }
         self.put(frame.chunk.cast());
@@ -343,6 +378,24 @@ impl Partition {
             self.tails.push(tail);
         }
         std::mem::forget(frame);
+    }
+
+    /// Puts a frame of another partition with those that go there.
+    fn gather(&mut self, frame: PoolFrame) {
+        let Some(bundle) = self.away.iter_mut().find(|bundle| bundle.goes_to(frame.home)) else {
+            self.away.push(Bundle::new(frame));
+            return;
+        };
+        bundle.add(frame);
+    }
+
+    /// Sends the frames of other partitions that were recycled here on their way. To be called now and then,
+    /// and before a pause.
+    #[inline]
+    pub fn send_home(&mut self) {
+        for bundle in &mut self.away {
+            bundle.send();
+        }
     }
 
     /// Takes in what other threads have returned.
@@ -359,6 +412,10 @@ impl Partition {
             if let Some(tail) = NonNull::new(header.tail) {
                 self.tails.push(tail);
             }
+            for at in 0..header.others {
+                // SAFETY: so many were written by the same returner, and belong to this partition.
+                self.put(unsafe { bundle::other(chunk, at) });
+            }
             self.put(chunk);
         }
     }
@@ -372,6 +429,12 @@ impl FrameSource<PoolFrame> for Partition {
         let mut frame = self.take_head()?;
         frame.head_len = len as u16;
         Some(frame)
+    }
+}
+
+impl Drop for Partition {
+    fn drop(&mut self) {
+        self.send_home();
     }
 }
 
@@ -525,20 +588,9 @@ impl Frame for PoolFrame {
 
 impl Drop for PoolFrame {
     fn drop(&mut self) {
-        let free: *mut FreeChunk = self.chunk.as_ptr().cast();
-        let mut next = self.home.returns.load(Ordering::Relaxed);
-        loop {
-            // SAFETY: the chunk is ours until the exchange below succeeds; it is 64-byte aligned and larger
-            // than the header.
-            unsafe {
-                free.write(FreeChunk { next, tail: self.tail.map_or(ptr::null_mut(), NonNull::as_ptr) });
-            }
-            match self.home.returns.compare_exchange_weak(next, free, Ordering::Release, Ordering::Relaxed) {
-                Ok(_) => break,
-                Err(seen) => next = seen,
-            }
-        }
-        self.home.outside.fetch_add(1, Ordering::Relaxed);
+        let tail = self.tail.map_or(ptr::null_mut(), NonNull::as_ptr);
+        // SAFETY: the chunk is this frame's, which ends here.
+        unsafe { self.home.take_back(self.chunk.cast(), tail, 0) };
     }
 }
 
@@ -576,12 +628,41 @@ mod tests {
                     second.recycle(frame);
                 }
                 assert_eq!(second.free(), (4, 2));
+                second.send_home();
             });
         });
         let frame = first.take_head().unwrap();
         assert_eq!(first.free(), (3, 2));
         first.recycle(frame);
         assert_eq!(first.free(), (4, 2));
+    }
+
+    #[test]
+    fn frames_come_home_in_bundles_also_when_their_last_worker_ends() {
+        const FRAMES: usize = 3 * bundle::MOST;
+        let size = PartitionSize { heads: FRAMES, tails: 0 };
+        let mut partitions = partitions(&[size, size, size]).unwrap();
+        let mut third = partitions.pop().unwrap();
+        let mut second = partitions.pop().unwrap();
+        let mut first = partitions.pop().unwrap();
+        let take = |home: &mut Partition, frames: usize| -> Vec<_> {
+            (0..frames).map(|_| home.take(60).unwrap()).collect()
+        };
+        let frames = take(&mut first, 2 * bundle::MOST + 5).into_iter().chain(take(&mut second, 7));
+        frames.for_each(|frame| third.recycle(frame));
+        assert_eq!((first.home.returned(), second.home.returned()), (2 * bundle::MOST as u64, 0));
+        third.send_home();
+        third.send_home();
+        assert_eq!((first.home.returned(), second.home.returned()), (2 * bundle::MOST as u64 + 5, 7));
+        take(&mut first, 9).into_iter().for_each(|frame| third.recycle(frame));
+        drop(third);
+        first.collect();
+        second.collect();
+        assert_eq!((first.free(), second.free()), ((FRAMES, 0), (FRAMES, 0)));
+        // Each of them once.
+        let all: std::collections::BTreeSet<_> =
+            take(&mut first, FRAMES).into_iter().map(|frame| frame.head().as_ptr()).collect();
+        assert_eq!(all.len(), FRAMES);
     }
 
     #[test]

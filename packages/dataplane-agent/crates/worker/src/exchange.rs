@@ -16,10 +16,9 @@ use tollway_io::wake::Wake;
 use tollway_io::{PoolFrame, Port, tap::Tap};
 
 use crate::counters::WorkerDrops;
+use crate::handover::{self, Arrivals, Departures};
 use crate::profile::ProfileReport;
 
-/// Packets that may be between one worker and another.
-const HANDOVER_DEPTH: usize = 1024;
 /// Changes of connections that may wait for the control thread.
 const CHANGES: usize = 16_384;
 /// Commands that may wait for a worker; the control thread waits for answers, so few ever do.
@@ -132,7 +131,7 @@ pub struct WorkerEnds {
     /// Wakes this worker.
     pub wake: Arc<Wake>,
     /// From the other workers.
-    pub inbound: Vec<Consumer<Handover<PoolFrame>>>,
+    pub inbound: Vec<Arrivals<Handover<PoolFrame>>>,
     /// To each worker, by number; `None` for itself.
     pub outbound: Vec<Option<Outbound>>,
 }
@@ -140,12 +139,10 @@ pub struct WorkerEnds {
 /// The way to another worker.
 #[derive(Debug)]
 pub struct Outbound {
-    /// Its ring.
-    pub ring: Producer<Handover<PoolFrame>>,
+    /// The way there.
+    pub packets: Departures<Handover<PoolFrame>>,
     /// Wakes it.
     pub wake: Arc<Wake>,
-    /// Something was put in since it was last woken.
-    pub dirty: bool,
 }
 
 /// Ends of the rings that the control thread holds, for one worker.
@@ -194,10 +191,10 @@ pub fn rings(workers: usize, control: &Arc<Wake>) -> std::io::Result<(Vec<Worker
         for to in 0..workers {
             let mut out = None;
             if from != to {
-                let (ring, inbound) = RingBuffer::new(HANDOVER_DEPTH);
+                let (packets, inbound) = handover::way();
                 if let Some(target) = worker_ends.get_mut(to) {
                     target.inbound.push(inbound);
-                    out = Some(Outbound { ring, wake: Arc::clone(&target.wake), dirty: false });
+                    out = Some(Outbound { packets, wake: Arc::clone(&target.wake) });
                 }
             }
             if let Some(source) = worker_ends.get_mut(from) {

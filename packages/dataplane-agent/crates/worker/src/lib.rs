@@ -9,6 +9,7 @@ pub mod counters;
 pub mod exchange;
 pub mod frames;
 pub mod framing;
+pub mod handover;
 pub mod journal;
 mod learned_routes;
 pub mod lists;

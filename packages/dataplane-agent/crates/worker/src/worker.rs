@@ -188,6 +188,7 @@ impl Worker {
                 self.dispatch();
             }
             self.flush();
+            self.pool.send_home();
             if self.ports.iter().all(|end| end.queue.is_empty()) {
                 self.engine.sent();
             }
@@ -290,11 +291,13 @@ impl Worker {
 
     fn receive(&mut self) {
         for index in 0..self.ends.inbound.len() {
-            while let Some(packet) = self.ends.inbound.get_mut(index).and_then(|ring| ring.pop().ok()) {
-                self.batch.push_handover(packet);
-                if self.batch.len() >= BATCH {
-                    self.process();
+            while let Some(arrivals) = self.ends.inbound.get_mut(index) {
+                let room = BATCH.saturating_sub(self.batch.len());
+                let batch = &mut self.batch;
+                if arrivals.receive(room, |packet| batch.push_handover(packet)) < room {
+                    break;
                 }
+                self.process();
             }
         }
         let ports = self.ports.len();
@@ -444,21 +447,17 @@ impl Worker {
                         self.drops.add(WorkerDrop::HandoverQueueFull, 1);
                         continue;
                     };
-                    let handover = Handover { frame: done.frame, vnet: done.vnet, meta: packet };
-                    match out.ring.push(handover) {
-                        Ok(()) => out.dirty = true,
-                        Err(rtrb::PushError::Full(handover)) => {
-                            self.engine.not_handed_over(&handover.meta);
-                            self.drops.add(WorkerDrop::HandoverQueueFull, 1);
-                            self.pool.recycle(handover.frame);
-                        }
-                    }
+                    out.packets.gather(Handover { frame: done.frame, vnet: done.vnet, meta: packet });
                 }
             }
         }
         for out in self.ends.outbound.iter_mut().flatten() {
-            if out.dirty {
-                out.dirty = false;
+            let sent = out.packets.send(|refused| {
+                self.engine.not_handed_over(&refused.meta);
+                self.drops.add(WorkerDrop::HandoverQueueFull, 1);
+                self.pool.recycle(refused.frame);
+            });
+            if sent {
                 out.wake.notify();
             }
         }

@@ -46,7 +46,9 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     let mut first = batch.first;
     while first < batch.end {
         let end = batch.end.min(first + AHEAD);
-        look_up(state, batch.packets.get_mut(first..end).unwrap_or_default());
+        let packets = batch.packets.get_mut(first..end).unwrap_or_default();
+        entered += send_on(state, packets);
+        look_up(state, packets);
         entered += forward_tracked(snapshot, state, batch, first..end, source);
         first = end;
     }
@@ -54,10 +56,32 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     entered
 }
 
+/// Sends packets of other workers' flows on without a look at this one's table, as long as no worker has a flow
+/// that is steered to another: such flows stand in the directory. Returns how many packets that were.
+fn send_on<F>(state: &WorkerState<F>, packets: &mut [Packet<F>]) -> u64 {
+    if state.workers <= 1 || !state.shared.directory.is_empty() {
+        return 0;
+    }
+    let mut sent = 0;
+    for Packet { meta, .. } in packets {
+        if meta.verdict != Verdict::Continue || meta.is(flag::HANDED_OVER | flag::ICMP_ERROR | flag::ATTACHED)
+        {
+            continue;
+        }
+        let owner = steer(&meta.tuple, state.workers);
+        if owner != state.worker {
+            meta.hops += 1;
+            meta.verdict = Verdict::Handover(owner as u16);
+            sent += 1;
+        }
+    }
+    sent
+}
+
 /// Finds out which entries some packets may have, and has the memory fetched that they and their
 /// connections lie in.
 fn look_up<F>(state: &WorkerState<F>, packets: &mut [Packet<F>]) {
-    for packet in packets {
+    for packet in packets.iter_mut().filter(|packet| packet.meta.verdict == Verdict::Continue) {
         packet.meta.entry = state.table.probe(packet.meta.hash);
         state.table.fetch_entry(packet.meta.entry);
     }
