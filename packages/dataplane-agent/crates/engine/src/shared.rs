@@ -113,6 +113,11 @@ impl Shared {
         self.seed
     }
 
+    /// Which worker owns flows that are not steered to it.
+    pub fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
     /// The neighbour table.
     pub fn neighbors(&self, now: Now, snapshot: &Snapshot) -> Vec<NeighborInfo> {
         let _ = now;

@@ -75,6 +75,13 @@ impl Output {
     }
 }
 
+/// A packet between two workers.
+struct Delayed {
+    from: u32,
+    to: u32,
+    packet: Handover<HeapFrame>,
+}
+
 /// The router.
 pub struct Router {
     engines: Vec<Engine<HeapFrame>>,
@@ -100,7 +107,7 @@ pub struct Router {
     pub refused: u64,
     /// Packets between workers stay on their way until [`Self::deliver_handovers`].
     pub delay_handovers: bool,
-    delayed: Vec<(u32, Handover<HeapFrame>)>,
+    delayed: Vec<Delayed>,
     traces: Collector,
     /// What waits for the ports of workers whose ports take nothing, by worker.
     untaken: BTreeMap<usize, Vec<Output>>,
@@ -375,7 +382,7 @@ impl Router {
                 Outcome::Handover { worker, packet } => {
                     let handover = Handover { frame: done.frame, vnet: done.vnet, meta: packet };
                     if self.delay_handovers {
-                        self.delayed.push((worker, handover));
+                        self.delayed.push(Delayed { from: from as u32, to: worker, packet: handover });
                         continue;
                     }
                     moved.entry(worker).or_default().push(handover);
@@ -421,23 +428,32 @@ impl Router {
     /// Packets that were on their way between workers arrive, the first `packets` of them.
     pub fn deliver_handovers(&mut self, packets: usize) -> Vec<Output> {
         let mut out = Vec::new();
-        for (worker, handover) in self.delayed.drain(..packets).collect::<Vec<_>>() {
-            self.batch.push_handover(handover);
-            self.process(worker as usize, &mut out);
+        for Delayed { to, packet, .. } in self.delayed.drain(..packets).collect::<Vec<_>>() {
+            self.batch.push_handover(packet);
+            self.process(to as usize, &mut out);
         }
         out
     }
 
     /// As [`Self::deliver_handovers`], only to one worker and as one batch.
     pub fn deliver_handovers_to(&mut self, worker: usize, packets: usize) -> Vec<Output> {
+        self.deliver(packets, worker, |_| true)
+    }
+
+    /// As [`Self::deliver_handovers_to`], only what one worker has sent.
+    pub fn deliver_handovers_between(&mut self, from: usize, to: usize, packets: usize) -> Vec<Output> {
+        self.deliver(packets, to, |sender| sender as usize == from)
+    }
+
+    fn deliver(&mut self, packets: usize, worker: usize, from: impl Fn(u32) -> bool) -> Vec<Output> {
         assert!(packets <= BATCH);
         let (mut left, mut out) = (packets, Vec::new());
-        for (to, handover) in std::mem::take(&mut self.delayed) {
-            if left > 0 && to as usize == worker {
-                self.batch.push_handover(handover);
+        for delayed in std::mem::take(&mut self.delayed) {
+            if left > 0 && delayed.to as usize == worker && from(delayed.from) {
+                self.batch.push_handover(delayed.packet);
                 left -= 1;
             } else {
-                self.delayed.push((to, handover));
+                self.delayed.push(delayed);
             }
         }
         self.process(worker, &mut out);
@@ -478,6 +494,13 @@ impl Router {
         for engine in &mut self.engines {
             engine.reset_counters(rows);
         }
+    }
+
+    /// The connection records of one worker.
+    pub fn connections_of(&self, worker: usize) -> Vec<ConnectionRecord> {
+        let mut bytes = Vec::new();
+        self.engines[worker].connections(0, u32::MAX, self.now, &mut bytes);
+        bytes.chunks_exact(tollway_config::protocol::CONNECTION_RECORD).map(ConnectionRecord::read).collect()
     }
 
     /// The connection records.
