@@ -30,6 +30,9 @@ pub const PROBE_INTERVAL: u64 = 1_000_000_000;
 pub const NEGATIVE_TIME: u64 = 3_000_000_000;
 /// Shortest distance between two runs of the timers, ns.
 const AGE_INTERVAL: u64 = 10_000_000;
+/// How long a neighbour that has answered is kept in a full table after its confirmation ran out, ns: if it is
+/// used at all, it is asked again within that time. Linux's forced collection spares entries for as long.
+const SPARED_TIME: u64 = 5_000_000_000;
 /// How long an unconfirmed entry that nobody uses is kept, ns (Linux's `gc_stale_time`).
 pub const STALE_TIME: u64 = 60_000_000_000;
 
@@ -110,6 +113,8 @@ struct Entry {
     due: u64,
     usage: u16,
     live: bool,
+    /// It has answered: both directions worked once.
+    confirmed: bool,
 }
 
 /// An ARP request that is to be sent.
@@ -322,6 +327,7 @@ impl Neighbors {
             due: now.0.saturating_add(PROBE_INTERVAL),
             usage: 0,
             live: true,
+            confirmed: false,
         };
         match self.insert(table, entry) {
             Some(id) => Resolution {
@@ -334,14 +340,20 @@ impl Neighbors {
         }
     }
 
-    /// Makes room by forgetting entries that nobody confirmed; searched at most once a second.
+    /// Makes room by forgetting entries that nobody confirmed, or nobody used of late; searched at most once a
+    /// second.
     fn collect(&self, table: &mut Table, limit: u32, now: Now) -> bool {
         if now.0 < table.collect_after {
             return false;
         }
         table.collect_after = now.0.saturating_add(PROBE_INTERVAL);
-        let idle = |entry: &Entry| {
-            entry.live && matches!(entry.status, NeighborStatus::Stale | NeighborStatus::Failed)
+        let spared = |entry: &Entry| {
+            entry.confirmed && now.0.saturating_add(STALE_TIME) < entry.due.saturating_add(SPARED_TIME)
+        };
+        let idle = |entry: &Entry| match entry.status {
+            NeighborStatus::Failed => entry.live,
+            NeighborStatus::Stale => entry.live && !spared(entry),
+            _ => false,
         };
         let old: Vec<u32> =
             (0u32..).zip(&table.entries).filter(|(_, entry)| idle(entry)).map(|(index, _)| index).collect();
@@ -364,7 +376,10 @@ impl Neighbors {
             }
             let known = !matches!(entry.status, NeighborStatus::Incomplete | NeighborStatus::Failed);
             match how {
-                Learned::Reply => (entry.status, entry.due) = (NeighborStatus::Reachable, reachable_until),
+                Learned::Reply => {
+                    (entry.status, entry.due) = (NeighborStatus::Reachable, reachable_until);
+                    entry.confirmed = true;
+                }
                 // The same address again confirms nothing about our direction.
                 _ if known && entry.mac == mac => {}
                 _ => (entry.status, entry.due) = (NeighborStatus::Stale, stale_until),
@@ -389,6 +404,7 @@ impl Neighbors {
             due: stale_until,
             usage: 0,
             live: true,
+            confirmed: false,
         };
         self.insert(table, entry);
     }
@@ -480,6 +496,7 @@ impl Neighbors {
                     due: u64::MAX,
                     usage: 0,
                     live: true,
+                    confirmed: true,
                 };
                 self.insert(table, entry);
             }

@@ -83,6 +83,24 @@ fn the_table_is_bounded_and_makes_room_by_forgetting_unconfirmed_entries() {
 }
 
 #[test]
+fn a_neighbour_that_has_answered_is_spared_for_a_while_when_the_table_is_full() {
+    let table = Neighbors::new();
+    let id = table.resolve(KEY, true, 2, at(0)).id;
+    table.learn(KEY, MAC, Learned::Reply, 30_000, 2, at(0));
+    table.learn((1, 1), MAC, Learned::Request, 30_000, 2, at(29_000));
+    aged(&table, at(30_001));
+    assert_eq!(table.peek(id), Adjacency::Stale(MAC));
+    // The one that only asked goes for another of its kind, again and again.
+    for second in 0..4u64 {
+        table.learn((1, 2 + second as u32), MAC, Learned::Request, 30_000, 2, at(30_500 + 1000 * second));
+        assert_eq!(table.list().len(), 2);
+        assert_eq!(table.peek(id), Adjacency::Stale(MAC), "second {second}");
+    }
+    table.learn((1, 9), MAC, Learned::Request, 30_000, 2, at(35_600));
+    assert_eq!(table.peek(id), Adjacency::Gone, "nobody used it");
+}
+
+#[test]
 fn static_entries_win_and_go_with_their_configuration() {
     let table = Neighbors::new();
     let fixed = Fixed { key: KEY, row: 9, mac: MAC };
