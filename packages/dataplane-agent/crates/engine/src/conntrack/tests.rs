@@ -77,6 +77,43 @@ fn handshake(harness: &mut Harness, flow: &Tuple) {
     assert_eq!(harness.state(flow), State::Established);
 }
 
+/// Tracks a UDP packet that was looked up when `entry` was its own.
+fn track_looked_up(harness: &mut Harness, tuple: &Tuple, entry: EntryIndex) -> Tracked {
+    let key = Key::of(tuple);
+    let flow = Flow { tuple, key: &key, hash: harness.table.hash_of(&key), entry };
+    harness.table.track_flow(&flow, &Transport::Udp, harness.now, &harness.timeouts)
+}
+
+#[test]
+fn an_entry_that_is_anothers_by_now_is_looked_up_again() {
+    for [ours, other, third] in [[1, 2, 3].map(|src| tuple(17, src, 5)), [1, 2, 3].map(v6)] {
+        let mut harness = Harness::new(10);
+        let conn = harness.pass(&ours, &Transport::Udp).conn.unwrap();
+        let others = harness.pass(&other, &Transport::Udp).conn.unwrap();
+        for entry in [conn.slot << 1, conn.slot << 1 | 1, others.slot << 1, 999, NO_ENTRY] {
+            assert_eq!(track_looked_up(&mut harness, &ours, entry).conn, Some(conn), "{entry}");
+        }
+        let id = harness.table.get(conn).unwrap().id;
+        harness.table.remove(id);
+        let taker = harness.pass(&third, &Transport::Udp).conn.unwrap();
+        assert_eq!(taker.slot, conn.slot);
+        let again = track_looked_up(&mut harness, &ours, conn.slot << 1);
+        assert_eq!(again.state, ConnectionState::New);
+        assert_ne!(again.conn.unwrap().slot, taker.slot);
+    }
+}
+
+#[test]
+fn an_entry_that_is_not_to_be_found_yet_is_not_found_by_its_number_either() {
+    let mut harness = Harness::new(10);
+    let flow = tuple(17, 1, 5);
+    // Until it is confirmed its answers may still change.
+    let conn = harness.track(&flow, &Transport::Udp).conn.unwrap();
+    let answer = track_looked_up(&mut harness, &flow.reversed(), conn.slot << 1 | 1);
+    assert_eq!((answer.state, answer.direction), (ConnectionState::New, Direction::Original));
+    assert_ne!(answer.conn, Some(conn));
+}
+
 #[test]
 fn tcp_from_syn_to_time_wait() {
     let mut harness = Harness::new(10);
