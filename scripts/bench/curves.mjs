@@ -8,6 +8,7 @@ import { runAsync } from './background.mjs';
 /** What varies, and how it is called under the plot. @type {Readonly<Record<string, string>>} */
 const AXES = {
   rules: 'filter rules',
+  routes: 'routes',
   flows: 'flows, in random order',
   'frame-bytes': 'frame size, bytes',
   workers: 'workers',

@@ -8,6 +8,7 @@ use crate::clock::{Tsc, Windows};
 use crate::engine_cases::timed;
 use crate::packet::FRAME;
 use crate::pin;
+use crate::route_cases;
 use crate::router::{Router, Setup};
 use crate::scenario::{Scenario, filter_of};
 use crate::traffic::Traffic;
@@ -29,8 +30,13 @@ struct Curve {
 type Axis = fn(usize) -> Result<Vec<Curve>, String>;
 
 /// What may vary.
-const AXES: &[(&str, Axis)] =
-    &[("rules", rules), ("flows", flows), ("frame-bytes", frame_bytes), ("workers", workers)];
+const AXES: &[(&str, Axis)] = &[
+    ("rules", rules),
+    ("routes", routes),
+    ("flows", flows),
+    ("frame-bytes", frame_bytes),
+    ("workers", workers),
+];
 
 /// Measures along `--axis` and prints `{"axis","curves":[{"name","points":[[x, ns]]}]}`.
 pub fn run(args: &Args) -> Result<(), String> {
@@ -64,7 +70,10 @@ fn curve(
 /// ns per packet.
 fn cost(setup: Setup, windows: usize) -> Result<f64, String> {
     let tsc = Tsc::new();
-    let mut router = Router::new(setup, tsc)?;
+    forwarding(Router::new(setup, tsc)?, tsc, windows)
+}
+
+fn forwarding(mut router: Router, tsc: Tsc, windows: usize) -> Result<f64, String> {
     router.window(WINDOW)?;
     let mut times = Windows::default();
     for _ in 0..windows {
@@ -87,6 +96,18 @@ fn rules(windows: usize) -> Result<Vec<Curve>, String> {
         curve("flow cache", windows, &places, |count| setup(count, true))?,
         curve("every packet through the rules", windows, &places, |count| setup(count, false))?,
     ])
+}
+
+fn routes(windows: usize) -> Result<Vec<Curve>, String> {
+    pin::to_cpu(pin::last_cpu())?;
+    let cost = |count: u64| {
+        let tsc = Tsc::new();
+        forwarding(route_cases::router_with(count as usize, tsc)?, tsc, windows)
+    };
+    let places = [100, 1000, 10_000, 100_000, 300_000, 900_000];
+    let points = places.map(|count| Ok((count, cost(count)?)));
+    let name = "routing, destinations all over them";
+    Ok(vec![Curve { name, points: points.into_iter().collect::<Result<_, String>>()? }])
 }
 
 fn flows(windows: usize) -> Result<Vec<Curve>, String> {

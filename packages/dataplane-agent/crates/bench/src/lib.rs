@@ -39,7 +39,7 @@ const USAGE: &str = "usage: tollway-bench COMMAND [--option VALUE …]
 
   engine --case NAME [--quick true] [--windows N] [--cpu N]
       an engine case; prints its result as JSON
-  curve --axis rules|flows|frame-bytes|workers [--quick true]
+  curve --axis rules|routes|flows|frame-bytes|workers [--quick true]
       ns per packet against one thing that varies, as JSON
   send --interface IF --destination-mac MAC --count N --rate PPS [--flows N] [--cpu N]
       60-byte UDP packets; prints {\"sent\",\"seconds\"}

@@ -94,9 +94,14 @@ fn load(shared: &Shared, snapshot: &Snapshot, table: &[Prefix]) -> Result<(f64, 
     Ok(((alloc::bytes() - before) as f64 / table.len() as f64, seconds))
 }
 
+/// A router with so many routes, to destinations all over them.
+pub fn router_with(count: usize, tsc: Tsc) -> Result<Router, String> {
+    full_router(count, tsc).map(|(router, ..)| router)
+}
+
 /// The router with the table in it, and what is to be said about that.
-fn full_router(tsc: Tsc) -> Result<(Router, Vec<Prefix>, String), String> {
-    let table = prefixes(ROUTES);
+fn full_router(count: usize, tsc: Tsc) -> Result<(Router, Vec<Prefix>, String), String> {
+    let table = prefixes(count);
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let router = Router::new(setup(traffic(&mut random, &table)), tsc)?;
     let (shared, snapshot) = router.tables();
@@ -160,7 +165,7 @@ fn look_up(fib: &Fib, addresses: &[u32]) -> u64 {
 /// Stateless routing by 900,000 routes to destinations all over them, against the bare lookup.
 pub fn route_900k(windows: usize) -> Result<CaseResult, String> {
     let tsc = Tsc::new();
-    let (mut router, table, known) = full_router(tsc)?;
+    let (mut router, table, known) = full_router(ROUTES, tsc)?;
     let mut floor = Floor::new(&table, &mut Random(0x1234_5678_9abc_def1));
     let bare = bare_fib(&table)?;
     router.window(WINDOW)?;
@@ -251,7 +256,7 @@ fn update(updates: &Updates, tables: (Arc<Shared>, Arc<Snapshot>), table: &[Pref
 /// nothing changes.
 pub fn route_updates(windows: usize) -> Result<CaseResult, String> {
     let tsc = Tsc::new();
-    let (mut router, table, known) = full_router(tsc)?;
+    let (mut router, table, known) = full_router(ROUTES, tsc)?;
     let updates = Updates {
         running: AtomicBool::new(false),
         over: AtomicBool::new(false),
