@@ -43,6 +43,7 @@ pub struct Sockets {
     pub fanout_refused: Option<std::io::Error>,
 }
 
+/// Sets an option of a socket.
 pub(crate) fn option<T>(socket: &OwnedFd, level: c_int, name: c_int, value: &T) -> std::io::Result<()> {
     // SAFETY: `value` is alive and the length is its size; the options used here take plain data, or a
     // sock_fprog whose program the caller keeps alive.

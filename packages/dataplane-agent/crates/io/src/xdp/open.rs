@@ -9,6 +9,7 @@ use super::lent::LentFrames;
 use super::port::{Netdev, Receiver, Transmitter, XdpPort};
 use super::ring::{Consumer, Producer};
 use super::sys;
+use crate::af_packet::option;
 use crate::link::Link;
 use crate::pool::Umem;
 
@@ -141,7 +142,7 @@ fn distribute(
         let queue = worker % bound.len();
         let Some(bound) = bound.get(queue) else { continue };
         let socket = sys::socket(libc::AF_XDP)?;
-        sys::set(&socket, libc::SOL_XDP, libc::XDP_TX_RING, &RING)?;
+        option(&socket, libc::SOL_XDP, libc::XDP_TX_RING, &RING)?;
         let ring = bind_for_sending(&socket, ifindex, queue as u32, &bound.socket)?;
         further.push(Transmitter::new(Some(socket), ring, Arc::clone(&bound.completions)));
     }
@@ -175,9 +176,9 @@ fn bind_for_sending(
 }
 
 fn prepare_sending(socket: &OwnedFd) -> std::io::Result<()> {
-    sys::set(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SEND_BUFFER)?;
+    option(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SEND_BUFFER)?;
     // Older kernels send 32 frames a call; more calls do as well.
-    let _ = sys::set(socket, libc::SOL_XDP, sys::MAX_TX_BUDGET, &RING);
+    let _ = option(socket, libc::SOL_XDP, sys::MAX_TX_BUDGET, &RING);
     Ok(())
 }
 
@@ -201,7 +202,7 @@ impl Bound {
             flags: libc::XDP_UMEM_UNALIGNED_CHUNK_FLAG,
             tx_metadata_len: 0,
         };
-        sys::set(&socket, libc::SOL_XDP, libc::XDP_UMEM_REG, &memory)?;
+        option(&socket, libc::SOL_XDP, libc::XDP_UMEM_REG, &memory)?;
         let rings = [
             (libc::XDP_UMEM_FILL_RING, RING),
             (libc::XDP_UMEM_COMPLETION_RING, COMPLETION_RING),
@@ -209,7 +210,7 @@ impl Bound {
             (libc::XDP_TX_RING, RING),
         ];
         for (ring, size) in rings {
-            sys::set(&socket, libc::SOL_XDP, ring, &size)?;
+            option(&socket, libc::SOL_XDP, ring, &size)?;
         }
         prepare_sending(&socket)?;
         let offsets: libc::xdp_mmap_offsets = sys::get(&socket, libc::XDP_MMAP_OFFSETS)?;

@@ -3,6 +3,8 @@
 use std::ffi::c_int;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+use crate::af_packet::option;
+
 /// `XDP_MAX_TX_SKB_BUDGET` (linux/if_xdp.h, kernel 6.17): frames that one call sends in copy mode.
 pub const MAX_TX_BUDGET: c_int = 9;
 
@@ -18,24 +20,6 @@ pub fn socket(family: c_int) -> std::io::Result<OwnedFd> {
     }
     // SAFETY: the descriptor is new and ours.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
-}
-
-/// Sets an option that takes plain data.
-///
-/// # Errors
-/// The kernel's.
-pub fn set<T>(socket: &OwnedFd, level: c_int, name: c_int, value: &T) -> std::io::Result<()> {
-    // SAFETY: `value` is alive and the length is its size; the options used here take plain data.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            level,
-            name,
-            std::ptr::from_ref(value).cast(),
-            size_of::<T>() as libc::socklen_t,
-        )
-    };
-    if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
 /// Reads an option of AF_XDP.
@@ -133,6 +117,6 @@ pub fn promiscuous(ifindex: u32) -> std::io::Result<OwnedFd> {
         mr_alen: 0,
         mr_address: [0; 8],
     };
-    set(&socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)?;
+    option(&socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)?;
     Ok(socket)
 }
