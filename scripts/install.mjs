@@ -61,7 +61,7 @@ export async function ensurePrograms(needs) {
 }
 
 /** Oldest Rust that the agent's crates accept, `rust-version` of its Cargo.toml. */
-const OLDEST_RUST = [1, 85];
+const OLDEST_RUST = [1, 88];
 
 /** @returns {string} folder of cargo, for PATH. @throws UserError */
 export function ensureRust() {

@@ -109,7 +109,7 @@ impl Traffic {
 }
 
 fn is_tcp(flow: u32, udp_only: bool) -> bool {
-    !udp_only && flow % 2 == 0
+    !udp_only && flow.is_multiple_of(2)
 }
 
 /// Flows of one protocol differ in their source port, so that masquerade can keep it.

@@ -84,7 +84,7 @@ impl Scene {
     /// The next packet of a flow. Flows with an even number begin inside.
     fn packet(&mut self, flow: u8, inbound: bool) -> Option<(u16, Vec<u8>, VnetState)> {
         let port = 4000 + u16::from(flow);
-        let packet = match (flow % 2 == 0, inbound) {
+        let packet = match (flow.is_multiple_of(2), inbound) {
             (true, false) => PacketBuilder::ipv4(HOST, SERVER).udp(port, 53),
             (true, true) => PacketBuilder::ipv4(SERVER, WAN).udp(53, *self.outside.get(&flow)?),
             (false, true) => PacketBuilder::ipv4(SERVER, WAN).udp(port, 8080),

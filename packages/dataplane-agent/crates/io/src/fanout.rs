@@ -294,14 +294,14 @@ mod tests {
             let header_words = 5 + (draw / 25 % 11) as u8;
             frame[14] = 0x40 | header_words;
             frame[23] = protocol;
-            if draw / 300 % 4 != 0 {
+            if !(draw / 300).is_multiple_of(4) {
                 frame[20..22].fill(0);
             }
             let transport = 14 + usize::from(header_words) * 4;
             if protocol == ICMP {
                 frame[transport] = (draw / 1200 % 20) as u8;
             }
-            if draw / 30_000 % 8 == 0 {
+            if (draw / 30_000).is_multiple_of(8) {
                 frame.copy_within(transport..transport + 2, transport + 2);
                 frame[transport + 4..transport + 6].fill(0);
             }

@@ -430,14 +430,14 @@ impl Generator {
             }
             return;
         };
-        if tick % (30 * TICKS_PER_SECOND) == 0 {
+        if tick.is_multiple_of(30 * TICKS_PER_SECOND) {
             // The gateway may have moved or changed its address.
             self.send_arp(port, 1, station(FIRST_HOST), FIRST_HOST, [0xff; 6], GATEWAY);
         }
         self.flows.retain(|_, flow| tick - flow.heard < PATIENCE);
         let host = FIRST_HOST + (tick % u64::from(HOSTS)) as u32;
         self.send_udp(port, [(FIRST_HOST, 5004), (SERVER + 1, 5004)], 1200);
-        if tick % 5 == 0 {
+        if tick.is_multiple_of(5) {
             self.next_port = if self.next_port >= 60_000 { 20_000 } else { self.next_port + 1 };
             let own_port = self.next_port;
             let sequence = u32::from(own_port).wrapping_mul(0x9e37_79b9);
@@ -450,7 +450,7 @@ impl Generator {
             let own_port = self.next_port;
             self.send_udp(port, [(host, own_port), (SERVER + 2, 53)], 40);
         }
-        if tick % 12 == 0 {
+        if tick.is_multiple_of(12) {
             self.send_echo(port, [host, SERVER], 8, [(host & 0xffff) as u16, (tick / 12) as u16], 56);
         }
     }

@@ -109,7 +109,7 @@ impl Profile {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 17;
         self.random ^= self.random << 5;
-        let sampled = self.random % SAMPLE == 0 || self.poll_cost == 0;
+        let sampled = self.random.is_multiple_of(SAMPLE) || self.poll_cost == 0;
         let cpu = if sampled { thread_cpu_ns() } else { 0 };
         let ready = poll();
         if sampled {

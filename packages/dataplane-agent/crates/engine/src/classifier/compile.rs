@@ -247,26 +247,25 @@ fn check_action(
         let place = hook.map_or_else(|| kind.menu().to_owned(), |hook| format!("{} {hook}", kind.menu()));
         return Err(BuildError::row(row, format!("action {name} is not possible in {place}")));
     }
-    if let Some(range) = action_ports(action) {
-        if range.from > range.to {
-            return Err(BuildError::row(
-                row,
-                format!("to-ports {}-{}: expected the lower port first", range.from, range.to),
-            ));
-        }
-    }
-    if let Action::SrcNat { to_addresses: Some(range), .. }
-    | Action::DstNat { to_addresses: Some(range), .. } = action
+    if let Some(range) = action_ports(action)
+        && range.from > range.to
     {
-        if range.from.is_ipv4() != range.to.is_ipv4() || range.from > range.to {
-            return Err(BuildError::row(
-                row,
-                format!(
-                    "to-addresses {}-{}: expected two addresses of one family in ascending order",
-                    range.from, range.to
-                ),
-            ));
-        }
+        return Err(BuildError::row(
+            row,
+            format!("to-ports {}-{}: expected the lower port first", range.from, range.to),
+        ));
+    }
+    if let Action::SrcNat { to_addresses: Some(range), .. } | Action::DstNat { to_addresses: Some(range), .. } =
+        action
+        && (range.from.is_ipv4() != range.to.is_ipv4() || range.from > range.to)
+    {
+        return Err(BuildError::row(
+            row,
+            format!(
+                "to-addresses {}-{}: expected two addresses of one family in ascending order",
+                range.from, range.to
+            ),
+        ));
     }
     Ok(())
 }

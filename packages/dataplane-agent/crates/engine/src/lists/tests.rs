@@ -169,7 +169,8 @@ fn numbers_of_lists_that_are_gone_for_a_while_are_used_again() {
 fn readers_find_what_stays_while_entries_come_and_go_and_the_tables_grow() {
     let (sets, epochs) = (AddressSets::new(99), Epochs::default());
     let number = sets.number(&mut sets.writer(), "a").unwrap();
-    let address = |n: u32| if n % 2 == 0 { Addr::v4(n) } else { Addr(u128::from(n) << 40 | 1 << 120) };
+    let address =
+        |n: u32| if n.is_multiple_of(2) { Addr::v4(n) } else { Addr(u128::from(n) << 40 | 1 << 120) };
     for n in 0..2000 {
         sets.add(number, address(n), 0, Now(0), &epochs);
     }

@@ -114,10 +114,10 @@ pub fn bind_destination(
         if let Some(address) = target.address(original.src) {
             reply.src = address;
         }
-        if let (Some(range), TCP | UDP) = (target.ports, original.protocol) {
-            if !ports::contains(range, original.dst_port) {
-                reply.src_port = ports::candidates(range, context.random).next().unwrap_or(range.from);
-            }
+        if let (Some(range), TCP | UDP) = (target.ports, original.protocol)
+            && !ports::contains(range, original.dst_port)
+        {
+            reply.src_port = ports::candidates(range, context.random).next().unwrap_or(range.from);
         }
     }
     table.bind_destination(reference, Some(reply).filter(|reply| *reply != conn.original.reversed()));

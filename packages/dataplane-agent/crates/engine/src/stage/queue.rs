@@ -27,7 +27,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     }
     let mut entered = 0;
     for index in batch.first..batch.end {
-        if (index - batch.first) % AHEAD == 0 {
+        if (index - batch.first).is_multiple_of(AHEAD) {
             touch(state, batch.packets.get(index..batch.end.min(index + AHEAD)).unwrap_or_default());
         }
         let Some(packet) = batch.packets.get_mut(index) else { break };
