@@ -8,7 +8,7 @@
  * many of them at once, one if not said. `pause`: seconds between two pings. `allowance`: what we may take longer than the kernel, µs.
  * `io`: the backend of our ports, what the agent chooses unless given.
  * @typedef {{ name: string, kind: 'engine' }} EngineCase
- * @typedef {{ name: string, kind: 'wire', load: 'packets' | 'connections' | 'tcp' | 'ping', scenario: string, io?: string, offered?: string, streams?: number, pause?: number, allowance?: number }} WireCase
+ * @typedef {{ name: string, kind: 'wire', load: 'packets' | 'connections' | 'commits' | 'tcp' | 'ping', scenario: string, io?: string, offered?: string, streams?: number, pause?: number, allowance?: number }} WireCase
  * @typedef {{ name: string, kind: 'browser' }} BrowserCase takes minutes, so it runs only when it is asked for
  * @typedef {EngineCase | WireCase | BrowserCase} Case
  */
@@ -38,6 +38,7 @@ export const CASES = [
   { name: 'wire/masquerade-25', kind: 'wire', load: 'packets', scenario: 'masquerade-25' },
   { name: 'wire/masquerade-25-xdp', kind: 'wire', load: 'packets', scenario: 'masquerade-25', io: 'af-xdp' },
   { name: 'wire/cps-25', kind: 'wire', load: 'connections', scenario: 'masquerade-25' },
+  { name: 'wire/commit-100kpps', kind: 'wire', load: 'commits', scenario: 'masquerade-10k' },
   { name: 'wire/ping-asleep', kind: 'wire', load: 'ping', scenario: 'routing', pause: 0.02, allowance: 60 },
   { name: 'wire/ping-awake', kind: 'wire', load: 'ping', scenario: 'routing', pause: 0.0002, allowance: 20 },
   { name: 'wire/iperf3', kind: 'wire', load: 'tcp', scenario: 'routing' },

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ensurePrograms, labNeeds, routerNeeds } from '../install.mjs';
 import { run } from '../process.mjs';
 import { agentDir } from '../project.mjs';
-import { Daemon } from './background.mjs';
+import { Daemon, runAsync } from './background.mjs';
 import { Namespaces, removeStaleNamespaces, startGuard } from './namespaces.mjs';
 
 const GENERATOR_MAC = '02:00:00:77:00:02';
@@ -64,6 +64,12 @@ export class Lab {
     return this.#addOurRouter(scenario, io);
   }
 
+  /** Builds only the wire with our router. @param {{ scenario: string, io?: string }} entry @returns {Promise<string>} as {@link build} */
+  async buildOurs({ scenario, io = 'auto' }) {
+    await removeStaleNamespaces();
+    return this.#addOurRouter(scenario, io);
+  }
+
   /** Lets a wire's sink drop everything before it costs anything. @param {Wire} wire */
   dropAtSink(wire) {
     const chain = 'chain sink {\n    type filter hook ingress device "eth0" priority 0; policy drop;\n  }';
@@ -95,6 +101,17 @@ export class Lab {
   /** What our agent counts (`Stats` of the agent's protocol). */
   agentStats() {
     return JSON.parse(run(this.bench, ['stats', '--socket', this.#socket]).stdout);
+  }
+
+  /**
+   * Changes one of our router's filter rules `count` times, `every` so many milliseconds.
+   * @param {string} scenario
+   * @param {{ io?: string, count: number, every: number }} options
+   * @returns {Promise<{ median_ms: number, longest_ms: number }>} how long a commit took
+   */
+  async commit(scenario, { io = 'auto', count, every }) {
+    const times = ['--count', String(count), '--every', String(every)];
+    return JSON.parse(await runAsync([this.bench, 'commits', ...this.#configuration(scenario, io), ...times]));
   }
 
   /**
@@ -153,8 +170,7 @@ export class Lab {
     const host = [process.execPath, path.join(agentDir, 'host.mjs'), '--ports', 'lan,wan'];
     const place = ['--socket', this.#socket, '--data-dir', this.#directory];
     const agent = this.start('ours-router', [...host, ...place, '--netns-name', this.#namespaces.name('svc')]);
-    const neighbors = ['--lan-mac', GENERATOR_MAC, '--wan-mac', SINK_MAC];
-    const configure = ['configure', '--socket', this.#socket, '--scenario', scenario, '--io', io, ...neighbors];
+    const configure = ['configure', ...this.#configuration(scenario, io)];
     const deadline = Date.now() + 15_000;
     for (;;) {
       const { code, stdout, stderr } = run(this.bench, configure, { allowFailure: true });
@@ -163,6 +179,12 @@ export class Lab {
       if (Date.now() > deadline) throw new Error(stderr.trim());
       await sleep(100);
     }
+  }
+
+  /** Our router's configuration for `tollway-bench`. @param {string} scenario @param {string} io */
+  #configuration(scenario, io) {
+    const neighbors = ['--lan-mac', GENERATOR_MAC, '--wan-mac', SINK_MAC];
+    return ['--socket', this.#socket, '--scenario', scenario, '--io', io, ...neighbors];
   }
 
   /** Generator and sink at a router's ports `lan` and `wan`. @param {Wire} wire */

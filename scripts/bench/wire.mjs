@@ -2,6 +2,7 @@
 /** The wire cases: two routers with the same configuration, measured in turns. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runAsync } from './background.mjs';
+import { commits } from './commits.mjs';
 import { ROUTER_MAC, SINK_ADDRESS } from './lab.mjs';
 import { inTurns, measured, median, percent, spread } from './samples.mjs';
 
@@ -27,7 +28,8 @@ const LOSS = 0.005;
  * @returns {Promise<Result>}
  */
 export async function runWireCase(entry, context) {
-  const io = await context.lab.build(entry.scenario, entry.io);
+  const alone = entry.load === 'commits';
+  const io = await (alone ? context.lab.buildOurs(entry) : context.lab.build(entry.scenario, entry.io));
   const result = { ...(await measure(entry, context)), io };
   const stats = context.lab.agentStats();
   if (process.env.TOLLWAY_BENCH_RAW) context.note(JSON.stringify(stats));
@@ -43,6 +45,7 @@ export async function runWireCase(entry, context) {
  */
 function measure(entry, context) {
   if (entry.load === 'tcp') return tcp(entry, context);
+  if (entry.load === 'commits') return commits(entry, context);
   return entry.load === 'ping' ? ping(entry, context) : packets(entry, context);
 }
 

@@ -34,6 +34,11 @@ impl Agent {
         Ok(agent)
     }
 
+    /// Revision of the active configuration.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
     /// The backend of the ports, once they have the one asked for. They are opened anew after the
     /// configuration is active.
     fn backend(&mut self, asked: IoChoice) -> Result<&'static str, String> {
@@ -113,6 +118,16 @@ impl Agent {
 
 /// Activates `--scenario` with ports by `--io`, and prints which backend they got.
 pub fn configure(args: &Args) -> Result<(), String> {
+    let config = scenario_of(args)?;
+    let io = config.interfaces.first().map_or(IoChoice::Auto, |interface| interface.io);
+    let mut agent = Agent::connect(&args.required::<String>("socket")?)?;
+    agent.activate(config)?;
+    println!("{}", agent.backend(io)?);
+    Ok(())
+}
+
+/// The configuration that `--scenario`, `--io` and the neighbours' addresses name.
+pub fn scenario_of(args: &Args) -> Result<DataplaneConfig, String> {
     let scenario = Scenario::by_name(&args.required::<String>("scenario")?)?;
     let io = match args.optional::<String>("io")?.as_deref() {
         None | Some("auto") => IoChoice::Auto,
@@ -124,10 +139,7 @@ pub fn configure(args: &Args) -> Result<(), String> {
     for interface in &mut config.interfaces {
         interface.io = io;
     }
-    let mut agent = Agent::connect(&args.required::<String>("socket")?)?;
-    agent.activate(config)?;
-    println!("{}", agent.backend(io)?);
-    Ok(())
+    Ok(config)
 }
 
 /// Prints the agent's counters as JSON.

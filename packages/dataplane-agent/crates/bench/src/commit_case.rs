@@ -1,12 +1,14 @@
-//! A commit to the agent that ships, by its socket: from the first byte of the request until the last worker has
+//! Commits to the agent that ships, by its socket: from the first byte of the request until the last worker has
 //! the configuration and the disk has it too.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tollway_config::dataplane::{Chain, DataplaneConfig, Matcher, Rule};
+use serde_json::json;
+use tollway_config::dataplane::{Chain, DataplaneConfig, Matcher, PortRange, Rule};
 use tollway_worker::{Options, Stop};
 
-use crate::agent::Agent;
+use crate::agent::{Agent, scenario_of};
+use crate::args::Args;
 use crate::engine_cases::CaseResult;
 use crate::scenario::{Scenario, filter_10k, filter_25};
 use crate::traffic::{GENERATOR_MAC, SINK_MAC};
@@ -87,6 +89,23 @@ struct Commits {
     longest: Duration,
 }
 
+impl Commits {
+    /// Of times in all, to prepare and to activate.
+    fn of(times: &[(Duration, Duration, Duration)]) -> Self {
+        let median = |part: fn(&(Duration, Duration, Duration)) -> Duration| {
+            let mut times: Vec<Duration> = times.iter().map(part).collect();
+            times.sort();
+            times.get(times.len() / 2).copied().unwrap_or_default()
+        };
+        Self {
+            median: median(|time| time.0),
+            preparing: median(|time| time.1),
+            activating: median(|time| time.2),
+            longest: times.iter().map(|time| time.0).max().unwrap_or_default(),
+        }
+    }
+}
+
 fn commits_of(agent: &mut Agent, rules: Vec<Rule>, commits: usize) -> Result<Commits, String> {
     let count = rules.len();
     let mut config = DataplaneConfig {
@@ -97,25 +116,40 @@ fn commits_of(agent: &mut Agent, rules: Vec<Rule>, commits: usize) -> Result<Com
     let mut times = Vec::with_capacity(commits);
     for commit in 0..commits {
         let changed = commit * 487 % count;
-        let rule = config.filter.first_mut().and_then(|chain| chain.rules.get_mut(changed));
-        let rule = rule.ok_or("there is no rule to change")?;
-        let port = 20_000 + commit as u16;
-        let ports = vec![tollway_config::dataplane::PortRange { from: port, to: port }];
-        rule.matchers =
-            vec![Matcher::Protocol { protocol: 6, negate: false }, Matcher::DstPort { ports, negate: false }];
+        change_rule(&mut config, changed, 20_000 + commit as u16)?;
         let (preparing, activating) = agent.activate(config.clone())?;
         times.push((preparing + activating, preparing, activating));
     }
-    let median = |part: fn(&(Duration, Duration, Duration)) -> Duration| {
-        let mut times: Vec<Duration> = times.iter().map(part).collect();
-        times.sort();
-        times.get(times.len() / 2).copied().unwrap_or_default()
-    };
-    let longest = times.iter().map(|time| time.0).max().unwrap_or_default();
-    Ok(Commits {
-        median: median(|time| time.0),
-        preparing: median(|time| time.1),
-        activating: median(|time| time.2),
-        longest,
-    })
+    Ok(Commits::of(&times))
+}
+
+/// Lets one filter rule ask for TCP to another port.
+fn change_rule(config: &mut DataplaneConfig, changed: usize, port: u16) -> Result<(), String> {
+    let rule = config.filter.first_mut().and_then(|chain| chain.rules.get_mut(changed));
+    let rule = rule.ok_or("there is no rule to change")?;
+    let ports = vec![PortRange { from: port, to: port }];
+    rule.matchers =
+        vec![Matcher::Protocol { protocol: 6, negate: false }, Matcher::DstPort { ports, negate: false }];
+    Ok(())
+}
+
+/// Changes one filter rule of the active `--scenario` `--count` times, a change every `--every` ms; prints how long
+/// these commits took. The rule asks for TCP ports before and after, and is nowhere near the last one, which accepts.
+pub fn run(args: &Args) -> Result<(), String> {
+    let (count, every): (u32, u64) = (args.required("count")?, args.required("every")?);
+    let mut config = scenario_of(args)?;
+    let changed = config.filter.first().map_or(0, |chain| chain.rules.len() / 2);
+    let mut agent = Agent::connect(&args.required::<String>("socket")?)?;
+    let started = Instant::now();
+    let mut times = Vec::with_capacity(count as usize);
+    for turn in 1..=count {
+        // No two commits in a row find the rule as it is.
+        change_rule(&mut config, changed, 20_000 + (agent.revision() % 10_000) as u16)?;
+        let (preparing, activating) = agent.activate(config.clone())?;
+        times.push((preparing + activating, preparing, activating));
+        std::thread::sleep(Duration::from_millis(every * u64::from(turn)).saturating_sub(started.elapsed()));
+    }
+    let commits = Commits::of(&times);
+    println!("{}", json!({ "median_ms": ms(commits.median), "longest_ms": ms(commits.longest) }));
+    Ok(())
 }

@@ -49,12 +49,14 @@ const USAGE: &str = "usage: tollway-bench COMMAND [--option VALUE …]
       the scenario's simple queues as commands for tc -batch
   configure --socket PATH --scenario NAME --lan-mac MAC --wan-mac MAC
       activates the scenario on an agent
+  commits --socket PATH --scenario NAME --lan-mac MAC --wan-mac MAC --count N --every MS
+      changes one filter rule of the active scenario N times; prints {\"median_ms\",\"longest_ms\"}
   stats --socket PATH
       prints the agent's counters as JSON
   queues --socket PATH
       prints what passed its simple queues as JSON
 
-scenarios: routing, masquerade-25, masquerade-25-queue, masquerade-25-queue-100g";
+scenarios: routing, masquerade-25, masquerade-10k, masquerade-25-queue, masquerade-25-queue-100g";
 
 /// Runs the command that the words of the command line name.
 ///
@@ -70,6 +72,7 @@ pub fn run(mut words: impl Iterator<Item = String>) -> Result<(), String> {
         "nft" => nft::run(&args),
         "htb" => htb::run(&args),
         "configure" => agent::configure(&args),
+        "commits" => commit_case::run(&args),
         "stats" => agent::stats(&args),
         "queues" => agent::queues(&args),
         _ => Err(format!("unknown command \"{command}\"\n{USAGE}")),

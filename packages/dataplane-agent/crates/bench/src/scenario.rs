@@ -37,10 +37,32 @@ pub struct Scenario {
     pub tracking: TrackingMode,
     /// Rewrite sources to the router's address on `wan`.
     pub masquerade: bool,
-    /// Put [`filter_25`] into `forward`.
-    pub filter: bool,
+    /// The rules of `forward`.
+    pub filter: Filter,
     /// The simple queues.
     pub queues: Queues,
+}
+
+/// Which filter rules there are. All of them let measured packets pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Filter {
+    /// None.
+    None,
+    /// [`filter_25`].
+    Rules25,
+    /// [`filter_10k`].
+    Rules10k,
+}
+
+impl Filter {
+    fn chains(self) -> Vec<Chain> {
+        let rules = match self {
+            Self::None => return Vec::new(),
+            Self::Rules25 => filter_25(),
+            Self::Rules10k => filter_10k(),
+        };
+        vec![Chain { name: "forward".to_owned(), rules }]
+    }
 }
 
 /// Which simple queues there are. None of them is held to its limit by what is measured.
@@ -75,11 +97,13 @@ const SOURCE_ADDRESSES: u32 = 4097;
 impl Scenario {
     /// Routing only, without state.
     pub const ROUTING: Self =
-        Self { tracking: TrackingMode::No, masquerade: false, filter: false, queues: Queues::None };
+        Self { tracking: TrackingMode::No, masquerade: false, filter: Filter::None, queues: Queues::None };
     /// Connection tracking and masquerade, no filter rules.
     pub const MASQUERADE: Self = Self { tracking: TrackingMode::Yes, masquerade: true, ..Self::ROUTING };
     /// Connection tracking, masquerade and 25 filter rules.
-    pub const MASQUERADE_25: Self = Self { filter: true, ..Self::MASQUERADE };
+    pub const MASQUERADE_25: Self = Self { filter: Filter::Rules25, ..Self::MASQUERADE };
+    /// Connection tracking, masquerade and 10,000 filter rules.
+    pub const MASQUERADE_10K: Self = Self { filter: Filter::Rules10k, ..Self::MASQUERADE };
     /// The same with a simple queue for the generator.
     pub const MASQUERADE_25_QUEUE: Self =
         Self { queues: Queues::Generator { max_limit: MAX_LIMIT }, ..Self::MASQUERADE_25 };
@@ -98,10 +122,11 @@ impl Scenario {
         match name {
             "routing" => Ok(Self::ROUTING),
             "masquerade-25" => Ok(Self::MASQUERADE_25),
+            "masquerade-10k" => Ok(Self::MASQUERADE_10K),
             "masquerade-25-queue" => Ok(Self::MASQUERADE_25_QUEUE),
             "masquerade-25-queue-100g" => Ok(Self::MASQUERADE_25_QUEUE_100G),
             _ => Err(format!(
-                "unknown scenario \"{name}\"; there are routing, masquerade-25, masquerade-25-queue and masquerade-25-queue-100g"
+                "unknown scenario \"{name}\"; there are routing, masquerade-25, masquerade-10k, masquerade-25-queue and masquerade-25-queue-100g"
             )),
         }
     }
@@ -114,15 +139,15 @@ impl Scenario {
             action: Action::Masquerade { to_ports: None, randomise_ports: false },
             log: None,
         };
-        let chain = |name: &str, rules| vec![Chain { name: name.to_owned(), rules }];
+        let nat = vec![Chain { name: "srcnat".to_owned(), rules: vec![srcnat] }];
         DataplaneConfig {
             tracking: Tracking { enabled: self.tracking, ..Tracking::default() },
             interfaces: vec![interface(LAN, "lan", "ether1"), interface(WAN, "wan", "ether2")],
             addresses: vec![address(11, LAN, LAN_ADDRESS), address(12, WAN, WAN_ADDRESS)],
             routes: vec![route(21, SOURCES, 12, GENERATOR, LAN), route(22, DESTINATIONS, 15, SINK, WAN)],
             neighbors: vec![neighbor(31, LAN, GENERATOR, generator_mac), neighbor(32, WAN, SINK, sink_mac)],
-            filter: if self.filter { chain("forward", filter_25()) } else { Vec::new() },
-            nat: if self.masquerade { chain("srcnat", vec![srcnat]) } else { Vec::new() },
+            filter: self.filter.chains(),
+            nat: if self.masquerade { nat } else { Vec::new() },
             simple_queues: self.queues.rows(),
             ..DataplaneConfig::default()
         }
