@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { WebSocket } from 'ws';
 import { type Background, type Host, mustRun } from './netns.ts';
@@ -54,39 +54,47 @@ export interface Flow {
  */
 const PREFERRED = '-15';
 
-/** Lets a process, with the threads it has now, go before others on the machine. */
-function prefer(pid: number): void {
+/**
+ * Lets the router's agent, with the threads that it has now, go before others on the machine. Where sessions share the
+ * processor, niceness counts within a session only, and the session has a niceness of its own; sched(7), "The autogroup
+ * feature". The supervisor gives the agent a session, in which nothing else runs.
+ */
+export function preferAgent(router: Router): void {
+  const pid = router.pid('agent');
   mustRun('renice', '-n', PREFERRED, '-p', ...readdirSync(`/proc/${pid}/task`));
-  // Where sessions share the processor, niceness counts within a session only; sched(7), "The autogroup feature".
-  // What descends from init without a session of its own is in no such group: its file is empty and takes no value.
   const autogroup = `/proc/${pid}/autogroup`;
-  if (existsSync(autogroup) && readFileSync(autogroup, 'utf8') !== '') writeFileSync(autogroup, PREFERRED);
+  if (existsSync(autogroup)) writeFileSync(autogroup, PREFERRED);
 }
 
-/** Lets the router's agent, as it runs now, go before others on the machine. */
-export const preferAgent = (router: Router): void => prefer(router.pid('agent'));
+/**
+ * A command line that goes before others on the machine, from its first instruction on. It gets a session of its own:
+ * that of the tests may hold anything, a compiler for one, and all of it would go before the router.
+ */
+const preferred = (...argv: string[]): string[] => [
+  ...['setsid', 'nice', '-n', PREFERRED, 'sh', '-c'],
+  `if [ -e /proc/self/autogroup ]; then echo ${PREFERRED} > /proc/self/autogroup; fi; exec "$@"`,
+  ...['sh', ...argv],
+];
 
 const UDP_FLOWS = path.join(projectRoot, 'tests/network/udp-flows.mjs');
 
 /** Lets a host answer flows on `count` ports from `port` on. */
 export async function serveFlows(server: Host, port: number, count: number): Promise<Background> {
-  const serving = server.start(process.execPath, UDP_FLOWS, 'serve', String(port), String(count));
-  await eventually(() => serving.stdout.includes('ready'));
-  prefer(serving.child.pid ?? 0);
+  const serving = server.start(...preferred(process.execPath, UDP_FLOWS, 'serve', String(port), String(count)));
+  await eventually(() => serving.stdout.includes('ready'), 30_000);
   return serving;
 }
 
-/** Starts flows of a client; returns when all of them are under way. */
+/** Starts flows of a client; returns when all of them are under way, and since when they are. */
 export async function startFlows(
   client: Host,
   flows: readonly Flow[],
   to = SERVER,
 ): Promise<{ startedMs: number; sending: Background }> {
   const list = JSON.stringify(flows.map((flow) => ({ ...flow, to })));
-  const sending = client.start(process.execPath, UDP_FLOWS, 'send', list);
-  await eventually(() => sending.stdout.includes('started'), 10_000, 5);
-  prefer(sending.child.pid ?? 0);
-  return { startedMs: Date.now(), sending };
+  const sending = client.start(...preferred(process.execPath, UDP_FLOWS, 'send', list));
+  const [, startedMs] = await eventually(() => /started (\d+)\n/.exec(sending.stdout) ?? undefined, 30_000, 5);
+  return { startedMs: Number(startedMs), sending };
 }
 
 /** Gives a host's port another address of the same network. */

@@ -4,9 +4,9 @@
  *
  * `udp-flows.mjs serve PORT COUNT` binds COUNT ports from PORT on and prints `ready`. Who asks is answered, and sent
  * as many bits a second as were asked for.
- * `udp-flows.mjs send FLOWS` opens the flows of a JSON list of {@link Flow}, prints `started` when all have been
- * answered, sends until the time of each is up, and prints `late` with the longest time, ms, for which this process
- * was kept from sending.
+ * `udp-flows.mjs send FLOWS` opens the flows of a JSON list of {@link Flow}, prints `started` with the time, ms since
+ * 1970, when all have been answered, sends until the time of each is up, and prints `late` with the longest time, ms,
+ * for which this process was kept from sending.
  */
 import { createSocket } from 'node:dgram';
 
@@ -110,7 +110,7 @@ if (role === 'serve') {
   /** @type {Flow[]} */
   const flows = JSON.parse(args[0] ?? '[]');
   const sockets = await Promise.all(flows.map(open));
-  console.log('started');
+  console.log(`started ${Date.now()}`);
   await Promise.all(
     flows.map((flow, index) =>
       pace({ rate: flow.up, bytes: flow.bytes, seconds: flow.seconds }, (data) => sockets[index].send(data, () => {})),
