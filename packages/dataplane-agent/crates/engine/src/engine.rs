@@ -198,6 +198,7 @@ impl<F: Frame> Engine<F> {
                 break;
             }
         }
+        self.state.table.free_ended();
         batch.arrived.clear();
         if self.state.trace.is_some() {
             trace::finish(&self.snapshot, &mut self.state);

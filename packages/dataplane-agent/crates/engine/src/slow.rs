@@ -9,7 +9,6 @@ use tollway_config::protocol::{FastPathHandler, SlowStats};
 use tollway_wire::ipv4;
 
 use crate::batch::{Batch, Packet};
-use crate::conntrack::tcp::State;
 use crate::conntrack::{NO_ENTRY, action_flag};
 use crate::fib::Lookup;
 use crate::frame::Frame;
@@ -17,6 +16,7 @@ use crate::neighbor::Adjacency;
 use crate::packet::{Meta, Origin, flag};
 use crate::snapshot::Snapshot;
 use crate::stage::bound;
+use crate::stage::fast_path::closes;
 use crate::stage::route::is_group;
 use crate::stage::ttl::largest_segment;
 use crate::state::WorkerState;
@@ -51,8 +51,7 @@ macro_rules! slow_reasons {
 slow_reasons! {
     NewConnection "new-connection" "No earlier packet of this direction of its connection was decided, or it belongs to no connection.";
     Handshake "tcp-handshake" "Its TCP connection has not been answered and confirmed yet.";
-    TcpControl "tcp-control" "SYN, FIN and RST change the state of their connection.";
-    TcpClosing "tcp-closing" "Its TCP connection is being opened anew or closed.";
+    TcpControl "tcp-control" "SYN opens its connection; with fasttrack-mode=bypass also FIN and RST of a fasttracked one.";
     TcpWindow "tcp-window" "TCP segment that is outside the window, or answers nothing that was sent.";
     Order "order" "An earlier packet of its connection in the same batch took the slow path and must not be overtaken.";
     Rule "rule" "A rule has to be asked for every packet: it writes a log line, counts, limits or reads the packet itself.";
@@ -209,7 +208,8 @@ fn by_entry<F: Frame>(snapshot: &Snapshot, state: &WorkerState<F>, packet: &Pack
     if !conn.status.assured() {
         return SlowReason::Handshake;
     }
-    if conn.tcp.state() == State::Established { SlowReason::TcpWindow } else { SlowReason::TcpClosing }
+    let apart = conn.status.fasttrack() && snapshot.fasttrack_bypasses() && closes(meta);
+    if apart { SlowReason::TcpControl } else { SlowReason::TcpWindow }
 }
 
 /// Why a packet takes every stage although a flow is nothing but its route.

@@ -73,7 +73,7 @@ fn a_udp_flow_is_slow_until_each_direction_is_known_in_its_state() {
 }
 
 #[test]
-fn a_tcp_connection_is_slow_while_it_opens_and_closes() {
+fn a_tcp_connection_is_slow_while_it_opens() {
     let mut router = Router::new(tracking());
     assert_eq!(why(&mut router, 0, &segment(tcp_flag::SYN, 100, 0)), Some(SlowReason::NewConnection));
     assert_eq!(router.slow_reasons(), [Some(SlowReason::Handshake)]);
@@ -81,14 +81,18 @@ fn a_tcp_connection_is_slow_while_it_opens_and_closes() {
     assert_eq!(why(&mut router, 1, &reply(syn_ack, 500, 101)), Some(SlowReason::TcpControl));
     assert_eq!(why(&mut router, 0, &segment(tcp_flag::ACK, 101, 501)), Some(SlowReason::Handshake));
     assert_eq!(why(&mut router, 0, &segment(tcp_flag::ACK, 101, 501).payload_len(10)), None);
-    assert_eq!(why(&mut router, 1, &reply(tcp_flag::ACK, 501, 111)), Some(SlowReason::Handshake));
     assert_eq!(why(&mut router, 1, &reply(tcp_flag::ACK, 501, 111)), None);
     assert_eq!(router.slow_reasons(), [None]);
     assert_eq!(why(&mut router, 0, &segment(tcp_flag::ACK, 0x7000_0000, 501)), Some(SlowReason::TcpWindow));
     let fin = tcp_flag::FIN | tcp_flag::ACK;
-    assert_eq!(why(&mut router, 0, &segment(fin, 111, 501)), Some(SlowReason::TcpControl));
-    assert_eq!(why(&mut router, 1, &reply(tcp_flag::ACK, 501, 112)), Some(SlowReason::TcpClosing));
-    assert_eq!(router.slow_reasons(), [Some(SlowReason::TcpClosing)]);
+    assert_eq!(why(&mut router, 0, &segment(fin, 111, 501)), None);
+    assert_eq!(why(&mut router, 1, &reply(tcp_flag::ACK, 0x7000_0000, 112)), Some(SlowReason::TcpWindow));
+    assert_eq!(why(&mut router, 1, &reply(fin, 501, 112)), None);
+    assert_eq!(why(&mut router, 0, &segment(tcp_flag::ACK, 112, 502)), None);
+    assert_eq!(router.slow_reasons(), [None]);
+    // The next connection with these ports is another.
+    assert_eq!(why(&mut router, 0, &segment(tcp_flag::SYN, 900, 0)), Some(SlowReason::TcpControl));
+    assert_eq!(router.slow_reasons(), [Some(SlowReason::Handshake)]);
 }
 
 #[test]

@@ -61,6 +61,13 @@ macro_rules! status_bits {
     };
 }
 
+impl Status {
+    /// Notes that the hash structure holds neither direction.
+    pub(crate) const fn clear_indexed(&mut self) {
+        self.0 &= !0x1800;
+    }
+}
+
 status_bits! {
     /// A packet of the reply direction was seen.
     seen_reply, set_seen_reply = 1;

@@ -4,7 +4,6 @@ use tollway_config::protocol::CONNECTION_RECORD;
 
 use super::connection::{Connection, Direction, Totals};
 use super::table::Table;
-use super::tcp::State;
 use crate::slow::SlowReason;
 use crate::time::Now;
 
@@ -32,9 +31,6 @@ impl Table {
     /// Why the packets of a connection are not all forwarded by the flow cache. A direction of which
     /// nothing has come is not asked.
     fn slow_reason(&self, slot: u32, conn: &Connection, totals: &Totals) -> Option<SlowReason> {
-        if conn.original.protocol == TCP && conn.status.assured() && conn.tcp.state() != State::Established {
-            return Some(SlowReason::TcpClosing);
-        }
         [Direction::Original, Direction::Reply].into_iter().find_map(|direction| {
             if totals.packets.get(direction.index()) == Some(&0) {
                 return None;

@@ -137,9 +137,82 @@ fn tcp_from_syn_to_time_wait() {
     // The tuple is used again: a new connection, with a new id.
     let again = harness.tcp(&flow, segment(flag::SYN, 9000, 0, 0));
     assert_eq!(again.state, ConnectionState::New);
-    assert!(harness.table.get(conn).is_none());
     assert_eq!(harness.state(&flow), State::SynSent);
+    // A packet of the old one that came just before still finds it.
+    assert!(harness.table.tuples(conn).is_some());
+    assert_eq!(harness.table.len(), 2);
+    harness.table.free_ended();
+    assert!(harness.table.get(conn).is_none());
     assert_eq!(harness.table.len(), 1);
+    harness.table.free_ended();
+    assert_eq!(harness.table.len(), 1);
+}
+
+#[test]
+fn a_connection_of_a_full_table_can_be_opened_anew() {
+    let mut harness = Harness::new(1);
+    let flow = tuple(6, 1, 1000);
+    handshake(&mut harness, &flow);
+    harness.tcp(&flow, segment(flag::RST, 101, 0, 0));
+    assert_eq!(harness.state(&flow), State::Close);
+    for _ in 0..2 {
+        let again = harness.tcp(&flow, segment(flag::SYN, 9000, 0, 0));
+        assert_eq!((again.state, again.reason), (ConnectionState::New, None));
+        assert_eq!(harness.table.len(), 1);
+    }
+}
+
+#[test]
+fn a_connection_with_the_tuples_of_an_ended_one_stays_in_the_directory() {
+    let mut harness = Harness::new(10);
+    let flow = tuple(6, 1, 1000);
+    handshake(&mut harness, &flow);
+    let old = harness.table.find(&flow).unwrap().0;
+    assert_eq!(harness.table.publish(old), Some(flow.reversed()));
+    harness.tcp(&flow, segment(flag::RST, 101, 0, 0));
+    let new = harness.tcp(&flow, segment(flag::SYN, 9000, 0, 0)).conn.unwrap();
+    assert_eq!(harness.table.publish(new), Some(flow.reversed()));
+    assert_eq!(harness.table.take_unpublished(), None);
+    let id = harness.table.get(new).unwrap().id;
+    harness.table.remove(id);
+    assert_eq!(harness.table.take_unpublished(), Some(flow.reversed()));
+}
+
+#[test]
+fn what_closes_a_connection_on_the_fast_path_ends_it_in_time() {
+    let mut harness = Harness::new(10);
+    let flow = tuple(6, 1, 1000);
+    handshake(&mut harness, &flow);
+    let conn = harness.table.find(&flow).unwrap().0;
+    let index = conn.slot << 1;
+    let close = |harness: &mut Harness, index, segment| {
+        let Harness { table, timeouts, now } = harness;
+        table.track_closing(index, &Transport::Tcp(segment), *now, timeouts)
+    };
+    // Data, what opens, and what is out of window are not its business.
+    for other in [
+        segment(flag::ACK, 101, 5001, 10),
+        segment(flag::SYN, 101, 0, 0),
+        segment(flag::FIN | flag::ACK, 0x7000_0000, 5001, 0),
+        segment(flag::FIN, 101, 5001, 0),
+    ] {
+        assert!(!close(&mut harness, index, other), "{other:?}");
+    }
+    assert_eq!((harness.state(&flow), seconds_left(&harness, conn)), (State::Established, 86_400));
+    for (index, segment, state) in [
+        (index, segment(flag::FIN | flag::ACK, 101, 5001, 0), State::FinWait),
+        (index | 1, segment(flag::ACK, 5001, 102, 0), State::CloseWait),
+        (index | 1, segment(flag::FIN | flag::ACK, 5001, 102, 0), State::LastAck),
+        (index, segment(flag::ACK, 102, 5002, 0), State::TimeWait),
+    ] {
+        assert!(close(&mut harness, index, segment), "{state:?}");
+        assert_eq!(harness.state(&flow), state);
+    }
+    assert!(!close(&mut harness, index, segment(flag::SYN, 9000, 0, 0)));
+    assert_eq!(seconds_left(&harness, conn), 10);
+    harness.now = Now(harness.now.0 + 11 * SECOND);
+    assert_eq!(harness.table.expire(harness.now, 10, &harness.timeouts), 1);
+    assert!(harness.table.is_empty());
 }
 
 #[test]
@@ -573,7 +646,9 @@ proptest! {
             let judged = slow.pass(&tuple, &transport);
             let hash = fast.table.hash(&tuple);
             let index = fast.table.verify(fast.table.probe(hash), &Key::of(&tuple), &tuple);
-            if fast.table.fast_update(index, &transport, fast.now, &fast.timeouts) {
+            let taken = fast.table.fast_update(index, &transport, fast.now, &fast.timeouts)
+                || fast.table.track_closing(index, &transport, fast.now, &fast.timeouts);
+            if taken {
                 prop_assert_eq!(judged.state, ConnectionState::Established);
             } else {
                 prop_assert_eq!(fast.pass(&tuple, &transport), judged);

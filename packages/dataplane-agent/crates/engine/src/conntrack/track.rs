@@ -103,10 +103,11 @@ impl Table {
                 match self.judge(index, direction, transport, now, timeouts) {
                     Judged::Taken => return self.taken(index, direction),
                     Judged::Invalid => return Tracked::invalid(direction, InvalidReason::State),
-                    Judged::Reopened => {}
+                    Judged::Reopened => self.replace(index >> 1),
                 }
+            } else {
+                self.remove_slot(index >> 1);
             }
-            self.remove_slot(index >> 1);
         }
         self.open(flow.tuple, transport, now, timeouts)
     }
@@ -220,6 +221,34 @@ impl Table {
     ) -> bool {
         let direction = Self::direction_of(index);
         self.connection_at_mut(index).is_some_and(|line| line.update(direction, transport, now, timeouts))
+    }
+
+    /// Takes a TCP segment that closes its connection, or comes while it is being closed, on the fast path:
+    /// rules see the state `established` to the end. `false`: nothing was changed, and the packet must go
+    /// through [`Table::track`].
+    #[cold]
+    #[inline(never)]
+    pub fn track_closing(
+        &mut self,
+        index: EntryIndex,
+        transport: &Transport,
+        now: Now,
+        timeouts: &Timeouts,
+    ) -> bool {
+        let Transport::Tcp(segment) = transport else { return false };
+        let direction = Self::direction_of(index);
+        let Some(line) = self.connection_at_mut(index) else { return false };
+        let status = line.status;
+        let known = direction == Direction::Original || status.seen_reply();
+        if !known || !line.is_alive(now) || !status.confirmed() || !status.assured() {
+            return false;
+        }
+        if !line.tcp.track_closing(direction, segment, timeouts) {
+            return false;
+        }
+        let lifetime = line.tcp.timeout(timeouts);
+        self.extend(index >> 1, now, lifetime, timeouts);
+        true
     }
 }
 

@@ -4,7 +4,7 @@
 //! Packets are gone through several times, so that the memory one needs is on its way while others are
 //! looked at: the hash bucket, then the key line and the connection, then the work itself.
 
-use tollway_wire::{checksum, field, ipv4};
+use tollway_wire::{checksum, field, ipv4, tcp};
 
 use crate::batch::{Batch, Packet};
 use crate::conntrack::{CachedAction, NO_ENTRY, Table, action_flag};
@@ -149,11 +149,11 @@ fn act<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut P
     if flags & action_flag::BOUNDED != 0 && !bound::holds(state, meta) {
         return Act::Slow;
     }
-    let Some((entry, line)) = state.table.flow_mut(meta.entry) else {
+    let Some((mut entry, mut line)) = state.table.flow_mut(meta.entry) else {
         meta.flags |= flag::MISS;
         return Act::Slow;
     };
-    let action = &entry.action;
+    let mut action = &entry.action;
     let stale = (action.policy ^ policy.number)
         | u32::from(action.version ^ line.version)
         | u32::from(entry.in_port() ^ meta.in_port);
@@ -172,7 +172,14 @@ fn act<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut P
     let direction = Table::direction_of(meta.entry);
     let Some(transport) = transport(meta, frame.head()) else { return Act::Slow };
     if !line.update(direction, &transport, state.now, snapshot.timeouts()) {
-        return Act::Slow;
+        // With FastTrack as RouterOS has it, what closes a connection meets the rules.
+        let apart = line.status.fasttrack() && snapshot.fasttrack_bypasses() && closes(meta);
+        if apart || !state.table.track_closing(meta.entry, &transport, state.now, snapshot.timeouts()) {
+            return Act::Slow;
+        }
+        let Some(flow) = state.table.flow_mut(meta.entry) else { return Act::Slow };
+        (entry, line) = flow;
+        action = &entry.action;
     }
     let (packets, bytes) = (meta.segments, meta.wire_bytes());
     let counted = line.count(direction, packets, bytes);
@@ -194,6 +201,11 @@ fn act<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut P
     }
     count(state, meta, fasttracked, u64::from(packets), bytes);
     Act::Done
+}
+
+/// Whether a packet is a TCP segment with FIN or RST.
+pub(crate) fn closes(meta: &Meta) -> bool {
+    meta.tuple.protocol == ipv4::TCP && meta.l4_kind & (tcp::flag::FIN | tcp::flag::RST) != 0
 }
 
 /// Counts a packet that the cache forwards.

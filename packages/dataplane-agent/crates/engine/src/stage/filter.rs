@@ -12,6 +12,7 @@ use crate::log;
 use crate::packet::{Hook, Meta, NO_INTERFACE, flag};
 use crate::paths::ROOT;
 use crate::snapshot::Snapshot;
+use crate::stage::fast_path::closes;
 use crate::stage::ttl::largest_segment;
 use crate::state::WorkerState;
 use crate::stats::Count;
@@ -54,7 +55,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
 /// slow path (SYN, FIN, RST, fragments, IP options, ICMP errors). Counted with the fasttracked ones.
 fn bypasses<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &mut Meta) -> bool {
     let slow = flag::SLOW | flag::FRAGMENT | flag::ICMP_ERROR | flag::ATTACHED;
-    if !snapshot.fasttrack_bypasses() || meta.hook != Hook::Forward || meta.is(slow) {
+    if !snapshot.fasttrack_bypasses() || meta.hook != Hook::Forward || meta.is(slow) || closes(meta) {
         return false;
     }
     let Some(reference) = meta.conn else { return false };

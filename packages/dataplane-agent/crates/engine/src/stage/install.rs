@@ -126,8 +126,8 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
     if line.version != meta.version {
         return Err(SlowReason::Stale);
     }
-    // Before that every segment may change the state.
-    if meta.tuple.protocol == ipv4::TCP && !line.status.assured() {
+    // The answer changes the state that rules see.
+    if meta.tuple.protocol == ipv4::TCP && !line.status.seen_reply() {
         return Err(SlowReason::Handshake);
     }
     let port = snapshot.interface(meta.out_interface).and_then(|interface| interface.port);

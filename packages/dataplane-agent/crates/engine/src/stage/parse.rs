@@ -12,10 +12,9 @@ use crate::tuple::{Addr, Tuple};
 use crate::verdict::{DropReason, Verdict};
 
 const TCP_HEADER: u16 = tollway_wire::tcp::HEADER as u16;
+const SYN: u8 = tollway_wire::tcp::flag::SYN;
 const UDP_HEADER: u16 = udp::HEADER as u16;
 const ICMP_HEADER: u16 = icmp::HEADER as u16;
-/// SYN, FIN and RST: what changes a TCP connection's state.
-const TCP_CONTROL: u8 = 7;
 
 pub(crate) fn run<F: Frame, S>(
     snapshot: &Snapshot,
@@ -102,11 +101,12 @@ fn parse_plain<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> bool {
         | !is_plain(dst)
         | !(tcp | udp)
         | (l4_len < least)
-        | (tcp & (flags & TCP_CONTROL != 0))
         | (udp & ((claimed < least) | (claimed + ipv4::HEADER > total)));
     if other {
         return false;
     }
+    // What opens a connection changes more than the flow cache can.
+    let slow = if tcp & (flags & SYN != 0) { flag::SLOW } else { 0 };
     let dont_fragment = if head[20] & 0x40 != 0 { flag::DONT_FRAGMENT } else { 0 };
     let (src_port, dst_port) = (field::get16(head, 34), field::get16(head, 36));
     let (ttl, protocol) = (head[22], head[23]);
@@ -114,7 +114,7 @@ fn parse_plain<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> bool {
         return false;
     }
     meta.in_interface = port.interface;
-    meta.flags |= dont_fragment | flag::L4_HEADER;
+    meta.flags |= dont_fragment | slow | flag::L4_HEADER;
     meta.tuple = Tuple { src: Addr::v4(src), dst: Addr::v4(dst), src_port, dst_port, protocol };
     meta.key = Key::of_v4(src, dst, src_port, dst_port, protocol);
     (meta.ttl, meta.l4_kind) = (ttl, if tcp { flags } else { 0 });
@@ -250,7 +250,7 @@ fn parse_transport(meta: &mut Meta, l4: &[u8], len: usize) -> Result<(), DropRea
             meta.tuple.dst_port = field::get16(tcp, 2);
             meta.l4_len = header as u16;
             meta.l4_kind = tcp[13];
-            if meta.l4_kind & TCP_CONTROL != 0 {
+            if meta.l4_kind & SYN != 0 {
                 meta.flags |= flag::SLOW;
             }
         }

@@ -3,7 +3,7 @@
 use tollway_config::dataplane::RowId;
 
 use super::{MAX_SLOTS, SLOT_BITS, Table};
-use crate::conntrack::connection::{Direction, NIL, Status, Totals};
+use crate::conntrack::connection::{Direction, NIL, Totals};
 use crate::conntrack::entry::Entry;
 use crate::conntrack::timeouts::Timeouts;
 use crate::time::Now;
@@ -123,21 +123,48 @@ impl Table {
     }
 
     pub(in crate::conntrack) fn remove_slot(&mut self, slot: u32) {
-        let Some(line) = self.lines.get(slot as usize).filter(|line| line.status.used()) else { return };
-        let status = line.status;
-        let (original, reply) = (self.tuple(slot, Direction::Original), self.tuple(slot, Direction::Reply));
-        let place = self.entries.get(Self::index(slot, Direction::Original) as usize);
-        if let Some(place) = place.and_then(|entry| entry.key().place()) {
-            self.v6.give(place);
+        if self.end(slot) {
+            self.free_slot(slot);
         }
-        for (direction, tuple) in [(Direction::Original, original), (Direction::Reply, reply)] {
-            let index = Self::index(slot, direction);
-            if self.is_indexed(slot, direction) {
-                self.buckets.remove(self.hash(&tuple), index);
-            }
-            if let Some(entry) = self.entries.get_mut(index as usize) {
-                *entry = Entry::default();
-            }
+    }
+
+    /// Makes room for a new connection with the tuple of an old one. Packets of the same batch that hold the
+    /// old one still find it; [`Table::free_ended`] frees it. When the table is full, or the old one has only
+    /// begun itself, it is removed at once.
+    pub(in crate::conntrack) fn replace(&mut self, slot: u32) {
+        let confirmed = self.lines.get(slot as usize).is_some_and(|line| line.status.confirmed());
+        if !confirmed || self.live >= self.max_entries {
+            self.remove_slot(slot);
+        } else if self.end(slot)
+            && let Some(record) = self.records.get_mut(slot as usize)
+        {
+            record.newer = std::mem::replace(&mut self.ended, slot);
+        }
+    }
+
+    /// Frees connections that ended while packets held them; to be called when no packet is on its way.
+    #[inline]
+    pub fn free_ended(&mut self) {
+        while self.ended != NIL {
+            let slot = self.ended;
+            self.ended = self.records.get(slot as usize).map_or(NIL, |record| record.newer);
+            self.free_slot(slot);
+        }
+    }
+
+    /// Ends a connection: nothing finds it any more but references. `false` when the slot is not in use.
+    fn end(&mut self, slot: u32) -> bool {
+        let Some(line) = self.lines.get_mut(slot as usize).filter(|line| line.status.used()) else {
+            return false;
+        };
+        let status = line.status;
+        line.status.clear_indexed();
+        let (original, reply) = (self.tuple(slot, Direction::Original), self.tuple(slot, Direction::Reply));
+        if status.original_indexed() {
+            self.buckets.remove(self.hash(&original), Self::index(slot, Direction::Original));
+        }
+        if status.reply_indexed() {
+            self.buckets.remove(self.hash(&reply), Self::index(slot, Direction::Reply));
         }
         self.note_ended(original, status);
         if status.published() {
@@ -145,11 +172,30 @@ impl Table {
         }
         self.wheel.disarm(slot);
         self.unlink(slot);
+        true
+    }
+
+    /// Gives the slot of an ended connection back.
+    fn free_slot(&mut self, slot: u32) {
+        let Some(line) = self.lines.get_mut(slot as usize) else { return };
+        let status = std::mem::take(&mut line.status);
+        let original = self.entries.get(Self::index(slot, Direction::Original) as usize);
+        let family = if original.is_some_and(|entry| entry.key().is_v4()) {
+            &mut self.counters.ip4
+        } else {
+            &mut self.counters.ip6
+        };
+        *family -= 1;
+        if let Some(place) = original.and_then(|entry| entry.key().place()) {
+            self.v6.give(place);
+        }
+        for direction in [Direction::Original, Direction::Reply] {
+            if let Some(entry) = self.entries.get_mut(Self::index(slot, direction) as usize) {
+                *entry = Entry::default();
+            }
+        }
         if status.spilled() {
             self.spilled.set(slot, Totals::default());
-        }
-        if let Some(line) = self.lines.get_mut(slot as usize) {
-            line.status = Status::default();
         }
         if let Some(record) = self.records.get_mut(slot as usize) {
             record.serial = (record.serial + 1) % MAX_SERIAL;
@@ -157,9 +203,6 @@ impl Table {
             record.newer = std::mem::replace(&mut self.free, slot);
         }
         self.live -= 1;
-        let family =
-            if original.src.as_v4().is_some() { &mut self.counters.ip4 } else { &mut self.counters.ip6 };
-        *family -= 1;
         self.counters.fasttracked -= u64::from(status.fasttrack());
     }
 

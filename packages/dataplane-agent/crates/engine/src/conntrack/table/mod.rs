@@ -64,6 +64,8 @@ pub struct Table {
     slow_part: Cells,
     /// First free slot; the others follow by [`Record::newer`].
     free: u32,
+    /// First slot of those that end with the batch; the others follow likewise.
+    ended: u32,
     wheel: Wheel,
     /// Confirmed, not assured connections in order of their confirmation.
     oldest: u32,
@@ -98,6 +100,7 @@ impl Table {
             spilled: Cells::new(capacity),
             slow_part: Cells::new(capacity),
             free: NIL,
+            ended: NIL,
             wheel: Wheel::new(capacity, EXPIRY_TICK),
             oldest: NIL,
             newest: NIL,
@@ -623,7 +626,10 @@ impl Table {
     /// Notes that the reply tuple, which is given back, stands in the directory.
     pub fn publish(&mut self, reference: ConnRef) -> Option<Tuple> {
         self.get_mut(reference)?.status.set_published();
-        Some(self.tuple(reference.slot, Direction::Reply))
+        let reply = self.tuple(reference.slot, Direction::Reply);
+        // The connection may take the place of one with the same tuples that has just ended.
+        self.unpublished.retain(|ended| *ended != reply);
+        Some(reply)
     }
 
     /// Sets the connection mark.

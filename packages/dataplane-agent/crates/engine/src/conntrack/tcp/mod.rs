@@ -228,6 +228,18 @@ impl Tracker {
         true
     }
 
+    /// Takes a packet that closes the connection, or comes while it is being closed; `false` and no change when
+    /// it is another, or invalid.
+    pub fn track_closing(&mut self, direction: Direction, segment: &Segment, timeouts: &Timeouts) -> bool {
+        let closes = segment.has(flag::FIN | flag::RST);
+        let closing = matches!(
+            self.state,
+            State::FinWait | State::CloseWait | State::LastAck | State::TimeWait | State::Close
+        );
+        let plain = (closes && self.state == State::Established) || closing;
+        plain && !segment.has(flag::SYN) && self.track(direction, segment, timeouts) == Outcome::Accepted
+    }
+
     /// How long the connection lives without another packet, ns.
     #[inline]
     pub fn timeout(&self, timeouts: &Timeouts) -> u64 {
