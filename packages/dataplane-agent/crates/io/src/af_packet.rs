@@ -3,11 +3,13 @@
 
 use std::ffi::c_int;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
 
 use tollway_engine::frame::VnetState;
 
 use crate::fanout;
 use crate::packet_ring::PacketRing;
+use crate::packet_socket::{PacketSocket, RingWatch, option};
 use crate::pool::{Partition, PoolFrame};
 use crate::port::{PortIo, Sent};
 use crate::scratch::{Outgoing, Received, Scratch};
@@ -29,9 +31,20 @@ const PACKET_IGNORE_OUTGOING: c_int = 23;
 /// One worker's packet socket on a netdev.
 #[derive(Debug)]
 pub struct AfPacketPort {
-    socket: OwnedFd,
+    socket: Arc<PacketSocket>,
     /// Without one, frames are read from the socket's queue.
     ring: Option<PacketRing>,
+    /// Dropped frames that were told already.
+    told: u64,
+}
+
+/// How frames come from the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Receive {
+    /// By a ring if the kernel gives one.
+    Ring,
+    /// From the socket's queue: a system call for every 64 frames, and none that stops all others.
+    Queue,
 }
 
 /// The sockets of one netdev, one per worker unless fanout was refused.
@@ -43,38 +56,22 @@ pub struct Sockets {
     pub fanout_refused: Option<std::io::Error>,
 }
 
-/// Sets an option of a socket.
-pub(crate) fn option<T>(socket: &OwnedFd, level: c_int, name: c_int, value: &T) -> std::io::Result<()> {
-    // SAFETY: `value` is alive and the length is its size; the options used here take plain data, or a
-    // sock_fprog whose program the caller keeps alive.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            level,
-            name,
-            std::ptr::from_ref(value).cast(),
-            size_of::<T>() as libc::socklen_t,
-        )
-    };
-    if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
-}
-
 /// Opens `workers` sockets on the netdev with index `ifindex` that share its frames as
 /// [`fanout::program`] says.
 ///
 /// # Errors
 /// When not even one socket can be had: no privilege, or the netdev is gone.
-pub fn open(ifindex: u32, workers: usize) -> std::io::Result<Sockets> {
-    let first = AfPacketPort::open(ifindex, workers)?;
+pub fn open(ifindex: u32, workers: usize, receive: Receive) -> std::io::Result<Sockets> {
+    let first = AfPacketPort::open(ifindex, workers, receive)?;
     let mut ports = vec![first];
     let mut fanout_refused = None;
     if workers > 1 {
-        match join_all(ifindex, workers, &mut ports) {
+        match join_all(ifindex, workers, receive, &mut ports) {
             Ok(()) => {}
             Err(error) => {
                 // The sockets that joined go with the group; a fresh one stands alone.
                 ports.clear();
-                ports.push(AfPacketPort::open(ifindex, 1)?);
+                ports.push(AfPacketPort::open(ifindex, 1, receive)?);
                 fanout_refused = Some(error);
             }
         }
@@ -85,17 +82,22 @@ pub fn open(ifindex: u32, workers: usize) -> std::io::Result<Sockets> {
     Ok(Sockets { ports, fanout_refused })
 }
 
-fn join_all(ifindex: u32, workers: usize, ports: &mut Vec<AfPacketPort>) -> std::io::Result<()> {
+fn join_all(
+    ifindex: u32,
+    workers: usize,
+    receive: Receive,
+    ports: &mut Vec<AfPacketPort>,
+) -> std::io::Result<()> {
     let kind = (FANOUT_CBPF | FANOUT_IGNORE_OUTGOING) << 16;
     let [first] = ports.as_slice() else { return Ok(()) };
-    option(&first.socket, libc::SOL_PACKET, libc::PACKET_FANOUT, &(kind | FANOUT_UNIQUE_ID << 16))?;
+    first.socket.set(libc::SOL_PACKET, libc::PACKET_FANOUT, &(kind | FANOUT_UNIQUE_ID << 16))?;
     let group = first.fanout_group()?;
     let program = fanout::program(workers as u32);
     let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
-    option(&first.socket, libc::SOL_PACKET, PACKET_FANOUT_DATA, &filter)?;
+    first.socket.set(libc::SOL_PACKET, PACKET_FANOUT_DATA, &filter)?;
     for _ in 1..workers {
-        let port = AfPacketPort::open(ifindex, workers)?;
-        option(&port.socket, libc::SOL_PACKET, libc::PACKET_FANOUT, &(kind | group))?;
+        let port = AfPacketPort::open(ifindex, workers, receive)?;
+        port.socket.set(libc::SOL_PACKET, libc::PACKET_FANOUT, &(kind | group))?;
         ports.push(port);
     }
     Ok(())
@@ -104,7 +106,7 @@ fn join_all(ifindex: u32, workers: usize, ports: &mut Vec<AfPacketPort>) -> std:
 impl AfPacketPort {
     /// A bound socket that a filter keeps empty until [`Self::unblock`], so that no frame is seen twice
     /// while a fanout group forms.
-    fn open(ifindex: u32, sockets: usize) -> std::io::Result<Self> {
+    fn open(ifindex: u32, sockets: usize, receive: Receive) -> std::io::Result<Self> {
         // SAFETY: the call takes no pointers.
         let fd = unsafe {
             libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, 0)
@@ -117,7 +119,10 @@ impl AfPacketPort {
         let one: c_int = 1;
         option(&socket, libc::SOL_PACKET, libc::PACKET_VNET_HDR, &one)?;
         option(&socket, libc::SOL_PACKET, libc::PACKET_AUXDATA, &one)?;
-        let ring = PacketRing::new(&socket, sockets).ok();
+        let ring = match receive {
+            Receive::Ring => PacketRing::new(&socket, sockets).ok(),
+            Receive::Queue => None,
+        };
         option(&socket, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &one)?;
         option(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &one)?;
         option(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &RECEIVE_BUFFER)?;
@@ -148,31 +153,20 @@ impl AfPacketPort {
             mr_address: [0; 8],
         };
         option(&socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)?;
-        Ok(Self { socket, ring })
+        Ok(Self { socket: Arc::new(PacketSocket::new(socket)), ring, told: 0 })
     }
 
     fn unblock(&self) -> std::io::Result<()> {
-        option::<c_int>(&self.socket, libc::SOL_SOCKET, libc::SO_DETACH_FILTER, &0)
+        self.socket.set::<c_int>(libc::SOL_SOCKET, libc::SO_DETACH_FILTER, &0)
     }
 
-    fn get<T: Copy>(&self, level: c_int, name: c_int, mut value: T) -> std::io::Result<T> {
-        let mut length = size_of::<T>() as libc::socklen_t;
-        // SAFETY: `value` and `length` are valid places, and `length` says how large the first is; T is plain
-        // data in every use.
-        let result = unsafe {
-            libc::getsockopt(
-                self.socket.as_raw_fd(),
-                level,
-                name,
-                std::ptr::from_mut(&mut value).cast(),
-                &mut length,
-            )
-        };
-        if result == 0 { Ok(value) } else { Err(std::io::Error::last_os_error()) }
+    /// What another thread watches the ring with; `None` without one.
+    pub fn watch(&self) -> Option<RingWatch> {
+        self.ring.as_ref().map(|_| RingWatch::new(&self.socket))
     }
 
     fn fanout_group(&self) -> std::io::Result<u32> {
-        Ok(self.get::<u32>(libc::SOL_PACKET, libc::PACKET_FANOUT, 0)? & 0xffff)
+        Ok(self.socket.get::<u32>(libc::SOL_PACKET, libc::PACKET_FANOUT, 0)? & 0xffff)
     }
 }
 
@@ -200,7 +194,7 @@ impl PortIo for AfPacketPort {
         let received = ring.receive(socket, limit, scratch, pool, sink)?;
         if received.taken == 0 {
             // Poll may have spoken of an error (the netdev went down), and does so until it is read.
-            match self.get(libc::SOL_SOCKET, libc::SO_ERROR, 0)? {
+            match self.socket.get(libc::SOL_SOCKET, libc::SO_ERROR, 0)? {
                 0 => {}
                 error => return Err(std::io::Error::from_raw_os_error(error)),
             }
@@ -235,11 +229,8 @@ impl PortIo for AfPacketPort {
     }
 
     fn take_kernel_drops(&mut self) -> u64 {
-        let empty = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
-        // Reading the statistics resets them.
-        let dropped = self
-            .get(libc::SOL_PACKET, libc::PACKET_STATISTICS, empty)
-            .map_or(0, |stats| stats.tp_drops.into());
+        let total = self.socket.dropped();
+        let dropped = total - std::mem::replace(&mut self.told, total);
         dropped + self.ring.as_mut().map_or(0, PacketRing::take_lost)
     }
 }

@@ -14,6 +14,7 @@ pub mod memory;
 pub mod netns;
 pub mod offload;
 pub mod packet_ring;
+pub mod packet_socket;
 pub mod pool;
 pub mod port;
 pub mod routes;

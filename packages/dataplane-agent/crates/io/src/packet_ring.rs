@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use tollway_engine::frame::VnetState;
 
-use crate::af_packet::option;
 use crate::offload::normalise;
+use crate::packet_socket::option;
 use crate::pool::{HEAD_CAPACITY, Partition, PoolFrame};
 use crate::scratch::{Received, Scratch, tag_of};
 use crate::vnet::{VNET_HEADER, decode};

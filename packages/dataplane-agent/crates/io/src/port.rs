@@ -6,6 +6,7 @@ use tollway_engine::frame::VnetState;
 
 use crate::af_packet::AfPacketPort;
 use crate::memory::MemoryPort;
+use crate::packet_socket::RingWatch;
 use crate::pool::{Partition, PoolFrame};
 use crate::scratch::{Outgoing, Received, Scratch};
 use crate::xdp::XdpPort;
@@ -62,6 +63,16 @@ pub enum Port {
     Xdp(XdpPort),
     /// A ring in memory.
     Memory(MemoryPort),
+}
+
+impl Port {
+    /// What another thread watches its ring with, where the kernel may stop it.
+    pub fn watch(&self) -> Option<RingWatch> {
+        match self {
+            Port::AfPacket(port) => port.watch(),
+            Port::Xdp(_) | Port::Memory(_) => None,
+        }
+    }
 }
 
 impl PortIo for Port {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tollway_engine::frame::{Frame, FrameSource, Gso, VnetState};
 use tollway_io::PortIo;
-use tollway_io::af_packet::{self, AfPacketPort};
+use tollway_io::af_packet::{self, AfPacketPort, Receive};
 use tollway_io::command::ip;
 use tollway_io::link::{Link, LinkMonitor};
 use tollway_io::netns::Namespace;
@@ -63,7 +63,12 @@ impl Cable {
     /// A packet socket at the far end.
     fn far(&self) -> AfPacketPort {
         let link = self.link("far");
-        self.namespace.within(|| af_packet::open(link.index, 1)).unwrap().unwrap().ports.remove(0)
+        self.namespace
+            .within(|| af_packet::open(link.index, 1, Receive::Ring))
+            .unwrap()
+            .unwrap()
+            .ports
+            .remove(0)
     }
 
     /// Whether an XDP program is on the near end.

@@ -455,6 +455,7 @@ impl Agent {
             if set.iter().skip(3).any(|entry| entry.revents != 0) {
                 server.serve(|request, greeted| requests::answer(self, request, greeted));
             }
+            self.reopen |= self.ports.rings_stopped();
             if set.get(1).is_some_and(|entry| entry.revents != 0) || std::mem::take(&mut self.reopen) {
                 monitor.clear();
                 if let Some(claim) = claim {

@@ -6,11 +6,12 @@ use tollway_config::dataplane::{DataplaneConfig, IoChoice};
 use tollway_config::protocol::{IoBackend, PortInfo};
 use tollway_engine::snapshot::{PortFacts, PortId};
 use tollway_io::Port;
-use tollway_io::af_packet;
+use tollway_io::af_packet::{self, Receive};
 use tollway_io::claim::Claim;
 use tollway_io::clock::wall_ms;
 use tollway_io::link::{Link, LinkMonitor};
 use tollway_io::memory::MemoryPort;
+use tollway_io::packet_socket::RingWatch;
 use tollway_io::pool::Umem;
 use tollway_io::xdp::device::Device;
 use tollway_io::xdp::{self, Mode};
@@ -41,6 +42,12 @@ pub struct PortState {
     /// What it is open with: the backend that was decided on, which need not be the one it got, and the
     /// netdev's MTU at the time.
     opened: Option<(IoBackend, u32)>,
+    /// How its packet sockets receive.
+    receive: Receive,
+    /// Its packet sockets' rings.
+    rings: Vec<RingWatch>,
+    /// It has to be opened anew as it is.
+    reopen: bool,
     /// The netdev as last seen; `None` while it is gone.
     pub link: Option<Link>,
     /// Link-layer address, kept while the netdev is gone.
@@ -123,6 +130,9 @@ fn state(index: usize, netdev: &str, io: IoBackend, reason: &str) -> PortState {
         io_reason: reason.to_owned(),
         asked: IoChoice::Auto,
         opened: None,
+        receive: Receive::Ring,
+        rings: Vec::new(),
+        reopen: false,
         link: None,
         mac: [0; 6],
         link_downs: 0,
@@ -168,6 +178,20 @@ impl Ports {
             changed |= std::mem::replace(&mut port.asked, asked) != asked;
         }
         changed
+    }
+
+    /// Looks after the rings of packet sockets; to be called a few times a second. Returns whether one has stopped:
+    /// then [`Self::follow`] has to open its port anew, without rings.
+    pub fn rings_stopped(&mut self) -> bool {
+        let mut stopped = false;
+        for port in self.states.iter_mut().filter(|port| !port.reopen) {
+            port.reopen = port.rings.iter_mut().any(RingWatch::has_stopped);
+            if port.reopen {
+                port.receive = Receive::Queue;
+                stopped = true;
+            }
+        }
+        stopped
     }
 
     /// What a snapshot needs to know.
@@ -243,6 +267,7 @@ impl Ports {
             let Some(found) = found else { continue };
             if !same_device {
                 port.opened = None;
+                port.receive = Receive::Ring;
             }
             match open(index, port, found, claim, workers, self.umem)? {
                 Ok(Some(message)) => changes.push(change(message, None, true)),
@@ -298,7 +323,8 @@ fn open(
 ) -> Result<Result<Option<String>, String>, WorkerLost> {
     let device = Device::of(&link.name, link.index);
     let Choice { backend, reason } = choose(port.asked, &device);
-    if let Some((decided, mtu)) = port.opened
+    if !std::mem::take(&mut port.reopen)
+        && let Some((decided, mtu)) = port.opened
         && decided == backend
         // What AF_XDP refused for its MTU it may take now.
         && (port.io == decided || mtu == link.mtu)
@@ -312,10 +338,12 @@ fn open(
     } else if let Err(error) = claim.take_one(&port.netdev) {
         return Ok(Err(error.to_string()));
     }
-    let (ends, io, reason) = match sockets(backend, reason, link, &device, workers.len(), umem) {
+    let opened = sockets((backend, port.receive), reason, link, &device, workers.len(), umem);
+    let (ends, io, reason) = match opened {
         Ok(opened) => opened,
         Err(reason) => return Ok(Err(reason)),
     };
+    port.rings = ends.iter().filter_map(Port::watch).collect();
     claim.set_frames_as_received(&port.netdev, io == IoBackend::AfXdp);
     (port.io, port.io_reason, port.opened) = (io, reason, Some((backend, link.mtu)));
     let mut ends = ends.into_iter();
@@ -328,7 +356,7 @@ fn open(
 /// Opens a netdev with the backend that was decided on, or with packet sockets when it refuses AF_XDP.
 /// Returns the ends, the backend, and why.
 fn sockets(
-    backend: IoBackend,
+    (backend, receive): (IoBackend, Receive),
     mut reason: String,
     link: &Link,
     device: &Device,
@@ -347,7 +375,11 @@ fn sockets(
             Err(refused) => reason = format!("AF_XDP was {reason}, but is not possible: {refused}"),
         }
     }
-    let sockets = af_packet::open(link.index, workers).map_err(|error| error.to_string())?;
+    let sockets = af_packet::open(link.index, workers, receive).map_err(|error| error.to_string())?;
+    if receive == Receive::Queue {
+        reason +=
+            "; without rings, for the kernel stopped one at a frame that no virtio-net header describes";
+    }
     if let Some(error) = &sockets.fanout_refused {
         reason += &format!("; one worker receives for all, fanout was refused: {error}");
     }

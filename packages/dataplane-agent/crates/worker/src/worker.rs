@@ -68,6 +68,13 @@ impl PortEnd {
             self.counters.tx_drops.add(sent.refused as u64);
         }
     }
+
+    /// Adds what the kernel has dropped before the port since the last call.
+    fn count_kernel_drops(&mut self, drops: &mut WorkerDrops) {
+        let dropped = self.io.as_mut().map_or(0, PortIo::take_kernel_drops);
+        self.counters.rx_drops.add(dropped);
+        drops.add(WorkerDrop::ReceiveQueueFull, dropped);
+    }
 }
 
 struct TapEnd {
@@ -509,6 +516,7 @@ impl Worker {
             Command::SetPort(port, io) => {
                 let mut old = None;
                 if let Some(end) = self.ports.get_mut(usize::from(port)) {
+                    end.count_kernel_drops(&mut self.drops);
                     old = std::mem::replace(&mut end.io, io);
                     end.blocked = false;
                     if let Some(io) = &mut end.io {
@@ -541,9 +549,7 @@ impl Worker {
 
     fn report(&mut self) -> WorkerReport {
         for end in &mut self.ports {
-            let drops = end.io.as_mut().map_or(0, PortIo::take_kernel_drops);
-            end.counters.rx_drops.add(drops);
-            self.drops.add(WorkerDrop::ReceiveQueueFull, drops);
+            end.count_kernel_drops(&mut self.drops);
         }
         let engine = self.engine.stats();
         self.profile.charge(Account::Management);

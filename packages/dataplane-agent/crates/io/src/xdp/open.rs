@@ -9,8 +9,8 @@ use super::lent::LentFrames;
 use super::port::{Netdev, Receiver, Transmitter, XdpPort};
 use super::ring::{Consumer, Producer};
 use super::sys;
-use crate::af_packet::option;
 use crate::link::Link;
+use crate::packet_socket::option;
 use crate::pool::Umem;
 
 /// Entries of the rings for received frames, frames to send, and frames to receive into.

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use crate::af_packet::option;
+use crate::packet_socket::option;
 
 /// `XDP_MAX_TX_SKB_BUDGET` (linux/if_xdp.h, kernel 6.17): frames that one call sends in copy mode.
 pub const MAX_TX_BUDGET: c_int = 9;
