@@ -100,6 +100,11 @@ impl Key {
         Self::v4(src, dst, rest)
     }
 
+    /// The key of an IPv4 entry as packets have it.
+    pub(super) fn without_port(self) -> Self {
+        Self { rest: self.rest & ((1 << IN_PORT) - 1), ..self }
+    }
+
     /// Spreads keys over all values.
     #[inline]
     pub(super) fn hash(&self, seed: u64) -> u32 {

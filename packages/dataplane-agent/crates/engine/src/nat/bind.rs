@@ -144,7 +144,7 @@ pub fn bind_source(
         base.dst = address;
     }
     let reply = choose(table, reference, base, target, context).ok_or(BindError::NoPort)?;
-    table.reserve_reply(reference, reply).map_err(|_| BindError::NoPort)?;
+    table.reserve_free_reply(reference, reply).map_err(|_| BindError::NoPort)?;
     let (worker, workers) = (table.worker(), table.workers());
     table.bind_source(reference, target.and_then(|target| target.masquerade).unwrap_or(0));
     let owner = steer(&reply, workers);

@@ -42,7 +42,11 @@ pub(crate) fn run<F: Frame, S>(
         if tracked.state != ConnectionState::Related
             && let Some(reference) = tracked.conn
         {
-            meta.version = state.table.get_mut(reference).map_or(0, |line| line.version);
+            let line = state.table.line(reference);
+            meta.version = line.map_or(0, |line| line.version);
+            if line.is_some_and(|line| !line.status.source_bound()) {
+                state.table.foresee_reply(&meta.tuple);
+            }
             state.table.count_slow(reference, tracked.direction, meta.segments, meta.wire_bytes());
             meta.connection_bytes = state.table.carried(reference.slot);
         }

@@ -1,5 +1,6 @@
 //! How connections end: timers, removal, eviction.
 
+use arrayvec::ArrayVec;
 use tollway_config::dataplane::RowId;
 
 use super::{MAX_SLOTS, SLOT_BITS, Table};
@@ -13,6 +14,8 @@ use crate::tuple::{Addr, Tuple};
 const TCP: u8 = 6;
 /// How often a slot is given away before its ids come again: an id has the worker's number above.
 const MAX_SERIAL: u32 = 1 << (56 - SLOT_BITS);
+/// Connections whose time is over that are looked at together.
+const AHEAD: usize = 32;
 
 impl Table {
     /// Removes a connection by id; `false` when there is none.
@@ -74,9 +77,29 @@ impl Table {
     /// Removes connections whose time is over, looking at no more than `budget` of them. Says how many
     /// were removed; when some may be left, [`Table::next_deadline`] lies in the past.
     pub fn expire(&mut self, now: Now, budget: usize, timeouts: &Timeouts) -> usize {
-        let mut removed = 0;
-        for _ in 0..budget {
-            let Some(slot) = self.wheel.pop(now) else { break };
+        let (mut removed, mut left) = (0, budget);
+        while left > 0 {
+            let mut due = ArrayVec::<u32, AHEAD>::new();
+            while due.len() < left.min(AHEAD)
+                && let Some(slot) = self.wheel.pop(now)
+            {
+                self.fetch_slot(slot);
+                due.push(slot);
+            }
+            if due.is_empty() {
+                break;
+            }
+            left -= due.len();
+            removed += self.expire_due(&due, now, timeouts);
+        }
+        removed
+    }
+
+    /// Removes those of some connections whose time is over; says how many. What they are found by lies
+    /// anywhere, so it is fetched for all of them first.
+    fn expire_due(&mut self, due: &[u32], now: Now, timeouts: &Timeouts) -> usize {
+        let mut over = ArrayVec::<(u32, [u32; 2]), AHEAD>::new();
+        for &slot in due {
             let Some(line) = self.lines.get(slot as usize).filter(|line| line.status.used()) else {
                 continue;
             };
@@ -84,11 +107,31 @@ impl Table {
                 let left = line.left(now).min(self.shortest_timeout(slot, timeouts));
                 self.wheel.arm(slot, now.after(left));
             } else {
-                self.remove_slot(slot);
-                removed += 1;
+                let hashes = self.hashes(slot);
+                hashes.iter().for_each(|hash| self.buckets.fetch(*hash));
+                over.push((slot, hashes));
             }
         }
-        removed
+        for (slot, hashes) in &over {
+            if self.end(*slot, *hashes) {
+                self.free_slot(*slot);
+            }
+        }
+        over.len()
+    }
+
+    /// Has all memory of a connection fetched that its end needs, but for that by which it is found.
+    fn fetch_slot(&self, slot: u32) {
+        let (line, record) = (self.lines.get(slot as usize), self.records.get(slot as usize));
+        if let (Some(line), Some(record)) = (line, record) {
+            tollway_prefetch::fetch(line);
+            tollway_prefetch::fetch(record);
+        }
+        for direction in [Direction::Original, Direction::Reply] {
+            if let Some(entry) = self.entries.get(Self::index(slot, direction) as usize) {
+                tollway_prefetch::fetch(entry);
+            }
+        }
     }
 
     /// The shortest time that packets of the fast path may give a connection, ns.
@@ -123,7 +166,7 @@ impl Table {
     }
 
     pub(in crate::conntrack) fn remove_slot(&mut self, slot: u32) {
-        if self.end(slot) {
+        if self.end(slot, self.hashes(slot)) {
             self.free_slot(slot);
         }
     }
@@ -135,7 +178,7 @@ impl Table {
         let confirmed = self.lines.get(slot as usize).is_some_and(|line| line.status.confirmed());
         if !confirmed || self.live >= self.max_entries {
             self.remove_slot(slot);
-        } else if self.end(slot)
+        } else if self.end(slot, self.hashes(slot))
             && let Some(record) = self.records.get_mut(slot as usize)
         {
             record.newer = std::mem::replace(&mut self.ended, slot);
@@ -152,19 +195,21 @@ impl Table {
         }
     }
 
-    /// Ends a connection: nothing finds it any more but references. `false` when the slot is not in use.
-    fn end(&mut self, slot: u32) -> bool {
+    /// Ends a connection, by the hashes of its directions: nothing finds it any more but references. `false`
+    /// when the slot is not in use.
+    fn end(&mut self, slot: u32, hashes: [u32; 2]) -> bool {
         let Some(line) = self.lines.get_mut(slot as usize).filter(|line| line.status.used()) else {
             return false;
         };
         let status = line.status;
         line.status.clear_indexed();
         let (original, reply) = (self.tuple(slot, Direction::Original), self.tuple(slot, Direction::Reply));
+        let [original_hash, reply_hash] = hashes;
         if status.original_indexed() {
-            self.buckets.remove(self.hash(&original), Self::index(slot, Direction::Original));
+            self.buckets.remove(original_hash, Self::index(slot, Direction::Original));
         }
         if status.reply_indexed() {
-            self.buckets.remove(self.hash(&reply), Self::index(slot, Direction::Reply));
+            self.buckets.remove(reply_hash, Self::index(slot, Direction::Reply));
         }
         self.note_ended(original, status);
         if status.published() {

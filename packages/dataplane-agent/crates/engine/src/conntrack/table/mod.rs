@@ -21,7 +21,7 @@ use crate::conntrack::journal::Journal;
 use crate::conntrack::line::Line;
 use crate::conntrack::tcp::Tracker;
 use crate::epochs::Stamp;
-use crate::tuple::Tuple;
+use crate::tuple::{Addr, Tuple};
 use crate::wheel::Wheel;
 use tollway_config::dataplane::RowId;
 
@@ -66,6 +66,8 @@ pub struct Table {
     free: u32,
     /// First slot of those that end with the batch; the others follow likewise.
     ended: u32,
+    /// Source that was given to a connection last; none when the last one kept its own.
+    last_source: Addr,
     wheel: Wheel,
     /// Confirmed, not assured connections in order of their confirmation.
     oldest: u32,
@@ -101,6 +103,7 @@ impl Table {
             slow_part: Cells::new(capacity),
             free: NIL,
             ended: NIL,
+            last_source: Addr::default(),
             wheel: Wheel::new(capacity, EXPIRY_TICK),
             oldest: NIL,
             newest: NIL,
@@ -205,6 +208,17 @@ impl Table {
         self.buckets.fetch(hash);
     }
 
+    /// Has the line fetched in which the answers to a new connection's first packet will probably stand:
+    /// with the address that the last translation chose.
+    #[inline]
+    pub fn foresee_reply(&self, tuple: &Tuple) {
+        let mut reply = tuple.reversed();
+        if self.last_source != Addr::default() {
+            reply.dst = self.last_source;
+        }
+        self.buckets.fetch(self.hash(&reply));
+    }
+
     /// First step of a lookup: the likely entry, [`NO_ENTRY`] if there is none in the home bucket. Reads
     /// one cache line. With `NO_ENTRY` the tuple is new, or in an overflow bucket.
     #[inline]
@@ -304,6 +318,17 @@ impl Table {
             (tuple.src, tuple.dst) = self.v6.get(place, direction);
         }
         tuple
+    }
+
+    /// Hashes of both directions, as they stand in the entries.
+    fn hashes(&self, slot: u32) -> [u32; 2] {
+        [Direction::Original, Direction::Reply].map(|direction| {
+            let entry = self.entries.get(Self::index(slot, direction) as usize);
+            match entry.map(Entry::key).filter(|key| key.is_v4()) {
+                Some(key) => self.hash_of(&key.without_port()),
+                None => self.hash(&self.tuple(slot, direction)),
+            }
+        })
     }
 
     /// IP protocol number of a connection.
@@ -611,6 +636,7 @@ impl Table {
     pub fn bind_source(&mut self, reference: ConnRef, masquerade: RowId) {
         let Some(conn) = self.tuples(reference) else { return };
         let translated = (conn.reply.dst, conn.reply.dst_port) != (conn.original.src, conn.original.src_port);
+        self.last_source = if translated { conn.reply.dst } else { Addr::default() };
         if let Some(line) = self.get_mut(reference) {
             line.status.set_source_bound();
             if translated {
@@ -644,6 +670,11 @@ impl Table {
         if !self.is_free_for(reference, &reply) {
             return Err(Clash);
         }
+        self.reserve_free_reply(reference, reply)
+    }
+
+    /// The same for a tuple that is known to be free for it.
+    pub fn reserve_free_reply(&mut self, reference: ConnRef, reply: Tuple) -> Result<(), Clash> {
         let Some(conn) = self.tuples(reference) else { return Err(Clash) };
         if self.is_indexed(reference.slot, Direction::Reply) {
             let index = Self::index(reference.slot, Direction::Reply);
