@@ -14,9 +14,20 @@ import { UserError } from './project.mjs';
 /** @param {number} pid @returns {Identity | undefined} undefined when there is no such process, or only its zombie */
 export function identify(pid) {
   const stat = statFields(pid);
-  if (stat === undefined || stat[0] === 'Z' || stat[0] === 'X') return undefined;
-  const startTime = stat[19];
+  const startTime = stat === undefined ? undefined : startTimeIn(stat);
   return startTime === undefined ? undefined : { pid, startTime };
+}
+
+/**
+ * When a process was started, by the fields of its /proc/pid/stat from the third on; undefined when only its zombie is
+ * left. A process that is killed shows as one as soon as its first thread has ended. While others have not, it still has
+ * its memory, its sockets and its locks.
+ * @param {readonly string[]} fields
+ */
+export function startTimeIn(fields) {
+  const [state, threads, startTime] = [fields[0], Number(fields[17]), fields[19]];
+  if (state === 'X' || (state === 'Z' && threads <= 1)) return undefined;
+  return startTime;
 }
 
 /** Fields of /proc/pid/stat from the third (state) on; the second may itself hold spaces and brackets. */

@@ -9,6 +9,9 @@ import path from 'node:path';
 import { namedNetnsOf, netnsPath } from '../netns.mjs';
 import { endProcesses, identify, until } from '../process.mjs';
 
+/** How long an agent may take to start and give back, ms; one that cannot ends sooner by itself. */
+const GIVE_BACK_MS = 30_000;
+
 const claimsDir = (/** @type {string} */ dataDir) => path.join(dataDir, 'agent', 'claims');
 
 /** Identity of the network namespace that this process runs in, e.g. `net:[4026531840]`. */
@@ -42,7 +45,7 @@ export async function giveBackClaims({ dataDir, netns }, agentArgv) {
   const [program = '', ...args] = [...enter, ...agentArgv];
   const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   const ended = new Promise((resolve) => child.on('close', resolve));
-  const done = await until(() => recorded(dataDir).length === 0 || child.exitCode !== null, 10_000);
+  const done = await until(() => recorded(dataDir).length === 0 || child.exitCode !== null, GIVE_BACK_MS);
   const agent = child.pid === undefined ? undefined : identify(child.pid);
   if (agent !== undefined) await endProcesses([agent], 5000);
   await ended;

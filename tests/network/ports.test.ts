@@ -98,8 +98,9 @@ test('a killed run’s ports are given back by a start with another data folder 
   const other = newRouter({ inside: box, options: ['--no-lab', '--no-defaults'] });
   try {
     await other.up();
-    expect(box.must('ip', '-brief', 'address', 'show', 'dev', 'eth1')).toContain('10.99.0.1/24');
-    expect(box.must('nft', 'list', 'ruleset')).toBe('');
+    const said = other.process.stdout + other.process.stderr;
+    expect(box.must('ip', '-brief', 'address', 'show', 'dev', 'eth1'), said).toContain('10.99.0.1/24');
+    expect(box.must('nft', 'list', 'ruleset'), said).toBe('');
   } finally {
     await dispose(other);
     box.must('ip', 'address', 'flush', 'dev', 'eth1');
