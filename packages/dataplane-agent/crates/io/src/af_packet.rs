@@ -2,7 +2,7 @@
 //! checksums of local stacks pass as they are.
 
 use std::ffi::c_int;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
 use tollway_engine::frame::VnetState;
@@ -167,6 +167,12 @@ impl AfPacketPort {
 
     fn fanout_group(&self) -> std::io::Result<u32> {
         Ok(self.socket.get::<u32>(libc::SOL_PACKET, libc::PACKET_FANOUT, 0)? & 0xffff)
+    }
+}
+
+impl AsFd for AfPacketPort {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 }
 

@@ -3,10 +3,12 @@
 //! Every unsafe block of packet I/O is here. What a packet means is none of this crate's business.
 
 pub mod af_packet;
+pub mod bpf;
 pub mod claim;
 pub mod clock;
 pub mod command;
 pub mod fanout;
+pub mod flowtable;
 pub mod generator;
 pub mod huge;
 pub mod link;

@@ -7,7 +7,7 @@
 //! away alone.
 
 use std::ffi::c_int;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -82,13 +82,19 @@ impl PacketSocket {
     }
 }
 
+impl AsFd for PacketSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
 /// Sets an option of a socket.
-pub(crate) fn option<T>(socket: &OwnedFd, level: c_int, name: c_int, value: &T) -> std::io::Result<()> {
+pub(crate) fn option<T>(socket: &impl AsFd, level: c_int, name: c_int, value: &T) -> std::io::Result<()> {
     // SAFETY: `value` is alive and the length is its size; the options used here take plain data, or a
     // sock_fprog whose program the caller keeps alive.
     let result = unsafe {
         libc::setsockopt(
-            socket.as_raw_fd(),
+            socket.as_fd().as_raw_fd(),
             level,
             name,
             std::ptr::from_ref(value).cast(),

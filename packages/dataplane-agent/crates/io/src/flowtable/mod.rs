@@ -1,0 +1,262 @@
+//! Flows that the kernel forwards for us, between ports by packet socket: what the worker has decided about a
+//! flow is written into a table that two small programs at the port's ingress act by, so that its packets are
+//! neither copied into the process nor out of it again, and wake nobody.
+//!
+//! The table is in the kernel (a hash from flows to slots) and in our memory (the slots). A slot is valid while its
+//! epoch is the table's: one write makes all of them invalid at once.
+
+use std::collections::VecDeque;
+use std::io::Result;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::Arc;
+
+use crate::bpf::{self, MapShape};
+use crate::packet_socket::option;
+
+mod program;
+mod slot;
+
+use program::Maps;
+use slot::{SLOT, Slots};
+
+/// `BPF_MAP_TYPE_…`, `BPF_F_…`, `BPF_PROG_TYPE_…`, `BPF_TCX_INGRESS` (linux/bpf.h), `SO_ATTACH_BPF` (socket(7)).
+const HASH: u32 = 1;
+const ARRAY: u32 = 2;
+const ARRAY_PER_CORE: u32 = 6;
+const WITHOUT_RESERVE: u32 = 1;
+const MAPPABLE: u32 = 1 << 10;
+const SOCKET_FILTER: u32 = 1;
+const CLASSIFIER: u32 = 3;
+const TCX_INGRESS: u32 = 46;
+
+/// Most flows' directions in the table.
+pub const CAPACITY: u32 = 1 << 16;
+/// How long a slot rests before it is used again, ns: longer than a packet can be between the two programs.
+const REST: u64 = 50_000_000;
+
+/// What names a flow's direction to the kernel.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Key {
+    src: [u8; 4],
+    dst: [u8; 4],
+    ports: [u8; 4],
+    /// Index of the netdev it comes by, and in the lowest byte the protocol.
+    place: u32,
+}
+
+impl Key {
+    /// Of packets with these addresses and ports in host order, received by the netdev `ifindex`.
+    pub fn flow(ifindex: u32, protocol: u8, src: u32, dst: u32, src_port: u16, dst_port: u16) -> Self {
+        let ([a, b], [c, d]) = (src_port.to_be_bytes(), dst_port.to_be_bytes());
+        let place = ifindex << 8 | u32::from(protocol);
+        Self { src: src.to_be_bytes(), dst: dst.to_be_bytes(), ports: [a, b, c, d], place }
+    }
+
+    /// Of all packets from one address to another, received by the netdev `ifindex`.
+    pub fn pair(ifindex: u32, src: u32, dst: u32) -> Self {
+        Self::flow(ifindex, 0, src, dst, 0, 0)
+    }
+}
+
+/// What becomes of a flow's packets. Addresses and ports are in host order, and those of the packet where
+/// they stay; the changes are differences for checksums (RFC 1624), in host order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Action {
+    /// Netdev they leave by.
+    pub out_ifindex: u32,
+    /// Its MTU, bytes.
+    pub mtu: u16,
+    /// Link-layer destination.
+    pub dst_mac: [u8; 6],
+    /// Link-layer source.
+    pub src_mac: [u8; 6],
+    /// Source.
+    pub src: u32,
+    /// Destination.
+    pub dst: u32,
+    /// Source port.
+    pub src_port: u16,
+    /// Destination port.
+    pub dst_port: u16,
+    /// Of the IPv4 header, with the time to live.
+    pub header_change: u16,
+    /// Of the addresses, 0 for none.
+    pub addresses_change: u16,
+    /// Of the ports, 0 for none.
+    pub ports_change: u16,
+}
+
+/// What the table's keys are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// [`Key::flow`].
+    Flows,
+    /// [`Key::pair`].
+    Pairs,
+}
+
+/// The table, its programs, and what is attached.
+#[derive(Debug)]
+pub struct Flowtable {
+    maps: Maps,
+    slots: Slots,
+    decide: OwnedFd,
+    forward: OwnedFd,
+}
+
+impl Flowtable {
+    /// An empty one that no port uses.
+    ///
+    /// # Errors
+    /// When the kernel refuses: no privilege, or too old (it takes 6.6).
+    pub fn new() -> Result<Self> {
+        let count = CAPACITY + 1;
+        let size = |of: usize| of as u32;
+        let flows = MapShape {
+            kind: HASH,
+            key_size: size(size_of::<Key>()),
+            value_size: 4,
+            entries: CAPACITY,
+            flags: WITHOUT_RESERVE,
+        };
+        let slots = MapShape { kind: ARRAY, key_size: 4, value_size: size(SLOT), entries: count, flags: MAPPABLE };
+        let decided = MapShape { kind: ARRAY_PER_CORE, key_size: 4, value_size: 8, entries: 1, flags: 0 };
+        let maps = Maps { flows: bpf::map(flows)?, slots: bpf::map(slots)?, decided: bpf::map(decided)? };
+        let slots = Slots::map(&maps.slots, count as usize)?;
+        let decide = bpf::load(&program::decide(&maps), SOCKET_FILTER, 0, 0)?;
+        let forward = bpf::load(&program::forward(&maps), CLASSIFIER, TCX_INGRESS, 0)?;
+        if let Some(control) = slots.get(0) {
+            control.set_epoch(1);
+        }
+        Ok(Self { maps, slots, decide, forward })
+    }
+
+    /// Lets the table forward what the netdev receives, as far as its packet sockets are connected.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn attach(&self, ifindex: u32) -> Result<Link> {
+        Ok(Link { _program: bpf::link(&self.forward, ifindex, TCX_INGRESS, 0)? })
+    }
+
+    /// Keeps from a packet socket what the table forwards. Its netdev must be attached before, and as long.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn connect(&self, socket: &impl AsFd) -> Result<()> {
+        let program = self.decide.as_raw_fd();
+        option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_BPF, &program)
+    }
+
+    /// Makes every flow invalid. What has been put in by then is not forwarded any more.
+    pub fn invalidate(&self) {
+        if let Some(control) = self.slots.get(0) {
+            control.set_epoch(control.epoch() + 1);
+        }
+    }
+
+    /// Makes every flow invalid; from now on keys are of another kind.
+    pub fn set_mode(&self, mode: Mode) {
+        self.invalidate();
+        if let Some(control) = self.slots.get(0) {
+            control.set_mode(u32::from(mode == Mode::Pairs));
+        }
+    }
+
+    fn epoch(&self) -> u64 {
+        self.slots.get(0).map_or(0, slot::Slot::epoch)
+    }
+}
+
+/// A netdev whose packets the table may forward, as long as this lives. It must go after the sockets are
+/// disconnected ([`disconnect`]) or closed.
+#[derive(Debug)]
+pub struct Link {
+    _program: OwnedFd,
+}
+
+/// Gives a socket all packets again.
+///
+/// # Errors
+/// When it had no filter.
+pub fn disconnect(socket: &impl AsFd) -> Result<()> {
+    option::<libc::c_int>(socket, libc::SOL_SOCKET, libc::SO_DETACH_FILTER, &0)
+}
+
+/// One worker's part of the slots.
+#[derive(Debug)]
+pub struct Share {
+    table: Arc<Flowtable>,
+    free: Vec<u32>,
+    resting: VecDeque<(u64, u32)>,
+}
+
+/// A flow in the table.
+#[derive(Debug)]
+pub struct Installed {
+    slot: u32,
+    key: Key,
+}
+
+impl Share {
+    /// Worker `worker`'s of `workers`.
+    pub fn new(table: Arc<Flowtable>, worker: u32, workers: u32) -> Self {
+        let each = CAPACITY / workers.max(1);
+        let first = 1 + worker * each;
+        Self { table, free: (first..first + each).rev().collect(), resting: VecDeque::new() }
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Flowtable {
+        &self.table
+    }
+
+    /// Puts a flow in that was decided at `epoch`. `None` when there is no room.
+    pub fn install(&mut self, key: Key, action: &Action, epoch: Epoch, now_ns: u64) -> Option<Installed> {
+        while let Some((since, slot)) = self.resting.front()
+            && now_ns.saturating_sub(*since) > REST
+        {
+            self.free.push(*slot);
+            self.resting.pop_front();
+        }
+        let number = self.free.pop()?;
+        let slot = self.table.slots.get(number)?;
+        slot.fill(action);
+        slot.set_epoch(epoch.0);
+        if bpf::update(&self.table.maps.flows, &key, &number).is_err() {
+            slot.set_epoch(0);
+            self.free.push(number);
+            return None;
+        }
+        Some(Installed { slot: number, key })
+    }
+
+    /// The epoch in which what is decided from now on is valid.
+    pub fn epoch(&self) -> Epoch {
+        Epoch(self.table.epoch())
+    }
+
+    /// Whether a flow is still forwarded.
+    pub fn is_valid(&self, flow: &Installed) -> bool {
+        self.table.slots.get(flow.slot).is_some_and(|slot| slot.epoch() == self.table.epoch())
+    }
+
+    /// Packets and L3 bytes that the kernel has forwarded of a flow.
+    pub fn counts(&self, flow: &Installed) -> (u64, u64) {
+        self.table.slots.get(flow.slot).map_or((0, 0), slot::Slot::counts)
+    }
+
+    /// Takes a flow out. What of it is under way on another core may still be counted until [`Self::rest`].
+    pub fn remove(&mut self, flow: &Installed, now_ns: u64) {
+        if let Some(slot) = self.table.slots.get(flow.slot) {
+            slot.set_epoch(0);
+        }
+        let _gone_already = bpf::delete(&self.table.maps.flows, &flow.key);
+        self.resting.push_back((now_ns, flow.slot));
+    }
+}
+
+/// See [`Share::epoch`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Epoch(u64);
