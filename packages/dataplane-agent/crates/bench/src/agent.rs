@@ -121,15 +121,20 @@ pub fn configure(args: &Args) -> Result<(), String> {
     let config = scenario_of(args)?;
     let io = config.interfaces.first().map_or(IoChoice::Auto, |interface| interface.io);
     let mut agent = Agent::connect(&args.required::<String>("socket")?)?;
+    let flow_offload = config.settings.flow_offload;
     agent.activate(config)?;
-    println!("{}", agent.backend(io)?);
+    let backend = agent.backend(io)?;
+    println!("{backend}{}", if flow_offload { ", flow-offload" } else { "" });
     Ok(())
 }
 
 /// The configuration that `--scenario`, `--io` and the neighbours' addresses name.
 pub fn scenario_of(args: &Args) -> Result<DataplaneConfig, String> {
     let scenario = Scenario::by_name(&args.required::<String>("scenario")?)?;
-    let io = match args.optional::<String>("io")?.as_deref() {
+    let io = args.optional::<String>("io")?;
+    let flow_offload = io.as_deref() == Some("flow-offload");
+    let io = match io.as_deref() {
+        Some("flow-offload") => IoChoice::AfPacket,
         None | Some("auto") => IoChoice::Auto,
         Some("af-packet") => IoChoice::AfPacket,
         Some("af-xdp") => IoChoice::AfXdp,
@@ -139,6 +144,7 @@ pub fn scenario_of(args: &Args) -> Result<DataplaneConfig, String> {
     for interface in &mut config.interfaces {
         interface.io = io;
     }
+    config.settings.flow_offload = flow_offload;
     Ok(config)
 }
 

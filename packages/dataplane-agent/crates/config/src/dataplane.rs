@@ -76,6 +76,9 @@ pub struct IpSettings {
     /// What fasttracked connections skip.
     #[serde(default)]
     pub fasttrack_mode: FasttrackMode,
+    /// Let the kernel forward what the flow cache knows, between ports by packet socket.
+    #[serde(default)]
+    pub flow_offload: bool,
     /// Upper bound of the neighbour table, entries.
     pub max_neighbor_entries: u32,
     /// Base reachable time of ARP entries, milliseconds.
@@ -91,6 +94,7 @@ impl Default for IpSettings {
             rp_filter: RpFilter::No,
             allow_fast_path: true,
             fasttrack_mode: FasttrackMode::Cached,
+            flow_offload: false,
             max_neighbor_entries: 8192,
             arp_timeout_ms: 30_000,
             icmp_rate_limit_ms: 10,

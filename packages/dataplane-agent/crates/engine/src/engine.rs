@@ -396,6 +396,16 @@ impl<F: Frame> Engine<F> {
         }
     }
 
+    /// Whether connections are tracked.
+    pub fn is_tracking(&self) -> bool {
+        self.snapshot.tracking()
+    }
+
+    /// What [`crate::offload`] works with.
+    pub(crate) fn offload_parts(&mut self) -> (&Snapshot, &mut WorkerState<F>) {
+        (&self.snapshot, &mut self.state)
+    }
+
     /// What [`Self::probe`] looks at: the connections, and the state of the random numbers.
     pub(crate) fn for_probe(&self) -> (&Table, u32, u64) {
         (&self.state.table, self.state.policy.number, self.state.random)

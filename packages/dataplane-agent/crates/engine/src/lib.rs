@@ -40,6 +40,7 @@ pub mod epochs;
 pub mod fragments;
 pub mod lists;
 pub mod neighbor;
+pub mod offload;
 pub mod paths;
 pub mod policy;
 pub mod qos;

@@ -4,7 +4,7 @@
 use crate::epochs::{Epochs, Era, Stamp};
 
 /// What a worker compares cached decisions with.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     /// Changes with every configuration that decides otherwise than the one before; never 0.
     pub number: u32,

@@ -47,7 +47,9 @@ impl Cables {
         namespace.set("net/ipv6/conf/all/disable_ipv6", "1").unwrap();
         for (number, mac) in [(1, NEAR), (2, OUT)] {
             let mac = mac.map(|byte| format!("{byte:02x}")).join(":");
-            namespace.ip(&format!("link add near{number} address {mac} type veth peer name far{number}")).unwrap();
+            namespace
+                .ip(&format!("link add near{number} address {mac} type veth peer name far{number}"))
+                .unwrap();
             namespace.ip(&format!("link set near{number} up")).unwrap();
             namespace.ip(&format!("link set far{number} up")).unwrap();
         }
@@ -103,7 +105,8 @@ impl Drop for Cables {
 fn receive(port: &mut AfPacketPort, pool: &mut Partition) -> Option<(Vec<u8>, VnetState)> {
     wake::poll(&mut [wake::readable(port.fd())], Some(Duration::from_millis(50)));
     let mut found = None;
-    port.receive(1, &mut Scratch::new(), pool, |frame, vnet| found = Some((frame.head().to_vec(), vnet))).unwrap();
+    port.receive(1, &mut Scratch::new(), pool, |frame, vnet| found = Some((frame.head().to_vec(), vnet)))
+        .unwrap();
     found
 }
 
@@ -123,7 +126,8 @@ fn packet(protocol: u8, flags: u8, ttl: u8, payload: usize) -> Vec<u8> {
     let sum = checksum::checksum(&frame[14..34]);
     frame[24..26].copy_from_slice(&sum.to_be_bytes());
     let at = checksum_at(protocol);
-    let sum = !checksum::add(checksum::pseudo_v4(CLIENT, SERVER, protocol, length), checksum::sum(&frame[34..]));
+    let sum =
+        !checksum::add(checksum::pseudo_v4(CLIENT, SERVER, protocol, length), checksum::sum(&frame[34..]));
     frame[at..at + 2].copy_from_slice(&checksum::no_zero(sum).to_be_bytes());
     frame
 }
@@ -174,7 +178,7 @@ fn what_is_in_the_table_is_forwarded_and_nothing_else() {
     cables.send(&known, VnetState::default());
     assert_eq!(cables.left_alone().as_ref(), Some(&known));
     let epoch = cables.share.epoch();
-    let installed = cables.share.install(flow(&cables, UDP), &action(&cables, None), epoch, 0).unwrap();
+    let installed = cables.share.install(flow(&cables, UDP), &action(&cables, None), epoch).unwrap();
     cables.send(&known, VnetState::default());
     let (arrived, _) = cables.forwarded().unwrap();
     assert_sound(&arrived, CLIENT, 40_000);
@@ -202,10 +206,10 @@ fn what_is_in_the_table_is_forwarded_and_nothing_else() {
     cables.send(&known, VnetState::default());
     assert_eq!(cables.left_alone().as_ref(), Some(&known));
     // What was decided before is not valid afterwards.
-    let late = cables.share.install(flow(&cables, UDP), &action(&cables, None), epoch, 0).unwrap();
+    let late = cables.share.install(flow(&cables, UDP), &action(&cables, None), epoch).unwrap();
     cables.send(&known, VnetState::default());
     assert_eq!(cables.left_alone().as_ref(), Some(&known));
-    cables.share.remove(&late, 0);
+    cables.share.remove(&late);
     assert_eq!(cables.forwarded(), None);
 }
 
@@ -215,7 +219,7 @@ fn a_translation_keeps_every_checksum_right() {
     let epoch = cables.share.epoch();
     for protocol in [UDP, TCP] {
         let action = action(&cables, Some(50_001));
-        cables.share.install(flow(&cables, protocol), &action, epoch, 0).unwrap();
+        cables.share.install(flow(&cables, protocol), &action, epoch).unwrap();
         for payload in 0..40 {
             cables.send(&packet(protocol, 16, 2, payload), VnetState::default());
             assert_sound(&cables.forwarded().unwrap().0, ROUTER, 50_001);
@@ -232,7 +236,7 @@ fn a_translation_keeps_every_checksum_right() {
 fn tcp_segments_that_change_the_state_are_left_to_the_worker() {
     let mut cables = Cables::new("state");
     let epoch = cables.share.epoch();
-    cables.share.install(flow(&cables, TCP), &action(&cables, None), epoch, 0).unwrap();
+    cables.share.install(flow(&cables, TCP), &action(&cables, None), epoch).unwrap();
     for flags in [0x02, 0x12, 0x11, 0x04, 0x14, 0x19] {
         let segment = packet(TCP, flags, 64, 10);
         cables.send(&segment, VnetState::default());
@@ -247,7 +251,7 @@ fn super_frames_pass_whole_and_count_as_segments() {
     let mut cables = Cables::new("super");
     let epoch = cables.share.epoch();
     let action = action(&cables, Some(50_001));
-    let installed = cables.share.install(flow(&cables, TCP), &action, epoch, 0).unwrap();
+    let installed = cables.share.install(flow(&cables, TCP), &action, epoch).unwrap();
     let mut frame = packet(TCP, 16, 64, 1800);
     // A local stack leaves the sum of the pseudo-header, and the rest to hardware.
     frame[50..52].copy_from_slice(&checksum::pseudo_v4(CLIENT, SERVER, TCP, 1820).to_be_bytes());
@@ -280,7 +284,7 @@ fn pairs_of_addresses_stand_for_all_their_packets() {
     cables.share.table().set_mode(Mode::Pairs);
     let epoch = cables.share.epoch();
     let action = action(&cables, None);
-    cables.share.install(Key::pair(cables.near, CLIENT, SERVER), &action, epoch, 0).unwrap();
+    cables.share.install(Key::pair(cables.near, CLIENT, SERVER), &action, epoch).unwrap();
     for (protocol, flags) in [(UDP, 0), (TCP, 16), (TCP, 2)] {
         cables.send(&packet(protocol, flags, 64, 33), VnetState::default());
         assert_sound(&cables.forwarded().unwrap().0, CLIENT, 40_000);

@@ -166,7 +166,18 @@ impl Agent {
         self.active = Active { revision, sha256, config };
         self.reopen |= self.ports.ask(&self.active.config);
         staged.commit().map_err(|error| format!("{}: {error}", self.active_path.display()))?;
+        self.offload_flows().map_err(|lost| lost.to_string())?;
         self.update_router_namespace().map_err(|lost| lost.to_string())
+    }
+
+    /// Lets the kernel forward flows of the ports as they are open now, if that is wanted.
+    fn offload_flows(&mut self) -> Result<(), WorkerLost> {
+        let wanted = self.active.config.settings.flow_offload;
+        let Ports { states, offload, .. } = &mut self.ports;
+        for message in offload.follow(wanted, states, &mut self.workers)? {
+            self.log("system,info", message);
+        }
+        Ok(())
     }
 
     fn update_router_namespace(&mut self) -> Result<(), WorkerLost> {
@@ -426,6 +437,7 @@ impl Agent {
         if let Some(claim) = claim {
             let changes = self.ports.follow(monitor, claim, &mut self.workers).map_err(lost)?;
             self.links_changed(changes).map_err(lost)?;
+            self.offload_flows().map_err(lost)?;
         }
         self.update_router_namespace().map_err(lost)
     }
@@ -461,6 +473,7 @@ impl Agent {
                 if let Some(claim) = claim {
                     let changes = self.ports.follow(monitor, claim, &mut self.workers).map_err(lost)?;
                     self.links_changed(changes).map_err(lost)?;
+                    self.offload_flows().map_err(lost)?;
                 }
             }
             self.sample();

@@ -16,6 +16,7 @@ use tollway_io::wake::Wake;
 use tollway_io::{PoolFrame, Port, tap::Tap};
 
 use crate::counters::WorkerDrops;
+use crate::flows::Admitted;
 use crate::handover::{self, Arrivals, Departures};
 use crate::profile::ProfileReport;
 
@@ -43,6 +44,8 @@ pub enum Command {
     Restore(Arc<[Translated]>),
     /// Use another socket for a port, or none. [`Answer::Port`].
     SetPort(PortId, Option<Port>),
+    /// Let the kernel forward flows, or no more. [`Answer::Count`].
+    Offload(Option<Admitted>),
     /// Use another queue for an interface's TAP, or none. [`Answer::Tap`].
     SetTap(RowId, Option<Tap>),
     /// Say what is known of a flow. [`Answer::Probe`].

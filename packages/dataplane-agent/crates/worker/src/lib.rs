@@ -7,6 +7,8 @@ mod backend;
 pub mod core_time;
 pub mod counters;
 pub mod exchange;
+mod flow_offload;
+mod flows;
 pub mod frames;
 pub mod framing;
 pub mod handover;

@@ -1,5 +1,6 @@
 //! The ports as the control thread knows them: which netdev, its state, its sockets, its counters.
 
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use tollway_config::dataplane::{DataplaneConfig, IoChoice};
@@ -19,6 +20,7 @@ use tollway_io::xdp::{self, Mode};
 use crate::backend::{Choice, choose};
 use crate::counters::{PortCounters, PortTotals};
 use crate::exchange::Command;
+use crate::flow_offload::FlowOffload;
 use crate::workers::{WorkerLost, Workers};
 
 /// Largest L2 payload of a port, bytes: what the head of a frame and the stages are made for.
@@ -48,6 +50,8 @@ pub struct PortState {
     rings: Vec<RingWatch>,
     /// It has to be opened anew as it is.
     reopen: bool,
+    /// Its packet sockets, which the workers have; none by another backend.
+    pub(crate) sockets: Vec<OwnedFd>,
     /// The netdev as last seen; `None` while it is gone.
     pub link: Option<Link>,
     /// Link-layer address, kept while the netdev is gone.
@@ -120,6 +124,8 @@ pub struct Ports {
     pub counters: Vec<Vec<Arc<PortCounters>>>,
     /// Where AF_XDP sockets exchange frames.
     umem: Option<&'static Umem>,
+    /// What the kernel forwards for the workers.
+    pub(crate) offload: FlowOffload,
 }
 
 fn state(index: usize, netdev: &str, io: IoBackend, reason: &str) -> PortState {
@@ -133,6 +139,7 @@ fn state(index: usize, netdev: &str, io: IoBackend, reason: &str) -> PortState {
         receive: Receive::Ring,
         rings: Vec::new(),
         reopen: false,
+        sockets: Vec::new(),
         link: None,
         mac: [0; 6],
         link_downs: 0,
@@ -165,7 +172,7 @@ impl Ports {
     fn new(states: Vec<PortState>, workers: usize) -> Self {
         let per_worker = || states.iter().map(|_| Arc::new(PortCounters::default())).collect();
         let counters = (0..workers).map(|_| per_worker()).collect();
-        Self { states, counters, umem: None }
+        Self { states, counters, umem: None, offload: FlowOffload::default() }
     }
 
     /// Notes which backends a configuration asks for. Returns whether [`Self::follow`] has to open a port
@@ -257,6 +264,7 @@ impl Ports {
             };
             let same_device = matches!((&was, found), (Some(was), Some(found)) if was.index == found.index);
             if was.is_some() && !same_device {
+                self.offload.forget(index, port, workers)?;
                 workers.ask(|_| Command::SetPort(index as PortId, None))?;
                 if was_running {
                     port.came_up(false);
@@ -269,7 +277,7 @@ impl Ports {
                 port.opened = None;
                 port.receive = Receive::Ring;
             }
-            match open(index, port, found, claim, workers, self.umem)? {
+            match open(index, port, found, claim, workers, self.umem, &mut self.offload)? {
                 Ok(Some(message)) => changes.push(change(message, None, true)),
                 Ok(None) => {}
                 Err(reason) => {
@@ -320,6 +328,7 @@ fn open(
     claim: &Claim,
     workers: &mut Workers,
     umem: Option<&'static Umem>,
+    offload: &mut FlowOffload,
 ) -> Result<Result<Option<String>, String>, WorkerLost> {
     let device = Device::of(&link.name, link.index);
     let Choice { backend, reason } = choose(port.asked, &device);
@@ -333,6 +342,7 @@ fn open(
     }
     let again = port.opened.take().is_some();
     if again {
+        offload.forget(index, port, workers)?;
         // Both backends at a time would see every frame twice, or none.
         workers.ask(|_| Command::SetPort(index as PortId, None))?;
     } else if let Err(error) = claim.take_one(&port.netdev) {
@@ -346,6 +356,7 @@ fn open(
     port.rings = ends.iter().filter_map(Port::watch).collect();
     claim.set_frames_as_received(&port.netdev, io == IoBackend::AfXdp);
     (port.io, port.io_reason, port.opened) = (io, reason, Some((backend, link.mtu)));
+    port.sockets = ends.iter().filter_map(packet_socket).collect();
     let mut ends = ends.into_iter();
     workers.ask(|_| Command::SetPort(index as PortId, ends.next()))?;
     let word = if io == IoBackend::AfXdp { "AF_XDP" } else { "packet sockets" };
@@ -384,4 +395,12 @@ fn sockets(
         reason += &format!("; one worker receives for all, fanout was refused: {error}");
     }
     Ok((sockets.ports.into_iter().map(Port::AfPacket).collect(), IoBackend::AfPacket, reason))
+}
+
+/// Another descriptor of a packet socket.
+fn packet_socket(port: &Port) -> Option<OwnedFd> {
+    match port {
+        Port::AfPacket(port) => port.as_fd().try_clone_to_owned().ok(),
+        Port::Xdp(_) | Port::Memory(_) => None,
+    }
 }

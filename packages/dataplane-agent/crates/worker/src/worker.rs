@@ -8,6 +8,7 @@ use tollway_config::dataplane::RowId;
 use tollway_engine::Engine;
 use tollway_engine::batch::{BATCH, Batch, Handover, Outcome};
 use tollway_engine::frame::{Frame, VnetState};
+use tollway_engine::offload::Credit;
 use tollway_engine::profiler::CycleClock;
 use tollway_engine::snapshot::PortId;
 use tollway_engine::time::Now;
@@ -22,6 +23,7 @@ use tollway_io::{PoolFrame, Port, PortIo};
 
 use crate::counters::{PortCounters, WorkerDrop, WorkerDrops, on_the_wire};
 use crate::exchange::{Answer, Command, Dump, Part, WorkerEnds, WorkerReport};
+use crate::flows::{Admitted, Flows};
 use crate::patience::Patience;
 use crate::profile::{Account, Profile};
 
@@ -103,6 +105,8 @@ pub struct Worker {
     /// When the kernel was last asked, by the cycle counter.
     polled: u64,
     patience: Patience,
+    /// What the kernel forwards.
+    flows: Option<Flows>,
     /// Received since the last look, bytes.
     turn_bytes: u64,
     /// How long to go without asking it, ticks.
@@ -172,6 +176,7 @@ impl Worker {
             ports_show: false,
             polled: 0,
             patience: Patience::new(parts.hz, parts.cores.len()),
+            flows: None,
             turn_bytes: 0,
             ask_after: parts.hz / ASK_PER_SECOND,
             stopping: false,
@@ -193,6 +198,9 @@ impl Worker {
                 self.engine.tick(&mut self.batch, &mut self.pool, &Tsc, clock::now());
                 self.profile.charge(Account::Engine);
                 self.dispatch();
+            }
+            if self.flows.as_ref().and_then(Flows::due).is_some_and(|due| due <= clock::now()) {
+                self.look_at_flows(clock::now());
             }
             self.flush();
             self.pool.send_home();
@@ -274,7 +282,8 @@ impl Worker {
     }
 
     fn until_deadline(&self) -> Option<Duration> {
-        let deadline = self.engine.next_deadline()?;
+        let flows = self.flows.as_ref().and_then(Flows::due);
+        let deadline = self.engine.next_deadline().into_iter().chain(flows).min()?;
         Some(Duration::from_nanos(deadline.0.saturating_sub(clock::now().0)))
     }
 
@@ -392,7 +401,11 @@ impl Worker {
 
     fn process(&mut self) {
         self.profile.charge(Account::Ethernet);
-        self.engine.process(&mut self.batch, &mut self.pool, &Tsc, clock::now());
+        let now = clock::now();
+        self.engine.process(&mut self.batch, &mut self.pool, &Tsc, now);
+        if let Some(flows) = &mut self.flows {
+            flows.take(&mut self.engine, &self.batch, now);
+        }
         for (end, fast) in self.ports.iter().zip(self.engine.fp_rx()) {
             end.counters.fp_rx_packets.set(fast.packets);
             end.counters.fp_rx_bytes.set(fast.bytes);
@@ -488,8 +501,17 @@ impl Worker {
     }
 
     fn obey(&mut self, command: Command, now: Now) -> Answer {
+        // Whoever asks or resets counters means those of all packets, and so does whoever changes the rules.
+        self.look_at_flows(now);
         match command {
-            Command::Swap(snapshot) => Answer::Swapped(self.engine.swap(snapshot, now)),
+            Command::Swap(snapshot) => {
+                let tracking = snapshot.tracking();
+                let old = self.engine.swap(snapshot, now);
+                if let Some(flows) = &self.flows {
+                    flows.invalidate(tracking);
+                }
+                Answer::Swapped(old)
+            }
             Command::Stats => Answer::Stats(Box::new(self.report())),
             Command::Dump(dump, Part { from, mut records }) => {
                 let next = match dump {
@@ -502,7 +524,15 @@ impl Worker {
                 self.engine.reset_queue_counters(&rows);
                 Answer::Count(0)
             }
-            Command::RemoveConnections(ids) => Answer::Count(self.engine.remove_connections(&ids) as u64),
+            Command::RemoveConnections(ids) => {
+                let removed = self.engine.remove_connections(&ids) as u64;
+                self.look_at_flows(now);
+                Answer::Count(removed)
+            }
+            Command::Offload(admitted) => {
+                self.offload(admitted, now);
+                Answer::Count(0)
+            }
             Command::ResetCounters(rows) => {
                 self.engine.reset_counters(&rows);
                 Answer::Count(0)
@@ -539,11 +569,41 @@ impl Worker {
                 Answer::Tap(old)
             }
             Command::Probe(tuple) => Answer::Probe(Box::new(self.engine.probe(&tuple))),
-            Command::Trace(filters, buffer) => Answer::Trace(self.engine.trace(&filters, buffer)),
+            Command::Trace(filters, buffer) => {
+                let old = self.engine.trace(&filters, buffer);
+                self.look_at_flows(now);
+                Answer::Trace(old)
+            }
             Command::Stop => {
                 self.stopping = true;
                 Answer::Count(0)
             }
+        }
+    }
+
+    fn offload(&mut self, admitted: Option<Admitted>, now: Now) {
+        match (&mut self.flows, admitted) {
+            (Some(flows), Some(admitted)) => flows.set_ports(admitted.ports),
+            (None, Some(admitted)) => {
+                let flows = Flows::new(admitted);
+                flows.invalidate(self.engine.is_tracking());
+                self.flows = Some(flows);
+            }
+            (flows, None) => {
+                if let Some(flows) = flows.take() {
+                    flows.end(&mut self.engine, now, |credit| count(&self.ports, credit));
+                }
+            }
+        }
+    }
+
+    /// Counts what the kernel has forwarded.
+    fn look_at_flows(&mut self, now: Now) {
+        let Some(flows) = &mut self.flows else { return };
+        flows.look(&mut self.engine, now, |credit| count(&self.ports, credit));
+        for (end, fast) in self.ports.iter().zip(self.engine.fp_rx()) {
+            end.counters.fp_rx_packets.set(fast.packets);
+            end.counters.fp_rx_bytes.set(fast.bytes);
         }
     }
 
@@ -555,6 +615,21 @@ impl Worker {
         self.profile.charge(Account::Management);
         let profile = self.profile.report(self.engine.class_cycles());
         WorkerReport { engine, profile, drops: self.drops }
+    }
+}
+
+/// Counts what the kernel has forwarded from one port to another.
+fn count(ports: &[PortEnd], credit: &Credit) {
+    let Credit { count, .. } = credit;
+    if let Some(end) = ports.get(usize::from(credit.in_port)) {
+        end.counters.rx_packets.add(count.packets);
+        end.counters.rx_bytes.add(count.bytes);
+    }
+    if let Some(end) = ports.get(usize::from(credit.out_port)) {
+        end.counters.tx_packets.add(count.packets);
+        end.counters.tx_bytes.add(count.bytes);
+        end.counters.fp_tx_packets.add(count.packets);
+        end.counters.fp_tx_bytes.add(count.bytes);
     }
 }
 

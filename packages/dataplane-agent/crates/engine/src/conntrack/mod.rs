@@ -12,6 +12,7 @@ mod dump;
 mod entry;
 mod journal;
 mod line;
+mod offloaded;
 pub(crate) mod table;
 pub mod tcp;
 mod timeouts;

@@ -12,7 +12,7 @@ pub(crate) mod fragment;
 
 pub(crate) mod fast_path;
 
-mod stateless;
+pub(crate) mod stateless;
 
 pub(crate) mod track;
 
@@ -29,7 +29,7 @@ pub(crate) mod filter;
 pub(crate) mod classify;
 
 pub(crate) mod src_nat;
-mod stale;
+pub(crate) mod stale;
 
 pub(crate) mod install;
 

@@ -3,9 +3,9 @@
 use crate::batch::{Batch, Packet};
 use crate::fib::Lookup;
 use crate::frame::Frame;
-use crate::neighbor::Adjacency;
+use crate::neighbor::{Adjacency, AdjacencyId};
 use crate::packet::{NONE, Origin, flag};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Interface, PortId, Snapshot};
 use crate::stage::fast_path::{AHEAD, count, lower_ttl, write_link};
 use crate::stage::route::is_group;
 use crate::stage::ttl::largest_segment;
@@ -54,21 +54,10 @@ fn forward<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &m
     if is_group(dst) {
         return false;
     }
-    let (interface, next_hop) = match snapshot.lookup(dst) {
-        Lookup::Connected { interface } => (interface, dst),
-        Lookup::Via { interface, gateway } => (interface, gateway),
-        Lookup::Local { .. } | Lookup::Broadcast { .. } | Lookup::Blackhole | Lookup::NoRoute => {
-            return false;
-        }
-    };
-    let Some(out) = snapshot.interface(interface) else { return false };
-    let Some(port) = out.port.filter(|_| out.up) else { return false };
+    let Some((out, port, adjacency)) = next(snapshot, state, dst) else { return false };
     if largest_segment(meta, &packet.vnet) > u32::from(out.mtu) || snapshot.is_local(src) {
         return false;
     }
-    let Some(adjacency) = state.next_hops.get((out.row, next_hop)).filter(|id| *id != NONE) else {
-        return false;
-    };
     let Adjacency::Ready(mac) = state.shared.neighbors.peek(adjacency) else { return false };
     if !state.holds.is_empty() {
         return false;
@@ -86,4 +75,26 @@ fn forward<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &m
     meta.flags |= flag::FAST;
     meta.verdict = Verdict::Tx(port);
     true
+}
+
+/// Port and neighbour that lead to a destination; `None` when that takes more than a look.
+pub(crate) fn way<F>(snapshot: &Snapshot, state: &WorkerState<F>, dst: u32) -> Option<(PortId, AdjacencyId)> {
+    next(snapshot, state, dst).map(|(_, port, adjacency)| (port, adjacency))
+}
+
+#[inline]
+fn next<'a, F>(
+    snapshot: &'a Snapshot,
+    state: &WorkerState<F>,
+    dst: u32,
+) -> Option<(&'a Interface, PortId, AdjacencyId)> {
+    let (interface, next_hop) = match snapshot.lookup(dst) {
+        Lookup::Connected { interface } => (interface, dst),
+        Lookup::Via { interface, gateway } => (interface, gateway),
+        Lookup::Local { .. } | Lookup::Broadcast { .. } | Lookup::Blackhole | Lookup::NoRoute => return None,
+    };
+    let out = snapshot.interface(interface)?;
+    let port = out.port.filter(|_| out.up)?;
+    let adjacency = state.next_hops.get((out.row, next_hop)).filter(|id| *id != NONE)?;
+    Some((out, port, adjacency))
 }

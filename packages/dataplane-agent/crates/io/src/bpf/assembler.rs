@@ -181,7 +181,8 @@ impl Assembler {
     /// programs would notice.
     pub fn finish(mut self) -> Vec<Instruction> {
         for (at, label) in &self.jumps {
-            let target = self.labels.iter().find(|(name, _)| name == label).map_or(at + 1, |(_, place)| *place);
+            let target =
+                self.labels.iter().find(|(name, _)| name == label).map_or(at + 1, |(_, place)| *place);
             if let Some(jump) = self.code.get_mut(*at) {
                 jump.offset = (target as i64 - *at as i64 - 1) as i16;
             }

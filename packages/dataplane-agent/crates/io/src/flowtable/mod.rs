@@ -5,7 +5,6 @@
 //! The table is in the kernel (a hash from flows to slots) and in our memory (the slots). A slot is valid while its
 //! epoch is the table's: one write makes all of them invalid at once.
 
-use std::collections::VecDeque;
 use std::io::Result;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
@@ -31,8 +30,9 @@ const TCX_INGRESS: u32 = 46;
 
 /// Most flows' directions in the table.
 pub const CAPACITY: u32 = 1 << 16;
-/// How long a slot rests before it is used again, ns: longer than a packet can be between the two programs.
-const REST: u64 = 50_000_000;
+/// How long after [`Share::remove`] a flow is to be kept before [`Share::release`], ns: longer than a packet can be
+/// between the two programs.
+pub const REST: u64 = 50_000_000;
 
 /// What names a flow's direction to the kernel.
 #[repr(C)]
@@ -120,7 +120,8 @@ impl Flowtable {
             entries: CAPACITY,
             flags: WITHOUT_RESERVE,
         };
-        let slots = MapShape { kind: ARRAY, key_size: 4, value_size: size(SLOT), entries: count, flags: MAPPABLE };
+        let slots =
+            MapShape { kind: ARRAY, key_size: 4, value_size: size(SLOT), entries: count, flags: MAPPABLE };
         let decided = MapShape { kind: ARRAY_PER_CORE, key_size: 4, value_size: 8, entries: 1, flags: 0 };
         let maps = Maps { flows: bpf::map(flows)?, slots: bpf::map(slots)?, decided: bpf::map(decided)? };
         let slots = Slots::map(&maps.slots, count as usize)?;
@@ -189,7 +190,6 @@ pub fn disconnect(socket: &impl AsFd) -> Result<()> {
 pub struct Share {
     table: Arc<Flowtable>,
     free: Vec<u32>,
-    resting: VecDeque<(u64, u32)>,
 }
 
 /// A flow in the table.
@@ -204,7 +204,7 @@ impl Share {
     pub fn new(table: Arc<Flowtable>, worker: u32, workers: u32) -> Self {
         let each = CAPACITY / workers.max(1);
         let first = 1 + worker * each;
-        Self { table, free: (first..first + each).rev().collect(), resting: VecDeque::new() }
+        Self { table, free: (first..first + each).rev().collect() }
     }
 
     /// The table.
@@ -213,13 +213,7 @@ impl Share {
     }
 
     /// Puts a flow in that was decided at `epoch`. `None` when there is no room.
-    pub fn install(&mut self, key: Key, action: &Action, epoch: Epoch, now_ns: u64) -> Option<Installed> {
-        while let Some((since, slot)) = self.resting.front()
-            && now_ns.saturating_sub(*since) > REST
-        {
-            self.free.push(*slot);
-            self.resting.pop_front();
-        }
+    pub fn install(&mut self, key: Key, action: &Action, epoch: Epoch) -> Option<Installed> {
         let number = self.free.pop()?;
         let slot = self.table.slots.get(number)?;
         slot.fill(action);
@@ -247,13 +241,17 @@ impl Share {
         self.table.slots.get(flow.slot).map_or((0, 0), slot::Slot::counts)
     }
 
-    /// Takes a flow out. What of it is under way on another core may still be counted until [`Self::rest`].
-    pub fn remove(&mut self, flow: &Installed, now_ns: u64) {
+    /// Takes a flow out. Packets that are under way on another core are still forwarded and counted.
+    pub fn remove(&mut self, flow: &Installed) {
         if let Some(slot) = self.table.slots.get(flow.slot) {
             slot.set_epoch(0);
         }
         let _gone_already = bpf::delete(&self.table.maps.flows, &flow.key);
-        self.resting.push_back((now_ns, flow.slot));
+    }
+
+    /// Gives the place of a removed flow to others, [`REST`] later.
+    pub fn release(&mut self, flow: Installed) {
+        self.free.push(flow.slot);
     }
 }
 

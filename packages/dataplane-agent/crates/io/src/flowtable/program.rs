@@ -12,7 +12,9 @@ use tollway_wire::{ipv4, tcp};
 use super::slot::offset;
 use crate::bpf::assembler::Op::{Add, Left, Move, Multiply, Or, Right, Subtract, Xor};
 use crate::bpf::assembler::Size::{Byte, Double, Half, Word};
-use crate::bpf::assembler::{Assembler, If, Instruction, R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10, Register};
+use crate::bpf::assembler::{
+    Assembler, If, Instruction, R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10, Register,
+};
 
 /// Helpers (bpf-helpers(7)) by number.
 mod helper {
@@ -150,7 +152,12 @@ pub(super) fn decide(maps: &Maps) -> Vec<Instruction> {
     look_up(c, &maps.flows, KEY, "decided");
     c.load(Word, R8, R0, 0).store(Word, R10, INDEX, R8);
     look_up(c, &maps.slots, INDEX, "not");
-    c.load(Double, R2, R0, offset::EPOCH).load(Double, R3, R7, offset::EPOCH).jump(If::Differs, R2, R3, "not");
+    c.load(Double, R2, R0, offset::EPOCH).load(Double, R3, R7, offset::EPOCH).jump(
+        If::Differs,
+        R2,
+        R3,
+        "not",
+    );
     c.load(Half, R2, R0, offset::MTU).jump(If::Greater, R9, R2, "not").go_to("decided");
     c.label("not").op_value(Move, R8, 0);
 
@@ -179,7 +186,12 @@ pub(super) fn forward(maps: &Maps) -> Vec<Instruction> {
     c.load(Word, R2, R6, context::GSO_SIZE).jump_value(If::Equal, R2, 0, "count");
     c.load(Word, R7, R6, context::LEN).op_value(Subtract, R7, ETHERNET.into());
     c.load(Word, R8, R6, context::GSO_SEGS).op_value(Move, R2, ipv4::HEADER as i32 + 8);
-    c.load(Byte, R3, R10, l3(ipv4::offset::PROTOCOL)).jump_value(If::Differs, R3, ipv4::TCP.into(), "headers");
+    c.load(Byte, R3, R10, l3(ipv4::offset::PROTOCOL)).jump_value(
+        If::Differs,
+        R3,
+        ipv4::TCP.into(),
+        "headers",
+    );
     read(c, SHORTEST, 6, "leave");
     tcp_headers(c, R2);
     c.label("headers").op(Move, R3, R8).op_value(Subtract, R3, 1).op(Multiply, R3, R2).op(Add, R7, R3);
@@ -206,7 +218,11 @@ pub(super) fn forward(maps: &Maps) -> Vec<Instruction> {
     c.load(Half, R2, R10, l3(ipv4::offset::CHECKSUM)).op_value(Xor, R2, 0xffff);
     c.load(Half, R3, R9, offset::HEADER_CHANGE).op(Add, R2, R3);
     for _ in 0..2 {
-        c.op(Move, R3, R2).op_value(Right, R3, 16).op_value(Left, R2, 48).op_value(Right, R2, 48).op(Add, R2, R3);
+        c.op(Move, R3, R2)
+            .op_value(Right, R3, 16)
+            .op_value(Left, R2, 48)
+            .op_value(Right, R2, 48)
+            .op(Add, R2, R3);
     }
     c.op_value(Xor, R2, 0xffff).store(Half, R10, l3(ipv4::offset::CHECKSUM), R2);
     for (from, to) in [(offset::SRC, ipv4::offset::SRC), (offset::DST, ipv4::offset::DST)] {

@@ -59,8 +59,7 @@ impl Attached {
     /// # Errors
     /// When the kernel or the driver refuses, or the netdev has an XDP program already.
     pub fn new(ifindex: u32, queues: u32, mode: Mode) -> std::io::Result<Self> {
-        let shape =
-            MapShape { kind: MAP_TYPE_XSKMAP, key_size: 4, value_size: 4, entries: queues, flags: 0 };
+        let shape = MapShape { kind: MAP_TYPE_XSKMAP, key_size: 4, value_size: 4, entries: queues, flags: 0 };
         let map = bpf::map(shape)?;
         let program = bpf::load(&program(&map), PROG_TYPE_XDP, ATTACH_XDP, XDP_HAS_FRAGS)?;
         let link = bpf::link(&program, ifindex, ATTACH_XDP, mode.flags())?;

@@ -195,8 +195,9 @@ impl Tracker {
                 return Outcome::Invalid;
             }
             // A reset that is not exactly where the peer expects it only draws a challenge ACK.
-            let exact =
-                segment.seq == peer.max_ack || (self.last_was_of(direction) && own.end == segment.seq);
+            let exact = knows.flags & MAX_ACK == 0
+                || segment.seq == peer.max_ack
+                || (self.last_was_of(direction) && own.end == segment.seq);
             let living = self.state == State::Established || self.course & CHALLENGED != 0;
             if living && !exact {
                 *self = tracker;

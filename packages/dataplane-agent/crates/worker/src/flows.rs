@@ -1,0 +1,173 @@
+//! One worker's flows that the kernel forwards: found in batches, looked at ten times a second, and whenever somebody
+//! asks for counters.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use tollway_engine::Engine;
+use tollway_engine::batch::Batch;
+use tollway_engine::offload::{Credit, Offload, Ticket};
+use tollway_engine::snapshot::PortId;
+use tollway_engine::time::Now;
+use tollway_engine::tuple::Tuple;
+use tollway_io::PoolFrame;
+use tollway_io::flowtable::{Action, Flowtable, Installed, Key, Mode, REST, Share};
+use tollway_wire::checksum::Delta;
+
+/// How often flows are looked at, ns.
+const INTERVAL: u64 = 100_000_000;
+/// Flows without a packet for so long make room for others, ns.
+const IDLE: u64 = 10_000_000_000;
+
+/// What a worker needs to let the kernel forward flows.
+#[derive(Debug, Clone)]
+pub struct Admitted {
+    /// The table.
+    pub table: Arc<Flowtable>,
+    /// Netdevs whose packets it forwards, by port.
+    pub ports: Arc<BTreeMap<PortId, u32>>,
+    /// Number of the worker.
+    pub worker: u32,
+    /// How many there are.
+    pub workers: u32,
+}
+
+#[derive(Debug)]
+struct Flow {
+    installed: Installed,
+    key: Key,
+    ticket: Ticket,
+    /// When it forwarded a packet last, as far as that is known, ns.
+    used: u64,
+    /// When it was taken out, ns.
+    removed: Option<u64>,
+}
+
+/// The worker's flows in the table.
+#[derive(Debug)]
+pub(crate) struct Flows {
+    share: Share,
+    ports: Arc<BTreeMap<PortId, u32>>,
+    flows: Vec<Flow>,
+    keys: HashSet<Key>,
+    found: Vec<Offload>,
+    due: u64,
+}
+
+impl Flows {
+    /// None yet.
+    pub fn new(admitted: Admitted) -> Self {
+        let Admitted { table, ports, worker, workers } = admitted;
+        let share = Share::new(table, worker, workers);
+        Self { share, ports, flows: Vec::new(), keys: HashSet::new(), found: Vec::new(), due: 0 }
+    }
+
+    /// The ports have changed: what is in the table may go by one that is gone.
+    pub fn set_ports(&mut self, ports: Arc<BTreeMap<PortId, u32>>) {
+        self.ports = ports;
+        self.share.table().invalidate();
+    }
+
+    /// Makes all flows go by the worker again, those of other workers too; later ones are told by connections, or by
+    /// addresses alone.
+    pub fn invalidate(&self, tracking: bool) {
+        self.share.table().set_mode(if tracking { Mode::Flows } else { Mode::Pairs });
+    }
+
+    /// When [`Self::look`] wants to be called; `None` when there are no flows.
+    pub fn due(&self) -> Option<Now> {
+        (!self.flows.is_empty()).then_some(Now(self.due))
+    }
+
+    /// To be called with a batch that has been processed.
+    #[inline]
+    pub fn take(&mut self, engine: &mut Engine<PoolFrame>, batch: &Batch<PoolFrame>, now: Now) {
+        let epoch = self.share.epoch();
+        engine.find_offload(batch, &mut self.found);
+        if self.found.is_empty() {
+            return;
+        }
+        for offload in std::mem::take(&mut self.found) {
+            let Some((key, action)) = self.entry(&offload) else { continue };
+            if !self.keys.insert(key) {
+                continue;
+            }
+            let Some(installed) = self.share.install(key, &action, epoch) else {
+                self.keys.remove(&key);
+                continue;
+            };
+            if self.flows.is_empty() {
+                self.due = now.0 + INTERVAL;
+            }
+            self.flows.push(Flow { installed, key, ticket: offload.ticket, used: now.0, removed: None });
+        }
+    }
+
+    fn entry(&self, offload: &Offload) -> Option<(Key, Action)> {
+        let ifindex = *self.ports.get(&offload.in_port)?;
+        let out_ifindex = *self.ports.get(&offload.out_port)?;
+        let addresses = |tuple: &Tuple| tuple.src.as_v4().zip(tuple.dst.as_v4());
+        let (from, to) = (offload.tuple, offload.target);
+        let ((src, dst), (new_src, new_dst)) = (addresses(&from)?, addresses(&to)?);
+        let key = if offload.pair {
+            Key::pair(ifindex, src, dst)
+        } else {
+            Key::flow(ifindex, from.protocol, src, dst, from.src_port, from.dst_port)
+        };
+        let change = Delta::NONE.replace32(src, new_src).replace32(dst, new_dst);
+        let ports = Delta::NONE.replace16(from.src_port, to.src_port).replace16(from.dst_port, to.dst_port);
+        let action = Action {
+            out_ifindex,
+            mtu: offload.mtu,
+            dst_mac: offload.dst_mac,
+            src_mac: offload.src_mac,
+            src: new_src,
+            dst: new_dst,
+            src_port: to.src_port,
+            dst_port: to.dst_port,
+            // The time to live is the upper half of its word.
+            header_change: change.replace16(0x0100, 0).0,
+            addresses_change: change.0,
+            ports_change: ports.0,
+        };
+        Some((key, action))
+    }
+
+    /// Takes over what the kernel has counted, and takes out what would be decided otherwise now. `credited` is told
+    /// what each flow has forwarded.
+    pub fn look(&mut self, engine: &mut Engine<PoolFrame>, now: Now, mut credited: impl FnMut(&Credit)) {
+        self.due = now.0 + INTERVAL;
+        let mut at = 0;
+        while let Some(flow) = self.flows.get_mut(at) {
+            let (packets, bytes) = self.share.counts(&flow.installed);
+            let credit = engine.credit(&mut flow.ticket, packets, bytes, now);
+            if credit.count.packets > 0 {
+                flow.used = now.0;
+                credited(&credit);
+            }
+            match flow.removed {
+                None => {
+                    let idle = now.0.saturating_sub(flow.used) > IDLE;
+                    if idle || !credit.right || !self.share.is_valid(&flow.installed) {
+                        self.share.remove(&flow.installed);
+                        flow.removed = Some(now.0);
+                        self.keys.remove(&flow.key);
+                    }
+                }
+                Some(since) if now.0.saturating_sub(since) > REST => {
+                    let flow = self.flows.swap_remove(at);
+                    self.share.release(flow.installed);
+                    continue;
+                }
+                Some(_) => {}
+            }
+            at += 1;
+        }
+    }
+
+    /// Takes everything out. What is under way meanwhile is not counted.
+    pub fn end(mut self, engine: &mut Engine<PoolFrame>, now: Now, credited: impl FnMut(&Credit)) {
+        self.share.table().invalidate();
+        self.look(engine, now, credited);
+    }
+}
