@@ -1199,6 +1199,10 @@ export interface IpSettings {
    */
   'fasttrack-mode'?: FasttrackMode & string;
   /**
+   * Let the kernel forward what the flow cache knows, between ports by packet socket.
+   */
+  'flow-offload'?: boolean;
+  /**
    * Smallest interval between two ICMP errors to one target, milliseconds; 0 is unlimited.
    */
   'icmp-rate-limit-ms': number;

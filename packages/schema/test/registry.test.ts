@@ -124,6 +124,7 @@ const OURS: Readonly<Record<string, string>> = {
   '/interface *-per-second': 'rates of /interface/monitor-traffic, as columns of the live table',
   '/interface/ethernet *': 'the counters of /interface, and how frames are exchanged with the port',
   '/ip/firewall/connection slow-path-reason': 'why is this slow',
+  '/ip/settings flow-offload': 'the kernel may forward what the flow cache knows',
   '/ip/settings fasttrack-mode': 'rules and queues may hold for fasttracked connections too',
 };
 

@@ -30,6 +30,7 @@ const flagBits = {
   srcnat: 16,
   dstnat: 32,
   dying: 64,
+  'hw-offload': 128,
 } as const;
 
 type Reader = (dump: ConnectionDump, at: number) => string | undefined;

@@ -44,6 +44,7 @@ export function compileSettings(context: CompileContext): IpSettings {
     'rp-filter': rpFilter === 'strict' || rpFilter === 'loose' ? rpFilter : 'no',
     'allow-fast-path': settings.yes('allow-fast-path'),
     'fasttrack-mode': settings.word('fasttrack-mode') === 'bypass' ? 'bypass' : 'cached',
+    'flow-offload': settings.yes('flow-offload'),
     'max-neighbor-entries': settings.integer('max-neighbor-entries'),
     'arp-timeout-ms': settings.ms('arp-timeout'),
     'icmp-rate-limit-ms': settings.integer('icmp-rate-limit'),

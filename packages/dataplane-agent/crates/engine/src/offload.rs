@@ -107,12 +107,28 @@ impl<F: Frame> Engine<F> {
             return;
         }
         let this = connection(snapshot, state, conn, meta.entry);
+        let before = found.len();
         if meta.tuple.protocol != ipv4::TCP {
             found.extend(this);
         } else if let (Some(this), Some(other)) = (this, connection(snapshot, state, conn, meta.entry ^ 1)) {
             // Segments of one direction are judged by what those of the other have said.
             state.table.forget_windows(conn);
             found.extend([this, other]);
+        }
+        if found.len() > before
+            && let Some(line) = state.table.get_mut(conn)
+        {
+            line.status.set_offloaded();
+        }
+    }
+
+    /// A flow is not forwarded elsewhere any more.
+    pub fn end_offload(&mut self, ticket: &Ticket) {
+        let (_, state) = self.offload_parts();
+        if let Subject::Connection { conn, .. } = ticket.subject
+            && let Some(line) = state.table.get_mut(conn)
+        {
+            line.status.clear_offloaded();
         }
     }
 

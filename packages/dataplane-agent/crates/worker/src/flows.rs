@@ -88,12 +88,16 @@ impl Flows {
             return;
         }
         for offload in std::mem::take(&mut self.found) {
-            let Some((key, action)) = self.entry(&offload) else { continue };
+            let Some((key, action)) = self.entry(&offload) else {
+                engine.end_offload(&offload.ticket);
+                continue;
+            };
             if !self.keys.insert(key) {
                 continue;
             }
             let Some(installed) = self.share.install(key, &action, epoch) else {
                 self.keys.remove(&key);
+                engine.end_offload(&offload.ticket);
                 continue;
             };
             if self.flows.is_empty() {
@@ -150,6 +154,7 @@ impl Flows {
                     let idle = now.0.saturating_sub(flow.used) > IDLE;
                     if idle || !credit.right || !self.share.is_valid(&flow.installed) {
                         self.share.remove(&flow.installed);
+                        engine.end_offload(&flow.ticket);
                         flow.removed = Some(now.0);
                         self.keys.remove(&flow.key);
                     }

@@ -39,6 +39,14 @@ export const ipSettings = defineMenu({
       default: 'cached',
       dataplane: true,
     },
+    'flow-offload': {
+      kind: bool,
+      label: 'Flow Offload',
+      help: 'Let the kernel forward known flows between ports by packet socket; TCP windows of these are not checked.',
+      tab: 'General',
+      default: 'false',
+      dataplane: true,
+    },
     'rp-filter': {
       kind: oneOfWithYesNo(['no', 'strict', 'loose']),
       label: 'RP Filter',

@@ -66,6 +66,11 @@ impl Status {
     pub(crate) const fn clear_indexed(&mut self) {
         self.0 &= !0x1800;
     }
+
+    /// Notes that all packets are forwarded here again.
+    pub(crate) const fn clear_offloaded(&mut self) {
+        self.0 &= !128;
+    }
 }
 
 status_bits! {
@@ -81,6 +86,8 @@ status_bits! {
     srcnat, set_srcnat = 16;
     /// Its destination is translated.
     dstnat, set_dstnat = 32;
+    /// Something outside the engine forwards packets of it.
+    offloaded, set_offloaded = 128;
     /// The destination is decided, perhaps as "unchanged".
     destination_bound, set_destination_bound = 0x100;
     /// The source is decided, perhaps as "unchanged"; the reply tuple is reserved.
