@@ -5,6 +5,7 @@
 pub mod config;
 pub mod counters;
 pub mod frame;
+pub mod offload;
 pub mod packet;
 pub mod random;
 pub mod record;

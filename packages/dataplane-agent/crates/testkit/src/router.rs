@@ -8,6 +8,7 @@ use tollway_config::protocol::{PacketDescription, TraceFilter, TracedPacket};
 use tollway_engine::batch::{BATCH, Batch, Handover, Outcome};
 use tollway_engine::fib::RouteChange;
 use tollway_engine::frame::VnetState;
+use tollway_engine::offload::Offload;
 use tollway_engine::profiler::NoCycles;
 use tollway_engine::shared::Shared;
 use tollway_engine::slow::SlowReason;
@@ -84,7 +85,7 @@ struct Delayed {
 
 /// The router.
 pub struct Router {
-    engines: Vec<Engine<HeapFrame>>,
+    pub(crate) engines: Vec<Engine<HeapFrame>>,
     shared: Arc<Shared>,
     snapshot: Arc<Snapshot>,
     config: DataplaneConfig,
@@ -108,6 +109,8 @@ pub struct Router {
     /// Packets between workers stay on their way until [`Self::deliver_handovers`].
     pub delay_handovers: bool,
     delayed: Vec<Delayed>,
+    /// Flows that could be forwarded elsewhere are gathered here, if they are to be looked for.
+    pub offloads: Option<Vec<Offload>>,
     traces: Collector,
     /// What waits for the ports of workers whose ports take nothing, by worker.
     untaken: BTreeMap<usize, Vec<Output>>,
@@ -162,6 +165,7 @@ impl Router {
             refused: 0,
             delay_handovers: false,
             delayed: Vec::new(),
+            offloads: None,
             traces: Collector::default(),
             untaken: BTreeMap::new(),
         }
@@ -296,6 +300,9 @@ impl Router {
     fn process(&mut self, worker: usize, out: &mut Vec<Output>) {
         let now = self.now;
         self.engines[worker].process(&mut self.batch, &mut self.source, &NoCycles, now);
+        if let Some(offloads) = &mut self.offloads {
+            self.engines[worker].find_offload(&self.batch, offloads);
+        }
         self.collect(worker, out);
         self.flushed(worker);
     }

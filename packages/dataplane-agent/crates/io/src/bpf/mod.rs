@@ -127,17 +127,17 @@ pub fn load(instructions: &[Instruction], kind: u32, attach: u32, flags: u32) ->
         ifindex: 0,
         attach_type: attach,
     };
-    descriptor(PROG_LOAD, &mut attributes).or_else(|error| {
+    descriptor(PROG_LOAD, &mut attributes).map_err(|error| {
         let mut text = vec![0_u8; EXPLANATION];
         (attributes.log_level, attributes.log_size) = (1, text.len() as u32);
         attributes.log = text.as_mut_ptr() as u64;
-        let Err(_) = descriptor(PROG_LOAD, &mut attributes) else { return Err(error) };
+        let _refused_again = descriptor(PROG_LOAD, &mut attributes);
         let text = String::from_utf8_lossy(&text);
         let said = text.trim_end_matches('\0').trim_end();
-        let end = said.char_indices().rev().nth(2_000).map_or(0, |(at, _)| at);
-        match said.get(end..) {
-            Some(end) if !end.is_empty() => Err(Error::new(error.kind(), format!("{error}: {end}"))),
-            _ => Err(error),
+        let start = said.char_indices().rev().nth(2_000).map_or(0, |(at, _)| at);
+        match said.get(start..) {
+            Some(end) if !end.is_empty() => Error::new(error.kind(), format!("{error}: {end}")),
+            _ => error,
         }
     })
 }
