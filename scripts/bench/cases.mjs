@@ -13,6 +13,9 @@
  * @typedef {EngineCase | WireCase | BrowserCase} Case
  */
 
+/** Ports by packet socket, and the kernel forwards what the flow cache knows. */
+const OFFLOAD = 'flow-offload';
+
 /** @type {readonly Case[]} */
 export const CASES = [
   { name: 'engine/route-1', kind: 'engine' },
@@ -35,16 +38,47 @@ export const CASES = [
   { name: 'engine/2-workers', kind: 'engine' },
   { name: 'wire/route', kind: 'wire', load: 'packets', scenario: 'routing' },
   { name: 'wire/route-xdp', kind: 'wire', load: 'packets', scenario: 'routing', io: 'af-xdp' },
+  { name: 'wire/route-offload', kind: 'wire', load: 'packets', scenario: 'routing', io: OFFLOAD },
   { name: 'wire/masquerade-25', kind: 'wire', load: 'packets', scenario: 'masquerade-25' },
   { name: 'wire/masquerade-25-xdp', kind: 'wire', load: 'packets', scenario: 'masquerade-25', io: 'af-xdp' },
+  { name: 'wire/masquerade-25-offload', kind: 'wire', load: 'packets', scenario: 'masquerade-25', io: OFFLOAD },
   { name: 'wire/cps-25', kind: 'wire', load: 'connections', scenario: 'masquerade-25' },
   { name: 'wire/commit-100kpps', kind: 'wire', load: 'commits', scenario: 'masquerade-10k' },
   { name: 'wire/ping-asleep', kind: 'wire', load: 'ping', scenario: 'routing', pause: 0.02, allowance: 60 },
   { name: 'wire/ping-awake', kind: 'wire', load: 'ping', scenario: 'routing', pause: 0.0002, allowance: 20 },
+  {
+    name: 'wire/ping-asleep-offload',
+    kind: 'wire',
+    load: 'ping',
+    scenario: 'routing',
+    io: OFFLOAD,
+    pause: 0.02,
+    allowance: 60,
+  },
+  {
+    name: 'wire/ping-awake-offload',
+    kind: 'wire',
+    load: 'ping',
+    scenario: 'routing',
+    io: OFFLOAD,
+    pause: 0.0002,
+    allowance: 20,
+  },
   { name: 'wire/iperf3', kind: 'wire', load: 'tcp', scenario: 'routing' },
   { name: 'wire/iperf3-8', kind: 'wire', load: 'tcp', scenario: 'routing', streams: 8 },
+  { name: 'wire/iperf3-offload', kind: 'wire', load: 'tcp', scenario: 'routing', io: OFFLOAD },
+  { name: 'wire/iperf3-offload-8', kind: 'wire', load: 'tcp', scenario: 'routing', io: OFFLOAD, streams: 8 },
   { name: 'wire/iperf3-nat-25', kind: 'wire', load: 'tcp', scenario: 'masquerade-25' },
   { name: 'wire/iperf3-nat-25-8', kind: 'wire', load: 'tcp', scenario: 'masquerade-25', streams: 8 },
+  { name: 'wire/iperf3-nat-25-offload', kind: 'wire', load: 'tcp', scenario: 'masquerade-25', io: OFFLOAD },
+  {
+    name: 'wire/iperf3-nat-25-offload-8',
+    kind: 'wire',
+    load: 'tcp',
+    scenario: 'masquerade-25',
+    io: OFFLOAD,
+    streams: 8,
+  },
   { name: 'wire/iperf3-nat-25-queue', kind: 'wire', load: 'tcp', scenario: 'masquerade-25-queue', offered: '900M' },
   { name: 'wire/iperf3-nat-25-queue-100g', kind: 'wire', load: 'tcp', scenario: 'masquerade-25-queue-100g' },
   { name: 'browser', kind: 'browser' },

@@ -17,7 +17,7 @@ use tollway_wire::checksum::Delta;
 /// How often flows are looked at, ns.
 const INTERVAL: u64 = 100_000_000;
 /// Flows without a packet for so long make room for others, ns.
-const IDLE: u64 = 10_000_000_000;
+const IDLE: u64 = 30_000_000_000;
 
 /// What a worker needs to let the kernel forward flows.
 #[derive(Debug, Clone)]
