@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tollway_config::dataplane::DataplaneConfig;
 use tollway_config::protocol::QUEUE_RECORD;
-use tollway_engine::batch::{BATCH, Batch, Handover, Outcome};
+use tollway_engine::batch::{BATCH, Batch, Handover, Outcome, Told};
 use tollway_engine::engine::{Engine, EngineLimits};
 use tollway_engine::frame::{Frame, FrameSource, VnetState};
 use tollway_engine::pipeline::STAGES;
@@ -59,9 +59,9 @@ impl Setup {
 /// A worker's ends of the rings between two workers.
 pub struct Links {
     /// To the other one.
-    pub out: Departures<Handover<PoolFrame>>,
+    pub out: Departures<PoolFrame>,
     /// From the other one.
-    pub inbound: Arrivals<Handover<PoolFrame>>,
+    pub inbound: Arrivals<PoolFrame>,
 }
 
 /// What one [`Router::turn`] did.
@@ -173,11 +173,20 @@ impl Router {
         if links.inbound.receive(BATCH, |packet| batch.push_handover(packet)) > 0 {
             self.pass_on(links, &mut turn)?;
         }
-        if !self.ring.is_empty() {
-            for frame in self.ring.drain(..) {
-                self.batch.push_rx(frame, LAN_PORT, VnetState::default());
+        let sorting = self.engine.sorting();
+        for frame in self.ring.drain(..) {
+            if let Some((_, packet)) = sorting.sort(&mut self.batch, frame, LAN_PORT, VnetState::default()) {
+                turn.handed_over += 1;
+                links.out.gather(packet);
             }
+        }
+        if !self.batch.is_empty() {
             self.pass_on(links, &mut turn)?;
+        }
+        let mut refused = 0;
+        links.out.send(|_| refused += 1);
+        if refused > 0 {
+            return Err(format!("{refused} packets found no room although there was"));
         }
         if turn.finished + turn.handed_over == 0 {
             return Ok(turn);
@@ -200,17 +209,13 @@ impl Router {
                     turn.finished += 1;
                     self.pool.recycle(done.frame);
                 }
-                Outcome::Handover { packet: meta, .. } => {
+                Outcome::Handover { packet, .. } => {
                     turn.handed_over += 1;
-                    links.out.gather(Handover { frame: done.frame, vnet: done.vnet, meta });
+                    let told = Told::Parsed(packet);
+                    links.out.gather(Handover { frame: done.frame, vnet: done.vnet, told });
                 }
                 other => return Err(format!("a packet went astray: {other:?}")),
             }
-        }
-        let mut refused = 0;
-        links.out.send(|_| refused += 1);
-        if refused > 0 {
-            return Err(format!("{refused} packets found no room although there was"));
         }
         if turn.finished + turn.handed_over - before != received {
             return Err(format!("not all of {received} packets were forwarded: {}", self.drops()));

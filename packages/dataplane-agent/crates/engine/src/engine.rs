@@ -21,6 +21,7 @@ use crate::qos::simple::SimpleQueues;
 use crate::shared::Shared;
 use crate::slow::SLOW_REASONS;
 use crate::snapshot::{Interface, Snapshot};
+use crate::sorting::Sorting;
 use crate::stage;
 use crate::state::{NextHops, WorkerState};
 use crate::stats::{Count, EngineStats};
@@ -169,6 +170,23 @@ impl<F: Frame> Engine<F> {
         old
     }
 
+    /// How the frames of the next burst are sorted: those of other workers' flows need not be parsed here, as long as
+    /// no worker has a flow that is steered to another (such flows stand in the directory), and no trace is to tell
+    /// of them.
+    #[inline]
+    pub fn sorting(&self) -> Sorting {
+        let state = &self.state;
+        if state.workers > 1
+            && self.snapshot.tracking()
+            && state.trace.is_none()
+            && state.shared.directory.is_empty()
+        {
+            Sorting::new(state.worker, state.workers)
+        } else {
+            Sorting::OFF
+        }
+    }
+
     /// Runs every stage over the batch. Afterwards each packet has a final verdict, and packets the
     /// router makes itself (ARP, ICMP, resets, released holds) have been added.
     pub fn process<S: FrameSource<F>, C: CycleClock>(
@@ -179,6 +197,7 @@ impl<F: Frame> Engine<F> {
         now: Now,
     ) {
         self.state.now = now;
+        self.state.handover_packets += batch.take_unopened();
         batch.first = self.send_leaving(batch);
         self.run(batch, source, clock);
     }

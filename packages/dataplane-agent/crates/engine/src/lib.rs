@@ -21,6 +21,7 @@ pub mod profiler;
 pub mod shared;
 pub mod slow;
 pub mod snapshot;
+pub mod sorting;
 pub mod stats;
 pub mod time;
 pub mod tuple;

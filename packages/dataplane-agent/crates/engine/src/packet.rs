@@ -59,7 +59,7 @@ pub mod flag {
     pub const SLOW: u32 = 64;
     /// Took the fast path.
     pub const FAST: u32 = 128;
-    /// Arrived from another worker: parsed and reassembled.
+    /// Arrived from another worker that had parsed and reassembled it.
     pub const HANDED_OVER: u32 = 256;
     /// For a broadcast or multicast address.
     pub const BROADCAST: u32 = 512;
@@ -83,6 +83,8 @@ pub mod flag {
     pub const BYPASS: u32 = 524_288;
     /// For the router itself.
     pub const TO_ROUTER: u32 = 65536;
+    /// Sorted before it was parsed: is where it is steered to.
+    pub const SORTED: u32 = 1_048_576;
 }
 
 /// Most hand-overs of one packet; more means that two workers disagree about its owner.

@@ -82,12 +82,19 @@ pub const ICMP: u8 = 1;
 /// * else the folded addresses, `src ^ dst`, upper half xor lower half.
 ///
 /// The 16-bit value `v` gives `((v ^ v >> 8) & 0xff) % workers`.
+#[inline]
 pub fn steer(tuple: &Tuple, workers: u32) -> u32 {
     let ports = if tuple.protocol == ICMP { tuple.src_port } else { tuple.src_port ^ tuple.dst_port };
+    steer_ports(ports, || tuple.src.fold() ^ tuple.dst.fold(), workers)
+}
+
+/// The same of what is left of the ports, and of the addresses, which are asked for if that is 0.
+#[inline]
+pub(crate) fn steer_ports(ports: u16, addresses: impl FnOnce() -> u32, workers: u32) -> u32 {
     let value = if ports != 0 {
         ports
     } else {
-        let folded = tuple.src.fold() ^ tuple.dst.fold();
+        let folded = addresses();
         (folded ^ folded >> 16) as u16
     };
     u32::from((value ^ value >> 8) & 0xff) % workers.max(1)

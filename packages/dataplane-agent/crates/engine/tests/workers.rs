@@ -67,6 +67,35 @@ fn packets_that_were_handed_over_take_the_fast_path_too() {
 }
 
 #[test]
+fn a_packet_is_parsed_by_the_worker_that_forwards_it() {
+    let udp = |port| frame(0, PacketBuilder::ipv4("192.168.88.10", "203.0.113.5").udp(port, 53));
+    let parsed = |router: &Router| router.stats().stages[0].packets;
+    let mut router = Router::with_workers(masquerading(), 4);
+    assert_eq!(router.inject_batch(0, (4000..4064).map(udp).collect()).len(), 64);
+    assert_eq!((parsed(&router), router.stats().handover_packets), (64, 48));
+}
+
+#[test]
+fn a_packet_that_must_be_looked_at_is_not_overtaken_on_its_way_to_another_worker() {
+    for workers in [2, 4] {
+        let mut router = Router::with_workers(masquerading(), workers);
+        let udp = |ident| PacketBuilder::ipv4("192.168.88.10", "203.0.113.5").udp(4001, 53).ident(ident);
+        for receiver in 0..workers as usize {
+            let batch = vec![
+                frame(0, udp(1)),
+                frame(0, udp(2).ip_options(&[1, 1, 1, 1])),
+                frame(0, udp(3)),
+                frame(0, udp(4)),
+            ];
+            let sent = router.inject_batch(receiver, batch);
+            let idents: Vec<u8> = sent.iter().map(|output| output.bytes[19]).collect();
+            assert_eq!(idents, [1, 2, 3, 4], "{workers} workers, worker {receiver}");
+        }
+        assert_eq!(router.stats().handover_packets, 4 * u64::from(workers - 1));
+    }
+}
+
+#[test]
 fn a_flow_whose_answers_are_steered_elsewhere_stands_in_the_directory() {
     let config = masquerading().nat("dstnat", rule().protocol(6).dst_port(8080).dst_nat("192.168.88.10", 80));
     let mut router = Router::with_workers(config, 2);

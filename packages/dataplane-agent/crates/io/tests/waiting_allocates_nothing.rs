@@ -5,7 +5,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tollway_engine::batch::{BATCH, Batch, Handover, Outcome};
+use tollway_engine::batch::{BATCH, Batch, Handover, Outcome, Told};
 use tollway_engine::frame::{Frame, FrameSource, VnetState};
 use tollway_engine::profiler::NoCycles;
 use tollway_engine::shared::Shared;
@@ -90,7 +90,11 @@ fn queues_that_move() {
             for done in batch.drain() {
                 match done.outcome {
                     Outcome::Handover { packet, .. } => {
-                        ring.push(Handover { frame: done.frame, vnet: done.vnet, meta: packet });
+                        ring.push(Handover {
+                            frame: done.frame,
+                            vnet: done.vnet,
+                            told: Told::Parsed(packet),
+                        });
                     }
                     _ => {
                         passed[worker] += 1;

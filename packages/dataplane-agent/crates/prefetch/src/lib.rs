@@ -23,12 +23,34 @@ pub fn fetch<T>(place: &T) {
     let _ = pointer;
 }
 
+/// Has the cache line fetched in which a value begins, to be written to: at once out of the cache of whichever core
+/// has it, where a first fetch to read and a second one for the right to write would be two journeys. Only a hint,
+/// as [`fetch`].
+#[inline(always)]
+pub fn fetch_to_write<T>(place: &T) {
+    let pointer = std::ptr::from_ref(place);
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: PREFETCHW changes nothing that a program could see; x86-64 processors that have no use for it take it
+    // for a NOP.
+    unsafe {
+        std::arch::asm!("prefetchw [{}]", in(reg) pointer, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: every arm64 processor has the instruction, which changes nothing that a program could see.
+    unsafe {
+        std::arch::asm!("prfm pstl1keep, [{}]", in(reg) pointer, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = pointer;
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
     fn a_hint_changes_nothing() {
         let values = [1_u64, 2, 3];
         values.iter().for_each(super::fetch);
+        values.iter().for_each(super::fetch_to_write);
         assert_eq!(values, [1, 2, 3]);
     }
 }

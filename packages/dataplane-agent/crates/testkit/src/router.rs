@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tollway_config::dataplane::{DataplaneConfig, RowId};
 use tollway_config::protocol::{PacketDescription, TraceFilter, TracedPacket};
-use tollway_engine::batch::{BATCH, Batch, Handover, Outcome};
+use tollway_engine::batch::{BATCH, Batch, Handover, Outcome, Told};
 use tollway_engine::fib::RouteChange;
 use tollway_engine::frame::VnetState;
 use tollway_engine::offload::Offload;
@@ -83,9 +83,14 @@ struct Delayed {
     packet: Handover<HeapFrame>,
 }
 
+/// Packets to every worker.
+type Moved = BTreeMap<u32, Vec<Handover<HeapFrame>>>;
+
 /// The router.
 pub struct Router {
     pub(crate) engines: Vec<Engine<HeapFrame>>,
+    /// What the worker whose turn it is has received for others.
+    elsewhere: Vec<(u32, Handover<HeapFrame>)>,
     shared: Arc<Shared>,
     snapshot: Arc<Snapshot>,
     config: DataplaneConfig,
@@ -166,6 +171,7 @@ impl Router {
             delay_handovers: false,
             delayed: Vec::new(),
             offloads: None,
+            elsewhere: Vec::new(),
             traces: Collector::default(),
             untaken: BTreeMap::new(),
         }
@@ -279,8 +285,9 @@ impl Router {
         let mut out = Vec::new();
         assert!(frames.len() <= BATCH);
         self.injected += frames.len() as u64;
+        let sorting = self.engines[worker].sorting();
         for (port, frame, vnet) in frames {
-            self.batch.push_rx(HeapFrame::new(frame), port, vnet);
+            self.elsewhere.extend(sorting.sort(&mut self.batch, HeapFrame::new(frame), port, vnet));
         }
         self.process(worker, &mut out);
         out
@@ -374,25 +381,20 @@ impl Router {
 
     /// Delivers what the batch of a worker holds; hosts answer ARP.
     fn collect(&mut self, from: usize, out: &mut Vec<Output>) {
-        let mut moved: BTreeMap<u32, Vec<Handover<HeapFrame>>> = BTreeMap::new();
+        let mut moved = Moved::new();
         let mut answers = Vec::new();
+        for (worker, packet) in std::mem::take(&mut self.elsewhere) {
+            self.hand_over(from, worker, packet, &mut moved);
+        }
         let done: Vec<_> = self.batch.drain().collect();
         for done in done {
             let to = match done.outcome {
                 Outcome::Tx { port } => To::Port(port),
                 Outcome::Local { interface } => To::Local(interface),
-                Outcome::Handover { packet, .. } if self.refuse_handovers => {
-                    self.engines[from].not_handed_over(&packet);
-                    self.refused += 1;
-                    continue;
-                }
                 Outcome::Handover { worker, packet } => {
-                    let handover = Handover { frame: done.frame, vnet: done.vnet, meta: packet };
-                    if self.delay_handovers {
-                        self.delayed.push(Delayed { from: from as u32, to: worker, packet: handover });
-                        continue;
-                    }
-                    moved.entry(worker).or_default().push(handover);
+                    let told = Told::Parsed(packet);
+                    let packet = Handover { frame: done.frame, vnet: done.vnet, told };
+                    self.hand_over(from, worker, packet, &mut moved);
                     continue;
                 }
             };
@@ -429,6 +431,19 @@ impl Router {
             self.injected += 1;
             self.batch.push_rx(HeapFrame::new(frame), port, VnetState::default());
             self.process(0, out);
+        }
+    }
+
+    fn hand_over(&mut self, from: usize, to: u32, packet: Handover<HeapFrame>, moved: &mut Moved) {
+        if self.refuse_handovers {
+            if let Told::Parsed(packet) = &packet.told {
+                self.engines[from].not_handed_over(packet);
+            }
+            self.refused += 1;
+        } else if self.delay_handovers {
+            self.delayed.push(Delayed { from: from as u32, to, packet });
+        } else {
+            moved.entry(to).or_default().push(packet);
         }
     }
 

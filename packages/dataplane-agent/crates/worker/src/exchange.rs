@@ -5,7 +5,6 @@ use std::sync::Arc;
 use rtrb::{Consumer, Producer, RingBuffer};
 use tollway_config::dataplane::RowId;
 use tollway_config::protocol::{CONNECTION_RECORD, QUEUE_RECORD};
-use tollway_engine::batch::Handover;
 use tollway_engine::conntrack::{Change, Translated};
 use tollway_engine::snapshot::{PortId, Snapshot};
 use tollway_engine::stats::EngineStats;
@@ -134,7 +133,7 @@ pub struct WorkerEnds {
     /// Wakes this worker.
     pub wake: Arc<Wake>,
     /// From the other workers.
-    pub inbound: Vec<Arrivals<Handover<PoolFrame>>>,
+    pub inbound: Vec<Arrivals<PoolFrame>>,
     /// To each worker, by number; `None` for itself.
     pub outbound: Vec<Option<Outbound>>,
 }
@@ -143,7 +142,7 @@ pub struct WorkerEnds {
 #[derive(Debug)]
 pub struct Outbound {
     /// The way there.
-    pub packets: Departures<Handover<PoolFrame>>,
+    pub packets: Departures<PoolFrame>,
     /// Wakes it.
     pub wake: Arc<Wake>,
 }

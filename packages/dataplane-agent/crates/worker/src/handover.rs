@@ -1,46 +1,89 @@
 //! The way of packets from one worker to another.
 //!
 //! Both ends see to many packets at a time: each look at what the other end writes fetches a line from another
-//! core's cache.
+//! core's cache. So does each packet, once: it takes one line, and what goes with a packet that was parsed lies
+//! beside it, on a way of its own.
 
 use rtrb::{Consumer, Producer, RingBuffer};
-use tollway_engine::batch::BATCH;
+use tollway_engine::batch::{BATCH, Handover, HandoverMeta, Told};
+use tollway_engine::frame::VnetState;
+use tollway_engine::snapshot::PortId;
 
 /// Packets that may be between one worker and another.
 pub const DEPTH: usize = 1024;
 
+/// A packet as it lies between two workers.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Slot<F> {
+    frame: F,
+    vnet: VnetState,
+    /// The port on which it was received; `None` when it was parsed.
+    port: Option<PortId>,
+}
+
 /// A way for [`DEPTH`] packets.
-pub fn way<T>() -> (Departures<T>, Arrivals<T>) {
+pub fn way<F, M>() -> (Departures<F, M>, Arrivals<F, M>) {
     let (sender, receiver) = RingBuffer::new(DEPTH);
-    (Departures { ring: sender, gathered: Vec::with_capacity(2 * BATCH) }, Arrivals(receiver))
+    // As deep, and a packet's place there is free before its place here: so it has room for all of them.
+    let (meta_sender, metas) = RingBuffer::new(DEPTH);
+    let departures = Departures {
+        ring: sender,
+        metas: meta_sender,
+        gathered: Vec::with_capacity(2 * BATCH),
+        gathered_metas: Vec::with_capacity(2 * BATCH),
+    };
+    (departures, Arrivals { ring: receiver, metas })
 }
 
 /// The end at which packets leave their worker.
 #[derive(Debug)]
-pub struct Departures<T> {
-    ring: Producer<T>,
-    gathered: Vec<T>,
+pub struct Departures<F, M = HandoverMeta> {
+    ring: Producer<Slot<F>>,
+    metas: Producer<M>,
+    gathered: Vec<Slot<F>>,
+    gathered_metas: Vec<M>,
 }
 
-impl<T> Departures<T> {
+impl<F, M> Departures<F, M> {
     /// Adds a packet to those that go with the next [`Self::send`].
     #[inline]
-    pub fn gather(&mut self, packet: T) {
-        self.gathered.push(packet);
+    pub fn gather(&mut self, packet: Handover<F, M>) {
+        let port = match packet.told {
+            Told::AsReceived(port) => Some(port),
+            Told::Parsed(meta) => {
+                self.gathered_metas.push(meta);
+                None
+            }
+        };
+        self.gathered.push(Slot { frame: packet.frame, vnet: packet.vnet, port });
+    }
+
+    /// Packets gathered.
+    pub fn gathered(&self) -> usize {
+        self.gathered.len()
     }
 
     /// Sends what was gathered. Returns whether there was anything to send; `refused` gets what the way has no
     /// room for.
-    pub fn send(&mut self, refused: impl FnMut(T)) -> bool {
+    pub fn send(&mut self, mut refused: impl FnMut(Handover<F, M>)) -> bool {
         if self.gathered.is_empty() {
             return false;
         }
         let room = self.room().min(self.gathered.len());
+        let mut metas = self.gathered_metas.drain(..);
+        if metas.len() > 0 {
+            let parsed = self.gathered.iter().take(room).filter(|slot| slot.port.is_none()).count();
+            for meta in metas.by_ref().take(parsed) {
+                let sent = self.metas.push(meta);
+                debug_assert!(sent.is_ok(), "it has room for as many");
+            }
+        }
         let mut packets = self.gathered.drain(..);
         if let Ok(slots) = self.ring.write_chunk_uninit(room) {
             slots.fill_from_iter(packets.by_ref().take(room));
         }
-        packets.for_each(refused);
+        packets.filter_map(|slot| joined(slot, || metas.next())).for_each(&mut refused);
         true
     }
 
@@ -52,27 +95,63 @@ impl<T> Departures<T> {
 
 /// The end at which they arrive.
 #[derive(Debug)]
-pub struct Arrivals<T>(Consumer<T>);
+pub struct Arrivals<F, M = HandoverMeta> {
+    ring: Consumer<Slot<F>>,
+    metas: Consumer<M>,
+}
 
-impl<T> Arrivals<T> {
+impl<F, M> Arrivals<F, M> {
     /// Takes at most so many, in order. Returns how many.
     #[inline]
-    pub fn receive(&mut self, most: usize, take: impl FnMut(T)) -> usize {
-        let waiting = self.0.slots().min(most);
-        let Ok(packets) = self.0.read_chunk(waiting) else { return 0 };
-        packets.into_iter().for_each(take);
+    pub fn receive(&mut self, most: usize, take: impl FnMut(Handover<F, M>)) -> usize {
+        let waiting = self.ring.slots().min(most);
+        let Ok(packets) = self.ring.read_chunk(waiting) else { return 0 };
+        let metas = &mut self.metas;
+        packets.into_iter().filter_map(|slot| joined(slot, || metas.pop().ok())).for_each(take);
         waiting
     }
 
     /// Whether none waits.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.ring.is_empty()
     }
+}
+
+/// A packet with what goes with it, which was sent before it.
+#[inline]
+fn joined<F, M>(slot: Slot<F>, meta: impl FnOnce() -> Option<M>) -> Option<Handover<F, M>> {
+    let told = match slot.port {
+        Some(port) => Told::AsReceived(port),
+        None => Told::Parsed(meta()?),
+    };
+    Some(Handover { frame: slot.frame, vnet: slot.vnet, told })
 }
 
 #[cfg(test)]
 mod tests {
+    use tollway_io::PoolFrame;
+
     use super::*;
+
+    /// Every third one was parsed.
+    fn packet(number: usize) -> Handover<usize, usize> {
+        let told = match number % 3 {
+            0 => Told::Parsed(number),
+            _ => Told::AsReceived(number as PortId),
+        };
+        Handover { frame: number, vnet: VnetState::default(), told }
+    }
+
+    fn number(packet: &Handover<usize, usize>) -> usize {
+        match packet.told {
+            Told::Parsed(number) => assert_eq!((number, number % 3), (packet.frame, 0)),
+            Told::AsReceived(port) => {
+                assert_eq!(port, packet.frame as PortId);
+                assert_ne!(packet.frame % 3, 0);
+            }
+        }
+        packet.frame
+    }
 
     #[test]
     fn packets_arrive_in_order_and_those_without_room_come_back() {
@@ -80,17 +159,18 @@ mod tests {
         let (mut next, mut arrived, mut refused) = (0_usize, Vec::new(), Vec::new());
         for turn in 0..200_usize {
             for _ in 0..turn % 97 * 7 {
-                departures.gather(next);
+                departures.gather(packet(next));
                 next += 1;
             }
+            assert_eq!(departures.gathered(), turn % 97 * 7);
             let room = departures.room();
             let before = refused.len();
-            assert_eq!(departures.send(|packet| refused.push(packet)), turn % 97 != 0);
+            assert_eq!(departures.send(|packet| refused.push(number(&packet))), turn % 97 != 0);
             assert_eq!(refused.len() - before, (turn % 97 * 7).saturating_sub(room));
-            let taken = arrivals.receive(300, |packet| arrived.push(packet));
+            let taken = arrivals.receive(300, |packet| arrived.push(number(&packet)));
             assert!(taken <= 300);
         }
-        while arrivals.receive(300, |packet| arrived.push(packet)) > 0 {}
+        while arrivals.receive(300, |packet| arrived.push(number(&packet))) > 0 {}
         assert!(arrivals.is_empty() && !departures.send(|_| ()));
         assert!(!refused.is_empty() && arrived.len() > 10_000);
         for packets in [&arrived, &refused] {
@@ -99,5 +179,26 @@ mod tests {
         arrived.append(&mut refused);
         arrived.sort_unstable();
         assert!(arrived.into_iter().eq(0..next));
+    }
+
+    #[test]
+    fn parsed_packets_alone_fill_the_way() {
+        let (mut departures, mut arrivals) = way();
+        for round in 0..5 {
+            (0..DEPTH).for_each(|at| departures.gather(packet(3 * (round * DEPTH + at))));
+            assert!(departures.send(|packet| panic!("{} found no room", packet.frame)));
+            let mut next = 3 * round * DEPTH;
+            while arrivals.receive(100, |packet| {
+                assert_eq!(number(&packet), next);
+                next += 3;
+            }) > 0
+            {}
+            assert_eq!(next, 3 * (round + 1) * DEPTH);
+        }
+    }
+
+    #[test]
+    fn a_packet_takes_one_cache_line() {
+        assert_eq!(size_of::<Slot<PoolFrame>>(), 64);
     }
 }

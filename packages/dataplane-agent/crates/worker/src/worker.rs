@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tollway_config::dataplane::RowId;
 use tollway_engine::Engine;
-use tollway_engine::batch::{BATCH, Batch, Handover, Outcome};
+use tollway_engine::batch::{BATCH, Batch, Handover, Outcome, Told};
 use tollway_engine::frame::{Frame, VnetState};
 use tollway_engine::offload::Credit;
 use tollway_engine::profiler::CycleClock;
@@ -341,22 +341,33 @@ impl Worker {
         }
         if !self.batch.is_empty() {
             self.process();
+        } else if self.departing() > 0 {
+            self.dispatch();
         }
     }
 
+    /// The most packets that wait to go to another worker.
+    fn departing(&self) -> usize {
+        self.ends.outbound.iter().flatten().map(|out| out.packets.gathered()).max().unwrap_or(0)
+    }
+
     fn receive_port(&mut self, index: usize) {
-        if self.batch.len() + BURST > BATCH {
+        if self.batch.len().max(self.departing()) + BURST > BATCH {
             self.process();
         }
         let Some(end) = self.ports.get_mut(index) else { return };
         let Some(io) = &mut end.io else { return };
         let (mut packets, mut bytes) = (0, 0);
-        let batch = &mut self.batch;
+        let (batch, outbound, sorting) = (&mut self.batch, &mut self.ends.outbound, self.engine.sorting());
         let received = io.receive(end.burst, &mut self.scratch, &mut self.pool, |frame, vnet| {
             let (segments, length) = on_the_wire(frame.len(), &vnet);
             packets += segments;
             bytes += length;
-            batch.push_rx(frame, index as PortId, vnet);
+            if let Some((worker, packet)) = sorting.sort(batch, frame, index as PortId, vnet)
+                && let Some(out) = outbound.get_mut(worker as usize).and_then(Option::as_mut)
+            {
+                out.packets.gather(packet);
+            }
         });
         self.turn_bytes += bytes;
         end.counters.rx_packets.add(packets);
@@ -467,13 +478,16 @@ impl Worker {
                         self.drops.add(WorkerDrop::HandoverQueueFull, 1);
                         continue;
                     };
-                    out.packets.gather(Handover { frame: done.frame, vnet: done.vnet, meta: packet });
+                    let told = Told::Parsed(packet);
+                    out.packets.gather(Handover { frame: done.frame, vnet: done.vnet, told });
                 }
             }
         }
         for out in self.ends.outbound.iter_mut().flatten() {
             let sent = out.packets.send(|refused| {
-                self.engine.not_handed_over(&refused.meta);
+                if let Told::Parsed(packet) = &refused.told {
+                    self.engine.not_handed_over(packet);
+                }
                 self.drops.add(WorkerDrop::HandoverQueueFull, 1);
                 self.pool.recycle(refused.frame);
             });

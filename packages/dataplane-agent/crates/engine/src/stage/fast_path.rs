@@ -64,8 +64,8 @@ fn send_on<F>(state: &WorkerState<F>, packets: &mut [Packet<F>]) -> u64 {
     }
     let mut sent = 0;
     for Packet { meta, .. } in packets {
-        if meta.verdict != Verdict::Continue || meta.is(flag::HANDED_OVER | flag::ICMP_ERROR | flag::ATTACHED)
-        {
+        const STAYS: u32 = flag::SORTED | flag::HANDED_OVER | flag::ICMP_ERROR | flag::ATTACHED;
+        if meta.verdict != Verdict::Continue || meta.is(STAYS) {
             continue;
         }
         let owner = steer(&meta.tuple, state.workers);
