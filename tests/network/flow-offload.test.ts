@@ -85,6 +85,10 @@ test('a stream through NAT goes by the kernel, is counted as ever, and its end i
   const counted = Number((await router.rest.list(FILTER)).find((each) => each['.id'] === rule)?.bytes);
   expect(counted).toBeGreaterThan(received);
   expect(counted).toBeLessThan(received * 1.3);
+  const handlers = await router.rest.list(`${SETTINGS}/fast-path`);
+  const offload = handlers.find((each) => each.name === 'flow-offload');
+  expect(offload?.active).toBe('true');
+  expect(Number(offload?.bytes)).toBeGreaterThan(received / 2);
   await eventually(async () =>
     (await router.rest.list(CONNECTIONS)).every(
       (each) => !each['dst-address']?.endsWith(':5201') || each['tcp-state'] !== 'established',

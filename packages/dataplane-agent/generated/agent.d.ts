@@ -1526,7 +1526,7 @@ export interface FastPathHandler {
    */
   bytes: number;
   /**
-   * `ipv4-fast-path`, `ipv4-fasttrack`, `flow-cache`.
+   * `ipv4-fast-path`, `ipv4-fasttrack`, `flow-cache`, `flow-offload`.
    */
   name: string;
   /**

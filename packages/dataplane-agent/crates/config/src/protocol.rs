@@ -535,7 +535,7 @@ pub struct FastPathStats {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FastPathHandler {
-    /// `ipv4-fast-path`, `ipv4-fasttrack`, `flow-cache`.
+    /// `ipv4-fast-path`, `ipv4-fasttrack`, `flow-cache`, `flow-offload`.
     pub name: String,
     /// Packets may take it.
     pub active: bool,

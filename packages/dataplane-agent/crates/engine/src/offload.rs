@@ -248,6 +248,7 @@ fn note<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, ticket: &Ticket, cou
     }
     let counter = if fasttracked { &mut state.fasttrack } else { &mut state.fast_path };
     counter.add(count);
+    state.offloaded.add(count);
     if let Some(received) = state.fp_rx.get_mut(usize::from(ticket.in_port)) {
         received.add(Count { bytes: count.bytes + count.packets * LINK_HEADER, ..count });
     }

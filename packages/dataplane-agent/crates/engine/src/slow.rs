@@ -293,8 +293,22 @@ pub(crate) fn cache_blocked_by(snapshot: &Snapshot) -> Option<&'static str> {
 
 const OFF: &str = "allow-fast-path=no in IP settings";
 
-/// Every way past the slow path: whether it is open, what closes it, and the packets that took it. The
-/// ways exclude each other, so that their counters add up to what did not take every stage.
+/// The same for what the kernel forwards.
+pub(crate) fn offload_blocked_by(snapshot: &Snapshot) -> Option<&'static str> {
+    if !snapshot.allow_fast_path() {
+        Some(OFF)
+    } else if !snapshot.offloads_flows() {
+        Some("flow-offload=no in IP settings")
+    } else if !snapshot.tracking() {
+        fast_path_blocked_by(snapshot)
+    } else {
+        None
+    }
+}
+
+/// Every way past the slow path: whether it is open, what closes it, and the packets that took it. The first
+/// three exclude each other, so that their counters add up to what did not take every stage; the last one has those of
+/// them that the kernel forwarded.
 pub fn handlers(snapshot: &Snapshot, stats: &EngineStats) -> Vec<FastPathHandler> {
     let cached = Count {
         packets: stats.fast_path.packets.wrapping_sub(stats.routed.packets),
@@ -312,6 +326,7 @@ pub fn handlers(snapshot: &Snapshot, stats: &EngineStats) -> Vec<FastPathHandler
         handler("ipv4-fast-path", fast_path_blocked_by(snapshot), stats.routed),
         handler("ipv4-fasttrack", fasttrack_blocked_by(snapshot, fasttracked), stats.fasttrack),
         handler("flow-cache", cache_blocked_by(snapshot), cached),
+        handler("flow-offload", offload_blocked_by(snapshot), stats.offloaded),
     ]
 }
 

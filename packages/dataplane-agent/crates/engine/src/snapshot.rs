@@ -378,6 +378,11 @@ impl Snapshot {
         self.settings.allow_fast_path
     }
 
+    /// What the flow cache knows may be forwarded elsewhere.
+    pub(crate) fn offloads_flows(&self) -> bool {
+        self.settings.flow_offload
+    }
+
     /// Forwarding needs no more than a route: nothing is tracked, filtered or checked backwards.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {

@@ -70,6 +70,7 @@ pub struct WorkerState<F> {
     pub(crate) slow: [u64; SLOW_REASONS],
     pub(crate) fast_path: Count,
     pub(crate) fasttrack: Count,
+    pub(crate) offloaded: Count,
     pub(crate) fp_rx: Vec<Count>,
     pub(crate) stages: StageTable,
     pub(crate) handover_packets: u64,

@@ -38,6 +38,8 @@ pub struct EngineStats {
     pub fast_path: Count,
     /// Of these, while connections were not tracked: by their route alone.
     pub routed: Count,
+    /// Those of the fast path and of FastTrack that something outside the engine has forwarded.
+    pub offloaded: Count,
     /// Forwarded by the flow cache with a fasttrack mark. Bytes are L3.
     pub fasttrack: Count,
     /// The flow cache is switched on and connections are not tracked.
@@ -84,6 +86,7 @@ impl EngineStats {
         }
         self.fast_path.add(other.fast_path);
         self.routed.add(other.routed);
+        self.offloaded.add(other.offloaded);
         self.fasttrack.add(other.fasttrack);
         self.fast_path_active |= other.fast_path_active;
         self.fasttrack_active |= other.fasttrack_active;

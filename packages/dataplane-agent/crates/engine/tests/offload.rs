@@ -280,5 +280,6 @@ fn only_flows_of_which_no_packet_must_be_looked_at_are_forwarded_beside_the_engi
         }
         assert_eq!(both.forwarded > 20, some, "{kind}: {}", both.forwarded);
         assert_eq!(both.beside.is_empty(), !some);
+        assert_eq!(both.there.stats().offloaded.packets, both.forwarded as u64);
     }
 }

@@ -242,9 +242,12 @@ fn handlers_say_what_closes_them_and_their_packets_add_up() {
         Some("no fasttrack-connection rule and no fasttracked connection exists")
     );
     let packets: Vec<u64> = named(&router).into_iter().map(|(_, _, packets)| packets).collect();
-    assert_eq!(packets, [2, 0, 5]);
+    assert_eq!(packets, [2, 0, 5, 0]);
+    assert_eq!(blocked(&router, "flow-offload").as_deref(), Some("flow-offload=no in IP settings"));
+    router.swap(|config| config.settings.flow_offload = true);
+    assert_eq!(blocked(&router, "flow-offload"), None);
     router.swap(|config| config.settings.allow_fast_path = false);
-    for name in ["ipv4-fast-path", "ipv4-fasttrack", "flow-cache"] {
+    for name in ["ipv4-fast-path", "ipv4-fasttrack", "flow-cache", "flow-offload"] {
         assert_eq!(blocked(&router, name).as_deref(), Some("allow-fast-path=no in IP settings"));
     }
 }

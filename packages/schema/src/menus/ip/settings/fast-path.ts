@@ -25,7 +25,7 @@ export const ipFastPath = defineMenu({
     packets: {
       kind: counter('packets'),
       label: 'Packets',
-      help: 'Packets that took this way since the data plane started.',
+      help: 'Packets that took this way since the data plane started; those of flow-offload are among the others.',
       tab: 'General',
       readOnly: true,
     },
