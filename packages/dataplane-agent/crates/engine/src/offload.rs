@@ -83,16 +83,24 @@ pub struct Credit {
 impl<F: Frame> Engine<F> {
     /// Looks at one packet of a batch that has been processed, another one each time, so that flows with many packets
     /// are found soon and others cost nothing. Adds its flow, of a TCP connection both directions, if it could
-    /// be forwarded elsewhere from now on.
-    pub fn find_offload(&mut self, batch: &Batch<F>, found: &mut Vec<Offload>) {
+    /// be forwarded elsewhere from now on. `admitted`: whether that is possible for a port at all.
+    pub fn find_offload(
+        &mut self,
+        batch: &Batch<F>,
+        admitted: impl Fn(PortId) -> bool,
+        found: &mut Vec<Offload>,
+    ) {
         let (snapshot, state) = self.offload_parts();
         if state.trace.is_some() || batch.packets.is_empty() {
             return;
         }
         let Some(packet) = batch.packets.get(state.batch as usize % batch.packets.len()) else { return };
         let meta = &packet.meta;
-        let Verdict::Tx(_) = meta.verdict else { return };
+        let Verdict::Tx(out_port) = meta.verdict else { return };
         if !meta.is(flag::FAST) || meta.origin != Origin::Port || !meta.lane.is_none() {
+            return;
+        }
+        if !admitted(meta.in_port) || !admitted(out_port) {
             return;
         }
         if !snapshot.tracking() {
@@ -110,7 +118,10 @@ impl<F: Frame> Engine<F> {
         let before = found.len();
         if meta.tuple.protocol != ipv4::TCP {
             found.extend(this);
-        } else if let (Some(this), Some(other)) = (this, connection(snapshot, state, conn, meta.entry ^ 1)) {
+        } else if let (Some(this), Some(other)) = (this, connection(snapshot, state, conn, meta.entry ^ 1))
+            && admitted(other.in_port)
+            && admitted(other.out_port)
+        {
             // Segments of one direction are judged by what those of the other have said.
             state.table.forget_windows(conn);
             found.extend([this, other]);

@@ -308,7 +308,7 @@ impl Router {
         let now = self.now;
         self.engines[worker].process(&mut self.batch, &mut self.source, &NoCycles, now);
         if let Some(offloads) = &mut self.offloads {
-            self.engines[worker].find_offload(&self.batch, offloads);
+            self.engines[worker].find_offload(&self.batch, |_| true, offloads);
         }
         self.collect(worker, out);
         self.flushed(worker);

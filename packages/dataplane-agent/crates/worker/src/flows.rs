@@ -82,8 +82,12 @@ impl Flows {
     /// To be called with a batch that has been processed.
     #[inline]
     pub fn take(&mut self, engine: &mut Engine<PoolFrame>, batch: &Batch<PoolFrame>, now: Now) {
+        // Of a TCP connection both directions, or it would be neither here nor there.
+        if !self.share.has_room(2) {
+            return;
+        }
         let epoch = self.share.epoch();
-        engine.find_offload(batch, &mut self.found);
+        engine.find_offload(batch, |port| self.ports.contains_key(&port), &mut self.found);
         if self.found.is_empty() {
             return;
         }

@@ -207,6 +207,12 @@ impl Share {
         Self { table, free: (first..first + each).rev().collect() }
     }
 
+    /// Whether so many flows can still be put in.
+    #[inline]
+    pub fn has_room(&self, flows: usize) -> bool {
+        self.free.len() >= flows
+    }
+
     /// The table.
     pub fn table(&self) -> &Flowtable {
         &self.table
