@@ -31,7 +31,7 @@ pub struct Received {
     pub taken: usize,
     /// Of which unusable: longer than a frame can be, or with an offload that cannot be carried.
     pub unusable: usize,
-    /// The pool had no frame to receive into.
+    /// The pool had no frame to receive into: the port is to be asked again, whether it shows frames or not.
     pub no_frame: bool,
 }
 

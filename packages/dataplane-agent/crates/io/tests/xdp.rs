@@ -12,7 +12,7 @@ use tollway_io::command::ip;
 use tollway_io::link::{Link, LinkMonitor};
 use tollway_io::netns::Namespace;
 use tollway_io::pool::{Partition, PartitionSize, Umem, partitions};
-use tollway_io::scratch::{Outgoing, Scratch};
+use tollway_io::scratch::{Outgoing, Received, Scratch};
 use tollway_io::wake;
 use tollway_io::xdp::device::Device;
 use tollway_io::xdp::{self, Mode, XdpPort};
@@ -265,6 +265,40 @@ fn super_frames_leave_as_wire_segments_with_whole_checksums() {
     let mut long = pool.take(HEADERS + payload).unwrap();
     long.head_mut().fill(0);
     assert_eq!(send(&mut near, &mut pool, vec![(long, state(MSS + 800))]), 1);
+}
+
+#[test]
+fn a_queue_without_frames_says_so_at_once_for_it_shows_nothing_from_then_on() {
+    let cable = Cable::new("none", 1);
+    let mut pools = partitions(&[SIZE, SIZE]).unwrap();
+    let (mut outside, mut pool) = (pools.pop().unwrap(), pools.pop().unwrap());
+    let (mut ports, _) = cable.open(pool.umem(), 1, Mode::Native);
+    let mut near = ports.remove(0);
+    near.start(&mut pool);
+    let mut far = cable.far();
+    let mut scratch = Scratch::new();
+    let mut held: Vec<_> = std::iter::from_fn(|| pool.take_lendable()).collect();
+    held.extend(std::iter::from_fn(|| pool.take(200)));
+    let mut batch = |first: u32| {
+        let queue = (first..first + 60).map(|number| frame(&mut outside, number, 200)).collect();
+        assert_eq!(send(&mut far, &mut outside, queue), 0);
+    };
+    let mut last = Received::default();
+    for round in 0..200 {
+        batch(round * 60);
+        assert!(ready(&near), "round {round}");
+        last = near.receive(60, &mut scratch, &mut pool, |frame, _| held.push(frame)).unwrap();
+        if last.no_frame {
+            break;
+        }
+    }
+    assert!(last.taken > 0 && last.no_frame);
+    batch(0);
+    assert_eq!(wake::poll(&mut [wake::readable(near.fd())], Some(Duration::from_millis(200))), 0);
+    held.into_iter().for_each(|frame| pool.recycle(frame));
+    assert_eq!(near.receive(60, &mut scratch, &mut pool, |_, _| ()).unwrap(), Received::default());
+    batch(0);
+    assert_eq!(receive(&mut near, &mut pool, 60).len(), 60);
 }
 
 #[test]

@@ -39,6 +39,8 @@ const BURST_BYTES: usize = 256 << 10;
 /// How often the kernel is asked for what cannot be seen otherwise, TAPs above all, while frames come without
 /// a pause: per second at least.
 const ASK_PER_SECOND: u64 = 10_000;
+/// How long to wait for frames to come back to the pool when a port has none to receive into.
+const STARVED: Duration = Duration::from_millis(1);
 /// Fewest frames taken from a port at a time.
 const MIN_BURST: usize = 4;
 
@@ -48,6 +50,8 @@ struct PortEnd {
     burst: usize,
     queue: Vec<Outgoing>,
     blocked: bool,
+    /// It had no frame to receive into. It may then show nothing, and has to be asked.
+    starved: bool,
     counters: Arc<PortCounters>,
 }
 
@@ -158,6 +162,7 @@ impl Worker {
             burst: BURST,
             queue: Vec::with_capacity(TRANSMIT_GATHER),
             blocked: false,
+            starved: false,
             counters,
         };
         let mut worker = Self {
@@ -269,7 +274,7 @@ impl Worker {
         }
         self.ends.wake.going_to_sleep();
         let pending = !self.ends.commands.is_empty() || self.ends.inbound.iter().any(|ring| !ring.is_empty());
-        let timeout = if pending || !wait { Some(Duration::ZERO) } else { self.until_deadline() };
+        let timeout = if pending || !wait { Some(Duration::ZERO) } else { self.longest_sleep() };
         let set = &mut self.poll_set;
         let ready = self.profile.poll(|| wake::poll(set, timeout));
         self.polled = Tsc.cycles();
@@ -281,10 +286,13 @@ impl Worker {
         ready + usize::from(pending)
     }
 
-    fn until_deadline(&self) -> Option<Duration> {
+    /// How long to sleep unless something comes; `None`: without end.
+    fn longest_sleep(&self) -> Option<Duration> {
+        let until = |deadline: Now| Duration::from_nanos(deadline.0.saturating_sub(clock::now().0));
         let flows = self.flows.as_ref().and_then(Flows::due);
-        let deadline = self.engine.next_deadline().into_iter().chain(flows).min()?;
-        Some(Duration::from_nanos(deadline.0.saturating_sub(clock::now().0)))
+        let deadline = self.engine.next_deadline().into_iter().chain(flows).min().map(until);
+        let starved = self.ports.iter().any(|end| end.starved).then_some(STARVED);
+        deadline.into_iter().chain(starved).min()
     }
 
     /// The poll set: the wake-up, every port, every TAP. Absent ones have descriptor -1, which poll skips.
@@ -319,12 +327,11 @@ impl Worker {
         let ports = self.ports.len();
         for index in 0..ports {
             let revents = self.revents(1 + index);
-            if revents & libc::POLLOUT != 0
-                && let Some(end) = self.ports.get_mut(index)
-            {
+            let Some(end) = self.ports.get_mut(index) else { continue };
+            if revents & libc::POLLOUT != 0 {
                 end.blocked = false;
             }
-            if revents & !libc::POLLOUT != 0 {
+            if revents & !libc::POLLOUT != 0 || end.starved {
                 self.receive_port(index);
             }
         }
@@ -374,7 +381,8 @@ impl Worker {
         end.counters.rx_bytes.add(bytes);
         // An error (the netdev went down or away) was consumed by the call; the control thread hears of it
         // from the kernel and acts.
-        let Ok(received) = received else { return };
+        let received = received.unwrap_or_default();
+        end.starved = received.no_frame;
         if let Some(average) = (bytes as usize).checked_div(received.taken) {
             end.burst = BURST_BYTES.checked_div(average).unwrap_or(BURST).clamp(MIN_BURST, BURST);
         }
@@ -562,7 +570,7 @@ impl Worker {
                 if let Some(end) = self.ports.get_mut(usize::from(port)) {
                     end.count_kernel_drops(&mut self.drops);
                     old = std::mem::replace(&mut end.io, io);
-                    end.blocked = false;
+                    (end.blocked, end.starved) = (false, false);
                     if let Some(io) = &mut end.io {
                         io.start(&mut self.pool);
                     }

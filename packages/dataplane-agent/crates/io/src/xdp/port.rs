@@ -191,8 +191,9 @@ fn lend(lent: &LentFrames, ring: &mut Producer<libc::xdp_desc>, frame: PoolFrame
 }
 
 impl Receiver {
-    /// Gives the queue frames to receive into.
-    fn refill(&mut self, netdev: &Netdev, pool: &mut Partition) {
+    /// Gives the queue frames to receive into. Returns whether it has none all the same: then it receives nothing, and
+    /// does not ask for frames either.
+    fn refill(&mut self, netdev: &Netdev, pool: &mut Partition) -> bool {
         let has = self.fill.pending();
         let mut added = 0;
         while has + added < FILL && (has + added < FILL_LEAST || !pool.umem_is_scarce()) {
@@ -207,6 +208,7 @@ impl Receiver {
                 sys::kick_receive(&self.socket);
             }
         }
+        has + added == 0
     }
 
     fn receive(
@@ -236,8 +238,7 @@ impl Receiver {
             };
             sink(frame, state);
         });
-        self.refill(netdev, pool);
-        Received { taken, unusable, no_frame: taken == 0 && self.fill.pending() == 0 }
+        Received { taken, unusable, no_frame: self.refill(netdev, pool) }
     }
 }
 
