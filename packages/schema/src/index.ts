@@ -21,3 +21,4 @@ export { displayRate } from './props/rate.js';
 export { parseVolumeRange, type VolumeRange } from './props/volume-range.js';
 export { parseWeekdayTimes, WEEKDAYS, type WeekdayTimes } from './props/weekday-times.js';
 export { compareValues, displayValue, editValue, menuByPath, registry } from './registry.js';
+export type { ShownPacket, TracedRow, TracedStep } from './trace.js';

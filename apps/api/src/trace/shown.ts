@@ -1,42 +1,8 @@
-import { datetimeText, menuByPath, protocolText } from '@tollway/schema';
+import { datetimeText, menuByPath, protocolText, type ShownPacket, type TracedRow } from '@tollway/schema';
 import type { TracedPacket, TraceStep } from '../agent/messages.js';
 import { ETHERNET } from '../config/ports.js';
 import { type ConfigSnapshot, FIRST_DYNAMIC_ROW, type Row, rowIdText, rowsOf } from '../config/snapshot.js';
 import type { RestRow } from '../view/rows.js';
-
-/** A row of the configuration that a stage decided by. */
-export interface RowReference {
-  /** `.id` */
-  readonly id: string;
-  /** Path of its menu; absent when the row is gone, or was made by the data plane. */
-  readonly menu?: string;
-  /** Its name or comment, or what it does. */
-  readonly label: string;
-}
-
-/** A traced packet with the names of the configuration, as browsers get it. */
-export interface ShownPacket {
-  readonly number: number;
-  readonly timeMs: number;
-  /** Name of an interface; empty for packets of the router itself. */
-  readonly in: string;
-  /** Name of an interface; empty when it left by none. */
-  readonly out: string;
-  readonly protocol: string;
-  /** Address, with the port where there is one. */
-  readonly src: string;
-  readonly dst: string;
-  readonly length: number;
-  readonly fast: boolean;
-  readonly slowReason?: string;
-  readonly outcome: TracedPacket['outcome'];
-  readonly dropReason?: string;
-  readonly steps: readonly {
-    readonly stage: string;
-    readonly decision: string;
-    readonly rows: readonly RowReference[];
-  }[];
-}
 
 /** Menus whose rows stages decide by. */
 const MENUS = ['/ip/firewall/filter', '/ip/firewall/nat', '/queue/simple', '/ip/route', '/ip/address', '/ip/arp'];
@@ -64,7 +30,7 @@ function labelOf({ menu, row: { values, comment } }: Place): string {
 }
 
 /** The row of this id, as far as it is known. */
-export function rowReference(snapshot: ConfigSnapshot, id: number): RowReference {
+export function rowReference(snapshot: ConfigSnapshot, id: number): TracedRow {
   const place = indexOf(snapshot).get(id);
   if (place !== undefined) return { id: rowIdText(id), menu: place.menu, label: labelOf(place) };
   return { id: rowIdText(id), label: id >= FIRST_DYNAMIC_ROW ? 'made by the router' : 'removed meanwhile' };

@@ -1,45 +1,11 @@
 /** Packet traces: what the stages of the router do with packets. They run only while somebody listens. */
-import type { PacketWords } from '@tollway/schema';
+import type { PacketWords, ShownPacket } from '@tollway/schema';
 import { live } from './live.ts';
 import { isObject, RequestError } from './rest.ts';
 import type { LiveSocket, Message } from './socket.ts';
 
-/** A row of the configuration that a stage decided by. */
-export interface TracedRow {
-  readonly id: string;
-  /** Path of its menu; undefined for a row that cannot be opened. */
-  readonly menu: string | undefined;
-  readonly label: string;
-}
-
-export interface TracedStep {
-  readonly stage: string;
-  readonly decision: string;
-  readonly rows: readonly TracedRow[];
-}
-
-export interface TracedPacket {
-  /** Counts up within a trace. */
-  readonly number: number;
-  /** Milliseconds since 1970. */
-  readonly timeMs: number;
-  /** Names of interfaces; empty for the router itself, or none. */
-  readonly in: string;
-  readonly out: string;
-  readonly protocol: string;
-  readonly src: string;
-  readonly dst: string;
-  /** Bytes of the IP packet. */
-  readonly length: number;
-  readonly fast: boolean;
-  readonly slowReason: string;
-  readonly outcome: string;
-  readonly dropReason: string;
-  readonly steps: readonly TracedStep[];
-}
-
 export interface TraceNews {
-  readonly packets: readonly TracedPacket[];
+  readonly packets: readonly ShownPacket[];
   readonly done: boolean;
   /** Packets that came too fast to be noted, since the start. */
   readonly lost: number;
@@ -50,7 +16,7 @@ const number = (value: unknown): number => (typeof value === 'number' ? value : 
 const objects = (value: unknown): readonly Record<string, unknown>[] =>
   Array.isArray(value) ? value.filter(isObject) : [];
 
-function packetOf(raw: Record<string, unknown>): TracedPacket {
+function packetOf(raw: Record<string, unknown>): ShownPacket {
   return {
     number: number(raw.number),
     timeMs: number(raw.timeMs),
@@ -69,7 +35,7 @@ function packetOf(raw: Record<string, unknown>): TracedPacket {
       decision: text(step.decision),
       rows: objects(step.rows).map(({ id, menu, label }) => ({
         id: text(id),
-        menu: typeof menu === 'string' ? menu : undefined,
+        ...(typeof menu === 'string' && { menu }),
         label: text(label),
       })),
     })),

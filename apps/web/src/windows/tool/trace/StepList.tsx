@@ -1,10 +1,10 @@
 /** What each stage did with a packet, with links to the rules that decided. */
+import type { ShownPacket, TracedRow } from '@tollway/schema';
 import { Fragment } from 'react';
-import type { TracedPacket, TracedRow } from '../../../api/trace.ts';
 import { useLinks } from '../../open-window.ts';
 import { outcomeText, pathText } from './trace-words.ts';
 
-export function StepList({ packet }: { readonly packet: TracedPacket }) {
+export function StepList({ packet }: { readonly packet: ShownPacket }) {
   const follow = useLinks();
   // What dropped it stands last; on a small screen that is out of sight.
   const decided = packet.outcome === 'dropped' ? packet.steps.at(-1)?.rows.at(-1) : undefined;

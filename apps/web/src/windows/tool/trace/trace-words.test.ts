@@ -1,8 +1,8 @@
+import type { ShownPacket } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import type { TracedPacket } from '../../../api/trace.ts';
 import { keep, MOST, outcomeText, pathText, wordsOfConnection, wordsOfLogLine } from './trace-words.ts';
 
-const packet = (number: number): TracedPacket => ({
+const packet = (number: number): ShownPacket => ({
   number,
   timeMs: 0,
   in: 'ether2',

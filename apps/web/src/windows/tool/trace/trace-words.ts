@@ -1,7 +1,7 @@
 /** Packets of connections and log lines in the words of the trace, and the rows that a trace keeps. Pure. */
-import { type PacketWords, parsePacketLine } from '@tollway/schema';
+import { type PacketWords, parsePacketLine, type ShownPacket } from '@tollway/schema';
 import type { Row } from '../../../api/row.ts';
-import type { TracedPacket, TraceNews } from '../../../api/trace.ts';
+import type { TraceNews } from '../../../api/trace.ts';
 
 /** A packet of the connection in its first direction. */
 export function wordsOfConnection(row: Row): PacketWords {
@@ -25,7 +25,7 @@ export function wordsOfLogLine(row: Row): PacketWords | undefined {
 /** Packets of one or more traces after each other; the newest {@link MOST} of them. */
 export const MOST = 1000;
 
-export interface Kept extends TracedPacket {
+export interface Kept extends ShownPacket {
   /** Unique over all traces of a window. */
   readonly key: string;
 }
@@ -39,12 +39,12 @@ export function keep(kept: readonly Kept[], run: number, { packets }: TraceNews)
 }
 
 /** `forwarded`, `dropped: filter-drop`. */
-export const outcomeText = ({ outcome, dropReason }: TracedPacket): string =>
-  dropReason === '' ? outcome : `${outcome}: ${dropReason}`;
+export const outcomeText = ({ outcome, dropReason }: ShownPacket): string =>
+  dropReason ? `${outcome}: ${dropReason}` : outcome;
 
 /** `fast`, `slow: first-packet`. */
-export const pathText = ({ fast, slowReason }: TracedPacket): string =>
-  fast ? 'fast' : slowReason === '' ? 'slow' : `slow: ${slowReason}`;
+export const pathText = ({ fast, slowReason }: ShownPacket): string =>
+  fast ? 'fast' : slowReason ? `slow: ${slowReason}` : 'slow';
 
 /** `14:03:07.250`, local time. */
 export function clockText(timeMs: number): string {
