@@ -128,6 +128,34 @@ test('IP Settings say what is fast, what is slow, and why', async ({ ui }) => {
   await expect.poll(total).toBeGreaterThan(0);
 });
 
+test('Flow Offload in IP Settings: connections that the kernel forwards carry the flag H', async ({
+  ui,
+  router,
+  page,
+}) => {
+  const settings = await ui.open('/ip/settings');
+  const box = settings.root.getByLabel('Flow Offload', { exact: true });
+  await box.check();
+  await settings.button('Apply').click();
+  const stream = router.host('lan').start('iperf3', '-c', SERVER, '-t', '60');
+  try {
+    const connections = await ui.open('/ip/firewall/connection');
+    await connections.find(':5201');
+    const flags = async () => {
+      const rows = await connections.row(':5201').all();
+      return Promise.all(rows.map((row) => connections.cell(row, 'Flags')));
+    };
+    await expect.poll(flags, { timeout: 20_000 }).toContainEqual(expect.stringContaining('H'));
+    await page.screenshot({ path: path.join(artifacts, 'flow-offload.png') });
+    const fast = await ui.open('/ip/settings/fast-path');
+    await expect.poll(() => fast.number(fast.row('flow-offload'), 'Packets')).toBeGreaterThan(0);
+    await page.screenshot({ path: path.join(artifacts, 'flow-offload-settings.png') });
+  } finally {
+    await stream.end('SIGKILL');
+    await router.rest.command('/ip/settings/set', { 'flow-offload': 'no' });
+  }
+});
+
 test('the dummy rule counts fasttracked packets at the top of the filter', async ({ ui }) => {
   const filter = await ui.open('/ip/firewall/filter');
   const dummy = filter.row('special dummy rule to show fasttrack counters');

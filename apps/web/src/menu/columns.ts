@@ -57,7 +57,7 @@ export function tableColumns(menu: Menu, layout: Layout): readonly Column[] {
     columns.push({ name, label, shows: undefined, right, width: layout.widths?.[name] ?? width });
   };
   if (menu.flags.length > 0)
-    special('.flags', 'Flags', Math.max(LEAST_WIDTH, 14 + 9 * Math.min(menu.flags.length, 5)), false);
+    special('.flags', 'Flags', Math.max(LEAST_WIDTH, 14 + 9 * Math.min(menu.flags.length, 6)), false);
   if (menu.kind === 'ordered') special('.nr', '#', 40, true);
   for (const name of shownColumns(menu, layout)) {
     const shows = menuColumn(menu, name);
