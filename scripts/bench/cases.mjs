@@ -30,6 +30,7 @@ export const CASES = [
   { name: 'engine/cps-25', kind: 'engine' },
   { name: 'engine/cps-10k', kind: 'engine' },
   { name: 'engine/addrlist-1m', kind: 'engine' },
+  { name: 'engine/list-updates', kind: 'engine' },
   { name: 'engine/queues-25', kind: 'engine' },
   { name: 'engine/queues-1k', kind: 'engine' },
   { name: 'engine/commit-1-of-10k', kind: 'engine' },

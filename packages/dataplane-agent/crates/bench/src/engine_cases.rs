@@ -31,6 +31,7 @@ const CASES: &[(&str, Case)] = &[
     ("engine/cps-25", crate::slow_cases::cps_25),
     ("engine/cps-10k", crate::slow_cases::cps_10k),
     ("engine/addrlist-1m", crate::list_cases::addrlist_1m),
+    ("engine/list-updates", crate::list_cases::list_updates),
     ("engine/queues-25", |windows| in_turns(windows, QUEUES_25, NO_QUEUES)),
     ("engine/queues-1k", |windows| in_turns(windows, QUEUES_1K, QUEUES_25)),
     ("engine/profiler", profiler),

@@ -7,6 +7,7 @@
 mod agent;
 mod alloc;
 mod args;
+mod changes;
 mod clock;
 mod commit_case;
 mod curves;

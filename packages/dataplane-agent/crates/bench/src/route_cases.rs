@@ -2,7 +2,6 @@
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use tollway_engine::fib::{DynamicRoute, DynamicTarget, Fib, Lookup, Prefix, RouteChange};
@@ -11,10 +10,10 @@ use tollway_engine::shared::Shared;
 use tollway_engine::snapshot::Snapshot;
 
 use crate::alloc;
+use crate::changes::{Changing, while_changing};
 use crate::clock::{Tsc, Windows};
 use crate::engine_cases::{CaseResult, Marks, PACKETS, WINDOW, timed};
 use crate::packet::Ends;
-use crate::pin;
 use crate::prefixes::{Random, prefixes};
 use crate::router::{Router, Setup};
 use crate::scenario::{SINK, SOURCES, Scenario, WAN, neighbor, route};
@@ -206,35 +205,14 @@ fn bare_fib(table: &[Prefix]) -> Result<Fib, String> {
     Ok(fib)
 }
 
-/// Another core's changes to the table while it is used.
-struct Updates {
-    running: AtomicBool,
-    over: AtomicBool,
-    done: AtomicU64,
-    /// CPU time that they took, ns.
-    spent: AtomicU64,
-}
-
-/// CPU time of the calling thread (clock_gettime(2), CLOCK_THREAD_CPUTIME_ID), ns.
-fn thread_time() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is to a timespec.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
 /// Changes routes as fast as it goes while it is told to: in each chunk a quarter of the prefixes goes and
 /// comes back, and the other half gets another gateway.
-fn update(updates: &Updates, tables: (Arc<Shared>, Arc<Snapshot>), table: &[Prefix]) -> Result<(), String> {
+fn update(changing: &Changing, tables: (Arc<Shared>, Arc<Snapshot>), table: &[Prefix]) -> Result<(), String> {
     let (shared, snapshot) = tables;
     let mut random = Random(0xfeed_beef_1234_5678);
     let mut changes = Vec::with_capacity(CHUNK);
     let mut round = 0_u32;
-    while !updates.over.load(Ordering::Relaxed) {
-        if !updates.running.load(Ordering::Acquire) {
-            std::thread::yield_now();
-            continue;
-        }
+    changing.keep_on(|| {
         round = round.wrapping_add(1);
         changes.clear();
         let mut any = || table[random.below(table.len() as u32) as usize];
@@ -244,12 +222,9 @@ fn update(updates: &Updates, tables: (Arc<Shared>, Arc<Snapshot>), table: &[Pref
         changes.extend(moving.map(gone));
         changes.extend((0..CHUNK / 2).map(|at| learned(any(), round.wrapping_add(at as u32))));
         changes.extend(moving.map(|prefix| learned(prefix, round)));
-        let before = thread_time();
-        shared.change_routes(&snapshot, &changes).map_err(|full| format!("{full:?}"))?;
-        updates.spent.fetch_add(thread_time() - before, Ordering::Relaxed);
-        updates.done.fetch_add(changes.len() as u64, Ordering::Relaxed);
-    }
-    Ok(())
+        changing.timed(|| shared.change_routes(&snapshot, &changes)).map_err(|full| format!("{full:?}"))?;
+        Ok(changes.len() as u64)
+    })
 }
 
 /// Forwarding by 900,000 routes while another core changes them as fast as it can, against forwarding while
@@ -257,51 +232,9 @@ fn update(updates: &Updates, tables: (Arc<Shared>, Arc<Snapshot>), table: &[Pref
 pub fn route_updates(windows: usize) -> Result<CaseResult, String> {
     let tsc = Tsc::new();
     let (mut router, table, known) = full_router(ROUTES, tsc)?;
-    let updates = Updates {
-        running: AtomicBool::new(false),
-        over: AtomicBool::new(false),
-        done: AtomicU64::new(0),
-        spent: AtomicU64::new(0),
-    };
     let tables = router.tables();
-    let (mut ours, mut baseline) = (Windows::default(), Windows::default());
-    let before = Marks::of(&router);
-    std::thread::scope(|scope| {
-        let writer = scope.spawn(|| {
-            pin::first_in_line();
-            pin::to_cpu(0)?;
-            update(&updates, tables, &table)
-        });
-        let mut measure = || {
-            router.window(WINDOW)?;
-            for _ in 0..windows {
-                timed(&tsc, &mut baseline, || router.window(WINDOW))?;
-                updates.running.store(true, Ordering::Release);
-                timed(&tsc, &mut ours, || router.window(WINDOW))?;
-                updates.running.store(false, Ordering::Release);
-            }
-            Ok::<(), String>(())
-        };
-        let measured = measure();
-        updates.over.store(true, Ordering::Relaxed);
-        let written = writer.join().map_err(|_| "the writer panicked".to_owned())?;
-        measured.and(written)
-    })?;
-    let best = ours.best_probe().min(baseline.best_probe());
-    let scale = tsc.nanoseconds_per_tick();
-    let ((ours, quiet), (baseline, _)) = (ours.median(best), baseline.median(best));
-    let (done, spent) = (updates.done.into_inner(), updates.spent.into_inner());
-    let mut details = vec![
-        format!(
-            "{:.2} million updates a second of the other core's time ({done} in all); {:.1} ns a packet meanwhile, {:.1} ns without; {:.0} % of windows quiet",
-            done as f64 * 1e3 / spent.max(1) as f64,
-            ours * scale,
-            baseline * scale,
-            100.0 * quiet
-        ),
-        known,
-    ];
-    // Allocations are counted for the whole process, the other thread's lists of changes among them.
-    details.extend(before.describe(&router, scale).into_iter().take(1));
-    Ok(CaseResult { unit: PACKETS, ours_ns: ours * scale, baseline_ns: baseline * scale, details })
+    let mut result =
+        while_changing(windows, &mut router, None, tsc, |changing| update(changing, tables, &table))?;
+    result.details.insert(1, known);
+    Ok(result)
 }

@@ -1,10 +1,10 @@
 //! What of the shared tables has changed since a flow was decided: routes and address lists, which change
 //! far more often than the configuration and mostly concern other flows.
 //!
-//! One counter moves with every change. Beside it a cell for each block of destinations, and one for each
-//! of many hashes of list entries, holds the count at which something in it changed last. A cached decision
-//! remembers the count at which it was made: while the counter has not moved it holds, and when it has, the
-//! cells it rests on say whether it still does.
+//! One counter moves with every change. Beside it a cell for each block of destinations, one for each of many
+//! hashes of addresses in lists, and one for each block that networks in lists lie in, holds the count at which
+//! something in it changed last. A cached decision remembers the count at which it was made: while the counter
+//! has not moved it holds, and when it has, the cells it rests on say whether it still does.
 //!
 //! Writers make a change visible first and count it afterwards. A reader that decided by the old table has the
 //! old count then, and looks again.
@@ -17,7 +17,7 @@ use crate::tuple::Addr;
 
 /// Cells of each kind.
 const CELLS: usize = 1 << BLOCK_BITS;
-/// Destinations share a cell when the first so many bits of their addresses agree. Loom watches every cell, so there
+/// IPv4 addresses are of one block when the first so many bits of their addresses agree. Loom watches every cell, so there
 /// it gets along with two.
 const BLOCK_BITS: u8 = if cfg!(feature = "loom") { 1 } else { 16 };
 
@@ -41,21 +41,50 @@ impl ListCell {
 /// Count of changes as a decision remembers it: the low half.
 pub type Stamp = u32;
 
-/// The counter and its cells.
+/// Cells of one kind, and the count at which any of them changed last: where only others change, nobody looks at the
+/// cells.
 #[derive(Debug)]
-pub struct Epochs {
-    count: AtomicU64,
-    routes: Box<[AtomicU32]>,
-    lists: Box<[AtomicU32]>,
-    /// Held by whoever counts a change.
-    writer: Mutex<()>,
+struct Cells {
+    newest: AtomicU32,
+    cells: Box<[AtomicU32]>,
 }
 
-impl Default for Epochs {
+impl Default for Cells {
     fn default() -> Self {
-        let cells = || (0..CELLS).map(|_| AtomicU32::new(0)).collect();
-        Self { count: AtomicU64::new(0), routes: cells(), lists: cells(), writer: Mutex::new(()) }
+        Self { newest: AtomicU32::new(0), cells: (0..CELLS).map(|_| AtomicU32::new(0)).collect() }
     }
+}
+
+impl Cells {
+    fn set(&self, first: usize, count: usize, stamp: Stamp) {
+        self.newest.store(stamp, Ordering::Relaxed);
+        for cell in self.cells.iter().skip(first).take(count) {
+            cell.store(stamp, Ordering::Relaxed);
+        }
+    }
+
+    /// Sets the cells of all blocks that networks lie in or cover.
+    fn set_blocks(&self, networks: impl IntoIterator<Item = (u32, u8)>, stamp: Stamp) {
+        for (network, len) in networks {
+            self.set(block(network), 1 << BLOCK_BITS.saturating_sub(len), stamp);
+        }
+    }
+
+    #[inline]
+    fn changed_since(&self, index: usize, stamp: Stamp) -> bool {
+        is_newer(&self.newest, stamp) && self.cells.get(index).is_some_and(|cell| is_newer(cell, stamp))
+    }
+}
+
+/// The counter and its cells.
+#[derive(Debug, Default)]
+pub struct Epochs {
+    count: AtomicU64,
+    routes: Cells,
+    lists: Cells,
+    networks: Cells,
+    /// Held by whoever counts a change.
+    writer: Mutex<()>,
 }
 
 impl Epochs {
@@ -68,36 +97,22 @@ impl Epochs {
     /// To be called when routes to these networks (first address in host order, prefix length) have changed,
     /// after the change can be seen. Many changes at once count as one.
     pub fn routes_changed(&self, networks: impl IntoIterator<Item = (u32, u8)>) {
-        self.change(|stamp| {
-            for (network, len) in networks {
-                let first = (network >> (32 - BLOCK_BITS)) as usize;
-                let blocks = 1_usize << BLOCK_BITS.saturating_sub(len);
-                for cell in self.routes.iter().skip(first).take(blocks) {
-                    cell.store(stamp, Ordering::Relaxed);
-                }
-            }
-        });
+        self.change(|stamp| self.routes.set_blocks(networks, stamp));
     }
 
-    /// To be called when single addresses have come into lists or gone out of them, after the change can be
-    /// seen. Many changes at once count as one.
-    pub fn lists_changed(&self, cells: impl IntoIterator<Item = ListCell>) {
+    /// To be called when single addresses have come into lists or gone out of them, and IPv4 networks (as with
+    /// [`Self::routes_changed`]), after the change can be seen. Many changes at once count as one. Networks of IPv6 need
+    /// nothing but that they count, since decisions about it hold only until the next change.
+    pub fn lists_changed(
+        &self,
+        cells: impl IntoIterator<Item = ListCell>,
+        networks: impl IntoIterator<Item = (u32, u8)>,
+    ) {
         self.change(|stamp| {
             for cell in cells {
-                if let Some(cell) = self.lists.get(usize::from(cell.0)) {
-                    cell.store(stamp, Ordering::Relaxed);
-                }
+                self.lists.set(usize::from(cell.0), 1, stamp);
             }
-        });
-    }
-
-    /// To be called when networks have come into lists or gone out of them: concerns every decision that
-    /// asked a list.
-    pub fn all_lists_changed(&self) {
-        self.change(|stamp| {
-            for cell in &self.lists {
-                cell.store(stamp, Ordering::Relaxed);
-            }
+            self.networks.set_blocks(networks, stamp);
         });
     }
 
@@ -112,21 +127,33 @@ impl Epochs {
     /// Whether the routes to a destination may have changed since `stamp`.
     #[inline]
     pub fn route_changed_since(&self, destination: u32, stamp: Stamp) -> bool {
-        let block = (destination >> (32 - BLOCK_BITS)) as usize;
-        is_newer(self.routes.get(block), stamp)
+        self.routes.changed_since(block(destination), stamp)
     }
 
-    /// Whether the answer to a question to a list may have changed since `stamp`.
+    /// Whether the answer to a question to a list may have changed since `stamp`, unless by a network.
     #[inline]
     pub fn list_changed_since(&self, cell: ListCell, stamp: Stamp) -> bool {
-        cell != ListCell::NONE && is_newer(self.lists.get(usize::from(cell.0)), stamp)
+        cell != ListCell::NONE && self.lists.changed_since(usize::from(cell.0), stamp)
     }
+
+    /// Whether a network that holds an IPv4 address may have come into a list or gone out of one since `stamp`.
+    #[inline]
+    pub fn listed_network_changed_since(&self, address: u32, stamp: Stamp) -> bool {
+        self.networks.changed_since(block(address), stamp)
+    }
+}
+
+/// The block of an IPv4 address.
+#[inline]
+fn block(address: u32) -> usize {
+    (address >> (32 - BLOCK_BITS)) as usize
 }
 
 /// Stamps are compared as numbers on a circle; see [`Era`] for why none is ever half a circle old. A cell may
 /// be, and then looks newer than it is, which costs a second look at the table.
-fn is_newer(cell: Option<&AtomicU32>, stamp: Stamp) -> bool {
-    cell.is_some_and(|cell| (cell.load(Ordering::Relaxed).wrapping_sub(stamp) as i32) > 0)
+#[inline]
+fn is_newer(cell: &AtomicU32, stamp: Stamp) -> bool {
+    (cell.load(Ordering::Relaxed).wrapping_sub(stamp) as i32) > 0
 }
 
 /// Changes that a worker lets pass before it decides every flow anew, so that stamps are never too far from
@@ -174,20 +201,36 @@ mod tests {
         let epochs = Epochs::default();
         let (one, other) = (ListCell::of(1, Addr::v4(7)), ListCell::of(2, Addr::v4(7)));
         assert_ne!(one, other);
-        epochs.lists_changed([one]);
+        epochs.lists_changed([one], []);
         assert!(epochs.list_changed_since(one, 0));
         assert!(!epochs.list_changed_since(other, 0));
         assert!(!epochs.list_changed_since(one, 1));
-        epochs.all_lists_changed();
-        assert!(epochs.list_changed_since(other, 1));
         assert!(!epochs.list_changed_since(ListCell::NONE, 0));
+    }
+
+    #[test]
+    fn a_network_in_a_list_concerns_its_block_and_all_that_it_covers() {
+        let epochs = Epochs::default();
+        epochs.lists_changed([], [(0x0a01_0200, 24), (0x0a04_0000, 14)]);
+        assert_eq!(epochs.count(), 1);
+        for (address, concerned) in [
+            (0x0a01_ff00, true),
+            (0x0a02_0200, false),
+            (0x0a03_ffff, false),
+            (0x0a07_ffff, true),
+            (0x0a08_0000, false),
+        ] {
+            assert_eq!(epochs.listed_network_changed_since(address, 0), concerned, "{address:x}");
+            assert!(!epochs.listed_network_changed_since(address, 1));
+            assert!(!epochs.route_changed_since(address, 0));
+        }
     }
 
     #[test]
     fn stamps_are_compared_across_the_turn_of_the_counter_and_eras_end_before_it_matters() {
         let cell = AtomicU32::new(2);
-        assert!(is_newer(Some(&cell), u32::MAX - 5));
-        assert!(!is_newer(Some(&cell), 2));
+        assert!(is_newer(&cell, u32::MAX - 5));
+        assert!(!is_newer(&cell, 2));
         let mut era = Era::default();
         assert!(!era.follow((1 << ERA) - 1));
         assert!(era.follow(1 << ERA));

@@ -1,6 +1,8 @@
 //! What keeps flows on the fast path, and what takes them off it at once: routes and lists that change
 //! while packets flow.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use tollway_config::dataplane::{AddressRange, Matcher};
 use tollway_engine::fib::{DynamicRoute, DynamicTarget, RouteChange};
 use tollway_testkit::config::{RouterConfig, prefix, rule};
@@ -120,7 +122,6 @@ fn lists_of_other_addresses_that_change_leave_a_flow_on_the_fast_path_and_its_ow
         });
     };
     for number in 0..50 {
-        // Single addresses: what fits together into a network is asked for by every flow that asks lists.
         add(&mut router, ip("20.0.0.1") + (number << 8));
         assert!(router.send(0, &udp())[0].fast, "entry {number}");
     }
@@ -131,4 +132,63 @@ fn lists_of_other_addresses_that_change_leave_a_flow_on_the_fast_path_and_its_ow
     });
     assert_eq!(router.send(0, &udp())[0].to, To::Port(1));
     assert!(router.send(0, &udp())[0].fast);
+}
+
+#[test]
+fn networks_in_lists_concern_the_flows_that_they_may_hold() {
+    for (side, network) in [
+        (Matcher::DstAddressList { list: 0, negate: false }, "100.64.1.0"),
+        (Matcher::SrcAddressList { list: 0, negate: false }, "10.1.0.0"),
+    ] {
+        let config =
+            RouterConfig::new().address_list("blocked", &[]).filter("forward", rule().matcher(side).drop());
+        let mut router = start(config);
+        establish(&mut router);
+        let now = router.now();
+        for number in 0..50 {
+            let shared = router.shared();
+            let address = Ipv4Addr::from_bits(ip("20.0.0.0") + (number << 8));
+            shared.lists.add_to("blocked", IpAddr::V4(address).into(), 24, 0, now, &shared.epochs);
+            assert!(router.send(0, &udp())[0].fast, "network {number}");
+        }
+        // One beside it in the same block has the flow decided again, to the same end.
+        let change = |router: &Router, address: u32, len: u8, add: bool| {
+            let shared = router.shared();
+            let address = IpAddr::V4(Ipv4Addr::from_bits(address)).into();
+            if add {
+                shared.lists.add_to("blocked", address, len, 0, now, &shared.epochs);
+            } else {
+                assert!(shared.lists.remove_from("blocked", address, len, &shared.epochs));
+            }
+        };
+        change(&router, ip(network) + (1 << 8), 24, true);
+        assert!(!router.send(0, &udp())[0].fast);
+        assert!(router.send(0, &udp())[0].fast);
+        for len in [24, 10, 1] {
+            let covering = ip(network) & u32::MAX << (32 - len);
+            change(&router, covering, len, true);
+            assert_eq!(router.send(0, &udp()).len(), 0, "/{len} at {network}");
+            change(&router, covering, len, false);
+            assert_eq!(router.send(0, &udp()).len(), 1);
+            assert!(router.send(0, &udp())[0].fast);
+        }
+    }
+}
+
+#[test]
+fn a_network_in_a_list_stops_replies_to_the_host_behind_masquerade() {
+    let listed = Matcher::DstAddressList { list: 0, negate: false };
+    let config = RouterConfig::new()
+        .address_list("blocked", &[])
+        .filter("forward", rule().matcher(listed).drop())
+        .nat("srcnat", rule().out_interface(2).masquerade());
+    let mut router = start(config);
+    establish(&mut router);
+    let reply = PacketBuilder::ipv4("100.64.1.1", "10.2.0.1").udp(53, 4000);
+    router.send(1, &reply);
+    assert!(router.send(1, &reply)[0].fast);
+    let (shared, network) = (router.shared(), IpAddr::from([10, 1, 0, 0]).into());
+    shared.lists.add_to("blocked", network, 24, 0, router.now(), &shared.epochs);
+    assert_eq!(router.send(1, &reply).len(), 0);
+    assert_eq!(router.send(0, &udp()).len(), 1);
 }

@@ -18,6 +18,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use arrayvec::ArrayVec;
+
 use crate::epochs::{Epochs, ListCell};
 use crate::time::Now;
 use crate::tuple::Addr;
@@ -304,8 +306,7 @@ impl AddressSets {
     /// Replaces what the configuration holds in a list by what it is to hold.
     fn replace(&self, name: &str, old: &Entries, new: &Entries, epochs: &Epochs) {
         let Some(list) = self.number(&mut self.writer(), name) else { return };
-        let mut networks = false;
-        let mut change = |prefixes: &mut dyn Iterator<Item = (Addr, u8)>, adds: bool| {
+        let change = |prefixes: &mut dyn Iterator<Item = (Addr, u8)>, adds: bool| {
             let mut prefixes = prefixes.peekable();
             while prefixes.peek().is_some() {
                 let mut changed = Changed::default();
@@ -322,15 +323,11 @@ impl AddressSets {
                     }
                 }
                 drop(writer);
-                networks |= std::mem::take(&mut changed.networks);
                 changed.count(epochs);
             }
         };
         change(&mut new.missing_in(old), true);
         change(&mut old.missing_in(new), false);
-        if networks {
-            epochs.all_lists_changed();
-        }
     }
 
     /// Puts an address into a list, as a rule does; the life of an entry that is there begins anew.
@@ -556,35 +553,28 @@ fn length_place(key: &Key) -> usize {
 }
 
 /// At most [`SLICE`] entries that have come or gone, for those who remember what they asked.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Changed {
-    cells: [ListCell; SLICE],
-    hosts: usize,
-    networks: bool,
-}
-
-impl Default for Changed {
-    fn default() -> Self {
-        Self { cells: [ListCell::NONE; SLICE], hosts: 0, networks: false }
-    }
+    cells: ArrayVec<ListCell, SLICE>,
+    /// Of IPv4: first address and length.
+    networks: ArrayVec<(u32, u8), SLICE>,
+    any: bool,
 }
 
 impl Changed {
     fn note(&mut self, key: &Key) {
-        match self.cells.get_mut(self.hosts).filter(|_| key.is_host()) {
-            Some(cell) => {
-                *cell = ListCell::of(u32::from(key.list), key.address);
-                self.hosts += 1;
-            }
-            None => self.networks = true,
-        }
+        self.any = true;
+        let noted = match key.address.as_v4() {
+            _ if key.is_host() => self.cells.try_push(ListCell::of(u32::from(key.list), key.address)).is_ok(),
+            Some(address) => self.networks.try_push((address, key.len)).is_ok(),
+            None => true,
+        };
+        debug_assert!(noted, "more than a slice has changed");
     }
 
     fn count(self, epochs: &Epochs) {
-        if self.networks {
-            epochs.all_lists_changed();
-        } else if self.hosts != 0 {
-            epochs.lists_changed(self.cells.into_iter().take(self.hosts));
+        if self.any {
+            epochs.lists_changed(self.cells, self.networks);
         }
     }
 }

@@ -130,9 +130,11 @@ fn who_asked_about_an_address_hears_of_its_coming_and_going() {
     let cell = |address| ListCell::of(u32::from(number), address);
     let mut stamp = epochs.count() as u32;
     let mut changed = |expected: (bool, bool)| {
-        let found =
-            (epochs.list_changed_since(cell(address), stamp), epochs.list_changed_since(cell(other), stamp));
-        assert_eq!(found, expected);
+        let hears = |address: Addr| {
+            epochs.list_changed_since(cell(address), stamp)
+                || epochs.listed_network_changed_since(address.as_v4().unwrap(), stamp)
+        };
+        assert_eq!((hears(address), hears(other)), expected);
         stamp = epochs.count() as u32;
     };
     assert_eq!(sets.add(number, address, 1000, Now(0), &epochs), Added::New);
@@ -144,6 +146,11 @@ fn who_asked_about_an_address_hears_of_its_coming_and_going() {
     sets.add_to("a", Addr::v4(4), 30, 0, Now(0), &epochs);
     changed((true, true));
     assert!(sets.contains(number, address) && sets.contains(number, other));
+    // A network elsewhere concerns neither.
+    sets.add_to("a", Addr::v4(0x0a00_0000), 24, 0, Now(0), &epochs);
+    changed((false, false));
+    assert!(sets.remove_from("a", Addr::v4(0x0a00_0000), 24, &epochs));
+    changed((false, false));
     // What the configuration holds already is not added.
     let (names, contents) = configured(&[vec![(5, 0)]]);
     sets.take_over(&names, &contents, &epochs);

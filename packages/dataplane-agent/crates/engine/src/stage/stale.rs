@@ -1,6 +1,7 @@
 //! Whether a cached decision still holds although routes or address lists have changed.
 
 use crate::conntrack::{CachedAction, action_flag};
+use crate::epochs::ListCell;
 use crate::fib::Lookup;
 use crate::packet::Meta;
 use crate::snapshot::Snapshot;
@@ -8,7 +9,7 @@ use crate::state::WorkerState;
 use tollway_config::dataplane::RpFilter;
 
 /// Looks at what the decision rests on; if all that is as it was, the entry is good until the next change.
-/// Costs a look at three cells for changes that concern others, and one at the routes for those to the same
+/// Costs a look at up to six cells for changes that concern others, and one at the routes for those to the same
 /// block of destinations.
 #[cold]
 #[inline(never)]
@@ -21,11 +22,18 @@ pub(crate) fn is_still_right<F>(snapshot: &Snapshot, state: &mut WorkerState<F>,
     if epochs.list_changed_since(one, stamp) || epochs.list_changed_since(other, stamp) {
         return false;
     }
+    // Decisions about IPv6 hold only until the next change.
     let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else { return false };
     if snapshot.rp_filter() != RpFilter::No && epochs.route_changed_since(src, stamp) {
         return false;
     }
+    // What the rules were asked about: the destination is translated before, the source afterwards.
     let dst = if action.flags & action_flag::NAT_DST != 0 { action.new_dst } else { dst };
+    let listed = action.lists != [ListCell::NONE; 2];
+    let network_changed = |address| epochs.listed_network_changed_since(address, stamp);
+    if listed && (network_changed(src) || network_changed(dst)) {
+        return false;
+    }
     if epochs.route_changed_since(dst, stamp) && !leads_to(snapshot, state, dst, &action) {
         return false;
     }
