@@ -23,7 +23,7 @@ afterEach(async () => {
   if (router.peer !== undefined) router.peer.queues = Buffer.alloc(0);
 });
 
-/** A record as protocol.rs lays it out; both directions count from the number given. */
+/** A record as `ReplyBody::Queues` lays it out; both directions count from the number given. */
 function record(row: string, first: number): Buffer {
   const bytes = Buffer.alloc(120);
   bytes.writeUInt32LE(Number.parseInt(row.slice(1), 16), 0);

@@ -1,7 +1,7 @@
 import { datetimeText, durationText, ipv4Text } from '@tollway/schema';
 import type { AddressListEntries } from './messages.js';
 
-/** Size of a record, bytes; the layout is documented at `ReplyBody::AddressListEntries` in protocol.rs. */
+/** Size of a record, bytes; the layout is documented at `ReplyBody::AddressListEntries` in crates/config/src/protocol/mod.rs. */
 const RECORD = 32;
 /** Time left of an entry that stays until the data plane ends. */
 const NO_END = 0xffff_ffff;

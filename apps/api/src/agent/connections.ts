@@ -1,7 +1,7 @@
 import { durationText, protocolText } from '@tollway/schema';
 import type { Connections } from './messages.js';
 
-/** Size of a record, bytes; the layout is documented at `ReplyBody::Connections` in protocol.rs. */
+/** Size of a record, bytes; the layout is documented at `ReplyBody::Connections` in crates/config/src/protocol/mod.rs. */
 export const RECORD = 160;
 
 const tcpStates = [

@@ -1,4 +1,4 @@
-/** The agent's message set, generated from `crates/config/src/protocol.rs`. */
+/** The agent's message set, generated from `crates/config/src/protocol/`. */
 import type { ErrorReply, ReplyBody, RequestBody as WireRequestBody } from '@tollway/dataplane-agent';
 
 export type {

@@ -1,6 +1,6 @@
 import type { Queues } from './messages.js';
 
-/** Size of a record, bytes; the layout is documented at `ReplyBody::Queues` in protocol.rs. */
+/** Size of a record, bytes; the layout is documented at `ReplyBody::Queues` in crates/config/src/protocol/mod.rs. */
 const RECORD = 120;
 const UPLOAD = 8;
 const DOWNLOAD = 64;

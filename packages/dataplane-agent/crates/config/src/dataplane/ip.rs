@@ -1,0 +1,78 @@
+//! `/ip/address`, `/ip/route` and `/ip/arp`.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::RowId;
+
+/// An address of the router.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct InterfaceAddress {
+    /// Row of `/ip/address`.
+    pub row: RowId,
+    /// Interface row.
+    pub interface: RowId,
+    /// The router's own address.
+    pub address: IpAddr,
+    /// Prefix length of the connected network, bits.
+    pub prefix_len: u8,
+    /// Address of the connected network; differs from `address` masked only for point-to-point pairs.
+    pub network: IpAddr,
+}
+
+/// A static route.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Route {
+    /// Row of `/ip/route`.
+    pub row: RowId,
+    /// Destination network.
+    pub destination: IpAddr,
+    /// Prefix length, bits.
+    pub prefix_len: u8,
+    /// Preference among routes to the same prefix; lower wins. 1…255.
+    pub distance: u8,
+    /// What happens to a packet that takes the route.
+    pub target: RouteTarget,
+    /// Source address for packets of the router itself.
+    pub pref_src: Option<IpAddr>,
+}
+
+/// What a route does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "kind")]
+pub enum RouteTarget {
+    /// By a neighbour; the interface is found through the connected routes unless given.
+    Gateway {
+        /// The neighbour's address.
+        address: IpAddr,
+        /// Interface row, when the gateway was written `address%interface`.
+        interface: Option<RowId>,
+    },
+    /// Straight out of an interface; destinations are neighbours.
+    Interface {
+        /// Interface row.
+        interface: RowId,
+    },
+    /// Dropped silently.
+    Blackhole,
+}
+
+/// A static ARP entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct StaticNeighbor {
+    /// Row of `/ip/arp`.
+    pub row: RowId,
+    /// Interface row.
+    pub interface: RowId,
+    /// The neighbour's address.
+    pub address: Ipv4Addr,
+    /// The neighbour's link-layer address, `aa:bb:cc:dd:ee:ff`.
+    pub mac_address: String,
+    /// Answer ARP requests for the address.
+    pub published: bool,
+}

@@ -1,0 +1,146 @@
+//! `/ip/settings` and `/ip/firewall/connection/tracking`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// `/ip/settings`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct IpSettings {
+    /// Forward packets between interfaces.
+    pub ip_forward: bool,
+    /// Reverse path check on source addresses (RFC 3704).
+    pub rp_filter: RpFilter,
+    /// `false` sends every packet through every stage.
+    pub allow_fast_path: bool,
+    /// What fasttracked connections skip.
+    #[serde(default)]
+    pub fasttrack_mode: FasttrackMode,
+    /// Let the kernel forward what the flow cache knows, between ports by packet socket.
+    #[serde(default)]
+    pub flow_offload: bool,
+    /// Upper bound of the neighbour table, entries.
+    pub max_neighbor_entries: u32,
+    /// Base reachable time of ARP entries, milliseconds.
+    pub arp_timeout_ms: u32,
+    /// Smallest interval between two ICMP errors to one target, milliseconds; 0 is unlimited.
+    pub icmp_rate_limit_ms: u32,
+}
+
+impl Default for IpSettings {
+    fn default() -> Self {
+        Self {
+            ip_forward: true,
+            rp_filter: RpFilter::No,
+            allow_fast_path: true,
+            fasttrack_mode: FasttrackMode::Cached,
+            flow_offload: false,
+            max_neighbor_entries: 8192,
+            arp_timeout_ms: 30_000,
+            icmp_rate_limit_ms: 10,
+        }
+    }
+}
+
+/// What `fasttrack-connection` means.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FasttrackMode {
+    /// Nothing is skipped: rules, queues and counters hold for every packet, from the flow cache.
+    #[default]
+    Cached,
+    /// Packets of fasttracked connections skip the filter, connection tracking's counters of rules and the
+    /// simple queues, as in RouterOS; NAT, routing in the main table and the TTL stay.
+    Bypass,
+}
+
+/// Reverse path check (RFC 3704).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RpFilter {
+    /// No check.
+    No,
+    /// The route back to the source must leave by the interface the packet came in on.
+    Strict,
+    /// Some route back to the source must exist.
+    Loose,
+}
+
+/// `/ip/firewall/connection/tracking`. Timeouts in milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Tracking {
+    /// When connections are tracked.
+    pub enabled: TrackingMode,
+    /// After a SYN was seen.
+    pub tcp_syn_sent_timeout_ms: u32,
+    /// After the SYN-ACK was seen.
+    pub tcp_syn_received_timeout_ms: u32,
+    /// Established TCP.
+    pub tcp_established_timeout_ms: u32,
+    /// After the first FIN.
+    pub tcp_fin_wait_timeout_ms: u32,
+    /// While the closing side waits.
+    pub tcp_close_wait_timeout_ms: u32,
+    /// While the last ACK is awaited.
+    pub tcp_last_ack_timeout_ms: u32,
+    /// In time-wait.
+    pub tcp_time_wait_timeout_ms: u32,
+    /// After a reset.
+    pub tcp_close_timeout_ms: u32,
+    /// Once retransmissions exceed three.
+    pub tcp_max_retrans_timeout_ms: u32,
+    /// While data stays unacknowledged.
+    pub tcp_unacked_timeout_ms: u32,
+    /// Pick up TCP connections seen mid-stream.
+    pub loose_tcp_tracking: bool,
+    /// Only out-of-window resets are invalid.
+    pub liberal_tcp_tracking: bool,
+    /// One-way UDP.
+    pub udp_timeout_ms: u32,
+    /// Two-way UDP.
+    pub udp_stream_timeout_ms: u32,
+    /// ICMP queries.
+    pub icmp_timeout_ms: u32,
+    /// Every other protocol.
+    pub generic_timeout_ms: u32,
+    /// Upper bound of the connection table, over all workers.
+    pub max_entries: u32,
+}
+
+impl Default for Tracking {
+    fn default() -> Self {
+        Self {
+            enabled: TrackingMode::Auto,
+            tcp_syn_sent_timeout_ms: 5_000,
+            tcp_syn_received_timeout_ms: 5_000,
+            tcp_established_timeout_ms: 86_400_000,
+            tcp_fin_wait_timeout_ms: 10_000,
+            tcp_close_wait_timeout_ms: 10_000,
+            tcp_last_ack_timeout_ms: 10_000,
+            tcp_time_wait_timeout_ms: 10_000,
+            tcp_close_timeout_ms: 10_000,
+            tcp_max_retrans_timeout_ms: 300_000,
+            tcp_unacked_timeout_ms: 300_000,
+            loose_tcp_tracking: true,
+            liberal_tcp_tracking: false,
+            udp_timeout_ms: 30_000,
+            udp_stream_timeout_ms: 180_000,
+            icmp_timeout_ms: 10_000,
+            generic_timeout_ms: 600_000,
+            max_entries: 262_144,
+        }
+    }
+}
+
+/// When connections are tracked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrackingMode {
+    /// On as soon as one firewall rule exists.
+    Auto,
+    /// Always.
+    Yes,
+    /// Never.
+    No,
+}

@@ -1,0 +1,435 @@
+//! Messages between the API and the agent, over a Unix stream socket.
+//!
+//! A frame is a 32-bit little-endian length followed by that many bytes of msgpack, at most
+//! [`MAX_FRAME`]. The client sends [`Request`]s with ids of its choice; every request gets exactly one
+//! [`Reply`] with the same id. Between replies the agent sends [`Event`]s (as [`Message::Event`]) to
+//! every client. Counters travel only when asked for: a screen nobody looks at costs nothing.
+
+mod stats;
+mod tables;
+mod trace;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::dataplane::{DataplaneConfig, RowId};
+
+pub use stats::{
+    CoreStats, DropStats, FastPathHandler, FastPathStats, InterfaceRates, InterfaceStats, ProfileClass,
+    QueueTotals, RuleStats, SlowStats, StageStats, Stats, TrackingStats, WorkerStats,
+};
+pub use tables::{DynamicAddress, NeighborInfo, NeighborStatus, RouteInfo};
+pub use trace::{PacketDescription, TraceFilter, TraceOutcome, TraceStep, TracedPacket};
+
+/// Version of the message set. A client whose `hello` names another version is refused.
+pub const PROTOCOL: u32 = 4;
+
+/// Largest frame either side accepts, bytes.
+pub const MAX_FRAME: u32 = 256 << 20;
+
+/// Size of one record in [`ReplyBody::Connections`], bytes.
+pub const CONNECTION_RECORD: usize = 160;
+
+/// Size of a record in [`ReplyBody::AddressListEntries`], bytes.
+pub const ADDRESS_LIST_RECORD: usize = 32;
+
+/// Size of a packed queue record, bytes.
+pub const QUEUE_RECORD: usize = 120;
+
+/// Client to agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Request {
+    /// Chosen by the client, echoed in the reply.
+    pub id: u32,
+    /// What is asked.
+    pub body: RequestBody,
+}
+
+/// What a client can ask.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "op")]
+pub enum RequestBody {
+    /// First request of every client.
+    Hello {
+        /// [`PROTOCOL`] of the client.
+        protocol: u32,
+    },
+    /// Build the tables for a configuration without using them. Replies [`ReplyBody::Prepared`] or an
+    /// error that names the row. A token lives 30 s.
+    Prepare {
+        /// Revision that the client believes active; another one is refused with `stale-base`.
+        base: u64,
+        /// Revision that `config` will be.
+        revision: u64,
+        /// The configuration.
+        config: Box<DataplaneConfig>,
+    },
+    /// Use what was prepared, on every worker, and write it to disk. Replies [`ReplyBody::Activated`]
+    /// when every worker has taken it over.
+    Activate {
+        /// From [`ReplyBody::Prepared`].
+        token: u64,
+    },
+    /// Forget what was prepared.
+    Discard {
+        /// From [`ReplyBody::Prepared`].
+        token: u64,
+    },
+    /// Counters and states. Replies [`ReplyBody::Stats`].
+    Stats,
+    /// The connection table. Replies [`ReplyBody::Connections`].
+    Connections,
+    /// End connections by id. Replies [`ReplyBody::Done`] with the number removed.
+    RemoveConnections {
+        /// [`CONNECTION_RECORD`] ids.
+        ids: Vec<u64>,
+    },
+    /// Counters and state of every simple queue. Replies [`ReplyBody::Queues`].
+    Queues,
+    /// The neighbour (ARP) table. Replies [`ReplyBody::Neighbors`].
+    Neighbors,
+    /// Forget a learned neighbour. Replies [`ReplyBody::Done`].
+    RemoveNeighbor {
+        /// Interface row.
+        interface: RowId,
+        /// Its address.
+        address: std::net::Ipv4Addr,
+    },
+    /// The routes in use. Replies [`ReplyBody::Routes`].
+    Routes,
+    /// Set simple queues' counters to zero; no rows means all queues. Replies [`ReplyBody::Done`].
+    ResetQueueCounters {
+        /// Queue rows.
+        rows: Vec<RowId>,
+    },
+    /// Set rules' counters to zero; no rows means all rules. Replies [`ReplyBody::Done`].
+    ResetCounters {
+        /// Rule rows.
+        rows: Vec<RowId>,
+    },
+    /// Set interfaces' counters to zero; no rows means all. Replies [`ReplyBody::Done`].
+    ResetInterfaceCounters {
+        /// Interface rows.
+        rows: Vec<RowId>,
+    },
+    /// Entries that lists got beside the configuration: from rules, and by [`Self::AddAddressListEntries`].
+    /// Replies [`ReplyBody::AddressListEntries`].
+    AddressListEntries,
+    /// Adds entries, or begins the life of entries that exist anew. Replies [`ReplyBody::Done`].
+    AddAddressListEntries {
+        /// What to add.
+        entries: Vec<DynamicAddress>,
+    },
+    /// Removes entries that the configuration does not hold. Replies [`ReplyBody::Done`] with the number
+    /// removed.
+    RemoveAddressListEntries {
+        /// Which; the timeout is not looked at.
+        entries: Vec<DynamicAddress>,
+    },
+    /// Begins to note what becomes of packets that the filter describes. Replies
+    /// [`ReplyBody::TraceStarted`]. A trace that nobody asks about for 30 s ends.
+    StartTrace {
+        /// Which packets.
+        filter: TraceFilter,
+        /// The trace stops by itself after this many packets, at most 10,000.
+        packets: u32,
+    },
+    /// What a trace has noted. Replies [`ReplyBody::Trace`].
+    Trace {
+        /// From [`ReplyBody::TraceStarted`].
+        trace: u64,
+        /// Only packets with a greater number.
+        after: u64,
+    },
+    /// Ends a trace. Replies [`ReplyBody::Done`].
+    StopTrace {
+        /// From [`ReplyBody::TraceStarted`].
+        trace: u64,
+    },
+    /// What would become of a packet now. Nothing is sent, counted or remembered. Replies
+    /// [`ReplyBody::Trace`] with one packet.
+    DryRun {
+        /// The packet.
+        packet: PacketDescription,
+    },
+}
+
+/// Agent to client.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "type")]
+pub enum Message {
+    /// Answer to the request with the same id.
+    Reply(Reply),
+    /// Refusal of the request with the same id.
+    Error(ErrorReply),
+    /// Something happened.
+    Event(Event),
+}
+
+/// Answer to a request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Reply {
+    /// Of the request.
+    pub id: u32,
+    /// The answer.
+    pub body: ReplyBody,
+}
+
+/// Refusal of a request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct ErrorReply {
+    /// Of the request.
+    pub id: u32,
+    /// Machine-readable reason.
+    pub code: ErrorCode,
+    /// For people: what failed, and what would be accepted.
+    pub message: String,
+    /// Configuration row at fault.
+    pub row: Option<RowId>,
+}
+
+/// Why a request was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorCode {
+    /// Unknown operation or field, wrong type, wrong protocol version, no `hello` before.
+    BadRequest,
+    /// The configuration cannot work.
+    BadConfig,
+    /// Another configuration was activated since `base`.
+    StaleBase,
+    /// The token is unknown or older than 30 s.
+    UnknownToken,
+    /// The agent failed inside.
+    Internal,
+}
+
+/// What a request brings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "op")]
+pub enum ReplyBody {
+    /// To [`RequestBody::Hello`].
+    Hello {
+        /// [`PROTOCOL`] of the agent.
+        protocol: u32,
+        /// Software version.
+        version: String,
+        /// Process id of the agent.
+        pid: u32,
+        /// Active revision; 0 before the first activation.
+        revision: u64,
+        /// SHA-256 of the active configuration as it lies on disk, hex; empty for revision 0.
+        sha256: String,
+        /// Ports in claim order.
+        ports: Vec<PortInfo>,
+        /// Name of the router network namespace, where local services run; empty in memory mode.
+        router_netns: String,
+    },
+    /// To [`RequestBody::Prepare`].
+    Prepared {
+        /// For [`RequestBody::Activate`].
+        token: u64,
+    },
+    /// To [`RequestBody::Activate`].
+    Activated {
+        /// Now active.
+        revision: u64,
+        /// SHA-256 as in [`ReplyBody::Hello`].
+        sha256: String,
+    },
+    /// To requests without data.
+    Done {
+        /// How many things were touched.
+        count: u64,
+    },
+    /// To [`RequestBody::Stats`].
+    Stats(Box<Stats>),
+    /// To [`RequestBody::Connections`]: packed little-endian records of [`CONNECTION_RECORD`] bytes.
+    ///
+    /// | offset | size | field |
+    /// |---|---|---|
+    /// | 0 | 8 | id (worker in the top byte; an id is not reused while the agent lives) |
+    /// | 8 | 1 | IP protocol |
+    /// | 9 | 1 | family, 4 or 6 |
+    /// | 10 | 2 | flags: 1 seen-reply, 2 assured, 4 confirmed, 8 fasttrack, 16 srcnat, 32 dstnat, 64 dying |
+    /// | 12 | 1 | TCP state (0 none, 1 syn-sent, 2 syn-recv, 3 established, 4 fin-wait, 5 close-wait, 6 last-ack, 7 time-wait, 8 close, 9 listen); 255 not TCP |
+    /// | 13 | 1 | ICMP type |
+    /// | 14 | 1 | ICMP code |
+    /// | 15 | 1 | why its packets are not all forwarded by the flow cache: place in [`Stats::slow`] from 1, 0 when they are |
+    /// | 16 | 16 | original source address (IPv4 as ::ffff:a.b.c.d) |
+    /// | 32 | 16 | original destination address |
+    /// | 48 | 16 | reply source address |
+    /// | 64 | 16 | reply destination address |
+    /// | 80 | 2 | original source port, ICMP id for ICMP |
+    /// | 82 | 2 | original destination port |
+    /// | 84 | 2 | reply source port |
+    /// | 86 | 2 | reply destination port, ICMP id for ICMP |
+    /// | 88 | 4 | time to expiry, ms |
+    /// | 92 | 4 | connection mark |
+    /// | 96 | 8 | packets, original direction |
+    /// | 104 | 8 | L3 bytes, original direction |
+    /// | 112 | 8 | packets, reply direction |
+    /// | 120 | 8 | L3 bytes, reply direction |
+    /// | 128 | 8 | fasttracked packets, original direction |
+    /// | 136 | 8 | fasttracked L3 bytes, original direction |
+    /// | 144 | 8 | fasttracked packets, reply direction |
+    /// | 152 | 8 | fasttracked L3 bytes, reply direction |
+    Connections {
+        /// Monotonic time of the snapshot, ns; differences give rates.
+        now_ns: u64,
+        /// The records.
+        #[serde(with = "bytes")]
+        #[schemars(with = "Vec<u8>", extend("tsType" = "Uint8Array"))]
+        records: Vec<u8>,
+    },
+    /// To [`RequestBody::Queues`]: packed little-endian records of [`QUEUE_RECORD`] bytes, in no order. A queue
+    /// has a record of each worker that has seen packets of it, which add up, or else one.
+    ///
+    /// | offset | size | field |
+    /// |---|---|---|
+    /// | 0 | 4 | row of `/queue/simple` |
+    /// | 4 | 4 | worker |
+    /// | 8 | 56 | upload |
+    /// | 64 | 56 | download |
+    ///
+    /// and of each direction, bytes L3 over wire segments, packets wire segments:
+    ///
+    /// | offset | size | field |
+    /// |---|---|---|
+    /// | 0 | 8 | bytes that passed |
+    /// | 8 | 8 | packets that passed |
+    /// | 16 | 8 | packets dropped |
+    /// | 24 | 8 | rate of the last full second, bits/s |
+    /// | 32 | 8 | packets/s of the last full second |
+    /// | 40 | 8 | bytes waiting |
+    /// | 48 | 4 | packets waiting |
+    /// | 52 | 4 | zero |
+    Queues {
+        /// Monotonic time of the snapshot, ns.
+        now_ns: u64,
+        /// The records.
+        #[serde(with = "bytes")]
+        #[schemars(with = "Vec<u8>", extend("tsType" = "Uint8Array"))]
+        records: Vec<u8>,
+    },
+    /// To [`RequestBody::Neighbors`].
+    Neighbors {
+        /// The table.
+        neighbors: Vec<NeighborInfo>,
+    },
+    /// To [`RequestBody::Routes`].
+    Routes {
+        /// Connected and static routes and those of other programs, with their state. Of the last, which may be
+        /// a million, at most 50,000.
+        routes: Vec<RouteInfo>,
+    },
+    /// Answer to [`RequestBody::AddressListEntries`].
+    AddressListEntries {
+        /// Names of the lists that records number.
+        lists: Vec<String>,
+        /// Packed records of [`ADDRESS_LIST_RECORD`] bytes, little endian: list u32 (place in `lists`), family
+        /// u8 (4 or 6), prefix length u8, 2 bytes 0, address 16 bytes (IPv4 mapped, network order), time
+        /// left u32 (ms, `u32::MAX` without end), age u32 (s).
+        #[serde(with = "bytes")]
+        #[schemars(with = "Vec<u8>", extend("tsType" = "Uint8Array"))]
+        records: Vec<u8>,
+    },
+    /// Answer to [`RequestBody::StartTrace`].
+    TraceStarted {
+        /// Names the trace.
+        trace: u64,
+    },
+    /// Answer to [`RequestBody::Trace`] and [`RequestBody::DryRun`].
+    Trace {
+        /// Oldest first.
+        packets: Vec<TracedPacket>,
+        /// The trace has its packets, or was stopped.
+        done: bool,
+        /// Packets that could not be noted because they came too fast.
+        lost: u64,
+    },
+}
+
+/// A claimed port.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PortInfo {
+    /// Factory name: `ether1`, `ether2` … in claim order.
+    pub name: String,
+    /// Name of the Linux netdev; empty for memory ports.
+    pub netdev: String,
+    /// Backend in use and why.
+    pub io: IoBackend,
+    /// Why this backend, for people.
+    pub io_reason: String,
+    /// The netdev's own link-layer address, `aa:bb:cc:dd:ee:ff`.
+    pub mac_address: String,
+    /// Largest L2 payload, bytes.
+    pub max_l2mtu: u32,
+}
+
+/// Port backends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum IoBackend {
+    /// AF_XDP.
+    AfXdp,
+    /// AF_PACKET with vnet headers.
+    AfPacket,
+    /// Memory rings fed by a generator.
+    Memory,
+}
+
+/// Something happened in the data plane.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "event")]
+pub enum Event {
+    /// A line for `/log`.
+    Log {
+        /// Wall clock, ms since 1970.
+        time_ms: u64,
+        /// Comma list: `firewall,info`, `interface,info`, `system,error` …
+        topics: String,
+        /// The line.
+        message: String,
+    },
+    /// A port's link went up or down, or its netdev vanished or came back.
+    Link {
+        /// Factory name.
+        port: String,
+        /// Has carrier.
+        running: bool,
+        /// Netdev exists.
+        present: bool,
+    },
+    /// What is known of a port has changed.
+    Port {
+        /// As in [`ReplyBody::Hello`].
+        port: PortInfo,
+    },
+}
+
+mod bytes {
+    use serde::{Deserializer, Serializer, de};
+
+    pub fn serialize<S: Serializer>(value: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(value)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = Vec<u8>;
+            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("bytes")
+            }
+            fn visit_bytes<E: de::Error>(self, value: &[u8]) -> Result<Vec<u8>, E> {
+                Ok(value.to_vec())
+            }
+        }
+        deserializer.deserialize_bytes(Visitor)
+    }
+}
