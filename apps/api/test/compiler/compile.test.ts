@@ -13,6 +13,7 @@ describe('compile', () => {
       settings: {
         'ip-forward': true,
         'rp-filter': 'no',
+        'flow-offload': false,
         'allow-fast-path': true,
         'fasttrack-mode': 'cached',
         'max-neighbor-entries': 8192,
