@@ -69,12 +69,20 @@ impl Windows {
     /// Ticks per packet: the median over the quiet windows, and the share of windows that were quiet.
     /// `best` is the smallest probe of the whole run.
     pub fn median(&self, best: u64) -> (f64, f64) {
-        let quiet = |probe: u64| probe as f64 <= best as f64 * QUIET;
-        let mut values: Vec<f64> =
-            self.0.iter().filter(|(p, _)| quiet(*p)).map(|(_, value)| *value).collect();
+        let mut values: Vec<f64> = self.quiet(best).collect();
         values.sort_by(f64::total_cmp);
         let middle = values.get(values.len() / 2).copied().unwrap_or(f64::NAN);
         (middle, values.len() as f64 / self.0.len().max(1) as f64)
+    }
+
+    /// Windows that were quiet, as in [`Self::median`].
+    pub fn count(&self, best: u64) -> usize {
+        self.quiet(best).count()
+    }
+
+    fn quiet(&self, best: u64) -> impl Iterator<Item = f64> {
+        let quiet = move |probe: u64| probe as f64 <= best as f64 * QUIET;
+        self.0.iter().filter(move |(probe, _)| quiet(*probe)).map(|(_, value)| *value)
     }
 
     /// The smallest probe.
@@ -95,5 +103,6 @@ mod tests {
         }
         assert_eq!(windows.best_probe(), 100);
         assert_eq!(windows.median(100), (11.0, 0.6));
+        assert_eq!((windows.count(100), windows.count(150)), (3, 4));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tollway_worker::handover;
 
@@ -15,21 +15,20 @@ use crate::traffic::Traffic;
 
 /// Flows of each worker.
 const FLOWS: usize = 4096;
-/// Turns per window.
-const WINDOW: usize = 16;
+/// Turns per window: half a millisecond of both cores, which is rarely disturbed as a whole.
+const WINDOW: usize = 8;
 /// Windows measured before the other arrangement has its turn.
 const SLICE: usize = 50;
+/// Quiet windows of each arrangement without which a case goes on, and for how long at most.
+const ENOUGH: usize = 40;
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Every packet arrives at the worker that does not own its flow, against every packet at its owner.
 pub fn handover_all(windows: usize) -> Result<CaseResult, String> {
     let tsc = Tsc::new();
     let (mut crossed, mut straight) = (Group::new(2, tsc)?, Group::new(2, tsc)?);
     crossed.cross();
-    let (mut ours, mut baseline) = (Measured::default(), Measured::default());
-    for _ in 0..windows.div_ceil(SLICE) {
-        straight.run(2, &tsc, &mut baseline)?;
-        crossed.run(2, &tsc, &mut ours)?;
-    }
+    let (ours, baseline) = in_turns(windows, (&mut crossed, 2), (&mut straight, 2), &tsc)?;
     finish(&tsc, ("when each changes its worker", ours), ("when none does", baseline))
 }
 
@@ -37,17 +36,36 @@ pub fn handover_all(windows: usize) -> Result<CaseResult, String> {
 pub fn two_workers(windows: usize) -> Result<CaseResult, String> {
     let tsc = Tsc::new();
     let (mut two, mut one) = (Group::new(2, tsc)?, Group::new(2, tsc)?);
-    let (mut ours, mut baseline) = (Measured::default(), Measured::default());
-    for _ in 0..windows.div_ceil(SLICE) {
-        one.run(1, &tsc, &mut baseline)?;
-        two.run(2, &tsc, &mut ours)?;
-    }
+    let (ours, baseline) = in_turns(windows, (&mut two, 2), (&mut one, 1), &tsc)?;
     let wall = ours.packets / ours.seconds / (baseline.packets / baseline.seconds);
     let mut result = finish(&tsc, ("with two workers", ours), ("with one", baseline))?;
     result
         .details
         .push(format!("by the clock, generator included: {wall:.2} times the packets of one worker"));
     Ok(result)
+}
+
+/// Lets so many workers of two groups run in turns: for as many windows as asked for, and on until enough of both
+/// were quiet.
+fn in_turns(
+    windows: usize,
+    (ours, count): (&mut Group, usize),
+    (baseline, baseline_count): (&mut Group, usize),
+    tsc: &Tsc,
+) -> Result<(Measured, Measured), String> {
+    let began = Instant::now();
+    let mut measured = (Measured::default(), Measured::default());
+    for slice in 0.. {
+        let best = measured.0.windows.best_probe().min(measured.1.windows.best_probe());
+        let fewest = measured.0.windows.count(best).min(measured.1.windows.count(best));
+        let over = fewest >= ENOUGH || began.elapsed() > PATIENCE;
+        if slice >= windows.div_ceil(SLICE) && over {
+            break;
+        }
+        baseline.run(baseline_count, tsc, &mut measured.1)?;
+        ours.run(count, tsc, &mut measured.0)?;
+    }
+    Ok(measured)
 }
 
 /// ns of a core per packet with so many workers, each with flows of its own.
