@@ -1,9 +1,10 @@
 //! Cases with two workers, each a thread on a core of its own, joined by the rings that the agent uses.
 
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use tollway_engine::profiler::CycleClock;
 use tollway_worker::handover;
 
 use crate::clock::{Tsc, Windows, probe};
@@ -29,7 +30,49 @@ pub fn handover_all(windows: usize) -> Result<CaseResult, String> {
     let (mut crossed, mut straight) = (Group::new(2, tsc)?, Group::new(2, tsc)?);
     crossed.cross();
     let (ours, baseline) = in_turns(windows, (&mut crossed, 2), (&mut straight, 2), &tsc)?;
-    finish(&tsc, ("when each changes its worker", ours), ("when none does", baseline))
+    let journey = journey(&tsc)? * tsc.nanoseconds_per_tick();
+    let mut result = finish(&tsc, ("when each changes its worker", ours), ("when none does", baseline))?;
+    result.details.push(format!("a word takes {journey:.0} ns from one core to the other"));
+    Ok(result)
+}
+
+/// Ticks that a word takes from one core to another: where a virtual machine's cores lie makes a difference of
+/// several times. The best of many rounds.
+fn journey(tsc: &Tsc) -> Result<f64, String> {
+    const ROUNDS: u64 = 200;
+    const JOURNEYS: u64 = 100;
+    #[repr(align(128))]
+    struct Alone(AtomicU64);
+    let (there, back) = (Alone(AtomicU64::new(0)), Alone(AtomicU64::new(0)));
+    pin::first_in_line();
+    pin::to_cpu(0)?;
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            pin::to_cpu(1)?;
+            for number in 1..=ROUNDS * JOURNEYS {
+                while there.0.load(Ordering::Acquire) < number {
+                    std::hint::spin_loop();
+                }
+                back.0.store(number, Ordering::Release);
+            }
+            Ok::<_, String>(())
+        });
+        let mut best = u64::MAX;
+        for round in 0..ROUNDS {
+            let from = tsc.cycles();
+            for number in 1..=JOURNEYS {
+                there.0.store(round * JOURNEYS + number, Ordering::Release);
+                while back.0.load(Ordering::Acquire) < round * JOURNEYS + number {
+                    if other.is_finished() && back.0.load(Ordering::Acquire) < round * JOURNEYS + number {
+                        return Err("there is no second core".to_owned());
+                    }
+                    std::hint::spin_loop();
+                }
+            }
+            best = best.min(tsc.cycles().wrapping_sub(from));
+        }
+        Ok(best as f64 / (2 * JOURNEYS) as f64)
+    })
 }
 
 /// Two workers with flows of their own, against one.
