@@ -7,7 +7,7 @@
 use tollway_wire::{checksum, field, ipv4, tcp};
 
 use crate::batch::{Batch, Packet};
-use crate::conntrack::{CachedAction, NO_ENTRY, Table, action_flag};
+use crate::conntrack::{CachedAction, NO_ENTRY, Table, Transport, action_flag};
 use crate::frame::{Frame, FrameSource};
 use crate::nat::icmp_error::embedded_tuple;
 use crate::nat::{apply_cached, apply_plain};
@@ -110,7 +110,7 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
             false => state.table.verify(meta.entry, &meta.key, &meta.tuple),
         };
         if cache && !meta.is(flag::SLOW) {
-            match act(snapshot, state, packet) {
+            match act::<F, false>(snapshot, state, packet) {
                 Act::Done => continue,
                 Act::Resume(action, port) => {
                     resume(snapshot, state, batch, index, &action, port, source);
@@ -137,49 +137,50 @@ enum Act {
     Slow,
 }
 
+/// Does what the entry of a packet says, if that holds. With `TRACKED` it does, and the connection has been told
+/// of the packet.
 #[inline]
-fn act<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut Packet<F>) -> Act {
+fn act<F: Frame, const TRACKED: bool>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+) -> Act {
     let Packet { frame: Some(frame), vnet, meta } = packet else { return Act::Slow };
     let policy = state.policy;
     let (stamp, flags) = state.table.stamp(meta.entry);
-    if stamp != policy.stamp && !is_still_right(snapshot, state, meta) {
+    if !TRACKED && stamp != policy.stamp && !is_still_right(snapshot, state, meta) {
         meta.flags |= flag::MISS;
         return Act::Slow;
     }
-    if flags & action_flag::BOUNDED != 0 && !bound::holds(state, meta) {
+    if !TRACKED && flags & action_flag::BOUNDED != 0 && !bound::holds(state, meta) {
         return Act::Slow;
     }
-    let Some((mut entry, mut line)) = state.table.flow_mut(meta.entry) else {
+    let Some((entry, line)) = state.table.flow_mut(meta.entry) else {
         meta.flags |= flag::MISS;
         return Act::Slow;
     };
-    let mut action = &entry.action;
+    let action = &entry.action;
     let stale = (action.policy ^ policy.number)
         | u32::from(action.version ^ line.version)
         | u32::from(entry.in_port() ^ meta.in_port);
-    if stale != 0 {
+    if !TRACKED && stale != 0 {
         meta.flags |= flag::MISS;
         return Act::Slow;
     }
-    if line.slow_batch == state.batch as u16 {
+    if !TRACKED && line.slow_batch == state.batch as u16 {
         return Act::Slow;
     }
     let Adjacency::Ready(mac) = state.shared.neighbors.peek(action.adjacency) else { return Act::Slow };
     let Some(port) = snapshot.port(action.out_port) else { return Act::Slow };
-    if largest_segment(meta, vnet) > u32::from(port.mtu) {
+    if !TRACKED && largest_segment(meta, vnet) > u32::from(port.mtu) {
         return Act::Slow;
     }
     let direction = Table::direction_of(meta.entry);
-    let Some(transport) = transport(meta, frame.head()) else { return Act::Slow };
-    if !line.update(direction, &transport, state.now, snapshot.timeouts()) {
-        // With FastTrack as RouterOS has it, what closes a connection meets the rules.
-        let apart = line.status.fasttrack() && snapshot.fasttrack_bypasses() && closes(meta);
-        if apart || !state.table.track_closing(meta.entry, &transport, state.now, snapshot.timeouts()) {
-            return Act::Slow;
+    if !TRACKED {
+        let Some(transport) = transport(meta, frame.head()) else { return Act::Slow };
+        if !line.update(direction, &transport, state.now, snapshot.timeouts()) {
+            return act_while_closing(snapshot, state, packet, &transport);
         }
-        let Some(flow) = state.table.flow_mut(meta.entry) else { return Act::Slow };
-        (entry, line) = flow;
-        action = &entry.action;
     }
     let (packets, bytes) = (meta.segments, meta.wire_bytes());
     let counted = line.count(direction, packets, bytes);
@@ -201,6 +202,26 @@ fn act<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut P
     }
     count(state, meta, fasttracked, u64::from(packets), bytes);
     Act::Done
+}
+
+/// The same for a packet that changes more than windows and timers, if it closes its connection or comes while
+/// that is being closed.
+#[cold]
+#[inline(never)]
+fn act_while_closing<F: Frame>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    transport: &Transport,
+) -> Act {
+    let entry = packet.meta.entry;
+    let marked = state.table.connection_at(entry).is_some_and(|line| line.status.fasttrack());
+    // With FastTrack as RouterOS has it, what closes a connection meets the rules.
+    let apart = marked && snapshot.fasttrack_bypasses() && closes(&packet.meta);
+    if apart || !state.table.track_closing(entry, transport, state.now, snapshot.timeouts()) {
+        return Act::Slow;
+    }
+    act::<F, true>(snapshot, state, packet)
 }
 
 /// Whether a packet is a TCP segment with FIN or RST.

@@ -105,8 +105,6 @@ fn parse_plain<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> bool {
     if other {
         return false;
     }
-    // What opens a connection changes more than the flow cache can.
-    let slow = if tcp & (flags & SYN != 0) { flag::SLOW } else { 0 };
     let dont_fragment = if head[20] & 0x40 != 0 { flag::DONT_FRAGMENT } else { 0 };
     let (src_port, dst_port) = (field::get16(head, 34), field::get16(head, 36));
     let (ttl, protocol) = (head[22], head[23]);
@@ -114,13 +112,17 @@ fn parse_plain<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> bool {
         return false;
     }
     meta.in_interface = port.interface;
-    meta.flags |= dont_fragment | slow | flag::L4_HEADER;
+    meta.flags |= dont_fragment | flag::L4_HEADER;
     meta.tuple = Tuple { src: Addr::v4(src), dst: Addr::v4(dst), src_port, dst_port, protocol };
     meta.key = Key::of_v4(src, dst, src_port, dst_port, protocol);
     (meta.ttl, meta.l4_kind) = (ttl, if tcp { flags } else { 0 });
     (meta.l3, meta.l4) = (ethernet::HEADER as u16, (ethernet::HEADER + ipv4::HEADER) as u16);
     (meta.l3_len, meta.l4_len) = (total as u32, l4_len as u16);
     meta.segments = vnet.segments(total - ipv4::HEADER - l4_len);
+    if meta.l4_kind & SYN != 0 {
+        // What opens a connection changes more than the flow cache can.
+        meta.flags |= flag::SLOW;
+    }
     true
 }
 
