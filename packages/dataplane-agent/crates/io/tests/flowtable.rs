@@ -14,7 +14,7 @@ use tollway_io::link::LinkMonitor;
 use tollway_io::netns::Namespace;
 use tollway_io::pool::{Partition, PartitionSize, partitions};
 use tollway_io::scratch::{Outgoing, Scratch};
-use tollway_io::{PortIo, wake};
+use tollway_io::{PortIo, tap, wake};
 use tollway_wire::checksum::{self, Delta};
 use tollway_wire::ipv4::{TCP, UDP};
 
@@ -247,6 +247,61 @@ fn tcp_segments_that_change_the_state_are_left_to_the_worker() {
 }
 
 #[test]
+fn malformed_packets_are_left_to_the_worker() {
+    let mut cables = Cables::new("bad");
+    let epoch = cables.share.epoch();
+    for protocol in [UDP, TCP] {
+        cables.share.install(flow(&cables, protocol), &action(&cables, None), epoch).unwrap();
+    }
+    let with_total = |mut frame: Vec<u8>, total: u16| {
+        let change = Delta::NONE.replace16(u16::from_be_bytes([frame[16], frame[17]]), total);
+        let sum = change.apply(u16::from_be_bytes([frame[24], frame[25]]));
+        frame[16..18].copy_from_slice(&total.to_be_bytes());
+        frame[24..26].copy_from_slice(&sum.to_be_bytes());
+        frame
+    };
+    let changed = |mut frame: Vec<u8>, at: usize, byte: u8| {
+        frame[at] = byte;
+        frame
+    };
+    let (udp, tcp) = (packet(UDP, 0, 64, 20), packet(TCP, 16, 64, 20));
+    // A sum that is wrong, headers beyond the packet, or shorter than headers are, and no flag at all.
+    for bad in [
+        changed(udp.clone(), 25, udp[25] ^ 1),
+        with_total(udp.clone(), 27),
+        changed(udp.clone(), 39, 7),
+        changed(udp.clone(), 39, 29),
+        with_total(tcp.clone(), 39),
+        changed(tcp.clone(), 46, 0x40),
+        changed(tcp.clone(), 46, 0xb0),
+        packet(TCP, 0, 64, 20),
+        packet(TCP, 8, 64, 20),
+    ] {
+        cables.send(&bad, VnetState::default());
+        assert_eq!(cables.left_alone(), Some(bad));
+    }
+    for good in [udp.clone(), changed(udp, 39, 8), tcp.clone(), changed(tcp, 46, 0xa0)] {
+        cables.send(&good, VnetState::default());
+        assert!(cables.forwarded().is_some());
+    }
+}
+
+#[test]
+fn frames_with_padding_must_fit_as_they_are() {
+    let mut cables = Cables::new("padding");
+    let epoch = cables.share.epoch();
+    let narrow = Action { mtu: 1000, ..action(&cables, None) };
+    cables.share.install(flow(&cables, UDP), &narrow, epoch).unwrap();
+    for (padding, passes) in [(32, true), (872, true), (873, false)] {
+        let mut frame = packet(UDP, 0, 64, 100);
+        frame.resize(frame.len() + padding, 0);
+        cables.send(&frame, VnetState::default());
+        assert_eq!(cables.forwarded().is_some(), passes, "{padding}");
+        assert_eq!(cables.left_alone().is_none(), passes, "{padding}");
+    }
+}
+
+#[test]
 fn super_frames_pass_whole_and_count_as_segments() {
     let mut cables = Cables::new("super");
     let epoch = cables.share.epoch();
@@ -276,6 +331,47 @@ fn super_frames_pass_whole_and_count_as_segments() {
     assert!(cables.left_alone().is_some());
     cables.send(&frame, vnet(1460));
     assert!(cables.forwarded().is_some());
+}
+
+/// What comes from another machine's memory does not say how many segments it is.
+#[test]
+fn segments_that_nobody_has_counted_are_counted() {
+    let mut cables = Cables::new("segments");
+    let namespace = Namespace::open_or_create(&cables.name).unwrap();
+    let mut tap = namespace.within(|| tap::open("near3", 1)).unwrap().unwrap().remove(0);
+    namespace.ip("link set near3 up").unwrap();
+    let links = namespace.within(|| LinkMonitor::new().unwrap().links().unwrap()).unwrap();
+    let index = links.iter().find(|link| link.name == "near3").unwrap().index;
+    let opened = namespace.within(|| af_packet::open(index, 1, Receive::Ring)).unwrap().unwrap();
+    let _link = namespace.within(|| cables.share.table().attach(index)).unwrap().unwrap();
+    opened.ports.iter().for_each(|socket| cables.share.table().connect(socket).unwrap());
+    let (epoch, action) = (cables.share.epoch(), action(&cables, None));
+    let key = Key::flow(index, TCP, CLIENT, SERVER, 40_000, 443);
+    let installed = cables.share.install(key, &action, epoch).unwrap();
+
+    for (payload, segments) in [(1800, 3), (1801, 4)] {
+        let before = cables.share.counts(&installed);
+        let mut bytes = packet(TCP, 16, 64, payload);
+        bytes[..6].copy_from_slice(&tap.mac());
+        let (length, gso_size) = ((20 + payload) as u16, 600);
+        bytes[50..52].copy_from_slice(&checksum::pseudo_v4(CLIENT, SERVER, TCP, length).to_be_bytes());
+        let mut frame = cables.pool.take(bytes.len()).unwrap();
+        frame.head_mut().copy_from_slice(&bytes);
+        let vnet = VnetState {
+            needs_csum: true,
+            gso: Gso::Tcp4,
+            gso_size,
+            hdr_len: 54,
+            csum_start: 34,
+            csum_offset: 16,
+            ..VnetState::default()
+        };
+        tap.send(&frame, &vnet, &mut Scratch::new()).unwrap();
+        assert!(cables.forwarded().is_some());
+        let (packets, bytes) = cables.share.counts(&installed);
+        let expected = (segments, payload as u64 + segments * 40);
+        assert_eq!((packets - before.0, bytes - before.1), expected);
+    }
 }
 
 #[test]

@@ -46,6 +46,8 @@ pub enum Op {
     Subtract = 0x10,
     /// `*`
     Multiply = 0x20,
+    /// `/`, without sign
+    Divide = 0x30,
     /// `|`
     Or = 0x40,
     /// `&`

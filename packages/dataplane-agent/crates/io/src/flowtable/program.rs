@@ -3,14 +3,15 @@
 //!
 //! Both run for one packet after the other on a core, so the first one leaves its decision in a cell of the core
 //! for the second one. Whatever they are not made for is left to the worker: fragments, options, tags, the last
-//! hop of a packet, segments that change a connection's state, and everything that is not in the table.
+//! hop of a packet, segments that change a connection's state, what is malformed, and everything that is not in
+//! the table.
 
 use std::os::fd::OwnedFd;
 
 use tollway_wire::{ipv4, tcp};
 
 use super::slot::offset;
-use crate::bpf::assembler::Op::{Add, Left, Move, Multiply, Or, Right, Subtract, Xor};
+use crate::bpf::assembler::Op::{Add, Divide, Left, Move, Multiply, Or, Right, Subtract, Xor};
 use crate::bpf::assembler::Size::{Byte, Double, Half, Word};
 use crate::bpf::assembler::{
     Assembler, If, Instruction, R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10, Register,
@@ -37,10 +38,11 @@ mod context {
 
 /// Offset of flags and fragment offset in the IPv4 header (RFC 791 §3.1).
 const FRAGMENT: usize = 6;
-/// Offsets in the TCP header (RFC 9293 §3.1) and of the checksum in the UDP header (RFC 768).
+/// Offsets in the TCP header (RFC 9293 §3.1) and in the UDP header (RFC 768).
 const DATA_OFFSET: usize = 12;
 const FLAGS: usize = 13;
 const TCP_CHECKSUM: usize = 16;
+const UDP_LENGTH: usize = 4;
 const UDP_CHECKSUM: usize = 6;
 
 /// `BPF_F_PSEUDO_HDR`, `BPF_F_MARK_MANGLED_0` (linux/bpf.h).
@@ -55,6 +57,9 @@ const ALL: i32 = -1;
 const ETHERNET: i16 = 14;
 /// Ethernet, IPv4 and UDP: the shortest packet that is looked at.
 const SHORTEST: i32 = 42;
+
+/// IPv4 and TCP without options.
+const SHORTEST_TCP: i32 = (ipv4::HEADER + tcp::HEADER) as i32;
 
 /// Where in the stack the packet's first bytes lie, so that the IPv4 header is aligned.
 const FRAME: i16 = -50;
@@ -95,6 +100,14 @@ fn read(code: &mut Assembler, from: i32, bytes: i32, none: &'static str) {
     code.call(helper::LOAD_BYTES).jump_value(If::Differs, R0, 0, none);
 }
 
+/// Adds the carries of a sum of 16-bit words to it, in `sum` (RFC 1071 §2); `spare` is lost.
+fn fold(code: &mut Assembler, sum: Register, spare: Register) {
+    for _ in 0..2 {
+        code.op(Move, spare, sum).op_value(Right, spare, 16);
+        code.op_value(Left, sum, 48).op_value(Right, sum, 48).op(Add, sum, spare);
+    }
+}
+
 /// Length of the headers of a TCP packet in `dst`, from the byte with the data offset (RFC 9293 §3.1).
 fn tcp_headers(code: &mut Assembler, dst: Register) {
     code.load(Byte, dst, R10, l4(DATA_OFFSET));
@@ -119,12 +132,17 @@ pub(super) fn decide(maps: &Maps) -> Vec<Instruction> {
     c.jump_value(If::Bits, R2, 0x3fff_u16.to_be().into(), "decided");
     c.load(Byte, R2, R10, l3(ipv4::offset::TTL)).jump_value(If::Greater, R2, 1, "goes on").go_to("decided");
 
-    c.label("goes on");
+    c.label("goes on").op_value(Move, R2, 0);
+    for word in 0..ipv4::HEADER / 2 {
+        c.load(Half, R3, R10, l3(2 * word)).op(Add, R2, R3);
+    }
+    fold(c, R2, R3);
+    c.jump_value(If::Differs, R2, 0xffff, "decided");
     for (place, from) in [(0, ipv4::offset::SRC), (4, ipv4::offset::DST), (8, ipv4::HEADER)] {
         c.load(Word, R2, R10, l3(from)).store(Word, R10, KEY + place, R2);
     }
     c.load(Byte, R3, R10, l3(ipv4::offset::PROTOCOL)).load(Word, R5, R7, offset::MODE);
-    c.jump_value(If::Equal, R3, ipv4::UDP.into(), "key");
+    c.jump_value(If::Equal, R3, ipv4::UDP.into(), "udp");
     c.jump_value(If::Equal, R3, ipv4::TCP.into(), "tcp");
     // Echo requests and replies, where they are nothing but routed.
     c.jump_value(If::Differs, R3, ipv4::ICMP.into(), "decided").jump_value(If::Equal, R5, 0, "decided");
@@ -134,19 +152,28 @@ pub(super) fn decide(maps: &Maps) -> Vec<Instruction> {
     c.label("tcp");
     read(c, SHORTEST, 6, "decided");
     tcp_headers(c, R9);
-    c.load(Byte, R3, R10, l3(ipv4::offset::PROTOCOL)).load(Word, R5, R7, offset::MODE);
+    c.jump_value(If::Greater, R9, SHORTEST_TCP - 1, "with tcp").go_to("decided");
+    c.label("with tcp").load(Byte, R3, R10, l3(ipv4::offset::PROTOCOL)).load(Word, R5, R7, offset::MODE);
     c.jump_value(If::Differs, R5, 0, "key").load(Byte, R2, R10, l4(FLAGS));
     c.jump_value(If::Bits, R2, (tcp::flag::FIN | tcp::flag::SYN | tcp::flag::RST).into(), "decided");
+    c.jump_value(If::Bits, R2, tcp::flag::ACK.into(), "key").go_to("decided");
+
+    c.label("udp").load(Half, R2, R10, l4(UDP_LENGTH)).swap_half(R2);
+    c.load(Half, R4, R10, l3(ipv4::offset::TOTAL_LEN)).swap_half(R4);
+    c.op_value(Subtract, R4, ipv4::HEADER as i32).jump(If::Greater, R2, R4, "decided");
+    c.jump_value(If::Greater, R2, 7, "key").go_to("decided");
 
     c.label("key").jump_value(If::Equal, R5, 0, "flow");
     c.op_value(Move, R3, 0).store(Word, R10, KEY + 8, R3);
     c.label("flow").load(Word, R4, R6, context::IFINDEX).op_value(Left, R4, 8).op(Or, R4, R3);
     c.store(Word, R10, KEY + 12, R4);
 
-    c.load(Word, R2, R6, context::GSO_SIZE).op(Add, R9, R2).jump_value(If::Differs, R2, 0, "length known");
-    c.load(Half, R9, R10, l3(ipv4::offset::TOTAL_LEN)).swap_half(R9);
+    c.load(Half, R4, R10, l3(ipv4::offset::TOTAL_LEN)).swap_half(R4).jump(If::Greater, R9, R4, "decided");
     c.load(Word, R3, R6, context::LEN).op_value(Subtract, R3, ETHERNET.into());
-    c.jump(If::Greater, R9, R3, "decided");
+    c.jump(If::Greater, R4, R3, "decided");
+    c.load(Word, R2, R6, context::GSO_SIZE).op(Add, R9, R2).jump_value(If::Differs, R2, 0, "length known");
+    // Padding leaves too.
+    c.op(Move, R9, R3);
 
     c.label("length known");
     look_up(c, &maps.flows, KEY, "decided");
@@ -185,7 +212,7 @@ pub(super) fn forward(maps: &Maps) -> Vec<Instruction> {
     c.load(Half, R7, R10, l3(ipv4::offset::TOTAL_LEN)).swap_half(R7).op_value(Move, R8, 1);
     c.load(Word, R2, R6, context::GSO_SIZE).jump_value(If::Equal, R2, 0, "count");
     c.load(Word, R7, R6, context::LEN).op_value(Subtract, R7, ETHERNET.into());
-    c.load(Word, R8, R6, context::GSO_SEGS).op_value(Move, R2, ipv4::HEADER as i32 + 8);
+    c.op_value(Move, R2, ipv4::HEADER as i32 + 8);
     c.load(Byte, R3, R10, l3(ipv4::offset::PROTOCOL)).jump_value(
         If::Differs,
         R3,
@@ -194,7 +221,11 @@ pub(super) fn forward(maps: &Maps) -> Vec<Instruction> {
     );
     read(c, SHORTEST, 6, "leave");
     tcp_headers(c, R2);
-    c.label("headers").op(Move, R3, R8).op_value(Subtract, R3, 1).op(Multiply, R3, R2).op(Add, R7, R3);
+    // Drivers for virtual machines leave the number of segments to whoever needs it.
+    c.label("headers").load(Word, R8, R6, context::GSO_SEGS).jump_value(If::Differs, R8, 0, "segments");
+    c.load(Word, R3, R6, context::GSO_SIZE).op(Move, R8, R7).op(Subtract, R8, R2).op(Add, R8, R3);
+    c.op_value(Subtract, R8, 1).op(Divide, R8, R3);
+    c.label("segments").op(Move, R3, R8).op_value(Subtract, R3, 1).op(Multiply, R3, R2).op(Add, R7, R3);
     c.label("count").add_to_memory(R9, offset::PACKETS, R8).add_to_memory(R9, offset::BYTES, R7);
 
     c.load(Half, R2, R9, offset::TRANSLATES).jump_value(If::Equal, R2, 0, "header");
@@ -217,13 +248,7 @@ pub(super) fn forward(maps: &Maps) -> Vec<Instruction> {
     c.store(Byte, R10, l3(ipv4::offset::TTL), R2);
     c.load(Half, R2, R10, l3(ipv4::offset::CHECKSUM)).op_value(Xor, R2, 0xffff);
     c.load(Half, R3, R9, offset::HEADER_CHANGE).op(Add, R2, R3);
-    for _ in 0..2 {
-        c.op(Move, R3, R2)
-            .op_value(Right, R3, 16)
-            .op_value(Left, R2, 48)
-            .op_value(Right, R2, 48)
-            .op(Add, R2, R3);
-    }
+    fold(c, R2, R3);
     c.op_value(Xor, R2, 0xffff).store(Half, R10, l3(ipv4::offset::CHECKSUM), R2);
     for (from, to) in [(offset::SRC, ipv4::offset::SRC), (offset::DST, ipv4::offset::DST)] {
         c.load(Word, R2, R9, from).store(Word, R10, l3(to), R2);
