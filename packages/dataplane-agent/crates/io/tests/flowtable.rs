@@ -205,6 +205,7 @@ fn what_is_in_the_table_is_forwarded_and_nothing_else() {
     assert!(!cables.share.is_valid(&installed));
     cables.send(&known, VnetState::default());
     assert_eq!(cables.left_alone().as_ref(), Some(&known));
+    cables.share.remove(&installed);
     // What was decided before is not valid afterwards.
     let late = cables.share.install(flow(&cables, UDP), &action(&cables, None), epoch).unwrap();
     cables.send(&known, VnetState::default());
@@ -389,4 +390,29 @@ fn pairs_of_addresses_stand_for_all_their_packets() {
     elsewhere[33] ^= 1;
     cables.send(&elsewhere, VnetState::default());
     assert_eq!(cables.left_alone(), Some(elsewhere));
+}
+
+#[test]
+fn a_flow_that_another_worker_has_put_in_stays_its() {
+    let table = Arc::new(Flowtable::new().unwrap());
+    let [mut one, mut other] = [0, 1].map(|worker| Share::new(Arc::clone(&table), worker, 2));
+    let (key, epoch) = (Key::pair(1, CLIENT, SERVER), one.epoch());
+    let action = Action {
+        out_ifindex: 1,
+        mtu: 1500,
+        dst_mac: HOST,
+        src_mac: OUT,
+        src: CLIENT,
+        dst: SERVER,
+        src_port: 0,
+        dst_port: 0,
+        header_change: 0,
+        addresses_change: 0,
+        ports_change: 0,
+    };
+    let installed = one.install(key, &action, epoch).unwrap();
+    assert!(other.install(key, &action, epoch).is_none());
+    assert!(one.is_valid(&installed));
+    one.remove(&installed);
+    assert!(other.install(key, &action, epoch).is_some());
 }

@@ -13,6 +13,8 @@ const MAP_UPDATE: libc::c_int = 2;
 const MAP_DELETE: libc::c_int = 3;
 const PROG_LOAD: libc::c_int = 5;
 const LINK_CREATE: libc::c_int = 28;
+/// `BPF_NOEXIST` (linux/bpf.h).
+const ONLY_NEW: u64 = 1;
 
 /// Bytes of the verifier's explanation that an error keeps.
 const EXPLANATION: usize = 64 << 10;
@@ -66,23 +68,23 @@ struct Element {
 }
 
 impl Element {
-    fn new<K, V>(map: &OwnedFd, key: &K, value: Option<&V>) -> Self {
+    fn new<K, V>(map: &OwnedFd, key: &K, value: Option<&V>, flags: u64) -> Self {
         Self {
             map: map.as_raw_fd() as u32,
             _pad: 0,
             key: std::ptr::from_ref(key) as u64,
             value: value.map_or(0, |value| std::ptr::from_ref(value) as u64),
-            flags: 0,
+            flags,
         }
     }
 }
 
-/// Sets an entry of a map. `K` and `V` must be as large as the map was told, without padding.
+/// Adds an entry to a map. `K` and `V` must be as large as the map was told, without padding.
 ///
 /// # Errors
-/// When the map is full, or cannot hold the value.
-pub fn update<K, V>(map: &OwnedFd, key: &K, value: &V) -> Result<()> {
-    bpf(MAP_UPDATE, &mut Element::new(map, key, Some(value))).map(|_| ())
+/// When there is one with this key, the map is full, or it cannot hold the value.
+pub fn insert<K, V>(map: &OwnedFd, key: &K, value: &V) -> Result<()> {
+    bpf(MAP_UPDATE, &mut Element::new(map, key, Some(value), ONLY_NEW)).map(|_| ())
 }
 
 /// Takes an entry out of a map.
@@ -90,7 +92,7 @@ pub fn update<K, V>(map: &OwnedFd, key: &K, value: &V) -> Result<()> {
 /// # Errors
 /// When there is none.
 pub fn delete<K>(map: &OwnedFd, key: &K) -> Result<()> {
-    bpf(MAP_DELETE, &mut Element::new::<K, ()>(map, key, None)).map(|_| ())
+    bpf(MAP_DELETE, &mut Element::new::<K, ()>(map, key, None, 0)).map(|_| ())
 }
 
 /// Loads a program of a kind (`BPF_PROG_TYPE_…`) that is going to be attached as `attach` says (`BPF_…`).

@@ -153,7 +153,7 @@ impl Flowtable {
     /// Makes every flow invalid. What has been put in by then is not forwarded any more.
     pub fn invalidate(&self) {
         if let Some(control) = self.slots.get(0) {
-            control.set_epoch(control.epoch() + 1);
+            control.next_epoch();
         }
     }
 
@@ -218,13 +218,14 @@ impl Share {
         &self.table
     }
 
-    /// Puts a flow in that was decided at `epoch`. `None` when there is no room.
+    /// Puts a flow in that was decided at `epoch`. `None` when there is no room, or another worker has it in: without
+    /// connection tracking, packets from one address to another come to several.
     pub fn install(&mut self, key: Key, action: &Action, epoch: Epoch) -> Option<Installed> {
         let number = self.free.pop()?;
         let slot = self.table.slots.get(number)?;
         slot.fill(action);
         slot.set_epoch(epoch.0);
-        if bpf::update(&self.table.maps.flows, &key, &number).is_err() {
+        if bpf::insert(&self.table.maps.flows, &key, &number).is_err() {
             slot.set_epoch(0);
             self.free.push(number);
             return None;

@@ -62,6 +62,11 @@ impl Slot {
         self.epoch.store(epoch, Ordering::Release);
     }
 
+    /// Whoever else does so meanwhile: it never goes back.
+    pub fn next_epoch(&self) {
+        self.epoch.fetch_add(1, Ordering::AcqRel);
+    }
+
     pub fn set_mode(&self, mode: u32) {
         self.out_ifindex.store(mode, Ordering::Release);
     }

@@ -71,6 +71,6 @@ impl Attached {
     /// # Errors
     /// When the kernel refuses.
     pub fn redirect(&self, queue: u32, socket: &OwnedFd) -> std::io::Result<()> {
-        bpf::update(&self.map, &queue, &socket.as_raw_fd())
+        bpf::insert(&self.map, &queue, &socket.as_raw_fd())
     }
 }
