@@ -8,7 +8,7 @@
 use tollway_wire::ipv4;
 
 use crate::batch::Batch;
-use crate::conntrack::{ConnRef, Direction, EntryIndex, NO_ENTRY, Table, action_flag};
+use crate::conntrack::{CachedAction, ConnRef, Direction, EntryIndex, NO_ENTRY, Table, action_flag};
 use crate::engine::Engine;
 use crate::frame::Frame;
 use crate::neighbor::{Adjacency, AdjacencyId};
@@ -204,9 +204,7 @@ fn connection<F>(
     let same = action.policy == state.policy.number
         && action.stamp == state.policy.stamp
         && action.version == version
-        && action.resume == 0
-        && action.flags & action_flag::BOUNDED == 0
-        && action.lane.is_none();
+        && decides_alone(action);
     if !same || !snapshot.allow_fast_path() {
         return None;
     }
@@ -233,6 +231,11 @@ fn connection<F>(
             seen: Count::default(),
         },
     })
+}
+
+/// Whether a decision holds for every packet, without a look at it.
+fn decides_alone(action: &CachedAction) -> bool {
+    action.resume == 0 && action.flags & action_flag::BOUNDED == 0 && action.lane.is_none()
 }
 
 /// Link-layer source and MTU of a port, and the next hop's address.
@@ -278,7 +281,7 @@ fn is_right<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, ticket: &mut Tic
             ticket.policy.stamp = state.policy.stamp;
             same
         }
-        Subject::Connection { conn, direction, version, .. } => {
+        Subject::Connection { conn, direction, version, path } => {
             let entry = conn.slot << 1 | direction as u32;
             let (now, timeouts) = (state.now, snapshot.timeouts());
             let installed = state.table.installed(entry).copied();
@@ -287,6 +290,9 @@ fn is_right<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, ticket: &mut Tic
                 && action.version == version
                 && action.policy == ticket.policy.number
                 && (action.out_port, action.adjacency) == (ticket.out_port, ticket.adjacency)
+                // A packet for the worker may have had it decided anew meanwhile.
+                && action.path == path
+                && decides_alone(&action)
                 && state.table.in_port(entry) == Some(ticket.in_port)
                 && state.table.may_offload(conn, now, timeouts);
             if !same || action.stamp == state.policy.stamp {

@@ -283,3 +283,34 @@ fn only_flows_of_which_no_packet_must_be_looked_at_are_forwarded_beside_the_engi
         assert_eq!(both.there.stats().offloaded.packets, both.forwarded as u64);
     }
 }
+
+#[test]
+fn a_flow_that_is_decided_otherwise_by_a_packet_for_the_engine_comes_back_to_it() {
+    let listed = || rule().matcher(Matcher::DstAddressList { list: 0, negate: false });
+    let nth = Matcher::Nth { every: 3, packet: 1, negate: false };
+    // From now on every packet must be looked at, or other rules count it.
+    for rule in [listed().matcher(nth).passthrough(), listed().passthrough()] {
+        let config = config(1).address_list("watched", &[]).filter("forward", rule);
+        let hosts = Router::new(config).hosts(0, &["10.1.0.2"]).hosts(1, &["10.2.0.2"]);
+        let mut router = hosts.hosts(2, &["10.3.0.2"]);
+        router.offloads = Some(Vec::new());
+        let packet = PacketBuilder::ipv4("10.1.0.2", SERVERS[0]).udp(4_001, 80).payload_len(50);
+        let packet = packet.eth_dst(tollway_testkit::router::port_mac(0));
+        for _ in 0..3 {
+            router.send(0, &packet);
+        }
+        let mut beside = Forwarder::default();
+        beside.look(&mut router);
+        assert!(beside.forward(0, &packet).is_some());
+        beside.look(&mut router);
+        assert_eq!(beside.len(), 1);
+        let now = router.now();
+        let shared = router.shared();
+        let server = std::net::IpAddr::V4(std::net::Ipv4Addr::from_bits(ip(SERVERS[0])));
+        shared.lists.add_to("watched", server.into(), 32, 0, now, &shared.epochs);
+        // It has waited for the engine all the while.
+        router.send(0, &packet);
+        beside.look(&mut router);
+        assert!(beside.is_empty());
+    }
+}
