@@ -22,6 +22,7 @@ pub(crate) fn run<F: Frame, S>(
     batch: &mut Batch<F>,
     _source: &mut S,
 ) -> u64 {
+    let tracking = snapshot.tracking();
     let mut entered = 0;
     for packet in batch.packets.iter_mut().skip(batch.first) {
         if packet.meta.verdict != Verdict::Continue {
@@ -35,10 +36,13 @@ pub(crate) fn run<F: Frame, S>(
                 continue;
             }
             packet.meta.identify(&state.table);
-        } else {
+        } else if tracking {
             packet.meta.hash = state.table.hash_of(&packet.meta.key);
         }
-        state.table.fetch_bucket(packet.meta.hash);
+        // Without connection tracking nobody looks there.
+        if tracking {
+            state.table.fetch_bucket(packet.meta.hash);
+        }
     }
     entered
 }
