@@ -64,6 +64,15 @@ pub enum Dump {
     Queues,
 }
 
+impl Command {
+    /// Whether it is to find what the kernel has forwarded counted: who asks or resets counters means those of all
+    /// packets, and so does who changes the rules. Further parts of a table go by what the first one has found, for
+    /// a look at all flows would take longer than a part may.
+    pub(crate) fn wants_counts(&self) -> bool {
+        !matches!(self, Self::Dump(_, Part { from: 1.., .. }))
+    }
+}
+
 impl Dump {
     /// Places of the table that make one part: some 0.1 ms of a worker's time.
     pub const PLACES: u32 = 2000;
@@ -205,4 +214,17 @@ pub fn rings(workers: usize, control: &Arc<Wake>) -> std::io::Result<(Vec<Worker
         }
     }
     Ok((worker_ends, control_ends))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_are_looked_at_once_for_a_table_and_not_for_every_part_of_it() {
+        let part = |from| Command::Dump(Dump::Connections, Part { from, records: Vec::new() });
+        assert!(part(0).wants_counts());
+        assert!(!part(Dump::PLACES).wants_counts());
+        assert!(Command::Stats.wants_counts());
+    }
 }

@@ -523,8 +523,9 @@ impl Worker {
     }
 
     fn obey(&mut self, command: Command, now: Now) -> Answer {
-        // Whoever asks or resets counters means those of all packets, and so does whoever changes the rules.
-        self.look_at_flows(now);
+        if command.wants_counts() {
+            self.look_at_flows(now);
+        }
         match command {
             Command::Swap(snapshot) => {
                 let tracking = snapshot.tracking();
