@@ -112,9 +112,11 @@ fn routes(windows: usize) -> Result<Vec<Curve>, String> {
 
 fn flows(windows: usize) -> Result<Vec<Curve>, String> {
     let places = [256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576];
-    let tracked = curve("tracking, masquerade, 25 rules", windows, &places, |flows| Setup {
-        max_connections: (flows as u32).max(262_144),
-        ..Setup::of(Scenario::MASQUERADE_25, Traffic::new(flows as u32, false))
+    let tracked = curve("tracking, masquerade, 25 rules", windows, &places, |flows| {
+        let room = (flows as u32).max(262_144);
+        let mut setup = Setup::of(Scenario::MASQUERADE_25, Traffic::new(flows as u32, false));
+        (setup.max_connections, setup.config.tracking.max_entries) = (room, room);
+        setup
     })?;
     Ok(vec![tracked])
 }
