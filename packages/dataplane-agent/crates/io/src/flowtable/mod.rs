@@ -27,12 +27,14 @@ const MAPPABLE: u32 = 1 << 10;
 const SOCKET_FILTER: u32 = 1;
 const CLASSIFIER: u32 = 3;
 const TCX_INGRESS: u32 = 46;
+/// `BPF_F_BEFORE`: another program could take what the sockets have not got.
+const BEFORE_OTHERS: u32 = 1 << 3;
 
 /// Most flows' directions in the table.
 pub const CAPACITY: u32 = 1 << 16;
 /// How long after [`Share::remove`] a flow is to be kept before [`Share::release`], ns: longer than a packet can be
 /// between the two programs.
-pub const REST: u64 = 50_000_000;
+pub const REST: u64 = 1_000_000_000;
 
 /// What names a flow's direction to the kernel.
 #[repr(C)]
@@ -138,7 +140,7 @@ impl Flowtable {
     /// # Errors
     /// When the kernel refuses.
     pub fn attach(&self, ifindex: u32) -> Result<Link> {
-        Ok(Link { _program: bpf::link(&self.forward, ifindex, TCX_INGRESS, 0)? })
+        Ok(Link { _program: bpf::link(&self.forward, ifindex, TCX_INGRESS, BEFORE_OTHERS)? })
     }
 
     /// Keeps from a packet socket what the table forwards. Its netdev must be attached before, and as long.
