@@ -57,6 +57,13 @@ const offloaded = async () =>
     (row) => row['hw-offload'] === 'true' && row['dst-address']?.endsWith(':5201'),
   );
 
+/** The same, as soon as there are some. */
+const someOffloaded = () =>
+  eventually(async () => {
+    const rows = await offloaded();
+    return rows.length > 0 ? rows : undefined;
+  });
+
 /** Bytes that have arrived at a host. */
 const arrived = (host: Host): number =>
   JSON.parse(host.must('ip', '-json', '-statistics', 'link', 'show', 'eth0'))[0].stats64.rx.bytes;
@@ -69,10 +76,7 @@ test('a stream through NAT goes by the kernel, is counted as ever, and its end i
   const rule = await router.rest.add(FILTER, { chain: 'forward', action: 'accept', 'connection-state': 'established' });
   const before = await bytesOf('ether2', 'tx-byte');
   const running = stream(3);
-  const [row] = await eventually(async () => {
-    const rows = await offloaded();
-    return rows.length > 0 && rows;
-  });
+  const [row] = await someOffloaded();
   expect(row?.['reply-dst-address']).toMatch(/^10\.10\.2\.1:/);
   expect(row?.srcnat).toBe('true');
   const { end } = JSON.parse((await running.ended()).stdout);
@@ -109,19 +113,23 @@ test('a rule that drops a stream which the kernel forwards ends it with its comm
 });
 
 test('a trace sees packets that the kernel forwards, and a connection that is removed goes from it', async () => {
-  await masquerade();
+  // Not translated: an answer to a connection that is gone would be for the router, which resets it.
+  await router.rest.command(`${CONNECTIONS}/tracking/set`, { enabled: 'yes' });
   const running = stream(30);
-  await eventually(async () => (await offloaded()).length > 0);
+  await someOffloaded();
   const traced = await router.rest.command('/tool/packet-trace', { protocol: 'tcp', packets: '5', duration: '10s' });
   expect(traced).toHaveLength(5);
-  const rows = await eventually(async () => {
-    const found = await offloaded();
-    return found.length > 0 && found;
-  });
-  // Without a connection, the next segment makes another one.
-  const ids = new Set(rows.map((row) => row['.id']));
+  const ids = new Set((await someOffloaded()).map((row) => row['.id']));
   for (const id of ids) await router.rest.remove(CONNECTIONS, id ?? '');
-  await eventually(async () => (await offloaded()).some((row) => !ids.has(row['.id'])));
+  // The next segment, of either side, makes another one.
+  await eventually(async () =>
+    (await router.rest.list(CONNECTIONS)).some(
+      (row) =>
+        row['hw-offload'] === 'true' &&
+        !ids.has(row['.id']) &&
+        [row['src-address'], row['dst-address']].some((address) => address?.endsWith(':5201')),
+    ),
+  );
   await running.end('SIGKILL');
 });
 
