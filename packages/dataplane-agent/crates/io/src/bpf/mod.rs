@@ -1,5 +1,5 @@
 //! bpf(2) without a library: the few commands that our programs need. They are assembled here
-//! ([`assembler`]); a dozen helpers and as many instructions need no compiler.
+//! ([`assembler`]): a few helpers and kinds of instructions need no compiler.
 
 use std::io::{Error, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
