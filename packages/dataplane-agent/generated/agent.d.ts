@@ -41,6 +41,61 @@ export type Action =
       kind: 'fasttrack-connection';
     }
   | {
+      kind: 'mark-packet';
+      /**
+       * The mark; 0 takes it away.
+       */
+      mark: number;
+      /**
+       * Go on with the next rule; else this ends the table.
+       */
+      passthrough: boolean;
+    }
+  | {
+      kind: 'mark-connection';
+      /**
+       * The mark; 0 takes it away.
+       */
+      mark: number;
+      /**
+       * Go on with the next rule; else this ends the table.
+       */
+      passthrough: boolean;
+    }
+  | {
+      kind: 'mark-routing';
+      /**
+       * The mark; 0 takes it away.
+       */
+      mark: number;
+      /**
+       * Go on with the next rule; else this ends the table.
+       */
+      passthrough: boolean;
+    }
+  | {
+      /**
+       * 0…63.
+       */
+      dscp: number;
+      kind: 'change-dscp';
+      /**
+       * Go on with the next rule; else this ends the table.
+       */
+      passthrough: boolean;
+    }
+  | {
+      kind: 'change-mss';
+      /**
+       * The size.
+       */
+      mss: NewMss;
+      /**
+       * Go on with the next rule; else this ends the table.
+       */
+      passthrough: boolean;
+    }
+  | {
       kind: 'add-src-to-address-list';
       /**
        * Index of the list.
@@ -121,6 +176,23 @@ export type RejectWith =
   | 'icmp-host-prohibited'
   | 'icmp-admin-prohibited'
   | 'tcp-reset';
+/**
+ * Largest segment size that a SYN packet is to announce.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "NewMss".
+ */
+export type NewMss =
+  | {
+      /**
+       * Bytes.
+       */
+      bytes: number;
+      kind: 'value';
+    }
+  | {
+      kind: 'clamp-to-pmtu';
+    };
 /**
  * One condition of a rule. `negate` inverts it.
  *
@@ -299,6 +371,39 @@ export type Matcher =
       srcnat: boolean;
     }
   | {
+      kind: 'packet-mark';
+      /**
+       * The mark; 0 for packets without.
+       */
+      mark: number;
+      /**
+       * Invert.
+       */
+      negate: boolean;
+    }
+  | {
+      kind: 'connection-mark';
+      /**
+       * The mark; 0 for connections without.
+       */
+      mark: number;
+      /**
+       * Invert.
+       */
+      negate: boolean;
+    }
+  | {
+      /**
+       * 0…63.
+       */
+      dscp: number;
+      kind: 'dscp';
+      /**
+       * Invert.
+       */
+      negate: boolean;
+    }
+  | {
       /**
        * Shortest, bytes.
        */
@@ -421,6 +526,247 @@ export type ArpMode = 'disabled' | 'enabled' | 'proxy-arp' | 'reply-only' | 'loc
  */
 export type IoChoice = 'auto' | 'af-packet' | 'af-xdp';
 /**
+ * How packets wait (`/queue/type`). Packets are wire segments; bytes are L3.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "QueueType".
+ */
+export type QueueType =
+  | {
+      kind: 'none';
+    }
+  | {
+      kind: 'pfifo';
+      /**
+       * Packets that may wait.
+       */
+      limit: number;
+    }
+  | {
+      kind: 'bfifo';
+      /**
+       * Bytes that may wait.
+       */
+      limit: number;
+    }
+  | {
+      kind: 'mq-pfifo';
+      /**
+       * Packets that may wait in each.
+       */
+      limit: number;
+    }
+  | {
+      /**
+       * Length of a packet by which an idle time is counted, bytes.
+       */
+      'avg-packet': number;
+      /**
+       * Packets of a burst that the average forgives.
+       */
+      burst: number;
+      kind: 'red';
+      /**
+       * Packets that may wait.
+       */
+      limit: number;
+      /**
+       * Average from which all packets are dropped, packets.
+       */
+      'max-threshold': number;
+      /**
+       * Average from which packets are dropped at random, packets.
+       */
+      'min-threshold': number;
+    }
+  | {
+      /**
+       * Bytes per turn.
+       */
+      allot: number;
+      kind: 'sfq';
+      /**
+       * Time after which the hash changes, s; 0 never.
+       */
+      'perturb-s': number;
+    }
+  | {
+      /**
+       * Highest rate while a burst lasts, bits/s; 0 no bursts.
+       */
+      'burst-rate': number;
+      /**
+       * A burst is allowed while the sub-queue's average is below this, bits/s.
+       */
+      'burst-threshold': number;
+      /**
+       * Time over which the average is taken, ms.
+       */
+      'burst-time-ms': number;
+      /**
+       * What tells sub-queues apart; several together.
+       */
+      classifier: PcqClassifier[];
+      /**
+       * Leading bits of an IPv4 destination that count.
+       */
+      'dst-address-mask': number;
+      /**
+       * Leading bits of an IPv6 destination that count.
+       */
+      'dst-address6-mask': number;
+      kind: 'pcq';
+      /**
+       * Bytes that may wait in a sub-queue.
+       */
+      limit: number;
+      /**
+       * Highest rate of a sub-queue, bits/s; 0 shares what there is equally.
+       */
+      rate: number;
+      /**
+       * Leading bits of an IPv4 source that count.
+       */
+      'src-address-mask': number;
+      /**
+       * Leading bits of an IPv6 source that count.
+       */
+      'src-address6-mask': number;
+      /**
+       * Bytes that may wait in all of them.
+       */
+      'total-limit': number;
+    }
+  | {
+      /**
+       * Mark every packet that has waited longer, µs; 0 none.
+       */
+      'ce-threshold-us': number;
+      /**
+       * Mark packets that can be marked (RFC 3168) instead of dropping them.
+       */
+      ecn: boolean;
+      /**
+       * Time in which the delay must come below the target once, µs.
+       */
+      'interval-us': number;
+      kind: 'codel';
+      /**
+       * Packets that may wait.
+       */
+      limit: number;
+      /**
+       * Delay that is acceptable, µs.
+       */
+      'target-us': number;
+    }
+  | {
+      /**
+       * Of each flow. Its limit is that of all flows together.
+       */
+      codel: Codel;
+      /**
+       * Buckets that flows are hashed into.
+       */
+      flows: number;
+      kind: 'fq-codel';
+      /**
+       * Bytes of memory that what waits may take.
+       */
+      'memory-limit': number;
+      /**
+       * Bytes per turn.
+       */
+      quantum: number;
+    }
+  | {
+      /**
+       * Acknowledgements that later ones make redundant.
+       */
+      'ack-filter': CakeAckFilter;
+      /**
+       * Framing charged for.
+       */
+      atm: CakeAtm;
+      /**
+       * Follow the rate at which packets arrive instead.
+       */
+      'autorate-ingress': boolean;
+      /**
+       * Rate of its own shaper, bits/s with overhead; 0 none.
+       */
+      bandwidth: number;
+      /**
+       * Tins.
+       */
+      diffserv: CakeDiffserv;
+      /**
+       * What a flow is.
+       */
+      flowmode: CakeFlowmode;
+      kind: 'cake';
+      /**
+       * Bytes of memory that what waits may take; 0 chosen by rate and round trip time.
+       */
+      'memory-limit': number;
+      /**
+       * Least length charged, bytes; 0 none.
+       */
+      mpu: number;
+      /**
+       * Hosts and flows are told apart by addresses before source translation, and after that of the destination.
+       */
+      nat: boolean;
+      /**
+       * Added to the L3 length of every packet, bytes.
+       */
+      overhead: number;
+      /**
+       * Round trip time it is tuned for, µs.
+       */
+      'rtt-us': number;
+      /**
+       * Clear the DSCP after it has chosen the tin.
+       */
+      wash: boolean;
+    };
+/**
+ * What tells sub-queues of a [`QueueType::Pcq`] apart.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "PcqClassifier".
+ */
+export type PcqClassifier = 'src-address' | 'dst-address' | 'src-port' | 'dst-port';
+/**
+ * What CAKE does with acknowledgements.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "CakeAckFilter".
+ */
+export type CakeAckFilter = 'none' | 'filter' | 'aggressive';
+/**
+ * Framing of the link.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "CakeAtm".
+ */
+export type CakeAtm = 'none' | 'atm' | 'ptm';
+/**
+ * Tins of CAKE.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "CakeDiffserv".
+ */
+export type CakeDiffserv = 'diffserv3' | 'diffserv4' | 'diffserv8' | 'besteffort' | 'precedence';
+/**
+ * What CAKE isolates from one another.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "CakeFlowmode".
+ */
+export type CakeFlowmode =
+  'flowblind' | 'srchost' | 'dsthost' | 'hosts' | 'flows' | 'dual-srchost' | 'dual-dsthost' | 'triple-isolate';
+/**
  * What a route does.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
@@ -463,12 +809,43 @@ export type FasttrackMode = 'cached' | 'bypass';
  */
 export type RpFilter = 'no' | 'strict' | 'loose';
 /**
+ * Whose traffic a simple queue holds.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "QueueTarget".
+ */
+export type QueueTarget = Prefix | TargetInterface;
+/**
  * When connections are tracked.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "TrackingMode".
  */
 export type TrackingMode = 'auto' | 'yes' | 'no';
+/**
+ * Whose child a node of `/queue/tree` is.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "TreeParent".
+ */
+export type TreeParent =
+  | {
+      kind: 'global';
+    }
+  | {
+      /**
+       * Row of the interface.
+       */
+      interface: number;
+      kind: 'interface';
+    }
+  | {
+      kind: 'queue';
+      /**
+       * Row of the node.
+       */
+      row: number;
+    };
 /**
  * Agent to client.
  *
@@ -609,7 +986,7 @@ export type ReplyBody =
       'now-ns': number;
       op: 'stats';
       /**
-       * All simple queues together.
+       * All queues together.
        */
       queues: QueueTotals;
       /**
@@ -657,6 +1034,36 @@ export type ReplyBody =
       op: 'queues';
       /**
        * The records.
+       */
+      records: Uint8Array;
+    }
+  | {
+      /**
+       * Monotonic time of the answer, ns.
+       */
+      'now-ns': number;
+      op: 'queue-scope';
+      /**
+       * Packed little-endian records of [`QUEUE_SCOPE_RECORD`] bytes, oldest first, of the last 4,096 milliseconds at
+       * most; those in which nothing passed, came or waited are left out. Several workers may each have a record of
+       * one millisecond, which add up. Of a tree's node only the first of the two parts is used, which are:
+       *
+       * | offset | size | field |
+       * |---|---|---|
+       * | 0 | 8 | number of the millisecond, monotonic time |
+       * | 8 | 28 | upload |
+       * | 36 | 28 | download |
+       *
+       * and of each:
+       *
+       * | offset | size | field |
+       * |---|---|---|
+       * | 0 | 4 | L3 bytes that passed |
+       * | 4 | 4 | packets dropped |
+       * | 8 | 4 | L3 bytes waiting at the end |
+       * | 12 | 8 | tokens at the end, bits, signed |
+       * | 20 | 4 | longest wait of a packet that passed, µs |
+       * | 24 | 4 | rate at which tokens came, kbit/s |
        */
       records: Uint8Array;
     }
@@ -798,6 +1205,17 @@ export type RequestBody =
       op: 'queues';
     }
   | {
+      /**
+       * Only milliseconds with a greater number.
+       */
+      after: number;
+      op: 'queue-scope';
+      /**
+       * Row of `/queue/simple` or `/queue/tree`.
+       */
+      row: number;
+    }
+  | {
       op: 'neighbors';
     }
   | {
@@ -930,9 +1348,22 @@ export interface DataplaneConfig {
    */
   format: number;
   /**
+   * `/queue/interface`. Absent before format 4.
+   */
+  'interface-queues'?: InterfaceQueue[];
+  /**
    * L3 interfaces. Every `RowId` that names an interface elsewhere is one of these rows.
    */
   interfaces: Interface[];
+  /**
+   * `/ip/firewall/mangle`; the chains `prerouting`, `input`, `forward`, `output` and `postrouting` are the hooks.
+   * Absent before format 4.
+   */
+  mangle?: Chain[];
+  /**
+   * Names of all marks, for log lines and traces. Absent before format 4.
+   */
+  'mark-names'?: MarkName[];
   /**
    * `/ip/firewall/nat`; the chains `srcnat` and `dstnat` are the hooks.
    */
@@ -941,6 +1372,10 @@ export interface DataplaneConfig {
    * `/ip/arp`, static entries.
    */
   neighbors: StaticNeighbor[];
+  /**
+   * `/queue/type` as far as it is used; queues name a type by its index here. Absent before format 4.
+   */
+  'queue-types'?: QueueType[];
   /**
    * `/ip/route`, static routes only; connected ones follow from `addresses`.
    */
@@ -957,6 +1392,10 @@ export interface DataplaneConfig {
    * `/ip/firewall/connection/tracking`.
    */
   tracking: Tracking;
+  /**
+   * `/queue/tree` in list order, without disabled and invalid rows. Absent before format 4.
+   */
+  'tree-queues'?: TreeQueue[];
 }
 /**
  * A named set of addresses.
@@ -1075,6 +1514,23 @@ export interface PortRange {
   to: number;
 }
 /**
+ * How packets wait for a port that takes no more of them (`/queue/interface`). Interfaces without an entry keep
+ * only what the port itself keeps.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "InterfaceQueue".
+ */
+export interface InterfaceQueue {
+  /**
+   * Row of the interface.
+   */
+  interface: number;
+  /**
+   * Index into [`DataplaneConfig::queue_types`].
+   */
+  'queue-type': number;
+}
+/**
  * An L3 interface on a claimed port.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
@@ -1120,6 +1576,22 @@ export interface Interface {
   row: number;
 }
 /**
+ * Name of a mark.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "MarkName".
+ */
+export interface MarkName {
+  /**
+   * The mark.
+   */
+  mark: number;
+  /**
+   * What people call it.
+   */
+  name: string;
+}
+/**
  * A static ARP entry.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
@@ -1146,6 +1618,34 @@ export interface StaticNeighbor {
    * Row of `/ip/arp`.
    */
   row: number;
+}
+/**
+ * Controlled delay.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "Codel".
+ */
+export interface Codel {
+  /**
+   * Mark every packet that has waited longer, µs; 0 none.
+   */
+  'ce-threshold-us': number;
+  /**
+   * Mark packets that can be marked (RFC 3168) instead of dropping them.
+   */
+  ecn: boolean;
+  /**
+   * Time in which the delay must come below the target once, µs.
+   */
+  'interval-us': number;
+  /**
+   * Packets that may wait.
+   */
+  limit: number;
+  /**
+   * Delay that is acceptable, µs.
+   */
+  'target-us': number;
 }
 /**
  * A static route.
@@ -1222,7 +1722,8 @@ export interface IpSettings {
 /**
  * A simple queue. The first one in list order that a packet fits takes it: as *download* when the
  * destination (after its translation) is in a target, else as *upload* when the source (before its
- * translation) is.
+ * translation) is. Then the first of its children that the packet fits, and so on; what fits no child of a queue
+ * that has some is in none.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "SimpleQueue".
@@ -1233,20 +1734,40 @@ export interface SimpleQueue {
    */
   download: QueueLimit;
   /**
+   * Only traffic between the targets and this.
+   */
+  dst?: QueueTarget | null;
+  /**
+   * Only packets with one of these marks, 0 for those without; empty for all.
+   */
+  'packet-marks'?: number[];
+  /**
+   * Row of the simple queue whose child it is. At most eight levels; no circles.
+   */
+  parent?: number | null;
+  /**
    * Row of `/queue/simple`.
    */
   row: number;
   /**
    * Whose traffic it holds; not empty.
    */
-  targets: Prefix[];
+  targets: QueueTarget[];
+  /**
+   * When it works; always without.
+   */
+  time?: QueueTime | null;
+  /**
+   * Both together, after the one of the direction. Its parent is the `total` of the queue's parent.
+   */
+  total?: QueueLimit | null;
   /**
    * From the targets.
    */
   upload: QueueLimit;
 }
 /**
- * How one direction of a simple queue is held to its rate.
+ * How a node of a tree of queues is held to its rate.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "QueueLimit".
@@ -1257,13 +1778,33 @@ export interface QueueLimit {
    */
   'bucket-ms': number;
   /**
-   * L3 bits per second, over wire segments; 0 no limit.
+   * Highest rate while a burst lasts, bits/s; 0 no bursts.
+   */
+  'burst-limit'?: number;
+  /**
+   * A burst is allowed while the average is below this, bits/s.
+   */
+  'burst-threshold'?: number;
+  /**
+   * Time over which the average is taken, ms; 0 no bursts. It is taken anew every sixteenth of it.
+   */
+  'burst-time-ms'?: number;
+  /**
+   * Rate it gets in any case, bits/s; 0 none. Without a parent of no effect.
+   */
+  'limit-at'?: number;
+  /**
+   * Highest rate, bits/s; 0 no limit.
    */
   'max-limit': number;
   /**
-   * Packets that may wait; the next one is dropped.
+   * 1 (first) to 8, among those that borrow from the same parent. Leaves only.
    */
-  'packet-limit': number;
+  priority?: number;
+  /**
+   * Index into [`DataplaneConfig::queue_types`]. Leaves only.
+   */
+  'queue-type'?: number;
 }
 /**
  * An IPv4 or IPv6 network.
@@ -1280,6 +1821,46 @@ export interface Prefix {
    * 0…32 or 0…128.
    */
   'prefix-len': number;
+}
+/**
+ * An interface as the target of a simple queue.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "TargetInterface".
+ */
+export interface TargetInterface {
+  /**
+   * Its row.
+   */
+  interface: number;
+}
+/**
+ * Time of day and days of the week, in the router's time zone.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "QueueTime".
+ */
+export interface QueueTime {
+  /**
+   * Days, bit 0 is Sunday.
+   */
+  days: number;
+  /**
+   * First moment, milliseconds after midnight.
+   */
+  'from-ms': number;
+  /**
+   * At all other times instead.
+   */
+  negate: boolean;
+  /**
+   * Last moment, milliseconds after midnight; before `from_ms` the span passes midnight.
+   */
+  'to-ms': number;
+  /**
+   * Offset of the router's clock from UTC, seconds.
+   */
+  'utc-offset-s': number;
 }
 /**
  * `/ip/firewall/connection/tracking`. Timeouts in milliseconds.
@@ -1360,6 +1941,32 @@ export interface Tracking {
    * One-way UDP.
    */
   'udp-timeout-ms': number;
+}
+/**
+ * A node of `/queue/tree`. Of the leaves below one root, a packet goes to the first one in list order that has its
+ * mark, else to the first one without marks; into none if there is neither. A packet may pass a leaf below
+ * `global`, then a simple queue, then a leaf below the interface by which it leaves.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "TreeQueue".
+ */
+export interface TreeQueue {
+  /**
+   * Rates.
+   */
+  limit: QueueLimit;
+  /**
+   * Packets with one of these marks, 0 for those without; empty for what no sibling's leaf takes.
+   */
+  'packet-marks': number[];
+  /**
+   * Whose child it is.
+   */
+  parent: TreeParent;
+  /**
+   * Row of `/queue/tree`.
+   */
+  row: number;
 }
 /**
  * Answer to a request.
@@ -1671,7 +2278,7 @@ export interface InterfaceRates {
   'tx-pps': number;
 }
 /**
- * What waits in all simple queues together. Bytes are L3; packets count wire segments.
+ * What waits in all queues together. Bytes are L3; packets count wire segments.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "QueueTotals".

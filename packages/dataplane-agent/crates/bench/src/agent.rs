@@ -167,11 +167,12 @@ pub fn queues(args: &Args) -> Result<(), String> {
         ReplyBody::Queues { records, .. } => records,
         other => return Err(format!("unexpected reply to queues: {other:?}")),
     };
-    let sum = |at: usize| -> u64 {
-        let fields = records.chunks_exact(QUEUE_RECORD).filter_map(|record| record.get(at..at + 8));
+    let sum = |at: usize, parts: &[u8]| -> u64 {
+        let of_parts = records.chunks_exact(QUEUE_RECORD).filter(|record| parts.contains(&record[6]));
+        let fields = of_parts.filter_map(|record| record.get(at..at + 8));
         fields.filter_map(|field| field.try_into().ok()).map(u64::from_le_bytes).sum()
     };
-    let dropped = sum(24) + sum(80);
-    println!("{}", json!({ "upload": sum(8), "download": sum(64), "dropped": dropped }));
+    let dropped = sum(24, &[0, 1]);
+    println!("{}", json!({ "upload": sum(8, &[0]), "download": sum(8, &[1]), "dropped": dropped }));
     Ok(())
 }

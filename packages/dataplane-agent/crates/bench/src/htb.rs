@@ -7,7 +7,7 @@
 use std::fmt::Write;
 use std::net::IpAddr;
 
-use tollway_config::dataplane::{DataplaneConfig, QueueLimit};
+use tollway_config::dataplane::{DataplaneConfig, QueueLimit, QueueTarget, QueueType};
 
 use crate::args::Args;
 use crate::scenario::Scenario;
@@ -31,8 +31,12 @@ fn disciplines(config: &DataplaneConfig) -> String {
     for (device, is_upload) in [("wan", true), ("lan", false)] {
         let _ = writeln!(text, "qdisc add dev {device} root handle 1: htb");
         for (class, queue) in (FIRST_CLASS..).zip(&config.simple_queues) {
-            let QueueLimit { max_limit, bucket_ms, packet_limit } =
+            let QueueLimit { max_limit, bucket_ms, queue_type, .. } =
                 if is_upload { queue.upload } else { queue.download };
+            let Some(QueueType::Pfifo { limit: packet_limit }) = config.queue_types.get(queue_type as usize)
+            else {
+                continue;
+            };
             let burst = max_limit / 8 * u64::from(bucket_ms) / 1000;
             let size =
                 format!("rate {max_limit}bit ceil {max_limit}bit burst {burst} cburst {burst} quantum 60000");
@@ -53,6 +57,7 @@ pub fn classifier(config: &DataplaneConfig) -> Option<String> {
         for (field, target) in
             ["daddr", "saddr"].iter().flat_map(|field| queue.targets.iter().map(move |t| (field, t)))
         {
+            let QueueTarget::Prefix(target) = target else { continue };
             let IpAddr::V4(address) = target.address else { continue };
             let _ = writeln!(
                 text,

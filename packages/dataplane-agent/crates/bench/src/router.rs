@@ -29,8 +29,8 @@ pub const WAN_PORT: u16 = 1;
 /// Batches whose frames are written before the first of them is timed: as a ring's worth of frames lies
 /// in the cache that the last level shares with a NIC.
 const RING: usize = 4;
-/// Where a queue's record says how many packets passed upwards; bytes waiting lie 32 bytes further.
-const UPLOAD_PACKETS: usize = 16;
+/// Where a queue's record says how many packets passed; bytes waiting lie 32 bytes further.
+const PACKETS: usize = 16;
 /// Time that passes, by the engine's account, per batch: 2.5 Mpps.
 const BATCH_NS: u64 = 100_000;
 
@@ -440,9 +440,9 @@ impl Router {
         };
         let mut passed = 0;
         for record in records.chunks_exact(QUEUE_RECORD) {
-            passed += field(record, UPLOAD_PACKETS);
-            let dropped = field(record, UPLOAD_PACKETS + 8);
-            if dropped != 0 || field(record, UPLOAD_PACKETS + 32) != 0 {
+            passed += field(record, PACKETS);
+            let dropped = field(record, PACKETS + 8);
+            if dropped != 0 || field(record, PACKETS + 32) != 0 {
                 return Err("a queue was full: the case must not reach a limit".to_owned());
             }
         }

@@ -9,8 +9,8 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use tollway_config::dataplane::{
     Action, AddressRange, Chain, ConnectionState, DataplaneConfig, Interface, InterfaceAddress, Matcher,
-    PortRange, Prefix, QueueLimit, Route, RouteTarget, Rule, SimpleQueue, StaticNeighbor, Tracking,
-    TrackingMode,
+    PortRange, Prefix, QueueLimit, QueueTarget, QueueType, Route, RouteTarget, Rule, SimpleQueue,
+    StaticNeighbor, Tracking, TrackingMode,
 };
 
 /// Row of the interface the generator is on.
@@ -148,6 +148,7 @@ impl Scenario {
             neighbors: vec![neighbor(31, LAN, GENERATOR, generator_mac), neighbor(32, WAN, SINK, sink_mac)],
             filter: self.filter.chains(),
             nat: if self.masquerade { nat } else { Vec::new() },
+            queue_types: vec![QueueType::Pfifo { limit: PACKET_LIMIT }],
             simple_queues: self.queues.rows(),
             ..DataplaneConfig::default()
         }
@@ -175,8 +176,28 @@ impl Queues {
 }
 
 fn queue(index: u32, max_limit: u64, targets: Vec<Prefix>) -> SimpleQueue {
-    let limit = QueueLimit { max_limit, bucket_ms: BUCKET_MS, packet_limit: PACKET_LIMIT };
-    SimpleQueue { row: 1000 + index, targets, upload: limit, download: limit }
+    let limit = QueueLimit {
+        limit_at: 0,
+        max_limit,
+        burst_limit: 0,
+        burst_threshold: 0,
+        burst_time_ms: 0,
+        bucket_ms: BUCKET_MS,
+        priority: 8,
+        queue_type: 0,
+        packet_limit: 0,
+    };
+    SimpleQueue {
+        row: 1000 + index,
+        targets: targets.into_iter().map(QueueTarget::Prefix).collect(),
+        dst: None,
+        packet_marks: Vec::new(),
+        parent: None,
+        time: None,
+        upload: limit,
+        download: limit,
+        total: None,
+    }
 }
 
 /// 25 rules for `forward`: 24 that a measured packet passes without matching, over states, addresses,
@@ -338,7 +359,8 @@ mod tests {
             assert!(queues.iter().all(|queue| !queue.targets.is_empty()));
             for flow in 0..4096 {
                 let source = SOURCES.to_bits() + 1 + flow;
-                let holds = |target: &&Prefix| {
+                let holds = |target: &&QueueTarget| {
+                    let QueueTarget::Prefix(target) = target else { return false };
                     let IpAddr::V4(network) = target.address else { return false };
                     (network.to_bits() ^ source) >> (32 - target.prefix_len) == 0
                 };

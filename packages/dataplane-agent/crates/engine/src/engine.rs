@@ -75,8 +75,7 @@ impl<F: Frame> Engine<F> {
     ) -> Self {
         let share = connection_share(&snapshot, workers, capacity);
         let seed = shared.seed();
-        let mut queues =
-            SimpleQueues::new(worker, workers.max(1), capacity.queue_frames, capacity.queue_bytes);
+        let mut queues = SimpleQueues::new(worker, capacity.queue_frames, capacity.queue_bytes);
         queues.swap(&QueueTable::default(), snapshot.queues(), &shared.queue_ownerships, Now(0));
         let mut engine = Self {
             state: WorkerState {

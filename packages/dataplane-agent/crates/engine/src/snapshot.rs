@@ -224,9 +224,13 @@ impl Snapshot {
             Some(basis) => Arc::clone(&basis.snapshot.nat),
             None => Arc::new(Table::compile(TableKind::Nat, &config.nat, &lists, &map, nat_before)?),
         };
-        let queues = match basis.filter(|basis| basis.config.simple_queues == config.simple_queues) {
+        let same_queues = |basis: &Basis<'_>| {
+            basis.config.simple_queues == config.simple_queues
+                && basis.config.queue_types == config.queue_types
+        };
+        let queues = match basis.filter(same_queues) {
             Some(basis) => Arc::clone(&basis.snapshot.queues),
-            None => Arc::new(QueueTable::build(&config.simple_queues)?),
+            None => Arc::new(QueueTable::build(&config.simple_queues, &config.queue_types)?),
         };
         let hooks = Hooks {
             input: filter.hook("input"),
@@ -634,7 +638,12 @@ fn differs_in_more(one: &DataplaneConfig, other: &DataplaneConfig) -> bool {
         address_lists,
         filter,
         nat,
+        mangle,
+        mark_names,
+        queue_types,
         simple_queues,
+        tree_queues,
+        interface_queues,
     } = one;
     *settings != other.settings
         || *tracking != other.tracking
@@ -644,7 +653,12 @@ fn differs_in_more(one: &DataplaneConfig, other: &DataplaneConfig) -> bool {
         || *address_lists != other.address_lists
         || *filter != other.filter
         || *nat != other.nat
+        || *mangle != other.mangle
+        || *mark_names != other.mark_names
+        || *queue_types != other.queue_types
         || *simple_queues != other.simple_queues
+        || *tree_queues != other.tree_queues
+        || *interface_queues != other.interface_queues
 }
 
 fn add_networks(config: &DataplaneConfig, map: &InterfaceMap, interfaces: &mut [Interface]) {

@@ -17,7 +17,7 @@ use tollway_testkit::packet::{Packet, PacketBuilder, ip, tcp_flag};
 use tollway_testkit::random::Random;
 use tollway_testkit::record::ConnectionRecord;
 use tollway_testkit::router::{Output, To, port_mac};
-use tollway_testkit::{Counter, Router, RouterConfig, queue, rule};
+use tollway_testkit::{Counter, Router, RouterConfig, pfifo, queue, rule};
 
 const SERVER: &str = "203.0.113.5";
 const HOSTS: [&str; 3] = ["192.168.88.10", "192.168.88.11", "192.168.88.12"];
@@ -139,7 +139,7 @@ fn queues(random: &mut Random) -> Vec<SimpleQueue> {
             let target = targets[random.below(6) as usize];
             let mut queue = queue(7000 + number, &[target], upload, download);
             for limit in [&mut queue.upload, &mut queue.download] {
-                limit.packet_limit = [0, 3, 50][random.below(3) as usize];
+                limit.queue_type = pfifo([0, 3, 50][random.below(3) as usize]);
                 limit.bucket_ms = [0, 100, 1000][random.below(3) as usize];
             }
             queue

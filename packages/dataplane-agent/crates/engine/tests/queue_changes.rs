@@ -7,7 +7,7 @@ use tollway_engine::frame::VnetState;
 use tollway_testkit::packet::{Packet, PacketBuilder};
 use tollway_testkit::random::Random;
 use tollway_testkit::router::{Output, To, port_mac};
-use tollway_testkit::{Router, RouterConfig, queue, rule};
+use tollway_testkit::{Router, RouterConfig, pfifo, queue, rule};
 
 const SERVER: &str = "203.0.113.5";
 const MS: u64 = 1_000_000;
@@ -156,7 +156,7 @@ fn a_changed_rate_keeps_the_packets_and_counts_from_then_on() {
 
 #[test]
 fn a_lower_packet_limit_drops_nothing_that_waits() {
-    let mut router = filled(|config| config.simple_queues[0].upload.packet_limit = 5);
+    let mut router = filled(|config| config.simple_queues[0].upload.queue_type = pfifo(5));
     assert_eq!(waiting(&router, 5000), 19);
     router.inject_batch(0, vec![packet(10, 4000, 20, 1000)]);
     assert_eq!(waiting(&router, 5000), 19);
@@ -267,7 +267,7 @@ fn random_queues(random: &mut Random) -> Vec<tollway_config::dataplane::SimpleQu
             let rate = [0, 100_000, 3_000_000, 50_000_000, 10_000_000_000][random.below(5) as usize];
             let mut queue = queue(row, &[target], rate, rate);
             for limit in [&mut queue.upload, &mut queue.download] {
-                limit.packet_limit = [1, 10, 1000][random.below(3) as usize];
+                limit.queue_type = pfifo([1, 10, 1000][random.below(3) as usize]);
                 limit.bucket_ms = [0, 10, 100][random.below(3) as usize];
             }
             queue

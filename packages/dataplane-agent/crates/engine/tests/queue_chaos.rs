@@ -10,7 +10,7 @@ use tollway_engine::verdict::DropReason;
 use tollway_testkit::packet::{PacketBuilder, tcp_flag};
 use tollway_testkit::random::Random;
 use tollway_testkit::router::{LIMITS, Output, To, port_mac};
-use tollway_testkit::{Packet, Router, RouterConfig, queue, rule};
+use tollway_testkit::{Packet, Router, RouterConfig, pfifo, queue, rule};
 use tollway_wire::{field, ipv4};
 
 const SERVER: &str = "203.0.113.5";
@@ -93,7 +93,7 @@ fn queues(random: &mut Random) -> Vec<SimpleQueue> {
             let mut queue = queue(row, &[target, &own], 0, 0);
             for limit in [&mut queue.upload, &mut queue.download] {
                 limit.max_limit = rates[random.below(7) as usize];
-                limit.packet_limit = [0, 1, 10, 1000, u32::MAX][random.below(5) as usize];
+                limit.queue_type = pfifo([0, 1, 10, 1000, u32::MAX][random.below(5) as usize]);
                 limit.bucket_ms = [0, 1, 100, 10_000][random.below(4) as usize];
             }
             queue

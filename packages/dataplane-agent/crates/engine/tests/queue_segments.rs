@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use tollway_engine::frame::{Gso, VnetState};
 use tollway_testkit::packet::{Packet, PacketBuilder, tcp_flag};
 use tollway_testkit::router::{Output, port_mac};
-use tollway_testkit::{Router, RouterConfig, rule};
+use tollway_testkit::{Router, RouterConfig, pfifo, rule};
 use tollway_wire::{checksum, field, ipv4};
 
 const HOST: &str = "192.168.88.10";
@@ -19,7 +19,7 @@ fn router(rate: u64, packet_limit: u32, masquerade: bool) -> Router {
         .route("0.0.0.0/0", "10.2.0.254")
         .neighbor(2, "10.2.0.254", "02:01:0a:02:00:fe", false)
         .queue(&[HOST], rate, 0)
-        .with(|config| config.simple_queues[0].upload.packet_limit = packet_limit);
+        .with(|config| config.simple_queues[0].upload.queue_type = pfifo(packet_limit));
     if masquerade {
         config = config.nat("srcnat", rule().out_interface(2).masquerade());
     }

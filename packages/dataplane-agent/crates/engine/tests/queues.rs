@@ -8,7 +8,7 @@ use tollway_engine::verdict::DropReason;
 use tollway_testkit::packet::PacketBuilder;
 use tollway_testkit::record::QueueWay;
 use tollway_testkit::router::{Output, To, port_mac};
-use tollway_testkit::{Counter, Router, RouterConfig, expect_counters, rule};
+use tollway_testkit::{Counter, Router, RouterConfig, expect_counters, pfifo, rule};
 
 const SERVER: &str = "203.0.113.5";
 const MS: u64 = 1_000_000;
@@ -219,7 +219,7 @@ fn answered(router: &mut Router, worker: usize, count: u16, ms: u64) -> usize {
 
 fn echoing() -> RouterConfig {
     plain().queue(&["192.168.88.10"], 1_000_000, 0).with(|config| {
-        config.simple_queues[0].upload.packet_limit = 5;
+        config.simple_queues[0].upload.queue_type = pfifo(5);
         config.simple_queues[0].upload.bucket_ms = 0;
     })
 }
@@ -256,7 +256,7 @@ fn echo_requests_whose_queue_is_gone_are_answered_at_once() {
 #[test]
 fn a_full_queue_drops_what_comes_and_says_so() {
     let config = plain().queue(&["192.168.88.10"], 1_000_000, 0).with(|config| {
-        config.simple_queues[0].upload.packet_limit = 5;
+        config.simple_queues[0].upload.queue_type = pfifo(5);
         config.simple_queues[0].upload.bucket_ms = 0;
     });
     let mut router = Router::new(config);
@@ -271,7 +271,7 @@ fn a_full_queue_drops_what_comes_and_says_so() {
 #[test]
 fn a_queue_that_is_short_for_its_rate_lets_pass_what_it_has_tokens_for() {
     let config = plain().queue(&["192.168.88.10"], 10_000_000_000, 0).with(|config| {
-        config.simple_queues[0].upload.packet_limit = 10;
+        config.simple_queues[0].upload.queue_type = pfifo(10);
         config.simple_queues[0].upload.bucket_ms = 0;
     });
     let mut router = Router::new(config);
@@ -290,7 +290,7 @@ fn when_memory_runs_out_the_longest_queue_pays() {
     let config =
         plain().queue(&["192.168.88.10"], 100_000, 0).queue(&["192.168.88.11"], 100_000, 0).with(|config| {
             for queue in &mut config.simple_queues {
-                queue.upload.packet_limit = 1000;
+                queue.upload.queue_type = pfifo(1000);
                 queue.upload.bucket_ms = 0;
             }
         });

@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use tollway_config::dataplane::{
     Action, AddressList, AddressRange, ArpMode, Chain, ConnectionState, DataplaneConfig, Interface,
-    InterfaceAddress, Matcher, PortRange, Prefix, QueueLimit, RejectWith, Route, RouteTarget, RowId, Rule,
-    SimpleQueue, StaticNeighbor,
+    InterfaceAddress, Matcher, PortRange, Prefix, QueueLimit, QueueTarget, QueueType, RejectWith, Route,
+    RouteTarget, RowId, Rule, SimpleQueue, StaticNeighbor,
 };
 
 /// First row of the rules that [`RouterConfig`] numbers.
@@ -18,11 +18,49 @@ pub const FIRST_QUEUE: RowId = 5000;
 pub fn queue(row: RowId, targets: &[&str], upload: u64, download: u64) -> SimpleQueue {
     let target = |text: &&str| {
         let (address, prefix_len) = prefix(text);
-        Prefix { address: address.into(), prefix_len }
+        QueueTarget::Prefix(Prefix { address: address.into(), prefix_len })
     };
-    let limit = |max_limit| QueueLimit { max_limit, bucket_ms: 100, packet_limit: 50 };
+    let limit = queue_limit;
     let targets = targets.iter().map(target).collect();
-    SimpleQueue { row, targets, upload: limit(upload), download: limit(download) }
+    SimpleQueue {
+        row,
+        targets,
+        dst: None,
+        packet_marks: Vec::new(),
+        parent: None,
+        time: None,
+        upload: limit(upload),
+        download: limit(download),
+        total: None,
+    }
+}
+
+/// At most so many bits/s, with a bucket of 0.1 s and the first of [`RouterConfig`]'s queue types.
+pub const fn queue_limit(max_limit: u64) -> QueueLimit {
+    QueueLimit {
+        limit_at: 0,
+        max_limit,
+        burst_limit: 0,
+        burst_threshold: 0,
+        burst_time_ms: 0,
+        bucket_ms: 100,
+        priority: 8,
+        queue_type: 0,
+        packet_limit: 0,
+    }
+}
+
+/// Sizes of the pfifos that configurations begin with.
+const PFIFOS: [u32; 12] = [50, 0, 1, 3, 5, 10, 20, 30, 40, 100, 1000, u32::MAX];
+
+/// Queue types that configurations begin with.
+fn pfifos() -> Vec<QueueType> {
+    PFIFOS.iter().map(|&limit| QueueType::Pfifo { limit }).collect()
+}
+
+/// Index of the queue type that holds so many packets, in order of arrival.
+pub fn pfifo(limit: u32) -> u32 {
+    PFIFOS.iter().position(|known| *known == limit).expect("a size of PFIFOS") as u32
 }
 
 /// Splits `a.b.c.d/n`.
@@ -154,7 +192,10 @@ pub struct RouterConfig {
 impl RouterConfig {
     /// Without interfaces.
     pub fn new() -> Self {
-        Self { config: DataplaneConfig::default(), next_rule: FIRST_RULE }
+        Self {
+            config: DataplaneConfig { queue_types: pfifos(), ..DataplaneConfig::default() },
+            next_rule: FIRST_RULE,
+        }
     }
 
     /// Adds the next interface with an address `a.b.c.d/n` (none when empty).

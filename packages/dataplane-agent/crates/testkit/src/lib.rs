@@ -11,7 +11,7 @@ pub mod random;
 pub mod record;
 pub mod router;
 
-pub use config::{RouterConfig, queue, rule};
+pub use config::{RouterConfig, pfifo, queue, queue_limit, rule};
 pub use counters::Counter;
 pub use frame::{HeapFrame, HeapSource};
 pub use packet::{Packet, PacketBuilder};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tollway_config::dataplane::RowId;
 
-/// A record of the queue dump, read.
+/// Records of the queue dump, read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueRecord {
     /// Row.
@@ -16,7 +16,7 @@ pub struct QueueRecord {
 }
 
 /// One direction of a queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct QueueWay {
     /// L3 bytes that passed.
     pub bytes: u64,
@@ -35,12 +35,12 @@ pub struct QueueWay {
 }
 
 impl QueueRecord {
-    /// The records of one queue by several workers, each of which has at most one, added up.
-    pub fn together(records: Vec<Self>) -> Option<Self> {
+    /// The records of one queue by several workers, each of which has at most one of each part, added up.
+    pub fn together(row: RowId, records: Vec<Self>) -> Self {
         let passed = |record: &Self| record.ways[0].packets + record.ways[1].packets;
-        let worker = records.iter().max_by_key(|record| passed(record))?.worker;
+        let worker = records.iter().max_by_key(|record| passed(record)).map_or(0, |record| record.worker);
         let workers: BTreeSet<u32> = records.iter().map(|record| record.worker).collect();
-        assert_eq!(workers.len(), records.len(), "a worker reports a queue once: {records:?}");
+        assert_eq!(workers.len() * 2, records.len(), "a worker reports a queue's parts once: {records:?}");
         let sum = |one: QueueWay, other: QueueWay| QueueWay {
             bytes: one.bytes + other.bytes,
             packets: one.packets + other.packets,
@@ -54,10 +54,11 @@ impl QueueRecord {
             ways: [sum(one.ways[0], other.ways[0]), sum(one.ways[1], other.ways[1])],
             ..one
         };
-        Some(Self { worker, ..records.into_iter().reduce(both)? })
+        let none = Self { row, worker, ways: [QueueWay::default(); 2] };
+        Self { worker, ..records.into_iter().reduce(both).unwrap_or(none) }
     }
 
-    /// Unpacks one.
+    /// Unpacks one, which has one of the directions.
     pub fn read(bytes: &[u8]) -> Self {
         let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
         let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
@@ -70,7 +71,9 @@ impl QueueRecord {
             queued_bytes: u64_at(at + 40),
             queued_packets: u32_at(at + 48),
         };
-        Self { row: u32_at(0), worker: u32_at(4), ways: [way(8), way(64)] }
+        let mut ways = [QueueWay::default(); 2];
+        ways[usize::from(bytes[6])] = way(8);
+        Self { row: u32_at(0), worker: u32_at(4) & 0xffff, ways }
     }
 }
 

@@ -592,7 +592,7 @@ impl Router {
         SlowReason::ALL.iter().copied().zip(counts).filter(|(_, packets)| *packets != 0).collect()
     }
 
-    /// What the simple queues have, by ascending row.
+    /// What the simple queues have, by ascending row; zeros for those that have seen no packet.
     pub fn queues(&self) -> Vec<QueueRecord> {
         let mut bytes = Vec::new();
         for engine in &self.engines {
@@ -601,11 +601,12 @@ impl Router {
                 from = engine.queues(row, 7, self.now, &mut bytes);
             }
         }
-        let mut sums: BTreeMap<RowId, Vec<QueueRecord>> = BTreeMap::new();
+        let configured = self.config.simple_queues.iter().map(|queue| (queue.row, Vec::new()));
+        let mut sums: BTreeMap<RowId, Vec<QueueRecord>> = configured.collect();
         for record in bytes.chunks_exact(tollway_config::protocol::QUEUE_RECORD).map(QueueRecord::read) {
             sums.entry(record.row).or_default().push(record);
         }
-        sums.into_values().filter_map(QueueRecord::together).collect()
+        sums.into_iter().map(|(row, records)| QueueRecord::together(row, records)).collect()
     }
 
     /// Sets queue counters to zero; empty means all.

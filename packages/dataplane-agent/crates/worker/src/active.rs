@@ -137,7 +137,9 @@ pub fn parse(bytes: &[u8]) -> Result<Active, String> {
         return Err("the checksum does not fit: the file is damaged".to_owned());
     }
     let revision = u64::from(number(16)) | u64::from(number(20)) << 32;
-    Ok(Active { revision, sha256: hex(&digest), config: Arc::new(from_msgpack(body)?) })
+    let mut config: DataplaneConfig = from_msgpack(body)?;
+    config.upgrade();
+    Ok(Active { revision, sha256: hex(&digest), config: Arc::new(config) })
 }
 
 #[cfg(test)]

@@ -126,6 +126,9 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
             let records = agent.workers.dump(Dump::Queues)?;
             Ok(ReplyBody::Queues { now_ns: clock::now().0, records })
         }
+        RequestBody::QueueScope { .. } => {
+            Ok(ReplyBody::QueueScope { now_ns: clock::now().0, records: Vec::new() })
+        }
         RequestBody::ResetQueueCounters { rows } => {
             let count = rows.len() as u64;
             let rows: Arc<[u32]> = rows.into();

@@ -9,6 +9,33 @@ use serde::{Deserialize, Serialize};
 use super::DataplaneConfig;
 use super::RowId;
 
+/// A packet, connection or routing mark. 0 is no mark. It is made from the mark's name alone, so that it means the
+/// same in every revision.
+pub type Mark = u32;
+
+/// Name of a mark.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct MarkName {
+    /// The mark.
+    pub mark: Mark,
+    /// What people call it.
+    pub name: String,
+}
+
+/// Largest segment size that a SYN packet is to announce.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "kind")]
+pub enum NewMss {
+    /// This one.
+    Value {
+        /// Bytes.
+        bytes: u16,
+    },
+    /// What the MTU of the path allows, if that is less.
+    ClampToPmtu,
+}
+
 /// Inclusive range of addresses of one family. A prefix is the range from its first to its last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -173,6 +200,27 @@ pub enum Matcher {
         /// Invert.
         negate: bool,
     },
+    /// Mark of the packet.
+    PacketMark {
+        /// The mark; 0 for packets without.
+        mark: Mark,
+        /// Invert.
+        negate: bool,
+    },
+    /// Mark of the connection.
+    ConnectionMark {
+        /// The mark; 0 for connections without.
+        mark: Mark,
+        /// Invert.
+        negate: bool,
+    },
+    /// DSCP of the IP header, as it is when the rule is asked.
+    Dscp {
+        /// 0…63.
+        dscp: u8,
+        /// Invert.
+        negate: bool,
+    },
     /// Length of the IP packet, as on the wire.
     PacketSize {
         /// Shortest, bytes.
@@ -282,8 +330,43 @@ pub enum Action {
     Log,
     /// Count and go on.
     Passthrough,
-    /// Mark the connection for the fast path and go on. Filter only.
+    /// Mark the connection for the fast path and go on. Filter and mangle.
     FasttrackConnection,
+    /// Mark the packet. Mangle only.
+    MarkPacket {
+        /// The mark; 0 takes it away.
+        mark: Mark,
+        /// Go on with the next rule; else this ends the table.
+        passthrough: bool,
+    },
+    /// Mark the connection. Mangle only.
+    MarkConnection {
+        /// The mark; 0 takes it away.
+        mark: Mark,
+        /// Go on with the next rule; else this ends the table.
+        passthrough: bool,
+    },
+    /// Mark the packet for routing. Mangle's `prerouting` and `output` only.
+    MarkRouting {
+        /// The mark; 0 takes it away.
+        mark: Mark,
+        /// Go on with the next rule; else this ends the table.
+        passthrough: bool,
+    },
+    /// Write the DSCP. Mangle only.
+    ChangeDscp {
+        /// 0…63.
+        dscp: u8,
+        /// Go on with the next rule; else this ends the table.
+        passthrough: bool,
+    },
+    /// Write the largest segment size of SYN packets. Mangle only.
+    ChangeMss {
+        /// The size.
+        mss: NewMss,
+        /// Go on with the next rule; else this ends the table.
+        passthrough: bool,
+    },
     /// Put the source address into a list and go on.
     AddSrcToAddressList {
         /// Index of the list.

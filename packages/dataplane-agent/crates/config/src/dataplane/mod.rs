@@ -10,12 +10,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use firewall::{
-    Action, AddressList, AddressRange, Chain, ConnectionState, LimitUnit, Matcher, PortRange, RejectWith,
-    Rule,
+    Action, AddressList, AddressRange, Chain, ConnectionState, LimitUnit, Mark, MarkName, Matcher, NewMss,
+    PortRange, RejectWith, Rule,
 };
 pub use interface::{ArpMode, Interface, IoChoice};
 pub use ip::{InterfaceAddress, Route, RouteTarget, StaticNeighbor};
-pub use queue::{Prefix, QueueLimit, SimpleQueue};
+pub use queue::{
+    Cake, CakeAckFilter, CakeAtm, CakeDiffserv, CakeFlowmode, Codel, InterfaceQueue, PcqClassifier, Prefix,
+    QueueLimit, QueueTarget, QueueTime, QueueType, SimpleQueue, TargetInterface, TreeParent, TreeQueue,
+};
 pub use settings::{FasttrackMode, IpSettings, RpFilter, Tracking, TrackingMode};
 
 /// Stable identity of a configuration row, unique over all menus of one router and never reused.
@@ -27,7 +30,7 @@ pub type RowId = u32;
 pub const FIRST_DYNAMIC_ROW: RowId = 0x8000_0000;
 
 /// Version of this format. The agent reads this one and the one before.
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
 
 /// Everything the data plane needs to know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -53,9 +56,46 @@ pub struct DataplaneConfig {
     pub filter: Vec<Chain>,
     /// `/ip/firewall/nat`; the chains `srcnat` and `dstnat` are the hooks.
     pub nat: Vec<Chain>,
+    /// `/ip/firewall/mangle`; the chains `prerouting`, `input`, `forward`, `output` and `postrouting` are the hooks.
+    /// Absent before format 4.
+    #[serde(default)]
+    pub mangle: Vec<Chain>,
+    /// Names of all marks, for log lines and traces. Absent before format 4.
+    #[serde(default)]
+    pub mark_names: Vec<MarkName>,
+    /// `/queue/type` as far as it is used; queues name a type by its index here. Absent before format 4.
+    #[serde(default)]
+    pub queue_types: Vec<QueueType>,
     /// `/queue/simple` in list order, without disabled and invalid rows. Absent in format 1.
     #[serde(default)]
     pub simple_queues: Vec<SimpleQueue>,
+    /// `/queue/tree` in list order, without disabled and invalid rows. Absent before format 4.
+    #[serde(default)]
+    pub tree_queues: Vec<TreeQueue>,
+    /// `/queue/interface`. Absent before format 4.
+    #[serde(default)]
+    pub interface_queues: Vec<InterfaceQueue>,
+}
+
+impl DataplaneConfig {
+    /// Makes of a configuration in the format before this one the same in this format.
+    pub fn upgrade(&mut self) {
+        if self.format != FORMAT - 1 {
+            return;
+        }
+        self.format = FORMAT;
+        let limits = |queue: &SimpleQueue| [queue.upload.packet_limit, queue.download.packet_limit];
+        let mut sizes: Vec<u32> = self.simple_queues.iter().flat_map(limits).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        for limit in self.simple_queues.iter_mut().flat_map(|queue| [&mut queue.upload, &mut queue.download])
+        {
+            let at = sizes.binary_search(&limit.packet_limit).unwrap_or_default();
+            limit.queue_type = at as u32;
+            limit.packet_limit = 0;
+        }
+        self.queue_types = sizes.into_iter().map(|limit| QueueType::Pfifo { limit }).collect();
+    }
 }
 
 impl Default for DataplaneConfig {
@@ -71,7 +111,12 @@ impl Default for DataplaneConfig {
             address_lists: Vec::new(),
             filter: Vec::new(),
             nat: Vec::new(),
+            mangle: Vec::new(),
+            mark_names: Vec::new(),
+            queue_types: Vec::new(),
             simple_queues: Vec::new(),
+            tree_queues: Vec::new(),
+            interface_queues: Vec::new(),
         }
     }
 }

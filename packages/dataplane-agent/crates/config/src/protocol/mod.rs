@@ -22,7 +22,7 @@ pub use tables::{DynamicAddress, NeighborInfo, NeighborStatus, RouteInfo};
 pub use trace::{PacketDescription, TraceFilter, TraceOutcome, TraceStep, TracedPacket};
 
 /// Version of the message set. A client whose `hello` names another version is refused.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 /// Largest frame either side accepts, bytes.
 pub const MAX_FRAME: u32 = 256 << 20;
@@ -34,7 +34,10 @@ pub const CONNECTION_RECORD: usize = 160;
 pub const ADDRESS_LIST_RECORD: usize = 32;
 
 /// Size of a packed queue record, bytes.
-pub const QUEUE_RECORD: usize = 120;
+pub const QUEUE_RECORD: usize = 96;
+
+/// Size of a record in [`ReplyBody::QueueScope`], bytes.
+pub const QUEUE_SCOPE_RECORD: usize = 64;
 
 /// Client to agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -85,8 +88,17 @@ pub enum RequestBody {
         /// [`CONNECTION_RECORD`] ids.
         ids: Vec<u64>,
     },
-    /// Counters and state of every simple queue. Replies [`ReplyBody::Queues`].
+    /// Counters and state of every queue. Replies [`ReplyBody::Queues`].
     Queues,
+    /// What a queue did in each millisecond, and how full its buckets were. Watching begins with the first request
+    /// and ends when there was none for 10 s, or another queue is asked for and four are watched already. Replies
+    /// [`ReplyBody::QueueScope`].
+    QueueScope {
+        /// Row of `/queue/simple` or `/queue/tree`.
+        row: RowId,
+        /// Only milliseconds with a greater number.
+        after: u64,
+    },
     /// The neighbour (ARP) table. Replies [`ReplyBody::Neighbors`].
     Neighbors,
     /// Forget a learned neighbour. Replies [`ReplyBody::Done`].
@@ -98,7 +110,7 @@ pub enum RequestBody {
     },
     /// The routes in use. Replies [`ReplyBody::Routes`].
     Routes,
-    /// Set simple queues' counters to zero; no rows means all queues. Replies [`ReplyBody::Done`].
+    /// Set queues' counters to zero; no rows means all queues. Replies [`ReplyBody::Done`].
     ResetQueueCounters {
         /// Queue rows.
         rows: Vec<RowId>,
@@ -285,32 +297,62 @@ pub enum ReplyBody {
         #[schemars(with = "Vec<u8>", extend("tsType" = "Uint8Array"))]
         records: Vec<u8>,
     },
-    /// To [`RequestBody::Queues`]: packed little-endian records of [`QUEUE_RECORD`] bytes, in no order. A queue
-    /// has a record of each worker that has seen packets of it, which add up, or else one.
+    /// To [`RequestBody::Queues`]: packed little-endian records of [`QUEUE_RECORD`] bytes, in no order: of each part
+    /// of a queue those of all workers that have seen packets of it, which add up (but for the waits, of which the
+    /// longest counts). A queue without records has seen none. Bytes are L3 over wire segments, packets wire
+    /// segments. Of a queue with children all but `dropped` and `marked` cover what passed its children too.
     ///
     /// | offset | size | field |
     /// |---|---|---|
-    /// | 0 | 4 | row of `/queue/simple` |
-    /// | 4 | 4 | worker |
-    /// | 8 | 56 | upload |
-    /// | 64 | 56 | download |
-    ///
-    /// and of each direction, bytes L3 over wire segments, packets wire segments:
-    ///
-    /// | offset | size | field |
-    /// |---|---|---|
-    /// | 0 | 8 | bytes that passed |
-    /// | 8 | 8 | packets that passed |
-    /// | 16 | 8 | packets dropped |
-    /// | 24 | 8 | rate of the last full second, bits/s |
-    /// | 32 | 8 | packets/s of the last full second |
-    /// | 40 | 8 | bytes waiting |
-    /// | 48 | 4 | packets waiting |
-    /// | 52 | 4 | zero |
+    /// | 0 | 4 | row of `/queue/simple` or `/queue/tree`, of an interface for its queue |
+    /// | 4 | 2 | worker |
+    /// | 6 | 1 | part: 0 upload, 1 download, 2 total (all of a simple queue), 3 whole (of a tree), 4 queue of an interface |
+    /// | 7 | 1 | zero |
+    /// | 8 | 8 | bytes that passed |
+    /// | 16 | 8 | packets that passed |
+    /// | 24 | 8 | packets dropped |
+    /// | 32 | 8 | rate of the last full second, bits/s |
+    /// | 40 | 8 | packets/s of the last full second |
+    /// | 48 | 8 | bytes waiting |
+    /// | 56 | 4 | packets waiting |
+    /// | 60 | 4 | sub-queues in use of PCQ, SFQ, FQ-CoDel and CAKE |
+    /// | 64 | 8 | packets for which it borrowed |
+    /// | 72 | 8 | packets for which it lent |
+    /// | 80 | 8 | packets marked (ECN) |
+    /// | 88 | 4 | longest wait of a packet in the last full second, µs |
+    /// | 92 | 4 | average wait of those that waited in the last full second, µs |
     Queues {
         /// Monotonic time of the snapshot, ns.
         now_ns: u64,
         /// The records.
+        #[serde(with = "bytes")]
+        #[schemars(with = "Vec<u8>", extend("tsType" = "Uint8Array"))]
+        records: Vec<u8>,
+    },
+    /// To [`RequestBody::QueueScope`].
+    QueueScope {
+        /// Monotonic time of the answer, ns.
+        now_ns: u64,
+        /// Packed little-endian records of [`QUEUE_SCOPE_RECORD`] bytes, oldest first, of the last 4,096 milliseconds at
+        /// most; those in which nothing passed, came or waited are left out. Several workers may each have a record of
+        /// one millisecond, which add up. Of a tree's node only the first of the two parts is used, which are:
+        ///
+        /// | offset | size | field |
+        /// |---|---|---|
+        /// | 0 | 8 | number of the millisecond, monotonic time |
+        /// | 8 | 28 | upload |
+        /// | 36 | 28 | download |
+        ///
+        /// and of each:
+        ///
+        /// | offset | size | field |
+        /// |---|---|---|
+        /// | 0 | 4 | L3 bytes that passed |
+        /// | 4 | 4 | packets dropped |
+        /// | 8 | 4 | L3 bytes waiting at the end |
+        /// | 12 | 8 | tokens at the end, bits, signed |
+        /// | 20 | 4 | longest wait of a packet that passed, µs |
+        /// | 24 | 4 | rate at which tokens came, kbit/s |
         #[serde(with = "bytes")]
         #[schemars(with = "Vec<u8>", extend("tsType" = "Uint8Array"))]
         records: Vec<u8>,

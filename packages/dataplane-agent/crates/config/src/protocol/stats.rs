@@ -28,7 +28,7 @@ pub struct Stats {
     pub slow: Vec<SlowStats>,
     /// Connection table.
     pub tracking: TrackingStats,
-    /// All simple queues together.
+    /// All queues together.
     pub queues: QueueTotals,
     /// Per core that workers may run on, ascending.
     pub cores: Vec<CoreStats>,
@@ -36,7 +36,7 @@ pub struct Stats {
     pub workers: Vec<WorkerStats>,
 }
 
-/// What waits in all simple queues together. Bytes are L3; packets count wire segments.
+/// What waits in all queues together. Bytes are L3; packets count wire segments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct QueueTotals {

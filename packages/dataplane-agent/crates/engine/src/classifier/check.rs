@@ -217,6 +217,9 @@ impl Check {
                 | M::DstAddressList { .. }
                 | M::TcpFlags { .. }
                 | M::IcmpOptions { .. }
+                | M::PacketMark { .. }
+                | M::ConnectionMark { .. }
+                | M::Dscp { .. }
                 | M::PacketSize { .. }
                 | M::ConnectionBytes { .. }
                 | M::Time { .. }

@@ -232,7 +232,12 @@ impl Table {
                 Action::Jump { chain } => return Step::Call(*chain),
                 Action::Return => return Step::GiveBack,
                 Action::FasttrackConnection => out.fasttrack = true,
-                Action::Log
+                Action::MarkPacket { .. }
+                | Action::MarkConnection { .. }
+                | Action::MarkRouting { .. }
+                | Action::ChangeDscp { .. }
+                | Action::ChangeMss { .. }
+                | Action::Log
                 | Action::Passthrough
                 | Action::AddSrcToAddressList { .. }
                 | Action::AddDstToAddressList { .. } => {}

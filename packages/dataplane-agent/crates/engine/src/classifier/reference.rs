@@ -108,7 +108,13 @@ impl Reference<'_> {
                     outcome.adds.push(Add { list: *list, address: view.tuple.dst, timeout_ms: *timeout_ms });
                     memory.added.insert((*list, view.tuple.dst));
                 }
-                Action::Log | Action::Passthrough => {}
+                Action::MarkPacket { .. }
+                | Action::MarkConnection { .. }
+                | Action::MarkRouting { .. }
+                | Action::ChangeDscp { .. }
+                | Action::ChangeMss { .. }
+                | Action::Log
+                | Action::Passthrough => {}
                 Action::FasttrackConnection => outcome.fasttrack = true,
                 Action::Masquerade { .. }
                 | Action::SrcNat { .. }
@@ -194,6 +200,7 @@ impl Reference<'_> {
             Matcher::ConnectionNatState { srcnat, dstnat, negate } => {
                 (*srcnat && view.srcnat || *dstnat && view.dstnat) != *negate
             }
+            Matcher::PacketMark { .. } | Matcher::ConnectionMark { .. } | Matcher::Dscp { .. } => false,
             Matcher::PacketSize { from, to, negate } => (*from..=*to).contains(&view.length) != *negate,
             Matcher::ConnectionBytes { from, to } => view
                 .connection_bytes

@@ -57,7 +57,12 @@ impl Target {
             | Action::Passthrough
             | Action::AddSrcToAddressList { .. }
             | Action::AddDstToAddressList { .. }
-            | Action::FasttrackConnection => None,
+            | Action::FasttrackConnection
+            | Action::MarkPacket { .. }
+            | Action::MarkConnection { .. }
+            | Action::MarkRouting { .. }
+            | Action::ChangeDscp { .. }
+            | Action::ChangeMss { .. } => None,
         }
     }
 

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::net::IpAddr;
 
-use tollway_config::dataplane::{QueueLimit, RowId, SimpleQueue};
+use tollway_config::dataplane::{QueueLimit, QueueTarget, QueueType, RowId, SimpleQueue};
 
 use super::Way;
 use super::bucket::{MAX_DEPTH_MS, MAX_RATE};
@@ -46,7 +46,7 @@ impl QueueTable {
     ///
     /// # Errors
     /// Names the row that occurs twice, or that has a prefix, rate or bucket out of range.
-    pub fn build(queues: &[SimpleQueue]) -> Result<Self, BuildError> {
+    pub fn build(queues: &[SimpleQueue], types: &[QueueType]) -> Result<Self, BuildError> {
         if queues.is_empty() {
             return Ok(Self::default());
         }
@@ -63,6 +63,7 @@ impl QueueTable {
             check(queue.row, &queue.upload)?;
             check(queue.row, &queue.download)?;
             for target in &queue.targets {
+                let QueueTarget::Prefix(target) = target else { continue };
                 let IpAddr::V4(address) = target.address else { continue };
                 let len = target.prefix_len;
                 if len > 32 {
@@ -72,7 +73,13 @@ impl QueueTable {
                 prefixes.push((len, address.to_bits() & mask, place));
                 table.targets.push((queue.row, address.to_bits() & mask, len));
             }
-            table.queues.push(Queue { row: queue.row, upload: queue.upload, download: queue.download });
+            let resolved =
+                |limit: &QueueLimit| QueueLimit { packet_limit: packet_limit(types, limit), ..*limit };
+            table.queues.push(Queue {
+                row: queue.row,
+                upload: resolved(&queue.upload),
+                download: resolved(&queue.download),
+            });
             table.by_row.push(place);
         }
         let row = |place: &u32| table.queues.get(*place as usize).map_or(0, |queue| queue.row);
@@ -129,6 +136,13 @@ impl QueueTable {
     }
 }
 
+fn packet_limit(types: &[QueueType], limit: &QueueLimit) -> u32 {
+    match types.get(limit.queue_type as usize) {
+        Some(QueueType::Pfifo { limit }) => *limit,
+        _ => 50,
+    }
+}
+
 fn check(row: RowId, limit: &QueueLimit) -> Result<(), BuildError> {
     if limit.max_limit > MAX_RATE {
         let message = format!("max-limit {}: expected at most {MAX_RATE}", limit.max_limit);
@@ -161,21 +175,41 @@ mod tests {
 
     use super::*;
 
-    const NO_LIMIT: QueueLimit = QueueLimit { max_limit: 0, bucket_ms: 100, packet_limit: 50 };
+    const NO_LIMIT: QueueLimit = QueueLimit {
+        limit_at: 0,
+        max_limit: 0,
+        burst_limit: 0,
+        burst_threshold: 0,
+        burst_time_ms: 0,
+        bucket_ms: 100,
+        priority: 8,
+        queue_type: 0,
+        packet_limit: 0,
+    };
 
     fn queue(row: RowId, targets: &[(u32, u8)]) -> SimpleQueue {
-        let prefix = |&(address, prefix_len): &(u32, u8)| Prefix {
-            address: std::net::Ipv4Addr::from_bits(address).into(),
-            prefix_len,
+        let prefix = |&(address, prefix_len): &(u32, u8)| {
+            QueueTarget::Prefix(Prefix { address: std::net::Ipv4Addr::from_bits(address).into(), prefix_len })
         };
         let targets = targets.iter().map(prefix).collect();
-        SimpleQueue { row, targets, upload: NO_LIMIT, download: NO_LIMIT }
+        SimpleQueue {
+            row,
+            targets,
+            dst: None,
+            packet_marks: Vec::new(),
+            parent: None,
+            time: None,
+            upload: NO_LIMIT,
+            download: NO_LIMIT,
+            total: None,
+        }
     }
 
     /// As the list reads: queue by queue, destination before source.
     fn one_by_one(queues: &[SimpleQueue], src: u32, dst: u32) -> Option<(u32, Way)> {
         let has = |queue: &SimpleQueue, address: u32| {
             queue.targets.iter().any(|target| {
+                let QueueTarget::Prefix(target) = target else { return false };
                 let IpAddr::V4(network) = target.address else { return false };
                 let mask = u32::MAX.checked_shl(32 - u32::from(target.prefix_len)).unwrap_or(0);
                 (network.to_bits() ^ address) & mask == 0
@@ -195,11 +229,11 @@ mod tests {
     #[test]
     fn impossible_queues_are_refused_by_row() {
         let twice = [queue(7, &[(1, 32)]), queue(7, &[(2, 32)])];
-        assert_eq!(QueueTable::build(&twice).unwrap_err().row, Some(7));
+        assert_eq!(QueueTable::build(&twice, &[]).unwrap_err().row, Some(7));
         let mut fast = queue(8, &[(1, 32)]);
         fast.download.max_limit = MAX_RATE + 1;
-        assert_eq!(QueueTable::build(&[fast]).unwrap_err().row, Some(8));
-        assert_eq!(QueueTable::build(&[queue(9, &[(1, 33)])]).unwrap_err().row, Some(9));
+        assert_eq!(QueueTable::build(&[fast], &[]).unwrap_err().row, Some(8));
+        assert_eq!(QueueTable::build(&[queue(9, &[(1, 33)])], &[]).unwrap_err().row, Some(9));
     }
 
     proptest! {
@@ -220,7 +254,7 @@ mod tests {
                 }).collect();
                 queue(row, &targets)
             }).collect();
-            let table = QueueTable::build(&queues).unwrap();
+            let table = QueueTable::build(&queues, &[]).unwrap();
             for (src, dst) in addresses {
                 for (src, dst) in [(src, dst), (crowd(src), dst), (src, crowd(dst)), (crowd(src), crowd(dst))] {
                     prop_assert_eq!(table.classify(src, dst), one_by_one(&queues, src, dst));

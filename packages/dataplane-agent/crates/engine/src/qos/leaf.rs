@@ -206,7 +206,17 @@ mod tests {
 
     #[test]
     fn the_meter_shows_the_last_full_second_and_goes_to_zero_when_idle() {
-        let limit = QueueLimit { max_limit: 0, bucket_ms: 100, packet_limit: 10 };
+        let limit = QueueLimit {
+            limit_at: 0,
+            max_limit: 0,
+            burst_limit: 0,
+            burst_threshold: 0,
+            burst_time_ms: 0,
+            bucket_ms: 100,
+            priority: 8,
+            queue_type: 0,
+            packet_limit: 10,
+        };
         let mut leaf = Leaf::new(&limit, Now::from_ms(5_200));
         let mut backlog = Backlog::new(1, 0, Way::Upload, &limit);
         let pass = |leaf: &mut Leaf, backlog: &mut Backlog, ms| {

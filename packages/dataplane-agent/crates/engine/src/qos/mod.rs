@@ -12,6 +12,7 @@
 
 pub mod bucket;
 pub mod classify;
+pub mod forest;
 mod handover;
 mod kind;
 mod leaf;

@@ -8,27 +8,25 @@ use super::simple::{NIL, SimpleQueues};
 use crate::frame::Frame;
 use crate::time::Now;
 
-/// Bytes of a direction in a record.
-const DIRECTION: usize = 56;
-
 impl<F: Frame> SimpleQueues<F> {
     /// Appends the records of at most `most` queues with rows from `from` on, by ascending row. Returns the
-    /// row to go on from if there are more. Every worker to which packets of a queue have come has a record of it;
-    /// of the others one.
+    /// row to go on from if there are more. Only queues whose packets have come to this worker have records.
     pub fn dump(&self, from: RowId, most: u32, now: Now, out: &mut Vec<u8>) -> Option<RowId> {
         let from = self.entries.partition_point(|entry| entry.row < from);
         let rest = self.entries.get(from..).unwrap_or_default();
         let (part, more) = rest.split_at_checked(most as usize).unwrap_or((rest, &[]));
         for entry in part {
-            if entry.first == NIL && entry.row % self.workers != self.worker {
+            if entry.first == NIL {
                 continue;
             }
-            out.extend_from_slice(&entry.row.to_le_bytes());
-            out.extend_from_slice(&self.worker.to_le_bytes());
-            for number in [entry.first, entry.first.saturating_add(1)] {
-                match (self.leaves.get(number as usize), self.backlogs.get(number as usize)) {
-                    (Some(leaf), Some(backlog)) => direction(leaf, backlog, now, out),
-                    _ => out.extend_from_slice(&[0; DIRECTION]),
+            for (part, number) in (0u8..).zip([entry.first, entry.first.saturating_add(1)]) {
+                if let (Some(leaf), Some(backlog)) =
+                    (self.leaves.get(number as usize), self.backlogs.get(number as usize))
+                {
+                    out.extend_from_slice(&entry.row.to_le_bytes());
+                    out.extend_from_slice(&(self.worker as u16).to_le_bytes());
+                    out.extend_from_slice(&[part, 0]);
+                    direction(leaf, backlog, now, out);
                 }
             }
         }
@@ -59,5 +57,5 @@ fn direction(leaf: &Leaf, backlog: &Backlog, now: Now, out: &mut Vec<u8>) {
         out.extend_from_slice(&value.to_le_bytes());
     }
     out.extend_from_slice(&leaf.queued().to_le_bytes());
-    out.extend_from_slice(&[0; 4]);
+    out.extend_from_slice(&[0; 36]);
 }

@@ -37,7 +37,6 @@ pub struct Dropped {
 #[derive(Debug)]
 pub struct SimpleQueues<F> {
     pub(super) worker: u32,
-    pub(super) workers: u32,
     /// Two for each queue whose packets have come to this worker: upload, download.
     pub(super) leaves: Vec<Leaf>,
     /// What is seldom touched of each leaf.
@@ -63,10 +62,9 @@ pub struct SimpleQueues<F> {
 
 impl<F: Frame> SimpleQueues<F> {
     /// No queues yet. At most `max_frames` frames that keep at most `max_footprint` bytes will wait.
-    pub fn new(worker: u32, workers: u32, max_frames: u32, max_footprint: u64) -> Self {
+    pub fn new(worker: u32, max_frames: u32, max_footprint: u64) -> Self {
         Self {
             worker,
-            workers,
             leaves: Vec::new(),
             backlogs: Vec::new(),
             entries: Vec::new(),

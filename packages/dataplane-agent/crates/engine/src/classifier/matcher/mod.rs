@@ -146,6 +146,9 @@ impl Matcher {
             M::ConnectionState { states, negate } => {
                 Self::ConnectionState(ConnectionState::new(states, *negate))
             }
+            M::PacketMark { .. } | M::ConnectionMark { .. } | M::Dscp { .. } => {
+                return Err(names.error("marks and DSCP are not asked here".to_owned()));
+            }
             M::PacketSize { from, to, negate } => {
                 Self::PacketSize(PacketSize::new(*from, *to, *negate, names)?)
             }

@@ -1,0 +1,394 @@
+//! The trees of queues of one configuration: every class with its parent, its limits and its queue type.
+//!
+//! A class is one direction of a simple queue, its total, a node of `/queue/tree`, or the queue of an interface. A
+//! class with children distributes; one without is a leaf and holds packets. A class without a parent is a root.
+//! Which packets go into which leaf is said elsewhere ([`super::classify`]).
+
+use std::collections::HashMap;
+
+use tollway_config::dataplane::{DataplaneConfig, Mark, QueueLimit, QueueType, RowId, TreeParent};
+
+use super::Way;
+use super::bucket::{MAX_DEPTH_MS, MAX_RATE};
+use crate::error::BuildError;
+
+/// Levels of a tree, the root's included.
+pub const MAX_LEVELS: usize = 8;
+
+/// A class of one configuration: its place in [`Forest::classes`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClassId(pub u32);
+
+/// What of its row a class is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Part {
+    /// From the targets of a simple queue.
+    Upload = 0,
+    /// To the targets of a simple queue.
+    Download = 1,
+    /// Both directions of a simple queue.
+    Total = 2,
+    /// A node of `/queue/tree`.
+    Whole = 3,
+    /// The queue of an interface; the row is the interface's.
+    Interface = 4,
+}
+
+/// Most leaves that a packet passes: of a tree below `global`, of a simple queue, its total, of a tree below the
+/// interface by which it leaves. The queue of the interface itself is not among them, as it is the same for all
+/// packets of a port.
+pub const MAX_STATIONS: usize = 4;
+
+/// The leaves that a packet passes, in order.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Stations {
+    /// Numbers of leaves plus one, then zeros.
+    leaves: [u32; MAX_STATIONS],
+}
+
+impl Stations {
+    /// Adds a leaf behind the others. One more than [`MAX_STATIONS`] is left out.
+    pub fn push(&mut self, leaf: ClassId) {
+        if let Some(free) = self.leaves.iter_mut().find(|place| **place == 0) {
+            *free = leaf.0 + 1;
+        }
+    }
+
+    /// The leaves in order.
+    pub fn iter(&self) -> impl Iterator<Item = ClassId> {
+        self.leaves.into_iter().filter_map(|place| place.checked_sub(1)).map(ClassId)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.leaves[0] == 0
+    }
+}
+
+/// What beside its addresses decides which leaves a packet passes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Context {
+    /// Packet mark; 0 none.
+    pub mark: Mark,
+    /// Row of the interface it came in by; 0 none.
+    pub in_interface: RowId,
+    /// Row of the interface it leaves by; 0 none.
+    pub out_interface: RowId,
+}
+
+/// Names a class in every configuration that has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Identity {
+    /// Row.
+    pub row: RowId,
+    /// What of it.
+    pub part: Part,
+}
+
+/// A class.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Class {
+    /// Its name.
+    pub identity: Identity,
+    /// The class that it borrows from.
+    pub parent: Option<ClassId>,
+    /// The class above all; itself for a root.
+    pub root: ClassId,
+    /// Row of the interface by which everything leaves that passes its tree.
+    pub interface: Option<RowId>,
+    /// Has no children.
+    pub is_leaf: bool,
+    /// Edges to the farthest leaf below; 0 for a leaf.
+    pub level: u8,
+    /// Rates, bucket, priority and the number of its queue type in [`Forest::types`].
+    pub limit: QueueLimit,
+}
+
+/// All classes.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Forest {
+    classes: Vec<Class>,
+    types: Vec<QueueType>,
+    by_identity: HashMap<Identity, ClassId>,
+    /// Upload class of each simple queue, by its place in the list; the download class is the next one.
+    simple: Vec<ClassId>,
+    /// Class of each row of `/queue/tree`, by its place in the list.
+    tree: Vec<ClassId>,
+}
+
+impl Forest {
+    /// Links the rows of a configuration.
+    ///
+    /// # Errors
+    /// Names the row that occurs twice, whose parent does not exist or is below it, that is deeper than
+    /// [`MAX_LEVELS`], or has a limit out of range.
+    pub fn build(config: &DataplaneConfig) -> Result<Self, BuildError> {
+        let mut forest = Self { types: config.queue_types.clone(), ..Self::default() };
+        for queue in &config.simple_queues {
+            let parts = [
+                (Part::Upload, Some(&queue.upload)),
+                (Part::Download, Some(&queue.download)),
+                (Part::Total, queue.total.as_ref()),
+            ];
+            for (part, limit) in parts {
+                let Some(limit) = limit else { continue };
+                let id = forest.add(Identity { row: queue.row, part }, None, limit)?;
+                if part == Part::Upload {
+                    forest.simple.push(id);
+                }
+            }
+        }
+        for node in &config.tree_queues {
+            let interface = match node.parent {
+                TreeParent::Interface { interface } => Some(interface),
+                TreeParent::Global | TreeParent::Queue { .. } => None,
+            };
+            let id = forest.add(Identity { row: node.row, part: Part::Whole }, interface, &node.limit)?;
+            forest.tree.push(id);
+        }
+        for queue in &config.interface_queues {
+            let limit = QueueLimit { queue_type: queue.queue_type, ..NO_LIMIT };
+            let identity = Identity { row: queue.interface, part: Part::Interface };
+            forest.add(identity, Some(queue.interface), &limit)?;
+        }
+        forest.link(config)?;
+        forest.measure()?;
+        Ok(forest)
+    }
+
+    fn add(
+        &mut self,
+        identity: Identity,
+        interface: Option<RowId>,
+        limit: &QueueLimit,
+    ) -> Result<ClassId, BuildError> {
+        if self.classes.len() >= 1 << 28 {
+            return Err(BuildError { row: None, message: "more than 268435455 queues".to_owned() });
+        }
+        self.check(identity.row, limit)?;
+        let id = ClassId(self.classes.len() as u32);
+        if self.by_identity.insert(identity, id).is_some() {
+            return Err(BuildError::row(identity.row, "the queue row occurs twice"));
+        }
+        self.classes.push(Class {
+            identity,
+            parent: None,
+            root: id,
+            interface,
+            is_leaf: true,
+            level: 0,
+            limit: *limit,
+        });
+        Ok(id)
+    }
+
+    fn check(&self, row: RowId, limit: &QueueLimit) -> Result<(), BuildError> {
+        let rates = [
+            ("limit-at", limit.limit_at),
+            ("max-limit", limit.max_limit),
+            ("burst-limit", limit.burst_limit),
+            ("burst-threshold", limit.burst_threshold),
+        ];
+        if let Some((name, rate)) = rates.into_iter().find(|(_, rate)| *rate > MAX_RATE) {
+            return Err(BuildError::row(row, format!("{name} {rate}: expected at most {MAX_RATE}")));
+        }
+        if limit.bucket_ms > MAX_DEPTH_MS {
+            let message = format!("bucket of {} ms: expected at most {MAX_DEPTH_MS}", limit.bucket_ms);
+            return Err(BuildError::row(row, message));
+        }
+        if !(1..=8).contains(&limit.priority) {
+            return Err(BuildError::row(row, format!("priority {}: expected 1 to 8", limit.priority)));
+        }
+        if self.types.get(limit.queue_type as usize).is_none() {
+            return Err(BuildError::row(row, format!("queue type {} does not exist", limit.queue_type)));
+        }
+        Ok(())
+    }
+
+    fn link(&mut self, config: &DataplaneConfig) -> Result<(), BuildError> {
+        let simple = config.simple_queues.iter().filter_map(|queue| Some((queue.row, queue.parent?)));
+        for (row, parent) in simple {
+            if !self.by_identity.contains_key(&Identity { row: parent, part: Part::Upload }) {
+                return Err(BuildError::row(row, format!("parent {parent} does not exist")));
+            }
+            for part in [Part::Upload, Part::Download, Part::Total] {
+                self.set_parent(Identity { row, part }, Identity { row: parent, part });
+            }
+        }
+        for node in &config.tree_queues {
+            let TreeParent::Queue { row: parent } = node.parent else { continue };
+            let part = Part::Whole;
+            if !self.set_parent(Identity { row: node.row, part }, Identity { row: parent, part }) {
+                return Err(BuildError::row(node.row, format!("parent {parent} does not exist")));
+            }
+        }
+        Ok(())
+    }
+
+    /// `false` when one of the two does not exist.
+    fn set_parent(&mut self, child: Identity, parent: Identity) -> bool {
+        let (Some(&child), Some(&parent)) = (self.by_identity.get(&child), self.by_identity.get(&parent))
+        else {
+            return false;
+        };
+        if let Some(class) = self.classes.get_mut(child.0 as usize) {
+            class.parent = Some(parent);
+        }
+        if let Some(class) = self.classes.get_mut(parent.0 as usize) {
+            class.is_leaf = false;
+        }
+        true
+    }
+
+    /// Finds roots and levels.
+    fn measure(&mut self) -> Result<(), BuildError> {
+        for at in 0..self.classes.len() {
+            let start = ClassId(at as u32);
+            let row = self.class(start).map_or(0, |class| class.identity.row);
+            let is_leaf = self.class(start).is_some_and(|class| class.is_leaf);
+            let (mut top, mut above) = (start, 0);
+            while let Some(parent) = self.class(top).and_then(|class| class.parent) {
+                (top, above) = (parent, above + 1);
+                if above >= MAX_LEVELS {
+                    let message = format!("its parents go in a circle, or it is below level {MAX_LEVELS}");
+                    return Err(BuildError::row(row, message));
+                }
+                if let Some(class) = self.classes.get_mut(parent.0 as usize).filter(|_| is_leaf) {
+                    class.level = class.level.max(above as u8);
+                }
+            }
+            let interface = self.class(top).and_then(|class| class.interface);
+            if let Some(class) = self.classes.get_mut(at) {
+                (class.root, class.interface) = (top, interface);
+            }
+        }
+        Ok(())
+    }
+
+    /// Every class, by number.
+    pub fn classes(&self) -> &[Class] {
+        &self.classes
+    }
+
+    /// The queue types.
+    pub fn types(&self) -> &[QueueType] {
+        &self.types
+    }
+
+    /// A class.
+    #[inline]
+    pub fn class(&self, id: ClassId) -> Option<&Class> {
+        self.classes.get(id.0 as usize)
+    }
+
+    /// The queue type of a class.
+    pub fn type_of(&self, class: &Class) -> Option<&QueueType> {
+        self.types.get(class.limit.queue_type as usize)
+    }
+
+    /// A class by its name.
+    pub fn find(&self, identity: Identity) -> Option<ClassId> {
+        self.by_identity.get(&identity).copied()
+    }
+
+    /// One direction of the simple queue at a place of the list.
+    #[inline]
+    pub fn simple(&self, place: u32, way: Way) -> Option<ClassId> {
+        self.simple.get(place as usize).map(|upload| ClassId(upload.0 + way.index()))
+    }
+
+    /// The node at a place of `/queue/tree`.
+    pub fn tree(&self, place: u32) -> Option<ClassId> {
+        self.tree.get(place as usize).copied()
+    }
+}
+
+const NO_LIMIT: QueueLimit = QueueLimit {
+    limit_at: 0,
+    max_limit: 0,
+    burst_limit: 0,
+    burst_threshold: 0,
+    burst_time_ms: 0,
+    bucket_ms: 0,
+    priority: 8,
+    queue_type: 0,
+    packet_limit: 0,
+};
+
+#[cfg(test)]
+mod tests {
+    use tollway_config::dataplane::{Prefix, QueueTarget, SimpleQueue, TreeQueue};
+
+    use super::*;
+
+    fn simple(row: RowId, parent: Option<RowId>) -> SimpleQueue {
+        let target = Prefix { address: std::net::Ipv4Addr::UNSPECIFIED.into(), prefix_len: 0 };
+        SimpleQueue {
+            row,
+            targets: vec![QueueTarget::Prefix(target)],
+            dst: None,
+            packet_marks: Vec::new(),
+            parent,
+            time: None,
+            upload: NO_LIMIT,
+            download: NO_LIMIT,
+            total: None,
+        }
+    }
+
+    fn config(simple_queues: Vec<SimpleQueue>) -> DataplaneConfig {
+        let queue_types = vec![QueueType::Pfifo { limit: 50 }];
+        DataplaneConfig { queue_types, simple_queues, ..DataplaneConfig::default() }
+    }
+
+    #[test]
+    fn children_know_their_roots_and_parents_their_levels() {
+        let mut config =
+            config(vec![simple(1, None), simple(2, Some(1)), simple(3, Some(2)), simple(4, Some(1))]);
+        config.simple_queues[1].total = Some(NO_LIMIT);
+        let node = |row, parent| TreeQueue { row, parent, packet_marks: Vec::new(), limit: NO_LIMIT };
+        config.tree_queues = vec![
+            node(8, TreeParent::Queue { row: 9 }),
+            node(9, TreeParent::Interface { interface: 77 }),
+            node(10, TreeParent::Global),
+        ];
+        let forest = Forest::build(&config).unwrap();
+        let class = |row, part| forest.class(forest.find(Identity { row, part }).unwrap()).unwrap();
+        for part in [Part::Upload, Part::Download] {
+            let levels: Vec<u8> = (1..=4).map(|row| class(row, part).level).collect();
+            assert_eq!(levels, [2, 1, 0, 0]);
+            assert!(
+                (1..=4).all(|row| class(row, part).root == forest.find(Identity { row: 1, part }).unwrap())
+            );
+            let parent = class(3, part).parent.and_then(|parent| forest.class(parent)).unwrap();
+            assert_eq!(parent.identity, Identity { row: 2, part });
+        }
+        // Its parent has no total, so it is a root.
+        assert_eq!(class(2, Part::Total).parent, None);
+        assert_eq!(class(8, Part::Whole).interface, Some(77));
+        assert_eq!(class(10, Part::Whole).interface, None);
+        assert_eq!(forest.simple(1, Way::Download), forest.find(Identity { row: 2, part: Part::Download }));
+        assert_eq!(forest.tree(1), forest.find(Identity { row: 9, part: Part::Whole }));
+    }
+
+    #[test]
+    fn impossible_trees_are_refused_by_row() {
+        let refused = |queues| Forest::build(&config(queues)).unwrap_err().row;
+        assert_eq!(refused(vec![simple(1, None), simple(1, None)]), Some(1));
+        assert_eq!(refused(vec![simple(1, Some(2)), simple(2, Some(1))]), Some(1));
+        assert_eq!(refused(vec![simple(5, Some(9))]), Some(5));
+        let chain =
+            |levels: u32| (1..=levels).map(|row| simple(row, (row > 1).then(|| row - 1))).collect::<Vec<_>>();
+        assert!(Forest::build(&config(chain(8))).is_ok());
+        assert_eq!(refused(chain(9)), Some(9));
+        let mut wrong = simple(7, None);
+        wrong.upload.priority = 9;
+        assert_eq!(refused(vec![wrong]), Some(7));
+        let mut wrong = simple(7, None);
+        wrong.download.limit_at = MAX_RATE + 1;
+        assert_eq!(refused(vec![wrong.clone()]), Some(7));
+        wrong.download = QueueLimit { queue_type: 1, ..NO_LIMIT };
+        assert_eq!(refused(vec![wrong]), Some(7));
+    }
+}
