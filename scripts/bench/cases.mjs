@@ -82,6 +82,8 @@ export const CASES = [
   },
   { name: 'wire/iperf3-nat-25-queue', kind: 'wire', load: 'tcp', scenario: 'masquerade-25-queue', offered: '900M' },
   { name: 'wire/iperf3-nat-25-queue-100g', kind: 'wire', load: 'tcp', scenario: 'masquerade-25-queue-100g' },
+  { name: 'wire/htb-25', kind: 'wire', load: 'packets', scenario: 'htb-25' },
+  { name: 'wire/htb-25-8', kind: 'wire', load: 'tcp', scenario: 'htb-25', streams: 8 },
   { name: 'browser', kind: 'browser' },
 ];
 

@@ -34,7 +34,7 @@ export async function runWireCase(entry, context) {
   const stats = context.lab.agentStats();
   if (process.env.TOLLWAY_BENCH_RAW) context.note(JSON.stringify(stats));
   result.details.push(...agentRemarks(stats));
-  if (entry.scenario.includes('-queue')) result.details.push(queueRemark(context.lab.queued()));
+  if (/-queue|htb/.test(entry.scenario)) result.details.push(queueRemark(context.lab.queued()));
   return result;
 }
 

@@ -7,7 +7,7 @@
 use std::fmt::Write;
 use std::net::IpAddr;
 
-use tollway_config::dataplane::{DataplaneConfig, QueueLimit, QueueTarget, QueueType};
+use tollway_config::dataplane::{DataplaneConfig, Prefix, QueueLimit, QueueTarget, QueueType, RowId};
 
 use crate::args::Args;
 use crate::scenario::Scenario;
@@ -31,40 +31,53 @@ fn disciplines(config: &DataplaneConfig) -> String {
     for (device, is_upload) in [("wan", true), ("lan", false)] {
         let _ = writeln!(text, "qdisc add dev {device} root handle 1: htb");
         for (class, queue) in (FIRST_CLASS..).zip(&config.simple_queues) {
-            let QueueLimit { max_limit, bucket_ms, queue_type, .. } =
-                if is_upload { queue.upload } else { queue.download };
-            let Some(QueueType::Pfifo { limit: packet_limit }) = config.queue_types.get(queue_type as usize)
-            else {
-                continue;
-            };
+            let limit = if is_upload { queue.upload } else { queue.download };
+            let parent = queue.parent.and_then(|row| class_of(config, row)).unwrap_or(0);
+            let parent = if parent == 0 { String::new() } else { format!("{parent:x}") };
+            let QueueLimit { limit_at, max_limit, bucket_ms, queue_type, .. } = limit;
             let burst = max_limit / 8 * u64::from(bucket_ms) / 1000;
+            let rate = if limit_at == 0 { max_limit } else { limit_at };
             let size =
-                format!("rate {max_limit}bit ceil {max_limit}bit burst {burst} cburst {burst} quantum 60000");
-            let _ = writeln!(text, "class add dev {device} parent 1: classid 1:{class:x} htb {size}");
-            let _ = writeln!(text, "qdisc add dev {device} parent 1:{class:x} pfifo limit {packet_limit}");
+                format!("rate {rate}bit ceil {max_limit}bit burst {burst} cburst {burst} quantum 60000");
+            let _ = writeln!(text, "class add dev {device} parent 1:{parent} classid 1:{class:x} htb {size}");
+            let has_children = config.simple_queues.iter().any(|child| child.parent == Some(queue.row));
+            if let Some(QueueType::Pfifo { limit }) = config.queue_types.get(queue_type as usize)
+                && !has_children
+            {
+                let _ = writeln!(text, "qdisc add dev {device} parent 1:{class:x} pfifo limit {limit}");
+            }
         }
     }
     text
 }
 
-/// The nft chain that gives packets their classes; `None` without queues.
+/// Class of the queue with a row.
+fn class_of(config: &DataplaneConfig, row: RowId) -> Option<u32> {
+    (FIRST_CLASS..).zip(&config.simple_queues).find(|(_, queue)| queue.row == row).map(|(class, _)| class)
+}
+
+/// The nft chain that gives packets their classes, by a map of networks; `None` without queues.
 pub fn classifier(config: &DataplaneConfig) -> Option<String> {
-    if config.simple_queues.is_empty() {
+    let mut classes = Vec::new();
+    for (class, queue) in (FIRST_CLASS..).zip(&config.simple_queues) {
+        if config.simple_queues.iter().any(|child| child.parent == Some(queue.row)) {
+            continue;
+        }
+        for target in &queue.targets {
+            let QueueTarget::Prefix(Prefix { address: IpAddr::V4(address), prefix_len }) = target else {
+                continue;
+            };
+            classes.push(format!("{address}/{prefix_len} : 1:{class:x}"));
+        }
+    }
+    if classes.is_empty() {
         return None;
     }
+    let classes = classes.join(", ");
     let mut text = String::from("  chain classes {\n    type filter hook forward priority filter + 1;\n");
-    for (class, queue) in (FIRST_CLASS..).zip(&config.simple_queues) {
-        for (field, target) in
-            ["daddr", "saddr"].iter().flat_map(|field| queue.targets.iter().map(move |t| (field, t)))
-        {
-            let QueueTarget::Prefix(target) = target else { continue };
-            let IpAddr::V4(address) = target.address else { continue };
-            let _ = writeln!(
-                text,
-                "    ip {field} {address}/{} meta priority set 1:{class:x} accept",
-                target.prefix_len
-            );
-        }
+    // The destination has the last word.
+    for field in ["saddr", "daddr"] {
+        let _ = writeln!(text, "    meta priority set ip {field} map {{ {classes} }}");
     }
     text.push_str("  }\n");
     Some(text)
@@ -86,8 +99,15 @@ mod tests {
             assert!(text.contains(&class), "{text}");
         }
         let chain = classifier(&config).unwrap();
-        assert!(chain.contains("ip daddr 10.77.0.2/32 meta priority set 1:10 accept"), "{chain}");
-        assert!(chain.contains("ip saddr 10.77.0.2/32 meta priority set 1:10 accept"), "{chain}");
+        assert!(chain.contains("meta priority set ip daddr map { 10.77.0.2/32 : 1:10 }"), "{chain}");
+        assert!(chain.contains("meta priority set ip saddr map { 10.77.0.2/32 : 1:10 }"), "{chain}");
+        let tree = Scenario::HTB_25.config([0; 6], [0; 6]);
+        let text = disciplines(&tree);
+        assert!(text.contains("class add dev lan parent 1: classid 1:10 htb rate 100000000000bit"), "{text}");
+        assert!(text.contains("class add dev lan parent 1:10 classid 1:29 htb rate 100000000bit"), "{text}");
+        assert!(!text.contains("parent 1:10 pfifo"), "{text}");
+        let chain = classifier(&tree).unwrap();
+        assert!(chain.contains(": 1:11") && !chain.contains(": 1:10,"), "{chain}");
         let without = Scenario::MASQUERADE_25.config([0; 6], [0; 6]);
         assert_eq!((disciplines(&without), classifier(&without)), (String::new(), None));
     }

@@ -82,7 +82,21 @@ pub enum Queues {
         /// Bits.
         prefix_len: u8,
     },
+    /// The same below one parent, each with a guaranteed rate.
+    Tree {
+        /// Leaves.
+        count: u32,
+        /// Bits.
+        prefix_len: u8,
+    },
 }
+
+/// Row of the parent of [`Queues::Tree`].
+const PARENT: u32 = 999;
+/// Limit of it and of its leaves, which nothing reaches, bits/s.
+const TREE_LIMIT: u64 = 100 * MAX_LIMIT;
+/// Guaranteed rate of each of its leaves, bits/s.
+const LIMIT_AT: u64 = 100_000_000;
 
 /// Limit of a queue, bits/s.
 const MAX_LIMIT: u64 = 1_000_000_000;
@@ -117,6 +131,9 @@ impl Scenario {
     pub const QUEUES_1K: Self =
         Self { queues: Queues::Sources { count: 1000, prefix_len: 30 }, ..Self::MASQUERADE_25 };
 
+    /// Connection tracking, masquerade and 25 simple queues, of /27 networks, below one parent.
+    pub const HTB_25: Self = Self { queues: Queues::Tree { count: 25, prefix_len: 27 }, ..Self::MASQUERADE };
+
     /// A scenario by its name on the command line.
     pub fn by_name(name: &str) -> Result<Self, String> {
         match name {
@@ -125,8 +142,9 @@ impl Scenario {
             "masquerade-10k" => Ok(Self::MASQUERADE_10K),
             "masquerade-25-queue" => Ok(Self::MASQUERADE_25_QUEUE),
             "masquerade-25-queue-100g" => Ok(Self::MASQUERADE_25_QUEUE_100G),
+            "htb-25" => Ok(Self::HTB_25),
             _ => Err(format!(
-                "unknown scenario \"{name}\"; there are routing, masquerade-25, masquerade-10k, masquerade-25-queue and masquerade-25-queue-100g"
+                "unknown scenario \"{name}\"; there are routing, masquerade-25, masquerade-10k, masquerade-25-queue, masquerade-25-queue-100g and htb-25"
             )),
         }
     }
@@ -161,6 +179,25 @@ impl Queues {
             Queues::None => Vec::new(),
             Queues::Generator { max_limit } => {
                 vec![queue(0, max_limit, vec![Prefix { address: GENERATOR.into(), prefix_len: 32 }])]
+            }
+            Queues::Tree { count, prefix_len } => {
+                let mut leaves = Queues::Sources { count, prefix_len }.rows();
+                let mut parent = queue(0, TREE_LIMIT, Vec::new());
+                parent.row = PARENT;
+                // The generator itself is the sender of its TCP streams.
+                if let Some(first) = leaves.first_mut() {
+                    first
+                        .targets
+                        .push(QueueTarget::Prefix(Prefix { address: GENERATOR.into(), prefix_len: 32 }));
+                }
+                for leaf in &mut leaves {
+                    (leaf.upload.max_limit, leaf.download.max_limit) = (TREE_LIMIT, TREE_LIMIT);
+                    leaf.parent = Some(PARENT);
+                    (leaf.upload.limit_at, leaf.download.limit_at) = (LIMIT_AT, LIMIT_AT);
+                    parent.targets.extend_from_slice(&leaf.targets);
+                }
+                leaves.insert(0, parent);
+                leaves
             }
             Queues::Sources { count, prefix_len } => {
                 let size = 1 << (32 - prefix_len);
