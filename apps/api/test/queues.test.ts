@@ -23,17 +23,17 @@ afterEach(async () => {
   if (router.peer !== undefined) router.peer.queues = Buffer.alloc(0);
 });
 
-/** A record as `ReplyBody::Queues` lays it out; both directions count from the number given. */
+/** Records of a queue as `ReplyBody::Queues` lays them out, of upload and download; each counts from its number. */
 function record(row: string, first: number): Buffer {
-  const bytes = Buffer.alloc(120);
+  return Buffer.concat([part(row, 0, first), part(row, 1, first + 10)]);
+}
+
+function part(row: string, number: number, first: number): Buffer {
+  const bytes = Buffer.alloc(96);
   bytes.writeUInt32LE(Number.parseInt(row.slice(1), 16), 0);
-  for (const [at, base] of [
-    [8, first],
-    [64, first + 10],
-  ] as const) {
-    for (let field = 0; field < 6; field += 1) bytes.writeBigUInt64LE(BigInt(base + field), at + 8 * field);
-    bytes.writeUInt32LE(base + 6, at + 48);
-  }
+  bytes.writeUInt8(number, 6);
+  for (let field = 0; field < 6; field += 1) bytes.writeBigUInt64LE(BigInt(first + field), 8 + 8 * field);
+  bytes.writeUInt32LE(first + 6, 56);
   return bytes;
 }
 
@@ -52,11 +52,25 @@ describe('simple queues', () => {
       rate: '0/0',
     });
     const id = made.id;
-    const half = { 'bucket-ms': 100, 'packet-limit': 10 };
+    const half = {
+      'limit-at': 0,
+      'burst-limit': 0,
+      'burst-threshold': 0,
+      'burst-time-ms': 0,
+      'bucket-ms': 100,
+      priority: 8,
+      'queue-type': 0,
+    };
+    expect(router.peer?.active?.['queue-types']).toEqual([{ kind: 'pfifo', limit: 10 }]);
     expect(router.peer?.active?.['simple-queues']).toEqual([
       {
         row: Number.parseInt(id.slice(1), 16),
         targets: [{ address: '10.9.9.2', 'prefix-len': 32 }],
+        dst: null,
+        'packet-marks': [],
+        parent: null,
+        time: null,
+        total: null,
         upload: { ...half, 'max-limit': 10_000_000 },
         download: { ...half, 'max-limit': 20_000_000 },
       },
@@ -193,8 +207,10 @@ describe('queue types', () => {
     await add({ name: 'both', target: '10.0.0.2', queue: 'long' });
     await call('PATCH', `${TYPES}/long`, { name: 'longer' });
     expect((await list()).map((row) => row.queue)).toEqual(['default/longer', 'longer/longer']);
-    expect((router.peer?.active?.['simple-queues'] ?? []).map(({ download }) => download['packet-limit'])).toEqual([
-      300, 300,
+    const { 'queue-types': types, 'simple-queues': queues } = router.peer?.active ?? {};
+    expect(queues?.map(({ download }) => types?.[download['queue-type'] ?? -1])).toEqual([
+      { kind: 'pfifo', limit: 300 },
+      { kind: 'pfifo', limit: 300 },
     ]);
   });
 

@@ -27,6 +27,7 @@ export type Hello = Extract<ReplyBody, { op: 'hello' }>;
 export type Stats = Extract<ReplyBody, { op: 'stats' }>;
 export type Connections = Extract<ReplyBody, { op: 'connections' }>;
 export type Queues = Extract<ReplyBody, { op: 'queues' }>;
+export type QueueScope = Extract<ReplyBody, { op: 'queue-scope' }>;
 export type AddressListEntries = Extract<ReplyBody, { op: 'address-list-entries' }>;
 export type Trace = Extract<ReplyBody, { op: 'trace' }>;
 type Done = Extract<ReplyBody, { op: 'done' }>;
@@ -40,6 +41,7 @@ export interface ReplyFor {
   readonly stats: Stats;
   readonly connections: Connections;
   readonly queues: Queues;
+  readonly 'queue-scope': QueueScope;
   readonly 'reset-queue-counters': Done;
   readonly 'remove-connections': Done;
   readonly neighbors: Extract<ReplyBody, { op: 'neighbors' }>;
@@ -57,7 +59,7 @@ export interface ReplyFor {
 }
 
 /** The agent's `PROTOCOL`. */
-export const PROTOCOL = 4;
+export const PROTOCOL = 5;
 /** The agent's `MAX_FRAME`, bytes. */
 export const MAX_FRAME = 256 << 20;
 

@@ -1,9 +1,10 @@
 import type { Queues } from './messages.js';
 
 /** Size of a record, bytes; the layout is documented at `ReplyBody::Queues` in crates/config/src/protocol/mod.rs. */
-const RECORD = 120;
-const UPLOAD = 8;
-const DOWNLOAD = 64;
+const RECORD = 96;
+
+/** What a record is about. */
+const PART = { upload: 0, download: 1, total: 2, whole: 3, interface: 4 } as const;
 
 type Reader = (view: DataView, at: number) => bigint;
 
@@ -17,39 +18,65 @@ const u32 =
   (view, at) =>
     BigInt(view.getUint32(at + offset, true));
 
-/** Properties of `/queue/simple` by their place in each direction's part. */
-const readers: Readonly<Record<string, Reader>> = {
-  bytes: u64(0),
-  packets: u64(8),
-  dropped: u64(16),
-  rate: u64(24),
-  'packet-rate': u64(32),
-  'queued-bytes': u64(40),
-  'queued-packets': u32(48),
+/** A number of a record, and what the numbers of several workers make together. */
+interface Field {
+  readonly read: Reader;
+  readonly together: (a: bigint, b: bigint) => bigint;
+}
+
+const add = (a: bigint, b: bigint): bigint => a + b;
+const longest = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+
+const fields: Readonly<Record<string, Field>> = {
+  bytes: { read: u64(8), together: add },
+  packets: { read: u64(16), together: add },
+  dropped: { read: u64(24), together: add },
+  rate: { read: u64(32), together: add },
+  'packet-rate': { read: u64(40), together: add },
+  'queued-bytes': { read: u64(48), together: add },
+  'queued-packets': { read: u32(56), together: add },
+  'pcq-queues': { read: u32(60), together: add },
+  borrows: { read: u64(64), together: add },
+  lends: { read: u64(72), together: add },
+  marked: { read: u64(80), together: add },
+  'max-wait': { read: u32(88), together: longest },
+  'avg-wait': { read: u32(92), together: longest },
 };
 
-/** One snapshot of all simple queues. Nothing is decoded until it is asked for. */
+/** One snapshot of all queues. Nothing is decoded until it is asked for. */
 export class QueueDump {
-  static readonly properties: readonly string[] = Object.keys(readers);
+  static readonly properties: readonly string[] = Object.keys(fields);
   readonly #view: DataView;
-  /** Where the records of a row begin: one of each worker that saw packets of the queue. */
-  readonly #records = new Map<number, readonly number[]>();
+  /** Number of the last record of a row. */
+  readonly #last = new Map<number, number>();
+  /** For each record the number of the one before of the same row, −1 for none. */
+  readonly #before: Int32Array;
 
   constructor({ records }: Pick<Queues, 'records'>) {
     this.#view = new DataView(records.buffer, records.byteOffset, records.byteLength);
-    for (let at = 0; at + RECORD <= records.byteLength; at += RECORD) {
-      const row = this.#view.getUint32(at, true);
-      const before = this.#records.get(row);
-      this.#records.set(row, before === undefined ? [at] : [...before, at]);
+    const count = Math.floor(records.byteLength / RECORD);
+    this.#before = new Int32Array(count);
+    for (let number = 0; number < count; number += 1) {
+      const row = this.#view.getUint32(number * RECORD, true);
+      this.#before[number] = this.#last.get(row) ?? -1;
+      this.#last.set(row, number);
     }
   }
 
   /** `upload/download` of a row's queue; zeros for one that the data plane does not have, e.g. a disabled one. */
   value(row: number, property: string): string | undefined {
-    const read = Object.hasOwn(readers, property) ? readers[property] : undefined;
-    if (read === undefined) return undefined;
-    const records = this.#records.get(row) ?? [];
-    const sum = (direction: number) => records.reduce((sum, at) => sum + read(this.#view, at + direction), 0n);
-    return `${sum(UPLOAD)}/${sum(DOWNLOAD)}`;
+    const field = Object.hasOwn(fields, property) ? fields[property] : undefined;
+    if (field === undefined) return undefined;
+    return `${this.#sum(row, PART.upload, field)}/${this.#sum(row, PART.download, field)}`;
+  }
+
+  /** What the records of all workers of a part say together. */
+  #sum(row: number, part: number, { read, together }: Field): bigint {
+    let sum = 0n;
+    for (let number = this.#last.get(row) ?? -1; number >= 0; number = this.#before[number] ?? -1) {
+      const at = number * RECORD;
+      if (this.#view.getUint8(at + 6) === part) sum = together(sum, read(this.#view, at));
+    }
+    return sum;
   }
 }

@@ -6,12 +6,12 @@ import { CompileContext } from './context.js';
 import { compileFirewall } from './firewall.js';
 import { compileInterfaces } from './interfaces.js';
 import { compileNeighbors } from './neighbors.js';
-import { compileSimpleQueues } from './queues.js';
+import { compileQueues } from './queues.js';
 import { compileRoutes } from './routes.js';
 import { compileSettings, compileTracking } from './settings.js';
 
 /** Version of the compiled format written here, `FORMAT` of the agent. */
-export const FORMAT = 3;
+export const FORMAT = 4;
 
 export interface Compiled {
   readonly config: DataplaneConfig;
@@ -36,6 +36,7 @@ export function compile(snapshot: ConfigSnapshot, utcOffsetS = 0): Compiled {
   const lists = new AddressLists(context);
   const filter = compileFirewall(context, lists, 'filter');
   const nat = compileFirewall(context, lists, 'nat');
+  const queues = compileQueues(context);
   const config: DataplaneConfig = {
     format: FORMAT,
     settings: compileSettings(context),
@@ -47,7 +48,12 @@ export function compile(snapshot: ConfigSnapshot, utcOffsetS = 0): Compiled {
     'address-lists': lists.compiled(),
     filter,
     nat,
-    'simple-queues': compileSimpleQueues(context),
+    mangle: [],
+    'mark-names': [],
+    'queue-types': queues.types,
+    'simple-queues': queues.simple,
+    'tree-queues': [],
+    'interface-queues': [],
   };
   return { config, invalid: context.invalid, utcOffsetS: context.asksTime ? utcOffsetS : undefined };
 }

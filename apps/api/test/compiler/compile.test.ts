@@ -9,7 +9,7 @@ describe('compile', () => {
     const { config, invalid } = compile(new Map());
     expect(invalid.size).toBe(0);
     expect(config).toEqual({
-      format: 3,
+      format: 4,
       settings: {
         'ip-forward': true,
         'rp-filter': 'no',
@@ -47,7 +47,12 @@ describe('compile', () => {
       'address-lists': [],
       filter: ['input', 'forward', 'output'].map((name) => ({ name, rules: [] })),
       nat: ['srcnat', 'dstnat'].map((name) => ({ name, rules: [] })),
+      mangle: [],
+      'mark-names': [],
+      'queue-types': [],
       'simple-queues': [],
+      'tree-queues': [],
+      'interface-queues': [],
     });
   });
 
