@@ -1,5 +1,6 @@
 import { type Menu, menuByPath } from '@tollway/schema';
 import { type Condition, OPERATORS, type Operator } from './condition.js';
+import type { TreeShape } from './tree.js';
 
 /**
  * Messages of the browser, read from what may be anything.
@@ -16,6 +17,11 @@ import { type Condition, OPERATORS, type Operator } from './condition.js';
  * comma list: networks, single addresses and ranges for addresses; values and ranges `a-b` for numbers; words for
  * the rest), `less`, `more` (typed). An item without a value meets only what is asked with `not`; a flag that is not
  * there counts as no. A column or value that cannot be is answered with `error`, and the window stays as it was.
+ *
+ * A window's `tree` shows a menu whose items have parents depth first: `{"folded": false, "except": ["*1"]}` leaves
+ * out what is below `*1`, `{"folded": true, "except": ["*1"]}` what is below all others. Rows then have `.above` (ids
+ * of the items that they are below, from the root, as a comma list), `.children` and `.open`; sorting is among
+ * siblings, and what passes a filter or find is shown with all that it is below.
  */
 
 export interface MenuWindow {
@@ -24,6 +30,8 @@ export interface MenuWindow {
   readonly columns: readonly string[] | undefined;
   readonly find: string;
   readonly sort: { readonly by: string; readonly desc: boolean } | undefined;
+  /** Depth first, instead of one after the other. */
+  readonly tree?: TreeShape | undefined;
   readonly first: number;
   readonly count: number;
 }
@@ -133,13 +141,14 @@ function wordsOf(value: unknown, id: number): Fields {
   throw new MessageError('words must be an object of the arguments of /tool/packet-trace', id);
 }
 
-/** The parts of a window that are named; `null` takes a sort, filter, find or choice of columns away. */
+/** The parts of a window that are named; `null` takes a sort, filter, find, tree or choice of columns away. */
 function windowOf(fields: Fields, id: number): Partial<MenuWindow> {
   return {
     ...(fields.filter !== undefined && { filter: filterOf(fields.filter, id) }),
     ...(fields.columns !== undefined && { columns: columnsOf(fields.columns, id) }),
     ...(fields.find !== undefined && { find: findOf(fields.find, id) }),
     ...(fields.sort !== undefined && { sort: sortOf(fields.sort, id) }),
+    ...(fields.tree !== undefined && { tree: treeOf(fields.tree, id) }),
     ...(fields.first !== undefined && { first: numberOf(fields, 'first', id) }),
     ...(fields.count !== undefined && { count: Math.min(MAX_COUNT, numberOf(fields, 'count', id)) }),
   };
@@ -197,4 +206,18 @@ function sortOf(value: unknown, id: number): MenuWindow['sort'] {
     throw new MessageError('sort must be {"by":"property","desc":false}', id);
   }
   return { by, desc: desc ?? false };
+}
+
+function treeOf(value: unknown, id: number): TreeShape | undefined {
+  if (value === null) return undefined;
+  const { folded, except }: { folded?: unknown; except?: unknown } = typeof value === 'object' ? value : {};
+  const names = except ?? [];
+  if (
+    typeof folded !== 'boolean' ||
+    !Array.isArray(names) ||
+    !names.every((name): name is string => typeof name === 'string')
+  ) {
+    throw new MessageError('tree must be {"folded":false,"except":["*1"]}', id);
+  }
+  return { folded, except: new Set(names) };
 }

@@ -1,10 +1,11 @@
 import { type Menu, menuColumn } from '@tollway/schema';
 import { containing } from '../config/query.js';
-import type { RestRow, RowSet } from '../view/rows.js';
+import { type RestRow, type RowSet, yesNo } from '../view/rows.js';
 import { testOf } from './condition.js';
 import type { MenuWindow } from './message.js';
 import { type Indexes, inOrder } from './order.js';
 import { Slices } from './slices.js';
+import { isTree, type TreeLine, treeLines } from './tree.js';
 
 /** Items looked at between two looks at the clock. */
 const STRIDE = 256;
@@ -26,6 +27,7 @@ export async function evaluate(
   slices = new Slices(),
 ): Promise<WindowContent> {
   const { first, count, sort } = window;
+  if (window.tree !== undefined && isTree(menu)) return evaluateTree(menu, set, window, slices);
   let indexes = await found(menu, set, window, slices);
   if (sort !== undefined) {
     const all = indexes ?? Uint32Array.from({ length: set.length }, (_, index) => index);
@@ -41,6 +43,27 @@ export async function evaluate(
   }
   return { total: set.length, matched, rows };
 }
+
+/** The same, depth first; `matched` counts the lines. */
+async function evaluateTree(menu: Menu, set: RowSet, window: MenuWindow, slices: Slices): Promise<WindowContent> {
+  const { first, count, sort, tree = { folded: false, except: new Set() } } = window;
+  const passed = await found(menu, set, window, slices);
+  const all = Uint32Array.from({ length: set.length }, (_, index) => index);
+  const order = sort === undefined ? all : await inOrder(menu, set, all, sort, slices);
+  const lines = await treeLines(set, order, passed, tree, slices);
+  const names = window.columns === undefined ? undefined : shownProperties(menu, window.columns);
+  const rows = lines.slice(first, first + count).map((line) => {
+    const row = names === undefined ? set.row(line.index) : cells(set, line.index, names);
+    return { ...withId(row, menu.kind === 'ordered' ? line.index : undefined), ...placeInTree(line) };
+  });
+  return { total: set.length, matched: lines.length, rows };
+}
+
+const placeInTree = ({ above, children, open }: TreeLine): RestRow => ({
+  '.above': above.join(','),
+  '.children': String(children),
+  '.open': yesNo(open && children > 0),
+});
 
 /** Indexes of the items that pass filter and find; `undefined`: all of them, in their order. */
 async function found(

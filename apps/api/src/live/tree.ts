@@ -1,0 +1,127 @@
+import type { Menu } from '@tollway/schema';
+import type { RowSet } from '../view/rows.js';
+import type { Indexes } from './order.js';
+import type { Slices } from './slices.js';
+
+/** How a window shows a menu whose items have parents: depth first, what is below a folded item left out. */
+export interface TreeShape {
+  /** Items are folded unless named in `except`; or unfolded unless named there. */
+  readonly folded: boolean;
+  /** `.id`s. */
+  readonly except: ReadonlySet<string>;
+}
+
+/** An item's place in the tree. */
+export interface TreeLine {
+  readonly index: number;
+  /** `.id`s of the items that it is below, from the root. */
+  readonly above: readonly string[];
+  /** How many items are directly below it, of those that are shown. */
+  readonly children: number;
+  readonly open: boolean;
+}
+
+/** Items looked at between two looks at the clock. */
+const STRIDE = 256;
+const NO_CHILDREN: readonly number[] = [];
+
+/** True for menus whose items name another item of the menu as their parent. */
+export function isTree(menu: Menu): boolean {
+  return menu.props.parent !== undefined && menu.props.name !== undefined;
+}
+
+/**
+ * The items depth first. Siblings stand in the order of `order`.
+ *
+ * @param order all items, in the order that siblings are to have
+ * @param passed items to show, with those that they are below, whatever is folded; everything without it
+ */
+export async function treeLines(
+  set: RowSet,
+  order: Iterable<number>,
+  passed: Indexes | undefined,
+  shape: TreeShape,
+  slices: Slices,
+): Promise<TreeLine[]> {
+  const parents = await parentsOf(set, slices);
+  const shown = passed === undefined ? undefined : withAncestors(passed, parents);
+  const below = new Map<number, number[]>();
+  const roots: number[] = [];
+  for (const index of order) {
+    if (shown !== undefined && !shown.has(index)) continue;
+    const parent = parents[index] ?? -1;
+    const siblings = parent < 0 ? roots : (below.get(parent) ?? []);
+    if (parent >= 0) below.set(parent, siblings);
+    siblings.push(index);
+  }
+  const lines: TreeLine[] = [];
+  const placed = new Uint8Array(set.length);
+  const place = (root: number): void => {
+    const waiting: { index: number; above: readonly string[] }[] = [{ index: root, above: [] }];
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const { index, above } = next;
+      if (placed[index] === 1) continue;
+      placed[index] = 1;
+      const children = below.get(index) ?? NO_CHILDREN;
+      const id = set.id(index);
+      const open = shown !== undefined || shape.folded === shape.except.has(id);
+      lines.push({ index, above, children: children.length, open });
+      if (!open || children.length === 0) continue;
+      const path = [...above, id];
+      for (const child of children.toReversed()) waiting.push({ index: child, above: path });
+    }
+  };
+  for (const [count, root] of roots.entries()) {
+    if (count % STRIDE === 0 && slices.over) await slices.pause();
+    place(root);
+  }
+  // What is its own ancestor hangs below no root; it is shown all the same, so that it can be mended.
+  for (const index of circular(order, parents, shown)) place(index);
+  return lines;
+}
+
+/** Index of each item's parent; -1 for items without one in the menu. */
+async function parentsOf(set: RowSet, slices: Slices): Promise<Int32Array> {
+  const byName = new Map<string, number>();
+  for (let index = 0; index < set.length; index += 1) {
+    if (index % STRIDE === 0 && slices.over) await slices.pause();
+    const name = set.value(index, 'name');
+    if (name !== undefined) byName.set(name, index);
+  }
+  const parents = new Int32Array(set.length);
+  for (let index = 0; index < set.length; index += 1) {
+    if (index % STRIDE === 0 && slices.over) await slices.pause();
+    const name = set.value(index, 'parent');
+    parents[index] = (name === undefined ? undefined : byName.get(name)) ?? -1;
+  }
+  return parents;
+}
+
+function withAncestors(passed: Indexes, parents: Int32Array): ReadonlySet<number> {
+  const shown = new Set<number>();
+  for (const start of passed) {
+    for (let index = start; index >= 0 && !shown.has(index); index = parents[index] ?? -1) shown.add(index);
+  }
+  return shown;
+}
+
+/** Items of circles, one of each is enough to show all that hangs below it. */
+function* circular(
+  order: Iterable<number>,
+  parents: Int32Array,
+  shown: ReadonlySet<number> | undefined,
+): Generator<number> {
+  // 0 not looked at, 1 leads to a root, otherwise the number of the walk that came by.
+  const seen = new Uint32Array(parents.length);
+  let walk = 1;
+  for (const start of order) {
+    if (shown !== undefined && !shown.has(start)) continue;
+    walk += 1;
+    let index = start;
+    while (index >= 0 && seen[index] === 0) {
+      seen[index] = walk;
+      index = parents[index] ?? -1;
+    }
+    if (index >= 0 && seen[index] === walk) yield index;
+  }
+}
