@@ -14,7 +14,7 @@ pub mod bucket;
 pub mod classify;
 pub mod forest;
 mod handover;
-mod kind;
+pub mod kind;
 mod leaf;
 mod longest;
 pub mod ownership;

@@ -2,6 +2,7 @@
 //! taking it out allocates nothing.
 
 use crate::frame::{Frame, VnetState};
+use crate::time::Now;
 use crate::verdict::Verdict;
 
 /// A place.
@@ -26,6 +27,8 @@ pub struct Waiting<F> {
     pub fast: bool,
     /// Source before and destination after translation, by which its queue was found.
     pub addresses: (u32, u32),
+    /// When it began to wait, at whichever worker.
+    pub enqueued: Now,
 }
 
 #[derive(Debug)]
@@ -100,9 +103,18 @@ impl<F> Slab<F> {
         self.nodes.get(node as usize)?.waiting.as_ref()
     }
 
+    /// The same, to change.
+    pub fn get_mut(&mut self, node: NodeId) -> Option<&mut Waiting<F>> {
+        self.nodes.get_mut(node as usize)?.waiting.as_mut()
+    }
+
     /// Frames that wait.
     pub fn len(&self) -> u32 {
         self.used
+    }
+
+    fn next_of(&self, node: NodeId) -> NodeId {
+        self.nodes.get(node as usize).map_or(NIL, |node| node.next)
     }
 
     fn set_next(&mut self, node: NodeId, next: NodeId) {
@@ -145,6 +157,29 @@ impl Fifo {
         let node = self.first;
         self.first = slab.nodes.get(node as usize).map_or(NIL, |node| node.next);
         self.len = len;
+        Some(node)
+    }
+
+    /// The first place.
+    pub fn first(&self) -> Option<NodeId> {
+        (self.len != 0).then_some(self.first)
+    }
+
+    /// The place linked after one.
+    pub fn after<F>(&self, slab: &Slab<F>, node: NodeId) -> Option<NodeId> {
+        if self.len == 0 || node == self.last { None } else { Some(slab.next_of(node)) }
+    }
+
+    /// Unlinks the place after one, or the first.
+    pub fn unlink_after<F>(&mut self, slab: &mut Slab<F>, previous: Option<NodeId>) -> Option<NodeId> {
+        let Some(previous) = previous else { return self.pop(slab) };
+        let node = self.after(slab, previous)?;
+        let next = slab.next_of(node);
+        slab.set_next(previous, next);
+        if node == self.last {
+            self.last = previous;
+        }
+        self.len -= 1;
         Some(node)
     }
 

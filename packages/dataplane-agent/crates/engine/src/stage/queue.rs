@@ -172,8 +172,8 @@ fn wait<F: Frame, S: FrameSource<F>>(
             let left = layout.split(&frame, &vnet, together, source, |piece| {
                 pieces += 1;
                 let (segments, bytes) = (piece.segments, piece.bytes);
-                let waiting =
-                    Waiting { frame: piece.frame, vnet: piece.vnet, exit, bytes, segments, fast, addresses };
+                let (frame, vnet) = (piece.frame, piece.vnet);
+                let waiting = Waiting { frame, vnet, exit, bytes, segments, fast, addresses, enqueued: now };
                 queues.hold(leaf, waiting, now)
             });
             // Those behind one that found no room find none, and need not be made.
@@ -185,7 +185,8 @@ fn wait<F: Frame, S: FrameSource<F>>(
         }
     }
     let (segments, bytes) = (meta.segments, meta.wire_bytes());
-    if !queues.hold(leaf, Waiting { frame, vnet, exit, bytes, segments, fast, addresses }, now) {
+    if !queues.hold(leaf, Waiting { frame, vnet, exit, bytes, segments, fast, addresses, enqueued: now }, now)
+    {
         packet.meta.verdict = Verdict::Drop(if queues.admits(leaf, segments) {
             DropReason::QueueMemory
         } else {

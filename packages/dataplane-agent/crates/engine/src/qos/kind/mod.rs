@@ -1,7 +1,241 @@
-//! Queue kinds: which packets of a leaf wait, and in which order they go.
+//! Queue kinds: which packets of a leaf wait, which are dropped or marked, and in which order they go.
 //!
-//! A kind has `new`, `offer` (takes a waiting frame or refuses it), `next` (the frame to go) and `frames`.
+//! [`Kind`] is what a leaf holds. Behind it is one [`Discipline`] for each kind, one file and one line of `kinds!`
+//! each. A kind that keeps much is boxed, and takes memory for what it keeps when the first packet waits.
+//!
+//! Packets are wire segments, bytes are L3: a frame of several segments is one thing to a kind, which counts all of
+//! them.
 
+mod fifo;
 mod pfifo;
 
 pub use pfifo::Pfifo;
+
+use tollway_config::dataplane::QueueType;
+
+use super::slab::{Fifo, NodeId, Slab, Waiting};
+use crate::frame::Frame;
+use crate::time::Now;
+
+/// What a queue gives when it is asked for a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// This one goes.
+    Packet(NodeId),
+    /// Packets wait, and the first of them may go then: the kind has a rate of its own.
+    Wait(Now),
+    /// Nothing waits.
+    Empty,
+}
+
+/// Some frames.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Load {
+    /// How many.
+    pub frames: u32,
+    /// Their wire segments.
+    pub segments: u32,
+    /// Their L3 bytes.
+    pub bytes: u64,
+}
+
+impl Load {
+    /// A frame.
+    pub const fn frame(segments: u32, bytes: u64) -> Self {
+        Self { frames: 1, segments, bytes }
+    }
+
+    /// A frame that waits.
+    pub fn of<F>(slab: &Slab<F>, node: NodeId) -> Self {
+        slab.get(node).map_or(Self::default(), |waiting| Self::frame(waiting.segments, waiting.bytes))
+    }
+
+    /// Both.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            frames: self.frames.saturating_add(other.frames),
+            segments: self.segments.saturating_add(other.segments),
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
+    }
+
+    /// What is left without the other.
+    #[must_use]
+    pub const fn minus(self, other: Self) -> Self {
+        Self {
+            frames: self.frames.saturating_sub(other.frames),
+            segments: self.segments.saturating_sub(other.segments),
+            bytes: self.bytes.saturating_sub(other.bytes),
+        }
+    }
+}
+
+/// A queue kind.
+///
+/// Every frame that was offered is given back once: by `next`, by `take_out`, or in `gone`, where it was dropped.
+/// Frames of one flow are given back in the order in which they were offered.
+trait Discipline: Sized {
+    /// An empty queue; `None` if the configuration is of another kind.
+    fn new(config: &QueueType, seed: u64) -> Option<Self>;
+    /// Takes other parameters; what waits stays. `false`, changing nothing, if the configuration is of another kind.
+    fn change(&mut self, config: &QueueType) -> bool;
+    /// What waits.
+    fn load(&self) -> Load;
+    /// Whether there is room for a frame, if what is `covered` counted as gone.
+    fn admits(&self, _frame: Load, _covered: Load) -> bool {
+        true
+    }
+    /// Wire segments of so many bytes each of which a frame has at most.
+    fn together(&self, _segment_bytes: u64) -> u32 {
+        u32::MAX
+    }
+    /// Takes a frame, and puts what is dropped because of it, perhaps itself, into `gone`.
+    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo);
+    /// Gives the frame that goes first, and puts what is dropped before it into `gone`.
+    fn next<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut Fifo) -> Next;
+    /// Takes out what `pick` says and puts it into `to`.
+    fn take_out<F: Frame>(
+        &mut self,
+        slab: &mut Slab<F>,
+        to: &mut Fifo,
+        pick: &mut impl FnMut(&Waiting<F>) -> bool,
+    ) -> Load;
+    /// Drops a frame, of the longest sub-queue if there are several, into `gone`; none if nothing waits.
+    fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut Fifo);
+    /// Sub-queues in which packets wait.
+    fn sub_queues(&self) -> u32 {
+        u32::from(self.load().frames != 0)
+    }
+    /// Wire segments that were marked instead of dropped (RFC 3168).
+    fn marked(&self) -> u64 {
+        0
+    }
+}
+
+macro_rules! kinds {
+    ($($variant:ident($kind:ty),)+) => {
+        /// The queue of a leaf.
+        #[derive(Debug)]
+        pub enum Kind {
+            $(#[doc = concat!("`", stringify!($kind), "`")] $variant($kind),)+
+        }
+
+        impl Kind {
+            /// An empty queue. Leaves with different seeds hash and draw differently.
+            pub fn new(config: &QueueType, seed: u64) -> Self {
+                $(if let Some(kind) = <$kind as Discipline>::new(config, seed) {
+                    return Self::$variant(kind);
+                })+
+                Self::Fifo(fifo::Fifo::default())
+            }
+
+            /// Takes other parameters; what waits stays. `false`, changing nothing, if the configuration is of
+            /// another kind: what waits is then to be taken out and offered to a new one.
+            pub fn change(&mut self, config: &QueueType) -> bool {
+                match self { $(Self::$variant(kind) => kind.change(config),)+ }
+            }
+
+            /// What waits.
+            #[inline]
+            pub fn load(&self) -> Load {
+                match self { $(Self::$variant(kind) => kind.load(),)+ }
+            }
+
+            /// Whether there is room for a frame, as far as that is known before it is looked at; if not, it must
+            /// not be offered. What is `covered`, for which the leaf has tokens already, does not count as waiting.
+            #[inline]
+            pub fn admits(&self, frame: Load, covered: Load) -> bool {
+                match self { $(Self::$variant(kind) => kind.admits(frame, covered),)+ }
+            }
+
+            /// Wire segments of so many bytes each that a super-frame may have; longer ones are to be cut.
+            pub fn together(&self, segment_bytes: u64) -> u32 {
+                match self { $(Self::$variant(kind) => kind.together(segment_bytes.max(1)).max(1),)+ }
+            }
+
+            /// Takes a frame. What is dropped because of it, perhaps itself, is put into `gone`.
+            #[inline]
+            pub fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) {
+                match self { $(Self::$variant(kind) => kind.offer(slab, node, now, gone),)+ }
+            }
+
+            /// Gives the frame that goes first. What is dropped before it is put into `gone`.
+            #[inline]
+            pub fn next<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut Fifo) -> Next {
+                match self { $(Self::$variant(kind) => kind.next(slab, now, gone),)+ }
+            }
+
+            /// Takes out what `pick` says, each flow's in order, and puts it into `to`. Says how much.
+            pub fn take_out<F: Frame>(
+                &mut self,
+                slab: &mut Slab<F>,
+                to: &mut Fifo,
+                mut pick: impl FnMut(&Waiting<F>) -> bool,
+            ) -> Load {
+                match self { $(Self::$variant(kind) => kind.take_out(slab, to, &mut pick),)+ }
+            }
+
+            /// Drops a frame into `gone` where most waits, to make room; none if nothing waits.
+            pub fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut Fifo) {
+                match self { $(Self::$variant(kind) => kind.drop_from_longest(slab, gone),)+ }
+            }
+
+            /// Sub-queues in which packets wait.
+            pub fn sub_queues(&self) -> u32 {
+                match self { $(Self::$variant(kind) => kind.sub_queues(),)+ }
+            }
+
+            /// Wire segments that were marked instead of dropped (RFC 3168).
+            pub fn marked(&self) -> u64 {
+                match self { $(Self::$variant(kind) => kind.marked(),)+ }
+            }
+        }
+    };
+}
+
+kinds! {
+    Fifo(fifo::Fifo),
+}
+
+impl Kind {
+    /// Frames that wait.
+    #[inline]
+    pub fn frames(&self) -> u32 {
+        self.load().frames
+    }
+
+    /// Wire segments that wait.
+    #[inline]
+    pub fn segments(&self) -> u32 {
+        self.load().segments
+    }
+
+    /// L3 bytes that wait.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.load().bytes
+    }
+}
+
+const _: () = assert!(size_of::<Kind>() <= 64);
+
+/// Takes out of a line what `pick` says, in order, and puts it into `to`. Says how much.
+fn split_off<F>(
+    line: &mut Fifo,
+    slab: &mut Slab<F>,
+    to: &mut Fifo,
+    pick: &mut impl FnMut(&Waiting<F>) -> bool,
+) -> Load {
+    let (mut stay, mut taken) = (Fifo::default(), Load::default());
+    while let Some(node) = line.pop(slab) {
+        if slab.get(node).is_some_and(&mut *pick) {
+            taken = taken.plus(Load::of(slab, node));
+            to.push(slab, node);
+        } else {
+            stay.push(slab, node);
+        }
+    }
+    *line = stay;
+    taken
+}
