@@ -17,6 +17,7 @@ use crate::pipeline;
 use crate::policy::Policy;
 use crate::profiler::{ClassCycles, CycleClock, class_cycles};
 use crate::qos::classify::QueueTable;
+use crate::qos::forest::Context;
 use crate::qos::simple::SimpleQueues;
 use crate::shared::Shared;
 use crate::slow::SLOW_REASONS;
@@ -497,12 +498,16 @@ fn renumber<F: Frame>(state: &mut WorkerState<F>, old: &Snapshot, new: &Snapshot
             *index = number(*index).unwrap_or(NO_INTERFACE);
         }
     }
+    let utc_ns = state.utc_ns();
     for packet in state.holds.packets_mut() {
         // Its source is not translated before it leaves.
         let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
         let meta = &mut packet.meta;
         meta.lan_src = field::get32(head, usize::from(meta.l3) + ipv4::offset::SRC);
-        meta.lane = state.queues.lane(new.queues(), Addr::v4(meta.lan_src), meta.tuple.dst, state.now);
+        let context = Context::default();
+        let src = Addr::v4(meta.lan_src);
+        let stations = new.queues().stations(src, meta.tuple.dst, &context, utc_ns);
+        meta.lane = state.queues.lane(new.forest(), &stations, context, state.now);
     }
 }
 

@@ -16,6 +16,7 @@ use crate::lists::Contents;
 use crate::neighbor::Fixed;
 use crate::packet::{Hook, NO_INTERFACE};
 use crate::qos::classify::QueueTable;
+use crate::qos::forest::Forest;
 use crate::tuple::Addr;
 
 /// Index of a claimed port, stable for the life of the process.
@@ -133,6 +134,7 @@ pub struct Snapshot {
     hooks: Hooks,
     fixed: Vec<Fixed>,
     has_fasttrack: bool,
+    forest: Arc<Forest>,
     queues: Arc<QueueTable>,
     /// Generation of the first of those snapshots that decide about flows alike.
     policy: u32,
@@ -226,11 +228,17 @@ impl Snapshot {
         };
         let same_queues = |basis: &Basis<'_>| {
             basis.config.simple_queues == config.simple_queues
+                && basis.config.tree_queues == config.tree_queues
+                && basis.config.interface_queues == config.interface_queues
                 && basis.config.queue_types == config.queue_types
         };
-        let queues = match basis.filter(same_queues) {
-            Some(basis) => Arc::clone(&basis.snapshot.queues),
-            None => Arc::new(QueueTable::build(&config.simple_queues, &config.queue_types)?),
+        let (forest, queues) = match basis.filter(same_queues) {
+            Some(Basis { snapshot, .. }) => (Arc::clone(&snapshot.forest), Arc::clone(&snapshot.queues)),
+            None => {
+                let forest = Forest::build(config)?;
+                let queues = QueueTable::build(config, &forest)?;
+                (Arc::new(forest), Arc::new(queues))
+            }
         };
         let hooks = Hooks {
             input: filter.hook("input"),
@@ -266,6 +274,7 @@ impl Snapshot {
             nat,
             hooks,
             fixed,
+            forest,
             queues,
             policy: generation,
             has_fasttrack: config.filter.iter().any(|chain| chain.rules.iter().any(fasttracks)),
@@ -503,7 +512,13 @@ impl Snapshot {
         self.hooks.dstnat.as_ref()
     }
 
-    /// The simple queues.
+    /// The trees of queues.
+    #[inline]
+    pub(crate) fn forest(&self) -> &Forest {
+        &self.forest
+    }
+
+    /// Which of their leaves a packet passes.
     #[inline]
     pub(crate) fn queues(&self) -> &QueueTable {
         &self.queues

@@ -7,10 +7,11 @@
 use std::collections::HashSet;
 use std::net::IpAddr;
 
-use tollway_config::dataplane::{QueueLimit, QueueTarget, QueueType, RowId, SimpleQueue};
+use tollway_config::dataplane::{DataplaneConfig, QueueLimit, QueueTarget, QueueType, RowId};
 
 use super::Way;
 use super::bucket::{MAX_DEPTH_MS, MAX_RATE};
+use super::forest::{ClassId, Context, Forest, Stations};
 use crate::error::BuildError;
 use crate::trie::Trie;
 use crate::tuple::Addr;
@@ -27,6 +28,8 @@ pub struct Queue {
     pub upload: QueueLimit,
     /// To the targets.
     pub download: QueueLimit,
+    /// Its upload class.
+    class: ClassId,
 }
 
 /// All simple queues of one generation, in list order.
@@ -46,7 +49,8 @@ impl QueueTable {
     ///
     /// # Errors
     /// Names the row that occurs twice, or that has a prefix, rate or bucket out of range.
-    pub fn build(queues: &[SimpleQueue], types: &[QueueType]) -> Result<Self, BuildError> {
+    pub fn build(config: &DataplaneConfig, forest: &Forest) -> Result<Self, BuildError> {
+        let (queues, types) = (&config.simple_queues, &config.queue_types);
         if queues.is_empty() {
             return Ok(Self::default());
         }
@@ -77,6 +81,7 @@ impl QueueTable {
                 |limit: &QueueLimit| QueueLimit { packet_limit: packet_limit(types, limit), ..*limit };
             table.queues.push(Queue {
                 row: queue.row,
+                class: forest.simple(place, Way::Upload).unwrap_or(ClassId(0)),
                 upload: resolved(&queue.upload),
                 download: resolved(&queue.download),
             });
@@ -129,10 +134,17 @@ impl QueueTable {
         found == Some((row, way))
     }
 
-    /// As [`Self::classify`], for addresses of either family.
+    /// The leaves that a packet passes: destination after, source before its translation; wall clock, ns since 1970 UTC.
     #[inline]
-    pub fn classify_addresses(&self, src: Addr, dst: Addr) -> Option<(u32, Way)> {
-        self.classify(src.as_v4()?, dst.as_v4()?)
+    pub fn stations(&self, src: Addr, dst: Addr, _context: &Context, _utc_ns: i64) -> Stations {
+        let mut stations = Stations::default();
+        if let (Some(src), Some(dst)) = (src.as_v4(), dst.as_v4())
+            && let Some((place, way)) = self.classify(src, dst)
+            && let Some(queue) = self.queue(place)
+        {
+            stations.push(ClassId(queue.class.0 + way.index()));
+        }
+        stations
     }
 }
 
@@ -171,7 +183,7 @@ fn flatten(mut prefixes: Vec<(u8, u32, u32)>) -> Trie {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use tollway_config::dataplane::Prefix;
+    use tollway_config::dataplane::{Prefix, SimpleQueue};
 
     use super::*;
 
@@ -205,6 +217,15 @@ mod tests {
         }
     }
 
+    fn build(queues: &[SimpleQueue]) -> Result<QueueTable, BuildError> {
+        let config = DataplaneConfig {
+            queue_types: vec![QueueType::Pfifo { limit: 50 }],
+            simple_queues: queues.to_vec(),
+            ..DataplaneConfig::default()
+        };
+        QueueTable::build(&config, &Forest::build(&config)?)
+    }
+
     /// As the list reads: queue by queue, destination before source.
     fn one_by_one(queues: &[SimpleQueue], src: u32, dst: u32) -> Option<(u32, Way)> {
         let has = |queue: &SimpleQueue, address: u32| {
@@ -229,11 +250,11 @@ mod tests {
     #[test]
     fn impossible_queues_are_refused_by_row() {
         let twice = [queue(7, &[(1, 32)]), queue(7, &[(2, 32)])];
-        assert_eq!(QueueTable::build(&twice, &[]).unwrap_err().row, Some(7));
+        assert_eq!(build(&twice).unwrap_err().row, Some(7));
         let mut fast = queue(8, &[(1, 32)]);
         fast.download.max_limit = MAX_RATE + 1;
-        assert_eq!(QueueTable::build(&[fast], &[]).unwrap_err().row, Some(8));
-        assert_eq!(QueueTable::build(&[queue(9, &[(1, 33)])], &[]).unwrap_err().row, Some(9));
+        assert_eq!(build(&[fast]).unwrap_err().row, Some(8));
+        assert_eq!(build(&[queue(9, &[(1, 33)])]).unwrap_err().row, Some(9));
     }
 
     proptest! {
@@ -254,7 +275,7 @@ mod tests {
                 }).collect();
                 queue(row, &targets)
             }).collect();
-            let table = QueueTable::build(&queues, &[]).unwrap();
+            let table = build(&queues).unwrap();
             for (src, dst) in addresses {
                 for (src, dst) in [(src, dst), (crowd(src), dst), (src, crowd(dst)), (crowd(src), crowd(dst))] {
                     prop_assert_eq!(table.classify(src, dst), one_by_one(&queues, src, dst));

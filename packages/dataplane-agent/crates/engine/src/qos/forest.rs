@@ -115,6 +115,8 @@ pub struct Forest {
     simple: Vec<ClassId>,
     /// Class of each row of `/queue/tree`, by its place in the list.
     tree: Vec<ClassId>,
+    /// First class of each row, by ascending identity. The classes of a row follow each other.
+    rows: Vec<ClassId>,
 }
 
 impl Forest {
@@ -154,6 +156,7 @@ impl Forest {
         }
         forest.link(config)?;
         forest.measure()?;
+        forest.order();
         Ok(forest)
     }
 
@@ -266,6 +269,23 @@ impl Forest {
         Ok(())
     }
 
+    fn order(&mut self) {
+        let is_first =
+            |class: &Class| matches!(class.identity.part, Part::Upload | Part::Whole | Part::Interface);
+        let mut rows: Vec<_> = (0u32..)
+            .zip(&self.classes)
+            .filter(|(_, class)| is_first(class))
+            .map(|(number, class)| (class.identity, ClassId(number)))
+            .collect();
+        rows.sort_unstable();
+        self.rows = rows.into_iter().map(|(_, class)| class).collect();
+    }
+
+    /// The first class of each row, by ascending identity; the others of the row follow it.
+    pub fn rows(&self) -> &[ClassId] {
+        &self.rows
+    }
+
     /// Every class, by number.
     pub fn classes(&self) -> &[Class] {
         &self.classes
@@ -285,6 +305,15 @@ impl Forest {
     /// The queue type of a class.
     pub fn type_of(&self, class: &Class) -> Option<&QueueType> {
         self.types.get(class.limit.queue_type as usize)
+    }
+
+    /// The limits of a class, with the packets that may wait.
+    pub(super) fn resolved(&self, class: &Class) -> QueueLimit {
+        let packet_limit = match self.type_of(class) {
+            Some(QueueType::Pfifo { limit }) => *limit,
+            _ => 50,
+        };
+        QueueLimit { packet_limit, ..class.limit }
     }
 
     /// A class by its name.

@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use tollway_config::dataplane::RowId;
 
-use super::classify::{Queue, QueueTable};
+use super::forest::{ClassId, Context, Forest, Identity, Part, Stations};
 use super::leaf::{AWAY, Backlog, Leaf};
 use super::ownership::{Claim, Ownership};
 use super::simple::{NIL, SimpleQueues};
 use super::{Lane, Way};
 use crate::frame::Frame;
 use crate::time::Now;
-use crate::tuple::Addr;
 
 /// Packets that others hand over, one after the other with none of its own between them, after which a worker lets
 /// a queue go. Less than a worker's burst, so that a fast flow soon wakes one worker instead of two; more than one
@@ -28,26 +27,38 @@ pub struct Entry {
 }
 
 impl<F: Frame> SimpleQueues<F> {
-    /// Where packets between these addresses go: destination after, source before its translation.
+    /// Where packets go that pass these leaves. `context` is kept with those that wait, as far as it decides.
     #[inline]
-    pub fn lane(&mut self, table: &QueueTable, src: Addr, dst: Addr, now: Now) -> Lane {
-        let Some((place, way)) = table.classify_addresses(src, dst) else { return Lane::NONE };
-        let Some(&number) = self.places.get(place as usize) else { return Lane::NONE };
-        match self.entries.get(number as usize).map_or(NIL, |entry| entry.first) {
-            NIL => table.queue(place).map_or(Lane::NONE, |queue| self.begin(number, queue, way, now)),
+    pub fn lane(&mut self, forest: &Forest, stations: &Stations, _context: Context, now: Now) -> Lane {
+        let mut simple = stations.iter().filter_map(|id| {
+            let Identity { row, part } = forest.class(id)?.identity;
+            match part {
+                Part::Upload => Some((row, id, Way::Upload)),
+                Part::Download => Some((row, ClassId(id.0 - 1), Way::Download)),
+                Part::Total | Part::Whole | Part::Interface => None,
+            }
+        });
+        let Some((row, upload, way)) = simple.next() else { return Lane::NONE };
+        let Ok(number) = self.entries.binary_search_by_key(&row, |entry| entry.row) else {
+            return Lane::NONE;
+        };
+        match self.entries.get(number).map_or(NIL, |entry| entry.first) {
+            NIL => self.begin(number as u32, forest, upload, way, now),
             first => Lane::leaf(first + way.index()),
         }
     }
 
     /// Gives a queue leaves at this worker.
     #[cold]
-    fn begin(&mut self, number: u32, queue: &Queue, way: Way, now: Now) -> Lane {
+    fn begin(&mut self, number: u32, forest: &Forest, upload: ClassId, way: Way, now: Now) -> Lane {
         let Some(entry) = self.entries.get_mut(number as usize) else { return Lane::NONE };
         entry.first = self.free.pop().unwrap_or(self.leaves.len() as u32);
         let first = entry.first;
         for (place, way) in (first as usize..).zip([Way::Upload, Way::Download]) {
-            let limit = queue.limit(way);
-            let (leaf, backlog) = (Leaf::new(limit, now), Backlog::new(queue.row, number, way, limit));
+            let Some(class) = forest.class(ClassId(upload.0 + way.index())) else { continue };
+            let limit = forest.resolved(class);
+            let row = class.identity.row;
+            let (leaf, backlog) = (Leaf::new(&limit, now), Backlog::new(row, number, way, &limit));
             match (self.leaves.get_mut(place), self.backlogs.get_mut(place)) {
                 (Some(old_leaf), Some(old_backlog)) => (*old_leaf, *old_backlog) = (leaf, backlog),
                 _ => {

@@ -4,6 +4,7 @@
 use crate::batch::Batch;
 use crate::frame::{Frame, FrameSource};
 use crate::packet::flag;
+use crate::qos::forest::Context;
 use crate::snapshot::Snapshot;
 use crate::state::WorkerState;
 use crate::verdict::Verdict;
@@ -23,7 +24,10 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         let meta = &mut packet.meta;
         if meta.verdict == Verdict::Continue && !meta.is(flag::BYPASS) {
             entered += 1;
-            meta.lane = state.queues.lane(snapshot.queues(), meta.tuple.src, meta.tuple.dst, state.now);
+            let utc_ns = state.utc_ns();
+            let context = Context::default();
+            let stations = snapshot.queues().stations(meta.tuple.src, meta.tuple.dst, &context, utc_ns);
+            meta.lane = state.queues.lane(snapshot.forest(), &stations, context, state.now);
             meta.lan_src = meta.tuple.src.as_v4().unwrap_or(0);
         }
     }

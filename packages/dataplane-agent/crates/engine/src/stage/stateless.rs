@@ -5,6 +5,7 @@ use crate::fib::Lookup;
 use crate::frame::Frame;
 use crate::neighbor::{Adjacency, AdjacencyId};
 use crate::packet::{NONE, Origin, flag};
+use crate::qos::forest::Context;
 use crate::snapshot::{Interface, PortId, Snapshot};
 use crate::stage::fast_path::{AHEAD, count, lower_ttl, write_link};
 use crate::stage::route::is_group;
@@ -69,7 +70,10 @@ fn forward<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &m
     }
     write_link(head, mac, out.mac);
     if !snapshot.queues().is_empty() {
-        meta.lane = state.queues.lane(snapshot.queues(), meta.tuple.src, meta.tuple.dst, state.now);
+        let utc_ns = state.utc_ns();
+        let context = Context::default();
+        let stations = snapshot.queues().stations(meta.tuple.src, meta.tuple.dst, &context, utc_ns);
+        meta.lane = state.queues.lane(snapshot.forest(), &stations, context, state.now);
     }
     count(state, meta, false, u64::from(meta.segments), meta.wire_bytes());
     meta.flags |= flag::FAST;
