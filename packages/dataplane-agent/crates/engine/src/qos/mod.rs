@@ -11,9 +11,11 @@
 //! Time is an argument: [`simple::SimpleQueues::release`] sends what is due by then.
 
 pub mod bucket;
+pub mod burst;
 pub mod classify;
 pub mod forest;
 mod handover;
+pub mod htb;
 pub mod kind;
 mod leaf;
 mod longest;
