@@ -106,7 +106,7 @@ export class Win {
 /** The table of a window. */
 export class Menu extends Win {
   get grid(): Locator {
-    return this.root.getByRole('grid');
+    return this.root.getByRole('grid').or(this.root.getByRole('treegrid'));
   }
 
   /** Data rows that contain all the texts. */

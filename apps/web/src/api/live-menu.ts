@@ -1,4 +1,6 @@
 /** A live window on one menu: follows scroll, sort, filter and find, and tells listeners what changed. */
+
+import type { TreeShape } from '../menu/tree.ts';
 import { applyMessage, type Change, emptyWindow, heldOrder, type WindowState } from './live-window.ts';
 import { RequestError } from './rest.ts';
 import type { Row } from './row.ts';
@@ -23,6 +25,8 @@ export interface Query {
   readonly sort: { readonly by: string; readonly desc: boolean } | null;
   readonly filter: Filter;
   readonly find: string;
+  /** Depth first, for menus whose items have parents; null for a list again. */
+  readonly tree?: TreeShape | null;
 }
 
 /** The longest time that rows are held in place under the pointer. */
@@ -35,6 +39,7 @@ function toRequest(query: Query): Record<string, unknown> {
     sort: query.sort,
     filter: query.filter,
     find: query.find,
+    ...(query.tree === undefined ? {} : { tree: query.tree }),
   };
 }
 
@@ -49,6 +54,7 @@ function opening(menu: string, query: Query, intervalMs: number): Record<string,
     ...(query.sort === null ? {} : { sort: query.sort }),
     ...(Object.keys(query.filter).length === 0 ? {} : { filter: query.filter }),
     ...(query.find === '' ? {} : { find: query.find }),
+    ...(query.tree === undefined || query.tree === null ? {} : { tree: query.tree }),
   };
 }
 

@@ -25,6 +25,7 @@ import { lockedReason } from './item.ts';
 import type { Move } from './moving.ts';
 import { rowsText } from './rows-text.ts';
 import { extendTo, inOrder, only, type Selection, toggle } from './selection.ts';
+import { type Drop, type TreeShape, toggled, treePlace } from './tree.ts';
 import { TypeAhead } from './type-ahead.ts';
 import { useRowDrag } from './use-row-drag.ts';
 import { fixedRows } from './use-table-actions.ts';
@@ -51,6 +52,11 @@ export interface GridProps {
   readonly onSelect: (selection: Selection) => void;
   readonly onOpen: (id: string) => void;
   readonly onMove: (move: Move) => void;
+  /** How much of the tree is unfolded, where the menu is shown as one. */
+  readonly tree: TreeShape | undefined;
+  readonly onFold: (tree: TreeShape) => void;
+  /** Rows were dropped in the tree. */
+  readonly onDrop: (ids: readonly string[], drop: Drop) => void;
   /** Asks for the menu of commands at a point of the page. */
   readonly onMenu: (at: { readonly x: number; readonly y: number }) => void;
   /** Asks which columns to show. */
@@ -142,6 +148,12 @@ export function Grid(props: GridProps) {
     line: dropLine,
     fixed: () => fixedRows(menu, live),
     onMove: props.onMove,
+    tree: () =>
+      latest.current.tree && {
+        ordered: menu.commands.includes('move') && live.query.sort === null,
+        row: (id) => live.row(id),
+        onDrop: props.onDrop,
+      },
   });
   // The same functions for good: a tick must not draw the header anew.
   const header = useMemo(
@@ -158,6 +170,28 @@ export function Grid(props: GridProps) {
   );
   const typeAhead = useMemo(() => new TypeAhead(menu, live), [menu, live]);
   useHold(body, menu, live);
+
+  function fold(id: string | undefined) {
+    if (props.tree !== undefined && id !== undefined) props.onFold(toggled(props.tree, id));
+  }
+
+  /** Right opens a row or goes to what is below it, Left closes it or goes to the row that it is below. */
+  function treeKey(key: string, at: number): boolean {
+    const id = selection.focus;
+    const place = treePlace(live.row(id ?? '') ?? {});
+    if (props.tree === undefined || place === undefined) return false;
+    const opens = place.children > 0;
+    if (key === 'ArrowRight' && opens) {
+      if (place.open) moveFocus(at + 1, false);
+      else fold(id);
+      return true;
+    }
+    if (key !== 'ArrowLeft') return false;
+    const parent = live.shown.indexOf(place.above.at(-1) ?? '');
+    if (opens && place.open) fold(id);
+    else if (parent >= 0) moveFocus(live.state.first + parent, false);
+    return (opens && place.open) || parent >= 0;
+  }
 
   function onKeyDown(event: KeyboardEvent) {
     const grid = view.current;
@@ -178,7 +212,8 @@ export function Grid(props: GridProps) {
       Home: 0,
       End: Number.MAX_SAFE_INTEGER,
     }[event.key];
-    if (to !== undefined && !event.altKey) {
+    if (!event.altKey && !event.ctrlKey && !event.shiftKey && treeKey(event.key, at)) event.preventDefault();
+    else if (to !== undefined && !event.altKey) {
       event.preventDefault();
       moveFocus(to, event.shiftKey);
     } else if (event.key === ' ' && selection.focus !== undefined) {
@@ -195,6 +230,11 @@ export function Grid(props: GridProps) {
   function onPointerDown(event: PointerEvent) {
     const id = rowIdAt(event.target);
     if (id === undefined || event.button !== 0) return;
+    if (isHandle(event.target)) {
+      scroller.current?.focus();
+      fold(id);
+      return;
+    }
     const order = view.current?.order() ?? [];
     const ctrl = event.ctrlKey || event.metaKey;
     let next = selection;
@@ -205,13 +245,16 @@ export function Grid(props: GridProps) {
     } else if (ctrl) next = toggle(selection, id);
     else if (!selection.ids.has(id)) next = only(id);
     if (next !== selection) props.onSelect(next);
-    if (!menu.commands.includes('move') || live.query.sort !== null || event.pointerType === 'touch') return;
+    if (event.pointerType === 'touch') return;
+    const movable = menu.commands.includes('move') && live.query.sort === null;
+    if (!(movable || (props.tree !== undefined && menu.commands.includes('set')))) return;
     const ids = inOrder(next.ids.has(id) ? next : only(id), order);
     if (ids.every((each) => lockedReason(menu, live.row(each) ?? {}) === undefined)) drag.press(event, ids);
   }
 
   function onPointerUp(event: PointerEvent) {
     if (drag.release()) return;
+    if (isHandle(event.target)) return;
     // A plain click on one of several selected rows means that row alone.
     const id = rowIdAt(event.target);
     if (event.button !== 0 || id === undefined || event.shiftKey || event.ctrlKey || event.metaKey) return;
@@ -237,14 +280,17 @@ export function Grid(props: GridProps) {
     event.clipboardData.setData('text/plain', selectedText());
   }
 
+  const aria = {
+    role: props.tree === undefined ? 'grid' : 'treegrid',
+    'aria-label': menu.title,
+    'aria-multiselectable': true,
+    'aria-colcount': columns.length,
+  };
   return (
     <div
       ref={scroller}
-      className={menu.commands.includes('move') ? 'grid grid-ordered' : 'grid'}
-      role="grid"
-      aria-label={menu.title}
-      aria-multiselectable="true"
-      aria-colcount={columns.length}
+      className={menu.commands.includes('move') || props.tree !== undefined ? 'grid grid-ordered' : 'grid'}
+      {...aria}
       tabIndex={0}
       onKeyDown={onKeyDown}
       onPointerDown={onPointerDown}
@@ -255,7 +301,7 @@ export function Grid(props: GridProps) {
       onCopy={onCopy}
       onDoubleClick={(event) => {
         const id = rowIdAt(event.target);
-        if (id !== undefined) props.onOpen(id);
+        if (id !== undefined && !isHandle(event.target)) props.onOpen(id);
       }}
     >
       <GridHeader columns={columns} sort={props.sort} {...header} />
@@ -285,6 +331,12 @@ function useHold(body: RefObject<HTMLDivElement | null>, menu: Menu, live: LiveM
       element.removeEventListener('pointerleave', leave);
     };
   }, [body, live, menu]);
+}
+
+/** True for the handle that folds a row of a tree. */
+function isHandle(target: EventTarget): boolean {
+  if (!(target instanceof Element)) return false;
+  return target.closest('[data-fold]:not([data-fold="none"]) [data-twisty]') !== null;
 }
 
 function rowIdAt(target: EventTarget): string | undefined {

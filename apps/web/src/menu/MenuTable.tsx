@@ -13,10 +13,12 @@ import { type Layout, loadLayout, moveColumn, saveLayout, tableColumns } from '.
 import { EmptyNote } from './EmptyNote.tsx';
 import { FilterBar } from './FilterBar.tsx';
 import { Grid, type GridHandle } from './Grid.tsx';
+import { ParentDialog } from './ParentDialog.tsx';
 import { TableFooter } from './TableFooter.tsx';
 import { TableToolbar } from './TableToolbar.tsx';
 import { type CommandName, rowMenu, toolbarCommands } from './table-commands.ts';
 import { commandFor, windowCommandFor } from './table-keys.ts';
+import { FOLDED, isTree, UNFOLDED } from './tree.ts';
 import { useMenuWindow } from './use-menu-window.ts';
 import { useSelection } from './use-selection.ts';
 import { type NewItem, useTableActions } from './use-table-actions.ts';
@@ -43,7 +45,7 @@ const FIND_WAIT_MS = 150;
 
 /** What stands over the table. */
 type Overlay =
-  | { readonly kind: 'nothing' | 'columns' | 'comment' }
+  | { readonly kind: 'nothing' | 'columns' | 'comment' | 'parent' }
   | { readonly kind: 'menu'; readonly at: { readonly x: number; readonly y: number } };
 
 const NOTHING: Overlay = { kind: 'nothing' };
@@ -54,7 +56,8 @@ const withOwn = (own: readonly Command[], all: readonly (Command | 'line')[]): r
 
 export function MenuTable(props: MenuTableProps) {
   const { menu, density, tail = false, onOpen, onAdd, onSelection } = props;
-  const { live, chooser, wants, change } = useMenuWindow(menu);
+  const { live, chooser, wants, tree, change, fold } = useMenuWindow(menu);
+  const asTree = tree !== undefined;
   const selected = useSelection(menu, live);
   const { selection, select } = selected;
   const [layout, setLayout] = useState<Layout>(() => loadLayout(menu));
@@ -67,8 +70,8 @@ export function MenuTable(props: MenuTableProps) {
   const root = useRef<HTMLDivElement>(null);
   const findTimer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const columns = useMemo(
-    () => tableColumns(menu, { ...layout, widths: { ...fitted, ...layout.widths } }),
-    [menu, layout, fitted],
+    () => tableColumns(menu, { ...layout, widths: { ...fitted, ...layout.widths } }, asTree),
+    [menu, layout, fitted, asTree],
   );
   const { options, load } = useOptions(chooser === undefined ? undefined : menu.props[chooser.name]?.kind);
   useEffect(load, [load]);
@@ -80,7 +83,7 @@ export function MenuTable(props: MenuTableProps) {
     return live.subscribe((what) => what.order && tell());
   }, [selection, live, onSelection]);
 
-  const actions = useTableActions({ menu, live, selected, onOpen, onAdd, show });
+  const actions = useTableActions({ menu, live, selected, tree: asTree, onOpen, onAdd, show });
   const state = actions.state();
   const bar = toolbarCommands(state, actions.run);
 
@@ -92,6 +95,10 @@ export function MenuTable(props: MenuTableProps) {
   function show(name: CommandName) {
     if (name === 'columns') setOverlay({ kind: 'columns' });
     else if (name === 'comment') setOverlay({ kind: 'comment' });
+    else if (name === 'parent') setOverlay({ kind: 'parent' });
+    else if (name === 'tree') change({ tree: asTree ? null : UNFOLDED });
+    else if (name === 'unfold-all') fold(UNFOLDED);
+    else if (name === 'fold-all') fold(FOLDED);
     else if (name === 'copy-text') grid.current?.copy();
     else if (name === 'find-next' && find !== '') grid.current?.next();
     else {
@@ -139,6 +146,8 @@ export function MenuTable(props: MenuTableProps) {
         find={find}
         findBox={findBox}
         filtering={filtering || wants.conditions.length > 0}
+        tree={isTree(menu) ? asTree : undefined}
+        onTree={() => actions.run('tree')}
         chooser={chooser}
         choice={wants.choice}
         choices={options}
@@ -174,6 +183,9 @@ export function MenuTable(props: MenuTableProps) {
         onSelect={select}
         onOpen={onOpen}
         onMove={actions.moveTo}
+        tree={tree}
+        onFold={fold}
+        onDrop={actions.drop}
         onMenu={(at) => setOverlay({ kind: 'menu', at })}
         onColumns={() => setOverlay({ kind: 'columns' })}
         onSort={sortBy}
@@ -199,6 +211,7 @@ export function MenuTable(props: MenuTableProps) {
           onClose={() => setOverlay(NOTHING)}
         />
       )}
+      {overlay.kind === 'parent' && <ParentDialog menu={menu} rows={state.rows} onClose={() => setOverlay(NOTHING)} />}
       {overlay.kind === 'menu' && (
         <PopupMenu
           label={`Commands of ${menu.title}`}

@@ -14,6 +14,9 @@ export interface ToolbarProps {
   readonly find: string;
   readonly findBox: RefObject<HTMLInputElement | null>;
   readonly filtering: boolean;
+  /** Whether the menu is shown as a tree; undefined where it is none. */
+  readonly tree: boolean | undefined;
+  readonly onTree: () => void;
   readonly chooser: Chooser | undefined;
   readonly choice: string;
   readonly choices: readonly string[];
@@ -38,6 +41,7 @@ export function TableToolbar(props: ToolbarProps) {
         <CommandButton key={command.name} command={command} />
       ))}
       <ToolButton name="Filter" icon="filter" pressed={props.filtering} onPress={props.onFilter} />
+      {props.tree !== undefined && <ToolButton name="Tree" icon="tree" pressed={props.tree} onPress={props.onTree} />}
       <span className="toolbar-special">
         {commands.special.map((command) => (
           <CommandButton key={command.name} command={command} />

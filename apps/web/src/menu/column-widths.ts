@@ -5,6 +5,7 @@ import type { LiveMenu } from '../api/live-menu.ts';
 import { markColumn } from './cells/row-mark.ts';
 import { cellText } from './cells/text.ts';
 import { type Column, LEAST_WIDTH, WIDEST } from './columns.ts';
+import { treePlace } from './tree.ts';
 
 /** As wide as the texts of live values usually become, by kind. */
 const WIDE_TEXT: Readonly<Record<string, string>> = {
@@ -15,6 +16,9 @@ const WIDE_TEXT: Readonly<Record<string, string>> = {
 };
 /** Room for the icon of an action or a mark, px. */
 const ICON_PX = 20;
+/** Room for the handle that folds, and for each level of a tree, px. */
+const HANDLE_PX = 16;
+const LEVEL_PX = 14;
 /** Room for the bar of a share, px. */
 const SHARE_PX = 110;
 /** Widest title that alone decides the width of a column, px; longer ones are cut. */
@@ -43,7 +47,10 @@ export function fitWidth(menu: Menu, live: LiveMenu, column: Column, font: strin
     const icon = column.name === 'action' || column.name === markColumn(menu) ? ICON_PX : 2;
     for (const id of live.shown) {
       const row = live.row(id);
-      if (row !== undefined) widest = Math.max(widest, width(cellText(shows, row)) + icon);
+      if (row === undefined) continue;
+      const place = column.tree === true ? treePlace(row) : undefined;
+      const indent = place === undefined ? 0 : HANDLE_PX + place.above.length * LEVEL_PX;
+      widest = Math.max(widest, width(cellText(shows, row)) + icon + indent);
     }
     // Numbers that tick get room to grow, so that columns stay where they are.
     if (shows.kind.name === 'percent') widest = Math.max(widest, SHARE_PX);

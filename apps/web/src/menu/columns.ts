@@ -11,6 +11,8 @@ export interface Column {
   readonly width: number | undefined;
   /** Stays in view at the right edge when the table is wider than the screen: columns between it and the edge. */
   readonly fromEnd?: number;
+  /** Carries the tree: indentation, and the handle that folds. */
+  readonly tree?: true;
 }
 
 /** A remembered layout. */
@@ -50,8 +52,8 @@ export function shownColumns(menu: Menu, layout: Layout): readonly string[] {
   return chosen.length > 0 ? chosen : menu.columns;
 }
 
-/** The columns of a table, flags and number first. */
-export function tableColumns(menu: Menu, layout: Layout): readonly Column[] {
+/** The columns of a table, flags and number first. `tree`: the first one that shows a property carries the tree. */
+export function tableColumns(menu: Menu, layout: Layout, tree = false): readonly Column[] {
   const columns: Column[] = [];
   const special = (name: string, label: string, width: number, right: boolean) => {
     columns.push({ name, label, shows: undefined, right, width: layout.widths?.[name] ?? width });
@@ -63,7 +65,14 @@ export function tableColumns(menu: Menu, layout: Layout): readonly Column[] {
     const shows = menuColumn(menu, name);
     if (shows === undefined) continue;
     const { label, kind } = shows;
-    columns.push({ name, label, shows, right: kind.align === 'right', width: layout.widths?.[name] });
+    columns.push({
+      name,
+      label,
+      shows,
+      right: kind.align === 'right',
+      width: layout.widths?.[name],
+      ...(tree && !columns.some((column) => column.tree) && { tree }),
+    });
   }
   const plain = columns.findLastIndex((column) => !PINNED.has(column.name)) + 1;
   return columns.map((column, at) => (at < plain ? column : { ...column, fromEnd: columns.length - 1 - at }));

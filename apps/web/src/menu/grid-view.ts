@@ -190,6 +190,20 @@ export class GridView {
     return { gap, y: this.#geometry.top(gap) - shift };
   }
 
+  /**
+   * The loaded row at a point on the screen, as position in the loaded rows, and how far down in it the point is, 0 to
+   * 1; its y and height in the body. Without a position below the last row.
+   */
+  rowAtPoint(clientY: number): { at: number | undefined; share: number; y: number; height: number } {
+    const shift = this.#shift();
+    const offset = clientY - this.#options.body.getBoundingClientRect().top + shift;
+    const geometry = this.#geometry;
+    if (offset >= geometry.full) return { at: undefined, share: 0, y: geometry.full - shift, height: 0 };
+    const index = geometry.rowAt(Math.max(0, offset));
+    const [top, height] = [geometry.top(index), geometry.height(index)];
+    return { at: index - this.firstLoaded, share: (offset - top) / height, y: top - shift, height };
+  }
+
   /** Scrolls a little when a point on the screen is at the upper or lower edge of the list; false when it is not. */
   scrollTowards(clientY: number): boolean {
     const { scroller } = this.#options;

@@ -8,6 +8,7 @@ import { markColumn, rowMark } from './cells/row-mark.ts';
 import { cellText, flagLetters, flagWords, reason, rowTone } from './cells/text.ts';
 import { type Column, hasCommentLines } from './columns.ts';
 import { pinClass, pinOffset } from './pins.ts';
+import { treePlace } from './tree.ts';
 
 /** What to draw. `first` to `last` are row numbers, both included. */
 export interface View {
@@ -31,6 +32,8 @@ export interface View {
 
 interface Cell {
   readonly element: HTMLElement;
+  /** Holds the text and the mark; the cell itself where it holds nothing else. */
+  readonly label: HTMLElement;
   text: string;
 }
 
@@ -53,6 +56,17 @@ export function extraLines(menu: Menu, row: Row): number {
   return (comment ? 1 : 0) + (reason(row) === undefined ? 0 : 1);
 }
 
+/** Makes the inside of a cell that carries the tree; returns what holds its text. */
+function treeLabel(cell: HTMLElement): HTMLElement {
+  cell.classList.add('cell-tree');
+  const handle = document.createElement('span');
+  handle.className = 'twisty';
+  handle.dataset.twisty = '';
+  const label = document.createElement('span');
+  cell.append(handle, label);
+  return label;
+}
+
 export class RowPainter {
   readonly #pane: HTMLElement;
   readonly #menu: Menu;
@@ -61,6 +75,8 @@ export class RowPainter {
   #spare: Drawn[] = [];
   #columns: readonly Column[] = [];
   readonly #marked: string | undefined;
+  /** Place of the column that carries the tree; -1 in a list. */
+  #tree = -1;
 
   constructor(pane: HTMLElement, menu: Menu, gridId: string) {
     this.#pane = pane;
@@ -76,12 +92,15 @@ export class RowPainter {
 
   /** Sets the columns; all rows are drawn anew when they differ. */
   setColumns(columns: readonly Column[]): void {
+    const tree = columns.findIndex((column) => column.tree);
     const same =
+      tree === this.#tree &&
       columns.length === this.#columns.length &&
       columns.every(
         (column, i) => column.name === this.#columns[i]?.name && column.fromEnd === this.#columns[i]?.fromEnd,
       );
     this.#columns = columns;
+    this.#tree = tree;
     if (same) return;
     this.#pane.replaceChildren();
     this.#drawn.clear();
@@ -135,7 +154,6 @@ export class RowPainter {
       if (column.name === '.flags') element.className = 'cell cell-flags';
       if (column.name === 'action') element.className = 'cell cell-action';
       if (column.name === 'comment') element.className = 'cell cell-comment';
-      if (column.name === this.#marked) element.classList.add('cell-marked');
       if (column.shows?.kind.name === 'percent') element.classList.add('cell-share');
       if (column.name === '.flags') element.classList.add('cell-stuck');
       else if (column === this.#columns.find(({ shows }) => shows !== undefined)) {
@@ -146,8 +164,10 @@ export class RowPainter {
         element.classList.add(pinClass(column));
         element.style.insetInlineEnd = offset;
       }
+      const label = column.tree ? treeLabel(element) : element;
+      if (column.name === this.#marked) label.classList.add('cell-marked');
       root.append(element);
-      return { element, text: '' };
+      return { element, label, text: '' };
     });
     return {
       root,
@@ -207,7 +227,10 @@ export class RowPainter {
     }
     // The number of a row changes without the row.
     const same = drawn.row === row && row !== undefined;
-    if (!same) this.#writeLines(drawn, row);
+    if (!same) {
+      this.#writeLines(drawn, row);
+      if (this.#tree >= 0) this.#writePlace(drawn, row);
+    }
     drawn.row = row;
     for (const [which, column] of this.#columns.entries()) {
       const cell = drawn.cells[which];
@@ -229,7 +252,7 @@ export class RowPainter {
     if (column.name === this.#marked) this.#writeMark(cell, row);
     if (text === cell.text) return;
     cell.text = text;
-    cell.element.textContent = text;
+    cell.label.textContent = text;
     if (column.shows?.kind.name === 'percent')
       cell.element.style.backgroundSize = `${Number.parseFloat(text) || 0}% 100%`;
     if (column.name === this.#marked) return;
@@ -238,9 +261,23 @@ export class RowPainter {
     else if (!column.right) cell.element.title = text.length > 12 ? text : '';
   }
 
+  /** Indentation, the handle that folds, and the same for screen readers. */
+  #writePlace({ root, cells }: Drawn, row: Row | undefined): void {
+    const place = row === undefined ? undefined : treePlace(row);
+    const element = cells[this.#tree]?.element;
+    const depth = place?.above.length ?? 0;
+    root.setAttribute('aria-level', String(depth + 1));
+    const fold = place === undefined || place.children === 0 ? undefined : place.open ? 'open' : 'folded';
+    if (fold === undefined) root.removeAttribute('aria-expanded');
+    else root.setAttribute('aria-expanded', String(fold === 'open'));
+    if (element === undefined) return;
+    element.style.setProperty('--depth', String(depth));
+    element.dataset.fold = fold ?? 'none';
+  }
+
   #writeMark(cell: Cell, row: Row | undefined): void {
     const mark = row === undefined ? undefined : rowMark(this.#menu, row);
-    const { dataset } = cell.element;
+    const { dataset } = cell.label;
     const load = mark?.load ?? 'none';
     if (dataset.load !== load) dataset.load = load;
     const title = mark?.title ?? '';

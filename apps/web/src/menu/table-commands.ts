@@ -5,6 +5,7 @@ import type { IconName } from '../ui/icons.tsx';
 import type { Command } from '../ui/PopupMenu.tsx';
 import { actsOnAll, commandLabel, specialCommands, whyNot } from './actions.ts';
 import { isSet } from './cells/text.ts';
+import { isTree } from './tree.ts';
 
 export interface TableCommand extends Command {
   readonly name: string;
@@ -20,6 +21,8 @@ export interface TableState {
   readonly count: number;
   /** The rows stand in the order of the list itself. */
   readonly ordered: boolean;
+  /** The menu is shown as a tree. */
+  readonly tree?: boolean;
 }
 
 interface Known {
@@ -40,6 +43,12 @@ const KNOWN = {
   'insert-below': { label: 'Insert below' },
   'move-up': { label: 'Move up', icon: 'up', shortcut: 'Alt+↑' },
   'move-down': { label: 'Move down', icon: 'down', shortcut: 'Alt+↓' },
+  parent: { label: 'Set parent' },
+  indent: { label: 'Below the row above', shortcut: 'Alt+→' },
+  outdent: { label: 'Out of its parent', shortcut: 'Alt+←' },
+  tree: { label: 'Tree' },
+  'unfold-all': { label: 'Unfold all' },
+  'fold-all': { label: 'Fold all' },
   'copy-text': { label: 'Copy as text', shortcut: 'Ctrl+C' },
   'select-all': { label: 'Select all', shortcut: 'Ctrl+A' },
   find: { label: 'Find', shortcut: 'Ctrl+F' },
@@ -51,7 +60,8 @@ const KNOWN = {
 export type CommandName = keyof typeof KNOWN | (string & {});
 
 /** True when the menu has what a command needs. */
-export function hasCommand({ commands }: Menu, name: CommandName): boolean {
+export function hasCommand(menu: Menu, name: CommandName): boolean {
+  const { commands } = menu;
   switch (name) {
     case 'open':
     case 'copy-text':
@@ -60,6 +70,14 @@ export function hasCommand({ commands }: Menu, name: CommandName): boolean {
     case 'find-next':
     case 'columns':
       return true;
+    case 'parent':
+    case 'indent':
+    case 'outdent':
+      return isTree(menu) && commands.includes('set');
+    case 'tree':
+    case 'unfold-all':
+    case 'fold-all':
+      return isTree(menu);
     case 'copy':
       return commands.includes('add');
     case 'insert-above':
@@ -82,7 +100,16 @@ export function whyNotNow(state: TableState, name: CommandName): string | undefi
     case 'find':
     case 'find-next':
     case 'columns':
+    case 'tree':
       return undefined;
+    case 'unfold-all':
+    case 'fold-all':
+      return state.tree === true ? undefined : 'show the tree first';
+    case 'indent':
+    case 'outdent':
+      return whyNot(menu, 'set', rows, count) ?? (state.tree === true ? undefined : 'show the tree first');
+    case 'parent':
+      return whyNot(menu, 'set', rows, count);
     case 'open':
     case 'copy':
       return count === 1 ? undefined : 'select one row';
@@ -128,6 +155,7 @@ const GROUPS: readonly (readonly CommandName[])[] = [
   ['open', 'add', 'copy'],
   ['remove', 'enable', 'disable', 'comment'],
   ['insert-above', 'insert-below', 'move-up', 'move-down'],
+  ['parent', 'indent', 'outdent', 'unfold-all', 'fold-all'],
 ];
 const LAST: readonly (readonly CommandName[])[] = [
   ['copy-text', 'select-all'],

@@ -16,10 +16,17 @@ const WITH_CTRL: Readonly<Record<string, string>> = {
   a: 'select-all',
 };
 
+const WITH_ALT: Readonly<Record<string, string>> = {
+  ArrowUp: 'move-up',
+  ArrowDown: 'move-down',
+  ArrowRight: 'indent',
+  ArrowLeft: 'outdent',
+};
+
 /** Name of the command that a key means while the rows have the focus. */
 export function commandFor({ key, code, ctrlKey, metaKey, altKey }: Key): string | undefined {
   const ctrl = ctrlKey || metaKey;
-  if (altKey && !ctrl) return { ArrowUp: 'move-up', ArrowDown: 'move-down' }[key];
+  if (altKey && !ctrl) return WITH_ALT[key];
   if (ctrl && !altKey) return WITH_CTRL[key.toLowerCase()];
   if (code === 'NumpadAdd') return 'enable';
   if (code === 'NumpadSubtract') return 'disable';

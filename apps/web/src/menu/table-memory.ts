@@ -1,6 +1,7 @@
 /** What a table looks for, remembered for each menu until the browser tab is closed. */
 import type { Query } from '../api/live-menu.ts';
 import type { Condition } from './conditions.ts';
+import type { TreeShape } from './tree.ts';
 
 export interface TableMemory {
   /** Rows of the funnel. */
@@ -8,6 +9,8 @@ export interface TableMemory {
   /** Value of the chooser; empty for all. */
   readonly choice: string;
   readonly sort: Query['sort'];
+  /** Shown as a tree; null for a list, absent for what is usual for the menu. */
+  readonly tree?: TreeShape | null;
 }
 
 export const nothingRemembered: TableMemory = { conditions: [], choice: '', sort: null };

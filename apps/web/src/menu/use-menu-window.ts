@@ -7,15 +7,18 @@ import { useVisible } from '../ui/visibility.ts';
 import { type Chooser, choiceConditions, chooserOf } from './chooser.ts';
 import { filterOf } from './conditions.ts';
 import { nothingRemembered, remember, remembered, type TableMemory } from './table-memory.ts';
+import { isTree, type TreeShape, usualTree } from './tree.ts';
 
 /** Rows asked for before the size of the screen is known. */
 const FIRST_ROWS = 60;
 
 function queryOf(
+  menu: Menu,
   chooser: Chooser | undefined,
-  { conditions, choice, sort }: TableMemory,
-): Pick<Query, 'filter' | 'sort'> {
-  return { sort, filter: filterOf([...conditions, ...choiceConditions(chooser, choice)]) };
+  { conditions, choice, sort, tree = usualTree(menu) }: TableMemory,
+): Pick<Query, 'filter' | 'sort' | 'tree'> {
+  const filter = filterOf([...conditions, ...choiceConditions(chooser, choice)]);
+  return { sort, filter, ...(isTree(menu) && { tree }) };
 }
 
 export interface MenuWindow {
@@ -24,6 +27,10 @@ export interface MenuWindow {
   /** What the user wants to see. */
   readonly wants: TableMemory;
   change(part: Partial<TableMemory>): void;
+  /** The tree, where the menu is shown as one. */
+  readonly tree: TreeShape | undefined;
+  /** Folds or unfolds; the list stays where it is. */
+  fold(tree: TreeShape): void;
 }
 
 export function useMenuWindow(menu: Menu): MenuWindow {
@@ -31,7 +38,7 @@ export function useMenuWindow(menu: Menu): MenuWindow {
   const [kept, setKept] = useState({ menu, wants: remembered(menu.path) });
   const wants = kept.menu === menu ? kept.wants : remembered(menu.path);
   const live = useMemo(() => {
-    const query = { first: 0, count: FIRST_ROWS, find: '', ...queryOf(chooser, remembered(menu.path)) };
+    const query = { first: 0, count: FIRST_ROWS, find: '', ...queryOf(menu, chooser, remembered(menu.path)) };
     return new LiveMenu(socket, menu.path, query, menu.refreshMs ?? 1000);
   }, [menu, chooser]);
   const visible = useVisible();
@@ -40,15 +47,23 @@ export function useMenuWindow(menu: Menu): MenuWindow {
     live.open();
     return () => live.close();
   }, [live, visible]);
+  const keep = (part: Partial<TableMemory>) => {
+    const next = { ...nothingRemembered, ...wants, ...part };
+    setKept({ menu, wants: next });
+    remember(menu.path, next);
+    return next;
+  };
   return {
     live,
     chooser,
     wants,
     change(part) {
-      const next = { ...nothingRemembered, ...wants, ...part };
-      setKept({ menu, wants: next });
-      remember(menu.path, next);
-      live.show({ first: 0, ...queryOf(chooser, next) });
+      live.show({ first: 0, ...queryOf(menu, chooser, keep(part)) });
+    },
+    tree: (isTree(menu) && (wants.tree === undefined ? usualTree(menu) : wants.tree)) || undefined,
+    fold(tree) {
+      keep({ tree });
+      live.show({ tree });
     },
   };
 }

@@ -1,10 +1,14 @@
-/** Rows of an ordered list, dragged by mouse or pen. A line shows where they would go; the list comes to the pointer. */
+/** Rows of a table, dragged by mouse or pen. A mark shows where they would go; the list comes to the pointer. */
 import { type PointerEvent, type RefObject, useEffect, useRef } from 'react';
+import type { Row } from '../api/row.ts';
 import type { GridView } from './grid-view.ts';
 import { dropAt, type Move } from './moving.ts';
+import { type Drop, dropOf } from './tree.ts';
 
 /** Pixels that the pointer moves before a press becomes a drag. */
 const DRAG_PX = 5;
+/** Height of the line between rows, px. */
+const LINE_PX = 3;
 
 interface Drag {
   /** Rows that move, in their order. */
@@ -12,6 +16,15 @@ interface Drag {
   readonly y: number;
   active: boolean;
   gap: number;
+  drop: Drop | undefined;
+}
+
+/** What a drag in a tree needs to know and can do. */
+export interface TreeDrag {
+  /** The order of siblings matters. */
+  readonly ordered: boolean;
+  readonly row: (id: string) => Row | undefined;
+  readonly onDrop: (ids: readonly string[], drop: Drop) => void;
 }
 
 interface Options {
@@ -21,9 +34,11 @@ interface Options {
   /** Rows at the start of the list that stay there. */
   readonly fixed: () => number;
   readonly onMove: (move: Move) => void;
+  /** Where the rows stand in a tree. */
+  readonly tree: () => TreeDrag | undefined;
 }
 
-export function useRowDrag({ view, scroller, line, fixed, onMove }: Options) {
+export function useRowDrag({ view, scroller, line, fixed, onMove, tree }: Options) {
   const drag = useRef<Drag>(undefined);
   const scrolling = useRef(0);
   useEffect(() => () => cancelAnimationFrame(scrolling.current), []);
@@ -37,10 +52,39 @@ export function useRowDrag({ view, scroller, line, fixed, onMove }: Options) {
     return moving;
   }
 
+  /** Draws the mark: a line, a box around a row, or a box that says why not. */
+  function mark(kind: 'line' | 'box' | 'refusal', y: number, height: number, text = '') {
+    const element = line.current;
+    if (element === null) return;
+    element.hidden = false;
+    element.dataset.kind = kind;
+    element.style.blockSize = `${height}px`;
+    element.style.transform = `translateY(${y}px)`;
+    if (element.textContent !== text) element.textContent = text;
+  }
+
+  function aimInList(grid: GridView, moving: Drag, clientY: number) {
+    const { gap, y } = grid.gapAt(clientY, fixed());
+    moving.gap = gap;
+    mark('line', y, LINE_PX);
+  }
+
+  function aimInTree(grid: GridView, moving: Drag, clientY: number, { ordered, row }: TreeDrag) {
+    const rowsOf = (ids: readonly string[]) => ids.map((id) => row(id)).filter((each) => each !== undefined);
+    const { at, share, y, height } = grid.rowAtPoint(clientY);
+    const drop = dropOf(rowsOf(grid.order()), rowsOf(moving.ids), at, share, ordered);
+    moving.drop = drop;
+    if (drop.kind === 'move') mark('line', drop.index === at ? y : y + height, LINE_PX);
+    else if (drop.kind === 'root') mark('line', y, LINE_PX);
+    else if (drop.kind === 'below') mark('box', y, height);
+    else if (drop.why !== '') mark('refusal', y, height, drop.why);
+    else if (line.current !== null) line.current.hidden = true;
+  }
+
   return {
     /** A press on rows that may be dragged. */
     press(event: PointerEvent, ids: readonly string[]) {
-      drag.current = { ids, y: event.clientY, active: false, gap: -1 };
+      drag.current = { ids, y: event.clientY, active: false, gap: -1, drop: undefined };
     },
     move(event: PointerEvent) {
       const moving = drag.current;
@@ -56,10 +100,9 @@ export function useRowDrag({ view, scroller, line, fixed, onMove }: Options) {
       cancelAnimationFrame(scrolling.current);
       const aim = () => {
         if (drag.current !== moving || line.current === null) return;
-        const { gap, y } = grid.gapAt(clientY, fixed());
-        moving.gap = gap;
-        line.current.hidden = false;
-        line.current.style.transform = `translateY(${y}px)`;
+        const inTree = tree();
+        if (inTree === undefined) aimInList(grid, moving, clientY);
+        else aimInTree(grid, moving, clientY, inTree);
         // Near an edge the list comes to the pointer, also while it stands still.
         if (grid.scrollTowards(clientY)) scrolling.current = requestAnimationFrame(aim);
       };
@@ -70,6 +113,7 @@ export function useRowDrag({ view, scroller, line, fixed, onMove }: Options) {
       const moving = end();
       const grid = view.current;
       if (moving?.active !== true || grid === undefined) return false;
+      if (moving.drop !== undefined) tree()?.onDrop(moving.ids, moving.drop);
       const move = moving.gap < 0 ? undefined : dropAt(grid.order(), moving.ids, moving.gap - grid.firstLoaded);
       if (move !== undefined) onMove(move);
       return true;

@@ -3,12 +3,14 @@ import type { Menu } from '@tollway/schema';
 import { useRef } from 'react';
 import { live as socket } from '../api/live.ts';
 import { idsOf, type LiveMenu } from '../api/live-menu.ts';
-import { showError } from '../ui/toasts.ts';
+import { showError, showToast } from '../ui/toasts.ts';
 import { actsOnAll, moveItems, removeItems, runOn, whyNot } from './actions.ts';
 import { isSet } from './cells/text.ts';
 import { type Move, reordered, step } from './moving.ts';
+import { setParent } from './parents.ts';
 import { everything, noSelection, only } from './selection.ts';
 import { type CommandName, hasCommand, whyNotNow } from './table-commands.ts';
+import { type Drop, rootParent, siblingAbove, stepAmongSiblings, treePlace } from './tree.ts';
 import type { TableSelection } from './use-selection.ts';
 
 /** What the dialog of a new item starts from. */
@@ -23,9 +25,11 @@ interface Options {
   readonly menu: Menu;
   readonly live: LiveMenu;
   readonly selected: TableSelection;
+  /** The menu is shown as a tree. */
+  readonly tree: boolean;
   readonly onOpen: (id: string) => void;
   readonly onAdd: (start?: NewItem) => void;
-  /** Commands that are the table's own: `find`, `find-next`, `columns`, `comment`, `copy-text`. */
+  /** Commands that are the table's own: `find`, `columns`, `comment`, `tree` … */
   readonly show: (name: CommandName) => void;
 }
 
@@ -37,12 +41,12 @@ export function fixedRows(menu: Menu, live: LiveMenu): number {
   return first < 0 ? shown.length : first;
 }
 
-export function useTableActions({ menu, live, selected, onOpen, onAdd, show }: Options) {
+export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, show }: Options) {
   const moves = useRef(Promise.resolve());
   const { selection, select } = selected;
   const state = () => {
     const rows = selected.chosenRows();
-    return { menu, rows, count: selection.ids.size, ordered: live.query.sort === null };
+    return { menu, rows, count: selection.ids.size, ordered: live.query.sort === null, tree };
   };
 
   async function remove() {
@@ -60,13 +64,45 @@ export function useTableActions({ menu, live, selected, onOpen, onAdd, show }: O
     if (move === undefined || live.query.sort !== null) return;
     const rows = move.ids.map((id) => live.row(id)).filter((row) => row !== undefined);
     if (whyNot(menu, 'move', rows, move.ids.length) !== undefined) return;
-    const settled = live.reorder((order) => reordered(order, move));
+    // In a tree rows go with all that is below them, which the server knows.
+    const settled = tree ? () => {} : live.reorder((order) => reordered(order, move));
     // One after the other: each move counts on the order that the one before it made.
     moves.current = moves.current.then(async () => {
       const moved = await moveItems(menu, move);
       settled();
       if (!moved) live.refresh();
     });
+  }
+
+  const lines = () => live.shown.map((id) => live.row(id)).filter((row) => row !== undefined);
+
+  /** Does what a drop in the tree means. */
+  function drop(ids: readonly string[], what: Drop) {
+    const rows = ids.map((id) => live.row(id)).filter((row) => row !== undefined);
+    if (what.kind === 'move') moveTo(what.move);
+    else if (what.kind === 'root') void setParent(menu, rows, rootParent(menu));
+    else if (what.kind === 'below') void setParent(menu, rows, live.row(what.parent)?.name ?? '');
+    else if (what.why !== '') showToast({ kind: 'error', text: `Not moved: ${what.why}.` });
+  }
+
+  /** One level down or up: below the sibling above, or beside the parent. */
+  function shift(by: 'in' | 'out') {
+    const rows = selected.chosenRows();
+    const [first] = rows;
+    if (first === undefined) return;
+    const parent = live.row(treePlace(first)?.above.at(-1) ?? '');
+    const to = by === 'in' ? siblingAbove(lines(), first)?.name : parent && (parent.parent ?? rootParent(menu));
+    if (to !== undefined) void setParent(menu, rows, to);
+    else
+      showToast({
+        kind: 'info',
+        text: by === 'in' ? 'There is no row above on the same level.' : 'It is at the root.',
+      });
+  }
+
+  function moveBy(by: -1 | 1) {
+    if (tree) moveTo(stepAmongSiblings(lines(), selected.chosenRows(), by));
+    else moveTo(step(live.shown, selection.ids, by, fixedRows(menu, live)));
   }
 
   function selectAll() {
@@ -107,7 +143,11 @@ export function useTableActions({ menu, live, selected, onOpen, onAdd, show }: O
         break;
       case 'move-up':
       case 'move-down':
-        moveTo(step(live.shown, selection.ids, name === 'move-up' ? -1 : 1, fixedRows(menu, live)));
+        moveBy(name === 'move-up' ? -1 : 1);
+        break;
+      case 'indent':
+      case 'outdent':
+        shift(name === 'indent' ? 'in' : 'out');
         break;
       case 'select-all':
         selectAll();
@@ -120,6 +160,10 @@ export function useTableActions({ menu, live, selected, onOpen, onAdd, show }: O
       case 'find-next':
       case 'columns':
       case 'comment':
+      case 'parent':
+      case 'tree':
+      case 'fold-all':
+      case 'unfold-all':
       case 'copy-text':
         show(name);
         break;
@@ -130,5 +174,5 @@ export function useTableActions({ menu, live, selected, onOpen, onAdd, show }: O
     return true;
   }
 
-  return { state, run, moveTo };
+  return { state, run, moveTo, drop };
 }

@@ -22,6 +22,7 @@ const PATHS = {
   back: <path d="M9.5 3.5 5 8l4.5 4.5" />,
   windows: <path d="M2.5 2.5h7v6h-7zM6.5 10.5v3h7v-7h-2" />,
   dots: <path d="M4 5.5h8M4 8h8M4 10.5h5" />,
+  tree: <path d="M3.5 2.5v9.5h4M3.5 6h4M9.5 4.5h4v3h-4zM9.5 10.5h4v3h-4z" />,
   search: <path d="M7 11.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9zM10.3 10.3l3.2 3.2" />,
   user: <path d="M8 8a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5zM3.5 13.5c.5-2.5 2.2-3.7 4.5-3.7s4 1.2 4.5 3.7" />,
 } as const satisfies Record<string, ReactNode>;

@@ -1,0 +1,65 @@
+import type { Menu } from '@tollway/schema';
+import { useId, useState } from 'react';
+import { useOptions } from '../api/references.ts';
+import type { Row } from '../api/row.ts';
+import { Combo } from '../ui/Combo.tsx';
+import { ModalDialog } from '../ui/ModalDialog.tsx';
+import { changeParent } from './parents.ts';
+import { rootParent } from './tree.ts';
+
+interface Props {
+  readonly menu: Menu;
+  readonly rows: readonly Row[];
+  readonly onClose: () => void;
+}
+
+/** The small window that asks which item the selected ones are to be below. */
+export function ParentDialog({ menu, rows, onClose }: Props) {
+  const id = useId();
+  const [parent, setParent] = useState(rows[0]?.parent ?? rootParent(menu));
+  const [wrong, setWrong] = useState('');
+  const { options, load } = useOptions(menu.props.parent?.kind);
+  const own = new Set(rows.map((row) => row.name));
+  return (
+    <ModalDialog title="Set Parent" size="small" onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          event.stopPropagation();
+          changeParent(menu, rows, parent).then(onClose, (error: unknown) =>
+            setWrong(error instanceof Error ? error.message : String(error)),
+          );
+        }}
+      >
+        <div className="comment-box">
+          <Combo
+            id={`${id}-parent`}
+            label="Parent"
+            value={parent}
+            options={options.filter((option) => !own.has(option))}
+            invalid={wrong !== ''}
+            describedBy={wrong === '' ? undefined : `${id}-wrong`}
+            onOpen={load}
+            onChange={(value) => {
+              setParent(value);
+              setWrong('');
+            }}
+          />
+          {wrong !== '' && (
+            <p id={`${id}-wrong`} className="field-error" role="alert">
+              {wrong}
+            </p>
+          )}
+        </div>
+        <footer className="modal-foot">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button button-primary">
+            OK
+          </button>
+        </footer>
+      </form>
+    </ModalDialog>
+  );
+}

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { dropOf, siblingAbove, stepAmongSiblings, toggled, treePlace, UNFOLDED, whyNotBelow } from './tree.ts';
+
+/** a(b(c), d), e */
+const lines = [
+  ['a', ''],
+  ['b', '*a'],
+  ['c', '*a,*b'],
+  ['d', '*a'],
+  ['e', ''],
+].map(([name = '', above = '']) => ({ '.id': `*${name}`, name, '.above': above, '.children': '0', '.open': 'true' }));
+const at = (name: string) => {
+  const row = lines.find((each) => each.name === name);
+  if (row === undefined) throw new Error(`no ${name}`);
+  return row;
+};
+const drop = (moved: string, onto: string | undefined, share: number, ordered = true) =>
+  dropOf(lines, [at(moved)], onto === undefined ? undefined : lines.indexOf(at(onto)), share, ordered);
+
+test('a row tells its place, a list has none', () => {
+  expect(treePlace(at('c'))).toEqual({ above: ['*a', '*b'], children: 0, open: true });
+  expect(treePlace({ '.id': '*1' })).toBeUndefined();
+  expect(toggled(toggled(UNFOLDED, '*1'), '*2')).toEqual({ folded: false, except: ['*1', '*2'] });
+  expect(toggled({ folded: false, except: ['*1', '*2'] }, '*1').except).toEqual(['*2']);
+});
+
+test('the middle of a row makes it the parent; circles are refused in words', () => {
+  expect(drop('e', 'b', 0.5)).toEqual({ kind: 'below', index: 1, parent: '*b' });
+  expect(drop('b', 'a', 0.5)).toEqual({ kind: 'none', index: 0, why: '' });
+  expect(drop('a', 'c', 0.5)).toEqual({
+    kind: 'none',
+    index: 2,
+    why: 'c is below a: as its parent it would make a circle',
+  });
+  expect(drop('a', 'a', 0.5)).toMatchObject({ why: 'a cannot be its own parent' });
+  expect(whyNotBelow([at('e')], at('c'))).toBeUndefined();
+});
+
+test('below the last row is the root', () => {
+  expect(drop('c', undefined, 0)).toEqual({ kind: 'root' });
+  expect(drop('a', undefined, 0)).toMatchObject({ kind: 'none' });
+});
+
+test('the edges of rows move among siblings, where the order counts', () => {
+  expect(drop('e', 'a', 0.1)).toEqual({ kind: 'move', index: 0, move: { ids: ['*e'], destination: '*a' } });
+  expect(drop('d', 'b', 0.1)).toEqual({ kind: 'move', index: 1, move: { ids: ['*d'], destination: '*b' } });
+  // Behind all that is below the last sibling.
+  expect(drop('a', 'e', 0.9)).toEqual({ kind: 'move', index: 5, move: { ids: ['*a'], destination: undefined } });
+  expect(drop('b', 'd', 0.9)).toEqual({ kind: 'move', index: 4, move: { ids: ['*b'], destination: undefined } });
+  expect(drop('d', 'c', 0.9)).toMatchObject({ kind: 'none', why: '' });
+  // Between rows of another parent: below the row.
+  expect(drop('e', 'c', 0.1)).toEqual({ kind: 'below', index: 2, parent: '*c' });
+  expect(drop('e', 'a', 0.1, false)).toEqual({ kind: 'below', index: 0, parent: '*a' });
+});
+
+test('steps with the keyboard', () => {
+  expect(siblingAbove(lines, at('d'))).toBe(at('b'));
+  expect(siblingAbove(lines, at('b'))).toBeUndefined();
+  expect(stepAmongSiblings(lines, [at('d')], -1)).toEqual({ ids: ['*d'], destination: '*b' });
+  expect(stepAmongSiblings(lines, [at('b')], -1)).toBeUndefined();
+  expect(stepAmongSiblings(lines, [at('b')], 1)).toEqual({ ids: ['*b'], destination: undefined });
+  expect(stepAmongSiblings(lines, [at('b'), at('e')], 1)).toBeUndefined();
+});

@@ -1,0 +1,157 @@
+/** Menus whose items have parents, shown as a tree: where rows stand in it, and what may go where. Pure. */
+import type { Menu } from '@tollway/schema';
+import type { Row } from '../api/row.ts';
+import { dropAt, type Move } from './moving.ts';
+
+/** Which items show what is below them: all but `except`, or only those. */
+export interface TreeShape {
+  readonly folded: boolean;
+  /** Ids. */
+  readonly except: readonly string[];
+}
+
+export const UNFOLDED: TreeShape = { folded: false, except: [] };
+export const FOLDED: TreeShape = { folded: true, except: [] };
+
+/** Where a row stands in the tree. */
+export interface TreePlace {
+  /** Ids of the items that it is below, from the root. */
+  readonly above: readonly string[];
+  /** How many items are directly below it. */
+  readonly children: number;
+  readonly open: boolean;
+}
+
+/** True for menus whose items name another item of the menu as their parent. */
+export function isTree(menu: Menu): boolean {
+  return menu.props.parent !== undefined && menu.props.name !== undefined;
+}
+
+/** The parent of an item at the root. */
+export function rootParent(menu: Menu): string {
+  return menu.props.parent?.default ?? 'global';
+}
+
+/** Trees are how most menus with parents are read; where the order counts, the list is. */
+export function usualTree(menu: Menu): TreeShape | null {
+  return isTree(menu) && menu.kind !== 'ordered' ? UNFOLDED : null;
+}
+
+/** The place of a row; undefined while the menu is shown as a list. */
+export function treePlace(row: Row): TreePlace | undefined {
+  const above = row['.above'];
+  if (above === undefined) return undefined;
+  return {
+    above: above === '' ? [] : above.split(','),
+    children: Number(row['.children']) || 0,
+    open: row['.open'] === 'true',
+  };
+}
+
+/** Folds an item that is open, and opens one that is folded. */
+export function toggled({ folded, except }: TreeShape, id: string): TreeShape {
+  const rest = except.filter((each) => each !== id);
+  return { folded, except: rest.length < except.length ? rest : [...except, id] };
+}
+
+const idOf = (row: Row): string => row['.id'] ?? '';
+const nameOf = (row: Row): string => row.name ?? idOf(row);
+
+/** Why rows cannot become children of another one; undefined when they can. */
+export function whyNotBelow(rows: readonly Row[], parent: Row): string | undefined {
+  const above = treePlace(parent)?.above ?? [];
+  for (const row of rows) {
+    if (idOf(row) === idOf(parent)) return `${nameOf(row)} cannot be its own parent`;
+    if (above.includes(idOf(row))) {
+      return `${nameOf(parent)} is below ${nameOf(row)}: as its parent it would make a circle`;
+    }
+  }
+  return undefined;
+}
+
+/** What a drop at a place would do. */
+export type Drop =
+  /** Make the rows children of the row at `index`. */
+  | { readonly kind: 'below'; readonly index: number; readonly parent: string }
+  /** Take the rows out to the root. */
+  | { readonly kind: 'root' }
+  /** Put the rows among their siblings, before the row at `index`. */
+  | { readonly kind: 'move'; readonly index: number; readonly move: Move }
+  /** Nothing, and why. */
+  | { readonly kind: 'none'; readonly index: number; readonly why: string };
+
+/** Part of the height of a row, at its upper and its lower edge, that means the gap beside it. */
+const EDGE = 0.25;
+
+/**
+ * What a drop of rows would do.
+ *
+ * @param lines the loaded rows in order
+ * @param moved rows that are dragged, in their order
+ * @param index position in `lines` of the row under the pointer; undefined below the last one
+ * @param share how far down in that row the pointer is, 0 to 1
+ * @param ordered the order of siblings matters
+ */
+export function dropOf(
+  lines: readonly Row[],
+  moved: readonly Row[],
+  index: number | undefined,
+  share: number,
+  ordered: boolean,
+): Drop {
+  const parent = index === undefined ? undefined : lines[index];
+  if (index === undefined || parent === undefined) {
+    return moved.every((row) => treePlace(row)?.above.length === 0)
+      ? { kind: 'none', index: lines.length, why: '' }
+      : { kind: 'root' };
+  }
+  if (ordered && (share < EDGE || share > 1 - EDGE)) {
+    const gap = share < EDGE ? index : index + 1;
+    const move = moveInto(lines, moved, gap);
+    if (move === 'stay') return { kind: 'none', index, why: '' };
+    if (move !== undefined) return { kind: 'move', index: gap, move };
+  }
+  const why = whyNotBelow(moved, parent);
+  if (why !== undefined) return { kind: 'none', index, why };
+  const there = moved.every((row) => treePlace(row)?.above.at(-1) === idOf(parent));
+  return there ? { kind: 'none', index, why: '' } : { kind: 'below', index, parent: idOf(parent) };
+}
+
+/** A move into a gap between siblings of the rows; undefined when the gap is between others. */
+function moveInto(lines: readonly Row[], moved: readonly Row[], gap: number): Move | 'stay' | undefined {
+  const parents = new Set(moved.map((row) => treePlace(row)?.above.at(-1)));
+  if (parents.size !== 1) return undefined;
+  const [parent] = parents;
+  const isSibling = (row: Row | undefined) => row !== undefined && treePlace(row)?.above.at(-1) === parent;
+  const siblings = lines.filter(isSibling).map(idOf);
+  const [after, before] = [lines[gap], lines[gap - 1]];
+  let at: number;
+  if (after !== undefined && isSibling(after)) at = siblings.indexOf(idOf(after));
+  else {
+    // Behind the last sibling, or what is below it.
+    const last = siblings.at(-1);
+    const ends = before !== undefined && (idOf(before) === last || treePlace(before)?.above.includes(last ?? ''));
+    if (ends !== true) return undefined;
+    at = siblings.length;
+  }
+  return dropAt(siblings, moved.map(idOf), at) ?? 'stay';
+}
+
+/** The sibling above a row, of those that are loaded: the one that it can go below. */
+export function siblingAbove(lines: readonly Row[], row: Row): Row | undefined {
+  const parent = treePlace(row)?.above.at(-1);
+  const at = lines.findIndex((each) => idOf(each) === idOf(row));
+  return lines.slice(0, Math.max(at, 0)).findLast((each) => treePlace(each)?.above.at(-1) === parent);
+}
+
+/** Moves the rows one place up or down among their siblings, of those that are loaded; undefined at the end. */
+export function stepAmongSiblings(lines: readonly Row[], moved: readonly Row[], by: -1 | 1): Move | undefined {
+  const parents = new Set(moved.map((row) => treePlace(row)?.above.at(-1)));
+  if (parents.size !== 1) return undefined;
+  const [parent] = parents;
+  const siblings = lines.filter((row) => treePlace(row)?.above.at(-1) === parent).map(idOf);
+  const ids = moved.map(idOf);
+  const first = siblings.findIndex((id) => ids.includes(id));
+  const last = siblings.findLastIndex((id) => ids.includes(id));
+  return by < 0 ? dropAt(siblings, ids, Math.max(first - 1, 0)) : dropAt(siblings, ids, last + 2);
+}
