@@ -44,14 +44,15 @@ pub fn stateful_1m(windows: usize) -> Result<CaseResult, String> {
 }
 
 /// Memory of this process that is backed, bytes.
-struct Memory {
-    resident: u64,
+pub struct Memory {
+    /// All of it.
+    pub resident: u64,
     huge: u64,
 }
 
 impl Memory {
     /// What has come since then.
-    fn since(&self, before: &Self) -> Self {
+    pub fn since(&self, before: &Self) -> Self {
         Self {
             resident: self.resident.saturating_sub(before.resident),
             huge: self.huge.saturating_sub(before.huge),
@@ -59,7 +60,7 @@ impl Memory {
     }
 
     /// From proc(5), `/proc/pid/smaps_rollup`.
-    fn now() -> Result<Self, String> {
+    pub fn now() -> Result<Self, String> {
         let path = "/proc/self/smaps_rollup";
         let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
         let field = |name: &str| {

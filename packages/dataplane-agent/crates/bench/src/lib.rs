@@ -21,6 +21,7 @@ mod nft;
 mod packet;
 mod pin;
 mod prefixes;
+mod queue_cases;
 mod route_cases;
 mod router;
 mod scenario;
@@ -57,7 +58,7 @@ const USAGE: &str = "usage: tollway-bench COMMAND [--option VALUE …]
   queues --socket PATH
       prints what passed its simple queues as JSON
 
-scenarios: routing, masquerade-25, masquerade-10k, masquerade-25-queue, masquerade-25-queue-100g";
+scenarios: routing, masquerade-25, masquerade-10k, masquerade-25-queue, masquerade-25-queue-100g, htb-25";
 
 /// Runs the command that the words of the command line name.
 ///

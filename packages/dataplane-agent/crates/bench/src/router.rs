@@ -46,13 +46,22 @@ pub struct Setup {
     pub profiled: bool,
     /// Length of the frames without FCS, at least [`FRAME`]; the flows must be UDP to be longer.
     pub frame_bytes: usize,
+    /// Frames that may wait in queues.
+    pub queue_frames: u32,
 }
 
 impl Setup {
     /// A scenario in the measured topology, with room for 262,144 connections and the profiler on.
     pub fn of(scenario: Scenario, traffic: Traffic) -> Self {
         let config = scenario.config(GENERATOR_MAC, SINK_MAC);
-        Self { config, traffic, max_connections: 262_144, profiled: true, frame_bytes: FRAME }
+        Self {
+            config,
+            traffic,
+            max_connections: 262_144,
+            profiled: true,
+            frame_bytes: FRAME,
+            queue_frames: 4096,
+        }
     }
 }
 
@@ -126,12 +135,15 @@ impl Router {
         let snapshot = Snapshot::build(config, &ports, workers, 1).map_err(|error| error.to_string())?;
         let snapshot = Arc::new(snapshot);
         let shared = Arc::new(Shared::new(workers, 0x5eed));
-        let sizes = vec![PartitionSize { heads: 4 * RING * BATCH, tails: 0 }; setups.len()];
+        let waiting = setups.iter().map(|setup| setup.queue_frames as usize).max().unwrap_or(0);
+        let sizes = vec![PartitionSize { heads: 4 * RING * BATCH + waiting, tails: 0 }; setups.len()];
         let pools = partitions(&sizes).map_err(|error| format!("frame pool: {error}"))?;
         let mut routers = Vec::with_capacity(setups.len());
         for ((worker, setup), pool) in (0..).zip(setups).zip(pools) {
             let max_connections = setup.max_connections;
-            let limits = EngineLimits { max_connections, queue_frames: 4096, queue_bytes: 64 << 20 };
+            let queue_frames = setup.queue_frames;
+            let queue_bytes = u64::from(queue_frames) << 14;
+            let limits = EngineLimits { max_connections, queue_frames, queue_bytes };
             let (shared, snapshot) = (Arc::clone(&shared), Arc::clone(&snapshot));
             let mut router = Self {
                 engine: Engine::new(worker, workers, Arc::clone(&shared), Arc::clone(&snapshot), limits),
@@ -247,6 +259,57 @@ impl Router {
             self.pass_time();
         }
         Ok(ticks as f64 / packets as f64)
+    }
+
+    /// As [`Self::window`], but with queues that hold packets back: sends the next `batches` and lets `batch_ns` pass
+    /// after each. Returns ticks in the engine and the packets that left.
+    pub fn shaped_window(&mut self, batches: usize, batch_ns: u64) -> Result<(u64, u64), String> {
+        let (mut ticks, mut left) = (0, 0);
+        for _ in 0..batches {
+            self.fill(BATCH);
+            for frame in self.ring.drain(..) {
+                self.batch.push_rx(frame, LAN_PORT, VnetState::default());
+            }
+            let allocations = alloc::count();
+            let from = self.tsc.cycles();
+            self.forward();
+            ticks += self.tsc.cycles().wrapping_sub(from);
+            self.allocations += alloc::count() - allocations;
+            left += self.collect()?;
+            self.now = Now(self.now.0 + batch_ns);
+            while self.engine.next_deadline().is_some_and(|deadline| deadline <= self.now) {
+                let from = self.tsc.cycles();
+                self.engine.tick(&mut self.batch, &mut self.pool, &self.clock, self.now);
+                ticks += self.tsc.cycles().wrapping_sub(from);
+                match self.collect()? {
+                    0 => break,
+                    sent => left += sent,
+                }
+            }
+        }
+        Ok((ticks, left))
+    }
+
+    /// Sends one packet and lets time pass until it has left. Returns how long it was in a queue, ns, and ticks in the
+    /// engine.
+    pub fn one_through(&mut self, after_ns: u64) -> Result<(u64, u64), String> {
+        self.now = Now(self.now.0 + after_ns);
+        self.fill(1);
+        for frame in self.ring.drain(..) {
+            self.batch.push_rx(frame, LAN_PORT, VnetState::default());
+        }
+        let arrived = self.now;
+        let from = self.tsc.cycles();
+        self.forward();
+        let mut ticks = self.tsc.cycles().wrapping_sub(from);
+        while self.collect()? == 0 {
+            let deadline = self.engine.next_deadline().ok_or("a packet is gone")?;
+            self.now = deadline.max(self.now);
+            let from = self.tsc.cycles();
+            self.engine.tick(&mut self.batch, &mut self.pool, &self.clock, self.now);
+            ticks += self.tsc.cycles().wrapping_sub(from);
+        }
+        Ok((self.now.0 - arrived.0, ticks))
     }
 
     /// As [`Self::window`], but `work` gets the ring's frames in place of the engine.

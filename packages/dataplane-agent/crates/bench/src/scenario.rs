@@ -212,7 +212,8 @@ impl Queues {
     }
 }
 
-fn queue(index: u32, max_limit: u64, targets: Vec<Prefix>) -> SimpleQueue {
+/// A simple queue of both directions.
+pub fn queue(index: u32, max_limit: u64, targets: Vec<Prefix>) -> SimpleQueue {
     let limit = QueueLimit {
         limit_at: 0,
         max_limit,

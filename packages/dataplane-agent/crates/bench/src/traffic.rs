@@ -49,6 +49,12 @@ impl Traffic {
         Self::of(flows.filter(belongs).take(count).collect())
     }
 
+    /// `count` UDP flows, each from an address of its own.
+    pub fn subscribers(count: u32) -> Self {
+        let source = |flow| Ipv4Addr::from_bits(SOURCES.to_bits() + flow);
+        Self::of((0..count).map(|flow| (Ends { source: source(flow), ..ends(flow) }, false)).collect())
+    }
+
     /// Flows, each with whether it is TCP.
     pub fn of(flows: Vec<(Ends, bool)>) -> Self {
         let frame = |(ends, tcp): &(Ends, bool)| match tcp {
