@@ -1,15 +1,13 @@
 /** Tabs of fields for one item. */
 import type { Menu } from '@tollway/schema';
-import { type ComponentType, Fragment, useContext, useEffect, useId, useLayoutEffect, useState } from 'react';
+import { Fragment, useContext, useEffect, useId, useLayoutEffect, useState } from 'react';
 import type { Row } from '../api/row.ts';
 import { Tabs } from '../ui/Tabs.tsx';
 import { Field } from './fields/Field.tsx';
 import { Fit } from './fit.ts';
 import { type Errors, fieldsOf, fieldValue, tabsOf } from './form-model.ts';
+import { type TabExtras, withExtraTabs } from './form-tabs.ts';
 import type { Form } from './use-form.ts';
-
-/** Something that a tab shows above its fields, e.g. a graph. */
-export type TabExtra = ComponentType<{ readonly row: Row }>;
 
 interface Props {
   readonly menu: Menu;
@@ -17,7 +15,7 @@ interface Props {
   readonly form: Form;
   readonly isNew: boolean;
   readonly readOnly: boolean;
-  readonly extras?: Readonly<Record<string, TabExtra>> | undefined;
+  readonly extras?: TabExtras | undefined;
   /** All tabs beside each other, for forms that have a page of their own. */
   readonly spread?: boolean;
 }
@@ -29,7 +27,8 @@ function tabOfError(menu: Menu, errors: Errors): string | undefined {
 
 export function FormFields({ menu, base, form, isNew, readOnly, extras, spread = false }: Props) {
   const id = useId();
-  const tabs = tabsOf(menu, base, form.edits, isNew);
+  const own = tabsOf(menu, base, form.edits, isNew);
+  const tabs = isNew || extras === undefined ? own : withExtraTabs(own, extras);
   const [chosen, setChosen] = useState<string>();
   const active = chosen !== undefined && tabs.includes(chosen) ? chosen : (tabs[0] ?? '');
   const { errors } = form;
@@ -49,7 +48,7 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
   useLayoutEffect(fit, [fit, active, shown.length, errors, Object.keys(form.overtaken).length]);
 
   const fields = (tab: string) => {
-    const Extra = extras?.[tab];
+    const Extra = isNew ? undefined : extras?.[tab]?.Content;
     return (
       <>
         {Extra !== undefined && <Extra row={base} />}

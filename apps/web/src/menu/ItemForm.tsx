@@ -8,9 +8,10 @@ import { removeItems, runOn } from './actions.ts';
 import { CommentDialog } from './CommentDialog.tsx';
 import { isSet, reason } from './cells/text.ts';
 import { FormButtons } from './FormButtons.tsx';
-import { FormFields, type TabExtra } from './FormFields.tsx';
+import { FormFields } from './FormFields.tsx';
 import { FormStatus } from './FormStatus.tsx';
 import { copyOf, type Edits, proposals } from './form-model.ts';
+import type { TabExtras } from './form-tabs.ts';
 import { itemTitle, lockedReason, newTitle } from './item.ts';
 import { useForm } from './use-form.ts';
 import { useItem } from './use-item.ts';
@@ -24,7 +25,7 @@ export type Frame = ComponentType<{
 interface Common {
   readonly menu: Menu;
   readonly Frame: Frame;
-  readonly extras?: Readonly<Record<string, TabExtra>> | undefined;
+  readonly extras?: TabExtras | undefined;
   readonly onClose: () => void;
   /** Opens the dialog of a new item that is filled from this one. */
   readonly onCopy: (id: string) => void;
@@ -140,6 +141,7 @@ function Body({ menu, extras, base, isNew, initial, before, onClose, onCopy, onA
         <div className="form-main">
           {comment !== '' && <p className="form-comment">;;; {comment}</p>}
           {why !== undefined && <p className="form-reason">{why}</p>}
+          {(base.hint ?? '') !== '' && <p className="form-hint">{base.hint}</p>}
           {locked !== undefined && menu.commands.includes('set') && <p className="form-note">Read-only: {locked}.</p>}
           <FormFields
             menu={menu}

@@ -16,6 +16,8 @@ const WIDE_TEXT: Readonly<Record<string, string>> = {
 };
 /** Room for the icon of an action or a mark, px. */
 const ICON_PX = 20;
+/** Room for the sign of a hint, px. */
+const HINT_PX = 18;
 /** Room for the handle that folds, and for each level of a tree, px. */
 const HANDLE_PX = 16;
 const LEVEL_PX = 14;
@@ -50,7 +52,8 @@ export function fitWidth(menu: Menu, live: LiveMenu, column: Column, font: strin
       if (row === undefined) continue;
       const place = column.tree === true ? treePlace(row) : undefined;
       const indent = place === undefined ? 0 : HANDLE_PX + place.above.length * LEVEL_PX;
-      widest = Math.max(widest, width(cellText(shows, row)) + icon + indent);
+      const sign = icon === ICON_PX && (row.hint ?? '') !== '' ? HINT_PX : 0;
+      widest = Math.max(widest, width(cellText(shows, row)) + icon + sign + indent);
     }
     // Numbers that tick get room to grow, so that columns stay where they are.
     if (shows.kind.name === 'percent') widest = Math.max(widest, SHARE_PX);

@@ -280,6 +280,10 @@ export class RowPainter {
     const { dataset } = cell.label;
     const load = mark?.load ?? 'none';
     if (dataset.load !== load) dataset.load = load;
+    if ((dataset.hinted === '') !== (mark?.hinted === true)) {
+      if (mark?.hinted === true) dataset.hinted = '';
+      else delete dataset.hinted;
+    }
     const title = mark?.title ?? '';
     if (cell.element.title !== title) cell.element.title = title;
   }

@@ -11,9 +11,16 @@ const FORM: Size = { width: 560, height: 420 };
 const DIALOG: Size = { width: 620, height: 440 };
 const OVERVIEW: Size = { width: 1180, height: 760 };
 
+/** Sizes of dialogs with more in them than fields. */
+const DIALOGS: Readonly<Record<string, Size>> = {
+  '/queue/simple': { width: 780, height: 560 },
+  '/queue/tree': { width: 780, height: 560 },
+};
+
 /** Sizes of first windows that the kind of their menu does not tell. */
 const SIZES: Readonly<Record<string, Size>> = {
   [DASHBOARD]: OVERVIEW,
+  '/queue/simple': { width: 1080, height: 520 },
   '/interface': { width: 980, height: 560 },
   '/ip/settings': { width: 800, height: 540 },
   '/system/resource': { width: 760, height: 600 },
@@ -58,7 +65,7 @@ export function contentOf(address: string): Content | undefined {
     place: `${path}/*`,
     role: 'dialog',
     title: item.kind === 'new' ? newTitle(menu) : menu.singular,
-    size: DIALOG,
+    size: DIALOGS[path] ?? DIALOG,
   };
 }
 

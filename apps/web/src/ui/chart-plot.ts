@@ -29,7 +29,7 @@ export interface PlotOptions {
 }
 
 /** Smallest top of an axis without a fixed one. */
-const LEAST_TOP: Readonly<Record<string, number>> = { 'bit/s': 1_000, 'packets/s': 10, B: 1_000 };
+const LEAST_TOP: Readonly<Record<string, number>> = { 'bit/s': 1_000, 'packets/s': 10, B: 1_000, s: 0.001 };
 /** A reference counts for the axis up to this multiple of the highest value. */
 const NEAR = 3;
 /** Points per CSS pixel above which a line is thinned out. */
@@ -177,7 +177,10 @@ export class ChartPlot {
   }
 
   #labels(ticks: readonly number[]): string[] {
-    const scale = this.#options.unit === '%' ? { divisor: 1, prefix: '' } : scaleFor(Math.max(...ticks.map(Math.abs)));
+    const scale =
+      this.#options.unit === '%'
+        ? { divisor: 1, prefix: '' }
+        : scaleFor(Math.max(...ticks.map(Math.abs)), this.#options.unit);
     this.#prefix = scale.prefix;
     return axisLabels(ticks, scale);
   }

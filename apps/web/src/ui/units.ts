@@ -7,6 +7,8 @@ export interface Scale {
 }
 
 const SCALES: readonly Scale[] = [
+  { divisor: 1e-6, prefix: 'µ' },
+  { divisor: 1e-3, prefix: 'm' },
   { divisor: 1, prefix: '' },
   { divisor: 1e3, prefix: 'k' },
   { divisor: 1e6, prefix: 'M' },
@@ -14,15 +16,16 @@ const SCALES: readonly Scale[] = [
   { divisor: 1e12, prefix: 'T' },
 ];
 
-/** The prefix under which `max` has one to three digits before the point. */
-export function scaleFor(max: number): Scale {
+/** The prefix under which `max` has one to three digits before the point. Only seconds are divided. */
+export function scaleFor(max: number, unit?: string): Scale {
   const size = Math.abs(max);
-  return SCALES.findLast((scale) => size >= scale.divisor) ?? { divisor: 1, prefix: '' };
+  const least = unit === 's' && size > 0 ? 0 : 1;
+  return SCALES.findLast((scale) => size >= scale.divisor && scale.divisor >= least) ?? { divisor: 1, prefix: '' };
 }
 
 /** `value` for people: `12.3 Mbit/s`. Three significant digits. */
 export function withUnit(value: number, unit: string): string {
-  const { divisor, prefix } = scaleFor(value);
+  const { divisor, prefix } = scaleFor(value, unit);
   const scaled = Math.abs(value) / divisor;
   const digits = divisor === 1 && Number.isInteger(scaled) ? 0 : scaled >= 100 ? 0 : scaled >= 10 ? 1 : 2;
   const sign = value < 0 ? '-' : '';

@@ -4,7 +4,7 @@
  */
 import type { Menu } from '@tollway/schema';
 import type { ComponentType } from 'react';
-import type { TabExtra } from '../menu/FormFields.tsx';
+import type { TabExtras } from '../menu/form-tabs.ts';
 import type { NewItem } from '../menu/use-table-actions.ts';
 import { ConnectionsWindow } from './firewall/ConnectionsWindow.tsx';
 import { InterfaceGraphs } from './interface/InterfaceGraphs.tsx';
@@ -32,16 +32,21 @@ export const bespokeWindows: Readonly<Record<string, ComponentType<WindowProps>>
   '/ip/firewall/connection': ConnectionsWindow,
   '/log': LogWindow,
   '/queue/simple': QueueWindow,
+  '/queue/tree': QueueWindow,
   '/system/resource': ResourceWindow,
   '/system/resource/cpu': CpuWindow,
   '/tool/packet-trace': TraceWindow,
   '/tool/profile': ProfileWindow,
 };
 
-const traffic: Readonly<Record<string, TabExtra>> = { Traffic: InterfaceGraphs };
+const traffic: TabExtras = { Traffic: { Content: InterfaceGraphs } };
+const queue: TabExtras = {
+  Traffic: { Content: QueueGraphs, after: 'Statistics' },
+};
 
-export const tabExtras: Readonly<Record<string, Readonly<Record<string, TabExtra>>>> = {
+export const tabExtras: Readonly<Record<string, TabExtras>> = {
   '/interface': traffic,
   '/interface/ethernet': traffic,
-  '/queue/simple': { Statistics: QueueGraphs },
+  '/queue/simple': queue,
+  '/queue/tree': queue,
 };

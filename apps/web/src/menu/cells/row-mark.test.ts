@@ -9,11 +9,19 @@ if (queues === undefined || addresses === undefined) throw new Error('menus are 
 const queue = (rate: string, part: object = {}) => ({ '.id': '*1', 'max-limit': '20000000/10000000', rate, ...part });
 
 test('the fuller direction counts', () => {
-  expect(rowMark(queues, queue('0/0'))).toEqual({ load: 'low', title: '0 % of max limit (upload)' });
+  expect(rowMark(queues, queue('0/0'))).toEqual({ load: 'low', hinted: false, title: '0 % of max limit (upload)' });
   expect(rowMark(queues, queue('10000000/5000000'))).toMatchObject({ load: 'low' });
-  expect(rowMark(queues, queue('0/5000001'))).toEqual({ load: 'middle', title: '50 % of max limit (download)' });
+  expect(rowMark(queues, queue('0/5000001'))).toEqual({
+    load: 'middle',
+    hinted: false,
+    title: '50 % of max limit (download)',
+  });
   expect(rowMark(queues, queue('15000001/0'))).toMatchObject({ load: 'high' });
-  expect(rowMark(queues, queue('20100000/0'))).toEqual({ load: 'high', title: '100 % of max limit (upload)' });
+  expect(rowMark(queues, queue('20100000/0'))).toEqual({
+    load: 'high',
+    hinted: false,
+    title: '100 % of max limit (upload)',
+  });
 });
 
 test('without a limit, or out of use, there is nothing to compare', () => {
@@ -21,4 +29,13 @@ test('without a limit, or out of use, there is nothing to compare', () => {
   expect(rowMark(queues, queue('15000001/0', { disabled: 'true' }))).toMatchObject({ load: 'none' });
   expect(rowMark(queues, queue('0/9000000', { 'max-limit': '0/10000000' }))).toMatchObject({ load: 'high' });
   expect(rowMark(addresses, { '.id': '*1' })).toBeUndefined();
+});
+
+test('a node of a queue tree has one rate; a hint is told with the load', () => {
+  const tree = { ...queues, path: '/queue/tree' };
+  expect(rowMark(tree, { '.id': '*1', 'max-limit': '1000', rate: '600', hint: 'no effect' })).toEqual({
+    load: 'middle',
+    hinted: true,
+    title: '60 % of max limit\nHint: no effect',
+  });
 });

@@ -6,34 +6,44 @@ import { isSet } from './text.ts';
 export interface RowMark {
   /** `low` is drawn empty, `middle` half and `high` full; `none` where there is nothing to compare. */
   readonly load: 'none' | 'low' | 'middle' | 'high';
+  /** A setting of the row has no effect, or another one than it seems to have. */
+  readonly hinted: boolean;
   /** The same in words. */
   readonly title: string;
 }
 
+const QUEUES: ReadonlySet<string> = new Set(['/queue/simple', '/queue/tree']);
+
 /** Name of the column that carries the marks of a menu. */
 export function markColumn(menu: Menu): string | undefined {
-  return menu.path === '/queue/simple' ? 'name' : undefined;
+  return QUEUES.has(menu.path) ? 'name' : undefined;
 }
 
-const DIRECTIONS = ['upload', 'download'] as const;
+const DIRECTIONS = [' (upload)', ' (download)'] as const;
 
-/** How full a queue is: its rate against its max limit, in the direction that is fuller. */
+/** How full a queue is: its rate against its max limit, in the direction that is fuller; and what is odd about it. */
 export function rowMark(menu: Menu, row: Row): RowMark | undefined {
   if (markColumn(menu) === undefined) return undefined;
+  const hint = row.hint ?? '';
+  const { load, title } = loadOf(row);
+  const words = [title, hint === '' ? '' : `Hint: ${hint}`].filter((text) => text !== '');
+  return { load, hinted: hint !== '', title: words.join('\n') };
+}
+
+function loadOf(row: Row): Pick<RowMark, 'load' | 'title'> {
   if (isSet(row, 'disabled') || isSet(row, 'invalid')) return { load: 'none', title: '' };
   const rates = (row.rate ?? '').split('/').map(Number);
   const limits = (row['max-limit'] ?? '').split('/').map(Number);
   let fullest = -1;
   let direction = '';
-  for (const [at, name] of DIRECTIONS.entries()) {
-    const limit = limits[at] ?? 0;
+  for (const [at, limit] of limits.entries()) {
     const share = limit > 0 ? (rates[at] ?? 0) / limit : -1;
     if (share > fullest) {
       fullest = share;
-      direction = name;
+      direction = limits.length > 1 ? (DIRECTIONS[at] ?? '') : '';
     }
   }
   if (fullest < 0) return { load: 'none', title: 'No max limit' };
   const load = fullest <= 0.5 ? 'low' : fullest <= 0.75 ? 'middle' : 'high';
-  return { load, title: `${Math.floor(fullest * 100)} % of max limit (${direction})` };
+  return { load, title: `${Math.floor(fullest * 100)} % of max limit${direction}` };
 }

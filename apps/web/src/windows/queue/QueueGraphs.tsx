@@ -1,21 +1,30 @@
-/** Rate against the limit, and what waits, of one queue since its dialog was opened. */
+/** Rate against the limit, drops, waiting time and what waits, of one queue since its dialog was opened. */
 import { live } from '../../api/live.ts';
 import type { Row } from '../../api/row.ts';
 import { SPAN_MS } from '../../api/traffic.ts';
 import { useAppearanceKey } from '../../ui/appearance-key.ts';
 import { Chart, type Line } from '../../ui/Chart.tsx';
+import { type Direction, directionsOf } from './pair.ts';
 import { QueueRecorder } from './queue-recorder.ts';
 
-const RATE: readonly Line[] = [
-  { label: 'Upload', color: '--tx', filled: true },
-  { label: 'Download', color: '--rx', filled: true, below: true },
-  { label: 'Upload limit', color: '--tx', dashed: true, reference: true },
-  { label: 'Download limit', color: '--rx', dashed: true, reference: true, below: true },
-];
-const QUEUED: readonly Line[] = [
-  { label: 'Upload', color: '--tx', filled: true },
-  { label: 'Download', color: '--rx', filled: true, below: true },
-];
+/** A line for each direction, download below the axis. */
+function linesOf(directions: readonly Direction[]): readonly Line[] {
+  return directions.map(({ label, color }, which) => ({
+    label,
+    color,
+    filled: true,
+    ...(which > 0 && { below: true }),
+  }));
+}
+
+/** The same, with the limits. */
+function rateLines(directions: readonly Direction[]): readonly Line[] {
+  const limits = directions.map(({ label, color }, which): Line => {
+    const name = directions.length > 1 ? `${label} limit` : 'Limit';
+    return { label: name, color, dashed: true, reference: true, ...(which > 0 && { below: true }) };
+  });
+  return [...linesOf(directions), ...limits];
+}
 
 /** Recorders of the queues looked at last, so that a change of tabs loses nothing. */
 const recorders = new Map<string, QueueRecorder>();
@@ -41,11 +50,34 @@ export function QueueGraphs({ row }: { readonly row: Row }) {
   if (id === undefined) return null;
   const recorder = recorderOf(id);
   recorder.row = row;
+  const directions = directionsOf(row);
+  const count = directions.length;
+  const lines = linesOf(directions);
   const common = { spanMs: SPAN_MS, appearance, subscribe: recorder.listen };
   return (
     <div key={id} className="graph-pair">
-      <Chart title="Rate" unit="bit/s" lines={RATE} read={(afterMs) => recorder.rates(afterMs)} {...common} />
-      <Chart title="Queued" unit="B" lines={QUEUED} read={(afterMs) => recorder.queued(afterMs)} {...common} />
+      <Chart
+        title="Rate"
+        unit="bit/s"
+        lines={rateLines(directions)}
+        read={(afterMs) => recorder.rates(afterMs, count)}
+        {...common}
+      />
+      <Chart title="Queued" unit="B" lines={lines} read={(afterMs) => recorder.queued(afterMs, count)} {...common} />
+      <Chart
+        title="Dropped"
+        unit="packets/s"
+        lines={lines}
+        read={(afterMs) => recorder.drops(afterMs, count)}
+        {...common}
+      />
+      <Chart
+        title="Longest wait"
+        unit="s"
+        lines={lines}
+        read={(afterMs) => recorder.waits(afterMs, count)}
+        {...common}
+      />
     </div>
   );
 }

@@ -1,4 +1,5 @@
-/** Pairs of numbers as queues spell them, `upload/download`. Pure. */
+/** Pairs of numbers as queues spell them, `upload/download`; nodes of queue trees have one. Pure. */
+import type { Row } from '../../api/row.ts';
 
 /** Both halves of a pair; a single number stands for both, and what is missing or no number is 0. */
 export function halves(pair: string | undefined): readonly [number, number] {
@@ -11,4 +12,24 @@ export function queueLoad(rate: string | undefined, limit: string | undefined): 
   const rates = halves(rate);
   const limits = halves(limit);
   return Math.max(0, ...([0, 1] as const).map((which) => (limits[which] > 0 ? rates[which] / limits[which] : 0)));
+}
+
+/** A direction in which a queue holds traffic. */
+export interface Direction {
+  readonly label: string;
+  /** In sentences; empty where there is only one direction. */
+  readonly word: string;
+  /** Custom property that holds its colour. */
+  readonly color: string;
+}
+
+const UP_DOWN: readonly Direction[] = [
+  { label: 'Upload', word: 'upload', color: '--tx' },
+  { label: 'Download', word: 'download', color: '--rx' },
+];
+const ONE: readonly Direction[] = [{ label: 'Traffic', word: '', color: '--tx' }];
+
+/** The directions of a queue: a simple queue has two, a node of a queue tree one. */
+export function directionsOf(row: Row): readonly Direction[] {
+  return (row['max-limit'] ?? '').includes('/') ? UP_DOWN : ONE;
 }

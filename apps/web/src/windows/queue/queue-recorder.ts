@@ -4,14 +4,22 @@ import { SPAN_MS } from '../../api/traffic.ts';
 import type { Points } from '../../ui/sliding.ts';
 import { halves } from './pair.ts';
 
+type Pair = readonly [number, number];
+
 interface Reading {
   readonly t: number;
-  readonly rate: readonly [number, number];
-  readonly limit: readonly [number, number];
-  readonly queued: readonly [number, number];
+  readonly rate: Pair;
+  readonly limit: Pair;
+  readonly queued: Pair;
+  /** Packets dropped since the start of the router. */
+  readonly dropped: Pair;
+  /** Longest wait of a packet in the last second, s. */
+  readonly wait: Pair;
 }
 
 const EVERY_MS = 1_000;
+/** More time between two readings is a gap, over which no rate is counted, ms. */
+const GAP_MS = 3_000;
 
 export class QueueRecorder {
   /** The newest state of the queue; a queue that stands still sends no news, so this is read once a second. */
@@ -39,19 +47,42 @@ export class QueueRecorder {
     };
   };
 
-  /** Upload and download rate in bit/s, and the limits that are set. */
-  rates(afterMs: number): Points {
-    return this.#points(afterMs, ({ rate, limit }) => [...rate, limit[0] || null, limit[1] || null]);
+  /** Rates of all directions in bit/s, then the limits that are set. */
+  rates(afterMs: number, directions = 2): Points {
+    return this.#points(afterMs, ({ rate, limit }) => [
+      ...rate.slice(0, directions),
+      ...limit.slice(0, directions).map((each) => each || null),
+    ]);
   }
 
-  /** Bytes that wait, of upload and download. */
-  queued(afterMs: number): Points {
-    return this.#points(afterMs, ({ queued }) => queued);
+  /** Bytes that wait. */
+  queued(afterMs: number, directions = 2): Points {
+    return this.#points(afterMs, ({ queued }) => queued.slice(0, directions));
   }
 
-  #points(afterMs: number, pick: (reading: Reading) => readonly (number | null)[]): Points {
-    const readings = this.#readings.slice(this.#readings.findLastIndex(({ t }) => t <= afterMs) + 1);
-    const picked = readings.map(pick);
+  /** Packets dropped per second. */
+  drops(afterMs: number, directions = 2): Points {
+    return this.#points(afterMs, ({ t, dropped }, before) =>
+      dropped.slice(0, directions).map((now, which) => {
+        if (before === undefined || t - before.t > GAP_MS) return null;
+        // Less than before: the counters were reset.
+        return (Math.max(0, now - (before.dropped[which] ?? 0)) * 1000) / (t - before.t);
+      }),
+    );
+  }
+
+  /** Longest wait of a packet in the last second, s. */
+  waits(afterMs: number, directions = 2): Points {
+    return this.#points(afterMs, ({ wait }) => wait.slice(0, directions));
+  }
+
+  #points(
+    afterMs: number,
+    pick: (reading: Reading, before: Reading | undefined) => readonly (number | null)[],
+  ): Points {
+    const first = this.#readings.findLastIndex(({ t }) => t <= afterMs) + 1;
+    const readings = this.#readings.slice(first);
+    const picked = readings.map((reading, at) => pick(reading, this.#readings[first + at - 1]));
     const lines = picked[0]?.length ?? 0;
     return {
       times: readings.map(({ t }) => t),
@@ -63,11 +94,14 @@ export class QueueRecorder {
     const { row } = this;
     if (this.#fresh()) {
       const t = Date.now();
+      const [up, down] = halves(row['max-wait']);
       this.#readings.push({
         t,
         rate: halves(row.rate),
         limit: halves(row['max-limit']),
         queued: halves(row['queued-bytes']),
+        dropped: halves(row.dropped),
+        wait: [up / 1e6, down / 1e6],
       });
       const keep = this.#readings.findIndex((reading) => reading.t >= t - SPAN_MS);
       if (keep > 0) this.#readings.splice(0, keep);

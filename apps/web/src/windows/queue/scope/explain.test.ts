@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { boundBits, explanation, figuresOf, speedTestReading } from './explain.ts';
+import { ScopeHistory } from './scope-history.ts';
+
+const BUCKET = { limit: 20_000_000, capacity: 2_000_000 };
+const quiet = { dropped: 0, queued: 0, wait: 0, tokenRate: BUCKET.limit };
+
+/** A quiet second, then a full bucket at once, then the rate. */
+function saturated(seconds: number, tokenRate = BUCKET.limit) {
+  const history = new ScopeHistory();
+  history.append([], 1000);
+  const slots = Array.from({ length: seconds * 1000 }, (_, at) => ({
+    ms: 2000 + at,
+    sides: [{ ...quiet, bytes: at === 0 ? 250_000 : 2500, tokens: at === 0 ? 0 : 12, tokenRate }],
+  }));
+  history.append(slots, 1999 + seconds * 1000);
+  return history;
+}
+
+test('22 Mbit/s on a queue of 20 Mbit/s, explained by its bucket', () => {
+  const figures = figuresOf(saturated(10), 0, BUCKET);
+  expect(figures.busiest[2]).toBe(2_000_000 + 999 * 20_000);
+  expect(boundBits(BUCKET, BUCKET.limit, 1000)).toBe(22_000_000);
+  const text = explanation(figures, 'upload');
+  expect(text).toContain('The busiest second carried 22.0 Mbit/s, 10 % above the limit.');
+  expect(text).toContain('holds 2.00 Mbit, what 20.0 Mbit/s bring in 100 ms');
+  expect(text).toContain('up to 22.0 Mbit in one second');
+  expect(text).toMatch(/speed test .* would show 20\.0 Mbit\/s/);
+  expect(text).not.toContain('burst');
+});
+
+test('no traffic, no limit, a burst, a steady rate', () => {
+  const idle = new ScopeHistory();
+  idle.append([], 1000);
+  idle.append([], 6000);
+  expect(explanation(figuresOf(idle, 0, BUCKET), '')).toBe(
+    'No traffic has passed for 5 s. The bucket is full: 2.00 Mbit, what 20.0 Mbit/s bring in 100 ms. So much may pass at once.',
+  );
+  expect(explanation(figuresOf(idle, 0, { limit: 0, capacity: 0 }), 'download')).toContain('no limit for download');
+  expect(explanation(figuresOf(saturated(3, 40_000_000), 0, BUCKET), 'upload')).toContain(
+    'A burst was in force: tokens came at 40.0 Mbit/s.',
+  );
+  const steady = new ScopeHistory();
+  steady.append([], 0);
+  steady.append(
+    Array.from({ length: 3000 }, (_, ms) => ({ ms, sides: [{ ...quiet, bytes: 1000, tokens: 0 }] })),
+    2999,
+  );
+  const text = explanation(figuresOf(steady, 0, BUCKET), 'download');
+  expect(text).toBe(
+    'Over the last 3 s download was 8.00 Mbit/s on average; the limit is 20.0 Mbit/s. No second carried more.',
+  );
+});
+
+test('a speed test leaves out the slowest quarter and the two fastest samples', () => {
+  expect(speedTestReading([1, 1, 10, 10, 10, 10, 99, 99])).toBe(10);
+  expect(speedTestReading([])).toBe(0);
+});

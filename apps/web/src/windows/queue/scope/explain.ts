@@ -1,0 +1,120 @@
+/** What the bucket of a queue lets through, in words that follow from the figures. Pure. */
+import { withUnit } from '../../../ui/units.ts';
+import type { ScopeHistory } from './scope-history.ts';
+
+/** Lengths of the bins that traffic is shown in, ms. */
+export const WIDTHS_MS = [1, 10, 1000] as const;
+
+/** How a queue is held in one direction. */
+export interface Bucket {
+  /** Highest rate, bit/s; 0 for none. */
+  readonly limit: number;
+  /** Bits that the bucket holds. */
+  readonly capacity: number;
+}
+
+/** What one direction of a queue did. */
+export interface ScopeFigures extends Bucket {
+  /** Length of what is known, ms. */
+  readonly spanMs: number;
+  /** Highest rate at which tokens came: more than the limit while a burst lasts, bit/s. */
+  readonly tokenRate: number;
+  /** Bits that passed in all. */
+  readonly bits: number;
+  /** Most bits in any stretch of {@link WIDTHS_MS}, in that order. */
+  readonly busiest: readonly number[];
+  /** Bits in the bucket now. */
+  readonly level: number;
+  /** What a speed test of the last seconds would show, bit/s; undefined while too little is known. */
+  readonly speedTest: number | undefined;
+  readonly dropped: number;
+  /** Longest wait, µs. */
+  readonly wait: number;
+}
+
+/** Samples of a speed test, and their length, ms. */
+const SAMPLES = 20;
+const SAMPLE_MS = 500;
+
+/** The method of common speed tests: without the two fastest samples and the slowest quarter, the average of the rest. */
+export function speedTestReading(samples: readonly number[]): number {
+  const sorted = samples.toSorted((a, b) => a - b);
+  const kept = sorted.slice(Math.floor(sorted.length / 4), Math.max(sorted.length - 2, 1));
+  return kept.reduce((sum, value) => sum + value, 0) / Math.max(kept.length, 1);
+}
+
+/** Most bits that may pass in a time: what comes in it, and what the bucket held. */
+export function boundBits({ capacity }: Bucket, rate: number, ms: number): number {
+  return (rate * ms) / 1000 + capacity;
+}
+
+export function figuresOf(history: ScopeHistory, which: number, bucket: Bucket): ScopeFigures {
+  const spanMs = history.from === undefined ? 0 : history.now - history.from + 1;
+  const busiest = WIDTHS_MS.map((width) => history.busiest(which, width));
+  const samples = history.bins(which, SAMPLE_MS, SAMPLES).filter((bytes) => bytes !== null);
+  const started = samples.findIndex((bytes) => bytes > 0);
+  const tested = started < 0 ? [] : samples.slice(started);
+  return {
+    ...bucket,
+    spanMs,
+    tokenRate: Math.max(bucket.limit, history.extreme(which, 'tokenRate')),
+    bits: (busiest[0]?.sum ?? 0) * 8,
+    busiest: busiest.map(({ most }) => most * 8),
+    level: history.levels(which, 1, bucket.limit, bucket.capacity).at(-1) ?? bucket.capacity,
+    speedTest:
+      tested.length < SAMPLES / 2 ? undefined : speedTestReading(tested.map((bytes) => (bytes * 8 * 1000) / SAMPLE_MS)),
+    dropped: history.extreme(which, 'dropped'),
+    wait: history.extreme(which, 'wait'),
+  };
+}
+
+const rateText = (bps: number): string => withUnit(Math.round(bps), 'bit/s');
+const amountText = (bits: number): string => withUnit(Math.round(bits), 'bit');
+const percent = (share: number): string => `${Math.round(share * 100)} %`;
+const seconds = (ms: number): string => `${Math.max(1, Math.round(ms / 1000))} s`;
+
+/** Above the limit by more than counting in whole packets explains. */
+const clearlyAbove = (value: number, limit: number): boolean => value > limit * 1.005 + 12_112;
+
+/** What one sees, in sentences. @param direction `upload`, `download`, or nothing for a queue with one direction */
+export function explanation(figures: ScopeFigures, direction: string): string {
+  const { limit, capacity, bits, spanMs } = figures;
+  const what = direction === '' ? 'traffic' : direction;
+  if (limit === 0) return `This queue has no limit for ${what}: no bucket holds it here.`;
+  const holds = `${amountText(capacity)}, what ${rateText(limit)} bring in ${Math.round((capacity / limit) * 1000)} ms`;
+  if (bits === 0) {
+    return `No ${what} has passed for ${seconds(spanMs)}. The bucket is full: ${holds}. So much may pass at once.`;
+  }
+  const average = (bits * 1000) / Math.max(spanMs, 1);
+  const first = `Over the last ${seconds(spanMs)} ${what} was ${rateText(average)} on average; the limit is ${rateText(limit)}.`;
+  return [first, secondText(figures, holds), burstText(figures), speedText(figures)]
+    .filter((text) => text !== '')
+    .join(' ');
+}
+
+function secondText({ limit, capacity, busiest, spanMs }: ScopeFigures, holds: string): string {
+  const second = busiest[2] ?? 0;
+  if (spanMs < 1000) return '';
+  if (clearlyAbove(second, limit)) {
+    const most = boundBits({ limit, capacity }, limit, 1000);
+    return (
+      `The busiest second carried ${rateText(second)}, ${percent(second / limit - 1)} above the limit. ` +
+      `The bucket allows that: after a quiet time it holds ${holds}, which may pass at once, and the rate comes on top: ` +
+      `up to ${amountText(most)} in one second.`
+    );
+  }
+  const moment = (busiest[0] ?? 0) * 1000;
+  return moment > limit * 1.5
+    ? `No second carried more, though for one millisecond it was ${rateText(moment)}: packets leave at the speed of the port while the bucket has tokens.`
+    : 'No second carried more.';
+}
+
+function burstText({ limit, tokenRate }: ScopeFigures): string {
+  if (tokenRate <= limit * 1.001) return '';
+  return `A burst was in force: tokens came at ${rateText(tokenRate)}.`;
+}
+
+function speedText({ limit, speedTest }: ScopeFigures): string {
+  if (speedTest === undefined || speedTest < limit * 0.5) return '';
+  return `A speed test that leaves out its slowest quarter and its two fastest samples would show ${rateText(speedTest)}.`;
+}

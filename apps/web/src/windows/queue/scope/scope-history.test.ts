@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { HELD_MS, ScopeHistory, type ScopeSide } from './scope-history.ts';
+
+const side = (part: Partial<ScopeSide>): ScopeSide => ({
+  bytes: 0,
+  dropped: 0,
+  queued: 0,
+  tokens: 0,
+  wait: 0,
+  tokenRate: 0,
+  ...part,
+});
+const slot = (ms: number, bytes: number, part: Partial<ScopeSide> = {}) => ({ ms, sides: [side({ bytes, ...part })] });
+
+test('bins hold what passed in them, the last one is whole, and what is unknown is no zero', () => {
+  const history = new ScopeHistory();
+  history.append([slot(1000, 5), slot(1001, 7), slot(1013, 11)], 1024);
+  expect(history.bins(0, 10, 4)).toEqual([null, null, 12, 11]);
+  expect(history.bins(0, 1, 3)).toEqual([0, 0, 0]);
+  expect(history.bins(1, 10, 2)).toEqual([0, 0]);
+  expect(history.busiest(0, 2)).toEqual({ most: 12, sum: 23 });
+  expect(history.busiest(0, 14)).toEqual({ most: 23, sum: 23 });
+});
+
+test('a millisecond that comes in two parts adds up; an old one does not come back', () => {
+  const history = new ScopeHistory();
+  history.append([slot(5, 10, { dropped: 1 })], 5);
+  history.append([slot(5, 20, { dropped: 2, wait: 7 })], 6);
+  expect(history.at(0, 'bytes', 5)).toBe(30);
+  expect(history.extreme(0, 'dropped')).toBe(3);
+  expect(history.extreme(0, 'wait')).toBe(7);
+  history.append([], 5 + HELD_MS);
+  expect(history.busiest(0, 1000)).toEqual({ most: 0, sum: 0 });
+  expect(history.at(0, 'bytes', 5 + HELD_MS)).toBeUndefined();
+});
+
+test('tokens come in while nothing happens, until the bucket is full', () => {
+  const history = new ScopeHistory();
+  // 1 Mbit/s: 1,000 bits a millisecond.
+  history.append([slot(100, 500, { tokens: -200, tokenRate: 1_000_000 })], 104);
+  expect(history.levels(0, 6, 1_000_000, 3000)).toEqual([null, -200, 800, 1800, 2800, 3000]);
+  history.append([], 110);
+  expect(history.levels(0, 2, 1_000_000, 3000)).toEqual([3000, 3000]);
+});

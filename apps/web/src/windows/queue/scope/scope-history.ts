@@ -1,0 +1,158 @@
+/**
+ * What a queue did in each millisecond of the last half minute: packed, as there are many of them. Times are the
+ * router's monotonic clock, ms. Pure.
+ */
+
+/** One direction of a queue in one millisecond. */
+export interface ScopeSide {
+  /** L3 bytes that passed. */
+  readonly bytes: number;
+  /** Packets dropped. */
+  readonly dropped: number;
+  /** L3 bytes waiting at the end. */
+  readonly queued: number;
+  /** Tokens in the bucket at the end, bits; below zero while a packet is paid off. */
+  readonly tokens: number;
+  /** Longest wait of a packet that passed, µs. */
+  readonly wait: number;
+  /** Rate at which tokens came, bit/s. */
+  readonly tokenRate: number;
+}
+
+export interface ScopeSlot {
+  /** Number of the millisecond. */
+  readonly ms: number;
+  /** Upload and download; a node of a queue tree has one. */
+  readonly sides: readonly ScopeSide[];
+}
+
+/** Milliseconds held. */
+export const HELD_MS = 32_768;
+
+const FIELDS = ['bytes', 'dropped', 'queued', 'tokens', 'wait', 'tokenRate'] as const;
+type Field = (typeof FIELDS)[number];
+type Column = Float64Array<ArrayBuffer>;
+
+const columns = (): Readonly<Record<Field, Column>> => ({
+  bytes: new Float64Array(HELD_MS),
+  dropped: new Float64Array(HELD_MS),
+  queued: new Float64Array(HELD_MS),
+  tokens: new Float64Array(HELD_MS),
+  wait: new Float64Array(HELD_MS),
+  tokenRate: new Float64Array(HELD_MS),
+});
+
+export class ScopeHistory {
+  readonly #stamps = new Float64Array(HELD_MS).fill(-1);
+  readonly #sides = [columns(), columns()] as const;
+  #from: number | undefined;
+  #now = 0;
+
+  /** The first millisecond that is known; undefined before the first answer. */
+  get from(): number | undefined {
+    return this.#from === undefined ? undefined : Math.max(this.#from, this.#now - HELD_MS + 1);
+  }
+
+  /** The last millisecond that is known. */
+  get now(): number {
+    return this.#now;
+  }
+
+  /**
+   * Takes in milliseconds in which something happened.
+   *
+   * @param now the last whole millisecond that the answer covers; what has no slot was quiet
+   */
+  append(slots: readonly ScopeSlot[], now: number): void {
+    this.#from ??= slots[0]?.ms ?? now;
+    this.#now = Math.max(this.#now, now, slots.at(-1)?.ms ?? 0);
+    for (const { ms, sides } of slots) {
+      const at = ms % HELD_MS;
+      const again = this.#stamps[at] === ms;
+      this.#stamps[at] = ms;
+      for (const [which, side] of this.#sides.entries()) {
+        const slot = sides[which];
+        for (const field of FIELDS) {
+          const value = slot?.[field] ?? 0;
+          const adds = again && (field === 'bytes' || field === 'dropped');
+          side[field][at] = adds ? (side[field][at] ?? 0) + value : value;
+        }
+      }
+    }
+  }
+
+  /** A value of one millisecond; undefined where the queue was quiet, or for what is not held. */
+  at(which: number, field: Field, ms: number): number | undefined {
+    const at = ms % HELD_MS;
+    return ms < 0 || this.#stamps[at] !== ms ? undefined : this.#sides[which]?.[field][at];
+  }
+
+  /**
+   * Bytes of equal bins, oldest first; the last one ends with the newest whole bin. Null before the first answer.
+   *
+   * @param widthMs length of a bin
+   */
+  bins(which: number, widthMs: number, count: number): readonly (number | null)[] {
+    const last = Math.floor((this.#now + 1) / widthMs);
+    const from = this.from ?? Number.POSITIVE_INFINITY;
+    return Array.from({ length: count }, (_, index) => {
+      const start = (last - count + index) * widthMs;
+      if (start + widthMs <= from) return null;
+      let bytes = 0;
+      for (let ms = start; ms < start + widthMs; ms++) bytes += this.at(which, 'bytes', ms) ?? 0;
+      return bytes;
+    });
+  }
+
+  /** Most bytes that passed in any stretch of `widthMs`, wherever it begins, and the bytes of all that is held. */
+  busiest(which: number, widthMs: number): { readonly most: number; readonly sum: number } {
+    let [most, sum, window] = [0, 0, 0];
+    for (let ms = this.from ?? this.#now; ms <= this.#now; ms++) {
+      const bytes = this.at(which, 'bytes', ms) ?? 0;
+      sum += bytes;
+      window += bytes - (this.at(which, 'bytes', ms - widthMs) ?? 0);
+      most = Math.max(most, window);
+    }
+    return { most, sum };
+  }
+
+  /** Highest value of a field over what is held; the sum for drops. */
+  extreme(which: number, field: 'dropped' | 'wait' | 'tokenRate'): number {
+    let value = 0;
+    for (let ms = this.from ?? this.#now; ms <= this.#now; ms++) {
+      const one = this.at(which, field, ms) ?? 0;
+      value = field === 'dropped' ? value + one : Math.max(value, one);
+    }
+    return value;
+  }
+
+  /**
+   * Tokens in the bucket at the end of each of the last milliseconds, bits, oldest first. In quiet ones they come in at
+   * the rate, up to what the bucket holds. Null before the first answer.
+   *
+   * @param rate at which tokens come where no slot tells it, bit/s
+   */
+  levels(which: number, count: number, rate: number, capacity: number): readonly (number | null)[] {
+    const start = this.#now - count + 1;
+    const from = this.from ?? Number.POSITIVE_INFINITY;
+    let level = this.#levelBefore(which, start, rate, capacity);
+    let came = rate;
+    return Array.from({ length: count }, (_, index) => {
+      const ms = start + index;
+      if (ms < from) return null;
+      const tokens = this.at(which, 'tokens', ms);
+      came = this.at(which, 'tokenRate', ms) || came;
+      level = tokens ?? Math.min(capacity, level + came / 1000);
+      return level;
+    });
+  }
+
+  #levelBefore(which: number, start: number, rate: number, capacity: number): number {
+    for (let ms = start - 1; ms >= Math.max(this.from ?? start, start - HELD_MS); ms--) {
+      const tokens = this.at(which, 'tokens', ms);
+      if (tokens !== undefined) return Math.min(capacity, tokens + ((start - 1 - ms) * rate) / 1000);
+    }
+    // Nothing happened for as long as is known, so it is full.
+    return capacity;
+  }
+}
