@@ -12,6 +12,7 @@ import { ConfigStore, type Log } from './config/store.js';
 import type { Database } from './database/client.js';
 import type { Defaults } from './env.js';
 import { errorBody } from './errors.js';
+import { QueueHints } from './lint/queue-hints.js';
 import { Hub } from './live/hub.js';
 import { authentication } from './plugins/auth.js';
 import { jsonBodies } from './plugins/body.js';
@@ -74,7 +75,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const live = new LiveState(agent);
   const processor = new Processor();
   const learnedIds = new LearnedIds();
-  const views = createViews({ store, live, users, log: book, processor, learnedIds, dataDir: options.dataDir });
+  const hints = new QueueHints(store);
+  const views = createViews({ store, live, users, log: book, processor, learnedIds, hints, dataDir: options.dataDir });
   const services: Services = { db, store, editor: new Editor(store), live, users, sessions, book, learnedIds, views };
   const authenticator = new Authenticator(users, sessions, new Attempts(), {
     loginFailed(name, address) {

@@ -70,7 +70,12 @@ describe('a list in one request', () => {
   });
 
   it.each([
-    ['a wrong value', [{ target: '10.0.0.1' }, { target: 'x' }], 'target', /^element 1: value of target: x is not/],
+    [
+      'a wrong value',
+      [{ target: '10.0.0.1' }, { target: '10.0.0.300' }],
+      'target',
+      /^element 1: value of target: 10.0.0.300 is not/,
+    ],
     ['no object', [{ target: '10.0.0.1' }, 7], undefined, /^element 1: it must be a JSON object/],
   ])('with %s adds nothing', async (_what, body, property, detail) => {
     const before = await revision();

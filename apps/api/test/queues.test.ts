@@ -97,15 +97,21 @@ describe('simple queues', () => {
 
   it.each([
     ['no target', {}, 'target', /target is required/],
-    ['an interface as target', { target: 'ether1' }, 'target', /ether1 is not a comma list of IPv4 addresses/],
-    ['one wrong target of several', { target: '10.0.0.1,10.0.0.300' }, 'target', /IPv4 addresses and prefixes/],
+    ['an unknown interface as target', { target: 'ether9' }, 'target', /target: ether9 is none of ether1, ether2/],
+    [
+      'one wrong target of several',
+      { target: '10.0.0.1,10.0.0.300' },
+      'target',
+      /IPv4 and IPv6 prefixes and names of interfaces/,
+    ],
     ['three halves', { target: '10.0.0.1', 'max-limit': '1M/2M/3M' }, 'max-limit', /as upload\/download/],
     ['a rate beyond all', { target: '10.0.0.1', 'max-limit': '1M/2T' }, 'max-limit', /at most 1T/],
     ['an unknown type', { target: '10.0.0.1', queue: 'default/fast' }, 'queue', /fast is none of default, /],
     ['statistics', { target: '10.0.0.1', bytes: '0/0' }, 'bytes', /read-only/],
-    ['a guarantee', { target: '10.0.0.1', 'limit-at': '1M/1M' }, 'limit-at', /limit-at: only 0\/0 is accepted/],
-    ['a parent', { target: '10.0.0.1', parent: 'q1' }, 'parent', /parent: only none is accepted/],
-    ['marks', { target: '10.0.0.1', 'packet-marks': 'voip' }, 'packet-marks', /only an empty text is accepted/],
+    ['an unknown parent', { target: '10.0.0.1', parent: 'q1' }, 'parent', /parent: q1 is none of none/],
+    ['a priority beyond all', { target: '10.0.0.1', priority: '9/1' }, 'priority', /integer 1..8/],
+    ['a bucket beyond all', { target: '10.0.0.1', 'bucket-size': '11' }, 'bucket-size', /a number 0..10/],
+    ['a name with a meaning', { target: '10.0.0.1', name: 'none' }, 'name', /meaning of its own as a parent/],
     ['what nobody has', { target: '10.0.0.1', weather: 'fine' }, 'weather', /unknown parameter weather/],
   ])('%s is refused by name', async (_what, body, property, detail) => {
     const answer = await call('PUT', QUEUES, body);
@@ -130,10 +136,11 @@ describe('simple queues', () => {
       'total-queue': 'default-small',
       '!time': '',
     });
-    expect(made).toMatchObject({ name: 'q' });
-    expect(made).not.toHaveProperty('priority');
+    expect(made).toMatchObject({ name: 'q', priority: '8/8', 'limit-at': '0/0', 'bucket-size': '0.1/0.1' });
+    const before = router.peer?.active?.['simple-queues'];
     expect((await call('PATCH', `${QUEUES}/q`, { priority: '8/8', 'burst-time': '0s' })).status).toBe(200);
-    expect((await call('PATCH', `${QUEUES}/q`, { priority: '1/8' })).status).toBe(400);
+    expect(router.peer?.active?.['simple-queues']).toEqual(before);
+    expect(before?.[0]).toMatchObject({ total: null, time: null, parent: null });
   });
 
   it('are kept in order, disabled and enabled like rules', async () => {
@@ -191,11 +198,26 @@ describe('simple queues', () => {
 
 describe('queue types', () => {
   it('start with the built-in ones, which stay as they are', async () => {
-    expect((await list(TYPES)).map((row) => [row.name, row['pfifo-limit']])).toEqual([
-      ['default', '50'],
-      ['ethernet-default', '50'],
-      ['default-small', '10'],
+    expect((await list(TYPES)).map((row) => `${row.name} ${row.kind}`)).toEqual([
+      'default pfifo',
+      'ethernet-default pfifo',
+      'wireless-default sfq',
+      'synchronous-default red',
+      'hotspot-default sfq',
+      'pcq-upload-default pcq',
+      'pcq-download-default pcq',
+      'only-hardware-queue none',
+      'multi-queue-ethernet-default mq-pfifo',
+      'default-small pfifo',
     ]);
+    expect((await call('GET', `${TYPES}?name=default-small`)).rows[0]).toMatchObject({ 'pfifo-limit': '10' });
+    expect((await call('GET', `${TYPES}?name=pcq-upload-default`)).rows[0]).toMatchObject({
+      'pcq-classifier': 'src-address',
+      'pcq-limit': '50',
+      'pcq-total-limit': '2000',
+      'pcq-src-address-mask': '32',
+      'pcq-dst-address6-mask': '128',
+    });
     expect((await call('PATCH', `${TYPES}/default`, { 'pfifo-limit': '9' })).error.detail).toMatch(/builtin/);
     expect((await call('PUT', TYPES, { name: 'default', kind: 'pfifo' })).error.detail).toMatch(/such name: default/);
     expect((await call('PUT', TYPES, { name: 'up/down', kind: 'pfifo' })).body).toMatchObject({ property: 'name' });

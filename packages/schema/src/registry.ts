@@ -11,13 +11,17 @@ import { addressList } from './menus/ip/firewall/address-list.js';
 import { connectionTracking } from './menus/ip/firewall/connection/tracking.js';
 import { firewallConnection } from './menus/ip/firewall/connection.js';
 import { firewallFilter } from './menus/ip/firewall/filter.js';
+import { firewallMangle } from './menus/ip/firewall/mangle.js';
 import { firewallNat } from './menus/ip/firewall/nat.js';
 import { ipRoute } from './menus/ip/route.js';
 import { ipFastPath } from './menus/ip/settings/fast-path.js';
 import { ipSlowPath } from './menus/ip/settings/slow-path.js';
 import { ipSettings } from './menus/ip/settings.js';
 import { log } from './menus/log.js';
+import { interfaceQueue } from './menus/queue/interface.js';
+import { queueLint } from './menus/queue/lint.js';
 import { simpleQueue } from './menus/queue/simple.js';
+import { queueTree } from './menus/queue/tree.js';
 import { queueType } from './menus/queue/type.js';
 import { systemIdentity } from './menus/system/identity.js';
 import { systemResourceCpu } from './menus/system/resource/cpu.js';
@@ -35,6 +39,7 @@ export const registry: readonly Menu[] = [
   ipAddress,
   firewallFilter,
   firewallNat,
+  firewallMangle,
   firewallConnection,
   addressList,
   connectionTracking,
@@ -43,7 +48,10 @@ export const registry: readonly Menu[] = [
   ipFastPath,
   ipSlowPath,
   simpleQueue,
+  interfaceQueue,
+  queueTree,
   queueType,
+  queueLint,
   systemIdentity,
   systemResource,
   systemResourceCpu,

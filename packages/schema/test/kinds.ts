@@ -3,8 +3,10 @@ import { bool, present } from '../src/props/bool.js';
 import { bytes } from '../src/props/bytes.js';
 import { counter } from '../src/props/counter.js';
 import { datetime } from '../src/props/datetime.js';
+import { decimal } from '../src/props/decimal.js';
 import { duration } from '../src/props/duration.js';
 import { oneOf, oneOfWithYesNo } from '../src/props/enum.js';
+import { fineDuration } from '../src/props/fine-duration.js';
 import { icmpOptions } from '../src/props/icmp-options.js';
 import { int } from '../src/props/int.js';
 import { intRange } from '../src/props/int-range.js';
@@ -12,6 +14,7 @@ import { ip, ipPort } from '../src/props/ip.js';
 import { ipIfacePrefix, ipPrefix } from '../src/props/ip-prefix.js';
 import { ipProtocol } from '../src/props/ip-protocol.js';
 import { ipRange, ipRangeExact } from '../src/props/ip-range.js';
+import { kibibytes } from '../src/props/kibibytes.js';
 import { limit } from '../src/props/limit.js';
 import { mac } from '../src/props/mac.js';
 import { nexthop } from '../src/props/nexthop.js';
@@ -21,10 +24,11 @@ import { upDown } from '../src/props/pair.js';
 import { percent } from '../src/props/percent.js';
 import { portList } from '../src/props/port-list.js';
 import { ipPrefixList } from '../src/props/prefix-list.js';
+import { queueTarget, queueTargetList } from '../src/props/queue-target.js';
 import { configuredRate, rate } from '../src/props/rate.js';
 import { reference, referenceList } from '../src/props/reference.js';
 import { setOf, triStateSetOf } from '../src/props/set.js';
-import { interfaceName, name, nameInPair, secret, text } from '../src/props/text.js';
+import { interfaceName, name, nameInPair, nameList, secret, text } from '../src/props/text.js';
 import { volumeRange } from '../src/props/volume-range.js';
 import { weekdayTimes } from '../src/props/weekday-times.js';
 
@@ -58,6 +62,13 @@ export const kinds: Readonly<Record<string, Kind>> = {
   ratePair: upDown(rate),
   configuredRate,
   ipPrefixList,
+  queueTarget,
+  queueTargetList,
+  decimal: decimal({ min: 0, max: 10 }),
+  kibibytes,
+  fineDuration: fineDuration(),
+  nameList: nameList(),
+  spelledSet: setOf(['conservative', 'raw'], { empty: true, spelled: { convervative: 'conservative' } }),
   nameInPair,
   reference: reference('/interface', 'name', { also: ['all-ethernet'] }),
   referenceList: referenceList('/interface/list', 'name'),

@@ -109,6 +109,7 @@ const DIFFERENT: Readonly<Record<string, string>> = {
   '/ip/arp mac-address required': 'an entry without address does nothing',
   '/ip/route distance unset': 'always has a value, by default 1',
   '/ip/firewall/filter tcp-flags not': 'each flag has its own !',
+  '/ip/firewall/mangle tcp-flags not': 'each flag has its own !',
   '/ip/firewall/address-list address required': 'an entry without address does nothing',
   '/ip/firewall/address-list dynamic ro': 'only the system makes dynamic entries',
   '/ip/firewall/connection/tracking udp-timeout default':
@@ -124,12 +125,28 @@ const OURS: Readonly<Record<string, string>> = {
   '/interface *-per-second': 'rates of /interface/monitor-traffic, as columns of the live table',
   '/interface/ethernet *': 'the counters of /interface, and how frames are exchanged with the port',
   '/ip/firewall/connection slow-path-reason': 'why is this slow',
+  '/queue/simple *borrows': 'RouterOS 6 has it',
+  '/queue/simple *lends': 'RouterOS 6 has it',
+  '/queue/simple *marked': 'ECN marks',
+  '/queue/simple *-wait': 'how long packets wait',
+  '/queue/simple hint': 'settings without effect',
+  '/queue/tree borrows': 'RouterOS 6 has it',
+  '/queue/tree lends': 'RouterOS 6 has it',
+  '/queue/tree marked': 'ECN marks',
+  '/queue/tree *-wait': 'how long packets wait',
+  '/queue/tree hint': 'settings without effect',
+  '/queue/interface *': 'the counters of queues',
   '/ip/settings flow-offload': 'the kernel may forward what the flow cache knows',
   '/ip/settings fasttrack-mode': 'rules and queues may hold for fasttracked connections too',
 };
 
 /** Menus that RouterOS does not have. */
-const OUR_MENUS: readonly string[] = ['/ip/settings/fast-path', '/ip/settings/slow-path', '/tool/packet-trace'];
+const OUR_MENUS: readonly string[] = [
+  '/ip/settings/fast-path',
+  '/ip/settings/slow-path',
+  '/queue/lint',
+  '/tool/packet-trace',
+];
 
 describe.skipIf(!facts)('the facts of RouterOS', () => {
   /** Differences that were met. */

@@ -33,7 +33,7 @@ export function encodePieces(value: unknown, encode: Encode, out: Buffer[]): voi
 }
 
 /** Names of the fields on the way to `rules`; everything else is encoded as a whole. */
-const DEEP = new Set(['body', 'config', 'filter', 'nat']);
+const DEEP = new Set(['body', 'config', 'filter', 'nat', 'mangle']);
 
 function pieceOf(rule: object, encode: Encode): Buffer {
   let piece = pieces.get(rule);

@@ -4,7 +4,9 @@ import type { Queues } from './messages.js';
 const RECORD = 96;
 
 /** What a record is about. */
-const PART = { upload: 0, download: 1, total: 2, whole: 3, interface: 4 } as const;
+export const PART = { upload: 0, download: 1, total: 2, whole: 3, interface: 4 } as const;
+
+export type Part = (typeof PART)[keyof typeof PART];
 
 type Reader = (view: DataView, at: number) => bigint;
 
@@ -63,20 +65,37 @@ export class QueueDump {
     }
   }
 
-  /** `upload/download` of a row's queue; zeros for one that the data plane does not have, e.g. a disabled one. */
-  value(row: number, property: string): string | undefined {
-    const field = Object.hasOwn(fields, property) ? fields[property] : undefined;
-    if (field === undefined) return undefined;
-    return `${this.#sum(row, PART.upload, field)}/${this.#sum(row, PART.download, field)}`;
+  /** Whether the data plane has counted anything of a part. */
+  has(row: number, part: Part): boolean {
+    for (let number = this.#last.get(row) ?? -1; number >= 0; number = this.#before[number] ?? -1) {
+      if (this.#view.getUint8(number * RECORD + 6) === part) return true;
+    }
+    return false;
   }
 
-  /** What the records of all workers of a part say together. */
-  #sum(row: number, part: number, { read, together }: Field): bigint {
+  /**
+   * What the records of all workers of a part say together; 0 of a queue that the data plane does not have, e.g. a
+   * disabled one. `undefined` for a property that queues do not have.
+   */
+  value(row: number, part: Part, property: string): bigint | undefined {
+    const field = Object.hasOwn(fields, property) ? fields[property] : undefined;
+    if (field === undefined) return undefined;
     let sum = 0n;
     for (let number = this.#last.get(row) ?? -1; number >= 0; number = this.#before[number] ?? -1) {
       const at = number * RECORD;
-      if (this.#view.getUint8(at + 6) === part) sum = together(sum, read(this.#view, at));
+      if (this.#view.getUint8(at + 6) === part) sum = field.together(sum, field.read(this.#view, at));
     }
     return sum;
+  }
+
+  /** Both directions of a simple queue together: what its total says, or else what they say. */
+  total(row: number, property: string): bigint | undefined {
+    if (this.has(row, PART.total)) return this.value(row, PART.total, property);
+    const field = Object.hasOwn(fields, property) ? fields[property] : undefined;
+    const upload = this.value(row, PART.upload, property);
+    const download = this.value(row, PART.download, property);
+    return field === undefined || upload === undefined || download === undefined
+      ? undefined
+      : field.together(upload, download);
   }
 }

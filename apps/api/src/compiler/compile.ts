@@ -36,6 +36,7 @@ export function compile(snapshot: ConfigSnapshot, utcOffsetS = 0): Compiled {
   const lists = new AddressLists(context);
   const filter = compileFirewall(context, lists, 'filter');
   const nat = compileFirewall(context, lists, 'nat');
+  const mangle = compileFirewall(context, lists, 'mangle');
   const queues = compileQueues(context);
   const config: DataplaneConfig = {
     format: FORMAT,
@@ -48,12 +49,12 @@ export function compile(snapshot: ConfigSnapshot, utcOffsetS = 0): Compiled {
     'address-lists': lists.compiled(),
     filter,
     nat,
-    mangle: [],
-    'mark-names': [],
+    mangle,
+    'mark-names': context.marks.compiled(),
     'queue-types': queues.types,
     'simple-queues': queues.simple,
-    'tree-queues': [],
-    'interface-queues': [],
+    'tree-queues': queues.tree,
+    'interface-queues': queues.interfaces,
   };
   return { config, invalid: context.invalid, utcOffsetS: context.asksTime ? utcOffsetS : undefined };
 }

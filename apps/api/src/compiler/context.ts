@@ -2,6 +2,7 @@ import { menuByPath } from '@tollway/schema';
 import type { ConfigSnapshot, Row } from '../config/snapshot.js';
 import { rowsOf } from '../config/snapshot.js';
 import { InterfaceNames } from './interface-names.js';
+import { Marks } from './marks.js';
 
 /** Thrown and caught inside the compiler only: the row at hand cannot work. */
 export class CannotWork extends Error {}
@@ -11,6 +12,7 @@ export class CompileContext {
   readonly snapshot: ConfigSnapshot;
   readonly interfaces: InterfaceNames;
   readonly invalid = new Map<number, string>();
+  readonly marks = new Marks();
 
   /** Asked for by {@link clockOffset}, so that it is known who depends on it. */
   readonly utcOffsetS: number;

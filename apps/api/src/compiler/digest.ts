@@ -15,9 +15,9 @@ function textOf(rule: Rule): string {
 
 /** SHA-256 of a configuration's JSON, its rules after all else. */
 export function digestOf(config: DataplaneConfig): string {
-  const { filter, nat, ...rest } = config;
+  const { filter, nat, mangle = [], ...rest } = config;
   const hash = createHash('sha256').update(JSON.stringify(rest));
-  for (const { name, rules } of [...filter, ...nat]) {
+  for (const { name, rules } of [...filter, ...nat, ...mangle]) {
     hash.update(JSON.stringify(name));
     hash.update(rules.map(textOf).join(','));
   }

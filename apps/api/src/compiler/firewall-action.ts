@@ -2,7 +2,7 @@ import type { Action, AddressRange, PortRange, RejectWith } from '@tollway/datap
 import { durationMs, parseIntRange } from '@tollway/schema';
 import type { Row } from '../config/snapshot.js';
 import { type AddressLists, addressRange } from './address-lists.js';
-import { CannotWork, effective, needed } from './context.js';
+import { CannotWork, type CompileContext, effective, needed } from './context.js';
 import type { Table } from './firewall.js';
 
 const REJECT_WITH: readonly RejectWith[] = [
@@ -17,7 +17,13 @@ const REJECT_WITH: readonly RejectWith[] = [
 ];
 
 /** Action of a rule other than `jump`. */
-export function translateAction(lists: AddressLists, table: Table, row: Row, kind: string): Action {
+export function translateAction(
+  context: CompileContext,
+  lists: AddressLists,
+  table: Table,
+  row: Row,
+  kind: string,
+): Action {
   switch (kind) {
     case 'add-src-to-address-list':
     case 'add-dst-to-address-list': {
@@ -32,7 +38,18 @@ export function translateAction(lists: AddressLists, table: Table, row: Row, kin
     case 'passthrough':
       return { kind };
     default:
-      return table === 'filter' ? filterAction(row, kind) : natAction(row, kind);
+      return otherAction(context, table, row, kind);
+  }
+}
+
+function otherAction(context: CompileContext, table: Table, row: Row, kind: string): Action {
+  switch (table) {
+    case 'filter':
+      return filterAction(row, kind);
+    case 'nat':
+      return natAction(row, kind);
+    case 'mangle':
+      return mangleAction(context, row, kind);
   }
 }
 
@@ -83,3 +100,29 @@ function toPorts(row: Row): PortRange | null {
 }
 
 const randomise = (row: Row): boolean => effective(NAT, row, 'randomise-ports') === 'true';
+
+const MANGLE = '/ip/firewall/mangle';
+
+function mangleAction({ marks }: CompileContext, row: Row, kind: string): Action {
+  const passthrough = effective(MANGLE, row, 'passthrough') === 'true';
+  switch (kind) {
+    case 'fasttrack-connection':
+      return { kind };
+    case 'mark-packet':
+      return { kind, mark: marks.of(needed(MANGLE, row, 'new-packet-mark')), passthrough };
+    case 'mark-connection':
+      return { kind, mark: marks.of(needed(MANGLE, row, 'new-connection-mark')), passthrough };
+    case 'mark-routing':
+      return { kind, mark: marks.of(needed(MANGLE, row, 'new-routing-mark')), passthrough };
+    case 'change-dscp':
+      return { kind, dscp: Number(needed(MANGLE, row, 'new-dscp')), passthrough };
+    case 'change-mss': {
+      const mss = needed(MANGLE, row, 'new-mss');
+      const size =
+        mss === 'clamp-to-pmtu' ? ({ kind: mss } as const) : ({ kind: 'value', bytes: Number(mss) } as const);
+      return { kind, mss: size, passthrough };
+    }
+    default:
+      throw new CannotWork(`action: ${kind} is no action of a mangle rule`);
+  }
+}

@@ -15,6 +15,8 @@ interface Translated {
   readonly interfaces: InterfaceNames;
   /** Address lists that it names, with their indices. */
   readonly lists: readonly (readonly [string, number])[];
+  /** Marks that it names. */
+  readonly marks: ReadonlySet<string>;
   /** Offset of the clock that it depends on. */
   readonly utcOffsetS: number | undefined;
 }
@@ -31,15 +33,17 @@ export function candidateOf(
   const known = translated.get(row);
   if (known !== undefined && holds(known, context, lists)) {
     if (known.utcOffsetS !== undefined) context.clockOffset();
+    for (const mark of known.marks) context.marks.of(mark);
     return known.candidate;
   }
   const asked = context.asksTime;
   context.asksTime = false;
   const named: (readonly [string, number])[] = [];
+  const marks = new Set<string>();
   try {
-    const candidate = lists.noting(named, translate);
+    const candidate = lists.noting(named, () => context.marks.noting(marks, translate));
     const utcOffsetS = context.asksTime ? context.clockOffset() : undefined;
-    translated.set(row, { candidate, interfaces: context.interfaces, lists: named, utcOffsetS });
+    translated.set(row, { candidate, interfaces: context.interfaces, lists: named, marks, utcOffsetS });
     return candidate;
   } finally {
     context.asksTime ||= asked;

@@ -12,6 +12,7 @@ import { translateMatchers } from './firewall-match.js';
 export const HOOKS = {
   filter: ['input', 'forward', 'output'],
   nat: ['srcnat', 'dstnat'],
+  mangle: ['prerouting', 'input', 'forward', 'output', 'postrouting'],
 } as const;
 
 export type Table = keyof typeof HOOKS;
@@ -32,10 +33,9 @@ export function compileFirewall(context: CompileContext, lists: AddressLists, ta
   const jumps = reachability(rules);
   rules = keep(context, rules, (rule) => checkCycle(rule, jumps));
   rules = keep(context, rules, checkNesting(rules));
-  if (table === 'nat') {
-    const reached = reachability(rules);
-    rules = keep(context, rules, (rule) => checkHook(rule, reached));
-  }
+  const reached = reachability(rules);
+  if (table === 'nat') rules = keep(context, rules, (rule) => checkHook(rule, reached));
+  if (table === 'mangle') rules = keep(context, rules, (rule) => checkRoutingMark(rule, reached));
 
   const chains = [...names].map((name): Chain => ({ name, rules: [] }));
   const indices = new Map(chains.map(({ name }, index) => [name, index]));
@@ -53,7 +53,9 @@ function candidate(context: CompileContext, lists: AddressLists, table: Table, r
     chain: needed(menu, row, 'chain'),
     matchers: translateMatchers(context, lists, table, row),
     action:
-      kind === 'jump' ? { kind, target: needed(menu, row, 'jump-target') } : translateAction(lists, table, row, kind),
+      kind === 'jump'
+        ? { kind, target: needed(menu, row, 'jump-target') }
+        : translateAction(context, lists, table, row, kind),
     log: logged ? (effective(menu, row, 'log-prefix') ?? '') : null,
   };
 }
@@ -83,4 +85,17 @@ function checkHook({ chain, action }: Candidate, reached: ReadonlyMap<string, Re
     const way = chain === other ? '' : `, and chain ${chain} is reached from ${other}`;
     throw new CannotWork(`action: ${action.kind} works in ${hook} only${way}`);
   }
+}
+
+/** Where routing is still to come. */
+const BEFORE_ROUTING: readonly string[] = ['prerouting', 'output'];
+
+function checkRoutingMark({ chain, action }: Candidate, reached: ReadonlyMap<string, ReadonlySet<string>>): void {
+  if (action.kind !== 'mark-routing') return;
+  const late = HOOKS.mangle.find(
+    (hook) => !BEFORE_ROUTING.includes(hook) && (chain === hook || reached.get(hook)?.has(chain)),
+  );
+  if (late === undefined) return;
+  const way = chain === late ? '' : `, and chain ${chain} is reached from ${late}`;
+  throw new CannotWork(`action: ${action.kind} works in ${BEFORE_ROUTING.join(' and ')} only${way}`);
 }

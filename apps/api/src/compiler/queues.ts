@@ -1,88 +1,235 @@
-import type { Prefix, QueueLimit, QueueType, SimpleQueue } from '@tollway/dataplane-agent';
-import { ipv4Prefix, ipv4Text, menuByPath } from '@tollway/schema';
-import { rowsOf } from '../config/snapshot.js';
+import type {
+  InterfaceQueue,
+  QueueLimit,
+  QueueTarget,
+  QueueTime,
+  QueueType,
+  SimpleQueue,
+  TreeParent,
+  TreeQueue,
+} from '@tollway/dataplane-agent';
+import {
+  DEFAULT_INTERFACE_QUEUE,
+  durationMs,
+  parseQueueTarget,
+  parseWeekdayTimes,
+  splitNot,
+  WEEKDAYS,
+} from '@tollway/schema';
+import { type Row, rowsOf } from '../config/snapshot.js';
 import { CannotWork, type CompileContext, effective, needed } from './context.js';
+import { type Child, withParents } from './queue-parents.js';
+import { QueueTypes } from './queue-types.js';
 
 const SIMPLE = '/queue/simple';
-const TYPE = '/queue/type';
-
-/** Depth of the token bucket, in time at the full rate, ms. */
-const BUCKET_MS = 100;
+const TREE = '/queue/tree';
+const ETHERNET = '/interface/ethernet';
 
 /** The queues, and the types that they name by index. */
 export interface Queues {
   readonly types: QueueType[];
   readonly simple: SimpleQueue[];
+  readonly tree: TreeQueue[];
+  readonly interfaces: InterfaceQueue[];
 }
 
-/** Simple queues in list order. */
 export function compileQueues(context: CompileContext): Queues {
   const types = new QueueTypes(context);
-  const simple = context.translate(SIMPLE, (row): SimpleQueue => {
-    const rates = needed(SIMPLE, row, 'max-limit').split('/');
-    const names = needed(SIMPLE, row, 'queue').split('/');
-    const limit = (half: 0 | 1): QueueLimit => ({
-      'limit-at': 0,
-      'max-limit': Number(rates[half]),
-      'burst-limit': 0,
-      'burst-threshold': 0,
-      'burst-time-ms': 0,
-      'bucket-ms': BUCKET_MS,
-      priority: 8,
-      'queue-type': types.indexOf(names[half] ?? ''),
-    });
-    return {
-      row: row.id,
-      targets: needed(SIMPLE, row, 'target').split(',').map(prefix),
-      dst: null,
-      'packet-marks': [],
-      parent: null,
-      time: null,
-      upload: limit(0),
-      download: limit(1),
-      total: null,
-    };
+  const simple = simpleQueues(context, types);
+  const tree = treeQueues(context, types);
+  const interfaces = interfaceQueues(context, types);
+  return { types: types.compiled(), simple, tree, interfaces };
+}
+
+/** What a limit is made of, of one direction. */
+interface LimitTexts {
+  readonly limitAt: string | undefined;
+  readonly maxLimit: string | undefined;
+  readonly burstLimit: string | undefined;
+  readonly burstThreshold: string | undefined;
+  readonly burstTime: string | undefined;
+  /** Seconds. */
+  readonly bucketSize: string | undefined;
+  readonly priority: string | undefined;
+  readonly queueType: string | undefined;
+}
+
+const DEFAULT_BUCKET_S = '0.1';
+const LOWEST_PRIORITY = '8';
+const DEFAULT_TYPE = 'default-small';
+
+function limitOf(types: QueueTypes, texts: LimitTexts): QueueLimit {
+  return {
+    'limit-at': Number(texts.limitAt ?? 0),
+    'max-limit': Number(texts.maxLimit ?? 0),
+    'burst-limit': Number(texts.burstLimit ?? 0),
+    'burst-threshold': Number(texts.burstThreshold ?? 0),
+    'burst-time-ms': durationMs(texts.burstTime ?? '0s') ?? 0,
+    'bucket-ms': Math.round(1_000 * Number(texts.bucketSize ?? DEFAULT_BUCKET_S)),
+    priority: Number(texts.priority ?? LOWEST_PRIORITY),
+    'queue-type': types.indexOf(texts.queueType ?? DEFAULT_TYPE),
+  };
+}
+
+interface SimpleChild extends Child {
+  readonly queue: Omit<SimpleQueue, 'parent'>;
+}
+
+function simpleQueues(context: CompileContext, types: QueueTypes): SimpleQueue[] {
+  const queues = context.translate(SIMPLE, (row): SimpleChild => {
+    const parent = needed(SIMPLE, row, 'parent');
+    return { row, parent: parent === 'none' ? undefined : parent, queue: simpleQueue(context, types, row) };
   });
-  return { types: types.compiled(), simple };
+  const finished = new Map<Row, SimpleQueue>();
+  for (const { queue, parent } of withParents(context, rowsOf(context.snapshot, SIMPLE), queues)) {
+    const above = parent && finished.get(parent.row);
+    finished.set(queue.row, {
+      ...queue.queue,
+      parent: above?.row ?? null,
+      // What a parent holds both directions to holds for all its children together, so each of them has a part of it.
+      total: queue.queue.total ?? (above?.total ? limitOf(types, NOTHING) : null),
+    });
+  }
+  return queues.flatMap(({ row }) => finished.get(row) ?? []);
 }
 
-/** Queue types by name, and the indices of those that are in use. */
-class QueueTypes {
-  readonly #limits: ReadonlyMap<string, number>;
-  readonly #index = new Map<string, number>();
-  readonly #types: QueueType[] = [];
+const NOTHING: LimitTexts = {
+  limitAt: undefined,
+  maxLimit: undefined,
+  burstLimit: undefined,
+  burstThreshold: undefined,
+  burstTime: undefined,
+  bucketSize: undefined,
+  priority: undefined,
+  queueType: undefined,
+};
 
-  constructor(context: CompileContext) {
-    const limits = new Map(
-      (menuByPath(TYPE)?.builtin ?? []).map(({ values }) => [values.name ?? '', Number(values['pfifo-limit'])]),
+function simpleQueue(context: CompileContext, types: QueueTypes, row: Row): Omit<SimpleQueue, 'parent'> {
+  const half = (property: string, at: 0 | 1): string | undefined => effective(SIMPLE, row, property)?.split('/')[at];
+  const limit = (at: 0 | 1): QueueLimit =>
+    limitOf(types, {
+      limitAt: half('limit-at', at),
+      maxLimit: half('max-limit', at),
+      burstLimit: half('burst-limit', at),
+      burstThreshold: half('burst-threshold', at),
+      burstTime: half('burst-time', at),
+      bucketSize: half('bucket-size', at),
+      priority: half('priority', at),
+      queueType: half('queue', at),
+    });
+  const dst = effective(SIMPLE, row, 'dst');
+  return {
+    row: row.id,
+    targets: needed(SIMPLE, row, 'target')
+      .split(',')
+      .map((text) => target(context, 'target', text)),
+    dst: dst === undefined ? null : target(context, 'dst', dst),
+    'packet-marks': marks(context, effective(SIMPLE, row, 'packet-marks')),
+    time: time(context, effective(SIMPLE, row, 'time')),
+    upload: limit(0),
+    download: limit(1),
+    total: total(types, row),
+  };
+}
+
+/** Both directions together are held to something only where a rate says so. */
+function total(types: QueueTypes, row: Row): QueueLimit | null {
+  const text = (property: string) => effective(SIMPLE, row, `total-${property}`);
+  const texts: LimitTexts = {
+    limitAt: text('limit-at'),
+    maxLimit: text('max-limit'),
+    burstLimit: text('burst-limit'),
+    burstThreshold: text('burst-threshold'),
+    burstTime: text('burst-time'),
+    bucketSize: text('bucket-size'),
+    priority: text('priority'),
+    queueType: text('queue'),
+  };
+  return Number(texts.limitAt ?? 0) > 0 || Number(texts.maxLimit ?? 0) > 0 ? limitOf(types, texts) : null;
+}
+
+function target(context: CompileContext, property: string, text: string): QueueTarget {
+  const parsed = parseQueueTarget(text);
+  if (parsed === undefined) throw new CannotWork(`${property}: ${text} is neither a prefix nor an interface`);
+  if (!('interface' in parsed)) return { address: parsed.address, 'prefix-len': parsed.length };
+  return { interface: interfaceRow(context, property, parsed.interface) };
+}
+
+function interfaceRow(context: CompileContext, property: string, name: string): number {
+  const row = context.interfaces.byName.get(name);
+  if (row === undefined) throw new CannotWork(`${property}: there is no interface ${name}`);
+  return row;
+}
+
+const marks = (context: CompileContext, names: string | undefined): number[] =>
+  names === undefined || names === '' ? [] : names.split(',').map((name) => context.marks.of(name));
+
+function time(context: CompileContext, value: string | undefined): QueueTime | null {
+  if (value === undefined) return null;
+  const { negate, text } = splitNot(value);
+  const times = parseWeekdayTimes(text);
+  if (times === undefined) throw new CannotWork(`time: ${text} cannot be read`);
+  return {
+    'from-ms': times.fromMs,
+    'to-ms': times.toMs,
+    days: WEEKDAYS.reduce((sum, day, bit) => (times.days.includes(day) ? sum | (1 << bit) : sum), 0),
+    'utc-offset-s': context.clockOffset(),
+    negate,
+  };
+}
+
+interface TreeChild extends Child {
+  readonly queue: Omit<TreeQueue, 'parent'>;
+  /** Of a root. */
+  readonly root: TreeParent | undefined;
+}
+
+function treeQueues(context: CompileContext, types: QueueTypes): TreeQueue[] {
+  const queues = context.translate(TREE, (row): TreeChild => {
+    const parent = needed(TREE, row, 'parent');
+    const root = treeRoot(context, parent);
+    return { row, parent: root === undefined ? parent : undefined, root, queue: treeQueue(context, types, row) };
+  });
+  const finished = new Map<Row, TreeQueue>();
+  for (const { queue, parent } of withParents(context, rowsOf(context.snapshot, TREE), queues)) {
+    const above: TreeParent | undefined = parent && { kind: 'queue', row: parent.row.id };
+    finished.set(queue.row, { ...queue.queue, parent: queue.root ?? above ?? { kind: 'global' } });
+  }
+  return queues.flatMap(({ row }) => finished.get(row) ?? []);
+}
+
+/** What a parent's name stands for beside a queue: interfaces go before queues, which cannot be called like them. */
+export function treeRoot(context: Pick<CompileContext, 'interfaces'>, parent: string): TreeParent | undefined {
+  if (parent === 'global') return { kind: 'global' };
+  const row = context.interfaces.byName.get(parent);
+  return row === undefined ? undefined : { kind: 'interface', interface: row };
+}
+
+function treeQueue(context: CompileContext, types: QueueTypes, row: Row): Omit<TreeQueue, 'parent'> {
+  const text = (property: string) => effective(TREE, row, property);
+  return {
+    row: row.id,
+    'packet-marks': marks(context, text('packet-mark')),
+    limit: limitOf(types, {
+      limitAt: text('limit-at'),
+      maxLimit: text('max-limit'),
+      burstLimit: text('burst-limit'),
+      burstThreshold: text('burst-threshold'),
+      burstTime: text('burst-time'),
+      bucketSize: text('bucket-size'),
+      priority: text('priority'),
+      queueType: text('queue'),
+    }),
+  };
+}
+
+/** Queues of interfaces, as far as they keep packets beside the port. */
+function interfaceQueues(context: CompileContext, types: QueueTypes): InterfaceQueue[] {
+  return rowsOf(context.snapshot, ETHERNET).flatMap((row) => {
+    const name = row.values.queue ?? DEFAULT_INTERFACE_QUEUE;
+    const queue = context.attempt(row, () =>
+      types.kindOf(name) === 'none' ? [] : [{ interface: row.id, 'queue-type': types.indexOf(name) }],
     );
-    for (const row of rowsOf(context.snapshot, TYPE)) {
-      // The one kind there is.
-      if (needed(TYPE, row, 'kind') === 'pfifo') {
-        limits.set(needed(TYPE, row, 'name'), Number(effective(TYPE, row, 'pfifo-limit')));
-      }
-    }
-    this.#limits = limits;
-  }
-
-  indexOf(name: string): number {
-    const known = this.#index.get(name);
-    if (known !== undefined) return known;
-    const limit = this.#limits.get(name);
-    if (limit === undefined) throw new CannotWork(`queue type ${name} does not exist`);
-    const index = this.#types.push({ kind: 'pfifo', limit }) - 1;
-    this.#index.set(name, index);
-    return index;
-  }
-
-  /** The types in use, by index. */
-  compiled(): QueueType[] {
-    return this.#types;
-  }
-}
-
-function prefix(text: string): Prefix {
-  const parsed = ipv4Prefix(text);
-  if (parsed === undefined) throw new CannotWork(`target ${text} is no IPv4 prefix`);
-  return { address: ipv4Text(parsed.address), 'prefix-len': parsed.length };
+    return queue ?? [];
+  });
 }

@@ -39,9 +39,19 @@ export class OtherRows {
     return this.#rows.all.filter(({ id }) => id !== this.#own);
   }
 
+  /** Those of them with this key. */
+  having(keyOf: KeyOf, key: string): readonly Row[] {
+    return [...this.#rows.having(keyOf, key)].filter(({ id }) => id !== this.#own);
+  }
+
+  /** One of them with this key. */
+  first(keyOf: KeyOf, key: string): Row | undefined {
+    for (const row of this.#rows.having(keyOf, key)) if (row.id !== this.#own) return row;
+    return undefined;
+  }
+
   /** True when one of them has this key. */
   has(keyOf: KeyOf, key: string): boolean {
-    for (const { id } of this.#rows.having(keyOf, key)) if (id !== this.#own) return true;
-    return false;
+    return this.first(keyOf, key) !== undefined;
   }
 }

@@ -165,7 +165,7 @@ function verified(draft: Draft, menu: Menu, row: Row, args: Arguments): RowConte
 }
 
 /** Stems of the names that items get when they are given none. */
-const MADE_UP: Readonly<Record<string, string>> = { '/queue/simple': 'queue' };
+const MADE_UP: Readonly<Record<string, string>> = { '/queue/simple': 'queue', '/queue/tree': 'queue' };
 
 function named(draft: Draft, menu: Menu, content: RowContent): RowContent {
   const stem = MADE_UP[menu.path];
@@ -174,7 +174,7 @@ function named(draft: Draft, menu: Menu, content: RowContent): RowContent {
 }
 
 /** Menus whose items cannot be removed while others name them. */
-const STAY_WHILE_IN_USE: readonly string[] = ['/queue/type'];
+const STAY_WHILE_IN_USE: readonly string[] = ['/queue/type', '/queue/simple', '/queue/tree'];
 
 function refuseUsed(draft: Draft, menu: Menu, rows: readonly Row[]): void {
   const uses = namesInUse(draft.snapshot(), menu.path);

@@ -1,4 +1,5 @@
 import { type Menu, menuByPath, type Prop, registry, splitNot } from '@tollway/schema';
+import { storageOf } from './items.js';
 import { type ConfigSnapshot, type Row, rowsOf } from './snapshot.js';
 import { namesIn } from './verify.js';
 
@@ -7,6 +8,9 @@ export interface Referrer {
   readonly menu: string;
   readonly row: Row;
 }
+
+/** Menus that have properties of stored rows. */
+const holdingRows = registry.filter(({ stored, rowsOf: other }) => stored || other !== undefined);
 
 /** Properties of a menu that name items of `menu`, the menu that holds the rows. */
 function referringProps(candidate: Menu, menu: string): [string, Prop][] {
@@ -18,10 +22,10 @@ function referringProps(candidate: Menu, menu: string): [string, Prop][] {
 /** Names of items of `menu` that other rows name, each with one of those rows. */
 export function namesInUse(snapshot: ConfigSnapshot, menu: string): ReadonlyMap<string, Referrer> {
   const uses = new Map<string, Referrer>();
-  for (const candidate of registry.filter(({ stored }) => stored)) {
+  for (const candidate of holdingRows) {
     const properties = referringProps(candidate, menu);
     if (properties.length === 0) continue;
-    for (const row of rowsOf(snapshot, candidate.path)) {
+    for (const row of rowsOf(snapshot, storageOf(candidate))) {
       for (const [property, prop] of properties) {
         const value = row.values[property];
         for (const name of value === undefined ? [] : namesIn(prop, value)) {
@@ -38,25 +42,25 @@ export function namesInUse(snapshot: ConfigSnapshot, menu: string): ReadonlyMap<
  * `menu` is the menu that holds the row (`/interface/ethernet` for interfaces).
  */
 export function followRename(snapshot: ConfigSnapshot, menu: string, from: string, to: string): Referrer[] {
-  return registry
-    .filter((candidate) => candidate.stored)
-    .flatMap((candidate) => {
-      const properties = referringProps(candidate, menu);
-      return rowsOf(snapshot, candidate.path).flatMap((row) => {
-        const changed = properties.flatMap(([property, prop]) => {
-          const value = row.values[property];
-          if (value === undefined || !namesIn(prop, value).includes(from)) return [];
-          const { negate, text } = prop.not ? splitNot(value) : { negate: false, text: value };
-          return [[property, (negate ? '!' : '') + replaced(prop.kind.name, text, from, to)] as const];
-        });
-        if (changed.length === 0) return [];
-        return [{ menu: candidate.path, row: { ...row, values: { ...row.values, ...Object.fromEntries(changed) } } }];
+  return holdingRows.flatMap((candidate) => {
+    const properties = referringProps(candidate, menu);
+    return rowsOf(snapshot, storageOf(candidate)).flatMap((row) => {
+      const changed = properties.flatMap(([property, prop]) => {
+        const value = row.values[property];
+        if (value === undefined || !namesIn(prop, value).includes(from)) return [];
+        const { negate, text } = prop.not ? splitNot(value) : { negate: false, text: value };
+        return [[property, (negate ? '!' : '') + replaced(prop.kind.name, text, from, to)] as const];
       });
+      if (changed.length === 0) return [];
+      return [
+        { menu: storageOf(candidate), row: { ...row, values: { ...row.values, ...Object.fromEntries(changed) } } },
+      ];
     });
+  });
 }
 
 function replaced(kind: string, text: string, from: string, to: string): string {
-  if (kind === 'ref-list' || kind === 'pair') {
+  if (kind === 'ref-list' || kind === 'queue-target-list' || kind === 'pair') {
     const separator = kind === 'pair' ? '/' : ',';
     return text
       .split(separator)

@@ -93,6 +93,11 @@ export class ConfigStore {
     return this.#compiled.invalid;
   }
 
+  /** The configuration as the data plane has it. */
+  get compiled(): DataplaneConfig {
+    return this.#compiled.config;
+  }
+
   get syncState(): SyncState {
     return this.#sync.state;
   }

@@ -1,8 +1,8 @@
-import { type Constant, type Menu, menuByPath, type Prop, splitNot } from '@tollway/schema';
+import { type Constant, type Menu, menuByPath, type Prop, parseQueueTarget, splitNot } from '@tollway/schema';
 import { type Candidate, type FieldError, fault, OtherRows } from './candidate.js';
 import { checkMenu } from './checks/menus.js';
 import { networkOf } from './derived.js';
-import { RowsByKey } from './rows-by-key.js';
+import { nameOf, RowsByKey } from './rows-by-key.js';
 import { type ConfigSnapshot, type Row, rowsOf } from './snapshot.js';
 
 /** What a row is to hold. */
@@ -88,7 +88,7 @@ function verify(
   if (errors.length === 0) {
     const values = withoutRowFields(content);
     const candidate: Candidate = { menu, values, given, others: new OtherRows(rows, row?.id), snapshot };
-    errors.push(...checkConditions(candidate), ...checkReferences(candidate), ...checkMenu(candidate));
+    errors.push(...checkConditions(candidate), ...checkReferences(candidate, rows), ...checkMenu(candidate));
   }
   const [first, ...more] = errors;
   if (first) return { ok: false, errors: [first, ...more] };
@@ -158,24 +158,32 @@ function requestText(value: unknown): string | undefined {
 /** A property that means something only for certain values of another one is refused where it would do nothing. */
 function checkConditions({ menu, values, given }: Candidate): FieldError[] {
   return [...given].flatMap((property) => {
-    const when = menu.props[property]?.when;
+    const prop = menu.props[property];
+    const when = prop?.when;
     const other = when && (values[when.prop] ?? menu.props[when.prop]?.default ?? '');
-    if (!when || when.values.includes(other ?? '')) return [];
+    // Clients that send every property send those at their defaults too.
+    if (!when || when.values.includes(other ?? '') || values[property] === prop.default) return [];
     return [fault(property, `value of ${property}: applies only when ${when.prop} is ${when.values.join(' or ')}`)];
   });
 }
 
-function checkReferences({ menu, values, given, snapshot }: Candidate): FieldError[] {
+function checkReferences({ menu, values, given, snapshot }: Candidate, siblings: RowsByKey): FieldError[] {
   return [...given].flatMap((property) => {
     const prop = menu.props[property];
     const value = values[property];
     if (!prop || value === undefined) return [];
     const wanted = namesIn(prop, value);
     if (wanted.length === 0) return [];
-    const known = (prop.kind.ref ?? []).flatMap((ref) => namesOf(ref.menu, ref.prop, snapshot));
-    const accepted = [...(prop.kind.also ?? []), ...known];
-    const wrong = wanted.find((name) => !accepted.includes(name));
+    const { ref: menus = [], also = [] } = prop.kind;
+    // Siblings are many, and looked up; items of other menus are few.
+    const ownRows = menus.some((ref) => ref.menu === menu.path && ref.prop === 'name');
+    const known = menus.flatMap((ref) => (ref.menu === menu.path ? [] : namesOf(ref.menu, ref.prop, snapshot)));
+    const wrong = wanted.find(
+      (name) => !(also.includes(name) || known.includes(name) || (ownRows && siblings.having(nameOf, name).size > 0)),
+    );
     if (wrong === undefined) return [];
+    const own = ownRows ? namesOf(menu.path, 'name', snapshot) : [];
+    const accepted = [...also, ...own, ...known];
     const list = accepted.length > 20 ? `${accepted.slice(0, 20).join(', ')}...` : accepted.join(', ');
     return [
       fault(property, `input does not match any value of ${property}: ${wrong} is none of ${list || '(none exist)'}`),
@@ -193,6 +201,12 @@ export function namesIn(prop: Prop, value: string): string[] {
       return text === '' ? [] : text.split(',');
     case 'pair':
       return prop.kind.pair?.of.name === 'ref' ? text.split('/') : [];
+    case 'queue-target':
+    case 'queue-target-list':
+      return text.split(',').flatMap((part) => {
+        const target = parseQueueTarget(part);
+        return target !== undefined && 'interface' in target ? [target.interface] : [];
+      });
     case 'nexthop': {
       const name = text.includes('%') ? text.slice(text.indexOf('%') + 1) : text;
       return /[A-Za-z]/.test(name) ? [name] : [];

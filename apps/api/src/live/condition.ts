@@ -82,7 +82,17 @@ const anyOf =
     tests.some((test) => test(cell));
 
 /** Kinds whose cells hold addresses. */
-const ADDRESSES = ['ip', 'ip-port', 'ip-prefix', 'ip-iface-prefix', 'ip-prefix-list', 'ip-range', 'nexthop'];
+const ADDRESSES = [
+  'ip',
+  'ip-port',
+  'ip-prefix',
+  'ip-iface-prefix',
+  'ip-prefix-list',
+  'ip-range',
+  'nexthop',
+  'queue-target',
+  'queue-target-list',
+];
 
 /** Test for one member of the list after `in`: a network, a range of numbers, or one of several words. */
 function inside(name: string, kind: Kind, part: string): CellTest {

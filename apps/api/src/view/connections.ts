@@ -1,20 +1,47 @@
 import type { ConnectionDump } from '../agent/connections.js';
+import type { ConfigStore } from '../config/store.js';
 import type { LiveState } from '../state/live-state.js';
 import { ArrayRows, type RestRow, type RowSet, type View } from './rows.js';
 
 /** The connection table, decoded cell by cell. */
-export function connectionsView(live: LiveState): View {
+export function connectionsView(store: ConfigStore, live: LiveState): View {
+  const names = new MarkNames(store);
   return async (maxAgeMs) => {
     const dump = await live.connections(maxAgeMs);
-    return dump === undefined ? new ArrayRows([]) : new DumpRows(dump);
+    return dump === undefined ? new ArrayRows([]) : new DumpRows(dump, names);
   };
+}
+
+const MARK = 'connection-mark';
+
+/** Names of marks. Connections keep marks that no rule sets any more: those keep the names that they had. */
+class MarkNames {
+  readonly #store: ConfigStore;
+  readonly #names = new Map<string, string>();
+  #seen: unknown;
+
+  constructor(store: ConfigStore) {
+    this.#store = store;
+  }
+
+  /** Name of a mark, of its number as text; the number itself when nobody has named it. */
+  of(mark: string): string {
+    const { compiled } = this.#store;
+    if (this.#seen !== compiled) {
+      this.#seen = compiled;
+      for (const { mark: number, name } of compiled['mark-names'] ?? []) this.#names.set(String(number), name);
+    }
+    return this.#names.get(mark) ?? mark;
+  }
 }
 
 class DumpRows implements RowSet {
   readonly #dump: ConnectionDump;
+  readonly #names: MarkNames;
 
-  constructor(dump: ConnectionDump) {
+  constructor(dump: ConnectionDump, names: MarkNames) {
     this.#dump = dump;
+    this.#names = names;
   }
 
   get length(): number {
@@ -30,7 +57,8 @@ class DumpRows implements RowSet {
   }
 
   value(index: number, property: string): string | undefined {
-    return this.#dump.value(index, property);
+    const value = this.#dump.value(index, property);
+    return property === MARK && value !== undefined ? this.#names.of(value) : value;
   }
 
   numbers(column: string): ((index: number) => number) | undefined {
@@ -38,10 +66,13 @@ class DumpRows implements RowSet {
   }
 
   row(index: number): RestRow {
-    return this.#dump.row(index);
+    const row = this.#dump.row(index);
+    const mark = row[MARK];
+    if (mark !== undefined) row[MARK] = this.#names.of(mark);
+    return row;
   }
 
   all(): readonly RestRow[] {
-    return Array.from({ length: this.#dump.count }, (_, index) => this.#dump.row(index));
+    return Array.from({ length: this.#dump.count }, (_, index) => this.row(index));
   }
 }

@@ -8,22 +8,29 @@ export interface LiveValues {
   readonly properties: readonly string[];
   /** Text of one of the properties for the row with this id. */
   value(id: number, property: string): string | undefined;
+  /** Number in the order of a column's values, by row id, where it needs no texts. */
+  numbers?(column: string): ((id: number) => number) | undefined;
 }
 
 /** The stored part of rows as REST sends it. A row that no commit changed is put together once. */
 export class StoredParts {
   readonly #menu: Menu;
-  readonly #parts = new WeakMap<Row, { readonly reason: string | undefined; readonly part: RestRow }>();
+  readonly #parts = new WeakMap<Row, { readonly reason?: string; readonly hint?: string; readonly part: RestRow }>();
 
   constructor(menu: Menu) {
     this.#menu = menu;
   }
 
-  of(row: Row, reason: string | undefined): RestRow {
+  /**
+   * @param reason why the row cannot work, if it cannot.
+   * @param hint what of it does not do what it seems to.
+   */
+  of(row: Row, reason: string | undefined, hint?: string): RestRow {
     const known = this.#parts.get(row);
-    if (known !== undefined && known.reason === reason) return known.part;
-    const part = storedRow(this.#menu, row, reason);
-    this.#parts.set(row, { reason, part });
+    if (known !== undefined && known.reason === reason && known.hint === hint) return known.part;
+    const stored = storedRow(this.#menu, row, reason);
+    const part = hint === undefined ? stored : { ...stored, hint };
+    this.#parts.set(row, { part, ...(reason !== undefined && { reason }), ...(hint !== undefined && { hint }) });
     return part;
   }
 }
@@ -69,6 +76,12 @@ export class StoredRows implements RowSet {
     if (row !== undefined && this.#live?.properties.includes(property)) return this.#live.value(row.id, property);
     const part = row === undefined ? this.#above[index] : this.#part(row);
     return part !== undefined && Object.hasOwn(part, property) ? part[property] : undefined;
+  }
+
+  numbers(column: string): ((index: number) => number) | undefined {
+    // Rows that the data plane made have no such numbers.
+    const read = this.#above.length > 0 ? undefined : this.#live?.numbers?.(column);
+    return read && ((index) => read(this.#rows[index]?.id ?? 0));
   }
 
   row(index: number): RestRow {

@@ -1,6 +1,7 @@
 import { type Menu, registry } from '@tollway/schema';
 import type { Users } from '../auth/users.js';
 import type { ConfigStore } from '../config/store.js';
+import type { QueueHints } from '../lint/queue-hints.js';
 import type { LiveState } from '../state/live-state.js';
 import type { LogBook } from '../state/log-book.js';
 import type { Processor } from '../state/processor.js';
@@ -12,7 +13,8 @@ import { fastPathView, slowPathView } from './fast-path.js';
 import { rulesView } from './firewall.js';
 import { interfacesView } from './interfaces.js';
 import { logView } from './log.js';
-import { queuesView } from './queues.js';
+import { queueLintView } from './queue-lint.js';
+import { interfaceQueuesView, queuesView, SIMPLE_VALUES, TREE_VALUES } from './queues.js';
 import { coresView, resourceView } from './resource.js';
 import { routesView } from './routes.js';
 import type { View } from './rows.js';
@@ -28,6 +30,7 @@ export interface ViewSources {
   readonly log: LogBook;
   readonly processor: Processor;
   readonly learnedIds: LearnedIds;
+  readonly hints: QueueHints;
   readonly dataDir: string;
 }
 
@@ -43,7 +46,7 @@ export function createViews(sources: ViewSources): ReadonlyMap<string, View> {
 
 function viewOf(
   menu: Menu,
-  { store, live, users, log, processor, learnedIds, dataDir }: ViewSources,
+  { store, live, users, log, processor, learnedIds, hints, dataDir }: ViewSources,
 ): View | undefined {
   switch (menu.path) {
     case '/interface':
@@ -51,9 +54,16 @@ function viewOf(
       return interfacesView(menu, store, live);
     case '/ip/firewall/filter':
     case '/ip/firewall/nat':
+    case '/ip/firewall/mangle':
       return rulesView(menu, store, live);
     case '/queue/simple':
-      return queuesView(menu, store, live);
+      return queuesView(menu, store, live, hints, SIMPLE_VALUES);
+    case '/queue/tree':
+      return queuesView(menu, store, live, hints, TREE_VALUES);
+    case '/queue/interface':
+      return interfaceQueuesView(menu, store, live);
+    case '/queue/lint':
+      return queueLintView(hints);
     case '/ip/firewall/address-list':
       return addressListsView(menu, store, live);
     case '/ip/address':
@@ -67,7 +77,7 @@ function viewOf(
     case '/ip/settings/slow-path':
       return slowPathView(live);
     case '/ip/firewall/connection':
-      return connectionsView(live);
+      return connectionsView(store, live);
     case '/system/resource/cpu':
       return coresView(processor);
     case '/system/resource':

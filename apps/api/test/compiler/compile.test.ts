@@ -1,4 +1,4 @@
-import { registry } from '@tollway/schema';
+import { menuByPath, registry } from '@tollway/schema';
 import { describe, expect, it } from 'vitest';
 import { compile } from '../../src/compiler/compile.js';
 import type { ConfigSnapshot, Row } from '../../src/config/snapshot.js';
@@ -47,7 +47,7 @@ describe('compile', () => {
       'address-lists': [],
       filter: ['input', 'forward', 'output'].map((name) => ({ name, rules: [] })),
       nat: ['srcnat', 'dstnat'].map((name) => ({ name, rules: [] })),
-      mangle: [],
+      mangle: ['prerouting', 'input', 'forward', 'output', 'postrouting'].map((name) => ({ name, rules: [] })),
       'mark-names': [],
       'queue-types': [],
       'simple-queues': [],
@@ -191,6 +191,7 @@ describe('compile', () => {
 });
 
 describe('schema and compiler agree', () => {
+  const KINDS = menuByPath('/queue/type')?.props.kind?.kind.values ?? [];
   /** Rows that together touch every property of the data plane. */
   const everything: Readonly<Record<string, readonly Record<string, string>[]>> = {
     '/interface/ethernet': ports(1).map((row) => ({ ...(row as Record<string, string>) })),
@@ -213,8 +214,18 @@ describe('schema and compiler agree', () => {
       { chain: 'srcnat', action: 'jump', 'jump-target': 'own' },
       { chain: 'own', action: 'add-dst-to-address-list', 'address-list': 'seen' },
     ],
-    '/queue/type': [{ name: 'long', kind: 'pfifo', 'pfifo-limit': '200' }],
-    '/queue/simple': [{ target: '10.0.0.0/8', queue: 'long/default' }],
+    '/ip/firewall/mangle': [
+      { chain: 'prerouting', action: 'mark-packet', 'new-packet-mark': 'a', log: 'true' },
+      { chain: 'prerouting', action: 'mark-connection', 'new-connection-mark': 'a' },
+      { chain: 'prerouting', action: 'mark-routing', 'new-routing-mark': 'a' },
+      { chain: 'forward', action: 'change-dscp', 'new-dscp': '46' },
+      { chain: 'forward', action: 'change-mss', 'new-mss': '1400', protocol: 'tcp' },
+      { chain: 'forward', action: 'jump', 'jump-target': 'own' },
+      { chain: 'own', action: 'add-dst-to-address-list', 'address-list': 'seen' },
+    ],
+    '/queue/type': KINDS.map((kind) => ({ name: `my-${kind}`, kind })),
+    '/queue/simple': [{ name: 'a', target: '10.0.0.0/8', queue: 'default/my-none', 'total-max-limit': '1' }],
+    '/queue/tree': KINDS.map((kind) => ({ name: kind, parent: 'global', queue: `my-${kind}` })),
   };
 
   it('every property that reaches the data plane is read, and no other', () => {
@@ -248,8 +259,10 @@ describe('schema and compiler agree', () => {
     const { invalid } = compile(snapshot);
     expect(Object.fromEntries(invalid)).toEqual({});
     for (const menu of registry.filter(({ stored }) => stored)) {
-      const declared = Object.entries(menu.props).flatMap(([name, prop]) => (prop.dataplane ? [name] : []));
-      expect([...(read.get(menu.path) ?? [])].sort(), menu.path).toEqual(declared.sort());
+      const declared = registry
+        .filter(({ path, rowsOf }) => (rowsOf ?? path) === menu.path)
+        .flatMap(({ props }) => Object.entries(props).flatMap(([name, prop]) => (prop.dataplane ? [name] : [])));
+      expect([...(read.get(menu.path) ?? [])].sort(), menu.path).toEqual([...new Set(declared)].sort());
     }
   });
 });

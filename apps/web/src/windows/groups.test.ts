@@ -27,6 +27,6 @@ test('places in the tree and titles tell windows apart', () => {
 test('the firewall is one window with its menus as tabs, in the order that RouterOS has', () => {
   const firewall = groupOf('/ip/firewall/nat');
   expect(firewall?.title).toBe('Firewall');
-  expect(firewall?.pages.map((page) => page.label)).toEqual(['Filter Rules', 'NAT', 'Connections', 'Address Lists']);
-  expect(firewall?.pages[2]?.openers).toEqual([{ label: 'Tracking', address: '/ip/firewall/connection/tracking' }]);
+  expect(firewall?.pages.map((page) => page.label)).toEqual(['Filter Rules', 'NAT', 'Mangle', 'Connections', 'Address Lists']);
+  expect(firewall?.pages[3]?.openers).toEqual([{ label: 'Tracking', address: '/ip/firewall/connection/tracking' }]);
 });

@@ -16,6 +16,7 @@ import { setOf, triStateSetOf } from '../props/set.js';
 import { name, text } from '../props/text.js';
 import { volumeRange } from '../props/volume-range.js';
 import { weekdayTimes } from '../props/weekday-times.js';
+import { NO_MARK } from './queue.js';
 
 type Tab = 'General' | 'Advanced' | 'Extra';
 
@@ -108,6 +109,27 @@ export const rateMatch: Readonly<Record<string, Prop>> = {
   nth: match(nth, 'Nth', 'Extra', 'One packet of each group: 3,1 is the first of three.'),
   time: match(weekdayTimes, 'Time', 'Extra', 'Time of day and days of the week by the clock of the router.'),
   random: plainMatch(int({ min: 1, max: 99, unit: '%' }), 'Random', 'Extra', 'Share of the packets in percent.'),
+};
+
+/** Mark to match; a name that no rule sets never matches. */
+const mark = (property: 'new-packet-mark' | 'new-connection-mark'): Kind =>
+  name({ values: [NO_MARK], ref: [{ menu: '/ip/firewall/mangle', prop: property }] });
+
+/** Conditions on marks and on the DSCP, in the order of the dialog. */
+export const markMatch: Readonly<Record<string, Prop>> = {
+  'packet-mark': match(
+    mark('new-packet-mark'),
+    'Packet Mark',
+    'General',
+    'Mark that a mangle rule gave the packet; no-mark for packets without.',
+  ),
+  'connection-mark': match(
+    mark('new-connection-mark'),
+    'Connection Mark',
+    'General',
+    'Mark that a mangle rule gave the connection; no-mark for connections without.',
+  ),
+  dscp: match(int({ min: 0, max: 63 }), 'DSCP', 'Advanced', 'Differentiated services code point of the IP header.'),
 };
 
 /** Conditions on the connection; only filter rules see every packet of one. */

@@ -7,8 +7,13 @@ export interface ReferenceOptions {
 }
 
 /** Name of an item of another menu. That the item exists is checked where the rows are known. */
-export function reference(menu: string, prop: string, { also = [] }: ReferenceOptions = {}): Kind {
-  const accepts = `the ${prop} of an item of ${menu}${also.map((word) => `, or ${word}`).join('')}`;
+export const reference = (menu: string, prop: string, options: ReferenceOptions = {}): Kind =>
+  referenceToOneOf([{ menu, prop }], options);
+
+/** As {@link reference}, where the item may be of one of several menus. */
+export function referenceToOneOf(ref: NonNullable<Kind['ref']>, { also = [] }: ReferenceOptions = {}): Kind {
+  const items = ref.map(({ menu, prop }) => `the ${prop} of an item of ${menu}`);
+  const accepts = [...items, ...also].join(', or ');
   return {
     name: 'ref',
     accepts,
@@ -17,7 +22,7 @@ export function reference(menu: string, prop: string, { also = [] }: ReferenceOp
         ? { ok: false, error: `${shown(text)} is not ${accepts}` }
         : { ok: true, value: text },
     also,
-    ref: [{ menu, prop }],
+    ref,
     jsonSchema: { type: 'string', description: accepts },
   };
 }

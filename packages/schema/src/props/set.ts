@@ -1,14 +1,25 @@
 import type { Kind } from '../define.js';
 import { shown } from './shown.js';
 
+export interface SetOptions {
+  /** The empty text is the empty list. */
+  readonly empty?: boolean;
+  /** Other spellings, each with the word that is meant. */
+  readonly spelled?: Readonly<Record<string, string>>;
+}
+
 /** Comma list out of a closed list of words; canonical in the order of the list, each once. */
-export function setOf(values: readonly string[]): Kind {
+export function setOf(values: readonly string[], { empty = false, spelled = {} }: SetOptions = {}): Kind {
   const accepts = `a comma list out of ${values.join(', ')}`;
   return {
     name: 'set',
     accepts,
     parse(text) {
-      const words = text.split(',').map((word) => word.trim());
+      if (empty && text.trim() === '') return { ok: true, value: '' };
+      const words = text.split(',').map((part) => {
+        const word = part.trim();
+        return Object.hasOwn(spelled, word) ? (spelled[word] ?? word) : word;
+      });
       const wrong = words.find((word) => !values.includes(word));
       if (wrong !== undefined) return { ok: false, error: `${shown(wrong)} is not in ${accepts}` };
       return { ok: true, value: values.filter((value) => words.includes(value)).join(',') };

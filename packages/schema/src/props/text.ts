@@ -38,6 +38,24 @@ export function name({ max = 63, values, ref }: TextOptions = {}): Kind {
   });
 }
 
+/** Comma list of names, each once; the empty text is the empty list. */
+export function nameList(options: TextOptions = {}): Kind {
+  const one = name(options);
+  const accepts = 'a comma list of names that start with neither ! nor *';
+  return {
+    name: 'name-list',
+    accepts,
+    parse(value) {
+      const names = value.trim() === '' ? [] : value.split(',').map((part) => part.trim());
+      if (!names.every((part) => one.parse(part).ok)) return { ok: false, error: `${shown(value)} is not ${accepts}` };
+      return { ok: true, value: [...new Set(names)].join(',') };
+    },
+    ...(one.values ? { values: one.values } : {}),
+    ...(one.ref ? { ref: one.ref } : {}),
+    jsonSchema: { type: 'string', description: accepts },
+  };
+}
+
 /** As {@link name}, and without slashes: fit for one half of a pair of names. */
 export const nameInPair: Kind = nameKind(/^[^!*,/\s]([^,/]*[^,/\s])?$/, {
   accepts: 'a name of 1 to 63 characters without commas and slashes that starts with neither ! nor *',

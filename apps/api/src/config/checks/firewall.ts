@@ -1,14 +1,15 @@
 import { LIST_ACTIONS } from '@tollway/schema';
 import { type Candidate, type FieldError, fault } from '../candidate.js';
 
-/** `/ip/firewall/filter` and `/ip/firewall/nat` */
+/** `/ip/firewall/filter`, `/ip/firewall/nat` and `/ip/firewall/mangle` */
 export function checkFirewallRule(candidate: Candidate): FieldError | undefined {
   return (
     checkChain(candidate) ??
     checkInterfaces(candidate) ??
     checkTransport(candidate) ??
     checkAction(candidate) ??
-    checkNat(candidate)
+    checkNat(candidate) ??
+    checkMangle(candidate)
   );
 }
 
@@ -16,6 +17,7 @@ export function checkFirewallRule(candidate: Candidate): FieldError | undefined 
 const OTHER_HOOKS: Readonly<Record<string, readonly string[]>> = {
   '/ip/firewall/filter': ['prerouting', 'postrouting', 'srcnat', 'dstnat'],
   '/ip/firewall/nat': ['input', 'forward', 'output', 'prerouting', 'postrouting'],
+  '/ip/firewall/mangle': ['srcnat', 'dstnat'],
 };
 
 function checkChain({ menu, values }: Candidate): FieldError | undefined {
@@ -29,6 +31,7 @@ function checkChain({ menu, values }: Candidate): FieldError | undefined {
 const WITHOUT: Readonly<Record<string, { readonly prefix: string; readonly word: string; readonly instead: string }>> =
   {
     output: { prefix: 'in-interface', word: 'incoming', instead: 'out-interface' },
+    prerouting: { prefix: 'out-interface', word: 'outgoing', instead: 'in-interface' },
     input: { prefix: 'out-interface', word: 'outgoing', instead: 'in-interface' },
     dstnat: { prefix: 'out-interface', word: 'outgoing', instead: 'in-interface' },
   };
@@ -103,3 +106,31 @@ const wrongChain = (action: string, chain: string, instead: readonly string[]): 
     'action',
     `value of action: ${action} works in chain ${chain} only; here give ${instead.join(', ')} or another action`,
   );
+
+/** What an action of mangle writes. */
+const WRITES: Readonly<Record<string, string>> = {
+  'mark-packet': 'new-packet-mark',
+  'mark-connection': 'new-connection-mark',
+  'mark-routing': 'new-routing-mark',
+  'change-dscp': 'new-dscp',
+  'change-mss': 'new-mss',
+};
+
+function checkMangle({ menu, values }: Candidate): FieldError | undefined {
+  if (menu.path !== '/ip/firewall/mangle') return undefined;
+  const { action = 'accept', chain, protocol } = values;
+  const property = Object.hasOwn(WRITES, action) ? WRITES[action] : undefined;
+  if (property !== undefined && values[property] === undefined) {
+    return fault(property, `${property} is required when action is ${action}: ${menu.props[property]?.kind.accepts}`);
+  }
+  if (action === 'mark-routing' && ['input', 'forward', 'postrouting'].includes(chain ?? '')) {
+    return fault(
+      'action',
+      `value of action: mark-routing works in chains prerouting and output only; here routing is already done`,
+    );
+  }
+  if (action === 'change-mss' && protocol !== 'tcp') {
+    return fault('action', 'value of action: change-mss can be used only if protocol is tcp');
+  }
+  return undefined;
+}

@@ -2,7 +2,7 @@ import type { Candidate, FieldError } from '../candidate.js';
 import { checkAddress, checkAddressListEntry, checkArp } from './addresses.js';
 import { checkFirewallRule } from './firewall.js';
 import { checkEthernet, checkInterfaceList, checkInterfaceListMember } from './interfaces.js';
-import { checkQueueType, checkSimpleQueue } from './queues.js';
+import { checkQueueType, checkSimpleQueue, checkTreeQueue } from './queues.js';
 import { checkRoute } from './routes.js';
 import { checkUser } from './users.js';
 
@@ -20,7 +20,9 @@ const CHECKS: Readonly<Record<string, Check>> = {
   '/ip/firewall/address-list': checkAddressListEntry,
   '/ip/firewall/filter': checkFirewallRule,
   '/ip/firewall/nat': checkFirewallRule,
+  '/ip/firewall/mangle': checkFirewallRule,
   '/queue/simple': checkSimpleQueue,
+  '/queue/tree': checkTreeQueue,
   '/queue/type': checkQueueType,
   '/user': checkUser,
 };

@@ -1,15 +1,80 @@
+import { MAX_QUEUE_LEVELS } from '../../compiler/queue-parents.js';
 import { builtinNames } from '../builtin.js';
 import { type Candidate, type FieldError, fault } from '../candidate.js';
-import { nameOf } from '../rows-by-key.js';
+import { type KeyOf, nameOf } from '../rows-by-key.js';
+import { rowsOf } from '../snapshot.js';
+
+const parentOf: KeyOf = (values) => values.parent;
 
 /** `/queue/simple` */
-export function checkSimpleQueue({ values: { name }, others }: Candidate): FieldError | undefined {
-  if (name === undefined || !others.has(nameOf, name)) return undefined;
+export function checkSimpleQueue(candidate: Candidate): FieldError | undefined {
+  return checkName(candidate, 'none') ?? checkPlace(candidate);
+}
+
+/** `/queue/tree` */
+export function checkTreeQueue(candidate: Candidate): FieldError | undefined {
+  const { name } = candidate.values;
+  const isInterface = rowsOf(candidate.snapshot, '/interface/ethernet').some(
+    ({ values }) => name !== undefined && (values.name ?? values['default-name']) === name,
+  );
+  if (isInterface) {
+    return fault(
+      'name',
+      `value of name: ${name} is an interface, and as a parent it would mean that; give another name`,
+    );
+  }
+  return checkName(candidate, 'global') ?? checkPlace(candidate);
+}
+
+/** @param word means something else than a queue as a parent. */
+function checkName({ values: { name }, others }: Candidate, word: string): FieldError | undefined {
+  if (name === undefined) return undefined;
+  if (name === word) {
+    return fault('name', `value of name: ${name} has a meaning of its own as a parent; give another name`);
+  }
+  if (!others.has(nameOf, name)) return undefined;
   return fault('name', `failure: already have queue with such name: ${name} (value of name must be unique)`);
 }
 
+/** Neither circles nor too many levels above and below. */
+function checkPlace({ values: { name, parent }, given, others }: Candidate): FieldError | undefined {
+  if (!given.has('parent')) return undefined;
+  const queueNamed = (text: string | undefined) => (text === undefined ? undefined : others.first(nameOf, text));
+  let above = 1;
+  for (let next = queueNamed(parent); next !== undefined; next = queueNamed(next.values.parent)) {
+    above += 1;
+    if (above > MAX_QUEUE_LEVELS) return tooDeep();
+    if (next.values.parent !== undefined && next.values.parent === name) return circle(parent, name);
+  }
+  if (parent !== undefined && parent === name) return circle(parent, name);
+  let level = name === undefined ? [] : others.having(parentOf, name);
+  for (; level.length > 0; level = level.flatMap((row) => others.having(parentOf, row.values.name ?? ''))) {
+    above += 1;
+    if (above > MAX_QUEUE_LEVELS) return tooDeep();
+  }
+  return undefined;
+}
+
+const tooDeep = (): FieldError =>
+  fault('parent', `value of parent: queues nest at most ${MAX_QUEUE_LEVELS} levels deep; give a queue further up`);
+
+const circle = (parent: string | undefined, name: string | undefined): FieldError =>
+  fault('parent', `value of parent: ${parent} leads back to ${name}; give a queue that is not below this one`);
+
 /** `/queue/type` */
-export function checkQueueType({ menu, values: { name = '' }, others }: Candidate): FieldError | undefined {
-  if (!builtinNames(menu.path).includes(name) && !others.has(nameOf, name)) return undefined;
-  return fault('name', `failure: already have queue type with such name: ${name} (value of name must be unique)`);
+export function checkQueueType({ menu, values, others }: Candidate): FieldError | undefined {
+  const { name = '', kind } = values;
+  if (builtinNames(menu.path).includes(name) || others.has(nameOf, name)) {
+    return fault('name', `failure: already have queue type with such name: ${name} (value of name must be unique)`);
+  }
+  if (kind !== 'red') return undefined;
+  const number = (property: string) => Number(values[property] ?? menu.props[property]?.default);
+  const [min, max, limit] = [number('red-min-threshold'), number('red-max-threshold'), number('red-limit')];
+  if (min >= max) {
+    return fault('red-max-threshold', `value of red-max-threshold: ${max} is not above red-min-threshold, ${min}`);
+  }
+  if (max > limit) {
+    return fault('red-max-threshold', `value of red-max-threshold: ${max} is above red-limit, ${limit}`);
+  }
+  return undefined;
 }

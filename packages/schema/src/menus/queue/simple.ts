@@ -1,36 +1,50 @@
-import { type Constant, defineMenu, type Kind, type Prop } from '../../define.js';
+import { defineMenu, type Kind, type Prop } from '../../define.js';
 import { comment } from '../../mixins/comment.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag, invalid, invalidFlag } from '../../mixins/disabled.js';
-import { bytes } from '../../props/bytes.js';
-import { counter } from '../../props/counter.js';
+import { packetMarks, queueHint, queueStatistics } from '../../mixins/queue.js';
+import { decimal } from '../../props/decimal.js';
 import { duration } from '../../props/duration.js';
-import { oneOf } from '../../props/enum.js';
 import { int } from '../../props/int.js';
+import { withNot } from '../../props/not.js';
 import { upDown } from '../../props/pair.js';
-import { ipPrefixList } from '../../props/prefix-list.js';
-import { configuredRate, rate } from '../../props/rate.js';
+import { queueTarget, queueTargetList } from '../../props/queue-target.js';
+import { configuredRate } from '../../props/rate.js';
 import { reference } from '../../props/reference.js';
-import { name, text } from '../../props/text.js';
+import { name } from '../../props/text.js';
+import { weekdayTimes } from '../../props/weekday-times.js';
 
-const statistic = (kind: Kind, label: string, help: string): Prop => ({
+const bucketSize = decimal({ min: 0, max: 10, unit: 's' });
+const priority = int({ min: 1, max: 8 });
+const queueType = reference('/queue/type', 'name');
+
+/** A setting of both directions. */
+const each = (kind: Kind, label: string, tab: string, value: string, help: string): Prop => ({
   kind: upDown(kind),
   label,
   help,
-  tab: 'Statistics',
-  readOnly: true,
+  tab,
+  default: `${value}/${value}`,
+  dataplane: true,
 });
 
-/** What is not given in RouterOS either. */
-const unset: Constant = { kind: text({ max: 0 }), value: '' };
+/** A setting of both directions together; none is in force where it is not given. */
+const total = (kind: Kind, label: string, help: string): Prop => ({
+  kind,
+  label: `Total ${label}`,
+  help,
+  tab: 'Total',
+  unset: true,
+  dataplane: true,
+});
 
-/** Rates for subscribers, by address. */
+/** Rates for subscribers, by address or interface. */
 export const simpleQueue = defineMenu({
   path: '/queue/simple',
   title: 'Simple Queues',
   singular: 'Simple Queue',
   kind: 'ordered',
   tree: ['Queues', 'Simple Queues'],
-  help: 'Rate limits by address; the first queue that a packet fits takes it.',
+  help: 'Rate limits by address or interface; the first queue that a packet fits takes it.',
   props: {
     name: {
       kind: name(),
@@ -38,44 +52,110 @@ export const simpleQueue = defineMenu({
       help: 'Name of the queue, unique; made up when it is left out.',
       tab: 'General',
       unset: true,
+      dataplane: true,
     },
     target: {
-      kind: ipPrefixList,
+      kind: queueTargetList,
       label: 'Target',
-      help: 'Addresses and prefixes whose traffic the queue holds.',
+      help: 'Addresses, prefixes and interfaces whose traffic the queue holds.',
       tab: 'General',
       required: true,
       dataplane: true,
     },
-    'max-limit': {
-      kind: upDown(configuredRate),
-      label: 'Max Limit',
-      help: 'Highest rate from the target and to it, in IP bits; 0 means no limit.',
+    dst: {
+      kind: queueTarget,
+      label: 'Dst.',
+      help: 'Only traffic between the target and this address, prefix or interface.',
       tab: 'General',
-      default: '0/0',
+      unset: true,
       dataplane: true,
     },
-    queue: {
-      kind: upDown(reference('/queue/type', 'name')),
-      label: 'Queue Type',
-      help: 'How packets wait.',
-      tab: 'Advanced',
-      default: 'default-small/default-small',
-      dataplane: true,
-    },
-    rate: statistic(rate, 'Rate', 'Bits per second that passed, of IP packets.'),
-    'packet-rate': statistic(
-      int({ min: 0, max: Number.MAX_SAFE_INTEGER }),
-      'Packet Rate',
-      'Packets per second that passed.',
+    'max-limit': each(
+      configuredRate,
+      'Max Limit',
+      'General',
+      '0',
+      'Highest rate from the target and to it, in IP bits; 0 means no limit.',
     ),
-    'queued-bytes': statistic(bytes, 'Queued Bytes', 'Bytes that wait now.'),
-    'queued-packets': statistic(counter('packets'), 'Queued Packets', 'Packets that wait now.'),
-    bytes: statistic(bytes, 'Bytes', 'IP bytes that passed.'),
-    packets: statistic(counter('packets'), 'Packets', 'Packets that passed.'),
-    dropped: statistic(counter('packets'), 'Dropped', 'Packets that found the queue full.'),
+    'burst-limit': each(
+      configuredRate,
+      'Burst Limit',
+      'General',
+      '0',
+      'Highest rate while a burst lasts; 0 means no bursts.',
+    ),
+    'burst-threshold': each(
+      configuredRate,
+      'Burst Threshold',
+      'General',
+      '0',
+      'A burst may last while the average rate is below this.',
+    ),
+    'burst-time': each(duration(), 'Burst Time', 'General', '0s', 'Time over which the average rate is taken.'),
+    time: {
+      kind: withNot(weekdayTimes),
+      label: 'Time',
+      help: 'Time of day and days of the week when the queue works, by the clock of the router.',
+      tab: 'General',
+      unset: true,
+      not: true,
+      dataplane: true,
+    },
+    'packet-marks': {
+      kind: packetMarks,
+      label: 'Packet Marks',
+      help: 'Only packets with one of these marks; no-mark for packets without.',
+      tab: 'Advanced',
+      default: '',
+      dataplane: true,
+    },
+    'limit-at': each(
+      configuredRate,
+      'Limit At',
+      'Advanced',
+      '0',
+      'Rate it gets in any case, out of that of its parent.',
+    ),
+    priority: each(
+      priority,
+      'Priority',
+      'Advanced',
+      '8',
+      'Who of the children of a parent gets what is left first: 1, and last: 8.',
+    ),
+    'bucket-size': each(
+      bucketSize,
+      'Bucket Size',
+      'Advanced',
+      '0.1',
+      'Depth of the token bucket: what max-limit brings in this many seconds.',
+    ),
+    queue: each(queueType, 'Queue Type', 'Advanced', 'default-small', 'How packets wait.'),
+    parent: {
+      kind: reference('/queue/simple', 'name', { also: ['none'] }),
+      label: 'Parent',
+      help: 'Queue whose rate it shares with others, and that a packet must fit first.',
+      tab: 'Advanced',
+      default: 'none',
+      dataplane: true,
+    },
+    'total-limit-at': total(configuredRate, 'Limit At', 'Rate that both directions together get in any case.'),
+    'total-max-limit': total(configuredRate, 'Max Limit', 'Highest rate of both directions together.'),
+    'total-burst-limit': total(configuredRate, 'Burst Limit', 'Highest rate of both together while a burst lasts.'),
+    'total-burst-threshold': total(
+      configuredRate,
+      'Burst Threshold',
+      'A burst may last while the average rate of both together is below this.',
+    ),
+    'total-burst-time': total(duration(), 'Burst Time', 'Time over which the average rate of both together is taken.'),
+    'total-priority': total(priority, 'Priority', 'Priority of both directions together; 8 when it is not given.'),
+    'total-bucket-size': total(bucketSize, 'Bucket Size', 'Depth of the common token bucket in seconds, else 0.1.'),
+    'total-queue': total(queueType, 'Queue Type', 'How packets wait for both together; else default-small.'),
+    ...queueStatistics({ of: upDown }),
+    ...queueStatistics({ tab: 'Total Statistics', prefix: 'total-', label: 'Total ' }),
     ...disabled(),
     ...comment(),
+    ...queueHint(),
     ...invalid('Statistics'),
     ...dynamic('Statistics'),
   },
@@ -85,6 +165,8 @@ export const simpleQueue = defineMenu({
     'target',
     'max-limit.upload',
     'max-limit.download',
+    'packet-marks',
+    'total-max-limit',
     'rate.upload',
     'rate.download',
     'queued-bytes.upload',
@@ -94,29 +176,20 @@ export const simpleQueue = defineMenu({
     'bytes.upload',
     'bytes.download',
   ],
-  tabs: ['General', 'Advanced', 'Statistics'],
+  tabs: ['General', 'Advanced', 'Statistics', 'Total', 'Total Statistics'],
   key: ['name'],
-  commands: ['add', 'set', 'remove', 'enable', 'disable', 'comment', 'move', 'reset-counters', 'reset-counters-all'],
+  commands: [
+    'add',
+    'set',
+    'remove',
+    'unset',
+    'enable',
+    'disable',
+    'comment',
+    'move',
+    'reset-counters',
+    'reset-counters-all',
+  ],
   refreshMs: 1_000,
   stored: true,
-  constants: {
-    parent: { kind: oneOf(['none']), value: 'none' },
-    dst: unset,
-    'packet-marks': unset,
-    time: unset,
-    priority: { kind: upDown(int({ min: 1, max: 8 })), value: '8/8' },
-    'limit-at': { kind: upDown(rate), value: '0/0' },
-    'burst-limit': { kind: upDown(rate), value: '0/0' },
-    'burst-threshold': { kind: upDown(rate), value: '0/0' },
-    'burst-time': { kind: upDown(duration()), value: '0s/0s' },
-    'bucket-size': { kind: upDown(oneOf(['0.1'])), value: '0.1/0.1' },
-    'total-queue': { kind: oneOf(['default-small']), value: 'default-small' },
-    'total-priority': { kind: int({ min: 1, max: 8 }), value: '8' },
-    'total-limit-at': { kind: rate, value: '0' },
-    'total-max-limit': { kind: rate, value: '0' },
-    'total-burst-limit': { kind: rate, value: '0' },
-    'total-burst-threshold': { kind: rate, value: '0' },
-    'total-burst-time': { kind: duration(), value: '0s' },
-    'total-bucket-size': { kind: oneOf(['0.1']), value: '0.1' },
-  },
 });

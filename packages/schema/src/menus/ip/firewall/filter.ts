@@ -10,6 +10,7 @@ import {
   icmpMatch,
   LIST_ACTIONS,
   logging,
+  markMatch,
   rateMatch,
   tcpFlagsMatch,
 } from '../../../mixins/firewall-match.js';
@@ -29,6 +30,7 @@ export const firewallFilter = defineMenu({
     ...chain(path, ['input', 'forward', 'output'], 'forward'),
     ...firewallMatch,
     ...connectionMatch,
+    ...markMatch,
     ...tcpFlagsMatch,
     ...icmpMatch,
     ...rateMatch,

@@ -9,6 +9,7 @@ import {
   icmpMatch,
   LIST_ACTIONS,
   logging,
+  markMatch,
   rateMatch,
 } from '../../../mixins/firewall-match.js';
 import { bool } from '../../../props/bool.js';
@@ -28,6 +29,7 @@ export const firewallNat = defineMenu({
   props: {
     ...chain(path, ['srcnat', 'dstnat'], 'srcnat'),
     ...firewallMatch,
+    ...markMatch,
     ...icmpMatch,
     ...rateMatch,
     ...action(path, [

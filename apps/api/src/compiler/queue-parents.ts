@@ -1,0 +1,66 @@
+import type { Row } from '../config/snapshot.js';
+import { CannotWork, type CompileContext } from './context.js';
+
+/** Levels of queues above each other, `MAX_LEVELS` of the engine. */
+export const MAX_QUEUE_LEVELS = 8;
+
+/** A queue that works by itself, and the name of the queue whose child it is. */
+export interface Child {
+  readonly row: Row;
+  /** undefined: it has none, or is a root for another reason. */
+  readonly parent: string | undefined;
+}
+
+/**
+ * Leaves out queues that cannot work because of those above them: one that does not exist, is switched off or cannot
+ * work itself, a circle, or too many levels. The rest comes parents first, each with the row of its parent.
+ */
+export function withParents<T extends Child>(
+  context: CompileContext,
+  rows: readonly Row[],
+  queues: readonly T[],
+): { readonly queue: T; readonly parent: T | undefined; readonly level: number }[] {
+  const working = new Map(queues.map((queue) => [queue.row.values.name ?? '', queue]));
+  const all = new Map(rows.map((row) => [row.values.name ?? '', row]));
+  const done = new Map<T, { readonly level: number } | CannotWork>();
+  const placed: { readonly queue: T; readonly parent: T | undefined; readonly level: number }[] = [];
+
+  /** Level of a queue, 1 for a root. */
+  const place = (queue: T, path: ReadonlySet<T>): number => {
+    const known = done.get(queue);
+    if (known instanceof CannotWork) throw known;
+    if (known !== undefined) return known.level;
+    try {
+      if (path.has(queue)) throw new CannotWork(`parent: its parents lead back to ${queue.row.values.name}`);
+      const parent = queue.parent === undefined ? undefined : working.get(queue.parent);
+      if (queue.parent !== undefined && parent === undefined) throw absent(queue.parent, all.get(queue.parent));
+      const level = parent === undefined ? 1 : 1 + above(parent, new Set([...path, queue]));
+      if (level > MAX_QUEUE_LEVELS) {
+        throw new CannotWork(`parent: queues nest at most ${MAX_QUEUE_LEVELS} levels deep`);
+      }
+      done.set(queue, { level });
+      placed.push({ queue, parent, level });
+      return level;
+    } catch (error) {
+      if (error instanceof CannotWork) done.set(queue, error);
+      throw error;
+    }
+  };
+  const above = (parent: T, path: ReadonlySet<T>): number => {
+    try {
+      return place(parent, path);
+    } catch (error) {
+      if (!(error instanceof CannotWork) || error.message.startsWith('parent: its parents')) throw error;
+      throw new CannotWork(`parent: ${parent.row.values.name} cannot work`);
+    }
+  };
+  for (const queue of queues) context.attempt(queue.row, () => place(queue, new Set()));
+  return placed;
+}
+
+const absent = (name: string, row: Row | undefined): CannotWork =>
+  new CannotWork(
+    row === undefined
+      ? `parent: there is no queue ${name}`
+      : `parent: ${name} ${row.disabled ? 'is disabled' : 'cannot work'}`,
+  );

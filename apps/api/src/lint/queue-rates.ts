@@ -1,0 +1,187 @@
+import { displayRate, durationMs, menuByPath } from '@tollway/schema';
+import type { Finding, QueueFinding, QueueMenu, QueueNode } from './queues.js';
+
+/** The rates of a queue in one direction, or of both together. */
+interface Rates {
+  readonly limitAt: number;
+  readonly maxLimit: number;
+  readonly burstLimit: number;
+  readonly burstThreshold: number;
+  readonly burstMs: number;
+  readonly priority: number;
+}
+
+/** Which of a queue's rates are meant. */
+interface Side {
+  /** Before the name of a property. */
+  readonly prefix: '' | 'total-';
+  /** Half of a pair. */
+  readonly half: 0 | 1 | undefined;
+  /** Before a rate, for people. */
+  readonly word: string;
+}
+
+const SIDES: Readonly<Record<QueueMenu, readonly Side[]>> = {
+  '/queue/simple': [
+    { prefix: '', half: 0, word: 'upload ' },
+    { prefix: '', half: 1, word: 'download ' },
+    { prefix: 'total-', half: undefined, word: '' },
+  ],
+  '/queue/tree': [{ prefix: '', half: undefined, word: '' }],
+};
+
+const LOWEST_PRIORITY = 8;
+
+/** Rates and priorities that contradict each other or those of the parent, or that have no effect. */
+export function rateFindings(nodes: readonly QueueNode[]): QueueFinding[] {
+  return nodes.flatMap((node) => SIDES[node.menu].flatMap((side) => sideFindings(node, side)));
+}
+
+function sideFindings(node: QueueNode, side: Side): QueueFinding[] {
+  const rates = ratesOf(node, side);
+  const { menu, row, name } = node;
+  const found = (finding: Finding, property: string, message: string): QueueFinding => ({
+    menu,
+    row: row.id,
+    name,
+    property: `${side.prefix}${property}`,
+    finding,
+    message,
+  });
+  return [
+    ...guarantees(node, side, rates, found),
+    ...ceilings(node, side, rates, found),
+    ...priorities(node, side, rates, found),
+    ...bursts(side, rates, found),
+  ];
+}
+
+type Found = (finding: Finding, property: string, message: string) => QueueFinding;
+
+const shown = (rate: number): string => displayRate(String(rate));
+
+function guarantees(node: QueueNode, side: Side, rates: Rates, found: Found): QueueFinding[] {
+  const findings: QueueFinding[] = [];
+  const { prefix, word } = side;
+  if (rates.limitAt > 0 && node.parent === undefined) {
+    findings.push(
+      found(
+        'limit-at-without-parent',
+        'limit-at',
+        `${word}${prefix}limit-at ${shown(rates.limitAt)} has no effect without a parent to share the rate of`,
+      ),
+    );
+  }
+  const promised = node.children.reduce((sum, child) => sum + ratesOf(child, side).limitAt, 0);
+  // A root has nobody who promises it anything: what it may pass is what it can promise.
+  const [own, property] =
+    node.parent === undefined
+      ? [rates.maxLimit > 0 ? rates.maxLimit : Number.POSITIVE_INFINITY, 'max-limit']
+      : [rates.limitAt, 'limit-at'];
+  if (promised > own) {
+    findings.push(
+      found(
+        'limit-at-over-parent',
+        property,
+        `its children have ${word}${prefix}limit-at of ${shown(promised)} together, over its own ${prefix}${property} of ` +
+          `${shown(own)}; they take it from others or do not get it`,
+      ),
+    );
+  }
+  return findings;
+}
+
+function ceilings(node: QueueNode, side: Side, rates: Rates, found: Found): QueueFinding[] {
+  const findings: QueueFinding[] = [];
+  const { prefix, word } = side;
+  if (rates.maxLimit > 0 && rates.maxLimit < rates.limitAt) {
+    findings.push(
+      found(
+        'max-limit-below-limit-at',
+        'max-limit',
+        `${word}${prefix}max-limit ${shown(rates.maxLimit)} is below ${prefix}limit-at ${shown(rates.limitAt)}, which ` +
+          'is given all the same',
+      ),
+    );
+  }
+  const above = node.parent === undefined ? 0 : ratesOf(node.parent, side).maxLimit;
+  if (above > 0 && rates.maxLimit > above) {
+    findings.push(
+      found(
+        'max-limit-over-parent',
+        'max-limit',
+        `${word}${prefix}max-limit ${shown(rates.maxLimit)} is over ${shown(above)} of its parent ${node.parent?.name}, ` +
+          'which it cannot exceed for longer than a bucket lasts',
+      ),
+    );
+  }
+  return findings;
+}
+
+function priorities(node: QueueNode, { word, prefix }: Side, rates: Rates, found: Found): QueueFinding[] {
+  if (rates.priority === LOWEST_PRIORITY) return [];
+  const why =
+    node.children.length > 0
+      ? 'on a queue with children; give it to them'
+      : node.parent === undefined
+        ? 'without a parent to share the rate of'
+        : rates.maxLimit === 0
+          ? `without ${prefix}max-limit`
+          : undefined;
+  return why === undefined
+    ? []
+    : [found('priority-without-effect', 'priority', `${word}${prefix}priority ${rates.priority} has no effect ${why}`)];
+}
+
+function bursts({ word, prefix }: Side, rates: Rates, found: Found): QueueFinding[] {
+  if (rates.burstLimit === 0) return [];
+  const why =
+    rates.maxLimit === 0
+      ? `without ${prefix}max-limit`
+      : rates.burstLimit <= rates.maxLimit
+        ? `as it is not over ${prefix}max-limit, ${shown(rates.maxLimit)}`
+        : rates.burstMs === 0
+          ? `without ${prefix}burst-time`
+          : rates.burstThreshold === 0
+            ? `without ${prefix}burst-threshold`
+            : undefined;
+  return why === undefined
+    ? []
+    : [
+        found(
+          'burst-without-effect',
+          'burst-limit',
+          `${word}${prefix}burst-limit ${shown(rates.burstLimit)} has no effect ${why}`,
+        ),
+      ];
+}
+
+const known = new WeakMap<object, Map<Side, Rates>>();
+
+/** Rates of a queue; read once. */
+function ratesOf(node: QueueNode, side: Side): Rates {
+  const sides = known.get(node) ?? new Map<Side, Rates>();
+  known.set(node, sides);
+  let rates = sides.get(side);
+  if (rates === undefined) {
+    rates = readRates(node, side);
+    sides.set(side, rates);
+  }
+  return rates;
+}
+
+function readRates({ menu, row }: QueueNode, { prefix, half }: Side): Rates {
+  const text = (name: string): string | undefined => {
+    const property = `${prefix}${name}`;
+    const value = row.values[property] ?? menuByPath(menu)?.props[property]?.default;
+    return half === undefined ? value : value?.split('/')[half];
+  };
+  return {
+    limitAt: Number(text('limit-at') ?? 0),
+    maxLimit: Number(text('max-limit') ?? 0),
+    burstLimit: Number(text('burst-limit') ?? 0),
+    burstThreshold: Number(text('burst-threshold') ?? 0),
+    burstMs: durationMs(text('burst-time') ?? '0s') ?? 0,
+    priority: Number(text('priority') ?? LOWEST_PRIORITY),
+  };
+}

@@ -1,0 +1,56 @@
+import type { QUEUE_FINDINGS } from '@tollway/schema';
+import { type ConfigSnapshot, type Row, rowsOf } from '../config/snapshot.js';
+import { matchFindings } from './queue-matches.js';
+import { rateFindings } from './queue-rates.js';
+
+export type Finding = (typeof QUEUE_FINDINGS)[number];
+
+/** A setting of a queue that has no effect, or another one than it seems to have. */
+export interface QueueFinding {
+  readonly menu: QueueMenu;
+  /** Of the queue. */
+  readonly row: number;
+  readonly name: string;
+  readonly property: string;
+  readonly finding: Finding;
+  /** For people: what it means for the traffic, and what would change it. */
+  readonly message: string;
+}
+
+export type QueueMenu = '/queue/simple' | '/queue/tree';
+
+/** A queue with those above and below it. */
+export interface QueueNode {
+  readonly menu: QueueMenu;
+  readonly row: Row;
+  readonly name: string;
+  readonly parent: QueueNode | undefined;
+  readonly children: QueueNode[];
+}
+
+/**
+ * Looks for settings of queues that do not do what they seem to. Pure; takes time linear in the number of queues.
+ * @param invalid rows that cannot work, which are left out like those that are switched off.
+ */
+export function lintQueues(snapshot: ConfigSnapshot, invalid: ReadonlyMap<number, unknown>): QueueFinding[] {
+  return (['/queue/simple', '/queue/tree'] as const).flatMap((menu) => {
+    const rows = rowsOf(snapshot, menu).filter((row) => !row.disabled && !invalid.has(row.id));
+    const nodes = linked(menu, rows);
+    return [...rateFindings(nodes), ...(menu === '/queue/simple' ? matchFindings(nodes) : [])];
+  });
+}
+
+/** Queues in list order, with their parents and children. */
+function linked(menu: QueueMenu, rows: readonly Row[]): QueueNode[] {
+  const made = new Map<string, { parent: QueueNode | undefined } & Omit<QueueNode, 'parent'>>();
+  for (const row of rows) {
+    const name = row.values.name ?? '';
+    made.set(name, { menu, row, name, parent: undefined, children: [] });
+  }
+  for (const node of made.values()) {
+    const parent = made.get(node.row.values.parent ?? '');
+    node.parent = parent;
+    parent?.children.push(node);
+  }
+  return [...made.values()];
+}

@@ -1,0 +1,19 @@
+import { rowIdText } from '../config/snapshot.js';
+import type { QueueHints } from '../lint/queue-hints.js';
+import { ArrayRows, type View } from './rows.js';
+
+/** `/queue/lint`: settings of queues that do not do what they seem to. */
+export function queueLintView(hints: QueueHints): View {
+  return async () =>
+    new ArrayRows(
+      hints.findings().map(({ menu, row, name, property, finding, message }, index) => ({
+        '.id': `*${(index + 1).toString(16).toUpperCase()}`,
+        menu,
+        'queue-id': rowIdText(row),
+        queue: name,
+        property,
+        finding,
+        message,
+      })),
+    );
+}

@@ -1,0 +1,70 @@
+import { defineMenu } from '../../define.js';
+import { queueStatistics } from '../../mixins/queue.js';
+import { oneOf } from '../../props/enum.js';
+import { reference } from '../../props/reference.js';
+
+/** Queue type of an interface that was given none. */
+export const DEFAULT_INTERFACE_QUEUE = 'only-hardware-queue';
+
+/** How packets wait for the ports. */
+export const interfaceQueue = defineMenu({
+  path: '/queue/interface',
+  title: 'Interface Queues',
+  singular: 'Interface Queue',
+  kind: 'fixed',
+  tree: ['Queues', 'Interface Queues'],
+  help: 'How packets wait for a port that takes no more of them.',
+  props: {
+    interface: {
+      kind: reference('/interface', 'name'),
+      label: 'Interface',
+      help: 'Interface whose queue it is.',
+      tab: 'General',
+      readOnly: true,
+    },
+    queue: {
+      kind: reference('/queue/type', 'name'),
+      label: 'Queue Type',
+      help: 'How packets wait; only-hardware-queue leaves it to the port.',
+      tab: 'General',
+      required: true,
+      dataplane: true,
+    },
+    'default-queue': {
+      kind: reference('/queue/type', 'name'),
+      label: 'Default Queue Type',
+      help: 'Type in force where none was chosen.',
+      tab: 'General',
+      readOnly: true,
+    },
+    'active-queue': {
+      kind: oneOf(['no-queue', 'queue-tree']),
+      label: 'Active Queue',
+      help: 'Whether a queue tree has the interface as its parent.',
+      tab: 'General',
+      readOnly: true,
+    },
+    ...queueStatistics({
+      names: [
+        'rate',
+        'packet-rate',
+        'queued-bytes',
+        'queued-packets',
+        'bytes',
+        'packets',
+        'dropped',
+        'marked',
+        'max-wait',
+        'avg-wait',
+      ],
+    }),
+  },
+  flags: [],
+  columns: ['interface', 'queue', 'default-queue', 'active-queue', 'rate', 'queued-bytes', 'dropped'],
+  tabs: ['General', 'Statistics'],
+  key: ['interface'],
+  commands: ['set'],
+  refreshMs: 1_000,
+  stored: false,
+  rowsOf: '/interface/ethernet',
+});

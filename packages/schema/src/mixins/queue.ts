@@ -1,0 +1,100 @@
+import type { Kind, Prop } from '../define.js';
+import { bytes } from '../props/bytes.js';
+import { counter } from '../props/counter.js';
+import { int } from '../props/int.js';
+import { rate } from '../props/rate.js';
+import { nameList, text } from '../props/text.js';
+
+/** Word for packets and connections without a mark. */
+export const NO_MARK = 'no-mark';
+
+/** Comma list of packet marks, and of `no-mark`. */
+export const packetMarks: Kind = nameList({
+  values: [NO_MARK],
+  ref: [{ menu: '/ip/firewall/mangle', prop: 'new-packet-mark' }],
+});
+
+/** Whole numbers that are no counters. */
+const count = int({ min: 0, max: Number.MAX_SAFE_INTEGER });
+
+interface Statistic {
+  readonly kind: Kind;
+  readonly label: string;
+  readonly help: string;
+}
+
+/** What a queue counts, by the name of the property. */
+const STATISTICS: Readonly<Record<string, Statistic>> = {
+  rate: { kind: rate, label: 'Rate', help: 'Bits per second that passed, of IP packets.' },
+  'packet-rate': { kind: count, label: 'Packet Rate', help: 'Packets per second that passed.' },
+  'queued-bytes': { kind: bytes, label: 'Queued Bytes', help: 'Bytes that wait now.' },
+  'queued-packets': { kind: counter('packets'), label: 'Queued Packets', help: 'Packets that wait now.' },
+  bytes: { kind: bytes, label: 'Bytes', help: 'IP bytes that passed.' },
+  packets: { kind: counter('packets'), label: 'Packets', help: 'Packets that passed.' },
+  dropped: { kind: counter('packets'), label: 'Dropped', help: 'Packets that were dropped instead of waiting.' },
+  'pcq-queues': {
+    kind: count,
+    label: 'PCQ Queues',
+    help: 'Sub-queues in use, of PCQ, SFQ, FQ-CoDel and CAKE.',
+  },
+  borrows: { kind: counter('packets'), label: 'Borrows', help: 'Packets that passed by tokens of a parent.' },
+  lends: { kind: counter('packets'), label: 'Lends', help: 'Packets of children that passed by tokens of this queue.' },
+  marked: { kind: counter('packets'), label: 'Marked', help: 'Packets marked with congestion (ECN).' },
+  'max-wait': {
+    kind: int({ min: 0, max: 0xffff_ffff, unit: 'µs' }),
+    label: 'Longest Wait',
+    help: 'Longest time that a packet waited, in the last full second, µs.',
+  },
+  'avg-wait': {
+    kind: int({ min: 0, max: 0xffff_ffff, unit: 'µs' }),
+    label: 'Average Wait',
+    help: 'Average time that packets waited, of those that did in the last full second, µs.',
+  },
+};
+
+/** Names of all that queues count. */
+export const QUEUE_STATISTICS: readonly string[] = Object.keys(STATISTICS);
+
+/** Read-only properties for what a queue counts. */
+export function queueStatistics({
+  tab = 'Statistics',
+  prefix = '',
+  label = '',
+  of = (kind) => kind,
+  names = QUEUE_STATISTICS,
+}: {
+  readonly tab?: string;
+  /** Before the name of each property. */
+  readonly prefix?: string;
+  /** Before the label of each property. */
+  readonly label?: string;
+  /** Kind of the property, of that of one number. */
+  readonly of?: (kind: Kind) => Kind;
+  readonly names?: readonly string[];
+} = {}): Readonly<Record<string, Prop>> {
+  return Object.fromEntries(
+    Object.entries(STATISTICS)
+      .filter(([name]) => names.includes(name))
+      .map(([name, statistic]): [string, Prop] => [
+        `${prefix}${name}`,
+        {
+          kind: of(statistic.kind),
+          label: `${label}${statistic.label}`,
+          help: statistic.help,
+          tab,
+          readOnly: true,
+        },
+      ]),
+  );
+}
+
+/** What the lint has to say about a queue. */
+export const queueHint = (tab = 'Statistics'): { readonly hint: Prop } => ({
+  hint: {
+    kind: text(),
+    label: 'Hint',
+    help: 'What of its settings has no effect, or another one than it seems to have.',
+    tab,
+    readOnly: true,
+  },
+});

@@ -1,0 +1,58 @@
+import type { Kind, Parsed } from '../define.js';
+import { compareAddresses, ipv4Mask, ipv4Prefix, ipv4Text } from './ip.js';
+import { ipv6Prefix, ipv6Text } from './ipv6.js';
+import { shown } from './shown.js';
+import { interfaceName } from './text.js';
+
+/** What a queue holds the traffic of: a network, or what is behind an interface. */
+export type QueueTarget =
+  | { readonly address: string; readonly length: number }
+  /** Name; whether it exists is not known here. */
+  | { readonly interface: string };
+
+/** Parses an IPv4 or IPv6 prefix, an address (then it is all of the prefix), or the name of an interface. */
+export function parseQueueTarget(text: string): QueueTarget | undefined {
+  const v4 = ipv4Prefix(text);
+  if (v4) return { address: ipv4Text((v4.address & ipv4Mask(v4.length)) >>> 0), length: v4.length };
+  const v6 = ipv6Prefix(text);
+  if (v6) return { address: ipv6Text(v6.address), length: v6.length };
+  // An interface name holds a letter and neither colon nor slash: a mistyped address is not taken for one.
+  return interfaceName.parse(text).ok ? { interface: text } : undefined;
+}
+
+const targetText = (target: QueueTarget): string =>
+  'interface' in target ? target.interface : `${target.address}/${target.length}`;
+
+const ONE = 'an IPv4 or IPv6 prefix or the name of an interface';
+const SOME = 'a comma list of IPv4 and IPv6 prefixes and names of interfaces';
+const ref = [{ menu: '/interface', prop: 'name' }] as const;
+
+/** One network or interface. */
+export const queueTarget: Kind = {
+  name: 'queue-target',
+  accepts: ONE,
+  parse(text) {
+    const target = parseQueueTarget(text.trim());
+    return target === undefined
+      ? { ok: false, error: `${shown(text)} is not ${ONE}` }
+      : { ok: true, value: targetText(target) };
+  },
+  compare: compareAddresses,
+  ref,
+  jsonSchema: { type: 'string', description: ONE },
+};
+
+/** One or more networks and interfaces, each once, in the order given. */
+export const queueTargetList: Kind = {
+  name: 'queue-target-list',
+  accepts: SOME,
+  parse(text): Parsed {
+    const targets = text.split(',').map((part) => parseQueueTarget(part.trim()));
+    const known = targets.flatMap((target) => target ?? []);
+    if (known.length < targets.length) return { ok: false, error: `${shown(text)} is not ${SOME}` };
+    return { ok: true, value: [...new Set(known.map(targetText))].join(',') };
+  },
+  compare: (a, b) => compareAddresses(a.split(',', 1)[0] ?? '', b.split(',', 1)[0] ?? ''),
+  ref,
+  jsonSchema: { type: 'string', description: SOME },
+};
