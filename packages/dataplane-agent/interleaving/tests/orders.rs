@@ -5,10 +5,14 @@ use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use loom::thread;
 use tollway_engine::directory::Directory;
 use tollway_engine::epochs::Epochs;
+use tollway_engine::qos::forest::{Identity, Part};
 use tollway_engine::qos::ownership::{Claim, Ownerships};
 use tollway_engine::time::Now;
 use tollway_engine::tuple::{Addr, Tuple};
 use tollway_io::wake::Doze;
+
+/// Any row.
+const ROW: Identity = Identity { row: 7, part: Part::Upload };
 
 fn tuple(port: u16) -> Tuple {
     Tuple { src: Addr::v4(1), dst: Addr::v4(2), src_port: port, dst_port: 80, protocol: 6 }
@@ -118,7 +122,7 @@ fn a_counted_change_is_in_its_cells() {
 #[test]
 fn a_queue_has_one_owner_and_is_kept_while_a_packet_is_on_its_way() {
     loom::model(|| {
-        let ownership = std::sync::Arc::clone(&Ownerships::default().open().of(7));
+        let ownership = std::sync::Arc::clone(&Ownerships::default().open().of(ROW));
         let owners = Arc::new(AtomicUsize::new(0));
         let on_the_way = Arc::new(AtomicUsize::new(0));
         let workers: Vec<_> = (0..2)
@@ -129,7 +133,7 @@ fn a_queue_has_one_owner_and_is_kept_while_a_packet_is_on_its_way() {
                     Claim::Taken => {
                         assert_eq!(owners.fetch_add(1, Ordering::AcqRel), 0, "two workers have the queue");
                         owners.fetch_sub(1, Ordering::AcqRel);
-                        if ownership.release(worker, [(0, Now(0)); 2]) {
+                        if ownership.release(worker, [(0, Now(0)); 3]) {
                             assert_eq!(on_the_way.load(Ordering::Acquire), 0, "a packet was overtaken");
                         }
                     }
@@ -152,18 +156,16 @@ fn a_queue_has_one_owner_and_is_kept_while_a_packet_is_on_its_way() {
 #[test]
 fn tokens_go_with_the_queue() {
     loom::model(|| {
-        let ownership = std::sync::Arc::clone(&Ownerships::default().open().of(7));
+        let ownership = std::sync::Arc::clone(&Ownerships::default().open().of(ROW));
         assert_eq!(ownership.claim(0), Claim::Taken);
         let other = std::sync::Arc::clone(&ownership);
         let next = thread::spawn(move || match other.claim(1) {
             Claim::Taken => {
-                use tollway_engine::qos::Way;
-                assert_eq!(other.tokens(Way::Upload), (5, Now(9)));
-                assert_eq!(other.tokens(Way::Download), (6, Now(9)));
+                assert_eq!(other.tokens(), [(5, Now(9)), (6, Now(9)), (7, Now(9))]);
             }
             Claim::Theirs(_) => other.settle(1),
         });
-        ownership.release(0, [(5, Now(9)), (6, Now(9))]);
+        ownership.release(0, [(5, Now(9)), (6, Now(9)), (7, Now(9))]);
         next.join().unwrap();
     });
 }

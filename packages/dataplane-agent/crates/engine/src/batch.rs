@@ -4,7 +4,8 @@ use tollway_config::dataplane::RowId;
 
 use crate::frame::{Frame, VnetState};
 use crate::packet::{Meta, Origin, flag};
-use crate::qos::{Lane, Leads, Way};
+use crate::qos::course::Onward;
+use crate::qos::{Lane, Leads};
 use crate::slow::SlowReason;
 use crate::snapshot::PortId;
 use crate::state::WorkerState;
@@ -58,15 +59,11 @@ pub struct Batch<F> {
 /// What goes from one worker to another with a packet that is complete, for a queue there.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ticket {
-    /// Configuration that `entry` is of.
+    /// Configuration of who sends it.
     pub generation: u32,
-    /// Place of the queue among its rows.
-    pub entry: u32,
-    /// Row of the queue.
-    pub row: RowId,
-    /// Direction.
-    pub way: Way,
-    /// Where the packet goes after its queue.
+    /// Its leaves.
+    pub onward: Onward,
+    /// Where the packet goes after them.
     pub exit: Verdict,
     /// Source before and destination after translation.
     pub addresses: (u32, u32),
@@ -221,7 +218,7 @@ impl<F: Frame> Batch<F> {
                 Verdict::Handover(worker) => {
                     let ticket = match packet.meta.lane.leads() {
                         Leads::Ticket(number) => departing.get(number),
-                        Leads::Nowhere | Leads::Leaf(_) => None,
+                        Leads::Nowhere | Leads::Leaf(_) | Leads::Course(..) => None,
                     };
                     let meta = HandoverMeta::new(&packet.meta, ticket);
                     Outcome::Handover { worker: u32::from(worker), packet: meta }

@@ -18,10 +18,10 @@ use crate::policy::Policy;
 use crate::profiler::{ClassCycles, CycleClock, class_cycles};
 use crate::qos::classify::QueueTable;
 use crate::qos::forest::Context;
-use crate::qos::simple::SimpleQueues;
+use crate::qos::queues::{Plan, Queues};
 use crate::shared::Shared;
 use crate::slow::SLOW_REASONS;
-use crate::snapshot::{Interface, Snapshot};
+use crate::snapshot::{Interface, PortId, Snapshot};
 use crate::sorting::Sorting;
 use crate::stage;
 use crate::state::{NextHops, WorkerState};
@@ -76,8 +76,10 @@ impl<F: Frame> Engine<F> {
     ) -> Self {
         let share = connection_share(&snapshot, workers, capacity);
         let seed = shared.seed();
-        let mut queues = SimpleQueues::new(worker, capacity.queue_frames, capacity.queue_bytes);
-        queues.swap(&QueueTable::default(), snapshot.queues(), &shared.queue_ownerships, Now(0));
+        let mut queues = Queues::new(worker, workers.max(1), capacity.queue_frames, capacity.queue_bytes);
+        let none = Plan { forest: &Arc::default(), table: &QueueTable::default(), utc_ns: 0 };
+        let ports = snapshot.port_interfaces();
+        queues.swap(&none, &snapshot.plan(shared.utc_offset_ns()), &ports, &shared.queues, Now(0));
         let mut engine = Self {
             state: WorkerState {
                 worker,
@@ -164,7 +166,10 @@ impl<F: Frame> Engine<F> {
         state.table.set_max_entries(share);
         state.table.set_bounded(new.filter().has_bounds());
         if !new.has_policy_of(&old) {
-            state.queues.swap(old.queues(), new.queues(), &state.shared.queue_ownerships, now);
+            state.utc_offset_ns = state.shared.utc_offset_ns();
+            let utc_ns = state.utc_ns();
+            let (before, plan) = (old.plan(utc_ns), new.plan(utc_ns));
+            state.queues.swap(&before, &plan, &new.port_interfaces(), &state.shared.queues, now);
             renumber(state, &old, new);
             self.sync_neighbors();
         }
@@ -199,12 +204,12 @@ impl<F: Frame> Engine<F> {
     ) {
         self.state.now = now;
         self.state.handover_packets += batch.take_unopened();
-        batch.first = self.send_leaving(batch);
+        batch.departing.clear();
+        batch.first = self.send_leaving(batch, source);
         self.run(batch, source, clock);
     }
 
     fn run<S: FrameSource<F>, C: CycleClock>(&mut self, batch: &mut Batch<F>, source: &mut S, clock: &C) {
-        batch.departing.clear();
         self.state.utc_offset_ns = self.state.shared.utc_offset_ns();
         loop {
             self.state.bounds.clear();
@@ -227,19 +232,20 @@ impl<F: Frame> Engine<F> {
 
     /// Puts packets that left their queues with their configuration in front of the batch, since those of
     /// their flows may stand in it. Says how many.
-    fn send_leaving(&mut self, batch: &mut Batch<F>) -> usize {
+    fn send_leaving<S: FrameSource<F>>(&mut self, batch: &mut Batch<F>, source: &mut S) -> usize {
         if !self.state.queues.has_leaving() {
             return 0;
         }
         let queues = &mut self.state.queues;
-        let leaving = std::iter::from_fn(|| queues.take_leaving()).map(stage::queue::complete);
+        let leaving = std::iter::from_fn(|| queues.take_leaving()).map(stage::queue::finished);
         let before = batch.packets.len();
         batch.packets.splice(0..0, leaving);
         let first = batch.packets.len() - before;
         for index in 0..first {
-            if let Some(packet) = batch.packets.get_mut(index)
-                && let Some(reply) = stage::queue::leave(&self.snapshot, &mut self.state, packet)
-            {
+            let Some(packet) = batch.packets.get_mut(index) else { break };
+            let reply = stage::queue::leave(&self.snapshot, &mut self.state, packet);
+            stage::queue::before_port(&mut self.state, packet, source);
+            if let Some(reply) = reply {
                 batch.push_generated(reply, echo_meta());
             }
         }
@@ -247,13 +253,13 @@ impl<F: Frame> Engine<F> {
     }
 
     /// Sends what is due of the queues, at most a batch; it passes no stage again.
-    fn release<C: CycleClock>(&mut self, batch: &mut Batch<F>, clock: &C) {
+    fn release<S: FrameSource<F>, C: CycleClock>(&mut self, batch: &mut Batch<F>, source: &mut S, clock: &C) {
         let state = &mut self.state;
-        if state.queues.frames() == 0 {
+        if state.queues.is_idle() {
             return;
         }
         let before = clock.cycles();
-        stage::queue::release_at_most(&self.snapshot, state, batch, BATCH);
+        stage::queue::release_at_most(&self.snapshot, state, batch, source, BATCH);
         if let Some(counters) = state.stages.last_mut() {
             counters.cycles += clock.cycles().saturating_sub(before);
         }
@@ -285,8 +291,9 @@ impl<F: Frame> Engine<F> {
         if state.table.is_purging() {
             purge(&self.snapshot, state);
         }
-        batch.first = self.send_leaving(batch);
-        self.release(batch, clock);
+        batch.departing.clear();
+        batch.first = self.send_leaving(batch, source);
+        self.release(batch, source, clock);
         let unfinished = batch.packets.iter().position(|packet| packet.meta.verdict == Verdict::Continue);
         if unfinished.is_some() || !self.state.holds.is_empty() || !self.state.solicits.is_empty() {
             batch.first = unfinished.unwrap_or(batch.packets.len());
@@ -314,13 +321,19 @@ impl<F: Frame> Engine<F> {
     /// To be told when everything that came out of [`Self::process`] and [`Self::tick`] so far has left for
     /// good: queues that only other workers use may go to them now, and nothing be overtaken.
     pub fn sent(&mut self) {
-        self.state.queues.settle();
+        self.state.queues.settle(self.state.now);
+    }
+
+    /// To be told when a port takes nothing for now, and when it takes packets again: until then they wait in the
+    /// queue of its interface, if it has one.
+    pub fn set_port_blocked(&mut self, port: PortId, blocked: bool, now: Now) {
+        self.state.queues.set_blocked(port, blocked, now);
     }
 
     /// To be told of a packet that could not be handed over.
     pub fn not_handed_over(&mut self, packet: &HandoverMeta) {
         if let Some(ticket) = &packet.ticket {
-            self.state.queues.withdraw(ticket.row);
+            self.state.queues.withdraw(&ticket.onward);
         }
     }
 
@@ -388,12 +401,13 @@ impl<F: Frame> Engine<F> {
     /// that has passed packets at this worker, and of those that have at none its share; at most `most`, with rows
     /// from `from` on. Says from where to go on; `None` when that was the end. The workers' records of a queue add up.
     pub fn queues(&self, from: RowId, most: u32, now: Now, out: &mut Vec<u8>) -> Option<RowId> {
-        self.state.queues.dump(from, most, now, out)
+        self.state.queues.dump(self.snapshot.forest(), from, most, now, out)
     }
 
     /// Sets the counters of these simple queues to zero; empty means all.
     pub fn reset_queue_counters(&mut self, rows: &[RowId]) {
-        self.state.queues.reset(rows);
+        let now = self.state.now;
+        self.state.queues.reset(self.snapshot.forest(), rows, now);
     }
 
     /// Notes from now on what becomes of packets that any of the filters describes, in `buffer`; without

@@ -13,7 +13,7 @@ use crate::epochs::Epochs;
 use crate::fib::{DynamicRoute, FibFull, Planned, RouteChange};
 use crate::lists::AddressSets;
 use crate::neighbor::Neighbors;
-use crate::qos::ownership::Ownerships;
+use crate::qos::swap::SharedQueues;
 use crate::snapshot::Snapshot;
 use crate::time::Now;
 
@@ -50,7 +50,7 @@ pub struct Shared {
     pub(crate) directory: Arc<Directory>,
     /// What has changed in the tables that all workers read.
     pub epochs: Arc<Epochs>,
-    pub(crate) queue_ownerships: Ownerships,
+    pub(crate) queues: SharedQueues,
     /// Per slot: upper half the target, lower half the time of its last error in ms; targets that share
     /// a slot replace each other.
     errors: Box<[AtomicU64]>,
@@ -71,7 +71,7 @@ impl Shared {
             neighbors: Neighbors::new(),
             directory: Arc::default(),
             epochs: Arc::default(),
-            queue_ownerships: Ownerships::default(),
+            queues: SharedQueues::default(),
             errors: (0..RATE_SLOTS).map(|_| AtomicU64::new(0)).collect(),
             log: Mutex::default(),
             log_pending: AtomicBool::new(false),

@@ -17,6 +17,7 @@ use crate::neighbor::Fixed;
 use crate::packet::{Hook, NO_INTERFACE};
 use crate::qos::classify::QueueTable;
 use crate::qos::forest::Forest;
+use crate::qos::queues::Plan;
 use crate::tuple::Addr;
 
 /// Index of a claimed port, stable for the life of the process.
@@ -514,8 +515,20 @@ impl Snapshot {
 
     /// The trees of queues.
     #[inline]
-    pub(crate) fn forest(&self) -> &Forest {
+    pub(crate) fn forest(&self) -> &Arc<Forest> {
         &self.forest
+    }
+
+    /// How packets find their leaves at a time, ns since 1970 UTC.
+    #[inline]
+    pub(crate) fn plan(&self, utc_ns: i64) -> Plan<'_> {
+        Plan { forest: &self.forest, table: &self.queues, utc_ns }
+    }
+
+    /// Rows of the interfaces of ports.
+    pub(crate) fn port_interfaces(&self) -> Vec<Option<RowId>> {
+        let row = |port: &Port| self.interface(port.interface).map(|interface| interface.row);
+        self.ports.iter().map(row).collect()
     }
 
     /// Which of their leaves a packet passes.

@@ -12,7 +12,7 @@ use crate::packet::NONE;
 use crate::paths::Paths;
 use crate::policy::Policy;
 use crate::profiler::StageTable;
-use crate::qos::simple::SimpleQueues;
+use crate::qos::queues::Queues;
 use crate::shared::Shared;
 use crate::slow::SLOW_REASONS;
 use crate::stats::Count;
@@ -39,7 +39,7 @@ pub struct WorkerState<F> {
     pub(crate) paths: Paths,
     pub(crate) holds: Holds<F>,
     pub(crate) fragments: Fragments<F>,
-    pub(crate) queues: SimpleQueues<F>,
+    pub(crate) queues: Queues<F>,
     pub(crate) next_hops: NextHops,
     /// Resume points of this generation; a packet's number is the place here plus one.
     pub(crate) resumes: Vec<Position>,

@@ -59,6 +59,14 @@ impl Bucket {
         self.tokens = self.tokens.min(depth);
     }
 
+    /// Takes another rate, while it has one and keeps one; tokens and depth stay.
+    pub fn set_rate(&mut self, rate: u64, now: Now, waiting: bool) {
+        if self.rate != 0 && rate != 0 {
+            self.fill(now, waiting);
+            self.rate = rate.min(MAX_RATE);
+        }
+    }
+
     /// Bits/s; 0 no limit.
     #[inline]
     pub const fn rate(&self) -> u64 {

@@ -35,6 +35,17 @@ pub enum Part {
     Interface = 4,
 }
 
+impl Part {
+    /// Among the parts of its row: 0, 1 and 2 for upload, download and total, 0 for what is the only one.
+    pub const fn place(self) -> usize {
+        match self {
+            Self::Upload | Self::Whole | Self::Interface => 0,
+            Self::Download => 1,
+            Self::Total => 2,
+        }
+    }
+}
+
 /// Most leaves that a packet passes: of a tree below `global`, of a simple queue, its total, of a tree below the
 /// interface by which it leaves. The queue of the interface itself is not among them, as it is the same for all
 /// packets of a port.
@@ -84,6 +95,17 @@ pub struct Identity {
     pub row: RowId,
     /// What of it.
     pub part: Part,
+}
+
+impl Identity {
+    /// The first part of its row, which stands for all of them.
+    #[must_use]
+    pub const fn first(self) -> Self {
+        match self.part {
+            Part::Upload | Part::Whole | Part::Interface => self,
+            Part::Download | Part::Total => Self { part: Part::Upload, ..self },
+        }
+    }
 }
 
 /// A class.
@@ -286,6 +308,22 @@ impl Forest {
         &self.rows
     }
 
+    /// The classes of a row, of which this is the first, by [`Part::place`].
+    pub fn parts(&self, first: ClassId) -> [Option<ClassId>; 3] {
+        let mut parts = [None; 3];
+        let row = self.class(first).map(|class| class.identity);
+        for id in (first.0..first.0.saturating_add(3)).map(ClassId) {
+            let Some(identity) = self.class(id).map(|class| class.identity) else { break };
+            if row.map(Identity::first) != Some(identity.first()) {
+                break;
+            }
+            if let Some(place) = parts.get_mut(identity.part.place()) {
+                *place = Some(id);
+            }
+        }
+        parts
+    }
+
     /// Every class, by number.
     pub fn classes(&self) -> &[Class] {
         &self.classes
@@ -307,15 +345,6 @@ impl Forest {
         self.types.get(class.limit.queue_type as usize)
     }
 
-    /// The limits of a class, with the packets that may wait.
-    pub(super) fn resolved(&self, class: &Class) -> QueueLimit {
-        let packet_limit = match self.type_of(class) {
-            Some(QueueType::Pfifo { limit }) => *limit,
-            _ => 50,
-        };
-        QueueLimit { packet_limit, ..class.limit }
-    }
-
     /// A class by its name.
     pub fn find(&self, identity: Identity) -> Option<ClassId> {
         self.by_identity.get(&identity).copied()
@@ -333,7 +362,8 @@ impl Forest {
     }
 }
 
-const NO_LIMIT: QueueLimit = QueueLimit {
+/// No limit at all.
+pub(super) const NO_LIMIT: QueueLimit = QueueLimit {
     limit_at: 0,
     max_limit: 0,
     burst_limit: 0,

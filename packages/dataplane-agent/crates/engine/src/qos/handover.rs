@@ -2,90 +2,210 @@
 
 use std::sync::Arc;
 
-use tollway_config::dataplane::RowId;
-
-use super::forest::{ClassId, Context, Forest, Identity, Part, Stations};
-use super::leaf::{AWAY, Backlog, Leaf};
-use super::ownership::{Claim, Ownership};
-use super::simple::{NIL, SimpleQueues};
-use super::{Lane, Way};
+use super::burst::Burst;
+use super::course::Onward;
+use super::forest::{Class, ClassId, Context, Forest, Identity, MAX_STATIONS, Part, Stations};
+use super::leaf::{AWAY, Backlog, Leaf, special};
+use super::ownership::{Claim, Ownership, PARTS};
+use super::queues::{NIL, Plan, Queues};
+use super::{Lane, Leads};
 use crate::frame::Frame;
 use crate::time::Now;
+use crate::tuple::Addr;
+use tollway_config::dataplane::{QueueLimit, QueueType};
 
 /// Packets that others hand over, one after the other with none of its own between them, after which a worker lets
 /// a queue go. Less than a worker's burst, so that a fast flow soon wakes one worker instead of two; more than one
 /// or two, so that two workers' flows do not throw it to and fro.
 const ENOUGH: u32 = 16;
 
-/// A queue of the configuration.
+/// A row of the configuration.
 #[derive(Debug)]
 pub struct Entry {
-    pub row: RowId,
-    /// Its upload leaf, before its download leaf; [`NIL`] until a packet of it comes to this worker.
-    pub first: u32,
+    /// Its first part.
+    pub identity: Identity,
+    /// That class.
+    pub class: ClassId,
+    /// Leaves of its parts; [`NIL`] where it has none, and until a packet of it comes to this worker.
+    pub parts: [u32; PARTS],
+    /// Who has it.
     pub ownership: Arc<Ownership>,
+    /// Packets of other workers.
+    pub foreign: Foreign,
 }
 
-impl<F: Frame> SimpleQueues<F> {
+/// Packets that other workers handed over.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Foreign {
+    /// Those that have not left the router, as far as is known.
+    pub unsettled: u64,
+    /// Those since a packet of this worker's own.
+    pub in_a_row: u32,
+    /// Packets that had passed when the last one was through.
+    pub passed: u64,
+}
+
+impl Entry {
+    /// Those that it has at this worker.
+    pub fn leaves(&self) -> impl Iterator<Item = u32> + use<> {
+        self.parts.into_iter().filter(|leaf| *leaf != NIL)
+    }
+}
+
+impl Plan<'_> {
+    /// The leaves of packets between IPv4 addresses.
+    pub fn stations(&self, (src, dst): (u32, u32), context: &Context) -> Stations {
+        self.table.stations(Addr::v4(src), Addr::v4(dst), context, self.utc_ns)
+    }
+
+    /// Whether packets between these addresses pass a leaf.
+    pub fn passes(&self, addresses: (u32, u32), context: &Context, class: ClassId) -> bool {
+        self.stations(addresses, context).iter().any(|station| station == class)
+    }
+}
+
+impl<F: Frame> Queues<F> {
     /// Where packets go that pass these leaves. `context` is kept with those that wait, as far as it decides.
     #[inline]
-    pub fn lane(&mut self, forest: &Forest, stations: &Stations, _context: Context, now: Now) -> Lane {
-        let mut simple = stations.iter().filter_map(|id| {
-            let Identity { row, part } = forest.class(id)?.identity;
-            match part {
-                Part::Upload => Some((row, id, Way::Upload)),
-                Part::Download => Some((row, ClassId(id.0 - 1), Way::Download)),
-                Part::Total | Part::Whole | Part::Interface => None,
-            }
-        });
-        let Some((row, upload, way)) = simple.next() else { return Lane::NONE };
-        let Ok(number) = self.entries.binary_search_by_key(&row, |entry| entry.row) else {
-            return Lane::NONE;
-        };
-        match self.entries.get(number).map_or(NIL, |entry| entry.first) {
-            NIL => self.begin(number as u32, forest, upload, way, now),
-            first => Lane::leaf(first + way.index()),
+    pub fn lane(&mut self, forest: &Forest, stations: &Stations, context: Context, now: Now) -> Lane {
+        let mut all = stations.iter();
+        let Some(first) = all.next() else { return Lane::NONE };
+        if all.next().is_none() && context == Context::default() {
+            return match self.class_leaves.get(first.0 as usize).copied().unwrap_or(NIL) {
+                NIL => self.begin(forest, first, now).map_or(Lane::NONE, Lane::leaf),
+                leaf => Lane::leaf(leaf),
+            };
+        }
+        match self.courses.find(stations, context) {
+            Some(number) => Lane::course(number, 0),
+            None => self.begin_course(forest, stations, context, now),
         }
     }
 
-    /// Gives a queue leaves at this worker.
     #[cold]
-    fn begin(&mut self, number: u32, forest: &Forest, upload: ClassId, way: Way, now: Now) -> Lane {
-        let Some(entry) = self.entries.get_mut(number as usize) else { return Lane::NONE };
-        entry.first = self.free.pop().unwrap_or(self.leaves.len() as u32);
-        let first = entry.first;
-        for (place, way) in (first as usize..).zip([Way::Upload, Way::Download]) {
-            let Some(class) = forest.class(ClassId(upload.0 + way.index())) else { continue };
-            let limit = forest.resolved(class);
-            let row = class.identity.row;
-            let (leaf, backlog) = (Leaf::new(&limit, now), Backlog::new(row, number, way, &limit));
-            match (self.leaves.get_mut(place), self.backlogs.get_mut(place)) {
-                (Some(old_leaf), Some(old_backlog)) => (*old_leaf, *old_backlog) = (leaf, backlog),
-                _ => {
-                    self.leaves.push(leaf);
-                    self.backlogs.push(backlog);
-                }
+    fn begin_course(&mut self, forest: &Forest, stations: &Stations, context: Context, now: Now) -> Lane {
+        let mut leaves = [NIL; MAX_STATIONS];
+        let mut free = leaves.iter_mut();
+        for class in stations.iter() {
+            let known = self.class_leaves.get(class.0 as usize).copied().filter(|leaf| *leaf != NIL);
+            if let Some(leaf) = known.or_else(|| self.begin(forest, class, now))
+                && let Some(place) = free.next()
+            {
+                *place = leaf;
             }
         }
-        Lane::leaf(first + way.index())
+        Lane::course(self.courses.add(stations, context, leaves), 0)
     }
 
-    /// A leaf by the place of its row among those of this configuration.
+    /// Gives the row of a class leaves at this worker. Says which is that of the class.
+    #[cold]
+    fn begin(&mut self, forest: &Forest, class: ClassId, now: Now) -> Option<u32> {
+        let identity = forest.class(class)?.identity;
+        let at = self.entry_of(identity.first())?;
+        self.begin_row(at, forest, now);
+        self.entries.get(at)?.parts.get(identity.part.place()).copied().filter(|leaf| *leaf != NIL)
+    }
+
+    /// Gives a row the leaves that it does not have yet.
+    pub(super) fn begin_row(&mut self, at: usize, forest: &Forest, now: Now) {
+        let Some(first) = self.entries.get(at).map(|entry| entry.class) else { return };
+        for (place, class) in forest.parts(first).into_iter().enumerate() {
+            let Some((id, class)) = class.and_then(|id| Some((id, forest.class(id)?))) else { continue };
+            let has = self.entries.get(at).and_then(|entry| entry.parts.get(place)) != Some(&NIL);
+            if has || !class.is_leaf {
+                continue;
+            }
+            let number = self.begin_leaf(at as u32, id, class, forest, now);
+            if let Some(part) = self.entries.get_mut(at).and_then(|entry| entry.parts.get_mut(place)) {
+                *part = number;
+            }
+            if let Some(known) = self.class_leaves.get_mut(id.0 as usize) {
+                *known = number;
+            }
+        }
+    }
+
+    fn begin_leaf(&mut self, entry: u32, id: ClassId, class: &Class, forest: &Forest, now: Now) -> u32 {
+        let kind = forest.type_of(class).unwrap_or(&QueueType::None);
+        let limit = own_limit(class);
+        let mut leaf = Leaf::new(&limit, now);
+        let mut backlog = Backlog::new(class.identity, id, entry, kind);
+        backlog.max_limit = limit.max_limit;
+        backlog.burst = Burst::new(&limit, now).map(Box::new);
+        if let Some(burst) = &backlog.burst {
+            leaf.bucket.set_rate(burst.ceiling(limit.max_limit), now, false);
+        }
+        leaf.set(special::TREE, class.parent.is_some());
+        leaf.set(special::METERED, meters(kind));
+        leaf.set(special::BURST, backlog.burst.is_some());
+        if class.identity.part == Part::Interface {
+            leaf.waiting = 0;
+        }
+        let number = self.free.pop().unwrap_or(self.leaves.len() as u32);
+        match (self.leaves.get_mut(number as usize), self.backlogs.get_mut(number as usize)) {
+            (Some(old_leaf), Some(old_backlog)) => (*old_leaf, *old_backlog) = (leaf, backlog),
+            _ => {
+                self.leaves.push(leaf);
+                self.backlogs.push(backlog);
+            }
+        }
+        self.place_before_port(number, class, now);
+        number
+    }
+
+    /// Takes a leaf to the ports behind it.
+    pub(super) fn place_before_port(&mut self, number: u32, class: &Class, now: Now) {
+        let Some(interface) = class.interface.filter(|_| class.parent.is_none()) else { return };
+        if class.identity.part == Part::Interface {
+            self.ports.add_queue(interface, number);
+        } else {
+            self.ports.add_below(interface, number);
+        }
+        self.block(number, self.ports.is_blocked(interface), now);
+    }
+
+    fn entry_of(&self, row: Identity) -> Option<usize> {
+        self.entries.binary_search_by_key(&row, |entry| entry.identity).ok()
+    }
+
+    /// A leaf by its number in this configuration.
     #[inline]
-    pub fn leaf_at(&self, entry: u32, way: Way) -> Option<u32> {
-        let first = self.entries.get(entry as usize)?.first;
-        (first != NIL).then(|| first + way.index())
+    pub fn leaf_at(&self, class: ClassId) -> Option<u32> {
+        self.class_leaves.get(class.0 as usize).copied().filter(|leaf| *leaf != NIL)
     }
 
-    /// A leaf by the row of its queue.
-    pub fn leaf_of(&self, row: RowId, way: Way) -> Option<u32> {
-        let at = self.entries.binary_search_by_key(&row, |entry| entry.row).ok()?;
-        self.leaf_at(at as u32, way)
+    /// A leaf by its name.
+    pub fn leaf_of(&self, identity: Identity) -> Option<u32> {
+        let entry = self.entries.get(self.entry_of(identity.first())?)?;
+        let leaf = entry.parts.get(identity.part.place()).copied()?;
+        let is_it = |backlog: &Backlog| backlog.identity == identity;
+        self.backlogs.get(leaf as usize).filter(|backlog| is_it(backlog)).map(|_| leaf)
     }
 
-    /// Row of a leaf's queue, its place among those of this configuration, and the direction.
-    pub fn identity(&self, number: u32) -> Option<(RowId, u32, Way)> {
-        self.backlogs.get(number as usize).map(|backlog| (backlog.row, backlog.entry, backlog.way))
+    /// Name of a leaf.
+    pub fn identity(&self, number: u32) -> Option<Identity> {
+        self.backlogs.get(number as usize).map(|backlog| backlog.identity)
+    }
+
+    /// Names of the leaves that a lane leads to.
+    pub fn leaves_of(&self, lane: Lane) -> Vec<Identity> {
+        let leaves = match lane.leads() {
+            Leads::Leaf(leaf) => vec![leaf],
+            Leads::Course(course, step) => (step..).map_while(|step| self.station(course, step)).collect(),
+            Leads::Nowhere | Leads::Ticket(_) => Vec::new(),
+        };
+        leaves.into_iter().filter_map(|leaf| self.identity(leaf)).collect()
+    }
+
+    /// Number of a leaf in this configuration.
+    pub fn class(&self, number: u32) -> Option<ClassId> {
+        self.backlogs.get(number as usize).map(|backlog| backlog.class)
+    }
+
+    /// The leaf at a step of a course; `None` behind the last one.
+    #[inline]
+    pub fn station(&self, course: u32, step: u8) -> Option<u32> {
+        self.courses.leaf(course, step)
     }
 
     /// Whether another worker may have a leaf.
@@ -97,92 +217,176 @@ impl<F: Frame> SimpleQueues<F> {
     /// Takes a queue that nobody has, for a packet of this leaf. Otherwise says who has it; the packet must go
     /// there, or else [`Self::withdraw`] be told.
     #[cold]
-    pub fn take(&mut self, number: u32) -> Option<u32> {
-        let entry = self.identity(number).and_then(|(_, entry, _)| self.entries.get(entry as usize))?;
-        let (first, ownership) = (entry.first, Arc::clone(&entry.ownership));
-        match ownership.claim(self.worker) {
+    pub fn take(&mut self, number: u32, now: Now) -> Option<u32> {
+        let backlog = self.backlogs.get(number as usize)?;
+        let entry = self.entries.get_mut(backlog.entry as usize)?;
+        match entry.ownership.claim(self.worker) {
             Claim::Theirs(worker) => Some(worker),
             Claim::Taken => {
-                for (number, way) in [first, first + 1].into_iter().zip([Way::Upload, Way::Download]) {
-                    if let Some(leaf) = self.leaves.get_mut(number as usize) {
-                        let (tokens, counted) = ownership.tokens(way);
-                        leaf.bucket.resume(tokens, counted);
-                        leaf.waiting = 0;
+                // What it owes to others, among it what comes after this row, is still to be settled.
+                (entry.foreign.in_a_row, entry.foreign.passed) = (0, 0);
+                for (number, (tokens, counted)) in entry.parts.into_iter().zip(entry.ownership.tokens()) {
+                    let place = number as usize;
+                    let (Some(leaf), Some(backlog)) =
+                        (self.leaves.get_mut(place), self.backlogs.get_mut(place))
+                    else {
+                        continue;
+                    };
+                    leaf.bucket.resume(tokens, counted);
+                    leaf.waiting = 0;
+                    if leaf.is(special::TREE) {
+                        self.htb.take(backlog.class, now);
                     }
-                }
-                if let Some(backlog) = self.backlogs.get_mut(first as usize) {
-                    backlog.foreign = Default::default();
                 }
                 None
             }
         }
     }
 
+    /// What goes with a packet to the worker that has its next leaf, which [`Self::take`] has just named.
+    pub fn onward_to(&self, number: u32, lane: Lane) -> Option<Onward> {
+        let backlog = self.backlogs.get(number as usize)?;
+        let (stations, context, step) = match (self.courses.of(lane), lane.step()) {
+            (Some(course), step) => (course.stations, course.context, step),
+            (None, _) => {
+                let mut stations = Stations::default();
+                stations.push(backlog.class);
+                (stations, Context::default(), 0)
+            }
+        };
+        let before = step.checked_sub(1).and_then(|step| self.courses.at(lane, step));
+        let before =
+            before.filter(|leaf| !self.is_away(*leaf)).and_then(|leaf| self.backlogs.get(leaf as usize));
+        if let Some(entry) = before.and_then(|before| self.entries.get(before.entry as usize)) {
+            entry.ownership.note();
+        }
+        let before = before.map(|before| before.identity.first());
+        Some(Onward { leaf: backlog.identity, step, stations, context, before })
+    }
+
     /// A packet will not arrive at the worker that expects it.
-    pub fn withdraw(&self, row: RowId) {
-        if let Ok(at) = self.entries.binary_search_by_key(&row, |entry| entry.row)
-            && let Some(entry) = self.entries.get(at)
-        {
+    pub fn withdraw(&self, onward: &Onward) {
+        for row in [Some(onward.leaf.first()), onward.before].into_iter().flatten() {
+            if let Some(entry) = self.entry_of(row).and_then(|at| self.entries.get(at)) {
+                entry.ownership.settle(1);
+            }
+        }
+    }
+
+    /// A packet came for a leaf that this worker does not have.
+    pub fn missed(&self, onward: &Onward) {
+        if let Some(entry) = self.entry_of(onward.leaf.first()).and_then(|at| self.entries.get(at)) {
             entry.ownership.settle(1);
         }
     }
 
+    /// A packet has come that passed this row at another worker, which may let the row go when the packet has left.
+    pub fn owes(&mut self, row: Identity) {
+        if let Some(at) = self.entry_of(row) {
+            self.expect(at as u32);
+        }
+    }
+
+    fn expect(&mut self, at: u32) {
+        let Some(entry) = self.entries.get_mut(at as usize) else { return };
+        if entry.foreign.unsettled == 0 {
+            self.unsettled.push(at);
+        }
+        entry.foreign.unsettled = entry.foreign.unsettled.saturating_add(1);
+    }
+
     /// A packet of another worker is about to enter a leaf.
     pub fn arrives(&mut self, number: u32) {
-        let first = number & !1;
-        let passed = self.passed(first);
-        let Some(backlog) = self.backlogs.get_mut(first as usize) else { return };
-        let foreign = &mut backlog.foreign;
-        foreign.in_a_row = if passed == foreign.passed { foreign.in_a_row.saturating_add(1) } else { 0 };
-        if foreign.unsettled == 0 {
-            self.unsettled.push(first);
+        let Some(at) = self.backlogs.get(number as usize).map(|backlog| backlog.entry) else { return };
+        let passed = self.passed(at);
+        if let Some(Entry { foreign, .. }) = self.entries.get_mut(at as usize) {
+            foreign.in_a_row = if passed == foreign.passed { foreign.in_a_row.saturating_add(1) } else { 0 };
         }
-        foreign.unsettled = foreign.unsettled.saturating_add(1);
+        self.expect(at);
     }
 
     /// The packet of [`Self::arrives`] has passed, or waits, or was dropped.
     pub fn has_arrived(&mut self, number: u32) {
-        let first = number & !1;
-        let passed = self.passed(first);
-        if let Some(backlog) = self.backlogs.get_mut(first as usize) {
-            backlog.foreign.passed = passed;
+        let Some(at) = self.backlogs.get(number as usize).map(|backlog| backlog.entry) else { return };
+        let passed = self.passed(at);
+        if let Some(entry) = self.entries.get_mut(at as usize) {
+            entry.foreign.passed = passed;
         }
     }
 
     /// A packet that came for a leaf that is not its own any more goes on at once, charged.
     #[cold]
-    pub fn pass_strange(&mut self, number: u32, segments: u32, bytes: u64) {
-        if let Some(leaf) = self.leaves.get_mut(number as usize) {
-            leaf.pass(segments, bytes);
+    pub fn pass_strange(&mut self, number: u32, segments: u32, bytes: u64, now: Now) {
+        let place = number as usize;
+        if let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place)) {
+            backlog.pass(leaf, segments, bytes);
+            if leaf.is(special::TREE) {
+                self.htb.sent(backlog.class, segments, bytes, now);
+            }
         }
     }
 
-    /// Packets that have passed a queue here, both ways.
-    fn passed(&self, first: u32) -> u64 {
+    /// Packets that have passed a row here, whatever part.
+    fn passed(&self, at: u32) -> u64 {
+        let leaves = self.entries.get(at as usize).into_iter().flat_map(Entry::leaves);
         let packets = |number: u32| self.leaves.get(number as usize).map_or(0, |leaf| leaf.passed().packets);
-        packets(first).wrapping_add(packets(first + 1))
+        leaves.map(packets).fold(0, u64::wrapping_add)
     }
 
     /// All packets that came out of the queues so far have left the router. Lets go of queues that only other
     /// workers use.
-    pub fn settle(&mut self) {
-        while let Some(first) = self.unsettled.pop() {
-            let pair = (first as usize, first as usize + 1);
-            let Some(backlog) = self.backlogs.get_mut(pair.0) else { continue };
-            let Some(entry) = self.entries.get(backlog.entry as usize) else { continue };
-            let foreign = &mut backlog.foreign;
-            entry.ownership.settle(std::mem::take(&mut foreign.unsettled));
-            let enough = foreign.in_a_row >= ENOUGH;
-            let Some(Ok([upload, download])) =
-                self.leaves.get_mut(pair.0..=pair.1).map(<&mut [Leaf; 2]>::try_from)
-            else {
-                continue;
-            };
-            let tokens = [upload.bucket, download.bucket].map(|bucket| (bucket.tokens(), bucket.counted()));
-            let idle = upload.waiting == 0 && download.waiting == 0;
-            if enough && idle && entry.ownership.release(self.worker, tokens) {
-                (upload.waiting, download.waiting) = (AWAY, AWAY);
+    pub fn settle(&mut self, now: Now) {
+        if self.unsettled.is_empty() || self.waits_for_ports() {
+            return;
+        }
+        while let Some(at) = self.unsettled.pop() {
+            let Some(entry) = self.entries.get_mut(at as usize) else { continue };
+            entry.ownership.settle(std::mem::take(&mut entry.foreign.unsettled));
+            if entry.foreign.in_a_row >= ENOUGH {
+                self.let_row_go(at, now);
             }
         }
+    }
+
+    fn let_row_go(&mut self, at: u32, now: Now) {
+        let Some(entry) = self.entries.get(at as usize) else { return };
+        let idle = |number: u32| self.leaves.get(number as usize).is_some_and(|leaf| leaf.waiting == 0);
+        if !entry.leaves().all(idle) {
+            return;
+        }
+        let bucket = |number: u32| self.leaves.get(number as usize).map(|leaf| leaf.bucket);
+        let tokens = entry.parts.map(|number| bucket(number).map_or((0, now), |b| (b.tokens(), b.counted())));
+        let in_tree = |number: u32| {
+            let (leaf, backlog) = (self.leaves.get(number as usize)?, self.backlogs.get(number as usize)?);
+            leaf.is(special::TREE).then_some(backlog.class)
+        };
+        let in_tree = entry.parts.map(in_tree);
+        in_tree.into_iter().flatten().for_each(|class| self.htb.give_up(class, now));
+        if entry.ownership.release(self.worker, tokens) {
+            for number in entry.leaves() {
+                if let Some(leaf) = self.leaves.get_mut(number as usize) {
+                    leaf.waiting = AWAY;
+                }
+            }
+        } else {
+            in_tree.into_iter().flatten().for_each(|class| self.htb.take(class, now));
+        }
+    }
+}
+
+/// The limits of the bucket of a leaf: none where a tree decides.
+pub(super) fn own_limit(class: &Class) -> QueueLimit {
+    if class.parent.is_none() {
+        return class.limit;
+    }
+    QueueLimit { max_limit: 0, burst_limit: 0, ..class.limit }
+}
+
+/// Whether a queue kind has rates of its own, or changes packets.
+pub(super) fn meters(kind: &QueueType) -> bool {
+    match kind {
+        QueueType::Pcq { rate, .. } => *rate != 0,
+        QueueType::Cake(cake) => cake.bandwidth != 0 || cake.autorate_ingress || cake.wash,
+        _ => false,
     }
 }

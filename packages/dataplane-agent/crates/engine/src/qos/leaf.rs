@@ -1,10 +1,11 @@
-//! One direction of a queue: its bucket, its counters, and what waits.
+//! A leaf: its bucket, its counters, and what waits.
 
-use tollway_config::dataplane::{QueueLimit, RowId};
+use tollway_config::dataplane::{QueueLimit, QueueType};
 
-use super::Way;
 use super::bucket::Bucket;
-use super::kind::Pfifo;
+use super::burst::Burst;
+use super::forest::{ClassId, Identity, Part};
+use super::kind::Kind;
 use crate::time::Now;
 
 const NS_PER_SECOND: u64 = 1_000_000_000;
@@ -19,11 +20,28 @@ pub struct Leaf {
     bytes: u64,
     /// Wire segments that passed.
     packets: u64,
-    /// Second in which [`Meter::begin`] was read.
-    second: u32,
+    /// Second in which [`Meter::begin`] was read, above eight bits of [`special`].
+    word: u32,
     /// Wire segments that wait; [`AWAY`] while another worker may have the queue.
     pub waiting: u32,
 }
+
+/// What sets a leaf apart from one that has a bucket of its own and lets a packet pass while none waits.
+pub mod special {
+    /// It borrows from a class above: the tree decides.
+    pub const TREE: u32 = 1;
+    /// Its queue kind wants to see every packet.
+    pub const METERED: u32 = 2;
+    /// It has bursts.
+    pub const BURST: u32 = 4;
+    /// The port behind it takes nothing.
+    pub const BLOCKED: u32 = 16;
+    /// All of them.
+    pub const ALL: u32 = 0xff;
+}
+
+const SECOND_BITS: u32 = 24;
+const SECONDS: u32 = (1 << SECOND_BITS) - 1;
 
 /// More than can wait.
 pub const AWAY: u32 = u32::MAX;
@@ -40,7 +58,9 @@ pub struct Passed {
 }
 
 impl Passed {
-    fn since(self, before: Self) -> Self {
+    /// What has passed since.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
         Self {
             packets: self.packets.wrapping_sub(before.packets),
             bytes: self.bytes.wrapping_sub(before.bytes),
@@ -51,16 +71,18 @@ impl Passed {
 /// What is touched when packets wait, once a second, and when somebody looks.
 #[derive(Debug)]
 pub struct Backlog {
-    /// Row of the queue.
-    pub row: RowId,
-    /// Its place among this configuration's rows.
+    /// Its name.
+    pub identity: Identity,
+    /// Its number in this configuration.
+    pub class: ClassId,
+    /// Place of its row among those of this configuration.
     pub entry: u32,
-    /// Direction.
-    pub way: Way,
     /// The packets.
-    pub queue: Pfifo,
-    /// L3 bytes that wait.
-    pub bytes: u64,
+    pub queue: Kind,
+    /// Bursts, of a leaf that has a bucket of its own.
+    pub burst: Option<Box<Burst>>,
+    /// Highest rate without bursts, bits/s.
+    pub max_limit: u64,
     /// Wire segments dropped.
     pub dropped: u64,
     /// Who wakes the leaf.
@@ -71,20 +93,10 @@ pub struct Backlog {
     pub next: u32,
     /// Counters as they stood at the last reset.
     reset: Passed,
+    /// Wire segments marked, at the last reset.
+    marked: u64,
     meter: Meter,
-    /// Packets of other workers; of a queue's first leaf, for both.
-    pub foreign: Foreign,
-}
-
-/// Packets that other workers handed over.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Foreign {
-    /// Those that have not left the router, as far as is known.
-    pub unsettled: u64,
-    /// Those since a packet of this worker's own.
-    pub in_a_row: u32,
-    /// Packets that had passed when the last one was through.
-    pub passed: u64,
+    waits: Waits,
 }
 
 /// Who wakes a leaf.
@@ -106,6 +118,38 @@ struct Meter {
     last: Passed,
 }
 
+/// How long packets waited that left.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Waited {
+    /// All of them together, µs.
+    sum: u64,
+    /// Frames.
+    frames: u32,
+    /// Longest, µs.
+    pub longest: u32,
+}
+
+impl Waited {
+    /// Average, µs.
+    pub fn average(self) -> u32 {
+        u32::try_from(self.sum.checked_div(u64::from(self.frames)).unwrap_or(0)).unwrap_or(u32::MAX)
+    }
+
+    fn note(&mut self, micros: u32) {
+        self.sum += u64::from(micros);
+        self.frames = self.frames.saturating_add(1);
+        self.longest = self.longest.max(micros);
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Waits {
+    /// Of the second of the leaf.
+    begun: Waited,
+    /// Of the one before.
+    last: Waited,
+}
+
 impl Leaf {
     /// A leaf with a full bucket, of a queue that this worker has yet to take.
     pub fn new(limit: &QueueLimit, now: Now) -> Self {
@@ -113,9 +157,24 @@ impl Leaf {
             bucket: Bucket::new(limit.max_limit, limit.bucket_ms, now),
             bytes: 0,
             packets: 0,
-            second: second(now),
+            word: second(now) << 8,
             waiting: AWAY,
         }
+    }
+
+    /// Whether any of these bits of [`special`] is set.
+    #[inline]
+    pub fn is(&self, bits: u32) -> bool {
+        self.word & bits != 0
+    }
+
+    /// Sets or clears bits of [`special`].
+    pub fn set(&mut self, bits: u32, on: bool) {
+        if on { self.word |= bits } else { self.word &= !bits }
+    }
+
+    fn second(&self) -> u32 {
+        self.word >> 8
     }
 
     /// Whether another worker may have the queue.
@@ -140,7 +199,7 @@ impl Leaf {
     /// Whether a new second has begun for its meter.
     #[inline]
     pub fn meter_is_due(&self, now: Now) -> bool {
-        self.second != second(now)
+        self.second() != second(now)
     }
 
     /// What passed up to now.
@@ -151,33 +210,91 @@ impl Leaf {
 
 impl Backlog {
     /// An empty one.
-    pub fn new(row: RowId, entry: u32, way: Way, limit: &QueueLimit) -> Self {
+    pub fn new(identity: Identity, class: ClassId, entry: u32, kind: &QueueType) -> Self {
         Self {
-            row,
+            identity,
+            class,
             entry,
-            way,
-            queue: Pfifo::new(limit.packet_limit),
-            bytes: 0,
+            queue: Kind::new(kind, seed(identity)),
+            burst: None,
+            max_limit: 0,
             dropped: 0,
             wake: WakeBy::Nobody,
             previous: u32::MAX,
             next: u32::MAX,
             reset: Passed::default(),
+            marked: 0,
             meter: Meter::default(),
-            foreign: Foreign::default(),
+            waits: Waits::default(),
         }
     }
 
     /// Begins another second of the meter.
     pub fn turn_meter(&mut self, leaf: &mut Leaf, now: Now) {
         self.meter.last = self.last_second(leaf, now);
+        self.waits = Waits { begun: Waited::default(), last: self.waited(leaf, now) };
         self.meter.begin = leaf.passed();
-        leaf.second = second(now);
+        leaf.word = second(now) << 8 | leaf.word & special::ALL;
+    }
+
+    /// What its queue hashes and draws by.
+    pub fn seed(&self) -> u64 {
+        seed(self.identity)
+    }
+
+    /// Whether it is the queue of an interface.
+    pub fn is_port(&self) -> bool {
+        self.identity.part == Part::Interface
+    }
+
+    /// Goes by what bursts allow now.
+    #[inline]
+    pub fn turn_burst(&mut self, leaf: &mut Leaf, now: Now) {
+        if let Some(burst) = &mut self.burst
+            && burst.advance(now)
+        {
+            leaf.bucket.set_rate(burst.ceiling(self.max_limit), now, leaf.queued() != 0);
+        }
+    }
+
+    /// Counts and charges a packet that goes.
+    #[inline]
+    pub fn pass(&mut self, leaf: &mut Leaf, segments: u32, bytes: u64) {
+        leaf.pass(segments, bytes);
+        if let Some(burst) = &mut self.burst {
+            burst.count(bytes);
+        }
+    }
+
+    /// Notes how long a frame that leaves now has waited, µs.
+    pub fn note_wait(&mut self, micros: u32) {
+        self.waits.begun.note(micros);
+    }
+
+    /// How long packets waited that left in the last full second.
+    pub fn waited(&self, leaf: &Leaf, now: Now) -> Waited {
+        match second(now).wrapping_sub(leaf.second()) & SECONDS {
+            0 => self.waits.last,
+            1 => self.waits.begun,
+            _ => Waited::default(),
+        }
+    }
+
+    /// Wire segments marked since the counters were reset.
+    pub fn marked(&self) -> u64 {
+        self.queue.marked().wrapping_sub(self.marked)
+    }
+
+    /// Takes another queue type: another kind of queue is filled with what the old one held, in its order.
+    pub fn replace(&mut self, queue: Kind) -> Kind {
+        // Counters go on.
+        self.marked = self.marked.wrapping_sub(self.queue.marked());
+        std::mem::replace(&mut self.queue, queue)
     }
 
     /// What passed in the last full second.
     pub fn last_second(&self, leaf: &Leaf, now: Now) -> Passed {
-        match second(now).wrapping_sub(leaf.second) {
+        match second(now).wrapping_sub(leaf.second()) & SECONDS {
             0 => self.meter.last,
             1 => leaf.passed().since(self.meter.begin),
             _ => Passed::default(),
@@ -192,33 +309,30 @@ impl Backlog {
     /// Sets the counters to zero.
     pub fn reset(&mut self, leaf: &Leaf) {
         self.reset = leaf.passed();
+        self.marked = self.queue.marked();
         self.dropped = 0;
     }
 }
 
 fn second(now: Now) -> u32 {
-    (now.0 / NS_PER_SECOND) as u32
+    (now.0 / NS_PER_SECOND) as u32 & SECONDS
+}
+
+/// Leaves hash and draw each in its way.
+fn seed(identity: Identity) -> u64 {
+    (u64::from(identity.row) << 8 | identity.part as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::qos::forest::{NO_LIMIT, Part};
 
     #[test]
     fn the_meter_shows_the_last_full_second_and_goes_to_zero_when_idle() {
-        let limit = QueueLimit {
-            limit_at: 0,
-            max_limit: 0,
-            burst_limit: 0,
-            burst_threshold: 0,
-            burst_time_ms: 0,
-            bucket_ms: 100,
-            priority: 8,
-            queue_type: 0,
-            packet_limit: 10,
-        };
-        let mut leaf = Leaf::new(&limit, Now::from_ms(5_200));
-        let mut backlog = Backlog::new(1, 0, Way::Upload, &limit);
+        let mut leaf = Leaf::new(&NO_LIMIT, Now::from_ms(5_200));
+        let name = Identity { row: 1, part: Part::Upload };
+        let mut backlog = Backlog::new(name, ClassId(0), 0, &QueueType::Pfifo { limit: 10 });
         let pass = |leaf: &mut Leaf, backlog: &mut Backlog, ms| {
             let now = Now::from_ms(ms);
             if leaf.meter_is_due(now) {

@@ -8,11 +8,12 @@
 //! ```
 //!
 //! A queue kind (`kind/`) decides which packets wait and in which order they go; the bucket decides when.
-//! Time is an argument: [`simple::SimpleQueues::release`] sends what is due by then.
+//! Time is an argument: [`queues::Queues::release`] sends what is due by then.
 
 pub mod bucket;
 pub mod burst;
 pub mod classify;
+pub(crate) mod course;
 pub mod forest;
 mod handover;
 pub mod htb;
@@ -20,11 +21,12 @@ pub mod kind;
 mod leaf;
 mod longest;
 pub mod ownership;
+mod port;
+pub mod queues;
 mod record;
 pub mod segment;
-pub mod simple;
 mod slab;
-mod swap;
+pub mod swap;
 
 /// Which way a packet of a target goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,6 +52,8 @@ pub struct Lane(u32);
 
 /// Set in a lane that stands for a ticket.
 const TICKET: u32 = 1 << 31;
+/// Set in a lane that stands for a course, above its number and two bits for the step.
+const COURSE: u32 = 1 << 30;
 
 /// Where a lane leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +62,8 @@ pub enum Leads {
     Nowhere,
     /// To a leaf.
     Leaf(u32),
+    /// To several leaves, or to one that takes more than addresses to find: by number, and which of them is next.
+    Course(u32, u8),
     /// Between two workers: what the first one wrote down, by number.
     Ticket(usize),
 }
@@ -66,9 +72,34 @@ impl Lane {
     /// No queue.
     pub const NONE: Self = Self(0);
 
+    /// Past all queues, that of its port too.
+    pub const DONE: Self = Self(!TICKET);
+
     /// A leaf.
     pub const fn leaf(number: u32) -> Self {
-        Self((number + 1) & !TICKET)
+        Self((number + 1) & !(TICKET | COURSE))
+    }
+
+    /// A course from a step on.
+    pub const fn course(number: u32, step: u8) -> Self {
+        Self(COURSE | (number << 2 | step as u32 & 3) & !TICKET)
+    }
+
+    /// The same course from another step on.
+    #[must_use]
+    pub const fn at(self, step: u8) -> Self {
+        match self.leads() {
+            Leads::Course(number, _) => Self::course(number, step),
+            _ => self,
+        }
+    }
+
+    /// The step of a course.
+    pub const fn step(self) -> u8 {
+        match self.leads() {
+            Leads::Course(_, step) => step,
+            _ => 0,
+        }
     }
 
     /// A ticket.
@@ -87,8 +118,10 @@ impl Lane {
     pub const fn leads(self) -> Leads {
         if self.0 & TICKET != 0 {
             Leads::Ticket((self.0 & !TICKET) as usize)
-        } else if self.0 == 0 {
+        } else if self.0 == 0 || self.0 == Self::DONE.0 {
             Leads::Nowhere
+        } else if self.0 & COURSE != 0 {
+            Leads::Course((self.0 & !COURSE) >> 2, (self.0 & 3) as u8)
         } else {
             Leads::Leaf(self.0 - 1)
         }

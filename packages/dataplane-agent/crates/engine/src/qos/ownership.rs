@@ -14,9 +14,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, Weak};
 
-use tollway_config::dataplane::RowId;
-
-use super::Way;
+use super::forest::Identity;
 use crate::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard};
 use crate::time::Now;
@@ -27,12 +25,15 @@ use crate::time::Now;
 const ON_THE_WAY_BITS: u32 = 47;
 const ON_THE_WAY: u64 = (1 << ON_THE_WAY_BITS) - 1;
 
+/// Most leaves of a row: upload, download and total.
+pub const PARTS: usize = 3;
+
 /// Who has a queue, and the tokens of its buckets while nobody has.
 #[derive(Debug)]
 pub struct Ownership {
     word: AtomicU64,
-    /// Upload, download: bits, and when they were counted.
-    buckets: [(AtomicI64, AtomicU64); 2],
+    /// Of its parts: bits, and when they were counted.
+    buckets: [(AtomicI64, AtomicU64); PARTS],
 }
 
 /// What came of [`Ownership::claim`].
@@ -48,7 +49,7 @@ impl Ownership {
     fn new() -> Self {
         // More than any bucket holds: a queue begins with full ones.
         let full = || (AtomicI64::new(i64::MAX), AtomicU64::new(0));
-        Self { word: AtomicU64::new(0), buckets: [full(), full()] }
+        Self { word: AtomicU64::new(0), buckets: [full(), full(), full()] }
     }
 
     /// Takes the queue for `worker` if nobody has it; else notes that a packet is on its way to who does.
@@ -66,6 +67,12 @@ impl Ownership {
         }
     }
 
+    /// Notes that a packet that has passed the queue is on its way to another worker. Only for who has the queue.
+    pub fn note(&self) {
+        // Always succeeds, as the function always gives a value.
+        let _ = self.word.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| Some(more(word)));
+    }
+
     /// Packets that were on their way have left the router, or will never arrive.
     pub fn settle(&self, packets: u64) {
         let less = |word: u64| Some(word & !ON_THE_WAY | (word & ON_THE_WAY).saturating_sub(packets));
@@ -75,7 +82,7 @@ impl Ownership {
 
     /// Lets the queue go, with the tokens of its buckets (bits, and when they were counted), unless packets are on
     /// their way to `worker`, which has it.
-    pub fn release(&self, worker: u32, tokens: [(i64, Now); 2]) -> bool {
+    pub fn release(&self, worker: u32, tokens: [(i64, Now); PARTS]) -> bool {
         let own = holder(worker);
         if self.word.load(Ordering::Acquire) != own {
             return false;
@@ -93,12 +100,12 @@ impl Ownership {
         let _ = self.word.fetch_update(Ordering::AcqRel, Ordering::Acquire, gone);
     }
 
-    /// Tokens of a bucket as they were when the queue was let go, bits, and when that was. Only for the worker that
+    /// Tokens of the buckets as they were when the queue was let go, bits, and when that was. Only for the worker that
     /// has just taken it.
-    pub fn tokens(&self, way: Way) -> (i64, Now) {
-        let [upload, download] = &self.buckets;
-        let (bits, at) = if way == Way::Upload { upload } else { download };
-        (bits.load(Ordering::Relaxed), Now(at.load(Ordering::Relaxed)))
+    pub fn tokens(&self) -> [(i64, Now); PARTS] {
+        self.buckets
+            .each_ref()
+            .map(|(bits, at)| (bits.load(Ordering::Relaxed), Now(at.load(Ordering::Relaxed))))
     }
 }
 
@@ -113,7 +120,7 @@ fn more(word: u64) -> u64 {
 
 /// The ownerships of all queues that some worker's configuration has.
 #[derive(Debug)]
-pub struct Ownerships(Mutex<HashMap<RowId, Weak<Ownership>>>);
+pub struct Ownerships(Mutex<HashMap<Identity, Weak<Ownership>>>);
 
 impl Default for Ownerships {
     fn default() -> Self {
@@ -130,11 +137,11 @@ impl Ownerships {
 
 /// [`Ownerships`] being looked up.
 #[derive(Debug)]
-pub struct OpenOwnerships<'a>(MutexGuard<'a, HashMap<RowId, Weak<Ownership>>>);
+pub struct OpenOwnerships<'a>(MutexGuard<'a, HashMap<Identity, Weak<Ownership>>>);
 
 impl OpenOwnerships<'_> {
-    /// The one of a queue, the same for every worker that has the queue in its configuration.
-    pub fn of(&mut self, row: RowId) -> Arc<Ownership> {
+    /// The one of a row, by its first part, the same for every worker that has the row in its configuration.
+    pub fn of(&mut self, row: Identity) -> Arc<Ownership> {
         if let Some(known) = self.0.get(&row).and_then(Weak::upgrade) {
             return known;
         }
@@ -154,7 +161,13 @@ mod tests {
 
     use std::sync::atomic::AtomicU32;
 
-    const FULL: [(i64, Now); 2] = [(7, Now(1)), (9, Now(2))];
+    use crate::qos::forest::Part;
+
+    const FULL: [(i64, Now); PARTS] = [(7, Now(1)), (9, Now(2)), (4, Now(3))];
+
+    const fn row(row: u32) -> Identity {
+        Identity { row, part: Part::Upload }
+    }
 
     #[test]
     fn a_queue_is_let_go_when_nothing_is_on_its_way() {
@@ -169,7 +182,7 @@ mod tests {
         assert!(!queue.release(2, FULL), "who has it not cannot let it go");
         assert!(queue.release(3, FULL));
         assert_eq!(queue.claim(0), Claim::Taken);
-        assert_eq!((queue.tokens(Way::Upload), queue.tokens(Way::Download)), (FULL[0], FULL[1]));
+        assert_eq!(queue.tokens(), FULL);
         assert_eq!(queue.claim(3), Claim::Theirs(0));
     }
 
@@ -203,11 +216,11 @@ mod tests {
     #[test]
     fn rows_that_are_gone_are_forgotten() {
         let all = Ownerships::default();
-        let kept = all.open().of(7);
-        for row in 100..100_000 {
-            all.open().of(row);
+        let kept = all.open().of(row(7));
+        for number in 100..100_000 {
+            all.open().of(row(number));
         }
-        assert!(Arc::ptr_eq(&kept, &all.open().of(7)));
+        assert!(Arc::ptr_eq(&kept, &all.open().of(row(7))));
         assert!(all.open().0.len() < 1000);
     }
 
@@ -229,12 +242,12 @@ mod tests {
                         }
                         taken += 1;
                         assert_eq!(inside.swap(number + 1, Ordering::Relaxed), 0);
-                        let (tokens, _) = queue.tokens(Way::Upload);
+                        let [(tokens, _), ..] = queue.tokens();
                         let before = counter.fetch_add(1, Ordering::Relaxed);
                         assert_eq!(tokens, if before == 0 { i64::MAX } else { before as i64 });
                         inside.store(0, Ordering::Relaxed);
                         let left = before as i64 + 1;
-                        while !queue.release(number, [(left, Now(0)), (left, Now(0))]) {
+                        while !queue.release(number, [(left, Now(0)); PARTS]) {
                             std::hint::spin_loop();
                         }
                     }

@@ -1,61 +1,202 @@
 //! What others see of the queues: packed records (see [`tollway_config::protocol::ReplyBody::Queues`]).
 
+use std::collections::HashMap;
+
 use tollway_config::dataplane::RowId;
 
-use super::Way;
-use super::leaf::{Backlog, Leaf};
-use super::simple::{NIL, SimpleQueues};
+use super::forest::{Class, ClassId, Forest, Identity};
+use super::handover::Entry;
+use super::htb::ClassView;
+use super::leaf::Passed;
+use super::queues::{NIL, Queues};
 use crate::frame::Frame;
 use crate::time::Now;
 
-impl<F: Frame> SimpleQueues<F> {
-    /// Appends the records of at most `most` queues with rows from `from` on, by ascending row. Returns the
-    /// row to go on from if there are more. Only queues whose packets have come to this worker have records.
-    pub fn dump(&self, from: RowId, most: u32, now: Now, out: &mut Vec<u8>) -> Option<RowId> {
-        let from = self.entries.partition_point(|entry| entry.row < from);
-        let rest = self.entries.get(from..).unwrap_or_default();
-        let (part, more) = rest.split_at_checked(most as usize).unwrap_or((rest, &[]));
+/// What of a record comes from where.
+#[derive(Debug, Clone, Copy, Default)]
+struct Record {
+    passed: Passed,
+    dropped: u64,
+    second: Passed,
+    queued_bytes: u64,
+    queued_packets: u32,
+    sub_queues: u32,
+    borrows: u64,
+    lends: u64,
+    marked: u64,
+    longest_wait: u32,
+    average_wait: u32,
+}
+
+/// Counters of a tree's class as they stood at the last reset.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Since {
+    passed: Passed,
+    borrows: u64,
+    lends: u64,
+}
+
+/// Bytes and packets that wait below a class.
+type Queued = HashMap<ClassId, (u64, u32)>;
+
+impl<F: Frame> Queues<F> {
+    /// Appends the records of about `most` rows from `from` on, by ascending row. Returns the row to go on from if there
+    /// are more. Only classes whose packets have come to this worker have records.
+    pub fn dump(
+        &self,
+        forest: &Forest,
+        from: RowId,
+        most: u32,
+        now: Now,
+        out: &mut Vec<u8>,
+    ) -> Option<RowId> {
+        let first = self.entries.partition_point(|entry| entry.identity.row < from);
+        let rest = self.entries.get(first..).unwrap_or_default();
+        // What has the same number as the last row comes with it.
+        let last = rest.get((most as usize).saturating_sub(1)).map(|entry| entry.identity.row);
+        let end = last.map_or(rest.len(), |last| rest.partition_point(|entry| entry.identity.row <= last));
+        let (part, more) = rest.split_at_checked(end).unwrap_or((rest, &[]));
+        let mut queued = None;
         for entry in part {
-            if entry.first == NIL {
-                continue;
-            }
-            for (part, number) in (0u8..).zip([entry.first, entry.first.saturating_add(1)]) {
-                if let (Some(leaf), Some(backlog)) =
-                    (self.leaves.get(number as usize), self.backlogs.get(number as usize))
-                {
-                    out.extend_from_slice(&entry.row.to_le_bytes());
-                    out.extend_from_slice(&(self.worker as u16).to_le_bytes());
-                    out.extend_from_slice(&[part, 0]);
-                    direction(leaf, backlog, now, out);
-                }
-            }
+            self.dump_row(forest, entry, &mut queued, now, out);
         }
-        more.first().map(|entry| entry.row)
+        more.first().map(|entry| entry.identity.row)
     }
 
-    /// Sets the counters of these queues to zero; no rows means all.
-    pub fn reset(&mut self, rows: &[RowId]) {
-        if rows.is_empty() {
-            for (leaf, backlog) in self.leaves.iter().zip(&mut self.backlogs) {
-                backlog.reset(leaf);
+    fn dump_row(
+        &self,
+        forest: &Forest,
+        entry: &Entry,
+        queued: &mut Option<Queued>,
+        now: Now,
+        out: &mut Vec<u8>,
+    ) {
+        for (id, &leaf) in forest.parts(entry.class).into_iter().zip(&entry.parts) {
+            let Some((id, class)) = id.and_then(|id| Some((id, forest.class(id)?))) else { continue };
+            let record = if class.is_leaf {
+                self.leaf_record(id, class, leaf, now)
+            } else {
+                let queued = queued.get_or_insert_with(|| self.queued_below(forest));
+                self.inner_record(id, class, queued, now)
+            };
+            if let Some(record) = record {
+                record.write(class.identity, self.worker, out);
             }
         }
-        for (&row, way) in rows.iter().flat_map(|row| [(row, Way::Upload), (row, Way::Download)]) {
-            let place = self.leaf_of(row, way).map_or(usize::MAX, |number| number as usize);
-            if let (Some(leaf), Some(backlog)) = (self.leaves.get(place), self.backlogs.get_mut(place)) {
-                backlog.reset(leaf);
+    }
+
+    fn leaf_record(&self, id: ClassId, class: &Class, leaf: u32, now: Now) -> Option<Record> {
+        if leaf == NIL {
+            return None;
+        }
+        let (leaf, backlog) = (self.leaves.get(leaf as usize)?, self.backlogs.get(leaf as usize)?);
+        let view = class.parent.and_then(|_| self.htb.view(id, now));
+        let since = self.since.get(&class.identity).copied().unwrap_or_default();
+        let waited = backlog.waited(leaf, now);
+        Some(Record {
+            passed: backlog.passed(leaf),
+            dropped: backlog.dropped,
+            second: backlog.last_second(leaf, now),
+            queued_bytes: backlog.queue.bytes(),
+            queued_packets: leaf.queued(),
+            sub_queues: backlog.queue.sub_queues(),
+            borrows: view.map_or(0, |view| view.borrows.wrapping_sub(since.borrows)),
+            lends: view.map_or(0, |view| view.lends.wrapping_sub(since.lends)),
+            marked: backlog.marked(),
+            longest_wait: waited.longest,
+            average_wait: waited.average(),
+        })
+    }
+
+    fn inner_record(&self, id: ClassId, class: &Class, queued: &Queued, now: Now) -> Option<Record> {
+        let view = self.htb.view(id, now)?;
+        let (queued_bytes, queued_packets) = queued.get(&id).copied().unwrap_or_default();
+        if view.packets == 0 && queued_packets == 0 {
+            return None;
+        }
+        let since = self.since.get(&class.identity).copied().unwrap_or_default();
+        let total = Passed { packets: view.packets, bytes: view.bytes };
+        Some(Record {
+            passed: total.since(since.passed),
+            second: Passed { packets: view.second_packets, bytes: view.second_bytes },
+            queued_bytes,
+            queued_packets,
+            borrows: view.borrows.wrapping_sub(since.borrows),
+            lends: view.lends.wrapping_sub(since.lends),
+            ..Record::default()
+        })
+    }
+
+    /// What waits below each class that has children.
+    fn queued_below(&self, forest: &Forest) -> Queued {
+        let mut queued = Queued::new();
+        for number in self.waiting_leaves() {
+            let Some(backlog) = self.backlogs.get(number as usize) else { continue };
+            let mut above = forest.class(backlog.class).and_then(|class| class.parent);
+            while let Some(id) = above {
+                let (bytes, packets) = queued.entry(id).or_default();
+                *bytes += backlog.queue.bytes();
+                *packets = packets.saturating_add(backlog.queue.segments());
+                above = forest.class(id).and_then(|class| class.parent);
+            }
+        }
+        queued
+    }
+
+    /// Sets the counters of these rows to zero; no rows means all.
+    pub fn reset(&mut self, forest: &Forest, rows: &[RowId], now: Now) {
+        let all = rows.is_empty().then_some(0..self.entries.len());
+        let of = |row: &RowId| {
+            let end = |to: u64| self.entries.partition_point(|entry| u64::from(entry.identity.row) < to);
+            end(u64::from(*row))..end(u64::from(*row) + 1)
+        };
+        let places: Vec<usize> = all.into_iter().chain(rows.iter().map(of)).flatten().collect();
+        for at in places {
+            let Some(entry) = self.entries.get(at) else { break };
+            for (id, leaf) in forest.parts(entry.class).into_iter().zip(entry.parts) {
+                if let (Some(leaf), Some(backlog)) =
+                    (self.leaves.get(leaf as usize), self.backlogs.get_mut(leaf as usize))
+                {
+                    backlog.reset(leaf);
+                }
+                if let Some(id) = id
+                    && let Some(class) =
+                        forest.class(id).filter(|class| class.parent.is_some() || !class.is_leaf)
+                    && let Some(view) = self.htb.view(id, now)
+                {
+                    self.since.insert(class.identity, Since::of(&view));
+                }
             }
         }
     }
 }
 
-fn direction(leaf: &Leaf, backlog: &Backlog, now: Now, out: &mut Vec<u8>) {
-    let passed = backlog.passed(leaf);
-    let rate = backlog.last_second(leaf, now);
-    for value in [passed.bytes, passed.packets, backlog.dropped, rate.bytes * 8, rate.packets, backlog.bytes]
-    {
-        out.extend_from_slice(&value.to_le_bytes());
+impl Since {
+    fn of(view: &ClassView) -> Self {
+        let passed = Passed { packets: view.packets, bytes: view.bytes };
+        Self { passed, borrows: view.borrows, lends: view.lends }
     }
-    out.extend_from_slice(&leaf.queued().to_le_bytes());
-    out.extend_from_slice(&[0; 36]);
+}
+
+impl Record {
+    fn write(&self, identity: Identity, worker: u32, out: &mut Vec<u8>) {
+        out.extend_from_slice(&identity.row.to_le_bytes());
+        out.extend_from_slice(&(worker as u16).to_le_bytes());
+        out.extend_from_slice(&[identity.part as u8, 0]);
+        let Passed { packets, bytes } = self.passed;
+        let values =
+            [bytes, packets, self.dropped, self.second.bytes * 8, self.second.packets, self.queued_bytes];
+        for value in values {
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+        for value in [self.queued_packets, self.sub_queues] {
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+        for value in [self.borrows, self.lends, self.marked] {
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+        for value in [self.longest_wait, self.average_wait] {
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+    }
 }

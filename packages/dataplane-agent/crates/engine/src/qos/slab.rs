@@ -2,6 +2,7 @@
 //! taking it out allocates nothing.
 
 use crate::frame::{Frame, VnetState};
+use crate::qos::Lane;
 use crate::time::Now;
 use crate::verdict::Verdict;
 
@@ -27,6 +28,9 @@ pub struct Waiting<F> {
     pub fast: bool,
     /// Source before and destination after translation, by which its queue was found.
     pub addresses: (u32, u32),
+    /// The leaves that are still before it, this one included, if there are several or it takes more than its
+    /// addresses to find them.
+    pub lane: Lane,
     /// When it began to wait, at whichever worker.
     pub enqueued: Now,
 }

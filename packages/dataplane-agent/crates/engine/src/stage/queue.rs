@@ -1,20 +1,32 @@
-//! Holds packets to the rate of their queue. They are complete: what must wait only waits, here or at the
-//! worker that has the queue.
+//! Holds packets to the rate of their queues. They are complete: what must wait only waits, here or at the
+//! worker that has the queue. A packet passes its leaves one after the other; behind them is its port, which may have a
+//! queue too.
 
 use crate::batch::{Batch, Packet, Ticket};
 use crate::frame::{Frame, FrameSource, VnetState};
 use crate::icmp::echo_meta;
 use crate::packet::{Meta, flag};
-use crate::qos::Leads;
+use crate::qos::queues::Waiting;
 use crate::qos::segment::Layout;
-use crate::qos::simple::Waiting;
+use crate::qos::{Lane, Leads};
 use crate::snapshot::Snapshot;
 use crate::stage::local::answer;
 use crate::state::WorkerState;
+use crate::tuple::{Addr, Tuple};
 use crate::verdict::{DropReason, Verdict};
 
 /// Packets whose leaves are brought in together.
 const AHEAD: usize = 64;
+
+/// What came of a packet at a leaf.
+enum AtLeaf {
+    /// It passed.
+    Passed,
+    /// It waits, or was dropped.
+    Stopped,
+    /// Another worker has the leaf, and gets it with this.
+    Elsewhere(u32, Ticket),
+}
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
@@ -26,33 +38,38 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         return 0;
     }
     let mut entered = 0;
+    let port_queues = state.queues.has_port_queues();
     for index in batch.first..batch.end {
         if (index - batch.first).is_multiple_of(AHEAD) {
             touch(state, batch.packets.get(index..batch.end.min(index + AHEAD)).unwrap_or_default());
         }
         let Some(packet) = batch.packets.get_mut(index) else { break };
         let meta = &mut packet.meta;
-        if meta.lane.is_none() || !matches!(meta.verdict, Verdict::Tx(_) | Verdict::Local(_) | Verdict::Echo)
-        {
+        let is_complete = matches!(meta.verdict, Verdict::Tx(_) | Verdict::Local(_) | Verdict::Echo);
+        if meta.lane.is_none() && !port_queues || !is_complete {
             continue;
         }
-        entered += 1;
-        match meta.lane.leads() {
-            Leads::Nowhere => {}
+        entered += u64::from(!meta.lane.is_none());
+        let elsewhere = match meta.lane.leads() {
+            Leads::Nowhere => None,
             Leads::Leaf(leaf) => {
-                if !state.queues.pass(leaf, meta.segments, meta.wire_bytes(), state.now)
-                    && let Some((worker, ticket)) = detain(snapshot, state, packet, leaf, source)
-                {
-                    packet.meta.verdict = Verdict::Handover(worker as u16);
-                    packet.meta.lane = batch.departing.push(ticket);
+                if state.queues.pass(leaf, meta.segments, meta.wire_bytes(), state.now) {
+                    None
+                } else {
+                    detain(snapshot, state, packet, leaf, source).elsewhere()
                 }
             }
+            Leads::Course(..) => walk(snapshot, state, packet, source),
             Leads::Ticket(number) => {
                 state.handover_packets += 1;
-                if let Some(ticket) = batch.arrived.get(number) {
-                    arrive(snapshot, state, packet, &ticket, source);
-                }
+                batch.arrived.get(number).and_then(|ticket| arrive(snapshot, state, packet, &ticket, source))
             }
+        };
+        if let Some((worker, ticket)) = elsewhere {
+            packet.meta.verdict = Verdict::Handover(worker as u16);
+            packet.meta.lane = batch.departing.push(ticket);
+        } else if port_queues {
+            before_port(state, packet, source);
         }
         if packet.meta.verdict == Verdict::Echo
             && let Some(reply) = answer(state, packet)
@@ -61,9 +78,18 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         }
     }
     let room = batch.room();
-    release_at_most(snapshot, state, batch, room);
+    release_at_most(snapshot, state, batch, source, room);
     count_dropped(state);
     entered
+}
+
+impl AtLeaf {
+    fn elsewhere(self) -> Option<(u32, Ticket)> {
+        match self {
+            Self::Elsewhere(worker, ticket) => Some((worker, ticket)),
+            Self::Passed | Self::Stopped => None,
+        }
+    }
 }
 
 /// Has the memory that some packets need brought in, for all of them at a time.
@@ -71,6 +97,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
 fn touch<F: Frame>(state: &WorkerState<F>, packets: &[Packet<F>]) {
     let touched = packets.iter().fold(0, |touched, packet| match packet.meta.lane.leads() {
         Leads::Leaf(leaf) => touched ^ state.queues.touch(leaf),
+        Leads::Course(course, step) => touched ^ state.queues.touch_course(course, step),
         Leads::Nowhere | Leads::Ticket(_) => touched,
     });
     // The lines are wanted, not what they hold.
@@ -86,8 +113,30 @@ fn addresses<F: Frame>(packet: &Packet<F>) -> (u32, u32) {
     (src, tollway_wire::field::get32(head, usize::from(meta.l3) + tollway_wire::ipv4::offset::DST))
 }
 
-/// A packet that may not just pass: it waits, or another worker has its queue. Then says which, and what is to go
+/// A packet passes the leaves of its lane until it has to wait. If another worker has one, says which, and what is to go
 /// with it.
+fn walk<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    source: &mut S,
+) -> Option<(u32, Ticket)> {
+    let Leads::Course(course, first) = packet.meta.lane.leads() else { return None };
+    for step in first.. {
+        let Some(leaf) = state.queues.station(course, step) else { break };
+        if state.queues.pass(leaf, packet.meta.segments, packet.meta.wire_bytes(), state.now) {
+            continue;
+        }
+        packet.meta.lane = Lane::course(course, step);
+        match detain(snapshot, state, packet, leaf, source) {
+            AtLeaf::Passed => {}
+            stopped => return stopped.elsewhere(),
+        }
+    }
+    None
+}
+
+/// A packet that may not just pass: it waits, or another worker has its queue.
 #[cold]
 fn detain<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
@@ -95,59 +144,78 @@ fn detain<F: Frame, S: FrameSource<F>>(
     packet: &mut Packet<F>,
     leaf: u32,
     source: &mut S,
-) -> Option<(u32, Ticket)> {
+) -> AtLeaf {
     let addresses = addresses(packet);
     if state.queues.is_away(leaf) {
-        if let Some(worker) = state.queues.take(leaf) {
-            let (row, entry, way) = state.queues.identity(leaf)?;
-            let exit = packet.meta.verdict;
-            return Some((
-                worker,
-                Ticket { generation: snapshot.generation(), entry, row, way, exit, addresses },
-            ));
+        if let Some(worker) = state.queues.take(leaf, state.now) {
+            let Some(onward) = state.queues.onward_to(leaf, packet.meta.lane) else { return AtLeaf::Passed };
+            let (generation, exit) = (snapshot.generation(), packet.meta.verdict);
+            return AtLeaf::Elsewhere(worker, Ticket { generation, onward, exit, addresses });
         }
         if state.queues.pass(leaf, packet.meta.segments, packet.meta.wire_bytes(), state.now) {
-            return None;
+            return AtLeaf::Passed;
         }
     }
     wait(state, packet, leaf, addresses, source);
-    None
+    AtLeaf::Stopped
 }
 
-/// A packet from another worker. The two may be a configuration apart, so the row has the last word; a
-/// packet whose queue is gone goes on.
+/// A packet from another worker. The two may be a configuration apart, so the name of the leaf has the last word; a
+/// packet whose leaf is gone goes on.
 fn arrive<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
     ticket: &Ticket,
     source: &mut S,
-) {
+) -> Option<(u32, Ticket)> {
+    let onward = &ticket.onward;
+    if let Some(before) = onward.before {
+        state.queues.owes(before);
+    }
+    let is_present = ticket.generation == snapshot.generation();
     let queues = &mut state.queues;
-    let leaf = if ticket.generation == snapshot.generation() {
-        queues.leaf_at(ticket.entry, ticket.way)
-    } else {
-        queues.leaf_of(ticket.row, ticket.way)
+    let leaf = match onward.class().filter(|_| is_present) {
+        Some(class) => queues.leaf_at(class),
+        None => queues.leaf_of(onward.leaf),
     };
     let Some(leaf) = leaf.filter(|leaf| !queues.is_away(*leaf)) else {
         // The queue came and went between two configurations.
-        queues.withdraw(ticket.row);
-        return;
+        queues.missed(onward);
+        return None;
     };
     queues.arrives(leaf);
-    if is_strange(snapshot, ticket) {
-        queues.pass_strange(leaf, packet.meta.segments, packet.meta.wire_bytes());
-    } else if !queues.pass(leaf, packet.meta.segments, packet.meta.wire_bytes(), state.now) {
-        wait(state, packet, leaf, ticket.addresses, source);
+    let (stations, step) = if is_present {
+        (onward.stations, Some(onward.step))
+    } else {
+        let stations = snapshot.plan(state.utc_ns()).stations(ticket.addresses, &onward.context);
+        let class = state.queues.class(leaf);
+        (stations, stations.iter().position(|station| Some(station) == class).map(|step| step as u8))
+    };
+    let lane = match step {
+        Some(step) => state.queues.lane(snapshot.forest(), &stations, onward.context, state.now).at(step),
+        None => Lane::leaf(leaf),
+    };
+    packet.meta.lane = lane;
+    let (segments, bytes, now) = (packet.meta.segments, packet.meta.wire_bytes(), state.now);
+    if step.is_none() && ticket.generation < snapshot.generation() {
+        // It is of an older configuration, and the queue does not take it any more. Those that waited in it went when
+        // this worker took over the configuration, and what comes next is in another queue.
+        state.queues.pass_strange(leaf, segments, bytes, now);
+        state.queues.has_arrived(leaf);
+        return None;
+    }
+    if !state.queues.pass(leaf, segments, bytes, now) {
+        let addresses = ticket.addresses;
+        wait(state, packet, leaf, addresses, source);
+        state.queues.has_arrived(leaf);
+        return None;
     }
     state.queues.has_arrived(leaf);
-}
-
-/// Whether a packet was sent here by an older configuration for a queue that does not take it any more. Those that
-/// waited in it went when this worker took over the configuration, and what comes next is in another queue.
-fn is_strange(snapshot: &Snapshot, ticket: &Ticket) -> bool {
-    let (src, dst) = ticket.addresses;
-    ticket.generation < snapshot.generation() && !snapshot.queues().takes(src, dst, ticket.row, ticket.way)
+    let Leads::Course(course, step) = lane.leads() else { return None };
+    packet.meta.lane = Lane::course(course, step + 1);
+    packet.meta.lan_src = ticket.addresses.0;
+    walk(snapshot, state, packet, source)
 }
 
 /// Puts a packet into a leaf; a super-frame in pieces if it is long, or finds no room as a whole.
@@ -162,18 +230,20 @@ fn wait<F: Frame, S: FrameSource<F>>(
     let (vnet, meta, now) = (packet.vnet, packet.meta, state.now);
     let (exit, fast) = (meta.verdict, meta.is(flag::FAST));
     packet.meta.verdict = Verdict::Held;
+    let lane = if matches!(meta.lane.leads(), Leads::Course(..)) { meta.lane } else { Lane::NONE };
     let queues = &mut state.queues;
     if meta.segments > 1
-        && let Some(layout) = Layout::of(&meta, &vnet)
+        && let Some(layout) = layout(&meta, frame.head(), &vnet)
     {
         let together = queues.segments_together(leaf, layout.segment_bytes());
-        if meta.segments > together || !queues.admits(leaf, meta.segments) {
+        if meta.segments > together || !queues.admits(leaf, meta.segments, meta.wire_bytes()) {
             let mut pieces = 0u64;
             let left = layout.split(&frame, &vnet, together, source, |piece| {
                 pieces += 1;
                 let (segments, bytes) = (piece.segments, piece.bytes);
                 let (frame, vnet) = (piece.frame, piece.vnet);
-                let waiting = Waiting { frame, vnet, exit, bytes, segments, fast, addresses, enqueued: now };
+                let waiting =
+                    Waiting { frame, vnet, exit, bytes, segments, fast, addresses, lane, enqueued: now };
                 queues.hold(leaf, waiting, now)
             });
             // Those behind one that found no room find none, and need not be made.
@@ -185,9 +255,12 @@ fn wait<F: Frame, S: FrameSource<F>>(
         }
     }
     let (segments, bytes) = (meta.segments, meta.wire_bytes());
-    if !queues.hold(leaf, Waiting { frame, vnet, exit, bytes, segments, fast, addresses, enqueued: now }, now)
-    {
-        packet.meta.verdict = Verdict::Drop(if queues.admits(leaf, segments) {
+    if !queues.hold(
+        leaf,
+        Waiting { frame, vnet, exit, bytes, segments, fast, addresses, lane, enqueued: now },
+        now,
+    ) {
+        packet.meta.verdict = Verdict::Drop(if queues.admits(leaf, segments, bytes) {
             DropReason::QueueMemory
         } else {
             DropReason::QueueFull
@@ -195,21 +268,50 @@ fn wait<F: Frame, S: FrameSource<F>>(
     }
 }
 
+/// Where the headers of a super-frame are. One that has waited has not been parsed since.
+fn layout(meta: &Meta, head: &[u8], vnet: &VnetState) -> Option<Layout> {
+    if meta.l4 == 0 { Layout::of_headers(head, vnet) } else { Layout::of(meta, vnet) }
+}
+
+/// A packet that has passed its leaves waits if its port takes nothing, or others wait for it.
+pub(crate) fn before_port<F: Frame, S: FrameSource<F>>(
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    source: &mut S,
+) {
+    if let Verdict::Tx(port) = packet.meta.verdict
+        && packet.meta.lane != Lane::DONE
+        && let Some(leaf) = state.queues.before_port(port)
+    {
+        packet.meta.lane = Lane::NONE;
+        let addresses = addresses(packet);
+        wait(state, packet, leaf, addresses, source);
+    }
+}
+
 /// Adds what is due, at most so many packets, to the end of the batch. Replies to echo requests that have
 /// waited are still to take a pass.
-pub(crate) fn release_at_most<F: Frame>(
+pub(crate) fn release_at_most<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     batch: &mut Batch<F>,
+    source: &mut S,
     most: usize,
 ) {
     let before = batch.packets.len();
     let packets = &mut batch.packets;
-    state.queues.release(state.now, most, |waiting| packets.push(complete(waiting)));
+    let plan = snapshot.plan(state.utc_ns());
+    state.queues.release(&plan, state.now, most, |waiting| packets.push(complete(waiting)));
     for packet in batch.packets.iter_mut().skip(before) {
+        if let Some((worker, ticket)) = walk(snapshot, state, packet, source) {
+            packet.meta.verdict = Verdict::Handover(worker as u16);
+            packet.meta.lane = batch.departing.push(ticket);
+            continue;
+        }
         if let Some(reply) = leave(snapshot, state, packet) {
             *packet = Packet { frame: Some(reply), vnet: VnetState::default(), meta: echo_meta() };
         }
+        before_port(state, packet, source);
     }
 }
 
@@ -230,11 +332,35 @@ pub(crate) fn leave<F: Frame>(
     }
 }
 
-/// A packet that has waited and goes now.
-pub(crate) fn complete<F>(waiting: Waiting<F>) -> Packet<F> {
-    let flags = if waiting.fast { flag::FAST } else { 0 };
-    let meta = Meta { verdict: waiting.exit, segments: waiting.segments, flags, ..Meta::default() };
+/// A packet that has waited and goes now, to what its lane still leads to.
+fn complete<F>(waiting: Waiting<F>) -> Packet<F> {
+    let meta = complete_meta(&waiting);
     Packet { frame: Some(waiting.frame), vnet: waiting.vnet, meta }
+}
+
+fn complete_meta<F>(waiting: &Waiting<F>) -> Meta {
+    let flags = if waiting.fast { flag::FAST } else { 0 };
+    let tuple = Tuple { src: Addr::v4(waiting.addresses.0), ..Tuple::default() };
+    Meta {
+        verdict: waiting.exit,
+        segments: waiting.segments,
+        flags,
+        lane: waiting.lane,
+        // Headers that are not known count nothing: this is the length of all segments together.
+        l3_len: u32::try_from(waiting.bytes).unwrap_or(u32::MAX),
+        lan_src: waiting.addresses.0,
+        tuple,
+        ..Meta::default()
+    }
+}
+
+/// A packet that must not wait any longer.
+pub(crate) fn finished<F>(waiting: Waiting<F>) -> Packet<F> {
+    Packet {
+        meta: Meta { lane: Lane::NONE, ..complete_meta(&waiting) },
+        frame: Some(waiting.frame),
+        vnet: waiting.vnet,
+    }
 }
 
 pub(crate) fn count_dropped<F>(state: &mut WorkerState<F>) {

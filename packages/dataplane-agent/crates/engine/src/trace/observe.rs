@@ -7,7 +7,8 @@ use crate::batch::{Batch, Packet};
 use crate::conntrack::{ConnRef, NO_ENTRY, Table};
 use crate::frame::Frame;
 use crate::packet::{Hook, Meta, Origin, flag};
-use crate::qos::Leads;
+use crate::qos::Way;
+use crate::qos::forest::Part;
 use crate::slow::SlowReason;
 use crate::snapshot::Snapshot;
 use crate::state::WorkerState;
@@ -259,10 +260,11 @@ fn decision<F: Frame>(
             ended.or(Some(Decision::Accepted))
         }
         "classify" if asked => {
-            let Leads::Leaf(leaf) = meta.lane.leads() else { return ended };
-            let (row, _, way) = state.queues.identity(leaf)?;
-            rows.push(row);
-            Some(Decision::InQueue(way))
+            let leaves = state.queues.leaves_of(meta.lane);
+            let first = leaves.first().copied();
+            rows.extend(leaves.iter().map(|leaf| leaf.row));
+            let Some(first) = first else { return ended };
+            Some(Decision::InQueue(if first.part == Part::Download { Way::Download } else { Way::Upload }))
         }
         "install" if asked => ended.or_else(|| decided(snapshot, state, meta)),
         "local" if asked => ended.or(match meta.verdict {
@@ -361,11 +363,7 @@ fn in_queue<F: Frame>(
     if !complete && !meta.is(flag::FAST) && seen.verdict != Verdict::Continue {
         return None;
     }
-    if let Leads::Leaf(leaf) = seen.lane.leads()
-        && let Some((row, ..)) = state.queues.identity(leaf)
-    {
-        rows.push(row);
-    }
+    rows.extend(state.queues.leaves_of(seen.lane).iter().map(|leaf| leaf.row));
     match meta.verdict {
         Verdict::Held => Some(Decision::WaitsInQueue),
         Verdict::Handover(worker) => Some(Decision::ToWorker(worker)),

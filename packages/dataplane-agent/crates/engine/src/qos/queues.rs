@@ -1,0 +1,647 @@
+//! A worker's queues: the leaves it has, what waits in them, and who is due.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use tollway_config::protocol::QueueTotals;
+
+use super::Lane;
+use super::classify::QueueTable;
+use super::course::Courses;
+use super::forest::{Context, Forest, Identity};
+use super::handover::Entry;
+use super::htb::Htb;
+use super::kind::{Load, Next};
+use super::leaf::{Backlog, Leaf, WakeBy, special};
+use super::longest::Longest;
+use super::port::Ports;
+use super::record::Since;
+use super::slab::{Fifo, NodeId, Slab};
+use crate::frame::Frame;
+use crate::time::Now;
+use crate::wheel::Wheel;
+
+pub use super::slab::Waiting;
+
+/// Resolution of the wheel, ns. Tokens go on gathering while a leaf waits for its tick, so none are lost.
+const TICK: u64 = 100_000;
+/// Frames a due leaf sends before others get their turn.
+pub(super) const QUANTUM: usize = 16;
+/// A super-frame whose time on the wire at the queue's rate is longer than one in so many of a second is
+/// cut into pieces: it would make everybody else wait.
+const WHOLE_PER_SECOND: u64 = 1000;
+
+pub(super) const NIL: u32 = u32::MAX;
+
+/// Wire segments that the queues dropped.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Dropped {
+    /// The queue's kind had no room for them, or dropped them to keep delays short.
+    pub full: u32,
+    /// As many waited in all queues as there is memory for.
+    pub memory: u32,
+}
+
+/// How packets find their leaves.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan<'a> {
+    /// The leaves.
+    pub forest: &'a Arc<Forest>,
+    /// Which of them a packet passes.
+    pub table: &'a QueueTable,
+    /// Wall clock, ns since 1970 UTC.
+    pub utc_ns: i64,
+}
+
+/// The queues.
+#[derive(Debug)]
+pub struct Queues<F> {
+    pub(super) worker: u32,
+    /// Those of rows whose packets have come to this worker.
+    pub(super) leaves: Vec<Leaf>,
+    /// What is seldom touched of each leaf.
+    pub(super) backlogs: Vec<Backlog>,
+    /// Every row of the configuration, by ascending identity.
+    pub(super) entries: Vec<Entry>,
+    /// Leaf of each class, or [`NIL`].
+    pub(super) class_leaves: Vec<u32>,
+    /// Leaves that are nobody's.
+    pub(super) free: Vec<u32>,
+    pub(super) courses: Courses,
+    pub(super) htb: Htb,
+    pub(super) ports: Ports,
+    /// Counters of classes in trees that were reset.
+    pub(super) since: HashMap<Identity, Since>,
+    pub(super) slab: Slab<F>,
+    wheel: Wheel,
+    /// Leaves whose time has come, in turn.
+    due: VecDeque<u32>,
+    /// Leaves that have had their turn until the port behind them was asked.
+    again: Vec<u32>,
+    /// What must not wait any longer.
+    pub(super) leaving: Fifo,
+    /// Rows to which other workers' packets came that have not left the router.
+    pub(super) unsettled: Vec<u32>,
+    longest: Longest,
+    totals: QueueTotals,
+    dropped: Dropped,
+}
+
+impl<F: Frame> Queues<F> {
+    /// No queues yet. At most `max_frames` frames that keep at most `max_footprint` bytes will wait.
+    pub fn new(worker: u32, workers: u32, max_frames: u32, max_footprint: u64) -> Self {
+        Self {
+            worker,
+            leaves: Vec::new(),
+            backlogs: Vec::new(),
+            entries: Vec::new(),
+            class_leaves: Vec::new(),
+            free: Vec::new(),
+            courses: Courses::default(),
+            htb: Htb::new(worker, workers),
+            ports: Ports::default(),
+            since: HashMap::new(),
+            slab: Slab::new(max_frames, max_footprint),
+            wheel: Wheel::new(0, TICK),
+            due: VecDeque::new(),
+            again: Vec::new(),
+            leaving: Fifo::default(),
+            unsettled: Vec::new(),
+            longest: Longest::default(),
+            totals: QueueTotals::default(),
+            dropped: Dropped::default(),
+        }
+    }
+
+    /// Reads of a leaf what brings it into the cache.
+    #[inline]
+    pub fn touch(&self, number: u32) -> u32 {
+        self.leaves.get(number as usize).map_or(0, |leaf| leaf.waiting)
+    }
+
+    /// The same of the leaf at a step of a course.
+    #[inline]
+    pub fn touch_course(&self, course: u32, step: u8) -> u32 {
+        self.courses.leaf(course, step).map_or(0, |leaf| self.touch(leaf))
+    }
+
+    /// Lets a packet pass at once, if this worker has the leaf, nothing waits before it and it keeps to the rate.
+    /// `false`, counting nothing, if not.
+    #[inline]
+    pub fn pass(&mut self, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
+        let Some(leaf) = self.leaves.get_mut(number as usize) else { return true };
+        if leaf.meter_is_due(now)
+            && let Some(backlog) = self.backlogs.get_mut(number as usize)
+        {
+            backlog.turn_meter(leaf, now);
+        }
+        if leaf.is(special::ALL) {
+            return self.pass_special(number, segments, bytes, now);
+        }
+        leaf.bucket.fill(now, leaf.waiting != 0);
+        if leaf.waiting != 0 || !leaf.bucket.is_open() || is_long(leaf.bucket.rate(), segments, bytes) {
+            return false;
+        }
+        leaf.pass(segments, bytes);
+        true
+    }
+
+    fn pass_special(&mut self, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
+        let place = number as usize;
+        let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place)) else {
+            return true;
+        };
+        if leaf.waiting != 0 || leaf.is(special::METERED | special::BLOCKED) {
+            return false;
+        }
+        if leaf.is(special::TREE) {
+            if is_long(self.htb.rate(backlog.class), segments, bytes)
+                || !self.htb.pass(backlog.class, segments, bytes, now)
+            {
+                return false;
+            }
+        } else {
+            backlog.turn_burst(leaf, now);
+            leaf.bucket.fill(now, false);
+            if !leaf.bucket.is_open() || is_long(leaf.bucket.rate(), segments, bytes) {
+                return false;
+            }
+        }
+        backlog.pass(leaf, segments, bytes);
+        true
+    }
+
+    /// Highest rate of a leaf, bits/s; 0 no limit.
+    fn rate(&self, number: u32) -> u64 {
+        match (self.leaves.get(number as usize), self.backlogs.get(number as usize)) {
+            (Some(leaf), Some(backlog)) if leaf.is(special::TREE) => self.htb.rate(backlog.class),
+            (Some(leaf), _) => leaf.bucket.rate(),
+            (None, _) => 0,
+        }
+    }
+
+    /// Wire segments of `bytes` each that may stay together in a leaf.
+    pub fn segments_together(&self, number: u32, bytes: u64) -> u32 {
+        let rate = self.rate(number);
+        let limit = self.backlogs.get(number as usize).map_or(1, |backlog| backlog.queue.together(bytes));
+        let timely = if rate == 0 { u64::MAX } else { rate / (bytes * 8 * WHOLE_PER_SECOND).max(1) };
+        u32::try_from(timely).unwrap_or(u32::MAX).min(limit).max(1)
+    }
+
+    /// Lets a frame wait in a leaf. `false` when it was dropped instead; [`Self::take_dropped`] knows why.
+    pub fn hold(&mut self, number: u32, mut waiting: Waiting<F>, now: Now) -> bool {
+        let footprint = waiting.frame.footprint() as u64;
+        let (segments, bytes) = (waiting.segments, waiting.bytes);
+        if !self.admits(number, segments, bytes) {
+            self.refuse(number, segments);
+            return false;
+        }
+        while !self.slab.has_room(footprint) {
+            if !self.drop_from_longest() {
+                self.dropped.memory = self.dropped.memory.saturating_add(segments);
+                self.count_drop(number, segments);
+                return false;
+            }
+        }
+        let Some(backlog) = self.backlogs.get_mut(number as usize) else { return false };
+        waiting.enqueued = now;
+        self.courses.hold(waiting.lane);
+        let before = backlog.queue.load();
+        let node = self.slab.insert(waiting);
+        let mut gone = Fifo::default();
+        backlog.queue.offer(&mut self.slab, node, now, &mut gone);
+        let stays = !self.bury(number, &mut gone, Some(node));
+        self.changed(number, before);
+        self.schedule(number, now);
+        stays
+    }
+
+    /// Counts wire segments for which a leaf's queue has no room.
+    pub fn refuse(&mut self, number: u32, segments: u32) {
+        self.dropped.full = self.dropped.full.saturating_add(segments);
+        self.count_drop(number, segments);
+    }
+
+    /// Whether a leaf's queue has room for a frame. What the bucket already has tokens for does not count: it goes as
+    /// soon as the leaf has its turn.
+    pub fn admits(&self, number: u32, segments: u32, bytes: u64) -> bool {
+        let (Some(leaf), Some(backlog)) =
+            (self.leaves.get(number as usize), self.backlogs.get(number as usize))
+        else {
+            return false;
+        };
+        let frame = Load::frame(segments, bytes);
+        if backlog.queue.admits(frame, Load::default()) {
+            return true;
+        }
+        if leaf.is(special::TREE | special::BLOCKED) {
+            return false;
+        }
+        let load = backlog.queue.load();
+        let tokens = u64::try_from(leaf.bucket.tokens()).unwrap_or(0);
+        let bits = load.bytes.saturating_mul(8).max(1);
+        let share = |of: u64| {
+            if tokens >= bits { of } else { (u128::from(of) * u128::from(tokens) / u128::from(bits)) as u64 }
+        };
+        let covered = Load {
+            frames: share(load.frames.into()) as u32,
+            segments: share(load.segments.into()) as u32,
+            bytes: share(load.bytes),
+        };
+        backlog.queue.admits(frame, covered)
+    }
+
+    /// Counts wire segments that a leaf has lost, for whatever reason.
+    pub fn count_drop(&mut self, number: u32, segments: u32) {
+        self.totals.dropped_packets += u64::from(segments);
+        if let Some(backlog) = self.backlogs.get_mut(number as usize) {
+            backlog.dropped += u64::from(segments);
+        }
+    }
+
+    /// Drops what a leaf's queue gave away. Says whether `this` was among it.
+    pub(super) fn bury(&mut self, number: u32, gone: &mut Fifo, this: Option<NodeId>) -> bool {
+        let mut found = false;
+        while let Some(node) = gone.pop(&mut self.slab) {
+            found |= this == Some(node);
+            if let Some(waiting) = self.slab.remove(node) {
+                self.courses.release(waiting.lane);
+                self.refuse(number, waiting.segments);
+            }
+        }
+        found
+    }
+
+    /// Makes room at the cost of the longest queue. `false` when nothing waits in any.
+    fn drop_from_longest(&mut self) -> bool {
+        let Some(number) = self.longest.first() else { return false };
+        let Some(backlog) = self.backlogs.get_mut(number as usize) else { return false };
+        let before = backlog.queue.load();
+        let mut gone = Fifo::default();
+        backlog.queue.drop_from_longest(&mut self.slab, &mut gone);
+        let Some(waiting) = gone.pop(&mut self.slab).and_then(|node| self.slab.remove(node)) else {
+            return false;
+        };
+        self.courses.release(waiting.lane);
+        self.dropped.memory = self.dropped.memory.saturating_add(waiting.segments);
+        self.count_drop(number, waiting.segments);
+        self.bury(number, &mut gone, None);
+        self.changed(number, before);
+        self.rest(number);
+        true
+    }
+
+    /// Takes the frame that goes first out of a leaf's queue.
+    fn take_next(&mut self, number: u32, now: Now) -> Result<Waiting<F>, Option<Now>> {
+        let Some(backlog) = self.backlogs.get_mut(number as usize) else { return Err(None) };
+        let before = backlog.queue.load();
+        let mut gone = Fifo::default();
+        let next = backlog.queue.next(&mut self.slab, now, &mut gone);
+        if gone.len() != 0 {
+            self.bury(number, &mut gone, None);
+        }
+        let taken = match next {
+            Next::Packet(node) => self.slab.remove(node).ok_or(None),
+            Next::Wait(until) => Err(Some(until)),
+            Next::Empty => Err(None),
+        };
+        self.changed(number, before);
+        taken
+    }
+
+    /// What waits in a leaf's queue has changed from `before`.
+    pub(super) fn changed(&mut self, number: u32, before: Load) {
+        let Some(backlog) = self.backlogs.get(number as usize) else { return };
+        let after = backlog.queue.load();
+        let QueueTotals { queued_bytes, queued_packets, .. } = &mut self.totals;
+        *queued_bytes = (*queued_bytes + after.bytes).saturating_sub(before.bytes);
+        *queued_packets =
+            (*queued_packets + u64::from(after.segments)).saturating_sub(before.segments.into());
+        if let Some(leaf) = self.leaves.get_mut(number as usize).filter(|leaf| !leaf.is_away()) {
+            leaf.waiting = after.segments;
+        }
+        self.longest.update(&mut self.backlogs, number, before.frames, after.frames);
+        if after.frames == 0 {
+            self.unschedule(number);
+        }
+    }
+
+    /// Sees to it that a leaf in which packets wait is woken when its bucket opens.
+    pub(super) fn schedule(&mut self, number: u32, now: Now) {
+        let (Some(leaf), Some(backlog)) =
+            (self.leaves.get_mut(number as usize), self.backlogs.get_mut(number as usize))
+        else {
+            return;
+        };
+        if backlog.wake == WakeBy::Turn || leaf.waiting == 0 || leaf.is(special::BLOCKED) {
+            return;
+        }
+        if leaf.is(special::TREE) {
+            self.htb.activate(backlog.class, now);
+            return self.unschedule(number);
+        }
+        leaf.bucket.fill(now, true);
+        if leaf.bucket.is_open() {
+            if backlog.wake == WakeBy::Wheel {
+                self.wheel.disarm(number);
+            }
+            backlog.wake = WakeBy::Turn;
+            self.due.push_back(number);
+        } else if backlog.wake == WakeBy::Nobody {
+            backlog.wake = WakeBy::Wheel;
+            self.wheel.follow(now);
+            self.wheel.arm(number, leaf.bucket.opens_at());
+        }
+    }
+
+    /// Wakes a leaf whose kind lets nothing go before.
+    fn wake_at(&mut self, number: u32, at: Now, now: Now) {
+        if let Some(backlog) = self.backlogs.get_mut(number as usize) {
+            backlog.wake = WakeBy::Wheel;
+            self.wheel.follow(now);
+            self.wheel.arm(number, at);
+        }
+    }
+
+    /// Takes a leaf's timer away. One whose turn is due is passed over then if nothing waits in it.
+    pub(super) fn unschedule(&mut self, number: u32) {
+        if let Some(backlog) = self.backlogs.get_mut(number as usize)
+            && backlog.wake == WakeBy::Wheel
+        {
+            backlog.wake = WakeBy::Nobody;
+            self.wheel.disarm(number);
+        }
+    }
+
+    /// A tree does not have to think of a leaf any more, if nothing waits in it.
+    pub(super) fn rest(&mut self, number: u32) {
+        if let (Some(leaf), Some(backlog)) =
+            (self.leaves.get(number as usize), self.backlogs.get(number as usize))
+            && leaf.is(special::TREE)
+            && backlog.queue.frames() == 0
+        {
+            self.htb.deactivate(backlog.class);
+        }
+    }
+
+    /// Takes leaves that are nobody's any more out of the row of those that are due.
+    pub(super) fn pass_over_retired(&mut self) {
+        let backlogs = &self.backlogs;
+        let waits =
+            |number: &u32| backlogs.get(*number as usize).is_some_and(|backlog| backlog.wake == WakeBy::Turn);
+        self.due.retain(waits);
+    }
+
+    /// Leaves in which packets wait.
+    pub(super) fn waiting_leaves(&self) -> Vec<u32> {
+        self.longest.all(&self.backlogs)
+    }
+
+    /// Makes room for so many leaves, so that no packet has to.
+    pub(super) fn reserve(&mut self, leaves: usize) {
+        self.due.reserve(leaves.saturating_sub(self.due.len()));
+        self.wheel.reserve(leaves);
+        self.leaves.reserve(leaves.saturating_sub(self.leaves.len()));
+        self.backlogs.reserve(leaves.saturating_sub(self.backlogs.len()));
+        self.unsettled.reserve(self.entries.len().saturating_sub(self.unsettled.len()));
+    }
+
+    /// Sends what is due, at most `budget` frames, the leaves in turn. The lane of what is sent leads to the leaves
+    /// that are still before it.
+    pub fn release(
+        &mut self,
+        plan: &Plan<'_>,
+        now: Now,
+        budget: usize,
+        mut send: impl FnMut(Waiting<F>),
+    ) -> usize {
+        while let Some(number) = self.wheel.pop(now) {
+            let (Some(leaf), Some(backlog)) =
+                (self.leaves.get(number as usize), self.backlogs.get_mut(number as usize))
+            else {
+                continue;
+            };
+            if leaf.is(special::TREE) {
+                backlog.wake = WakeBy::Nobody;
+                self.htb.activate(backlog.class, now);
+            } else {
+                backlog.wake = WakeBy::Turn;
+                self.due.push_back(number);
+            }
+        }
+        let mut left = budget;
+        while left > 0 {
+            let before = left;
+            if let Some(number) = self.due.pop_front() {
+                left -= self.turn(number, plan, now, left.min(QUANTUM), &mut send);
+            }
+            left -= self.turn_of_tree(plan, now, left.min(QUANTUM), &mut send);
+            if left == before && self.due.is_empty() {
+                break;
+            }
+        }
+        self.due.extend(self.again.drain(..));
+        budget - left
+    }
+
+    /// A leaf that has a bucket of its own has its turn. Says how many frames it sent.
+    fn turn(
+        &mut self,
+        number: u32,
+        plan: &Plan<'_>,
+        now: Now,
+        most: usize,
+        send: &mut impl FnMut(Waiting<F>),
+    ) -> usize {
+        let (sent, until) = self.serve(number, plan, now, most, send);
+        let place = number as usize;
+        let (Some(leaf), Some(backlog)) = (self.leaves.get(place), self.backlogs.get_mut(place)) else {
+            return sent;
+        };
+        if backlog.is_port() && leaf.waiting != 0 && until.is_none() && !leaf.is(special::BLOCKED) {
+            self.again.push(number);
+            return sent;
+        }
+        backlog.wake = WakeBy::Nobody;
+        match until {
+            Some(until) => self.wake_at(number, until, now),
+            None => self.schedule(number, now),
+        }
+        sent
+    }
+
+    /// Sends up to `most` frames of a leaf. Says how many, and when its kind has the next one to go, if that is later.
+    fn serve(
+        &mut self,
+        number: u32,
+        plan: &Plan<'_>,
+        now: Now,
+        most: usize,
+        send: &mut impl FnMut(Waiting<F>),
+    ) -> (usize, Option<Now>) {
+        let place = number as usize;
+        let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place)) else {
+            return (0, None);
+        };
+        if leaf.meter_is_due(now) {
+            backlog.turn_meter(leaf, now);
+        }
+        if leaf.is(special::BLOCKED | special::TREE) {
+            return (0, None);
+        }
+        backlog.turn_burst(leaf, now);
+        leaf.bucket.fill(now, true);
+        for sent in 0..most {
+            if !self.leaves.get(place).is_some_and(|leaf| leaf.bucket.is_open()) {
+                return (sent, None);
+            }
+            match self.take_next(number, now) {
+                Ok(waiting) => self.let_go(number, waiting, plan, now, send),
+                Err(until) => return (sent, until),
+            }
+        }
+        (most, None)
+    }
+
+    /// A frame that has waited passes its leaf.
+    fn let_go(
+        &mut self,
+        number: u32,
+        mut waiting: Waiting<F>,
+        plan: &Plan<'_>,
+        now: Now,
+        send: &mut impl FnMut(Waiting<F>),
+    ) {
+        let place = number as usize;
+        if let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place)) {
+            backlog.pass(leaf, waiting.segments, waiting.bytes);
+            let micros = now.0.saturating_sub(waiting.enqueued.0) / 1000;
+            backlog.note_wait(u32::try_from(micros).unwrap_or(u32::MAX));
+        }
+        if self.backlogs.get(place).is_some_and(Backlog::is_port) {
+            waiting.lane = Lane::DONE;
+        } else if !waiting.lane.is_none() {
+            waiting.lane = self.onward(number, &waiting, plan, now);
+        }
+        send(waiting);
+    }
+
+    /// A leaf whose turn it is in the trees sends. Says how many frames.
+    fn turn_of_tree(
+        &mut self,
+        plan: &Plan<'_>,
+        now: Now,
+        most: usize,
+        send: &mut impl FnMut(Waiting<F>),
+    ) -> usize {
+        let Some(turn) = self.htb.next(now) else { return 0 };
+        let number = self.class_leaves.get(turn.leaf.0 as usize).copied().unwrap_or(NIL);
+        let place = number as usize;
+        let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place)) else {
+            self.htb.deactivate(turn.leaf);
+            return 0;
+        };
+        if leaf.meter_is_due(now) {
+            backlog.turn_meter(leaf, now);
+        }
+        let (mut frames, mut bytes) = (0, 0);
+        while frames < most {
+            match self.take_next(number, now) {
+                Ok(waiting) => {
+                    (frames, bytes) = (frames + 1, bytes + waiting.bytes);
+                    self.htb.sent(turn.leaf, waiting.segments, waiting.bytes, now);
+                    self.let_go(number, waiting, plan, now, send);
+                }
+                Err(Some(until)) => {
+                    self.htb.deactivate(turn.leaf);
+                    self.wake_at(number, until, now);
+                    return frames;
+                }
+                Err(None) => break,
+            }
+            if bytes >= turn.bytes {
+                break;
+            }
+        }
+        self.rest(number);
+        frames
+    }
+
+    /// Where a frame goes that has passed a leaf after it waited there.
+    fn onward(&mut self, number: u32, waiting: &Waiting<F>, plan: &Plan<'_>, now: Now) -> Lane {
+        let next = self.courses.onward(waiting.lane).unwrap_or_else(|context| {
+            // It was found for an older configuration.
+            let class = self.backlogs.get(number as usize).map(|backlog| backlog.class);
+            let stations = plan.stations(waiting.addresses, &context);
+            let Some(step) = stations.iter().position(|station| Some(station) == class) else {
+                return Lane::NONE;
+            };
+            let lane = self.lane(plan.forest, &stations, context, now);
+            self.courses.behind(lane, step as u8)
+        });
+        self.courses.release(waiting.lane);
+        next
+    }
+
+    /// What beside its addresses decided where a frame waits.
+    pub(super) fn context(courses: &Courses, waiting: &Waiting<F>) -> Context {
+        courses.of(waiting.lane).map_or(Context::default(), |course| course.context)
+    }
+
+    /// Takes the next of those that must not wait any longer.
+    pub fn take_leaving(&mut self) -> Option<Waiting<F>> {
+        let node = self.leaving.pop(&mut self.slab)?;
+        let waiting = self.slab.remove(node)?;
+        self.courses.release(waiting.lane);
+        Some(waiting)
+    }
+
+    /// When [`Self::release`] wants to run next; `now` when it was not finished. `None` when nothing waits.
+    pub fn next_deadline(&self, now: Now) -> Option<Now> {
+        let trees = self.htb.next_deadline(now);
+        // Leaves may still be due though their packets are gone.
+        if self.slab.len() == 0 {
+            return trees;
+        }
+        let leaves = if self.due.is_empty() && self.leaving.len() == 0 {
+            self.wheel.next_deadline()
+        } else {
+            Some(now)
+        };
+        leaves.into_iter().chain(trees).min()
+    }
+}
+
+impl<F> Queues<F> {
+    /// Whether there is nothing to queue and nothing queued.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.entries.is_empty() && self.slab.len() == 0
+    }
+
+    /// Whether frames must leave before any others.
+    #[inline]
+    pub fn has_leaving(&self) -> bool {
+        self.leaving.len() != 0
+    }
+
+    /// Frames that wait.
+    pub fn frames(&self) -> u32 {
+        self.slab.len()
+    }
+
+    /// All queues together.
+    pub fn totals(&self) -> QueueTotals {
+        self.totals
+    }
+
+    /// What was dropped since the last call.
+    pub fn take_dropped(&mut self) -> Dropped {
+        std::mem::take(&mut self.dropped)
+    }
+}
+
+/// Whether a super-frame would make others wait for long.
+fn is_long(rate: u64, segments: u32, bytes: u64) -> bool {
+    segments > 1 && rate != 0 && bytes * 8 * WHOLE_PER_SECOND > rate
+}
