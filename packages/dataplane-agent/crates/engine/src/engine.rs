@@ -125,7 +125,7 @@ impl<F: Frame> Engine<F> {
         if !engine.snapshot.lists().0.is_bound() {
             engine.state.shared.take_over_lists(&engine.snapshot);
         }
-        engine.state.table.set_bounded(engine.snapshot.filter().has_bounds());
+        engine.state.table.set_bounded(engine.snapshot.has_bounds());
         engine.sync_neighbors();
         engine
     }
@@ -164,7 +164,7 @@ impl<F: Frame> Engine<F> {
         }
         let share = connection_share(new, state.workers, self.limits);
         state.table.set_max_entries(share);
-        state.table.set_bounded(new.filter().has_bounds());
+        state.table.set_bounded(new.has_bounds());
         if !new.has_policy_of(&old) {
             state.utc_offset_ns = state.shared.utc_offset_ns();
             let utc_ns = state.utc_ns();

@@ -4,8 +4,11 @@
 //!  Batch ─► parse ─► arp ─► fragment ─► fast_path ──────── hit: rewritten, done ───────────┐
 //!                                          │ miss                                          │
 //!          track ◄─────────────────────────┘                                               │
-//!            └─► dst_nat ─► route ─► ttl ─► filter ─► classify ─► src_nat ─► install ─► local │
-//!                                                                    └─► emit ─►┴─► queue ─► Batch
+//!            └─► mangle_pre ─► dst_nat ─► route ─► ttl ─► mangle ─► filter ─► mangle_post  │
+//!                                                                                │         │
+//!          install ◄─ classify ◄─ src_nat ◄──────────────────────────────────────┘         │
+//!             ├─► local ───────────────────────────────────────────────────────────────────┤
+//!             └─► emit ────────────────────────────────────────────────────────────────────┴─► queue ─► Batch
 //! ```
 //!
 //! No I/O, no threads, no clock, no randomness of its own: frames, time ([`time::Now`]) and the cycle

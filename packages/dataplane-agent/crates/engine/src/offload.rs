@@ -3,7 +3,7 @@
 //!
 //! Without connection tracking a flow is all that goes from one address to another; with it, a direction of a TCP or
 //! UDP connection. What every packet must be looked at for stays here: rules that ask for each packet, limits by
-//! time or volume, queues, traces.
+//! time or volume, queues, traces. So does what changes more than addresses, ports and the time to live.
 
 use tollway_wire::ipv4;
 
@@ -235,7 +235,8 @@ fn connection<F>(
 
 /// Whether a decision holds for every packet, without a look at it.
 fn decides_alone(action: &CachedAction) -> bool {
-    action.resume == 0 && action.flags & action_flag::BOUNDED == 0 && action.lane.is_none()
+    const LOOKED_AT: u16 = action_flag::BOUNDED | action_flag::SET_DSCP;
+    action.resume == 0 && action.flags & LOOKED_AT == 0 && action.lane.is_none()
 }
 
 /// Link-layer source and MTU of a port, and the next hop's address.

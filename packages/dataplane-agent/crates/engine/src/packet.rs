@@ -1,6 +1,6 @@
 //! What the stages know about a packet.
 
-use tollway_config::dataplane::ConnectionState;
+use tollway_config::dataplane::{ConnectionState, Mark};
 
 use crate::conntrack::{ConnRef, Direction, Key, Table};
 use crate::epochs::ListCell;
@@ -85,6 +85,8 @@ pub mod flag {
     pub const TO_ROUTER: u32 = 65536;
     /// Sorted before it was parsed: is where it is steered to.
     pub const SORTED: u32 = 1_048_576;
+    /// Rules must be asked for every packet of its flow, where the flow cache cannot go on from.
+    pub const EACH: u32 = 2_097_152;
 }
 
 /// Most hand-overs of one packet; more means that two workers disagree about its owner.
@@ -128,6 +130,14 @@ pub struct Meta {
     pub flags: u32,
     /// Questions to address lists that what may be cached of its way rests on.
     pub lists: [ListCell; 2],
+    /// Packet mark; 0 none.
+    pub mark: Mark,
+    /// Mark of its connection as its rules see it; 0 none.
+    pub connection_mark: Mark,
+    /// Mark of its connection when its rules were asked first.
+    pub mark_before: Mark,
+    /// Routing mark; 0 none. Nothing is routed by it yet.
+    pub routing_mark: Mark,
     /// Queue that takes it.
     pub lane: Lane,
     /// Source before its translation, IPv4 in host order; known when a stage has chosen the queue.
@@ -150,6 +160,8 @@ pub struct Meta {
     pub icmp_code: u8,
     /// Time to live as received.
     pub ttl: u8,
+    /// DSCP that a rule has written.
+    pub new_dscp: Option<u8>,
     /// Hand-overs up to now.
     pub hops: u8,
     /// Where it entered.
@@ -190,6 +202,11 @@ impl Default for Meta {
             segments: 1,
             flags: 0,
             lists: [ListCell::NONE; 2],
+            mark: 0,
+            connection_mark: 0,
+            mark_before: 0,
+            routing_mark: 0,
+            new_dscp: None,
             lane: Lane::NONE,
             lan_src: 0,
             in_port: u16::MAX,

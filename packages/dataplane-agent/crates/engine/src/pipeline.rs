@@ -76,18 +76,24 @@ stages! {
         [FilterDrop FilterReject NeighborFailed HandoverStale];
     track Networking "Finds or makes the connection and says in which state the packet finds it."
         [ConnectionTableFull];
+    mangle_pre Firewall "Asks the rules of mangle's chain prerouting."
+        [];
     dst_nat Networking "Translates the destination; the rules are asked for a connection's first packet."
         [NatExhausted NatNoAddress];
     route Networking "Decides between the router itself, an interface and a next hop, or nothing."
         [MartianSource DirectedBroadcast NotForUs ForwardingOff Blackhole NoRoute OutInterfaceDown ReversePath];
     ttl Networking "Ends packets whose time to live runs out, or that are too long and must not be cut."
         [TtlExceeded FragmentationNeeded];
+    mangle Firewall "Asks the rules of mangle's chain input, forward or output."
+        [];
     filter Firewall "Asks the rules of the chain input, forward or output."
         [FilterDrop FilterReject];
-    classify Queuing "Finds the simple queue that takes the packet, as upload or as download."
+    mangle_post Firewall "Asks the rules of mangle's chain postrouting."
         [];
     src_nat Networking "Translates the source; the rules are asked for a connection's first packet."
         [ConnectionGone NatExhausted NatNoAddress];
+    classify Queuing "Finds the queues that take the packet."
+        [];
     install Networking "Confirms the connection, finds the next hop's address, writes the flow cache."
         [NatExhausted];
     local Networking "Answers echo requests and delivers what is for the router itself."

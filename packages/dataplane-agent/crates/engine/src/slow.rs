@@ -55,7 +55,7 @@ slow_reasons! {
     TcpWindow "tcp-window" "TCP segment that is outside the window, or answers nothing that was sent.";
     Order "order" "An earlier packet of its connection in the same batch took the slow path and must not be overtaken.";
     Rule "rule" "A rule has to be asked for every packet: it writes a log line, counts, limits or reads the packet itself.";
-    Due "due" "A rule about bytes or time had to be asked again.";
+    Due "due" "A rule about bytes, time or DSCP had to be asked again.";
     Stale "stale" "What the flow's entry rests on has changed: the state of its connection, the configuration, a route or a list.";
     OtherPort "other-port" "Came in by another port than the packets before.";
     Neighbor "neighbor" "The link-layer address of the next hop is not known or has to be confirmed.";
@@ -71,7 +71,7 @@ slow_reasons! {
     Refused "refused" "Packets of its connection were dropped; drops are not remembered.";
     TooManyPaths "too-many-paths" "It hit a combination of rules beyond those that can be remembered.";
     FastPathOff "fast-path-off" "The fast path is switched off: allow-fast-path is no.";
-    RulesWithoutTracking "rules-without-tracking" "Filter rules exist while connections are not tracked, so that each packet is asked.";
+    RulesWithoutTracking "rules-without-tracking" "Rules exist while connections are not tracked, so that each packet is asked.";
     NotRoutable "not-routable" "Connections are not tracked, and there is no plain route for it: none, a blackhole, or forwarding is off.";
     ReversePath "reverse-path" "Connections are not tracked, and each source is checked by rp-filter.";
 }
@@ -155,6 +155,10 @@ fn reason<F: Frame>(snapshot: &Snapshot, state: &WorkerState<F>, packet: &Packet
     by_entry(snapshot, state, packet)
 }
 
+fn head<F: Frame>(packet: &Packet<F>) -> &[u8] {
+    packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default()
+}
+
 /// What the packet alone tells.
 fn by_itself(meta: &Meta) -> Option<SlowReason> {
     if meta.origin != Origin::Port {
@@ -191,7 +195,7 @@ fn by_entry<F: Frame>(snapshot: &Snapshot, state: &WorkerState<F>, packet: &Pack
         };
     }
     if action.flags & action_flag::BOUNDED != 0
-        && let Some(reason) = bound::broken(state, meta)
+        && let Some(reason) = bound::broken(state, meta, head(packet))
     {
         return reason;
     }
@@ -215,7 +219,7 @@ fn by_entry<F: Frame>(snapshot: &Snapshot, state: &WorkerState<F>, packet: &Pack
 /// Why a packet takes every stage although a flow is nothing but its route.
 fn untracked<F: Frame>(snapshot: &Snapshot, packet: &Packet<F>) -> SlowReason {
     let meta = &packet.meta;
-    if !snapshot.filter().is_empty() {
+    if !snapshot.filter().is_empty() || !snapshot.mangle().is_empty() {
         return SlowReason::RulesWithoutTracking;
     }
     if !snapshot.forwards() {

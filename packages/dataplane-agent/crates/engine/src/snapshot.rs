@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tollway_config::dataplane::{
-    Action, ArpMode, DataplaneConfig, FasttrackMode, IpSettings, RowId, RpFilter, TrackingMode,
+    Action, ArpMode, Chain, DataplaneConfig, FasttrackMode, IpSettings, RowId, RpFilter, TrackingMode,
 };
 use tollway_config::protocol::RouteInfo;
 
@@ -112,6 +112,29 @@ struct Hooks {
     output: Option<Position>,
     srcnat: Option<Position>,
     dstnat: Option<Position>,
+    mangle: MangleHooks,
+}
+
+/// The same for mangle.
+#[derive(Debug, Clone, Copy, Default)]
+struct MangleHooks {
+    prerouting: Option<Position>,
+    input: Option<Position>,
+    forward: Option<Position>,
+    output: Option<Position>,
+    postrouting: Option<Position>,
+}
+
+impl MangleHooks {
+    fn of(table: &Table) -> Self {
+        Self {
+            prerouting: table.hook("prerouting"),
+            input: table.hook("input"),
+            forward: table.hook("forward"),
+            output: table.hook("output"),
+            postrouting: table.hook("postrouting"),
+        }
+    }
 }
 
 /// Everything the stages look up, for one generation of the configuration.
@@ -131,6 +154,9 @@ pub struct Snapshot {
     list_contents: Arc<Contents>,
     filter: Arc<Table>,
     nat: Arc<Table>,
+    mangle: Arc<Table>,
+    knows_marks: bool,
+    filter_resumes: bool,
     rule_rows: Vec<RowId>,
     hooks: Hooks,
     fixed: Vec<Fixed>,
@@ -167,7 +193,7 @@ const UNUSED_BLOCKS: usize = 1 << 14;
 const FEW_ROUTES: usize = 1 << 14;
 
 /// Parts that snapshots share.
-const PARTS: usize = 5;
+const PARTS: usize = 6;
 
 impl Snapshot {
     /// Builds the tables. `ports` is indexed by [`PortId`]; `generation` must differ from that of every
@@ -217,16 +243,18 @@ impl Snapshot {
         // Rules hold lists by reference and interfaces by number.
         let same = basis
             .filter(|basis| Arc::ptr_eq(&basis.snapshot.lists, &lists) && same_numbers(basis.config, config));
-        let (filter_before, nat_before) =
-            (basis.map(|basis| &*basis.snapshot.filter), basis.map(|basis| &*basis.snapshot.nat));
-        let filter = match same.filter(|basis| basis.config.filter == config.filter) {
-            Some(basis) => Arc::clone(&basis.snapshot.filter),
-            None => Arc::new(Table::compile(TableKind::Filter, &config.filter, &lists, &map, filter_before)?),
+        let table = |kind: TableKind| {
+            let before = basis.map(|basis| basis.snapshot.table(kind));
+            match same.filter(|basis| chains(basis.config, kind) == chains(config, kind)) {
+                Some(basis) => Ok(Arc::clone(basis.snapshot.table(kind))),
+                None => {
+                    let before = before.map(|table| &**table);
+                    Table::compile(kind, chains(config, kind), &lists, &map, before).map(Arc::new)
+                }
+            }
         };
-        let nat = match same.filter(|basis| basis.config.nat == config.nat) {
-            Some(basis) => Arc::clone(&basis.snapshot.nat),
-            None => Arc::new(Table::compile(TableKind::Nat, &config.nat, &lists, &map, nat_before)?),
-        };
+        let (filter, nat, mangle) =
+            (table(TableKind::Filter)?, table(TableKind::Nat)?, table(TableKind::Mangle)?);
         let same_queues = |basis: &Basis<'_>| {
             basis.config.simple_queues == config.simple_queues
                 && basis.config.tree_queues == config.tree_queues
@@ -247,14 +275,15 @@ impl Snapshot {
             output: filter.hook("output"),
             srcnat: nat.hook("srcnat"),
             dstnat: nat.hook("dstnat"),
+            mangle: MangleHooks::of(&mangle),
         };
         let tracking = match config.tracking.enabled {
-            TrackingMode::Auto => !filter.is_empty() || !nat.is_empty(),
+            TrackingMode::Auto => !filter.is_empty() || !nat.is_empty() || !mangle.is_empty(),
             TrackingMode::Yes => true,
             TrackingMode::No => false,
         };
         let fasttracks = |rule: &tollway_config::dataplane::Rule| rule.action == Action::FasttrackConnection;
-        let mut rule_rows: Vec<RowId> = filter.rows().chain(nat.rows()).collect();
+        let mut rule_rows: Vec<RowId> = filter.rows().chain(nat.rows()).chain(mangle.rows()).collect();
         rule_rows.sort_unstable();
         rule_rows.dedup();
         let mut snapshot = Snapshot {
@@ -271,14 +300,21 @@ impl Snapshot {
             lists,
             list_contents,
             rule_rows,
+            knows_marks: !mangle.is_empty() || filter.asks_connection_mark() || nat.asks_connection_mark(),
+            filter_resumes: mangle.is_empty() || hooks.mangle.postrouting.is_none() && !filter.asks_packet(),
             filter,
             nat,
+            mangle,
             hooks,
             fixed,
             forest,
             queues,
             policy: generation,
-            has_fasttrack: config.filter.iter().any(|chain| chain.rules.iter().any(fasttracks)),
+            has_fasttrack: config
+                .filter
+                .iter()
+                .chain(&config.mangle)
+                .any(|chain| chain.rules.iter().any(fasttracks)),
         };
         if let Some(basis) = basis.filter(|basis| snapshot.decides_as(basis, config)) {
             snapshot.policy = basis.snapshot.policy;
@@ -313,6 +349,7 @@ impl Snapshot {
             ("address lists", Arc::ptr_eq(&self.list_contents, &other.list_contents)),
             ("filter", Arc::ptr_eq(&self.filter, &other.filter)),
             ("nat", Arc::ptr_eq(&self.nat, &other.nat)),
+            ("mangle", Arc::ptr_eq(&self.mangle, &other.mangle)),
             ("queues", Arc::ptr_eq(&self.queues, &other.queues)),
         ];
         parts.into_iter().filter(|(_, shared)| *shared).map(|(name, _)| name).collect()
@@ -402,6 +439,7 @@ impl Snapshot {
     pub(crate) fn is_plain(&self) -> bool {
         !self.tracking
             && self.filter.is_empty()
+            && self.mangle.is_empty()
             && self.settings.ip_forward
             && self.settings.rp_filter == RpFilter::No
     }
@@ -495,6 +533,59 @@ impl Snapshot {
         &self.nat
     }
 
+    fn table(&self, kind: TableKind) -> &Arc<Table> {
+        match kind {
+            TableKind::Filter => &self.filter,
+            TableKind::Nat => &self.nat,
+            TableKind::Mangle => &self.mangle,
+        }
+    }
+
+    pub(crate) fn mangle(&self) -> &Table {
+        &self.mangle
+    }
+
+    /// Whether outcomes of rules may rest on volume, time, DSCP or lists.
+    pub(crate) fn has_bounds(&self) -> bool {
+        self.filter.has_bounds() || self.mangle.has_bounds()
+    }
+
+    /// Whether rules ask for marks, or set them.
+    #[inline]
+    pub(crate) fn knows_marks(&self) -> bool {
+        self.knows_marks
+    }
+
+    /// Whether marks of connections may change.
+    #[inline]
+    pub(crate) fn changes_marks(&self) -> bool {
+        !self.mangle.is_empty()
+    }
+
+    /// Whether the flow cache can go on with a rule of the filter that must be asked for every packet: no rule from
+    /// there on asks for what only the stages know, and no chain of mangle follows.
+    pub(crate) fn filter_resumes(&self) -> bool {
+        self.filter_resumes
+    }
+
+    /// Where mangle starts for a hook of the filter.
+    #[inline]
+    pub(crate) fn mangle_hook(&self, hook: Hook) -> Option<&Position> {
+        match hook {
+            Hook::Input => self.hooks.mangle.input.as_ref(),
+            Hook::Forward => self.hooks.mangle.forward.as_ref(),
+            Hook::Output => self.hooks.mangle.output.as_ref(),
+        }
+    }
+
+    pub(crate) fn prerouting(&self) -> Option<&Position> {
+        self.hooks.mangle.prerouting.as_ref()
+    }
+
+    pub(crate) fn postrouting(&self) -> Option<&Position> {
+        self.hooks.mangle.postrouting.as_ref()
+    }
+
     /// Where the filter starts for a hook, and the hook's name.
     #[inline]
     pub(crate) fn filter_hook(&self, hook: Hook) -> Option<&Position> {
@@ -539,6 +630,15 @@ impl Snapshot {
 
     pub(crate) fn fixed_neighbors(&self) -> &[Fixed] {
         &self.fixed
+    }
+}
+
+/// The chains of a table.
+fn chains(config: &DataplaneConfig, kind: TableKind) -> &[Chain] {
+    match kind {
+        TableKind::Filter => &config.filter,
+        TableKind::Nat => &config.nat,
+        TableKind::Mangle => &config.mangle,
     }
 }
 

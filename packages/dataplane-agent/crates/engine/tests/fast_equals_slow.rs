@@ -9,7 +9,9 @@ use std::cell::Cell;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use tollway_config::dataplane::{Action, ConnectionState, LimitUnit, Matcher, RejectWith, SimpleQueue};
+use tollway_config::dataplane::{
+    Action, ConnectionState, LimitUnit, Matcher, NewMss, RejectWith, SimpleQueue,
+};
 use tollway_config::protocol::{TraceFilter, TraceOutcome};
 use tollway_engine::frame::VnetState;
 use tollway_engine::tuple::Addr;
@@ -78,6 +80,9 @@ fn config(random: &mut Random) -> RouterConfig {
     if random.one_in(2) {
         config = config.with(|config| config.simple_queues = queues(random));
     }
+    if random.one_in(3) {
+        config = mangled(config, random);
+    }
     match random.below(4) {
         0 => config.nat("srcnat", rule().out_interface(2).masquerade()),
         1 => config.nat("srcnat", rule().out_interface(2).src_nat("10.2.0.7-10.2.0.8")),
@@ -86,6 +91,59 @@ fn config(random: &mut Random) -> RouterConfig {
             .nat("dstnat", rule().protocol(6).dst_port(80).dst_nat("203.0.113.9", 8080)),
         _ => config.filter("forward", rule().passthrough()),
     }
+}
+
+/// Rules that mark and change packets, in every chain, and rules of both tables that ask for the marks.
+fn mangled(mut config: RouterConfig, random: &mut Random) -> RouterConfig {
+    const CHAINS: [&str; 5] = ["prerouting", "input", "forward", "output", "postrouting"];
+    for _ in 0..=random.below(6) {
+        let chain = CHAINS[[0, 0, 1, 2, 2, 3, 4, 4][random.below(8) as usize]];
+        let (mark, passthrough) = (random.below(3) as u32, random.one_in(2));
+        let negate = random.one_in(3);
+        let asking = rule();
+        let asking = match random.below(12) {
+            0 => asking.src(HOSTS[0]),
+            1 => asking.dst_port(81),
+            2 => asking.protocol(17),
+            3 => asking.state(&[ConnectionState::New]),
+            4 | 5 => asking.matcher(Matcher::PacketMark { mark: random.below(3) as u32, negate }),
+            6 | 7 => asking.matcher(Matcher::ConnectionMark { mark: random.below(3) as u32, negate }),
+            8 => asking.matcher(Matcher::Dscp { dscp: [0, 10, 46][random.below(3) as usize], negate }),
+            9 => asking.protocol(6).tcp_flags(tcp_flag::SYN, 0),
+            10 => asking.matcher(Matcher::ConnectionBytes { from: 2_000, to: 0 }),
+            _ => asking,
+        };
+        let action = match random.below(16) {
+            0..4 => Action::MarkPacket { mark, passthrough },
+            4..8 => Action::MarkConnection { mark, passthrough },
+            8..10 => Action::ChangeDscp { dscp: [0, 10, 46][mark as usize], passthrough },
+            10 => Action::ChangeMss { mss: NewMss::Value { bytes: 1200 }, passthrough },
+            11 if matches!(chain, "forward" | "output" | "postrouting") => {
+                Action::ChangeMss { mss: NewMss::ClampToPmtu, passthrough }
+            }
+            12 if chain == "prerouting" => Action::MarkRouting { mark, passthrough },
+            13 => Action::FasttrackConnection,
+            14 => Action::Accept,
+            _ => Action::Passthrough,
+        };
+        config = if random.one_in(24) {
+            let (choice, log) = (12 + random.below(7), random.one_in(4));
+            let (matchers, ..) = stateful(choice, random);
+            let log = log.then(|| "mangled".to_owned());
+            config.mangle(chain, (matchers, action, log))
+        } else {
+            config.mangle(chain, asking.then(action))
+        };
+    }
+    if random.one_in(2) {
+        let mark = Matcher::PacketMark { mark: 1, negate: false };
+        config = config.filter("forward", rule().matcher(mark).passthrough());
+    }
+    if random.one_in(2) {
+        let mark = Matcher::ConnectionMark { mark: 2, negate: false };
+        config = config.filter("forward", rule().matcher(mark).dst_port(82).drop());
+    }
+    config
 }
 
 /// A midnight, ns since 1970.
@@ -119,13 +177,13 @@ fn stateful(choice: u64, random: &mut Random) -> (Vec<Matcher>, Action, Option<S
     }
 }
 
-/// Whether the order of packets of different flows makes a difference.
+/// Whether the order of packets makes a difference: of different flows, or of one whose mark changes.
 fn counts(config: &RouterConfig) -> bool {
-    let mut rules = config.config.filter.iter().flat_map(|chain| &chain.rules);
+    let mut rules = config.config.filter.iter().chain(&config.config.mangle).flat_map(|chain| &chain.rules);
     rules.any(|rule| {
         rule.matchers.iter().any(|matcher| {
             matches!(matcher, Matcher::Nth { .. } | Matcher::Random { .. } | Matcher::Limit { .. })
-        }) || matches!(rule.action, Action::AddSrcToAddressList { .. })
+        }) || matches!(rule.action, Action::AddSrcToAddressList { .. } | Action::MarkConnection { .. })
     })
 }
 
@@ -193,6 +251,8 @@ impl Flow {
         if random.one_in(60) {
             packet = packet.ttl(1);
         }
+        // Flows have one, and now and then another.
+        packet = packet.dscp(if random.one_in(50) { 46 } else { [0, 10][usize::from(self.port % 2)] });
         if random.one_in(20) {
             packet = packet.dont_fragment(false);
         }
@@ -231,7 +291,13 @@ impl Flow {
             self.seq[side] = seq.wrapping_add(len as u32 + control);
         }
         let ack = if flags & tcp_flag::ACK == 0 { 0 } else { ack };
-        builder.tcp(from, to, flags, seq, ack).payload_len(len)
+        let segment = builder.tcp(from, to, flags, seq, ack);
+        let segment = if flags & tcp_flag::SYN == 0 {
+            segment
+        } else {
+            segment.tcp_options(&[1, 1, 2, 4, 5, 180, 1, 0])
+        };
+        segment.payload_len(len)
     }
 }
 

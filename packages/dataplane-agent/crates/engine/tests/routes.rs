@@ -129,7 +129,7 @@ fn only_what_changed_is_made_anew() {
         let renewed = Snapshot::renew(basis, &other, &ports(), 2).unwrap();
         (renewed.snapshot.shares_with(&snapshot), renewed.routes.is_some())
     };
-    let all = ["routes", "address lists", "filter", "nat", "queues"];
+    let all = ["routes", "address lists", "filter", "nat", "mangle", "queues"];
     let but = |gone: &[&str]| all.into_iter().filter(|part| !gone.contains(part)).collect::<Vec<_>>();
     assert_eq!(shared(&|_| {}), (but(&[]), false));
     assert_eq!(shared(&|config| config.filter.clear()), (but(&["filter"]), false));
@@ -137,7 +137,7 @@ fn only_what_changed_is_made_anew() {
     assert_eq!(shared(&|config| config.interfaces[0].mtu = 1400), (but(&[]), false));
     assert_eq!(shared(&|config| config.addresses[0].prefix_len = 25), (but(&["routes"]), false));
     let renumbered = shared(&|config| config.interfaces.swap(0, 1));
-    assert_eq!(renumbered, (but(&["routes", "filter", "nat"]), false));
+    assert_eq!(renumbered, (but(&["routes", "filter", "nat", "mangle"]), false));
     // Routes that change together with rules take effect together with them.
     let both = shared(&|config| {
         config.routes.clear();

@@ -4,7 +4,7 @@ use tollway_config::protocol::Request;
 use tollway_worker::framing::{Decoder, from_msgpack, request_id, to_msgpack};
 
 /// Bytes that arrive in two parts: frames come out as if they had come at once, and a request that is understood
-/// is the same after it was written and read again.
+/// is the same after it was written and read again, but for what only former formats have.
 pub fn run(data: &[u8]) {
     let cut = data.first().map_or(0, |&at| usize::from(at).min(data.len()));
     let (first, second) = data.split_at(cut);
@@ -24,8 +24,13 @@ pub fn run(data: &[u8]) {
     for body in bodies.iter().map(Vec::as_slice).chain([data]) {
         let _ = request_id(body);
         if let Ok(request) = from_msgpack::<Request>(body) {
-            let written = to_msgpack(&request).expect("what was read can be written");
-            assert_eq!(from_msgpack::<Request>(&written), Ok(request));
+            let rewritten = |request: &Request| {
+                let written = to_msgpack(request).expect("what was read can be written");
+                from_msgpack::<Request>(&written).expect("what was written can be read")
+            };
+            // What only former formats have is not written.
+            let request = rewritten(&request);
+            assert_eq!(rewritten(&request), request);
         }
     }
 }

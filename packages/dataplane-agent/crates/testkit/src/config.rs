@@ -300,6 +300,13 @@ impl RouterConfig {
         self.filter(chain, matchers.then(Action::Jump { chain: position as u32 }))
     }
 
+    /// Appends a mangle rule.
+    pub fn mangle(mut self, chain: &str, rule: (Vec<Matcher>, Action, Option<String>)) -> Self {
+        let rule = self.numbered(rule);
+        Self::push(&mut self.config.mangle, chain, rule);
+        self
+    }
+
     /// Appends a NAT rule.
     pub fn nat(mut self, chain: &str, rule: (Vec<Matcher>, Action, Option<String>)) -> Self {
         let rule = self.numbered(rule);

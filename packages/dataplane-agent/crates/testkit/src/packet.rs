@@ -86,6 +86,12 @@ impl PacketBuilder {
         self.ip.dont_fragment = on;
         self
     }
+    /// DSCP, with "not ECN-capable".
+    pub fn dscp(mut self, dscp: u8) -> Self {
+        self.ip.tos = dscp << 2;
+        self
+    }
+
     /// IPv4 options, a multiple of 4 bytes.
     pub fn ip_options(mut self, options: &[u8]) -> Self {
         self.options = options.to_vec();

@@ -92,6 +92,8 @@ pub struct ConnectionRecord {
     pub endpoints: [(std::net::Ipv4Addr, u16); 4],
     /// Time to expiry, ms.
     pub timeout_ms: u32,
+    /// Connection mark; 0 none.
+    pub mark: u32,
     /// Packets and bytes, original then reply direction.
     pub counts: [(u64, u64); 2],
     /// The fasttracked ones among them.
@@ -122,6 +124,7 @@ impl ConnectionRecord {
                 (address(64), u16_at(86)),
             ],
             timeout_ms: u32_at(88),
+            mark: u32_at(92),
             counts: [(u64_at(96), u64_at(104)), (u64_at(112), u64_at(120))],
             fasttrack: [(u64_at(128), u64_at(136)), (u64_at(144), u64_at(152))],
         }

@@ -2,6 +2,7 @@
 //! for every packet.
 
 use super::matcher::Side;
+use super::view::PacketView;
 use crate::time::Now;
 
 /// Memberships that an outcome may rest on and still be remembered.
@@ -23,13 +24,15 @@ pub struct Bounds {
     pub bytes: u64,
     /// Until this moment.
     pub until: Now,
+    /// For packets with this DSCP alone.
+    pub dscp: Option<u8>,
     /// While these addresses are in their lists, or are not, as they were.
     pub listed: [Option<Listed>; MAX_LISTED],
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { bytes: u64::MAX, until: Now(u64::MAX), listed: [None; MAX_LISTED] }
+        Self { bytes: u64::MAX, until: Now(u64::MAX), dscp: None, listed: [None; MAX_LISTED] }
     }
 }
 
@@ -43,6 +46,13 @@ impl Bounds {
     pub fn narrow(&mut self, bytes: u64, until: Now) {
         self.bytes = self.bytes.min(bytes);
         self.until = self.until.min(until);
+    }
+
+    /// Remembers that the DSCP decided, unless a rule has written it.
+    pub fn rest_on_dscp(&mut self, view: &PacketView) {
+        if !view.dscp_written {
+            self.dscp = Some(view.dscp);
+        }
     }
 
     /// Remembers a membership; `false` when there is no room for it.

@@ -211,14 +211,15 @@ impl Check {
                 M::InInterface { interfaces, negate } | M::OutInterface { interfaces, negate } => {
                     !negate && interfaces.len() == 1
                 }
-                M::Port { .. } | M::ConnectionNatState { .. } => false,
+                M::Port { .. }
+                | M::ConnectionNatState { .. }
+                | M::PacketMark { .. }
+                | M::ConnectionMark { .. } => false,
                 M::ConnectionState { .. }
                 | M::SrcAddressList { .. }
                 | M::DstAddressList { .. }
                 | M::TcpFlags { .. }
                 | M::IcmpOptions { .. }
-                | M::PacketMark { .. }
-                | M::ConnectionMark { .. }
                 | M::Dscp { .. }
                 | M::PacketSize { .. }
                 | M::ConnectionBytes { .. }

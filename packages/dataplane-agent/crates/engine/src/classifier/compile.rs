@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tollway_config::dataplane::{Action, Chain, RowId};
+use tollway_config::dataplane::{self as config, Action, Chain, NewMss, RowId};
+use tollway_wire::tcp;
 
 use super::check::Check;
 use super::depends::Depends;
 use super::evaluate::Position;
 use super::index::Index;
 use super::list::AddressLists;
-use super::matcher::{Matcher, Names, Place};
+use super::matcher::{Marked, Matcher, Names, Place};
 use crate::error::BuildError;
 use crate::interface::InterfaceMap;
 
@@ -26,6 +27,8 @@ pub enum TableKind {
     Filter,
     /// `/ip/firewall/nat`.
     Nat,
+    /// `/ip/firewall/mangle`.
+    Mangle,
 }
 
 impl TableKind {
@@ -34,12 +37,14 @@ impl TableKind {
         match self {
             Self::Filter => &["input", "forward", "output"],
             Self::Nat => &["srcnat", "dstnat"],
+            Self::Mangle => &["prerouting", "input", "forward", "output", "postrouting"],
         }
     }
     const fn menu(self) -> &'static str {
         match self {
             Self::Filter => "filter",
             Self::Nat => "nat",
+            Self::Mangle => "mangle",
         }
     }
 }
@@ -66,6 +71,8 @@ pub struct Rule {
     /// What the conditions after those rest on.
     pub(super) depends: Depends,
     pub(super) logs: bool,
+    /// Only SYN segments fulfil its conditions.
+    pub(super) wants_syn: bool,
 }
 
 /// A compiled chain.
@@ -170,6 +177,23 @@ impl Table {
         })
     }
 
+    /// Whether a rule asks for something of which the flow cache keeps no trace: the packet's mark or DSCP.
+    pub fn asks_packet(&self) -> bool {
+        let asks = |matcher: &Matcher| match matcher {
+            Matcher::Mark(mark) => mark.of == Marked::Packet,
+            Matcher::Dscp(_) => true,
+            _ => false,
+        };
+        self.rules.iter().any(|rule| rule.matchers.iter().any(asks))
+    }
+
+    /// Whether a rule asks for a mark of the connection.
+    pub fn asks_connection_mark(&self) -> bool {
+        let asks =
+            |matcher: &Matcher| matches!(matcher, Matcher::Mark(mark) if mark.of == Marked::Connection);
+        self.rules.iter().any(|rule| rule.matchers.iter().any(asks))
+    }
+
     /// Whether there is no rule at all.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
@@ -216,7 +240,25 @@ fn compile_rule(
         constant_matchers,
         depends,
         logs: rule.log.is_some() || rule.action == Action::Log,
+        wants_syn: rule.matchers.iter().any(wants_syn),
     })
+}
+
+/// Whether a condition holds for SYN segments alone. The flow cache forwards none of those, so it rests on nothing
+/// that differs between the packets that are forwarded by it.
+fn wants_syn(matcher: &config::Matcher) -> bool {
+    matches!(matcher, config::Matcher::TcpFlags { set, negate: false, .. } if set & tcp::flag::SYN != 0)
+}
+
+/// Which of the hooks of mangle know an action; all of them unless it says otherwise.
+fn mangles(kind: TableKind, hook: Option<&str>, action: &Action) -> bool {
+    let hooks: &[&str] = match action {
+        Action::MarkRouting { .. } => &["prerouting", "output"],
+        // Only there is it known where the packet goes.
+        Action::ChangeMss { mss: NewMss::ClampToPmtu, .. } => &["forward", "output", "postrouting"],
+        _ => return kind == TableKind::Mangle,
+    };
+    kind == TableKind::Mangle && hook.is_none_or(|hook| hooks.contains(&hook))
 }
 
 fn check_action(
@@ -237,12 +279,15 @@ fn check_action(
         | Action::AddDstToAddressList { .. } => (true, ""),
         Action::Drop => (kind == TableKind::Filter, "drop"),
         Action::Reject { .. } => (kind == TableKind::Filter, "reject"),
-        Action::FasttrackConnection => (kind == TableKind::Filter, "fasttrack-connection"),
-        Action::MarkPacket { .. } => (false, "mark-packet"),
-        Action::MarkConnection { .. } => (false, "mark-connection"),
-        Action::MarkRouting { .. } => (false, "mark-routing"),
-        Action::ChangeDscp { .. } => (false, "change-dscp"),
-        Action::ChangeMss { .. } => (false, "change-mss"),
+        Action::FasttrackConnection => (kind != TableKind::Nat, "fasttrack-connection"),
+        Action::MarkPacket { .. } => (mangles(kind, hook, action), "mark-packet"),
+        Action::MarkConnection { .. } => (mangles(kind, hook, action), "mark-connection"),
+        Action::MarkRouting { .. } => (mangles(kind, hook, action), "mark-routing"),
+        Action::ChangeDscp { .. } => (mangles(kind, hook, action), "change-dscp"),
+        Action::ChangeMss { mss: NewMss::ClampToPmtu, .. } => {
+            (mangles(kind, hook, action), "change-mss with clamp-to-pmtu")
+        }
+        Action::ChangeMss { .. } => (mangles(kind, hook, action), "change-mss"),
         Action::Masquerade { .. } => (kind == TableKind::Nat && hook != Some("dstnat"), "masquerade"),
         Action::SrcNat { .. } => (kind == TableKind::Nat && hook != Some("dstnat"), "src-nat"),
         Action::DstNat { .. } => (kind == TableKind::Nat && hook != Some("srcnat"), "dst-nat"),
@@ -251,6 +296,11 @@ fn check_action(
     if !allowed {
         let place = hook.map_or_else(|| kind.menu().to_owned(), |hook| format!("{} {hook}", kind.menu()));
         return Err(BuildError::row(row, format!("action {name} is not possible in {place}")));
+    }
+    if let Action::ChangeDscp { dscp, .. } = action
+        && *dscp > 63
+    {
+        return Err(BuildError::row(row, format!("new-dscp {dscp}: expected 0 to 63")));
     }
     if let Some(range) = action_ports(action)
         && range.from > range.to

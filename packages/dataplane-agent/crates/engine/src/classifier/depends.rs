@@ -21,8 +21,10 @@ impl Depends {
     pub const SIDE_EFFECT: Self = Self(16);
     /// Whether an address is in a list.
     pub const LIST: Self = Self(32);
-    /// What has thresholds: the outcome holds until one is reached.
-    pub const BOUNDED: Self = Self::VOLUME.union(Self::TIME);
+    /// The DSCP that packets come with, which hardly ever changes within a flow.
+    pub const DSCP: Self = Self(64);
+    /// What has thresholds: the outcome holds until one is reached, or the DSCP is another.
+    pub const BOUNDED: Self = Self::VOLUME.union(Self::TIME).union(Self::DSCP);
 
     /// Both sets.
     #[must_use]

@@ -1,6 +1,7 @@
 //! Running a packet through a compiled table.
 
-use tollway_config::dataplane::{Action, RejectWith, RowId};
+use tollway_config::dataplane::{Action, Mark, NewMss, RejectWith, RowId};
+use tollway_wire::tcp;
 
 use super::bounds::{Bounds, Listed};
 use super::check::Key;
@@ -64,6 +65,60 @@ impl Position {
     }
 }
 
+/// What rules of mangle want of a packet. Later rules of the same evaluation see the marks and the DSCP.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// New mark of the packet.
+    pub packet_mark: Option<Mark>,
+    /// New mark of the connection.
+    pub connection_mark: Option<Mark>,
+    /// New mark for routing.
+    pub routing_mark: Option<Mark>,
+    /// New DSCP.
+    pub dscp: Option<u8>,
+    /// Largest segment size that a SYN segment may announce, bytes.
+    pub mss: Option<u16>,
+    /// It may announce no more than fits the MTU of the interface it leaves by.
+    pub clamp_mss: bool,
+}
+
+impl Changes {
+    /// Notes what an action wants, also in what later rules see. `None` if it is none of mangle; else whether the
+    /// next rule is asked.
+    fn note(&mut self, action: &Action, view: &mut PacketView) -> Option<bool> {
+        match action {
+            Action::MarkPacket { mark, passthrough } => {
+                view.mark = *mark;
+                self.packet_mark = Some(*mark);
+                Some(*passthrough)
+            }
+            Action::MarkConnection { mark, passthrough } => {
+                view.connection_mark = *mark;
+                self.connection_mark = Some(*mark);
+                Some(*passthrough)
+            }
+            Action::MarkRouting { mark, passthrough } => {
+                self.routing_mark = Some(*mark);
+                Some(*passthrough)
+            }
+            Action::ChangeDscp { dscp, passthrough } => {
+                (view.dscp, view.dscp_written) = (*dscp, true);
+                self.dscp = Some(*dscp);
+                Some(*passthrough)
+            }
+            Action::ChangeMss { mss: NewMss::Value { bytes }, passthrough } => {
+                self.mss = Some(self.mss.map_or(*bytes, |mss| mss.min(*bytes)));
+                Some(*passthrough)
+            }
+            Action::ChangeMss { mss: NewMss::ClampToPmtu, passthrough } => {
+                self.clamp_mss = true;
+                Some(*passthrough)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// What an evaluation found. Reuse it: its vectors keep their memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Evaluation {
@@ -84,6 +139,8 @@ pub struct Evaluation {
     pub matched_before_resume: usize,
     /// How long what stands before `resume` holds.
     pub bounds: Bounds,
+    /// What rules of mangle want.
+    pub changes: Changes,
     /// Addresses to put into lists, in order. Rules after the one that adds see them there.
     pub adds: Vec<Add>,
 }
@@ -114,6 +171,7 @@ impl Evaluation {
         self.resume = None;
         self.matched_before_resume = 0;
         self.bounds = Bounds::default();
+        self.changes = Changes::default();
         self.adds.clear();
     }
 
@@ -161,17 +219,17 @@ impl Table {
     /// evaluation of the same flow.
     pub fn evaluate(&self, view: &PacketView, start: &Position, out: &mut Evaluation) {
         out.reset();
-        self.run(view, *start, out);
+        self.run(*view, *start, out);
         if out.resume.is_none() {
             out.matched_before_resume = out.matched.len();
         }
     }
 
-    fn run(&self, view: &PacketView, mut position: Position, out: &mut Evaluation) {
-        let key = Key::new(view);
+    fn run(&self, mut view: PacketView, mut position: Position, out: &mut Evaluation) {
+        let key = Key::new(&view);
         loop {
             let Some(chain) = self.chains.get(usize::from(position.chain)) else { return };
-            match self.run_chain(chain, &key, view, &mut position, out) {
+            match self.run_chain(chain, &key, &mut view, &mut position, out) {
                 Step::End => return,
                 Step::Call(target) => {
                     let Some(from) = self.chains.get(target as usize).map(|chain| chain.from) else { return };
@@ -194,7 +252,7 @@ impl Table {
         &self,
         chain: &CompiledChain,
         key: &Key,
-        view: &PacketView,
+        view: &mut PacketView,
         position: &mut Position,
         out: &mut Evaluation,
     ) -> Step {
@@ -232,12 +290,16 @@ impl Table {
                 Action::Jump { chain } => return Step::Call(*chain),
                 Action::Return => return Step::GiveBack,
                 Action::FasttrackConnection => out.fasttrack = true,
-                Action::MarkPacket { .. }
+                action @ (Action::MarkPacket { .. }
                 | Action::MarkConnection { .. }
                 | Action::MarkRouting { .. }
                 | Action::ChangeDscp { .. }
-                | Action::ChangeMss { .. }
-                | Action::Log
+                | Action::ChangeMss { .. }) => {
+                    if out.changes.note(action, view) == Some(false) {
+                        return Step::End;
+                    }
+                }
+                Action::Log
                 | Action::Passthrough
                 | Action::AddSrcToAddressList { .. }
                 | Action::AddDstToAddressList { .. } => {}
@@ -270,6 +332,9 @@ impl Table {
         position: &Position,
         out: &mut Evaluation,
     ) -> bool {
+        if rule.wants_syn && view.tcp_flags & tcp::flag::SYN == 0 {
+            return false;
+        }
         let lists = rule.constant_matchers.saturating_sub(rule.flow_const_matchers);
         let (lists, rest) = rest.split_at_checked(lists).unwrap_or((&[], rest));
         for matcher in lists {

@@ -24,7 +24,7 @@ mod tests;
 pub use bounds::{Bounds, Listed, MAX_LISTED};
 pub use compile::{MAX_CHAINS, MAX_JUMP_DEPTH, Rule, Table, TableKind};
 pub use depends::Depends;
-pub use evaluate::{Add, Evaluation, Position, Verdict};
+pub use evaluate::{Add, Changes, Evaluation, Position, Verdict};
 pub use list::AddressLists;
 pub use matcher::Side;
 pub use view::PacketView;

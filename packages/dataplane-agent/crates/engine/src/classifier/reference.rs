@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use tollway_config::dataplane::{
-    Action, AddressList, AddressRange, Chain, LimitUnit, Matcher, PortRange, RowId, Rule,
+    Action, AddressList, AddressRange, Chain, LimitUnit, Matcher, NewMss, PortRange, RowId, Rule,
 };
 
-use super::evaluate::{Add, Verdict};
+use super::evaluate::{Add, Changes, Verdict};
 use super::view::PacketView;
 use crate::interface::InterfaceMap;
 use crate::tuple::Addr;
@@ -27,6 +27,8 @@ pub struct Outcome {
     pub fasttrack: bool,
     /// What rules put into lists, in order.
     pub adds: Vec<Add>,
+    /// What rules of mangle want, the last one of a kind counts; of segment sizes the smallest.
+    pub changes: Changes,
 }
 
 /// What rules keep from packet to packet, and what they have put into lists.
@@ -68,7 +70,9 @@ impl Reference<'_> {
     pub fn evaluate_next(&self, hook: &str, view: &PacketView, memory: &mut Memory) -> Outcome {
         let mut outcome = Outcome::default();
         if let Some(chain) = self.chains.iter().position(|chain| chain.name == hook) {
-            outcome.verdict = self.chain(chain, view, memory, &mut outcome).unwrap_or(Verdict::Accept);
+            let mut view = *view;
+            let verdict = self.chain(chain, &mut view, memory, &mut outcome);
+            outcome.verdict = verdict.unwrap_or(Verdict::Accept);
         }
         outcome
     }
@@ -77,7 +81,7 @@ impl Reference<'_> {
     fn chain(
         &self,
         index: usize,
-        view: &PacketView,
+        view: &mut PacketView,
         memory: &mut Memory,
         outcome: &mut Outcome,
     ) -> Option<Verdict> {
@@ -108,13 +112,17 @@ impl Reference<'_> {
                     outcome.adds.push(Add { list: *list, address: view.tuple.dst, timeout_ms: *timeout_ms });
                     memory.added.insert((*list, view.tuple.dst));
                 }
-                Action::MarkPacket { .. }
-                | Action::MarkConnection { .. }
-                | Action::MarkRouting { .. }
-                | Action::ChangeDscp { .. }
-                | Action::ChangeMss { .. }
-                | Action::Log
-                | Action::Passthrough => {}
+                action @ (Action::MarkPacket { passthrough, .. }
+                | Action::MarkConnection { passthrough, .. }
+                | Action::MarkRouting { passthrough, .. }
+                | Action::ChangeDscp { passthrough, .. }
+                | Action::ChangeMss { passthrough, .. }) => {
+                    change(action, view, &mut outcome.changes);
+                    if !passthrough {
+                        return Some(Verdict::Accept);
+                    }
+                }
+                Action::Log | Action::Passthrough => {}
                 Action::FasttrackConnection => outcome.fasttrack = true,
                 Action::Masquerade { .. }
                 | Action::SrcNat { .. }
@@ -200,7 +208,9 @@ impl Reference<'_> {
             Matcher::ConnectionNatState { srcnat, dstnat, negate } => {
                 (*srcnat && view.srcnat || *dstnat && view.dstnat) != *negate
             }
-            Matcher::PacketMark { .. } | Matcher::ConnectionMark { .. } | Matcher::Dscp { .. } => false,
+            Matcher::PacketMark { mark, negate } => (view.mark == *mark) != *negate,
+            Matcher::ConnectionMark { mark, negate } => (view.connection_mark == *mark) != *negate,
+            Matcher::Dscp { dscp, negate } => (view.dscp == *dscp) != *negate,
             Matcher::PacketSize { from, to, negate } => (*from..=*to).contains(&view.length) != *negate,
             Matcher::ConnectionBytes { from, to } => view
                 .connection_bytes
@@ -229,6 +239,30 @@ impl Reference<'_> {
         let list = self.lists.get(number as usize);
         memory.added.contains(&(number, address))
             || list.is_some_and(|list| list.entries.iter().any(|range| in_range(range, address)))
+    }
+}
+
+/// What an action of mangle does, to what later rules see too.
+fn change(action: &Action, view: &mut PacketView, changes: &mut Changes) {
+    match action {
+        Action::MarkPacket { mark, .. } => {
+            changes.packet_mark = Some(*mark);
+            view.mark = *mark;
+        }
+        Action::MarkConnection { mark, .. } => {
+            changes.connection_mark = Some(*mark);
+            view.connection_mark = *mark;
+        }
+        Action::MarkRouting { mark, .. } => changes.routing_mark = Some(*mark),
+        Action::ChangeDscp { dscp, .. } => {
+            changes.dscp = Some(*dscp);
+            view.dscp = *dscp;
+        }
+        Action::ChangeMss { mss: NewMss::ClampToPmtu, .. } => changes.clamp_mss = true,
+        Action::ChangeMss { mss: NewMss::Value { bytes }, .. } => {
+            changes.mss = Some(changes.mss.unwrap_or(u16::MAX).min(*bytes));
+        }
+        _ => {}
     }
 }
 

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tollway_config::dataplane::{
-    Action, AddressList, AddressRange, ArpMode, Chain, ConnectionState, Interface, Matcher, PortRange,
-    RejectWith, RowId, Rule,
+    Action, AddressList, AddressRange, ArpMode, Chain, ConnectionState, Interface, Matcher, NewMss,
+    PortRange, RejectWith, RowId, Rule,
 };
+use tollway_wire::tcp;
 
 use super::reference::Reference;
 use super::*;
@@ -86,6 +87,10 @@ fn syn() -> Matcher {
     Matcher::TcpFlags { set: 2, clear: 16, negate: false }
 }
 
+fn psh() -> Matcher {
+    Matcher::TcpFlags { set: 8, clear: 0, negate: false }
+}
+
 fn protocol(protocol: u8) -> Matcher {
     Matcher::Protocol { protocol, negate: false }
 }
@@ -131,18 +136,27 @@ fn only_rules_that_the_flow_does_not_exclude_make_it_resume() {
     logged.log = Some("x".into());
     let chains = [chain(
         "forward",
-        vec![rule(1, vec![], Action::Passthrough), rule(2, vec![protocol(6), syn()], Action::Drop), logged],
+        vec![
+            rule(1, vec![], Action::Passthrough),
+            rule(4, vec![protocol(6), syn()], Action::Drop),
+            rule(2, vec![protocol(6), psh()], Action::Drop),
+            logged,
+        ],
     )];
     let table = compile(TableKind::Filter, &chains).unwrap();
     let mut packet = view();
+    // Of what only SYN segments match a flow of others is not reminded.
     packet.tcp_flags = 16;
     let tcp = run(&table, "forward", &packet);
-    assert_eq!((tcp.verdict, &tcp.matched[..], &tcp.logs[..]), (Verdict::Accept, &[1, 3][..], &[2][..]));
+    assert_eq!((tcp.verdict, &tcp.matched[..], &tcp.logs[..]), (Verdict::Accept, &[1, 3][..], &[3][..]));
     assert!(tcp.depends.contains(Depends::PACKET_FIELD.union(Depends::SIDE_EFFECT)));
     assert_eq!(tcp.matched_before_resume, 1);
     let mut again = Evaluation::default();
-    table.evaluate(&view(), &tcp.resume.unwrap(), &mut again);
+    let pushed = PacketView { tcp_flags: 24, ..view() };
+    table.evaluate(&pushed, &tcp.resume.unwrap(), &mut again);
     assert_eq!((again.verdict, &again.matched[..]), (Verdict::Drop, &[2][..]));
+    assert_eq!(run(&table, "forward", &view()).matched, [1, 4]);
+    assert_eq!(run(&table, "forward", &view()).matched_before_resume, 1);
     packet.tuple.protocol = 17;
     let udp = run(&table, "forward", &packet);
     assert_eq!((udp.resume, &udp.matched[..]), (None, &[1][..]));
@@ -192,7 +206,43 @@ fn the_configuration_is_refused_with_the_row() {
         (filter, vec![chain("forward", vec![rule(7, vec![reversed], Action::Accept)])]),
         (filter, vec![chain("forward", vec![rule(7, vec![no_list], Action::Accept)])]),
     ];
-    for (kind, chains) in cases {
+    let mangle = TableKind::Mangle;
+    let routing = Action::MarkRouting { mark: 1, passthrough: true };
+    let clamp = Action::ChangeMss { mss: NewMss::ClampToPmtu, passthrough: true };
+    let mark = Action::MarkPacket { mark: 1, passthrough: true };
+    let own = |kind: TableKind, hook: &str, action: &Action| {
+        (kind, vec![chain(hook, vec![rule(7, vec![], action.clone())])])
+    };
+    let refused = [
+        own(filter, "forward", &mark),
+        own(nat, "srcnat", &Action::FasttrackConnection),
+        own(mangle, "forward", &routing),
+        own(mangle, "prerouting", &clamp),
+        own(mangle, "input", &clamp),
+        own(mangle, "forward", &Action::Drop),
+        own(mangle, "forward", &Action::ChangeDscp { dscp: 64, passthrough: true }),
+        (
+            mangle,
+            vec![chain(
+                "forward",
+                vec![rule(7, vec![Matcher::Dscp { dscp: 64, negate: false }], mark.clone())],
+            )],
+        ),
+        (
+            mangle,
+            vec![
+                chain("postrouting", vec![rule(1, vec![], Action::Jump { chain: 1 })]),
+                chain("user", vec![rule(7, vec![], routing.clone())]),
+            ],
+        ),
+    ];
+    for hook in ["prerouting", "output"] {
+        assert!(compile(mangle, &own(mangle, hook, &routing).1).is_ok());
+    }
+    for hook in ["forward", "output", "postrouting"] {
+        assert!(compile(mangle, &own(mangle, hook, &clamp).1).is_ok());
+    }
+    for (kind, chains) in cases.into_iter().chain(refused) {
         let error = compile(kind, &chains).unwrap_err();
         assert_eq!(error.row, Some(7), "{}", error.message);
         assert!(!error.message.is_empty());
@@ -283,6 +333,9 @@ pub(super) fn matchers() -> impl Strategy<Value = Matcher> {
             .prop_map(|(states, negate)| Matcher::ConnectionState { states, negate }),
         (any::<bool>(), any::<bool>(), any::<bool>())
             .prop_map(|(srcnat, dstnat, negate)| Matcher::ConnectionNatState { srcnat, dstnat, negate }),
+        (0u32..3, any::<bool>()).prop_map(|(mark, negate)| Matcher::PacketMark { mark, negate }),
+        (0u32..3, any::<bool>()).prop_map(|(mark, negate)| Matcher::ConnectionMark { mark, negate }),
+        (0u8..3, any::<bool>()).prop_map(|(dscp, negate)| Matcher::Dscp { dscp, negate }),
     ]
 }
 
@@ -290,13 +343,29 @@ fn protocols() -> impl Strategy<Value = u8> {
     prop_oneof![3 => Just(6u8), 3 => Just(17u8), 2 => Just(1u8), 1 => Just(47u8)]
 }
 
+/// An action that one table alone knows.
+fn own_action(kind: TableKind, pick: u8) -> Action {
+    let (mark, passthrough) = (u32::from(pick >> 3) % 3, pick & 4 == 0);
+    match (kind, pick % 5) {
+        (TableKind::Mangle, 0) => Action::MarkPacket { mark, passthrough },
+        (TableKind::Mangle, 1) => Action::MarkConnection { mark, passthrough },
+        (TableKind::Mangle, 2) => Action::ChangeDscp { dscp: mark as u8, passthrough },
+        (TableKind::Mangle, 3) => Action::ChangeMss { mss: NewMss::ClampToPmtu, passthrough },
+        (TableKind::Mangle, _) => {
+            Action::ChangeMss { mss: NewMss::Value { bytes: u16::from(pick) }, passthrough }
+        }
+        (_, 0..2) => Action::Drop,
+        (_, _) => Action::Reject { with: RejectWith::IcmpPortUnreachable },
+    }
+}
+
 /// Chains of so many rules, of which each jumps to later ones only; the first is a hook.
-fn tables(rules: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Chain>> {
+fn tables(kind: TableKind, rules: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Chain>> {
     let rules = proptest::collection::vec(
         (proptest::collection::vec(matchers(), 0..3), 0u8..14, any::<u8>(), proptest::bool::weighted(0.1)),
         rules,
     );
-    proptest::collection::vec(rules, 1..5).prop_map(|chains| {
+    proptest::collection::vec(rules, 1..5).prop_map(move |chains| {
         let count = chains.len();
         let mut row = 0;
         let mut build = |index: usize, rules: Vec<(Vec<Matcher>, u8, u8, bool)>| {
@@ -305,14 +374,14 @@ fn tables(rules: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Chain>> {
                 let later = count - index - 1;
                 let action = match action {
                     0 => Action::Accept,
-                    1 => Action::Drop,
-                    2 => Action::Reject { with: RejectWith::IcmpPortUnreachable },
+                    1 | 2 => own_action(kind, pick),
                     3 => Action::Return,
                     4 => Action::Log,
                     5 => Action::FasttrackConnection,
                     6..11 if later > 0 => {
                         Action::Jump { chain: (index + 1 + usize::from(pick) % later) as u32 }
                     }
+                    11 | 12 if kind == TableKind::Mangle => own_action(kind, pick),
                     _ => Action::Passthrough,
                 };
                 Rule { row, matchers, action, log: log.then(String::new) }
@@ -335,9 +404,21 @@ pub(super) fn views() -> impl Strategy<Value = PacketView> {
             protocol,
         },
     );
-    (interface(), interface(), tuple, 0u8..32, 0u8..4, 0u8..4, states(), any::<bool>(), any::<bool>())
+    let marks = (0u32..3, 0u32..3, 0u8..3);
+    (
+        interface(),
+        interface(),
+        tuple,
+        0u8..32,
+        (0u8..4, 0u8..4),
+        states(),
+        any::<bool>(),
+        any::<bool>(),
+        marks,
+    )
         .prop_map(
-            |(in_interface, out_interface, tuple, tcp_flags, icmp_type, icmp_code, state, srcnat, dstnat)| {
+            |(in_interface, out_interface, tuple, tcp_flags, icmp, state, srcnat, dstnat, marks)| {
+                let ((icmp_type, icmp_code), (mark, connection_mark, dscp)) = (icmp, marks);
                 PacketView {
                     in_interface,
                     out_interface,
@@ -348,20 +429,64 @@ pub(super) fn views() -> impl Strategy<Value = PacketView> {
                     state,
                     srcnat,
                     dstnat,
+                    mark,
+                    connection_mark,
+                    dscp,
                     ..PacketView::default()
                 }
             },
         )
 }
 
+#[test]
+fn a_rule_of_mangle_that_does_not_pass_on_ends_the_table_and_later_ones_see_its_mark() {
+    let packet = |mark, passthrough| Action::MarkPacket { mark, passthrough };
+    let marked = |mark| Matcher::PacketMark { mark, negate: false };
+    let chains = [
+        chain(
+            "forward",
+            vec![
+                rule(1, vec![], packet(7, true)),
+                rule(2, vec![marked(0)], Action::Accept),
+                rule(3, vec![marked(7)], Action::Jump { chain: 1 }),
+                rule(4, vec![], packet(9, true)),
+            ],
+        ),
+        chain("user", vec![rule(5, vec![], packet(u32::MAX, false)), rule(6, vec![], Action::Passthrough)]),
+    ];
+    let found = run(&compile(TableKind::Mangle, &chains).unwrap(), "forward", &view());
+    assert_eq!((&found.matched[..], found.verdict), (&[1, 3, 5][..], Verdict::Accept));
+    assert_eq!(found.changes, Changes { packet_mark: Some(u32::MAX), ..Changes::default() });
+    assert!(found.resume.is_none() && found.bounds.is_unbounded());
+}
+
+#[test]
+fn the_dscp_that_a_packet_came_with_bounds_what_rests_on_it_and_a_written_one_does_not() {
+    let asks = Matcher::Dscp { dscp: 46, negate: false };
+    let mark = Action::MarkPacket { mark: 1, passthrough: true };
+    let write = rule(1, vec![], Action::ChangeDscp { dscp: 46, passthrough: true });
+    let voice = PacketView { dscp: 46, ..view() };
+    let run_of = |rules: Vec<Rule>, view: &PacketView| {
+        run(&compile(TableKind::Mangle, &[chain("forward", rules)]).unwrap(), "forward", view)
+    };
+    let asked = run_of(vec![rule(2, vec![asks.clone()], mark.clone())], &voice);
+    assert_eq!((asked.changes.packet_mark, asked.bounds.dscp, asked.resume), (Some(1), Some(46), None));
+    let other = run_of(vec![rule(2, vec![asks.clone()], mark.clone())], &view());
+    assert_eq!((other.changes.packet_mark, other.bounds.dscp), (None, Some(0)));
+    let written = run_of(vec![write, rule(2, vec![asks], mark)], &view());
+    assert_eq!((written.changes.packet_mark, written.bounds.dscp), (Some(1), None));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
     fn the_compiled_table_agrees_with_the_reference(
-        chains in prop_oneof![3 => tables(0..7), 1 => tables(30..120)],
+        (kind, chains) in prop_oneof![Just(TableKind::Filter), Just(TableKind::Mangle)].prop_flat_map(|kind| {
+            (Just(kind), prop_oneof![3 => tables(kind, 0..7), 1 => tables(kind, 30..120)])
+        }),
         packets in proptest::collection::vec(views(), 1..8),
     ) {
-        let table = compile(TableKind::Filter, &chains).unwrap();
+        let table = compile(kind, &chains).unwrap();
         let (lists, interfaces) = (lists(), interfaces());
         let reference = Reference { chains: &chains, lists: &lists, interfaces: &interfaces };
         for packet in &packets {
@@ -372,17 +497,23 @@ proptest! {
             prop_assert_eq!(&found.matched, &expected.matched);
             prop_assert_eq!(logs, expected.logs);
             prop_assert_eq!(found.fasttrack, expected.fasttrack);
+            prop_assert_eq!(found.changes, expected.changes);
         }
     }
 
     /// Another packet of the flow, differing only in what is not flow-constant, gets from the remembered
-    /// part plus the resume point exactly what the whole evaluation gives.
+    /// part plus the resume point exactly what the whole evaluation gives. What is remembered is never for SYN
+    /// segments.
     #[test]
-    fn resuming_equals_starting_over(chains in prop_oneof![3 => tables(0..7), 1 => tables(30..120)], first in views(), second in views()) {
+    fn resuming_equals_starting_over(
+        chains in prop_oneof![3 => tables(TableKind::Filter, 0..7), 1 => tables(TableKind::Filter, 30..120)],
+        first in views(),
+        second in views(),
+    ) {
         let table = compile(TableKind::Filter, &chains).unwrap();
         let remembered = run(&table, "forward", &first);
         let second = PacketView {
-            tcp_flags: second.tcp_flags,
+            tcp_flags: second.tcp_flags & !tcp::flag::SYN,
             icmp_type: second.icmp_type,
             icmp_code: second.icmp_code,
             ..first

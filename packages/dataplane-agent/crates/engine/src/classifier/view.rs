@@ -1,6 +1,6 @@
 //! What rules see of a packet.
 
-use tollway_config::dataplane::ConnectionState;
+use tollway_config::dataplane::{ConnectionState, Mark};
 
 use crate::interface::InterfaceIndex;
 use crate::time::Now;
@@ -27,6 +27,14 @@ pub struct PacketView {
     pub srcnat: bool,
     /// The connection's destination is translated.
     pub dstnat: bool,
+    /// Mark of the packet; 0 none.
+    pub mark: Mark,
+    /// Mark of the connection; 0 none.
+    pub connection_mark: Mark,
+    /// DSCP of the IP header.
+    pub dscp: u8,
+    /// A rule has written the DSCP, so that it is no property of the packet.
+    pub dscp_written: bool,
     /// Length of the IP packet on the wire, bytes; of a super-frame that of its full segments.
     pub length: u32,
     /// Wire segments.
@@ -58,6 +66,10 @@ impl Default for PacketView {
             state: ConnectionState::Untracked,
             srcnat: false,
             dstnat: false,
+            mark: 0,
+            connection_mark: 0,
+            dscp: 0,
+            dscp_written: false,
             length: 0,
             segments: 1,
             wire_bytes: 0,

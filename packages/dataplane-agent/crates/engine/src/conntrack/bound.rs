@@ -10,12 +10,28 @@ pub struct Bound {
     pub bytes: u64,
     /// Until this moment.
     pub until: Now,
+    /// For packets that come with this DSCP alone.
+    pub dscp: Option<u8>,
 }
+
+/// Bytes have the lower bits of their word, the DSCP plus one those above.
+const BYTES: u64 = (1 << 56) - 1;
 
 impl Bound {
     /// Whether it is one at all.
     pub fn ends(self) -> bool {
-        self.bytes != u64::MAX || self.until != Now(u64::MAX)
+        self.bytes != u64::MAX || self.until != Now(u64::MAX) || self.dscp.is_some()
+    }
+
+    fn words(self) -> [u64; 2] {
+        let dscp = self.dscp.map_or(0, |dscp| u64::from(dscp) + 1);
+        [self.bytes.min(BYTES) | dscp << 56, self.until.0]
+    }
+
+    fn of_words([word, until]: [u64; 2]) -> Self {
+        let bytes = Some(word & BYTES).filter(|bytes| *bytes != BYTES).unwrap_or(u64::MAX);
+        let dscp = ((word >> 56) as u8).checked_sub(1);
+        Self { bytes, until: Now(until), dscp }
     }
 }
 
@@ -42,13 +58,31 @@ impl EntryBounds {
     /// Of an entry.
     pub fn get(&self, index: u32) -> Option<Bound> {
         let words = self.0.get(index as usize);
-        words.map(|&[bytes, until]| Bound { bytes, until: Now(until) })
+        words.copied().map(Bound::of_words)
     }
 
     /// Sets it; `false` without room.
     pub fn set(&mut self, index: u32, bound: Bound) -> bool {
         let Some(place) = self.0.get_mut(index as usize) else { return false };
-        *place = [bound.bytes, bound.until.0];
+        *place = bound.words();
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_is_kept_as_it_is() {
+        let mut bounds = EntryBounds::default();
+        bounds.reserve(2);
+        for bytes in [0, 1 << 40, u64::MAX] {
+            for dscp in [None, Some(0), Some(63)] {
+                let bound = Bound { bytes, until: Now(7), dscp };
+                assert!(bounds.set(1, bound));
+                assert_eq!(bounds.get(1), Some(bound));
+            }
+        }
     }
 }

@@ -18,6 +18,29 @@ pub mod action_flag {
     pub const NAT_DST: u16 = 4;
     /// Holds only for a while: the entry has a [`Bound`](crate::conntrack::Bound).
     pub const BOUNDED: u16 = 8;
+    /// Write the DSCP that stands in [`DSCP`].
+    pub const SET_DSCP: u16 = 16;
+    /// New DSCP with `SET_DSCP`.
+    pub const DSCP: u16 = 0x3f00;
+    /// Lowest bit of [`DSCP`].
+    pub const DSCP_SHIFT: u32 = 8;
+}
+
+impl CachedAction {
+    /// The DSCP to write.
+    #[inline]
+    pub const fn new_dscp(&self) -> Option<u8> {
+        if self.flags & action_flag::SET_DSCP == 0 {
+            None
+        } else {
+            Some(((self.flags & action_flag::DSCP) >> action_flag::DSCP_SHIFT) as u8)
+        }
+    }
+
+    /// Has this DSCP written.
+    pub(crate) fn set_dscp(&mut self, dscp: u8) {
+        self.flags |= action_flag::SET_DSCP | u16::from(dscp & 0x3f) << action_flag::DSCP_SHIFT;
+    }
 }
 
 /// What the later packets of a direction get. The deltas do not hold the TTL.

@@ -7,6 +7,7 @@ use crate::packet::flag;
 use crate::qos::forest::Context;
 use crate::snapshot::Snapshot;
 use crate::state::WorkerState;
+use crate::tuple::Addr;
 use crate::verdict::Verdict;
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(
@@ -26,9 +27,10 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
             entered += 1;
             let utc_ns = state.utc_ns();
             let context = Context::default();
-            let stations = snapshot.queues().stations(meta.tuple.src, meta.tuple.dst, &context, utc_ns);
+            let src = if meta.lan_src == 0 { meta.tuple.src } else { Addr::v4(meta.lan_src) };
+            let stations = snapshot.queues().stations(src, meta.tuple.dst, &context, utc_ns);
             meta.lane = state.queues.lane(snapshot.forest(), &stations, context, state.now);
-            meta.lan_src = meta.tuple.src.as_v4().unwrap_or(0);
+            meta.lan_src = src.as_v4().unwrap_or(0);
         }
     }
     entered

@@ -15,6 +15,7 @@ use crate::neighbor::Adjacency;
 use crate::packet::{Hook, MAX_HOPS, Meta, flag};
 use crate::slow::{self, SlowReason};
 use crate::snapshot::{Port, Snapshot};
+use crate::stage::alter::set_dscp;
 use crate::stage::bound;
 use crate::stage::filter::{conclude, decide};
 use crate::stage::stale::is_still_right;
@@ -152,7 +153,7 @@ fn act<F: Frame, const TRACKED: bool>(
         meta.flags |= flag::MISS;
         return Act::Slow;
     }
-    if !TRACKED && flags & action_flag::BOUNDED != 0 && !bound::holds(state, meta) {
+    if !TRACKED && flags & action_flag::BOUNDED != 0 && !bound::holds(state, meta, frame.head()) {
         return Act::Slow;
     }
     let Some((entry, line)) = state.table.flow_mut(meta.entry) else {
@@ -251,6 +252,9 @@ fn rewrite(
     dst_mac: [u8; 6],
     src_mac: [u8; 6],
 ) {
+    if let Some(dscp) = action.new_dscp() {
+        set_dscp(head.get_mut(usize::from(meta.l3)..).unwrap_or_default(), dscp);
+    }
     // The headers of nearly all packets have fixed places, which need no further looking at bounds.
     let plain = meta.l4 == 34 && matches!(meta.tuple.protocol, ipv4::TCP | ipv4::UDP);
     if plain && let Some(head) = head.first_chunk_mut() {
@@ -316,6 +320,7 @@ fn resume<F: Frame, S: FrameSource<F>>(
         let target = conn.target(meta.direction);
         (meta.tuple.dst, meta.tuple.dst_port) = (target.dst, target.dst_port);
         meta.connection_bytes = state.table.carried(entry >> 1);
+        meta.connection_mark = state.table.mark(reference);
     }
     meta.hook = Hook::Forward;
     meta.out_interface = port.interface;

@@ -7,13 +7,14 @@ use crate::frame::{Frame, FrameSource};
 use crate::nat::Rewrite;
 use crate::neighbor::Adjacency;
 use crate::packet::{Hook, Meta, NONE, Origin, flag};
+use crate::paths::ROOT;
 use crate::slow::SlowReason;
 use crate::snapshot::Snapshot;
 use crate::stage::bound;
 use crate::state::WorkerState;
 use crate::verdict::{DropReason, Verdict};
 use tollway_config::dataplane::ArpMode;
-use tollway_wire::ipv4;
+use tollway_wire::{ipv4, tcp};
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
@@ -24,6 +25,12 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     let mut entered = 0;
     for at in 0..batch.slow.len() {
         let Some((_, packet)) = batch.slow_packet(at) else { continue };
+        if packet.meta.path != ROOT {
+            state.paths.count(packet.meta.path, u64::from(packet.meta.segments), packet.meta.wire_bytes());
+        }
+        if snapshot.changes_marks() {
+            end_stale_actions(state, &packet.meta);
+        }
         let owned = packet.meta.conn.filter(|_| !packet.meta.is(flag::ATTACHED | flag::ICMP_ERROR));
         if packet.meta.verdict != Verdict::Continue {
             if let Some(reference) = owned {
@@ -61,6 +68,17 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         state.shared.directory.remove(&reply, state.worker);
     }
     entered
+}
+
+/// Ends the cached actions of a connection whose mark is not the one that a packet's rules saw first: neither what
+/// was decided before nor what was decided of this packet holds for the next one.
+fn end_stale_actions<F>(state: &mut WorkerState<F>, meta: &Meta) {
+    if let Some(reference) = meta.conn
+        && state.table.mark(reference) != meta.mark_before
+        && let Some(line) = state.table.get_mut(reference)
+    {
+        line.invalidate();
+    }
 }
 
 /// Finds the adjacency of the next hop; the first packet to an unknown one has it asked for.
@@ -111,6 +129,7 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
         (flag::OPTIONS, SlowReason::IpOptions),
         (flag::ICMP_ERROR | flag::ATTACHED, SlowReason::IcmpError),
         (flag::UNCACHED, SlowReason::TooManyPaths),
+        (flag::EACH, SlowReason::Rule),
         (flag::BROADCAST, SlowReason::Broadcast),
         (flag::NO_NEIGHBOR, SlowReason::Neighbor),
     ];
@@ -130,6 +149,10 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
     if meta.tuple.protocol == ipv4::TCP && !line.status.seen_reply() {
         return Err(SlowReason::Handshake);
     }
+    // SYN segments are never forwarded by an entry, and what makes them special concerns no others.
+    if meta.resume != 0 && meta.tuple.protocol == ipv4::TCP && meta.l4_kind & tcp::flag::SYN != 0 {
+        return Err(SlowReason::Handshake);
+    }
     let port = snapshot.interface(meta.out_interface).and_then(|interface| interface.port);
     let port = port.ok_or(SlowReason::Neighbor)?;
     let mut action = CachedAction {
@@ -143,6 +166,9 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
         lists: meta.lists,
         ..CachedAction::default()
     };
+    if let Some(dscp) = meta.new_dscp {
+        action.set_dscp(dscp);
+    }
     if meta.is(flag::TRANSLATED) {
         let conn = state.table.tuples(reference).ok_or(SlowReason::NewConnection)?;
         Rewrite::both(&conn, meta.direction).fill(&mut action);

@@ -16,6 +16,8 @@ pub(crate) mod stateless;
 
 pub(crate) mod track;
 
+pub(crate) mod mangle_pre;
+
 mod nat_rule;
 
 pub(crate) mod dst_nat;
@@ -24,11 +26,19 @@ pub(crate) mod route;
 
 pub(crate) mod ttl;
 
+mod alter;
+mod rules;
+
+pub(crate) mod mangle;
+
 pub(crate) mod filter;
+
+pub(crate) mod mangle_post;
+
+pub(crate) mod src_nat;
 
 pub(crate) mod classify;
 
-pub(crate) mod src_nat;
 pub(crate) mod stale;
 
 pub(crate) mod install;

@@ -6,7 +6,7 @@ use crate::frame::VnetState;
 use crate::log;
 use crate::packet::{Hook, Meta};
 use crate::snapshot::Snapshot;
-use crate::stage::filter::{add_to_lists, view};
+use crate::stage::rules::{add_to_lists, view};
 use crate::state::WorkerState;
 
 /// The rule that decides, `None` when none does. Counts and logs the rules that matched: NAT rules count
@@ -20,7 +20,7 @@ pub(super) fn ask<'a, F>(
     start: &Position,
     hook: Hook,
 ) -> Option<&'a Rule> {
-    let view = view(state, meta, vnet, hook);
+    let view = view(state, meta, vnet, head, hook);
     let mut evaluation = state.evaluation.take().unwrap_or_default();
     snapshot.nat().evaluate(&view, start, &mut evaluation);
     if let Some(tracer) = &mut state.trace {

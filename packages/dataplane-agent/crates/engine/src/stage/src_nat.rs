@@ -51,6 +51,8 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
             meta.flags |= flag::TRANSLATED;
             let (from, to) = (conn.tuple(meta.direction), conn.target(meta.direction));
             if from.src != to.src {
+                // Queues see both directions from the side of the LAN.
+                meta.lan_src = meta.tuple.src.as_v4().unwrap_or(0);
                 meta.tuple.src = to.src;
             }
             if !meta.is(flag::ICMP_ERROR) {

@@ -15,7 +15,7 @@ mod filter;
 mod observe;
 pub mod text;
 
-use tollway_config::dataplane::{ConnectionState, RowId};
+use tollway_config::dataplane::{ConnectionState, Mark, RowId};
 
 pub use collect::Collector;
 pub use filter::Filter;
@@ -109,6 +109,8 @@ pub enum Decision {
     Accepted,
     /// Its connection is fasttracked: the rules are not asked.
     Bypassed,
+    /// Rules of mangle have changed it.
+    Mangled(Mangled),
     /// A queue takes it.
     InQueue(Way),
     /// The decision stands.
@@ -130,6 +132,32 @@ pub enum Decision {
     Passed,
     /// It waits in its queue.
     WaitsInQueue,
+}
+
+/// What has become of a packet by rules of mangle, as far as it is another than before.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Mangled {
+    /// Its mark.
+    pub packet_mark: Option<Mark>,
+    /// The mark of its connection.
+    pub connection_mark: Option<Mark>,
+    /// Its routing mark.
+    pub routing_mark: Option<Mark>,
+    /// Its DSCP.
+    pub dscp: Option<u8>,
+}
+
+impl Mangled {
+    /// Between two moments.
+    pub(crate) fn between(before: &Meta, after: &Meta) -> Self {
+        let changed = |before: Mark, after: Mark| (before != after).then_some(after);
+        Self {
+            packet_mark: changed(before.mark, after.mark),
+            connection_mark: changed(before.connection_mark, after.connection_mark),
+            routing_mark: changed(before.routing_mark, after.routing_mark),
+            dscp: after.new_dscp.filter(|_| before.new_dscp != after.new_dscp),
+        }
+    }
 }
 
 /// One stage's part in a [`Record`].

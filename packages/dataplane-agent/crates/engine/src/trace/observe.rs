@@ -2,7 +2,7 @@
 
 use tollway_config::dataplane::RowId;
 
-use super::{Decision, Record, Step, Tracer};
+use super::{Decision, Mangled, Record, Step, Tracer};
 use crate::batch::{Batch, Packet};
 use crate::conntrack::{ConnRef, NO_ENTRY, Table};
 use crate::frame::Frame;
@@ -249,6 +249,19 @@ fn decision<F: Frame>(
             let forwarded = meta.hook == Hook::Forward;
             ended.or_else(|| forwarded.then(|| Decision::TimeToLive(meta.ttl.saturating_sub(1))))
         }
+        "mangle_pre" | "mangle" | "mangle_post" if asked => {
+            let new = new_rows(state, seen, meta);
+            // The connection's mark is known from the first of these stages on.
+            let before = if stage == "mangle_pre" {
+                Meta { connection_mark: meta.mark_before, ..*seen }
+            } else {
+                *seen
+            };
+            let mangled = Mangled::between(&before, meta);
+            let touched = !new.is_empty() || mangled != Mangled::default();
+            rows.extend(new);
+            ended.or_else(|| touched.then_some(Decision::Mangled(mangled)))
+        }
         "filter" if asked => {
             if meta.is(flag::BYPASS) {
                 return Some(Decision::Bypassed);
@@ -256,7 +269,7 @@ fn decision<F: Frame>(
             if snapshot.filter_hook(meta.hook).is_none() {
                 return ended;
             }
-            rows.extend(state.paths.rows_of(meta.path));
+            rows.extend(new_rows(state, seen, meta));
             ended.or(Some(Decision::Accepted))
         }
         "classify" if asked => {
@@ -282,6 +295,12 @@ fn decision<F: Frame>(
         "queue" if !meta.lane.is_none() => in_queue(state, seen, meta, rows),
         _ => None,
     }
+}
+
+/// The rules that a packet has hit between two moments.
+fn new_rows<F>(state: &WorkerState<F>, seen: &Meta, meta: &Meta) -> Vec<RowId> {
+    let before = state.paths.rows_of(seen.path).len();
+    state.paths.rows_of(meta.path).split_off(before)
 }
 
 /// What the flow cache did.

@@ -3,11 +3,11 @@
 use std::fmt::Write;
 use std::net::IpAddr;
 
-use tollway_config::dataplane::ConnectionState;
+use tollway_config::dataplane::{ConnectionState, Mark};
 use tollway_config::protocol::{TraceOutcome, TraceStep, TracedPacket};
 use tollway_wire::ipv4;
 
-use super::{Decision, Record};
+use super::{Decision, Mangled, Record};
 use crate::conntrack::Direction;
 use crate::log::{flag_names, state_name};
 use crate::qos::Way;
@@ -92,6 +92,7 @@ pub fn sentence(decision: &Decision) -> String {
         Decision::TimeToLive(ttl) => format!("time to live becomes {ttl}"),
         Decision::Accepted => "accepted".to_owned(),
         Decision::Bypassed => "passed over: its connection is fasttracked".to_owned(),
+        Decision::Mangled(mangled) => changed(&mangled),
         Decision::InQueue(Way::Upload) => "in a queue, as upload".to_owned(),
         Decision::InQueue(Way::Download) => "in a queue, as download".to_owned(),
         Decision::Decided { tracked: false, .. } => "belongs to no connection".to_owned(),
@@ -149,6 +150,25 @@ fn tracked(state: ConnectionState, direction: Direction) -> String {
             format!("{name}, in original direction")
         }
         _ => name.to_owned(),
+    }
+}
+
+fn changed(mangled: &Mangled) -> String {
+    let mark = |what: &str, mark: Option<Mark>| match mark? {
+        0 => Some(format!("no {what} any more")),
+        mark => Some(format!("{what} {mark:#010x}")),
+    };
+    let parts = [
+        mark("packet mark", mangled.packet_mark),
+        mark("connection mark", mangled.connection_mark),
+        mark("routing mark", mangled.routing_mark),
+        mangled.dscp.map(|dscp| format!("DSCP {dscp}")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() {
+        "the rules leave it as it is".to_owned()
+    } else {
+        format!("gets {}", parts.join(", "))
     }
 }
 

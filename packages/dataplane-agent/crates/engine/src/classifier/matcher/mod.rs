@@ -5,9 +5,11 @@ mod address;
 mod address_list;
 mod connection_bytes;
 mod connection_state;
+mod dscp;
 mod icmp_options;
 mod interface;
 mod limit;
+mod mark;
 mod nat_state;
 mod nth;
 mod packet_size;
@@ -32,9 +34,11 @@ pub use address::Address;
 pub use address_list::ListMember;
 pub use connection_bytes::ConnectionBytes;
 pub use connection_state::{ConnectionState, state_bit};
+pub use dscp::Dscp;
 pub use icmp_options::IcmpOptions;
 pub use interface::InterfaceSet;
 pub use limit::Limit;
+pub use mark::{Mark, Marked};
 pub use nat_state::NatState;
 pub use nth::Nth;
 pub use packet_size::PacketSize;
@@ -76,6 +80,10 @@ pub enum Matcher {
     ConnectionState(ConnectionState),
     /// `connection-nat-state`.
     NatState(NatState),
+    /// `packet-mark`, `connection-mark`.
+    Mark(Mark),
+    /// `dscp`.
+    Dscp(Dscp),
     /// `packet-size`.
     PacketSize(PacketSize),
     /// `connection-bytes`.
@@ -146,9 +154,13 @@ impl Matcher {
             M::ConnectionState { states, negate } => {
                 Self::ConnectionState(ConnectionState::new(states, *negate))
             }
-            M::PacketMark { .. } | M::ConnectionMark { .. } | M::Dscp { .. } => {
-                return Err(names.error("marks and DSCP are not asked here".to_owned()));
+            M::PacketMark { mark, negate } => {
+                Self::Mark(Mark { of: Marked::Packet, mark: *mark, negate: *negate })
             }
+            M::ConnectionMark { mark, negate } => {
+                Self::Mark(Mark { of: Marked::Connection, mark: *mark, negate: *negate })
+            }
+            M::Dscp { dscp, negate } => Self::Dscp(Dscp::new(*dscp, *negate, names)?),
             M::PacketSize { from, to, negate } => {
                 Self::PacketSize(PacketSize::new(*from, *to, *negate, names)?)
             }
@@ -182,6 +194,8 @@ impl Matcher {
             Self::IcmpOptions(matcher) => matcher.matches(view),
             Self::ConnectionState(matcher) => matcher.matches(view),
             Self::NatState(matcher) => matcher.matches(view),
+            Self::Mark(matcher) => matcher.matches(view),
+            Self::Dscp(matcher) => matcher.matches(view),
             Self::PacketSize(matcher) => matcher.matches(view),
             Self::ConnectionBytes(matcher) => matcher.matches(view),
             Self::Time(matcher) => matcher.matches(view),
@@ -203,6 +217,8 @@ impl Matcher {
             Self::IcmpOptions(_) => IcmpOptions::DEPENDS_ON,
             Self::ConnectionState(_) => ConnectionState::DEPENDS_ON,
             Self::NatState(_) => NatState::DEPENDS_ON,
+            Self::Mark(_) => Mark::DEPENDS_ON,
+            Self::Dscp(_) => Dscp::DEPENDS_ON,
             Self::PacketSize(_) => PacketSize::DEPENDS_ON,
             Self::ConnectionBytes(_) => ConnectionBytes::DEPENDS_ON,
             Self::Time(_) => Time::DEPENDS_ON,
@@ -230,6 +246,7 @@ impl Matcher {
         match self {
             Self::ConnectionBytes(matcher) => bounds.narrow(matcher.changes_at(view), Now(u64::MAX)),
             Self::Time(matcher) => bounds.narrow(u64::MAX, matcher.changes_at(view)),
+            Self::Dscp(_) => bounds.rest_on_dscp(view),
             _ => {}
         }
     }

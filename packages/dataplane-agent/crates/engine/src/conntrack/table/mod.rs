@@ -658,9 +658,15 @@ impl Table {
         Some(reply)
     }
 
-    /// Sets the connection mark.
-    pub(in crate::conntrack) fn set_mark(&mut self, reference: ConnRef, mark: u32) {
-        if let Some(record) = self.records.get_mut(reference.slot as usize) {
+    /// Mark of a connection; 0 none.
+    pub fn mark(&self, reference: ConnRef) -> u32 {
+        let slot = self.slot(reference);
+        slot.and_then(|slot| self.records.get(slot)).map_or(0, |record| record.mark)
+    }
+
+    /// Sets the connection mark. Who does it sees to it that cached actions which rest on it end.
+    pub(crate) fn set_mark(&mut self, reference: ConnRef, mark: u32) {
+        if let Some(record) = self.slot(reference).and_then(|slot| self.records.get_mut(slot)) {
             record.mark = mark;
         }
     }
