@@ -1,4 +1,5 @@
 import fastify, { type FastifyInstance, type FastifyReply, LogController } from 'fastify';
+import { QueueAccounting } from './accounting/queue-days.js';
 import type { AgentPort } from './agent/port.js';
 import { Attempts } from './auth/attempts.js';
 import { Authenticator } from './auth/authenticator.js';
@@ -21,8 +22,10 @@ import { apiDescription } from './plugins/openapi.js';
 import { securityHeaders } from './plugins/security-headers.js';
 import { singlePageApp } from './plugins/spa.js';
 import type { Services } from './rest/services.js';
+import { accountingRoute } from './routes/accounting.js';
 import { healthRoute } from './routes/health.js';
 import { liveRoute } from './routes/live.js';
+import { metricsRoute } from './routes/metrics.js';
 import { restRoutes } from './routes/rest.js';
 import { revisionRoutes } from './routes/revisions.js';
 import { sessionRoutes, setFirstPassword } from './routes/session.js';
@@ -77,7 +80,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const learnedIds = new LearnedIds();
   const hints = new QueueHints(store);
   const views = createViews({ store, live, users, log: book, processor, learnedIds, hints, dataDir: options.dataDir });
-  const services: Services = { db, store, editor: new Editor(store), live, users, sessions, book, learnedIds, views };
+  const accounting = new QueueAccounting(db, store, live, (error) => app.log.error(error));
+  const editor = new Editor(store);
+  const services: Services = { db, store, editor, live, users, sessions, book, learnedIds, views, accounting };
   const authenticator = new Authenticator(users, sessions, new Attempts(), {
     loginFailed(name, address) {
       book.add('system,error,critical', `login failure for user ${name} from ${address}`);
@@ -104,6 +109,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   }, CLOCK_MS).unref();
   app.addHook('onClose', async () => {
     clearInterval(clock);
+    await accounting.stop().catch((error: unknown) => app.log.error(error));
     agent.close();
   });
   securityHeaders(app);
@@ -114,11 +120,14 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   sessionRoutes(app, services, authenticator, options.setup);
   revisionRoutes(app, services);
   valuesRoute(app, services);
+  accountingRoute(app, services);
+  metricsRoute(app, services);
   restRoutes(app, services);
   await liveRoute(app, hub);
   await apiDescription(app);
   await singlePageApp(app, options.webRoot);
   agent.open();
+  accounting.start();
   return app;
 }
 

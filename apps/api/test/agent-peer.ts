@@ -19,6 +19,10 @@ export class AgentPeer {
   readonly asked: Record<string, unknown>[] = [];
   /** Packed records as the answer to `queues`. */
   queues: Buffer = Buffer.alloc(0);
+  /** Another number stands for another run of the data plane. */
+  pid = process.pid;
+  /** Called when counters of queues are set to zero. */
+  onQueueReset: (() => void) | undefined;
   /** Packed records as the answer to `connections`. */
   connections: Buffer = Buffer.alloc(0);
   /** What `stats` tells of the ways past the slow path and of its reasons. */
@@ -37,6 +41,7 @@ export class AgentPeer {
   readonly #path: string;
   readonly #prepared = new Map<number, { revision: number; config: DataplaneConfig }>();
   readonly #sockets = new Set<Socket>();
+  readonly #started = process.hrtime.bigint();
   #server: Server | undefined;
   #nextToken = 1;
 
@@ -83,7 +88,7 @@ export class AgentPeer {
         return reply({
           protocol: PROTOCOL,
           version: 'test',
-          pid: process.pid,
+          pid: this.pid,
           revision: this.revision,
           sha256: this.#sha256(),
           ports: this.ports,
@@ -112,7 +117,7 @@ export class AgentPeer {
       case 'stats':
         return reply({
           'now-ns': Number(process.hrtime.bigint()),
-          'uptime-ns': 0,
+          'uptime-ns': Number(process.hrtime.bigint() - this.#started),
           revision: this.revision,
           interfaces: [],
           rules: [],
@@ -143,6 +148,7 @@ export class AgentPeer {
       case 'queues':
         return reply({ 'now-ns': Number(process.hrtime.bigint()), records: this.queues });
       case 'reset-queue-counters':
+        this.onQueueReset?.();
         return { type: 'reply', body: { op: 'done', count: 0 } };
       case 'address-list-entries':
         return reply(this.entries);

@@ -18,7 +18,7 @@ declare module 'fastify' {
 }
 
 /** Paths that belong to the API: nothing under them is public because it does not exist. */
-const apiPath = /^\/(rest|api|docs|live)(\/|$)/;
+const apiPath = /^\/(rest|api|docs|live|metrics)(\/|$)/;
 
 export async function authentication(app: FastifyInstance, authenticator: Authenticator): Promise<void> {
   await app.register(cookie);

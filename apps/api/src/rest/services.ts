@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Menu } from '@tollway/schema';
+import type { QueueAccounting } from '../accounting/queue-days.js';
 import type { Principal } from '../auth/authenticator.js';
 import type { Sessions } from '../auth/sessions.js';
 import type { Users } from '../auth/users.js';
@@ -23,6 +24,7 @@ export interface Services {
   readonly book: LogBook;
   readonly learnedIds: LearnedIds;
   readonly views: ReadonlyMap<string, View>;
+  readonly accounting: QueueAccounting;
 }
 
 /** A command of a menu being run. */

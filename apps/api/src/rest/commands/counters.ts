@@ -12,12 +12,8 @@ export async function resetCounters({ services, menu, args }: Call): Promise<Ans
   const all = storage.startsWith('/interface') && args['.id'] === undefined && args.numbers === undefined;
   const items = all ? [] : namedItems(args);
   if (items.some(isDynamicId)) throw errors.failure('the counters of a dynamic item can not be reset');
-  await services.live.agent.request(
-    resetOf(
-      storage,
-      items.map((item) => findItem(menu, rows, item, noSuchItem).id),
-    ),
-  );
+  const ids = items.map((item) => findItem(menu, rows, item, noSuchItem).id);
+  await reset(services, resetOf(storage, ids));
   return NOTHING;
 }
 
@@ -26,8 +22,14 @@ export async function resetAllCounters({ services, menu, args }: Call): Promise<
   checkArguments(args, []);
   const rows = (services.store.snapshot.get(menu.path) ?? []).map((row) => row.id);
   // No rows would mean the rules of every menu.
-  if (rows.length > 0) await services.live.agent.request(resetOf(menu.path, rows));
+  if (rows.length > 0) await reset(services, resetOf(menu.path, rows));
   return NOTHING;
+}
+
+/** What queues have carried is kept for accounting before their counters begin at zero. */
+async function reset({ live, accounting }: Call['services'], request: RequestBody): Promise<void> {
+  const done = () => live.agent.request(request);
+  await (request.op === 'reset-queue-counters' ? accounting.aroundReset(done) : done());
 }
 
 function resetOf(menu: string, rows: number[]): RequestBody {

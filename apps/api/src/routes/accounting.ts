@@ -1,0 +1,64 @@
+import type { FastifyInstance } from 'fastify';
+import { localDay, type QueueDay } from '../accounting/queue-days.js';
+import { errors } from '../errors.js';
+import type { Services } from '../rest/services.js';
+
+const DAY = /^\d{4}-\d\d-\d\d$/;
+const ID = /^\*([0-9a-f]{1,8})$/i;
+
+/**
+ * `GET /api/v1/queue-accounting?from=2026-11-01&to=2026-11-30`: bytes per queue and day, with `queue=*1A` those of one
+ * queue, with `format=csv` as a table. Without `from` and `to` it is today.
+ */
+export function accountingRoute(app: FastifyInstance, { accounting }: Services): void {
+  app.get('/api/v1/queue-accounting', async (request, reply) => {
+    const query = new URL(request.url, 'http://localhost').searchParams;
+    const to = dayOf(query, 'to') ?? localDay(new Date());
+    const from = dayOf(query, 'from') ?? to;
+    const days = await accounting.days(from, to, queueOf(query));
+    const format = query.get('format') ?? 'json';
+    if (format === 'csv') {
+      const file = `attachment; filename="queues-${from}-${to}.csv"`;
+      return reply.type('text/csv; charset=utf-8').header('content-disposition', file).send(csv(days));
+    }
+    if (format !== 'json') throw errors.badProperty('format', 'format must be json or csv');
+    return days.map((day) => ({
+      '.id': idOf(day.row),
+      menu: day.menu,
+      name: day.name,
+      day: day.day,
+      upload: String(day.upload),
+      download: String(day.download),
+      total: String(day.upload + day.download),
+    }));
+  });
+}
+
+function dayOf(query: URLSearchParams, property: 'from' | 'to'): string | undefined {
+  const text = query.get(property);
+  if (text === null) return undefined;
+  if (!DAY.test(text)) throw errors.badProperty(property, `${property} must be a day, e.g. 2026-11-30`);
+  return text;
+}
+
+function queueOf(query: URLSearchParams): number | undefined {
+  const text = query.get('queue');
+  if (text === null) return undefined;
+  const id = ID.exec(text)?.[1];
+  if (id === undefined) throw errors.badProperty('queue', 'queue must be the .id of a queue, e.g. *1A');
+  return Number.parseInt(id, 16);
+}
+
+const idOf = (row: number): string => `*${row.toString(16).toUpperCase()}`;
+
+/** RFC 4180. A name that a spreadsheet would take for a formula is told with an apostrophe before it. */
+function csv(days: readonly QueueDay[]): string {
+  const field = (text: string) => {
+    const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+    return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+  };
+  const lines = days.map(({ day, row, menu, name, upload, download }) =>
+    [day, idOf(row), menu, field(name), upload, download, upload + download].join(','),
+  );
+  return ['day,id,menu,name,upload,download,total', ...lines, ''].join('\r\n');
+}

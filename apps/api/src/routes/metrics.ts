@@ -1,0 +1,124 @@
+import { Readable } from 'node:stream';
+import type { FastifyInstance } from 'fastify';
+import type { Stats } from '../agent/messages.js';
+import { PART, type Part, type QueueDump } from '../agent/queues.js';
+import { errors } from '../errors.js';
+import type { Services } from '../rest/services.js';
+import { VERSION } from '../version.js';
+
+/** Media type of the text format (Prometheus, "Exposition formats"). */
+const TEXT = 'text/plain; version=0.0.4; charset=utf-8';
+/** Scrapers at about the same time share a reading, ms. */
+const SHARED_MS = 1_000;
+
+type Labels = Readonly<Record<string, string>>;
+type Sample = readonly [labels: Labels, value: number | bigint];
+
+/** A family of samples with its name, kind and help. */
+interface Family {
+  readonly name: string;
+  readonly kind: 'counter' | 'gauge';
+  readonly help: string;
+  readonly samples: () => Iterable<Sample>;
+}
+
+/** `GET /metrics`: counters in the text format of Prometheus, for whoever may read the router. */
+export function metricsRoute(app: FastifyInstance, { live, store }: Services): void {
+  app.get('/metrics', async (_request, reply) => {
+    const [stats, queues] = await Promise.all([live.stats(SHARED_MS), live.queues(SHARED_MS)]);
+    if (stats === undefined || queues === undefined) throw errors.failure('the data plane is not connected');
+    const families = [...routerFamilies(stats, store.revision), ...queueFamilies(queues, store)];
+    return reply.type(TEXT).send(Readable.from(lines(families)));
+  });
+}
+
+function* lines(families: readonly Family[]): Generator<string> {
+  for (const { name, kind, help, samples } of families) {
+    yield `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n`;
+    for (const [labels, value] of samples()) yield `${name}${labelText(labels)} ${value}\n`;
+  }
+}
+
+function labelText(labels: Labels): string {
+  const quoted = (text: string) => text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+  const each = Object.entries(labels).map(([name, value]) => `${name}="${quoted(value)}"`);
+  return each.length === 0 ? '' : `{${each.join(',')}}`;
+}
+
+const counter = (name: string, help: string, samples: () => Iterable<Sample>): Family => ({
+  name,
+  kind: 'counter',
+  help,
+  samples,
+});
+const gauge = (name: string, help: string, samples: () => Iterable<Sample>): Family => ({
+  name,
+  kind: 'gauge',
+  help,
+  samples,
+});
+
+function routerFamilies(stats: Stats, revision: number): Family[] {
+  const port = (read: (each: Stats['interfaces'][number]) => number) => () =>
+    stats.interfaces.map((each): Sample => [{ port: each.port }, read(each)]);
+  const interfaces: [string, string, (each: Stats['interfaces'][number]) => number][] = [
+    ['rx_bytes', 'Bytes received, L2 without FCS.', (each) => each['rx-bytes']],
+    ['tx_bytes', 'Bytes sent, L2 without FCS.', (each) => each['tx-bytes']],
+    ['rx_packets', 'Packets received.', (each) => each['rx-packets']],
+    ['tx_packets', 'Packets sent.', (each) => each['tx-packets']],
+    ['rx_drops', 'Received packets that were dropped.', (each) => each['rx-drops']],
+    ['tx_drops', 'Packets that the port could not take.', (each) => each['tx-drops']],
+    ['rx_errors', 'Receive errors.', (each) => each['rx-errors']],
+    ['tx_errors', 'Transmit errors.', (each) => each['tx-errors']],
+  ];
+  return [
+    gauge('tollway_info', 'Version of the software.', () => [[{ version: VERSION }, 1]]),
+    gauge('tollway_revision', 'Revision of the configuration.', () => [[{}, revision]]),
+    gauge('tollway_uptime_seconds', 'Time since the data plane started.', () => [[{}, stats['uptime-ns'] / 1e9]]),
+    ...interfaces.map(([name, help, read]) => counter(`tollway_interface_${name}_total`, help, port(read))),
+    gauge(
+      'tollway_interface_up',
+      'Whether the port has carrier and is enabled.',
+      port((each) => Number(each.running)),
+    ),
+    gauge('tollway_connections', 'Entries of the connection table.', () => [
+      [{ family: 'ipv4' }, stats.tracking['ip4-entries']],
+      [{ family: 'ipv6' }, stats.tracking['ip6-entries']],
+    ]),
+    gauge('tollway_connections_max', 'Bound of the connection table.', () => [[{}, stats.tracking['max-entries']]]),
+    counter('tollway_drops_total', 'Packets dropped, by reason.', () =>
+      stats.drops.map((drop): Sample => [{ reason: drop.reason }, drop.packets]),
+    ),
+    counter('tollway_fast_path_packets_total', 'Packets that the flow cache forwarded.', () => [
+      [{ fasttrack: 'no' }, stats['fast-path']['fast-path-packets']],
+      [{ fasttrack: 'yes' }, stats['fast-path']['fasttrack-packets']],
+    ]),
+    counter('tollway_worker_cpu_seconds_total', 'Processor time of each worker.', () =>
+      stats.workers.map((worker, index): Sample => [{ worker: String(index) }, worker['thread-cpu-ns'] / 1e9]),
+    ),
+  ];
+}
+
+function queueFamilies(dump: QueueDump, store: Services['store']): Family[] {
+  const parts: readonly (readonly [menu: string, direction: string, part: Part])[] = [
+    ['/queue/simple', 'upload', PART.upload],
+    ['/queue/simple', 'download', PART.download],
+    ['/queue/tree', 'any', PART.whole],
+  ];
+  const samples = (property: string) =>
+    function* (): Generator<Sample> {
+      for (const [menu, direction, part] of parts) {
+        for (const row of store.snapshot.get(menu) ?? []) {
+          const value = dump.value(row.id, part, property) ?? 0n;
+          yield [{ menu, queue: row.values.name ?? '', direction }, value];
+        }
+      }
+    };
+  return [
+    counter('tollway_queue_bytes_total', 'IP bytes that passed a queue.', samples('bytes')),
+    counter('tollway_queue_packets_total', 'Packets that passed a queue.', samples('packets')),
+    counter('tollway_queue_dropped_total', 'Packets that a queue dropped.', samples('dropped')),
+    gauge('tollway_queue_backlog_bytes', 'IP bytes that wait in a queue.', samples('queued-bytes')),
+    gauge('tollway_queue_backlog_packets', 'Packets that wait in a queue.', samples('queued-packets')),
+  ];
+}
