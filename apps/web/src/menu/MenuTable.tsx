@@ -96,8 +96,12 @@ export function MenuTable(props: MenuTableProps) {
     if (name === 'columns') setOverlay({ kind: 'columns' });
     else if (name === 'comment') setOverlay({ kind: 'comment' });
     else if (name === 'parent') setOverlay({ kind: 'parent' });
-    else if (name === 'tree') change({ tree: asTree ? null : UNFOLDED });
-    else if (name === 'unfold-all') fold(UNFOLDED);
+    else if (name === 'tree') {
+      // The column of the tree needs more room, or less.
+      const carrier = columns.find(({ shows }) => shows !== undefined)?.name ?? '';
+      setFitted(({ [carrier]: _, ...rest }) => rest);
+      change({ tree: asTree ? null : UNFOLDED });
+    } else if (name === 'unfold-all') fold(UNFOLDED);
     else if (name === 'fold-all') fold(FOLDED);
     else if (name === 'copy-text') grid.current?.copy();
     else if (name === 'find-next' && find !== '') grid.current?.next();

@@ -7,6 +7,7 @@ import { pins } from './pins.ts';
 import { RowGeometry } from './row-geometry.ts';
 import { extraLines, RowPainter } from './row-painter.ts';
 import { noSelection, type Selection } from './selection.ts';
+import { treePlace } from './tree.ts';
 
 export interface GridViewOptions {
   readonly scroller: HTMLElement;
@@ -393,6 +394,10 @@ export class GridView {
     const unknown = this.#columns.filter((column) => column.width === undefined);
     if (unknown.length === 0) return;
     const { menu, live, measured } = this.#options;
+    // Rows of the list that it was before tell no places in the tree.
+    const [first = ''] = live.shown;
+    const placed = treePlace(live.row(first) ?? {}) !== undefined;
+    if (placed !== this.#columns.some((column) => column.tree)) return;
     const font = this.#font();
     measured(unknown.map((column) => [column.name, fitWidth(menu, live, column, font)] as const));
   }

@@ -58,6 +58,9 @@ export function useRowDrag({ view, scroller, line, fixed, onMove, tree }: Option
     if (element === null) return;
     element.hidden = false;
     element.dataset.kind = kind;
+    // As wide as what is in view of a table that scrolls sideways.
+    element.style.insetInlineStart = `${scroller.current?.scrollLeft ?? 0}px`;
+    element.style.inlineSize = `${scroller.current?.clientWidth ?? 0}px`;
     element.style.blockSize = `${height}px`;
     element.style.transform = `translateY(${y}px)`;
     if (element.textContent !== text) element.textContent = text;

@@ -1,7 +1,7 @@
 /** What the addresses of windows mean: title, size, and which of them show the same thing. */
 import { type Menu, menuByPath } from '@tollway/schema';
 import { newTitle } from '../menu/item.ts';
-import { DASHBOARD, groupOf } from '../windows/groups.ts';
+import { DASHBOARD, groupOf, QUEUE_IMPORT } from '../windows/groups.ts';
 import type { Size } from '../wm/geometry.ts';
 import type { Content } from '../wm/reducer.ts';
 import { parsePlace } from './location.ts';
@@ -20,6 +20,7 @@ const DIALOGS: Readonly<Record<string, Size>> = {
 /** Sizes of first windows that the kind of their menu does not tell. */
 const SIZES: Readonly<Record<string, Size>> = {
   [DASHBOARD]: OVERVIEW,
+  [QUEUE_IMPORT]: { width: 860, height: 640 },
   '/queue/simple': { width: 1080, height: 520 },
   '/interface': { width: 980, height: 560 },
   '/ip/settings': { width: 800, height: 540 },

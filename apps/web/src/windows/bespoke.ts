@@ -10,8 +10,10 @@ import { ConnectionsWindow } from './firewall/ConnectionsWindow.tsx';
 import { InterfaceGraphs } from './interface/InterfaceGraphs.tsx';
 import { InterfaceWindow } from './interface/InterfaceWindow.tsx';
 import { LogWindow } from './log/LogWindow.tsx';
+import { QueueDays } from './queue/accounting/QueueDays.tsx';
 import { QueueGraphs } from './queue/QueueGraphs.tsx';
 import { QueueWindow } from './queue/QueueWindow.tsx';
+import { TokenBucket } from './queue/scope/TokenBucket.tsx';
 import { CpuWindow } from './system/resource/CpuWindow.tsx';
 import { ResourceWindow } from './system/resource/ResourceWindow.tsx';
 import { ProfileWindow } from './tool/profile/ProfileWindow.tsx';
@@ -42,6 +44,8 @@ export const bespokeWindows: Readonly<Record<string, ComponentType<WindowProps>>
 const traffic: TabExtras = { Traffic: { Content: InterfaceGraphs } };
 const queue: TabExtras = {
   Traffic: { Content: QueueGraphs, after: 'Statistics' },
+  'Token Bucket': { Content: TokenBucket, after: 'Traffic' },
+  Days: { Content: QueueDays },
 };
 
 export const tabExtras: Readonly<Record<string, TabExtras>> = {

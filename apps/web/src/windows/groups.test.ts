@@ -1,10 +1,10 @@
 import { registry } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { DASHBOARD, groupOf, groups } from './groups.ts';
+import { DASHBOARD, groupOf, groups, QUEUE_IMPORT } from './groups.ts';
 
 test('every menu is in one window, and the window knows it', () => {
   const addresses = groups.flatMap((group) => group.pages.map((page) => page.address));
-  expect([...addresses].sort()).toEqual([DASHBOARD, ...registry.map((menu) => menu.path)].sort());
+  expect([...addresses].sort()).toEqual([DASHBOARD, QUEUE_IMPORT, ...registry.map((menu) => menu.path)].sort());
   for (const address of addresses) {
     expect(groupOf(address)?.pages.map((page) => page.address)).toContain(address);
   }
@@ -27,6 +27,12 @@ test('places in the tree and titles tell windows apart', () => {
 test('the firewall is one window with its menus as tabs, in the order that RouterOS has', () => {
   const firewall = groupOf('/ip/firewall/nat');
   expect(firewall?.title).toBe('Firewall');
-  expect(firewall?.pages.map((page) => page.label)).toEqual(['Filter Rules', 'NAT', 'Mangle', 'Connections', 'Address Lists']);
+  expect(firewall?.pages.map((page) => page.label)).toEqual([
+    'Filter Rules',
+    'NAT',
+    'Mangle',
+    'Connections',
+    'Address Lists',
+  ]);
   expect(firewall?.pages[3]?.openers).toEqual([{ label: 'Tracking', address: '/ip/firewall/connection/tracking' }]);
 });

@@ -12,7 +12,7 @@ export interface Opener {
 
 /** One tab of a window. A window with one tab shows no tabs. */
 export interface Page {
-  /** What the window shows: the path of a menu, or {@link DASHBOARD}. */
+  /** What the window shows: the path of a menu, {@link DASHBOARD} or {@link QUEUE_IMPORT}. */
   readonly address: string;
   readonly label: string;
   readonly openers: readonly Opener[];
@@ -29,6 +29,8 @@ export interface Group {
 
 /** Address of the overview, which belongs to no menu. */
 export const DASHBOARD = '/dashboard';
+/** Address of the list of subscribers that becomes queues. */
+export const QUEUE_IMPORT = '/queue/simple/import';
 
 interface Shared {
   readonly title: string;
@@ -73,6 +75,11 @@ const SHARED: readonly Shared[] = [
 const OPENERS: Readonly<Record<string, readonly Opener[]>> = {
   '/interface/list/member': [{ label: 'Lists', address: '/interface/list' }],
   '/ip/firewall/connection': [{ label: 'Tracking', address: '/ip/firewall/connection/tracking' }],
+  '/queue/simple': [
+    { label: 'Hints', address: '/queue/lint' },
+    { label: 'Import', address: QUEUE_IMPORT },
+  ],
+  '/queue/tree': [{ label: 'Hints', address: '/queue/lint' }],
   '/system/resource': [{ label: 'CPU', address: '/system/resource/cpu' }],
 };
 
@@ -80,7 +87,9 @@ const OPENERS: Readonly<Record<string, readonly Opener[]>> = {
 const TOP = ['Dashboard', 'Interfaces', 'IP', 'Routing', 'System', 'Queues', 'Files', 'Log', 'Tools'];
 
 function pageOf(menu: Menu): Page {
-  const openers = (OPENERS[menu.path] ?? []).filter(({ address }) => menuByPath(address) !== undefined);
+  const openers = (OPENERS[menu.path] ?? []).filter(
+    ({ address }) => address === QUEUE_IMPORT || menuByPath(address) !== undefined,
+  );
   return { address: menu.path, label: menu.tree.at(-1) ?? menu.title, openers };
 }
 
@@ -113,7 +122,10 @@ function buildGroups(): readonly Group[] {
     .filter((menu) => !taken.has(menu.path))
     .flatMap((menu) => groupOfPages(menu.title, opened.has(menu.path) ? undefined : menu.tree, [pageOf(menu)]));
   const dashboard = groupOfPages('Dashboard', ['Dashboard'], [{ address: DASHBOARD, label: 'Dashboard', openers: [] }]);
-  return [...dashboard, ...shared, ...single].sort(inTreeOrder);
+  const queueImport = groupOfPages('Import Subscribers', undefined, [
+    { address: QUEUE_IMPORT, label: 'Import Subscribers', openers: [] },
+  ]);
+  return [...dashboard, ...shared, ...single, ...queueImport].sort(inTreeOrder);
 }
 
 /** All windows, in the order of the menu tree. */

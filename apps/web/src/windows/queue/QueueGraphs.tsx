@@ -55,7 +55,7 @@ export function QueueGraphs({ row }: { readonly row: Row }) {
   const lines = linesOf(directions);
   const common = { spanMs: SPAN_MS, appearance, subscribe: recorder.listen };
   return (
-    <div key={id} className="graph-pair">
+    <div key={id} className="graph-pair graph-small">
       <Chart
         title="Rate"
         unit="bit/s"

@@ -87,7 +87,7 @@ export function paintBins(
   if (data.shape === 'bars') paintBars(context, data.values, x, y);
   else paintArea(context, data.values, x, y);
   context.restore();
-  paintMarks(context, data.marks, { width, high, y, colorOf });
+  paintMarks(context, data, { width, high, y, colorOf });
 }
 
 type Place = (value: number) => number;
@@ -170,9 +170,12 @@ function paintAxes(context: CanvasRenderingContext2D, data: BinPlotData, axes: A
   context.fillText('now', width - RIGHT, base);
 }
 
+/** Lines nearer to each other than this have their labels on either side, px. */
+const LABEL_PX = 15;
+
 function paintMarks(
   context: CanvasRenderingContext2D,
-  marks: readonly Mark[],
+  { marks, unit }: BinPlotData,
   { width, high, y, colorOf }: Pick<Axes, 'width' | 'high' | 'y' | 'colorOf'>,
 ): void {
   context.lineWidth = 1.5;
@@ -182,7 +185,7 @@ function paintMarks(
     context.fillStyle = colorOf(color);
     if (value > high) {
       context.textBaseline = 'middle';
-      context.fillText(`${label} ${withUnit(value, '')}↑`.replace(/ ↑/, ' ↑'), width - RIGHT, 7);
+      context.fillText(`${label}: ${withUnit(value, unit)} ↑`, width - RIGHT, 7);
       continue;
     }
     const at = Math.round(y(value)) + 0.5;
@@ -192,7 +195,26 @@ function paintMarks(
     context.lineTo(width - RIGHT, at);
     context.stroke();
     context.setLineDash([]);
-    context.textBaseline = 'bottom';
-    context.fillText(label, width - RIGHT - 2, at - 1);
+    const crowded = marks.some((other) => other.value > value && at - y(other.value) < LABEL_PX);
+    paintLabel(context, label, width - RIGHT - 2, crowded ? at + 8 : at - 7, colorOf);
   }
+}
+
+/** A text that can be read over bars. */
+function paintLabel(
+  context: CanvasRenderingContext2D,
+  text: string,
+  right: number,
+  middle: number,
+  colorOf: (property: string) => string,
+): void {
+  const { fillStyle } = context;
+  const { width } = context.measureText(text);
+  context.globalAlpha = 0.8;
+  context.fillStyle = colorOf('--surface');
+  context.fillRect(right - width - 3, middle - 6, width + 5, 12);
+  context.globalAlpha = 1;
+  context.fillStyle = fillStyle;
+  context.textBaseline = 'middle';
+  context.fillText(text, right, middle);
 }

@@ -115,6 +115,6 @@ function burstText({ limit, tokenRate }: ScopeFigures): string {
 }
 
 function speedText({ limit, speedTest }: ScopeFigures): string {
-  if (speedTest === undefined || speedTest < limit * 0.5) return '';
+  if (speedTest === undefined || speedTest < limit * 0.9) return '';
   return `A speed test that leaves out its slowest quarter and its two fastest samples would show ${rateText(speedTest)}.`;
 }

@@ -64,19 +64,16 @@ export class ScopeHistory {
    * @param now the last whole millisecond that the answer covers; what has no slot was quiet
    */
   append(slots: readonly ScopeSlot[], now: number): void {
+    const known = this.#from === undefined ? -1 : this.#now;
     this.#from ??= slots[0]?.ms ?? now;
     this.#now = Math.max(this.#now, now, slots.at(-1)?.ms ?? 0);
     for (const { ms, sides } of slots) {
+      // After a new connection the router tells the last milliseconds again.
+      if (ms <= known) continue;
       const at = ms % HELD_MS;
-      const again = this.#stamps[at] === ms;
       this.#stamps[at] = ms;
       for (const [which, side] of this.#sides.entries()) {
-        const slot = sides[which];
-        for (const field of FIELDS) {
-          const value = slot?.[field] ?? 0;
-          const adds = again && (field === 'bytes' || field === 'dropped');
-          side[field][at] = adds ? (side[field][at] ?? 0) + value : value;
-        }
+        for (const field of FIELDS) side[field][at] = sides[which]?.[field] ?? 0;
       }
     }
   }
