@@ -98,6 +98,8 @@ export class LiveClient implements Outlet {
       case 'traffic':
         this.send({ id, op: 'history', samples: this.#hub.traffic.history() });
         return this.#listen(this.#hub.trafficSampler.listen((sample) => this.#tick({ id, op: 'sample', ...sample })));
+      case 'queue-scope':
+        return this.#hub.scope(this, message);
       case 'trace':
         return this.#hub.trace(message.dry, message.words, (answer) => this.send({ id, ...answer }));
       case 'profile':

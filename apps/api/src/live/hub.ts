@@ -7,8 +7,10 @@ import { identityOf } from '../routes/session.js';
 import type { Processor } from '../state/processor.js';
 import type { View } from '../view/rows.js';
 import { LiveClient } from './client.js';
+import type { Outlet } from './menu-feed.js';
 import { ProfileFeed } from './profile-feed.js';
 import { Sampler } from './sampler.js';
+import { ScopeFeed, type ScopeMenu } from './scope-feed.js';
 import { type Status, takeStatus } from './status.js';
 import { TraceFeed } from './trace-feed.js';
 import { Traffic, type TrafficSample } from './traffic.js';
@@ -75,6 +77,11 @@ export class Hub {
       connection.alive = true;
     });
     socket.on('close', () => this.#connections.delete(socket));
+  }
+
+  /** A queue that one browser watches. */
+  scope(outlet: Outlet, watched: { readonly id: number; readonly menu: ScopeMenu; readonly queue: string }): ScopeFeed {
+    return new ScopeFeed(this.#services, outlet, watched);
   }
 
   /** A packet trace that one browser follows. */

@@ -1,5 +1,6 @@
 import { type Menu, menuByPath } from '@tollway/schema';
 import { type Condition, OPERATORS, type Operator } from './condition.js';
+import type { ScopeMenu } from './scope-feed.js';
 import type { TreeShape } from './tree.js';
 
 /**
@@ -54,6 +55,14 @@ export type ClientMessage =
       readonly dry: boolean;
       /** Arguments of `/tool/packet-trace`. */
       readonly words: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly op: 'subscribe';
+      readonly id: number;
+      readonly topic: 'queue-scope';
+      readonly menu: ScopeMenu;
+      /** `.id` or name. */
+      readonly queue: string;
     }
   | { readonly op: 'window'; readonly id: number; readonly window: Partial<MenuWindow> }
   | { readonly op: 'unsubscribe'; readonly id: number };
@@ -120,7 +129,9 @@ function subscription(fields: Fields, id: number): ClientMessage {
   if (topic === 'traffic' || topic === 'profile' || topic === 'status') return { op: 'subscribe', id, topic };
   if (topic === 'trace')
     return { op: 'subscribe', id, topic, dry: fields.dry === true, words: wordsOf(fields.words, id) };
-  if (topic !== 'menu') throw new MessageError('topic must be menu, traffic, profile, status or trace', id);
+  if (topic === 'queue-scope') return { op: 'subscribe', id, topic, ...watchedQueue(fields, id) };
+  if (topic !== 'menu')
+    throw new MessageError('topic must be menu, traffic, profile, status, trace or queue-scope', id);
   const menu = typeof fields.menu === 'string' ? menuByPath(fields.menu) : undefined;
   if (menu === undefined || menu.kind === 'command')
     throw new MessageError('menu must be the path of a menu, e.g. /interface', id);
@@ -133,6 +144,14 @@ function subscription(fields: Fields, id: number): ClientMessage {
     intervalMs: Math.min(MAX_INTERVAL_MS, Math.max(MIN_INTERVAL_MS, intervalMs)),
     window: { ...DEFAULT_WINDOW, ...windowOf(fields, id) },
   };
+}
+
+function watchedQueue({ menu, queue }: Fields, id: number): { readonly menu: ScopeMenu; readonly queue: string } {
+  if (menu !== '/queue/simple' && menu !== '/queue/tree') {
+    throw new MessageError('menu must be /queue/simple or /queue/tree', id);
+  }
+  if (typeof queue !== 'string' || queue === '') throw new MessageError('queue must be the .id or name of a queue', id);
+  return { menu, queue };
 }
 
 function wordsOf(value: unknown, id: number): Fields {

@@ -87,7 +87,8 @@ async function found(
 /** What is sent of an item when the window names its columns: those, its flags, its comment and what is wrong with it. */
 function shownProperties(menu: Menu, columns: readonly string[]): readonly string[] {
   const properties = columns.flatMap((name) => menuColumn(menu, name)?.property ?? []);
-  return [...new Set(['.id', '.about', 'comment', ...menu.flags.map(({ prop }) => prop), ...properties])];
+  // Marks beside a row tell of its flags, its comment and its hint.
+  return [...new Set(['.id', '.about', 'comment', 'hint', ...menu.flags.map(({ prop }) => prop), ...properties])];
 }
 
 /** Some properties of an item. */

@@ -1,0 +1,66 @@
+import type { QueueScope } from './messages.js';
+
+/** Size of a record, bytes; the layout is documented at `ReplyBody::QueueScope` in crates/config/src/protocol/mod.rs. */
+const RECORD = 64;
+const PARTS = [8, 36] as const;
+
+/** What one direction of a queue did in a millisecond. */
+export interface ScopePart {
+  /** L3 bytes that passed. */
+  readonly bytes: number;
+  /** Packets. */
+  readonly dropped: number;
+  /** L3 bytes waiting at the end. */
+  readonly queued: number;
+  /** In the bucket at the end, bits; below zero what was passed in advance. */
+  readonly tokens: number;
+  /** Longest wait of a packet that passed, µs. */
+  readonly wait: number;
+  /** At which tokens came, bits/s. */
+  readonly rate: number;
+}
+
+/** What a queue did in a millisecond. */
+export interface ScopeSlot {
+  /** Number of the millisecond, monotonic time. */
+  readonly ms: number;
+  /** Upload and download of a simple queue; the first is all of a queue of a tree. */
+  readonly parts: readonly [ScopePart, ScopePart];
+}
+
+/**
+ * Milliseconds up to and with `until`, in order, those of several workers put together.
+ * @param after only those with a greater number.
+ */
+export function scopeSlots({ records }: Pick<QueueScope, 'records'>, after: number, until: number): ScopeSlot[] {
+  const view = new DataView(records.buffer, records.byteOffset, records.byteLength);
+  const slots = new Map<number, ScopeSlot>();
+  for (let at = 0; at + RECORD <= view.byteLength; at += RECORD) {
+    const ms = Number(view.getBigUint64(at, true));
+    if (ms <= after || ms > until) continue;
+    const before = slots.get(ms);
+    const [first, second] = [part(view, at + PARTS[0]), part(view, at + PARTS[1])];
+    const parts: ScopeSlot['parts'] =
+      before === undefined ? [first, second] : [together(before.parts[0], first), together(before.parts[1], second)];
+    slots.set(ms, { ms, parts });
+  }
+  return [...slots.values()].sort((a, b) => a.ms - b.ms);
+}
+
+const part = (view: DataView, at: number): ScopePart => ({
+  bytes: view.getUint32(at, true),
+  dropped: view.getUint32(at + 4, true),
+  queued: view.getUint32(at + 8, true),
+  tokens: Number(view.getBigInt64(at + 12, true)),
+  wait: view.getUint32(at + 20, true),
+  rate: 1_000 * view.getUint32(at + 24, true),
+});
+
+const together = (a: ScopePart, b: ScopePart): ScopePart => ({
+  bytes: a.bytes + b.bytes,
+  dropped: a.dropped + b.dropped,
+  queued: a.queued + b.queued,
+  tokens: a.tokens + b.tokens,
+  wait: Math.max(a.wait, b.wait),
+  rate: a.rate + b.rate,
+});

@@ -1,0 +1,109 @@
+import { type Menu, menuByPath } from '@tollway/schema';
+
+/** Where a cell goes: a property, or a half of one. */
+export interface Column {
+  readonly property: string;
+  readonly half: 0 | 1 | undefined;
+}
+
+/** Columns of a list without a line of titles. */
+const USUAL: readonly Column[] = [
+  { property: 'name', half: undefined },
+  { property: 'target', half: undefined },
+  { property: 'max-limit', half: 0 },
+  { property: 'max-limit', half: 1 },
+  { property: 'burst-limit', half: 0 },
+  { property: 'burst-limit', half: 1 },
+  { property: 'burst-threshold', half: undefined },
+  { property: 'burst-time', half: undefined },
+];
+
+/** Other titles for properties. */
+const TITLES: Readonly<Record<string, string>> = {
+  subscriber: 'name',
+  customer: 'name',
+  login: 'name',
+  address: 'target',
+  ip: 'target',
+  'ip-address': 'target',
+  rate: 'max-limit',
+  limit: 'max-limit',
+  burst: 'burst-limit',
+  guaranteed: 'limit-at',
+  type: 'queue',
+  'queue-type': 'queue',
+  'packet-mark': 'packet-marks',
+  note: 'comment',
+};
+
+const HALVES: Readonly<Record<string, 0 | 1>> = { up: 0, upload: 0, down: 1, download: 1 };
+
+/** What is wrong with the titles, for people. */
+export class TitleError extends Error {}
+
+/**
+ * What the columns of a list are, by its first line. `max-limit`, `upload`, `Burst Limit Download`, `down_burst` are
+ * understood; a first line in which nothing is understood is no line of titles.
+ * @throws TitleError naming the title that means nothing, or two columns that mean the same.
+ */
+export function columnsOf(first: readonly string[]): { readonly columns: readonly Column[]; readonly titled: boolean } {
+  const menu = menuByPath('/queue/simple');
+  if (menu === undefined) throw new Error('there is no menu /queue/simple');
+  const read = first.map((title) => columnOf(menu, title));
+  const [name, target] = ['name', 'target'].map((property) => read.some((column) => column?.property === property));
+  if (!name && !target) {
+    if (first.length > USUAL.length) throw new TitleError(`give a line of titles for ${first.length} columns`);
+    return { columns: USUAL.slice(0, first.length), titled: false };
+  }
+  const columns = read.map((column, place) => {
+    if (column === undefined) throw new TitleError(`column ${place + 1}: ${first[place]} is no setting of a queue`);
+    return column;
+  });
+  const seen = new Set<string>();
+  for (const { property, half } of columns) {
+    for (const part of half === undefined ? [`${property}.0`, `${property}.1`] : [`${property}.${half}`]) {
+      if (seen.has(part)) throw new TitleError(`two columns give ${property}`);
+      seen.add(part);
+    }
+  }
+  return { columns, titled: true };
+}
+
+function columnOf(menu: Menu, title: string): Column | undefined {
+  const words = title
+    .trim()
+    .toLowerCase()
+    .split(/[\s._/-]+/)
+    .filter((word) => word !== '');
+  const at = words.findIndex((word) => Object.hasOwn(HALVES, word));
+  // `up/down` and `upload/download` are both halves.
+  const halves = words.filter((word) => Object.hasOwn(HALVES, word));
+  const rest = words.filter((word) => !Object.hasOwn(HALVES, word)).join('-');
+  const property = Object.hasOwn(TITLES, rest) ? TITLES[rest] : rest === '' && at >= 0 ? 'max-limit' : rest;
+  const prop = property === undefined || !Object.hasOwn(menu.props, property) ? undefined : menu.props[property];
+  if (property === undefined || prop === undefined || prop.readOnly) return undefined;
+  if (halves.length === 1 && prop.kind.pair === undefined) return undefined;
+  return { property, half: halves.length === 1 ? HALVES[halves[0] ?? ''] : undefined };
+}
+
+/** Settings that the cells of a line give; empty cells give none, and of a half of a pair the other one is `left`. */
+export function settingsOf(
+  columns: readonly Column[],
+  cells: readonly string[],
+  left: (property: string, half: 0 | 1) => string,
+): Record<string, string> {
+  const settings: Record<string, string> = {};
+  const halves = new Map<string, [string, string]>();
+  for (const [place, { property, half }] of columns.entries()) {
+    const cell = cells[place] ?? '';
+    if (cell === '') continue;
+    if (half === undefined) settings[property] = property === 'target' ? cell.split(/[\s|]+/).join(',') : cell;
+    else {
+      const pair = halves.get(property) ?? [left(property, 0), left(property, 1)];
+      pair[half] = cell;
+      halves.set(property, pair);
+    }
+  }
+  for (const [property, [upload, download]] of halves) settings[property] = `${upload}/${download}`;
+  return settings;
+}

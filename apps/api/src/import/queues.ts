@@ -1,0 +1,213 @@
+import { editValue, type Menu, menuByPath } from '@tollway/schema';
+import { compile } from '../compiler/compile.js';
+import { Draft, type RowContent } from '../config/draft.js';
+import { nameOf } from '../config/rows-by-key.js';
+import type { Row } from '../config/snapshot.js';
+import type { ConfigStore } from '../config/store.js';
+import { verifyAdd, verifySet } from '../config/verify.js';
+import { lintQueues } from '../lint/queues.js';
+import { type Column, columnsOf, settingsOf, TitleError } from './columns.js';
+import { type CsvLine, csvLines } from './csv.js';
+
+const PATH = '/queue/simple';
+
+export type ImportAction = 'add' | 'change' | 'remove' | 'same' | 'error';
+
+/** What becomes of a line, or of a queue that no line names. */
+export interface ImportLine {
+  /** From 1; 0 for a queue that is in no line. */
+  readonly line: number;
+  readonly action: ImportAction;
+  readonly name: string;
+  /** What changes, or what is wrong. */
+  readonly text: string;
+  /** What of the queue's settings does not do what it seems to; empty when nothing. */
+  readonly hint: string;
+  /** Row of the queue; of an added one that of the draft. */
+  readonly row: number | undefined;
+}
+
+export interface ImportOptions {
+  /** Lines that name no queue make one. */
+  readonly add: boolean;
+  /** Lines that name a queue change it. */
+  readonly update: boolean;
+  /** Queues that no line names go, unless they are above one that stays. */
+  readonly remove: boolean;
+}
+
+/** Puts a list of queues into a draft. Lines that are wrong are told, and change nothing. */
+export class QueueImport {
+  readonly #menu: Menu;
+  readonly #lines: readonly CsvLine[];
+  readonly #columns: readonly Column[];
+  readonly #options: ImportOptions;
+  readonly #problem: ImportLine | undefined;
+
+  constructor(csv: string, options: ImportOptions) {
+    const menu = menuByPath(PATH);
+    if (menu === undefined) throw new Error(`there is no menu ${PATH}`);
+    this.#menu = menu;
+    this.#options = options;
+    const lines = csvLines(csv);
+    const [first] = lines;
+    try {
+      const { columns, titled } = columnsOf(first?.cells ?? []);
+      this.#columns = columns;
+      this.#lines = titled ? lines.slice(1) : lines;
+      this.#problem = undefined;
+    } catch (error) {
+      if (!(error instanceof TitleError)) throw error;
+      this.#columns = [];
+      this.#lines = [];
+      this.#problem = wrong(first?.number ?? 1, '', error.message);
+    }
+  }
+
+  /** Changes the draft, and tells what becomes of each line. */
+  apply(draft: Draft): ImportLine[] {
+    if (this.#problem !== undefined) return [this.#problem];
+    const named = new Map<number, number>();
+    const report = this.#lines.map((line) => {
+      const told = this.#line(draft, line);
+      if (told.row === undefined) return told;
+      const before = named.get(told.row);
+      if (before !== undefined) return wrong(line.number, told.name, `line ${before} names the same queue`);
+      named.set(told.row, line.number);
+      return told;
+    });
+    return this.#options.remove ? [...report, ...this.#removed(draft, named)] : report;
+  }
+
+  #line(draft: Draft, { number, cells }: CsvLine): ImportLine {
+    const row = this.#existing(
+      draft,
+      settingsOf(this.#columns, cells, () => ''),
+    );
+    const settings = settingsOf(this.#columns, cells, (property, half) => {
+      const value = row?.values[property] ?? this.#menu.props[property]?.default;
+      return value?.split('/')[half] ?? '';
+    });
+    const name = settings.name ?? '';
+    if (cells.length > this.#columns.length) {
+      return wrong(number, name, `it has ${cells.length} cells for ${this.#columns.length} columns`);
+    }
+    return row === undefined ? this.#added(draft, number, settings) : this.#changed(draft, number, row, settings);
+  }
+
+  /** The queue that a line means: by name, or by targets where it gives none. */
+  #existing(draft: Draft, { name, target }: Readonly<Record<string, string>>): Row | undefined {
+    if (name !== undefined) return [...draft.byKey(PATH).having(nameOf, name)][0];
+    const parsed = this.#menu.props.target?.kind.parse(target ?? '');
+    return parsed?.ok ? [...draft.byKey(PATH).having(targetOf, parsed.value)][0] : undefined;
+  }
+
+  #added(draft: Draft, number: number, settings: Readonly<Record<string, string>>): ImportLine {
+    const { name = '' } = settings;
+    if (!this.#options.add)
+      return { line: number, action: 'same', name, text: 'no such queue', hint: '', row: undefined };
+    const verified = verifyAdd(this.#menu, settings, draft.snapshot(), draft.byKey(PATH));
+    if (!verified.ok) return wrong(number, name, verified.errors[0].detail);
+    const { content } = verified;
+    const values = { name: content.values.name ?? draft.freeName(PATH, 'queue'), ...content.values };
+    const row = draft.add(PATH, { ...content, values });
+    return {
+      line: number,
+      action: 'add',
+      name: values.name,
+      text: this.#told(undefined, { ...content, values }),
+      hint: '',
+      row,
+    };
+  }
+
+  #changed(draft: Draft, number: number, row: Row, settings: Readonly<Record<string, string>>): ImportLine {
+    const { name = '' } = row.values;
+    const same = (text: string): ImportLine => ({ line: number, action: 'same', name, text, hint: '', row: row.id });
+    if (!this.#options.update) return same('left as it is');
+    const verified = verifySet(this.#menu, row, settings, draft.snapshot(), draft.byKey(PATH));
+    if (!verified.ok) return wrong(number, name, verified.errors[0].detail);
+    const text = this.#told(row, verified.content);
+    if (text === '') return same('');
+    draft.set(PATH, row.id, verified.content);
+    return { line: number, action: 'change', name, text, hint: '', row: row.id };
+  }
+
+  /** What a queue gets, for people; empty when it has all of that. */
+  #told(before: Row | undefined, after: RowContent): string {
+    const parts = Object.keys(this.#menu.props).flatMap((property) => {
+      if (property === 'name') return [];
+      const [old, now] = [this.#text(before, property), this.#text(after, property)];
+      if (old === now || now === undefined) return [];
+      return before === undefined || old === undefined ? [`${property} ${now}`] : [`${property} ${old} → ${now}`];
+    });
+    return parts.join(', ');
+  }
+
+  #text(content: RowContent | undefined, property: string): string | undefined {
+    if (content === undefined) return undefined;
+    const prop = this.#menu.props[property];
+    if (property === 'comment') return content.comment === '' ? undefined : content.comment;
+    const value = property === 'disabled' ? String(content.disabled) : content.values[property];
+    const known = value ?? prop?.default;
+    // What stands at its default without being given says nothing.
+    if (prop === undefined || known === undefined || (known === prop.default && value === undefined)) return undefined;
+    return property === 'disabled' && value === 'false' ? undefined : editValue(prop.kind, known);
+  }
+
+  #removed(draft: Draft, named: ReadonlyMap<number, number>): ImportLine[] {
+    const rows = draft.rows(PATH);
+    const byName = new Map(rows.map((row) => [row.values.name, row]));
+    const stays = new Set<number>();
+    for (const row of rows) {
+      if (!named.has(row.id)) continue;
+      for (let next: Row | undefined = row; next && !stays.has(next.id); next = byName.get(next.values.parent)) {
+        stays.add(next.id);
+      }
+    }
+    const going = rows.filter(({ id }) => !stays.has(id));
+    // From the end: that moves the fewest others.
+    for (const { id } of going.toReversed()) draft.remove(PATH, id);
+    return going.map(({ id, values }) => ({
+      line: 0,
+      action: 'remove' as const,
+      name: values.name ?? '',
+      text: `target ${values.target}`,
+      hint: '',
+      row: id,
+    }));
+  }
+}
+
+const targetOf = (values: Row['values']): string | undefined => values.target;
+
+const wrong = (line: number, name: string, text: string): ImportLine => ({
+  line,
+  action: 'error',
+  name,
+  text,
+  hint: '',
+  row: undefined,
+});
+
+/** What an import would do, with hints about the queues as they would be. */
+export function dryRun(store: Pick<ConfigStore, 'snapshot'>, queues: QueueImport): readonly ImportLine[] {
+  let id = 0x7000_0000;
+  const draft = new Draft(store.snapshot, () => {
+    id += 1;
+    return id;
+  });
+  const lines = queues.apply(draft);
+  const { snapshot } = draft.finish();
+  const hints = new Map<number, string[]>();
+  for (const { row, message } of lintQueues(snapshot, compile(snapshot).invalid)) {
+    const told = hints.get(row);
+    if (told === undefined) hints.set(row, [message]);
+    else told.push(message);
+  }
+  return lines.map((line) =>
+    line.row === undefined || line.action === 'remove'
+      ? line
+      : { ...line, hint: hints.get(line.row)?.join('; ') ?? '' },
+  );
+}

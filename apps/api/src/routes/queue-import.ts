@@ -1,0 +1,79 @@
+import type { FastifyInstance } from 'fastify';
+import { requirePermission } from '../auth/permissions.js';
+import { ApiError, errors } from '../errors.js';
+import { dryRun, type ImportLine, type ImportOptions, QueueImport } from '../import/queues.js';
+import { authorOf } from '../rest/edits.js';
+import type { Services } from '../rest/services.js';
+
+/**
+ * `POST /api/v1/queues/import`: a comma separated list becomes simple queues, in one revision.
+ *
+ * Body: `csv`; `dry-run` only tells; `add` and `update` (both true) and `remove` (false) say what may happen. Answer:
+ * `lines` with what becomes of each (`line`, `action` add, change, remove, same or error, `name`, `text`, `hint`),
+ * and `revision` when it made one. A list with an error changes nothing.
+ */
+export function queueImportRoute(app: FastifyInstance, { store }: Services): void {
+  app.post('/api/v1/queues/import', async (request) => {
+    requirePermission(request.principal, '/queue/simple', 'add');
+    const { csv, dry, options } = read(request.body);
+    const queues = new QueueImport(csv, options);
+    if (dry) return { lines: dryRun(store, queues).map(shown) };
+    const before = store.revision;
+    const lines = await commit(store, authorOf(request.principal), queues);
+    return { lines: lines.map(shown), ...(store.revision > before && { revision: store.revision }) };
+  });
+}
+
+const shown = ({ row: _row, ...line }: ImportLine): Omit<ImportLine, 'row'> => line;
+
+async function commit(
+  store: Services['store'],
+  author: Parameters<Services['store']['commit']>[0],
+  queues: QueueImport,
+): Promise<readonly ImportLine[]> {
+  let lines: readonly ImportLine[] = [];
+  try {
+    return await store.commit<readonly ImportLine[]>(author, summary, (draft) => {
+      lines = queues.apply(draft);
+      const errorLines = lines.filter(({ action }) => action === 'error');
+      const [first] = errorLines;
+      if (first !== undefined) {
+        const more = errorLines.length > 1 ? `; and ${errorLines.length - 1} more lines are wrong` : '';
+        throw errors.badRequest(`line ${first.line}: ${first.text}${more}`);
+      }
+      return lines;
+    });
+  } catch (error) {
+    // The data plane names the row.
+    const line =
+      error instanceof ApiError ? lines.find(({ row }) => row !== undefined && row === error.row) : undefined;
+    if (line === undefined || !(error instanceof ApiError)) throw error;
+    throw new ApiError(error.status, `line ${line.line}: ${error.detail ?? error.message}`);
+  }
+}
+
+function summary(lines: readonly ImportLine[]): string {
+  const count = (action: ImportLine['action']) => lines.filter((line) => line.action === action).length;
+  const parts = [`${count('add')} added`, `${count('change')} changed`, `${count('remove')} removed`];
+  return `import /queue/simple: ${parts.join(', ')}`;
+}
+
+function read(body: unknown): { readonly csv: string; readonly dry: boolean; readonly options: ImportOptions } {
+  const fields: Readonly<Record<string, unknown>> =
+    typeof body === 'object' && body !== null && !Array.isArray(body) ? Object.fromEntries(Object.entries(body)) : {};
+  const { csv } = fields;
+  if (typeof csv !== 'string') throw errors.missingProperty('csv', 'a text with a line for each queue');
+  const flag = (name: string, standard: boolean): boolean => {
+    const value = fields[name] ?? standard;
+    if (typeof value !== 'boolean') throw errors.badProperty(name, `value of ${name}: give true or false`);
+    return value;
+  };
+  const known = ['csv', 'dry-run', 'add', 'update', 'remove'];
+  const unknown = Object.keys(fields).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw errors.unknownParameter(unknown);
+  return {
+    csv,
+    dry: flag('dry-run', false),
+    options: { add: flag('add', true), update: flag('update', true), remove: flag('remove', false) },
+  };
+}

@@ -1,0 +1,230 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { csvLines } from '../src/import/csv.js';
+import { Router } from './router.js';
+
+const QUEUES = '/queue/simple';
+
+let router: Router;
+beforeAll(async () => {
+  router = await Router.start();
+});
+afterAll(() => router.close());
+
+const admin = { authorization: `Basic ${Buffer.from('admin:correct horse').toString('base64')}` };
+
+interface Line {
+  readonly line: number;
+  readonly action: string;
+  readonly name: string;
+  readonly text: string;
+  readonly hint: string;
+}
+
+async function send(body: unknown): Promise<{ status: number; lines: Line[]; revision?: number; detail?: string }> {
+  const { status, body: answer } = await router.request('POST', '/api/v1/queues/import', body, admin);
+  return { status, lines: [], ...(answer as object) };
+}
+
+const list = async () => (await router.rest('GET', QUEUES)).rows;
+const shown = async () => (await list()).map((row) => `${row.name} ${row.target} ${row['max-limit']}`);
+
+afterEach(async () => {
+  const ids = (await list()).map((row) => row['.id']);
+  if (ids.length > 0) await router.rest('POST', `${QUEUES}/remove`, { '.id': ids });
+});
+
+describe('cells of a list', () => {
+  it.each([
+    [
+      'plain',
+      'a,b\nc,d',
+      [
+        ['a', 'b'],
+        ['c', 'd'],
+      ],
+    ],
+    [
+      'Windows line ends, blanks, empty lines and remarks',
+      'a , b\r\n\r\n# "no\r\nc,d\r\n',
+      [
+        ['a', 'b'],
+        ['c', 'd'],
+      ],
+    ],
+    [
+      'quotes',
+      '"a,1","say ""hi"""\n"two\nlines",x',
+      [
+        ['a,1', 'say "hi"'],
+        ['two\nlines', 'x'],
+      ],
+    ],
+    [
+      'semicolons',
+      'a;b,c\nd;e',
+      [
+        ['a', 'b,c'],
+        ['d', 'e'],
+      ],
+    ],
+    ['tabs, and a byte order mark', '\uFEFFa\tb', [['a', 'b']]],
+    ['nothing', '', []],
+  ])('%s', (_what, text, cells) => {
+    expect(csvLines(text).map((line) => line.cells)).toEqual(cells);
+  });
+
+  it('are numbered as an editor numbers lines', () => {
+    expect(csvLines('#x\na,b\n\n"two\nlines",x\nlast,y').map(({ number }) => number)).toEqual([2, 4, 6]);
+  });
+});
+
+describe('an import', () => {
+  it('tells first, then does all of it in one revision', async () => {
+    const csv = '# our customers\nname,target,upload,download\nalice,10.0.0.1,5M,20M\nbob,10.0.0.2,1M,2M\n';
+    const told = await send({ csv, 'dry-run': true });
+    expect(told).toEqual({
+      status: 200,
+      lines: [
+        {
+          line: 3,
+          action: 'add',
+          name: 'alice',
+          text: 'target 10.0.0.1/32, max-limit 5M/20M',
+          hint: expect.any(String),
+        },
+        { line: 4, action: 'add', name: 'bob', text: 'target 10.0.0.2/32, max-limit 1M/2M', hint: '' },
+      ],
+    });
+    expect(await list()).toEqual([]);
+    const before = (await router.request('GET', '/api/v1/revisions', undefined, admin)).rows.length;
+    const done = await send({ csv });
+    expect(done.lines.map(({ action }) => action)).toEqual(['add', 'add']);
+    expect(await shown()).toEqual(['alice 10.0.0.1/32 5000000/20000000', 'bob 10.0.0.2/32 1000000/2000000']);
+    const revisions = (await router.request('GET', '/api/v1/revisions', undefined, admin)).rows;
+    expect(revisions).toHaveLength(before + 1);
+    expect(revisions[0]).toMatchObject({
+      revision: done.revision,
+      summary: 'import /queue/simple: 2 added, 0 changed, 0 removed',
+    });
+    expect(router.peer?.active?.['simple-queues']).toHaveLength(2);
+  });
+
+  it('changes what differs, leaves the rest, and removes what is missing when that is asked for', async () => {
+    await send({ csv: 'a,10.0.0.1,1M,1M\nb,10.0.0.2,1M,1M\nc,10.0.0.3,1M,1M' });
+    const csv = 'name;Max Limit (kept);comment\n';
+    expect((await send({ csv, 'dry-run': true })).lines[0]?.text).toMatch(/column 2: Max Limit \(kept\) is no setting/);
+    const changes = 'Subscriber;IP Address;Download;note\na;10.0.0.1;3M;\nb;;;better\nd;10.0.0.4;9M;\n';
+    const told = await send({ csv: changes, 'dry-run': true, remove: true });
+    expect(told.lines.map(({ line, action, name, text }) => [line, action, name, text])).toEqual([
+      [2, 'change', 'a', 'max-limit 1M/1M → 1M/3M'],
+      [3, 'change', 'b', 'comment better'],
+      [4, 'add', 'd', 'target 10.0.0.4/32, max-limit 0/9M'],
+      [0, 'remove', 'c', 'target 10.0.0.3/32'],
+    ]);
+    await send({ csv: changes, remove: true });
+    expect(await shown()).toEqual([
+      'a 10.0.0.1/32 1000000/3000000',
+      'b 10.0.0.2/32 1000000/1000000',
+      'd 10.0.0.4/32 0/9000000',
+    ]);
+    const again = await send({ csv: changes, remove: true });
+    expect(again.lines.map(({ action }) => action)).toEqual(['same', 'same', 'same']);
+    expect(again.revision).toBeUndefined();
+  });
+
+  it('knows queues without a name by their targets, and bursts by their halves', async () => {
+    await send({ csv: 'x,10.0.0.1 10.1.0.0/16,1M,1M' });
+    const csv =
+      'target,up,down,burst_up,Burst Download,burst-threshold,burst-time\n10.0.0.1|10.1.0.0/16,2M,2M,4M,8M,1M,16\n';
+    expect((await send({ csv })).lines).toMatchObject([
+      {
+        action: 'change',
+        name: 'x',
+        text: 'max-limit 1M/1M → 2M/2M, burst-limit 4M/8M, burst-threshold 1M/1M, burst-time 16s/16s',
+      },
+    ]);
+    expect((await list())[0]).toMatchObject({ 'burst-limit': '4000000/8000000', 'burst-time': '16s/16s' });
+  });
+
+  it('keeps queues above those that stay', async () => {
+    await send({
+      csv: 'name,target,parent\ntop,10.0.0.0/8,\nmiddle,10.0.0.0/16,top\nlow,10.0.0.1,middle\nother,10.9.0.1,',
+    });
+    const told = await send({ csv: 'low,10.0.0.1', remove: true });
+    expect(told.lines.map(({ action, name }) => `${action} ${name}`)).toEqual(['same low', 'remove other']);
+  });
+
+  it('adds nothing or changes nothing where that is not asked for', async () => {
+    await send({ csv: 'a,10.0.0.1,1M,1M' });
+    const csv = 'a,10.0.0.1,2M,2M\nb,10.0.0.2,2M,2M';
+    expect((await send({ csv, add: false, update: false })).lines.map(({ action }) => action)).toEqual([
+      'same',
+      'same',
+    ]);
+    expect(await shown()).toEqual(['a 10.0.0.1/32 1000000/1000000']);
+  });
+
+  it('tells every wrong line, and changes nothing then', async () => {
+    const csv =
+      'a,10.0.0.1,1M,1M\nb,10.0.0.300,1M,1M\na,10.0.0.9,1M,1M\nc,10.0.0.4,fast,1M\nd,10.0.0.5,1M,1M,1M,1M,1M,1s,more\n';
+    const told = await send({ csv, 'dry-run': true });
+    expect(told.lines.map(({ line, action }) => `${line} ${action}`)).toEqual([
+      '1 add',
+      '2 error',
+      '3 error',
+      '4 error',
+      '5 error',
+    ]);
+    expect(told.lines.map(({ text }) => text).slice(1)).toEqual([
+      expect.stringMatching(/value of target: 10.0.0.300 is not/),
+      'line 1 names the same queue',
+      expect.stringMatching(/value of max-limit: fast\/1M is not/),
+      'it has 9 cells for 4 columns',
+    ]);
+    const refused = await send({ csv });
+    expect(refused.status).toBe(400);
+    expect(refused.detail).toMatch(/^line 2: value of target: .*; and 3 more lines are wrong$/);
+    expect(await list()).toEqual([]);
+  });
+
+  it('names the line that the data plane refuses', async () => {
+    const { peer } = router;
+    if (peer === undefined) throw new Error('no peer');
+    peer.refuse = (config) => {
+      const row = config['simple-queues']?.[1]?.row;
+      return row === undefined ? undefined : { row, message: 'too much' };
+    };
+    const answer = await send({ csv: '#\na,10.0.0.1\nb,10.0.0.2' });
+    peer.refuse = undefined;
+    expect(answer.status).toBe(400);
+    expect(answer.detail).toMatch(/^line 3: .*too much/);
+    expect(await list()).toEqual([]);
+  });
+
+  it('is refused to those who may only look, and with arguments that nobody knows', async () => {
+    await router.rest('PUT', '/user', { name: 'eve', group: 'read', password: 'only looking' });
+    const eve = { authorization: `Basic ${Buffer.from('eve:only looking').toString('base64')}` };
+    expect((await router.request('POST', '/api/v1/queues/import', { csv: 'a,10.0.0.1' }, eve)).status).toBe(403);
+    expect((await router.request('POST', '/api/v1/queues/import', { csv: 'a,10.0.0.1' })).status).toBe(401);
+    expect(await send({ csv: '', force: true })).toMatchObject({ status: 400, property: 'force' });
+    expect(await send({})).toMatchObject({ status: 400, property: 'csv' });
+  });
+
+  it('takes 25,000 lines', async () => {
+    const lines = Array.from({ length: 25_000 }, (_, index) => {
+      const [a, b] = [index >> 8, index & 255];
+      return `subscriber-${index},10.${a >> 8}.${a & 255}.${b},10M,50M,20M,100M,8M,16s`;
+    });
+    const csv = lines.join('\n');
+    const told = await send({ csv, 'dry-run': true });
+    expect(told.lines.filter(({ action }) => action === 'add')).toHaveLength(25_000);
+    const done = await send({ csv });
+    expect(done.revision).toBeGreaterThan(0);
+    expect(router.peer?.active?.['simple-queues']).toHaveLength(25_000);
+    const again = await send({ csv: csv.replaceAll('50M', '60M'), remove: true });
+    expect(again.lines.filter(({ action }) => action === 'change')).toHaveLength(25_000);
+    const none = await send({ csv: 'name,target\n', remove: true });
+    expect(none.lines).toHaveLength(25_000);
+    expect(await list()).toEqual([]);
+  });
+});
