@@ -1,6 +1,14 @@
 //! Hierarchical token buckets (Devera, 2002): classes in trees, guaranteed their `limit-at`, that borrow from the
 //! classes above up to their `max-limit`.
 //!
+//! A class has two accounts, filled at `limit-at` and at `max-limit`. It is red when the second is below zero: it sends
+//! nothing. Else it is green when the first is not below zero: it sends on its own; else yellow: it sends what the
+//! nearest green class above lends, if none in between is red. Green classes come by level from the leaves up, then by
+//! the priority of the leaf, then in turns by quantum. What is sent is charged to the second account of all classes of
+//! the way, and to the first of the one that lends and of those above it. A root may send on its own up to its
+//! `max-limit`. A class saves at most 10 ms of `limit-at` while it is idle, and of `max-limit` as much as its bucket
+//! holds.
+//!
 //! It says which leaf may send; leaves' packets are elsewhere. A worker uses one [`Htb`] for all trees of more than
 //! one class.
 //!
@@ -15,17 +23,44 @@ use std::sync::Arc;
 use tollway_config::dataplane::RowId;
 
 use super::forest::{ClassId, Forest};
+use crate::sync::MutexGuard;
 use crate::time::Now;
 
-/// The accounts of the trees of all workers. One for all of them.
-#[derive(Debug, Default)]
-pub struct Accounts {}
+mod account;
+mod lease;
+mod links;
+mod node;
+mod ring;
+mod serve;
+mod shared;
+mod swap;
+
+use links::Books;
+use node::Core;
+use ring::NIL;
+use serve::Passage;
+use shared::{Root, Shared};
+
+pub use shared::Accounts;
 
 /// A worker's view of all trees of more than one class.
 #[derive(Debug)]
 pub struct Htb {
-    _worker: u32,
-    _workers: u32,
+    worker: u32,
+    workers: u32,
+    forest: Arc<Forest>,
+    accounts: Accounts,
+    core: Core,
+    /// What it shares with other workers, by tree.
+    roots: Vec<Arc<Root>>,
+    /// Slots of classes; [`NIL`] of those that this worker has not met.
+    slots: Vec<u32>,
+    /// Ports that take nothing.
+    blocked: Vec<RowId>,
+    /// Slot of the leaf in turn, and level of the class that lends.
+    turn: Option<(u32, u8)>,
+    /// Latest time heard of.
+    now: Now,
 }
 
 /// A leaf whose turn it is.
@@ -71,63 +106,277 @@ pub struct ClassView {
     pub mode: Mode,
 }
 
+/// The accounts of a tree, if this worker is alone with it. If it finds that it is not, it goes on with what it is lent.
+fn open<'a>(
+    roots: &'a [Arc<Root>],
+    core: &mut Core,
+    tree: u32,
+    me: u32,
+    now: Now,
+) -> Option<MutexGuard<'a, Shared>> {
+    if !core.trees.get(tree as usize)?.is_sole {
+        return None;
+    }
+    let shared = roots.get(tree as usize)?.try_lock().filter(|shared| shared.sole == me);
+    match shared {
+        Some(mut shared) => {
+            shared.stay(me, now);
+            Some(shared)
+        }
+        None => {
+            core.lose(tree, now);
+            None
+        }
+    }
+}
+
+fn books<'a>(shared: &'a mut Option<MutexGuard<'_, Shared>>) -> Books<'a> {
+    match shared {
+        Some(shared) => Books::Sole(shared),
+        None => Books::Lent,
+    }
+}
+
 impl Htb {
     /// Without trees.
     pub fn new(worker: u32, workers: u32) -> Self {
-        Self { _worker: worker, _workers: workers }
+        Self {
+            worker,
+            workers: workers.max(worker + 1),
+            forest: Arc::new(Forest::default()),
+            accounts: Accounts::default(),
+            core: Core::new(Now(0)),
+            roots: Vec::new(),
+            slots: Vec::new(),
+            blocked: Vec::new(),
+            turn: None,
+            now: Now(0),
+        }
     }
-
-    /// Takes over another configuration. Classes keep tokens, deficits and counters by [`Class::identity`]; leaves
-    /// that packets wait in stay active. Leaves that are gone are forgotten.
-    ///
-    /// [`Class::identity`]: super::forest::Class::identity
-    pub fn swap(&mut self, _forest: &Arc<Forest>, _accounts: &Accounts, _now: Now) {}
-
-    /// Makes the leaf this worker's, with the tokens that the worker had left which had it before. Only the worker
-    /// that has a leaf may call [`Self::pass`], [`Self::activate`] and [`Self::sent`] for it.
-    pub fn take(&mut self, _leaf: ClassId, _now: Now) {}
-
-    /// Leaves the leaf, in which nothing waits, to other workers.
-    pub fn give_up(&mut self, _leaf: ClassId, _now: Now) {}
 
     /// Nothing waits in the leaf: may a packet go at once? That is when there are tokens along its way, nobody waits
     /// that would come first, and its port takes packets. If so, charges and counts it.
     #[inline]
-    pub fn pass(&mut self, _leaf: ClassId, _segments: u32, _bytes: u64, _now: Now) -> bool {
-        true
+    pub fn pass(&mut self, leaf: ClassId, segments: u32, bytes: u64, now: Now) -> bool {
+        self.now = now;
+        let Some(slot) = self.slot(leaf) else { return true };
+        let Some(number) = self.core.node(slot).map(|node| node.tree) else { return true };
+        let Some(tree) = self.core.trees.get(number as usize) else { return true };
+        if tree.is_blocked {
+            return false;
+        }
+        if tree.waiting != 0 {
+            self.wake(now);
+        }
+        let passage = self.try_pass(slot, number, segments, bytes, now);
+        if passage == Passage::Dry && !self.is_sole(number) && self.core.may_talk(number, now) {
+            self.core.ask(slot, bytes);
+            self.talk(number, now);
+            return self.try_pass(slot, number, segments, bytes, now) == Passage::Open;
+        }
+        passage == Passage::Open
+    }
+
+    fn try_pass(&mut self, slot: u32, tree: u32, segments: u32, bytes: u64, now: Now) -> Passage {
+        let mut shared = open(&self.roots, &mut self.core, tree, self.worker, now);
+        let passage = self.core.pass(slot, segments, bytes, &mut books(&mut shared), now);
+        if shared.is_none() && passage == Passage::Open {
+            self.core.plan_talk(tree, now, false);
+        }
+        passage
     }
 
     /// Something waits in the leaf. May be called again.
-    pub fn activate(&mut self, _leaf: ClassId, _now: Now) {}
+    pub fn activate(&mut self, leaf: ClassId, now: Now) {
+        self.now = now;
+        let Some(slot) = self.slot(leaf) else { return };
+        let Some(node) = self.core.node(slot).filter(|node| node.active == 0) else { return };
+        let (number, priority) = (node.tree, usize::from(node.priority));
+        self.core.wheel.follow(now);
+        let mut shared = open(&self.roots, &mut self.core, number, self.worker, now);
+        let mut books = books(&mut shared);
+        let mode = self.core.look(slot, &mut books, now);
+        if let Some(node) = self.core.node_mut(slot) {
+            node.mode = mode;
+        }
+        if let Some(tree) = self.core.trees.get_mut(number as usize) {
+            tree.waiting += 1;
+        }
+        self.core.attach(slot, priority, &mut books, now);
+        self.core.arm(slot, &books);
+        let is_lent = shared.is_none();
+        drop(shared);
+        if is_lent {
+            let is_dry = self.core.trees.get(number as usize).is_some_and(|tree| tree.is_dry);
+            if is_dry && self.core.may_talk(number, now) {
+                self.talk(number, now);
+            } else {
+                self.core.plan_talk(number, now, false);
+            }
+        }
+    }
 
     /// Nothing waits in the leaf any more, or nothing that may go (a queue kind with rates of its own).
-    pub fn deactivate(&mut self, _leaf: ClassId) {}
+    pub fn deactivate(&mut self, leaf: ClassId) {
+        let Some(slot) = self.slot(leaf) else { return };
+        let Some(node) = self.core.node(slot).filter(|node| node.active != 0) else { return };
+        let (number, priority) = (node.tree, usize::from(node.priority));
+        self.core.detach(slot, priority);
+        let Some(tree) = self.core.trees.get_mut(number as usize) else { return };
+        tree.waiting -= 1;
+        if tree.waiting == 0 && !tree.is_sole {
+            // What is lent to it others may use.
+            if self.core.may_talk(number, self.now) {
+                self.talk(number, self.now);
+            } else {
+                self.core.plan_talk(number, self.now, true);
+            }
+        }
+    }
 
     /// The leaf whose turn it is; active. Asked again without [`Self::sent`] or [`Self::deactivate`] in between, the
-    /// answer is the same.
-    pub fn next(&mut self, _now: Now) -> Option<Turn> {
+    /// answer is the same, but for what time changes.
+    pub fn next(&mut self, now: Now) -> Option<Turn> {
+        self.now = now;
+        self.turn = None;
+        self.wake(now);
+        while let Some(&number) = self.core.ready.front() {
+            let shared = &mut open(&self.roots, &mut self.core, number, self.worker, now);
+            let is_served = self.core.trees.get(number as usize).is_some_and(|tree| !tree.is_blocked);
+            if is_served && let Some((slot, lender)) = self.core.choose(number) {
+                let bytes = self.core.allowance(slot, lender, &books(shared));
+                let leaf = self.core.cold.get(slot as usize)?.id;
+                self.turn = Some((slot, lender));
+                return Some(Turn { leaf, bytes });
+            }
+            self.core.ready.pop_front();
+            if let Some(tree) = self.core.trees.get_mut(number as usize) {
+                tree.is_ready = false;
+            }
+        }
         None
     }
 
     /// Charges and counts what a leaf sent on its turn, or what left it for another reason.
-    pub fn sent(&mut self, _leaf: ClassId, _segments: u32, _bytes: u64, _now: Now) {}
+    pub fn sent(&mut self, leaf: ClassId, segments: u32, bytes: u64, now: Now) {
+        self.now = now;
+        let Some(slot) = self.slot(leaf) else { return };
+        let Some(number) = self.core.node(slot).map(|node| node.tree) else { return };
+        let turn = self.turn.filter(|(chosen, _)| *chosen == slot);
+        let mut shared = open(&self.roots, &mut self.core, number, self.worker, now);
+        if let Some((_, lender)) = turn {
+            self.core.take_turn(slot, lender, bytes);
+        }
+        let lender = turn.map_or(0, |(_, lender)| lender);
+        self.core.charge(slot, lender, segments, bytes, &mut books(&mut shared), now);
+        if shared.is_none() {
+            self.core.plan_talk(number, now, false);
+        }
+        if self.core.ready.len() > 1 && self.core.ready.front() == Some(&number) {
+            self.core.ready.rotate_left(1);
+        }
+    }
 
     /// When [`Self::next`] may have an answer, or something else to do; `now` if it has one now.
-    pub fn next_deadline(&self, _now: Now) -> Option<Now> {
-        None
+    pub fn next_deadline(&self, now: Now) -> Option<Now> {
+        let may_send = |tree: &u32| {
+            self.core.trees.get(*tree as usize).is_some_and(|tree| tree.mask != 0 && !tree.is_blocked)
+        };
+        if self.core.ready.iter().any(may_send) { Some(now) } else { self.core.wheel.next_deadline() }
     }
 
     /// A port takes no packets: trees of its interface do not send.
-    pub fn set_blocked(&mut self, _interface: RowId, _blocked: bool) {}
+    pub fn set_blocked(&mut self, interface: RowId, blocked: bool) {
+        self.blocked.retain(|row| *row != interface);
+        if blocked {
+            self.blocked.push(interface);
+        }
+        for (number, tree) in (0..).zip(&mut self.core.trees) {
+            if tree.interface == Some(interface) {
+                tree.is_blocked = blocked;
+                if !blocked && tree.mask != 0 && !tree.is_ready {
+                    tree.is_ready = true;
+                    self.core.ready.push_back(number);
+                }
+            }
+        }
+    }
 
-    /// What is known of a class.
-    pub fn view(&self, _class: ClassId, _now: Now) -> Option<ClassView> {
-        None
+    /// What is known of a class; `None` of one that this worker has not met.
+    pub fn view(&self, class: ClassId, now: Now) -> Option<ClassView> {
+        let slot = *self.slots.get(class.0 as usize)?;
+        let (node, cold) = (self.core.node(slot)?, self.core.cold.get(slot as usize)?);
+        let [second_bytes, second_packets] = node::last_second(node, cold, now);
+        let inner = self.core.inners.get(node.inner as usize);
+        let mut account = node.account;
+        if inner.is_some()
+            && let Some(shared) = self.roots.get(node.tree as usize).and_then(|root| root.try_lock())
+            && let Some(class) = shared.classes.get(node.place as usize)
+        {
+            account = class.account;
+        }
+        account.fill(now, node.active != 0);
+        let ceiling_tokens = match account.terms().ceiling {
+            account::UNLIMITED => i64::MAX,
+            _ => account.ceiling_tokens,
+        };
+        Some(ClassView {
+            bytes: node.bytes,
+            packets: node.packets,
+            borrows: node.borrows,
+            lends: inner.map_or(node.packets - node.borrows, |inner| inner.lends),
+            second_bytes,
+            second_packets,
+            tokens: account.tokens,
+            ceiling_tokens,
+            mode: account.mode(),
+        })
     }
 
     /// Highest rate of a leaf and the classes above it, bits/s; 0 no limit. What is longer on the wire at this rate
     /// than a moment should not be sent in one piece.
-    pub fn rate(&self, _leaf: ClassId) -> u64 {
-        0
+    pub fn rate(&self, leaf: ClassId) -> u64 {
+        let slot = self.slots.get(leaf.0 as usize).copied().unwrap_or(NIL);
+        let ceilings =
+            self.core.way(slot).filter_map(|slot| Some(self.core.node(slot)?.account.terms().ceiling));
+        ceilings.min().filter(|ceiling| *ceiling != account::UNLIMITED).unwrap_or(0)
+    }
+
+    fn slot(&self, leaf: ClassId) -> Option<u32> {
+        self.slots.get(leaf.0 as usize).copied().filter(|slot| *slot != NIL)
+    }
+
+    fn is_sole(&self, tree: u32) -> bool {
+        self.core.trees.get(tree as usize).is_some_and(|tree| tree.is_sole)
+    }
+
+    /// Does what is due.
+    fn wake(&mut self, now: Now) {
+        while let Some(slot) = self.core.wheel.pop(now) {
+            let Some(node) = self.core.node(slot) else { continue };
+            let (number, is_root) = (node.tree, node.parent == NIL);
+            if is_root && !self.is_sole(number) {
+                self.talk(number, now);
+            } else {
+                let mut shared = open(&self.roots, &mut self.core, number, self.worker, now);
+                self.core.refresh(slot, &mut books(&mut shared), now);
+            }
+        }
+    }
+
+    fn talk(&mut self, number: u32, now: Now) {
+        let Some(root) = self.roots.get(number as usize) else { return };
+        match root.try_lock() {
+            Some(mut shared) => self.core.talk(number, &mut shared, self.worker, now),
+            None => {
+                if let Some(tree) = self.core.trees.get_mut(number as usize) {
+                    tree.talked = Some(now);
+                }
+                self.core.plan_talk(number, now, true);
+            }
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

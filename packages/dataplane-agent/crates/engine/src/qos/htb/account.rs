@@ -1,0 +1,252 @@
+//! What a class may send: tokens of its `limit-at` and of its `max-limit`.
+
+use tollway_config::dataplane::QueueLimit;
+
+use super::Mode;
+use crate::qos::bucket::{MAX_DEPTH_MS, MAX_RATE};
+use crate::qos::burst::Burst;
+use crate::time::Now;
+
+const NS_PER_SECOND: u64 = 1_000_000_000;
+
+/// What an account may gather beyond its depth while packets wait, ns: a worker that looks late makes up for it.
+const LATENESS: u64 = 10_000_000;
+
+/// Most time whose `limit-at` a class keeps for later, ms. Tokens of `limit-at` go past the limits of the classes above,
+/// so what a class saved while it was idle comes on top of what they may send.
+const GUARANTEE_DEPTH_MS: u32 = 10;
+
+/// Debts are forgotten beyond what so many seconds bring.
+const FLOOR_SECONDS: i64 = 60;
+
+/// As a rate: no limit.
+pub const UNLIMITED: u64 = u64::MAX;
+
+/// Rates and depths of an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terms {
+    /// Bits/s that the class may send on its own; 0 none, or [`UNLIMITED`].
+    pub rate: u64,
+    /// Bits/s that it may send at all, or [`UNLIMITED`].
+    pub ceiling: u64,
+    /// Most tokens of `rate`, bits.
+    pub depth: i64,
+    /// Most tokens of `ceiling`, bits.
+    pub ceiling_depth: i64,
+}
+
+impl Terms {
+    /// Of a class below another one.
+    pub fn below(limit: &QueueLimit, burst: Option<&Burst>) -> Self {
+        let rate = limit.limit_at.min(MAX_RATE);
+        let ceiling = match limit.max_limit {
+            0 => UNLIMITED,
+            max_limit => burst.map_or(max_limit, |burst| burst.ceiling(max_limit)).max(rate).min(MAX_RATE),
+        };
+        Self {
+            rate,
+            ceiling,
+            depth: depth(rate, limit.bucket_ms.min(GUARANTEE_DEPTH_MS)),
+            ceiling_depth: depth(ceiling, limit.bucket_ms),
+        }
+    }
+
+    /// Of a class without a parent: it may send on its own what it may send at all, or it had nothing to lend.
+    pub fn root(limit: &QueueLimit, burst: Option<&Burst>) -> Self {
+        let own = Self::below(&QueueLimit { limit_at: 0, ..*limit }, burst);
+        Self { rate: own.ceiling, depth: own.ceiling_depth, ..own }
+    }
+}
+
+fn depth(rate: u64, depth_ms: u32) -> i64 {
+    // 10¹² × 10⁴ is below 2⁶³.
+    if rate == UNLIMITED { 0 } else { (rate * u64::from(depth_ms.min(MAX_DEPTH_MS)) / 1000) as i64 }
+}
+
+/// The account. Sums are bits; below zero what went too early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Account {
+    /// What the class may send on its own.
+    pub tokens: i64,
+    /// What it may send at all.
+    pub ceiling_tokens: i64,
+    filled: Now,
+    terms: Terms,
+    /// Of a bit, in 10⁻⁹.
+    part: u32,
+    ceiling_part: u32,
+}
+
+impl Account {
+    /// A full one.
+    pub fn new(terms: Terms, now: Now) -> Self {
+        Self {
+            tokens: terms.depth,
+            ceiling_tokens: terms.ceiling_depth,
+            filled: now,
+            terms,
+            part: 0,
+            ceiling_part: 0,
+        }
+    }
+
+    /// Of a worker that nothing is lent to yet.
+    pub fn lent(terms: Terms) -> Self {
+        Self { tokens: 0, ceiling_tokens: 0, ..Self::new(terms, Now(0)) }
+    }
+
+    /// Colour of a class of which the tokens are what is lent: nothing goes before there is some.
+    #[inline]
+    pub const fn mode_lent(&self) -> Mode {
+        if self.terms.ceiling != UNLIMITED && self.ceiling_tokens <= 0 {
+            Mode::Red
+        } else if self.terms.rate == UNLIMITED || (self.terms.rate != 0 && self.tokens > 0) {
+            Mode::Green
+        } else {
+            Mode::Yellow
+        }
+    }
+
+    /// Rates and depths.
+    pub const fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    /// Takes other rates and depths. Tokens and debts stay, as far as the new depths hold them; what had no limit
+    /// begins full.
+    pub fn change(&mut self, terms: Terms, now: Now, waiting: bool) {
+        if terms == self.terms {
+            return;
+        }
+        self.fill(now, waiting);
+        if !is_counted(self.terms.rate) {
+            self.tokens = terms.depth;
+        }
+        if !is_counted(self.terms.ceiling) {
+            self.ceiling_tokens = terms.ceiling_depth;
+        }
+        self.terms = terms;
+        self.tokens = self.tokens.min(terms.depth);
+        self.ceiling_tokens = self.ceiling_tokens.min(terms.ceiling_depth);
+    }
+
+    /// Goes on with the tokens of another account of the same class.
+    pub fn resume(&mut self, other: &Self) {
+        if is_counted(other.terms.rate) {
+            self.tokens = other.tokens.min(self.terms.depth);
+        }
+        if is_counted(other.terms.ceiling) {
+            self.ceiling_tokens = other.ceiling_tokens.min(self.terms.ceiling_depth);
+        }
+        (self.filled, self.part, self.ceiling_part) = (other.filled, 0, 0);
+    }
+
+    /// Adds what came in since the last time.
+    #[inline]
+    pub fn fill(&mut self, now: Now, waiting: bool) {
+        if now <= self.filled {
+            return;
+        }
+        let elapsed = now.0 - self.filled.0;
+        self.filled = now;
+        let Terms { rate, ceiling, depth, ceiling_depth } = self.terms;
+        if is_counted(rate) {
+            let sum = self.tokens.saturating_add(earn(rate, elapsed, &mut self.part));
+            self.tokens = capped(sum, cap(depth, rate, waiting), &mut self.part);
+        }
+        if is_counted(ceiling) {
+            let sum = self.ceiling_tokens.saturating_add(earn(ceiling, elapsed, &mut self.ceiling_part));
+            self.ceiling_tokens = capped(sum, cap(ceiling_depth, ceiling, waiting), &mut self.ceiling_part);
+        }
+    }
+
+    /// Colour, as it was filled last.
+    #[inline]
+    pub const fn mode(&self) -> Mode {
+        if self.terms.ceiling != UNLIMITED && self.ceiling_tokens < 0 {
+            Mode::Red
+        } else if self.terms.rate == UNLIMITED || (self.terms.rate != 0 && self.tokens >= 0) {
+            Mode::Green
+        } else {
+            Mode::Yellow
+        }
+    }
+
+    /// Charges bits that passed; those that it sent on its own, or that went past its limit, as `own` too.
+    #[inline]
+    pub fn charge(&mut self, bits: i64, own: bool) {
+        if own {
+            self.charge_own(bits);
+        }
+        if self.terms.ceiling != UNLIMITED {
+            let floor = -FLOOR_SECONDS * self.terms.ceiling as i64;
+            self.ceiling_tokens = self.ceiling_tokens.saturating_sub(bits).max(floor);
+        }
+    }
+
+    /// Charges bits to the tokens of `limit-at` alone.
+    #[inline]
+    pub fn charge_own(&mut self, bits: i64) {
+        if is_counted(self.terms.rate) {
+            let floor = -FLOOR_SECONDS * self.terms.rate as i64;
+            self.tokens = self.tokens.saturating_sub(bits).max(floor);
+        }
+    }
+
+    /// Bits that may go before its colour changes; of the class that lends, and of those below it.
+    pub fn headroom(&self, lends: bool) -> i64 {
+        let own = if lends && is_counted(self.terms.rate) { self.tokens } else { i64::MAX };
+        if self.terms.ceiling == UNLIMITED { own } else { own.min(self.ceiling_tokens) }
+    }
+
+    /// When its colour changes for the better if nothing is charged until then. `None` if never.
+    pub fn event(&self) -> Option<Now> {
+        match self.mode() {
+            Mode::Red => Some(self.after(self.ceiling_tokens, self.terms.ceiling, self.ceiling_part)),
+            Mode::Yellow if self.terms.rate != 0 => Some(self.after(self.tokens, self.terms.rate, self.part)),
+            Mode::Yellow | Mode::Green => None,
+        }
+    }
+
+    /// When a debt is paid.
+    fn after(&self, tokens: i64, rate: u64, part: u32) -> Now {
+        let owed = u128::from(tokens.unsigned_abs()) * u128::from(NS_PER_SECOND);
+        let wait = owed.saturating_sub(u128::from(part)).div_ceil(u128::from(rate.max(1)));
+        Now(self.filled.0.saturating_add(u64::try_from(wait).unwrap_or(u64::MAX)))
+    }
+}
+
+/// Whether tokens of the rate are counted.
+#[inline]
+const fn is_counted(rate: u64) -> bool {
+    rate != 0 && rate != UNLIMITED
+}
+
+#[inline]
+fn cap(depth: i64, rate: u64, waiting: bool) -> i64 {
+    if waiting { depth.max((rate / (NS_PER_SECOND / LATENESS)) as i64) } else { depth }
+}
+
+#[inline]
+fn capped(sum: i64, cap: i64, part: &mut u32) -> i64 {
+    if sum >= cap {
+        *part = 0;
+        cap
+    } else {
+        sum
+    }
+}
+
+/// Whole bits that `elapsed` ns bring together with the part of a bit; what is left becomes the part.
+#[inline]
+fn earn(rate: u64, elapsed: u64, part: &mut u32) -> i64 {
+    if elapsed < 10 * NS_PER_SECOND {
+        // (10⁹ − 1) × 10¹⁰ + 10⁹ and 10³ × 10¹⁰ are below 2⁶⁴.
+        let small = rate % NS_PER_SECOND * elapsed + u64::from(*part);
+        *part = (small % NS_PER_SECOND) as u32;
+        return (rate / NS_PER_SECOND * elapsed + small / NS_PER_SECOND) as i64;
+    }
+    let all = u128::from(rate) * u128::from(elapsed) + u128::from(*part);
+    *part = (all % u128::from(NS_PER_SECOND)) as u32;
+    i64::try_from(all / u128::from(NS_PER_SECOND)).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,363 @@
+//! Where classes with waiting packets are linked: a green one in the row of its level, a yellow one below its parent,
+//! which has something to send thereby; a red one nowhere.
+
+use super::Mode;
+use super::node::{Core, LISTED};
+use super::ring::{NIL, PRIORITIES, Ring, member};
+use super::shared::Shared;
+use crate::qos::forest::MAX_LEVELS;
+use crate::time::Now;
+
+/// The accounts of inner classes.
+#[derive(Debug)]
+pub enum Books<'a> {
+    /// Those of all workers; this one is alone.
+    Sole(&'a mut Shared),
+    /// What is lent to this one.
+    Lent,
+}
+
+/// Which ring a class is linked in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Row(u32),
+    Below(u32),
+    Nowhere,
+}
+
+impl Core {
+    /// Brings the account of a class up to date; its colour.
+    pub fn look(&mut self, slot: u32, books: &mut Books, now: Now) -> Mode {
+        let Some(node) = self.nodes.get_mut(slot as usize) else { return Mode::Red };
+        if node.is_leaf() {
+            node.account.fill(now, node.active != 0);
+            if node.flags & super::node::BURSTS != 0 {
+                self.turn_burst(slot, now);
+            }
+            return self.node(slot).map_or(Mode::Red, |node| node.account.mode());
+        }
+        match books {
+            Books::Sole(shared) => shared.look(node.place, node.active != 0, now),
+            Books::Lent => node.account.mode_lent(),
+        }
+    }
+
+    fn turn_burst(&mut self, slot: u32, now: Now) {
+        let (Some(node), Some(cold)) = (self.nodes.get_mut(slot as usize), self.cold.get_mut(slot as usize))
+        else {
+            return;
+        };
+        if let Some(burst) = &mut cold.burst
+            && burst.advance(now)
+        {
+            let terms = super::shared::terms(&cold.limit, false, Some(burst));
+            node.account.change(terms, now, node.active != 0);
+        }
+    }
+
+    /// When the colour of a class may change for the better.
+    fn event(&self, slot: u32, books: &Books) -> Option<Now> {
+        let node = self.node(slot)?;
+        if node.is_leaf() {
+            let event = node.account.event()?;
+            let burst = self.cold.get(slot as usize).and_then(|cold| cold.burst.as_ref());
+            return Some(burst.map_or(event, |burst| event.min(burst.ends())));
+        }
+        match books {
+            Books::Sole(shared) => shared.classes.get(node.place as usize)?.event(),
+            // The next talk tells.
+            Books::Lent => None,
+        }
+    }
+
+    /// Lets the wheel bring up a class when its colour may change for the better.
+    pub fn arm(&mut self, slot: u32, books: &Books) {
+        if let Some(event) = self.event(slot, books)
+            && !self.wheel.is_armed_by(slot, event)
+        {
+            self.wheel.arm(slot, event);
+        }
+    }
+
+    /// Notes an inner class for the next talk.
+    pub fn list(&mut self, slot: u32) {
+        let Some(node) = self.nodes.get_mut(slot as usize) else { return };
+        if node.is_leaf() || node.flags & LISTED != 0 {
+            return;
+        }
+        node.flags |= LISTED;
+        let level = usize::from(node.level);
+        if let Some(listed) =
+            self.trees.get_mut(node.tree as usize).and_then(|tree| tree.listed.get_mut(level))
+        {
+            listed.push(slot);
+        }
+    }
+
+    /// Packets at a priority have come to wait in or below a class, whose colour is current.
+    pub fn attach(&mut self, slot: u32, priority: usize, books: &mut Books, now: Now) {
+        if let Some(node) = self.node_mut(slot) {
+            node.active |= 1 << priority;
+        }
+        let weight = self.weight(slot, priority);
+        let goes_on = self.node(slot).is_some_and(|node| node.goes_on(priority));
+        self.link(slot, priority, weight, goes_on, books, now);
+    }
+
+    /// No packets at a priority wait in or below a class any more, or none that may go.
+    pub fn detach(&mut self, slot: u32, priority: usize) {
+        let weight = self.weight(slot, priority);
+        self.unlink(slot, priority, weight);
+        self.put_out(slot, priority);
+    }
+
+    fn put_out(&mut self, slot: u32, priority: usize) {
+        let Some(node) = self.node_mut(slot) else { return };
+        node.active &= !(1 << priority);
+        if node.active == 0 && node.parent != NIL {
+            self.wheel.disarm(slot);
+        }
+    }
+
+    /// Gives a class another colour.
+    pub fn recolor(&mut self, slot: u32, mode: Mode, books: &mut Books, now: Now) {
+        let Some(node) = self.node(slot) else { return };
+        let active = node.active;
+        if node.mode == mode {
+            return;
+        }
+        for priority in bits(active) {
+            let weight = self.weight(slot, priority);
+            self.unlink(slot, priority, weight);
+        }
+        if let Some(node) = self.node_mut(slot) {
+            node.mode = mode;
+        }
+        self.note_dry(slot, books);
+        for priority in bits(active) {
+            let weight = self.weight(slot, priority);
+            let goes_on = self.node(slot).is_some_and(|node| node.goes_on(priority));
+            self.link(slot, priority, weight, goes_on, books, now);
+        }
+    }
+
+    /// Looks at an active class anew.
+    pub fn refresh(&mut self, slot: u32, books: &mut Books, now: Now) {
+        if self.node(slot).is_some_and(|node| node.active != 0) {
+            let mode = self.look(slot, books, now);
+            self.recolor(slot, mode, books, now);
+            self.arm(slot, books);
+        }
+    }
+
+    /// Notes that packets wait for a class that more may be lent of.
+    fn note_dry(&mut self, slot: u32, books: &Books) {
+        let Some(node) = self.nodes.get(slot as usize) else { return };
+        if matches!(books, Books::Lent)
+            && !node.is_leaf()
+            && node.active != 0
+            && node.is_dry()
+            && let Some(tree) = self.trees.get_mut(node.tree as usize)
+        {
+            tree.is_dry = true;
+        }
+    }
+
+    fn weight(&self, slot: u32, priority: usize) -> u64 {
+        let Some(node) = self.node(slot) else { return 0 };
+        match self.inners.get(node.inner as usize) {
+            Some(inner) => inner.weight.get(priority).copied().unwrap_or(0),
+            None => u64::from(node.quantum),
+        }
+    }
+
+    fn place(&self, slot: u32) -> Place {
+        match self.node(slot) {
+            Some(node) if node.mode == Mode::Green => Place::Row(node.tree),
+            Some(node) if node.mode == Mode::Yellow && node.parent != NIL => Place::Below(node.parent),
+            _ => Place::Nowhere,
+        }
+    }
+
+    /// The ring that a class is linked in, if it is.
+    fn ring(&mut self, slot: u32, priority: usize) -> Option<(&mut Ring, &mut super::ring::Links)> {
+        let place = self.place(slot);
+        let level = usize::from(self.node(slot)?.level);
+        let ring = match place {
+            Place::Row(tree) => {
+                self.trees.get_mut(tree as usize)?.rows.0.get_mut(level)?.get_mut(priority)?
+            }
+            Place::Below(parent) => {
+                let inner = self.nodes.get(parent as usize)?.inner;
+                self.inners.get_mut(inner as usize)?.rings.get_mut(priority)?
+            }
+            Place::Nowhere => return None,
+        };
+        Some((ring, &mut self.links))
+    }
+
+    fn link(&mut self, slot: u32, priority: usize, weight: u64, goes_on: bool, books: &mut Books, now: Now) {
+        let (mut slot, mut goes_on) = (slot, goes_on);
+        for _ in 0..MAX_LEVELS {
+            let Some((ring, links)) = self.ring(slot, priority) else { return };
+            links.insert(ring, member(slot, priority), goes_on);
+            let parent = match self.place(slot) {
+                Place::Row(tree) => {
+                    let level = self.node(slot).map_or(0, |node| node.level);
+                    self.fill_row(tree, level, priority);
+                    return;
+                }
+                Place::Below(parent) => parent,
+                Place::Nowhere => return,
+            };
+            let Some(node) = self.node(parent) else { return };
+            let (was, bit, inner) = (node.active, 1 << priority, node.inner);
+            // Nobody keeps the colour of a class in which nothing waits.
+            let mode = if was == 0 { self.look(parent, books, now) } else { node.mode };
+            if let Some(node) = self.node_mut(parent) {
+                (node.mode, node.active) = (mode, was | bit);
+            }
+            if let Some(sum) =
+                self.inners.get_mut(inner as usize).and_then(|inner| inner.weight.get_mut(priority))
+            {
+                *sum += weight;
+            }
+            if was & bit != 0 {
+                self.spread(parent, priority, weight, true);
+                return;
+            }
+            if was == 0 {
+                self.list(parent);
+                self.note_dry(parent, books);
+                self.arm(parent, books);
+            }
+            goes_on |= self.node(parent).is_some_and(|node| node.goes_on(priority));
+            slot = parent;
+        }
+    }
+
+    fn unlink(&mut self, slot: u32, priority: usize, weight: u64) {
+        let first = slot;
+        let mut slot = slot;
+        for _ in 0..MAX_LEVELS {
+            let Some((ring, links)) = self.ring(slot, priority) else { return };
+            let has_turn = ring.is_settled && ring.cursor == member(slot, priority);
+            links.remove(ring, member(slot, priority));
+            let is_empty = ring.is_empty();
+            if has_turn && slot == first {
+                // Of a parent it is over with that of its last child.
+                self.keep_turn(slot, priority);
+            }
+            let parent = match self.place(slot) {
+                Place::Row(tree) => {
+                    let level = self.node(slot).map_or(0, |node| node.level);
+                    if is_empty && let Some(tree) = self.trees.get_mut(tree as usize) {
+                        tree.mask &= !row(level, priority);
+                    }
+                    return;
+                }
+                Place::Below(parent) => parent,
+                Place::Nowhere => return,
+            };
+            let inner = self.node(parent).map_or(NIL, |node| node.inner);
+            if let Some(sum) =
+                self.inners.get_mut(inner as usize).and_then(|inner| inner.weight.get_mut(priority))
+            {
+                *sum -= weight;
+            }
+            if !is_empty {
+                self.spread(parent, priority, weight, false);
+                return;
+            }
+            // Its ring is empty: the parent has nothing to send either.
+            if let Some(node) = self.node_mut(parent) {
+                node.turn &= !(1 << priority);
+            }
+            self.put_out(parent, priority);
+            slot = parent;
+        }
+    }
+
+    fn keep_turn(&mut self, slot: u32, priority: usize) {
+        if let Some(node) = self.node_mut(slot) {
+            node.turn |= node.turn_bit(priority);
+        }
+    }
+
+    /// The weight of a class that is linked already has changed: so have those of the classes that it waits for.
+    fn spread(&mut self, slot: u32, priority: usize, weight: u64, more: bool) {
+        let mut slot = slot;
+        while let Place::Below(parent) = self.place(slot) {
+            let inner = self.node(parent).map_or(NIL, |node| node.inner);
+            if let Some(sum) =
+                self.inners.get_mut(inner as usize).and_then(|inner| inner.weight.get_mut(priority))
+            {
+                *sum = if more { *sum + weight } else { *sum - weight };
+            }
+            slot = parent;
+        }
+    }
+
+    fn fill_row(&mut self, number: u32, level: u8, priority: usize) {
+        let Some(tree) = self.trees.get_mut(number as usize) else { return };
+        tree.mask |= row(level, priority);
+        if !tree.is_ready && !tree.is_blocked {
+            tree.is_ready = true;
+            self.ready.push_back(number);
+        }
+    }
+
+    /// The leaf whose turn it is, and the level of the class that lends.
+    pub fn first(&mut self, number: u32) -> Option<(u32, u8)> {
+        loop {
+            let tree = self.trees.get_mut(number as usize).filter(|tree| tree.mask != 0)?;
+            let first = tree.mask.trailing_zeros() as usize;
+            let (level, priority) = (first / PRIORITIES, first % PRIORITIES);
+            let row = tree.rows.0.get_mut(level)?.get_mut(priority)?;
+            row.is_settled = true;
+            let mut at = row.cursor;
+            loop {
+                let slot = at / PRIORITIES as u32;
+                let node = self.nodes.get_mut(slot as usize)?;
+                let Some(inner) = self.inners.get_mut(node.inner as usize) else {
+                    return Some((slot, level as u8));
+                };
+                let ring = inner.rings.get_mut(priority)?;
+                if std::mem::take(&mut ring.ended) && node.turn & (1 << priority) != 0 {
+                    node.turn &= !(1 << priority);
+                    self.end_turn(slot, priority);
+                    break;
+                }
+                node.turn |= 1 << priority;
+                ring.is_settled = true;
+                at = ring.cursor;
+            }
+        }
+    }
+
+    /// The turn of a class is over: on to the next one, and further up where a round ends thereby.
+    pub fn end_turn(&mut self, slot: u32, priority: usize) {
+        let mut slot = slot;
+        for _ in 0..MAX_LEVELS {
+            let Some((ring, links)) = self.ring(slot, priority) else { return };
+            if ring.cursor != member(slot, priority) || !links.advance(ring) {
+                return;
+            }
+            let Place::Below(parent) = self.place(slot) else { return };
+            if let Some(node) = self.node_mut(parent) {
+                node.turn &= !(1 << priority);
+            }
+            slot = parent;
+        }
+    }
+}
+
+/// The bit of a row.
+pub const fn row(level: u8, priority: usize) -> u64 {
+    1 << (level as usize * PRIORITIES + priority)
+}
+
+/// Numbers of the bits that are set.
+pub fn bits(mask: u8) -> impl Iterator<Item = usize> {
+    (0..PRIORITIES).filter(move |bit| mask & (1 << bit) != 0)
+}

@@ -1,0 +1,157 @@
+//! Who lends, and who is charged.
+
+use super::Mode;
+use super::links::Books;
+use super::node::{BURSTS, Core};
+use super::ring::NIL;
+use crate::time::Now;
+
+/// What came of a packet that need not wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passage {
+    /// Charged and counted.
+    Open,
+    /// A class on its way has nothing to lend.
+    Dry,
+    /// The leaf is above its limit, or others come first.
+    Closed,
+}
+
+impl Core {
+    /// Charges and counts a packet of a leaf in which nothing waits, if it may go at once.
+    pub fn pass(&mut self, slot: u32, segments: u32, bytes: u64, books: &mut Books, now: Now) -> Passage {
+        let Some(node) = self.node(slot) else { return Passage::Open };
+        let (mut at, priority, tree) = (slot, usize::from(node.priority), node.tree);
+        let lender = loop {
+            match self.look(at, books, now) {
+                Mode::Green => break self.node(at).map_or(0, |node| node.level),
+                Mode::Red if at == slot => return Passage::Closed,
+                Mode::Red => return Passage::Dry,
+                Mode::Yellow => at = self.parent(at),
+            }
+            if at == NIL {
+                return Passage::Dry;
+            }
+        };
+        let Some(tree) = self.trees.get(tree as usize) else { return Passage::Closed };
+        // On its own a leaf takes nothing from others but the port.
+        let first = (u64::from(lender) * 8 + priority as u64).min(63);
+        if (lender != 0 || tree.interface.is_some()) && tree.mask & (u64::MAX >> (63 - first)) != 0 {
+            return Passage::Closed;
+        }
+        self.charge(slot, lender, segments, bytes, books, now);
+        Passage::Open
+    }
+
+    /// Charges and counts what a leaf sent: the class of level `lender` on its way, and those above, as their own.
+    pub fn charge(&mut self, leaf: u32, lender: u8, segments: u32, bytes: u64, books: &mut Books, now: Now) {
+        let bits = i64::try_from(bytes.saturating_mul(8)).unwrap_or(i64::MAX);
+        let mut slot = leaf;
+        while slot != NIL {
+            self.meter(slot, now);
+            let Some(node) = self.nodes.get_mut(slot as usize) else { return };
+            let waiting = node.active != 0;
+            node.bytes = node.bytes.wrapping_add(bytes);
+            node.packets = node.packets.wrapping_add(u64::from(segments));
+            if node.level < lender {
+                node.borrows = node.borrows.wrapping_add(u64::from(segments));
+            }
+            let own = node.level >= lender;
+            if node.is_leaf() {
+                node.account.fill(now, waiting);
+                node.account.charge(bits, own);
+                if node.flags & BURSTS != 0
+                    && let Some(burst) = self.cold.get_mut(slot as usize).and_then(|cold| cold.burst.as_mut())
+                {
+                    burst.count(bytes);
+                }
+            } else {
+                self.charge_inner(slot, lender, segments, bits, books, now);
+            }
+            if waiting {
+                self.refresh(slot, books, now);
+            }
+            slot = self.parent(slot);
+        }
+    }
+
+    fn charge_inner(&mut self, slot: u32, lender: u8, segments: u32, bits: i64, books: &mut Books, now: Now) {
+        let Some(node) = self.nodes.get_mut(slot as usize) else { return };
+        let Some(inner) = self.inners.get_mut(node.inner as usize) else { return };
+        let level = node.level;
+        if level == lender {
+            inner.lends = inner.lends.wrapping_add(u64::from(segments));
+        }
+        match books {
+            Books::Sole(shared) => {
+                if let Some(class) = shared.classes.get_mut(node.place as usize) {
+                    class.fill(now, node.active != 0);
+                    class.charge(bits, level >= lender);
+                }
+                return;
+            }
+            Books::Lent if level > lender => {
+                inner.owed = inner.owed.map(|owed| owed.saturating_add(bits));
+            }
+            Books::Lent => {
+                node.account.charge(bits, level == lender);
+                inner.spent[1] = inner.spent[1].saturating_add(bits);
+                if level == lender {
+                    inner.spent[0] = inner.spent[0].saturating_add(bits);
+                }
+            }
+        }
+        self.list(slot);
+    }
+
+    /// Bytes that a leaf may send in one go: what is left of its turn and of the tokens on its way.
+    pub fn allowance(&self, leaf: u32, lender: u8, books: &Books) -> u64 {
+        let deficit = self.node(leaf).map_or(0, |node| node.deficits[usize::from(lender != 0)]);
+        let mut bits = i64::from(deficit) * 8;
+        for slot in self.way(leaf) {
+            let Some(node) = self.node(slot).filter(|node| node.level <= lender) else { break };
+            let account = match books {
+                Books::Sole(shared) if !node.is_leaf() => {
+                    let Some(class) = shared.classes.get(node.place as usize) else { break };
+                    &class.account
+                }
+                _ => &node.account,
+            };
+            bits = bits.min(account.headroom(node.level == lender));
+        }
+        u64::try_from(bits / 8).unwrap_or(0)
+    }
+
+    /// The leaf whose turn it is, and the level of the class that lends.
+    pub fn choose(&mut self, tree: u32) -> Option<(u32, u8)> {
+        loop {
+            let (slot, lender) = self.first(tree)?;
+            let node = self.node_mut(slot)?;
+            let (which, priority) = (usize::from(lender != 0), usize::from(node.priority));
+            let deficit = node.deficits.get_mut(which)?;
+            if *deficit <= 0 {
+                *deficit = deficit.saturating_add_unsigned(node.quantum);
+            }
+            if *deficit > 0 {
+                return Some((slot, lender));
+            }
+            // It sent more than a quantum at once.
+            self.end_turn(slot, priority);
+        }
+    }
+
+    /// Counts what a leaf sent against its turn.
+    pub fn take_turn(&mut self, slot: u32, lender: u8, bytes: u64) {
+        let which = usize::from(lender != 0);
+        let Some(node) = self.node_mut(slot) else { return };
+        let (bit, priority) = (1 << which, usize::from(node.priority));
+        let Some(deficit) = node.deficits.get_mut(which) else { return };
+        *deficit = deficit.saturating_sub(i32::try_from(bytes).unwrap_or(i32::MAX));
+        if *deficit > 0 {
+            node.turn |= bit;
+        } else {
+            node.turn &= !bit;
+            self.end_turn(slot, priority);
+        }
+    }
+}

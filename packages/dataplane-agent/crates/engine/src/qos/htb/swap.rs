@@ -1,0 +1,183 @@
+//! Another configuration, and leaves that come and go.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::Htb;
+use super::account::Account;
+use super::node::{Core, TAKEN};
+use super::ring::NIL;
+use super::shared::Accounts;
+use crate::qos::forest::{ClassId, Forest, Identity};
+use crate::time::Now;
+
+impl Htb {
+    /// Takes over another configuration. Classes keep tokens, deficits and counters by [`Class::identity`]; leaves
+    /// that packets wait in stay active. Leaves that are gone are forgotten.
+    ///
+    /// [`Class::identity`]: crate::qos::forest::Class::identity
+    pub fn swap(&mut self, forest: &Arc<Forest>, accounts: &Accounts, now: Now) {
+        (self.now, self.turn) = (now, None);
+        let before = std::mem::replace(&mut self.forest, Arc::clone(forest));
+        let kept = self.leave(&before, now);
+        let old = std::mem::replace(&mut self.core, Core::new(now));
+        let old_roots = std::mem::take(&mut self.roots);
+        self.accounts = accounts.clone();
+        self.slots.clear();
+        self.slots.resize(forest.classes().len(), NIL);
+        for slot in 0..old.nodes.len() as u32 {
+            self.carry_over(&old, slot, &kept, now);
+        }
+        for node in old.nodes.iter().filter(|node| !node.is_leaf()) {
+            if let Some(root) = old_roots.get(node.tree as usize) {
+                root.lock().leave(node.place);
+            }
+        }
+        for (node, cold) in old.nodes.iter().zip(&old.cold) {
+            if node.is_leaf()
+                && node.active != 0
+                && let Some(leaf) = forest.find(cold.identity)
+            {
+                self.activate(leaf, now);
+            }
+        }
+    }
+
+    /// Gives back all that is lent. The accounts of inner classes that have another root from now on.
+    fn leave(&mut self, before: &Forest, now: Now) -> HashMap<Identity, Account> {
+        let mut kept = HashMap::new();
+        let root_of = |forest: &Forest, identity| {
+            let class = forest.find(identity).and_then(|id| forest.class(id))?;
+            forest.class(class.root).map(|root| root.identity)
+        };
+        for (number, root) in (0..).zip(&self.roots) {
+            let mut shared = root.lock();
+            let is_late = shared.has_lapsed(self.worker);
+            let Some(tree) = self.core.trees.get_mut(number as usize) else { continue };
+            let (was_sole, listed) = (tree.is_sole, std::mem::take(&mut tree.listed));
+            for slot in listed.into_iter().flatten().filter(|_| !was_sole) {
+                let mut talk = self.core.open_talk(slot);
+                if let Some(class) =
+                    self.core.node(slot).and_then(|node| shared.classes.get_mut(node.place as usize))
+                {
+                    if is_late {
+                        class.return_late(&mut talk);
+                    }
+                    class.give_back(self.worker, &mut talk);
+                }
+            }
+            shared.part(self.worker);
+            // The tree is the same as long as its root is; what its leaves left stays with those that are in it.
+            shared.leaves.retain(|identity, _| {
+                root_of(&self.forest, *identity).is_some()
+                    && root_of(&self.forest, *identity) == root_of(before, *identity)
+            });
+        }
+        for (node, cold) in self.core.nodes.iter().zip(&self.core.cold) {
+            let new_root = root_of(&self.forest, cold.identity);
+            if node.is_leaf() || new_root.is_none() || new_root == root_of(before, cold.identity) {
+                continue;
+            }
+            let Some(root) = self.roots.get(node.tree as usize) else { continue };
+            if let Some(class) = root.lock().classes.get_mut(node.place as usize) {
+                class.fill(now, node.active != 0);
+                kept.insert(cold.identity, class.account);
+            }
+        }
+        kept
+    }
+
+    /// Goes on with a class of the configuration before, if it still is one.
+    fn carry_over(&mut self, old: &Core, slot: u32, kept: &HashMap<Identity, Account>, now: Now) {
+        let (Some(was), Some(cold)) = (old.node(slot), old.cold.get(slot as usize)) else { return };
+        let Some(id) = self.forest.find(cold.identity) else { return };
+        let Some(new) = self.enter(id, kept, now) else { return };
+        if let (true, Some(left)) = (was.is_leaf(), old.left(slot)) {
+            self.core.resume(new, &left, now);
+        }
+        let (Some(node), Some(new_cold)) =
+            (self.core.nodes.get_mut(new as usize), self.core.cold.get_mut(new as usize))
+        else {
+            return;
+        };
+        (node.bytes, node.packets, node.borrows) = (was.bytes, was.packets, was.borrows);
+        (node.second, node.turn) = (was.second, was.turn);
+        node.flags |= was.flags & TAKEN;
+        (new_cold.begin, new_cold.last) = (cold.begin, cold.last);
+        if let (Some(inner), Some(was)) =
+            (self.core.inners.get_mut(node.inner as usize), old.inners.get(was.inner as usize))
+        {
+            inner.lends = was.lends;
+        }
+    }
+
+    /// The slot of a class; its tree's and those of the classes above it as well, if they are new to this worker.
+    /// `None` of a class that is alone.
+    fn enter(&mut self, id: ClassId, kept: &HashMap<Identity, Account>, now: Now) -> Option<u32> {
+        let known = *self.slots.get(id.0 as usize)?;
+        if known != NIL {
+            return Some(known);
+        }
+        let forest = Arc::clone(&self.forest);
+        let class = forest.class(id)?;
+        if class.parent.is_none() && class.is_leaf {
+            return None;
+        }
+        let parent = match class.parent {
+            Some(parent) => self.enter(parent, kept, now)?,
+            None => NIL,
+        };
+        let number = match self.core.node(parent) {
+            Some(node) => node.tree,
+            None => {
+                self.roots.push(self.accounts.of(class.identity, self.workers));
+                let is_blocked = class.interface.is_some_and(|row| self.blocked.contains(&row));
+                self.core.add_tree(class.interface, is_blocked)
+            }
+        };
+        let place = if class.is_leaf {
+            NIL
+        } else {
+            let limit = (&class.limit, class.parent.is_none());
+            let mut shared = self.roots.get(number as usize)?.lock();
+            shared.enter(class.identity, limit, kept.get(&class.identity), now)
+        };
+        let slot = self.core.add(id, class, parent, number, place, now);
+        if class.parent.is_none()
+            && let Some(tree) = self.core.trees.get_mut(number as usize)
+        {
+            tree.root = slot;
+        }
+        *self.slots.get_mut(id.0 as usize)? = slot;
+        Some(slot)
+    }
+
+    /// Makes the leaf this worker's, with the tokens that the worker had left which had it before. Only the worker
+    /// that has a leaf may call [`Self::pass`], [`Self::activate`] and [`Self::sent`] for it.
+    pub fn take(&mut self, leaf: ClassId, now: Now) {
+        self.now = now;
+        let Some(slot) = self.enter(leaf, &HashMap::new(), now) else { return };
+        let Some(node) = self.core.node_mut(slot).filter(|node| node.flags & TAKEN == 0) else { return };
+        node.flags |= TAKEN;
+        let tree = node.tree as usize;
+        let Some(identity) = self.core.cold.get(slot as usize).map(|cold| cold.identity) else { return };
+        let left = self.roots.get(tree).and_then(|root| root.lock().leaves.remove(&identity));
+        if let Some(left) = left {
+            self.core.resume(slot, &left, now);
+        }
+    }
+
+    /// Leaves the leaf, in which nothing waits, to other workers.
+    pub fn give_up(&mut self, leaf: ClassId, now: Now) {
+        self.now = now;
+        self.deactivate(leaf);
+        let Some(slot) = self.slot(leaf) else { return };
+        let Some(node) = self.core.node_mut(slot).filter(|node| node.flags & TAKEN != 0) else { return };
+        node.flags &= !TAKEN;
+        let tree = node.tree as usize;
+        let Some(identity) = self.core.cold.get(slot as usize).map(|cold| cold.identity) else { return };
+        if let (Some(root), Some(left)) = (self.roots.get(tree), self.core.left(slot)) {
+            root.lock().leaves.insert(identity, left);
+        }
+    }
+}
