@@ -9,21 +9,31 @@ export interface AccountedDay {
   readonly bytes: readonly number[];
 }
 
-const number = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0);
+const number = (value: unknown): number => Number(value) || 0;
 
 /** Decodes the answer: the oldest day first. */
 export function accountedDays(answer: unknown): readonly AccountedDay[] {
-  const days = isObject(answer) && Array.isArray(answer.days) ? answer.days : [];
+  const days = Array.isArray(answer) ? answer.filter(isObject) : [];
   return days
-    .filter(isObject)
-    .map(({ date, upload, download }) => ({
-      date: typeof date === 'string' ? date : '',
-      bytes: download === undefined ? [number(upload)] : [number(upload), number(download)],
+    .map(({ day, menu, upload, download, total }) => ({
+      date: typeof day === 'string' ? day : '',
+      bytes: menu === '/queue/tree' ? [number(total)] : [number(upload), number(download)],
     }))
     .toSorted((a, b) => (a.date < b.date ? -1 : 1));
 }
 
+const DAY_MS = 86_400_000;
+/** Days that the router keeps. */
+const KEPT = 400;
+
+/** Where the days of a queue are told, as JSON or as a table. The router may be in another time zone: a day more. */
+export function accountingAddress(queue: string, format: 'json' | 'csv', now = Date.now()): string {
+  const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+  const [from, to] = [day(now - KEPT * DAY_MS), day(now + DAY_MS)];
+  return `/api/v1/queue-accounting?${new URLSearchParams({ queue, from, to, format })}`;
+}
+
 /** @throws RequestError */
-export async function queueAccounting(menu: string, queue: string): Promise<readonly AccountedDay[]> {
-  return accountedDays(await request('GET', `/api/v1/queues/accounting?${new URLSearchParams({ menu, queue })}`));
+export async function queueAccounting(queue: string): Promise<readonly AccountedDay[]> {
+  return accountedDays(await request('GET', accountingAddress(queue, 'json')));
 }

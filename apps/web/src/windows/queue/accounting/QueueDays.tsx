@@ -1,11 +1,11 @@
 /** What a queue carried each day: the last month as bars, the days as a table, all of them as a file. */
 import { displayBytes } from '@tollway/schema';
 import { useEffect, useState } from 'react';
-import { type AccountedDay, queueAccounting } from '../../../api/queue-accounting.ts';
+import { type AccountedDay, accountingAddress, queueAccounting } from '../../../api/queue-accounting.ts';
 import type { Row } from '../../../api/row.ts';
 import { useVisible } from '../../../ui/visibility.ts';
 import { directionsOf } from '../pair.ts';
-import { csvOf, fileName, lastDays, sumOf } from './days.ts';
+import { lastDays, sumOf } from './days.ts';
 import './accounting.css';
 
 /** Days that are drawn. */
@@ -18,7 +18,6 @@ const bytesText = (bytes: number): string => displayBytes(String(Math.round(byte
 export function QueueDays({ row }: { readonly row: Row }) {
   const id = row['.id'];
   const directions = directionsOf(row);
-  const menu = directions.length > 1 ? '/queue/simple' : '/queue/tree';
   const [days, setDays] = useState<readonly AccountedDay[]>();
   const [problem, setProblem] = useState('');
   const visible = useVisible();
@@ -26,7 +25,7 @@ export function QueueDays({ row }: { readonly row: Row }) {
     if (id === undefined || !visible) return;
     let gone = false;
     const ask = () =>
-      queueAccounting(menu, id).then(
+      queueAccounting(id).then(
         (found) => {
           if (gone) return;
           setDays(found);
@@ -40,7 +39,7 @@ export function QueueDays({ row }: { readonly row: Row }) {
       gone = true;
       clearInterval(timer);
     };
-  }, [menu, id, visible]);
+  }, [id, visible]);
 
   if (problem !== '') return <p className="form-error">{problem}</p>;
   if (days === undefined) return null;
@@ -85,25 +84,11 @@ export function QueueDays({ row }: { readonly row: Row }) {
           </tfoot>
         </table>
       </div>
-      <button
-        type="button"
-        className="button days-file"
-        onClick={() => download(csvOf(days), fileName(row.name ?? id ?? ''))}
-      >
+      <a className="button days-file" href={accountingAddress(id ?? '', 'csv')} download>
         Download CSV
-      </button>
+      </a>
     </div>
   );
-}
-
-function download(text: string, name: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  // Not before the browser has taken it.
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
 interface BarsProps {

@@ -1,13 +1,11 @@
 import { expect, test } from 'vitest';
-import { accountedDays } from '../../../api/queue-accounting.ts';
-import { csvOf, fileName, lastDays, sumOf } from './days.ts';
+import { accountedDays, accountingAddress } from '../../../api/queue-accounting.ts';
+import { lastDays, sumOf } from './days.ts';
 
-const days = accountedDays({
-  days: [
-    { date: '2026-03-01', upload: 5, download: 7 },
-    { date: '2026-02-27', upload: 1, download: 2 },
-  ],
-});
+const days = accountedDays([
+  { '.id': '*1', menu: '/queue/simple', name: 'a', day: '2026-03-01', upload: '5', download: '7', total: '12' },
+  { '.id': '*1', menu: '/queue/simple', name: 'a', day: '2026-02-27', upload: '1', download: '2', total: '3' },
+]);
 
 test('days without traffic are days, too', () => {
   expect(lastDays(days, 4)).toEqual([
@@ -20,8 +18,13 @@ test('days without traffic are days, too', () => {
   expect(sumOf(days)).toEqual([6, 9]);
 });
 
-test('as a file', () => {
-  expect(csvOf(days)).toBe('date,upload-bytes,download-bytes\r\n2026-02-27,1,2\r\n2026-03-01,5,7\r\n');
-  expect(csvOf(accountedDays({ days: [{ date: '2026-03-01', upload: 5 }] }))).toBe('date,bytes\r\n2026-03-01,5\r\n');
-  expect(fileName('a/b c.d')).toBe('a_b_c.d-days.csv');
+test('a node of a queue tree has one number a day', () => {
+  const [day] = accountedDays([{ menu: '/queue/tree', day: '2026-03-01', upload: '0', download: '9', total: '9' }]);
+  expect(day?.bytes).toEqual([9]);
+});
+
+test('all days that are kept are asked for', () => {
+  expect(accountingAddress('*1A', 'csv', Date.parse('2026-11-22T12:00:00Z'))).toBe(
+    '/api/v1/queue-accounting?queue=*1A&from=2025-10-18&to=2026-11-23&format=csv',
+  );
 });

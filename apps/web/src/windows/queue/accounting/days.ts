@@ -1,4 +1,4 @@
-/** Days of a queue as bars and as a file. Pure. */
+/** Days of a queue, for bars. Pure. */
 import type { AccountedDay } from '../../../api/queue-accounting.ts';
 
 const DAY_MS = 86_400_000;
@@ -21,15 +21,4 @@ export function lastDays(days: readonly AccountedDay[], count: number): readonly
 /** Sum over days, by direction. */
 export function sumOf(days: readonly AccountedDay[]): readonly number[] {
   return (days[0]?.bytes ?? []).map((_, which) => days.reduce((sum, { bytes }) => sum + (bytes[which] ?? 0), 0));
-}
-
-/** All days as comma separated values, with a line of titles. */
-export function csvOf(days: readonly AccountedDay[]): string {
-  const titles = (days[0]?.bytes.length ?? 2) > 1 ? ['date', 'upload-bytes', 'download-bytes'] : ['date', 'bytes'];
-  return [titles, ...days.map(({ date, bytes }) => [date, ...bytes])].map((line) => `${line.join(',')}\r\n`).join('');
-}
-
-/** A name that file systems take. */
-export function fileName(queue: string): string {
-  return `${queue.replaceAll(/[^\w.-]+/g, '_')}-days.csv`;
 }

@@ -1,12 +1,20 @@
 /** Subscribers pasted as a list: a dry run shows what it would change, Apply does it in one revision. */
-import { thousands } from '@tollway/schema';
+import { menuByPath, thousands } from '@tollway/schema';
 import { useId, useRef, useState } from 'react';
+import { print } from '../../../api/commands.ts';
 import { type ImportReport, importQueues } from '../../../api/queue-import.ts';
+import { listedProperties, listOf } from './backup.ts';
 import { ImportList } from './ImportList.tsx';
 import { ACTION_TITLES, countsOf, isApplicable, reportText, type Show, shownLines } from './import-words.ts';
 import './import.css';
 
 const EXAMPLE = 'name,target,upload,download\nalice,192.168.88.10,20M,100M\nbob,192.168.88.11,5M,20M';
+
+/** All queues as they were before a revision. */
+interface Undo {
+  readonly revision: number;
+  readonly list: string;
+}
 
 export function ImportWindow() {
   const id = useId();
@@ -17,17 +25,23 @@ export function ImportWindow() {
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState(false);
   const [show, setShow] = useState<Show>('all');
+  const [undo, setUndo] = useState<Undo>();
 
   function forget() {
     setReport(undefined);
     setProblem('');
   }
 
-  async function run(dryRun: boolean) {
+  async function run(what: 'dry-run' | 'apply' | 'undo', list: string) {
     setBusy(true);
     setProblem('');
     try {
-      setReport(await importQueues(csv, { dryRun, remove }));
+      const before = what === 'apply' ? await queuesNow() : undefined;
+      const done = await importQueues(list, { dryRun: what === 'dry-run', remove: remove || what === 'undo' });
+      const { revision } = done;
+      setReport(done);
+      if (what !== 'dry-run')
+        setUndo(before === undefined || revision === undefined ? undefined : { revision, list: before });
       setShow('all');
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error));
@@ -41,8 +55,9 @@ export function ImportWindow() {
     <div role="group" className="menu-table import" aria-label="Import Subscribers">
       <div className="import-form">
         <label htmlFor={`${id}-csv`}>
-          A line for each subscriber: <code>name,target,upload,download</code>, and with bursts{' '}
-          <code>burst-limit,burst-threshold,burst-time</code>
+          A line for each subscriber: <code>name, target, upload, download</code>, then where there are bursts{' '}
+          <code>burst upload, burst download, burst-threshold, burst-time</code>. A first line of titles may name other
+          settings, as <code>parent</code> or <code>comment</code>.
         </label>
         <textarea
           id={`${id}-csv`}
@@ -88,7 +103,7 @@ export function ImportWindow() {
               type="button"
               className="button"
               disabled={busy || csv.trim() === ''}
-              onClick={() => void run(true)}
+              onClick={() => void run('dry-run', csv)}
             >
               Dry Run
             </button>
@@ -97,26 +112,47 @@ export function ImportWindow() {
               className="button button-primary"
               disabled={busy || !ready}
               title={ready ? undefined : 'first a dry run without errors'}
-              onClick={() => void run(false)}
+              onClick={() => void run('apply', csv)}
             >
               Apply
             </button>
           </span>
         </div>
       </div>
-      <p className={problem === '' ? 'import-report' : 'import-report form-error'} role="status">
-        {busy
-          ? 'The router reads the list.'
-          : problem !== ''
-            ? problem
-            : report === undefined
-              ? ''
-              : reportText(report)}
-      </p>
+      <div className="import-report">
+        <p className={problem === '' ? undefined : 'form-error'} role="status">
+          {busy
+            ? 'The router reads the list.'
+            : problem !== ''
+              ? problem
+              : report === undefined
+                ? ''
+                : reportText(report)}
+        </p>
+        {undo !== undefined && (
+          <button
+            type="button"
+            className="button"
+            disabled={busy}
+            title="Puts all simple queues back to what they were before it, in one revision"
+            onClick={() => void run('undo', undo.list)}
+          >
+            Undo revision {undo.revision}
+          </button>
+        )}
+      </div>
       {report !== undefined && <Parts report={report} show={show} onShow={setShow} />}
       <ImportList lines={report === undefined ? [] : shownLines(report.lines, show)} />
     </div>
   );
+}
+
+/** All simple queues with their settings, as a list. */
+async function queuesNow(): Promise<string> {
+  const menu = menuByPath('/queue/simple');
+  if (menu === undefined) return '';
+  const rows = await print(menu.path, { '.proplist': [...listedProperties(menu), 'dynamic'].join(',') });
+  return listOf(menu, rows);
 }
 
 interface PartsProps {

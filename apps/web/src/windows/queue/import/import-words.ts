@@ -55,7 +55,7 @@ export function reportText({ lines, revision }: ImportReport): string {
   const counts = countsOf(lines);
   if (revision !== undefined) {
     const done = deeds(counts, ['added', 'changed', 'removed']);
-    return `Revision ${revision}: ${done}. One change, which Undo takes back as a whole.`;
+    return `Revision ${revision}: ${done}.`;
   }
   if (counts.error > 0) {
     const count = thousands(String(counts.error));
