@@ -404,6 +404,12 @@ impl<F: Frame> Engine<F> {
         self.state.queues.dump(self.snapshot.forest(), from, most, now, out)
     }
 
+    /// Appends packed records (see [`tollway_config::protocol::ReplyBody::QueueScope`]) of what a queue did in each
+    /// millisecond after one, and watches it from now on for a while.
+    pub fn queue_scope(&mut self, row: RowId, after: u64, now: Now, out: &mut Vec<u8>) {
+        self.state.queues.scope(row, after, now, out);
+    }
+
     /// Sets the counters of these simple queues to zero; empty means all.
     pub fn reset_queue_counters(&mut self, rows: &[RowId]) {
         let now = self.state.now;

@@ -33,6 +33,8 @@ pub enum Command {
     Stats,
     /// Pack a part of a table. [`Answer::Part`].
     Dump(Dump, Part),
+    /// Say what a queue did after a millisecond, into this buffer. [`Answer::Part`].
+    QueueScope(RowId, u64, Vec<u8>),
     /// [`Answer::Count`].
     ResetQueueCounters(Arc<[RowId]>),
     /// [`Answer::Count`].

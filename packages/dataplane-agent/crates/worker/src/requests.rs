@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use tollway_config::dataplane::RowId;
 use tollway_config::protocol::{
-    ErrorCode, ErrorReply, Message, PROTOCOL, PacketDescription, Reply, ReplyBody, Request, RequestBody,
-    TracedPacket,
+    ErrorCode, ErrorReply, Message, PROTOCOL, PacketDescription, QUEUE_SCOPE_RECORD, Reply, ReplyBody,
+    Request, RequestBody, TracedPacket,
 };
 use tollway_engine::snapshot::BuildError;
 use tollway_engine::trace::TRACES;
@@ -21,6 +22,8 @@ use crate::workers::WorkerLost;
 
 /// How long a token lives, ns.
 const TOKEN_LIFE_NS: u64 = 30_000_000_000;
+/// Most records of a worker in an answer about a queue's milliseconds.
+const QUEUE_SCOPE_RECORDS: usize = 4096;
 /// Configurations that may be prepared at a time.
 const TOKENS: usize = 8;
 
@@ -126,9 +129,7 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
             let records = agent.workers.dump(Dump::Queues)?;
             Ok(ReplyBody::Queues { now_ns: clock::now().0, records })
         }
-        RequestBody::QueueScope { .. } => {
-            Ok(ReplyBody::QueueScope { now_ns: clock::now().0, records: Vec::new() })
-        }
+        RequestBody::QueueScope { row, after } => queue_scope(agent, row, after),
         RequestBody::ResetQueueCounters { rows } => {
             let count = rows.len() as u64;
             let rows: Arc<[u32]> = rows.into();
@@ -198,6 +199,21 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
             Ok(ReplyBody::Done { count })
         }
     }
+}
+
+/// What a queue did in each millisecond, at all workers, oldest first.
+fn queue_scope(agent: &mut Agent, row: RowId, after: u64) -> Result<ReplyBody, Refusal> {
+    let room = QUEUE_SCOPE_RECORD * QUEUE_SCOPE_RECORDS;
+    let answers = agent.workers.ask(|_| Command::QueueScope(row, after, Vec::with_capacity(room)))?;
+    let mut all = Vec::new();
+    for answer in answers {
+        if let Answer::Part(part, _) = answer {
+            all.extend_from_slice(&part);
+        }
+    }
+    let mut records: Vec<&[u8]> = all.chunks_exact(QUEUE_SCOPE_RECORD).collect();
+    records.sort_by_key(|record| record.first_chunk().map_or(0, |number| u64::from_le_bytes(*number)));
+    Ok(ReplyBody::QueueScope { now_ns: clock::now().0, records: records.concat() })
 }
 
 /// What would become of a packet; the owner of its flow is asked what it knows.

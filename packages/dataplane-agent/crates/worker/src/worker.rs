@@ -50,6 +50,8 @@ struct PortEnd {
     burst: usize,
     queue: Vec<Outgoing>,
     blocked: bool,
+    /// The engine knows that it takes nothing.
+    held_back: bool,
     /// It had no frame to receive into. It may then show nothing, and has to be asked.
     starved: bool,
     counters: Arc<PortCounters>,
@@ -162,6 +164,7 @@ impl Worker {
             burst: BURST,
             queue: Vec::with_capacity(TRANSMIT_GATHER),
             blocked: false,
+            held_back: false,
             starved: false,
             counters,
         };
@@ -507,8 +510,14 @@ impl Worker {
 
     /// Sends what waits for the ports.
     fn flush(&mut self) {
-        for end in &mut self.ports {
+        for (port, end) in (0..).zip(&mut self.ports) {
             end.flush(&mut self.scratch, &mut self.pool, &mut self.drops);
+            // What the port was given has to go before the engine gives it more.
+            let holds_back = end.blocked && !end.queue.is_empty();
+            if holds_back != end.held_back {
+                end.held_back = holds_back;
+                self.engine.set_port_blocked(port, holds_back, clock::now());
+            }
         }
     }
 
@@ -542,6 +551,10 @@ impl Worker {
                     Dump::Queues => self.engine.queues(from, Dump::PLACES, now, &mut records),
                 };
                 Answer::Part(records, next)
+            }
+            Command::QueueScope(row, after, mut records) => {
+                self.engine.queue_scope(row, after, now, &mut records);
+                Answer::Part(records, None)
             }
             Command::ResetQueueCounters(rows) => {
                 self.engine.reset_queue_counters(&rows);

@@ -138,6 +138,10 @@ impl<F: Frame> Queues<F> {
         leaf.set(special::TREE, class.parent.is_some());
         leaf.set(special::METERED, meters(kind));
         leaf.set(special::BURST, backlog.burst.is_some());
+        leaf.set(
+            special::WATCHED,
+            self.scopes.has(class.identity.first()) && class.identity.part != Part::Total,
+        );
         if class.identity.part == Part::Interface {
             leaf.waiting = 0;
         }

@@ -34,6 +34,8 @@ pub mod special {
     pub const METERED: u32 = 2;
     /// It has bursts.
     pub const BURST: u32 = 4;
+    /// Somebody watches it.
+    pub const WATCHED: u32 = 8;
     /// The port behind it takes nothing.
     pub const BLOCKED: u32 = 16;
     /// All of them.

@@ -24,6 +24,7 @@ pub mod ownership;
 mod port;
 pub mod queues;
 mod record;
+mod scope;
 pub mod segment;
 mod slab;
 pub mod swap;

@@ -16,6 +16,7 @@ use super::leaf::{Backlog, Leaf, WakeBy, special};
 use super::longest::Longest;
 use super::port::Ports;
 use super::record::Since;
+use super::scope::{Event, Scopes};
 use super::slab::{Fifo, NodeId, Slab};
 use crate::frame::Frame;
 use crate::time::Now;
@@ -72,6 +73,7 @@ pub struct Queues<F> {
     pub(super) ports: Ports,
     /// Counters of classes in trees that were reset.
     pub(super) since: HashMap<Identity, Since>,
+    pub(super) scopes: Scopes,
     pub(super) slab: Slab<F>,
     wheel: Wheel,
     /// Leaves whose time has come, in turn.
@@ -101,6 +103,7 @@ impl<F: Frame> Queues<F> {
             htb: Htb::new(worker, workers),
             ports: Ports::default(),
             since: HashMap::new(),
+            scopes: Scopes::default(),
             slab: Slab::new(max_frames, max_footprint),
             wheel: Wheel::new(0, TICK),
             due: VecDeque::new(),
@@ -168,6 +171,10 @@ impl<F: Frame> Queues<F> {
             }
         }
         backlog.pass(leaf, segments, bytes);
+        if leaf.is(special::WATCHED) {
+            self.scopes.now = now;
+            self.note(number, Event { passed: bytes, ..Event::default() });
+        }
         true
     }
 
@@ -190,6 +197,7 @@ impl<F: Frame> Queues<F> {
 
     /// Lets a frame wait in a leaf. `false` when it was dropped instead; [`Self::take_dropped`] knows why.
     pub fn hold(&mut self, number: u32, mut waiting: Waiting<F>, now: Now) -> bool {
+        self.scopes.now = now;
         let footprint = waiting.frame.footprint() as u64;
         let (segments, bytes) = (waiting.segments, waiting.bytes);
         if !self.admits(number, segments, bytes) {
@@ -213,6 +221,9 @@ impl<F: Frame> Queues<F> {
         let stays = !self.bury(number, &mut gone, Some(node));
         self.changed(number, before);
         self.schedule(number, now);
+        if self.is_watched(number) {
+            self.note(number, Event::default());
+        }
         stays
     }
 
@@ -257,6 +268,13 @@ impl<F: Frame> Queues<F> {
         if let Some(backlog) = self.backlogs.get_mut(number as usize) {
             backlog.dropped += u64::from(segments);
         }
+        if self.is_watched(number) {
+            self.note(number, Event { dropped: segments, ..Event::default() });
+        }
+    }
+
+    fn is_watched(&self, number: u32) -> bool {
+        self.leaves.get(number as usize).is_some_and(|leaf| leaf.is(special::WATCHED))
     }
 
     /// Drops what a leaf's queue gave away. Says whether `this` was among it.
@@ -516,7 +534,12 @@ impl<F: Frame> Queues<F> {
         if let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place)) {
             backlog.pass(leaf, waiting.segments, waiting.bytes);
             let micros = now.0.saturating_sub(waiting.enqueued.0) / 1000;
-            backlog.note_wait(u32::try_from(micros).unwrap_or(u32::MAX));
+            let wait = u32::try_from(micros).unwrap_or(u32::MAX);
+            backlog.note_wait(wait);
+            if leaf.is(special::WATCHED) {
+                self.scopes.now = now;
+                self.note(number, Event { passed: waiting.bytes, dropped: 0, wait });
+            }
         }
         if self.backlogs.get(place).is_some_and(Backlog::is_port) {
             waiting.lane = Lane::DONE;
