@@ -13,7 +13,7 @@ const OVERVIEW: Size = { width: 1180, height: 760 };
 
 /** Sizes of dialogs with more in them than fields. */
 const DIALOGS: Readonly<Record<string, Size>> = {
-  '/queue/simple': { width: 780, height: 560 },
+  '/queue/simple': { width: 830, height: 560 },
   '/queue/tree': { width: 780, height: 560 },
 };
 

@@ -1,9 +1,13 @@
-/** The list of simple queues; its footer tells what waits in all of them. */
-import { displayBytes, thousands } from '@tollway/schema';
+/** A list of queues; its footer tells what waits in all of them, and how many of them have hints. */
+import { displayBytes, type Menu, thousands } from '@tollway/schema';
+import { useMemo } from 'react';
+import { live } from '../../api/live.ts';
+import { Rows } from '../../api/rows.ts';
 import { onTraffic, trafficSamples } from '../../api/traffic.ts';
 import { MenuTable } from '../../menu/MenuTable.tsx';
 import { useLive, write } from '../../ui/use-live.ts';
 import type { WindowProps } from '../bespoke.ts';
+import { useLinks } from '../open-window.ts';
 
 /** `0 B queued, 0 packets queued`, of all queues together; empty before the first sample. */
 export function queuedText(): string {
@@ -17,8 +21,38 @@ function Queued() {
   return <span ref={element} />;
 }
 
-const queued = <Queued />;
+const HINTS = '/queue/lint';
+/** Hints follow from the configuration, ms. */
+const HINTS_MS = 5_000;
+
+/** `3 hints`, which leads to them; nothing while there are none. */
+function Hints({ menu }: { readonly menu: Menu }) {
+  const follow = useLinks();
+  const found = useMemo(() => new Rows(live, HINTS, { count: 0, filter: { menu: menu.path } }, HINTS_MS), [menu.path]);
+  const element = useLive<HTMLSpanElement>(found.listen, (span) => {
+    const link = span.querySelector('a');
+    const { matched } = found;
+    span.hidden = matched === 0;
+    write(link, `⚠ ${thousands(String(matched))} ${matched === 1 ? 'hint' : 'hints'}`);
+  });
+  return (
+    <span ref={element} hidden onClick={follow}>
+      <a href={HINTS} title="Settings of queues that have no effect, or another one than they seem to have">
+        Hints
+      </a>
+    </span>
+  );
+}
 
 export function QueueWindow(props: WindowProps) {
-  return <MenuTable {...props} footer={queued} />;
+  const footer = useMemo(
+    () => (
+      <>
+        <Queued />
+        <Hints menu={props.menu} />
+      </>
+    ),
+    [props.menu],
+  );
+  return <MenuTable {...props} footer={footer} />;
 }

@@ -1,8 +1,9 @@
 /** What a queue carried each day: the last month as bars, the days as a table, all of them as a file. */
 import { displayBytes } from '@tollway/schema';
-import { useEffect, useState } from 'react';
+import { useContext, useEffect, useLayoutEffect, useState } from 'react';
 import { type AccountedDay, accountingAddress, queueAccounting } from '../../../api/queue-accounting.ts';
 import type { Row } from '../../../api/row.ts';
+import { Fit } from '../../../menu/fit.ts';
 import { useVisible } from '../../../ui/visibility.ts';
 import { directionsOf } from '../pair.ts';
 import { lastDays, sumOf } from './days.ts';
@@ -41,6 +42,11 @@ export function QueueDays({ row }: { readonly row: Row }) {
     };
   }, [id, visible]);
 
+  const fit = useContext(Fit);
+  const loaded = days !== undefined;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what comes later makes the dialog taller
+  useLayoutEffect(fit, [fit, loaded]);
+
   if (problem !== '') return <p className="form-error">{problem}</p>;
   if (days === undefined) return null;
   if (days.length === 0)
@@ -49,7 +55,7 @@ export function QueueDays({ row }: { readonly row: Row }) {
   return (
     <div className="days">
       <DayBars days={lastDays(days, SHOWN)} colors={directions.map(({ color }) => color)} labels={labels} />
-      <div className="days-table">
+      <div className="days-table" role="group" tabIndex={0} aria-label="Days">
         <table>
           <thead>
             <tr>
