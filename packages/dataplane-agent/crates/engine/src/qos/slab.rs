@@ -117,8 +117,14 @@ impl<F> Slab<F> {
         self.used
     }
 
-    fn next_of(&self, node: NodeId) -> NodeId {
-        self.nodes.get(node as usize).map_or(NIL, |node| node.next)
+    /// Two frames change places.
+    pub fn swap(&mut self, a: NodeId, b: NodeId) {
+        let (low, high) = (a.min(b) as usize, a.max(b) as usize);
+        if let Some((front, back)) = self.nodes.split_at_mut_checked(high)
+            && let (Some(one), Some(other)) = (front.get_mut(low), back.first_mut())
+        {
+            std::mem::swap(&mut one.waiting, &mut other.waiting);
+        }
     }
 
     fn set_next(&mut self, node: NodeId, next: NodeId) {
@@ -164,27 +170,9 @@ impl Fifo {
         Some(node)
     }
 
-    /// The first place.
-    pub fn first(&self) -> Option<NodeId> {
-        (self.len != 0).then_some(self.first)
-    }
-
-    /// The place linked after one.
-    pub fn after<F>(&self, slab: &Slab<F>, node: NodeId) -> Option<NodeId> {
-        if self.len == 0 || node == self.last { None } else { Some(slab.next_of(node)) }
-    }
-
-    /// Unlinks the place after one, or the first.
-    pub fn unlink_after<F>(&mut self, slab: &mut Slab<F>, previous: Option<NodeId>) -> Option<NodeId> {
-        let Some(previous) = previous else { return self.pop(slab) };
-        let node = self.after(slab, previous)?;
-        let next = slab.next_of(node);
-        slab.set_next(previous, next);
-        if node == self.last {
-            self.last = previous;
-        }
-        self.len -= 1;
-        Some(node)
+    /// The last place.
+    pub fn last(&self) -> Option<NodeId> {
+        (self.len != 0).then_some(self.last)
     }
 
     /// How many places are linked.

@@ -6,8 +6,20 @@
 //! Packets are wire segments, bytes are L3: a frame of several segments is one thing to a kind, which counts all of
 //! them.
 
+mod cake;
+mod codel;
+mod facts;
 mod fifo;
+mod fq_codel;
+mod line;
+mod pcq;
 mod pfifo;
+mod pool;
+mod random;
+mod red;
+mod sfq;
+#[cfg(test)]
+mod tests;
 
 pub use pfifo::Pfifo;
 
@@ -113,6 +125,48 @@ trait Discipline: Sized {
     }
 }
 
+/// What is kept much of is kept apart.
+impl<D: Discipline> Discipline for Box<D> {
+    fn new(config: &QueueType, seed: u64) -> Option<Self> {
+        D::new(config, seed).map(Self::new)
+    }
+    fn change(&mut self, config: &QueueType) -> bool {
+        (**self).change(config)
+    }
+    fn load(&self) -> Load {
+        (**self).load()
+    }
+    fn admits(&self, frame: Load, covered: Load) -> bool {
+        (**self).admits(frame, covered)
+    }
+    fn together(&self, segment_bytes: u64) -> u32 {
+        (**self).together(segment_bytes)
+    }
+    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) {
+        (**self).offer(slab, node, now, gone);
+    }
+    fn next<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut Fifo) -> Next {
+        (**self).next(slab, now, gone)
+    }
+    fn take_out<F: Frame>(
+        &mut self,
+        slab: &mut Slab<F>,
+        to: &mut Fifo,
+        pick: &mut impl FnMut(&Waiting<F>) -> bool,
+    ) -> Load {
+        (**self).take_out(slab, to, pick)
+    }
+    fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut Fifo) {
+        (**self).drop_from_longest(slab, gone);
+    }
+    fn sub_queues(&self) -> u32 {
+        (**self).sub_queues()
+    }
+    fn marked(&self) -> u64 {
+        (**self).marked()
+    }
+}
+
 macro_rules! kinds {
     ($($variant:ident($kind:ty),)+) => {
         /// The queue of a leaf.
@@ -196,6 +250,12 @@ macro_rules! kinds {
 
 kinds! {
     Fifo(fifo::Fifo),
+    Red(Box<red::Red>),
+    Sfq(Box<sfq::Sfq>),
+    Pcq(Box<pcq::Pcq>),
+    Codel(Box<codel::Codel>),
+    FqCodel(Box<fq_codel::FqCodel>),
+    Cake(Box<cake::Cake>),
 }
 
 impl Kind {

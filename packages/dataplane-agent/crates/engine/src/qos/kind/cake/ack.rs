@@ -1,0 +1,93 @@
+//! The ACK filter: which acknowledgement makes an earlier one redundant.
+//!
+//! One that acknowledges more, of the same connection, with the same flags. What the earlier one says in selective
+//! acknowledgements (RFC 2018) must be said by the later one too, or have been acknowledged by it; a duplicate one
+//! (RFC 5681 §2), a report of a duplicate segment (RFC 2883) and an echo of congestion that the later one does not
+//! repeat (RFC 3168 §6.1.3) all stay.
+
+use tollway_wire::field;
+
+use crate::qos::kind::facts::{Facts, PureAck};
+
+const END: u8 = 0;
+const NOP: u8 = 1;
+const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;
+/// As many blocks as a header has room for.
+const BLOCKS: usize = 4;
+
+/// What the filter understands of a header's options.
+#[derive(Debug, Clone, Copy, Default)]
+struct Options {
+    blocks: [(u32, u32); BLOCKS],
+    len: usize,
+    timestamps: Option<u32>,
+}
+
+impl Options {
+    /// `None` if there are others, or they are malformed.
+    fn parse(mut bytes: &[u8]) -> Option<Self> {
+        let mut options = Self::default();
+        while let Some((&kind, rest)) = bytes.split_first() {
+            if kind == END {
+                break;
+            }
+            if kind == NOP {
+                bytes = rest;
+                continue;
+            }
+            let len = usize::from(*rest.first()?);
+            let body = bytes.get(2..len)?;
+            match kind {
+                SACK if body.len().is_multiple_of(8) => {
+                    for block in body.chunks_exact(8) {
+                        *options.blocks.get_mut(options.len)? =
+                            (field::get32(block, 0), field::get32(block, 4));
+                        options.len += 1;
+                    }
+                }
+                TIMESTAMPS if body.len() == 8 => options.timestamps = Some(field::get32(body, 0)),
+                _ => return None,
+            }
+            bytes = bytes.get(len..)?;
+        }
+        Some(options)
+    }
+
+    fn blocks(&self) -> &[(u32, u32)] {
+        self.blocks.get(..self.len).unwrap_or_default()
+    }
+}
+
+/// Whether `a` is before `b` in sequence space.
+fn before(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
+}
+
+/// Whether an earlier packet of a line need not be sent if a later one is.
+pub fn is_redundant(earlier: (&Facts, &[u8]), later: (&Facts, &[u8])) -> bool {
+    let (facts, other) = (earlier.0, later.0);
+    let same = (facts.src, facts.dst, facts.src_port, facts.dst_port, facts.traffic_class)
+        == (other.src, other.dst, other.src_port, other.dst_port, other.traffic_class);
+    let (Some(old), Some(new)) = (PureAck::of(facts, earlier.1), PureAck::of(other, later.1)) else {
+        return false;
+    };
+    if !same || old.flags != new.flags || !before(old.number, new.number) {
+        return false;
+    }
+    let (Some(said), Some(says)) = (Options::parse(old.options), Options::parse(new.options)) else {
+        return false;
+    };
+    let repeats = |&(left, right): &(u32, u32)| {
+        let is_acknowledged = !before(new.number, right);
+        let is_within = |&(from, to): &(u32, u32)| !before(left, from) && !before(to, right);
+        // One that was acknowledged before it was reported is of a duplicate segment.
+        before(old.number, right) && (is_acknowledged || says.blocks().iter().any(is_within))
+    };
+    let in_time = match (said.timestamps, says.timestamps) {
+        (None, None) => true,
+        (Some(old), Some(new)) => !before(new, old),
+        _ => false,
+    };
+    in_time && said.blocks().iter().all(repeats)
+}

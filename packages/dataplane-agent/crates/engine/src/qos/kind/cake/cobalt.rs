@@ -1,0 +1,130 @@
+//! COBALT: CoDel and BLUE together (J. Palmei, S. Gupta, P. Imputato, J. Morton, M. Tahiliani, S. Avallone, D. Täht,
+//! "Design and Evaluation of COBALT Queue Discipline", 2019). CoDel looks at delay and counts down instead of
+//! forgetting when the delay is gone; BLUE (W. Feng et al., 2002) drops at random what does not listen to CoDel and
+//! fills the queue.
+
+use crate::qos::kind::codel::control_law;
+use crate::qos::kind::random::Random;
+use crate::time::Now;
+
+/// What is added to the probability of BLUE when the queue is full, and taken from it when it is empty: 1/256 and
+/// 1/4096 of one.
+const INCREMENT: u32 = 1 << 24;
+const DECREMENT: u32 = 1 << 20;
+
+/// What the lines of a tin have in common, ns.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Law {
+    /// Delay that is acceptable.
+    pub target: u64,
+    /// Time in which it must come below the target once.
+    pub interval: u64,
+    /// Time of a full packet on the wire at the tin's rate; 0 without a rate.
+    pub packet_time: u64,
+}
+
+/// What is to be done with a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signal {
+    /// Nothing.
+    None,
+    /// Mark it if it can be marked, else drop it.
+    Congestion,
+    /// Drop it, whatever it is.
+    Overload,
+}
+
+/// The state of one line.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Cobalt {
+    drop_next: u64,
+    count: u32,
+    dropping: bool,
+    /// Probability of BLUE, in 2⁻³².
+    blue: u32,
+    /// When BLUE last changed its mind.
+    blue_changed: u64,
+}
+
+impl Cobalt {
+    /// The line overflowed.
+    pub fn is_full(&mut self, law: &Law, now: Now) {
+        if now.0.saturating_sub(self.blue_changed) > law.target {
+            self.blue = self.blue.saturating_add(INCREMENT);
+            self.blue_changed = now.0;
+        }
+        // It is time to drop.
+        self.dropping = true;
+        self.drop_next = now.0;
+        self.count = self.count.max(1);
+    }
+
+    /// The line was asked for a packet and had none.
+    pub fn is_empty(&mut self, law: &Law, now: Now) {
+        if self.blue != 0 && now.0.saturating_sub(self.blue_changed) > law.target {
+            self.blue = self.blue.saturating_sub(DECREMENT);
+            self.blue_changed = now.0;
+        }
+        self.dropping = false;
+        self.wind_down(law, now);
+    }
+
+    /// Whether a state as new would do as well.
+    pub fn is_forgotten(&self, law: &Law, now: Now) -> bool {
+        self.blue == 0 && (self.count == 0 || self.is_wound_down(law, now))
+    }
+
+    /// Judges a packet that has waited so long, in a tin with so many flows that always have something to send.
+    pub fn judge(&mut self, law: &Law, delay: u64, flows: u32, now: Now, random: &mut Random) -> Signal {
+        // So long a packet of each flow takes anyway.
+        let unavoidable = law.packet_time.saturating_mul((u64::from(flows) * 2).max(4));
+        let too_long = delay > law.target && delay > unavoidable;
+        if too_long {
+            if !self.dropping {
+                self.dropping = true;
+                self.count = self.count.max(1);
+                self.drop_next = control_law(now.0, law.interval, self.count);
+            }
+        } else {
+            self.dropping = false;
+        }
+        let is_due = self.count != 0 && now.0 >= self.drop_next;
+        let mut signal = Signal::None;
+        if self.dropping && is_due {
+            self.count = self.count.saturating_add(1);
+            self.drop_next = control_law(self.drop_next, law.interval, self.count);
+            signal = Signal::Congestion;
+        } else if is_due {
+            self.wind_down(law, now);
+        }
+        if self.blue != 0 && random.bits() < self.blue {
+            signal = Signal::Overload;
+        }
+        signal
+    }
+
+    /// Counts down for the time in which nothing was dropped.
+    fn wind_down(&mut self, law: &Law, now: Now) {
+        if self.is_wound_down(law, now) {
+            self.count = 0;
+        }
+        while self.count != 0 && now.0 >= self.drop_next {
+            self.count -= 1;
+            self.drop_next = control_law(self.drop_next, law.interval, self.count);
+        }
+    }
+
+    /// Whether the whole count has had its time: the sum of `interval / √k` up to `count` is below
+    /// `2 · interval · √count`.
+    fn is_wound_down(&self, law: &Law, now: Now) -> bool {
+        let steps = now.0.saturating_sub(self.drop_next) / (2 * law.interval).max(1);
+        steps.saturating_mul(steps) > u64::from(self.count)
+    }
+
+    /// What the last judgement let pass, marked or not: drops that were missed are not made up for.
+    pub fn passed(&mut self, now: Now) {
+        if self.count != 0 && now.0 > self.drop_next {
+            self.drop_next = now.0;
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Flows: found in sets of eight, of which there are 128 in a tin, so that two share a line only when nine that wait
+//! fall into one set.
+
+use tollway_config::dataplane::Cake;
+
+use super::cobalt::{Cobalt, Law};
+use super::hosts::{Hosts, Pair, flow_hash};
+use crate::qos::kind::facts::Facts;
+use crate::qos::kind::line::Line;
+use crate::qos::kind::pool::{List, Pool};
+use crate::time::Now;
+
+const SETS: u32 = 128;
+const WAYS: u32 = 8;
+
+/// Where a flow has its turns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Place {
+    /// Nowhere: nothing waits.
+    #[default]
+    Idle,
+    /// Among those that have just begun.
+    Sparse,
+    /// Among the others.
+    Bulk,
+    /// Among the others for one more turn, with nothing to send.
+    Resting,
+}
+
+/// A flow, or several that share a line.
+#[derive(Debug, Default)]
+pub struct Flow {
+    /// What waits.
+    pub line: Line,
+    /// What its delay has led to.
+    pub cobalt: Cobalt,
+    /// Bytes that it may send before its turn ends.
+    pub deficit: i64,
+    /// What the last refill left, divided among its host's flows.
+    remainder: u64,
+    /// The rest of the hash, after the set.
+    tag: u32,
+    pair: Pair,
+    /// Where it has its turns.
+    pub place: Place,
+    /// Its tin.
+    pub tin: u8,
+    way: u8,
+    /// Other flows that found their set full may have packets in it.
+    is_shared: bool,
+    /// Acknowledgements dropped since one was kept.
+    pub filtered: u8,
+}
+
+/// All flows of all tins.
+#[derive(Debug)]
+pub struct Flows {
+    pool: Pool<Flow>,
+    hosts: Hosts,
+    /// Those without turns, the one that rests longest first.
+    idle: List,
+    seed: u64,
+}
+
+impl Flows {
+    /// None; different seeds hash differently.
+    pub fn new(seed: u64) -> Self {
+        Self { pool: Pool::default(), hosts: Hosts::default(), idle: List::default(), seed }
+    }
+
+    /// Makes sets for so many tins.
+    pub fn begin(&mut self, tins: usize) {
+        self.pool.fix_heads(tins * SETS as usize);
+    }
+
+    /// The flow of a packet between such parties, in a tin.
+    #[inline]
+    pub fn find(&mut self, tin: usize, config: &Cake, parties: &Facts, law: &Law, now: Now) -> u32 {
+        let hash = flow_hash(config.flowmode, parties, self.seed);
+        let (set, tag) = (tin as u32 * SETS + (hash as u32 & (SETS - 1)), (hash >> 32) as u32);
+        if let Some(place) = self.pool.find(set, |flow| flow.tag == tag) {
+            return place;
+        }
+        self.begin_flow(tin, set, tag, law, now)
+    }
+
+    /// Finds a line for a flow that has none of its own.
+    fn begin_flow(&mut self, tin: usize, set: u32, tag: u32, law: &Law, now: Now) -> u32 {
+        let fallback = (tag % WAYS) as u8;
+        let shared = |flow: &Flow| flow.way == fallback && flow.is_shared && !flow.line.is_empty();
+        if let Some(place) = self.pool.find(set, shared) {
+            // Packets of this flow may wait there, and must not be overtaken.
+            return place;
+        }
+        if let Some(rests) = self.idle.first()
+            && self.pool.get(rests).is_some_and(|flow| flow.cobalt.is_forgotten(law, now))
+        {
+            self.pool.unlink(&mut self.idle, rests);
+            self.pool.remove(rests);
+        }
+        let taken = self.pool.chain(set).fold(0u32, |taken, (_, flow)| taken | 1 << flow.way);
+        let way = taken.trailing_ones();
+        if way < WAYS {
+            let flow = Flow { tag, tin: tin as u8, way: way as u8, ..Flow::default() };
+            let place = self.pool.insert(set, flow);
+            self.pool.push(&mut self.idle, place);
+            return place;
+        }
+        let idle = self.pool.find(set, |flow| flow.place == Place::Idle);
+        let place = idle.or_else(|| self.pool.find(set, |flow| flow.way == fallback)).unwrap_or(0);
+        if let Some(flow) = self.pool.get_mut(place) {
+            if idle.is_some() {
+                (flow.tag, flow.cobalt, flow.is_shared) = (tag, Cobalt::default(), false);
+            } else {
+                flow.is_shared = true;
+            }
+        }
+        place
+    }
+
+    /// A flow has something to send again.
+    pub fn wake(&mut self, new: &mut List, place: u32, config: &Cake, parties: &Facts, quantum: u64) {
+        self.pool.unlink(&mut self.idle, place);
+        self.pool.push(new, place);
+        if let Some(flow) = self.pool.get_mut(place) {
+            flow.pair = self.hosts.bind(config.flowmode, parties, usize::from(flow.tin), self.seed);
+            (flow.place, flow.deficit, flow.is_shared) = (Place::Sparse, 0, false);
+        }
+        self.refill(place, quantum);
+    }
+
+    /// A flow that rests has something to send after all.
+    pub fn set_bulk(&mut self, place: u32) {
+        if let Some(flow) = self.pool.get_mut(place) {
+            flow.place = Place::Bulk;
+            self.hosts.count(flow.pair, true);
+        }
+    }
+
+    /// A flow is not new any more.
+    pub fn age(&mut self, new: &mut List, old: &mut List, place: u32, sends: bool) {
+        self.pool.unlink(new, place);
+        self.pool.push(old, place);
+        if sends {
+            self.set_bulk(place);
+        } else if let Some(flow) = self.pool.get_mut(place) {
+            flow.place = Place::Resting;
+        }
+    }
+
+    /// The first one of a list has had its turn.
+    pub fn rotate(&mut self, old: &mut List) {
+        self.pool.rotate(old);
+    }
+
+    /// Gives a flow another turn: its share of its host's.
+    pub fn refill(&mut self, place: u32, quantum: u64) {
+        let Some(flow) = self.pool.get_mut(place) else { return };
+        let load = u64::from(self.hosts.load(flow.pair));
+        let bytes = quantum + flow.remainder;
+        flow.deficit += (bytes / load) as i64;
+        flow.remainder = bytes % load;
+    }
+
+    /// A flow gives its turns up. Whether it had always something to send until now.
+    pub fn rest(&mut self, list: &mut List, place: u32) -> bool {
+        self.pool.unlink(list, place);
+        self.pool.push(&mut self.idle, place);
+        let Some(flow) = self.pool.get_mut(place) else { return false };
+        let was_bulk = flow.place == Place::Bulk;
+        let pair = std::mem::take(&mut flow.pair);
+        (flow.place, flow.filtered) = (Place::Idle, 0);
+        if was_bulk {
+            self.hosts.count(pair, false);
+        }
+        self.hosts.unbind(pair);
+        was_bulk
+    }
+
+    /// The flow in which most bytes wait.
+    pub fn fattest(&self) -> Option<u32> {
+        let fattest = self.pool.all().max_by_key(|(_, flow)| flow.line.load().bytes);
+        fattest.filter(|(_, flow)| !flow.line.is_empty()).map(|(place, _)| place)
+    }
+
+    /// A flow.
+    #[inline]
+    pub fn get(&self, place: u32) -> Option<&Flow> {
+        self.pool.get(place)
+    }
+
+    /// The same, to change.
+    #[inline]
+    pub fn get_mut(&mut self, place: u32) -> Option<&mut Flow> {
+        self.pool.get_mut(place)
+    }
+
+    /// All of them.
+    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut Flow> {
+        self.pool.all_mut()
+    }
+}

@@ -1,0 +1,123 @@
+//! Hosts: how many flows each has that always have something to send, so that hosts and not flows get equal shares.
+
+use tollway_config::dataplane::CakeFlowmode;
+
+use crate::qos::kind::facts::{Facts, hash_addr, mix};
+use crate::qos::kind::pool::Pool;
+
+#[derive(Debug, Default)]
+struct Host {
+    hash: u64,
+    /// Flows that are its.
+    flows: u32,
+    /// Those that always have something to send.
+    bulk: u32,
+}
+
+/// The hosts of one end.
+#[derive(Debug, Default)]
+struct End {
+    hosts: Pool<Host>,
+}
+
+impl End {
+    fn bind(&mut self, hash: u64) -> u32 {
+        let place = self.hosts.find(hash as u32, |host| host.hash == hash).unwrap_or_else(|| {
+            self.hosts.grow_heads();
+            self.hosts.insert(hash as u32, Host { hash, ..Host::default() })
+        });
+        if let Some(host) = self.hosts.get_mut(place) {
+            host.flows += 1;
+        }
+        place
+    }
+
+    fn unbind(&mut self, place: u32) {
+        if let Some(host) = self.hosts.get_mut(place) {
+            host.flows = host.flows.saturating_sub(1);
+            if host.flows == 0 {
+                self.hosts.remove(place);
+            }
+        }
+    }
+
+    fn count(&mut self, place: u32, up: bool) {
+        if let Some(host) = self.hosts.get_mut(place) {
+            host.bulk = if up { host.bulk + 1 } else { host.bulk.saturating_sub(1) };
+        }
+    }
+
+    fn bulk(&self, place: u32) -> u32 {
+        self.hosts.get(place).map_or(0, |host| host.bulk)
+    }
+}
+
+const NONE: u32 = u32::MAX;
+
+/// A flow's two hosts, as far as the mode asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pair {
+    src: u32,
+    dst: u32,
+}
+
+impl Default for Pair {
+    fn default() -> Self {
+        Self { src: NONE, dst: NONE }
+    }
+}
+
+/// Both ends' hosts.
+#[derive(Debug, Default)]
+pub struct Hosts {
+    src: End,
+    dst: End,
+}
+
+impl Hosts {
+    /// A flow of a tin begins.
+    pub fn bind(&mut self, mode: CakeFlowmode, facts: &Facts, tin: usize, seed: u64) -> Pair {
+        let (src, dst) = match mode {
+            CakeFlowmode::DualSrchost => (true, false),
+            CakeFlowmode::DualDsthost => (false, true),
+            CakeFlowmode::TripleIsolate => (true, true),
+            _ => (false, false),
+        };
+        let hash = |address| hash_addr(address, seed).wrapping_add(tin as u64);
+        Pair {
+            src: if src { self.src.bind(hash(facts.src)) } else { NONE },
+            dst: if dst { self.dst.bind(hash(facts.dst)) } else { NONE },
+        }
+    }
+
+    /// It ends.
+    pub fn unbind(&mut self, pair: Pair) {
+        self.src.unbind(pair.src);
+        self.dst.unbind(pair.dst);
+    }
+
+    /// It has, or has no longer, always something to send.
+    pub fn count(&mut self, pair: Pair, up: bool) {
+        self.src.count(pair.src, up);
+        self.dst.count(pair.dst, up);
+    }
+
+    /// Among how many flows its hosts' share is divided.
+    pub fn load(&self, pair: Pair) -> u32 {
+        self.src.bulk(pair.src).max(self.dst.bulk(pair.dst)).max(1)
+    }
+}
+
+/// What a flow is by the mode.
+pub fn flow_hash(mode: CakeFlowmode, facts: &Facts, seed: u64) -> u64 {
+    match mode {
+        CakeFlowmode::Flowblind => 0,
+        CakeFlowmode::Srchost => hash_addr(facts.src, seed),
+        CakeFlowmode::Dsthost => hash_addr(facts.dst, seed),
+        CakeFlowmode::Hosts => mix(hash_addr(facts.src, seed), hash_addr(facts.dst, !seed)),
+        CakeFlowmode::Flows
+        | CakeFlowmode::DualSrchost
+        | CakeFlowmode::DualDsthost
+        | CakeFlowmode::TripleIsolate => facts.flow_hash(seed),
+    }
+}

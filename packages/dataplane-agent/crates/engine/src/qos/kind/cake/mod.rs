@@ -1,0 +1,443 @@
+//! CAKE (T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE: A Comprehensive Queue Management Solution for Home
+//! Gateways", 2018; tc-cake(8)): a shaper, tins by DSCP, in each of them flows that share as their hosts do, and
+//! [`cobalt`] over every flow.
+
+mod ack;
+mod cobalt;
+mod diffserv;
+mod flows;
+mod hosts;
+mod shaper;
+
+use tollway_config::dataplane::{self as config, CakeAckFilter, QueueType};
+
+use self::cobalt::{Law, Signal};
+use self::flows::{Flows, Place};
+use self::shaper::{Autorate, Clock, Framing};
+use super::facts::{Facts, mark, wash};
+use super::pool::List;
+use super::random::Random;
+use super::{Discipline, Load, Next};
+use crate::frame::Frame;
+use crate::qos::slab::{Fifo, NodeId, Slab, Waiting};
+use crate::time::Now;
+
+const MTU: u64 = 1514;
+/// Bytes of a flow's turn at least.
+const LEAST_QUANTUM: u64 = 300;
+/// Bytes of a turn of a tin without a shaper, if its threshold is all there is.
+const TIN_TURN: u64 = 16 * LEAST_QUANTUM;
+/// Least memory for what waits, and memory without a rate, bytes.
+const LEAST_MEMORY: u64 = 4 << 20;
+const MEMORY_WITHOUT_RATE: u64 = 16 << 20;
+/// After a drop for memory, so much of it is left free: one part in so many.
+const SLACK: u64 = 64;
+/// A super-frame is no longer than one in so many of a second.
+const WHOLE_PER_SECOND: u64 = 1000;
+
+#[derive(Debug, Default)]
+struct Tin {
+    law: Law,
+    /// Whether it keeps below its threshold.
+    clock: Clock,
+    /// Flows that have just begun, and the others that have turns.
+    new: List,
+    old: List,
+    load: Load,
+    /// Flows that always have something to send.
+    bulk: u32,
+    /// Bytes of a flow's turn.
+    quantum: u64,
+    /// Bytes of its own turn, and what is left of it, without a shaper.
+    turn: i64,
+    deficit: i64,
+}
+
+/// The kind.
+#[derive(Debug)]
+pub struct Cake {
+    config: config::Cake,
+    framing: Framing,
+    clock: Clock,
+    autorate: Autorate,
+    /// None before the first packet.
+    tins: Vec<Tin>,
+    /// The tin whose turn it is.
+    turn: usize,
+    flows: Flows,
+    load: Load,
+    /// Flows in which packets wait.
+    waiting: u32,
+    /// Memory of what waits, and most of it, bytes.
+    memory: u64,
+    memory_limit: u64,
+    marked: u64,
+    random: Random,
+}
+
+impl Cake {
+    /// Takes another rate of the shaper, 0 for none.
+    fn set_rate(&mut self, rate: u64) {
+        self.clock.set_rate(rate);
+        let rtt = u64::from(self.config.rtt_us) * 1000;
+        let own = u128::from(rate) * u128::from(rtt) * 4 / 8_000_000_000;
+        self.memory_limit = match (self.config.memory_limit, rate) {
+            (0, 0) => MEMORY_WITHOUT_RATE,
+            (0, _) => u64::try_from(own).unwrap_or(u64::MAX).max(LEAST_MEMORY),
+            (limit, _) => limit,
+        };
+        for (number, tin) in self.tins.iter_mut().enumerate() {
+            let threshold = diffserv::threshold(self.config.diffserv, number, rate);
+            tin.clock.set_rate(threshold);
+            let packet_time = (MTU * 8_000_000_000).checked_div(threshold).unwrap_or(0);
+            // A twentieth, but never less than a packet and a half.
+            let target = (rtt / 20).max(packet_time + packet_time / 2);
+            let interval = (rtt + target - rtt / 20).max(2 * target).max(1);
+            tin.law = Law { target, interval, packet_time };
+            tin.quantum = if rate == 0 { MTU } else { (threshold >> 15).clamp(LEAST_QUANTUM, MTU) };
+            tin.turn = diffserv::threshold(self.config.diffserv, number, TIN_TURN) as i64;
+        }
+    }
+
+    /// Makes tins when the first packet comes.
+    fn begin(&mut self) {
+        let tins = diffserv::tins(self.config.diffserv);
+        self.tins.resize_with(tins, Tin::default);
+        self.flows.begin(tins);
+        let rate = if self.clock.rate() == 0 { self.config.bandwidth } else { self.clock.rate() };
+        self.set_rate(rate);
+    }
+
+    /// Lets a frame take the place of the acknowledgement before it, if that says nothing that this one does not.
+    fn filter<F: Frame>(&mut self, slab: &mut Slab<F>, place: u32, node: NodeId, facts: &Facts) -> bool {
+        let most = match self.config.ack_filter {
+            CakeAckFilter::None => return false,
+            CakeAckFilter::Filter => Some(2),
+            CakeAckFilter::Aggressive => None,
+        };
+        let Some(flow) = self.flows.get_mut(place) else { return false };
+        let (Some(last), Some(new)) = (flow.line.last(), slab.get(node)) else { return false };
+        let Some(old) = slab.get(last) else { return false };
+        let (old, new) = (old.frame.head(), new.frame.head());
+        if !ack::is_redundant((&Facts::of(old), old), (facts, new)) || Some(flow.filtered) == most {
+            flow.filtered = 0;
+            return false;
+        }
+        flow.filtered = if most.is_some() { flow.filtered + 1 } else { 0 };
+        let before = flow.line.load();
+        flow.line.replace_last(slab, node);
+        let after = flow.line.load();
+        let tin = usize::from(flow.tin);
+        self.load = self.load.minus(before).plus(after);
+        if let Some(tin) = self.tins.get_mut(tin) {
+            tin.load = tin.load.minus(before).plus(after);
+        }
+        true
+    }
+
+    /// Puts a frame into a flow.
+    fn push<F: Frame>(&mut self, slab: &mut Slab<F>, place: u32, node: NodeId, facts: &Facts) {
+        let Some(flow) = self.flows.get_mut(place) else { return };
+        self.waiting += u32::from(flow.line.is_empty());
+        let load = flow.line.push(slab, node);
+        let number = usize::from(flow.tin);
+        let Some(tin) = self.tins.get_mut(number) else { return };
+        tin.load = tin.load.plus(load);
+        self.load = self.load.plus(load);
+        match flow.place {
+            Place::Idle => self.flows.wake(&mut tin.new, place, &self.config, facts, tin.quantum),
+            Place::Resting => {
+                tin.bulk += 1;
+                self.flows.set_bulk(place);
+            }
+            Place::Sparse | Place::Bulk => {}
+        }
+    }
+
+    /// Something of a flow has gone.
+    fn left(&mut self, tin: usize, gone: Load, footprint: u64, is_empty: bool) {
+        self.load = self.load.minus(gone);
+        self.memory -= footprint;
+        self.waiting -= u32::from(is_empty);
+        if let Some(tin) = self.tins.get_mut(tin) {
+            tin.load = tin.load.minus(gone);
+        }
+    }
+
+    /// Drops the first frame of a flow.
+    fn drop_first<F: Frame>(&mut self, slab: &mut Slab<F>, place: u32, gone: &mut Fifo) {
+        let Some(flow) = self.flows.get_mut(place) else { return };
+        let Some((node, load)) = flow.line.pop(slab) else { return };
+        let (tin, is_empty) = (usize::from(flow.tin), flow.line.is_empty());
+        self.left(tin, load, footprint(slab, node), is_empty);
+        gone.push(slab, node);
+    }
+
+    /// Drops from the flow in which most bytes wait, at most half of them, until there is some memory again.
+    fn overflow<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut Fifo) {
+        let enough = self.memory_limit - self.memory_limit / SLACK;
+        while self.memory > self.memory_limit
+            && let Some(place) = self.flows.fattest()
+            && let Some(flow) = self.flows.get_mut(place)
+        {
+            let half = flow.line.load().bytes / 2;
+            let law = self.tins.get(usize::from(flow.tin)).map_or(Law::default(), |tin| tin.law);
+            flow.cobalt.is_full(&law, now);
+            while self.memory > enough
+                && self.flows.get(place).is_some_and(|flow| flow.line.load().bytes > half)
+            {
+                self.drop_first(slab, place, gone);
+            }
+        }
+    }
+
+    /// The tin that is served without a shaper: they have turns. Something waits in one.
+    fn choose(&mut self) -> Option<usize> {
+        loop {
+            let tin = self.tins.get_mut(self.turn)?;
+            if tin.load.frames != 0 {
+                if tin.deficit > 0 {
+                    return Some(self.turn);
+                }
+                tin.deficit += tin.turn;
+            }
+            self.turn = self.turn.checked_sub(1).unwrap_or(self.tins.len() - 1);
+        }
+    }
+
+    /// The tin that is served with a shaper: the one of highest priority that keeps below its threshold, or else the
+    /// one that will soonest.
+    fn choose_shaped(&self, now: Now) -> Option<usize> {
+        let waiting = || self.tins.iter().enumerate().filter(|(_, tin)| tin.load.frames != 0);
+        let in_time = waiting().rev().find(|(_, tin)| tin.clock.next() <= now);
+        in_time.or_else(|| waiting().min_by_key(|(_, tin)| tin.clock.next())).map(|(number, _)| number)
+    }
+
+    /// Takes the frame that goes next out of a tin.
+    fn dequeue<F: Frame>(
+        &mut self,
+        number: usize,
+        slab: &mut Slab<F>,
+        now: Now,
+        gone: &mut Fifo,
+    ) -> Option<NodeId> {
+        loop {
+            let tin = self.tins.get_mut(number)?;
+            let place = tin.new.first().or(tin.old.first())?;
+            let (quantum, is_new) = (tin.quantum, tin.new.first().is_some());
+            let flow = self.flows.get(place)?;
+            if flow.deficit > 0 {
+                match self.pop(number, place, slab, now, gone) {
+                    Some(node) => return Some(node),
+                    None => self.retire(number, place),
+                }
+                continue;
+            }
+            if is_new {
+                // It has something to send for longer than a turn.
+                let sends = !flow.line.is_empty();
+                tin.bulk += u32::from(sends);
+                self.flows.age(&mut tin.new, &mut tin.old, place, sends);
+            } else {
+                self.flows.rotate(&mut tin.old);
+            }
+            self.flows.refill(place, quantum);
+        }
+    }
+
+    /// Takes the frame that goes next out of a flow.
+    fn pop<F: Frame>(
+        &mut self,
+        number: usize,
+        place: u32,
+        slab: &mut Slab<F>,
+        now: Now,
+        gone: &mut Fifo,
+    ) -> Option<NodeId> {
+        let (law, bulk) = self.tins.get(number).map(|tin| (tin.law, tin.bulk))?;
+        loop {
+            let flow = self.flows.get_mut(place)?;
+            let Some((node, load)) = flow.line.pop(slab) else {
+                flow.cobalt.is_empty(&law, now);
+                return None;
+            };
+            let waiting = slab.get_mut(node)?;
+            let delay = now.0.saturating_sub(waiting.enqueued.0);
+            let signal = flow.cobalt.judge(&law, delay, bulk, now, &mut self.random);
+            let marks = signal == Signal::Congestion && mark(&mut waiting.frame);
+            self.marked += if marks { u64::from(load.segments) } else { 0 };
+            let (bytes, footprint) = (self.framing.frame(waiting), waiting.frame.footprint() as u64);
+            // The last one of a flow is not dropped: nothing behind it would tell.
+            let is_last = flow.line.is_empty();
+            if signal == Signal::None || marks || is_last {
+                flow.cobalt.passed(now);
+                flow.deficit -= bytes as i64;
+                self.left(number, load, footprint, is_last);
+                self.charge(number, bytes, now);
+                return Some(node);
+            }
+            gone.push(slab, node);
+            self.left(number, load, footprint, false);
+        }
+    }
+
+    fn charge(&mut self, number: usize, bytes: u64, now: Now) {
+        self.clock.charge(bytes, now);
+        if let Some(tin) = self.tins.get_mut(number) {
+            tin.clock.charge(bytes, now);
+            tin.deficit -= if self.clock.rate() == 0 { bytes as i64 } else { 0 };
+        }
+    }
+
+    /// A flow whose turn it is has nothing more. A new one waits among the old ones for another turn, or else it
+    /// would be new again with its next packet.
+    fn retire(&mut self, number: usize, place: u32) {
+        let Some(tin) = self.tins.get_mut(number) else { return };
+        if tin.new.first().is_some() && tin.old.first().is_some() {
+            self.flows.age(&mut tin.new, &mut tin.old, place, false);
+            return;
+        }
+        let list = if tin.new.first().is_some() { &mut tin.new } else { &mut tin.old };
+        tin.bulk -= u32::from(self.flows.rest(list, place));
+    }
+}
+
+fn footprint<F: Frame>(slab: &Slab<F>, node: NodeId) -> u64 {
+    slab.get(node).map_or(0, |waiting| waiting.frame.footprint() as u64)
+}
+
+impl Discipline for Cake {
+    fn new(config: &QueueType, seed: u64) -> Option<Self> {
+        let QueueType::Cake(config) = config else { return None };
+        let mut cake = Self {
+            config: *config,
+            framing: Framing::new(config),
+            clock: Clock::default(),
+            autorate: Autorate::default(),
+            tins: Vec::new(),
+            turn: 0,
+            flows: Flows::new(seed),
+            load: Load::default(),
+            waiting: 0,
+            memory: 0,
+            memory_limit: 0,
+            marked: 0,
+            random: Random::new(seed),
+        };
+        cake.set_rate(config.bandwidth);
+        Some(cake)
+    }
+
+    fn change(&mut self, config: &QueueType) -> bool {
+        let QueueType::Cake(config) = config else { return false };
+        let sorts = |cake: &config::Cake| (cake.diffserv, cake.flowmode, cake.nat);
+        if sorts(config) != sorts(&self.config) {
+            return false;
+        }
+        let estimated = config.autorate_ingress && config.bandwidth == self.config.bandwidth;
+        let rate = if estimated { self.clock.rate() } else { config.bandwidth };
+        if !estimated {
+            self.autorate = Autorate::default();
+        }
+        self.config = *config;
+        self.framing = Framing::new(config);
+        self.set_rate(rate);
+        true
+    }
+
+    fn load(&self) -> Load {
+        self.load
+    }
+
+    fn together(&self, segment_bytes: u64) -> u32 {
+        match self.clock.rate() {
+            0 => u32::MAX,
+            rate => u32::try_from(rate / (segment_bytes * 8 * WHOLE_PER_SECOND)).unwrap_or(u32::MAX),
+        }
+    }
+
+    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) {
+        let Some(waiting) = slab.get_mut(node) else { return };
+        let bytes = self.framing.frame(waiting);
+        self.memory += waiting.frame.footprint() as u64;
+        let mut facts = Facts::of(waiting.frame.head());
+        let parties = if self.config.nat { Facts::untranslated(waiting) } else { facts };
+        let number = diffserv::tin(self.config.diffserv, facts.dscp());
+        if self.config.wash {
+            wash(&mut waiting.frame);
+            facts.traffic_class &= 3;
+        }
+        if self.tins.is_empty() {
+            self.begin();
+        }
+        if self.config.autorate_ingress
+            && let Some(rate) = self.autorate.arrive(bytes, self.config.bandwidth, now)
+        {
+            self.set_rate(rate);
+        }
+        if self.load.frames == 0 {
+            self.clock.start(now);
+        }
+        let Some(tin) = self.tins.get_mut(number) else { return };
+        if tin.load.frames == 0 {
+            tin.clock.start(now);
+        }
+        let place = self.flows.find(number, &self.config, &parties, &tin.law, now);
+        if self.filter(slab, place, node, &facts) {
+            self.memory -= footprint(slab, node);
+            gone.push(slab, node);
+        } else {
+            self.push(slab, place, node, &parties);
+        }
+        self.overflow(slab, now, gone);
+    }
+
+    fn next<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut Fifo) -> Next {
+        if self.load.frames == 0 {
+            return Next::Empty;
+        }
+        if self.clock.next() > now {
+            return Next::Wait(self.clock.next());
+        }
+        let tin = if self.clock.rate() == 0 { self.choose() } else { self.choose_shaped(now) };
+        tin.and_then(|tin| self.dequeue(tin, slab, now, gone)).map_or(Next::Empty, Next::Packet)
+    }
+
+    fn take_out<F: Frame>(
+        &mut self,
+        slab: &mut Slab<F>,
+        to: &mut Fifo,
+        pick: &mut impl FnMut(&Waiting<F>) -> bool,
+    ) -> Load {
+        let (mut taken, mut memory) = (Load::default(), 0);
+        for flow in self.flows.all_mut().filter(|flow| !flow.line.is_empty()) {
+            let part = flow.line.take_out(slab, to, &mut |waiting: &Waiting<F>| {
+                let gone = pick(waiting);
+                memory += if gone { waiting.frame.footprint() as u64 } else { 0 };
+                gone
+            });
+            self.waiting -= u32::from(flow.line.is_empty());
+            if let Some(tin) = self.tins.get_mut(usize::from(flow.tin)) {
+                tin.load = tin.load.minus(part);
+            }
+            taken = taken.plus(part);
+        }
+        self.memory -= memory;
+        self.load = self.load.minus(taken);
+        taken
+    }
+
+    fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut Fifo) {
+        if let Some(place) = self.flows.fattest() {
+            self.drop_first(slab, place, gone);
+        }
+    }
+
+    fn sub_queues(&self) -> u32 {
+        self.waiting
+    }
+
+    fn marked(&self) -> u64 {
+        self.marked
+    }
+}

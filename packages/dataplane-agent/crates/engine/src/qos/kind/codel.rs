@@ -1,0 +1,246 @@
+//! Controlled delay (RFC 8289): the control law, for [`super::fq_codel`] too, and the kind that is one line under it.
+
+use tollway_config::dataplane::{self as config, QueueType};
+
+use super::facts::mark;
+use super::line::Line;
+use super::{Discipline, Load, Next};
+use crate::frame::Frame;
+use crate::qos::slab::{Fifo, NodeId, Slab, Waiting};
+use crate::time::Now;
+
+/// A dropping state left longer ago than so many intervals is forgotten (RFC 8289 §4.3).
+const MEMORY: u64 = 16;
+
+/// When the next packet after `count` of them is to be dropped (RFC 8289 §5.4): `interval / √count` later, exact
+/// to 2⁻¹⁶ of the root.
+pub fn control_law(at: u64, interval: u64, count: u32) -> u64 {
+    // Intervals are below 2⁴², roots at least 2¹⁶.
+    at.saturating_add((interval << 16) / (u64::from(count.max(1)) << 32).isqrt())
+}
+
+/// What [`Control`] is told by the configuration, and what all lines under it have in common.
+#[derive(Debug, Clone, Copy)]
+pub struct Law {
+    target: u64,
+    interval: u64,
+    ecn: bool,
+    /// Delay beyond which every packet is marked, ns.
+    ce_threshold: Option<u64>,
+    /// The longest packet that came, L3 bytes: what is always allowed to wait.
+    largest: u64,
+    /// Wire segments that were marked.
+    pub marked: u64,
+}
+
+impl Law {
+    /// From the configuration.
+    pub fn new(codel: &config::Codel) -> Self {
+        let ce_threshold = (codel.ce_threshold_us != 0).then(|| ns(codel.ce_threshold_us));
+        Self {
+            target: ns(codel.target_us),
+            interval: ns(codel.interval_us).max(1),
+            ecn: codel.ecn,
+            ce_threshold,
+            largest: 0,
+            marked: 0,
+        }
+    }
+
+    /// Takes other parameters.
+    pub fn change(&mut self, codel: &config::Codel) {
+        let (largest, marked) = (self.largest, self.marked);
+        *self = Self { largest, marked, ..Self::new(codel) };
+    }
+
+    /// A packet came.
+    #[inline]
+    pub fn see(&mut self, load: Load) {
+        self.largest = self.largest.max(load.bytes / u64::from(load.segments.max(1)));
+    }
+
+    fn marks<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId) -> bool {
+        let Some(waiting) = slab.get_mut(node) else { return false };
+        let marked = mark(&mut waiting.frame);
+        if marked {
+            self.marked += u64::from(waiting.segments);
+        }
+        marked
+    }
+}
+
+fn ns(us: u32) -> u64 {
+    u64::from(us) * 1000
+}
+
+/// The state of one line (RFC 8289 §5.3).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Control {
+    /// When the delay will have been above the target for an interval, ns; 0 while it is not.
+    first_above: u64,
+    /// When to drop next, ns.
+    drop_next: u64,
+    /// Packets dropped since the dropping state was entered.
+    count: u32,
+    /// `count` when it was entered last.
+    last_count: u32,
+    dropping: bool,
+}
+
+impl Control {
+    /// Takes the frame that goes next out of a line. What is dropped before is put into `gone`.
+    #[inline]
+    pub fn dequeue<F: Frame>(
+        &mut self,
+        law: &mut Law,
+        line: &mut Line,
+        slab: &mut Slab<F>,
+        now: Now,
+        gone: &mut Fifo,
+    ) -> Option<(NodeId, Load)> {
+        let (mut first, mut droppable) = self.pop(law, line, slab, now);
+        if self.dropping {
+            if !droppable {
+                self.dropping = false;
+            }
+            while self.dropping
+                && now.0 >= self.drop_next
+                && let Some((node, _)) = first
+            {
+                self.count = self.count.saturating_add(1);
+                if law.ecn && law.marks(slab, node) {
+                    self.drop_next = control_law(self.drop_next, law.interval, self.count);
+                    break;
+                }
+                gone.push(slab, node);
+                (first, droppable) = self.pop(law, line, slab, now);
+                if droppable {
+                    self.drop_next = control_law(self.drop_next, law.interval, self.count);
+                } else {
+                    self.dropping = false;
+                }
+            }
+        } else if droppable && let Some((node, _)) = first {
+            if !(law.ecn && law.marks(slab, node)) {
+                gone.push(slab, node);
+                (first, _) = self.pop(law, line, slab, now);
+            }
+            self.enter(law, now);
+        }
+        if let Some(threshold) = law.ce_threshold
+            && let Some((node, _)) = first
+            && slab.get(node).is_some_and(|waiting| now.0.saturating_sub(waiting.enqueued.0) > threshold)
+        {
+            law.marks(slab, node);
+        }
+        first
+    }
+
+    /// Enters the dropping state, with the rate of drops of the last time if that is not long ago.
+    fn enter(&mut self, law: &Law, now: Now) {
+        self.dropping = true;
+        let drops = self.count.wrapping_sub(self.last_count);
+        let recent = now.0.saturating_sub(self.drop_next) < MEMORY * law.interval;
+        self.count = if drops > 1 && recent { drops } else { 1 };
+        self.drop_next = control_law(now.0, law.interval, self.count);
+        self.last_count = self.count;
+    }
+
+    /// The first frame, and whether the delay has been too long for an interval.
+    #[inline]
+    fn pop<F>(
+        &mut self,
+        law: &Law,
+        line: &mut Line,
+        slab: &mut Slab<F>,
+        now: Now,
+    ) -> (Option<(NodeId, Load)>, bool) {
+        let Some((node, load)) = line.pop(slab) else {
+            self.first_above = 0;
+            return (None, false);
+        };
+        let enqueued = slab.get(node).map_or(now, |waiting| waiting.enqueued);
+        let delay = now.0.saturating_sub(enqueued.0);
+        if delay < law.target || line.load().bytes <= law.largest {
+            self.first_above = 0;
+        } else if self.first_above == 0 {
+            self.first_above = now.0.saturating_add(law.interval);
+        } else if now.0 >= self.first_above {
+            return (Some((node, load)), true);
+        }
+        (Some((node, load)), false)
+    }
+
+    /// Whether what it remembers is of use after so long a rest.
+    pub fn is_forgotten(&self, law: &Law, now: Now) -> bool {
+        now.0.saturating_sub(self.drop_next) >= MEMORY * law.interval
+    }
+}
+
+/// The kind: one line.
+#[derive(Debug)]
+pub struct Codel {
+    line: Line,
+    law: Law,
+    control: Control,
+    /// Wire segments that may wait.
+    limit: u32,
+}
+
+impl Discipline for Codel {
+    fn new(config: &QueueType, _seed: u64) -> Option<Self> {
+        let QueueType::Codel(codel) = config else { return None };
+        let (line, control) = (Line::default(), Control::default());
+        Some(Self { line, control, law: Law::new(codel), limit: codel.limit })
+    }
+
+    fn change(&mut self, config: &QueueType) -> bool {
+        let QueueType::Codel(codel) = config else { return false };
+        self.law.change(codel);
+        self.limit = codel.limit;
+        true
+    }
+
+    fn load(&self) -> Load {
+        self.line.load()
+    }
+
+    fn admits(&self, frame: Load, covered: Load) -> bool {
+        self.line.load().minus(covered).plus(frame).segments <= self.limit
+    }
+
+    fn together(&self, _segment_bytes: u64) -> u32 {
+        self.limit
+    }
+
+    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, _now: Now, _gone: &mut Fifo) {
+        let load = self.line.push(slab, node);
+        self.law.see(load);
+    }
+
+    fn next<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut Fifo) -> Next {
+        match self.control.dequeue(&mut self.law, &mut self.line, slab, now, gone) {
+            Some((node, _)) => Next::Packet(node),
+            None => Next::Empty,
+        }
+    }
+
+    fn take_out<F: Frame>(
+        &mut self,
+        slab: &mut Slab<F>,
+        to: &mut Fifo,
+        pick: &mut impl FnMut(&Waiting<F>) -> bool,
+    ) -> Load {
+        self.line.take_out(slab, to, pick)
+    }
+
+    fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut Fifo) {
+        if let Some((node, _)) = self.line.pop(slab) {
+            gone.push(slab, node);
+        }
+    }
+
+    fn marked(&self) -> u64 {
+        self.law.marked
+    }
+}

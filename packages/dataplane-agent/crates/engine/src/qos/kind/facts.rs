@@ -1,0 +1,338 @@
+//! What a kind reads from the head of a frame that waits, and the two bits or six that it may write.
+
+use tollway_wire::{checksum::Delta, field, ipv4, tcp};
+
+use crate::frame::Frame;
+use crate::qos::slab::Waiting;
+use crate::tuple::Addr;
+
+const ETHERNET: usize = 14;
+const TAG: usize = 4;
+const UDP_LITE: u8 = 136;
+const DCCP: u8 = 33;
+const SCTP: u8 = 132;
+/// IPv6 extension headers that are walked at most; a packet with more has no ports.
+const EXTENSIONS: usize = 8;
+
+/// The IP version of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Version {
+    V4,
+    V6,
+}
+
+/// Where the IP header of a frame begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Network {
+    version: Version,
+    /// Bytes from the start of the frame.
+    at: usize,
+}
+
+impl Network {
+    #[inline]
+    fn of(head: &[u8]) -> Option<Self> {
+        let tagged = |at: usize| matches!(field::get16(head, at), 0x8100 | 0x88a8);
+        let mut at = ETHERNET;
+        if tagged(12) {
+            at += if tagged(16) { 2 * TAG } else { TAG };
+        }
+        let (version, header) = match field::get16(head, at - 2) {
+            0x0800 => (Version::V4, ipv4::HEADER),
+            0x86dd => (Version::V6, tollway_wire::ipv6::HEADER),
+            _ => return None,
+        };
+        let number = field::get8(head, at) >> 4;
+        let fits = number == if version == Version::V4 { 4 } else { 6 };
+        (fits && head.len() >= at + header).then_some(Self { version, at })
+    }
+
+    #[inline]
+    fn traffic_class(self, head: &[u8]) -> u8 {
+        match self.version {
+            Version::V4 => field::get8(head, self.at + 1),
+            Version::V6 => (field::get16(head, self.at) >> 4) as u8,
+        }
+    }
+
+    /// Writes DSCP and ECN, and what follows from them for the IPv4 header checksum (RFC 1624).
+    fn set_traffic_class(self, head: &mut [u8], class: u8) {
+        let old = field::get16(head, self.at);
+        match self.version {
+            Version::V4 => {
+                let new = old & 0xff00 | u16::from(class);
+                let checksum = self.at + ipv4::offset::CHECKSUM;
+                let sum = Delta::NONE.replace16(old, new).apply(field::get16(head, checksum));
+                field::put(head, self.at, &new.to_be_bytes());
+                field::put(head, checksum, &sum.to_be_bytes());
+            }
+            Version::V6 => {
+                let new = old & 0xf00f | u16::from(class) << 4;
+                field::put(head, self.at, &new.to_be_bytes());
+            }
+        }
+    }
+}
+
+/// Who sends what to whom.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Source address, as in the frame.
+    pub src: Addr,
+    /// Destination address, as in the frame.
+    pub dst: Addr,
+    /// Source port; 0 without ports, and in fragments, all of which have to stay in one line.
+    pub src_port: u16,
+    /// Destination port, likewise.
+    pub dst_port: u16,
+    /// IP protocol number.
+    pub protocol: u8,
+    /// DSCP and ECN.
+    pub traffic_class: u8,
+    /// Where the transport header begins, bytes from the start of the frame; 0 if it is not known.
+    pub transport: u16,
+    /// Where the packet ends, bytes from the start of the frame.
+    pub end: u32,
+    /// Whether it is an IPv4 packet.
+    pub is_v4: bool,
+}
+
+impl Facts {
+    /// Of the head of a frame; nothing but zeros for what is not IP.
+    #[inline]
+    pub fn of(head: &[u8]) -> Self {
+        match Network::of(head) {
+            Some(Network { version: Version::V4, at }) => Self::of_v4(head, at),
+            Some(Network { version: Version::V6, at }) => Self::of_v6(head, at),
+            None => Self::default(),
+        }
+    }
+
+    /// The same, with the addresses by which the leaf was found: the source before its translation.
+    #[inline]
+    pub fn untranslated<F: Frame>(waiting: &Waiting<F>) -> Self {
+        let mut facts = Self::of(waiting.frame.head());
+        if facts.is_v4 {
+            (facts.src, facts.dst) = (Addr::v4(waiting.addresses.0), Addr::v4(waiting.addresses.1));
+        }
+        facts
+    }
+
+    #[inline]
+    fn of_v4(head: &[u8], at: usize) -> Self {
+        let header = usize::from(field::get8(head, at) & 0xf) * 4;
+        let fragment = field::get16(head, at + 6) & 0x3fff != 0;
+        let facts = Self {
+            src: Addr::v4(field::get32(head, at + ipv4::offset::SRC)),
+            dst: Addr::v4(field::get32(head, at + ipv4::offset::DST)),
+            protocol: field::get8(head, at + ipv4::offset::PROTOCOL),
+            traffic_class: field::get8(head, at + 1),
+            end: (at + usize::from(field::get16(head, at + ipv4::offset::TOTAL_LEN))) as u32,
+            is_v4: true,
+            ..Self::default()
+        };
+        if fragment || header < ipv4::HEADER { facts } else { facts.with_ports(head, at + header) }
+    }
+
+    fn of_v6(head: &[u8], at: usize) -> Self {
+        let mut facts = Self {
+            src: Addr(field::get128(head, at + 8)),
+            dst: Addr(field::get128(head, at + 24)),
+            protocol: field::get8(head, at + 6),
+            traffic_class: (field::get16(head, at) >> 4) as u8,
+            end: (at + tollway_wire::ipv6::HEADER + usize::from(field::get16(head, at + 4))) as u32,
+            ..Self::default()
+        };
+        let mut at = at + tollway_wire::ipv6::HEADER;
+        for _ in 0..EXTENSIONS {
+            match facts.protocol {
+                // Hop-by-hop, routing, destination options (RFC 8200 §4).
+                0 | 43 | 60 => {
+                    facts.protocol = field::get8(head, at);
+                    at += 8 + usize::from(field::get8(head, at + 1)) * 8;
+                }
+                44 => {
+                    facts.protocol = field::get8(head, at);
+                    return facts;
+                }
+                _ => return facts.with_ports(head, at),
+            }
+        }
+        facts
+    }
+
+    #[inline]
+    fn with_ports(mut self, head: &[u8], at: usize) -> Self {
+        if matches!(self.protocol, ipv4::TCP | ipv4::UDP | UDP_LITE | DCCP | SCTP) && head.len() >= at + 4 {
+            self.src_port = field::get16(head, at);
+            self.dst_port = field::get16(head, at + 2);
+            self.transport = at as u16;
+        }
+        self
+    }
+
+    /// Differentiated services code point (RFC 2474).
+    pub fn dscp(&self) -> u8 {
+        self.traffic_class >> 2
+    }
+
+    /// A hash of the flow: addresses, ports, protocol.
+    #[inline]
+    pub fn flow_hash(&self, seed: u64) -> u64 {
+        let ports = u64::from(self.src_port) << 24 | u64::from(self.dst_port) << 8 | u64::from(self.protocol);
+        mix(hash_addr(self.src, seed) ^ ports, hash_addr(self.dst, !seed))
+    }
+}
+
+/// Where the network header of a frame begins, bytes; 0 for what is not IP.
+pub fn network_at(head: &[u8]) -> u64 {
+    Network::of(head).map_or(0, |network| network.at as u64)
+}
+
+/// A hash of an address.
+#[inline]
+pub fn hash_addr(address: Addr, seed: u64) -> u64 {
+    mix(address.0 as u64 ^ seed, (address.0 >> 64) as u64 ^ 0x9e37_79b9_7f4a_7c15)
+}
+
+/// Two words folded into one by their product; what is 0 does not wipe the other out.
+#[inline]
+pub fn mix(a: u64, b: u64) -> u64 {
+    let product = u128::from(a ^ 0xa076_1d64_78bd_642f) * u128::from(b ^ 0xe703_7ed1_a0b4_28db);
+    (product >> 64) as u64 ^ product as u64
+}
+
+/// Says "congestion experienced" in a packet that can say so (RFC 3168 §5). `false`, changing nothing, if it
+/// cannot.
+pub fn mark<F: Frame>(frame: &mut F) -> bool {
+    let head = frame.head_mut();
+    let Some(network) = Network::of(head) else { return false };
+    let class = network.traffic_class(head);
+    if class & 3 == 0 {
+        return false;
+    }
+    if class & 3 != 3 {
+        network.set_traffic_class(head, class | 3);
+    }
+    true
+}
+
+/// Clears the DSCP; ECN stays.
+pub fn wash<F: Frame>(frame: &mut F) {
+    let head = frame.head_mut();
+    if let Some(network) = Network::of(head) {
+        let class = network.traffic_class(head);
+        if class & !3 != 0 {
+            network.set_traffic_class(head, class & 3);
+        }
+    }
+}
+
+/// Where the transport header of a TCP packet is and what it says of the acknowledgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PureAck<'a> {
+    /// Acknowledgement number.
+    pub number: u32,
+    /// Flags, see [`tcp::flag`].
+    pub flags: u8,
+    /// Option bytes.
+    pub options: &'a [u8],
+}
+
+impl<'a> PureAck<'a> {
+    /// `None` for a packet that does anything but acknowledge.
+    pub fn of(facts: &Facts, head: &'a [u8]) -> Option<Self> {
+        const MAY_HAVE: u8 = tcp::flag::ACK | tcp::flag::ECE | tcp::flag::CWR;
+        let at = usize::from(facts.transport);
+        if facts.protocol != ipv4::TCP || at == 0 {
+            return None;
+        }
+        let bytes = head.get(at..)?;
+        let segment = tcp::Segment::new_checked(bytes).ok()?;
+        let flags = segment.flags();
+        let ends = (at + segment.header_len()) as u32 == facts.end;
+        let only = flags & tcp::flag::ACK != 0 && flags & !MAY_HAVE == 0 && ends;
+        let options = bytes.get(tcp::HEADER..segment.header_len())?;
+        only.then_some(Self { number: segment.ack(), flags, options })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tollway_testkit::PacketBuilder;
+
+    use super::*;
+    use crate::qos::kind::tests::support::TestFrame;
+
+    #[test]
+    fn reads_the_flow_of_a_packet_behind_up_to_two_tags_and_none_of_a_fragment() {
+        let builder = PacketBuilder::ipv4("10.0.0.1", "192.0.2.7").udp(1000, 53).payload_len(100);
+        let plain = builder.build();
+        let facts = Facts::of(&plain);
+        assert_eq!((facts.src, facts.dst), (Addr::v4(0x0a00_0001), Addr::v4(0xc000_0207)));
+        assert_eq!((facts.src_port, facts.dst_port, facts.protocol), (1000, 53, 17));
+        for tags in [&[0x81, 0, 0, 5][..], &[0x88, 0xa8, 0, 7, 0x81, 0, 0, 5]] {
+            let mut tagged = plain.clone();
+            tagged.splice(12..12, tags.iter().copied());
+            let tagged = Facts::of(&tagged);
+            assert_eq!(tagged.flow_hash(1), facts.flow_hash(1));
+        }
+        for fragment in builder.build_fragments(48) {
+            let facts = Facts::of(&fragment);
+            assert_eq!((facts.src_port, facts.dst_port, facts.protocol), (0, 0, 17));
+        }
+    }
+
+    #[test]
+    fn reads_the_ports_of_an_ipv6_packet_behind_its_extensions() {
+        let mut bytes = vec![0; 14 + 40 + 16 + 8];
+        bytes[12..14].copy_from_slice(&[0x86, 0xdd]);
+        bytes[14..18].copy_from_slice(&[0x6b, 0x80, 0, 0]);
+        bytes[20] = 0;
+        bytes[54..56].copy_from_slice(&[17, 1]);
+        bytes[70..74].copy_from_slice(&[0, 80, 1, 187]);
+        let facts = Facts::of(&bytes);
+        assert_eq!((facts.src_port, facts.dst_port, facts.protocol), (80, 443, 17));
+        assert_eq!(facts.traffic_class, 0xb8);
+    }
+
+    #[test]
+    fn a_mark_keeps_the_checksum_right_and_needs_a_transport_that_understands_it() {
+        for (before, after) in [(0u8, None), (1, Some(3)), (2, Some(3)), (3, Some(3)), (0xba, Some(0xbb))] {
+            let mut bytes = PacketBuilder::ipv4("10.0.0.1", "192.0.2.7").udp(1, 2).build();
+            bytes[15] = before;
+            ipv4::Packet::new_checked(&mut bytes[14..]).unwrap().fill_checksum();
+            let mut frame = TestFrame(bytes);
+            assert_eq!(mark(&mut frame), after.is_some());
+            assert_eq!(frame.0[15], after.unwrap_or(before));
+            wash(&mut frame);
+            assert_eq!(frame.0[15], after.unwrap_or(before) & 3);
+            assert!(ipv4::Packet::new_checked(&frame.0[14..]).unwrap().verify_checksum());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_and_marked_without_panic(
+            mut bytes in proptest::collection::vec(any::<u8>(), 0..160),
+            kind in 0usize..5,
+            protocol in prop_oneof![Just(0u8), Just(6), Just(43), Just(44), any::<u8>()],
+        ) {
+            let starts: [&[u8]; 5] =
+                [&[], &[8, 0, 0x45], &[0x86, 0xdd, 0x60], &[0x81, 0, 0, 1, 8, 0, 0x4f], &[0x88, 0xa8, 0, 1, 0x81, 0, 0, 1, 0x86, 0xdd, 0x6f]];
+            field::put(&mut bytes, 12, starts[kind]);
+            field::put(&mut bytes, 20, &[protocol]);
+            field::put(&mut bytes, 23, &[protocol]);
+            let facts = Facts::of(&bytes);
+            let _ = PureAck::of(&facts, &bytes);
+            let mut frame = TestFrame(bytes);
+            let marked = mark(&mut frame);
+            wash(&mut frame);
+            let after = Facts::of(&frame.0);
+            prop_assert_eq!(after.flow_hash(3), facts.flow_hash(3));
+            prop_assert_eq!(after.dscp(), 0);
+            prop_assert!(!marked || after.traffic_class == 3);
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Flow queues under controlled delay (RFC 8290): a line for each bucket that flows are hashed into, served in turn
+//! by bytes, the lines that have just begun first.
+
+use tollway_config::dataplane::QueueType;
+
+use super::codel::{Control, Law};
+use super::facts::Facts;
+use super::line::Line;
+use super::pool::{List, Pool};
+use super::{Discipline, Load, Next};
+use crate::frame::Frame;
+use crate::qos::slab::{Fifo, NodeId, Slab, Waiting};
+use crate::time::Now;
+
+/// Frames that are dropped in one go when too many wait (RFC 8290 §4.1.3).
+const BATCH: u32 = 64;
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Place {
+    /// Nothing waits, and it has no turn.
+    #[default]
+    Idle,
+    /// Among those that have just begun.
+    New,
+    /// Among the others.
+    Old,
+}
+
+#[derive(Debug, Default)]
+struct Flow {
+    line: Line,
+    control: Control,
+    /// Bytes it may send before its turn ends.
+    deficit: i64,
+    bucket: u32,
+    place: Place,
+}
+
+/// The kind.
+#[derive(Debug)]
+pub struct FqCodel {
+    flows: Pool<Flow>,
+    new: List,
+    old: List,
+    /// Those that have no turn, the one that rests longest first.
+    idle: List,
+    load: Load,
+    /// Flows in which packets wait.
+    waiting: u32,
+    /// Memory of what waits, bytes.
+    memory: u64,
+    law: Law,
+    limit: u32,
+    buckets: u32,
+    quantum: i64,
+    memory_limit: u64,
+    seed: u64,
+}
+
+impl FqCodel {
+    /// The flow of a bucket, which begins anew if it is unknown.
+    fn flow(&mut self, bucket: u32, now: Now) -> u32 {
+        if let Some(place) = self.flows.find(bucket, |flow| flow.bucket == bucket) {
+            return place;
+        }
+        // One whose control has nothing to remember may as well be forgotten.
+        if let Some(rests) = self.idle.first()
+            && self.flows.get(rests).is_some_and(|flow| flow.control.is_forgotten(&self.law, now))
+        {
+            self.flows.unlink(&mut self.idle, rests);
+            self.flows.remove(rests);
+        }
+        self.flows.grow_heads();
+        let place = self.flows.insert(bucket, Flow { bucket, ..Flow::default() });
+        self.flows.push(&mut self.idle, place);
+        place
+    }
+
+    /// Drops from the front of the flow in which most bytes wait: half of them, or a batch.
+    fn drop_batch<F: Frame>(&mut self, slab: &mut Slab<F>, most: u32, gone: &mut Fifo) {
+        let fattest = self.flows.all().max_by_key(|(_, flow)| flow.line.load().bytes);
+        let Some(place) = fattest.map(|(place, _)| place) else { return };
+        let Some(flow) = self.flows.get_mut(place) else { return };
+        let half = flow.line.load().bytes / 2;
+        let before = flow.line.load();
+        for _ in 0..most {
+            let Some((node, _)) = flow.line.pop(slab) else { break };
+            self.memory -= footprint(slab, node);
+            gone.push(slab, node);
+            if flow.line.load().bytes <= half {
+                break;
+            }
+        }
+        let after = flow.line.load();
+        self.load = self.load.minus(before.minus(after));
+        self.waiting -= u32::from(before.frames != 0 && after.frames == 0);
+    }
+
+    /// The flow whose turn it is, if any has one: its deficit is above zero.
+    #[inline]
+    fn turn(&mut self) -> Option<u32> {
+        loop {
+            let place = self.new.first().or(self.old.first())?;
+            let flow = self.flows.get_mut(place)?;
+            if flow.deficit > 0 {
+                return Some(place);
+            }
+            flow.deficit += self.quantum;
+            if flow.place == Place::New {
+                flow.place = Place::Old;
+                self.flows.unlink(&mut self.new, place);
+                self.flows.push(&mut self.old, place);
+            } else {
+                self.flows.rotate(&mut self.old);
+            }
+        }
+    }
+
+    /// A flow whose turn it is has nothing more. A new one waits among the old ones for another turn, or else it
+    /// would be new again with its next packet (RFC 8290 §4.2).
+    fn retire(&mut self, place: u32) {
+        let Some(flow) = self.flows.get_mut(place) else { return };
+        let stays = flow.place == Place::New && self.old.first().is_some();
+        let from = if flow.place == Place::New { &mut self.new } else { &mut self.old };
+        flow.place = if stays { Place::Old } else { Place::Idle };
+        self.flows.unlink(from, place);
+        self.flows.push(if stays { &mut self.old } else { &mut self.idle }, place);
+    }
+}
+
+fn footprint<F: Frame>(slab: &Slab<F>, node: NodeId) -> u64 {
+    slab.get(node).map_or(0, |waiting| waiting.frame.footprint() as u64)
+}
+
+/// Which of the buckets a hash falls into.
+fn bucket_of(hash: u64, buckets: u32) -> u32 {
+    ((u64::from(hash as u32) * u64::from(buckets)) >> 32) as u32
+}
+
+impl Discipline for FqCodel {
+    fn new(config: &QueueType, seed: u64) -> Option<Self> {
+        let QueueType::FqCodel { codel, flows, quantum, memory_limit } = config else { return None };
+        Some(Self {
+            flows: Pool::default(),
+            new: List::default(),
+            old: List::default(),
+            idle: List::default(),
+            load: Load::default(),
+            waiting: 0,
+            memory: 0,
+            law: Law::new(codel),
+            limit: codel.limit,
+            buckets: (*flows).max(1),
+            quantum: i64::from((*quantum).max(1)),
+            memory_limit: *memory_limit,
+            seed,
+        })
+    }
+
+    fn change(&mut self, config: &QueueType) -> bool {
+        match config {
+            QueueType::FqCodel { codel, flows, quantum, memory_limit } if (*flows).max(1) == self.buckets => {
+                self.law.change(codel);
+                self.limit = codel.limit;
+                self.quantum = i64::from((*quantum).max(1));
+                self.memory_limit = *memory_limit;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn load(&self) -> Load {
+        self.load
+    }
+
+    fn together(&self, _segment_bytes: u64) -> u32 {
+        self.limit
+    }
+
+    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) {
+        let Some(waiting) = slab.get(node) else { return };
+        self.memory += waiting.frame.footprint() as u64;
+        let hash = Facts::of(waiting.frame.head()).flow_hash(self.seed);
+        let place = self.flow(bucket_of(hash, self.buckets), now);
+        let Some(flow) = self.flows.get_mut(place) else { return };
+        self.waiting += u32::from(flow.line.is_empty());
+        let load = flow.line.push(slab, node);
+        let begins = flow.place == Place::Idle;
+        if begins {
+            (flow.place, flow.deficit) = (Place::New, self.quantum);
+            self.flows.unlink(&mut self.idle, place);
+            self.flows.push(&mut self.new, place);
+        }
+        self.law.see(load);
+        self.load = self.load.plus(load);
+        while self.load.segments > self.limit || self.memory > self.memory_limit {
+            let before = self.load.frames;
+            self.drop_batch(slab, BATCH, gone);
+            if self.load.frames == before {
+                break;
+            }
+        }
+    }
+
+    fn next<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut Fifo) -> Next {
+        while let Some(place) = self.turn() {
+            let Some(flow) = self.flows.get_mut(place) else { break };
+            let before = flow.line.load();
+            let mut dropped = Fifo::default();
+            let next = flow.control.dequeue(&mut self.law, &mut flow.line, slab, now, &mut dropped);
+            let after = flow.line.load();
+            self.load = self.load.minus(before.minus(after));
+            self.waiting -= u32::from(before.frames != 0 && after.frames == 0);
+            while let Some(node) = dropped.pop(slab) {
+                self.memory -= footprint(slab, node);
+                gone.push(slab, node);
+            }
+            match next {
+                Some((node, load)) => {
+                    flow.deficit -= load.bytes as i64;
+                    self.memory -= footprint(slab, node);
+                    return Next::Packet(node);
+                }
+                None => self.retire(place),
+            }
+        }
+        Next::Empty
+    }
+
+    fn take_out<F: Frame>(
+        &mut self,
+        slab: &mut Slab<F>,
+        to: &mut Fifo,
+        pick: &mut impl FnMut(&Waiting<F>) -> bool,
+    ) -> Load {
+        let (mut taken, mut memory) = (Load::default(), 0);
+        for flow in self.flows.all_mut().filter(|flow| !flow.line.is_empty()) {
+            let part = flow.line.take_out(slab, to, &mut |waiting: &Waiting<F>| {
+                let gone = pick(waiting);
+                memory += if gone { waiting.frame.footprint() as u64 } else { 0 };
+                gone
+            });
+            self.waiting -= u32::from(flow.line.is_empty());
+            taken = taken.plus(part);
+        }
+        self.memory -= memory;
+        self.load = self.load.minus(taken);
+        taken
+    }
+
+    fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut Fifo) {
+        self.drop_batch(slab, 1, gone);
+    }
+
+    fn sub_queues(&self) -> u32 {
+        self.waiting
+    }
+
+    fn marked(&self) -> u64 {
+        self.law.marked
+    }
+}

@@ -1,0 +1,69 @@
+//! A line of frames that knows what waits in it.
+
+use super::{Load, split_off};
+use crate::qos::slab::{Fifo, NodeId, Slab, Waiting};
+
+/// Frames in order.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Line {
+    fifo: Fifo,
+    load: Load,
+}
+
+impl Line {
+    /// What waits.
+    #[inline]
+    pub fn load(&self) -> Load {
+        self.load
+    }
+
+    /// Whether nothing waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.load.frames == 0
+    }
+
+    /// Puts a frame at the end. Says how much it is.
+    #[inline]
+    pub fn push<F>(&mut self, slab: &mut Slab<F>, node: NodeId) -> Load {
+        let load = Load::of(slab, node);
+        self.load = self.load.plus(load);
+        self.fifo.push(slab, node);
+        load
+    }
+
+    /// Takes the first frame.
+    #[inline]
+    pub fn pop<F>(&mut self, slab: &mut Slab<F>) -> Option<(NodeId, Load)> {
+        let node = self.fifo.pop(slab)?;
+        let load = Load::of(slab, node);
+        self.load = self.load.minus(load);
+        Some((node, load))
+    }
+
+    /// The last frame.
+    #[inline]
+    pub fn last(&self) -> Option<NodeId> {
+        self.fifo.last()
+    }
+
+    /// What waits at the last place is replaced by what is at `node`, and is there afterwards.
+    pub fn replace_last<F>(&mut self, slab: &mut Slab<F>, node: NodeId) {
+        if let Some(last) = self.fifo.last() {
+            self.load = self.load.minus(Load::of(slab, last)).plus(Load::of(slab, node));
+            slab.swap(last, node);
+        }
+    }
+
+    /// Takes out what `pick` says and puts it into `to`. Says how much.
+    pub fn take_out<F>(
+        &mut self,
+        slab: &mut Slab<F>,
+        to: &mut Fifo,
+        pick: &mut impl FnMut(&Waiting<F>) -> bool,
+    ) -> Load {
+        let taken = split_off(&mut self.fifo, slab, to, pick);
+        self.load = self.load.minus(taken);
+        taken
+    }
+}

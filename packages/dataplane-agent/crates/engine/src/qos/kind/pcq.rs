@@ -1,0 +1,427 @@
+//! Per connection queuing: a sub-queue for each value of the classifier, each held to a rate, or all of them given
+//! the same share.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use tollway_config::dataplane::{PcqClassifier, QueueLimit, QueueType};
+
+use super::facts::{Facts, hash_addr, mix};
+use super::line::Line;
+use super::pool::{List, Pool};
+use super::{Discipline, Load, Next};
+use crate::frame::Frame;
+use crate::qos::bucket::Bucket;
+use crate::qos::burst::Burst;
+use crate::qos::slab::{Fifo, NodeId, Slab, Waiting};
+use crate::time::Now;
+use crate::tuple::Addr;
+
+/// Bytes of a turn: the longest packet of an Ethernet.
+const QUANTUM: i64 = 1514;
+/// What a sub-queue may send at once after a rest: what its rate brings in this time, ms.
+const DEPTH_MS: u32 = 10;
+/// A super-frame is no longer than one in so many of a second at the sub-queue's rate, or than this part of its limit.
+const WHOLE_PER_SECOND: u64 = 1000;
+const PART_OF_LIMIT: u64 = 4;
+
+/// What tells sub-queues apart.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Key {
+    src: Addr,
+    dst: Addr,
+    ports: (u16, u16),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Classifier {
+    src_address: bool,
+    dst_address: bool,
+    src_port: bool,
+    dst_port: bool,
+    src_masks: (u128, u128),
+    dst_masks: (u128, u128),
+}
+
+/// Leading bits of an IPv4 address as they stand in [`Addr`], and of an IPv6 address.
+fn masks(v4: u8, v6: u8) -> (u128, u128) {
+    let leading = |bits: u8| u128::MAX.checked_shl(128 - u32::from(bits.min(128))).unwrap_or(0);
+    (leading(v4.min(32) + 96), leading(v6))
+}
+
+fn masked(address: Addr, masks: (u128, u128)) -> Addr {
+    Addr(address.0 & if address.as_v4().is_some() { masks.0 } else { masks.1 })
+}
+
+impl Classifier {
+    fn key(&self, facts: &Facts) -> Key {
+        let port = |wanted: bool, port: u16| if wanted { port } else { 0 };
+        let address = |wanted: bool, address, masks| if wanted { masked(address, masks) } else { Addr(0) };
+        Key {
+            src: address(self.src_address, facts.src, self.src_masks),
+            dst: address(self.dst_address, facts.dst, self.dst_masks),
+            ports: (port(self.src_port, facts.src_port), port(self.dst_port, facts.dst_port)),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Parameters {
+    classifier: Classifier,
+    /// Rate and burst of a sub-queue.
+    rates: QueueLimit,
+    limit: u64,
+    total_limit: u64,
+}
+
+impl Parameters {
+    fn of(config: &QueueType) -> Option<Self> {
+        let QueueType::Pcq {
+            rate,
+            limit,
+            total_limit,
+            classifier,
+            burst_rate,
+            burst_threshold,
+            burst_time_ms,
+            src_address_mask,
+            dst_address_mask,
+            src_address6_mask,
+            dst_address6_mask,
+        } = config
+        else {
+            return None;
+        };
+        let has = |one| classifier.contains(&one);
+        let rates = QueueLimit {
+            limit_at: 0,
+            max_limit: *rate,
+            burst_limit: if *rate == 0 { 0 } else { *burst_rate },
+            burst_threshold: *burst_threshold,
+            burst_time_ms: *burst_time_ms,
+            bucket_ms: DEPTH_MS,
+            priority: 8,
+            queue_type: 0,
+            packet_limit: 0,
+        };
+        let classifier = Classifier {
+            src_address: has(PcqClassifier::SrcAddress),
+            dst_address: has(PcqClassifier::DstAddress),
+            src_port: has(PcqClassifier::SrcPort),
+            dst_port: has(PcqClassifier::DstPort),
+            src_masks: masks(*src_address_mask, *src_address6_mask),
+            dst_masks: masks(*dst_address_mask, *dst_address6_mask),
+        };
+        Some(Self { classifier, rates, limit: *limit, total_limit: *total_limit })
+    }
+
+    /// Time after which a sub-queue at rest is as new, ns.
+    fn memory(&self) -> u64 {
+        let burst = if self.rates.burst_limit == 0 { 0 } else { self.rates.burst_time_ms };
+        // The slot in which it went to rest, and the sixteen of the average.
+        u64::from(burst.saturating_add(burst / 16).max(2 * DEPTH_MS)) * 1_000_000
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum State {
+    /// Nothing waits.
+    #[default]
+    Rests,
+    /// It has its turns.
+    Turns,
+    /// Its rate allows it a packet at that time.
+    Until(Now),
+}
+
+#[derive(Debug)]
+struct SubQueue {
+    line: Line,
+    key: Key,
+    state: State,
+    /// Bytes that are left of its turn.
+    deficit: i64,
+    bucket: Bucket,
+    /// When it went to rest.
+    rests_since: Now,
+}
+
+impl Default for SubQueue {
+    fn default() -> Self {
+        Self {
+            line: Line::default(),
+            key: Key::default(),
+            state: State::Rests,
+            deficit: 0,
+            bucket: Bucket::new(0, 0, Now(0)),
+            rests_since: Now(0),
+        }
+    }
+}
+
+/// The kind.
+#[derive(Debug)]
+pub struct Pcq {
+    subs: Pool<SubQueue>,
+    /// By place in the pool; empty without bursts.
+    bursts: Vec<Option<Burst>>,
+    turns: List,
+    resting: List,
+    timed: BinaryHeap<Reverse<(Now, u32)>>,
+    load: Load,
+    waiting: u32,
+    parameters: Parameters,
+    seed: u64,
+}
+
+impl Pcq {
+    fn sub_queue(&mut self, key: Key, now: Now) -> u32 {
+        let hash = mix(
+            hash_addr(key.src, self.seed) ^ u64::from(key.ports.0) << 16 ^ u64::from(key.ports.1),
+            hash_addr(key.dst, !self.seed),
+        ) as u32;
+        if let Some(place) = self.subs.find(hash, |sub| sub.key == key) {
+            return place;
+        }
+        self.forget(now);
+        self.subs.grow_heads();
+        let rates = &self.parameters.rates;
+        let burst = Burst::new(rates, now);
+        let rate = burst.as_ref().map_or(rates.max_limit, |burst| burst.ceiling(rates.max_limit));
+        let bucket = Bucket::new(rate, DEPTH_MS, now);
+        let sub = SubQueue { key, bucket, rests_since: now, ..SubQueue::default() };
+        let place = self.subs.insert(hash, sub);
+        self.subs.push(&mut self.resting, place);
+        if burst.is_some() {
+            if self.bursts.len() <= place as usize {
+                self.bursts.resize(place as usize + 1, None);
+            }
+            if let Some(slot) = self.bursts.get_mut(place as usize) {
+                *slot = burst;
+            }
+        }
+        place
+    }
+
+    /// Takes away two sub-queues, if that many have rested so long that they are as new.
+    fn forget(&mut self, now: Now) {
+        for _ in 0..2 {
+            let Some(place) = self.resting.first() else { return };
+            let Some(sub) = self.subs.get(place) else { return };
+            if now.0.saturating_sub(sub.rests_since.0) < self.parameters.memory() {
+                return;
+            }
+            self.subs.unlink(&mut self.resting, place);
+            self.subs.remove(place);
+        }
+    }
+
+    /// Brings bucket and burst to this moment.
+    fn fill(&mut self, place: u32, now: Now) {
+        let max = self.parameters.rates.max_limit;
+        let Some(sub) = self.subs.get_mut(place) else { return };
+        if max == 0 {
+            return;
+        }
+        let waits = !sub.line.is_empty();
+        sub.bucket.fill(now, waits);
+        if let Some(Some(burst)) = self.bursts.get_mut(place as usize)
+            && burst.advance(now)
+        {
+            sub.bucket.change(burst.ceiling(max), DEPTH_MS, now, waits);
+        }
+    }
+
+    /// Gives a sub-queue in which packets wait, and that is in no list, its turn, or the time until it may have one.
+    fn begin(&mut self, place: u32) {
+        let Some(sub) = self.subs.get_mut(place) else { return };
+        if sub.bucket.is_open() {
+            sub.state = State::Turns;
+            self.subs.push(&mut self.turns, place);
+        } else {
+            let at = sub.bucket.opens_at();
+            sub.state = State::Until(at);
+            self.timed.push(Reverse((at, place)));
+        }
+    }
+
+    /// Puts a sub-queue to rest once nothing waits in it.
+    fn settle(&mut self, place: u32, now: Now) {
+        let Some(sub) = self.subs.get_mut(place) else { return };
+        if !sub.line.is_empty() || sub.state == State::Rests {
+            return;
+        }
+        self.waiting -= 1;
+        sub.rests_since = now;
+        if std::mem::take(&mut sub.state) == State::Turns {
+            self.subs.unlink(&mut self.turns, place);
+        }
+        self.subs.push(&mut self.resting, place);
+    }
+
+    /// Gives those their turn whose time has come. When the next one's comes, if there is one.
+    fn wake(&mut self, now: Now) -> Option<Now> {
+        while let Some(&Reverse((at, place))) = self.timed.peek() {
+            let waits = self.subs.get(place).is_some_and(|sub| sub.state == State::Until(at));
+            if waits && at > now {
+                return Some(at);
+            }
+            self.timed.pop();
+            if waits {
+                self.fill(place, now);
+                self.begin(place);
+            }
+        }
+        None
+    }
+}
+
+impl Discipline for Pcq {
+    fn new(config: &QueueType, seed: u64) -> Option<Self> {
+        Parameters::of(config).map(|parameters| Self {
+            subs: Pool::default(),
+            bursts: Vec::new(),
+            turns: List::default(),
+            resting: List::default(),
+            timed: BinaryHeap::new(),
+            load: Load::default(),
+            waiting: 0,
+            parameters,
+            seed,
+        })
+    }
+
+    fn change(&mut self, config: &QueueType) -> bool {
+        let Some(parameters) = Parameters::of(config) else { return false };
+        if parameters.classifier != self.parameters.classifier {
+            return false;
+        }
+        let rates_change = parameters.rates != self.parameters.rates;
+        self.parameters = parameters;
+        if !rates_change {
+            return true;
+        }
+        let rates = &self.parameters.rates;
+        let mut places = Vec::new();
+        for (place, sub) in self.subs.all() {
+            let (now, place) = (sub.bucket.counted(), place as usize);
+            places.push((place as u32, sub.state));
+            if self.bursts.len() <= place {
+                self.bursts.resize(place + 1, None);
+            }
+            if let Some(burst) = self.bursts.get_mut(place) {
+                *burst = Burst::change(burst.take(), rates, now);
+            }
+        }
+        for (place, state) in places {
+            let burst = self.bursts.get(place as usize).and_then(|burst| burst.as_ref());
+            let rate = burst.map_or(rates.max_limit, |burst| burst.ceiling(rates.max_limit));
+            if let Some(sub) = self.subs.get_mut(place) {
+                sub.bucket.change(rate, DEPTH_MS, sub.bucket.counted(), false);
+                if let State::Until(_) = state {
+                    sub.state = State::Turns;
+                    self.subs.push(&mut self.turns, place);
+                }
+            }
+        }
+        self.timed.clear();
+        true
+    }
+
+    fn load(&self) -> Load {
+        self.load
+    }
+
+    fn together(&self, segment_bytes: u64) -> u32 {
+        let rate = self.parameters.rates.max_limit;
+        let timely = if rate == 0 { u64::MAX } else { rate / (segment_bytes * 8 * WHOLE_PER_SECOND) };
+        let room = self.parameters.limit.min(self.parameters.total_limit) / PART_OF_LIMIT / segment_bytes;
+        u32::try_from(timely.min(room)).unwrap_or(u32::MAX)
+    }
+
+    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) {
+        let Some(waiting) = slab.get(node) else { return };
+        let key = self.parameters.classifier.key(&Facts::untranslated(waiting));
+        let bytes = waiting.bytes;
+        let fits = self.load.bytes.saturating_add(bytes) <= self.parameters.total_limit;
+        let place = if fits { self.sub_queue(key, now) } else { 0 };
+        let room = |sub: &SubQueue| sub.line.load().bytes.saturating_add(bytes) <= self.parameters.limit;
+        if !fits || !self.subs.get(place).is_some_and(room) {
+            gone.push(slab, node);
+            return;
+        }
+        self.fill(place, now);
+        let Some(sub) = self.subs.get_mut(place) else { return };
+        self.load = self.load.plus(sub.line.push(slab, node));
+        if sub.state == State::Rests {
+            sub.deficit = QUANTUM;
+            self.waiting += 1;
+            self.subs.unlink(&mut self.resting, place);
+            self.begin(place);
+        }
+    }
+
+    fn next<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, _gone: &mut Fifo) -> Next {
+        let mut wakes = self.wake(now);
+        while let Some(place) = self.turns.first() {
+            self.fill(place, now);
+            let Some(sub) = self.subs.get_mut(place) else { break };
+            if !sub.bucket.is_open() {
+                self.subs.unlink(&mut self.turns, place);
+                self.begin(place);
+                wakes = self.wake(now);
+                continue;
+            }
+            if sub.deficit <= 0 {
+                sub.deficit += QUANTUM;
+                self.subs.rotate(&mut self.turns);
+                continue;
+            }
+            let Some((node, load)) = sub.line.pop(slab) else { break };
+            sub.deficit -= load.bytes as i64;
+            sub.bucket.charge(load.bytes);
+            if let Some(Some(burst)) = self.bursts.get_mut(place as usize) {
+                burst.count(load.bytes);
+            }
+            self.load = self.load.minus(load);
+            self.settle(place, now);
+            return Next::Packet(node);
+        }
+        wakes.map_or(Next::Empty, Next::Wait)
+    }
+
+    fn take_out<F: Frame>(
+        &mut self,
+        slab: &mut Slab<F>,
+        to: &mut Fifo,
+        pick: &mut impl FnMut(&Waiting<F>) -> bool,
+    ) -> Load {
+        let (mut taken, mut empty) = (Load::default(), Vec::new());
+        for (place, sub) in self.subs.all_mut().enumerate().filter(|(_, sub)| !sub.line.is_empty()) {
+            taken = taken.plus(sub.line.take_out(slab, to, pick));
+            if sub.line.is_empty() {
+                empty.push((place as u32, sub.bucket.counted()));
+            }
+        }
+        for (place, counted) in empty {
+            self.settle(place, counted);
+        }
+        self.load = self.load.minus(taken);
+        taken
+    }
+
+    fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut Fifo) {
+        let longest = self.subs.all().max_by_key(|(_, sub)| sub.line.load().bytes);
+        let Some(place) = longest.map(|(place, _)| place) else { return };
+        let Some(sub) = self.subs.get_mut(place) else { return };
+        let Some((node, load)) = sub.line.pop(slab) else { return };
+        let counted = sub.bucket.counted();
+        gone.push(slab, node);
+        self.load = self.load.minus(load);
+        self.settle(place, counted);
+    }
+
+    fn sub_queues(&self) -> u32 {
+        self.waiting
+    }
+}

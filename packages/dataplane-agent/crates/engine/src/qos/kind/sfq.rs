@@ -1,0 +1,190 @@
+//! Stochastic fairness queuing (P. McKenney, "Stochastic Fairness Queuing", 1990): flows are hashed into buckets,
+//! which are served in turn by bytes; when too many packets wait, the longest bucket loses one.
+
+use tollway_config::dataplane::QueueType;
+
+use super::facts::Facts;
+use super::line::Line;
+use super::pool::{List, Pool};
+use super::random::Random;
+use super::{Discipline, Load, Next};
+use crate::frame::Frame;
+use crate::qos::slab::{Fifo, NodeId, Slab, Waiting};
+use crate::time::Now;
+
+const BUCKETS: u32 = 1024;
+/// Wire segments that may wait in all buckets.
+const LIMIT: u32 = 128;
+const NS_PER_SECOND: u64 = 1_000_000_000;
+
+#[derive(Debug, Default)]
+struct Bucket {
+    line: Line,
+    number: u32,
+    /// Bytes that are left of its turn.
+    deficit: i64,
+}
+
+/// The kind.
+#[derive(Debug)]
+pub struct Sfq {
+    buckets: Pool<Bucket>,
+    turns: List,
+    load: Load,
+    occupied: u32,
+    allot: i64,
+    /// Time between changes of the hash, ns; 0 none.
+    perturb: u64,
+    /// When the hash is to change.
+    changes_at: Option<Now>,
+    seed: u64,
+    random: Random,
+}
+
+fn parameters(config: &QueueType) -> Option<(i64, u64)> {
+    let &QueueType::Sfq { perturb_s, allot } = config else { return None };
+    Some((i64::from(allot.max(1)), u64::from(perturb_s) * NS_PER_SECOND))
+}
+
+impl Sfq {
+    /// Puts a frame into its bucket.
+    fn push<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId) {
+        let Some(waiting) = slab.get(node) else { return };
+        let hash = Facts::of(waiting.frame.head()).flow_hash(self.seed);
+        let number = hash as u32 % BUCKETS;
+        let place = match self.buckets.find(number, |bucket| bucket.number == number) {
+            Some(place) => place,
+            None => {
+                self.buckets.grow_heads();
+                let bucket = Bucket { number, deficit: self.allot, ..Bucket::default() };
+                let place = self.buckets.insert(number, bucket);
+                self.buckets.push(&mut self.turns, place);
+                self.occupied += 1;
+                place
+            }
+        };
+        if let Some(bucket) = self.buckets.get_mut(place) {
+            self.load = self.load.plus(bucket.line.push(slab, node));
+        }
+    }
+
+    /// Takes a bucket away once nothing waits in it.
+    fn settle(&mut self, place: u32) {
+        if self.buckets.get(place).is_some_and(|bucket| bucket.line.is_empty()) {
+            self.buckets.unlink(&mut self.turns, place);
+            self.buckets.remove(place);
+            self.occupied -= 1;
+        }
+    }
+
+    /// Changes the hash if it is time. What waits goes to its new buckets, or flows would overtake themselves.
+    fn perturb<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now) {
+        if self.perturb == 0 {
+            return;
+        }
+        let due = *self.changes_at.get_or_insert(Now(now.0.saturating_add(self.perturb)));
+        if now < due {
+            return;
+        }
+        self.changes_at = Some(Now(now.0.saturating_add(self.perturb)));
+        self.seed = u64::from(self.random.bits()) << 32 | u64::from(self.random.bits());
+        let mut all = Fifo::default();
+        self.take_out(slab, &mut all, &mut |_| true);
+        while let Some(node) = all.pop(slab) {
+            self.push(slab, node);
+        }
+    }
+}
+
+impl Discipline for Sfq {
+    fn new(config: &QueueType, seed: u64) -> Option<Self> {
+        let (allot, perturb) = parameters(config)?;
+        Some(Self {
+            buckets: Pool::default(),
+            turns: List::default(),
+            load: Load::default(),
+            occupied: 0,
+            allot,
+            perturb,
+            changes_at: None,
+            seed,
+            random: Random::new(seed),
+        })
+    }
+
+    fn change(&mut self, config: &QueueType) -> bool {
+        let Some((allot, perturb)) = parameters(config) else { return false };
+        if self.perturb != perturb {
+            self.changes_at = None;
+        }
+        (self.allot, self.perturb) = (allot, perturb);
+        true
+    }
+
+    fn load(&self) -> Load {
+        self.load
+    }
+
+    fn together(&self, segment_bytes: u64) -> u32 {
+        // A frame is sent whole: one that is longer than a turn would take those of others.
+        u32::try_from(self.allot as u64 / segment_bytes).unwrap_or(u32::MAX).min(LIMIT)
+    }
+
+    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) {
+        self.perturb(slab, now);
+        self.push(slab, node);
+        while self.load.segments > LIMIT {
+            self.drop_from_longest(slab, gone);
+        }
+    }
+
+    fn next<F: Frame>(&mut self, slab: &mut Slab<F>, _now: Now, _gone: &mut Fifo) -> Next {
+        while let Some(place) = self.turns.first() {
+            let Some(bucket) = self.buckets.get_mut(place) else { break };
+            if bucket.deficit <= 0 {
+                bucket.deficit += self.allot;
+                self.buckets.rotate(&mut self.turns);
+                continue;
+            }
+            let Some((node, load)) = bucket.line.pop(slab) else { break };
+            bucket.deficit -= load.bytes as i64;
+            self.load = self.load.minus(load);
+            self.settle(place);
+            return Next::Packet(node);
+        }
+        Next::Empty
+    }
+
+    fn take_out<F: Frame>(
+        &mut self,
+        slab: &mut Slab<F>,
+        to: &mut Fifo,
+        pick: &mut impl FnMut(&Waiting<F>) -> bool,
+    ) -> Load {
+        let mut taken = Load::default();
+        for _ in 0..self.occupied {
+            let Some(place) = self.turns.first() else { break };
+            self.buckets.rotate(&mut self.turns);
+            if let Some(bucket) = self.buckets.get_mut(place) {
+                taken = taken.plus(bucket.line.take_out(slab, to, pick));
+            }
+            self.settle(place);
+        }
+        self.load = self.load.minus(taken);
+        taken
+    }
+
+    fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut Fifo) {
+        let longest = self.buckets.all().max_by_key(|(_, bucket)| bucket.line.load().segments);
+        let Some(place) = longest.map(|(place, _)| place) else { return };
+        let Some(bucket) = self.buckets.get_mut(place) else { return };
+        let Some((node, load)) = bucket.line.pop(slab) else { return };
+        gone.push(slab, node);
+        self.load = self.load.minus(load);
+        self.settle(place);
+    }
+
+    fn sub_queues(&self) -> u32 {
+        self.occupied
+    }
+}

@@ -1,0 +1,176 @@
+//! A leaf on a virtual clock: frames, a queue, and what becomes of them.
+
+use tollway_config::dataplane::QueueType;
+use tollway_testkit::PacketBuilder;
+
+use crate::frame::{Frame, VnetState};
+use crate::qos::kind::{Kind, Load, Next};
+use crate::qos::slab::{Fifo, Slab, Waiting};
+use crate::time::Now;
+use crate::verdict::Verdict;
+
+pub const MS: u64 = 1_000_000;
+pub const SECOND: u64 = 1_000_000_000;
+
+/// A frame on the heap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestFrame(pub Vec<u8>);
+
+impl Frame for TestFrame {
+    fn head(&self) -> &[u8] {
+        &self.0
+    }
+    fn head_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+    fn resize(&mut self, len: usize) -> bool {
+        self.0.resize(len, 0);
+        true
+    }
+    fn copy_to(&self, offset: usize, to: &mut [u8]) -> bool {
+        let Some(from) = self.0.get(offset..offset + to.len()) else { return false };
+        to.copy_from_slice(from);
+        true
+    }
+    fn footprint(&self) -> usize {
+        2048
+    }
+}
+
+/// A UDP packet of `len` L3 bytes; flows differ in the addresses' last bytes and the source port. The ECN field and
+/// DSCP are as `class` says.
+pub fn udp(src: u8, dst: u8, port: u16, len: u64, class: u8) -> TestFrame {
+    let (src, dst) = (format!("10.0.0.{src}"), format!("192.0.2.{dst}"));
+    let mut bytes = PacketBuilder::ipv4(&src, &dst).udp(port, 80).payload_len(len as usize - 28).build();
+    set_class(&mut bytes, class);
+    TestFrame(bytes)
+}
+
+/// Writes DSCP and ECN.
+pub fn set_class(bytes: &mut [u8], class: u8) {
+    bytes[15] = class;
+    tollway_wire::ipv4::Packet::new_checked(&mut bytes[14..]).unwrap().fill_checksum();
+}
+
+/// What came of a packet.
+#[derive(Debug, Clone)]
+pub struct Sent {
+    pub frame: TestFrame,
+    pub at: Now,
+    pub delay: u64,
+    pub bytes: u64,
+}
+
+/// A queue and its memory.
+pub struct Leaf {
+    pub kind: Kind,
+    pub slab: Slab<TestFrame>,
+    pub now: Now,
+    /// What was dropped, and when.
+    pub dropped: Vec<(Now, TestFrame)>,
+}
+
+impl Leaf {
+    pub fn new(config: &QueueType) -> Self {
+        Self {
+            kind: Kind::new(config, 42),
+            slab: Slab::new(1 << 20, 1 << 40),
+            now: Now(0),
+            dropped: Vec::new(),
+        }
+    }
+
+    /// A frame comes. Whether there was room.
+    pub fn offer(&mut self, frame: TestFrame) -> bool {
+        let bytes = frame.0.len() as u64 - 14;
+        self.offer_as(frame, VnetState::default(), 1, bytes, (0, 0))
+    }
+
+    /// The same, with what goes with it.
+    pub fn offer_as(
+        &mut self,
+        frame: TestFrame,
+        vnet: VnetState,
+        segments: u32,
+        bytes: u64,
+        addresses: (u32, u32),
+    ) -> bool {
+        if !self.kind.admits(Load::frame(segments, bytes), Load::default()) {
+            self.dropped.push((self.now, frame));
+            return false;
+        }
+        let waiting = Waiting {
+            frame,
+            vnet,
+            exit: Verdict::default(),
+            bytes,
+            segments,
+            fast: false,
+            addresses,
+            enqueued: self.now,
+        };
+        let node = self.slab.insert(waiting);
+        let mut gone = Fifo::default();
+        self.kind.offer(&mut self.slab, node, self.now, &mut gone);
+        self.drop(gone);
+        true
+    }
+
+    fn drop(&mut self, mut gone: Fifo) {
+        while let Some(node) = gone.pop(&mut self.slab) {
+            let waiting = self.slab.remove(node).expect("a frame is given back once");
+            self.dropped.push((self.now, waiting.frame));
+        }
+    }
+
+    /// Asks for a packet; `Err` with when to ask again, or `None` if nothing waits.
+    pub fn next(&mut self) -> Result<Sent, Option<Now>> {
+        let mut gone = Fifo::default();
+        let next = self.kind.next(&mut self.slab, self.now, &mut gone);
+        self.drop(gone);
+        match next {
+            Next::Packet(node) => {
+                let waiting = self.slab.remove(node).expect("a frame is given back once");
+                let delay = self.now.0 - waiting.enqueued.0;
+                Ok(Sent { frame: waiting.frame, at: self.now, delay, bytes: waiting.bytes })
+            }
+            Next::Wait(at) => Err(Some(at)),
+            Next::Empty => Err(None),
+        }
+    }
+
+    /// What is sent, without a rate of the leaf, by then.
+    pub fn drain_until(&mut self, end: Now) -> Vec<Sent> {
+        let mut all = Vec::new();
+        loop {
+            match self.next() {
+                Ok(sent) => all.push(sent),
+                Err(Some(at)) if at <= end => self.now = at,
+                Err(_) => break,
+            }
+        }
+        self.now = end;
+        all
+    }
+
+    /// Sends at a rate, bits/s, until `end`, while `feed` is asked before each packet what has come by then.
+    pub fn send_at(&mut self, rate: u64, end: Now, mut feed: impl FnMut(&mut Self)) -> Vec<Sent> {
+        let mut all = Vec::new();
+        while self.now < end {
+            feed(self);
+            let step = match self.next() {
+                Ok(sent) => {
+                    let step = sent.bytes * 8 * SECOND / rate;
+                    all.push(sent);
+                    step
+                }
+                Err(at) => at.map_or(MS / 10, |at| at.0 - self.now.0).max(1),
+            };
+            self.now = Now(self.now.0 + step);
+        }
+        all
+    }
+}
