@@ -105,17 +105,20 @@ const NOTHING: LimitTexts = {
 };
 
 function simpleQueue(context: CompileContext, types: QueueTypes, row: Row): Omit<SimpleQueue, 'parent'> {
-  const half = (property: string, at: 0 | 1): string | undefined => effective(SIMPLE, row, property)?.split('/')[at];
+  const pair = (property: string): readonly string[] => effective(SIMPLE, row, property)?.split('/') ?? [];
+  const [limitAt, maxLimit, bucketSize] = [pair('limit-at'), pair('max-limit'), pair('bucket-size')];
+  const [burstLimit, burstThreshold, burstTime] = [pair('burst-limit'), pair('burst-threshold'), pair('burst-time')];
+  const [priority, queueType] = [pair('priority'), pair('queue')];
   const limit = (at: 0 | 1): QueueLimit =>
     limitOf(types, {
-      limitAt: half('limit-at', at),
-      maxLimit: half('max-limit', at),
-      burstLimit: half('burst-limit', at),
-      burstThreshold: half('burst-threshold', at),
-      burstTime: half('burst-time', at),
-      bucketSize: half('bucket-size', at),
-      priority: half('priority', at),
-      queueType: half('queue', at),
+      limitAt: limitAt[at],
+      maxLimit: maxLimit[at],
+      burstLimit: burstLimit[at],
+      burstThreshold: burstThreshold[at],
+      burstTime: burstTime[at],
+      bucketSize: bucketSize[at],
+      priority: priority[at],
+      queueType: queueType[at],
     });
   const dst = effective(SIMPLE, row, 'dst');
   return {

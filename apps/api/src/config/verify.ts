@@ -74,14 +74,9 @@ function verify(
       given.add(change.property);
     }
   }
-  for (const [property, prop] of Object.entries(menu.props)) {
+  for (const [property, prop] of requiredOf(menu)) {
     const named = Object.hasOwn(body, property) || Object.hasOwn(body, `!${property}`);
-    if (
-      prop.required &&
-      !content.has(property) &&
-      (row === undefined || named) &&
-      !errors.some((e) => e.property === property)
-    ) {
+    if (!content.has(property) && (row === undefined || named) && !errors.some((e) => e.property === property)) {
       errors.push(fault(property, `${property} is required: ${prop.kind.accepts}`));
     }
   }
@@ -100,6 +95,18 @@ function verify(
       comment: content.get('comment') ?? '',
     },
   };
+}
+
+const requiredProps = new WeakMap<Menu, readonly (readonly [string, Prop])[]>();
+
+/** Properties that an item of the menu cannot be without; looked for once. */
+function requiredOf(menu: Menu): readonly (readonly [string, Prop])[] {
+  let required = requiredProps.get(menu);
+  if (required === undefined) {
+    required = Object.entries(menu.props).filter(([, prop]) => prop.required);
+    requiredProps.set(menu, required);
+  }
+  return required;
 }
 
 interface Change {

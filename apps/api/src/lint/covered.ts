@@ -1,4 +1,4 @@
-import { ipv4, ipv6Prefix, parseQueueTarget } from '@tollway/schema';
+import { ipv4, ipv6Prefix, type QueueTarget } from '@tollway/schema';
 
 /** A node of a binary trie over the bits of addresses. */
 interface Node {
@@ -14,12 +14,12 @@ const empty = (): Node => ({ full: false, zero: undefined, one: undefined });
 class Networks {
   readonly #root = empty();
 
-  /** @param bits leading bits of the network, most significant first. */
-  add(bits: readonly boolean[]): void {
+  add({ words, length }: Bits): void {
     const path: Node[] = [this.#root];
     let node = this.#root;
-    for (const bit of bits) {
+    for (let at = 0; at < length; at += 1) {
       if (node.full) return;
+      const bit = bitAt(words, at);
       const next = (bit ? node.one : node.zero) ?? empty();
       if (bit) node.one = next;
       else node.zero = next;
@@ -34,11 +34,11 @@ class Networks {
     }
   }
 
-  covers(bits: readonly boolean[]): boolean {
+  covers({ words, length }: Bits): boolean {
     let node: Node | undefined = this.#root;
-    for (const bit of bits) {
+    for (let at = 0; at < length; at += 1) {
       if (node.full) return true;
-      node = bit ? node.one : node.zero;
+      node = bitAt(words, at) ? node.one : node.zero;
       if (node === undefined) return false;
     }
     return node.full;
@@ -51,20 +51,16 @@ export class Targets {
   readonly #v6 = new Networks();
   readonly #interfaces = new Set<string>();
 
-  add(text: string): void {
-    const target = parseQueueTarget(text);
-    if (target === undefined) return;
+  add(target: QueueTarget): void {
     if ('interface' in target) this.#interfaces.add(target.interface);
     else this.#networks(target.address).add(bitsOf(target.address, target.length));
   }
 
-  /** Whether whatever has the target `text` is in. */
-  covers(text: string): boolean {
-    const target = parseQueueTarget(text);
-    if (target === undefined) return false;
+  /** Whether whatever has the target is in. */
+  covers(target: QueueTarget): boolean {
     if (!('interface' in target)) return this.#networks(target.address).covers(bitsOf(target.address, target.length));
     // What is behind an interface has an address, which is all that is known of it.
-    return this.#interfaces.has(target.interface) || (this.#v4.covers([]) && this.#v6.covers([]));
+    return this.#interfaces.has(target.interface) || (this.#v4.covers(ALL) && this.#v6.covers(ALL));
   }
 
   #networks(address: string): Networks {
@@ -72,9 +68,20 @@ export class Targets {
   }
 }
 
-function bitsOf(address: string, length: number): boolean[] {
-  const v6 = address.includes(':');
-  const value = v6 ? (ipv6Prefix(address)?.address ?? 0n) : BigInt(ipv4(address) ?? 0);
-  const text = value.toString(2).padStart(v6 ? 128 : 32, '0');
-  return Array.from(text.slice(0, length), (bit) => bit === '1');
+/** Leading bits of an address. */
+interface Bits {
+  /** Words of 32 bits, most significant first. */
+  readonly words: readonly number[];
+  readonly length: number;
+}
+
+const ALL: Bits = { words: [], length: 0 };
+
+const bitAt = (words: readonly number[], at: number): boolean =>
+  (((words[at >> 5] ?? 0) >>> (31 - (at & 31))) & 1) === 1;
+
+function bitsOf(address: string, length: number): Bits {
+  if (!address.includes(':')) return { words: [ipv4(address) ?? 0], length };
+  const value = ipv6Prefix(address)?.address ?? 0n;
+  return { words: [96n, 64n, 32n, 0n].map((shift) => Number((value >> shift) & 0xffff_ffffn)), length };
 }

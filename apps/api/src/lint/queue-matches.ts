@@ -1,4 +1,4 @@
-import { parseQueueTarget } from '@tollway/schema';
+import { parseQueueTarget, type QueueTarget } from '@tollway/schema';
 import { Targets } from './covered.js';
 import type { QueueFinding, QueueNode } from './queues.js';
 
@@ -22,7 +22,17 @@ const finding = ({ menu, row, name }: QueueNode, kind: QueueFinding['finding'], 
   message,
 });
 
-const targetsOf = ({ row }: QueueNode): string[] => (row.values.target ?? '').split(',');
+const known = new WeakMap<QueueNode, readonly QueueTarget[]>();
+
+/** Targets of a queue; read once. */
+function targetsOf(node: QueueNode): readonly QueueTarget[] {
+  let targets = known.get(node);
+  if (targets === undefined) {
+    targets = (node.row.values.target ?? '').split(',').flatMap((text) => parseQueueTarget(text) ?? []);
+    known.set(node, targets);
+  }
+  return targets;
+}
 
 /** What beside its target a packet must have; empty when nothing. */
 const conditionsOf = ({ row: { values } }: QueueNode): string =>
@@ -49,11 +59,7 @@ function shadowed(group: readonly QueueNode[]): QueueFinding[] {
   });
 }
 
-const hasInterface = (node: QueueNode): boolean =>
-  targetsOf(node).some((text) => {
-    const target = parseQueueTarget(text);
-    return target !== undefined && 'interface' in target;
-  });
+const hasInterface = (node: QueueNode): boolean => targetsOf(node).some((target) => 'interface' in target);
 
 /** Queues where the source of a packet may be in a target of one and its destination in a target of another. */
 function ambiguous(group: readonly QueueNode[]): QueueFinding[] {

@@ -1,4 +1,4 @@
-import { displayRate, durationMs, menuByPath } from '@tollway/schema';
+import { displayRate, durationMs } from '@tollway/schema';
 import type { Finding, QueueFinding, QueueMenu, QueueNode } from './queues.js';
 
 /** The rates of a queue in one direction, or of both together. */
@@ -156,32 +156,41 @@ function bursts({ word, prefix }: Side, rates: Rates, found: Found): QueueFindin
       ];
 }
 
-const known = new WeakMap<object, Map<Side, Rates>>();
+const known = new WeakMap<QueueNode, ReadonlyMap<Side, Rates>>();
 
 /** Rates of a queue; read once. */
 function ratesOf(node: QueueNode, side: Side): Rates {
-  const sides = known.get(node) ?? new Map<Side, Rates>();
-  known.set(node, sides);
-  let rates = sides.get(side);
-  if (rates === undefined) {
-    rates = readRates(node, side);
-    sides.set(side, rates);
+  let sides = known.get(node);
+  if (sides === undefined) {
+    sides = new Map(SIDES[node.menu].map((each) => [each, readRates(node, each)]));
+    known.set(node, sides);
   }
-  return rates;
+  return sides.get(side) ?? NONE;
 }
 
-function readRates({ menu, row }: QueueNode, { prefix, half }: Side): Rates {
+const NONE: Rates = {
+  limitAt: 0,
+  maxLimit: 0,
+  burstLimit: 0,
+  burstThreshold: 0,
+  burstMs: 0,
+  priority: LOWEST_PRIORITY,
+};
+
+/** Rates of a row; what it does not give is nothing, and the lowest priority. */
+function readRates({ row: { values } }: QueueNode, { prefix, half }: Side): Rates {
   const text = (name: string): string | undefined => {
-    const property = `${prefix}${name}`;
-    const value = row.values[property] ?? menuByPath(menu)?.props[property]?.default;
-    return half === undefined ? value : value?.split('/')[half];
+    const value = values[`${prefix}${name}`];
+    return half === undefined || value === undefined ? value : value.split('/')[half];
   };
+  const number = (name: string, absent: number): number => Number(text(name) ?? absent);
+  const burstTime = text('burst-time');
   return {
-    limitAt: Number(text('limit-at') ?? 0),
-    maxLimit: Number(text('max-limit') ?? 0),
-    burstLimit: Number(text('burst-limit') ?? 0),
-    burstThreshold: Number(text('burst-threshold') ?? 0),
-    burstMs: durationMs(text('burst-time') ?? '0s') ?? 0,
-    priority: Number(text('priority') ?? LOWEST_PRIORITY),
+    limitAt: number('limit-at', 0),
+    maxLimit: number('max-limit', 0),
+    burstLimit: number('burst-limit', 0),
+    burstThreshold: number('burst-threshold', 0),
+    burstMs: burstTime === undefined ? 0 : (durationMs(burstTime) ?? 0),
+    priority: number('priority', LOWEST_PRIORITY),
   };
 }
