@@ -23,6 +23,8 @@ export class AgentPeer {
   pid = process.pid;
   /** Called when counters of queues are set to zero. */
   onQueueReset: (() => void) | undefined;
+  /** Packed records as the answer to `queue-scope`, by the millisecond that it is now. */
+  scope: (nowMs: number) => Buffer = () => Buffer.alloc(0);
   /** Packed records as the answer to `connections`. */
   connections: Buffer = Buffer.alloc(0);
   /** What `stats` tells of the ways past the slow path and of its reasons. */
@@ -147,6 +149,10 @@ export class AgentPeer {
         return reply({ 'now-ns': Number(process.hrtime.bigint()), records: this.connections });
       case 'queues':
         return reply({ 'now-ns': Number(process.hrtime.bigint()), records: this.queues });
+      case 'queue-scope': {
+        const now = process.hrtime.bigint();
+        return reply({ 'now-ns': Number(now), records: this.scope(Number(now / 1_000_000n)) });
+      }
       case 'reset-queue-counters':
         this.onQueueReset?.();
         return { type: 'reply', body: { op: 'done', count: 0 } };
