@@ -4,6 +4,7 @@ use tollway_config::dataplane::QueueType;
 use tollway_testkit::PacketBuilder;
 
 use crate::frame::{Frame, VnetState};
+use crate::qos::Lane;
 use crate::qos::kind::{Kind, Load, Next};
 use crate::qos::slab::{Fifo, Slab, Waiting};
 use crate::time::Now;
@@ -111,6 +112,7 @@ impl Leaf {
             fast: false,
             addresses,
             enqueued: self.now,
+            lane: Lane::NONE,
         };
         let node = self.slab.insert(waiting);
         let mut gone = Fifo::default();
