@@ -1,6 +1,7 @@
 //! Kinds on a virtual clock.
 
 mod books;
+mod cake;
 mod codel;
 mod fq_codel;
 mod pcq;
