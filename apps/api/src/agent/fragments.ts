@@ -9,7 +9,10 @@ type Encode = (value: unknown) => Buffer;
 /** Encoded pieces. What is in here never changes: the compiler makes new objects instead. */
 const pieces = new WeakMap<object, Buffer>();
 
-/** Appends the encoding of a value whose arrays named `rules` hold pieces (msgpack specification: map, array, str). */
+/** Names of the arrays that hold pieces. */
+const PIECES = new Set(['rules', 'simple-queues']);
+
+/** Appends the encoding of a value whose arrays named in `PIECES` hold pieces (msgpack specification: map, array, str). */
 export function encodePieces(value: unknown, encode: Encode, out: Buffer[]): void {
   if (Array.isArray(value)) {
     out.push(arrayHead(value.length));
@@ -24,23 +27,23 @@ export function encodePieces(value: unknown, encode: Encode, out: Buffer[]): voi
   out.push(mapHead(fields.length));
   for (const [name, field] of fields) {
     out.push(encode(name));
-    if (name === 'rules' && Array.isArray(field)) {
+    if (PIECES.has(name) && Array.isArray(field)) {
       out.push(arrayHead(field.length));
-      for (const rule of field) out.push(pieceOf(rule, encode));
+      for (const piece of field) out.push(pieceOf(piece, encode));
     } else if (typeof field === 'object' && field !== null && DEEP.has(name)) encodePieces(field, encode, out);
     else out.push(encode(field));
   }
 }
 
-/** Names of the fields on the way to `rules`; everything else is encoded as a whole. */
+/** Names of the fields on the way to them; everything else is encoded as a whole. */
 const DEEP = new Set(['body', 'config', 'filter', 'nat', 'mangle']);
 
-function pieceOf(rule: object, encode: Encode): Buffer {
-  let piece = pieces.get(rule);
+function pieceOf(value: object, encode: Encode): Buffer {
+  let piece = pieces.get(value);
   if (piece === undefined) {
     // A copy of its own: the encoder's buffer is larger than what it holds, and shared.
-    piece = Buffer.from(encode(rule));
-    pieces.set(rule, piece);
+    piece = Buffer.from(encode(value));
+    pieces.set(value, piece);
   }
   return piece;
 }

@@ -12,6 +12,7 @@ export class QueueTypes {
   readonly #rows: ReadonlyMap<string, Row>;
   readonly #index = new Map<string, number>();
   readonly #types: QueueType[] = [];
+  #noted: (readonly [string, number])[] | undefined;
 
   constructor(context: CompileContext) {
     const menu = menuByPath(MENU);
@@ -21,11 +22,23 @@ export class QueueTypes {
 
   /** @throws CannotWork when there is no such type. */
   indexOf(name: string): number {
-    const known = this.#index.get(name);
-    if (known !== undefined) return known;
-    const index = this.#types.push(queueTypeOf(this.#row(name))) - 1;
-    this.#index.set(name, index);
+    let index = this.#index.get(name);
+    if (index === undefined) {
+      index = this.#types.push(queueTypeOf(this.#row(name))) - 1;
+      this.#index.set(name, index);
+    }
+    this.#noted?.push([name, index]);
     return index;
+  }
+
+  /** Runs `run` and notes in `named` which types it asks for. */
+  noting<T>(named: (readonly [string, number])[], run: () => T): T {
+    this.#noted = named;
+    try {
+      return run();
+    } finally {
+      this.#noted = undefined;
+    }
   }
 
   /** What kind a type is of. @throws CannotWork when there is no such type. */

@@ -18,6 +18,7 @@ import {
 } from '@tollway/schema';
 import { type Row, rowsOf } from '../config/snapshot.js';
 import { CannotWork, type CompileContext, effective, needed } from './context.js';
+import { finishedQueue, type LooseQueue, looseQueue } from './queue-cache.js';
 import { type Child, withParents } from './queue-parents.js';
 import { QueueTypes } from './queue-types.js';
 
@@ -72,23 +73,21 @@ function limitOf(types: QueueTypes, texts: LimitTexts): QueueLimit {
 }
 
 interface SimpleChild extends Child {
-  readonly queue: Omit<SimpleQueue, 'parent'>;
+  readonly queue: LooseQueue;
 }
 
 function simpleQueues(context: CompileContext, types: QueueTypes): SimpleQueue[] {
   const queues = context.translate(SIMPLE, (row): SimpleChild => {
     const parent = needed(SIMPLE, row, 'parent');
-    return { row, parent: parent === 'none' ? undefined : parent, queue: simpleQueue(context, types, row) };
+    const queue = looseQueue(context, types, row, () => simpleQueue(context, types, row));
+    return { row, parent: parent === 'none' ? undefined : parent, queue };
   });
   const finished = new Map<Row, SimpleQueue>();
   for (const { queue, parent } of withParents(context, rowsOf(context.snapshot, SIMPLE), queues)) {
     const above = parent && finished.get(parent.row);
-    finished.set(queue.row, {
-      ...queue.queue,
-      parent: above?.row ?? null,
-      // What a parent holds both directions to holds for all its children together, so each of them has a part of it.
-      total: queue.queue.total ?? (above?.total ? limitOf(types, NOTHING) : null),
-    });
+    // What a parent holds both directions to holds for all its children together, so each of them has a part of it.
+    const total = queue.queue.total ?? (above?.total ? limitOf(types, NOTHING) : null);
+    finished.set(queue.row, finishedQueue(queue.queue, above?.row ?? null, total));
   }
   return queues.flatMap(({ row }) => finished.get(row) ?? []);
 }
@@ -104,7 +103,7 @@ const NOTHING: LimitTexts = {
   queueType: undefined,
 };
 
-function simpleQueue(context: CompileContext, types: QueueTypes, row: Row): Omit<SimpleQueue, 'parent'> {
+function simpleQueue(context: CompileContext, types: QueueTypes, row: Row): LooseQueue {
   const pair = (property: string): readonly string[] => effective(SIMPLE, row, property)?.split('/') ?? [];
   const [limitAt, maxLimit, bucketSize] = [pair('limit-at'), pair('max-limit'), pair('bucket-size')];
   const [burstLimit, burstThreshold, burstTime] = [pair('burst-limit'), pair('burst-threshold'), pair('burst-time')];

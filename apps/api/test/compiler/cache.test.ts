@@ -7,6 +7,8 @@ import type { ConfigSnapshot, Row } from '../../src/config/snapshot.js';
 import { ports, snapshotOf } from '../config/rows.js';
 
 const FILTER = '/ip/firewall/filter';
+const SIMPLE = '/queue/simple';
+const TYPES = '/queue/type';
 
 const base = snapshotOf({
   '/interface/ethernet': ports(3),
@@ -28,10 +30,26 @@ const values = fc.record(
   },
   { requiredKeys: ['chain', 'action'] },
 );
+/** What a simple queue may depend on: interfaces, types, marks, its parents, the clock. */
+const queueValues = fc.record(
+  {
+    target: fc.constantFrom('10.0.0.0/8', 'ether1', 'ether9'),
+    queue: fc.constantFrom('default/mine', 'mine/mine', 'default-small/default', 'gone/mine'),
+    'packet-marks': fc.constantFrom('voip', 'voip,no-mark', 'costarring', 'liquid'),
+    parent: fc.constantFrom('none', 'q200', 'q201', 'q202', 'q203'),
+    'max-limit': fc.constantFrom('1/1', '2/2'),
+    'total-max-limit': fc.constantFrom('5', '6'),
+    time: fc.constantFrom('8h-17h,mon'),
+  },
+  { requiredKeys: ['target'] },
+);
+const queue = fc.record({ id: fc.integer({ min: 200, max: 203 }), values: queueValues, disabled: fc.boolean() });
 const rule = fc.record({ id: fc.integer({ min: 100, max: 112 }), values, disabled: fc.boolean() });
 /** One change: a rule that is put in or replaced, or another list, interface or clock. */
 const change = fc.oneof(
   { weight: 5, arbitrary: rule.map((row) => ({ kind: 'rule', row }) as const) },
+  { weight: 5, arbitrary: queue.map((row) => ({ kind: 'queue', row }) as const) },
+  { weight: 1, arbitrary: fc.constantFrom('pfifo', 'sfq').map((type) => ({ kind: 'type', type }) as const) },
   { weight: 1, arbitrary: fc.constantFrom('a', 'b', 'c').map((list) => ({ kind: 'list', list }) as const) },
   { weight: 1, arbitrary: fc.constantFrom('ether9', 'lan').map((name) => ({ kind: 'interface', name }) as const) },
   { weight: 1, arbitrary: fc.constantFrom(0, 3_600).map((offset) => ({ kind: 'clock', offset }) as const) },
@@ -51,6 +69,16 @@ function changed(
         [...others, { ...what.row, comment: '' }].sort((a, b) => a.id - b.id),
       );
     }
+    case 'queue': {
+      const others = rows(SIMPLE).filter(({ id }) => id !== what.row.id);
+      const values = { ...what.row.values, name: `q${what.row.id}` };
+      return put(
+        SIMPLE,
+        [...others, { ...what.row, values, comment: '' }].sort((a, b) => a.id - b.id),
+      );
+    }
+    case 'type':
+      return put(TYPES, [{ id: 300, values: { name: 'mine', kind: what.type }, disabled: false, comment: '' }]);
     case 'list': {
       const entry: Row = { id: 42, values: { list: what.list, address: '10.0.0.2' }, disabled: false, comment: '' };
       return put('/ip/firewall/address-list', [entry]);
@@ -84,6 +112,25 @@ describe('a compiler that remembers', () => {
       }),
       { numRuns: 60 },
     );
+  });
+
+  it('gives the same queue for a row that did not change', () => {
+    const rows = [200, 201].map(
+      (id): Row => ({
+        id,
+        values: { name: `q${id}`, target: '10.0.0.0/8', ...(id === 201 && { parent: 'q200' }) },
+        disabled: false,
+        comment: '',
+      }),
+    );
+    const queues = (of: readonly Row[]) => compile(new Map(base).set(SIMPLE, of)).config['simple-queues'] ?? [];
+    const before = queues(rows);
+    const [first, second] = rows as [Row, Row];
+    const held = { ...first, values: { ...first.values, 'total-max-limit': '1' } };
+    expect(queues([...rows, { ...second, id: 202, values: { ...second.values, name: 'q202' } }])[1]).toBe(before[1]);
+    // What its parent holds both directions to holds for it too.
+    expect(queues([held, second])[1]?.total).not.toBeNull();
+    expect(queues(rows)).toEqual(before);
   });
 
   it('gives the same rule for a row that did not change', () => {

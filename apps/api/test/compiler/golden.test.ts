@@ -1,3 +1,4 @@
+import { menuByPath } from '@tollway/schema';
 import { describe, expect, it } from 'vitest';
 import { compile } from '../../src/compiler/compile.js';
 import { defaultConfiguration } from '../../src/config/defaults.js';
@@ -9,6 +10,8 @@ import { added, ports, snapshotOf } from '../config/rows.js';
  */
 const golden = (name: string, value: unknown) =>
   expect(`${JSON.stringify(value, undefined, 2)}\n`).toMatchFileSnapshot(`../golden/${name}.json`);
+
+const QUEUE_KINDS = menuByPath('/queue/type')?.props.kind?.kind.values ?? [];
 
 const router = (count: number) => snapshotOf({ '/interface/ethernet': ports(count) });
 
@@ -32,6 +35,10 @@ describe('golden files', () => {
       body: { chain: 'forward', ...body },
     });
     const nat = (body: Record<string, string>) => ({ menu: '/ip/firewall/nat', body });
+    const mangle = (body: Record<string, string>) => ({
+      menu: '/ip/firewall/mangle',
+      body: { chain: 'prerouting', ...body },
+    });
     const snapshot = added(router(2), [
       { menu: '/interface/list', body: { name: 'LAN' } },
       { menu: '/interface/list/member', body: { list: 'LAN', interface: 'ether2' } },
@@ -48,7 +55,31 @@ describe('golden files', () => {
         menu: '/queue/simple',
         body: { target: '192.168.88.9,10.1.0.0/16', 'max-limit': '10M/20M', queue: 'default/long' },
       },
-      { menu: '/queue/simple', body: { target: '10.0.0.0/8' } },
+      { menu: '/queue/simple', body: { name: 'queue2', target: '10.0.0.0/8' } },
+      {
+        menu: '/queue/simple',
+        body: {
+          target: 'ether2,2001:db8::/32',
+          dst: '192.0.2.0/24',
+          parent: 'queue2',
+          time: '!8h-17h,mon',
+          'packet-marks': 'voip,no-mark',
+          'limit-at': '1M/2M',
+          'max-limit': '10M/20M',
+          'burst-limit': '15M/25M',
+          'burst-threshold': '8M/16M',
+          'burst-time': '16s/8s',
+          'bucket-size': '0.25/10',
+          priority: '3/5',
+          'total-max-limit': '25M',
+        },
+      },
+      ...QUEUE_KINDS.flatMap((kind) => [
+        { menu: '/queue/type', body: { name: `my-${kind}`, kind } },
+        { menu: '/queue/tree', body: { name: kind, parent: 'global', queue: `my-${kind}` } },
+      ]),
+      { menu: '/queue/tree', body: { name: 'up', parent: 'ether1', 'max-limit': '50M' } },
+      { menu: '/queue/tree', body: { name: 'low', parent: 'up', 'packet-mark': 'voip,no-mark', priority: '1' } },
       filter({ 'in-interface': '!ether1', 'out-interface-list': 'LAN', action: 'accept' }),
       filter({
         protocol: 'tcp',
@@ -79,6 +110,13 @@ describe('golden files', () => {
       filter({ random: '25', action: 'add-dst-to-address-list', 'address-list': 'seen' }),
       filter({ limit: '10/1m,5', action: 'accept' }),
       filter({ limit: '!8M,1M:bit', action: 'drop' }),
+      filter({ 'packet-mark': 'voip', 'connection-mark': '!no-mark', dscp: '46', action: 'accept' }),
+      mangle({ action: 'mark-packet', 'new-packet-mark': 'voip', passthrough: 'no' }),
+      mangle({ action: 'mark-connection', 'new-connection-mark': 'calls' }),
+      mangle({ action: 'mark-routing', 'new-routing-mark': 'second' }),
+      mangle({ action: 'change-dscp', 'new-dscp': '46' }),
+      mangle({ action: 'change-mss', protocol: 'tcp', 'new-mss': '1400' }),
+      mangle({ action: 'change-mss', protocol: 'tcp', 'new-mss': 'clamp-to-pmtu' }),
       nat({
         chain: 'srcnat',
         action: 'masquerade',

@@ -1,0 +1,68 @@
+import type { QueueLimit, SimpleQueue } from '@tollway/dataplane-agent';
+import type { Row } from '../config/snapshot.js';
+import type { CompileContext } from './context.js';
+import type { InterfaceNames } from './interface-names.js';
+import type { QueueTypes } from './queue-types.js';
+
+/**
+ * Simple queues that were translated before. A row that no commit changed is the same object in the next snapshot, and
+ * gives the same queue where what it refers to is the same: one of 25,000 is translated anew, and sent anew, not all.
+ */
+
+/** A queue before its parent is known. */
+export type LooseQueue = Omit<SimpleQueue, 'parent'>;
+
+interface Translated {
+  readonly queue: LooseQueue;
+  readonly interfaces: InterfaceNames;
+  /** Types that it names, with their indices. */
+  readonly types: readonly (readonly [string, number])[];
+  readonly marks: ReadonlySet<string>;
+  /** Offset of the clock that it depends on. */
+  readonly utcOffsetS: number | undefined;
+}
+
+const translated = new WeakMap<Row, Translated>();
+
+/** The queue of a row: as it was before, where that holds, or by `translate`. */
+export function looseQueue(
+  context: CompileContext,
+  types: QueueTypes,
+  row: Row,
+  translate: () => LooseQueue,
+): LooseQueue {
+  const known = translated.get(row);
+  if (known !== undefined && holds(known, context, types)) {
+    if (known.utcOffsetS !== undefined) context.clockOffset();
+    for (const mark of known.marks) context.marks.of(mark);
+    return known.queue;
+  }
+  const named: (readonly [string, number])[] = [];
+  const marks = new Set<string>();
+  const queue = types.noting(named, () => context.marks.noting(marks, translate));
+  const utcOffsetS = queue.time === null || queue.time === undefined ? undefined : context.utcOffsetS;
+  translated.set(row, { queue, interfaces: context.interfaces, types: named, marks, utcOffsetS });
+  return queue;
+}
+
+function holds(known: Translated, context: CompileContext, types: QueueTypes): boolean {
+  return (
+    known.interfaces === context.interfaces &&
+    (known.utcOffsetS === undefined || known.utcOffsetS === context.utcOffsetS) &&
+    known.types.every(([name, index]) => types.indexOf(name) === index)
+  );
+}
+
+const finished = new WeakMap<LooseQueue, SimpleQueue>();
+
+/** The queue with its parent and its total. It is the same object as long as it is the same queue. */
+export function finishedQueue(queue: LooseQueue, parent: number | null, total: QueueLimit | null): SimpleQueue {
+  const known = finished.get(queue);
+  // A total that it has because of its parent says nothing but how packets wait.
+  const same =
+    known?.total === total || (known?.total?.['queue-type'] === total?.['queue-type'] && queue.total === null);
+  if (known !== undefined && known.parent === parent && same) return known;
+  const whole: SimpleQueue = { ...queue, parent, total };
+  finished.set(queue, whole);
+  return whole;
+}
