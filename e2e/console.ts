@@ -148,6 +148,21 @@ export class Menu extends Win {
     await mouse.up();
   }
 
+  /** Drags a row of a tree onto another one, or below the last row. */
+  async dragOnto(row: Locator, onto: Locator | undefined): Promise<void> {
+    const from = await row.boundingBox();
+    const target = onto ?? this.row().last();
+    const to = await target.boundingBox();
+    if (from === null || to === null) throw new Error('the rows are not on the screen');
+    const { mouse } = this.page;
+    const y = onto === undefined ? to.y + 2 * to.height : to.y + to.height / 2;
+    await mouse.move(from.x + 100, from.y + from.height / 2);
+    await mouse.down();
+    await mouse.move(to.x + 100, y + 4, { steps: 6 });
+    await mouse.move(to.x + 100, y, { steps: 4 });
+    await mouse.up();
+  }
+
   /** Number in a cell of whole numbers; NaN for anything else. */
   async number(row: Locator, column: string): Promise<number> {
     const text = (await this.cell(row, column)).replaceAll(/\s/g, '');
@@ -202,6 +217,10 @@ export class Dialog {
   /** The control of a field that has a value or may have none. An error beside it is its accessible description. */
   field(label: string): Locator {
     return this.root.getByLabel(label, { exact: true });
+  }
+
+  async choose(label: string): Promise<void> {
+    await this.root.getByRole('radio', { name: label, exact: true }).check();
   }
 
   async press(name: 'OK' | 'Cancel' | 'Apply' | 'Remove' | 'Enable' | 'Disable'): Promise<void> {

@@ -28,8 +28,28 @@ const WORDS: readonly Operator[] = [...IDENTITY, 'contains', 'contains-not', 'in
 const ADDRESSES: readonly Operator[] = ['in', 'in-not', ...IDENTITY, 'contains', 'contains-not'];
 const AMOUNTS: readonly Operator[] = [...IDENTITY, 'less', 'more', 'in', 'in-not'];
 
-const ADDRESS_KINDS = new Set(['ip', 'ip-port', 'ip-prefix', 'ip-iface-prefix', 'ip-prefix-list', 'ip-range']);
-const AMOUNT_KINDS = new Set(['int', 'rate', 'bytes', 'counter', 'percent', 'duration', 'datetime']);
+const ADDRESS_KINDS = new Set([
+  'ip',
+  'ip-port',
+  'ip-prefix',
+  'ip-iface-prefix',
+  'ip-prefix-list',
+  'ip-range',
+  'queue-target',
+  'queue-target-list',
+]);
+const AMOUNT_KINDS = new Set([
+  'int',
+  'decimal',
+  'rate',
+  'bytes',
+  'kibibytes',
+  'counter',
+  'percent',
+  'duration',
+  'fine-duration',
+  'datetime',
+]);
 
 /** Operators that make sense for a kind of value, the usual one first. */
 export function operatorsFor(kind: Kind): readonly Operator[] {

@@ -25,6 +25,8 @@ const BY_KIND: Readonly<Record<string, Choice>> = {
   'tri-set': { Control: TriSetField, group: true },
   'ref-list': { Control: ListField, group: true },
   'ip-prefix-list': { Control: ListField, group: true },
+  'name-list': { Control: ListField, group: true },
+  'queue-target-list': { Control: ListField, group: true },
 };
 const TEXT: Choice = { Control: TextField, group: false };
 const COMBO: Choice = { Control: ComboField, group: false };

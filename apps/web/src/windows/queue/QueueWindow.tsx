@@ -36,8 +36,12 @@ function Hints({ menu }: { readonly menu: Menu }) {
     write(link, `⚠ ${thousands(String(matched))} ${matched === 1 ? 'hint' : 'hints'}`);
   });
   return (
-    <span ref={element} hidden onClick={follow}>
-      <a href={HINTS} title="Settings of queues that have no effect, or another one than they seem to have">
+    <span ref={element} hidden>
+      <a
+        href={HINTS}
+        onClick={follow}
+        title="Settings of queues that have no effect, or another one than they seem to have"
+      >
         Hints
       </a>
     </span>

@@ -1,0 +1,165 @@
+import { expect, type Locator } from '@playwright/test';
+import type { Rest } from '../tests/network/rest.ts';
+import { SERVER } from '../tests/network/router.ts';
+import { barriers } from './barriers.ts';
+import type { Console, Menu } from './console.ts';
+import { test } from './stack.ts';
+
+async function addQueue(queues: Menu, name: string, target: string, limit: string, parent?: string): Promise<void> {
+  const dialog = await queues.add('Simple Queue');
+  await dialog.set('Name', name);
+  await dialog.set('Target 1', target);
+  await dialog.set('Upload Max Limit', limit);
+  await dialog.set('Download Max Limit', limit);
+  await dialog.tab('Advanced');
+  await dialog.set('Upload Queue Type', 'default');
+  await dialog.set('Download Queue Type', 'default');
+  if (parent !== undefined) await dialog.set('Parent', parent);
+  await dialog.press('OK');
+  await dialog.closed();
+}
+
+/** Names of the rows as the tree shows them, with their levels. */
+function outline(queues: Menu): Promise<string[]> {
+  return queues
+    .row()
+    .evaluateAll((rows) =>
+      rows.map((row) => `${row.getAttribute('aria-level')} ${row.querySelector('.cell-tree')?.textContent ?? ''}`),
+    );
+}
+
+const load = (row: Locator) => row.locator('.cell-marked').getAttribute('data-load');
+
+async function parentOf(rest: Rest, menu: string, name: string): Promise<string | undefined> {
+  return (await rest.list(menu)).find((row) => row.name === name)?.parent;
+}
+
+/** Picture points of a canvas that are not empty. */
+const drawn = (canvas: Locator) =>
+  canvas.evaluate((element: HTMLCanvasElement) => {
+    const { data } = element.getContext('2d')?.getImageData(0, 0, element.width, element.height) ?? { data: [] };
+    let points = 0;
+    for (let at = 3; at < data.length; at += 4) if ((data[at] ?? 0) > 0) points++;
+    return points;
+  });
+
+test('a parent with two children: load, graphs and bucket by real traffic, another parent by drag and by keyboard', async ({
+  ui,
+  router,
+}) => {
+  const { page } = ui;
+  const queues = await ui.open('/queue/simple');
+  await queues.toggleSize();
+  await addQueue(queues, 'home', '192.168.88.0/24', '20M');
+  await addQueue(queues, 'laptop-1', '192.168.88.10', '4M', 'home');
+  await addQueue(queues, 'laptop-2', '192.168.88.11', '4M', 'home');
+  await addQueue(queues, 'office', '192.168.99.0/24', '10M');
+  await queues.root.getByRole('button', { name: 'Tree', exact: true }).click();
+  await expect
+    .poll(() => outline(queues))
+    .toEqual(expect.arrayContaining(['1 home', '2 laptop-1', '2 laptop-2', '1 office']));
+  expect(await barriers(page), 'tree').toEqual([]);
+
+  // Idle: empty. At its limit: full, while the parent is at a fifth.
+  const child = queues.row('laptop-1');
+  const parent = queues.row('home');
+  await expect.poll(() => load(child)).toBe('low');
+  const sender = router.host('lan').start('iperf3', '-c', SERVER, '-u', '-b', '8M', '-l', '1172', '-t', '25');
+  try {
+    await expect.poll(() => load(child)).toBe('high');
+    expect(await load(parent)).toBe('low');
+    await expect.poll(() => queues.cell(parent, 'Upload Rate')).toMatch(/^(3\.9|4\.0)Mbps$/);
+
+    const dialog = await queues.edit(child, /^Simple Queue <laptop-1>/);
+    await dialog.tab('Traffic');
+    const rate = dialog.root.getByRole('figure', { name: 'Rate' });
+    await expect(rate.locator('dd').first()).toHaveText(/^(3\.9\d|4\.0\d) Mbit\/s$/);
+    await expect(dialog.root.getByRole('figure', { name: 'Dropped' }).locator('dd').first()).toHaveText(/[1-9]/);
+    await expect(dialog.root.getByRole('figure', { name: 'Longest wait' }).locator('dd').first()).toHaveText(/ms$/);
+
+    await dialog.tab('Token Bucket');
+    const words = dialog.root.locator('.scope-text');
+    await expect(words).toHaveText(/upload was [34]\.\d\d Mbit\/s on average; the limit is 4\.00 Mbit\/s/);
+    const bound = dialog.root.getByRole('row', { name: /^Rate · T/ }).getByRole('cell');
+    await expect(bound.nth(0)).toHaveText('404 kbit');
+    await expect(bound.nth(2)).toHaveText('4.40 Mbit');
+    const most = dialog.root
+      .getByRole('row', { name: /^At most passed/ })
+      .getByRole('cell')
+      .nth(2);
+    await expect.poll(async () => Number.parseFloat((await most.textContent()) ?? '')).toBeGreaterThan(3.8);
+    // One packet of 1,200 bytes more is what a bucket may run into debt for.
+    expect(Number.parseFloat((await most.textContent()) ?? '')).toBeLessThanOrEqual(4.42);
+    for (const plot of await dialog.root.locator('canvas').all()) expect(await drawn(plot)).toBeGreaterThan(200);
+    expect(await barriers(page), 'token bucket').toEqual([]);
+    await dialog.choose('Download');
+    await expect(words).toHaveText(/download/);
+
+    await dialog.tab('Days');
+    await expect(dialog.root.getByRole('rowheader').first()).toHaveText(/^\d{4}-\d\d-\d\d$/, { timeout: 30_000 });
+    await dialog.press('Cancel');
+  } finally {
+    await sender.ended();
+  }
+  await expect.poll(() => load(child)).toBe('low');
+
+  // By drag below another queue, taken back, and a circle refused before anything is sent.
+  await queues.dragOnto(queues.row('laptop-2'), queues.row('office'));
+  await expect.poll(() => parentOf(router.rest, '/queue/simple', 'laptop-2')).toBe('office');
+  await expect.poll(() => outline(queues)).toEqual(expect.arrayContaining(['1 office', '2 laptop-2']));
+  await page.getByRole('button', { name: 'Undo', exact: true }).click();
+  await expect.poll(() => parentOf(router.rest, '/queue/simple', 'laptop-2')).toBe('home');
+  await expect.poll(() => outline(queues)).toContain('2 laptop-2');
+  await queues.dragOnto(queues.row('home'), queues.row('laptop-1'));
+  await expect(page.getByText('as its parent it would make a circle')).toBeVisible();
+  expect(await parentOf(router.rest, '/queue/simple', 'home')).toBe('none');
+
+  // By the keyboard: out of its parent, back below the row above; folded and unfolded.
+  await queues.select(queues.row('laptop-2'));
+  await page.keyboard.press('Alt+ArrowLeft');
+  await expect.poll(() => parentOf(router.rest, '/queue/simple', 'laptop-2')).toBe('none');
+  await expect.poll(() => outline(queues)).toContain('1 laptop-2');
+  await page.keyboard.press('Alt+ArrowRight');
+  await expect.poll(() => parentOf(router.rest, '/queue/simple', 'laptop-2')).toBe('home');
+  await queues.select(queues.row('home'));
+  await page.keyboard.press('ArrowLeft');
+  await expect(queues.row('laptop-1')).toHaveCount(0);
+  await expect(queues.row('home')).toHaveAttribute('aria-expanded', 'false');
+  await page.keyboard.press('ArrowRight');
+  await expect(queues.row('laptop-1')).toHaveCount(1);
+});
+
+async function addRule(ui: Console, mark: string, protocol: string): Promise<void> {
+  const mangle = await ui.open('/ip/firewall/mangle');
+  const dialog = await mangle.add('Mangle Rule');
+  await dialog.set('Chain', 'forward');
+  await dialog.set('Protocol', protocol);
+  await dialog.tab('Action');
+  await dialog.set('Action', 'mark-packet');
+  await dialog.set('New Packet Mark', mark);
+  await dialog.press('OK');
+  await dialog.closed();
+  await expect(mangle.row(mark)).toHaveCount(1);
+}
+
+test('a mangle rule marks traffic, and the queue tree holds what is marked', async ({ ui, router }) => {
+  await addRule(ui, 'pings', 'icmp');
+  const tree = await ui.open('/queue/tree');
+  const add = async (name: string, parent: string, mark?: string) => {
+    const dialog = await tree.add('Queue');
+    await dialog.set('Name', name);
+    await dialog.set('Parent', parent);
+    if (mark !== undefined) await dialog.set('Packet Marks 1', mark);
+    await dialog.set('Max Limit', '10M');
+    await dialog.press('OK');
+    await dialog.closed();
+  };
+  await add('all', 'global');
+  await add('icmp', 'all', 'pings');
+  await expect.poll(() => outline(tree)).toEqual(['1 all', '2 icmp']);
+  await expect.poll(() => router.host('lan').ping(SERVER, 3)).toBe(3);
+  await expect.poll(() => tree.number(tree.row('icmp'), 'Packets')).toBeGreaterThanOrEqual(6);
+  await expect.poll(() => tree.number(tree.row('all'), 'Packets')).toBeGreaterThanOrEqual(6);
+  const mangle = await ui.open('/ip/firewall/mangle');
+  await expect.poll(() => mangle.number(mangle.row('pings'), 'Packets')).toBeGreaterThanOrEqual(6);
+});
