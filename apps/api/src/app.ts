@@ -47,6 +47,8 @@ export interface AppOptions {
   readonly dataDir: string;
   readonly defaults: Defaults;
   readonly adminPassword: string | undefined;
+  /** Days for which it is kept what queues carried. */
+  readonly accountingDays: number;
   readonly webRoot: string | undefined;
   /** pino level; lines go to standard error. */
   readonly logLevel: string;
@@ -81,7 +83,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const learnedIds = new LearnedIds();
   const hints = new QueueHints(store);
   const views = createViews({ store, live, users, log: book, processor, learnedIds, hints, dataDir: options.dataDir });
-  const accounting = new QueueAccounting(db, store, live, (error) => app.log.error(error));
+  const accounting = new QueueAccounting(db, store, live, (error) => app.log.error(error), options.accountingDays);
   const editor = new Editor(store);
   const services: Services = { db, store, editor, live, users, sessions, book, learnedIds, views, accounting };
   const authenticator = new Authenticator(users, sessions, new Attempts(), {

@@ -15,6 +15,8 @@ export interface Env {
   readonly adminPassword: string | undefined;
   readonly webRoot: string | undefined;
   readonly databaseUrl: string;
+  /** Days for which it is kept what queues carried. */
+  readonly accountingDays: number;
   readonly logLevel: string;
 }
 
@@ -34,6 +36,7 @@ export function readEnv(env: Readonly<Record<string, string | undefined>>): Env 
     adminPassword: env.TOLLWAY_ADMIN_PASSWORD || undefined,
     webRoot: env.TOLLWAY_WEB_ROOT ? resolve(env.TOLLWAY_WEB_ROOT) : undefined,
     databaseUrl: env.DATABASE_URL || `file:${join(dataDir, 'tollway.db')}`,
+    accountingDays: days('TOLLWAY_ACCOUNTING_DAYS', env.TOLLWAY_ACCOUNTING_DAYS ?? '400'),
     logLevel: oneOf('TOLLWAY_LOG_LEVEL', env.TOLLWAY_LOG_LEVEL ?? 'warn', logLevels),
   };
 }
@@ -42,6 +45,12 @@ function oneOf<T extends string>(name: string, value: string, allowed: readonly 
   const found = allowed.find((candidate) => candidate === value);
   if (found === undefined) throw new Error(`${name} must be one of ${allowed.join(', ')}, not "${value}"`);
   return found;
+}
+
+function days(name: string, value: string): number {
+  if (!/^\d{1,5}$/.test(value) || Number(value) === 0)
+    throw new Error(`${name} must be 1 to 99999 days, not "${value}"`);
+  return Number(value);
 }
 
 /** `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`. Port 0 lets the system choose. */

@@ -103,6 +103,7 @@ export class Router {
       setup: new SetupToken(join(this.directory, 'setup-token')),
       dataDir: this.directory,
       defaults: 'none',
+      accountingDays: 400,
       adminPassword: PASSWORD,
       webRoot: undefined,
       logLevel: 'silent',

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { localDay, type QueueDay } from '../accounting/queue-days.js';
 import { errors } from '../errors.js';
@@ -15,23 +16,38 @@ export function accountingRoute(app: FastifyInstance, { accounting }: Services):
     const query = new URL(request.url, 'http://localhost').searchParams;
     const to = dayOf(query, 'to') ?? localDay(new Date());
     const from = dayOf(query, 'from') ?? to;
-    const days = await accounting.days(from, to, queueOf(query));
+    const days = accounting.days(from, to, queueOf(query));
     const format = query.get('format') ?? 'json';
     if (format === 'csv') {
       const file = `attachment; filename="queues-${from}-${to}.csv"`;
-      return reply.type('text/csv; charset=utf-8').header('content-disposition', file).send(csv(days));
+      return reply
+        .type('text/csv; charset=utf-8')
+        .header('content-disposition', file)
+        .send(Readable.from(csv(days)));
     }
     if (format !== 'json') throw errors.badProperty('format', 'format must be json or csv');
-    return days.map((day) => ({
-      '.id': idOf(day.row),
-      menu: day.menu,
-      name: day.name,
-      day: day.day,
-      upload: String(day.upload),
-      download: String(day.download),
-      total: String(day.upload + day.download),
-    }));
+    return reply.type('application/json; charset=utf-8').send(Readable.from(json(days)));
   });
+}
+
+async function* json(days: AsyncIterable<readonly QueueDay[]>): AsyncGenerator<string, void> {
+  let before = '[';
+  for await (const queues of days) {
+    const items = queues.map(({ row, menu, name, day, upload, download }) =>
+      JSON.stringify({
+        '.id': idOf(row),
+        menu,
+        name,
+        day,
+        upload: String(upload),
+        download: String(download),
+        total: String(upload + download),
+      }),
+    );
+    yield before + items.join(',');
+    before = ',';
+  }
+  yield before === '[' ? '[]' : ']';
 }
 
 function dayOf(query: URLSearchParams, property: 'from' | 'to'): string | undefined {
@@ -52,13 +68,16 @@ function queueOf(query: URLSearchParams): number | undefined {
 const idOf = (row: number): string => `*${row.toString(16).toUpperCase()}`;
 
 /** RFC 4180. A name that a spreadsheet would take for a formula is told with an apostrophe before it. */
-function csv(days: readonly QueueDay[]): string {
+async function* csv(days: AsyncIterable<readonly QueueDay[]>): AsyncGenerator<string, void> {
   const field = (text: string) => {
     const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
     return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
   };
-  const lines = days.map(({ day, row, menu, name, upload, download }) =>
-    [day, idOf(row), menu, field(name), upload, download, upload + download].join(','),
-  );
-  return ['day,id,menu,name,upload,download,total', ...lines, ''].join('\r\n');
+  yield 'day,id,menu,name,upload,download,total\r\n';
+  for await (const queues of days) {
+    const lines = queues.map(({ day, row, menu, name, upload, download }) =>
+      [day, idOf(row), menu, field(name), upload, download, upload + download].join(','),
+    );
+    yield lines.map((line) => `${line}\r\n`).join('');
+  }
 }

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Stats } from '../agent/messages.js';
 import { PART, type Part, type QueueDump } from '../agent/queues.js';
 import { errors } from '../errors.js';
+import { Slices } from '../live/slices.js';
 import type { Services } from '../rest/services.js';
 import { VERSION } from '../version.js';
 
@@ -32,11 +33,24 @@ export function metricsRoute(app: FastifyInstance, { live, store }: Services): v
   });
 }
 
-function* lines(families: readonly Family[]): Generator<string> {
+/** Characters sent at a time. */
+const PIECE = 1 << 16;
+
+/** In pieces, between which others are served: 25,000 queues are a quarter of a million lines. */
+async function* lines(families: readonly Family[]): AsyncGenerator<string, void> {
+  const slices = new Slices();
+  let text = '';
   for (const { name, kind, help, samples } of families) {
-    yield `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n`;
-    for (const [labels, value] of samples()) yield `${name}${labelText(labels)} ${value}\n`;
+    text += `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n`;
+    for (const [labels, value] of samples()) {
+      text += `${name}${labelText(labels)} ${value}\n`;
+      if (text.length < PIECE) continue;
+      yield text;
+      text = '';
+      if (slices.over) await slices.pause();
+    }
   }
+  yield text;
 }
 
 function labelText(labels: Labels): string {
