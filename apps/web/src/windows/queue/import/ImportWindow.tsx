@@ -1,19 +1,28 @@
 /** Subscribers pasted as a list: a dry run shows what it would change, Apply does it in one revision. */
-import { menuByPath, thousands } from '@tollway/schema';
+import { type Menu, menuByPath, thousands } from '@tollway/schema';
 import { useId, useRef, useState } from 'react';
 import { print } from '../../../api/commands.ts';
 import { type ImportReport, importQueues } from '../../../api/queue-import.ts';
-import { listedProperties, listOf } from './backup.ts';
+import type { Row } from '../../../api/row.ts';
+import { listBack, listedProperties } from './backup.ts';
 import { ImportList } from './ImportList.tsx';
 import { ACTION_TITLES, countsOf, isApplicable, reportText, type Show, shownLines } from './import-words.ts';
 import './import.css';
 
 const EXAMPLE = 'name,target,upload,download\nalice,192.168.88.10,20M,100M\nbob,192.168.88.11,5M,20M';
 
+const SIMPLE = simpleQueues();
+
+function simpleQueues(): Menu {
+  const menu = menuByPath('/queue/simple');
+  if (menu === undefined) throw new Error('there is no menu of simple queues');
+  return menu;
+}
+
 /** All queues as they were before a revision. */
 interface Undo {
   readonly revision: number;
-  readonly list: string;
+  readonly queues: readonly Row[];
 }
 
 export function ImportWindow() {
@@ -32,16 +41,18 @@ export function ImportWindow() {
     setProblem('');
   }
 
-  async function run(what: 'dry-run' | 'apply' | 'undo', list: string) {
+  /** Puts the list in, or what brings back the queues that there were before. */
+  async function run(what: 'dry-run' | 'apply' | 'undo') {
     setBusy(true);
     setProblem('');
     try {
+      const list = what === 'undo' ? listBack(SIMPLE, undo?.queues ?? [], await queuesNow()) : csv;
       const before = what === 'apply' ? await queuesNow() : undefined;
       const done = await importQueues(list, { dryRun: what === 'dry-run', remove: remove || what === 'undo' });
       const { revision } = done;
       setReport(done);
       if (what !== 'dry-run')
-        setUndo(before === undefined || revision === undefined ? undefined : { revision, list: before });
+        setUndo(before === undefined || revision === undefined ? undefined : { revision, queues: before });
       setShow('all');
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error));
@@ -103,7 +114,7 @@ export function ImportWindow() {
               type="button"
               className="button"
               disabled={busy || csv.trim() === ''}
-              onClick={() => void run('dry-run', csv)}
+              onClick={() => void run('dry-run')}
             >
               Dry Run
             </button>
@@ -112,7 +123,7 @@ export function ImportWindow() {
               className="button button-primary"
               disabled={busy || !ready}
               title={ready ? undefined : 'first a dry run without errors'}
-              onClick={() => void run('apply', csv)}
+              onClick={() => void run('apply')}
             >
               Apply
             </button>
@@ -135,7 +146,7 @@ export function ImportWindow() {
             className="button"
             disabled={busy}
             title="Puts all simple queues back to what they were before it, in one revision"
-            onClick={() => void run('undo', undo.list)}
+            onClick={() => void run('undo')}
           >
             Undo revision {undo.revision}
           </button>
@@ -147,12 +158,9 @@ export function ImportWindow() {
   );
 }
 
-/** All simple queues with their settings, as a list. */
-async function queuesNow(): Promise<string> {
-  const menu = menuByPath('/queue/simple');
-  if (menu === undefined) return '';
-  const rows = await print(menu.path, { '.proplist': [...listedProperties(menu), 'dynamic'].join(',') });
-  return listOf(menu, rows);
+/** All simple queues with their settings. */
+function queuesNow(): Promise<readonly Row[]> {
+  return print(SIMPLE.path, { '.proplist': [...listedProperties(SIMPLE), 'dynamic'].join(',') });
 }
 
 interface PartsProps {

@@ -11,10 +11,21 @@ export function listedProperties(menu: Menu): readonly string[] {
 
 const quoted = (text: string): string => (/[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-/** All queues with all their settings, those in force by themselves included: a line of titles, then one for each. */
-export function listOf(menu: Menu, rows: readonly Row[]): string {
+/**
+ * A list that makes queues again what they were: all are named, with the settings in which they differ now. What had
+ * no value and has one now (a comment, say) keeps it, as a list cannot take values away.
+ */
+export function listBack(menu: Menu, before: readonly Row[], now: readonly Row[]): string {
   const names = listedProperties(menu);
-  const own = rows.filter((row) => row.dynamic !== 'true');
-  const lines = own.map((row) => names.map((name) => quoted(row[name] ?? menu.props[name]?.default ?? '')));
+  const present = new Map(now.map((row) => [row.name, row]));
+  const cell = (row: Row, name: string): string => {
+    const other = present.get(row.name);
+    const usual = menu.props[name]?.default;
+    const value = row[name] ?? usual ?? '';
+    if (name === 'name') return value;
+    return value === (other === undefined ? usual : (other[name] ?? usual)) ? '' : value;
+  };
+  const own = before.filter((row) => row.dynamic !== 'true');
+  const lines = own.map((row) => names.map((name) => quoted(cell(row, name))));
   return [names, ...lines].map((cells) => `${cells.join(',')}\r\n`).join('');
 }
