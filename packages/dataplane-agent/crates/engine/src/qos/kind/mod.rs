@@ -13,15 +13,12 @@ mod fifo;
 mod fq_codel;
 mod line;
 mod pcq;
-mod pfifo;
 mod pool;
 mod random;
 mod red;
 mod sfq;
 #[cfg(test)]
 mod tests;
-
-pub use pfifo::Pfifo;
 
 use tollway_config::dataplane::QueueType;
 

@@ -25,6 +25,9 @@ const DEPTH_MS: u32 = 10;
 const WHOLE_PER_SECOND: u64 = 1000;
 const PART_OF_LIMIT: u64 = 4;
 
+/// Sub-queues of which a rate or burst is remembered though nothing waits in them.
+const MOST_RESTING: u32 = 1 << 14;
+
 /// What tells sub-queues apart.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Key {
@@ -203,12 +206,14 @@ impl Pcq {
         place
     }
 
-    /// Takes away two sub-queues, if that many have rested so long that they are as new.
+    /// Takes away two sub-queues, if that many have rested so long that they are as new, or too many rest.
     fn forget(&mut self, now: Now) {
         for _ in 0..2 {
             let Some(place) = self.resting.first() else { return };
             let Some(sub) = self.subs.get(place) else { return };
-            if now.0.saturating_sub(sub.rests_since.0) < self.parameters.memory() {
+            let since = sub.rests_since.max(sub.bucket.opens_at());
+            let is_new = now.0.saturating_sub(since.0) >= self.parameters.memory();
+            if !is_new && self.subs.live() - self.waiting <= MOST_RESTING {
                 return;
             }
             self.subs.unlink(&mut self.resting, place);

@@ -163,6 +163,11 @@ impl<T: Default> Pool<T> {
         self.entries.get_mut(place as usize).map(|entry| &mut entry.value)
     }
 
+    /// How many there are.
+    pub fn live(&self) -> u32 {
+        self.live
+    }
+
     /// All of them; what was taken away is as new.
     pub fn all(&self) -> impl Iterator<Item = (u32, &T)> {
         self.entries.iter().enumerate().map(|(place, entry)| (place as u32, &entry.value))

@@ -247,7 +247,7 @@ proptest! {
 }
 
 #[test]
-fn every_configuration_has_its_kind_and_an_idle_one_is_small() {
+fn every_configuration_has_its_kind_and_no_other() {
     for config in configs() {
         let mut kind = Kind::new(&config, 1);
         assert!(kind.change(&config), "{config:?}");

@@ -169,3 +169,39 @@ fn another_rate_holds_at_once_and_another_classifier_needs_another_queue() {
     assert_eq!(leaf.drain_until(Now(SECOND / 20)).len(), 19);
     assert!(!leaf.kind.change(&Pcq { src_mask: 24, ..Pcq::default() }.config()));
 }
+
+#[test]
+fn a_sub_queue_that_rests_keeps_its_debts_as_long_as_it_has_any() {
+    // Each packet of 1,000 bytes takes a second.
+    let mut leaf =
+        Pcq { rate: 8_000, limit: 1000, classifier: vec![PcqClassifier::SrcPort], ..Pcq::default() }.leaf();
+    let mut port = 10;
+    let mut sent = 0;
+    for step in 0..1000 {
+        leaf.now = Now(step * 10 * MS);
+        offer(&mut leaf, 1, 1, 1000);
+        for _ in 0..3 {
+            offer(&mut leaf, 2, port, 40);
+            port += 1;
+        }
+        sent += leaf.drain_until(leaf.now).iter().filter(|sent| sent.frame.0[29] == 1).count();
+    }
+    assert!((10..=11).contains(&sent), "{sent} packets in 10 s");
+}
+
+#[test]
+fn a_flood_of_new_sub_queues_is_not_remembered_for_ever() {
+    let classifier = vec![PcqClassifier::SrcAddress, PcqClassifier::SrcPort];
+    let burst = (16_000_000, 4_000_000, 3_600_000);
+    let mut leaf = Pcq { rate: 8_000_000, burst, classifier, ..Pcq::default() }.leaf();
+    let before = crate::qos::kind::Load::default();
+    for src in 0..2 {
+        for port in 0..20_000 {
+            offer(&mut leaf, src, port, 40);
+            leaf.next().unwrap();
+        }
+    }
+    assert_eq!(leaf.kind.load(), before);
+    let remembered = format!("{:?}", leaf.kind).matches("SubQueue {").count();
+    assert!(remembered <= (1 << 14) + 2, "{remembered}");
+}
