@@ -23,13 +23,13 @@ export function accountedDays(answer: unknown): readonly AccountedDay[] {
 }
 
 const DAY_MS = 86_400_000;
-/** Days that the router keeps. */
-const KEPT = 400;
+/** Days that are asked for. */
+const ASKED = 400;
 
 /** Where the days of a queue are told, as JSON or as a table. The router may be in another time zone: a day more. */
 export function accountingAddress(queue: string, format: 'json' | 'csv', now = Date.now()): string {
   const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
-  const [from, to] = [day(now - KEPT * DAY_MS), day(now + DAY_MS)];
+  const [from, to] = [day(now - ASKED * DAY_MS), day(now + DAY_MS)];
   return `/api/v1/queue-accounting?${new URLSearchParams({ queue, from, to, format })}`;
 }
 

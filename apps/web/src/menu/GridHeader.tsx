@@ -1,4 +1,4 @@
-import { type KeyboardEvent, memo, type PointerEvent, useRef, useState } from 'react';
+import { type CSSProperties, type KeyboardEvent, memo, type PointerEvent, useRef, useState } from 'react';
 import { type Column, LEAST_WIDTH } from './columns.ts';
 import { pinClass, pinOffset } from './pins.ts';
 
@@ -16,6 +16,12 @@ interface Props {
 
 /** Pixels that the pointer moves before a press becomes a drag. */
 const DRAG_PX = 5;
+
+/** Where a title stays at the right edge: an offset that counts only while there is something to pin. */
+function pinStyle(column: Column): CSSProperties {
+  const offset = pinOffset(column);
+  return offset === undefined ? {} : { ['--pin' as string]: offset };
+}
 
 /** Flags and number stay at the start. */
 const movable = (column: Column) => column.shows !== undefined;
@@ -87,7 +93,7 @@ export const GridHeader = memo(function GridHeader(props: Props) {
               ]
                 .filter((name) => name !== '')
                 .join(' ')}
-              style={{ insetInlineEnd: pinOffset(column) }}
+              style={pinStyle(column)}
             >
               {sortable ? (
                 <button

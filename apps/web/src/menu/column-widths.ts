@@ -21,6 +21,8 @@ const HINT_PX = 18;
 /** Room for the handle that folds, and for each level of a tree, px. */
 const HANDLE_PX = 16;
 const LEVEL_PX = 14;
+/** Narrowest column that carries a tree: levels come and go. */
+const TREE_PX = 150;
 /** Room for the bar of a share, px. */
 const SHARE_PX = 110;
 /** Widest title that alone decides the width of a column, px; longer ones are cut. */
@@ -59,5 +61,6 @@ export function fitWidth(menu: Menu, live: LiveMenu, column: Column, font: strin
     if (shows.kind.name === 'percent') widest = Math.max(widest, SHARE_PX);
     if (shows.prop.readOnly === true) widest = Math.max(widest, width(WIDE_TEXT[shows.kind.name] ?? ''));
   }
+  if (column.tree === true) widest = Math.max(widest, TREE_PX);
   return Math.ceil(Math.min(WIDEST, Math.max(LEAST_WIDTH, widest)) + 14);
 }
