@@ -1,4 +1,6 @@
+import { menuByPath } from '@tollway/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Client, type Message } from './live-client.js';
 import { RealAgent } from './real-agent.js';
 import { Router } from './router.js';
 
@@ -82,6 +84,40 @@ describe('what moves', () => {
     expect((await halves('bytes'))[0]).toBeLessThan(before);
     await router.rest('DELETE', '/queue/simple/lan');
   });
+
+  it('rules of mangle count, and connections show their marks', async () => {
+    const mangle = { chain: 'forward', 'in-interface': 'ether2', action: 'mark-connection' };
+    const { id } = await router.rest('PUT', '/ip/firewall/mangle', { ...mangle, 'new-connection-mark': 'lan' });
+    await expect.poll(async () => Number((await get(`/ip/firewall/mangle/${id}`)).packets), SLOW).toBeGreaterThan(20);
+    const marked = async () => (await list('/ip/firewall/connection?connection-mark=lan')).length;
+    await expect.poll(marked, SLOW).toBeGreaterThan(0);
+    expect((await router.rest('DELETE', `/ip/firewall/mangle/${id}`)).status).toBe(204);
+  });
+
+  it('queues of every kind let packets pass, and are watched by the millisecond', async () => {
+    const put = async (path: string, body: Record<string, string>) =>
+      expect(await router.rest('PUT', path, body)).toMatchObject({ status: 201 });
+    await put('/queue/simple', { name: 'lan', target: '192.168.88.0/24', 'max-limit': '10G' });
+    const packets = async () => Number((await get('/queue/simple/lan')).packets?.split('/')[0]);
+    const kinds = menuByPath('/queue/type')?.props.kind?.kind.values ?? [];
+    expect(kinds).toContain('cake');
+    for (const kind of kinds) {
+      await put('/queue/type', { name: `my-${kind}`, kind });
+      expect(await router.rest('PATCH', '/queue/simple/lan', { queue: `my-${kind}` })).toMatchObject({ status: 200 });
+      const before = await packets();
+      await expect.poll(packets, SLOW).toBeGreaterThan(before);
+    }
+    const client = await Client.open(router.url);
+    try {
+      client.send({ op: 'subscribe', id: 1, topic: 'queue-scope', menu: '/queue/simple', queue: 'lan' });
+      const carried = ({ op, slots }: Message) =>
+        op === 'scope' && Array.isArray(slots) && slots.some(({ upload }) => upload.bytes > 0);
+      await client.next(carried, SLOW.timeout);
+    } finally {
+      client.socket.close();
+    }
+    expect((await router.rest('DELETE', '/queue/simple/lan')).status).toBe(204);
+  }, 120_000);
 
   it('the rule that shows fasttrack counters stands above all others', async () => {
     const top = async () => (await list('/ip/firewall/filter'))[0];
