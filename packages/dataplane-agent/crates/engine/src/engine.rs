@@ -11,13 +11,12 @@ use crate::fragments::Fragments;
 use crate::frame::{Frame, FrameSource};
 use crate::icmp::echo_meta;
 use crate::neighbor::hold::{Holds, POLL_INTERVAL};
-use crate::packet::NO_INTERFACE;
+use crate::packet::{NO_INTERFACE, flag};
 use crate::paths::Paths;
 use crate::pipeline;
 use crate::policy::Policy;
 use crate::profiler::{ClassCycles, CycleClock, class_cycles};
 use crate::qos::classify::QueueTable;
-use crate::qos::forest::Context;
 use crate::qos::queues::{Plan, Queues};
 use crate::shared::Shared;
 use crate::slow::SLOW_REASONS;
@@ -524,9 +523,13 @@ fn renumber<F: Frame>(state: &mut WorkerState<F>, old: &Snapshot, new: &Snapshot
         let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
         let meta = &mut packet.meta;
         meta.lan_src = field::get32(head, usize::from(meta.l3) + ipv4::offset::SRC);
-        let context = Context::default();
+        let context = new.queue_context(meta);
         let src = Addr::v4(meta.lan_src);
-        let stations = new.queues().stations(src, meta.tuple.dst, &context, utc_ns);
+        let stations = if meta.is(flag::BYPASS) {
+            new.queues().interface_stations(&context)
+        } else {
+            new.queues().stations(src, meta.tuple.dst, &context, utc_ns)
+        };
         meta.lane = state.queues.lane(new.forest(), &stations, context, state.now);
     }
 }

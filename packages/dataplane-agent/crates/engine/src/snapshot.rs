@@ -14,9 +14,9 @@ use crate::fib::{Fib, Lookup, Planned};
 use crate::interface::InterfaceMap;
 use crate::lists::Contents;
 use crate::neighbor::Fixed;
-use crate::packet::{Hook, NO_INTERFACE};
+use crate::packet::{Hook, Meta, NO_INTERFACE, flag};
 use crate::qos::classify::QueueTable;
-use crate::qos::forest::Forest;
+use crate::qos::forest::{Context, Forest};
 use crate::qos::queues::Plan;
 use crate::tuple::Addr;
 
@@ -545,9 +545,9 @@ impl Snapshot {
         &self.mangle
     }
 
-    /// Whether outcomes of rules may rest on volume, time, DSCP or lists.
+    /// Whether what is cached may rest on volume, time, DSCP or lists.
     pub(crate) fn has_bounds(&self) -> bool {
-        self.filter.has_bounds() || self.mangle.has_bounds()
+        self.filter.has_bounds() || self.mangle.has_bounds() || self.queues.has_time()
     }
 
     /// Whether rules ask for marks, or set them.
@@ -626,6 +626,16 @@ impl Snapshot {
     #[inline]
     pub(crate) fn queues(&self) -> &QueueTable {
         &self.queues
+    }
+
+    /// What decides about a packet's queues beside its addresses.
+    pub(crate) fn queue_context(&self, meta: &Meta) -> Context {
+        let row = |index: u16| self.interface(index).map_or(0, |interface| interface.row);
+        Context {
+            mark: meta.mark,
+            in_interface: if meta.hook == Hook::Output { 0 } else { row(meta.in_interface) },
+            out_interface: if meta.is(flag::TO_ROUTER) { 0 } else { row(meta.out_interface) },
+        }
     }
 
     pub(crate) fn fixed_neighbors(&self) -> &[Fixed] {

@@ -10,7 +10,8 @@ use std::cell::Cell;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use tollway_config::dataplane::{
-    Action, ConnectionState, LimitUnit, Matcher, NewMss, RejectWith, SimpleQueue,
+    Action, ConnectionState, LimitUnit, Matcher, NewMss, QueueLimit, QueueTarget, QueueTime, RejectWith,
+    SimpleQueue, TargetInterface, TreeParent, TreeQueue,
 };
 use tollway_config::protocol::{TraceFilter, TraceOutcome};
 use tollway_engine::frame::VnetState;
@@ -79,6 +80,9 @@ fn config(random: &mut Random) -> RouterConfig {
     }
     if random.one_in(2) {
         config = config.with(|config| config.simple_queues = queues(random));
+    }
+    if random.one_in(3) {
+        config = config.with(|config| config.tree_queues = trees(random));
     }
     if random.one_in(3) {
         config = mangled(config, random);
@@ -200,9 +204,54 @@ fn queues(random: &mut Random) -> Vec<SimpleQueue> {
                 limit.queue_type = pfifo([0, 3, 50][random.below(3) as usize]);
                 limit.bucket_ms = [0, 100, 1000][random.below(3) as usize];
             }
+            let other = targets[random.below(6) as usize];
+            if random.one_in(8) {
+                queue.dst = queue_of(other).targets.pop();
+            }
+            if random.one_in(4) {
+                queue.packet_marks = vec![random.below(3) as u32];
+            }
+            if random.one_in(8) {
+                let (from_ms, to_ms) = [(5_000, 17_123), (60_000, 3_000)][random.below(2) as usize];
+                let negate = random.one_in(2);
+                queue.time = Some(QueueTime { from_ms, to_ms, days: 127, utc_offset_s: 0, negate });
+            }
+            if random.one_in(8) {
+                queue.targets =
+                    vec![QueueTarget::Interface(TargetInterface { interface: 1 + random.below(2) as u32 })];
+            }
+            if number > 0 && random.one_in(4) {
+                queue.parent = Some(7000);
+            }
             queue
         })
         .collect()
+}
+
+/// A tree below `global`, one below the interface to the world, or none.
+fn trees(random: &mut Random) -> Vec<TreeQueue> {
+    let root = match random.below(4) {
+        0 | 1 => return Vec::new(),
+        2 => TreeParent::Global,
+        _ => TreeParent::Interface { interface: 2 },
+    };
+    let mut row = 7100;
+    let mut node = |parent, packet_marks, rate| {
+        row += 1;
+        let limit = queue_of(HOSTS[0]).upload;
+        TreeQueue { row, parent, packet_marks, limit: QueueLimit { max_limit: rate, ..limit } }
+    };
+    let below = TreeParent::Queue { row: 7101 };
+    let mut all = vec![node(root, Vec::new(), 1_000_000_000)];
+    all.extend((0..=random.below(2) as u32).map(|mark| node(below, vec![mark], 2_000_000)));
+    if random.one_in(2) {
+        all.push(node(below, Vec::new(), 1_000_000));
+    }
+    all
+}
+
+fn queue_of(target: &str) -> SimpleQueue {
+    queue(7000, &[target], 0, 0)
 }
 
 /// What both ends of a flow remember.

@@ -4,6 +4,9 @@ use std::collections::BTreeSet;
 
 use tollway_config::dataplane::RowId;
 
+/// Parts of a row.
+const PARTS: usize = 5;
+
 /// Records of the queue dump, read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueRecord {
@@ -11,8 +14,10 @@ pub struct QueueRecord {
     pub row: RowId,
     /// Worker at which most of its packets passed.
     pub worker: u32,
-    /// Upload, download; all workers together.
-    pub ways: [QueueWay; 2],
+    /// Of a single record its part; else 0.
+    pub part: u8,
+    /// By [`Part`](tollway_engine::qos::forest::Part): upload, download, total, whole, interface; all workers together.
+    pub ways: [QueueWay; PARTS],
 }
 
 /// One direction of a queue.
@@ -37,10 +42,10 @@ pub struct QueueWay {
 impl QueueRecord {
     /// The records of one queue by several workers, each of which has at most one of each part, added up.
     pub fn together(row: RowId, records: Vec<Self>) -> Self {
-        let passed = |record: &Self| record.ways[0].packets + record.ways[1].packets;
+        let passed = |record: &Self| record.ways.iter().map(|way| way.packets).sum::<u64>();
         let worker = records.iter().max_by_key(|record| passed(record)).map_or(0, |record| record.worker);
-        let workers: BTreeSet<u32> = records.iter().map(|record| record.worker).collect();
-        assert_eq!(workers.len() * 2, records.len(), "a worker reports a queue's parts once: {records:?}");
+        let parts: BTreeSet<(u32, u8)> = records.iter().map(|record| (record.worker, record.part)).collect();
+        assert_eq!(parts.len(), records.len(), "a worker reports a queue's parts once: {records:?}");
         let sum = |one: QueueWay, other: QueueWay| QueueWay {
             bytes: one.bytes + other.bytes,
             packets: one.packets + other.packets,
@@ -51,11 +56,11 @@ impl QueueRecord {
             queued_packets: one.queued_packets + other.queued_packets,
         };
         let both = |one: Self, other: Self| Self {
-            ways: [sum(one.ways[0], other.ways[0]), sum(one.ways[1], other.ways[1])],
+            ways: std::array::from_fn(|part| sum(one.ways[part], other.ways[part])),
             ..one
         };
-        let none = Self { row, worker, ways: [QueueWay::default(); 2] };
-        Self { worker, ..records.into_iter().reduce(both).unwrap_or(none) }
+        let none = Self { row, worker, part: 0, ways: [QueueWay::default(); PARTS] };
+        Self { worker, part: 0, ..records.into_iter().reduce(both).unwrap_or(none) }
     }
 
     /// Unpacks one, which has one of the directions.
@@ -71,9 +76,9 @@ impl QueueRecord {
             queued_bytes: u64_at(at + 40),
             queued_packets: u32_at(at + 48),
         };
-        let mut ways = [QueueWay::default(); 2];
+        let mut ways = [QueueWay::default(); PARTS];
         ways[usize::from(bytes[6])] = way(8);
-        Self { row: u32_at(0), worker: u32_at(4) & 0xffff, ways }
+        Self { row: u32_at(0), worker: u32_at(4) & 0xffff, part: bytes[6], ways }
     }
 }
 

@@ -26,5 +26,6 @@ pub use compile::{MAX_CHAINS, MAX_JUMP_DEPTH, Rule, Table, TableKind};
 pub use depends::Depends;
 pub use evaluate::{Add, Changes, Evaluation, Position, Verdict};
 pub use list::AddressLists;
-pub use matcher::Side;
+pub use matcher::{Side, TimeOfDay};
+pub(crate) use segments::Segments;
 pub use view::PacketView;

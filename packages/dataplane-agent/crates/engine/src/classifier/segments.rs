@@ -9,7 +9,7 @@ struct Line([u32; KEYS]);
 
 /// Segments of `0..=u32::MAX` by their first values.
 #[derive(Debug, Clone)]
-pub(super) struct Segments {
+pub(crate) struct Segments {
     /// The lines of every level, the top one first; a line's keys begin the lines below it.
     lines: Vec<Line>,
     /// Where each level begins.

@@ -2,11 +2,13 @@
 //! one before its own: both directions of a flow are seen from the side of the LAN.
 
 use crate::batch::Batch;
+use crate::classifier::Bounds;
 use crate::frame::{Frame, FrameSource};
-use crate::packet::flag;
-use crate::qos::forest::Context;
+use crate::packet::{Meta, flag};
 use crate::snapshot::Snapshot;
+use crate::stage::rules::bound;
 use crate::state::WorkerState;
+use crate::time::Now;
 use crate::tuple::Addr;
 use crate::verdict::Verdict;
 
@@ -22,16 +24,27 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     let mut entered = 0;
     for at in 0..batch.slow.len() {
         let Some((_, packet)) = batch.slow_packet(at) else { continue };
-        let meta = &mut packet.meta;
-        if meta.verdict == Verdict::Continue && !meta.is(flag::BYPASS) {
+        if packet.meta.verdict == Verdict::Continue {
             entered += 1;
-            let utc_ns = state.utc_ns();
-            let context = Context::default();
-            let src = if meta.lan_src == 0 { meta.tuple.src } else { Addr::v4(meta.lan_src) };
-            let stations = snapshot.queues().stations(src, meta.tuple.dst, &context, utc_ns);
-            meta.lane = state.queues.lane(snapshot.forest(), &stations, context, state.now);
-            meta.lan_src = src.as_v4().unwrap_or(0);
+            classify(snapshot, state, &mut packet.meta);
         }
     }
     entered
+}
+
+fn classify<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &mut Meta) {
+    let context = snapshot.queue_context(meta);
+    if meta.is(flag::BYPASS) {
+        let stations = snapshot.queues().interface_stations(&context);
+        meta.lane = state.queues.lane(snapshot.forest(), &stations, context, state.now);
+        return;
+    }
+    let src = if meta.lan_src == 0 { meta.tuple.src } else { Addr::v4(meta.lan_src) };
+    let (stations, holds_ns) = snapshot.queues().stations_for(src, meta.tuple.dst, &context, state.utc_ns());
+    meta.lane = state.queues.lane(snapshot.forest(), &stations, context, state.now);
+    meta.lan_src = src.as_v4().unwrap_or(0);
+    if holds_ns != u64::MAX {
+        let until = Now(state.now.0.saturating_add(holds_ns));
+        bound(state, meta, &Bounds { until, ..Bounds::default() });
+    }
 }

@@ -46,7 +46,7 @@ pub use port::Ports;
 pub use protocol::Protocol;
 pub use random::Random;
 pub use tcp_flags::TcpFlags;
-pub use time::Time;
+pub use time::{Time, TimeOfDay};
 
 /// Which end of the packet a condition looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

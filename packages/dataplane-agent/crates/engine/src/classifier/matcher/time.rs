@@ -13,7 +13,7 @@ const LONGEST: u64 = 60_000_000_000;
 /// The time of day lies in a span, on certain days of the week. A span that passes midnight holds before
 /// its end and after its beginning of each named day, as in iptables-extensions(8) without `--contiguous`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Time {
+pub struct TimeOfDay {
     from_ms: u32,
     to_ms: u32,
     days: u8,
@@ -21,36 +21,35 @@ pub struct Time {
     negate: bool,
 }
 
-impl Time {
-    /// The clock.
-    pub const DEPENDS_ON: Depends = Depends::TIME;
-
+impl TimeOfDay {
     /// Checks moments (milliseconds after midnight, both included) and days (bit 0 is Sunday).
+    ///
+    /// # Errors
+    /// Says what is wrong.
     pub fn new(
         (from_ms, to_ms): (u32, u32),
         days: u8,
         utc_offset_s: i32,
         negate: bool,
-        names: &Names<'_>,
-    ) -> Result<Self, BuildError> {
+    ) -> Result<Self, &'static str> {
         if i64::from(from_ms.max(to_ms)) > DAY_MS {
-            return Err(names.error("time: expected moments within a day, 0s to 1d"));
+            return Err("time: expected moments within a day, 0s to 1d");
         }
         if days == 0 || days > 0x7f {
-            return Err(names.error("time: expected one or more of sun, mon, tue, wed, thu, fri, sat"));
+            return Err("time: expected one or more of sun, mon, tue, wed, thu, fri, sat");
         }
         Ok(Self { from_ms, to_ms, days, offset_ms: i64::from(utc_offset_s) * 1000, negate })
     }
 
     /// Milliseconds since the midnight on which 1970 began here.
-    fn local_ms(&self, view: &PacketView) -> i64 {
-        view.utc_ns.div_euclid(NS_PER_MS) + self.offset_ms
+    fn local_ms(&self, utc_ns: i64) -> i64 {
+        utc_ns.div_euclid(NS_PER_MS) + self.offset_ms
     }
 
-    /// Whether now is in the span.
+    /// Whether a moment, ns since 1970, is in the span.
     #[inline]
-    pub fn matches(&self, view: &PacketView) -> bool {
-        let local = self.local_ms(view);
+    pub fn holds(&self, utc_ns: i64) -> bool {
+        let local = self.local_ms(utc_ns);
         // The first of January 1970 was a Thursday.
         let weekday = (local.div_euclid(DAY_MS) + 4).rem_euclid(7);
         let moment = local.rem_euclid(DAY_MS);
@@ -59,13 +58,44 @@ impl Time {
         (inside && self.days >> weekday & 1 != 0) != self.negate
     }
 
-    /// The moment until which the answer stays, or after which it should be asked for anew.
-    pub fn changes_at(&self, view: &PacketView) -> Now {
-        let moment = self.local_ms(view).rem_euclid(DAY_MS);
+    /// For how long from a moment on the answer stays, or after which time it should be asked for anew, ns.
+    pub fn stays_for_ns(&self, utc_ns: i64) -> u64 {
+        let moment = self.local_ms(utc_ns).rem_euclid(DAY_MS);
         let ahead = |edge: i64| (edge - moment - 1).rem_euclid(DAY_MS) + 1;
         let edges = [i64::from(self.from_ms), i64::from(self.to_ms) + 1, 0];
         let wait_ms = edges.into_iter().map(ahead).min().unwrap_or(1);
-        let wait_ns = wait_ms * NS_PER_MS - view.utc_ns.rem_euclid(NS_PER_MS);
-        Now(view.now.0.saturating_add(u64::try_from(wait_ns).unwrap_or(1).min(LONGEST)))
+        let wait_ns = wait_ms * NS_PER_MS - utc_ns.rem_euclid(NS_PER_MS);
+        u64::try_from(wait_ns).unwrap_or(1).min(LONGEST)
+    }
+}
+
+/// The condition of a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Time(TimeOfDay);
+
+impl Time {
+    /// The clock.
+    pub const DEPENDS_ON: Depends = Depends::TIME;
+
+    /// Checks moments and days.
+    pub fn new(
+        moments: (u32, u32),
+        days: u8,
+        utc_offset_s: i32,
+        negate: bool,
+        names: &Names<'_>,
+    ) -> Result<Self, BuildError> {
+        TimeOfDay::new(moments, days, utc_offset_s, negate).map(Self).map_err(|message| names.error(message))
+    }
+
+    /// Whether now is in the span.
+    #[inline]
+    pub fn matches(&self, view: &PacketView) -> bool {
+        self.0.holds(view.utc_ns)
+    }
+
+    /// The moment until which the answer stays, or after which it should be asked for anew.
+    pub fn changes_at(&self, view: &PacketView) -> Now {
+        Now(view.now.0.saturating_add(self.0.stays_for_ns(view.utc_ns)))
     }
 }

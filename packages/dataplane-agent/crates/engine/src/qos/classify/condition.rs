@@ -1,0 +1,97 @@
+//! What a simple queue asks of a packet beside its targets.
+
+use tollway_config::dataplane::{Mark, QueueTarget, RowId, SimpleQueue};
+
+use super::Way;
+use super::level::network;
+use crate::classifier::TimeOfDay;
+use crate::error::BuildError;
+use crate::qos::forest::Context;
+
+/// A packet as queues see it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Packet<'a> {
+    /// Source before its translation.
+    pub src: u32,
+    /// Destination after its translation.
+    pub dst: u32,
+    pub context: &'a Context,
+    /// Wall clock, ns since 1970.
+    pub utc_ns: i64,
+    /// Of all queues, by place.
+    pub conditions: &'a [Option<Condition>],
+}
+
+/// The other side of the targets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Peer {
+    Anything,
+    Network {
+        address: u32,
+        mask: u32,
+    },
+    Interface(RowId),
+    /// Of a family that is not forwarded.
+    Nothing,
+}
+
+/// At least one of the three.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Condition {
+    peer: Peer,
+    /// Ascending; empty for all.
+    marks: Box<[Mark]>,
+    time: Option<TimeOfDay>,
+}
+
+impl Condition {
+    /// `None` when the queue takes all that goes to or comes from its targets.
+    pub fn of(queue: &SimpleQueue) -> Result<Option<Self>, BuildError> {
+        let peer = match &queue.dst {
+            None => Peer::Anything,
+            Some(QueueTarget::Interface(target)) => Peer::Interface(target.interface),
+            Some(QueueTarget::Prefix(prefix)) => match network(queue.row, prefix)? {
+                None => Peer::Nothing,
+                Some((address, len)) => {
+                    Peer::Network { address, mask: u32::MAX.checked_shl(32 - u32::from(len)).unwrap_or(0) }
+                }
+            },
+        };
+        let mut marks = queue.packet_marks.clone();
+        marks.sort_unstable();
+        let time = match &queue.time {
+            None => None,
+            Some(time) => {
+                let moments = (time.from_ms, time.to_ms);
+                let built = TimeOfDay::new(moments, time.days, time.utc_offset_s, time.negate);
+                Some(built.map_err(|message| BuildError::row(queue.row, message))?)
+            }
+        };
+        let none = peer == Peer::Anything && marks.is_empty() && time.is_none();
+        Ok((!none).then(|| Self { peer, marks: marks.into(), time }))
+    }
+
+    pub fn has_time(&self) -> bool {
+        self.time.is_some()
+    }
+
+    /// Whether a packet fits that goes this way. `holds_ns` becomes at most the time for which the answer stays, if
+    /// the clock decides.
+    pub fn fits(&self, packet: &Packet<'_>, way: Way, holds_ns: &mut u64) -> bool {
+        let (other, by) = match way {
+            Way::Upload => (packet.dst, packet.context.out_interface),
+            Way::Download => (packet.src, packet.context.in_interface),
+        };
+        let goes = match self.peer {
+            Peer::Anything => true,
+            Peer::Network { address, mask } => (address ^ other) & mask == 0,
+            Peer::Interface(row) => row == by,
+            Peer::Nothing => false,
+        };
+        goes && (self.marks.is_empty() || self.marks.binary_search(&packet.context.mark).is_ok())
+            && self.time.is_none_or(|time| {
+                *holds_ns = (*holds_ns).min(time.stays_for_ns(packet.utc_ns));
+                time.holds(packet.utc_ns)
+            })
+    }
+}

@@ -1,0 +1,169 @@
+//! Queues that stand beside each other: those without a parent, or the children of one. Which of them is the first
+//! that a packet fits, without a look at all.
+//!
+//! A *group* has the places of the queues with one prefix, in list order and up to the first one that takes
+//! everything, and says which group holds the prefix around it. So a packet is compared with the conditional queues
+//! before the first unconditional one alone, and queues without conditions cost no more than a lookup.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use tollway_config::dataplane::{Prefix, QueueTarget, RowId, SimpleQueue};
+
+use super::condition::{Condition, Packet};
+use super::lookup::{Entry, Lookup};
+use super::{NOBODY, Way};
+use crate::error::BuildError;
+
+#[derive(Debug, Clone, Copy)]
+struct Group {
+    /// Its part of [`Level::places`].
+    from: u32,
+    to: u32,
+    /// The group around it, or [`NOBODY`].
+    around: u32,
+}
+
+/// See above.
+#[derive(Debug)]
+pub(super) struct Level {
+    by_address: Lookup,
+    /// Ascending by row.
+    by_interface: Vec<(RowId, Group)>,
+    /// Values of `by_address`; without any those are places.
+    groups: Vec<Group>,
+    places: Vec<u32>,
+}
+
+/// The network of an IPv4 prefix. IPv6 matches nothing, as there is no IPv6 traffic.
+pub(super) fn network(row: RowId, prefix: &Prefix) -> Result<Option<(u32, u8)>, BuildError> {
+    let (most, len) = (if prefix.address.is_ipv4() { 32 } else { 128 }, prefix.prefix_len);
+    if len > most {
+        return Err(BuildError::row(row, format!("prefix length {len}: expected 0 to {most}")));
+    }
+    let IpAddr::V4(address) = prefix.address else { return Ok(None) };
+    let mask = u32::MAX.checked_shl(32 - u32::from(len)).unwrap_or(0);
+    Ok(Some((address.to_bits() & mask, len)))
+}
+
+impl Level {
+    /// Of the queues at these places, ascending. `conditions` has one for each place of the whole list.
+    pub fn new(
+        queues: &[SimpleQueue],
+        places: &[u32],
+        conditions: &[Option<Condition>],
+    ) -> Result<Self, BuildError> {
+        let mut prefixes = Vec::with_capacity(places.len());
+        let mut interfaces: BTreeMap<RowId, Vec<u32>> = BTreeMap::new();
+        let has_condition = |place: u32| conditions.get(place as usize).is_some_and(Option::is_some);
+        let mut plain = true;
+        for &place in places {
+            let Some(queue) = queues.get(place as usize) else { continue };
+            plain &= !has_condition(place);
+            for target in &queue.targets {
+                match target {
+                    QueueTarget::Prefix(prefix) => {
+                        let found = network(queue.row, prefix)?;
+                        prefixes.extend(found.map(|(address, len)| (address, len, place)));
+                    }
+                    QueueTarget::Interface(target) => {
+                        plain = false;
+                        interfaces.entry(target.interface).or_default().push(place);
+                    }
+                }
+            }
+        }
+        if plain {
+            let entry = |(address, len, value)| Entry { address, len, value };
+            let by_address = Lookup::new(prefixes.into_iter().map(entry).collect(), NOBODY, u32::min);
+            return Ok(Self { by_address, by_interface: Vec::new(), groups: Vec::new(), places: Vec::new() });
+        }
+        Ok(Self::grouped(prefixes, interfaces, has_condition))
+    }
+
+    fn grouped(
+        mut prefixes: Vec<(u32, u8, u32)>,
+        interfaces: BTreeMap<RowId, Vec<u32>>,
+        has_condition: impl Fn(u32) -> bool,
+    ) -> Self {
+        let mut places = Vec::with_capacity(prefixes.len());
+        let mut group = |own: &mut dyn Iterator<Item = u32>| {
+            let from = places.len() as u32;
+            for place in own {
+                if places.get(from as usize..).is_some_and(|own| own.last() == Some(&place)) {
+                    continue;
+                }
+                places.push(place);
+                if !has_condition(place) {
+                    break;
+                }
+            }
+            Group { from, to: places.len() as u32, around: NOBODY }
+        };
+        prefixes.sort_unstable();
+        let same = |one: &(u32, u8, u32), other: &(u32, u8, u32)| (one.0, one.1) == (other.0, other.1);
+        let (mut groups, mut entries) = (Vec::new(), Vec::new());
+        for own in prefixes.chunk_by(same) {
+            let Some(&(address, len, _)) = own.first() else { continue };
+            entries.push(Entry { address, len, value: groups.len() as u32 });
+            groups.push(group(&mut own.iter().map(|(.., place)| *place)));
+        }
+        let by_interface: Vec<_> =
+            interfaces.into_iter().map(|(row, own)| (row, group(&mut own.into_iter()))).collect();
+        let linked = std::cell::RefCell::new(groups);
+        let by_address = Lookup::new(entries, NOBODY, |around, own| {
+            if let Some(group) = linked.borrow_mut().get_mut(own as usize) {
+                group.around = around;
+            }
+            own
+        });
+        Self { by_address, by_interface, groups: linked.into_inner(), places }
+    }
+
+    /// The first queue that a packet fits, and as what: as download if it does as both.
+    #[inline]
+    pub fn first(&self, packet: &Packet<'_>, holds_ns: &mut u64) -> Option<(u32, Way)> {
+        let (from, to) = (self.by_address.of(packet.src), self.by_address.of(packet.dst));
+        let (up, down) = if self.groups.is_empty() && self.by_interface.is_empty() {
+            (from, to)
+        } else {
+            let context = packet.context;
+            let down = self.best(to, context.out_interface, Way::Download, packet, NOBODY, holds_ns);
+            (self.best(from, context.in_interface, Way::Upload, packet, down, holds_ns), down)
+        };
+        if down <= up { (down != NOBODY).then_some((down, Way::Download)) } else { Some((up, Way::Upload)) }
+    }
+
+    /// The first place below `best` that a packet fits as one of both, by the group of its address and by the
+    /// interface; `best` if there is none.
+    fn best(
+        &self,
+        group: u32,
+        interface: RowId,
+        way: Way,
+        packet: &Packet<'_>,
+        mut best: u32,
+        holds_ns: &mut u64,
+    ) -> u32 {
+        let mut next = self.groups.get(group as usize);
+        while let Some(group) = next {
+            best = self.first_of(group, way, packet, best, holds_ns);
+            next = self.groups.get(group.around as usize);
+        }
+        let found = self.by_interface.binary_search_by_key(&interface, |(row, _)| *row);
+        if let Some((_, group)) = found.ok().and_then(|at| self.by_interface.get(at)) {
+            best = self.first_of(group, way, packet, best, holds_ns);
+        }
+        best
+    }
+
+    fn first_of(&self, group: &Group, way: Way, packet: &Packet<'_>, best: u32, holds_ns: &mut u64) -> u32 {
+        let own = self.places.get(group.from as usize..group.to as usize).unwrap_or_default();
+        let before = own.iter().copied().take_while(|place| *place < best);
+        let mut fitting = before.filter(|place| {
+            let condition = packet.conditions.get(*place as usize).and_then(Option::as_ref);
+            condition.is_none_or(|condition| condition.fits(packet, way, holds_ns))
+        });
+        fitting.next().unwrap_or(best)
+    }
+}

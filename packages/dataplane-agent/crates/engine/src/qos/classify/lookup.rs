@@ -1,0 +1,133 @@
+//! From addresses to values, for prefixes that lie in each other.
+
+use crate::classifier::Segments;
+use crate::trie::Trie;
+
+/// Prefixes from which on a trie, whose root has its price, is worth it.
+const MANY: usize = 512;
+
+/// A prefix with its value.
+pub(super) struct Entry {
+    pub address: u32,
+    /// 0…32.
+    pub len: u8,
+    pub value: u32,
+}
+
+impl Entry {
+    /// Last address.
+    fn end(&self) -> u32 {
+        self.address | u32::MAX.checked_shr(self.len.into()).unwrap_or(0)
+    }
+}
+
+/// A value below 2³¹ for each address.
+#[derive(Debug)]
+pub(super) enum Lookup {
+    /// Two or three reads.
+    Trie(Trie),
+    /// As many reads as sixteen must be multiplied by itself for their number.
+    Segments(Segments, Vec<u32>),
+}
+
+impl Lookup {
+    /// `outside` for the addresses of no prefix; else what `within` makes of the value around a prefix and its own,
+    /// for the longest one that holds the address. Of equal ones each lies in the one before it.
+    pub fn new(mut entries: Vec<Entry>, outside: u32, within: impl Fn(u32, u32) -> u32) -> Self {
+        if entries.len() < MANY {
+            return Self::segments(entries, outside, within);
+        }
+        entries.sort_by_key(|entry| (entry.len, entry.address));
+        let mut trie = Trie::new(outside);
+        for Entry { address, len, value } in entries {
+            let around = trie.lookup(address);
+            let value = within(around, value);
+            if value != around {
+                trie.insert(address, len, value);
+            }
+        }
+        Self::Trie(trie)
+    }
+
+    fn segments(mut entries: Vec<Entry>, outside: u32, within: impl Fn(u32, u32) -> u32) -> Self {
+        entries.sort_by_key(|entry| (entry.address, entry.len));
+        let (mut starts, mut values) = (vec![0], vec![outside]);
+        let mut begin = |start: u32, value: u32| {
+            if starts.last() == Some(&start) {
+                starts.pop();
+                values.pop();
+            }
+            starts.push(start);
+            values.push(value);
+        };
+        // Those that have begun and not ended: last address and value.
+        let mut open: Vec<(u32, u32)> = Vec::new();
+        let close = |open: &mut Vec<(u32, u32)>, begin: &mut dyn FnMut(u32, u32), before: Option<u32>| {
+            while let Some(&(end, _)) =
+                open.last().filter(|(end, _)| before.is_none_or(|before| *end < before))
+            {
+                open.pop();
+                let around = open.last().map_or(outside, |(_, value)| *value);
+                if let Some(next) = end.checked_add(1) {
+                    begin(next, around);
+                }
+            }
+        };
+        for entry in entries {
+            close(&mut open, &mut begin, Some(entry.address));
+            let around = open.last().map_or(outside, |(_, value)| *value);
+            let value = within(around, entry.value);
+            begin(entry.address, value);
+            open.push((entry.end(), value));
+        }
+        close(&mut open, &mut begin, None);
+        Self::Segments(Segments::new(&starts), values)
+    }
+
+    /// The value for an address.
+    #[inline]
+    pub fn of(&self, address: u32) -> u32 {
+        match self {
+            Self::Trie(trie) => trie.lookup(address),
+            Self::Segments(segments, values) => {
+                values.get(segments.find(address)).copied().unwrap_or(super::NOBODY)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Both forms give what the longest prefix says.
+        #[test]
+        fn the_longest_prefix_gives_the_value(
+            prefixes in proptest::collection::btree_map((any::<u8>(), 20u8..=32), 0u32..1000, 0..40),
+            addresses in proptest::collection::vec(any::<u32>(), 20),
+        ) {
+            let entries = || -> Vec<Entry> {
+                prefixes.iter().map(|(&(bits, len), &value)| {
+                    let address = u32::from(bits) << 4 & u32::MAX.checked_shl(32 - u32::from(len)).unwrap_or(0);
+                    Entry { address, len, value }
+                }).collect()
+            };
+            let within = |around: u32, own: u32| around.min(own);
+            let few = Lookup::new(entries(), 999_999, within);
+            let padding = (0..MANY as u32).map(|at| Entry { address: at << 12 | 1 << 31, len: 32, value: 7 });
+            let many = Lookup::new(entries().into_iter().chain(padding).collect(), 999_999, within);
+            for address in addresses.iter().map(|address| address & 0xfff).chain(addresses.iter().copied()) {
+                let holds = |entry: &&Entry| entry.address <= address && address <= entry.end();
+                let least = entries().iter().filter(holds).map(|entry| entry.value).min();
+                let expected = least.unwrap_or(999_999);
+                prop_assert_eq!(few.of(address), expected);
+                if address < 1 << 31 {
+                    prop_assert_eq!(many.of(address), expected);
+                }
+            }
+        }
+    }
+}

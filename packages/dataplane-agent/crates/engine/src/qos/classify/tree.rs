@@ -1,0 +1,81 @@
+//! `/queue/tree`: which leaf below `global`, and which below an interface, takes a packet.
+
+use tollway_config::dataplane::{DataplaneConfig, Mark, RowId};
+
+use crate::qos::forest::{ClassId, Forest};
+
+/// The leaves below `global`, or below one interface.
+#[derive(Debug, Default)]
+struct Branch {
+    /// First leaf with each mark, ascending.
+    marked: Vec<(Mark, ClassId)>,
+    /// First leaf without marks.
+    unmarked: Option<ClassId>,
+}
+
+impl Branch {
+    fn add(&mut self, marks: &[Mark], leaf: ClassId) {
+        if marks.is_empty() {
+            self.unmarked = self.unmarked.or(Some(leaf));
+        }
+        self.marked.extend(marks.iter().map(|mark| (*mark, leaf)));
+    }
+
+    /// The sort keeps the order of the list.
+    fn finish(&mut self) {
+        self.marked.sort_by_key(|(mark, _)| *mark);
+        self.marked.dedup_by_key(|(mark, _)| *mark);
+    }
+
+    fn leaf(&self, mark: Mark) -> Option<ClassId> {
+        let found = self.marked.binary_search_by_key(&mark, |(mark, _)| *mark).ok();
+        found.and_then(|at| self.marked.get(at)).map(|(_, leaf)| *leaf).or(self.unmarked)
+    }
+}
+
+/// All of the menu.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    global: Branch,
+    /// Ascending by row.
+    interfaces: Vec<(RowId, Branch)>,
+}
+
+impl Tree {
+    pub fn new(config: &DataplaneConfig, forest: &Forest) -> Self {
+        let mut tree = Self::default();
+        for (place, node) in (0u32..).zip(&config.tree_queues) {
+            let Some(id) = forest.tree(place) else { continue };
+            let Some(class) = forest.class(id).filter(|class| class.is_leaf) else { continue };
+            let branch = match class.interface {
+                None => &mut tree.global,
+                Some(row) => {
+                    let at = tree.interfaces.binary_search_by_key(&row, |(row, _)| *row);
+                    let at = at.unwrap_or_else(|at| {
+                        tree.interfaces.insert(at, (row, Branch::default()));
+                        at
+                    });
+                    let Some((_, branch)) = tree.interfaces.get_mut(at) else { continue };
+                    branch
+                }
+            };
+            branch.add(&node.packet_marks, id);
+        }
+        tree.global.finish();
+        tree.interfaces.iter_mut().for_each(|(_, branch)| branch.finish());
+        tree
+    }
+
+    /// The leaf below `global`.
+    #[inline]
+    pub fn global(&self, mark: Mark) -> Option<ClassId> {
+        self.global.leaf(mark)
+    }
+
+    /// The leaf below the interface by which a packet leaves.
+    #[inline]
+    pub fn interface(&self, row: RowId, mark: Mark) -> Option<ClassId> {
+        let at = self.interfaces.binary_search_by_key(&row, |(row, _)| *row).ok()?;
+        self.interfaces.get(at)?.1.leaf(mark)
+    }
+}
