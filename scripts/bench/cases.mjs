@@ -33,6 +33,7 @@ export const CASES = [
   { name: 'engine/list-updates', kind: 'engine' },
   { name: 'engine/queues-25', kind: 'engine' },
   { name: 'engine/queues-1k', kind: 'engine' },
+  { name: 'engine/marks-640', kind: 'engine' },
   { name: 'engine/queues-25k', kind: 'engine' },
   { name: 'engine/queues-25k-shaping', kind: 'engine' },
   { name: 'engine/htb-8-levels', kind: 'engine' },

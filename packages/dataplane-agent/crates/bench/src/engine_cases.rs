@@ -34,6 +34,7 @@ const CASES: &[(&str, Case)] = &[
     ("engine/list-updates", crate::list_cases::list_updates),
     ("engine/queues-25", |windows| in_turns(windows, QUEUES_25, NO_QUEUES)),
     ("engine/queues-1k", |windows| in_turns(windows, QUEUES_1K, QUEUES_25)),
+    ("engine/marks-640", crate::mark_cases::marks_640),
     ("engine/queues-25k", crate::queue_cases::queues_25k),
     ("engine/queues-25k-shaping", crate::queue_cases::queues_25k_shaping),
     ("engine/htb-8-levels", crate::queue_cases::htb_8_levels),

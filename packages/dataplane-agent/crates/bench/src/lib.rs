@@ -17,6 +17,7 @@ mod flow_cases;
 mod generator;
 mod htb;
 mod list_cases;
+mod mark_cases;
 mod nft;
 mod packet;
 mod pin;

@@ -81,10 +81,10 @@ fn config(random: &mut Random) -> RouterConfig {
     if random.one_in(2) {
         config = config.with(|config| config.simple_queues = queues(random));
     }
-    if random.one_in(3) {
+    if random.one_in(4) {
         config = config.with(|config| config.tree_queues = trees(random));
     }
-    if random.one_in(3) {
+    if random.one_in(4) {
         config = mangled(config, random);
     }
     match random.below(4) {
@@ -130,7 +130,7 @@ fn mangled(mut config: RouterConfig, random: &mut Random) -> RouterConfig {
             14 => Action::Accept,
             _ => Action::Passthrough,
         };
-        config = if random.one_in(24) {
+        config = if random.one_in(40) {
             let (choice, log) = (12 + random.below(7), random.one_in(4));
             let (matchers, ..) = stateful(choice, random);
             let log = log.then(|| "mangled".to_owned());

@@ -4,9 +4,6 @@ use std::collections::BTreeSet;
 
 use tollway_config::dataplane::RowId;
 
-/// Parts of a row.
-const PARTS: usize = 5;
-
 /// Records of the queue dump, read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueRecord {
@@ -16,8 +13,10 @@ pub struct QueueRecord {
     pub worker: u32,
     /// Of a single record its part; else 0.
     pub part: u8,
-    /// By [`Part`](tollway_engine::qos::forest::Part): upload, download, total, whole, interface; all workers together.
-    pub ways: [QueueWay; PARTS],
+    /// Upload, download; all workers together.
+    pub ways: [QueueWay; 2],
+    /// The other parts: total of a simple queue, node of a tree, queue of an interface.
+    pub others: [QueueWay; 3],
 }
 
 /// One direction of a queue.
@@ -42,7 +41,7 @@ pub struct QueueWay {
 impl QueueRecord {
     /// The records of one queue by several workers, each of which has at most one of each part, added up.
     pub fn together(row: RowId, records: Vec<Self>) -> Self {
-        let passed = |record: &Self| record.ways.iter().map(|way| way.packets).sum::<u64>();
+        let passed = |record: &Self| record.all().map(|way| way.packets).sum::<u64>();
         let worker = records.iter().max_by_key(|record| passed(record)).map_or(0, |record| record.worker);
         let parts: BTreeSet<(u32, u8)> = records.iter().map(|record| (record.worker, record.part)).collect();
         assert_eq!(parts.len(), records.len(), "a worker reports a queue's parts once: {records:?}");
@@ -57,10 +56,16 @@ impl QueueRecord {
         };
         let both = |one: Self, other: Self| Self {
             ways: std::array::from_fn(|part| sum(one.ways[part], other.ways[part])),
+            others: std::array::from_fn(|part| sum(one.others[part], other.others[part])),
             ..one
         };
-        let none = Self { row, worker, part: 0, ways: [QueueWay::default(); PARTS] };
+        let none = Self { row, worker, part: 0, ways: Default::default(), others: Default::default() };
         Self { worker, part: 0, ..records.into_iter().reduce(both).unwrap_or(none) }
+    }
+
+    /// All parts.
+    fn all(&self) -> impl Iterator<Item = &QueueWay> {
+        self.ways.iter().chain(&self.others)
     }
 
     /// Unpacks one, which has one of the directions.
@@ -76,9 +81,13 @@ impl QueueRecord {
             queued_bytes: u64_at(at + 40),
             queued_packets: u32_at(at + 48),
         };
-        let mut ways = [QueueWay::default(); PARTS];
-        ways[usize::from(bytes[6])] = way(8);
-        Self { row: u32_at(0), worker: u32_at(4) & 0xffff, part: bytes[6], ways }
+        let (mut ways, mut others) = ([QueueWay::default(); 2], [QueueWay::default(); 3]);
+        let part = usize::from(bytes[6]);
+        match part.checked_sub(ways.len()) {
+            None => ways[part] = way(8),
+            Some(part) => others[part] = way(8),
+        }
+        Self { row: u32_at(0), worker: u32_at(4) & 0xffff, part: bytes[6], ways, others }
     }
 }
 
