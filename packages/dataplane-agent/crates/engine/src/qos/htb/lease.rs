@@ -127,7 +127,7 @@ impl Core {
             let nodes = &mut self.nodes;
             listed.retain(|slot| {
                 let Some(node) = nodes.get_mut(*slot as usize) else { return false };
-                let stays = node.active != 0 || node.account.tokens != 0 || node.account.ceiling_tokens != 0;
+                let stays = node.live != 0 || node.account.tokens != 0 || node.account.ceiling_tokens != 0;
                 if !stays {
                     node.flags &= !LISTED;
                 }

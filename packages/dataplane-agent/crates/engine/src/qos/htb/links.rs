@@ -2,7 +2,7 @@
 //! which has something to send thereby; a red one nowhere.
 
 use super::Mode;
-use super::node::{Core, LISTED};
+use super::node::{Core, LISTED, Node};
 use super::ring::{NIL, PRIORITIES, Ring, member};
 use super::shared::Shared;
 use crate::qos::forest::MAX_LEVELS;
@@ -30,14 +30,14 @@ impl Core {
     pub fn look(&mut self, slot: u32, books: &mut Books, now: Now) -> Mode {
         let Some(node) = self.nodes.get_mut(slot as usize) else { return Mode::Red };
         if node.is_leaf() {
-            node.account.fill(now, node.active != 0);
+            node.account.fill(now, node.live != 0);
             if node.flags & super::node::BURSTS != 0 {
                 self.turn_burst(slot, now);
             }
             return self.node(slot).map_or(Mode::Red, |node| node.account.mode());
         }
         match books {
-            Books::Sole(shared) => shared.look(node.place, node.active != 0, now),
+            Books::Sole(shared) => shared.look(node.place, node.live != 0, now),
             Books::Lent => node.account.mode_lent(),
         }
     }
@@ -51,7 +51,7 @@ impl Core {
             && burst.advance(now)
         {
             let terms = super::shared::terms(&cold.limit, false, Some(burst));
-            node.account.change(terms, now, node.active != 0);
+            node.account.change(terms, now, node.live != 0);
         }
     }
 
@@ -94,60 +94,105 @@ impl Core {
         }
     }
 
-    /// Packets at a priority have come to wait in or below a class, whose colour is current.
-    pub fn attach(&mut self, slot: u32, priority: usize, books: &mut Books, now: Now) {
-        if let Some(node) = self.node_mut(slot) {
-            node.active |= 1 << priority;
-        }
-        let weight = self.weight(slot, priority);
-        let goes_on = self.node(slot).is_some_and(|node| node.goes_on(priority));
-        self.link(slot, priority, weight, goes_on, books, now);
-    }
-
-    /// No packets at a priority wait in or below a class any more, or none that may go.
-    pub fn detach(&mut self, slot: u32, priority: usize) {
-        let weight = self.weight(slot, priority);
-        self.unlink(slot, priority, weight);
-        self.put_out(slot, priority);
-    }
-
-    fn put_out(&mut self, slot: u32, priority: usize) {
+    /// Packets have come to wait in a leaf, whose colour is current.
+    pub fn attach(&mut self, slot: u32, books: &mut Books, now: Now) {
         let Some(node) = self.node_mut(slot) else { return };
-        node.active &= !(1 << priority);
-        if node.active == 0 && node.parent != NIL {
-            self.wheel.disarm(slot);
+        let priority = usize::from(node.priority);
+        (node.active, node.live) = (1 << priority, 1 << priority);
+        self.weigh(slot, priority, books, now);
+        self.link(slot, priority, books);
+    }
+
+    /// No packets wait in a leaf any more, or none that may go.
+    pub fn detach(&mut self, slot: u32) {
+        let Some(priority) = self.node(slot).map(|node| usize::from(node.priority)) else { return };
+        self.unlink(slot, priority);
+        self.unweigh(slot, priority);
+        if let Some(node) = self.node_mut(slot) {
+            (node.active, node.live) = (0, 0);
         }
+        self.wheel.disarm(slot);
     }
 
     /// Gives a class another colour.
     pub fn recolor(&mut self, slot: u32, mode: Mode, books: &mut Books, now: Now) {
-        let Some(node) = self.node(slot) else { return };
-        let active = node.active;
-        if node.mode == mode {
+        let Some(&Node { active, live, mode: before, .. }) = self.node(slot) else { return };
+        if before == mode {
             return;
         }
         for priority in bits(active) {
-            let weight = self.weight(slot, priority);
-            self.unlink(slot, priority, weight);
+            self.unlink(slot, priority);
+        }
+        for priority in bits(live).filter(|_| mode == Mode::Red) {
+            self.unweigh(slot, priority);
         }
         if let Some(node) = self.node_mut(slot) {
             node.mode = mode;
         }
+        for priority in bits(live).filter(|_| before == Mode::Red) {
+            self.weigh(slot, priority, books, now);
+        }
         self.note_dry(slot, books);
         for priority in bits(active) {
-            let weight = self.weight(slot, priority);
-            let goes_on = self.node(slot).is_some_and(|node| node.goes_on(priority));
-            self.link(slot, priority, weight, goes_on, books, now);
+            self.link(slot, priority, books);
         }
     }
 
-    /// Looks at an active class anew.
+    /// Looks at a class anew in or below which packets wait.
     pub fn refresh(&mut self, slot: u32, books: &mut Books, now: Now) {
-        if self.node(slot).is_some_and(|node| node.active != 0) {
+        if self.node(slot).is_some_and(|node| node.live != 0) {
             let mode = self.look(slot, books, now);
             self.recolor(slot, mode, books, now);
             self.arm(slot, books);
         }
+    }
+
+    /// Adds the weight of a class to those above, up to one that is red: what waits there asks for no more above it.
+    fn weigh(&mut self, slot: u32, priority: usize, books: &mut Books, now: Now) {
+        let weight = self.weight(slot, priority);
+        let mut slot = slot;
+        while let Some(parent) = self.asks(slot) {
+            let is_new = self.node(parent).is_some_and(|node| node.live == 0);
+            // Nobody keeps the colour of a class in which nothing waits.
+            let mode = is_new.then(|| self.look(parent, books, now));
+            let Some(node) = self.nodes.get_mut(parent as usize) else { return };
+            node.mode = mode.unwrap_or(node.mode);
+            node.live |= 1 << priority;
+            let inner = self.inners.get_mut(node.inner as usize);
+            if let Some(sum) = inner.and_then(|inner| inner.weight.get_mut(priority)) {
+                *sum += weight;
+            }
+            if is_new {
+                self.list(parent);
+                self.arm(parent, books);
+            }
+            slot = parent;
+        }
+    }
+
+    /// Takes away what [`Self::weigh`] added.
+    fn unweigh(&mut self, slot: u32, priority: usize) {
+        let weight = self.weight(slot, priority);
+        let mut slot = slot;
+        while let Some(parent) = self.asks(slot) {
+            let Some(node) = self.nodes.get_mut(parent as usize) else { return };
+            let inner = self.inners.get_mut(node.inner as usize);
+            let Some(sum) = inner.and_then(|inner| inner.weight.get_mut(priority)) else { return };
+            *sum -= weight;
+            if *sum == 0 {
+                node.live &= !(1 << priority);
+            }
+            if node.live == 0 && node.parent != NIL {
+                self.wheel.disarm(parent);
+            }
+            slot = parent;
+        }
+    }
+
+    /// The class that a class may ask for more.
+    fn asks(&self, slot: u32) -> Option<u32> {
+        let node = self.node(slot).filter(|node| node.mode != Mode::Red)?;
+        (node.parent != NIL).then_some(node.parent)
     }
 
     /// Notes that packets wait for a class that more may be lent of.
@@ -196,9 +241,11 @@ impl Core {
         Some((ring, &mut self.links))
     }
 
-    fn link(&mut self, slot: u32, priority: usize, weight: u64, goes_on: bool, books: &mut Books, now: Now) {
-        let (mut slot, mut goes_on) = (slot, goes_on);
+    fn link(&mut self, slot: u32, priority: usize, books: &Books) {
+        let (mut slot, mut goes_on) = (slot, true);
         for _ in 0..MAX_LEVELS {
+            // Of a parent the turn goes on with that of its child.
+            goes_on = self.node_mut(slot).is_some_and(|node| node.goes_on(priority, goes_on));
             let Some((ring, links)) = self.ring(slot, priority) else { return };
             links.insert(ring, member(slot, priority), goes_on);
             let parent = match self.place(slot) {
@@ -210,43 +257,28 @@ impl Core {
                 Place::Below(parent) => parent,
                 Place::Nowhere => return,
             };
-            let Some(node) = self.node(parent) else { return };
-            let (was, bit, inner) = (node.active, 1 << priority, node.inner);
-            // Nobody keeps the colour of a class in which nothing waits.
-            let mode = if was == 0 { self.look(parent, books, now) } else { node.mode };
-            if let Some(node) = self.node_mut(parent) {
-                (node.mode, node.active) = (mode, was | bit);
-            }
-            if let Some(sum) =
-                self.inners.get_mut(inner as usize).and_then(|inner| inner.weight.get_mut(priority))
-            {
-                *sum += weight;
-            }
-            if was & bit != 0 {
-                self.spread(parent, priority, weight, true);
+            let Some(node) = self.node_mut(parent) else { return };
+            let before = node.active;
+            node.active |= 1 << priority;
+            if before == node.active {
                 return;
             }
-            if was == 0 {
-                self.list(parent);
+            if before == 0 {
                 self.note_dry(parent, books);
-                self.arm(parent, books);
             }
-            goes_on |= self.node(parent).is_some_and(|node| node.goes_on(priority));
             slot = parent;
         }
     }
 
-    fn unlink(&mut self, slot: u32, priority: usize, weight: u64) {
-        let first = slot;
+    fn unlink(&mut self, slot: u32, priority: usize) {
         let mut slot = slot;
         for _ in 0..MAX_LEVELS {
             let Some((ring, links)) = self.ring(slot, priority) else { return };
             let has_turn = ring.is_settled && ring.cursor == member(slot, priority);
             links.remove(ring, member(slot, priority));
             let is_empty = ring.is_empty();
-            if has_turn && slot == first {
-                // Of a parent it is over with that of its last child.
-                self.keep_turn(slot, priority);
+            if has_turn && let Some(node) = self.node_mut(slot) {
+                node.begin_turn(priority);
             }
             let parent = match self.place(slot) {
                 Place::Row(tree) => {
@@ -259,41 +291,12 @@ impl Core {
                 Place::Below(parent) => parent,
                 Place::Nowhere => return,
             };
-            let inner = self.node(parent).map_or(NIL, |node| node.inner);
-            if let Some(sum) =
-                self.inners.get_mut(inner as usize).and_then(|inner| inner.weight.get_mut(priority))
-            {
-                *sum -= weight;
-            }
             if !is_empty {
-                self.spread(parent, priority, weight, false);
                 return;
             }
-            // Its ring is empty: the parent has nothing to send either.
-            if let Some(node) = self.node_mut(parent) {
-                node.turn &= !(1 << priority);
-            }
-            self.put_out(parent, priority);
-            slot = parent;
-        }
-    }
-
-    fn keep_turn(&mut self, slot: u32, priority: usize) {
-        if let Some(node) = self.node_mut(slot) {
-            node.turn |= node.turn_bit(priority);
-        }
-    }
-
-    /// The weight of a class that is linked already has changed: so have those of the classes that it waits for.
-    fn spread(&mut self, slot: u32, priority: usize, weight: u64, more: bool) {
-        let mut slot = slot;
-        while let Place::Below(parent) = self.place(slot) {
-            let inner = self.node(parent).map_or(NIL, |node| node.inner);
-            if let Some(sum) =
-                self.inners.get_mut(inner as usize).and_then(|inner| inner.weight.get_mut(priority))
-            {
-                *sum = if more { *sum + weight } else { *sum - weight };
-            }
+            // The parent has nothing to send either.
+            let Some(node) = self.node_mut(parent) else { return };
+            node.active &= !(1 << priority);
             slot = parent;
         }
     }
@@ -323,12 +326,11 @@ impl Core {
                     return Some((slot, level as u8));
                 };
                 let ring = inner.rings.get_mut(priority)?;
-                if std::mem::take(&mut ring.ended) && node.turn & (1 << priority) != 0 {
-                    node.turn &= !(1 << priority);
+                if std::mem::take(&mut ring.ended) && node.has_turn(priority) {
                     self.end_turn(slot, priority);
                     break;
                 }
-                node.turn |= 1 << priority;
+                node.begin_turn(priority);
                 ring.is_settled = true;
                 at = ring.cursor;
             }
@@ -339,14 +341,14 @@ impl Core {
     pub fn end_turn(&mut self, slot: u32, priority: usize) {
         let mut slot = slot;
         for _ in 0..MAX_LEVELS {
+            if let Some(node) = self.node_mut(slot) {
+                node.end_turn(priority);
+            }
             let Some((ring, links)) = self.ring(slot, priority) else { return };
             if ring.cursor != member(slot, priority) || !links.advance(ring) {
                 return;
             }
             let Place::Below(parent) = self.place(slot) else { return };
-            if let Some(node) = self.node_mut(parent) {
-                node.turn &= !(1 << priority);
-            }
             slot = parent;
         }
     }

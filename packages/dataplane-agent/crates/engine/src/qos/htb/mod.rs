@@ -191,7 +191,7 @@ impl Htb {
         self.now = now;
         let Some(slot) = self.slot(leaf) else { return };
         let Some(node) = self.core.node(slot).filter(|node| node.active == 0) else { return };
-        let (number, priority) = (node.tree, usize::from(node.priority));
+        let number = node.tree;
         self.core.wheel.follow(now);
         let mut shared = open(&self.roots, &mut self.core, number, self.worker, now);
         let mut books = books(&mut shared);
@@ -202,17 +202,12 @@ impl Htb {
         if let Some(tree) = self.core.trees.get_mut(number as usize) {
             tree.waiting += 1;
         }
-        self.core.attach(slot, priority, &mut books, now);
+        self.core.attach(slot, &mut books, now);
         self.core.arm(slot, &books);
         let is_lent = shared.is_none();
         drop(shared);
         if is_lent {
-            let is_dry = self.core.trees.get(number as usize).is_some_and(|tree| tree.is_dry);
-            if is_dry && self.core.may_talk(number, now) {
-                self.talk(number, now);
-            } else {
-                self.core.plan_talk(number, now, false);
-            }
+            self.go_on_lent(number, now);
         }
     }
 
@@ -220,8 +215,8 @@ impl Htb {
     pub fn deactivate(&mut self, leaf: ClassId) {
         let Some(slot) = self.slot(leaf) else { return };
         let Some(node) = self.core.node(slot).filter(|node| node.active != 0) else { return };
-        let (number, priority) = (node.tree, usize::from(node.priority));
-        self.core.detach(slot, priority);
+        let number = node.tree;
+        self.core.detach(slot);
         let Some(tree) = self.core.trees.get_mut(number as usize) else { return };
         tree.waiting -= 1;
         if tree.waiting == 0 && !tree.is_sole {
@@ -269,8 +264,10 @@ impl Htb {
         }
         let lender = turn.map_or(0, |(_, lender)| lender);
         self.core.charge(slot, lender, segments, bytes, &mut books(&mut shared), now);
-        if shared.is_none() {
-            self.core.plan_talk(number, now, false);
+        let is_lent = shared.is_none();
+        drop(shared);
+        if is_lent {
+            self.go_on_lent(number, now);
         }
         if self.core.ready.len() > 1 && self.core.ready.front() == Some(&number) {
             self.core.ready.rotate_left(1);
@@ -315,7 +312,7 @@ impl Htb {
         {
             account = class.account;
         }
-        account.fill(now, node.active != 0);
+        account.fill(now, node.live != 0);
         let ceiling_tokens = match account.terms().ceiling {
             account::UNLIMITED => i64::MAX,
             _ => account.ceiling_tokens,
@@ -360,7 +357,22 @@ impl Htb {
             } else {
                 let mut shared = open(&self.roots, &mut self.core, number, self.worker, now);
                 self.core.refresh(slot, &mut books(&mut shared), now);
+                let is_lent = shared.is_none();
+                drop(shared);
+                if is_lent {
+                    self.go_on_lent(number, now);
+                }
             }
+        }
+    }
+
+    /// Talks about a tree of several workers, now or later.
+    fn go_on_lent(&mut self, number: u32, now: Now) {
+        let is_dry = self.core.trees.get(number as usize).is_some_and(|tree| tree.is_dry);
+        if is_dry && self.core.may_talk(number, now) {
+            self.talk(number, now);
+        } else {
+            self.core.plan_talk(number, now, false);
         }
     }
 

@@ -40,20 +40,24 @@ pub struct Node {
     pub place: u32,
     /// Second in which the meter began.
     pub second: u32,
-    /// Bytes that it may still send in its turn: on its own, borrowed. Of a leaf.
-    pub deficits: [i32; 2],
     /// Bytes per turn.
     pub quantum: u32,
     /// Edges to the farthest leaf below.
     pub level: u8,
     /// Of a leaf, from 0.
     pub priority: u8,
-    /// As it is linked; current only of active classes.
+    /// As it is linked; current only of classes that are live.
     pub mode: Mode,
-    /// Priorities at which packets wait below, one bit each.
+    /// Priorities, one bit each, at which packets wait in a leaf, or classes below wait for this one to lend.
     pub active: u8,
-    /// In the middle of a turn: of an inner class by priority, of a leaf on its own (1) and borrowed (2).
+    /// Priorities at which packets wait in or below it that this class lets pass or might.
+    pub live: u8,
+    /// In the middle of a turn among those that wait for its parent, by priority.
     pub turn: u8,
+    /// The same among those that lend at its level.
+    pub row_turn: u8,
+    /// A round below it ended since [`Self::turn`] began, while it lent.
+    pub late: u8,
     pub flags: u8,
 }
 
@@ -80,18 +84,46 @@ impl Node {
         }
     }
 
-    /// The bit of [`Self::turn`] for the ring that it is linked in.
-    pub const fn turn_bit(&self, priority: usize) -> u8 {
-        match (self.is_leaf(), self.mode) {
-            (false, _) => 1 << priority,
-            (true, Mode::Green) => 1,
-            (true, _) => 2,
+    /// Its turn in the ring that it is linked in has begun.
+    pub const fn begin_turn(&mut self, priority: usize) {
+        match self.mode {
+            Mode::Green => self.row_turn |= 1 << priority,
+            _ => self.turn |= 1 << priority,
         }
     }
 
-    /// Whether it goes on with a turn when it is linked.
-    pub const fn goes_on(&self, priority: usize) -> bool {
-        self.turn & self.turn_bit(priority) != 0
+    /// Its turn in the ring that it is linked in is over. A turn of an inner class is a round below it; one that began
+    /// among those that wait outlasts one round that ends while the class lends, but no second one: so a class that
+    /// often changes its colour neither loses its turn nor keeps it.
+    pub const fn end_turn(&mut self, priority: usize) {
+        let bit = 1 << priority;
+        if !matches!(self.mode, Mode::Green) {
+            self.turn &= !bit;
+        } else {
+            self.row_turn &= !bit;
+            if self.is_leaf() {
+                return;
+            }
+            self.turn &= !(self.late & bit);
+        }
+        self.late = if self.turn & bit != 0 { self.late | bit } else { self.late & !bit };
+    }
+
+    /// Whether it is in the middle of a turn in the ring that it is linked in.
+    pub const fn has_turn(&self, priority: usize) -> bool {
+        let turns = if matches!(self.mode, Mode::Green) { self.row_turn } else { self.turn };
+        turns & (1 << priority) != 0
+    }
+
+    /// Whether it goes on with a turn when it is linked; if it may not, the turn is over.
+    pub const fn goes_on(&mut self, priority: usize, may: bool) -> bool {
+        if !may {
+            match self.mode {
+                Mode::Green => self.row_turn &= !(1 << priority),
+                _ => self.turn &= !(1 << priority),
+            }
+        }
+        self.has_turn(priority)
     }
 }
 
@@ -100,7 +132,7 @@ impl Node {
 pub struct Inner {
     /// Classes below that wait for it, by priority.
     pub rings: [Ring; PRIORITIES],
-    /// Sum of the quanta of their leaves.
+    /// Sum of the quanta of leaves that are not red, nor anything between.
     pub weight: [u64; PRIORITIES],
     /// Wire segments for which it lent.
     pub lends: u64,
@@ -118,6 +150,8 @@ pub struct Cold {
     pub limit: QueueLimit,
     /// Of a leaf.
     pub burst: Option<Box<Burst>>,
+    /// Bytes that a leaf may still send in its turn, by level of the class that lends.
+    pub deficits: [i32; MAX_LEVELS],
     /// Bytes and packets when the second of the meter began, and what passed in the second before.
     pub begin: [u64; 2],
     pub last: [u64; 2],
@@ -210,21 +244,25 @@ impl Core {
             inner,
             place,
             second: second(now),
-            deficits: [quantum as i32; 2],
             quantum,
             level: class.level,
             priority: class.limit.priority.clamp(1, 8) - 1,
             mode: Mode::Red,
             active: 0,
+            live: 0,
             turn: 0,
+            row_turn: 0,
+            late: 0,
             flags: if burst.is_some() { BURSTS } else { 0 },
         });
         let zero = [0; 2];
+        let deficits = [quantum as i32; MAX_LEVELS];
         self.cold.push(Cold {
             id,
             identity: class.identity,
             limit: class.limit,
             burst,
+            deficits,
             begin: zero,
             last: zero,
         });
@@ -275,7 +313,7 @@ impl Core {
     /// Tokens of a leaf, for the worker that takes it next.
     pub fn left(&self, slot: u32) -> Option<Left> {
         let (node, cold) = (self.node(slot)?, self.cold.get(slot as usize)?);
-        Some(Left { account: node.account, burst: cold.burst.clone(), deficits: node.deficits })
+        Some(Left { account: node.account, burst: cold.burst.clone(), deficits: cold.deficits })
     }
 
     /// A leaf goes on with what another worker, or another configuration, left of it.
@@ -292,7 +330,7 @@ impl Core {
             node.account.change(terms, now, false);
         }
         node.account.resume(&left.account);
-        node.deficits = left.deficits.map(|deficit| deficit.min(node.quantum as i32));
+        cold.deficits = left.deficits.map(|deficit| deficit.min(node.quantum as i32));
     }
 
     /// Turns the meter of a class over when a second is full.

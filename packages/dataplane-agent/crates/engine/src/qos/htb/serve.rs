@@ -50,7 +50,7 @@ impl Core {
         while slot != NIL {
             self.meter(slot, now);
             let Some(node) = self.nodes.get_mut(slot as usize) else { return };
-            let waiting = node.active != 0;
+            let waiting = node.live != 0;
             node.bytes = node.bytes.wrapping_add(bytes);
             node.packets = node.packets.wrapping_add(u64::from(segments));
             if node.level < lender {
@@ -85,7 +85,7 @@ impl Core {
         match books {
             Books::Sole(shared) => {
                 if let Some(class) = shared.classes.get_mut(node.place as usize) {
-                    class.fill(now, node.active != 0);
+                    class.fill(now, node.live != 0);
                     class.charge(bits, level >= lender);
                 }
                 return;
@@ -106,8 +106,9 @@ impl Core {
 
     /// Bytes that a leaf may send in one go: what is left of its turn and of the tokens on its way.
     pub fn allowance(&self, leaf: u32, lender: u8, books: &Books) -> u64 {
-        let deficit = self.node(leaf).map_or(0, |node| node.deficits[usize::from(lender != 0)]);
-        let mut bits = i64::from(deficit) * 8;
+        let deficits = self.cold.get(leaf as usize).map(|cold| &cold.deficits);
+        let deficit = deficits.and_then(|deficits| deficits.get(usize::from(lender)));
+        let mut bits = deficit.map_or(0, |deficit| i64::from(*deficit) * 8);
         for slot in self.way(leaf) {
             let Some(node) = self.node(slot).filter(|node| node.level <= lender) else { break };
             let account = match books {
@@ -126,11 +127,11 @@ impl Core {
     pub fn choose(&mut self, tree: u32) -> Option<(u32, u8)> {
         loop {
             let (slot, lender) = self.first(tree)?;
-            let node = self.node_mut(slot)?;
-            let (which, priority) = (usize::from(lender != 0), usize::from(node.priority));
-            let deficit = node.deficits.get_mut(which)?;
+            let node = self.node(slot)?;
+            let (quantum, priority) = (node.quantum, usize::from(node.priority));
+            let deficit = self.cold.get_mut(slot as usize)?.deficits.get_mut(usize::from(lender))?;
             if *deficit <= 0 {
-                *deficit = deficit.saturating_add_unsigned(node.quantum);
+                *deficit = deficit.saturating_add_unsigned(quantum);
             }
             if *deficit > 0 {
                 return Some((slot, lender));
@@ -142,15 +143,16 @@ impl Core {
 
     /// Counts what a leaf sent against its turn.
     pub fn take_turn(&mut self, slot: u32, lender: u8, bytes: u64) {
-        let which = usize::from(lender != 0);
-        let Some(node) = self.node_mut(slot) else { return };
-        let (bit, priority) = (1 << which, usize::from(node.priority));
-        let Some(deficit) = node.deficits.get_mut(which) else { return };
+        let (Some(node), Some(cold)) = (self.nodes.get_mut(slot as usize), self.cold.get_mut(slot as usize))
+        else {
+            return;
+        };
+        let priority = usize::from(node.priority);
+        let Some(deficit) = cold.deficits.get_mut(usize::from(lender)) else { return };
         *deficit = deficit.saturating_sub(i32::try_from(bytes).unwrap_or(i32::MAX));
         if *deficit > 0 {
-            node.turn |= bit;
+            node.begin_turn(priority);
         } else {
-            node.turn &= !bit;
             self.end_turn(slot, priority);
         }
     }

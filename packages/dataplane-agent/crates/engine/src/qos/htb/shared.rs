@@ -22,7 +22,7 @@ use super::Mode;
 use super::account::{Account, Terms, UNLIMITED};
 use super::ring::PRIORITIES;
 use crate::qos::burst::Burst;
-use crate::qos::forest::Identity;
+use crate::qos::forest::{Identity, MAX_LEVELS};
 use crate::sync::{Mutex, MutexGuard};
 use crate::time::Now;
 
@@ -125,7 +125,7 @@ pub struct Class {
 pub struct Left {
     pub account: Account,
     pub burst: Option<Box<Burst>>,
-    pub deficits: [i32; 2],
+    pub deficits: [i32; MAX_LEVELS],
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -393,8 +393,8 @@ impl Class {
             all = all.saturating_add(demand.weight.get(top).copied().unwrap_or(0));
         }
         let mine = talk.weight.get(top).copied().unwrap_or(1).max(1);
-        let mut patience = 0;
-        for (side, (rate, pool)) in pools.into_iter().enumerate() {
+        // Without ceiling tokens nothing goes; without tokens others may lend.
+        for (side, (rate, pool)) in pools.into_iter().enumerate().rev() {
             let credit = talk.credit.get(side).copied().unwrap_or(0);
             if rate == 0 || rate == UNLIMITED || credit > 0 {
                 continue;
@@ -402,9 +402,9 @@ impl Class {
             let share = u128::from(credit.unsigned_abs() + 1) * u128::from(all.max(mine)) / u128::from(mine);
             let bits = share + u128::from(pool.min(0).unsigned_abs());
             let wait = bits * 1_000_000_000 / u128::from(rate);
-            patience = patience.max(u64::try_from(wait).unwrap_or(u64::MAX));
+            return u64::try_from(wait).unwrap_or(u64::MAX);
         }
-        patience
+        0
     }
 }
 

@@ -80,7 +80,7 @@ impl Htb {
             }
             let Some(root) = self.roots.get(node.tree as usize) else { continue };
             if let Some(class) = root.lock().classes.get_mut(node.place as usize) {
-                class.fill(now, node.active != 0);
+                class.fill(now, node.live != 0);
                 kept.insert(cold.identity, class.account);
             }
         }
@@ -101,7 +101,7 @@ impl Htb {
             return;
         };
         (node.bytes, node.packets, node.borrows) = (was.bytes, was.packets, was.borrows);
-        (node.second, node.turn) = (was.second, was.turn);
+        (node.second, node.turn, node.row_turn) = (was.second, was.turn, was.row_turn);
         node.flags |= was.flags & TAKEN;
         (new_cold.begin, new_cold.last) = (cold.begin, cold.last);
         if let (Some(inner), Some(was)) =

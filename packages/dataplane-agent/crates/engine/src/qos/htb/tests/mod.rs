@@ -7,7 +7,9 @@ use crate::qos::forest::{Identity, Part};
 
 mod fairness;
 mod oracle;
+mod properties;
 mod swap;
+mod workers;
 
 const M: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
