@@ -43,10 +43,7 @@ const drawn = (canvas: Locator) =>
     return points;
   });
 
-test('a parent with two children: load, graphs and bucket by real traffic, another parent by drag and by keyboard', async ({
-  ui,
-  router,
-}) => {
+test('a parent with two children: load, graphs and bucket by real traffic', async ({ ui, router }) => {
   const { page } = ui;
   const queues = await ui.open('/queue/simple');
   await queues.toggleSize();
@@ -102,31 +99,45 @@ test('a parent with two children: load, graphs and bucket by real traffic, anoth
     await sender.ended();
   }
   await expect.poll(() => load(child)).toBe('low');
+});
+
+test('another parent by drag and by keyboard, taken back; a circle is refused', async ({ ui, router }) => {
+  const { page } = ui;
+  const queues = await ui.open('/queue/simple');
+  await queues.toggleSize();
+  await addQueue(queues, 'floor', '192.168.77.0/24', '20M');
+  await addQueue(queues, 'desk-1', '192.168.77.10', '4M', 'floor');
+  await addQueue(queues, 'desk-2', '192.168.77.11', '4M', 'floor');
+  await addQueue(queues, 'hall', '192.168.0.0/16', '10M');
+  await queues.root.getByRole('button', { name: 'Tree', exact: true }).click();
+  await expect
+    .poll(() => outline(queues))
+    .toEqual(expect.arrayContaining(['1 floor', '2 desk-1', '2 desk-2', '1 hall']));
 
   // By drag below another queue, taken back, and a circle refused before anything is sent.
-  await queues.dragOnto(queues.row('laptop-2'), queues.row('office'));
-  await expect.poll(() => parentOf(router.rest, '/queue/simple', 'laptop-2')).toBe('office');
-  await expect.poll(() => outline(queues)).toEqual(expect.arrayContaining(['1 office', '2 laptop-2']));
+  await queues.dragOnto(queues.row('desk-2'), queues.row('hall'));
+  await expect.poll(() => parentOf(router.rest, '/queue/simple', 'desk-2')).toBe('hall');
+  await expect.poll(() => outline(queues)).toEqual(expect.arrayContaining(['1 hall', '2 desk-2']));
   await page.getByRole('button', { name: 'Undo', exact: true }).click();
-  await expect.poll(() => parentOf(router.rest, '/queue/simple', 'laptop-2')).toBe('home');
-  await expect.poll(() => outline(queues)).toContain('2 laptop-2');
-  await queues.dragOnto(queues.row('home'), queues.row('laptop-1'));
+  await expect.poll(() => parentOf(router.rest, '/queue/simple', 'desk-2')).toBe('floor');
+  await expect.poll(() => outline(queues)).toContain('2 desk-2');
+  await queues.dragOnto(queues.row('floor'), queues.row('desk-1'));
   await expect(page.getByText('as its parent it would make a circle')).toBeVisible();
-  expect(await parentOf(router.rest, '/queue/simple', 'home')).toBe('none');
+  expect(await parentOf(router.rest, '/queue/simple', 'floor')).toBe('none');
 
   // By the keyboard: out of its parent, back below the row above; folded and unfolded.
-  await queues.select(queues.row('laptop-2'));
+  await queues.select(queues.row('desk-2'));
   await page.keyboard.press('Alt+ArrowLeft');
-  await expect.poll(() => parentOf(router.rest, '/queue/simple', 'laptop-2')).toBe('none');
-  await expect.poll(() => outline(queues)).toContain('1 laptop-2');
+  await expect.poll(() => parentOf(router.rest, '/queue/simple', 'desk-2')).toBe('none');
+  await expect.poll(() => outline(queues)).toContain('1 desk-2');
   await page.keyboard.press('Alt+ArrowRight');
-  await expect.poll(() => parentOf(router.rest, '/queue/simple', 'laptop-2')).toBe('home');
-  await queues.select(queues.row('home'));
+  await expect.poll(() => parentOf(router.rest, '/queue/simple', 'desk-2')).toBe('floor');
+  await queues.select(queues.row('floor'));
   await page.keyboard.press('ArrowLeft');
-  await expect(queues.row('laptop-1')).toHaveCount(0);
-  await expect(queues.row('home')).toHaveAttribute('aria-expanded', 'false');
+  await expect(queues.row('desk-1')).toHaveCount(0);
+  await expect(queues.row('floor')).toHaveAttribute('aria-expanded', 'false');
   await page.keyboard.press('ArrowRight');
-  await expect(queues.row('laptop-1')).toHaveCount(1);
+  await expect(queues.row('desk-1')).toHaveCount(1);
 });
 
 async function addRule(ui: Console, mark: string, protocol: string): Promise<void> {
