@@ -156,10 +156,10 @@ export class Menu extends Win {
     if (from === null || to === null) throw new Error('the rows are not on the screen');
     const { mouse } = this.page;
     const y = onto === undefined ? to.y + 2 * to.height : to.y + to.height / 2;
-    await mouse.move(from.x + 100, from.y + from.height / 2);
+    await mouse.move(from.x + 300, from.y + from.height / 2);
     await mouse.down();
-    await mouse.move(to.x + 100, y + 4, { steps: 6 });
-    await mouse.move(to.x + 100, y, { steps: 4 });
+    await mouse.move(to.x + 300, y + 4, { steps: 6 });
+    await mouse.move(to.x + 300, y, { steps: 4 });
     await mouse.up();
   }
 
