@@ -37,10 +37,13 @@ describe('migrations', () => {
     expect(await migrate(url, migrations)).toEqual(migrations.map((each) => each.name));
     expect(await migrate(url, migrations)).toEqual([]);
     const rows = await query(
-      'SELECT migration_name, checksum, applied_steps_count, rolled_back_at, finished_at >= started_at FROM _prisma_migrations',
+      'SELECT migration_name, checksum, applied_steps_count, rolled_back_at, finished_at >= started_at FROM _prisma_migrations ORDER BY migration_name',
     );
-    const sql = await readFile(join(directory, migrations[0]?.name ?? '', 'migration.sql'));
-    expect(rows).toEqual([[migrations[0]?.name, createHash('sha256').update(sql).digest('hex'), 1, null, 1]]);
+    const expected = migrations.map(async ({ name }) => {
+      const sql = await readFile(join(directory, name, 'migration.sql'));
+      return [name, createHash('sha256').update(sql).digest('hex'), 1, null, 1];
+    });
+    expect(rows).toEqual(await Promise.all(expected));
     expect(await query('PRAGMA journal_mode')).toEqual([['wal']]);
   });
 
