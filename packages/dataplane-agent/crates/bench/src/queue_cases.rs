@@ -64,7 +64,7 @@ pub fn htb_8_levels(windows: usize) -> Result<CaseResult, String> {
 pub fn kind_1k(windows: usize, name: &str) -> Result<CaseResult, String> {
     let kind = if name == "CAKE" { QueueType::Cake(CAKE) } else { FQ_CODEL };
     let queues = || each(FEW, rate(FEW));
-    let (one, other) = (shaped(queues(), FEW, Some(kind)), shaped_setup(queues(), FEW, None));
+    let (one, other) = (shaped(queues(), FEW, Some(kind)), shaped(queues(), FEW, None));
     against(windows, (name, one), ("pfifo", other))
 }
 
