@@ -235,15 +235,16 @@ impl<F: Frame> Engine<F> {
         if !self.state.queues.has_leaving() {
             return 0;
         }
+        let (plan, now) = (self.snapshot.plan(self.state.utc_ns()), self.state.now);
         let queues = &mut self.state.queues;
-        let leaving = std::iter::from_fn(|| queues.take_leaving()).map(stage::queue::finished);
+        let leaving = std::iter::from_fn(|| queues.take_leaving(&plan, now)).map(stage::queue::complete);
         let before = batch.packets.len();
         batch.packets.splice(0..0, leaving);
         let first = batch.packets.len() - before;
         for index in 0..first {
             let Some(packet) = batch.packets.get_mut(index) else { break };
-            let reply = stage::queue::leave(&self.snapshot, &mut self.state, packet);
-            stage::queue::before_port(&mut self.state, packet, source);
+            let departing = &mut batch.departing;
+            let reply = stage::queue::go_on(&self.snapshot, &mut self.state, departing, packet, source);
             if let Some(reply) = reply {
                 batch.push_generated(reply, echo_meta());
             }

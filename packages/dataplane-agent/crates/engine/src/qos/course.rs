@@ -140,6 +140,8 @@ impl Courses {
 pub struct Onward {
     /// The leaf that takes it there.
     pub leaf: Identity,
+    /// Its rank.
+    pub rank: usize,
     /// Place of the leaf among the stations.
     pub step: u8,
     /// All leaves of its course, in the configuration of the worker that sends it.

@@ -127,6 +127,23 @@ pub struct Class {
     pub limit: QueueLimit,
 }
 
+/// Places that leaves have on a course: see [`Class::rank`].
+pub const RANKS: usize = MAX_STATIONS + 1;
+
+impl Class {
+    /// Where its leaves stand among those that a packet passes: a tree below `global` first, then a simple queue, its
+    /// total, a tree below an interface, and the queue of the interface.
+    pub const fn rank(&self) -> usize {
+        match (self.identity.part, self.interface) {
+            (Part::Whole, None) => 0,
+            (Part::Upload | Part::Download, _) => 1,
+            (Part::Total, _) => 2,
+            (Part::Whole, Some(_)) => 3,
+            (Part::Interface, _) => 4,
+        }
+    }
+}
+
 /// All classes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Forest {

@@ -82,6 +82,29 @@ impl<F: Frame> Queues<F> {
         }
     }
 
+    /// Where a packet goes on that leaves a leaf which is not its own any more: to those of its leaves that come later
+    /// on any course, since packets before it may wait there.
+    pub fn lane_behind(
+        &mut self,
+        plan: &Plan<'_>,
+        addresses: (u32, u32),
+        context: Context,
+        rank: usize,
+        now: Now,
+    ) -> Lane {
+        let stations = plan.stations(addresses, &context);
+        let later = |id: ClassId| plan.forest.class(id).is_some_and(|class| class.rank() > rank);
+        match stations.iter().position(later) {
+            Some(step) => self.lane(plan.forest, &stations, context, now).at(step as u8),
+            None => Lane::NONE,
+        }
+    }
+
+    /// Rank of a leaf.
+    pub fn rank(&self, number: u32) -> usize {
+        self.backlogs.get(number as usize).map_or(0, |backlog| usize::from(backlog.rank))
+    }
+
     #[cold]
     fn begin_course(&mut self, forest: &Forest, stations: &Stations, context: Context, now: Now) -> Lane {
         let mut leaves = [NIL; MAX_STATIONS];
@@ -131,6 +154,7 @@ impl<F: Frame> Queues<F> {
         let mut leaf = Leaf::new(&limit, now);
         let mut backlog = Backlog::new(class.identity, id, entry, kind);
         backlog.max_limit = limit.max_limit;
+        backlog.rank = class.rank() as u8;
         backlog.burst = Burst::new(&limit, now).map(Box::new);
         if let Some(burst) = &backlog.burst {
             leaf.bucket.set_rate(burst.ceiling(limit.max_limit), now, false);
@@ -265,7 +289,8 @@ impl<F: Frame> Queues<F> {
             entry.ownership.note();
         }
         let before = before.map(|before| before.identity.first());
-        Some(Onward { leaf: backlog.identity, step, stations, context, before })
+        let rank = usize::from(backlog.rank);
+        Some(Onward { leaf: backlog.identity, rank, step, stations, context, before })
     }
 
     /// A packet will not arrive at the worker that expects it.

@@ -79,6 +79,8 @@ pub struct Backlog {
     pub class: ClassId,
     /// Place of its row among those of this configuration.
     pub entry: u32,
+    /// Where it stands on courses: see [`Class::rank`](super::forest::Class::rank).
+    pub rank: u8,
     /// The packets.
     pub queue: Kind,
     /// Bursts, of a leaf that has a bucket of its own.
@@ -217,6 +219,7 @@ impl Backlog {
             identity,
             class,
             entry,
+            rank: 0,
             queue: Kind::new(kind, seed(identity)),
             burst: None,
             max_limit: 0,

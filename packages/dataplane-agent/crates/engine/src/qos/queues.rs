@@ -8,7 +8,7 @@ use tollway_config::protocol::QueueTotals;
 use super::Lane;
 use super::classify::QueueTable;
 use super::course::Courses;
-use super::forest::{Context, Forest, Identity};
+use super::forest::{Context, Forest, Identity, RANKS};
 use super::handover::Entry;
 use super::htb::Htb;
 use super::kind::{Load, Next};
@@ -80,8 +80,8 @@ pub struct Queues<F> {
     due: VecDeque<u32>,
     /// Leaves that have had their turn until the port behind them was asked.
     again: Vec<u32>,
-    /// What must not wait any longer.
-    pub(super) leaving: Fifo,
+    /// What must not wait any longer where it did, by the rank of the leaf.
+    pub(super) leaving: [Fifo; RANKS],
     /// Rows to which other workers' packets came that have not left the router.
     pub(super) unsettled: Vec<u32>,
     longest: Longest,
@@ -108,7 +108,7 @@ impl<F: Frame> Queues<F> {
             wheel: Wheel::new(0, TICK),
             due: VecDeque::new(),
             again: Vec::new(),
-            leaving: Fifo::default(),
+            leaving: [Fifo::default(); RANKS],
             unsettled: Vec::new(),
             longest: Longest::default(),
             totals: QueueTotals::default(),
@@ -611,11 +611,15 @@ impl<F: Frame> Queues<F> {
         courses.of(waiting.lane).map_or(Context::default(), |course| course.context)
     }
 
-    /// Takes the next of those that must not wait any longer.
-    pub fn take_leaving(&mut self) -> Option<Waiting<F>> {
-        let node = self.leaving.pop(&mut self.slab)?;
-        let waiting = self.slab.remove(node)?;
+    /// Takes the next of those that must not wait any longer where they did. Those that were farther on their course come
+    /// first. The lane leads to what is still before it.
+    pub fn take_leaving(&mut self, plan: &Plan<'_>, now: Now) -> Option<Waiting<F>> {
+        let rank = (0..RANKS).rev().find(|rank| self.leaving.get(*rank).is_some_and(|all| all.len() != 0))?;
+        let node = self.leaving.get_mut(rank)?.pop(&mut self.slab)?;
+        let mut waiting = self.slab.remove(node)?;
+        let context = Self::context(&self.courses, &waiting);
         self.courses.release(waiting.lane);
+        waiting.lane = self.lane_behind(plan, waiting.addresses, context, rank, now);
         Some(waiting)
     }
 
@@ -626,11 +630,8 @@ impl<F: Frame> Queues<F> {
         if self.slab.len() == 0 {
             return trees;
         }
-        let leaves = if self.due.is_empty() && self.leaving.len() == 0 {
-            self.wheel.next_deadline()
-        } else {
-            Some(now)
-        };
+        let leaves =
+            if self.due.is_empty() && !self.has_leaving() { self.wheel.next_deadline() } else { Some(now) };
         leaves.into_iter().chain(trees).min()
     }
 }
@@ -645,7 +646,7 @@ impl<F> Queues<F> {
     /// Whether frames must leave before any others.
     #[inline]
     pub fn has_leaving(&self) -> bool {
-        self.leaving.len() != 0
+        self.leaving.iter().any(|all| all.len() != 0)
     }
 
     /// Frames that wait.

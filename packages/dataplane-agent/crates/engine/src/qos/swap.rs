@@ -102,7 +102,7 @@ impl<F: Frame> Queues<F> {
             let Some(backlog) = self.backlogs.get_mut(leaf as usize) else { continue };
             let known = before.class(backlog.class);
             let alike = known.is_some_and(|known| is_alike(known, class, before, forest));
-            (backlog.class, backlog.entry) = (id, number);
+            (backlog.class, backlog.entry, backlog.rank) = (id, number, class.rank() as u8);
             if !alike {
                 changed.push(leaf);
             }
@@ -282,9 +282,10 @@ impl<F: Frame> Queues<F> {
             return;
         }
         let courses = &self.courses;
-        let taken = backlog.queue.take_out(&mut self.slab, &mut self.leaving, |waiting| {
-            gone(waiting, &Self::context(courses, waiting))
-        });
+        let Some(leaving) = self.leaving.get_mut(usize::from(backlog.rank)) else { return };
+        let taken = backlog
+            .queue
+            .take_out(&mut self.slab, leaving, |waiting| gone(waiting, &Self::context(courses, waiting)));
         backlog.pass(leaf, taken.segments, taken.bytes);
         if leaf.is(special::TREE) && taken.frames != 0 {
             self.htb.sent(backlog.class, taken.segments, taken.bytes, now);

@@ -2,7 +2,7 @@
 //! worker that has the queue. A packet passes its leaves one after the other; behind them is its port, which may have a
 //! queue too.
 
-use crate::batch::{Batch, Packet, Ticket};
+use crate::batch::{Batch, Packet, Ticket, Tickets};
 use crate::frame::{Frame, FrameSource, VnetState};
 use crate::icmp::echo_meta;
 use crate::packet::{Meta, flag};
@@ -121,7 +121,15 @@ fn walk<F: Frame, S: FrameSource<F>>(
     packet: &mut Packet<F>,
     source: &mut S,
 ) -> Option<(u32, Ticket)> {
-    let Leads::Course(course, first) = packet.meta.lane.leads() else { return None };
+    let (course, first) = match packet.meta.lane.leads() {
+        Leads::Course(course, first) => (course, first),
+        Leads::Leaf(leaf) => {
+            let (segments, bytes) = (packet.meta.segments, packet.meta.wire_bytes());
+            let passes = state.queues.pass(leaf, segments, bytes, state.now);
+            return if passes { None } else { detain(snapshot, state, packet, leaf, source).elsewhere() };
+        }
+        Leads::Nowhere | Leads::Ticket(_) => return None,
+    };
     for step in first.. {
         let Some(leaf) = state.queues.station(course, step) else { break };
         if state.queues.pass(leaf, packet.meta.segments, packet.meta.wire_bytes(), state.now) {
@@ -182,7 +190,10 @@ fn arrive<F: Frame, S: FrameSource<F>>(
     let Some(leaf) = leaf.filter(|leaf| !queues.is_away(*leaf)) else {
         // The queue came and went between two configurations.
         queues.missed(onward);
-        return None;
+        let plan = snapshot.plan(state.utc_ns());
+        let rank = onward.rank;
+        let lane = state.queues.lane_behind(&plan, ticket.addresses, onward.context, rank, state.now);
+        return walk_from(snapshot, state, packet, lane, ticket, source);
     };
     queues.arrives(leaf);
     let (stations, step) = if is_present {
@@ -203,7 +214,9 @@ fn arrive<F: Frame, S: FrameSource<F>>(
         // this worker took over the configuration, and what comes next is in another queue.
         state.queues.pass_strange(leaf, segments, bytes, now);
         state.queues.has_arrived(leaf);
-        return None;
+        let (plan, rank) = (snapshot.plan(state.utc_ns()), state.queues.rank(leaf));
+        let lane = state.queues.lane_behind(&plan, ticket.addresses, onward.context, rank, now);
+        return walk_from(snapshot, state, packet, lane, ticket, source);
     }
     if !state.queues.pass(leaf, segments, bytes, now) {
         let addresses = ticket.addresses;
@@ -213,7 +226,19 @@ fn arrive<F: Frame, S: FrameSource<F>>(
     }
     state.queues.has_arrived(leaf);
     let Leads::Course(course, step) = lane.leads() else { return None };
-    packet.meta.lane = Lane::course(course, step + 1);
+    walk_from(snapshot, state, packet, Lane::course(course, step + 1), ticket, source)
+}
+
+/// A packet of another worker goes on here.
+fn walk_from<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    lane: Lane,
+    ticket: &Ticket,
+    source: &mut S,
+) -> Option<(u32, Ticket)> {
+    packet.meta.lane = lane;
     packet.meta.lan_src = ticket.addresses.0;
     walk(snapshot, state, packet, source)
 }
@@ -303,25 +328,34 @@ pub(crate) fn release_at_most<F: Frame, S: FrameSource<F>>(
     let plan = snapshot.plan(state.utc_ns());
     state.queues.release(&plan, state.now, most, |waiting| packets.push(complete(waiting)));
     for packet in batch.packets.iter_mut().skip(before) {
-        if let Some((worker, ticket)) = walk(snapshot, state, packet, source) {
-            packet.meta.verdict = Verdict::Handover(worker as u16);
-            packet.meta.lane = batch.departing.push(ticket);
-            continue;
-        }
-        if let Some(reply) = leave(snapshot, state, packet) {
+        if let Some(reply) = go_on(snapshot, state, &mut batch.departing, packet, source) {
             *packet = Packet { frame: Some(reply), vnet: VnetState::default(), meta: echo_meta() };
         }
-        before_port(state, packet, source);
     }
+}
+
+/// A packet that has waited in a leaf goes to the next, and so on until it has passed all. Gives the reply to an echo
+/// request, which is to take a pass of its own.
+pub(crate) fn go_on<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    departing: &mut Tickets,
+    packet: &mut Packet<F>,
+    source: &mut S,
+) -> Option<F> {
+    if let Some((worker, ticket)) = walk(snapshot, state, packet, source) {
+        packet.meta.verdict = Verdict::Handover(worker as u16);
+        packet.meta.lane = departing.push(ticket);
+        return None;
+    }
+    let reply = leave(snapshot, state, packet);
+    before_port(state, packet, source);
+    reply
 }
 
 /// A packet that has waited is on its way, unless the interface it was to leave by went down meanwhile.
 /// Gives the reply to an echo request, which is to take a pass of its own.
-pub(crate) fn leave<F: Frame>(
-    snapshot: &Snapshot,
-    state: &mut WorkerState<F>,
-    packet: &mut Packet<F>,
-) -> Option<F> {
+fn leave<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut Packet<F>) -> Option<F> {
     match packet.meta.verdict {
         Verdict::Echo => answer(state, packet),
         Verdict::Tx(port) if !snapshot.port(port).is_some_and(|port| port.up) => {
@@ -333,7 +367,7 @@ pub(crate) fn leave<F: Frame>(
 }
 
 /// A packet that has waited and goes now, to what its lane still leads to.
-fn complete<F>(waiting: Waiting<F>) -> Packet<F> {
+pub(crate) fn complete<F>(waiting: Waiting<F>) -> Packet<F> {
     let meta = complete_meta(&waiting);
     Packet { frame: Some(waiting.frame), vnet: waiting.vnet, meta }
 }
@@ -351,15 +385,6 @@ fn complete_meta<F>(waiting: &Waiting<F>) -> Meta {
         lan_src: waiting.addresses.0,
         tuple,
         ..Meta::default()
-    }
-}
-
-/// A packet that must not wait any longer.
-pub(crate) fn finished<F>(waiting: Waiting<F>) -> Packet<F> {
-    Packet {
-        meta: Meta { lane: Lane::NONE, ..complete_meta(&waiting) },
-        frame: Some(waiting.frame),
-        vnet: waiting.vnet,
     }
 }
 
