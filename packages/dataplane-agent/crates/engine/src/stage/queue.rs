@@ -178,6 +178,7 @@ fn arrive<F: Frame, S: FrameSource<F>>(
     source: &mut S,
 ) -> Option<(u32, Ticket)> {
     let onward = &ticket.onward;
+    packet.meta.lan_src = ticket.addresses.0;
     if let Some(before) = onward.before {
         state.queues.owes(before);
     }
@@ -193,7 +194,8 @@ fn arrive<F: Frame, S: FrameSource<F>>(
         let plan = snapshot.plan(state.utc_ns());
         let rank = onward.rank;
         let lane = state.queues.lane_behind(&plan, ticket.addresses, onward.context, rank, state.now);
-        return walk_from(snapshot, state, packet, lane, ticket, source);
+        packet.meta.lane = lane;
+        return walk(snapshot, state, packet, source);
     };
     queues.arrives(leaf);
     let (stations, step) = if is_present {
@@ -216,7 +218,8 @@ fn arrive<F: Frame, S: FrameSource<F>>(
         state.queues.has_arrived(leaf);
         let (plan, rank) = (snapshot.plan(state.utc_ns()), state.queues.rank(leaf));
         let lane = state.queues.lane_behind(&plan, ticket.addresses, onward.context, rank, now);
-        return walk_from(snapshot, state, packet, lane, ticket, source);
+        packet.meta.lane = lane;
+        return walk(snapshot, state, packet, source);
     }
     if !state.queues.pass(leaf, segments, bytes, now) {
         let addresses = ticket.addresses;
@@ -226,20 +229,7 @@ fn arrive<F: Frame, S: FrameSource<F>>(
     }
     state.queues.has_arrived(leaf);
     let Leads::Course(course, step) = lane.leads() else { return None };
-    walk_from(snapshot, state, packet, Lane::course(course, step + 1), ticket, source)
-}
-
-/// A packet of another worker goes on here.
-fn walk_from<F: Frame, S: FrameSource<F>>(
-    snapshot: &Snapshot,
-    state: &mut WorkerState<F>,
-    packet: &mut Packet<F>,
-    lane: Lane,
-    ticket: &Ticket,
-    source: &mut S,
-) -> Option<(u32, Ticket)> {
-    packet.meta.lane = lane;
-    packet.meta.lan_src = ticket.addresses.0;
+    packet.meta.lane = Lane::course(course, step + 1);
     walk(snapshot, state, packet, source)
 }
 
