@@ -9,6 +9,7 @@ mod fairness;
 mod oracle;
 mod properties;
 mod swap;
+mod threads;
 mod workers;
 
 const M: u64 = 1_000_000;
