@@ -33,7 +33,10 @@ impl Htb {
                 root.lock().leave(node.place);
             }
         }
-        for (node, cold) in old.nodes.iter().zip(&old.cold) {
+        // Whoever was next still is: configurations may follow each other faster than turns go round.
+        let next = (self.last as usize + 1).min(old.nodes.len());
+        let all = old.nodes.iter().zip(&old.cold);
+        for (node, cold) in all.clone().skip(next).chain(all.take(next)) {
             if node.is_leaf()
                 && node.active != 0
                 && let Some(leaf) = forest.find(cold.identity)

@@ -34,7 +34,7 @@ fn workers_that_meet_at_any_moment_keep_the_rate_and_forget_no_leaf() {
                     while let Some(turn) = htb.next(now) {
                         htb.sent(turn.leaf, 1, PACKET, now);
                     }
-                    if now.0 % 50_000_000 < 5_000 {
+                    if now.0 % 65_536 < 5_000 {
                         htb.swap(forest, accounts, now);
                     }
                     std::thread::yield_now();
