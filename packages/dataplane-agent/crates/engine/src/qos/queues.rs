@@ -78,6 +78,8 @@ pub struct Queues<F> {
     wheel: Wheel,
     /// Leaves whose time has come, in turn.
     due: VecDeque<u32>,
+    /// It is the turn of a leaf in a tree.
+    trees_turn: bool,
     /// Leaves that have had their turn until the port behind them was asked.
     again: Vec<u32>,
     /// What must not wait any longer where it did, by the rank of the leaf.
@@ -107,6 +109,7 @@ impl<F: Frame> Queues<F> {
             slab: Slab::new(max_frames, max_footprint),
             wheel: Wheel::new(0, TICK),
             due: VecDeque::new(),
+            trees_turn: false,
             again: Vec::new(),
             leaving: [Fifo::default(); RANKS],
             unsettled: Vec::new(),
@@ -424,15 +427,9 @@ impl<F: Frame> Queues<F> {
         self.unsettled.reserve(self.entries.len().saturating_sub(self.unsettled.len()));
     }
 
-    /// Sends what is due, at most `budget` frames, the leaves in turn. The lane of what is sent leads to the leaves
-    /// that are still before it.
-    pub fn release(
-        &mut self,
-        plan: &Plan<'_>,
-        now: Now,
-        budget: usize,
-        mut send: impl FnMut(Waiting<F>),
-    ) -> usize {
+    /// Finds out whose time has come, for [`Self::release`].
+    pub fn wake(&mut self, now: Now) {
+        self.due.extend(self.again.drain(..));
         while let Some(number) = self.wheel.pop(now) {
             let (Some(leaf), Some(backlog)) =
                 (self.leaves.get(number as usize), self.backlogs.get_mut(number as usize))
@@ -447,19 +444,30 @@ impl<F: Frame> Queues<F> {
                 self.due.push_back(number);
             }
         }
-        let mut left = budget;
-        while left > 0 {
-            let before = left;
-            if let Some(number) = self.due.pop_front() {
-                left -= self.turn(number, plan, now, left.min(QUANTUM), &mut send);
-            }
-            left -= self.turn_of_tree(plan, now, left.min(QUANTUM), &mut send);
-            if left == before && self.due.is_empty() {
-                break;
+    }
+
+    /// One leaf that is due sends, at most `most` frames; leaves have turns. The lane of what is sent leads to the leaves
+    /// that are still before it: it has to go there before others send, or it would be overtaken. `None` when none is
+    /// due.
+    pub fn release(
+        &mut self,
+        plan: &Plan<'_>,
+        now: Now,
+        most: usize,
+        mut send: impl FnMut(Waiting<F>),
+    ) -> Option<usize> {
+        self.trees_turn = !self.trees_turn;
+        if self.trees_turn {
+            let sent = self.turn_of_tree(plan, now, most.min(QUANTUM), &mut send);
+            if sent != 0 {
+                return Some(sent);
             }
         }
-        self.due.extend(self.again.drain(..));
-        budget - left
+        if let Some(number) = self.due.pop_front() {
+            return Some(self.turn(number, plan, now, most.min(QUANTUM), &mut send));
+        }
+        let sent = self.turn_of_tree(plan, now, most.min(QUANTUM), &mut send);
+        (sent != 0).then_some(sent)
     }
 
     /// A leaf that has a bucket of its own has its turn. Says how many frames it sent.
@@ -480,6 +488,11 @@ impl<F: Frame> Queues<F> {
             self.again.push(number);
             return sent;
         }
+        // A kind that has nothing to give though packets wait is asked again, but not at once.
+        let until = until.or_else(|| {
+            let stuck = sent == 0 && leaf.waiting != 0 && leaf.bucket.is_open();
+            (stuck && !leaf.is(special::TREE | special::BLOCKED)).then_some(Now(now.0 + TICK))
+        });
         backlog.wake = WakeBy::Nobody;
         match until {
             Some(until) => self.wake_at(number, until, now),

@@ -313,13 +313,19 @@ pub(crate) fn release_at_most<F: Frame, S: FrameSource<F>>(
     source: &mut S,
     most: usize,
 ) {
-    let before = batch.packets.len();
-    let packets = &mut batch.packets;
     let plan = snapshot.plan(state.utc_ns());
-    state.queues.release(&plan, state.now, most, |waiting| packets.push(complete(waiting)));
-    for packet in batch.packets.iter_mut().skip(before) {
-        if let Some(reply) = go_on(snapshot, state, &mut batch.departing, packet, source) {
-            *packet = Packet { frame: Some(reply), vnet: VnetState::default(), meta: echo_meta() };
+    state.queues.wake(state.now);
+    let mut left = most;
+    while left > 0 {
+        let before = batch.packets.len();
+        let packets = &mut batch.packets;
+        let sent = state.queues.release(&plan, state.now, left, |waiting| packets.push(complete(waiting)));
+        let Some(sent) = sent else { break };
+        left -= sent.min(left);
+        for packet in batch.packets.iter_mut().skip(before) {
+            if let Some(reply) = go_on(snapshot, state, &mut batch.departing, packet, source) {
+                *packet = Packet { frame: Some(reply), vnet: VnetState::default(), meta: echo_meta() };
+            }
         }
     }
 }
@@ -340,6 +346,8 @@ pub(crate) fn go_on<F: Frame, S: FrameSource<F>>(
     }
     let reply = leave(snapshot, state, packet);
     before_port(state, packet, source);
+    // It may take part in a further pass of the batch.
+    packet.meta.lane = Lane::DONE;
     reply
 }
 
