@@ -35,7 +35,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         .prop_map(|(flow, reply, payload)| Step::Packet { flow, reply, payload });
     let step = prop_oneof![
         40 => packet,
-        1 => (0..FLOWS, prop_oneof![Just(flag::FIN | flag::ACK), Just(flag::RST)])
+        1 => (0..FLOWS, prop_oneof![Just(flag::FIN | flag::ACK), Just(flag::RST), Just(flag::RST | flag::ACK)])
             .prop_map(|(flow, flags)| Step::End { flow, flags }),
         2 => prop_oneof![1..200_u64, 9_000..40_000_u64].prop_map(Step::Wait),
         1 => (0..2_usize, any::<bool>()).prop_map(|(server, there)| Step::Route { server, there }),
@@ -187,7 +187,7 @@ impl Both {
             }
             Step::End { flow, flags } if is_tcp(flow) && self.talks[usize::from(flow)].next[0] != 0 => {
                 self.talk(flow, false, 0, flags);
-                self.talk(flow, true, 0, if flags == flag::RST { flag::RST } else { flag::FIN | flag::ACK });
+                self.talk(flow, true, 0, if flags & flag::RST != 0 { flags } else { flag::FIN | flag::ACK });
                 self.talk(flow, false, 0, flag::ACK);
                 self.talks[usize::from(flow)] = Talk::default();
             }

@@ -267,6 +267,28 @@ fn tcp_reset_closes_only_when_exact() {
     assert_eq!(harness.state(&flow), State::Close);
 }
 
+/// Of a connection of which only one side has been seen since its windows were forgotten.
+#[test]
+fn tcp_reset_belongs_to_a_connection_whose_peer_has_not_been_seen() {
+    let timeouts = Timeouts::default();
+    let data = |seq| segment(flag::ACK, seq, 3_000_000_000, 1000);
+    for (seen, flags, seq, outcome) in [
+        (0, flag::RST | flag::ACK, 5000, Outcome::Accepted),
+        (1, flag::RST | flag::ACK, 5000, Outcome::Accepted),
+        // Its data may have got no further than here.
+        (2, flag::RST, 5000, Outcome::Accepted),
+        (2, flag::RST, 5000_u32.wrapping_add(1 << 31), Outcome::Invalid),
+    ] {
+        let mut tracker = Tracker::resumed();
+        for index in 0..seen {
+            let taken = tracker.track(Direction::Original, &data(4000 + index * 1000), &timeouts);
+            assert_eq!(taken, Outcome::Accepted);
+        }
+        let reset = segment(flags, seq, 3_000_050_000, 0);
+        assert_eq!(tracker.track(Direction::Original, &reset, &timeouts), outcome, "{seen} {flags} {seq}");
+    }
+}
+
 #[test]
 fn tcp_mid_stream_is_picked_up_only_when_loose() {
     let mut harness = Harness::new(10);

@@ -128,11 +128,13 @@ impl Tracker {
             self.count_retransmission(direction, segment);
             return true;
         }
+        let picked_up = pick(&self.traits, direction).0.flags & PICKED_UP != 0;
+        let (sender, receiver) = pick_mut(&mut self.sides, direction);
         if segment.has(flag::RST) {
-            return false;
+            // As long as the peer has not been seen, neither its window nor its data say what fits.
+            return picked_up && receiver.max_win == 0 && !before(sender.max_end, bounds.seq);
         }
-        if pick(&self.traits, direction).0.flags & PICKED_UP != 0 {
-            let (sender, receiver) = pick_mut(&mut self.sides, direction);
+        if picked_up {
             sender.end = bounds.end;
             sender.max_end = bounds.end.wrapping_add(MAX_WINDOW);
             if after(bounds.sack, receiver.end) {
