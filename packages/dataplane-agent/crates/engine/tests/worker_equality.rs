@@ -7,8 +7,11 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use tollway_config::dataplane::{Action, ConnectionState, LimitUnit, Matcher, RejectWith};
+use tollway_config::dataplane::{
+    Action, ConnectionState, LimitUnit, Matcher, RejectWith, TreeParent, TreeQueue,
+};
 use tollway_engine::frame::VnetState;
+use tollway_testkit::config::queue_limit;
 use tollway_testkit::packet::{PacketBuilder, ip, tcp_flag};
 use tollway_testkit::random::Random;
 use tollway_testkit::router::{Output, To, port_mac};
@@ -86,7 +89,53 @@ fn config(random: &mut Random) -> (RouterConfig, bool) {
             .nat("dstnat", rule().protocol(6).dst_port(80).dst_nat("203.0.113.9", 8080))
             .nat("srcnat", rule().out_interface(2).masquerade()),
     };
-    (config, ordered)
+    let (config, queued) = marks(config, random);
+    (config, ordered || queued)
+}
+
+/// Marks, of connections and of their packets, and queues of them. Whether there are queues.
+fn marks(mut config: RouterConfig, random: &mut Random) -> (RouterConfig, bool) {
+    let of_connection = |mark| rule().matcher(Matcher::ConnectionMark { mark, negate: false });
+    let of_packet = |mark| rule().matcher(Matcher::PacketMark { mark, negate: false });
+    if random.one_in(2) {
+        return (config, false);
+    }
+    for _ in 0..random.below(5) {
+        let chain = ["prerouting", "forward", "postrouting"][random.below(3) as usize];
+        let (mark, other) = (1 + random.below(3) as u32, random.below(4) as u32);
+        let passthrough = random.one_in(2);
+        let action = match random.below(4) {
+            0 => Action::MarkConnection { mark, passthrough },
+            1 | 2 => Action::MarkPacket { mark, passthrough },
+            _ => Action::ChangeDscp { dscp: 8 * mark as u8, passthrough },
+        };
+        let conditions = match random.below(5) {
+            0 => of_connection(other),
+            1 => of_packet(other),
+            2 => rule().protocol(17),
+            3 => rule().src(HOSTS[1]),
+            _ => rule().protocol(6).tcp_flags(tcp_flag::PSH, 0),
+        };
+        config = config.mangle(chain, conditions.then(action));
+    }
+    if random.one_in(2) {
+        config = config.filter("forward", of_packet(2).protocol(17).dst_port(55).drop());
+    }
+    if random.one_in(2) {
+        return (config, false);
+    }
+    let mut leaf = |row: u32, parent, marks: &[u32]| TreeQueue {
+        row,
+        parent,
+        packet_marks: marks.to_vec(),
+        limit: queue_limit([100_000, 2_000_000, 0][random.below(3) as usize]),
+    };
+    let roots = [
+        leaf(8001, TreeParent::Global, &[1]),
+        leaf(8002, TreeParent::Interface { interface: 2 }, &[2, 3]),
+        leaf(8003, TreeParent::Interface { interface: 1 }, &[0]),
+    ];
+    (config.with(|config| config.tree_queues = roots.to_vec()), true)
 }
 
 /// What both ends of a flow know, seen through one router: its translations are its own.
