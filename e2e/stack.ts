@@ -2,18 +2,38 @@ import { test as base } from '@playwright/test';
 import { dispose, newRouter, PASSWORD, type Router } from '../tests/network/router.ts';
 import { Console } from './console.ts';
 
+/** The router of the file whose tests run now. A worker goes on from file to file, and with it what it holds. */
+interface Running {
+  file: string;
+  router: Router | undefined;
+}
+
 /**
- * `router`: the real stack with its lab, one for all tests of a file. `ui`: a browser page of it, logged in.
+ * `router`: the real stack with its lab, one for all tests of a file, so that no file finds the queues and rules of
+ * another one. `ui`: a browser page of it, logged in.
  */
-export const test = base.extend<{ ui: Console }, { router: Router }>({
-  router: [
+export const test = base.extend<{ router: Router; ui: Console }, { running: Running }>({
+  running: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright wants the first argument destructured
     async ({}, use) => {
-      const router = await newRouter().up();
-      await use(router);
-      await dispose(router);
+      const running: Running = { file: '', router: undefined };
+      await use(running);
+      await dispose(running.router);
     },
     { scope: 'worker', timeout: 120_000 },
+  ],
+  router: [
+    async ({ running }, use, { file }) => {
+      if (running.router === undefined || running.file !== file) {
+        const before = running.router;
+        running.router = undefined;
+        await dispose(before);
+        running.router = await newRouter().up();
+        running.file = file;
+      }
+      await use(running.router);
+    },
+    { timeout: 120_000 },
   ],
   ui: async ({ page, router }, use) => {
     const ui = new Console(page, router.url);

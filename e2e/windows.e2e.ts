@@ -25,7 +25,7 @@ test('every window opens from the tree, and every tab in it, shows its content a
       await expect(ui.page).toHaveURL(new RegExp(`${address}$`));
       const menu = menuByPath(address);
       const isTable = menu !== undefined && menu.kind !== 'settings' && menu.kind !== 'status';
-      if (isTable) await expect(root.getByRole('grid').first()).toBeVisible();
+      if (isTable) await expect(new Menu(ui.page, root).grid.first()).toBeVisible();
       await expect(root.getByText('Loading', { exact: true })).toBeHidden();
       await expect(root.getByText(/^Not shown:/)).toBeHidden();
       expect(await barriers(ui.page, ACTIVE), address).toEqual([]);

@@ -119,6 +119,8 @@ export const firewallMangle = defineMenu({
   flags: [disabledFlag, invalidFlag, dynamicFlag],
   columns: [
     'action',
+    'new-packet-mark',
+    'new-connection-mark',
     'chain',
     'src-address',
     'dst-address',
@@ -134,8 +136,6 @@ export const firewallMangle = defineMenu({
     'connection-state',
     'packet-mark',
     'connection-mark',
-    'new-packet-mark',
-    'new-connection-mark',
     'bytes',
     'packets',
   ],
