@@ -72,7 +72,7 @@ function ambiguous(group: readonly QueueNode[]): QueueFinding[] {
       finding(
         first,
         'both-match',
-        `what its target sends to that of ${second.name}${byAddress.length > 2 ? ` or of ${byAddress.length - 2} others` : ''} ` +
+        `what its target sends to that of ${second.name}${byAddress.length > 2 ? ` or of ${byAddress.length - 2} more` : ''} ` +
           'fits both queues; the earlier one in the list takes it, as download if the destination is its target',
       ),
     );
