@@ -85,8 +85,8 @@ fn passed(kind: &QueueType, workers: u32) -> Vec<f64> {
             config.simple_queues[0].upload.queue_type = config.queue_types.len() as u32;
             config.queue_types.push(kind.clone());
         });
-    for host in HOSTS {
-        let mac = format!("02:01:c0:a8:58:{:02x}", host.rsplit('.').next().unwrap().parse::<u8>().unwrap());
+    for (host, last) in HOSTS.iter().zip(10..) {
+        let mac = format!("02:01:c0:a8:58:{last:02x}");
         config = config.neighbor(1, host, &mac, false);
     }
     let mut router = Router::with_workers(config, workers);

@@ -13,7 +13,7 @@ use super::DataplaneConfig;
 use super::{Mark, RowId};
 
 /// An IPv4 or IPv6 network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Prefix {
     /// First address; host bits are zero.
@@ -23,7 +23,7 @@ pub struct Prefix {
 }
 
 /// Whose traffic a simple queue holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum QueueTarget {
     /// Stations with these addresses.
@@ -33,7 +33,7 @@ pub enum QueueTarget {
 }
 
 /// An interface as the target of a simple queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TargetInterface {
     /// Its row.
@@ -73,7 +73,7 @@ pub struct SimpleQueue {
 }
 
 /// Time of day and days of the week, in the router's time zone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct QueueTime {
     /// First moment, milliseconds after midnight.
@@ -89,7 +89,7 @@ pub struct QueueTime {
 }
 
 /// How a node of a tree of queues is held to its rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct QueueLimit {
     /// Rate it gets in any case, bits/s; 0 none. Without a parent of no effect.
@@ -141,7 +141,7 @@ pub struct TreeQueue {
 }
 
 /// Whose child a node of `/queue/tree` is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "kind")]
 pub enum TreeParent {
     /// It is the root of a tree that all packets pass.

@@ -4,7 +4,8 @@
 //! class with children distributes; one without is a leaf and holds packets. A class without a parent is a root.
 //! Which packets go into which leaf is said elsewhere ([`super::classify`]).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use tollway_config::dataplane::{DataplaneConfig, Mark, QueueLimit, QueueType, RowId, TreeParent};
 
@@ -124,7 +125,7 @@ pub struct Class {
     /// Edges to the farthest leaf below; 0 for a leaf.
     pub level: u8,
     /// Rates, bucket, priority and the number of its queue type in [`Forest::types`].
-    pub limit: QueueLimit,
+    pub limit: Arc<QueueLimit>,
 }
 
 /// Places that leaves have on a course: see [`Class::rank`].
@@ -149,6 +150,7 @@ impl Class {
 pub struct Forest {
     classes: Vec<Class>,
     types: Vec<QueueType>,
+    /// Classes by their names. Known while the forest is built.
     by_identity: HashMap<Identity, ClassId>,
     /// Upload class of each simple queue, by its place in the list; the download class is the next one.
     simple: Vec<ClassId>,
@@ -156,6 +158,8 @@ pub struct Forest {
     tree: Vec<ClassId>,
     /// First class of each row, by ascending identity. The classes of a row follow each other.
     rows: Vec<ClassId>,
+    /// Limits that classes have in common: subscribers share a handful of plans. Known while the forest is built.
+    plans: HashSet<Arc<QueueLimit>>,
 }
 
 impl Forest {
@@ -196,6 +200,7 @@ impl Forest {
         forest.link(config)?;
         forest.measure()?;
         forest.order();
+        (forest.plans, forest.by_identity) = (HashSet::new(), HashMap::new());
         Ok(forest)
     }
 
@@ -209,6 +214,8 @@ impl Forest {
             return Err(BuildError { row: None, message: "more than 268435455 queues".to_owned() });
         }
         self.check(identity.row, limit)?;
+        let plan = self.plans.get(limit).map_or_else(|| Arc::new(*limit), Arc::clone);
+        self.plans.insert(Arc::clone(&plan));
         let id = ClassId(self.classes.len() as u32);
         if self.by_identity.insert(identity, id).is_some() {
             return Err(BuildError::row(identity.row, "the queue row occurs twice"));
@@ -220,7 +227,7 @@ impl Forest {
             interface,
             is_leaf: true,
             level: 0,
-            limit: *limit,
+            limit: plan,
         });
         Ok(id)
     }
@@ -364,7 +371,15 @@ impl Forest {
 
     /// A class by its name.
     pub fn find(&self, identity: Identity) -> Option<ClassId> {
-        self.by_identity.get(&identity).copied()
+        // The part of a row that is its first one is the key of `rows`; the others follow it.
+        let first =
+            |id: &ClassId| self.class(*id).map(|class| (class.identity.row, class.identity.part as u8 / 3));
+        let wanted = (identity.row, identity.part as u8 / 3);
+        let at = self.rows.partition_point(|id| first(id).is_some_and(|name| name < wanted));
+        let ClassId(start) = *self.rows.get(at)?;
+        (start..start + 3)
+            .map(ClassId)
+            .find(|id| self.class(*id).is_some_and(|class| class.identity == identity))
     }
 
     /// One direction of the simple queue at a place of the list.

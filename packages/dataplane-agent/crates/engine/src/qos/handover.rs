@@ -406,9 +406,9 @@ impl<F: Frame> Queues<F> {
 /// The limits of the bucket of a leaf: none where a tree decides.
 pub(super) fn own_limit(class: &Class) -> QueueLimit {
     if class.parent.is_none() {
-        return class.limit;
+        return *class.limit;
     }
-    QueueLimit { max_limit: 0, burst_limit: 0, ..class.limit }
+    QueueLimit { max_limit: 0, burst_limit: 0, ..*class.limit }
 }
 
 /// Whether a queue kind has rates of its own, or changes packets.

@@ -19,7 +19,7 @@ pub(super) struct Packet<'a> {
     /// Wall clock, ns since 1970.
     pub utc_ns: i64,
     /// Of all queues, by place.
-    pub conditions: &'a [Option<Condition>],
+    pub conditions: &'a [Option<Box<Condition>>],
 }
 
 /// The other side of the targets.

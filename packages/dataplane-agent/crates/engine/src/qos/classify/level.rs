@@ -51,7 +51,7 @@ impl Level {
     pub fn new(
         queues: &[SimpleQueue],
         places: &[u32],
-        conditions: &[Option<Condition>],
+        conditions: &[Option<Box<Condition>>],
     ) -> Result<Self, BuildError> {
         let mut prefixes = Vec::with_capacity(places.len());
         let mut interfaces: BTreeMap<RowId, Vec<u32>> = BTreeMap::new();
@@ -161,7 +161,7 @@ impl Level {
         let own = self.places.get(group.from as usize..group.to as usize).unwrap_or_default();
         let before = own.iter().copied().take_while(|place| *place < best);
         let mut fitting = before.filter(|place| {
-            let condition = packet.conditions.get(*place as usize).and_then(Option::as_ref);
+            let condition = packet.conditions.get(*place as usize).and_then(Option::as_deref);
             condition.is_none_or(|condition| condition.fits(packet, way, holds_ns))
         });
         fitting.next().unwrap_or(best)

@@ -13,8 +13,9 @@ mod tree;
 mod tests;
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-use tollway_config::dataplane::{DataplaneConfig, QueueTarget, QueueTime, RowId, SimpleQueue, TreeParent};
+use tollway_config::dataplane::{DataplaneConfig, RowId, SimpleQueue, TreeQueue};
 
 use super::Way;
 use super::forest::{ClassId, Context, Forest, Identity, Part, Stations};
@@ -38,31 +39,19 @@ struct Queue {
     children: u32,
 }
 
-/// What decides whether a simple queue takes a packet.
-#[derive(Debug, PartialEq, Eq)]
-struct Shape {
-    row: RowId,
-    parent: Option<RowId>,
-    targets: Box<[QueueTarget]>,
-    dst: Option<QueueTarget>,
-    marks: Box<[u32]>,
-    time: Option<QueueTime>,
-    total: bool,
-}
-
 /// How packets of one generation find their queues.
 #[derive(Debug, Default)]
 pub struct QueueTable {
     /// By place in the list.
     queues: Vec<Queue>,
-    conditions: Vec<Option<Condition>>,
+    conditions: Vec<Option<Box<Condition>>>,
     /// Queues without a parent first.
     levels: Vec<Level>,
     tree: Tree,
     has_tree: bool,
     has_time: bool,
-    shapes: Vec<Shape>,
-    nodes: Vec<(RowId, TreeParent, Box<[u32]>)>,
+    /// Of all that decides where packets go.
+    digest: [u64; 2],
 }
 
 impl QueueTable {
@@ -78,19 +67,14 @@ impl QueueTable {
         let mut table = Self {
             tree: Tree::new(config, forest),
             has_tree: !config.tree_queues.is_empty(),
-            shapes: queues.iter().map(shape).collect(),
-            nodes: config
-                .tree_queues
-                .iter()
-                .map(|node| (node.row, node.parent, node.packet_marks.as_slice().into()))
-                .collect(),
+            digest: [0, 1].map(|salt| digest(config, salt)),
             ..Self::default()
         };
         for queue in queues {
-            table.conditions.push(Condition::of(queue)?);
+            table.conditions.push(Condition::of(queue)?.map(Box::new));
         }
         let times = table.conditions.iter().flatten();
-        table.has_time = times.into_iter().any(Condition::has_time);
+        table.has_time = times.into_iter().any(|condition| condition.has_time());
         let place_of: HashMap<RowId, u32> = queues.iter().map(|queue| queue.row).zip(0..).collect();
         let parent = |queue: &SimpleQueue| queue.parent.and_then(|row| place_of.get(&row)).copied();
         let mut families: Vec<(Option<u32>, Vec<u32>)> = vec![(None, Vec::new())];
@@ -133,7 +117,7 @@ impl QueueTable {
 
     /// Whether every packet goes to the same rows and directions in both tables.
     pub fn matches_as(&self, other: &Self) -> bool {
-        self.shapes == other.shapes && self.nodes == other.nodes
+        self.digest == other.digest
     }
 
     /// The leaves that a packet passes: destination after, source before its translation; wall clock, ns since 1970 UTC.
@@ -193,16 +177,22 @@ impl QueueTable {
     }
 }
 
-fn shape(queue: &SimpleQueue) -> Shape {
-    Shape {
-        row: queue.row,
-        parent: queue.parent,
-        targets: queue.targets.as_slice().into(),
-        dst: queue.dst,
-        marks: queue.packet_marks.as_slice().into(),
-        time: queue.time,
-        total: queue.total.is_some(),
+/// Two of these differ in the salt alone, so that two tables whose digests agree in both are alike but for one chance in
+/// 2¹²⁸; a table that kept all of it would be larger than the queues themselves.
+fn digest(config: &DataplaneConfig, salt: u64) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    salt.hash(&mut hasher);
+    for queue in &config.simple_queues {
+        let SimpleQueue { row, targets, dst, packet_marks, parent, time, upload: _, download: _, total } =
+            queue;
+        (row, targets, dst, packet_marks, parent, time, total.is_some()).hash(&mut hasher);
     }
+    config.simple_queues.len().hash(&mut hasher);
+    for node in &config.tree_queues {
+        let TreeQueue { row, parent, packet_marks, limit: _ } = node;
+        (row, parent, packet_marks).hash(&mut hasher);
+    }
+    hasher.finish()
 }
 
 /// The total of a queue without children: its own, or else that of the nearest queue above that has one, unless

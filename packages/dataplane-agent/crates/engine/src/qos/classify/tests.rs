@@ -3,7 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use proptest::prelude::*;
-use tollway_config::dataplane::{Mark, Prefix, QueueLimit, QueueType, TargetInterface, TreeQueue};
+use tollway_config::dataplane::{
+    Mark, Prefix, QueueLimit, QueueTarget, QueueTime, QueueType, TargetInterface, TreeParent,
+};
 
 use super::*;
 

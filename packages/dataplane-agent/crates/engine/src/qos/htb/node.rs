@@ -260,7 +260,7 @@ impl Core {
         self.cold.push(Cold {
             id,
             identity: class.identity,
-            limit: class.limit,
+            limit: *class.limit,
             burst,
             deficits,
             begin: zero,

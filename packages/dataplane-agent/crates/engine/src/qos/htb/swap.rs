@@ -141,7 +141,7 @@ impl Htb {
         let place = if class.is_leaf {
             NIL
         } else {
-            let limit = (&class.limit, class.parent.is_none());
+            let limit = (&*class.limit, class.parent.is_none());
             let mut shared = self.roots.get(number as usize)?.lock();
             shared.enter(class.identity, limit, kept.get(&class.identity), now)
         };
