@@ -235,7 +235,7 @@ fn run(seed: u64) -> (u64, u64) {
 #[test]
 fn no_packet_is_lost_or_doubled_and_no_flow_reordered() {
     let (mut out, mut waited) = (0, 0);
-    for seed in 0..40 {
+    for seed in 0..90 {
         let done = std::panic::catch_unwind(|| run(seed));
         let (passed, most) = done.unwrap_or_else(|_| panic!("seed {seed}"));
         (out, waited) = (out + passed, waited + most);

@@ -236,6 +236,11 @@ impl<F: Frame> Queues<F> {
         self.courses.leaf(course, step)
     }
 
+    /// Where a packet goes that has passed the first leaf of a lane.
+    pub fn lane_after(&self, lane: Lane) -> Lane {
+        self.courses.behind(lane, lane.step())
+    }
+
     /// Whether another worker may have a leaf.
     #[inline]
     pub fn is_away(&self, number: u32) -> bool {

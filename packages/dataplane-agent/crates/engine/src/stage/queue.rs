@@ -228,8 +228,7 @@ fn arrive<F: Frame, S: FrameSource<F>>(
         return None;
     }
     state.queues.has_arrived(leaf);
-    let Leads::Course(course, step) = lane.leads() else { return None };
-    packet.meta.lane = Lane::course(course, step + 1);
+    packet.meta.lane = state.queues.lane_after(lane);
     walk(snapshot, state, packet, source)
 }
 
