@@ -122,13 +122,26 @@ impl<F: Frame> Queues<F> {
     /// Reads of a leaf what brings it into the cache.
     #[inline]
     pub fn touch(&self, number: u32) -> u32 {
-        self.leaves.get(number as usize).map_or(0, |leaf| leaf.waiting)
+        let place = number as usize;
+        let Some(leaf) = self.leaves.get(place) else { return 0 };
+        if leaf.is(special::TREE)
+            && let Some(backlog) = self.backlogs.get(place)
+        {
+            self.htb.touch(backlog.class);
+        }
+        leaf.waiting
     }
 
     /// The same of the leaf at a step of a course.
     #[inline]
     pub fn touch_course(&self, course: u32, step: u8) -> u32 {
         self.courses.leaf(course, step).map_or(0, |leaf| self.touch(leaf))
+    }
+
+    /// All packets of a batch have been here.
+    #[inline]
+    pub fn end_batch(&mut self) {
+        self.htb.end_runs();
     }
 
     /// Lets a packet pass at once, if this worker has the leaf, nothing waits before it and it keeps to the rate.
@@ -161,7 +174,7 @@ impl<F: Frame> Queues<F> {
             return false;
         }
         if leaf.is(special::TREE) {
-            if is_long(self.htb.rate(backlog.class), segments, bytes)
+            if segments > 1 && is_long(self.htb.rate(backlog.class), segments, bytes)
                 || !self.htb.pass(backlog.class, segments, bytes, now)
             {
                 return false;

@@ -79,6 +79,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     }
     let room = batch.room();
     release_at_most(snapshot, state, batch, source, room);
+    state.queues.end_batch();
     count_dropped(state);
     entered
 }

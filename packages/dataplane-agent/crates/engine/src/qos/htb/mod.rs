@@ -31,6 +31,7 @@ mod lease;
 mod links;
 mod node;
 mod ring;
+mod run;
 mod serve;
 mod shared;
 mod swap;
@@ -119,8 +120,9 @@ fn open<'a>(
     if !core.trees.get(tree as usize)?.is_sole {
         return None;
     }
-    let shared = roots.get(tree as usize)?.try_lock().filter(|shared| shared.sole == me);
-    match shared {
+    let mut shared = roots.get(tree as usize)?.try_lock();
+    core.end_run(tree, shared.as_deref_mut());
+    match shared.filter(|shared| shared.sole == me) {
         Some(mut shared) => {
             shared.stay(me, now);
             Some(shared)
@@ -168,7 +170,15 @@ impl Htb {
         if tree.is_blocked {
             return false;
         }
-        if tree.waiting != 0 {
+        if let Some(passes) = self.core.pass_in_run(slot, segments, bytes, now) {
+            return passes;
+        }
+        self.pass_alone(slot, number, segments, bytes, now)
+    }
+
+    /// A packet that is not of a run.
+    fn pass_alone(&mut self, slot: u32, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
+        if self.core.trees.get(number as usize).is_some_and(|tree| tree.waiting != 0) {
             self.wake(now);
         }
         let passage = self.try_pass(slot, number, segments, bytes, now);
@@ -183,10 +193,32 @@ impl Htb {
     fn try_pass(&mut self, slot: u32, tree: u32, segments: u32, bytes: u64, now: Now) -> Passage {
         let mut shared = open(&self.roots, &mut self.core, tree, self.worker, now);
         let passage = self.core.pass(slot, segments, bytes, &mut books(&mut shared), now);
-        if shared.is_none() && passage == Passage::Open {
-            self.core.plan_talk(tree, now, false);
+        if passage == Passage::Open {
+            match &shared {
+                Some(shared) => self.core.begin_run(slot, shared, now),
+                None => self.core.plan_talk(tree, now, false),
+            }
         }
         passage
+    }
+
+    /// A batch is over: what passed is charged to all classes, for other workers to see.
+    #[inline]
+    pub fn end_runs(&mut self) {
+        while let Some(number) = self.core.runs.pop() {
+            if self.core.unlist_run(number) {
+                drop(open(&self.roots, &mut self.core, number, self.worker, self.now));
+            }
+        }
+    }
+
+    /// Has what [`Self::pass`] needs of a leaf brought into the cache.
+    #[inline]
+    pub fn touch(&self, leaf: ClassId) {
+        if let Some(node) = self.slot(leaf).and_then(|slot| self.core.node(slot)) {
+            tollway_prefetch::fetch_to_write(node);
+            tollway_prefetch::fetch_to_write(&node.flags);
+        }
     }
 
     /// Something waits in the leaf. May be called again.
@@ -306,7 +338,8 @@ impl Htb {
     /// What is known of a class; `None` of one that this worker has not met.
     pub fn view(&self, class: ClassId, now: Now) -> Option<ClassView> {
         let slot = *self.slots.get(class.0 as usize)?;
-        let (node, cold) = (self.core.node(slot)?, self.core.cold.get(slot as usize)?);
+        let ((node, lends, charges), cold) = (self.core.with_run(slot)?, self.core.cold.get(slot as usize)?);
+        let node = &node;
         let [second_bytes, second_packets] = node::last_second(node, cold, now);
         let inner = self.core.inners.get(node.inner as usize);
         let mut account = node.account;
@@ -314,7 +347,7 @@ impl Htb {
             && let Some(shared) = self.roots.get(node.tree as usize).and_then(|root| root.try_lock())
             && let Some(class) = shared.classes.get(node.place as usize)
         {
-            account = class.account;
+            account = run::charged(class.account, charges);
         }
         account.fill(now, node.live != 0);
         let ceiling_tokens = match account.terms().ceiling {
@@ -325,7 +358,7 @@ impl Htb {
             bytes: node.bytes,
             packets: node.packets,
             borrows: node.borrows,
-            lends: inner.map_or(node.packets - node.borrows, |inner| inner.lends),
+            lends: inner.map_or(node.packets - node.borrows, |inner| inner.lends.wrapping_add(lends)),
             second_bytes,
             second_packets,
             tokens: account.tokens,

@@ -7,6 +7,7 @@ use tollway_config::dataplane::{QueueLimit, RowId};
 use super::Mode;
 use super::account::{Account, Terms};
 use super::ring::{Links, NIL, PRIORITIES, Ring};
+use super::run::Run;
 use super::shared::{Left, terms};
 use crate::qos::burst::Burst;
 use crate::qos::forest::{Class, ClassId, Identity, MAX_LEVELS};
@@ -183,6 +184,7 @@ pub struct Tree {
     pub listed: [Vec<u32>; MAX_LEVELS],
     /// Leaves that packets wait in.
     pub waiting: u32,
+    pub run: Run,
 }
 
 /// All trees of a worker.
@@ -197,6 +199,8 @@ pub struct Core {
     pub wheel: Wheel,
     /// Trees in which a leaf may send.
     pub ready: VecDeque<u32>,
+    /// Trees that may have runs.
+    pub runs: Vec<u32>,
 }
 
 impl Core {
@@ -211,6 +215,7 @@ impl Core {
             trees: Vec::new(),
             wheel,
             ready: VecDeque::new(),
+            runs: Vec::new(),
         }
     }
 
@@ -284,7 +289,9 @@ impl Core {
             is_dry: false,
             listed: Default::default(),
             waiting: 0,
+            run: Run::NONE,
         });
+        self.runs.reserve(self.trees.len());
         (self.trees.len() - 1) as u32
     }
 

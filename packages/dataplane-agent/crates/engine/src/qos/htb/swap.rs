@@ -56,6 +56,7 @@ impl Htb {
         for (number, root) in (0..).zip(&self.roots) {
             let mut shared = root.lock();
             let is_late = shared.has_lapsed(self.worker);
+            self.core.end_run(number, Some(&mut shared));
             let Some(tree) = self.core.trees.get_mut(number as usize) else { continue };
             let (was_sole, listed) = (tree.is_sole, std::mem::take(&mut tree.listed));
             for slot in listed.into_iter().flatten().filter(|_| !was_sole) {

@@ -1,0 +1,214 @@
+//! Runs: packets of leaves below the same class that pass at the same moment. What the first of them finds holds for all,
+//! so the classes above are charged once, when the run ends: when something else happens in the tree, or its batch is over.
+//!
+//! No colour changes within a run but by what it charges itself: time stands still, nothing waits in the tree, and
+//! this worker is alone with it. If another one comes in between, the charge goes to what this one owes.
+
+use super::Mode;
+use super::account::Account;
+use super::node::{BURSTS, Core, Node};
+use super::ring::NIL;
+use super::shared::Shared;
+use crate::time::Now;
+
+/// What passed on loan, or on the tokens of leaves.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    segments: u64,
+    bytes: u64,
+}
+
+impl Sum {
+    fn add(&mut self, segments: u32, bytes: u64) {
+        self.segments = self.segments.wrapping_add(u64::from(segments));
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    fn bits(self) -> i64 {
+        i64::try_from(self.bytes.saturating_mul(8)).unwrap_or(i64::MAX)
+    }
+}
+
+/// The run of a tree.
+#[derive(Debug, Clone, Copy)]
+pub struct Run {
+    /// The class above the leaves; [`NIL`] without a run.
+    parent: u32,
+    /// That of the last packet that could have been one of a run.
+    last: u32,
+    /// Level of the class that lends.
+    lender: u8,
+    /// In [`Core::runs`].
+    is_listed: bool,
+    now: Now,
+    /// Bits that may be lent before a colour changes; below zero nothing is lent.
+    room: i64,
+    /// What the class of level [`Self::lender`] lent.
+    lent: Sum,
+    /// What leaves sent on their own.
+    own: Sum,
+}
+
+impl Run {
+    /// None.
+    pub const NONE: Self = Self {
+        parent: NIL,
+        last: NIL,
+        lender: 0,
+        is_listed: false,
+        now: Now(0),
+        room: -1,
+        lent: Sum { segments: 0, bytes: 0 },
+        own: Sum { segments: 0, bytes: 0 },
+    };
+
+    const fn is_empty(&self) -> bool {
+        self.lent.segments == 0 && self.own.segments == 0
+    }
+
+    /// Counts at a class of its way.
+    fn count(&self, node: &mut Node) {
+        node.bytes = node.bytes.wrapping_add(self.lent.bytes).wrapping_add(self.own.bytes);
+        node.packets = node.packets.wrapping_add(self.lent.segments).wrapping_add(self.own.segments);
+        if node.level < self.lender {
+            node.borrows = node.borrows.wrapping_add(self.lent.segments);
+        }
+    }
+
+    /// Wire segments that a class lent.
+    const fn lends(&self, level: u8) -> u64 {
+        if level == self.lender { self.lent.segments } else { 0 }
+    }
+
+    /// Bits to charge to a class: as sent on its own, and at all.
+    fn charges(&self, level: u8) -> [i64; 2] {
+        let (lent, own) = (self.lent.bits(), self.own.bits());
+        [if level >= self.lender { own.saturating_add(lent) } else { own }, own.saturating_add(lent)]
+    }
+}
+
+impl Core {
+    /// Charges and counts a packet as one of the run of its tree. Whether it may go; `None` if it is not of the run.
+    #[inline]
+    pub fn pass_in_run(&mut self, slot: u32, segments: u32, bytes: u64, now: Now) -> Option<bool> {
+        let node = self.nodes.get_mut(slot as usize)?;
+        let tree = self.trees.get_mut(node.tree as usize)?;
+        let run = &mut tree.run;
+        if run.parent != node.parent || run.now != now || tree.waiting != 0 || node.flags & BURSTS != 0 {
+            return None;
+        }
+        node.account.fill(now, false);
+        let own = match node.account.mode() {
+            Mode::Red => return Some(false),
+            Mode::Green => true,
+            Mode::Yellow if run.room < 0 => return None,
+            Mode::Yellow => false,
+        };
+        let bits = i64::try_from(bytes.saturating_mul(8)).unwrap_or(i64::MAX);
+        run.room = run.room.saturating_sub(bits);
+        if own {
+            run.own.add(segments, bytes);
+        } else {
+            run.lent.add(segments, bytes);
+            node.borrows = node.borrows.wrapping_add(u64::from(segments));
+        }
+        self.meter(slot, now);
+        let node = self.nodes.get_mut(slot as usize)?;
+        node.bytes = node.bytes.wrapping_add(bytes);
+        node.packets = node.packets.wrapping_add(u64::from(segments));
+        node.account.charge(bits, own);
+        Some(true)
+    }
+
+    /// Begins a run with the packet after one of this leaf, which has just passed: the accounts of the classes above are
+    /// those of `now`. Not where leaves of several classes take turns: runs would be too short.
+    pub fn begin_run(&mut self, slot: u32, shared: &Shared, now: Now) {
+        let Some(node) = self.nodes.get(slot as usize) else { return };
+        let (number, parent) = (node.tree, node.parent);
+        let Some(tree) = self.trees.get_mut(number as usize) else { return };
+        let is_second = std::mem::replace(&mut tree.run.last, parent) == parent;
+        if !is_second || tree.waiting != 0 {
+            return;
+        }
+        let (mut room, mut at) = (i64::MAX, parent);
+        let lender = loop {
+            let class = self.node(at).and_then(|node| Some((node, shared.classes.get(node.place as usize)?)));
+            let Some((node, class)) = class else { break None };
+            let mode = class.account.mode();
+            room = room.min(class.account.headroom(mode == Mode::Green));
+            match mode {
+                Mode::Red => break None,
+                Mode::Green => break Some(node.level),
+                Mode::Yellow => at = node.parent,
+            }
+        };
+        let Some(tree) = self.trees.get_mut(number as usize) else { return };
+        tree.run.parent = parent;
+        tree.run.now = now;
+        (tree.run.lender, tree.run.room) = lender.map_or((0, -1), |lender| (lender, room));
+        if !std::mem::replace(&mut tree.run.is_listed, true) {
+            self.runs.push(number);
+        }
+    }
+
+    /// Ends the run of a tree: charges its classes, or, without their accounts, what this worker owes them.
+    pub fn end_run(&mut self, number: u32, mut shared: Option<&mut Shared>) {
+        let Some(tree) = self.trees.get_mut(number as usize).filter(|tree| tree.run.parent != NIL) else {
+            return;
+        };
+        let Run { last, is_listed, .. } = tree.run;
+        let run = std::mem::replace(&mut tree.run, Run { last, is_listed, ..Run::NONE });
+        if run.is_empty() {
+            return;
+        }
+        let mut slot = run.parent;
+        while let Some(node) = self.nodes.get_mut(slot as usize) {
+            run.count(node);
+            let (level, place, parent) = (node.level, node.place, node.parent);
+            let [own, all] = run.charges(level);
+            if let Some(inner) = self.inners.get_mut(node.inner as usize) {
+                inner.lends = inner.lends.wrapping_add(run.lends(level));
+                if shared.is_none() {
+                    inner.owed = [inner.owed[0].saturating_add(own), inner.owed[1].saturating_add(all)];
+                }
+            }
+            match &mut shared {
+                Some(shared) => {
+                    if let Some(class) = shared.classes.get_mut(place as usize) {
+                        class.account.charge_own(own);
+                        class.charge(all, false);
+                    }
+                }
+                None => self.list(slot),
+            }
+            slot = parent;
+        }
+    }
+
+    /// What a class will be when the run of its tree has ended: counters, wire segments that it lent, and charges to its
+    /// account.
+    pub fn with_run(&self, slot: u32) -> Option<(Node, u64, [i64; 2])> {
+        let mut node = self.node(slot)?.clone();
+        let run = self.trees.get(node.tree as usize).map_or(Run::NONE, |tree| tree.run);
+        if run.is_empty() || !self.way(run.parent).any(|above| above == slot) {
+            return Some((node, 0, [0; 2]));
+        }
+        run.count(&mut node);
+        let level = node.level;
+        Some((node, run.lends(level), run.charges(level)))
+    }
+
+    /// A tree has no place in [`Self::runs`] any more. Whether its run is still to be charged.
+    pub fn unlist_run(&mut self, number: u32) -> bool {
+        let Some(tree) = self.trees.get_mut(number as usize) else { return false };
+        tree.run.is_listed = false;
+        !tree.run.is_empty()
+    }
+}
+
+/// An account after charges.
+pub fn charged(mut account: Account, [own, all]: [i64; 2]) -> Account {
+    account.charge_own(own);
+    account.charge(all, false);
+    account
+}
