@@ -75,7 +75,8 @@ impl<F: Frame> Engine<F> {
     ) -> Self {
         let share = connection_share(&snapshot, workers, capacity);
         let seed = shared.seed();
-        let mut queues = Queues::new(worker, workers.max(1), capacity.queue_frames, capacity.queue_bytes);
+        let most = (capacity.queue_frames, capacity.queue_bytes);
+        let mut queues = Queues::new(worker, workers.max(1), most, seed);
         let none = Plan { forest: &Arc::default(), table: &QueueTable::default(), utc_ns: 0 };
         let ports = snapshot.port_interfaces();
         queues.swap(&none, &snapshot.plan(shared.utc_offset_ns()), &ports, &shared.queues, Now(0));

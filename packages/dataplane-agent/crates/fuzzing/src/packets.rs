@@ -2,9 +2,11 @@
 
 use arbitrary::{Result, Unstructured};
 use tollway_config::dataplane::{
-    Action, ConnectionState, DataplaneConfig, FasttrackMode, Matcher, RejectWith, RpFilter, TrackingMode,
+    Action, ConnectionState, DataplaneConfig, FasttrackMode, Matcher, NewMss, RejectWith, RpFilter,
+    TrackingMode, TreeParent, TreeQueue,
 };
 use tollway_engine::frame::VnetState;
+use tollway_testkit::config::queue_limit;
 use tollway_testkit::packet::PacketBuilder;
 use tollway_testkit::router::port_mac;
 use tollway_testkit::{Router, RouterConfig, rule};
@@ -24,6 +26,7 @@ const STATES: [ConnectionState; 5] = [
     ConnectionState::Untracked,
 ];
 const CHAINS: [&str; 4] = ["input", "forward", "output", "more"];
+const MANGLE_CHAINS: [&str; 5] = ["prerouting", "input", "forward", "output", "postrouting"];
 
 /// Nothing panics, every frame is accounted for, and a packet leaves the router only if it may.
 pub fn run(data: &[u8]) {
@@ -88,12 +91,14 @@ fn steps(bytes: &mut Unstructured<'_>, router: &mut Router) -> Result<()> {
 /// Another configuration in which something differs, if it is a possible one.
 fn change(bytes: &mut Unstructured<'_>, router: &mut Router) -> Result<()> {
     let mut config = router.config().clone();
-    match bytes.int_in_range(0..=5)? {
+    match bytes.int_in_range(0..=7)? {
         0 => config.filter.iter_mut().for_each(|chain| chain.rules.reverse()),
         1 => config.nat.clear(),
         2 => config.simple_queues.truncate(1),
         3 => config.settings.allow_fast_path = !config.settings.allow_fast_path,
         4 => config.routes.clear(),
+        5 => config.mangle.iter_mut().for_each(|chain| chain.rules.reverse()),
+        6 => config.tree_queues.reverse(),
         _ => {
             let port = bytes.int_in_range(0..=2)?;
             router.carrier(port, bytes.arbitrary()?);
@@ -148,7 +153,55 @@ fn config(bytes: &mut Unstructured<'_>) -> Result<RouterConfig> {
         config = config.queue(&["192.168.88.0/25"], rate, rate);
         config = config.queue(&["0.0.0.0/0"], 0, rate);
     }
+    for _ in 0..bytes.int_in_range(0..=4)? {
+        let conditions = rule().matcher(matcher(bytes)?);
+        let chain = *bytes.choose(&MANGLE_CHAINS)?;
+        config = config.mangle(chain, conditions.then(mangle_action(chain, bytes)?));
+    }
+    if bytes.ratio(1, 3)? {
+        let trees = trees(bytes)?;
+        config = config.with(|config| config.tree_queues = trees);
+    }
     Ok(config)
+}
+
+/// A tree of all packets and one of an interface's.
+fn trees(bytes: &mut Unstructured<'_>) -> Result<Vec<TreeQueue>> {
+    let interface = TreeParent::Interface { interface: bytes.int_in_range(1..=3)? };
+    let below = |row| TreeParent::Queue { row };
+    let nodes = [
+        (6_001, TreeParent::Global),
+        (6_002, interface),
+        (6_003, below(6_001)),
+        (6_004, below(6_001)),
+        (6_005, below(6_002)),
+    ];
+    let mut trees = Vec::new();
+    for (row, parent) in nodes {
+        let mut limit = queue_limit(*bytes.choose(&[0, 64_000, 1_000_000, 1_000_000_000])?);
+        limit.limit_at = limit.max_limit / 2;
+        limit.priority = bytes.int_in_range(1..=8)?;
+        limit.queue_type = bytes.int_in_range(0..=3)?;
+        let packet_marks = match row {
+            6_001 | 6_002 => Vec::new(),
+            _ => vec![bytes.int_in_range(0..=3)?],
+        };
+        trees.push(TreeQueue { row, parent, packet_marks, limit });
+    }
+    Ok(trees)
+}
+
+fn mangle_action(chain: &str, bytes: &mut Unstructured<'_>) -> Result<Action> {
+    let (mark, passthrough) = (bytes.int_in_range(0..=3)?, bytes.arbitrary()?);
+    Ok(match bytes.int_in_range(0..=6)? {
+        0 | 1 => Action::MarkPacket { mark, passthrough },
+        2 => Action::MarkConnection { mark, passthrough },
+        // Elsewhere a routing mark is refused.
+        3 if ["prerouting", "output"].contains(&chain) => Action::MarkRouting { mark, passthrough },
+        4 => Action::ChangeDscp { dscp: bytes.int_in_range(0..=63)?, passthrough },
+        3 | 5 => Action::ChangeMss { mss: NewMss::ClampToPmtu, passthrough },
+        _ => Action::FasttrackConnection,
+    })
 }
 
 fn settings(bytes: &mut Unstructured<'_>, config: &mut DataplaneConfig) -> Result<()> {
@@ -171,7 +224,7 @@ fn settings(bytes: &mut Unstructured<'_>, config: &mut DataplaneConfig) -> Resul
 fn matcher(bytes: &mut Unstructured<'_>) -> Result<Matcher> {
     let negate = bytes.arbitrary()?;
     let ports = |from: u16, to: u16| vec![tollway_config::dataplane::PortRange { from, to }];
-    Ok(match bytes.int_in_range(0..=15)? {
+    Ok(match bytes.int_in_range(0..=17)? {
         0 => Matcher::InInterface { interfaces: vec![bytes.int_in_range(1..=3)?], negate },
         1 => Matcher::OutInterface { interfaces: vec![bytes.int_in_range(1..=3)?], negate },
         2 => Matcher::Protocol { protocol: *bytes.choose(&[1, 6, 17, 47])?, negate },
@@ -187,6 +240,8 @@ fn matcher(bytes: &mut Unstructured<'_>) -> Result<Matcher> {
         12 => Matcher::ConnectionBytes { from: 200, to: *bytes.choose(&[0, 1000])? },
         13 => Matcher::Nth { every: 3, packet: bytes.int_in_range(1..=3)?, negate },
         14 => Matcher::Random { percent: bytes.int_in_range(1..=99)? },
+        15 => Matcher::PacketMark { mark: bytes.int_in_range(0..=3)?, negate },
+        16 => Matcher::ConnectionMark { mark: bytes.int_in_range(0..=3)?, negate },
         _ => {
             let count = bytes.int_in_range(1..=3)?;
             let states = (0..count).map(|_| bytes.choose(&STATES).copied()).collect::<Result<_>>()?;

@@ -152,7 +152,7 @@ impl<F: Frame> Queues<F> {
         let kind = forest.type_of(class).unwrap_or(&QueueType::None);
         let limit = own_limit(class);
         let mut leaf = Leaf::new(&limit, now);
-        let mut backlog = Backlog::new(class.identity, id, entry, kind);
+        let mut backlog = Backlog::new(class.identity, id, entry, kind, self.salt);
         backlog.max_limit = limit.max_limit;
         backlog.rank = class.rank() as u8;
         backlog.burst = Burst::new(&limit, now).map(Box::new);

@@ -213,14 +213,14 @@ impl Leaf {
 }
 
 impl Backlog {
-    /// An empty one.
-    pub fn new(identity: Identity, class: ClassId, entry: u32, kind: &QueueType) -> Self {
+    /// An empty one. `salt`: see [`Self::seed`].
+    pub fn new(identity: Identity, class: ClassId, entry: u32, kind: &QueueType, salt: u64) -> Self {
         Self {
             identity,
             class,
             entry,
             rank: 0,
-            queue: Kind::new(kind, seed(identity)),
+            queue: Kind::new(kind, seed(identity, salt)),
             burst: None,
             max_limit: 0,
             dropped: 0,
@@ -242,9 +242,10 @@ impl Backlog {
         leaf.word = second(now) << 8 | leaf.word & special::ALL;
     }
 
-    /// What its queue hashes and draws by.
-    pub fn seed(&self) -> u64 {
-        seed(self.identity)
+    /// What its queue hashes and draws by. `salt` is what nobody outside knows: who knows the hash can choose flows
+    /// that share a queue with another's.
+    pub fn seed(&self, salt: u64) -> u64 {
+        seed(self.identity, salt)
     }
 
     /// Whether it is the queue of an interface.
@@ -324,8 +325,13 @@ fn second(now: Now) -> u32 {
 }
 
 /// Leaves hash and draw each in its way.
-fn seed(identity: Identity) -> u64 {
-    (u64::from(identity.row) << 8 | identity.part as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+fn seed(identity: Identity, salt: u64) -> u64 {
+    let name = u64::from(identity.row) << 8 | identity.part as u64;
+    // SplitMix64 (Steele et al., 2014).
+    let mixed = (salt ^ name.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ mixed >> 31
 }
 
 #[cfg(test)]
@@ -337,7 +343,7 @@ mod tests {
     fn the_meter_shows_the_last_full_second_and_goes_to_zero_when_idle() {
         let mut leaf = Leaf::new(&NO_LIMIT, Now::from_ms(5_200));
         let name = Identity { row: 1, part: Part::Upload };
-        let mut backlog = Backlog::new(name, ClassId(0), 0, &QueueType::Pfifo { limit: 10 });
+        let mut backlog = Backlog::new(name, ClassId(0), 0, &QueueType::Pfifo { limit: 10 }, 0);
         let pass = |leaf: &mut Leaf, backlog: &mut Backlog, ms| {
             let now = Now::from_ms(ms);
             if leaf.meter_is_due(now) {

@@ -58,6 +58,8 @@ pub struct Plan<'a> {
 #[derive(Debug)]
 pub struct Queues<F> {
     pub(super) worker: u32,
+    /// See [`Backlog::seed`].
+    pub(super) salt: u64,
     /// Those of rows whose packets have come to this worker.
     pub(super) leaves: Vec<Leaf>,
     /// What is seldom touched of each leaf.
@@ -92,10 +94,12 @@ pub struct Queues<F> {
 }
 
 impl<F: Frame> Queues<F> {
-    /// No queues yet. At most `max_frames` frames that keep at most `max_footprint` bytes will wait.
-    pub fn new(worker: u32, workers: u32, max_frames: u32, max_footprint: u64) -> Self {
+    /// No queues yet. At most `max_frames` frames that keep at most `max_footprint` bytes will wait. `salt` should be
+    /// hard to guess.
+    pub fn new(worker: u32, workers: u32, (max_frames, max_footprint): (u32, u64), salt: u64) -> Self {
         Self {
             worker,
+            salt,
             leaves: Vec::new(),
             backlogs: Vec::new(),
             entries: Vec::new(),

@@ -214,7 +214,7 @@ impl<F: Frame> Queues<F> {
             return;
         }
         let before = backlog.queue.load();
-        let mut new = Kind::new(kind, backlog.seed());
+        let mut new = Kind::new(kind, backlog.seed(self.salt));
         let mut all = Fifo::default();
         backlog.queue.take_out(&mut self.slab, &mut all, |_| true);
         let mut gone = Fifo::default();

@@ -205,8 +205,14 @@ proptest! {
         }
         crew.run(1000);
         let rates = crew.rates(&active, 10_000);
-        for (rate, due_rate) in rates.iter().zip(&due) {
-            prop_assert!((rate - due_rate).abs() <= 0.03 * due_rate + 0.05, "crew {:?} {:?} {:?}", rates, due, specs);
+        // Workers talk once a millisecond: all of the rate is used and guarantees hold. How leaves of one priority that
+        // several workers have share what is left below different parents, or below limits of their own, is not
+        // promised (docs/queues.md); `workers` checks it for leaves that are alike.
+        let (sum, due_sum): (f64, f64) = (rates.iter().sum(), due.iter().sum());
+        prop_assert!((sum - due_sum).abs() <= 0.01 * due_sum + 0.05, "crew {:?} {:?} {:?}", rates, due, specs);
+        for ((rate, due_rate), row) in rates.iter().zip(&due).zip(&active) {
+            let limit_at = specs.iter().find(|spec| spec.0 == *row).map_or(0, |spec| spec.2) as f64 / 1e6;
+            prop_assert!(*rate >= 0.98 * due_rate.min(limit_at) - 0.03, "crew {:?} {:?} {:?}", rates, due, specs);
         }
     }
 }
