@@ -631,11 +631,11 @@ impl Snapshot {
     /// What decides about a packet's queues beside its addresses.
     pub(crate) fn queue_context(&self, meta: &Meta) -> Context {
         let row = |index: u16| self.interface(index).map_or(0, |interface| interface.row);
-        Context {
+        self.queues.relevant(Context {
             mark: meta.mark,
             in_interface: if meta.hook == Hook::Output { 0 } else { row(meta.in_interface) },
             out_interface: if meta.is(flag::TO_ROUTER) { 0 } else { row(meta.out_interface) },
-        }
+        })
     }
 
     pub(crate) fn fixed_neighbors(&self) -> &[Fixed] {

@@ -72,7 +72,7 @@ fn forward<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &m
     if !snapshot.queues().is_empty() {
         let utc_ns = state.utc_ns();
         let in_interface = snapshot.interface(meta.in_interface).map_or(0, |interface| interface.row);
-        let context = Context { mark: 0, in_interface, out_interface: out.row };
+        let context = snapshot.queues().relevant(Context { mark: 0, in_interface, out_interface: out.row });
         let stations = snapshot.queues().stations(meta.tuple.src, meta.tuple.dst, &context, utc_ns);
         meta.lane = state.queues.lane(snapshot.forest(), &stations, context, state.now);
     }

@@ -71,6 +71,12 @@ impl Condition {
         Ok((!none).then(|| Self { peer, marks: marks.into(), time }))
     }
 
+    /// Whether it asks for more than the addresses and the time.
+    pub fn asks_context(&self) -> bool {
+        !self.marks.is_empty() || matches!(self.peer, Peer::Interface(_))
+    }
+
+    /// Whether it holds at some times only.
     pub fn has_time(&self) -> bool {
         self.time.is_some()
     }

@@ -15,7 +15,7 @@ mod tests;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use tollway_config::dataplane::{DataplaneConfig, RowId, SimpleQueue, TreeQueue};
+use tollway_config::dataplane::{DataplaneConfig, QueueTarget, RowId, SimpleQueue, TreeQueue};
 
 use super::Way;
 use super::forest::{ClassId, Context, Forest, Identity, Part, Stations};
@@ -50,6 +50,8 @@ pub struct QueueTable {
     tree: Tree,
     has_tree: bool,
     has_time: bool,
+    /// Some answer depends on more than addresses and time.
+    asks_context: bool,
     /// Of all that decides where packets go.
     digest: [u64; 2],
 }
@@ -75,6 +77,10 @@ impl QueueTable {
         }
         let times = table.conditions.iter().flatten();
         table.has_time = times.into_iter().any(|condition| condition.has_time());
+        let is_interface = |target: &QueueTarget| matches!(target, QueueTarget::Interface(_));
+        table.asks_context = table.has_tree
+            || table.conditions.iter().flatten().any(|condition| condition.asks_context())
+            || queues.iter().flat_map(|queue| &queue.targets).any(is_interface);
         let place_of: HashMap<RowId, u32> = queues.iter().map(|queue| queue.row).zip(0..).collect();
         let parent = |queue: &SimpleQueue| queue.parent.and_then(|row| place_of.get(&row)).copied();
         let mut families: Vec<(Option<u32>, Vec<u32>)> = vec![(None, Vec::new())];
@@ -108,6 +114,12 @@ impl QueueTable {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.queues.is_empty() && !self.has_tree
+    }
+
+    /// As much of what is known of a packet as any queue asks for, so that packets of plain queues need no course.
+    #[inline]
+    pub fn relevant(&self, context: Context) -> Context {
+        if self.asks_context { context } else { Context::default() }
     }
 
     /// Whether the time decides about packets.
