@@ -1,0 +1,188 @@
+//! From a first packet to a confirmed connection: slots, tuples, translations and marks.
+
+use tollway_config::dataplane::RowId;
+
+use super::store::Record;
+use super::{Clash, Table};
+use crate::conntrack::connection::{ConnRef, Direction, NIL};
+use crate::conntrack::entry::Entry;
+use crate::conntrack::line::Line;
+use crate::conntrack::tcp::Tracker;
+use crate::tuple::{Addr, Tuple};
+
+impl Table {
+    /// Makes an unconfirmed connection, found by its original tuple only. It is to be given a lifetime.
+    pub(in crate::conntrack) fn create(&mut self, tuple: Tuple, tracker: Tracker) -> Option<u32> {
+        if self.live >= self.max_entries && !self.evict() {
+            return None;
+        }
+        let slot = self.take_slot(Line::new(tracker))?;
+        self.live += 1;
+        if tuple.src.as_v4().is_some() {
+            self.counters.ip4 += 1;
+        } else {
+            self.counters.ip6 += 1;
+        }
+        self.enter(slot, Direction::Original, &tuple);
+        self.set_tuple(slot, Direction::Reply, &tuple.reversed());
+        Some(slot)
+    }
+
+    pub(super) fn take_slot(&mut self, line: Line) -> Option<u32> {
+        if self.free == NIL {
+            let slot = self.lines.len() as u32;
+            self.lines.push(line);
+            self.records.push(Record::new(1));
+            self.entries.extend([Entry::default(); 2]);
+            return Some(slot);
+        }
+        let slot = self.free;
+        let record = self.records.get_mut(slot as usize)?;
+        self.free = record.newer;
+        *record = Record::new(record.serial);
+        *self.lines.get_mut(slot as usize)? = line;
+        Some(slot)
+    }
+
+    #[inline]
+    pub(super) fn is_indexed(&self, slot: u32, direction: Direction) -> bool {
+        self.lines.get(slot as usize).is_some_and(|line| match direction {
+            Direction::Original => line.status.original_indexed(),
+            Direction::Reply => line.status.reply_indexed(),
+        })
+    }
+
+    pub(super) fn enter(&mut self, slot: u32, direction: Direction, tuple: &Tuple) {
+        self.set_tuple(slot, direction, tuple);
+        let entered = self.buckets.insert(self.hash(tuple), Self::index(slot, direction));
+        if let Some(line) = self.lines.get_mut(slot as usize).filter(|_| entered) {
+            match direction {
+                Direction::Original => line.status.set_original_indexed(),
+                Direction::Reply => line.status.set_reply_indexed(),
+            }
+        }
+    }
+
+    /// Whether no other connection holds a tuple.
+    pub fn is_free_for(&self, reference: ConnRef, tuple: &Tuple) -> bool {
+        self.find_entry(tuple, self.hash(tuple)).is_none_or(|index| index >> 1 == reference.slot)
+    }
+
+    /// Decides the destination of a connection: its answers come as `reply`, or as they would anyway.
+    pub fn bind_destination(&mut self, reference: ConnRef, reply: Option<Tuple>) {
+        let Some(line) = self.get_mut(reference) else { return };
+        line.status.set_destination_bound();
+        if reply.is_some() {
+            line.status.set_dstnat();
+            line.invalidate();
+        }
+        if let Some(reply) = reply {
+            self.set_tuple(reference.slot, Direction::Reply, &reply);
+        }
+    }
+
+    /// Decides the source of a connection, of which the reply tuple tells whether it changes.
+    /// `masquerade` is the interface row whose address it takes, 0 without masquerade.
+    pub fn bind_source(&mut self, reference: ConnRef, masquerade: RowId) {
+        let Some(conn) = self.tuples(reference) else { return };
+        let translated = (conn.reply.dst, conn.reply.dst_port) != (conn.original.src, conn.original.src_port);
+        self.last_source = if translated { conn.reply.dst } else { Addr::default() };
+        if let Some(line) = self.get_mut(reference) {
+            line.status.set_source_bound();
+            if translated {
+                line.status.set_srcnat();
+                line.invalidate();
+            }
+        }
+        if let Some(record) = self.records.get_mut(reference.slot as usize) {
+            record.masquerade = masquerade;
+        }
+    }
+
+    /// Notes that the reply tuple, which is given back, stands in the directory.
+    pub fn publish(&mut self, reference: ConnRef) -> Option<Tuple> {
+        self.get_mut(reference)?.status.set_published();
+        let reply = self.tuple(reference.slot, Direction::Reply);
+        // The connection may take the place of one with the same tuples that has just ended.
+        self.unpublished.retain(|ended| *ended != reply);
+        Some(reply)
+    }
+
+    /// Mark of a connection; 0 none.
+    pub fn mark(&self, reference: ConnRef) -> u32 {
+        let slot = self.slot(reference);
+        slot.and_then(|slot| self.records.get(slot)).map_or(0, |record| record.mark)
+    }
+
+    /// Sets the connection mark. Who does it sees to it that cached actions which rest on it end.
+    pub(crate) fn set_mark(&mut self, reference: ConnRef, mark: u32) {
+        if let Some(record) = self.slot(reference).and_then(|slot| self.records.get_mut(slot)) {
+            record.mark = mark;
+        }
+    }
+
+    /// Gives an unconfirmed connection its reply tuple and makes it findable by it.
+    pub fn reserve_reply(&mut self, reference: ConnRef, reply: Tuple) -> Result<(), Clash> {
+        if !self.is_free_for(reference, &reply) {
+            return Err(Clash);
+        }
+        self.reserve_free_reply(reference, reply)
+    }
+
+    /// The same for a tuple that is known to be free for it.
+    pub fn reserve_free_reply(&mut self, reference: ConnRef, reply: Tuple) -> Result<(), Clash> {
+        let Some(conn) = self.tuples(reference) else { return Err(Clash) };
+        if self.is_indexed(reference.slot, Direction::Reply) {
+            let index = Self::index(reference.slot, Direction::Reply);
+            self.buckets.remove(self.hash(&conn.reply), index);
+        }
+        // A flow whose answers look like its questions is found by its original tuple.
+        if conn.original == reply {
+            self.set_tuple(reference.slot, Direction::Reply, &reply);
+        } else {
+            self.enter(reference.slot, Direction::Reply, &reply);
+        }
+        Ok(())
+    }
+
+    /// Another packet holds a connection while it is unconfirmed.
+    pub(in crate::conntrack) fn hold(&mut self, slot: u32) {
+        if let Some(record) = self.records.get_mut(slot as usize) {
+            record.pending = record.pending.saturating_add(1);
+        }
+    }
+
+    /// A packet of the connection leaves the router or is delivered: the connection stays. Again for a
+    /// confirmed one does nothing.
+    pub fn confirm(&mut self, reference: ConnRef) -> Result<(), Clash> {
+        let Some(line) = self.get_mut(reference) else { return Ok(()) };
+        if line.status.confirmed() {
+            return Ok(());
+        }
+        let status = line.status;
+        if !status.reply_indexed() {
+            self.reserve_reply(reference, self.tuple(reference.slot, Direction::Reply))?;
+        }
+        if let Some(line) = self.get_mut(reference) {
+            line.status.set_confirmed();
+        }
+        if !status.assured() {
+            self.link(reference.slot);
+        }
+        Ok(())
+    }
+
+    /// A packet of the connection was dropped. Removes the connection when it is unconfirmed and no other
+    /// packet holds it.
+    pub fn abandon(&mut self, reference: ConnRef) {
+        let Some(slot) = self.slot(reference) else { return };
+        if self.lines.get(slot).is_some_and(|line| line.status.confirmed()) {
+            return;
+        }
+        let Some(record) = self.records.get_mut(slot) else { return };
+        record.pending = record.pending.saturating_sub(1);
+        if record.pending == 0 {
+            self.remove_slot(reference.slot);
+        }
+    }
+}

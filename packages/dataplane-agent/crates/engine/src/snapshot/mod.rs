@@ -1,0 +1,370 @@
+//! The configuration as the workers use it: immutable, built off the workers, swapped as a whole.
+
+mod interface;
+mod view;
+
+use std::sync::Arc;
+
+use tollway_config::dataplane::{Action, Chain, DataplaneConfig, IpSettings, RowId, TrackingMode};
+
+use crate::classifier::{AddressLists, Position, Table, TableKind};
+use crate::conntrack::Timeouts;
+pub use crate::error::BuildError;
+use crate::fib::{Fib, Planned};
+use crate::interface::InterfaceMap;
+use crate::lists::Contents;
+use crate::neighbor::Fixed;
+use crate::qos::classify::QueueTable;
+use crate::qos::forest::Forest;
+
+pub use interface::{Interface, Port, PortFacts};
+use interface::{add_networks, build_fixed, build_interfaces, build_ports, same_numbers};
+
+/// Index of a claimed port, stable for the life of the process.
+pub type PortId = u16;
+
+/// Where evaluation of the built-in chains starts; `None` without rules.
+#[derive(Debug, Clone, Copy, Default)]
+struct Hooks {
+    input: Option<Position>,
+    forward: Option<Position>,
+    output: Option<Position>,
+    srcnat: Option<Position>,
+    dstnat: Option<Position>,
+    mangle: MangleHooks,
+}
+
+/// The same for mangle.
+#[derive(Debug, Clone, Copy, Default)]
+struct MangleHooks {
+    prerouting: Option<Position>,
+    input: Option<Position>,
+    forward: Option<Position>,
+    output: Option<Position>,
+    postrouting: Option<Position>,
+}
+
+impl MangleHooks {
+    fn of(table: &Table) -> Self {
+        Self {
+            prerouting: table.hook("prerouting"),
+            input: table.hook("input"),
+            forward: table.hook("forward"),
+            output: table.hook("output"),
+            postrouting: table.hook("postrouting"),
+        }
+    }
+}
+
+/// Everything the stages look up, for one generation of the configuration.
+#[derive(Debug)]
+pub struct Snapshot {
+    generation: u32,
+    workers: u32,
+    settings: IpSettings,
+    tracking: bool,
+    tracking_mode: TrackingMode,
+    timeouts: Timeouts,
+    max_connections: u32,
+    interfaces: Vec<Interface>,
+    ports: Vec<Port>,
+    fib: Arc<Fib>,
+    lists: Arc<AddressLists>,
+    list_contents: Arc<Contents>,
+    filter: Arc<Table>,
+    nat: Arc<Table>,
+    mangle: Arc<Table>,
+    knows_marks: bool,
+    filter_resumes: bool,
+    rule_rows: Vec<RowId>,
+    hooks: Hooks,
+    fixed: Vec<Fixed>,
+    has_fasttrack: bool,
+    forest: Arc<Forest>,
+    queues: Arc<QueueTable>,
+    /// Generation of the first of those snapshots that decide about flows alike.
+    policy: u32,
+}
+
+/// What a new snapshot is compared with: parts that did not change are shared with it.
+#[derive(Debug, Clone, Copy)]
+pub struct Basis<'a> {
+    /// The configuration that the snapshot was made from.
+    pub config: &'a DataplaneConfig,
+    /// It.
+    pub snapshot: &'a Snapshot,
+}
+
+/// A snapshot that shares parts with the one before.
+#[derive(Debug)]
+pub struct Renewed {
+    /// It.
+    pub snapshot: Snapshot,
+    /// Configured routes that are to replace those in the table that both share; see
+    /// [`Shared::take_over_routes`](crate::shared::Shared::take_over_routes).
+    pub routes: Option<Vec<Planned>>,
+}
+
+/// Blocks without routes from which on a commit that changes routes gets a new table.
+const UNUSED_BLOCKS: usize = 1 << 14;
+/// Routes up to which a commit that changes more than routes gets a new table of them too, which takes
+/// effect together with the rest.
+const FEW_ROUTES: usize = 1 << 14;
+
+/// Parts that snapshots share.
+const PARTS: usize = 6;
+
+impl Snapshot {
+    /// Builds the tables. `ports` is indexed by [`PortId`]; `generation` must differ from that of every
+    /// snapshot that is still in use.
+    ///
+    /// # Errors
+    /// Names the row that makes the configuration impossible.
+    pub fn build(
+        config: &DataplaneConfig,
+        ports: &[PortFacts],
+        workers: u32,
+        generation: u32,
+    ) -> Result<Snapshot, BuildError> {
+        Self::assemble(config, ports, workers, generation, None).map(|renewed| renewed.snapshot)
+    }
+
+    /// As [`Self::build`], but parts that did not change are taken from the snapshot before. Nothing that is in
+    /// use changes yet, whether the configuration is possible or not.
+    ///
+    /// # Errors
+    /// Names the row that makes the configuration impossible.
+    pub fn renew(
+        basis: Basis<'_>,
+        config: &DataplaneConfig,
+        ports: &[PortFacts],
+        generation: u32,
+    ) -> Result<Renewed, BuildError> {
+        Self::assemble(config, ports, basis.snapshot.workers, generation, Some(basis))
+    }
+
+    fn assemble(
+        config: &DataplaneConfig,
+        ports: &[PortFacts],
+        workers: u32,
+        generation: u32,
+        basis: Option<Basis<'_>>,
+    ) -> Result<Renewed, BuildError> {
+        let map = InterfaceMap::new(&config.interfaces)?;
+        let mut interfaces = build_interfaces(config, ports)?;
+        let (fib, routes) = build_routes(config, &map, &interfaces, basis)?;
+        for (index, interface) in interfaces.iter_mut().enumerate() {
+            interface.addresses = fib.addresses(index as u16).to_vec();
+        }
+        add_networks(config, &map, &mut interfaces);
+        let fixed = build_fixed(config, &map, &mut interfaces)?;
+        let (lists, list_contents) = build_lists(config, basis)?;
+        // Rules hold lists by reference and interfaces by number.
+        let same = basis
+            .filter(|basis| Arc::ptr_eq(&basis.snapshot.lists, &lists) && same_numbers(basis.config, config));
+        let table = |kind: TableKind| {
+            let before = basis.map(|basis| basis.snapshot.table(kind));
+            match same.filter(|basis| chains(basis.config, kind) == chains(config, kind)) {
+                Some(basis) => Ok(Arc::clone(basis.snapshot.table(kind))),
+                None => {
+                    let before = before.map(|table| &**table);
+                    Table::compile(kind, chains(config, kind), &lists, &map, before).map(Arc::new)
+                }
+            }
+        };
+        let (filter, nat, mangle) =
+            (table(TableKind::Filter)?, table(TableKind::Nat)?, table(TableKind::Mangle)?);
+        let same_queues = |basis: &Basis<'_>| {
+            basis.config.simple_queues == config.simple_queues
+                && basis.config.tree_queues == config.tree_queues
+                && basis.config.interface_queues == config.interface_queues
+                && basis.config.queue_types == config.queue_types
+        };
+        let (forest, queues) = match basis.filter(same_queues) {
+            Some(Basis { snapshot, .. }) => (Arc::clone(&snapshot.forest), Arc::clone(&snapshot.queues)),
+            None => {
+                let forest = Forest::build(config)?;
+                let queues = QueueTable::build(config, &forest)?;
+                (Arc::new(forest), Arc::new(queues))
+            }
+        };
+        let hooks = Hooks {
+            input: filter.hook("input"),
+            forward: filter.hook("forward"),
+            output: filter.hook("output"),
+            srcnat: nat.hook("srcnat"),
+            dstnat: nat.hook("dstnat"),
+            mangle: MangleHooks::of(&mangle),
+        };
+        let tracking = match config.tracking.enabled {
+            TrackingMode::Auto => !filter.is_empty() || !nat.is_empty() || !mangle.is_empty(),
+            TrackingMode::Yes => true,
+            TrackingMode::No => false,
+        };
+        let fasttracks = |rule: &tollway_config::dataplane::Rule| rule.action == Action::FasttrackConnection;
+        let mut rule_rows: Vec<RowId> = filter.rows().chain(nat.rows()).chain(mangle.rows()).collect();
+        rule_rows.sort_unstable();
+        rule_rows.dedup();
+        let mut snapshot = Snapshot {
+            generation,
+            workers,
+            settings: config.settings.clone(),
+            tracking,
+            tracking_mode: config.tracking.enabled,
+            timeouts: Timeouts::new(&config.tracking),
+            max_connections: config.tracking.max_entries,
+            ports: build_ports(ports, &interfaces),
+            interfaces,
+            fib,
+            lists,
+            list_contents,
+            rule_rows,
+            knows_marks: !mangle.is_empty() || filter.asks_connection_mark() || nat.asks_connection_mark(),
+            filter_resumes: mangle.is_empty() || hooks.mangle.postrouting.is_none() && !filter.asks_packet(),
+            filter,
+            nat,
+            mangle,
+            hooks,
+            fixed,
+            forest,
+            queues,
+            policy: generation,
+            has_fasttrack: config
+                .filter
+                .iter()
+                .chain(&config.mangle)
+                .any(|chain| chain.rules.iter().any(fasttracks)),
+        };
+        if let Some(basis) = basis.filter(|basis| snapshot.decides_as(basis, config)) {
+            snapshot.policy = basis.snapshot.policy;
+        }
+        Ok(Renewed { snapshot, routes })
+    }
+
+    /// Whether flows are decided as with another snapshot, but for routes in the table that both share.
+    /// Changes of those are counted by [`crate::epochs::Epochs`].
+    fn decides_as(&self, basis: &Basis<'_>, config: &DataplaneConfig) -> bool {
+        let (other, before) = (basis.snapshot, basis.config);
+        // What is in lists is counted by the epochs too, but not which list has which number.
+        let parts = self.shares_with(other).into_iter().filter(|name| *name != "address lists").count();
+        parts == PARTS - 1
+            && Arc::ptr_eq(&self.lists, &other.lists)
+            && self.interfaces == other.interfaces
+            && self.ports == other.ports
+            && before.settings == config.settings
+            && before.tracking == config.tracking
+            && before.neighbors == config.neighbors
+    }
+
+    /// Whether flows are decided as with the other one, but for what [`crate::epochs::Epochs`] counts.
+    pub(crate) fn has_policy_of(&self, other: &Snapshot) -> bool {
+        self.policy == other.policy
+    }
+
+    /// Names of the parts that this snapshot and another one have in common.
+    pub fn shares_with(&self, other: &Snapshot) -> Vec<&'static str> {
+        let parts: [_; PARTS] = [
+            ("routes", Arc::ptr_eq(&self.fib, &other.fib)),
+            ("address lists", Arc::ptr_eq(&self.list_contents, &other.list_contents)),
+            ("filter", Arc::ptr_eq(&self.filter, &other.filter)),
+            ("nat", Arc::ptr_eq(&self.nat, &other.nat)),
+            ("mangle", Arc::ptr_eq(&self.mangle, &other.mangle)),
+            ("queues", Arc::ptr_eq(&self.queues, &other.queues)),
+        ];
+        parts.into_iter().filter(|(_, shared)| *shared).map(|(name, _)| name).collect()
+    }
+}
+
+/// The chains of a table.
+fn chains(config: &DataplaneConfig, kind: TableKind) -> &[Chain] {
+    match kind {
+        TableKind::Filter => &config.filter,
+        TableKind::Nat => &config.nat,
+        TableKind::Mangle => &config.mangle,
+    }
+}
+
+/// Lists that have the same names in the same order keep their numbers, and rules need not be compiled.
+fn build_lists(
+    config: &DataplaneConfig,
+    basis: Option<Basis<'_>>,
+) -> Result<(Arc<AddressLists>, Arc<Contents>), BuildError> {
+    let lists = &config.address_lists;
+    let Some(Basis { config: before, snapshot }) = basis else {
+        return Ok((Arc::new(AddressLists::named(lists)?), Arc::new(Contents::build(lists, None)?)));
+    };
+    if before.address_lists == *lists {
+        return Ok((Arc::clone(&snapshot.lists), Arc::clone(&snapshot.list_contents)));
+    }
+    let contents = Contents::build(lists, Some(&snapshot.list_contents))?;
+    let same_names = snapshot.lists.names().iter().eq(lists.iter().map(|list| &list.name));
+    let names = if same_names { Arc::clone(&snapshot.lists) } else { Arc::new(AddressLists::named(lists)?) };
+    Ok((names, Arc::new(contents)))
+}
+
+/// The routes: the table before if what routes rest on has not changed, with the configured ones that are to
+/// replace those in it if they have; else a new table.
+fn build_routes(
+    config: &DataplaneConfig,
+    map: &InterfaceMap,
+    interfaces: &[Interface],
+    basis: Option<Basis<'_>>,
+) -> Result<(Arc<Fib>, Option<Vec<Planned>>), BuildError> {
+    let running: Vec<bool> = interfaces.iter().map(|interface| interface.up).collect();
+    let stays = |basis: &Basis<'_>| {
+        let states = |interfaces: &[Interface]| -> Vec<_> {
+            interfaces.iter().map(|interface| (interface.row, interface.enabled, interface.up)).collect()
+        };
+        basis.config.addresses == config.addresses && states(&basis.snapshot.interfaces) == states(interfaces)
+    };
+    if let Some(basis) = basis.filter(stays) {
+        let fib = &basis.snapshot.fib;
+        if basis.config.routes == config.routes {
+            return Ok((Arc::clone(fib), None));
+        }
+        let few = fib.len() <= FEW_ROUTES && config.routes.len() <= FEW_ROUTES;
+        if !(few && differs_in_more(basis.config, config)) {
+            let planned = fib.plan(&config.routes)?;
+            if fib.has_room(&planned) && fib.unused_blocks() < UNUSED_BLOCKS {
+                return Ok((Arc::clone(fib), Some(planned)));
+            }
+        }
+    }
+    Ok((Arc::new(Fib::build(config, map, &running)?), None))
+}
+
+/// Whether two configurations differ in anything but their routes.
+fn differs_in_more(one: &DataplaneConfig, other: &DataplaneConfig) -> bool {
+    let DataplaneConfig {
+        format: _,
+        settings,
+        tracking,
+        interfaces,
+        addresses,
+        routes: _,
+        neighbors,
+        address_lists,
+        filter,
+        nat,
+        mangle,
+        mark_names,
+        queue_types,
+        simple_queues,
+        tree_queues,
+        interface_queues,
+    } = one;
+    *settings != other.settings
+        || *tracking != other.tracking
+        || *interfaces != other.interfaces
+        || *addresses != other.addresses
+        || *neighbors != other.neighbors
+        || *address_lists != other.address_lists
+        || *filter != other.filter
+        || *nat != other.nat
+        || *mangle != other.mangle
+        || *mark_names != other.mark_names
+        || *queue_types != other.queue_types
+        || *simple_queues != other.simple_queues
+        || *tree_queues != other.tree_queues
+        || *interface_queues != other.interface_queues
+}

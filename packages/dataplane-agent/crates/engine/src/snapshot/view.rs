@@ -1,0 +1,307 @@
+//! What stages and workers ask a snapshot.
+
+use std::sync::Arc;
+
+use tollway_config::dataplane::{FasttrackMode, RowId, RpFilter, TrackingMode};
+use tollway_config::protocol::RouteInfo;
+
+use super::{Interface, Port, PortId, Snapshot};
+use crate::classifier::{AddressLists, Position, Table, TableKind};
+use crate::conntrack::Timeouts;
+use crate::fib::{Fib, Lookup};
+use crate::lists::Contents;
+use crate::neighbor::Fixed;
+use crate::packet::{Hook, Meta, flag};
+use crate::qos::classify::QueueTable;
+use crate::qos::forest::{Context, Forest};
+use crate::qos::queues::Plan;
+use crate::tuple::Addr;
+
+impl Snapshot {
+    /// The address lists, and what the configuration holds in them.
+    pub(crate) fn lists(&self) -> (&AddressLists, &Arc<Contents>) {
+        (&self.lists, &self.list_contents)
+    }
+
+    /// Generation given at build.
+    pub fn generation(&self) -> u32 {
+        self.generation
+    }
+
+    /// Connected and static routes with their state, for `/ip/route`.
+    pub fn routes(&self) -> Vec<RouteInfo> {
+        self.fib.routes()
+    }
+
+    /// Rule rows of every table, ascending.
+    pub fn rule_rows(&self) -> &[RowId] {
+        &self.rule_rows
+    }
+
+    /// The interfaces, by dense number.
+    pub fn interfaces(&self) -> &[Interface] {
+        &self.interfaces
+    }
+
+    /// An interface by its dense number.
+    #[inline]
+    pub fn interface(&self, index: u16) -> Option<&Interface> {
+        self.interfaces.get(usize::from(index))
+    }
+
+    /// An interface by its row.
+    pub fn interface_of(&self, row: RowId) -> Option<&Interface> {
+        self.interfaces.iter().find(|interface| interface.row == row)
+    }
+
+    /// Dense number of the interface with a row.
+    pub(crate) fn interface_index(&self, row: RowId) -> Option<u16> {
+        let position = self.interfaces.iter().position(|interface| interface.row == row)?;
+        u16::try_from(position).ok()
+    }
+
+    /// A port.
+    #[inline]
+    pub fn port(&self, port: PortId) -> Option<&Port> {
+        self.ports.get(usize::from(port))
+    }
+
+    pub(crate) fn ports(&self) -> usize {
+        self.ports.len()
+    }
+
+    /// Number of workers it was built for.
+    pub fn workers(&self) -> u32 {
+        self.workers
+    }
+
+    /// Connections are tracked.
+    #[inline]
+    pub fn tracking(&self) -> bool {
+        self.tracking
+    }
+
+    /// When connections are tracked, as configured.
+    pub(crate) fn tracking_mode(&self) -> TrackingMode {
+        self.tracking_mode
+    }
+
+    /// The flow cache may be used.
+    #[inline]
+    pub(crate) fn allow_fast_path(&self) -> bool {
+        self.settings.allow_fast_path
+    }
+
+    /// What the flow cache knows may be forwarded elsewhere.
+    pub(crate) fn offloads_flows(&self) -> bool {
+        self.settings.flow_offload
+    }
+
+    /// Forwarding needs no more than a route: nothing is tracked, filtered or checked backwards.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.tracking
+            && self.filter.is_empty()
+            && self.mangle.is_empty()
+            && self.settings.ip_forward
+            && self.settings.rp_filter == RpFilter::No
+    }
+
+    /// Packets of fasttracked connections skip rules and queues.
+    #[inline]
+    pub(crate) fn fasttrack_bypasses(&self) -> bool {
+        self.settings.fasttrack_mode == FasttrackMode::Bypass
+            && self.settings.allow_fast_path
+            && self.tracking
+    }
+
+    /// A fasttrack rule exists.
+    pub(crate) fn has_fasttrack(&self) -> bool {
+        self.has_fasttrack
+    }
+
+    pub(crate) fn forwards(&self) -> bool {
+        self.settings.ip_forward
+    }
+
+    pub(crate) fn rp_filter(&self) -> RpFilter {
+        self.settings.rp_filter
+    }
+
+    pub(crate) fn icmp_rate_limit_ms(&self) -> u32 {
+        self.settings.icmp_rate_limit_ms
+    }
+
+    pub(crate) fn max_neighbors(&self) -> u32 {
+        self.settings.max_neighbor_entries
+    }
+
+    #[inline]
+    pub(crate) fn timeouts(&self) -> &Timeouts {
+        &self.timeouts
+    }
+
+    /// Bound of the connection table over all workers.
+    pub(crate) fn max_connections(&self) -> u32 {
+        self.max_connections
+    }
+
+    /// Where an address leads. Limited broadcast and multicast are not known here.
+    #[inline]
+    pub(crate) fn lookup(&self, address: u32) -> Lookup {
+        self.fib.lookup(address)
+    }
+
+    /// The routes.
+    #[inline]
+    pub(crate) fn fib(&self) -> &Arc<Fib> {
+        &self.fib
+    }
+
+    /// Whether an address is the router's own.
+    #[inline]
+    pub(crate) fn is_local(&self, address: u32) -> bool {
+        self.fib.is_local(address)
+    }
+
+    /// Whether connections may be masqueraded behind an address of an interface row.
+    pub(crate) fn masquerades(&self, row: RowId, address: Addr) -> bool {
+        let own = address.as_v4().unwrap_or(0);
+        self.interface_of(row).is_some_and(|interface| interface.up && interface.has_address(own))
+    }
+
+    /// Whether an address is a broadcast address here.
+    pub(crate) fn is_broadcast(&self, address: u32) -> bool {
+        address == u32::MAX || matches!(self.fib.lookup(address), Lookup::Broadcast { .. })
+    }
+
+    /// Interface that packets to an address of another station leave by.
+    pub(crate) fn way_out(&self, address: u32) -> Option<u16> {
+        match self.fib.lookup(address) {
+            Lookup::Connected { interface } | Lookup::Via { interface, .. } => Some(interface),
+            Lookup::Local { .. } | Lookup::Broadcast { .. } | Lookup::Blackhole | Lookup::NoRoute => None,
+        }
+    }
+
+    /// Source address for packets of the router to a destination.
+    pub(crate) fn source_for(&self, destination: u32) -> Option<u32> {
+        self.fib.source_for(destination)
+    }
+
+    pub(crate) fn filter(&self) -> &Table {
+        &self.filter
+    }
+
+    pub(crate) fn nat(&self) -> &Table {
+        &self.nat
+    }
+
+    pub(super) fn table(&self, kind: TableKind) -> &Arc<Table> {
+        match kind {
+            TableKind::Filter => &self.filter,
+            TableKind::Nat => &self.nat,
+            TableKind::Mangle => &self.mangle,
+        }
+    }
+
+    pub(crate) fn mangle(&self) -> &Table {
+        &self.mangle
+    }
+
+    /// Whether what is cached may rest on volume, time, DSCP or lists.
+    pub(crate) fn has_bounds(&self) -> bool {
+        self.filter.has_bounds() || self.mangle.has_bounds() || self.queues.has_time()
+    }
+
+    /// Whether rules ask for marks, or set them.
+    #[inline]
+    pub(crate) fn knows_marks(&self) -> bool {
+        self.knows_marks
+    }
+
+    /// Whether marks of connections may change.
+    #[inline]
+    pub(crate) fn changes_marks(&self) -> bool {
+        !self.mangle.is_empty()
+    }
+
+    /// Whether the flow cache can go on with a rule of the filter that must be asked for every packet: no rule from
+    /// there on asks for what only the stages know, and no chain of mangle follows.
+    pub(crate) fn filter_resumes(&self) -> bool {
+        self.filter_resumes
+    }
+
+    /// Where mangle starts for a hook of the filter.
+    #[inline]
+    pub(crate) fn mangle_hook(&self, hook: Hook) -> Option<&Position> {
+        match hook {
+            Hook::Input => self.hooks.mangle.input.as_ref(),
+            Hook::Forward => self.hooks.mangle.forward.as_ref(),
+            Hook::Output => self.hooks.mangle.output.as_ref(),
+        }
+    }
+
+    pub(crate) fn prerouting(&self) -> Option<&Position> {
+        self.hooks.mangle.prerouting.as_ref()
+    }
+
+    pub(crate) fn postrouting(&self) -> Option<&Position> {
+        self.hooks.mangle.postrouting.as_ref()
+    }
+
+    /// Where the filter starts for a hook, and the hook's name.
+    #[inline]
+    pub(crate) fn filter_hook(&self, hook: Hook) -> Option<&Position> {
+        match hook {
+            Hook::Input => self.hooks.input.as_ref(),
+            Hook::Forward => self.hooks.forward.as_ref(),
+            Hook::Output => self.hooks.output.as_ref(),
+        }
+    }
+
+    pub(crate) fn srcnat(&self) -> Option<&Position> {
+        self.hooks.srcnat.as_ref()
+    }
+
+    pub(crate) fn dstnat(&self) -> Option<&Position> {
+        self.hooks.dstnat.as_ref()
+    }
+
+    /// The trees of queues.
+    #[inline]
+    pub(crate) fn forest(&self) -> &Arc<Forest> {
+        &self.forest
+    }
+
+    /// How packets find their leaves at a time, ns since 1970 UTC.
+    #[inline]
+    pub(crate) fn plan(&self, utc_ns: i64) -> Plan<'_> {
+        Plan { forest: &self.forest, table: &self.queues, utc_ns }
+    }
+
+    /// Rows of the interfaces of ports.
+    pub(crate) fn port_interfaces(&self) -> Vec<Option<RowId>> {
+        let row = |port: &Port| self.interface(port.interface).map(|interface| interface.row);
+        self.ports.iter().map(row).collect()
+    }
+
+    /// Which of their leaves a packet passes.
+    #[inline]
+    pub(crate) fn queues(&self) -> &QueueTable {
+        &self.queues
+    }
+
+    /// What decides about a packet's queues beside its addresses.
+    pub(crate) fn queue_context(&self, meta: &Meta) -> Context {
+        let row = |index: u16| self.interface(index).map_or(0, |interface| interface.row);
+        self.queues.relevant(Context {
+            mark: meta.mark,
+            in_interface: if meta.hook == Hook::Output { 0 } else { row(meta.in_interface) },
+            out_interface: if meta.is(flag::TO_ROUTER) { 0 } else { row(meta.out_interface) },
+        })
+    }
+
+    pub(crate) fn fixed_neighbors(&self) -> &[Fixed] {
+        &self.fixed
+    }
+}
