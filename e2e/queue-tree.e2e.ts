@@ -173,4 +173,13 @@ test('a mangle rule marks traffic, and the queue tree holds what is marked', asy
   await expect.poll(() => tree.number(tree.row('all'), 'Packets')).toBeGreaterThanOrEqual(6);
   const mangle = await ui.open('/ip/firewall/mangle');
   await expect.poll(() => mangle.number(mangle.row('pings'), 'Packets')).toBeGreaterThanOrEqual(6);
+
+  await ui.open('/tool/packet-trace');
+  const trace = ui.window('Packet Trace');
+  await trace.root.getByLabel('Packet', { exact: true }).fill(`icmp 192.168.88.10 → ${SERVER} in ether2`);
+  await trace.button('Dry Run').click();
+  const steps = trace.root.getByRole('region', { name: 'Steps' });
+  const marking = steps.getByRole('row').filter({ hasText: 'gets packet mark pings' });
+  await expect(marking.getByRole('link')).toHaveText(/^forward: mark-packet /);
+  await expect(steps.getByRole('link', { name: /^icmp / }).first()).toBeVisible();
 });

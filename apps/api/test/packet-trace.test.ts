@@ -99,6 +99,25 @@ describe('a dry run', () => {
     expect(rows).toEqual([{ outcome: 'dropped' }]);
   });
 
+  it('calls rules that mark and queues of trees by what they are', async () => {
+    const marking = { chain: 'forward', action: 'mark-packet', 'new-packet-mark': 'voice', comment: 'calls' };
+    const { id: mark } = await router.rest('PUT', '/ip/firewall/mangle', marking);
+    const { id: queue } = await router.rest('PUT', '/queue/tree', { name: 'uplink', parent: 'ether1' });
+    peer.traced = [
+      packet(1, {
+        steps: [
+          { stage: 'mangle', decision: 'gets packet mark voice', rows: [rowOf(mark)] },
+          { stage: 'queue', decision: 'passed its queue at once', rows: [rowOf(queue)] },
+        ],
+      }),
+    ];
+    const { rows } = await router.rest('POST', `${TRACE}/dry-run`, { packet: LINE, '.proplist': 'steps' });
+    expect(rows[0]?.steps?.split('\n')).toEqual([
+      `mangle: gets packet mark voice [${mark} forward: mark-packet (calls)]`,
+      `queue: passed its queue at once [${queue} uplink]`,
+    ]);
+  });
+
   it('of a packet of the router itself has no incoming interface', async () => {
     await router.rest('POST', `${TRACE}/dry-run`, { packet: '192.168.88.1 -> 192.168.88.10' });
     expect(asked('dry-run')?.packet).toMatchObject({ 'in-interface': null, protocol: 1, 'icmp-type': 8 });

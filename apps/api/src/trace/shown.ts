@@ -5,7 +5,16 @@ import { type ConfigSnapshot, FIRST_DYNAMIC_ROW, type Row, rowIdText, rowsOf } f
 import type { RestRow } from '../view/rows.js';
 
 /** Menus whose rows stages decide by. */
-const MENUS = ['/ip/firewall/filter', '/ip/firewall/nat', '/queue/simple', '/ip/route', '/ip/address', '/ip/arp'];
+const MENUS = [
+  '/ip/firewall/filter',
+  '/ip/firewall/nat',
+  '/ip/firewall/mangle',
+  '/queue/simple',
+  '/queue/tree',
+  '/ip/route',
+  '/ip/address',
+  '/ip/arp',
+];
 const PORT_PROTOCOLS = [6, 17, 33, 132, 136];
 
 type Place = { readonly menu: string; readonly row: Row };

@@ -43,6 +43,7 @@ pub mod directory;
 pub mod epochs;
 pub mod fragments;
 pub mod lists;
+pub mod marks;
 pub mod neighbor;
 pub mod offload;
 pub mod paths;

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use tollway_config::dataplane::{
-    Action, ConnectionState, LimitUnit, Matcher, RejectWith, RpFilter, TrackingMode,
+    Action, ConnectionState, LimitUnit, MarkName, Matcher, RejectWith, RpFilter, TrackingMode,
 };
 use tollway_config::protocol::{PacketDescription, TraceFilter, TraceOutcome, TracedPacket};
 use tollway_engine::trace::dry_run::DryRunError;
@@ -325,6 +325,23 @@ fn a_full_table_has_no_room_for_a_described_connection_either() {
     assert_eq!(dry.drop_reason.as_deref(), Some("connection-table-full"), "{dry:?}");
     let known = router.dry_run(&Described::udp(HOSTS[0], 1, SERVERS[0], 53).description()).expect("a packet");
     assert_eq!(known.outcome, TraceOutcome::Forwarded);
+}
+
+#[test]
+fn marks_are_told_by_their_names_also_those_of_the_revision_in_use() {
+    let named = |name: &str| vec![MarkName { mark: 7, name: name.to_owned() }];
+    let config = base()
+        .with(|config| config.mark_names = named("office"))
+        .mangle("forward", rule().then(Action::MarkPacket { mark: 7, passthrough: true }));
+    let mut router = build(config, 1);
+    let decision = |router: &Router| {
+        let dry = router.dry_run(&Described::udp(HOSTS[0], 1, SERVERS[0], 53).description());
+        let steps = dry.expect("a packet").steps;
+        steps.into_iter().find(|step| step.stage == "mangle").expect("a step").decision
+    };
+    assert_eq!(decision(&router), "gets packet mark office");
+    router.swap(|config| config.mark_names = named("branch"));
+    assert_eq!(decision(&router), "gets packet mark branch");
 }
 
 #[test]

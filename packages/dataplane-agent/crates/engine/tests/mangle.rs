@@ -1,6 +1,6 @@
 //! Mangle: marks, what is written into packets, and that the flow cache goes on with all of it.
 
-use tollway_config::dataplane::{Action, ConnectionState, FasttrackMode, Matcher, NewMss};
+use tollway_config::dataplane::{Action, ConnectionState, FasttrackMode, MarkName, Matcher, NewMss};
 use tollway_config::protocol::TraceFilter;
 use tollway_testkit::packet::{PacketBuilder, tcp_flag};
 use tollway_testkit::{Router, RouterConfig, rule};
@@ -40,6 +40,10 @@ fn marked(mark: u32) -> Matcher {
 
 fn of_connection(mark: u32) -> Matcher {
     Matcher::ConnectionMark { mark, negate: false }
+}
+
+fn named(mark: u32, name: &str) -> MarkName {
+    MarkName { mark, name: name.to_owned() }
 }
 
 fn packets(router: &Router, rules: u32) -> Vec<u64> {
@@ -246,6 +250,7 @@ fn rules_that_want_every_packet_get_it_and_are_logged() {
 #[test]
 fn a_trace_tells_the_marks_and_the_rules_that_set_them() {
     let config = config()
+        .with(|config| config.mark_names = vec![named(17, "web"), named(16, "voice calls")])
         .mangle("prerouting", rule().then(mark_connection(16)))
         .mangle("forward", rule().then(Action::ChangeDscp { dscp: 46, passthrough: true }))
         .mangle("postrouting", rule().then(mark_packet(0xffff_ffff)))
@@ -258,8 +263,9 @@ fn a_trace_tells_the_marks_and_the_rules_that_set_them() {
         let step = noted.packets[0].steps.iter().find(|step| step.stage == stage).expect("a step");
         (step.decision.clone(), step.rows.clone())
     };
-    assert_eq!(step("mangle_pre"), ("gets connection mark 0x00000010".to_owned(), vec![FIRST]));
+    assert_eq!(step("mangle_pre"), ("gets connection mark voice calls".to_owned(), vec![FIRST]));
     assert_eq!(step("mangle"), ("gets DSCP 46".to_owned(), vec![FIRST + 1]));
     assert_eq!(step("filter"), ("accepted".to_owned(), vec![FIRST + 3]));
+    // A mark that nobody has named.
     assert_eq!(step("mangle_post"), ("gets packet mark 0xffffffff".to_owned(), vec![FIRST + 2]));
 }

@@ -574,7 +574,7 @@ impl Router {
             .iter_mut()
             .filter_map(|engine| engine.trace(&filters, Some(TraceBuffer::default())))
             .collect();
-        self.traces.add(&buffers, self.now, self.now.ms());
+        self.traces.add(&buffers, self.snapshot.mark_names(), self.now, self.now.ms());
         self.traces.read(trace, 0, self.now).expect("a trace that runs")
     }
 

@@ -477,7 +477,7 @@ impl Agent {
                 }
             }
             self.sample();
-            self.traces.collect(&mut self.workers).map_err(lost)?;
+            self.traces.collect(&mut self.workers, self.snapshot.mark_names()).map_err(lost)?;
             let journal = &mut self.journal;
             self.workers.take_changes(|change| journal.note(change));
             if let Err(error) = self.journal.flush() {

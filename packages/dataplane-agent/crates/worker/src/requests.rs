@@ -160,13 +160,13 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
         }
         RequestBody::StartTrace { filter, packets } => {
             let traces = &mut agent.traces;
-            let trace = traces.start(&filter, packets, &mut agent.workers)?;
+            let trace = traces.start(&filter, packets, &mut agent.workers, agent.snapshot.mark_names())?;
             let full =
                 || refusal(ErrorCode::BadRequest, format!("{TRACES} traces run already: end one first"));
             Ok(ReplyBody::TraceStarted { trace: trace.ok_or_else(full)? })
         }
         RequestBody::Trace { trace, after } => {
-            let noted = agent.traces.read(trace, after, &mut agent.workers)?;
+            let noted = agent.traces.read(trace, after, &mut agent.workers, agent.snapshot.mark_names())?;
             let Noted { packets, done, lost } = noted.ok_or_else(unknown_trace)?;
             Ok(ReplyBody::Trace { packets, done, lost })
         }
@@ -175,7 +175,7 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
             Ok(ReplyBody::Trace { packets: vec![packet], done: true, lost: 0 })
         }
         RequestBody::StopTrace { trace } => {
-            let stopped = agent.traces.stop(trace, &mut agent.workers)?;
+            let stopped = agent.traces.stop(trace, &mut agent.workers, agent.snapshot.mark_names())?;
             Ok(ReplyBody::Done { count: stopped.into() })
         }
         RequestBody::ResetCounters { rows } => {

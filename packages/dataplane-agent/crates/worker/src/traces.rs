@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tollway_config::protocol::TraceFilter;
+use tollway_engine::marks::MarkNames;
 use tollway_engine::trace::collect::Noted;
 use tollway_engine::trace::{Collector, TraceBuffer};
 use tollway_io::clock::{self, wall_ms};
@@ -29,9 +30,10 @@ impl Traces {
         filter: &TraceFilter,
         packets: u32,
         workers: &mut Workers,
+        names: &MarkNames,
     ) -> Result<Option<u64>, WorkerLost> {
         let trace = self.collector.start(filter, packets, clock::now());
-        self.exchange(workers)?;
+        self.exchange(workers, names)?;
         Ok(trace)
     }
 
@@ -44,8 +46,9 @@ impl Traces {
         trace: u64,
         after: u64,
         workers: &mut Workers,
+        names: &MarkNames,
     ) -> Result<Option<Noted>, WorkerLost> {
-        self.collect(workers)?;
+        self.collect(workers, names)?;
         Ok(self.collector.read(trace, after, clock::now()))
     }
 
@@ -53,9 +56,9 @@ impl Traces {
     ///
     /// # Errors
     /// When a worker is lost.
-    pub fn stop(&mut self, trace: u64, workers: &mut Workers) -> Result<bool, WorkerLost> {
+    pub fn stop(&mut self, trace: u64, workers: &mut Workers, names: &MarkNames) -> Result<bool, WorkerLost> {
         let stopped = self.collector.stop(trace);
-        self.exchange(workers)?;
+        self.exchange(workers, names)?;
         Ok(stopped)
     }
 
@@ -63,16 +66,16 @@ impl Traces {
     ///
     /// # Errors
     /// When a worker is lost.
-    pub fn collect(&mut self, workers: &mut Workers) -> Result<(), WorkerLost> {
+    pub fn collect(&mut self, workers: &mut Workers, names: &MarkNames) -> Result<(), WorkerLost> {
         self.collector.expire(clock::now());
         if self.running || self.collector.is_running() {
-            self.exchange(workers)?;
+            self.exchange(workers, names)?;
         }
         Ok(())
     }
 
     /// Gives every worker the filters and an empty buffer, for the one that it has.
-    fn exchange(&mut self, workers: &mut Workers) -> Result<(), WorkerLost> {
+    fn exchange(&mut self, workers: &mut Workers, names: &MarkNames) -> Result<(), WorkerLost> {
         let filters = Arc::new(self.collector.filters());
         let wanted = filters.iter().any(Option::is_some);
         let spare = &mut self.spare;
@@ -85,7 +88,7 @@ impl Traces {
             .into_iter()
             .filter_map(|answer| if let Answer::Trace(buffer) = answer { buffer } else { None })
             .collect();
-        self.collector.add(&full, clock::now(), wall_ms());
+        self.collector.add(&full, names, clock::now(), wall_ms());
         if wanted {
             self.spare.extend(full.into_iter().map(|mut buffer| {
                 buffer.clear();

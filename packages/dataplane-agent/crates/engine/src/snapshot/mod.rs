@@ -13,6 +13,7 @@ pub use crate::error::BuildError;
 use crate::fib::{Fib, Planned};
 use crate::interface::InterfaceMap;
 use crate::lists::Contents;
+use crate::marks::MarkNames;
 use crate::neighbor::Fixed;
 use crate::qos::classify::QueueTable;
 use crate::qos::forest::Forest;
@@ -74,6 +75,7 @@ pub struct Snapshot {
     filter: Arc<Table>,
     nat: Arc<Table>,
     mangle: Arc<Table>,
+    mark_names: Arc<MarkNames>,
     knows_marks: bool,
     filter_resumes: bool,
     rule_rows: Vec<RowId>,
@@ -205,6 +207,10 @@ impl Snapshot {
         let mut rule_rows: Vec<RowId> = filter.rows().chain(nat.rows()).chain(mangle.rows()).collect();
         rule_rows.sort_unstable();
         rule_rows.dedup();
+        let mark_names = match basis.filter(|basis| basis.config.mark_names == config.mark_names) {
+            Some(basis) => Arc::clone(&basis.snapshot.mark_names),
+            None => Arc::new(MarkNames::new(&config.mark_names)),
+        };
         let mut snapshot = Snapshot {
             generation,
             workers,
@@ -224,6 +230,7 @@ impl Snapshot {
             filter,
             nat,
             mangle,
+            mark_names,
             hooks,
             fixed,
             forest,

@@ -10,6 +10,7 @@ use crate::classifier::{AddressLists, Position, Table, TableKind};
 use crate::conntrack::Timeouts;
 use crate::fib::{Fib, Lookup};
 use crate::lists::Contents;
+use crate::marks::MarkNames;
 use crate::neighbor::Fixed;
 use crate::packet::{Hook, Meta, flag};
 use crate::qos::classify::QueueTable;
@@ -31,6 +32,11 @@ impl Snapshot {
     /// Connected and static routes with their state, for `/ip/route`.
     pub fn routes(&self) -> Vec<RouteInfo> {
         self.fib.routes()
+    }
+
+    /// What marks are called.
+    pub fn mark_names(&self) -> &MarkNames {
+        &self.mark_names
     }
 
     /// Rule rows of every table, ascending.

@@ -3,6 +3,7 @@
 use tollway_config::protocol::{TraceFilter, TraceOutcome, TracedPacket};
 
 use super::{Filter, Filters, Record, TRACES, TraceBuffer, text};
+use crate::marks::MarkNames;
 use crate::time::Now;
 
 /// Most packets of a trace.
@@ -119,7 +120,13 @@ impl Collector {
 
     /// Takes what the workers have noted since the last call. `wall_ms` is the wall clock at `now`,
     /// milliseconds since 1970.
-    pub fn add<'a>(&mut self, buffers: impl IntoIterator<Item = &'a TraceBuffer>, now: Now, wall_ms: u64) {
+    pub fn add<'a>(
+        &mut self,
+        buffers: impl IntoIterator<Item = &'a TraceBuffer>,
+        names: &MarkNames,
+        now: Now,
+        wall_ms: u64,
+    ) {
         let mut records = std::mem::take(&mut self.early);
         let waited = records.len();
         for buffer in buffers {
@@ -135,7 +142,7 @@ impl Collector {
         for (place, record) in numbered {
             if record.begins() {
                 let ago_ms = now.0.saturating_sub(record.at.0) / 1_000_000;
-                let packet = text::packet(&record, 0, wall_ms.saturating_sub(ago_ms));
+                let packet = text::packet(&record, 0, wall_ms.saturating_sub(ago_ms), names);
                 self.open.push(Open {
                     id: record.id,
                     traces: record.traces,
@@ -147,7 +154,7 @@ impl Collector {
                 self.open.iter_mut().find(|open| open.id == record.id && open.next == record.part)
             {
                 open.next = record.part.saturating_add(1);
-                text::join(&mut open.packet, &record);
+                text::join(&mut open.packet, &record, names);
             } else if place >= waited {
                 self.early.push(record);
             }

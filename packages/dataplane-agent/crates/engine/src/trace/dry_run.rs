@@ -107,7 +107,7 @@ pub fn dry_run<E>(
     if let Some(by_cache) = by_cache {
         adopt_cache(&mut record, &by_cache, known.first().and_then(|probe| probe.connection.as_ref()));
     }
-    let mut packet = text::packet(&record, 1, wall_ms);
+    let mut packet = text::packet(&record, 1, wall_ms, snapshot.mark_names());
     packet.worker = owner;
     Ok(packet)
 }

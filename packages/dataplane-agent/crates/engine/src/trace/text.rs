@@ -10,12 +10,13 @@ use tollway_wire::ipv4;
 use super::{Decision, Mangled, Record};
 use crate::conntrack::Direction;
 use crate::log::{flag_names, state_name};
+use crate::marks::MarkNames;
 use crate::qos::Way;
 use crate::tuple::Addr;
 use crate::verdict::{DropReason, Verdict};
 
 /// A packet from the first part that is known of it. `time_ms` is the wall clock of that part.
-pub fn packet(record: &Record, number: u64, time_ms: u64) -> TracedPacket {
+pub fn packet(record: &Record, number: u64, time_ms: u64, names: &MarkNames) -> TracedPacket {
     let mut packet = TracedPacket {
         number,
         time_ms,
@@ -34,17 +35,17 @@ pub fn packet(record: &Record, number: u64, time_ms: u64) -> TracedPacket {
         outcome: TraceOutcome::Held,
         drop_reason: None,
     };
-    join(&mut packet, record);
+    join(&mut packet, record, names);
     packet
 }
 
 /// Goes on with a packet by a later part.
-pub fn join(packet: &mut TracedPacket, record: &Record) {
+pub fn join(packet: &mut TracedPacket, record: &Record, names: &MarkNames) {
     let mut rows = record.rows.iter().copied();
     for step in &record.steps {
         packet.steps.push(TraceStep {
             stage: step.stage.to_owned(),
-            decision: sentence(&step.decision),
+            decision: sentence(&step.decision, names),
             rows: rows.by_ref().take(step.rows.into()).collect(),
         });
     }
@@ -66,7 +67,7 @@ pub fn join(packet: &mut TracedPacket, record: &Record) {
 }
 
 /// One line for people.
-pub fn sentence(decision: &Decision) -> String {
+pub fn sentence(decision: &Decision, names: &MarkNames) -> String {
     match *decision {
         Decision::Dropped(DropReason::EchoAnswered) => "answered".to_owned(),
         Decision::Dropped(reason) => format!("dropped: {}", lower(reason.text())),
@@ -92,7 +93,7 @@ pub fn sentence(decision: &Decision) -> String {
         Decision::TimeToLive(ttl) => format!("time to live becomes {ttl}"),
         Decision::Accepted => "accepted".to_owned(),
         Decision::Bypassed => "passed over: its connection is fasttracked".to_owned(),
-        Decision::Mangled(mangled) => changed(&mangled),
+        Decision::Mangled(mangled) => changed(&mangled, names),
         Decision::InQueue(Way::Upload) => "in a queue, as upload".to_owned(),
         Decision::InQueue(Way::Download) => "in a queue, as download".to_owned(),
         Decision::Decided { tracked: false, .. } => "belongs to no connection".to_owned(),
@@ -153,10 +154,11 @@ fn tracked(state: ConnectionState, direction: Direction) -> String {
     }
 }
 
-fn changed(mangled: &Mangled) -> String {
-    let mark = |what: &str, mark: Option<Mark>| match mark? {
-        0 => Some(format!("no {what} any more")),
-        mark => Some(format!("{what} {mark:#010x}")),
+fn changed(mangled: &Mangled, names: &MarkNames) -> String {
+    let mark = |what: &str, mark: Option<Mark>| match (mark?, mark.and_then(|mark| names.name(mark))) {
+        (0, _) => Some(format!("no {what} any more")),
+        (_, Some(name)) => Some(format!("{what} {name}")),
+        (mark, None) => Some(format!("{what} {mark:#010x}")),
     };
     let parts = [
         mark("packet mark", mangled.packet_mark),
