@@ -24,7 +24,7 @@ export { type Limit, parseLimit } from './props/limit.js';
 export { type Nexthop, parseNexthop } from './props/nexthop.js';
 export { type Nth, parseNth } from './props/nth.js';
 export { portRanges } from './props/port-list.js';
-export { parseQueueTarget, type QueueTarget } from './props/queue-target.js';
+export { parseQueueTarget, type QueueTarget, queueTargetText } from './props/queue-target.js';
 export { displayRate } from './props/rate.js';
 export { parseVolumeRange, type VolumeRange } from './props/volume-range.js';
 export { parseWeekdayTimes, WEEKDAYS, type WeekdayTimes } from './props/weekday-times.js';

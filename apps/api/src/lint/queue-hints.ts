@@ -31,7 +31,7 @@ export class QueueHints {
 
   #look(): void {
     const { snapshot, invalid } = this.#source;
-    const menus = ['/queue/simple', '/queue/tree'];
+    const menus = ['/queue/simple', '/queue/tree', '/ip/address'];
     const last = this.#of;
     this.#of = snapshot;
     if (last !== undefined && menus.every((menu) => last.get(menu) === snapshot.get(menu))) return;

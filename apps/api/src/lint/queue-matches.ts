@@ -1,26 +1,30 @@
-import { parseQueueTarget, type QueueTarget } from '@tollway/schema';
+import { ipv4, ipv4Mask, ipv4Prefix, parseQueueTarget, type QueueTarget, queueTargetText } from '@tollway/schema';
+import { type ConfigSnapshot, rowsOf } from '../config/snapshot.js';
 import { Targets } from './covered.js';
 import type { QueueFinding, QueueNode } from './queues.js';
 
-/** Simple queues that get no packets, or packets that could as well be another one's. */
-export function matchFindings(nodes: readonly QueueNode[]): QueueFinding[] {
+/** Simple queues that get no packets, or packets that fit another one as well where only the order decides. */
+export function matchFindings(nodes: readonly QueueNode[], snapshot: ConfigSnapshot): QueueFinding[] {
+  const networks = connectedOf(snapshot);
   const siblings = new Map<QueueNode | undefined, QueueNode[]>();
   for (const node of nodes) {
     const group = siblings.get(node.parent);
     if (group === undefined) siblings.set(node.parent, [node]);
     else group.push(node);
   }
-  return [...siblings.values()].flatMap((group) => [...shadowed(group), ...ambiguous(group)]);
+  return [...siblings.values()].flatMap((group) => [
+    ...taken(group),
+    ...betweenSites(group, networks),
+    ...aboveOthers(group),
+  ]);
 }
 
-const finding = ({ menu, row, name }: QueueNode, kind: QueueFinding['finding'], message: string): QueueFinding => ({
-  menu,
-  row: row.id,
-  name,
-  property: 'target',
-  finding: kind,
-  message,
-});
+const finding = (
+  { menu, row, name }: QueueNode,
+  kind: QueueFinding['finding'],
+  message: string,
+  property = 'target',
+): QueueFinding => ({ menu, row: row.id, name, property, finding: kind, message });
 
 const known = new WeakMap<QueueNode, readonly QueueTarget[]>();
 
@@ -41,54 +45,101 @@ const conditionsOf = ({ row: { values } }: QueueNode): string =>
     : JSON.stringify([values.dst, values['packet-marks'], values.time]);
 
 /**
- * Queues whose targets all are in targets of earlier ones. Those count that ask for nothing else, and those that ask
- * for the same as the later one.
+ * Queues whose targets, or all that they are asked to hold of them, are in targets of earlier ones. Those count that ask
+ * for nothing else, and those that ask for the same as the later one.
  */
-function shadowed(group: readonly QueueNode[]): QueueFinding[] {
+function taken(group: readonly QueueNode[]): QueueFinding[] {
   const earlier = new Map<string, Targets>();
   return group.flatMap((node) => {
     const conditions = conditionsOf(node);
     const targets = targetsOf(node);
-    const covering = [earlier.get(''), earlier.get(conditions)];
-    const covered = targets.every((target) => covering.some((set) => set?.covers(target)));
+    const everything = earlier.get('');
+    const covering = [everything, earlier.get(conditions)];
+    const gone = targets.filter((target) => covering.some((set) => set?.covers(target)));
     const own = earlier.get(conditions) ?? new Targets();
     earlier.set(conditions, own);
     for (const target of targets) own.add(target);
-    if (!covered) return [];
-    return [finding(node, 'shadowed', 'gets no packets: earlier queues have all of its targets; move it above them')];
+    if (gone.length === targets.length) {
+      return [finding(node, 'shadowed', 'gets no packets: earlier queues have all of its targets; move it above them')];
+    }
+    const dst = parseQueueTarget(node.row.values.dst ?? '');
+    if (dst !== undefined && everything?.covers(dst)) {
+      const text = 'gets no packets: its dst is the target of earlier queues; move it above them';
+      return [finding(node, 'shadowed', text, 'dst')];
+    }
+    if (gone.length === 0) return [];
+    const text = `gets no packets of ${gone.map(queueTargetText).join(', ')}: earlier queues have that target too`;
+    return [finding(node, 'both-match', text)];
   });
+}
+
+const isOpen = (node: QueueNode): boolean => conditionsOf(node) === '';
+
+/** A network that an interface of the router is in. */
+interface Connected {
+  readonly address: number;
+  readonly length: number;
+}
+
+/** Networks of the router's interfaces, each once. */
+function connectedOf(snapshot: ConfigSnapshot): readonly Connected[] {
+  const known = new Map<string, Connected>();
+  for (const { disabled, values } of rowsOf(snapshot, '/ip/address')) {
+    const own = ipv4Prefix(values.address ?? '');
+    if (disabled || own === undefined) continue;
+    const address = ((ipv4(values.network ?? '') ?? own.address) & ipv4Mask(own.length)) >>> 0;
+    known.set(`${address}/${own.length}`, { address, length: own.length });
+  }
+  return [...known.values()];
+}
+
+/** Which of the networks are wholly in a queue's targets; those of single hosts hold none. */
+function sitesOf(node: QueueNode, networks: readonly Connected[]): ReadonlySet<Connected> {
+  const sites = new Set<Connected>();
+  for (const target of targetsOf(node)) {
+    const prefix = 'interface' in target ? undefined : ipv4Prefix(`${target.address}/${target.length}`);
+    if (prefix === undefined || prefix.length === 32) continue;
+    const mask = ipv4Mask(prefix.length);
+    for (const network of networks) {
+      if (network.length >= prefix.length && ((network.address ^ prefix.address) & mask) === 0) sites.add(network);
+    }
+  }
+  return sites;
+}
+
+/**
+ * Queues of whole networks of the router: what goes from one network to the other fits both, and the order alone decides.
+ * Hosts are not told of, who have little to send to each other by way of the router; nor are queues for the rest, which
+ * hold the networks of earlier ones.
+ */
+function betweenSites(group: readonly QueueNode[], networks: readonly Connected[]): QueueFinding[] {
+  const holding = group.filter(isOpen).flatMap((node) => {
+    const sites = sitesOf(node, networks);
+    return sites.size === 0 ? [] : [{ node, sites }];
+  });
+  const apart = (sites: ReadonlySet<Connected>, others: ReadonlySet<Connected>): boolean =>
+    [...sites].every((site) => !others.has(site));
+  for (const [place, { node, sites }] of holding.entries()) {
+    const [first, ...more] = holding.slice(place + 1).filter((other) => apart(sites, other.sites));
+    if (first === undefined) continue;
+    const those = more.length > 0 ? ` or of ${more.length} more` : '';
+    const text = `traffic between its target and that of ${first.node.name}${those} fits both; the earlier queue takes it`;
+    // Once: the others have the same to say.
+    return [finding(node, 'both-match', text)];
+  }
+  return [];
 }
 
 const hasInterface = (node: QueueNode): boolean => targetsOf(node).some((target) => 'interface' in target);
 
-/** Queues where the source of a packet may be in a target of one and its destination in a target of another. */
-function ambiguous(group: readonly QueueNode[]): QueueFinding[] {
-  const open = group.filter((node) => conditionsOf(node) === '');
-  const byAddress = open.filter((node) => !hasInterface(node));
-  const findings: QueueFinding[] = [];
-  const [first, second] = byAddress;
-  if (first !== undefined && second !== undefined) {
-    findings.push(
-      finding(
-        first,
-        'both-match',
-        `what its target sends to that of ${second.name}${byAddress.length > 2 ? ` or of ${byAddress.length - 2} more` : ''} ` +
-          'fits both queues; the earlier one in the list takes it, as download if the destination is its target',
-      ),
-    );
-  }
-  if (open.length < 2) return findings;
-  for (const [place, node] of open.entries()) {
-    if (!hasInterface(node)) continue;
-    const after = open.length - 1 - place;
-    findings.push(
-      finding(
-        node,
-        'both-match',
-        `packets through its interface may also fit other queues by their addresses: ${place} above take them first, ` +
-          `${after} below do not get them`,
-      ),
-    );
-  }
-  return findings;
+/** Queues of interfaces above others, whose packets may pass the interface too. */
+function aboveOthers(group: readonly QueueNode[]): QueueFinding[] {
+  const open = group.filter(isOpen);
+  return open.flatMap((node, place) => {
+    const below = open.length - 1 - place;
+    if (!hasInterface(node) || below === 0) return [];
+    const who = below === 1 ? `${open[place + 1]?.name}, which is below it, does` : `${below} queues below it do`;
+    const text = `takes all packets that pass its interface: ${who} not get those; move it below them if it is for the rest`;
+    return [finding(node, 'both-match', text)];
+  });
 }

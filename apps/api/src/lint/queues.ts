@@ -36,7 +36,7 @@ export function lintQueues(snapshot: ConfigSnapshot, invalid: ReadonlyMap<number
   return (['/queue/simple', '/queue/tree'] as const).flatMap((menu) => {
     const rows = rowsOf(snapshot, menu).filter((row) => !row.disabled && !invalid.has(row.id));
     const nodes = linked(menu, rows);
-    return [...rateFindings(nodes), ...(menu === '/queue/simple' ? matchFindings(nodes) : [])];
+    return [...rateFindings(nodes), ...(menu === '/queue/simple' ? matchFindings(nodes, snapshot) : [])];
   });
 }
 

@@ -20,7 +20,8 @@ export function parseQueueTarget(text: string): QueueTarget | undefined {
   return interfaceName.parse(text).ok ? { interface: text } : undefined;
 }
 
-const targetText = (target: QueueTarget): string =>
+/** The target as it is stored. */
+export const queueTargetText = (target: QueueTarget): string =>
   'interface' in target ? target.interface : `${target.address}/${target.length}`;
 
 const ONE = 'an IPv4 or IPv6 prefix or the name of an interface';
@@ -35,7 +36,7 @@ export const queueTarget: Kind = {
     const target = parseQueueTarget(text.trim());
     return target === undefined
       ? { ok: false, error: `${shown(text)} is not ${ONE}` }
-      : { ok: true, value: targetText(target) };
+      : { ok: true, value: queueTargetText(target) };
   },
   compare: compareAddresses,
   ref,
@@ -50,7 +51,7 @@ export const queueTargetList: Kind = {
     const targets = text.split(',').map((part) => parseQueueTarget(part.trim()));
     const known = targets.flatMap((target) => target ?? []);
     if (known.length < targets.length) return { ok: false, error: `${shown(text)} is not ${SOME}` };
-    return { ok: true, value: [...new Set(known.map(targetText))].join(',') };
+    return { ok: true, value: [...new Set(known.map(queueTargetText))].join(',') };
   },
   compare: (a, b) => compareAddresses(a.split(',', 1)[0] ?? '', b.split(',', 1)[0] ?? ''),
   ref,
