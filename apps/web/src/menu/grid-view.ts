@@ -121,6 +121,11 @@ export class GridView {
     return this.#options.live.state.first;
   }
 
+  /** The last row of the list is loaded. */
+  get endLoaded(): boolean {
+    return this.firstLoaded + this.order().length >= this.#count();
+  }
+
   get rowsInView(): number {
     return Math.max(1, Math.floor(this.#measures.viewport / this.#measures.line));
   }
@@ -192,8 +197,8 @@ export class GridView {
   }
 
   /**
-   * The loaded row at a point on the screen, as position in the loaded rows, and how far down in it the point is, 0 to
-   * 1; its y and height in the body. Without a position below the last row.
+   * The row at a point on the screen, as position in the loaded rows, which it may lie outside of, and how far down in
+   * it the point is, 0 to 1; its y and height in the body. Without a position below the last row.
    */
   rowAtPoint(clientY: number): { at: number | undefined; share: number; y: number; height: number } {
     const shift = this.#shift();

@@ -14,8 +14,9 @@ const at = (name: string) => {
   if (row === undefined) throw new Error(`no ${name}`);
   return row;
 };
-const drop = (moved: string, onto: string | undefined, share: number, ordered = true) =>
-  dropOf(lines, [at(moved)], onto === undefined ? undefined : lines.indexOf(at(onto)), share, ordered);
+const WHOLE = { matters: true, ended: true };
+const drop = (moved: string, onto: string | undefined, share: number, matters = true) =>
+  dropOf(lines, [at(moved)], onto === undefined ? undefined : lines.indexOf(at(onto)), share, { ...WHOLE, matters });
 
 test('a row tells its place, a list has none', () => {
   expect(treePlace(at('c'))).toEqual({ above: ['*a', '*b'], children: 0, open: true });
@@ -41,6 +42,12 @@ test('below the last row is the root', () => {
   expect(drop('a', undefined, 0)).toMatchObject({ kind: 'none' });
 });
 
+test('a row that is not loaded is not the root', () => {
+  for (const index of [-1, lines.length]) {
+    expect(dropOf(lines, [at('c')], index, 0.5, WHOLE)).toEqual({ kind: 'none', index, why: '' });
+  }
+});
+
 test('the edges of rows move among siblings, where the order counts', () => {
   expect(drop('e', 'a', 0.1)).toEqual({ kind: 'move', index: 0, move: { ids: ['*e'], destination: '*a' } });
   expect(drop('d', 'b', 0.1)).toEqual({ kind: 'move', index: 1, move: { ids: ['*d'], destination: '*b' } });
@@ -51,6 +58,18 @@ test('the edges of rows move among siblings, where the order counts', () => {
   // Between rows of another parent: below the row.
   expect(drop('e', 'c', 0.1)).toEqual({ kind: 'below', index: 2, parent: '*c' });
   expect(drop('e', 'a', 0.1, false)).toEqual({ kind: 'below', index: 0, parent: '*a' });
+});
+
+test('rows go where the mark is: behind the last sibling only below all that is below it', () => {
+  /** z, a(b(c), d): the last root has rows below it. */
+  const rows = [{ ...at('e'), '.id': '*z', name: 'z' }, ...lines.slice(0, 4)];
+  const [z = at('a')] = rows;
+  const aim = (index: number, share: number, order = WHOLE) => dropOf(rows, [z], index, share, order);
+  expect(aim(3, 0.9)).toEqual({ kind: 'below', index: 3, parent: '*c' });
+  expect(aim(4, 0.1)).toEqual({ kind: 'below', index: 4, parent: '*d' });
+  expect(aim(4, 0.9)).toEqual({ kind: 'move', index: 5, move: { ids: ['*z'], destination: undefined } });
+  // Nobody knows yet what comes behind the last row that is loaded.
+  expect(aim(4, 0.9, { ...WHOLE, ended: false })).toEqual({ kind: 'below', index: 4, parent: '*d' });
 });
 
 test('steps with the keyboard', () => {

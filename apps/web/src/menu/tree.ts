@@ -88,26 +88,29 @@ const EDGE = 0.25;
  *
  * @param lines the loaded rows in order
  * @param moved rows that are dragged, in their order
- * @param index position in `lines` of the row under the pointer; undefined below the last one
+ * @param index position of the row under the pointer in `lines`, beyond which it is not loaded; undefined below the
+ *   last row of the list
  * @param share how far down in that row the pointer is, 0 to 1
- * @param ordered the order of siblings matters
+ * @param order what counts of the order of siblings: it `matters`, and `ended` when `lines` reach to the end of the list
  */
 export function dropOf(
   lines: readonly Row[],
   moved: readonly Row[],
   index: number | undefined,
   share: number,
-  ordered: boolean,
+  { matters, ended }: { readonly matters: boolean; readonly ended: boolean },
 ): Drop {
-  const parent = index === undefined ? undefined : lines[index];
-  if (index === undefined || parent === undefined) {
+  if (index === undefined) {
     return moved.every((row) => treePlace(row)?.above.length === 0)
       ? { kind: 'none', index: lines.length, why: '' }
       : { kind: 'root' };
   }
-  if (ordered && (share < EDGE || share > 1 - EDGE)) {
+  const parent = lines[index];
+  // What stands there will be known in a moment.
+  if (parent === undefined) return { kind: 'none', index, why: '' };
+  if (matters && (share < EDGE || share > 1 - EDGE)) {
     const gap = share < EDGE ? index : index + 1;
-    const move = moveInto(lines, moved, gap);
+    const move = gap === lines.length && !ended ? undefined : moveInto(lines, moved, gap);
     if (move === 'stay') return { kind: 'none', index, why: '' };
     if (move !== undefined) return { kind: 'move', index: gap, move };
   }
@@ -128,10 +131,11 @@ function moveInto(lines: readonly Row[], moved: readonly Row[], gap: number): Mo
   let at: number;
   if (after !== undefined && isSibling(after)) at = siblings.indexOf(idOf(after));
   else {
-    // Behind the last sibling, or what is below it.
-    const last = siblings.at(-1);
-    const ends = before !== undefined && (idOf(before) === last || treePlace(before)?.above.includes(last ?? ''));
-    if (ends !== true) return undefined;
+    // Behind the last sibling and all that is below it.
+    const last = siblings.at(-1) ?? '';
+    const reaches = (row: Row | undefined) =>
+      row !== undefined && (idOf(row) === last || treePlace(row)?.above.includes(last) === true);
+    if (!reaches(before) || reaches(after)) return undefined;
     at = siblings.length;
   }
   return dropAt(siblings, moved.map(idOf), at) ?? 'stay';

@@ -75,7 +75,10 @@ export function useRowDrag({ view, scroller, line, fixed, onMove, tree }: Option
   function aimInTree(grid: GridView, moving: Drag, clientY: number, { ordered, row }: TreeDrag) {
     const rowsOf = (ids: readonly string[]) => ids.map((id) => row(id)).filter((each) => each !== undefined);
     const { at, share, y, height } = grid.rowAtPoint(clientY);
-    const drop = dropOf(rowsOf(grid.order()), rowsOf(moving.ids), at, share, ordered);
+    const drop = dropOf(rowsOf(grid.order()), rowsOf(moving.ids), at, share, {
+      matters: ordered,
+      ended: grid.endLoaded,
+    });
     moving.drop = drop;
     if (drop.kind === 'move') mark('line', drop.index === at ? y : y + height, LINE_PX);
     else if (drop.kind === 'root') mark('line', y, LINE_PX);
