@@ -34,7 +34,8 @@ test('some hundred subscribers from a list: errors by line, a dry run, one revis
   await list.button('Dry Run').click();
   await expect(report).toHaveText('1 line is wrong. Nothing can be applied until they are mended.');
   const wrong = list.root.getByRole('row', { name: /error sub-7/ });
-  await expect(wrong.getByRole('cell').first()).toHaveText('9');
+  await expect(wrong.getByRole('gridcell').first()).toHaveText('9');
+  await expect(list.root.getByText(/^Line 9, sub-7: .*optionally with/)).toBeVisible();
   await expect(list.button('Apply')).toBeDisabled();
   expect(await barriers(page), 'errors').toEqual([]);
 

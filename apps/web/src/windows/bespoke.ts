@@ -11,6 +11,7 @@ import { InterfaceGraphs } from './interface/InterfaceGraphs.tsx';
 import { InterfaceWindow } from './interface/InterfaceWindow.tsx';
 import { LogWindow } from './log/LogWindow.tsx';
 import { QueueDays } from './queue/accounting/QueueDays.tsx';
+import { HintsWindow } from './queue/lint/HintsWindow.tsx';
 import { QueueGraphs } from './queue/QueueGraphs.tsx';
 import { QueueWindow } from './queue/QueueWindow.tsx';
 import { TokenBucket } from './queue/scope/TokenBucket.tsx';
@@ -33,6 +34,7 @@ export const bespokeWindows: Readonly<Record<string, ComponentType<WindowProps>>
   '/interface/ethernet': InterfaceWindow,
   '/ip/firewall/connection': ConnectionsWindow,
   '/log': LogWindow,
+  '/queue/lint': HintsWindow,
   '/queue/simple': QueueWindow,
   '/queue/tree': QueueWindow,
   '/system/resource': ResourceWindow,

@@ -55,7 +55,7 @@ export const queueLint = defineMenu({
     },
   },
   flags: [],
-  columns: ['queue', 'menu', 'property', 'finding', 'message'],
+  columns: ['queue', 'menu', 'message'],
   tabs: ['General'],
   key: ['queue', 'finding'],
   commands: [],

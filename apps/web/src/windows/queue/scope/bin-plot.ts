@@ -161,10 +161,12 @@ function paintAxes(context: CanvasRenderingContext2D, data: BinPlotData, axes: A
   context.textAlign = 'left';
   context.fillText(`${scale.prefix}${data.unit}`, LEFT, 7);
   const base = height - BOTTOM / 2 + 1;
-  for (const share of [0, 0.5]) {
-    const at = LEFT + (width - LEFT - RIGHT) * share;
-    context.textAlign = share === 0 ? 'left' : 'center';
-    context.fillText(`${agoText(data.spanMs * (1 - share))} ago`, at, base);
+  const [whole, half] = [`${agoText(data.spanMs)} ago`, `${agoText(data.spanMs / 2)} ago`];
+  context.fillText(whole, LEFT, base);
+  const middle = (width - LEFT - RIGHT) / 2;
+  if (context.measureText(whole).width + context.measureText(half).width / 2 + 8 < middle) {
+    context.textAlign = 'center';
+    context.fillText(half, LEFT + middle, base);
   }
   context.textAlign = 'right';
   context.fillText('now', width - RIGHT, base);

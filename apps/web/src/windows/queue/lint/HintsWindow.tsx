@@ -1,0 +1,47 @@
+/** Hints about queues. The selected one, else the first, stands in full below the list; a double click opens its queue. */
+import { useCallback, useContext, useState } from 'react';
+import type { LiveMenu } from '../../../api/live-menu.ts';
+import type { Row } from '../../../api/row.ts';
+import { MenuTable } from '../../../menu/MenuTable.tsx';
+import type { WindowProps } from '../../bespoke.ts';
+import { OpenWindow, useLinks } from '../../open-window.ts';
+
+/** Address of the queue that a hint is about. */
+const queueOf = (hint: Row): string => `${hint.menu}/${hint['queue-id']}`;
+
+export function HintsWindow(props: WindowProps) {
+  const open = useContext(OpenWindow);
+  const follow = useLinks();
+  const [live, setLive] = useState<LiveMenu>();
+  const [hint, setHint] = useState<Row>();
+  const onSelection = useCallback((selected: readonly string[], loaded: readonly string[], of: LiveMenu) => {
+    const id = selected[0] ?? loaded[0];
+    setLive(of);
+    setHint(id === undefined ? undefined : of.row(id));
+  }, []);
+  return (
+    <div className="menu-table">
+      <MenuTable
+        {...props}
+        onSelection={onSelection}
+        onOpen={(id) => {
+          const opened = live?.row(id);
+          if (opened !== undefined) open(queueOf(opened));
+        }}
+        rowCommands={([first]) => [
+          {
+            label: 'Open Queue',
+            disabledReason: first === undefined ? 'select a hint' : undefined,
+            run: () => first && open(queueOf(first)),
+          },
+        ]}
+      />
+      {hint !== undefined && (
+        // biome-ignore lint/a11y/useKeyWithClickEvents: Enter on a link clicks it
+        <p className="whole-text" role="status" onClick={follow}>
+          <a href={queueOf(hint)}>{hint.queue}</a>: {hint.message}
+        </p>
+      )}
+    </div>
+  );
+}
