@@ -5,7 +5,7 @@ import type { Row } from '../api/row.ts';
 import { Tabs } from '../ui/Tabs.tsx';
 import { Field } from './fields/Field.tsx';
 import { Fit } from './fit.ts';
-import { type Errors, fieldsOf, fieldValue, tabsOf } from './form-model.ts';
+import { type Errors, fieldsOf, fieldValue, standsOpen, tabsOf } from './form-model.ts';
 import { type TabExtras, withExtraTabs } from './form-tabs.ts';
 import type { Form } from './use-form.ts';
 
@@ -55,6 +55,7 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
         {fieldsOf(menu, tab, base, form.edits, isNew).map((name, at, names) => {
           const prop = menu.props[name];
           if (prop === undefined) return null;
+          const open = standsOpen(menu, prop);
           const titles = prop.kind.pair?.titles;
           const above = menu.props[names[at - 1] ?? '']?.kind.pair?.titles;
           return (
@@ -63,7 +64,8 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
               <Field
                 name={name}
                 prop={prop}
-                value={fieldValue(prop, name, base, form.edits)}
+                value={fieldValue(prop, name, base, form.edits) ?? (open ? prop.default : undefined)}
+                open={open}
                 readOnly={readOnly}
                 error={errors[name]}
                 overtaken={form.overtaken[name]}

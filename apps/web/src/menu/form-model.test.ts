@@ -9,6 +9,7 @@ import {
   fieldsOf,
   fieldValue,
   overtaken,
+  standsOpen,
   tabsOf,
   validate,
   valueError,
@@ -53,6 +54,23 @@ test('a folded property is removed with !name; one that never was is not mention
 
 test('a property that may be absent is removed by an emptied field', () => {
   expect(changes(filter, rule, { 'dst-port': '', 'src-address': '' })).toEqual({ '!dst-port': '' });
+});
+
+test('what an action asks for stands open, and is unset by emptying it; conditions fold', () => {
+  const mangle = menu('/ip/firewall/mangle');
+  const open = Object.entries(mangle.props).filter(([, prop]) => standsOpen(mangle, prop));
+  expect(open.map(([name]) => name)).toEqual([
+    'jump-target',
+    'address-list',
+    'address-list-timeout',
+    'new-packet-mark',
+    'new-connection-mark',
+    'new-routing-mark',
+    'new-dscp',
+    'new-mss',
+  ]);
+  const marking = { '.id': '*1', chain: 'forward', action: 'mark-packet', 'new-packet-mark': 'voice' };
+  expect(changes(mangle, marking, { 'new-packet-mark': '' })).toEqual({ '!new-packet-mark': '' });
 });
 
 test('a value that is being edited and that somebody else changes meanwhile is told', () => {

@@ -37,6 +37,13 @@ export function isVisible(menu: Menu, prop: Prop, base: Row, edits: Edits): bool
   return value !== undefined && when.values.includes(value);
 }
 
+/**
+ * True for a property that another one of its tab asks for, as an action asks for what it does: its field stands open,
+ * and is unset when it is empty.
+ */
+export const standsOpen = (menu: Menu, { tab, unset, when }: Prop): boolean =>
+  unset === true && when !== undefined && menu.props[when.prop]?.tab === tab;
+
 /** Properties of a dialog that have no field: they have buttons of their own. */
 const BUTTONS = new Set(['disabled', 'comment']);
 

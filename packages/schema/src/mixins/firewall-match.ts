@@ -111,8 +111,8 @@ export const rateMatch: Readonly<Record<string, Prop>> = {
   random: plainMatch(int({ min: 1, max: 99, unit: '%' }), 'Random', 'Extra', 'Share of the packets in percent.'),
 };
 
-/** Mark to match; a name that no rule sets never matches. */
-const mark = (property: 'new-packet-mark' | 'new-connection-mark'): Kind =>
+/** Mark to match or to give, with those that rules give as suggestions; a name that no rule gives never matches. */
+export const mark = (property: 'new-packet-mark' | 'new-connection-mark' | 'new-routing-mark'): Kind =>
   name({ values: [NO_MARK], ref: [{ menu: '/ip/firewall/mangle', prop: property }] });
 
 /** Conditions on marks and on the DSCP, in the order of the dialog. */

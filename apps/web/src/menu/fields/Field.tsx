@@ -12,6 +12,8 @@ export interface FieldProps {
   readonly name: string;
   readonly prop: Prop;
   readonly value: string | undefined;
+  /** Never folded, though it may be unset. */
+  readonly open?: boolean;
   readonly readOnly: boolean;
   readonly error: string | undefined;
   /** What somebody else has made of the value that is being edited here. */
@@ -33,11 +35,21 @@ export interface ControlProps {
 }
 
 /** Drawn anew only when its own value changes: others in the dialog tick. */
-export const Field = memo(function Field({ name, prop, value, readOnly, error, overtaken, ...owner }: FieldProps) {
+export const Field = memo(function Field({
+  name,
+  prop,
+  value,
+  open = false,
+  readOnly,
+  error,
+  overtaken,
+  ...owner
+}: FieldProps) {
   const id = useId();
   const onChange = (next: string | undefined) => owner.onChange(name, next);
   const errorId = `${id}-error`;
-  const { not, unset } = prop;
+  const { not } = prop;
+  const folds = prop.unset === true && !open;
   const { negate, text } = not === true && value !== undefined ? splitNot(value) : { negate: false, text: value ?? '' };
 
   let body: ReactNode;
@@ -62,7 +74,7 @@ export const Field = memo(function Field({ name, prop, value, readOnly, error, o
         <LiveText prop={prop} value={value} />
       </output>
     );
-  } else if (value === undefined && unset === true) {
+  } else if (value === undefined && folds) {
     body = (
       <button
         id={id}
@@ -111,7 +123,7 @@ export const Field = memo(function Field({ name, prop, value, readOnly, error, o
           onChange={(next) => onChange(negate ? `!${next}` : next)}
         />
         {prop.kind.unit !== undefined && <span className="unit">{prop.kind.unit}</span>}
-        {unset === true && (
+        {folds && (
           <button
             type="button"
             className="fold"

@@ -10,13 +10,13 @@ import {
   icmpMatch,
   LIST_ACTIONS,
   logging,
+  mark,
   markMatch,
   rateMatch,
   tcpFlagsMatch,
 } from '../../../mixins/firewall-match.js';
 import { bool } from '../../../props/bool.js';
 import { int } from '../../../props/int.js';
-import { name } from '../../../props/text.js';
 
 const path = '/ip/firewall/mangle';
 
@@ -56,7 +56,7 @@ export const firewallMangle = defineMenu({
       ...LIST_ACTIONS,
     ]),
     'new-packet-mark': {
-      kind: name(),
+      kind: mark('new-packet-mark'),
       label: 'New Packet Mark',
       help: 'Mark that the packet gets; no-mark takes it away.',
       tab: 'Action',
@@ -65,7 +65,7 @@ export const firewallMangle = defineMenu({
       dataplane: true,
     },
     'new-connection-mark': {
-      kind: name(),
+      kind: mark('new-connection-mark'),
       label: 'New Connection Mark',
       help: 'Mark that the connection gets; no-mark takes it away.',
       tab: 'Action',
@@ -74,7 +74,7 @@ export const firewallMangle = defineMenu({
       dataplane: true,
     },
     'new-routing-mark': {
-      kind: name(),
+      kind: mark('new-routing-mark'),
       label: 'New Routing Mark',
       help: 'Mark that routing sees; kept for routing tables, there is one table now.',
       tab: 'Action',
