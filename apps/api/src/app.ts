@@ -26,7 +26,7 @@ import { accountingRoute } from './routes/accounting.js';
 import { healthRoute } from './routes/health.js';
 import { liveRoute } from './routes/live.js';
 import { metricsRoute } from './routes/metrics.js';
-import { queueImportRoute } from './routes/queue-import.js';
+import { queueImportRoute, queueImportUndoRoute } from './routes/queue-import.js';
 import { restRoutes } from './routes/rest.js';
 import { revisionRoutes } from './routes/revisions.js';
 import { sessionRoutes, setFirstPassword } from './routes/session.js';
@@ -126,6 +126,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   accountingRoute(app, services);
   metricsRoute(app, services);
   queueImportRoute(app, services);
+  queueImportUndoRoute(app, services);
   restRoutes(app, services);
   await liveRoute(app, hub);
   await apiDescription(app);

@@ -20,10 +20,20 @@ interface Line {
   readonly hint: string;
 }
 
-async function send(body: unknown): Promise<{ status: number; lines: Line[]; revision?: number; detail?: string }> {
-  const { status, body: answer } = await router.request('POST', '/api/v1/queues/import', body, admin);
+interface Answer {
+  readonly status: number;
+  readonly lines: Line[];
+  readonly revision?: number;
+  readonly detail?: string;
+}
+
+async function post(path: string, body: unknown): Promise<Answer> {
+  const { status, body: answer } = await router.request('POST', path, body, admin);
   return { status, lines: [], ...(answer as object) };
 }
+
+const send = (body: unknown) => post('/api/v1/queues/import', body);
+const undo = (revision: number | undefined) => post('/api/v1/queues/import/undo', { revision });
 
 const list = async () => (await router.rest('GET', QUEUES)).rows;
 const shown = async () => (await list()).map((row) => `${row.name} ${row.target} ${row['max-limit']}`);
@@ -226,5 +236,78 @@ describe('an import', () => {
     const none = await send({ csv: 'name,target\n', remove: true });
     expect(none.lines).toHaveLength(25_000);
     expect(await list()).toEqual([]);
+  });
+});
+
+describe('an undo of an import', () => {
+  /** All of every queue but what the data plane counts, in list order. */
+  const everything = async () =>
+    (await list()).map((row) =>
+      Object.entries(row).filter(([name]) => name !== 'hint' && !/^(rate|bytes)$/.test(name)),
+    );
+
+  it('brings back what there was: values that were unset, queues that are gone, their order and their ids', async () => {
+    await send({ csv: 'name,target,parent\ntop,10.0.0.0/8,\na,10.0.0.1,top\nb,10.0.0.2,top\nc,10.0.0.3,' });
+    await router.rest('POST', `${QUEUES}/move`, { numbers: 'c', destination: 'a' });
+    const before = await everything();
+    const csv =
+      'name,target,max-limit,dst,comment,time,packet-marks,total-max-limit,disabled\n' +
+      'c,10.0.0.3,9M/9M,1.1.1.1,new here,8h-9h,voice,9M,yes\nnew,10.0.0.9,1M/1M,,,,,,\ntop,10.0.0.0/8,5M/5M,,,,,,';
+    const done = await send({ csv, remove: true });
+    expect(done.lines.map(({ action }) => action)).toEqual(['change', 'add', 'change', 'remove', 'remove']);
+    expect(await everything()).not.toEqual(before);
+    const undone = await undo(done.revision);
+    expect(undone).toMatchObject({ status: 200, revision: (done.revision ?? 0) + 1 });
+    expect(undone.lines.map(({ action, name }) => `${action} ${name}`).sort()).toEqual([
+      'add a',
+      'add b',
+      'change c',
+      'change top',
+      'remove new',
+    ]);
+    expect(undone.lines.find(({ name }) => name === 'c')?.text).toBe(
+      'dst 1.1.1.1/32 → none, max-limit 9M/9M → 0/0, time 8h-9h,sun,mon,tue,wed,thu,fri,sat → none, ' +
+        'packet-marks voice → none, total-max-limit 9M → none, disabled true → false, comment new here → none',
+    );
+    expect(await everything()).toEqual(before);
+    expect(router.peer?.active?.['simple-queues']).toHaveLength(4);
+    const [revision] = (await router.request('GET', '/api/v1/revisions', undefined, admin)).rows;
+    expect(revision?.summary).toBe(`undo revision ${done.revision}`);
+    // An undo is a revision like others.
+    await undo(undone.revision);
+    expect((await list()).map(({ name }) => name).sort()).toEqual(['c', 'new', 'top']);
+  });
+
+  it('takes nothing back when a queue is another one since, or what it needs is gone, and names it', async () => {
+    await send({ csv: 'a,10.0.0.1,1M,1M\nb,10.0.0.2,1M,1M' });
+    const changed = await send({ csv: 'a,10.0.0.1,2M,2M\nb,10.0.0.2,2M,2M' });
+    await router.rest('POST', `${QUEUES}/set`, { numbers: 'b', comment: 'mine' });
+    const { status, detail } = await undo(changed.revision);
+    expect([status, detail]).toEqual([
+      400,
+      `failure: queue b was changed after revision ${changed.revision}; nothing was taken back`,
+    ]);
+    expect(await shown()).toEqual(['a 10.0.0.1/32 2000000/2000000', 'b 10.0.0.2/32 2000000/2000000']);
+
+    const removed = await send({ csv: 'a,10.0.0.1', remove: true });
+    await router.rest('PUT', QUEUES, { name: 'b', target: '10.0.0.7' });
+    expect((await undo(removed.revision)).detail).toMatch(/^failure: queue b cannot come back: .*name/);
+
+    const added = await send({ csv: 'top,10.0.0.0/8' });
+    await router.rest('PUT', QUEUES, { name: 'below', target: '10.0.0.8', parent: 'top' });
+    expect((await undo(added.revision)).detail).toMatch(/^failure: queue top is the parent of below/);
+    expect((await list()).map(({ name }) => name)).toEqual(['a', 'b', 'top', 'below']);
+  });
+
+  it('is of simple queues alone', async () => {
+    await router.rest('PUT', '/ip/firewall/address-list', { list: 'x', address: '10.0.0.1' });
+    const [latest] = (await router.request('GET', '/api/v1/revisions', undefined, admin)).rows;
+    expect((await undo(Number(latest?.revision))).detail).toMatch(/changed \/ip\/firewall\/address-list/);
+    expect(await undo(99_999)).toMatchObject({ status: 400, property: 'revision' });
+    expect(await post('/api/v1/queues/import/undo', { revision: '1' })).toMatchObject({ property: 'revision' });
+    expect(await post('/api/v1/queues/import/undo', { revision: 1, all: true })).toMatchObject({ property: 'all' });
+    await router.rest('PUT', '/user', { name: 'ann', group: 'read', password: 'only looking' });
+    const ann = { authorization: `Basic ${Buffer.from('ann:only looking').toString('base64')}` };
+    expect((await router.request('POST', '/api/v1/queues/import/undo', { revision: 1 }, ann)).status).toBe(403);
   });
 });

@@ -59,6 +59,18 @@ class DraftRows {
     this.byKey.removed(place);
   }
 
+  /** Has these rows instead of its own. */
+  become(places: readonly Place[]): void {
+    for (const place of this.places) this.byKey.removed(place);
+    this.places.splice(0);
+    this.#byId.clear();
+    for (const place of places) {
+      this.places.push(place);
+      this.#byId.set(place.id, place);
+      this.byKey.added(place);
+    }
+  }
+
   /** Gives the rows another order; those of `moved` get new ranks. */
   reorder(places: readonly Place[], moved: ReadonlySet<Place>): void {
     this.places.splice(0);
@@ -138,6 +150,23 @@ export class Draft {
     if (row !== undefined) rows.remove(row);
   }
 
+  /** Makes rows what they were before changes of this menu, with their ids and in their places. */
+  takeBack(menu: string, changes: readonly RowChange[]): void {
+    const rows = this.#edit(menu);
+    const before = new Map(changes.map((change) => [change.id, change]));
+    const kept = rows.places.flatMap((place): Place[] => {
+      const change = before.get(place.id);
+      if (change === undefined) return [place];
+      before.delete(place.id);
+      // Who has moved it since has said where it belongs.
+      const rank = place.rank === change.after?.rank ? change.before?.rank : place.rank;
+      return change.before === undefined ? [] : [{ ...change.before, rank }];
+    });
+    const again = [...before.values()].flatMap((change) => change.before ?? []);
+    const places = [...kept, ...again].toSorted((a, b) => (a.rank ?? Infinity) - (b.rank ?? Infinity) || 0);
+    rows.become(places);
+  }
+
   /**
    * Moves rows, in the order given, to just before `destination`; without one, to the end. A destination
    * that is itself moved stands for the next row that is not.
@@ -196,7 +225,8 @@ function keptInOrder(places: readonly Place[], before: readonly StoredRow[]): (n
   return same ? before.map((row) => row.rank) : places.map((place) => place.rank);
 }
 
-function equal(a: Row, b: Row): boolean {
+/** Whether two rows hold the same, wherever they stand. */
+export function equal(a: Row, b: Row): boolean {
   const keys = Object.keys(a.values);
   return (
     a.disabled === b.disabled &&

@@ -52,6 +52,40 @@ function texts(data: unknown): Record<string, string> {
   return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, String(value)]));
 }
 
+/** What a revision changed; undefined when there is no such revision. */
+export async function readChanges(db: Database, revision: number): Promise<readonly RowChange[] | undefined> {
+  const found = await db.revision.findUnique({ where: { number: revision }, select: { diff: true } });
+  if (found === null) return undefined;
+  return Array.isArray(found.diff) ? found.diff.flatMap(changeOf) : [];
+}
+
+function changeOf(json: unknown): RowChange[] {
+  const { menu, id, before, after } = fieldsOf(json);
+  if (typeof menu !== 'string' || typeof id !== 'number') return [];
+  return [
+    {
+      menu,
+      id,
+      ...(before !== undefined && { before: rowOf(before) }),
+      ...(after !== undefined && { after: rowOf(after) }),
+    },
+  ];
+}
+
+function rowOf(json: unknown): StoredRow {
+  const { id, rank, disabled, comment, values } = fieldsOf(json);
+  return {
+    id: Number(id),
+    rank: Number(rank),
+    disabled: disabled === true,
+    comment: String(comment ?? ''),
+    values: texts(values),
+  };
+}
+
+const fieldsOf = (json: unknown): Readonly<Record<string, unknown>> =>
+  typeof json === 'object' && json !== null ? Object.fromEntries(Object.entries(json)) : {};
+
 /**
  * Writes a commit in one transaction. A second revision on the same parent is refused by the database.
  * @param writer a client of the store's own, see {@link inTransaction}.

@@ -1,6 +1,6 @@
-import { editValue, type Menu, menuByPath } from '@tollway/schema';
+import { type Menu, menuByPath } from '@tollway/schema';
 import { compile } from '../compiler/compile.js';
-import { Draft, type RowContent } from '../config/draft.js';
+import { Draft } from '../config/draft.js';
 import { nameOf } from '../config/rows-by-key.js';
 import type { Row } from '../config/snapshot.js';
 import type { ConfigStore } from '../config/store.js';
@@ -8,6 +8,7 @@ import { verifyAdd, verifySet } from '../config/verify.js';
 import { lintQueues } from '../lint/queues.js';
 import { type Column, columnsOf, settingsOf, TitleError } from './columns.js';
 import { type CsvLine, csvLines } from './csv.js';
+import { told } from './told.js';
 
 const PATH = '/queue/simple';
 
@@ -69,12 +70,12 @@ export class QueueImport {
     if (this.#problem !== undefined) return [this.#problem];
     const named = new Map<number, number>();
     const report = this.#lines.map((line) => {
-      const told = this.#line(draft, line);
-      if (told.row === undefined) return told;
-      const before = named.get(told.row);
-      if (before !== undefined) return wrong(line.number, told.name, `line ${before} names the same queue`);
-      named.set(told.row, line.number);
-      return told;
+      const answer = this.#line(draft, line);
+      if (answer.row === undefined) return answer;
+      const before = named.get(answer.row);
+      if (before !== undefined) return wrong(line.number, answer.name, `line ${before} names the same queue`);
+      named.set(answer.row, line.number);
+      return answer;
     });
     return this.#options.remove ? [...report, ...this.#removed(draft, named)] : report;
   }
@@ -115,7 +116,7 @@ export class QueueImport {
       line: number,
       action: 'add',
       name: values.name,
-      text: this.#told(undefined, { ...content, values }),
+      text: told(this.#menu, undefined, { ...content, values }),
       hint: '',
       row,
     };
@@ -127,32 +128,10 @@ export class QueueImport {
     if (!this.#options.update) return same('left as it is');
     const verified = verifySet(this.#menu, row, settings, draft.snapshot(), draft.byKey(PATH));
     if (!verified.ok) return wrong(number, name, verified.errors[0].detail);
-    const text = this.#told(row, verified.content);
+    const text = told(this.#menu, row, verified.content);
     if (text === '') return same('');
     draft.set(PATH, row.id, verified.content);
     return { line: number, action: 'change', name, text, hint: '', row: row.id };
-  }
-
-  /** What a queue gets, for people; empty when it has all of that. */
-  #told(before: Row | undefined, after: RowContent): string {
-    const parts = Object.keys(this.#menu.props).flatMap((property) => {
-      if (property === 'name') return [];
-      const [old, now] = [this.#text(before, property), this.#text(after, property)];
-      if (old === now || now === undefined) return [];
-      return before === undefined || old === undefined ? [`${property} ${now}`] : [`${property} ${old} → ${now}`];
-    });
-    return parts.join(', ');
-  }
-
-  #text(content: RowContent | undefined, property: string): string | undefined {
-    if (content === undefined) return undefined;
-    const prop = this.#menu.props[property];
-    if (property === 'comment') return content.comment === '' ? undefined : content.comment;
-    const value = property === 'disabled' ? String(content.disabled) : content.values[property];
-    const known = value ?? prop?.default;
-    // What stands at its default without being given says nothing.
-    if (prop === undefined || known === undefined || (known === prop.default && value === undefined)) return undefined;
-    return property === 'disabled' && value === 'false' ? undefined : editValue(prop.kind, known);
   }
 
   #removed(draft: Draft, named: ReadonlyMap<number, number>): ImportLine[] {

@@ -1,7 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
+import { readChanges } from '../config/record.js';
 import { ApiError, errors } from '../errors.js';
 import { dryRun, type ImportLine, type ImportOptions, QueueImport } from '../import/queues.js';
+import { takeBack } from '../import/undo.js';
 import { authorOf } from '../rest/edits.js';
 import type { Services } from '../rest/services.js';
 
@@ -23,6 +25,32 @@ export function queueImportRoute(app: FastifyInstance, { store }: Services): voi
     return { lines: lines.map(shown), ...(store.revision > before && { revision: store.revision }) };
   });
 }
+
+/**
+ * `POST /api/v1/queues/import/undo`: takes back what a revision did to simple queues, in one revision.
+ *
+ * Body: `revision`. Answer as that of the import. Refused as a whole when one of the queues has changed since.
+ */
+export function queueImportUndoRoute(app: FastifyInstance, { store, db }: Services): void {
+  app.post('/api/v1/queues/import/undo', async (request) => {
+    requirePermission(request.principal, '/queue/simple', 'set');
+    const { revision, ...more } = fieldsOf(request.body);
+    if (typeof revision !== 'number' || !Number.isSafeInteger(revision)) {
+      throw errors.missingProperty('revision', 'the number of a revision that changed simple queues');
+    }
+    const [unknown] = Object.keys(more);
+    if (unknown !== undefined) throw errors.unknownParameter(unknown);
+    const changes = await readChanges(db, revision);
+    if (changes === undefined) throw errors.badProperty('revision', `there is no revision ${revision}`);
+    const lines = await store.commit(authorOf(request.principal), `undo revision ${revision}`, (draft) =>
+      takeBack(draft, revision, changes),
+    );
+    return { lines: lines.map(shown), revision: store.revision };
+  });
+}
+
+const fieldsOf = (body: unknown): Readonly<Record<string, unknown>> =>
+  typeof body === 'object' && body !== null && !Array.isArray(body) ? Object.fromEntries(Object.entries(body)) : {};
 
 const shown = ({ row: _row, ...line }: ImportLine): Omit<ImportLine, 'row'> => line;
 
@@ -59,8 +87,7 @@ function summary(lines: readonly ImportLine[]): string {
 }
 
 function read(body: unknown): { readonly csv: string; readonly dry: boolean; readonly options: ImportOptions } {
-  const fields: Readonly<Record<string, unknown>> =
-    typeof body === 'object' && body !== null && !Array.isArray(body) ? Object.fromEntries(Object.entries(body)) : {};
+  const fields = fieldsOf(body);
   const { csv } = fields;
   if (typeof csv !== 'string') throw errors.missingProperty('csv', 'a text with a line for each queue');
   const flag = (name: string, standard: boolean): boolean => {

@@ -48,6 +48,11 @@ export function importReport(answer: unknown): ImportReport {
   return { lines, revision: typeof fields.revision === 'number' ? fields.revision : undefined };
 }
 
+/** Takes back what a revision did to simple queues. @throws RequestError */
+export async function undoImport(revision: number): Promise<ImportReport> {
+  return importReport(await request('POST', '/api/v1/queues/import/undo', { revision }));
+}
+
 /** @throws RequestError */
 export async function importQueues(csv: string, { dryRun, remove }: ImportOptions): Promise<ImportReport> {
   return importReport(await request('POST', '/api/v1/queues/import', { csv, 'dry-run': dryRun, remove }));

@@ -1,29 +1,12 @@
 /** Subscribers pasted as a list: a dry run shows what it would change, Apply does it in one revision. */
-import { type Menu, menuByPath, thousands } from '@tollway/schema';
+import { thousands } from '@tollway/schema';
 import { useId, useRef, useState } from 'react';
-import { print } from '../../../api/commands.ts';
-import { type ImportReport, importQueues } from '../../../api/queue-import.ts';
-import type { Row } from '../../../api/row.ts';
-import { listBack, listedProperties } from './backup.ts';
+import { type ImportReport, importQueues, undoImport } from '../../../api/queue-import.ts';
 import { ImportList } from './ImportList.tsx';
 import { ACTION_TITLES, countsOf, isApplicable, reportText, type Show, shownLines } from './import-words.ts';
 import './import.css';
 
 const EXAMPLE = 'name,target,upload,download\nalice,192.168.88.10,20M,100M\nbob,192.168.88.11,5M,20M';
-
-const SIMPLE = simpleQueues();
-
-function simpleQueues(): Menu {
-  const menu = menuByPath('/queue/simple');
-  if (menu === undefined) throw new Error('there is no menu of simple queues');
-  return menu;
-}
-
-/** All queues as they were before a revision. */
-interface Undo {
-  readonly revision: number;
-  readonly queues: readonly Row[];
-}
 
 export function ImportWindow() {
   const id = useId();
@@ -34,25 +17,28 @@ export function ImportWindow() {
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState(false);
   const [show, setShow] = useState<Show>('all');
-  const [undo, setUndo] = useState<Undo>();
+  /** Revision that the last list made, while it can be taken back. */
+  const [undo, setUndo] = useState<number>();
 
   function forget() {
     setReport(undefined);
     setProblem('');
   }
 
-  /** Puts the list in, or what brings back the queues that there were before. */
+  /** Puts the list in, or takes back what the last one did. */
   async function run(what: 'dry-run' | 'apply' | 'undo') {
     setBusy(true);
     setProblem('');
     try {
-      const list = what === 'undo' ? listBack(SIMPLE, undo?.queues ?? [], await queuesNow()) : csv;
-      const before = what === 'apply' ? await queuesNow() : undefined;
-      const done = await importQueues(list, { dryRun: what === 'dry-run', remove: remove || what === 'undo' });
-      const { revision } = done;
-      setReport(done);
-      if (what !== 'dry-run')
-        setUndo(before === undefined || revision === undefined ? undefined : { revision, queues: before });
+      if (what === 'undo') {
+        if (undo === undefined) return;
+        setReport(await undoImport(undo));
+        setUndo(undefined);
+      } else {
+        const done = await importQueues(csv, { dryRun: what === 'dry-run', remove });
+        setReport(done);
+        if (what === 'apply') setUndo(done.revision);
+      }
       setShow('all');
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error));
@@ -145,10 +131,10 @@ export function ImportWindow() {
             type="button"
             className="button"
             disabled={busy}
-            title="Puts all simple queues back to what they were before it, in one revision"
+            title="Makes the queues of the list what they were before it, in one revision"
             onClick={() => void run('undo')}
           >
-            Undo revision {undo.revision}
+            Undo revision {undo}
           </button>
         )}
       </div>
@@ -156,11 +142,6 @@ export function ImportWindow() {
       <ImportList lines={report === undefined ? [] : shownLines(report.lines, show)} />
     </div>
   );
-}
-
-/** All simple queues with their settings. */
-function queuesNow(): Promise<readonly Row[]> {
-  return print(SIMPLE.path, { '.proplist': [...listedProperties(SIMPLE), 'dynamic'].join(',') });
 }
 
 interface PartsProps {
