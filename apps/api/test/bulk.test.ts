@@ -52,6 +52,28 @@ describe('a list in one request', () => {
     expect(await count('/queue/simple')).toBe(0);
   });
 
+  it('changes each item in its own way, as one revision', async () => {
+    const [a, b] = (await put('/queue/simple', [{ target: '10.0.0.1' }, { target: '10.0.0.2' }])).rows;
+    const before = await revision();
+    const patch = (...changes: object[]) => router.rest('PATCH', '/queue/simple', changes);
+    const { status, rows: changed } = await patch(
+      { '.id': b?.['.id'], name: 'up' },
+      { '.id': a?.['.id'], parent: 'up', 'max-limit': '1M/1M' },
+    );
+    expect(status).toBe(200);
+    expect(changed).toMatchObject([{ name: 'up' }, { name: 'queue1', parent: 'up', 'max-limit': '1000000/1000000' }]);
+    expect((await revision()).number).toBe(before.number + 1);
+
+    const wrong = await patch({ '.id': a?.['.id'], parent: 'none' }, { '.id': b?.['.id'], parent: 'gone' });
+    expect(wrong.status).toBe(400);
+    expect(wrong.error.detail).toMatch(/^element 1: .*value of parent: gone/);
+    expect((await patch({ parent: 'none' })).error.detail).toMatch(/^element 0: missing .*\.id/);
+    expect((await patch({ '.id': '*FFFF', parent: 'none' })).error.detail).toMatch(/^element 0: no such item/);
+    expect((await router.rest('GET', '/queue/simple')).rows[0]).toMatchObject({ parent: 'up' });
+    expect((await router.rest('PATCH', '/user', [{ '.id': '*1' }])).status).toBe(400);
+    for (const row of [a, b]) await router.rest('DELETE', `/queue/simple/${row?.['.id']}`);
+  });
+
   it('takes each element’s place-before', async () => {
     const [drop] = (await put('/ip/firewall/filter', [{ chain: 'forward', action: 'drop', comment: 'drop' }])).rows;
     const rules = ['a', 'b'].map((comment) => ({ chain: 'forward', comment, 'place-before': drop?.['.id'] }));

@@ -9,6 +9,13 @@ import { type Row, rowIdText } from './snapshot.js';
 import type { ConfigStore } from './store.js';
 import { verifyAdd, verifySet } from './verify.js';
 
+/** What to change of one item. */
+export interface ItemChange {
+  /** `.id` or name. */
+  readonly item: string;
+  readonly args: Arguments;
+}
+
 /** The commands that change stored menus. Each is one commit: all of it happens or nothing. */
 export class Editor {
   readonly #store: ConfigStore;
@@ -30,24 +37,44 @@ export class Editor {
    * Adds rows, all of them or none. Returns their ids.
    * @throws ApiError that says which element is wrong, counted from 0.
    */
-  async addAll(author: Author, menu: Menu, list: readonly Arguments[]): Promise<number[]> {
+  addAll(author: Author, menu: Menu, list: readonly Arguments[]): Promise<number[]> {
+    return this.#listed(author, 'add', menu, list, (args, draft) => addOne(draft, menu, args));
+  }
+
+  /**
+   * Changes rows, each in its own way, all of them or none. Returns their ids.
+   * @throws ApiError that says which element is wrong, counted from 0.
+   */
+  setAll(author: Author, menu: Menu, list: readonly ItemChange[]): Promise<number[]> {
+    return this.#listed(author, 'set', menu, list, ({ item, args }, draft) =>
+      changeOne(draft, menu, item, noSuchItem, (row) => verified(draft, menu, row, args)),
+    );
+  }
+
+  async #listed<Element>(
+    author: Author,
+    command: string,
+    menu: Menu,
+    list: readonly Element[],
+    edit: (element: Element, draft: Draft) => number,
+  ): Promise<number[]> {
     const ids: number[] = [];
     let current: number | undefined;
     try {
       await this.#store.commit(
         author,
-        () => summary('add', menu)(ids),
+        () => summary(command, menu)(ids),
         (draft) => {
-          for (const [index, args] of list.entries()) {
+          for (const [index, element] of list.entries()) {
             current = index;
-            ids.push(addOne(draft, menu, args));
+            ids.push(edit(element, draft));
           }
           current = undefined;
         },
       );
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      // Either it could not be added, or the data plane names its row.
+      // Either it could not be edited, or the data plane names its row.
       const index = current ?? (error.row === undefined ? -1 : ids.indexOf(error.row));
       throw index < 0 ? error : errors.inElement(index, error);
     }
@@ -123,21 +150,30 @@ export class Editor {
     missing: () => ApiError,
     change: (row: Row, draft: Draft) => RowContent,
   ): Promise<number[]> {
-    const storage = storageOf(menu);
     return this.#store.commit(author, summary(command, menu), (draft: Draft) =>
-      items.map((item) => {
-        const row = findDrafted(menu, draft, item, missing);
-        const { values, disabled, comment } = change(row, draft);
-        draft.set(storage, row.id, { values, disabled, comment });
-        // Items refer to each other by name: what refers to this one follows.
-        if (row.values.name !== undefined && values.name !== undefined && row.values.name !== values.name) {
-          const renamed = followRename(draft.snapshot(), storage, row.values.name, values.name);
-          for (const { menu: path, row: changed } of renamed) draft.set(path, changed.id, changed);
-        }
-        return row.id;
-      }),
+      items.map((item) => changeOne(draft, menu, item, missing, (row) => change(row, draft))),
     );
   }
+}
+
+/** Changes a row, and what refers to it when it gets another name. Returns its id. */
+function changeOne(
+  draft: Draft,
+  menu: Menu,
+  item: string,
+  missing: () => ApiError,
+  change: (row: Row) => RowContent,
+): number {
+  const storage = storageOf(menu);
+  const row = findDrafted(menu, draft, item, missing);
+  const { values, disabled, comment } = change(row);
+  draft.set(storage, row.id, { values, disabled, comment });
+  // Items refer to each other by name.
+  if (row.values.name !== undefined && values.name !== undefined && row.values.name !== values.name) {
+    const renamed = followRename(draft.snapshot(), storage, row.values.name, values.name);
+    for (const { menu: path, row: changed } of renamed) draft.set(path, changed.id, changed);
+  }
+  return row.id;
 }
 
 /** Adds a row before the item of `place-before`, or at the end. Returns its id. */

@@ -1,6 +1,7 @@
 import type { Menu } from '@tollway/schema';
 import type { Principal } from '../auth/authenticator.js';
 import { type Arguments, textOf, withoutItem } from '../config/content.js';
+import type { ItemChange } from '../config/editor.js';
 import { findItem, isDynamicId, namedItems, noSuchItem } from '../config/items.js';
 import type { Author } from '../config/record.js';
 import { rowIdText } from '../config/snapshot.js';
@@ -53,6 +54,20 @@ export async function set(call: Call, items: readonly string[], missing: () => A
   await refuseDynamic(services, menu, items, missing);
   refuseTimeout(menu, changes);
   await services.editor.set(authorOf(principal), menu, items, changes, missing);
+}
+
+/** Changes items, each of which its element names by `.id`, all of them or none. Returns their `.id`s. */
+export async function setAll({ services, menu, principal }: Call, list: readonly Arguments[]): Promise<string[]> {
+  const changes = list.map((element, index): ItemChange => {
+    const { '.id': item, ...args } = element;
+    if (typeof item === 'string' && item !== '') return { item, args };
+    throw errors.inElement(index, errors.missingProperty('.id', 'the .id of the item to change'));
+  });
+  const items = changes.map(({ item }) => item);
+  await refuseDynamic(services, menu, items, noSuchItem);
+  for (const { args } of changes) refuseTimeout(menu, args);
+  const ids = await services.editor.setAll(authorOf(principal), menu, changes);
+  return ids.map(rowIdText);
 }
 
 export async function remove(

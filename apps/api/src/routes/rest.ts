@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { takesLists } from '@tollway/schema';
+import { type Menu, takesLists } from '@tollway/schema';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
 import type { Arguments } from '../config/content.js';
@@ -8,7 +8,7 @@ import { filterTest } from '../config/query.js';
 import { parseRowId, rowIdText } from '../config/snapshot.js';
 import { errors } from '../errors.js';
 import { commandOf, menuCommand } from '../rest/commands/run.js';
-import { add, addAll, authorOf, remove, set } from '../rest/edits.js';
+import { add, addAll, authorOf, remove, set, setAll } from '../rest/edits.js';
 import { manyItems, oneItem, projected, projection, proplistOf } from '../rest/listing.js';
 import { listOf } from '../rest/long-list.js';
 import type { Answer, Call, Services } from '../rest/services.js';
@@ -30,7 +30,7 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
     const { menu, item } = findTarget(pathOf(request));
     requireVerb(menu.commands.includes('add') && item === undefined, 'add');
     requirePermission(request.principal, menu.path, 'add');
-    const many = takesLists(menu) && Array.isArray(request.body) ? request.body.map(elementOf) : undefined;
+    const many = elementsOf(request, menu);
     const call = { services, menu, args: many ? {} : bodyOf(request), principal: request.principal, signal: NEVER };
     const id = many ? await addAll(call, many) : await add(call);
     const rows = await services.views.get(menu.path)?.();
@@ -44,6 +44,12 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
     const { menu, item } = target;
     requireVerb(menu.commands.includes('set'), 'set');
     requirePermission(request.principal, menu.path, 'set');
+    const many = item === undefined ? elementsOf(request, menu) : undefined;
+    if (many !== undefined) {
+      const call = { services, menu, args: {}, principal: request.principal, signal: NEVER };
+      const ids = await setAll(call, many);
+      return manyItems(await rowsOf(services, target), ids);
+    }
     const call = callOf(services, request, menu);
     if (menu.kind === 'settings' && item === undefined) {
       await services.editor.setSettings(authorOf(request.principal), menu, call.args);
@@ -134,7 +140,11 @@ function callOf(services: Services, request: FastifyRequest, menu: Call['menu'])
   return { services, menu, args: bodyOf(request), principal: request.principal, signal: NEVER };
 }
 
-/** One item of a list that is added as a whole. */
+/** The elements of a list that is added or changed as a whole; undefined when the body is none. */
+function elementsOf({ body }: FastifyRequest, menu: Menu): Arguments[] | undefined {
+  return takesLists(menu) && Array.isArray(body) ? body.map(elementOf) : undefined;
+}
+
 function elementOf(element: unknown, index: number): Arguments {
   if (typeof element === 'object' && element !== null && !Array.isArray(element)) {
     return Object.fromEntries(Object.entries(element));

@@ -71,7 +71,16 @@ const LISTS =
   'One object adds one item. A list adds all of its items, in order, or none of them, as one revision; ' +
   'an error names the element, counted from 0.';
 
-/** True where a list of items can be added in one request: users are no part of the configuration. */
+const CHANGES =
+  'Changes items, each named by its `.id`, all of them or none, as one revision; an error names the element, counted from 0.';
+
+const changedItem: JsonObject = {
+  type: 'object',
+  required: ['.id'],
+  properties: { '.id': { type: 'string', description: 'Id or name. Beside it stand the properties to change.' } },
+};
+
+/** True where a list of items can be added or changed in one request: users are no part of the configuration. */
 export const takesLists = ({ stored, path }: Menu): boolean => stored && path !== '/user';
 
 const oneOrMany = (schema: JsonObject, many: boolean): JsonObject =>
@@ -202,6 +211,15 @@ function collection(menu: Menu): JsonObject {
               '201': response('The new item, or the list of them.', oneOrMany(reference(name), takesLists(menu))),
               ...failed('BadRequest'),
             },
+          }),
+        }
+      : {}),
+    ...(menu.commands.includes('set') && takesLists(menu)
+      ? {
+          patch: operation(menu, 'set-list', `Change some of ${menu.title}`, {
+            description: CHANGES,
+            requestBody: { required: true, ...content(listOf(changedItem)) },
+            responses: { '200': response('The changed items.', listOf(reference(name))), ...failed('BadRequest') },
           }),
         }
       : {}),
