@@ -23,6 +23,16 @@ export async function set(menu: string, id: string, values: Readonly<Record<stri
   return toRow(await request('PATCH', url(menu, `/${encodeURIComponent(id)}`), values));
 }
 
+/** Adds items, all of them or none. */
+export async function addAll(menu: string, list: readonly Readonly<Record<string, string>>[]): Promise<void> {
+  await request('PUT', url(menu), list);
+}
+
+/** Changes items, which each element names by `.id`, all of them or none. */
+export async function setAll(menu: string, list: readonly Readonly<Record<string, string>>[]): Promise<void> {
+  await request('PATCH', url(menu), list);
+}
+
 /** Changes properties of a settings menu. */
 export async function setSettings(menu: string, values: Readonly<Record<string, string>>): Promise<void> {
   await request('POST', url(menu, '/set'), values);

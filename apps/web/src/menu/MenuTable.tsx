@@ -215,7 +215,13 @@ export function MenuTable(props: MenuTableProps) {
           onClose={() => setOverlay(NOTHING)}
         />
       )}
-      {overlay.kind === 'parent' && <ParentDialog menu={menu} rows={state.rows} onClose={() => setOverlay(NOTHING)} />}
+      {overlay.kind === 'parent' && (
+        <ParentDialog
+          menu={menu}
+          moved={{ ids: selected.chosen(), rows: state.rows }}
+          onClose={() => setOverlay(NOTHING)}
+        />
+      )}
       {overlay.kind === 'menu' && (
         <PopupMenu
           label={`Commands of ${menu.title}`}

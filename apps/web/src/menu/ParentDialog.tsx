@@ -1,20 +1,20 @@
 import type { Menu } from '@tollway/schema';
 import { useId, useState } from 'react';
 import { useOptions } from '../api/references.ts';
-import type { Row } from '../api/row.ts';
 import { Combo } from '../ui/Combo.tsx';
 import { ModalDialog } from '../ui/ModalDialog.tsx';
-import { changeParent } from './parents.ts';
+import { changeParent, type Moved } from './parents.ts';
 import { rootParent } from './tree.ts';
 
 interface Props {
   readonly menu: Menu;
-  readonly rows: readonly Row[];
+  readonly moved: Moved;
   readonly onClose: () => void;
 }
 
 /** The small window that asks which item the selected ones are to be below. */
-export function ParentDialog({ menu, rows, onClose }: Props) {
+export function ParentDialog({ menu, moved, onClose }: Props) {
+  const { rows } = moved;
   const id = useId();
   const [parent, setParent] = useState(rows[0]?.parent ?? rootParent(menu));
   const [wrong, setWrong] = useState('');
@@ -26,7 +26,7 @@ export function ParentDialog({ menu, rows, onClose }: Props) {
         onSubmit={(event) => {
           event.preventDefault();
           event.stopPropagation();
-          changeParent(menu, rows, parent).then(onClose, (error: unknown) =>
+          changeParent(menu, moved, parent).then(onClose, (error: unknown) =>
             setWrong(error instanceof Error ? error.message : String(error)),
           );
         }}

@@ -72,6 +72,14 @@ test('rows go where the mark is: behind the last sibling only below all that is 
   expect(aim(4, 0.9, { ...WHOLE, ended: false })).toEqual({ kind: 'below', index: 4, parent: '*d' });
 });
 
+test('rows that are not loaded go along', () => {
+  const moved = [at('a'), { '.id': '*far' }];
+  expect(dropOf(lines, moved, undefined, 0, WHOLE)).toEqual({ kind: 'root' });
+  expect(dropOf(lines, moved, 4, 0.5, WHOLE)).toEqual({ kind: 'below', index: 4, parent: '*e' });
+  // Nobody knows whose siblings they are.
+  expect(dropOf(lines, moved, 4, 0.9, WHOLE)).toEqual({ kind: 'below', index: 4, parent: '*e' });
+});
+
 test('steps with the keyboard', () => {
   expect(siblingAbove(lines, at('d'))).toBe(at('b'));
   expect(siblingAbove(lines, at('b'))).toBeUndefined();

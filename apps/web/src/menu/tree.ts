@@ -87,7 +87,7 @@ const EDGE = 0.25;
  * What a drop of rows would do.
  *
  * @param lines the loaded rows in order
- * @param moved rows that are dragged, in their order
+ * @param moved rows that are dragged, in their order; those that are not loaded with their id alone
  * @param index position of the row under the pointer in `lines`, beyond which it is not loaded; undefined below the
  *   last row of the list
  * @param share how far down in that row the pointer is, 0 to 1
@@ -122,6 +122,7 @@ export function dropOf(
 
 /** A move into a gap between siblings of the rows; undefined when the gap is between others. */
 function moveInto(lines: readonly Row[], moved: readonly Row[], gap: number): Move | 'stay' | undefined {
+  if (moved.some((row) => treePlace(row) === undefined)) return undefined;
   const parents = new Set(moved.map((row) => treePlace(row)?.above.at(-1)));
   if (parents.size !== 1) return undefined;
   const [parent] = parents;

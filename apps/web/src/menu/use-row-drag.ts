@@ -75,7 +75,9 @@ export function useRowDrag({ view, scroller, line, fixed, onMove, tree }: Option
   function aimInTree(grid: GridView, moving: Drag, clientY: number, { ordered, row }: TreeDrag) {
     const rowsOf = (ids: readonly string[]) => ids.map((id) => row(id)).filter((each) => each !== undefined);
     const { at, share, y, height } = grid.rowAtPoint(clientY);
-    const drop = dropOf(rowsOf(grid.order()), rowsOf(moving.ids), at, share, {
+    // Of rows that are not loaded their ids are known.
+    const moved = moving.ids.map((id) => row(id) ?? { '.id': id });
+    const drop = dropOf(rowsOf(grid.order()), moved, at, share, {
       matters: ordered,
       ended: grid.endLoaded,
     });

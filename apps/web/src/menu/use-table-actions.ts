@@ -80,9 +80,11 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
   function drop(ids: readonly string[], what: Drop) {
     const rows = ids.map((id) => live.row(id)).filter((row) => row !== undefined);
     if (what.kind === 'move') moveTo(what.move);
-    else if (what.kind === 'root') void setParent(menu, rows, rootParent(menu));
-    else if (what.kind === 'below') void setParent(menu, rows, live.row(what.parent)?.name ?? '');
-    else if (what.why !== '') showToast({ kind: 'error', text: `Not moved: ${what.why}.` });
+    else if (what.kind === 'root') void setParent(menu, { ids, rows }, rootParent(menu));
+    else if (what.kind === 'below') {
+      const parent = live.row(what.parent)?.name;
+      if (parent !== undefined) void setParent(menu, { ids, rows }, parent);
+    } else if (what.why !== '') showToast({ kind: 'error', text: `Not moved: ${what.why}.` });
   }
 
   /** One level down or up: below the sibling above, or beside the parent. */
@@ -92,7 +94,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     if (first === undefined) return;
     const parent = live.row(treePlace(first)?.above.at(-1) ?? '');
     const to = by === 'in' ? siblingAbove(lines(), first)?.name : parent && (parent.parent ?? rootParent(menu));
-    if (to !== undefined) void setParent(menu, rows, to);
+    if (to !== undefined) void setParent(menu, { ids: selected.chosen(), rows }, to);
     else
       showToast({
         kind: 'info',
