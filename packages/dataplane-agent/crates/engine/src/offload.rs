@@ -243,6 +243,10 @@ fn decides_alone(action: &CachedAction) -> bool {
 type Out = (([u8; 6], u16), [u8; 6]);
 
 fn out<F>(snapshot: &Snapshot, state: &WorkerState<F>, port: PortId, adjacency: AdjacencyId) -> Option<Out> {
+    // What another forwards would pass its queue by.
+    if state.queues.has_queue_before(port) {
+        return None;
+    }
     let port = snapshot.port(port)?;
     match state.shared.neighbors.peek(adjacency) {
         Adjacency::Ready(mac) => Some(((port.mac, port.mtu), mac)),

@@ -155,6 +155,27 @@ fn a_changed_rate_keeps_the_packets_and_counts_from_then_on() {
 }
 
 #[test]
+fn a_parent_that_was_gone_counts_from_zero() {
+    const PARENT: u32 = 9000;
+    let tree = |config: &mut DataplaneConfig| {
+        let mut child = queue(9001, &["192.168.88.10"], 10_000_000, 0);
+        child.parent = Some(PARENT);
+        config.simple_queues = vec![queue(PARENT, &["192.168.88.0/24"], 20_000_000, 0), child];
+    };
+    let mut router = Router::new(plain());
+    router.swap(tree);
+    router.inject_batch(0, (0..50).map(|number| packet(10, 4000, number, 500)).collect());
+    router.advance_ms(1_000);
+    router.reset_queue_counters(&[]);
+    router.swap(|config| config.simple_queues.clear());
+    router.swap(tree);
+    router.inject_batch(0, vec![packet(10, 4000, 50, 500)]);
+    for record in router.queues() {
+        assert_eq!((record.ways[0].packets, record.ways[0].bytes), (1, 500), "row {}", record.row);
+    }
+}
+
+#[test]
 fn a_lower_packet_limit_drops_nothing_that_waits() {
     let mut router = filled(|config| config.simple_queues[0].upload.queue_type = pfifo(5));
     assert_eq!(waiting(&router, 5000), 19);

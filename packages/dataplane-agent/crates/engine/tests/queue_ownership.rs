@@ -30,6 +30,43 @@ fn packet(flow: u16, number: u16) -> (u16, Vec<u8>, VnetState) {
     (0, packet.eth_dst(port_mac(0)).build(), VnetState::default())
 }
 
+#[test]
+fn the_average_of_bursts_goes_with_the_queue() {
+    // 2M, and 4M while the average of 16 s is below 1.5M.
+    let bits = |workers: u32, second: usize| {
+        let mut router = router(workers, 2_000_000);
+        router.swap(|config| {
+            for queue in &mut config.simple_queues {
+                let limit = &mut queue.upload;
+                (limit.burst_limit, limit.burst_threshold, limit.burst_time_ms) =
+                    (4_000_000, 1_500_000, 16_000);
+            }
+        });
+        let mut rates = Vec::new();
+        let mut number = 0;
+        for at in 0..40 {
+            let (worker, flow) = if at < 20 { (0, 0) } else { (second, 1) };
+            // 5 Mbit/s; at 20 s what waits leaves, and then the other flow begins gently.
+            let packets = if at == 20 { 1 } else { 13 };
+            let mut passed = 0;
+            for _ in 0..100 {
+                number += packets;
+                let frames = (number - packets..number).map(|number| packet(flow, number)).collect();
+                passed += router.inject_batch(worker, frames).len() + router.advance_ms(10).len();
+            }
+            rates.push(passed as u64 * LEN as u64 * 8);
+        }
+        rates
+    };
+    let alone = bits(1, 0);
+    let moved = bits(2, 1);
+    assert!(alone[2] > 3_500_000, "a burst: {alone:?}");
+    assert!(alone[18] < 2_100_000 && alone[25] < 2_100_000, "none any more: {alone:?}");
+    for (second, (alone, moved)) in alone.iter().zip(&moved).enumerate() {
+        assert!(alone.abs_diff(*moved) < 200_000, "second {second}: {moved} of {alone}");
+    }
+}
+
 /// Flows, each of which one worker receives.
 #[derive(Default)]
 struct Flows {

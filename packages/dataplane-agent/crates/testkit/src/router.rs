@@ -333,6 +333,11 @@ impl Router {
         out
     }
 
+    /// A port takes nothing from a worker for now, and the worker says so to its engine; or takes packets again.
+    pub fn set_port_blocked(&mut self, worker: usize, port: PortId, blocked: bool) {
+        self.engines[worker].set_port_blocked(port, blocked, self.now);
+    }
+
     /// Lets time pass in steps of the engines' deadlines.
     pub fn advance_ms(&mut self, ms: u64) -> Vec<Output> {
         self.advance(ms * 1_000_000)

@@ -53,11 +53,18 @@ impl Burst {
     /// Takes other limits; the average goes on if its time is the same.
     pub fn change(before: Option<Self>, limit: &QueueLimit, now: Now) -> Option<Self> {
         let mut new = Self::new(limit, now)?;
-        if let Some(before) = before.filter(|before| before.slot == new.slot) {
-            new = Self { threshold: new.threshold, limit: new.limit, ..before };
-            new.allowed = new.sum < new.threshold;
+        if let Some(before) = &before {
+            new.resume(before);
         }
         Some(new)
+    }
+
+    /// Goes on with the average of another one, if its time is the same.
+    pub fn resume(&mut self, left: &Self) {
+        if left.slot == self.slot {
+            *self = Self { threshold: self.threshold, limit: self.limit, ..left.clone() };
+            self.allowed = self.sum < self.threshold;
+        }
     }
 
     /// Goes on to the slot of this moment. Whether a burst is now allowed has changed if `true`.

@@ -258,13 +258,19 @@ impl<F: Frame> Queues<F> {
             Claim::Taken => {
                 // What it owes to others, among it what comes after this row, is still to be settled.
                 (entry.foreign.in_a_row, entry.foreign.passed) = (0, 0);
-                for (number, (tokens, counted)) in entry.parts.into_iter().zip(entry.ownership.tokens()) {
+                let left = entry.parts.into_iter().zip(entry.ownership.tokens());
+                for (part, (number, (tokens, counted))) in left.enumerate() {
                     let place = number as usize;
                     let (Some(leaf), Some(backlog)) =
                         (self.leaves.get_mut(place), self.backlogs.get_mut(place))
                     else {
                         continue;
                     };
+                    if let Some(burst) = &mut backlog.burst {
+                        entry.ownership.resume_burst(part, burst);
+                        burst.advance(now);
+                        leaf.bucket.set_rate(burst.ceiling(backlog.max_limit), now, false);
+                    }
                     leaf.bucket.resume(tokens, counted);
                     leaf.waiting = 0;
                     if leaf.is(special::TREE) {
@@ -396,6 +402,10 @@ impl<F: Frame> Queues<F> {
         };
         let in_tree = entry.parts.map(in_tree);
         in_tree.into_iter().flatten().for_each(|class| self.htb.give_up(class, now));
+        let bursts = entry.parts.map(|number| self.backlogs.get(number as usize)?.burst.as_deref());
+        if bursts.iter().any(Option::is_some) {
+            entry.ownership.leave_bursts(bursts);
+        }
         if entry.ownership.release(self.worker, tokens) {
             for number in entry.leaves() {
                 if let Some(leaf) = self.leaves.get_mut(number as usize) {

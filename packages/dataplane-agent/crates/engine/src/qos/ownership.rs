@@ -14,6 +14,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, Weak};
 
+use super::burst::Burst;
 use super::forest::Identity;
 use crate::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard};
@@ -34,6 +35,8 @@ pub struct Ownership {
     word: AtomicU64,
     /// Of its parts: bits, and when they were counted.
     buckets: [(AtomicI64, AtomicU64); PARTS],
+    /// Averages of those that have bursts.
+    bursts: Mutex<[Option<Box<Burst>>; PARTS]>,
 }
 
 /// What came of [`Ownership::claim`].
@@ -49,7 +52,7 @@ impl Ownership {
     fn new() -> Self {
         // More than any bucket holds: a queue begins with full ones.
         let full = || (AtomicI64::new(i64::MAX), AtomicU64::new(0));
-        Self { word: AtomicU64::new(0), buckets: [full(), full(), full()] }
+        Self { word: AtomicU64::new(0), buckets: [full(), full(), full()], bursts: Mutex::default() }
     }
 
     /// Takes the queue for `worker` if nobody has it; else notes that a packet is on its way to who does.
@@ -92,6 +95,27 @@ impl Ownership {
             at.store(counted.0, Ordering::Relaxed);
         }
         self.word.compare_exchange(own, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    /// Notes the averages of its bursts for the worker that has the queue next. Only for the one that has it now and
+    /// is about to let it go.
+    pub fn leave_bursts(&self, bursts: [Option<&Burst>; PARTS]) {
+        for (left, burst) in self.bursts.lock().unwrap_or_else(PoisonError::into_inner).iter_mut().zip(bursts)
+        {
+            match (left, burst) {
+                (Some(left), Some(burst)) => left.as_mut().clone_from(burst),
+                (left, burst) => *left = burst.cloned().map(Box::new),
+            }
+        }
+    }
+
+    /// Has the average of a part's bursts go on where the worker left it that had the queue before. Only for the worker
+    /// that has just taken it.
+    pub fn resume_burst(&self, part: usize, burst: &mut Burst) {
+        let bursts = self.bursts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(left) = bursts.get(part).and_then(Option::as_ref) {
+            burst.resume(left);
+        }
     }
 
     /// Lets the queue go for good: it is not in the configuration of `worker` any more.

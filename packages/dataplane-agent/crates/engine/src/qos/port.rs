@@ -119,3 +119,10 @@ impl<F: Frame> Queues<F> {
         self.ports.queued && self.ports.all.iter().filter_map(|port| port.leaf).any(waits)
     }
 }
+
+impl<F> Queues<F> {
+    /// Whether packets for a port may have to wait.
+    pub fn has_queue_before(&self, port: PortId) -> bool {
+        self.ports.all.get(usize::from(port)).is_some_and(|port| port.leaf.is_some())
+    }
+}

@@ -371,7 +371,7 @@ impl<F: Frame> Queues<F> {
         else {
             return;
         };
-        if backlog.wake == WakeBy::Turn || leaf.waiting == 0 || leaf.is(special::BLOCKED) {
+        if backlog.wake == WakeBy::Turn || leaf.queued() == 0 || leaf.is(special::BLOCKED) {
             return;
         }
         if leaf.is(special::TREE) {
@@ -428,6 +428,7 @@ impl<F: Frame> Queues<F> {
         let waits =
             |number: &u32| backlogs.get(*number as usize).is_some_and(|backlog| backlog.wake == WakeBy::Turn);
         self.due.retain(waits);
+        self.again.retain(waits);
     }
 
     /// Leaves in which packets wait.
@@ -501,13 +502,13 @@ impl<F: Frame> Queues<F> {
         let (Some(leaf), Some(backlog)) = (self.leaves.get(place), self.backlogs.get_mut(place)) else {
             return sent;
         };
-        if backlog.is_port() && leaf.waiting != 0 && until.is_none() && !leaf.is(special::BLOCKED) {
+        if backlog.is_port() && leaf.queued() != 0 && until.is_none() && !leaf.is(special::BLOCKED) {
             self.again.push(number);
             return sent;
         }
         // A kind that has nothing to give though packets wait is asked again, but not at once.
         let until = until.or_else(|| {
-            let stuck = sent == 0 && leaf.waiting != 0 && leaf.bucket.is_open();
+            let stuck = sent == 0 && leaf.queued() != 0 && leaf.bucket.is_open();
             (stuck && !leaf.is(special::TREE | special::BLOCKED)).then_some(Now(now.0 + TICK))
         });
         backlog.wake = WakeBy::Nobody;
@@ -661,7 +662,7 @@ impl<F: Frame> Queues<F> {
             return trees;
         }
         let leaves =
-            if self.due.is_empty() && !self.has_leaving() { self.wheel.next_deadline() } else { Some(now) };
+            if self.has_turns() || self.has_leaving() { Some(now) } else { self.wheel.next_deadline() };
         leaves.into_iter().chain(trees).min()
     }
 }
@@ -677,6 +678,11 @@ impl<F> Queues<F> {
     #[inline]
     pub fn has_leaving(&self) -> bool {
         self.leaving.iter().any(|all| all.len() != 0)
+    }
+
+    /// Whether a leaf could go on at once, as far as is known.
+    fn has_turns(&self) -> bool {
+        !self.due.is_empty() || !self.again.is_empty()
     }
 
     /// Frames that wait.

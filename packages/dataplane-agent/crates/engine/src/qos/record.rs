@@ -143,6 +143,15 @@ impl<F: Frame> Queues<F> {
         queued
     }
 
+    /// Classes that were in no tree before, or are in none any more, count from zero.
+    pub(super) fn forget_resets(&mut self, before: &Forest, forest: &Forest) {
+        let counts = |forest: &Forest, identity| {
+            let class = forest.find(identity).and_then(|id| forest.class(id));
+            class.is_some_and(|class| class.parent.is_some() || !class.is_leaf)
+        };
+        self.since.retain(|identity, _| counts(before, *identity) && counts(forest, *identity));
+    }
+
     /// Sets the counters of these rows to zero; no rows means all.
     pub fn reset(&mut self, forest: &Forest, rows: &[RowId], now: Now) {
         let all = rows.is_empty().then_some(0..self.entries.len());

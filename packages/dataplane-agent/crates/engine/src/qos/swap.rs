@@ -67,6 +67,9 @@ impl<F: Frame> Queues<F> {
         drop(ownerships);
         self.entries = entries;
         self.htb.swap(forest, &shared.accounts, now);
+        self.forget_resets(before.forest, forest);
+        // Numbers of leaves that are gone are given to others now.
+        self.pass_over_retired();
         self.settle_in(forest, changed, now);
         self.pass_over_retired();
         self.reserve(forest.classes().len());
@@ -180,7 +183,7 @@ impl<F: Frame> Queues<F> {
             return;
         };
         let limit = own_limit(class);
-        let (before, was_tree, waits) = (leaf.bucket, leaf.is(special::TREE), leaf.queued() != 0);
+        let (was_tree, waits) = (leaf.is(special::TREE), leaf.queued() != 0);
         leaf.bucket.change(limit.max_limit, limit.bucket_ms, now, waits);
         backlog.max_limit = limit.max_limit;
         backlog.burst = Burst::change(backlog.burst.take().map(|burst| *burst), &limit, now).map(Box::new);
@@ -201,7 +204,8 @@ impl<F: Frame> Queues<F> {
             backlog.wake = WakeBy::Nobody;
         }
         let Some(leaf) = self.leaves.get(place) else { return };
-        if waits && (leaf.bucket != before || is_tree != was_tree || leaf.is(special::METERED)) {
+        // Its kind may have had nothing to send before a time that does not hold any more.
+        if leaf.queued() != 0 {
             self.unschedule(number);
             self.schedule(number, now);
         }
