@@ -122,9 +122,7 @@ function Body({ menu, extras, base, isNew, initial, before, onClose, onCopy, onA
   }
 
   async function remove() {
-    const rows = await print(menu.path).catch(() => []);
-    const order = menu.stored ? rows.map((row) => row['.id'] ?? '') : [];
-    if (await removeItems(menu, [base], [id], order)) onClose();
+    if (await removeItems(menu, [base], [id], undefined)) onClose();
   }
 
   const why = reason(base);

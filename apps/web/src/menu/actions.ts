@@ -1,66 +1,63 @@
 /** What the toolbar and the keys do with selected rows. Failures are shown; nothing is retried by itself. */
 import type { Menu } from '@tollway/schema';
-import { add, move, run } from '../api/commands.ts';
-import type { Row } from '../api/row.ts';
+import { addAll, move, print, run } from '../api/commands.ts';
+import { type Row, rowId } from '../api/row.ts';
 import { showError, showToast } from '../ui/toasts.ts';
-import { givenValues, lockedReason } from './item.ts';
+import { lockedReason } from './item.ts';
 import type { Move } from './moving.ts';
+import { additions } from './restore.ts';
 
 /** `1 item`, `3 items`. */
 export function items(count: number): string {
   return `${count} ${count === 1 ? 'item' : 'items'}`;
 }
 
-/** A removed item, and the item that came after it. */
-interface Removed {
-  readonly values: Readonly<Record<string, string>>;
-  readonly before: string | undefined;
-}
+type Values = Readonly<Record<string, string>>;
 
-async function addAgain(menu: Menu, removed: readonly Removed[]): Promise<void> {
-  const ordered = menu.commands.includes('move');
-  let missing = removed.length;
+/** Adds items again, all of them or none. Entries of lists that have a timeout are no configuration: they come apart. */
+async function addAgain(menu: Menu, list: readonly Values[]): Promise<void> {
+  let missing = list.length;
   try {
-    for (const item of removed) {
-      await add(menu.path, {
-        ...item.values,
-        ...(ordered && item.before !== undefined ? { 'place-before': item.before } : {}),
-      });
-      missing--;
+    for (const part of [list.filter(({ timeout }) => !timeout), list.filter(({ timeout }) => timeout)]) {
+      if (part.length > 0) await addAll(menu.path, part);
+      missing -= part.length;
     }
   } catch (error) {
     showError(`${items(missing)} could not be added again`, error);
   }
 }
 
+/** Ids of a menu in its order. */
+async function orderOf(menu: Menu): Promise<readonly string[]> {
+  return (await print(menu.path, { '.proplist': '.id' })).map(rowId);
+}
+
 /**
  * Removes items and offers to add them again. Items with secrets cannot be added again, nor can live entries.
  *
- * @param order ids around the removed ones, to find their places
+ * @param rows those of the items that are known
+ * @param order ids of the menu in its order, from the first of the items to one behind the last, as far as that is known
  */
 export async function removeItems(
   menu: Menu,
   rows: readonly Row[],
   ids: readonly string[],
-  order: readonly string[],
+  order: readonly string[] | undefined,
 ): Promise<boolean> {
-  const gone = new Set(ids);
-  const removed = rows.map((row): Removed => {
-    const at = order.indexOf(row['.id'] ?? '');
-    return { values: givenValues(menu, row), before: order.slice(at + 1).find((id) => !gone.has(id)) };
-  });
+  const secrets = Object.values(menu.props).some((prop) => prop.secret === true);
+  const undoable = menu.stored && !secrets && rows.length === ids.length;
+  let again: readonly Values[] = [];
   try {
+    if (undoable) again = additions(menu, rows, order ?? (menu.commands.includes('move') ? await orderOf(menu) : []));
     await run(menu.path, 'remove', ids);
   } catch (error) {
     showError(`${items(ids.length)} not removed`, error);
     return false;
   }
-  const secrets = Object.values(menu.props).some((prop) => prop.secret === true);
-  const undoable = menu.stored && !secrets && rows.length === ids.length;
   showToast({
     kind: 'info',
     text: `Removed ${items(ids.length)} from ${menu.title}.`,
-    ...(undoable ? { action: { label: 'Undo', run: () => void addAgain(menu, removed) } } : {}),
+    ...(undoable && { action: { label: 'Undo', run: () => void addAgain(menu, again) } }),
   });
   return true;
 }

@@ -49,12 +49,19 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     return { menu, rows, count: selection.ids.size, ordered: live.query.sort === null, tree };
   };
 
+  /** The rows that are loaded stand as they do in the menu, none is left out, and they reach to its end. */
+  function inListOrder(): boolean {
+    const { query, state: window } = live;
+    const all = query.sort === null && query.find === '' && Object.keys(query.filter).length === 0;
+    return all && !tree && window.first + live.shown.length >= window.matched;
+  }
+
   async function remove() {
     const chosen = selected.chosen();
     const gone = new Set(chosen);
     const order = live.shown;
     const at = order.findIndex((id) => gone.has(id));
-    if (!(await removeItems(menu, selected.chosenRows(), chosen, order))) return;
+    if (!(await removeItems(menu, selected.chosenRows(), chosen, inListOrder() ? order : undefined))) return;
     live.release();
     const next = order.slice(at).find((id) => !gone.has(id)) ?? order.slice(0, at).findLast((id) => !gone.has(id));
     select(next === undefined ? noSelection : only(next));
