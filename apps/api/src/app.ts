@@ -1,5 +1,6 @@
 import fastify, { type FastifyInstance, type FastifyReply, LogController } from 'fastify';
 import { QueueAccounting } from './accounting/queue-days.js';
+import { QueueRecords } from './accounting/records.js';
 import type { AgentPort } from './agent/port.js';
 import { Attempts } from './auth/attempts.js';
 import { Authenticator } from './auth/authenticator.js';
@@ -41,6 +42,8 @@ export interface AppOptions {
   readonly db: Database;
   /** A second client of the same database, for the configuration alone. */
   readonly writer: Database;
+  /** A third one, for what queues carry alone. */
+  readonly counts: Database;
   /** Makes the way to the agent; it complains to `log`. */
   readonly agent: (log: Log) => AgentPort;
   readonly setup: SetupToken;
@@ -83,7 +86,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const learnedIds = new LearnedIds();
   const hints = new QueueHints(store);
   const views = createViews({ store, live, users, log: book, processor, learnedIds, hints, dataDir: options.dataDir });
-  const accounting = new QueueAccounting(db, store, live, (error) => app.log.error(error), options.accountingDays);
+  const accounting = new QueueAccounting(
+    new QueueRecords(options.counts),
+    { store, live, failed: (error) => app.log.error(error) },
+    options.accountingDays,
+  );
   const editor = new Editor(store);
   const services: Services = { db, store, editor, live, users, sessions, book, learnedIds, views, accounting };
   const authenticator = new Authenticator(users, sessions, new Attempts(), {

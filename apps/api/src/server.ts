@@ -29,10 +29,12 @@ async function main(): Promise<void> {
   await migrate(env.databaseUrl, await readMigrations(migrations));
   const db = openDatabase(env.databaseUrl);
   const writer = openDatabase(env.databaseUrl);
+  const counts = openDatabase(env.databaseUrl);
   const app = await buildApp({
     ...env,
     db,
     writer,
+    counts,
     agent: (log) => new AgentSocket(env.agentSocket, log),
     setup: new SetupToken(join(run, 'setup-token')),
   });
@@ -40,7 +42,7 @@ async function main(): Promise<void> {
   const pidFile = join(run, 'api.pid');
   const stop = async (app: FastifyInstance) => {
     await app.close();
-    await Promise.all([db.$disconnect(), writer.$disconnect()]);
+    await Promise.all([db.$disconnect(), writer.$disconnect(), counts.$disconnect()]);
     await rm(pidFile, { force: true });
     process.exit(0);
   };

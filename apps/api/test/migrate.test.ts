@@ -55,6 +55,32 @@ describe('migrations', () => {
     await db.$disconnect();
   });
 
+  it('keep the days of queues, and the counters of the last of them', async () => {
+    const migrations = await readMigrations(directory);
+    const before = migrations.findIndex(({ name }) => name.endsWith('_queue_meters'));
+    await migrate(url, migrations.slice(0, before));
+    const largest = 2n ** 52n;
+    const connection = await adapter(url).connect();
+    await connection.executeScript(`INSERT INTO "QueueDay"
+      ("row", "day", "menu", "name", "upload", "download", "seenUpload", "seenDownload", "run") VALUES
+      (7, '2026-11-22', '/queue/simple', 'office', 30, ${largest}, 90, 95, 'newer'),
+      (7, '2026-11-21', '/queue/simple', 'old name', 10, 20, 60, 65, 'older'),
+      (8, '2026-11-20', '/queue/tree', 'leaf', 0, 5, 0, 5, 'older')`);
+    await connection.dispose();
+    await migrate(url, migrations);
+    const db = openDatabase(url);
+    expect(await db.queueDay.findMany({ orderBy: [{ row: 'asc' }, { day: 'asc' }] })).toEqual([
+      { row: 7, day: '2026-11-21', menu: '/queue/simple', name: 'old name', upload: 10n, download: 20n },
+      { row: 7, day: '2026-11-22', menu: '/queue/simple', name: 'office', upload: 30n, download: largest },
+      { row: 8, day: '2026-11-20', menu: '/queue/tree', name: 'leaf', upload: 0n, download: 5n },
+    ]);
+    expect(await db.queueMeter.findMany({ orderBy: { row: 'asc' } })).toEqual([
+      { row: 7, day: '2026-11-22', run: 'newer', seenUpload: 90n, seenDownload: 95n },
+      { row: 8, day: '2026-11-20', run: 'older', seenUpload: 0n, seenDownload: 5n },
+    ]);
+    await db.$disconnect();
+  });
+
   it('that were changed after they were applied are refused', async () => {
     await migrate(url, [migration('1_a', 'CREATE TABLE a (x)')]);
     await expect(migrate(url, [migration('1_a', 'CREATE TABLE a (y)')])).rejects.toThrow(/1_a was changed/);

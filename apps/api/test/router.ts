@@ -72,6 +72,7 @@ export class Router {
   app!: FastifyInstance;
   db!: Database;
   writer!: Database;
+  counts!: Database;
   url!: string;
   #options: Partial<AppOptions>;
 
@@ -96,9 +97,11 @@ export class Router {
     await migrate(url, await readMigrations(migrations));
     this.db = openDatabase(url);
     this.writer = openDatabase(url);
+    this.counts = openDatabase(url);
     this.app = await buildApp({
       db: this.db,
       writer: this.writer,
+      counts: this.counts,
       agent: (log) => new AgentSocket(this.socket, log),
       setup: new SetupToken(join(this.directory, 'setup-token')),
       dataDir: this.directory,
@@ -117,7 +120,7 @@ export class Router {
   /** Stops the API, keeping database and peer. */
   async shut(): Promise<void> {
     await this.app.close();
-    await Promise.all([this.db.$disconnect(), this.writer.$disconnect()]);
+    await Promise.all([this.db.$disconnect(), this.writer.$disconnect(), this.counts.$disconnect()]);
   }
 
   async close(): Promise<void> {

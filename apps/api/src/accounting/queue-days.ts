@@ -1,52 +1,21 @@
-import { PART } from '../agent/queues.js';
-import type { ConfigStore } from '../config/store.js';
-import type { Database } from '../database/client.js';
-import type { LiveState } from '../state/live-state.js';
+import type { Stats } from '../agent/messages.js';
+import { PART, type QueueDump } from '../agent/queues.js';
+import type { ConfigSnapshot, Row } from '../config/snapshot.js';
+import { Slices } from '../live/slices.js';
+import { BATCH, type Bytes, type Carried, type Meter, type QueueDay, type QueueRecords } from './records.js';
 
 /** How often the counters are read, ms: what a data plane has counted since is lost when it dies. */
 const READ_MS = 10_000;
 /** How often what was read is stored, ms. */
 const STORE_MS = 60_000;
-/** Rows of one statement. */
-const BATCH = 500;
+/** A clock before this year was never set: machines without one of their own start in 1970. */
+const FIRST_YEAR = 2020;
+/** Parts of old days that are removed at a time, so that reading need not wait for all of them. */
+const MOST_REMOVED = 100;
 
 const MENUS = ['/queue/simple', '/queue/tree'] as const;
 
-/** Bytes from and to the targets; of a node of a tree all of them are in `download`. */
-interface Bytes {
-  readonly upload: bigint;
-  readonly download: bigint;
-}
-
-/** What a queue has carried today, and where its counters stood. */
-interface Meter {
-  menu: string;
-  name: string;
-  day: string;
-  carried: Bytes;
-  seen: Bytes;
-  run: string;
-  stored: boolean;
-}
-
-/** A queue's day, as it is told. */
-export interface QueueDay {
-  readonly row: number;
-  readonly menu: string;
-  readonly name: string;
-  readonly day: string;
-  readonly upload: bigint;
-  readonly download: bigint;
-}
-
-/** A queue's day as the driver hands it out: integers come in either form. */
-interface Stored {
-  readonly row: bigint | number;
-  readonly menu: string;
-  readonly name: string;
-  readonly upload: bigint | number;
-  readonly download: bigint | number;
-}
+const DAY_MS = 86_400_000;
 
 /** `2026-11-22`, in the router's local time. */
 export function localDay(date: Date): string {
@@ -54,48 +23,55 @@ export function localDay(date: Date): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }
 
+const NOTHING: Bytes = { upload: 0n, download: 0n };
+
 /** What came since the counter was seen: all of it when it has begun at zero again. */
 const since = (now: bigint, seen: bigint): bigint => (now >= seen ? now - seen : now);
 
+const equal = (a: Bytes, b: Bytes): boolean => a.upload === b.upload && a.download === b.download;
+
+/** What the accounting needs of the rest of the program. */
+export interface Sources {
+  readonly store: { readonly snapshot: ConfigSnapshot };
+  readonly live: {
+    readonly agent: { readonly hello: { readonly pid: number } | undefined };
+    queues(): Promise<Pick<QueueDump, 'value'> | undefined>;
+    stats(): Promise<Pick<Stats, 'now-ns' | 'uptime-ns'> | undefined>;
+  };
+  readonly failed: (error: unknown) => void;
+}
+
 /**
- * Bytes per queue and day. The data plane counts from its start or the last reset on; here the differences are added up,
- * and stored with the counters they were taken from, so that nothing is added twice and nothing is left out when either
- * side is restarted.
+ * Bytes per queue and day. The data plane counts from its start or the last reset on; here the differences are added
+ * to the day that the clock says, and stored with the counters they were taken from, so that nothing is added twice and
+ * nothing is left out when either side is restarted or the clock is set.
  */
 export class QueueAccounting {
-  readonly #db: Database;
-  readonly #store: ConfigStore;
-  readonly #live: LiveState;
-  readonly #failed: (error: unknown) => void;
-  readonly #clock: () => Date;
+  readonly #records: QueueRecords;
+  readonly #sources: Sources;
   readonly #keepDays: number;
-  readonly #meters = new Map<number, Meter>();
+  readonly #meters = new Map<number, Meter & { readonly name: string }>();
+  /** What is not stored yet, by day and row. */
+  readonly #unstored = new Map<string, Map<number, Carried>>();
+  /** Rows whose meter is not stored as it is; all those of `#unstored` are among them. */
+  readonly #moved = new Set<number>();
   #loaded = false;
   #turn: Promise<void> = Promise.resolve();
   #timers: ReturnType<typeof setInterval>[] = [];
   #pruned = '';
 
-  constructor(
-    db: Database,
-    store: ConfigStore,
-    live: LiveState,
-    failed: (error: unknown) => void,
-    keepDays: number,
-    clock: () => Date = () => new Date(),
-  ) {
-    this.#db = db;
-    this.#store = store;
-    this.#live = live;
-    this.#failed = failed;
+  /** @param keepDays how many days are kept. */
+  constructor(records: QueueRecords, sources: Sources, keepDays: number) {
+    this.#records = records;
+    this.#sources = sources;
     this.#keepDays = keepDays;
-    this.#clock = clock;
   }
 
   /** Reads and stores from now on. */
   start(): void {
     const every = (ms: number, work: () => Promise<void>) =>
       setInterval(() => {
-        work().catch(this.#failed);
+        work().catch(this.#sources.failed);
       }, ms).unref();
     this.#timers = [every(READ_MS, () => this.read()), every(STORE_MS, () => this.flush())];
   }
@@ -116,6 +92,7 @@ export class QueueAccounting {
     return this.#inTurn(async () => {
       await this.#read();
       await this.#flush();
+      await this.#prune();
     });
   }
 
@@ -124,142 +101,212 @@ export class QueueAccounting {
     return this.#inTurn(async () => {
       await this.#read();
       await reset();
-      await this.#rebase();
+      // Now, while what they say is less than before: later it could not be told that they began at zero.
+      await this.#read();
     });
   }
 
   /**
-   * What was carried on days `from` to `to`, oldest first, then by name; of one queue if `row` is given. A day at a
+   * What was carried on days `from` to `to`, oldest first, then by name; of one queue if `row` is given. A part at a
    * time: a month of 25,000 queues is not held in memory.
    */
   async *days(from: string, to: string, row?: number): AsyncGenerator<readonly QueueDay[], void> {
-    await this.flush();
-    const only = row ?? -1;
-    const days = await this.#db.$queryRaw<{ day: string }[]>`
-      SELECT DISTINCT "day" FROM "QueueDay"
-      WHERE "day" BETWEEN ${from} AND ${to} AND (${only} < 0 OR "row" = ${only}) ORDER BY "day"`;
-    for (const { day } of days) {
-      // Prisma's own query takes five times as long for this many rows.
-      const rows = await this.#db.$queryRaw<Stored[]>`
-        SELECT "row", "menu", "name", "upload", "download" FROM "QueueDay"
-        WHERE "day" = ${day} AND (${only} < 0 OR "row" = ${only}) ORDER BY "name", "row"`;
-      yield rows.map(({ row: id, menu, name, upload, download }) => ({
-        row: Number(id),
-        menu,
-        name,
-        day,
-        upload: BigInt(upload),
-        download: BigInt(download),
-      }));
+    await this.read();
+    if (row !== undefined) {
+      const days = await this.#inTurn(() => this.#daysOf(row, from, to));
+      if (days.length > 0) yield days;
+      return;
+    }
+    const slices = new Slices();
+    for (const day of await this.#inTurn(() => this.#daysBetween(from, to))) {
+      // In turn: what is stored meanwhile would be told twice or not at all.
+      const queues = await this.#inTurn(() => this.#queuesOf(day, slices));
+      for (let at = 0; at < queues.length; at += BATCH) {
+        yield queues.slice(at, at + BATCH);
+        if (slices.over) await slices.pause();
+      }
     }
   }
 
   /** One after the other: two readings at once would add the same bytes twice. */
-  #inTurn(work: () => Promise<void>): Promise<void> {
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#turn.then(work);
-    this.#turn = turn.catch(() => undefined);
+    this.#turn = turn.then(
+      () => undefined,
+      () => undefined,
+    );
     return turn;
   }
 
   async #read(): Promise<void> {
     await this.#load();
-    const now = await this.#counters();
-    if (now === undefined) return;
-    const day = localDay(this.#clock());
-    for (const { row, menu, name, bytes } of now.queues) {
-      const before = this.#meters.get(row);
-      const seen = before?.run === now.run ? before.seen : { upload: 0n, download: 0n };
-      const upload = since(bytes.upload, seen.upload);
-      const download = since(bytes.download, seen.download);
-      const same = before?.day === day && before.name === name;
-      if (same && upload === 0n && download === 0n && before.run === now.run) continue;
-      // A day begins with the first byte of it.
-      if (before?.day !== day && upload === 0n && download === 0n) continue;
-      const today = before?.day === day ? before.carried : { upload: 0n, download: 0n };
-      this.#meters.set(row, {
-        menu,
-        name,
-        day,
-        carried: { upload: today.upload + upload, download: today.download + download },
-        seen: bytes,
-        run: now.run,
-        stored: false,
-      });
+    const now = new Date();
+    // What comes until the clock is set stays in the counters, and is added then.
+    if (now.getFullYear() < FIRST_YEAR) return;
+    const counters = await this.#counters();
+    if (counters === undefined) return;
+    const { run, bytesOf } = counters;
+    const day = localDay(now);
+    const present = new Set<number>();
+    const slices = new Slices();
+    for (const menu of MENUS) {
+      for (const row of this.#sources.store.snapshot.get(menu) ?? []) {
+        present.add(row.id);
+        this.#count(menu, row, { day, run, seen: bytesOf(menu, row.id) });
+        if (slices.over) await slices.pause();
+      }
+    }
+    for (const row of this.#meters.keys()) {
+      if (present.has(row)) continue;
+      this.#meters.delete(row);
+      this.#moved.add(row);
     }
   }
 
-  /** Takes the counters as they are for counted. */
-  async #rebase(): Promise<void> {
-    const now = await this.#counters();
-    for (const { row, bytes } of now?.queues ?? []) {
-      const meter = this.#meters.get(row);
-      if (meter !== undefined) Object.assign(meter, { seen: bytes, stored: false });
-    }
+  /** Adds what a queue has carried until its meter came to `now`. */
+  #count(menu: string, { id, values: { name = '' } }: Row, now: Meter): void {
+    const before = this.#meters.get(id);
+    const seen = before?.run === now.run ? before.seen : NOTHING;
+    const upload = since(now.seen.upload, seen.upload);
+    const download = since(now.seen.download, seen.download);
+    const silent = upload === 0n && download === 0n;
+    // A day begins with the first byte of it; from then on it has the queue's name as it is.
+    const sameDay = before?.day === now.day;
+    if (!silent || (sameDay && before.name !== name)) {
+      const day = this.#unstored.get(now.day) ?? new Map<number, Carried>();
+      this.#unstored.set(now.day, day);
+      const { upload: up, download: down } = day.get(id) ?? NOTHING;
+      day.set(id, { menu, name, upload: up + upload, download: down + download });
+    } else if (before === undefined || (equal(now.seen, seen) && before.name === name)) return;
+    this.#meters.set(id, { ...now, day: silent && before !== undefined ? before.day : now.day, name });
+    this.#moved.add(id);
   }
 
   async #counters() {
-    const [dump, stats] = [await this.#live.queues(), await this.#live.stats()];
+    const { live } = this.#sources;
+    const [dump, stats] = [await live.queues(), await live.stats()];
     if (dump === undefined || stats === undefined) return undefined;
+    const bytesOf = (menu: (typeof MENUS)[number], row: number): Bytes => {
+      const read = (part: (typeof PART)[keyof typeof PART]) => dump.value(row, part, 'bytes') ?? 0n;
+      return menu === '/queue/tree'
+        ? { upload: 0n, download: read(PART.whole) }
+        : { upload: read(PART.upload), download: read(PART.download) };
+    };
     // The monotonic clock of the machine when the data plane began, s.
-    const run = `${this.#live.agent.hello?.pid ?? 0}@${Math.round((stats['now-ns'] - stats['uptime-ns']) / 1e9)}`;
-    const queues = MENUS.flatMap((menu) =>
-      (this.#store.snapshot.get(menu) ?? []).map((row) => {
-        const read = (part: (typeof PART)[keyof typeof PART]) => dump.value(row.id, part, 'bytes') ?? 0n;
-        const bytes: Bytes =
-          menu === '/queue/tree'
-            ? { upload: 0n, download: read(PART.whole) }
-            : { upload: read(PART.upload), download: read(PART.download) };
-        return { row: row.id, menu, name: row.values.name ?? '', bytes };
-      }),
-    );
-    return { run, queues };
+    const run = `${live.agent.hello?.pid ?? 0}@${Math.round((stats['now-ns'] - stats['uptime-ns']) / 1e9)}`;
+    return { run, bytesOf };
   }
 
   /** Goes on where the last run of this program ended. */
   async #load(): Promise<void> {
     if (this.#loaded) return;
-    const newest = await this.#db.$queryRawUnsafe<{ row: bigint | number; day: string }[]>(
-      'SELECT "row", MAX("day") AS "day" FROM "QueueDay" GROUP BY "row"',
-    );
-    const days = new Map(newest.map(({ row, day }) => [Number(row), day]));
-    const stored = await this.#db.queueDay.findMany({ where: { day: { in: [...new Set(days.values())] } } });
-    for (const { row, day, menu, name, upload, download, seenUpload, seenDownload, run } of stored) {
-      if (days.get(row) !== day) continue;
-      const seen = { upload: seenUpload, download: seenDownload };
-      this.#meters.set(row, { menu, name, day, carried: { upload, download }, seen, run, stored: true });
+    const names = new Map<number, string>();
+    for (const menu of MENUS) {
+      for (const { id, values } of this.#sources.store.snapshot.get(menu) ?? []) names.set(id, values.name ?? '');
+    }
+    const slices = new Slices();
+    for (let after = -1; ; ) {
+      const meters = await this.#records.metersAfter(after);
+      for (const [row, meter] of meters) this.#meters.set(row, { ...meter, name: names.get(row) ?? '' });
+      const last = meters.at(-1);
+      if (last === undefined) break;
+      after = last[0];
+      await slices.pause();
     }
     this.#loaded = true;
   }
 
+  /** Stores what was added. What could not be stored stays for the next time. */
   async #flush(): Promise<void> {
-    const changed = [...this.#meters].filter(([, meter]) => !meter.stored);
-    for (let at = 0; at < changed.length; at += BATCH) {
-      const batch = changed.slice(at, at + BATCH);
-      const values = batch.flatMap(([row, { day, menu, name, carried, seen, run }]) => [
-        ...[row, day, menu, name, carried.upload, carried.download, seen.upload, seen.download, run],
-      ]);
-      const places = batch.map(() => '(?, ?, ?, ?, ?, ?, ?, ?, ?)').join(', ');
-      // One statement: a queue's bytes are never stored without the counters that they were taken from.
-      await this.#db.$executeRawUnsafe(
-        `INSERT INTO "QueueDay" ("row", "day", "menu", "name", "upload", "download", "seenUpload", "seenDownload", "run")
-         VALUES ${places}
-         ON CONFLICT ("row", "day") DO UPDATE SET "name" = excluded."name", "upload" = excluded."upload",
-           "download" = excluded."download", "seenUpload" = excluded."seenUpload",
-           "seenDownload" = excluded."seenDownload", "run" = excluded."run"`,
-        ...values,
-      );
-      for (const [, meter] of batch) meter.stored = true;
+    const slices = new Slices();
+    const rows = [...this.#moved];
+    for (let at = 0; at < rows.length; at += BATCH) {
+      // The driver works in this thread: each batch has a turn of the event loop of its own.
+      await slices.pause();
+      await this.#store(rows.slice(at, at + BATCH));
     }
-    await this.#prune();
+    for (const [day, queues] of this.#unstored) if (queues.size === 0) this.#unstored.delete(day);
   }
 
-  /** Forgets what is older than the days that are kept, once a day. */
+  async #store(rows: readonly number[]): Promise<void> {
+    const carried = [...this.#unstored].flatMap(([day, queues]) =>
+      rows.flatMap((row) => {
+        const queue = queues.get(row);
+        return queue === undefined ? [] : [{ row, day, ...queue }];
+      }),
+    );
+    const meters = rows.flatMap((row) => {
+      const meter = this.#meters.get(row);
+      return meter === undefined ? [] : [[row, meter] as const];
+    });
+    const removed = rows.filter((row) => !this.#meters.has(row));
+    await this.#records.add({ carried, meters, removed });
+    for (const row of rows) this.#moved.delete(row);
+    for (const queues of this.#unstored.values()) for (const row of rows) queues.delete(row);
+  }
+
+  async #daysOf(row: number, from: string, to: string): Promise<QueueDay[]> {
+    const days = new Map((await this.#records.daysOf(row, from, to)).map((stored) => [stored.day, stored]));
+    for (const [day, queues] of this.#unstored) {
+      const queue = queues.get(row);
+      if (queue !== undefined && day >= from && day <= to) days.set(day, together(row, day, days.get(day), queue));
+    }
+    return [...days.values()].sort((a, b) => order(a.day, b.day));
+  }
+
+  async #daysBetween(from: string, to: string): Promise<string[]> {
+    const unstored = [...this.#unstored.keys()].filter((day) => day >= from && day <= to);
+    return [...new Set([...(await this.#records.days(from, to)), ...unstored])].sort(order);
+  }
+
+  async #queuesOf(day: string, slices: Slices): Promise<QueueDay[]> {
+    const queues = new Map<number, QueueDay>();
+    for (let after = -1; ; ) {
+      const part = await this.#records.partOfDay(day, after);
+      for (const queue of part) queues.set(queue.row, queue);
+      const last = part.at(-1);
+      if (last === undefined) break;
+      after = last.row;
+      if (slices.over) await slices.pause();
+    }
+    for (const [row, carried] of this.#unstored.get(day) ?? []) {
+      queues.set(row, together(row, day, queues.get(row), carried));
+    }
+    return [...queues.values()].sort((a, b) => order(a.name, b.name) || a.row - b.row);
+  }
+
+  /**
+   * Forgets the oldest days, once a day: those before the days that are kept, and only as many as new ones have come.
+   * A clock that is years ahead for a while makes one day too many, and not all the others old.
+   */
   async #prune(): Promise<void> {
-    const now = this.#clock();
+    const now = new Date();
     const today = localDay(now);
-    if (this.#pruned === today) return;
-    const oldest = localDay(new Date(now.getTime() - this.#keepDays * 86_400_000));
-    await this.#db.queueDay.deleteMany({ where: { day: { lt: oldest } } });
+    if (this.#pruned === today || now.getFullYear() < FIRST_YEAR) return;
+    const oldest = localDay(new Date(now.getTime() - this.#keepDays * DAY_MS));
+    const days = await this.#records.days('', '9999-12-31');
+    const old = days.slice(this.#keepDays + 1).filter((day) => day < oldest);
+    const slices = new Slices();
+    let removed = 0;
+    for (const day of old) {
+      do {
+        if (removed === MOST_REMOVED) return;
+        removed += 1;
+        await slices.pause();
+      } while (await this.#records.removeFrom(day));
+    }
     this.#pruned = today;
   }
 }
+
+const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** What is stored of a queue's day and what is not. */
+const together = (row: number, day: string, stored: Bytes | undefined, queue: Carried): QueueDay => ({
+  row,
+  day,
+  menu: queue.menu,
+  name: queue.name,
+  upload: (stored?.upload ?? 0n) + queue.upload,
+  download: (stored?.download ?? 0n) + queue.download,
+});

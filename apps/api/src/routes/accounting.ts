@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
-import { localDay, type QueueDay } from '../accounting/queue-days.js';
+import { localDay } from '../accounting/queue-days.js';
+import type { QueueDay } from '../accounting/records.js';
 import { errors } from '../errors.js';
 import type { Services } from '../rest/services.js';
 
