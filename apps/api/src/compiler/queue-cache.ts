@@ -55,13 +55,26 @@ function holds(known: Translated, context: CompileContext, types: QueueTypes): b
 
 const finished = new WeakMap<LooseQueue, SimpleQueue>();
 
+/** A total that it has because of its parent is made anew each time. */
+function sameLimit(a: QueueLimit | null, b: QueueLimit | null): boolean {
+  if (a === null || b === null) return a === b;
+  return (
+    a === b ||
+    (a['queue-type'] === b['queue-type'] &&
+      a['limit-at'] === b['limit-at'] &&
+      a['max-limit'] === b['max-limit'] &&
+      a['burst-limit'] === b['burst-limit'] &&
+      a['burst-threshold'] === b['burst-threshold'] &&
+      a['burst-time-ms'] === b['burst-time-ms'] &&
+      a['bucket-ms'] === b['bucket-ms'] &&
+      a.priority === b.priority)
+  );
+}
+
 /** The queue with its parent and its total. It is the same object as long as it is the same queue. */
 export function finishedQueue(queue: LooseQueue, parent: number | null, total: QueueLimit | null): SimpleQueue {
   const known = finished.get(queue);
-  // A total that it has because of its parent says nothing but how packets wait.
-  const same =
-    known?.total === total || (known?.total?.['queue-type'] === total?.['queue-type'] && queue.total === null);
-  if (known !== undefined && known.parent === parent && same) return known;
+  if (known !== undefined && known.parent === parent && sameLimit(known.total ?? null, total)) return known;
   const whole: SimpleQueue = { ...queue, parent, total };
   finished.set(queue, whole);
   return whole;

@@ -79,6 +79,9 @@ interface SimpleChild extends Child {
 function simpleQueues(context: CompileContext, types: QueueTypes): SimpleQueue[] {
   const queues = context.translate(SIMPLE, (row): SimpleChild => {
     const parent = needed(SIMPLE, row, 'parent');
+    const totalType = effective(SIMPLE, row, 'total-queue');
+    // It may come into use because of the parent: it must exist in any case.
+    if (totalType !== undefined) types.kindOf(totalType);
     const queue = looseQueue(context, types, row, () => simpleQueue(context, types, row));
     return { row, parent: parent === 'none' ? undefined : parent, queue };
   });
@@ -86,22 +89,11 @@ function simpleQueues(context: CompileContext, types: QueueTypes): SimpleQueue[]
   for (const { queue, parent } of withParents(context, rowsOf(context.snapshot, SIMPLE), queues)) {
     const above = parent && finished.get(parent.row);
     // What a parent holds both directions to holds for all its children together, so each of them has a part of it.
-    const total = queue.queue.total ?? (above?.total ? limitOf(types, NOTHING) : null);
+    const total = queue.queue.total ?? (above?.total ? limitOf(types, totalTexts(queue.row)) : null);
     finished.set(queue.row, finishedQueue(queue.queue, above?.row ?? null, total));
   }
   return queues.flatMap(({ row }) => finished.get(row) ?? []);
 }
-
-const NOTHING: LimitTexts = {
-  limitAt: undefined,
-  maxLimit: undefined,
-  burstLimit: undefined,
-  burstThreshold: undefined,
-  burstTime: undefined,
-  bucketSize: undefined,
-  priority: undefined,
-  queueType: undefined,
-};
 
 function simpleQueue(context: CompileContext, types: QueueTypes, row: Row): LooseQueue {
   const pair = (property: string): readonly string[] => effective(SIMPLE, row, property)?.split('/') ?? [];
@@ -134,10 +126,9 @@ function simpleQueue(context: CompileContext, types: QueueTypes, row: Row): Loos
   };
 }
 
-/** Both directions together are held to something only where a rate says so. */
-function total(types: QueueTypes, row: Row): QueueLimit | null {
+function totalTexts(row: Row): LimitTexts {
   const text = (property: string) => effective(SIMPLE, row, `total-${property}`);
-  const texts: LimitTexts = {
+  return {
     limitAt: text('limit-at'),
     maxLimit: text('max-limit'),
     burstLimit: text('burst-limit'),
@@ -147,6 +138,11 @@ function total(types: QueueTypes, row: Row): QueueLimit | null {
     priority: text('priority'),
     queueType: text('queue'),
   };
+}
+
+/** By itself a queue holds both directions together to something only where a rate says so. */
+function total(types: QueueTypes, row: Row): QueueLimit | null {
+  const texts = totalTexts(row);
   return Number(texts.limitAt ?? 0) > 0 || Number(texts.maxLimit ?? 0) > 0 ? limitOf(types, texts) : null;
 }
 

@@ -39,6 +39,8 @@ const queueValues = fc.record(
     parent: fc.constantFrom('none', 'q200', 'q201', 'q202', 'q203'),
     'max-limit': fc.constantFrom('1/1', '2/2'),
     'total-max-limit': fc.constantFrom('5', '6'),
+    'total-queue': fc.constantFrom('default', 'mine', 'gone'),
+    'total-priority': fc.constantFrom('1', '2'),
     time: fc.constantFrom('8h-17h,mon'),
   },
   { requiredKeys: ['target'] },

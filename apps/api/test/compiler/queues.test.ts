@@ -235,6 +235,42 @@ describe('simple queues', () => {
     const queues = config['simple-queues'] ?? [];
     expect(queues.map(({ parent }) => parent)).toEqual([null, 3, 4, 3]);
     expect(queues.map(({ total }) => total?.['max-limit'])).toEqual([undefined, 5_000_000, 0, undefined]);
+    expect(config['queue-types']?.[queues[2]?.total?.['queue-type'] ?? -1]).toEqual({ kind: 'pfifo', limit: 50 });
+  });
+
+  it('have what is said of both directions together in force below such a parent, also without a rate', () => {
+    const child = {
+      name: 'child',
+      target: '10.0.0.1',
+      'total-queue': 'pcq-upload-default',
+      'total-priority': '3',
+      'total-bucket-size': '2',
+      'total-burst-limit': '4M',
+      'total-burst-threshold': '2M',
+      'total-burst-time': '8s',
+    };
+    const parent = { name: 'top', target: '10.0.0.0/8' };
+    const childTotal = (held: Record<string, unknown>, changes: Record<string, unknown> = {}) => {
+      const config = compiled(
+        ['/queue/simple', { ...parent, ...held }],
+        ['/queue/simple', { ...child, parent: 'top', ...changes }],
+      );
+      const total = config['simple-queues']?.[1]?.total;
+      return total && { ...total, 'queue-type': config['queue-types']?.[total['queue-type']]?.kind };
+    };
+    const expected = {
+      'limit-at': 0,
+      'max-limit': 0,
+      'burst-limit': 4_000_000,
+      'burst-threshold': 2_000_000,
+      'burst-time-ms': 8_000,
+      'bucket-ms': 2_000,
+      priority: 3,
+      'queue-type': 'pcq',
+    };
+    expect(childTotal({ 'total-max-limit': '10M' })).toEqual(expected);
+    expect(childTotal({})).toBeNull();
+    expect(childTotal({ 'total-max-limit': '10M' }, { 'total-priority': '7' })).toEqual({ ...expected, priority: 7 });
   });
 
   it('stand in list order, wherever their parents stand', () => {
