@@ -365,6 +365,39 @@ describe('the milliseconds of a queue', () => {
     }
   });
 
+  it('are told of queues in which packets pass; of others it is told why there are none', async () => {
+    await add(SIMPLE, { name: 'line', target: '10.0.0.0/24', 'max-limit': '10M/10M' });
+    const child = await add(SIMPLE, { name: 'desk', target: '10.0.0.1', parent: 'line' });
+    await add(TREE, { name: 'up', parent: 'global', 'max-limit': '10M' });
+    await add(TREE, { name: 'voice', parent: 'up' });
+    const { peer } = router;
+    if (peer === undefined) throw new Error('no peer');
+    peer.scope = () => Buffer.alloc(0);
+    const client = await Client.open(router.url);
+    const asked = () => peer.asked.flatMap(({ op, row }) => (op === 'queue-scope' ? [row] : []));
+    const told = async (id: number, text: RegExp) =>
+      expect((await client.next(({ op, id: of }) => op === 'error' && of === id)).detail).toMatch(text);
+    try {
+      const before = asked().length;
+      client.send({ op: 'subscribe', id: 1, topic: 'queue-scope', menu: SIMPLE, queue: 'line' });
+      await told(1, /^Packets pass in the queues below this one/);
+      client.send({ op: 'subscribe', id: 2, topic: 'queue-scope', menu: TREE, queue: 'up' });
+      await told(2, /^Packets pass in the queues below this one/);
+      expect(asked()).toHaveLength(before);
+
+      client.send({ op: 'subscribe', id: 3, topic: 'queue-scope', menu: SIMPLE, queue: 'desk' });
+      await client.next(({ op, id }) => op === 'scope' && id === 3);
+      await call('POST', `${SIMPLE}/disable`, { numbers: 'line' });
+      await told(3, /^The queue does not work: parent: line is disabled\.$/);
+      await call('POST', `${SIMPLE}/disable`, { numbers: 'desk' });
+      await told(3, /^The queue is disabled/);
+      await call('PATCH', `${SIMPLE}/${child['.id']}`, { disabled: 'no', parent: 'none' });
+      await client.next(({ op, id }) => op === 'scope' && id === 3);
+    } finally {
+      client.socket.close();
+    }
+  });
+
   it('of a tree have one direction, and errors say what is wrong', async () => {
     await add(TREE, { name: 't', parent: 'global' });
     const { peer } = router;

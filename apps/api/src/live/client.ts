@@ -99,7 +99,7 @@ export class LiveClient implements Outlet {
         this.send({ id, op: 'history', samples: this.#hub.traffic.history() });
         return this.#listen(this.#hub.trafficSampler.listen((sample) => this.#tick({ id, op: 'sample', ...sample })));
       case 'queue-scope':
-        return this.#hub.scope(this, message);
+        return this.#hub.scope(this, id, message);
       case 'trace':
         return this.#hub.trace(message.dry, message.words, (answer) => this.send({ id, ...answer }));
       case 'profile':

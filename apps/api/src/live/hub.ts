@@ -10,10 +10,11 @@ import { LiveClient } from './client.js';
 import type { Outlet } from './menu-feed.js';
 import { ProfileFeed } from './profile-feed.js';
 import { Sampler } from './sampler.js';
-import { ScopeFeed, type ScopeMenu } from './scope-feed.js';
+import { ScopeFeed } from './scope-feed.js';
 import { type Status, takeStatus } from './status.js';
 import { TraceFeed } from './trace-feed.js';
 import { Traffic, type TrafficSample } from './traffic.js';
+import type { Watched } from './watched-queue.js';
 
 /** How often clients are asked for a sign of life and sessions are looked at, ms. */
 const HEARTBEAT_MS = 15_000;
@@ -80,8 +81,8 @@ export class Hub {
   }
 
   /** A queue that one browser watches. */
-  scope(outlet: Outlet, watched: { readonly id: number; readonly menu: ScopeMenu; readonly queue: string }): ScopeFeed {
-    return new ScopeFeed(this.#services, outlet, watched);
+  scope(outlet: Outlet, id: number, watched: Watched): ScopeFeed {
+    return new ScopeFeed(this.#services, outlet, id, watched);
   }
 
   /** A packet trace that one browser follows. */

@@ -1,7 +1,7 @@
 import { type Menu, menuByPath } from '@tollway/schema';
 import { type Condition, OPERATORS, type Operator } from './condition.js';
-import type { ScopeMenu } from './scope-feed.js';
 import type { TreeShape } from './tree.js';
+import type { Watched } from './watched-queue.js';
 
 /**
  * Messages of the browser, read from what may be anything.
@@ -56,14 +56,7 @@ export type ClientMessage =
       /** Arguments of `/tool/packet-trace`. */
       readonly words: Readonly<Record<string, unknown>>;
     }
-  | {
-      readonly op: 'subscribe';
-      readonly id: number;
-      readonly topic: 'queue-scope';
-      readonly menu: ScopeMenu;
-      /** `.id` or name. */
-      readonly queue: string;
-    }
+  | ({ readonly op: 'subscribe'; readonly id: number; readonly topic: 'queue-scope' } & Watched)
   | { readonly op: 'window'; readonly id: number; readonly window: Partial<MenuWindow> }
   | { readonly op: 'unsubscribe'; readonly id: number };
 
@@ -146,7 +139,7 @@ function subscription(fields: Fields, id: number): ClientMessage {
   };
 }
 
-function watchedQueue({ menu, queue }: Fields, id: number): { readonly menu: ScopeMenu; readonly queue: string } {
+function watchedQueue({ menu, queue }: Fields, id: number): Watched {
   if (menu !== '/queue/simple' && menu !== '/queue/tree') {
     throw new MessageError('menu must be /queue/simple or /queue/tree', id);
   }

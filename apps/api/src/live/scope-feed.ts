@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AgentGone, AgentRefusal } from '../agent/messages.js';
 import { type ScopePart, scopeSlots } from '../agent/queue-scope.js';
-import { parseRowId } from '../config/snapshot.js';
 import type { Services } from '../rest/services.js';
 import type { Outlet } from './menu-feed.js';
+import { type Watched, watchedRow } from './watched-queue.js';
 
 /** How often the data plane is asked, ms. */
 const POLL_MS = 100;
@@ -11,9 +11,6 @@ const POLL_MS = 100;
 const SETTLE_MS = 20;
 /** How long a data plane that does not answer is left alone, ms. */
 const RETRY_MS = 1_000;
-
-/** Menus whose queues can be watched. */
-export type ScopeMenu = '/queue/simple' | '/queue/tree';
 
 /**
  * What one queue does in each millisecond, as `scope` messages: `nowMs`, up to which all is told, and `slots` with
@@ -25,22 +22,18 @@ export class ScopeFeed {
   readonly #services: Pick<Services, 'store' | 'live'>;
   readonly #outlet: Outlet;
   readonly #id: number;
-  readonly #menu: ScopeMenu;
-  readonly #queue: string;
+  readonly #watched: Watched;
+  /** The row in a configuration, which need not be looked for until that is another one. */
+  #found: { readonly in: object; readonly row: number } | undefined;
   /** Milliseconds up to this one were told. */
   #told = 0;
 
-  /** @param queue `.id` or name. */
-  constructor(
-    services: Pick<Services, 'store' | 'live'>,
-    outlet: Outlet,
-    { id, menu, queue }: { readonly id: number; readonly menu: ScopeMenu; readonly queue: string },
-  ) {
+  /** @param id of the subscription. */
+  constructor(services: Pick<Services, 'store' | 'live'>, outlet: Outlet, id: number, watched: Watched) {
     this.#services = services;
     this.#outlet = outlet;
     this.#id = id;
-    this.#menu = menu;
-    this.#queue = queue;
+    this.#watched = watched;
     void this.#follow();
   }
 
@@ -67,13 +60,8 @@ export class ScopeFeed {
   }
 
   async #ask(): Promise<void> {
-    const { store, live } = this.#services;
-    const wanted = parseRowId(this.#queue);
-    const row = store.snapshot
-      .get(this.#menu)
-      ?.find(({ id, values }) => (wanted === undefined ? values.name === this.#queue : id === wanted));
-    if (row === undefined) throw new Error(`there is no queue ${this.#queue} in ${this.#menu}`);
-    const reply = await live.agent.request({ op: 'queue-scope', row: row.id, after: this.#told });
+    const row = this.#row();
+    const reply = await this.#services.live.agent.request({ op: 'queue-scope', row, after: this.#told });
     const until = Math.floor(Number(reply['now-ns']) / 1e6) - SETTLE_MS;
     const slots = scopeSlots(reply, this.#told, until);
     if (this.#end.signal.aborted || !this.#outlet.ready) return;
@@ -85,8 +73,15 @@ export class ScopeFeed {
     });
   }
 
+  #row(): number {
+    const { store } = this.#services;
+    const { compiled } = store;
+    if (this.#found?.in !== compiled) this.#found = { in: compiled, row: watchedRow(store, this.#watched) };
+    return this.#found.row;
+  }
+
   #slot(ms: number, upload: ScopePart, download: ScopePart): object {
-    return this.#menu === '/queue/simple' ? { ms, upload, download } : { ms, upload };
+    return this.#watched.menu === '/queue/simple' ? { ms, upload, download } : { ms, upload };
   }
 
   #send(message: object): void {
