@@ -78,6 +78,7 @@ describe('cells of a list', () => {
       ],
     ],
     ['tabs, and a byte order mark', '\uFEFFa\tb', [['a', 'b']]],
+    ['line ends of old', '#"\ra\r"x\r\ny"\r', [['a'], ['x\ny']]],
     ['nothing', '', []],
   ])('%s', (_what, text, cells) => {
     expect(csvLines(text).map((line) => line.cells)).toEqual(cells);
@@ -186,15 +187,93 @@ describe('an import', () => {
       '5 error',
     ]);
     expect(told.lines.map(({ text }) => text).slice(1)).toEqual([
-      expect.stringMatching(/value of target: 10.0.0.300 is not/),
+      expect.stringMatching(/^column 2: value of target: 10.0.0.300 is not/),
       'line 1 names the same queue',
-      expect.stringMatching(/value of max-limit: fast\/1M is not/),
+      expect.stringMatching(/^column 3: value of max-limit \(upload\): fast is not a rate in bits per second/),
       'it has 9 cells for 4 columns',
     ]);
     const refused = await send({ csv });
     expect(refused.status).toBe(400);
-    expect(refused.detail).toMatch(/^line 2: value of target: .*; and 3 more lines are wrong$/);
+    expect(refused.detail).toMatch(/^line 2: column 2: value of target: .*; and 3 more lines are wrong$/);
     expect(await list()).toEqual([]);
+  });
+
+  it.each([
+    [
+      'an unknown title',
+      'name,target,speed\na,10.0.0.1,5M',
+      1,
+      /^column 3: speed is no setting of a queue; there are name, target, dst, max-limit \(upload, download\), /,
+    ],
+    ['a title twice', 'name,target,upload,max-limit\na,10.0.0.1,5M,6M', 1, /^columns 3 and 4 both give max-limit$/],
+    [
+      'cells without a title',
+      'name,target,,comment\na,10.0.0.1,7,x',
+      2,
+      /^column 3 has no title, and here it holds 7$/,
+    ],
+    [
+      'too many columns without titles',
+      'a,10.0.0.1,1M,1M,1M,1M,1M,1s,9',
+      1,
+      /^it has 9 cells, .* there are 8 columns: name, target, .*; a line of titles has/,
+    ],
+    [
+      'an open quote',
+      'name,target\na,10.0.0.1\nb,"10.0.0.2\nc,10.0.0.3',
+      3,
+      /^column 2: the quote that begins here is not closed$/,
+    ],
+    [
+      'text behind a quote',
+      'name,target\n"a" b,10.0.0.1',
+      2,
+      /^column 1: text after the closing quote; write a quote inside quotes twice$/,
+    ],
+    [
+      'a name with a comma',
+      'name,target\n"a,b",10.0.0.1',
+      2,
+      /^column 1: value of name: a,b is not a name .* without commas/,
+    ],
+    [
+      'half a pair',
+      'name,target,up,down\na,10.0.0.1,1M,"1,5M"',
+      2,
+      /^column 4: value of max-limit \(download\): 1,5M is not a rate in bits per second, optionally with k, M or G/,
+    ],
+    [
+      'a unit',
+      'name,target,max-limit\na,10.0.0.1,5Mbit/1M',
+      2,
+      /^column 3: value of max-limit: 5Mbit\/1M is not a rate .*, as upload\/download or one for both$/,
+    ],
+    ['no target', 'name,comment\na,x', 2, /^target is required: a comma list of IPv4 and IPv6 prefixes/],
+    ['a parent', 'name,target,parent\na,10.0.0.1,b', 2, /^column 3: .* parent: b is none of none/],
+    ['a name twice', 'name,target\na,10.0.0.1\nb,10.0.0.2\na,10.0.0.3', 4, /^line 2 names the same queue$/],
+  ])('says where the mistake is, and what would be right: %s', async (_what, csv, line, text) => {
+    const told = await send({ csv, 'dry-run': true });
+    const wrong = told.lines.filter(({ action }) => action === 'error');
+    expect(wrong).toEqual([expect.objectContaining({ line, text: expect.stringMatching(text) })]);
+    const refused = await send({ csv });
+    expect([refused.status, refused.detail]).toEqual([400, `line ${line}: ${wrong[0]?.text}`]);
+    expect(await list()).toEqual([]);
+  });
+
+  it('leaves out empty columns and cells at the end, as spreadsheets write them', async () => {
+    const told = await send({ csv: 'Name;IP;;;\r\na;10.0.0.1;;;\r\nb;10.0.0.2;;;;;\r\n', 'dry-run': true });
+    expect(told.lines.map(({ action, name, text }) => `${action} ${name} ${text}`)).toEqual([
+      'add a target 10.0.0.1/32',
+      'add b target 10.0.0.2/32',
+    ]);
+  });
+
+  it('tells thousands of mistakes in time that grows with their number', async () => {
+    const some = (count: number, parent: string, from: number) =>
+      Array.from({ length: count }, (_, at) => `s${from + at},10.${at >> 8}.${at & 255}.1,${parent}`);
+    const csv = ['name,target,parent', ...some(12_000, '', 0), ...some(12_000, 'nobody', 12_000)].join('\n');
+    const told = await send({ csv, 'dry-run': true });
+    expect(told.lines.filter(({ action }) => action === 'error')).toHaveLength(12_000);
   });
 
   it('names the line that the data plane refuses', async () => {

@@ -26,6 +26,7 @@ export { type Nth, parseNth } from './props/nth.js';
 export { portRanges } from './props/port-list.js';
 export { parseQueueTarget, type QueueTarget, queueTargetText } from './props/queue-target.js';
 export { displayRate } from './props/rate.js';
+export { shown } from './props/shown.js';
 export { parseVolumeRange, type VolumeRange } from './props/volume-range.js';
 export { parseWeekdayTimes, WEEKDAYS, type WeekdayTimes } from './props/weekday-times.js';
 export { compareValues, displayValue, editValue, menuByPath, registry } from './registry.js';

@@ -189,9 +189,10 @@ function checkReferences({ menu, values, given, snapshot }: Candidate, siblings:
       (name) => !(also.includes(name) || known.includes(name) || (ownRows && siblings.having(nameOf, name).size > 0)),
     );
     if (wrong === undefined) return [];
-    const own = ownRows ? namesOf(menu.path, 'name', snapshot) : [];
+    // There may be tens of thousands, and a request with as many mistakes.
+    const own = ownRows ? namesOf(menu.path, 'name', snapshot, NAMES_TOLD + 1) : [];
     const accepted = [...also, ...own, ...known];
-    const list = accepted.length > 20 ? `${accepted.slice(0, 20).join(', ')}...` : accepted.join(', ');
+    const list = accepted.length > NAMES_TOLD ? `${accepted.slice(0, NAMES_TOLD).join(', ')}...` : accepted.join(', ');
     return [
       fault(property, `input does not match any value of ${property}: ${wrong} is none of ${list || '(none exist)'}`),
     ];
@@ -223,11 +224,20 @@ export function namesIn(prop: Prop, value: string): string[] {
   }
 }
 
-function namesOf(path: string, property: string, snapshot: ConfigSnapshot): string[] {
+/** Names that an error lists at most. */
+const NAMES_TOLD = 20;
+
+function namesOf(path: string, property: string, snapshot: ConfigSnapshot, most = Number.POSITIVE_INFINITY): string[] {
   const menu = menuByPath(path);
-  if (!menu) return [];
-  const rows = [...builtinRows(menu), ...rowsOf(snapshot, menu.rowsOf ?? path)];
-  return rows.flatMap(({ values }) => values[property] ?? values['default-name'] ?? []);
+  const names: string[] = [];
+  for (const rows of menu ? [builtinRows(menu), rowsOf(snapshot, menu.rowsOf ?? path)] : []) {
+    for (const { values } of rows) {
+      if (names.length >= most) return names;
+      const name = values[property] ?? values['default-name'];
+      if (name !== undefined) names.push(name);
+    }
+  }
+  return names;
 }
 
 function withoutRowFields(content: ReadonlyMap<string, string>): Record<string, string> {

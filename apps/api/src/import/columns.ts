@@ -1,7 +1,8 @@
-import { type Menu, menuByPath } from '@tollway/schema';
+import { type Menu, menuByPath, shown } from '@tollway/schema';
 
 /** Where a cell goes: a property, or a half of one. */
 export interface Column {
+  /** Empty for a column without a title, which must be empty. */
   readonly property: string;
   readonly half: 0 | 1 | undefined;
 }
@@ -52,22 +53,40 @@ export function columnsOf(first: readonly string[]): { readonly columns: readonl
   const read = first.map((title) => columnOf(menu, title));
   const [name, target] = ['name', 'target'].map((property) => read.some((column) => column?.property === property));
   if (!name && !target) {
-    if (first.length > USUAL.length) throw new TitleError(`give a line of titles for ${first.length} columns`);
+    if (first.length > USUAL.length) {
+      const usual = 'name, target, upload, download, burst upload, burst download, burst-threshold, burst-time';
+      throw new TitleError(
+        `it has ${first.length} cells, and without a line of titles there are ${USUAL.length} columns: ${usual}; ` +
+          'a line of titles has at least name or target',
+      );
+    }
     return { columns: USUAL.slice(0, first.length), titled: false };
   }
   const columns = read.map((column, place) => {
-    if (column === undefined) throw new TitleError(`column ${place + 1}: ${first[place]} is no setting of a queue`);
-    return column;
+    if (column !== undefined) return column;
+    const title = first[place] ?? '';
+    if (title === '') return { property: '', half: undefined };
+    throw new TitleError(`column ${place + 1}: ${shown(title)} is no setting of a queue; there are ${settings(menu)}`);
   });
-  const seen = new Set<string>();
-  for (const { property, half } of columns) {
+  const seen = new Map<string, number>();
+  for (const [place, { property, half }] of columns.entries()) {
+    if (property === '') continue;
     for (const part of half === undefined ? [`${property}.0`, `${property}.1`] : [`${property}.${half}`]) {
-      if (seen.has(part)) throw new TitleError(`two columns give ${property}`);
-      seen.add(part);
+      const before = seen.get(part);
+      if (before !== undefined) throw new TitleError(`columns ${before} and ${place + 1} both give ${property}`);
+      seen.set(part, place + 1);
     }
   }
   return { columns, titled: true };
 }
+
+/** What columns may be called, but for other words for the same. */
+const settings = (menu: Menu): string =>
+  Object.entries(menu.props)
+    .flatMap(([name, { readOnly, kind }]) =>
+      readOnly ? [] : kind.pair === undefined ? [name] : [`${name} (upload, download)`],
+    )
+    .join(', ');
 
 function columnOf(menu: Menu, title: string): Column | undefined {
   const words = title
@@ -96,7 +115,7 @@ export function settingsOf(
   const halves = new Map<string, [string, string]>();
   for (const [place, { property, half }] of columns.entries()) {
     const cell = cells[place] ?? '';
-    if (cell === '') continue;
+    if (cell === '' || property === '') continue;
     if (half === undefined) settings[property] = property === 'target' ? cell.split(/[\s|]+/).join(',') : cell;
     else {
       const pair = halves.get(property) ?? [left(property, 0), left(property, 1)];

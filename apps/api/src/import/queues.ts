@@ -1,5 +1,6 @@
-import { type Menu, menuByPath } from '@tollway/schema';
+import { type Menu, menuByPath, shown } from '@tollway/schema';
 import { compile } from '../compiler/compile.js';
+import type { FieldError } from '../config/candidate.js';
 import { Draft } from '../config/draft.js';
 import { nameOf } from '../config/rows-by-key.js';
 import type { Row } from '../config/snapshot.js';
@@ -53,6 +54,7 @@ export class QueueImport {
     const lines = csvLines(csv);
     const [first] = lines;
     try {
+      if (first?.problem !== undefined) throw new TitleError(first.problem);
       const { columns, titled } = columnsOf(first?.cells ?? []);
       this.#columns = columns;
       this.#lines = titled ? lines.slice(1) : lines;
@@ -80,7 +82,8 @@ export class QueueImport {
     return this.#options.remove ? [...report, ...this.#removed(draft, named)] : report;
   }
 
-  #line(draft: Draft, { number, cells }: CsvLine): ImportLine {
+  #line(draft: Draft, line: CsvLine): ImportLine {
+    const { number, cells, problem } = line;
     const row = this.#existing(
       draft,
       settingsOf(this.#columns, cells, () => ''),
@@ -90,10 +93,9 @@ export class QueueImport {
       return value?.split('/')[half] ?? '';
     });
     const name = settings.name ?? '';
-    if (cells.length > this.#columns.length) {
-      return wrong(number, name, `it has ${cells.length} cells for ${this.#columns.length} columns`);
-    }
-    return row === undefined ? this.#added(draft, number, settings) : this.#changed(draft, number, row, settings);
+    const misplaced = problem ?? this.#misplaced(cells);
+    if (misplaced !== undefined) return wrong(number, name, misplaced);
+    return row === undefined ? this.#added(draft, line, settings) : this.#changed(draft, line, row, settings);
   }
 
   /** The queue that a line means: by name, or by targets where it gives none. */
@@ -103,12 +105,33 @@ export class QueueImport {
     return parsed?.ok ? [...draft.byKey(PATH).having(targetOf, parsed.value)][0] : undefined;
   }
 
-  #added(draft: Draft, number: number, settings: Readonly<Record<string, string>>): ImportLine {
+  /** Cells that have no column. Spreadsheets put empty ones at the end of lines. */
+  #misplaced(cells: readonly string[]): string | undefined {
+    const count = cells.findLastIndex((cell) => cell !== '') + 1;
+    if (count > this.#columns.length) return `it has ${count} cells for ${this.#columns.length} columns`;
+    const place = this.#columns.findIndex(({ property }, at) => property === '' && (cells[at] ?? '') !== '');
+    return place < 0 ? undefined : `column ${place + 1} has no title, and here it holds ${shown(cells[place] ?? '')}`;
+  }
+
+  /** What is wrong with a setting, with the column that gives it. */
+  #fault(cells: readonly string[], { property, detail }: FieldError): string {
+    const pair = property === undefined ? undefined : this.#menu.props[property]?.kind.pair;
+    for (const [place, column] of this.#columns.entries()) {
+      const cell = cells[place] ?? '';
+      if (column.property !== property || cell === '') continue;
+      if (column.half === undefined || pair === undefined) return `column ${place + 1}: ${detail}`;
+      const half = pair.of.parse(cell);
+      if (!half.ok) return `column ${place + 1}: value of ${property} (${pair.names[column.half]}): ${half.error}`;
+    }
+    return detail;
+  }
+
+  #added(draft: Draft, { number, cells }: CsvLine, settings: Readonly<Record<string, string>>): ImportLine {
     const { name = '' } = settings;
     if (!this.#options.add)
       return { line: number, action: 'same', name, text: 'no such queue', hint: '', row: undefined };
     const verified = verifyAdd(this.#menu, settings, draft.snapshot(), draft.byKey(PATH));
-    if (!verified.ok) return wrong(number, name, verified.errors[0].detail);
+    if (!verified.ok) return wrong(number, name, this.#fault(cells, verified.errors[0]));
     const { content } = verified;
     const values = { name: content.values.name ?? draft.freeName(PATH, 'queue'), ...content.values };
     const row = draft.add(PATH, { ...content, values });
@@ -122,12 +145,12 @@ export class QueueImport {
     };
   }
 
-  #changed(draft: Draft, number: number, row: Row, settings: Readonly<Record<string, string>>): ImportLine {
+  #changed(draft: Draft, { number, cells }: CsvLine, row: Row, settings: Readonly<Record<string, string>>): ImportLine {
     const { name = '' } = row.values;
     const same = (text: string): ImportLine => ({ line: number, action: 'same', name, text, hint: '', row: row.id });
     if (!this.#options.update) return same('left as it is');
     const verified = verifySet(this.#menu, row, settings, draft.snapshot(), draft.byKey(PATH));
-    if (!verified.ok) return wrong(number, name, verified.errors[0].detail);
+    if (!verified.ok) return wrong(number, name, this.#fault(cells, verified.errors[0]));
     const text = told(this.#menu, row, verified.content);
     if (text === '') return same('');
     draft.set(PATH, row.id, verified.content);
@@ -160,10 +183,13 @@ export class QueueImport {
 
 const targetOf = (values: Row['values']): string | undefined => values.target;
 
+/** Characters of a name that are told of a line that is wrong. */
+const NAME_LENGTH = 64;
+
 const wrong = (line: number, name: string, text: string): ImportLine => ({
   line,
   action: 'error',
-  name,
+  name: name.slice(0, NAME_LENGTH),
   text,
   hint: '',
   row: undefined,

@@ -1,7 +1,8 @@
 /** Subscribers pasted as a list: a dry run shows what it would change, Apply does it in one revision. */
-import { thousands } from '@tollway/schema';
+import { displayBytes, thousands } from '@tollway/schema';
 import { useId, useRef, useState } from 'react';
 import { type ImportReport, importQueues, undoImport } from '../../../api/queue-import.ts';
+import { fileText, MOST_BYTES } from './file-text.ts';
 import { ImportList } from './ImportList.tsx';
 import { ACTION_TITLES, countsOf, isApplicable, reportText, type Show, shownLines } from './import-words.ts';
 import './import.css';
@@ -23,6 +24,11 @@ export function ImportWindow() {
   function forget() {
     setReport(undefined);
     setProblem('');
+  }
+
+  async function read(chosen: File) {
+    if (chosen.size > MOST_BYTES) setProblem(`${chosen.name} is larger than ${displayBytes(String(MOST_BYTES))}.`);
+    else setCsv(fileText(new Uint8Array(await chosen.arrayBuffer())));
   }
 
   /** Puts the list in, or takes back what the last one did. */
@@ -81,7 +87,7 @@ export function ImportWindow() {
               const [chosen] = event.target.files ?? [];
               event.target.value = '';
               forget();
-              void chosen?.text().then(setCsv);
+              if (chosen !== undefined) void read(chosen);
             }}
           />
           <label className="check">

@@ -20,6 +20,7 @@ test('errors come first, queues without a line where their kind stands', () => {
 });
 
 test('a report in one sentence', () => {
+  expect(reportText({ lines: [], revision: undefined })).toBe('The list names no queue.');
   expect(reportText({ lines, revision: undefined })).toBe(
     '1 line is wrong. Nothing can be applied until they are mended.',
   );

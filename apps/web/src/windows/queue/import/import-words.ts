@@ -57,6 +57,7 @@ export function reportText({ lines, revision }: ImportReport): string {
     const done = deeds(counts, ['added', 'changed', 'removed']);
     return `Revision ${revision}: ${done}.`;
   }
+  if (lines.length === 0) return 'The list names no queue.';
   if (counts.error > 0) {
     const count = thousands(String(counts.error));
     return `${count} ${counts.error === 1 ? 'line is' : 'lines are'} wrong. Nothing can be applied until they are mended.`;
