@@ -181,7 +181,14 @@ describe('parents', () => {
     expect(await refused('PATCH', `${SIMPLE}/l1`, { parent: 'l1' })).toMatch(/l1 leads back to l1/);
     await add(SIMPLE, { name: 'other', target: '10.0.0.0/8' });
     expect(await refused('PATCH', `${SIMPLE}/l1`, { parent: 'other' })).toMatch(/at most 8 levels/);
+    // Renamed in the same change, while the others still have the old name.
+    expect(await refused('PATCH', `${SIMPLE}/l1`, { name: 'new', parent: 'l8' })).toMatch(/l8 leads back to new/);
+    expect(await refused('PATCH', `${SIMPLE}/l1`, { name: 'new', parent: 'l2' })).toMatch(/l2 leads back to new/);
+    expect(await refused('PATCH', `${SIMPLE}/l1`, { name: 'new', parent: 'l1' })).toMatch(/l1 leads back to new/);
+    expect(await refused('PATCH', `${SIMPLE}/l1`, { name: 'new', parent: 'other' })).toMatch(/at most 8 levels/);
     expect((await call('PATCH', `${SIMPLE}/l8`, { parent: 'other' })).status).toBe(200);
+    expect((await call('PATCH', `${SIMPLE}/l2`, { name: 'new', parent: 'other' })).item.parent).toBe('other');
+    expect((await list(SIMPLE)).filter(({ parent }) => parent === 'new').map(({ name }) => name)).toEqual(['l3']);
   });
 
   it('that are switched off take their children with them', async () => {

@@ -15,6 +15,8 @@ export interface Candidate {
   readonly values: Readonly<Record<string, string>>;
   /** Properties that the request names with a value. */
   readonly given: ReadonlySet<string>;
+  /** What the row holds so far; undefined for one that is added. */
+  readonly before: Readonly<Record<string, string>> | undefined;
   /** The other rows of the menu. */
   readonly others: OtherRows;
   readonly snapshot: ConfigSnapshot;

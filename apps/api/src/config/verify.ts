@@ -82,7 +82,8 @@ function verify(
   }
   if (errors.length === 0) {
     const values = withoutRowFields(content);
-    const candidate: Candidate = { menu, values, given, others: new OtherRows(rows, row?.id), snapshot };
+    const others = new OtherRows(rows, row?.id);
+    const candidate: Candidate = { menu, values, given, before: row?.values, others, snapshot };
     errors.push(...checkConditions(candidate), ...checkReferences(candidate, rows), ...checkMenu(candidate));
   }
   const [first, ...more] = errors;

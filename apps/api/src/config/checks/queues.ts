@@ -37,17 +37,20 @@ function checkName({ values: { name }, others }: Candidate, word: string): Field
 }
 
 /** Neither circles nor too many levels above and below. */
-function checkPlace({ values: { name, parent }, given, others }: Candidate): FieldError | undefined {
+function checkPlace({ values: { name, parent }, given, before, others }: Candidate): FieldError | undefined {
   if (!given.has('parent')) return undefined;
+  // Of a queue that is renamed at the same time the others still have the name that it had.
+  const names = [...new Set([name, before?.name])].filter((text) => text !== undefined);
+  const isOwn = (text: string | undefined) => text !== undefined && names.includes(text);
   const queueNamed = (text: string | undefined) => (text === undefined ? undefined : others.first(nameOf, text));
   let above = 1;
   for (let next = queueNamed(parent); next !== undefined; next = queueNamed(next.values.parent)) {
     above += 1;
     if (above > MAX_QUEUE_LEVELS) return tooDeep();
-    if (next.values.parent !== undefined && next.values.parent === name) return circle(parent, name);
+    if (isOwn(next.values.parent)) return circle(parent, name);
   }
-  if (parent !== undefined && parent === name) return circle(parent, name);
-  let level = name === undefined ? [] : others.having(parentOf, name);
+  if (isOwn(parent)) return circle(parent, name);
+  let level = names.flatMap((text) => others.having(parentOf, text));
   for (; level.length > 0; level = level.flatMap((row) => others.having(parentOf, row.values.name ?? ''))) {
     above += 1;
     if (above > MAX_QUEUE_LEVELS) return tooDeep();
