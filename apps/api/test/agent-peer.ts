@@ -25,6 +25,8 @@ export class AgentPeer {
   onQueueReset: (() => void) | undefined;
   /** Packed records as the answer to `queue-scope`, by the millisecond that it is now. */
   scope: (nowMs: number) => Buffer = () => Buffer.alloc(0);
+  /** What the clock of answers to `queue-scope` is ahead, ns. */
+  clockNs = 0n;
   /** Packed records as the answer to `connections`. */
   connections: Buffer = Buffer.alloc(0);
   /** What `stats` tells of the ways past the slow path and of its reasons. */
@@ -150,7 +152,7 @@ export class AgentPeer {
       case 'queues':
         return reply({ 'now-ns': Number(process.hrtime.bigint()), records: this.queues });
       case 'queue-scope': {
-        const now = process.hrtime.bigint();
+        const now = process.hrtime.bigint() + this.clockNs;
         return reply({ 'now-ns': Number(now), records: this.scope(Number(now / 1_000_000n)) });
       }
       case 'reset-queue-counters':

@@ -360,9 +360,12 @@ describe('the milliseconds of a queue', () => {
         { ms: two?.ms, upload: part(20), download: part(120) },
       ]);
       expect((two?.ms ?? 0) - (one?.ms ?? 0)).toBe(1);
+      // It was watched before: what the data plane remembers counts.
+      expect(first.fromMs).toBe(one?.ms);
       peer.scope = () => Buffer.alloc(0);
       const next = await client.next(({ op, nowMs: later }) => op === 'scope' && Number(later) > nowMs);
       expect(Number(next.nowMs)).toBeGreaterThan(nowMs);
+      expect(next.fromMs).toBe(nowMs + 1);
       const asked = peer.asked.filter(({ op }) => op === 'queue-scope');
       expect(asked[0]).toEqual({ op: 'queue-scope', row: numberOf(queue['.id']), after: 0 });
       expect(asked.map(({ after }) => after)).toContain(nowMs);
@@ -400,6 +403,33 @@ describe('the milliseconds of a queue', () => {
       await told(3, /^The queue is disabled/);
       await call('PATCH', `${SIMPLE}/${child['.id']}`, { disabled: 'no', parent: 'none' });
       await client.next(({ op, id }) => op === 'scope' && id === 3);
+    } finally {
+      client.socket.close();
+    }
+  });
+
+  it('that nobody was told of are a gap', async () => {
+    await add(SIMPLE, { name: 'a', target: '10.0.0.1' });
+    const { peer } = router;
+    if (peer === undefined) throw new Error('no peer');
+    const client = await Client.open(router.url);
+    try {
+      peer.scope = () => Buffer.alloc(0);
+      client.send({ op: 'subscribe', id: 1, topic: 'queue-scope', menu: SIMPLE, queue: 'a' });
+      const first = await client.next(({ op }) => op === 'scope');
+      expect(first.fromMs).toBe(first.nowMs);
+      // Answers that stay out for longer than the data plane remembers.
+      peer.clockNs += 9_000_000_000n;
+      const late = await client.next(({ op, nowMs }) => op === 'scope' && Number(nowMs) > Number(first.nowMs) + 9_000);
+      expect(late.fromMs).toBe(late.nowMs);
+      // A queue that cannot be watched for a while.
+      await call('POST', `${SIMPLE}/disable`, { numbers: 'a' });
+      const { nowMs } = client.messages.findLast(({ op }) => op === 'scope') ?? late;
+      await client.next(({ op }) => op === 'error');
+      await call('POST', `${SIMPLE}/enable`, { numbers: 'a' });
+      const again = await client.next(({ op }) => op === 'scope');
+      expect(again.fromMs).toBe(again.nowMs);
+      expect(Number(again.fromMs)).toBeGreaterThan(Number(nowMs) + 1);
     } finally {
       client.socket.close();
     }

@@ -9,13 +9,15 @@ import { type Watched, watchedRow } from './watched-queue.js';
 const POLL_MS = 100;
 /** Milliseconds that workers may still be writing: they are asked for again, and told when they are whole. */
 const SETTLE_MS = 20;
+/** Milliseconds that the data plane surely remembers: of a longer time it may tell a part only, or nothing. */
+const REMEMBERED_MS = 4_000;
 /** How long a data plane that does not answer is left alone, ms. */
 const RETRY_MS = 1_000;
 
 /**
- * What one queue does in each millisecond, as `scope` messages: `nowMs`, up to which all is told, and `slots` with
- * `ms`, `upload` and `download`; a queue of a tree has `upload` only, which is all of it. Milliseconds in
- * which nothing passed, came or waited are left out.
+ * What one queue does in each millisecond, as `scope` messages: `fromMs` and `nowMs`, between which all is told, both
+ * included, and `slots` with `ms`, `upload` and `download`; a queue of a tree has `upload` only, which is all of it.
+ * Milliseconds in which nothing passed, came or waited are left out.
  */
 export class ScopeFeed {
   readonly #end = new AbortController();
@@ -25,7 +27,7 @@ export class ScopeFeed {
   readonly #watched: Watched;
   /** The row in a configuration, which need not be looked for until that is another one. */
   #found: { readonly in: object; readonly row: number } | undefined;
-  /** Milliseconds up to this one were told. */
+  /** Milliseconds up to this one were told; 0 while nothing is known of what was before. */
   #told = 0;
 
   /** @param id of the subscription. */
@@ -51,6 +53,7 @@ export class ScopeFeed {
         complaint = '';
       } catch (error) {
         wait = RETRY_MS;
+        this.#told = 0;
         const detail = explained(error);
         if (detail !== complaint && !signal.aborted) this.#send({ op: 'error', detail });
         complaint = detail;
@@ -65,9 +68,12 @@ export class ScopeFeed {
     const until = Math.floor(Number(reply['now-ns']) / 1e6) - SETTLE_MS;
     const slots = scopeSlots(reply, this.#told, until);
     if (this.#end.signal.aborted || !this.#outlet.ready) return;
+    const follows = this.#told > 0 && until - this.#told <= REMEMBERED_MS;
+    const from = follows ? this.#told + 1 : (slots[0]?.ms ?? until);
     this.#told = until;
     this.#send({
       op: 'scope',
+      fromMs: from,
       nowMs: until,
       slots: slots.map(({ ms, parts: [upload, download] }) => this.#slot(ms, upload, download)),
     });

@@ -30,7 +30,7 @@ function sideOf(raw: unknown): ScopeSide {
 /** Decodes the milliseconds of a message; undefined for a message of another kind. */
 export function scopeNews(
   message: Message,
-): { readonly now: number; readonly slots: readonly ScopeSlot[] } | undefined {
+): { readonly from: number; readonly now: number; readonly slots: readonly ScopeSlot[] } | undefined {
   if (message.op !== 'scope' || !Array.isArray(message.slots)) return undefined;
   const slots = message.slots.filter(isObject).map(
     (raw): ScopeSlot => ({
@@ -38,7 +38,7 @@ export function scopeNews(
       sides: [raw.upload, raw.download].filter((side) => side !== undefined).map(sideOf),
     }),
   );
-  return { now: number(message.nowMs), slots };
+  return { from: number(message.fromMs), now: number(message.nowMs), slots };
 }
 
 function scopeOf(menu: string, id: string): QueueScope {
@@ -48,7 +48,7 @@ function scopeOf(menu: string, id: string): QueueScope {
     const news = scopeNews(message);
     if (news !== undefined) {
       error = undefined;
-      history.append(news.slots, news.now);
+      history.append(news.slots, news.from, news.now);
     } else if (message.op === 'error') error = typeof message.detail === 'string' ? message.detail : 'refused';
   });
   return {

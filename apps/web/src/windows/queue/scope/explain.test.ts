@@ -8,12 +8,12 @@ const quiet = { dropped: 0, queued: 0, wait: 0, tokenRate: BUCKET.limit };
 /** A quiet second, then a full bucket at once, then the rate. */
 function saturated(seconds: number, tokenRate = BUCKET.limit) {
   const history = new ScopeHistory();
-  history.append([], 1000);
+  history.append([], 1000, 1000);
   const slots = Array.from({ length: seconds * 1000 }, (_, at) => ({
     ms: 2000 + at,
     sides: [{ ...quiet, bytes: at === 0 ? 250_000 : 2500, tokens: at === 0 ? 0 : 12, tokenRate }],
   }));
-  history.append(slots, 1999 + seconds * 1000);
+  history.append(slots, 1001, 1999 + seconds * 1000);
   return history;
 }
 
@@ -31,8 +31,7 @@ test('22 Mbit/s on a queue of 20 Mbit/s, explained by its bucket', () => {
 
 test('no traffic, no limit, a burst, a steady rate', () => {
   const idle = new ScopeHistory();
-  idle.append([], 1000);
-  idle.append([], 6000);
+  idle.append([], 1000, 6000);
   expect(explanation(figuresOf(idle, 0, BUCKET), '')).toBe(
     'No traffic has passed for 5 s. The bucket is full: 2.00 Mbit, what 20.0 Mbit/s bring in 100 ms. So much may pass at once.',
   );
@@ -41,15 +40,29 @@ test('no traffic, no limit, a burst, a steady rate', () => {
     'A burst was in force: tokens came at 40.0 Mbit/s.',
   );
   const steady = new ScopeHistory();
-  steady.append([], 0);
   steady.append(
     Array.from({ length: 3000 }, (_, ms) => ({ ms, sides: [{ ...quiet, bytes: 1000, tokens: 0 }] })),
+    0,
     2999,
   );
   const text = explanation(figuresOf(steady, 0, BUCKET), 'download');
   expect(text).toBe(
     'Over the last 3 s download was 8.00 Mbit/s on average; the limit is 20.0 Mbit/s. No second carried more.',
   );
+});
+
+test('a time that nobody watched is no silence', () => {
+  const history = saturated(10);
+  const later = history.now + 20_000;
+  const slots = Array.from({ length: 10_000 }, (_, at) => ({
+    ms: later + at,
+    sides: [{ ...quiet, bytes: 2500, tokens: 12 }],
+  }));
+  history.append(slots, later, later + 9_999);
+  const figures = figuresOf(history, 0, BUCKET);
+  expect(figures.spanMs).toBe(10_000);
+  expect(figures.speedTest).toBe(20_000_000);
+  expect(explanation(figures, 'upload')).toContain('Over the last 10 s upload was 20.0 Mbit/s on average');
 });
 
 test('a speed test leaves out the slowest quarter and the two fastest samples', () => {

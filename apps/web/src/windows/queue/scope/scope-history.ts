@@ -61,11 +61,19 @@ export class ScopeHistory {
   /**
    * Takes in milliseconds in which something happened.
    *
-   * @param now the last whole millisecond that the answer covers; what has no slot was quiet
+   * @param from the first millisecond that the answer covers; when it does not follow on what is known, that counts no
+   *   more
+   * @param now the last whole millisecond that it covers; what has no slot between them was quiet
    */
-  append(slots: readonly ScopeSlot[], now: number): void {
+  append(slots: readonly ScopeSlot[], from: number, now: number): void {
+    // A router that was started anew counts from zero.
+    if (now < this.#now - HELD_MS) {
+      this.#stamps.fill(-1);
+      this.#from = undefined;
+      this.#now = 0;
+    }
     const known = this.#from === undefined ? -1 : this.#now;
-    this.#from ??= slots[0]?.ms ?? now;
+    if (this.#from === undefined || from > this.#now + 1) this.#from = from;
     this.#now = Math.max(this.#now, now, slots.at(-1)?.ms ?? 0);
     for (const { ms, sides } of slots) {
       // After a new connection the router tells the last milliseconds again.
@@ -81,7 +89,7 @@ export class ScopeHistory {
   /** A value of one millisecond; undefined where the queue was quiet, or for what is not held. */
   at(which: number, field: Field, ms: number): number | undefined {
     const at = ms % HELD_MS;
-    return ms < 0 || this.#stamps[at] !== ms ? undefined : this.#sides[which]?.[field][at];
+    return ms < (this.#from ?? 0) || this.#stamps[at] !== ms ? undefined : this.#sides[which]?.[field][at];
   }
 
   /**
