@@ -408,6 +408,41 @@ describe('the milliseconds of a queue', () => {
     }
   });
 
+  it('are told of four queues at a time, however many look at one of them', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    for (const [at, name] of names.entries()) await add(SIMPLE, { name, target: `10.0.0.${at + 1}` });
+    if (router.peer !== undefined) router.peer.scope = () => Buffer.alloc(0);
+    const [one, other] = [await Client.open(router.url), await Client.open(router.url)];
+    const watch = (client: Client, id: number, queue: string) =>
+      client.send({ op: 'subscribe', id, topic: 'queue-scope', menu: SIMPLE, queue });
+    const heard = async (client: Client, id: number, op: string) =>
+      await client.next((message) => message.id === id && message.op === op);
+    try {
+      for (const [id, name] of ['a', 'b', 'c'].entries()) {
+        watch(one, id, name);
+        await heard(one, id, 'scope');
+      }
+      watch(other, 1, 'a');
+      await heard(other, 1, 'scope');
+      watch(other, 2, 'd');
+      await heard(other, 2, 'scope');
+      watch(other, 3, 'e');
+      expect((await heard(other, 3, 'error')).detail).toMatch(/^4 other queues are watched now/);
+      // The other one still looks at it; only then there is a place.
+      one.send({ op: 'unsubscribe', id: 0 });
+      one.send({ op: 'unsubscribe', id: 1 });
+      await heard(other, 3, 'scope');
+      watch(one, 4, 'b');
+      await heard(one, 4, 'error');
+      // Who is gone looks at nothing.
+      other.socket.close();
+      await heard(one, 4, 'scope');
+    } finally {
+      one.socket.close();
+      other.socket.close();
+    }
+  });
+
   it('that nobody was told of are a gap', async () => {
     await add(SIMPLE, { name: 'a', target: '10.0.0.1' });
     const { peer } = router;

@@ -14,7 +14,7 @@ import { ScopeFeed } from './scope-feed.js';
 import { type Status, takeStatus } from './status.js';
 import { TraceFeed } from './trace-feed.js';
 import { Traffic, type TrafficSample } from './traffic.js';
-import type { Watched } from './watched-queue.js';
+import { type Watched, WatchedRows } from './watched-queue.js';
 
 /** How often clients are asked for a sign of life and sessions are looked at, ms. */
 const HEARTBEAT_MS = 15_000;
@@ -43,6 +43,7 @@ export class Hub {
   readonly profileSampler: Sampler<Awaited<ReturnType<ProfileFeed['take']>> & object>;
   readonly statusSampler: Sampler<Status>;
   readonly #services: Services;
+  readonly #watchedRows = new WatchedRows();
   readonly #connections = new Map<WebSocket, Connection>();
   readonly #heartbeat: NodeJS.Timeout;
 
@@ -82,7 +83,7 @@ export class Hub {
 
   /** A queue that one browser watches. */
   scope(outlet: Outlet, id: number, watched: Watched): ScopeFeed {
-    return new ScopeFeed(this.#services, outlet, id, watched);
+    return new ScopeFeed(this.#services, outlet, id, watched, this.#watchedRows);
   }
 
   /** A packet trace that one browser follows. */

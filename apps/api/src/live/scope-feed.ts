@@ -3,7 +3,7 @@ import { AgentGone, AgentRefusal } from '../agent/messages.js';
 import { type ScopePart, scopeSlots } from '../agent/queue-scope.js';
 import type { Services } from '../rest/services.js';
 import type { Outlet } from './menu-feed.js';
-import { type Watched, watchedRow } from './watched-queue.js';
+import { type Watched, type WatchedRows, watchedRow } from './watched-queue.js';
 
 /** How often the data plane is asked, ms. */
 const POLL_MS = 100;
@@ -25,22 +25,33 @@ export class ScopeFeed {
   readonly #outlet: Outlet;
   readonly #id: number;
   readonly #watched: Watched;
+  readonly #rows: WatchedRows;
   /** The row in a configuration, which need not be looked for until that is another one. */
   #found: { readonly in: object; readonly row: number } | undefined;
+  /** The row that it has a place for among those that are watched. */
+  #taken: number | undefined;
   /** Milliseconds up to this one were told; 0 while nothing is known of what was before. */
   #told = 0;
 
   /** @param id of the subscription. */
-  constructor(services: Pick<Services, 'store' | 'live'>, outlet: Outlet, id: number, watched: Watched) {
+  constructor(
+    services: Pick<Services, 'store' | 'live'>,
+    outlet: Outlet,
+    id: number,
+    watched: Watched,
+    rows: WatchedRows,
+  ) {
     this.#services = services;
     this.#outlet = outlet;
     this.#id = id;
     this.#watched = watched;
+    this.#rows = rows;
     void this.#follow();
   }
 
   close(): void {
     this.#end.abort();
+    this.#leave();
   }
 
   async #follow(): Promise<void> {
@@ -54,6 +65,7 @@ export class ScopeFeed {
       } catch (error) {
         wait = RETRY_MS;
         this.#told = 0;
+        this.#leave();
         const detail = explained(error);
         if (detail !== complaint && !signal.aborted) this.#send({ op: 'error', detail });
         complaint = detail;
@@ -82,8 +94,21 @@ export class ScopeFeed {
   #row(): number {
     const { store } = this.#services;
     const { compiled } = store;
-    if (this.#found?.in !== compiled) this.#found = { in: compiled, row: watchedRow(store, this.#watched) };
-    return this.#found.row;
+    if (this.#found?.in !== compiled) {
+      this.#found = { in: compiled, row: watchedRow(store, this.#watched) };
+    }
+    const { row } = this.#found;
+    if (this.#taken !== row) {
+      this.#leave();
+      this.#rows.take(row);
+      this.#taken = row;
+    }
+    return row;
+  }
+
+  #leave(): void {
+    if (this.#taken !== undefined) this.#rows.leave(this.#taken);
+    this.#taken = undefined;
   }
 
   #slot(ms: number, upload: ScopePart, download: ScopePart): object {

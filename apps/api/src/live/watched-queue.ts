@@ -38,3 +38,29 @@ function hasChildren(compiled: ConfigStore['compiled'], menu: ScopeMenu, { id }:
     ? compiled['simple-queues']?.some(({ parent }) => parent === id) === true
     : compiled['tree-queues']?.some(({ parent }) => parent.kind === 'queue' && parent.row === id) === true;
 }
+
+/** Most queues that the data plane watches at a time, `ROWS` of the engine's `scope.rs`. */
+const MOST = 4;
+
+/** The rows that are watched, of all browsers: those that look at the same one need no place of their own. */
+export class WatchedRows {
+  readonly #watchers = new Map<number, number>();
+
+  /** @throws Error when there is no place for one more row. */
+  take(row: number): void {
+    const watchers = this.#watchers.get(row) ?? 0;
+    if (watchers === 0 && this.#watchers.size >= MOST) {
+      throw new Error(
+        `${MOST} other queues are watched now, as many as can be: leave the token bucket of one of them.`,
+      );
+    }
+    this.#watchers.set(row, watchers + 1);
+  }
+
+  /** Gives back what was taken. */
+  leave(row: number): void {
+    const watchers = this.#watchers.get(row) ?? 0;
+    if (watchers > 1) this.#watchers.set(row, watchers - 1);
+    else this.#watchers.delete(row);
+  }
+}
