@@ -198,7 +198,7 @@ describe('simple queues', () => {
 });
 
 describe('queue types', () => {
-  it('start with the built-in ones, which stay as they are', async () => {
+  it('start with the built-in ones, whose names nobody else can have', async () => {
     expect((await list(TYPES)).map((row) => `${row.name} ${row.kind}`)).toEqual([
       'default pfifo',
       'ethernet-default pfifo',
@@ -219,9 +219,48 @@ describe('queue types', () => {
       'pcq-src-address-mask': '32',
       'pcq-dst-address6-mask': '128',
     });
-    expect((await call('PATCH', `${TYPES}/default`, { 'pfifo-limit': '9' })).error.detail).toMatch(/builtin/);
     expect((await call('PUT', TYPES, { name: 'default', kind: 'pfifo' })).error.detail).toMatch(/such name: default/);
     expect((await call('PUT', TYPES, { name: 'up/down', kind: 'pfifo' })).body).toMatchObject({ property: 'name' });
+  });
+
+  it('that are built in can be set, and stay so', async () => {
+    const builtin = async (name: string) => (await call('GET', `${TYPES}?name=${name}`)).rows;
+    const names = async () => (await list(TYPES)).map((row) => row.name);
+    const before = await names();
+    const [small] = await builtin('default-small');
+    await add({ name: 'q', target: '10.0.0.1', queue: 'default-small/pcq-download-default' });
+    const set = await call('PATCH', `${TYPES}/default-small`, { name: 'default-small', 'pfifo-limit': '40' });
+    expect(set.item).toEqual({ ...small, 'pfifo-limit': '40' });
+    expect((await call('PATCH', `${TYPES}/${small?.['.id']}`, { 'pfifo-limit': '45' })).item).toMatchObject({
+      '.id': small?.['.id'],
+      'pfifo-limit': '45',
+      default: 'true',
+    });
+    await call('POST', `${TYPES}/set`, { numbers: 'pcq-download-default', 'pcq-rate': '2M' });
+    expect((await call('PATCH', `${TYPES}/default`, { kind: 'fq-codel' })).item).toMatchObject({ kind: 'fq-codel' });
+    expect(router.peer?.active?.['queue-types']).toMatchObject([
+      { kind: 'pfifo', limit: 45 },
+      { kind: 'pcq', rate: 2_000_000, classifier: ['dst-address'] },
+    ]);
+    await router.shut();
+    await router.open();
+    await router.healthy();
+    expect(await names()).toEqual(before);
+    expect(await builtin('default-small')).toMatchObject([{ 'pfifo-limit': '45', default: 'true' }]);
+    // Their ids are not given in turn.
+    const next = await add({ name: 'next', target: '10.0.0.2', queue: 'default' });
+    expect(Number.parseInt(next['.id']?.slice(1) ?? '', 16)).toBeLessThan(0x1_0000);
+    expect((await call('PATCH', `${TYPES}/default`, { name: 'mine' })).error.detail).toMatch(
+      /keeps its name, default$/,
+    );
+    expect((await call('DELETE', `${TYPES}/default`)).error.detail).toBe('failure: a builtin item can not be removed');
+    expect((await call('PUT', TYPES, { name: 'default', kind: 'sfq' })).error.detail).toMatch(/such name: default/);
+    // As they are at first nothing of them is stored.
+    await call('PATCH', `${TYPES}/default-small`, { 'pfifo-limit': '10' });
+    await call('PATCH', `${TYPES}/default`, { kind: 'pfifo' });
+    await call('PATCH', `${TYPES}/pcq-download-default`, { '!pcq-rate': '' });
+    expect(await builtin('default-small')).toEqual([small]);
+    expect(await router.db.configRow.findMany({ where: { menu: TYPES } })).toEqual([]);
   });
 
   it('are followed when they are renamed, in each half', async () => {

@@ -126,8 +126,10 @@ export interface Menu {
   readonly stored: boolean;
   /** Shows and changes the rows of this other menu (`/interface` those of `/interface/ethernet`). */
   readonly rowsOf?: string;
-  /** Items that always exist, cannot be changed and are not stored. */
+  /** Items that always exist: they are neither stored nor removed. */
   readonly builtin?: readonly BuiltinItem[];
+  /** Those items can be set, though not renamed: what is changed of them is stored, under their ids. */
+  readonly builtinSettable?: boolean;
   /** Properties of RouterOS that have one value here: giving it changes nothing, any other is refused. */
   readonly constants?: Readonly<Record<string, Constant>>;
 }
@@ -138,9 +140,12 @@ export interface Constant {
   readonly value: string;
 }
 
+/** First of the row ids that are kept for items that always exist. */
+export const FIRST_BUILTIN_ROW = 0x200_0000;
+
 /** An item of {@link Menu.builtin}. */
 export interface BuiltinItem {
-  /** Row id; the range from 0x2000000 is kept free of stored rows for them. */
+  /** Row id, from {@link FIRST_BUILTIN_ROW} on. */
   readonly id: number;
   readonly values: Readonly<Record<string, string>>;
 }

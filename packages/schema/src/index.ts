@@ -1,6 +1,6 @@
 export { columnValue, type MenuColumn, menuColumn } from './column.js';
 export type { BuiltinItem, Constant, Flag, Kind, Menu, MenuKind, PairOf, Parsed, Prop } from './define.js';
-export { defineMenu, splitNot } from './define.js';
+export { defineMenu, FIRST_BUILTIN_ROW, splitNot } from './define.js';
 export { type OpenApiOptions, openApi, takesLists } from './emit/openapi.js';
 export { MANGLE_MARKING_ACTIONS } from './menus/ip/firewall/mangle.js';
 export { DEFAULT_INTERFACE_QUEUE } from './menus/queue/interface.js';

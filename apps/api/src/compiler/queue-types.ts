@@ -1,7 +1,7 @@
 import type { Codel, PcqClassifier, QueueType } from '@tollway/dataplane-agent';
 import { durationMs, durationUs, menuByPath } from '@tollway/schema';
+import { withBuiltin } from '../config/builtin.js';
 import { type Row, rowsOf } from '../config/snapshot.js';
-import { builtinRows } from '../config/verify.js';
 import { cakeFraming, cakeRtt } from './cake-schemes.js';
 import { CannotWork, type CompileContext, effective, needed } from './context.js';
 
@@ -16,7 +16,8 @@ export class QueueTypes {
 
   constructor(context: CompileContext) {
     const menu = menuByPath(MENU);
-    const rows = [...(menu === undefined ? [] : builtinRows(menu)), ...rowsOf(context.snapshot, MENU)];
+    const stored = rowsOf(context.snapshot, MENU);
+    const rows = menu === undefined ? stored : withBuiltin(menu, stored);
     this.#rows = new Map(rows.map((row) => [row.values.name ?? '', row]));
   }
 

@@ -138,6 +138,11 @@ export class Draft {
     return id;
   }
 
+  /** Adds a row whose id is given, at the end. */
+  addAs(menu: string, id: number, content: RowContent): void {
+    this.#edit(menu).add({ id, ...content, rank: undefined }, undefined);
+  }
+
   set(menu: string, id: number, { values, disabled, comment }: RowContent): void {
     const rows = this.#edit(menu);
     const row = rows.find(id);

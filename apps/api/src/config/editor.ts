@@ -1,7 +1,8 @@
 import { datetimeText, type Menu } from '@tollway/schema';
 import { ApiError, errors } from '../errors.js';
+import { builtinRow } from './builtin.js';
 import { type Arguments, accepted, textOf } from './content.js';
-import type { Draft, RowContent } from './draft.js';
+import { type Draft, equal, type RowContent } from './draft.js';
 import { findDrafted, noSuchItem, storageOf } from './items.js';
 import type { Author } from './record.js';
 import { followRename, namesInUse } from './references.js';
@@ -116,6 +117,9 @@ export class Editor {
   ): Promise<number[]> {
     return this.#store.commit(author, summary('remove', menu), (draft) => {
       const rows = items.map((item) => findDrafted(menu, draft, item, missing));
+      if (rows.some(({ id }) => builtinRow(menu, { id }) !== undefined)) {
+        throw errors.failure('a builtin item can not be removed');
+      }
       for (const { id } of rows) draft.remove(menu.path, id);
       if (STAY_WHILE_IN_USE.includes(menu.path)) refuseUsed(draft, menu, rows);
       return rows.map(({ id }) => id);
@@ -167,13 +171,22 @@ function changeOne(
   const storage = storageOf(menu);
   const row = findDrafted(menu, draft, item, missing);
   const { values, disabled, comment } = change(row);
-  draft.set(storage, row.id, { values, disabled, comment });
+  put(draft, menu, row.id, { values, disabled, comment });
   // Items refer to each other by name.
   if (row.values.name !== undefined && values.name !== undefined && row.values.name !== values.name) {
     const renamed = followRename(draft.snapshot(), storage, row.values.name, values.name);
     for (const { menu: path, row: changed } of renamed) draft.set(path, changed.id, changed);
   }
   return row.id;
+}
+
+/** Changes a row. One that always exists is stored as long as it is not what it is at first. */
+function put(draft: Draft, menu: Menu, id: number, content: RowContent): void {
+  const storage = storageOf(menu);
+  const first = builtinRow(menu, { id });
+  if (first !== undefined && equal(first, { id, ...content })) draft.remove(storage, id);
+  else if (first !== undefined && draft.find(storage, id) === undefined) draft.addAs(storage, id, content);
+  else draft.set(storage, id, content);
 }
 
 /** Adds a row before the item of `place-before`, or at the end. Returns its id. */

@@ -1,5 +1,6 @@
 import type { Menu } from '@tollway/schema';
 import { type ApiError, errors } from '../errors.js';
+import { builtinRow } from './builtin.js';
 import { type Arguments, textOf } from './content.js';
 import type { Draft } from './draft.js';
 import { nameOf } from './rows-by-key.js';
@@ -32,9 +33,10 @@ export function findDrafted(menu: Menu, draft: Draft, text: string, missing: () 
 function existing(menu: Menu, row: Row | undefined, text: string, missing: () => ApiError): Row {
   if (row !== undefined) return row;
   const id = parseRowId(text);
-  const builtin = menu.builtin?.some((item) => item.id === id || item.values.name === text);
-  if (builtin) throw errors.failure('a builtin item can not be changed');
-  throw missing();
+  const builtin = builtinRow(menu, id === undefined ? { name: text } : { id });
+  if (builtin === undefined) throw missing();
+  if (menu.builtinSettable) return builtin;
+  throw errors.failure('a builtin item can not be changed');
 }
 
 /** True for ids that the data plane gave, or that stand for what it holds: those are longer than the ids of rows. */

@@ -1,3 +1,4 @@
+import { FIRST_BUILTIN_ROW } from '@tollway/schema';
 import type { Database } from '../database/client.js';
 import { inTransaction } from '../database/transaction.js';
 import type { RowChange, StoredRow, StoredSnapshot } from './draft.js';
@@ -17,6 +18,8 @@ export interface RevisionRecord {
   readonly summary: string;
   readonly sha256: string;
   readonly changes: readonly RowChange[];
+  /** Highest row id ever given. */
+  readonly lastId: number;
 }
 
 export interface StoredConfig {
@@ -42,7 +45,7 @@ export async function readConfig(db: Database): Promise<StoredConfig> {
     const menuRows = snapshot.get(menu) ?? [];
     menuRows.push({ id, rank, disabled, comment: comment ?? '', values: texts(data) });
     snapshot.set(menu, menuRows);
-    lastId = Math.max(lastId, id);
+    if (id < FIRST_BUILTIN_ROW) lastId = Math.max(lastId, id);
   }
   return { snapshot, revision: head?.number ?? 0, sha256: head?.sha256 ?? '', lastId };
 }
@@ -109,6 +112,10 @@ export async function writeRevision(writer: Database, record: RevisionRecord): P
       ON CONFLICT ("id") DO UPDATE SET
         "rank" = excluded."rank", "disabled" = excluded."disabled",
         "comment" = excluded."comment", "data" = excluded."data"`;
+    // SQLite notes the highest id ever; those of items that always exist are not given in turn.
+    if (written.some(({ id }) => id >= FIRST_BUILTIN_ROW)) {
+      await writer.$executeRaw`UPDATE sqlite_sequence SET seq = ${record.lastId} WHERE name = 'ConfigRow'`;
+    }
     await writer.revision.create({
       data: {
         number: record.number,

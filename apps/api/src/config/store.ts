@@ -128,7 +128,8 @@ export class ConfigStore {
       const text = typeof summary === 'string' ? summary : summary(result);
       const sha256 = digestOf(compiled.config);
       try {
-        await writeRevision(this.#writer, { number: revision, author, summary: text, sha256, changes });
+        const lastId = this.#lastId;
+        await writeRevision(this.#writer, { number: revision, author, summary: text, sha256, changes, lastId });
       } catch (error) {
         await this.#agent.request({ op: 'discard', token }).catch(() => undefined);
         throw error;

@@ -1,4 +1,5 @@
 import { type Constant, type Menu, menuByPath, type Prop, parseQueueTarget, splitNot } from '@tollway/schema';
+import { withBuiltin } from './builtin.js';
 import { type Candidate, type FieldError, fault, OtherRows } from './candidate.js';
 import { checkMenu } from './checks/menus.js';
 import { networkOf } from './derived.js';
@@ -44,10 +45,6 @@ export function verifySet(
 ): Verified {
   return verify(menu, body, snapshot, rows, row ?? { id: -1, values: {}, disabled: false, comment: '' });
 }
-
-/** Items of a menu that always exist; they are not stored and cannot be changed. */
-export const builtinRows = (menu: Menu): readonly Row[] =>
-  (menu.builtin ?? []).map(({ id, values: { comment = '', ...values } }) => ({ id, values, disabled: false, comment }));
 
 const rowsIn = (menu: Menu, snapshot: ConfigSnapshot): RowsByKey =>
   new RowsByKey(rowsOf(snapshot, menu.rowsOf ?? menu.path));
@@ -231,12 +228,10 @@ const NAMES_TOLD = 20;
 function namesOf(path: string, property: string, snapshot: ConfigSnapshot, most = Number.POSITIVE_INFINITY): string[] {
   const menu = menuByPath(path);
   const names: string[] = [];
-  for (const rows of menu ? [builtinRows(menu), rowsOf(snapshot, menu.rowsOf ?? path)] : []) {
-    for (const { values } of rows) {
-      if (names.length >= most) return names;
-      const name = values[property] ?? values['default-name'];
-      if (name !== undefined) names.push(name);
-    }
+  for (const { values } of menu ? withBuiltin(menu, rowsOf(snapshot, menu.rowsOf ?? path)) : []) {
+    if (names.length >= most) return names;
+    const name = values[property] ?? values['default-name'];
+    if (name !== undefined) names.push(name);
   }
   return names;
 }

@@ -1,4 +1,4 @@
-import type { Menu, Prop } from '@tollway/schema';
+import { FIRST_BUILTIN_ROW, type Menu, type Prop } from '@tollway/schema';
 import { type Row, rowIdText } from '../config/snapshot.js';
 import { type RestRow, yesNo } from './rows.js';
 
@@ -16,9 +16,23 @@ export function storedRow(menu: Menu, row: Row, reason?: string): Record<string,
   return rest;
 }
 
-/** Items that always exist. */
-export function builtinRows(menu: Menu): RestRow[] {
-  return (menu.builtin ?? []).map(({ id, values: given }) => ({ '.id': rowIdText(id), ...values(menu, given) }));
+/** Items that always exist, with what is stored of them, and the rows that are left. */
+export function builtinRows(
+  menu: Menu,
+  stored: readonly Row[],
+): { readonly builtin: RestRow[]; readonly rows: readonly Row[] } {
+  const { builtin = [] } = menu;
+  if (builtin.length === 0) return { builtin: [], rows: stored };
+  const set = new Map(stored.flatMap((row) => (row.id < FIRST_BUILTIN_ROW ? [] : [[row.id, row] as const])));
+  return {
+    builtin: builtin.map(({ id, values: first }) => {
+      const own = set.get(id)?.values;
+      const fixed = Object.entries(first).filter(([name]) => menu.props[name]?.readOnly);
+      const given = own === undefined ? first : { ...own, ...Object.fromEntries(fixed) };
+      return { '.id': rowIdText(id), ...values(menu, given) };
+    }),
+    rows: set.size === 0 ? stored : stored.filter(({ id }) => !set.has(id)),
+  };
 }
 
 /** The object of a settings menu. */

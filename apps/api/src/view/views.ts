@@ -94,7 +94,7 @@ function viewOf(
   const parts = new StoredParts(menu);
   return async () => {
     const { snapshot, invalid } = store;
-    const rows = snapshot.get(menu.path) ?? [];
-    return new StoredRows(rows, (row) => parts.of(row, invalid.get(row.id)), undefined, builtinRows(menu));
+    const { builtin, rows } = builtinRows(menu, snapshot.get(menu.path) ?? []);
+    return new StoredRows(rows, (row) => parts.of(row, invalid.get(row.id)), undefined, builtin);
   };
 }

@@ -256,7 +256,7 @@ describe('simple queues', () => {
         ['/queue/simple', { ...child, parent: 'top', ...changes }],
       );
       const total = config['simple-queues']?.[1]?.total;
-      return total && { ...total, 'queue-type': config['queue-types']?.[total['queue-type']]?.kind };
+      return total && { ...total, 'queue-type': config['queue-types']?.[total['queue-type'] ?? -1]?.kind };
     };
     const expected = {
       'limit-at': 0,

@@ -65,9 +65,13 @@ const circle = (parent: string | undefined, name: string | undefined): FieldErro
   fault('parent', `value of parent: ${parent} leads back to ${name}; give a queue that is not below this one`);
 
 /** `/queue/type` */
-export function checkQueueType({ menu, values, others }: Candidate): FieldError | undefined {
+export function checkQueueType({ menu, values, before, others }: Candidate): FieldError | undefined {
   const { name = '', kind } = values;
-  if (builtinNames(menu.path).includes(name) || others.has(nameOf, name)) {
+  const builtin = builtinNames(menu.path);
+  if (before?.name !== undefined && before.name !== name && builtin.includes(before.name)) {
+    return fault('name', `value of name: a builtin queue type keeps its name, ${before.name}`);
+  }
+  if (before?.name !== name && (builtin.includes(name) || others.has(nameOf, name))) {
     return fault('name', `failure: already have queue type with such name: ${name} (value of name must be unique)`);
   }
   if (kind !== 'red') return undefined;

@@ -184,7 +184,7 @@ export const queueType = defineMenu({
     default: {
       kind: bool,
       label: 'Default',
-      help: 'Always present and not changeable.',
+      help: 'Always present: it can be set, but neither removed nor renamed.',
       tab: 'General',
       readOnly: true,
     },
@@ -195,6 +195,7 @@ export const queueType = defineMenu({
   key: ['name'],
   commands: ['add', 'set', 'remove'],
   stored: true,
+  builtinSettable: true,
   builtin: [
     builtin(0, 'default', 'pfifo', { 'pfifo-limit': '50' }),
     builtin(1, 'ethernet-default', 'pfifo', { 'pfifo-limit': '50' }),
