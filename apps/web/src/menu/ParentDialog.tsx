@@ -1,8 +1,8 @@
 import type { Menu } from '@tollway/schema';
 import { useId, useState } from 'react';
 import { useOptions } from '../api/references.ts';
+import { AskDialog } from '../ui/AskDialog.tsx';
 import { Combo } from '../ui/Combo.tsx';
-import { ModalDialog } from '../ui/ModalDialog.tsx';
 import { changeParent, type Moved } from './parents.ts';
 import { rootParent } from './tree.ts';
 
@@ -20,46 +20,31 @@ export function ParentDialog({ menu, moved, onClose }: Props) {
   const [wrong, setWrong] = useState('');
   const { options, load } = useOptions(menu.props.parent?.kind);
   const own = new Set(rows.map((row) => row.name));
+  function answer() {
+    changeParent(menu, moved, parent).then(onClose, (error: unknown) =>
+      setWrong(error instanceof Error ? error.message : String(error)),
+    );
+  }
   return (
-    <ModalDialog title="Set Parent" size="small" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          event.stopPropagation();
-          changeParent(menu, moved, parent).then(onClose, (error: unknown) =>
-            setWrong(error instanceof Error ? error.message : String(error)),
-          );
+    <AskDialog title="Set Parent" onAnswer={answer} onClose={onClose}>
+      <Combo
+        id={`${id}-parent`}
+        label="Parent"
+        value={parent}
+        options={options.filter((option) => !own.has(option))}
+        invalid={wrong !== ''}
+        describedBy={wrong === '' ? undefined : `${id}-wrong`}
+        onOpen={load}
+        onChange={(value) => {
+          setParent(value);
+          setWrong('');
         }}
-      >
-        <div className="comment-box">
-          <Combo
-            id={`${id}-parent`}
-            label="Parent"
-            value={parent}
-            options={options.filter((option) => !own.has(option))}
-            invalid={wrong !== ''}
-            describedBy={wrong === '' ? undefined : `${id}-wrong`}
-            onOpen={load}
-            onChange={(value) => {
-              setParent(value);
-              setWrong('');
-            }}
-          />
-          {wrong !== '' && (
-            <p id={`${id}-wrong`} className="field-error" role="alert">
-              {wrong}
-            </p>
-          )}
-        </div>
-        <footer className="modal-foot">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button button-primary">
-            OK
-          </button>
-        </footer>
-      </form>
-    </ModalDialog>
+      />
+      {wrong !== '' && (
+        <p id={`${id}-wrong`} className="field-error" role="alert">
+          {wrong}
+        </p>
+      )}
+    </AskDialog>
   );
 }
