@@ -1,7 +1,4 @@
 import { defineMenu } from '../../../define.js';
-import { comment } from '../../../mixins/comment.js';
-import { counters } from '../../../mixins/counters.js';
-import { disabled, disabledFlag, dynamic, dynamicFlag, invalid, invalidFlag } from '../../../mixins/disabled.js';
 import {
   action,
   chain,
@@ -9,11 +6,11 @@ import {
   firewallMatch,
   icmpMatch,
   LIST_ACTIONS,
-  logging,
   markMatch,
   rateMatch,
   tcpFlagsMatch,
 } from '../../../mixins/firewall-match.js';
+import { MATCH_COLUMNS, ruleList, ruleState } from '../../../mixins/firewall-rule.js';
 import { oneOf } from '../../../props/enum.js';
 
 const path = '/ip/firewall/filter';
@@ -23,7 +20,7 @@ export const firewallFilter = defineMenu({
   path,
   title: 'Filter Rules',
   singular: 'Firewall Rule',
-  kind: 'ordered',
+  ...ruleList,
   tree: ['IP', 'Firewall', 'Filter Rules'],
   help: 'Rules that let packets pass or stop them, evaluated from top to bottom.',
   props: {
@@ -64,45 +61,7 @@ export const firewallFilter = defineMenu({
       when: { prop: 'action', values: ['reject'] },
       dataplane: true,
     },
-    ...logging,
-    ...counters(),
-    ...disabled(),
-    ...comment(),
-    ...invalid('Statistics'),
-    ...dynamic('Statistics'),
+    ...ruleState,
   },
-  flags: [disabledFlag, invalidFlag, dynamicFlag],
-  columns: [
-    'action',
-    'chain',
-    'src-address',
-    'dst-address',
-    'protocol',
-    'src-port',
-    'dst-port',
-    'in-interface',
-    'out-interface',
-    'in-interface-list',
-    'out-interface-list',
-    'src-address-list',
-    'dst-address-list',
-    'connection-state',
-    'bytes',
-    'packets',
-  ],
-  tabs: ['General', 'Advanced', 'Extra', 'Action', 'Statistics'],
-  commands: [
-    'add',
-    'set',
-    'remove',
-    'unset',
-    'enable',
-    'disable',
-    'comment',
-    'move',
-    'reset-counters',
-    'reset-counters-all',
-  ],
-  refreshMs: 1_000,
-  stored: true,
+  columns: ['action', 'chain', ...MATCH_COLUMNS, 'connection-state', 'bytes', 'packets'],
 });

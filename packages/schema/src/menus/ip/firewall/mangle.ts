@@ -1,7 +1,4 @@
 import { defineMenu } from '../../../define.js';
-import { comment } from '../../../mixins/comment.js';
-import { counters } from '../../../mixins/counters.js';
-import { disabled, disabledFlag, dynamic, dynamicFlag, invalid, invalidFlag } from '../../../mixins/disabled.js';
 import {
   action,
   chain,
@@ -9,12 +6,12 @@ import {
   firewallMatch,
   icmpMatch,
   LIST_ACTIONS,
-  logging,
   mark,
   markMatch,
   rateMatch,
   tcpFlagsMatch,
 } from '../../../mixins/firewall-match.js';
+import { MATCH_COLUMNS, ruleList, ruleState } from '../../../mixins/firewall-rule.js';
 import { bool } from '../../../props/bool.js';
 import { int } from '../../../props/int.js';
 
@@ -34,7 +31,7 @@ export const firewallMangle = defineMenu({
   path,
   title: 'Mangle',
   singular: 'Mangle Rule',
-  kind: 'ordered',
+  ...ruleList,
   tree: ['IP', 'Firewall', 'Mangle'],
   help: 'Rules that mark packets and connections and change headers, evaluated from top to bottom.',
   props: {
@@ -109,49 +106,18 @@ export const firewallMangle = defineMenu({
       when: { prop: 'action', values: MANGLE_MARKING_ACTIONS },
       dataplane: true,
     },
-    ...logging,
-    ...counters(),
-    ...disabled(),
-    ...comment(),
-    ...invalid('Statistics'),
-    ...dynamic('Statistics'),
+    ...ruleState,
   },
-  flags: [disabledFlag, invalidFlag, dynamicFlag],
   columns: [
     'action',
     'new-packet-mark',
     'new-connection-mark',
     'chain',
-    'src-address',
-    'dst-address',
-    'protocol',
-    'src-port',
-    'dst-port',
-    'in-interface',
-    'out-interface',
-    'in-interface-list',
-    'out-interface-list',
-    'src-address-list',
-    'dst-address-list',
+    ...MATCH_COLUMNS,
     'connection-state',
     'packet-mark',
     'connection-mark',
     'bytes',
     'packets',
   ],
-  tabs: ['General', 'Advanced', 'Extra', 'Action', 'Statistics'],
-  commands: [
-    'add',
-    'set',
-    'remove',
-    'unset',
-    'enable',
-    'disable',
-    'comment',
-    'move',
-    'reset-counters',
-    'reset-counters-all',
-  ],
-  refreshMs: 1_000,
-  stored: true,
 });

@@ -1,17 +1,14 @@
 import { defineMenu } from '../../../define.js';
-import { comment } from '../../../mixins/comment.js';
-import { counters } from '../../../mixins/counters.js';
-import { disabled, disabledFlag, dynamic, dynamicFlag, invalid, invalidFlag } from '../../../mixins/disabled.js';
 import {
   action,
   chain,
   firewallMatch,
   icmpMatch,
   LIST_ACTIONS,
-  logging,
   markMatch,
   rateMatch,
 } from '../../../mixins/firewall-match.js';
+import { MATCH_COLUMNS, ruleList, ruleState } from '../../../mixins/firewall-rule.js';
 import { bool } from '../../../props/bool.js';
 import { intRange } from '../../../props/int-range.js';
 import { ipRange } from '../../../props/ip-range.js';
@@ -23,7 +20,7 @@ export const firewallNat = defineMenu({
   path,
   title: 'NAT',
   singular: 'NAT Rule',
-  kind: 'ordered',
+  ...ruleList,
   tree: ['IP', 'Firewall', 'NAT'],
   help: 'Rules that translate addresses; the first packet of a connection decides for all of it.',
   props: {
@@ -71,46 +68,7 @@ export const firewallNat = defineMenu({
       when: { prop: 'action', values: ['masquerade', 'src-nat'] },
       dataplane: true,
     },
-    ...logging,
-    ...counters(),
-    ...disabled(),
-    ...comment(),
-    ...invalid('Statistics'),
-    ...dynamic('Statistics'),
+    ...ruleState,
   },
-  flags: [disabledFlag, invalidFlag, dynamicFlag],
-  columns: [
-    'action',
-    'chain',
-    'src-address',
-    'dst-address',
-    'protocol',
-    'src-port',
-    'dst-port',
-    'in-interface',
-    'out-interface',
-    'in-interface-list',
-    'out-interface-list',
-    'src-address-list',
-    'dst-address-list',
-    'to-addresses',
-    'to-ports',
-    'bytes',
-    'packets',
-  ],
-  tabs: ['General', 'Advanced', 'Extra', 'Action', 'Statistics'],
-  commands: [
-    'add',
-    'set',
-    'remove',
-    'unset',
-    'enable',
-    'disable',
-    'comment',
-    'move',
-    'reset-counters',
-    'reset-counters-all',
-  ],
-  refreshMs: 1_000,
-  stored: true,
+  columns: ['action', 'chain', ...MATCH_COLUMNS, 'to-addresses', 'to-ports', 'bytes', 'packets'],
 });

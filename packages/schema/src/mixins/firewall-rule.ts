@@ -1,0 +1,53 @@
+import type { Prop } from '../define.js';
+import { comment } from './comment.js';
+import { counters } from './counters.js';
+import { disabled, disabledFlag, dynamic, dynamicFlag, invalid, invalidFlag } from './disabled.js';
+import { logging } from './firewall-match.js';
+
+/** What menus of firewall rules have in common beside their conditions and actions. */
+
+/** Properties of every rule behind those of its action, in the order of the dialog. */
+export const ruleState: Readonly<Record<string, Prop>> = {
+  ...logging,
+  ...counters(),
+  ...disabled(),
+  ...comment(),
+  ...invalid('Statistics'),
+  ...dynamic('Statistics'),
+};
+
+/** Columns of the conditions that most rules have. */
+export const MATCH_COLUMNS = [
+  'src-address',
+  'dst-address',
+  'protocol',
+  'src-port',
+  'dst-port',
+  'in-interface',
+  'out-interface',
+  'in-interface-list',
+  'out-interface-list',
+  'src-address-list',
+  'dst-address-list',
+] as const;
+
+/** What lists of rules are, whatever the rules do. */
+export const ruleList = {
+  kind: 'ordered',
+  flags: [disabledFlag, invalidFlag, dynamicFlag],
+  tabs: ['General', 'Advanced', 'Extra', 'Action', 'Statistics'],
+  commands: [
+    'add',
+    'set',
+    'remove',
+    'unset',
+    'enable',
+    'disable',
+    'comment',
+    'move',
+    'reset-counters',
+    'reset-counters-all',
+  ],
+  refreshMs: 1_000,
+  stored: true,
+} as const;
