@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { Router } from './router.js';
+import { PASSWORD, Router } from './router.js';
 
 const QUEUES = '/queue/simple';
 const TYPES = '/queue/type';
@@ -141,6 +141,29 @@ describe('simple queues', () => {
     expect((await call('PATCH', `${QUEUES}/q`, { priority: '8/8', 'burst-time': '0s' })).status).toBe(200);
     expect(router.peer?.active?.['simple-queues']).toEqual(before);
     expect(before?.[0]).toMatchObject({ total: null, time: null, parent: null });
+  });
+
+  it('may be called like people, at length', async () => {
+    const long = `${'a'.repeat(254)}z`;
+    await add({ name: 'Doe, John', target: '10.0.0.0/8' });
+    expect(await add({ name: long, target: '10.0.0.1', parent: 'Doe, John' })).toMatchObject({ parent: 'Doe, John' });
+    expect((await call('PATCH', `${QUEUES}/Doe%2C%20John`, { 'max-limit': '5M' })).status).toBe(200);
+    expect((await call('POST', `${QUEUES}/set`, { numbers: ['Doe, John', long], comment: 'both' })).status).toBe(200);
+    await call('PATCH', `${QUEUES}/Doe%2C%20John`, { name: 'Doe, Jane' });
+    expect((await list()).map(({ name, parent, comment }) => [name, parent, comment])).toEqual([
+      ['Doe, Jane', 'none', 'both'],
+      [long, 'Doe, Jane', 'both'],
+    ]);
+    const answer = await router.request(
+      'POST',
+      '/api/v1/queues/import',
+      { csv: 'name,target,upload\n"Doe, Jane",10.0.0.0/8,7M\n' },
+      { authorization: `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}` },
+    );
+    expect(answer.body).toMatchObject({ lines: [{ action: 'change', name: 'Doe, Jane' }] });
+    for (const name of ['!a', '*a', `${long}z`, 'a\nb']) {
+      expect((await call('PUT', QUEUES, { name, target: '10.0.0.2' })).body).toMatchObject({ property: 'name' });
+    }
   });
 
   it('are kept in order, disabled and enabled like rules', async () => {

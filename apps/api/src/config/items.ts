@@ -47,16 +47,17 @@ export function isDynamicId(text: string): boolean {
 }
 
 /**
- * The items that `.id` or `numbers` of a command name, in their order.
+ * The items that `.id` or `numbers` of a command name, in their order: a text with commas, or a list whose elements are
+ * taken as they are, as names of queues may hold commas.
  * @throws ApiError when neither is given.
  */
 export function namedItems(args: Arguments): string[] {
   const given = args['.id'] ?? args.numbers;
   if (given === undefined) throw errors.missingProperty('numbers', 'ids or names of items, separated by commas');
-  const items = textOf('numbers', given)
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== '');
+  const texts = Array.isArray(given)
+    ? given.map((item) => textOf('numbers', item))
+    : textOf('numbers', given).split(',');
+  const items = texts.map((item) => item.trim()).filter((item) => item !== '');
   if (items.length === 0) throw errors.missingProperty('numbers', 'ids or names of items, separated by commas');
   return items;
 }

@@ -62,6 +62,12 @@ export const nameInPair: Kind = nameKind(/^[^!*,/\s]([^,/]*[^,/\s])?$/, {
   max: 63,
 });
 
+/** Name of a queue: nothing lists those separated by commas, and people may be called `Doe, John`. */
+export const queueName: Kind = nameKind(/^[^!*\s](.*\S)?$/, {
+  accepts: 'a name of 1 to 255 characters that starts with neither ! nor *',
+  max: 255,
+});
+
 /** Name of an interface: fit for next hops, lists and Linux alternative names, and not to be taken for an address. */
 export const interfaceName: Kind = nameKind(/^(?=.*[A-Za-z])(?!all-)[A-Za-z0-9][A-Za-z0-9._+-]*$/, {
   accepts:

@@ -10,7 +10,7 @@ import { upDown } from '../../props/pair.js';
 import { queueTarget, queueTargetList } from '../../props/queue-target.js';
 import { configuredRate } from '../../props/rate.js';
 import { reference } from '../../props/reference.js';
-import { name } from '../../props/text.js';
+import { queueName } from '../../props/text.js';
 import { weekdayTimes } from '../../props/weekday-times.js';
 
 const bucketSize = decimal({ min: 0, max: 10, unit: 's' });
@@ -47,7 +47,7 @@ export const simpleQueue = defineMenu({
   help: 'Rate limits by address or interface; the first queue that a packet fits takes it.',
   props: {
     name: {
-      kind: name(),
+      kind: queueName,
       label: 'Name',
       help: 'Name of the queue, unique; made up when it is left out.',
       tab: 'General',

@@ -7,7 +7,7 @@ import { duration } from '../../props/duration.js';
 import { int } from '../../props/int.js';
 import { configuredRate } from '../../props/rate.js';
 import { reference, referenceToOneOf } from '../../props/reference.js';
-import { name } from '../../props/text.js';
+import { queueName } from '../../props/text.js';
 
 const setting = (kind: Kind, label: string, value: string, help: string): Prop => ({
   kind,
@@ -28,7 +28,7 @@ export const queueTree = defineMenu({
   help: 'Rate limits by packet mark, of all packets or of those that leave by an interface.',
   props: {
     name: {
-      kind: name(),
+      kind: queueName,
       label: 'Name',
       help: 'Name of the queue, unique; made up when it is left out.',
       tab: 'General',
