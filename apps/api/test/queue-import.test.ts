@@ -165,6 +165,28 @@ describe('an import', () => {
     expect(told.lines.map(({ action, name }) => `${action} ${name}`)).toEqual(['same low', 'remove other']);
   });
 
+  it('knows parents of later lines, and keeps the order of the list', async () => {
+    const csv =
+      'name,target,parent\nlow,10.0.0.1,middle\nbob,10.0.0.2,\nmiddle,10.0.0.0/16,top\ntop,10.0.0.0/8,\nlast,10.1.0.1,top';
+    const told = await send({ csv });
+    expect(told.lines.map(({ line, action, name }) => `${line} ${action} ${name}`)).toEqual([
+      '2 add low',
+      '3 add bob',
+      '4 add middle',
+      '5 add top',
+      '6 add last',
+    ]);
+    expect((await list()).map(({ name, parent }) => `${name} below ${parent}`)).toEqual([
+      'low below middle',
+      'bob below none',
+      'middle below top',
+      'top below none',
+      'last below top',
+    ]);
+    const circle = await send({ csv: 'name,target,parent\np,10.2.0.1,q\nq,10.2.0.2,p\ns,10.2.0.3,s', 'dry-run': true });
+    expect(circle.lines.map(({ action }) => action)).toEqual(['error', 'error', 'error']);
+  });
+
   it('adds nothing or changes nothing where that is not asked for', async () => {
     await send({ csv: 'a,10.0.0.1,1M,1M' });
     const csv = 'a,10.0.0.1,2M,2M\nb,10.0.0.2,2M,2M';

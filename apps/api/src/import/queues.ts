@@ -71,15 +71,39 @@ export class QueueImport {
   apply(draft: Draft): ImportLine[] {
     if (this.#problem !== undefined) return [this.#problem];
     const named = new Map<number, number>();
-    const report = this.#lines.map((line) => {
+    const told = new Map<CsvLine, ImportLine>();
+    for (const line of this.#parentsFirst()) {
       const answer = this.#line(draft, line);
-      if (answer.row === undefined) return answer;
-      const before = named.get(answer.row);
-      if (before !== undefined) return wrong(line.number, answer.name, `line ${before} names the same queue`);
-      named.set(answer.row, line.number);
-      return answer;
-    });
+      const before = answer.row === undefined ? undefined : named.get(answer.row);
+      if (answer.row !== undefined && before === undefined) named.set(answer.row, line.number);
+      const twice = before === undefined ? undefined : `line ${before} names the same queue`;
+      told.set(line, twice === undefined ? answer : wrong(line.number, answer.name, twice));
+    }
+    const report = this.#lines.flatMap((line) => told.get(line) ?? []);
+    const added = report.flatMap(({ action, row }) => (action === 'add' && row !== undefined ? [row] : []));
+    // New queues stand at the end, in the order of the list.
+    if (added.some((row, at) => row < (added[at - 1] ?? 0))) draft.move(PATH, added);
     return this.#options.remove ? [...report, ...this.#removed(draft, named)] : report;
+  }
+
+  /** The lines, each behind that of its parent, if the list has one, and otherwise in their order. */
+  #parentsFirst(): readonly CsvLine[] {
+    const [name, parent] = ['name', 'parent'].map((title) =>
+      this.#columns.findIndex(({ property }) => property === title),
+    );
+    if (name === undefined || parent === undefined || name < 0 || parent < 0) return this.#lines;
+    const byName = new Map(this.#lines.toReversed().map((line) => [line.cells[name] ?? '', line]));
+    const order = new Set<CsvLine>();
+    for (const line of this.#lines) {
+      // Lines in a circle come in any order, and are refused.
+      const above = new Set<CsvLine>();
+      for (let next: CsvLine | undefined = line; next !== undefined && !order.has(next) && !above.has(next); ) {
+        above.add(next);
+        next = byName.get(next.cells[parent] || NO_NAME);
+      }
+      for (const each of [...above].toReversed()) order.add(each);
+    }
+    return [...order];
   }
 
   #line(draft: Draft, line: CsvLine): ImportLine {
@@ -180,6 +204,9 @@ export class QueueImport {
     }));
   }
 }
+
+/** What no line is called. */
+const NO_NAME = '\n';
 
 const targetOf = (values: Row['values']): string | undefined => values.target;
 
