@@ -51,6 +51,8 @@ it('shows what passes with all that it is below, also what is folded; sorting is
   const folded = { folded: true, except: new Set<string>() };
   const found = await evaluate(menu, new ArrayRows(family), { ...WINDOW, find: 'son', tree: folded });
   expect(found.rows.map((row) => row.name)).toEqual(['grandmother', 'mother', 'son']);
+  // Nothing of it can be folded.
+  expect(found.rows.filter((row) => '.open' in row)).toEqual([]);
   const sort = { by: 'name', desc: false };
   const sorted = await evaluate(menu, new ArrayRows(family), { ...WINDOW, sort, tree: UNFOLDED });
   expect(sorted.rows.map((row) => row.name)).toEqual(['grandmother', 'mother', 'daughter', 'son', 'loner']);

@@ -22,7 +22,8 @@ import type { Watched } from './watched-queue.js';
  * A window's `tree` shows a menu whose items have parents depth first: `{"folded": false, "except": ["*1"]}` leaves
  * out what is below `*1`, `{"folded": true, "except": ["*1"]}` what is below all others. Rows then have `.above` (ids
  * of the items that they are below, from the root, as a comma list), `.children` and `.open`; sorting is among
- * siblings, and what passes a filter or find is shown with all that it is below.
+ * siblings, and what passes a filter or find is shown with all that it is below, whatever is folded: then there is no
+ * `.open`.
  */
 
 export interface MenuWindow {

@@ -18,7 +18,8 @@ export interface TreeLine {
   readonly above: readonly string[];
   /** How many items are directly below it, of those that are shown. */
   readonly children: number;
-  readonly open: boolean;
+  /** Whether what is below it is shown; undefined where it is in any case. */
+  readonly open: boolean | undefined;
 }
 
 /** Items looked at between two looks at the clock. */
@@ -64,9 +65,9 @@ export async function treeLines(
       placed[index] = 1;
       const children = below.get(index) ?? NO_CHILDREN;
       const id = set.id(index);
-      const open = shown !== undefined || shape.folded === shape.except.has(id);
+      const open = shown === undefined ? shape.folded === shape.except.has(id) : undefined;
       lines.push({ index, above, children: children.length, open });
-      if (!open || children.length === 0) continue;
+      if (open === false || children.length === 0) continue;
       const path = [...above, id];
       for (const child of children.toReversed()) waiting.push({ index: child, above: path });
     }

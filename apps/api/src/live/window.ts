@@ -62,7 +62,7 @@ async function evaluateTree(menu: Menu, set: RowSet, window: MenuWindow, slices:
 const placeInTree = ({ above, children, open }: TreeLine): RestRow => ({
   '.above': above.join(','),
   '.children': String(children),
-  '.open': yesNo(open && children > 0),
+  ...(open !== undefined && { '.open': yesNo(open && children > 0) }),
 });
 
 /** Indexes of the items that pass filter and find; `undefined`: all of them, in their order. */

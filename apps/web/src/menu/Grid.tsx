@@ -171,26 +171,26 @@ export function Grid(props: GridProps) {
   const typeAhead = useMemo(() => new TypeAhead(menu, live), [menu, live]);
   useHold(body, menu, live);
 
-  function fold(id: string | undefined) {
-    if (props.tree !== undefined && id !== undefined) props.onFold(toggled(props.tree, id));
+  function fold(id: string) {
+    const folds = treePlace(live.row(id) ?? {})?.fold !== undefined;
+    if (props.tree !== undefined && folds) props.onFold(toggled(props.tree, id));
   }
 
   /** Right opens a row or goes to what is below it, Left closes it or goes to the row that it is below. */
   function treeKey(key: string, at: number): boolean {
     const id = selection.focus;
     const place = treePlace(live.row(id ?? '') ?? {});
-    if (props.tree === undefined || place === undefined) return false;
-    const opens = place.children > 0;
-    if (key === 'ArrowRight' && opens) {
-      if (place.open) moveFocus(at + 1, false);
-      else fold(id);
+    if (props.tree === undefined || place === undefined || id === undefined) return false;
+    if (key === 'ArrowRight' && place.children > 0) {
+      if (place.fold === 'folded') fold(id);
+      else moveFocus(at + 1, false);
       return true;
     }
     if (key !== 'ArrowLeft') return false;
     const parent = live.shown.indexOf(place.above.at(-1) ?? '');
-    if (opens && place.open) fold(id);
+    if (place.fold === 'open') fold(id);
     else if (parent >= 0) moveFocus(live.state.first + parent, false);
-    return (opens && place.open) || parent >= 0;
+    return place.fold === 'open' || parent >= 0;
   }
 
   function onKeyDown(event: KeyboardEvent) {

@@ -2,6 +2,7 @@ import { menuByPath } from '@tollway/schema';
 import { expect, test } from 'vitest';
 import { actsOnAll, commandLabel, items, specialCommands, whyNot } from './actions.ts';
 import { footerText } from './TableFooter.tsx';
+import { whyNotNow } from './table-commands.ts';
 import { commandFor } from './table-keys.ts';
 
 const filter = menuByPath('/ip/firewall/filter');
@@ -22,6 +23,16 @@ test('why a command cannot run', () => {
   expect(whyNot(filter, 'reset-counters', [{ '.id': '*1', dynamic: 'true' }], 1)).toBeUndefined();
   expect(whyNot(connections, 'remove', [{ '.id': '*1' }], 1)).toBeUndefined();
   expect(whyNot(lists, 'remove', [{ '.id': '*2000000', builtin: 'true' }], 1)).toMatch(/always exists/);
+});
+
+test('folding is for a tree that shows all of its rows', () => {
+  const queues = menuByPath('/queue/simple');
+  if (queues === undefined) throw new Error('the menu is missing');
+  const why = (part: object) =>
+    whyNotNow({ menu: queues, rows: [], count: 0, ordered: true, tree: true, ...part }, 'fold-all');
+  expect(why({})).toBeUndefined();
+  expect(why({ tree: false })).toBe('show the tree first');
+  expect(why({ filtered: true })).toMatch(/nothing is folded/);
 });
 
 test('the footer counts as RouterOS does', () => {

@@ -267,7 +267,7 @@ export class RowPainter {
     const element = cells[this.#tree]?.element;
     const depth = place?.above.length ?? 0;
     root.setAttribute('aria-level', String(depth + 1));
-    const fold = place === undefined || place.children === 0 ? undefined : place.open ? 'open' : 'folded';
+    const fold = place?.fold;
     if (fold === undefined) root.removeAttribute('aria-expanded');
     else root.setAttribute('aria-expanded', String(fold === 'open'));
     if (element === undefined) return;

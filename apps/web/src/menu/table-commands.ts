@@ -23,6 +23,8 @@ export interface TableState {
   readonly ordered: boolean;
   /** The menu is shown as a tree. */
   readonly tree?: boolean;
+  /** Not all rows are shown, but those that pass a filter or Find. */
+  readonly filtered?: boolean;
 }
 
 interface Known {
@@ -104,6 +106,7 @@ export function whyNotNow(state: TableState, name: CommandName): string | undefi
       return undefined;
     case 'unfold-all':
     case 'fold-all':
+      if (state.filtered === true) return 'nothing is folded while there is a filter or something to find';
       return state.tree === true ? undefined : 'show the tree first';
     case 'indent':
     case 'outdent':

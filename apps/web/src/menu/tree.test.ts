@@ -19,7 +19,11 @@ const drop = (moved: string, onto: string | undefined, share: number, matters = 
   dropOf(lines, [at(moved)], onto === undefined ? undefined : lines.indexOf(at(onto)), share, { ...WHOLE, matters });
 
 test('a row tells its place, a list has none', () => {
-  expect(treePlace(at('c'))).toEqual({ above: ['*a', '*b'], children: 0, open: true });
+  expect(treePlace(at('c'))).toEqual({ above: ['*a', '*b'], children: 0, fold: undefined });
+  const parent = { '.above': '', '.children': '2' };
+  expect(['true', 'false'].map((open) => treePlace({ ...parent, '.open': open })?.fold)).toEqual(['open', 'folded']);
+  // Found: all is shown.
+  expect(treePlace(parent)).toEqual({ above: [], children: 2, fold: undefined });
   expect(treePlace({ '.id': '*1' })).toBeUndefined();
   expect(toggled(toggled(UNFOLDED, '*1'), '*2')).toEqual({ folded: false, except: ['*1', '*2'] });
   expect(toggled({ folded: false, except: ['*1', '*2'] }, '*1').except).toEqual(['*2']);

@@ -19,7 +19,8 @@ export interface TreePlace {
   readonly above: readonly string[];
   /** How many items are directly below it. */
   readonly children: number;
-  readonly open: boolean;
+  /** Whether what is below it is shown; undefined when there is nothing, or it is shown in any case. */
+  readonly fold: 'open' | 'folded' | undefined;
 }
 
 /** True for menus whose items name another item of the menu as their parent. */
@@ -41,10 +42,12 @@ export function usualTree(menu: Menu): TreeShape | null {
 export function treePlace(row: Row): TreePlace | undefined {
   const above = row['.above'];
   if (above === undefined) return undefined;
+  const children = Number(row['.children']) || 0;
+  const open = row['.open'];
   return {
     above: above === '' ? [] : above.split(','),
-    children: Number(row['.children']) || 0,
-    open: row['.open'] === 'true',
+    children,
+    fold: children === 0 || open === undefined ? undefined : open === 'true' ? 'open' : 'folded',
   };
 }
 

@@ -9,7 +9,7 @@ import { isSet } from './cells/text.ts';
 import { type Move, reordered, step } from './moving.ts';
 import { setParent } from './parents.ts';
 import { everything, noSelection, only } from './selection.ts';
-import { type CommandName, hasCommand, whyNotNow } from './table-commands.ts';
+import { type CommandName, hasCommand, type TableState, whyNotNow } from './table-commands.ts';
 import { type Drop, rootParent, siblingAbove, stepAmongSiblings, treePlace } from './tree.ts';
 import type { TableSelection } from './use-selection.ts';
 
@@ -44,16 +44,18 @@ export function fixedRows(menu: Menu, live: LiveMenu): number {
 export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, show }: Options) {
   const moves = useRef(Promise.resolve());
   const { selection, select } = selected;
-  const state = () => {
+  const state = (): TableState => {
     const rows = selected.chosenRows();
-    return { menu, rows, count: selection.ids.size, ordered: live.query.sort === null, tree };
+    const { sort, find, filter } = live.query;
+    const filtered = find !== '' || Object.keys(filter).length > 0;
+    return { menu, rows, count: selection.ids.size, ordered: sort === null, tree, filtered };
   };
 
   /** The rows that are loaded stand as they do in the menu, none is left out, and they reach to its end. */
   function inListOrder(): boolean {
-    const { query, state: window } = live;
-    const all = query.sort === null && query.find === '' && Object.keys(query.filter).length === 0;
-    return all && !tree && window.first + live.shown.length >= window.matched;
+    const { ordered, filtered } = state();
+    const { first, matched } = live.state;
+    return ordered && filtered !== true && !tree && first + live.shown.length >= matched;
   }
 
   async function remove() {
