@@ -40,8 +40,24 @@ test('some hundred subscribers from a list: errors by line, a dry run, one revis
   expect(await barriers(page), 'errors').toEqual([]);
 
   await box.fill(subscribers(300));
+  // What is told of is what is applied: meanwhile the list stays as it is.
+  let answer = () => {};
+  const asked = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  await page.route('**/queues/import', async (route) => {
+    await asked;
+    await route.continue();
+  });
   await list.button('Dry Run').click();
+  await expect(report).toHaveText('The router reads the list.');
+  await expect(box).not.toBeEditable();
+  await expect(list.root.getByRole('checkbox')).toBeDisabled();
+  await expect(list.button('Open File')).toBeDisabled();
+  answer();
   await expect(report).toHaveText('Would add 300 queues, in one revision.');
+  await page.unroute('**/queues/import');
+  await expect(box).toBeEditable();
   expect(await count()).toBe(before);
   await list.button('Apply').click();
   await expect(report).toHaveText(/^Revision \d+: added 300 queues\.$/);

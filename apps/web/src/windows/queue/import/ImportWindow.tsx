@@ -16,6 +16,7 @@ export function ImportWindow() {
   const [remove, setRemove] = useState(false);
   const [report, setReport] = useState<ImportReport>();
   const [problem, setProblem] = useState('');
+  /** While the router reads the list it stays as it is, so that what is applied is what was told of. */
   const [busy, setBusy] = useState(false);
   const [show, setShow] = useState<Show>('all');
   /** Revision that the last list made, while it can be taken back. */
@@ -27,8 +28,18 @@ export function ImportWindow() {
   }
 
   async function read(chosen: File) {
-    if (chosen.size > MOST_BYTES) setProblem(`${chosen.name} is larger than ${displayBytes(String(MOST_BYTES))}.`);
-    else setCsv(fileText(new Uint8Array(await chosen.arrayBuffer())));
+    if (chosen.size > MOST_BYTES) {
+      setProblem(`${chosen.name} is larger than ${displayBytes(String(MOST_BYTES))}.`);
+      return;
+    }
+    setBusy(true);
+    try {
+      setCsv(fileText(new Uint8Array(await chosen.arrayBuffer())));
+    } catch (error) {
+      setProblem(`${chosen.name} could not be read: ${error instanceof Error ? error.message : String(error)}`);
+    } finally {
+      setBusy(false);
+    }
   }
 
   /** Puts the list in, or takes back what the last one did. */
@@ -68,13 +79,14 @@ export function ImportWindow() {
           wrap="off"
           placeholder={EXAMPLE}
           value={csv}
+          readOnly={busy}
           onChange={(event) => {
             setCsv(event.target.value);
             forget();
           }}
         />
         <div className="import-buttons">
-          <button type="button" className="button" onClick={() => file.current?.click()}>
+          <button type="button" className="button" disabled={busy} onClick={() => file.current?.click()}>
             Open File
           </button>
           <input
@@ -94,6 +106,7 @@ export function ImportWindow() {
             <input
               type="checkbox"
               checked={remove}
+              disabled={busy}
               onChange={(event) => {
                 setRemove(event.target.checked);
                 forget();
