@@ -34,16 +34,29 @@ async function parentOf(rest: Rest, menu: string, name: string): Promise<string 
   return (await rest.list(menu)).find((row) => row.name === name)?.parent;
 }
 
-/** Picture points of a canvas that are not empty. */
+/** Picture points of a canvas in the colour of uploads: axes, lines to compare with and labels have others. */
 const drawn = (canvas: Locator) =>
   canvas.evaluate((element: HTMLCanvasElement) => {
-    const { data } = element.getContext('2d')?.getImageData(0, 0, element.width, element.height) ?? { data: [] };
+    const probe = new OffscreenCanvas(1, 1).getContext('2d');
+    const { data = [] } = element.getContext('2d')?.getImageData(0, 0, element.width, element.height) ?? {};
+    if (probe === null || data.length === 0) throw new Error('nothing can be drawn');
+    const before = element.style.color;
+    element.style.color = 'var(--tx)';
+    probe.fillStyle = getComputedStyle(element).color;
+    element.style.color = before;
+    probe.fillRect(0, 0, 1, 1);
+    const wanted = probe.getImageData(0, 0, 1, 1).data;
     let points = 0;
-    for (let at = 3; at < data.length; at += 4) if ((data[at] ?? 0) > 0) points++;
+    for (let at = 0; at < data.length; at += 4) {
+      // Of what is almost transparent the colour is not exact.
+      const near = [0, 1, 2].every((way) => Math.abs((data[at + way] ?? 0) - (wanted[way] ?? 0)) < 12);
+      if (near && (data[at + 3] ?? 0) > 32) points++;
+    }
     return points;
   });
 
 test('a parent with two children: load, graphs and bucket by real traffic', async ({ ui, router }) => {
+  test.setTimeout(120_000);
   const { page } = ui;
   const queues = await ui.open('/queue/simple');
   await queues.toggleSize();
@@ -95,6 +108,16 @@ test('a parent with two children: load, graphs and bucket by real traffic', asyn
     await dialog.tab('Days');
     await expect(dialog.root.getByRole('rowheader').first()).toHaveText(/^\d{4}-\d\d-\d\d$/, { timeout: 30_000 });
     await dialog.press('Cancel');
+
+    const idle = await queues.edit(queues.row('office'), /^Simple Queue <office>/);
+    await idle.tab('Token Bucket');
+    await expect(idle.root.locator('.scope-text')).toHaveText(/^No upload has passed for \d+ s/);
+    const plots = await idle.root.locator('canvas').all();
+    expect(plots).toHaveLength(4);
+    // The bucket is full, and nothing passes.
+    for (const plot of plots.slice(0, 3)) expect(await drawn(plot)).toBe(0);
+    await expect.poll(() => drawn(plots[3] as Locator)).toBeGreaterThan(200);
+    await idle.press('Cancel');
   } finally {
     await sender.ended();
   }
