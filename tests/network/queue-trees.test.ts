@@ -1,7 +1,17 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Arrival, Capture, longestPause, pauses, rateOf } from './capture.ts';
 import type { Host } from './netns.ts';
-import { addAddress, addQueues, type Flow, preferAgent, QUEUE, removeQueues, serveFlows, startFlows } from './queue.ts';
+import {
+  addAddress,
+  addQueues,
+  type Flow,
+  fasttracked,
+  preferAgent,
+  QUEUE,
+  removeQueues,
+  serveFlows,
+  startFlows,
+} from './queue.ts';
 import type { Row } from './rest.ts';
 import { dispose, newRouter, type Router, SERVER } from './router.ts';
 import { eventually } from './wait.ts';
@@ -167,6 +177,7 @@ describe('HTB: guaranteed rates first, then by priority what the parent has left
       await tree({ name: 'other', parent: 'line', 'limit-at': '1M', 'max-limit': '10M', priority: '8' });
       const senders = [0, 1, 2].map((index) => ({ from: client(index), port: PORT + index, rate: 12e6 }));
       expectShares(await uploads(senders, 10e6), [2e6, 7e6, 1e6]);
+      for (const { from } of senders) expect(await fasttracked(router.rest, from), from).toBeGreaterThan(0.95);
       const rows = await router.rest.list('/queue/tree');
       const bytes = (name: string) => Number(rows.find((row) => row.name === name)?.bytes);
       expect(bytes('voice')).toBeGreaterThan(1e6);

@@ -102,6 +102,16 @@ export function addAddress(host: Host, address: string): void {
   host.must('ip', 'address', 'add', `${address}/24`, 'dev', 'eth0');
 }
 
+/** Share of the packets of connections from an address that took FastTrack. */
+export async function fasttracked(rest: Rest, address: string): Promise<number> {
+  const rows = await rest.list('/ip/firewall/connection');
+  const sum = (...properties: string[]) =>
+    rows
+      .filter((row) => row['src-address']?.startsWith(`${address}:`))
+      .reduce((total, row) => total + properties.reduce((packets, name) => packets + Number(row[name]), 0), 0);
+  return sum('orig-fasttrack-packets', 'repl-fasttrack-packets') / sum('orig-packets', 'repl-packets');
+}
+
 /** Number of revisions that the configuration has had. */
 export async function revisions(rest: Rest): Promise<number> {
   const { body } = await rest.request('GET', '/api/v1/revisions');
