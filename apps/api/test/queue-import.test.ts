@@ -187,6 +187,14 @@ describe('an import', () => {
     expect(circle.lines.map(({ action }) => action)).toEqual(['error', 'error', 'error']);
   });
 
+  it('reads targets however they are separated', async () => {
+    await send({ csv: 'name,target\na,"10.0.0.1, 10.0.0.2"\nb,"10.0.0.3,10.0.0.4 | 10.0.0.5 ,"\n' });
+    expect((await list()).map(({ target }) => target)).toEqual([
+      '10.0.0.1/32,10.0.0.2/32',
+      '10.0.0.3/32,10.0.0.4/32,10.0.0.5/32',
+    ]);
+  });
+
   it('adds nothing or changes nothing where that is not asked for', async () => {
     await send({ csv: 'a,10.0.0.1,1M,1M' });
     const csv = 'a,10.0.0.1,2M,2M\nb,10.0.0.2,2M,2M';

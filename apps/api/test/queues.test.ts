@@ -215,6 +215,10 @@ describe('simple queues', () => {
     const [first, second] = [one, two].map((row) => Number.parseInt(row['.id']?.slice(1) ?? '', 16));
     expect((await call('POST', `${QUEUES}/reset-counters`, { '.id': one['.id'] })).body).toEqual([]);
     expect(asked()).toEqual({ op: 'reset-queue-counters', rows: [first] });
+    expect((await call('POST', `${QUEUES}/reset-counters`, { numbers: `queue2,${one['.id']}` })).status).toBe(200);
+    expect(asked()).toEqual({ op: 'reset-queue-counters', rows: [second, first] });
+    expect((await call('POST', `${QUEUES}/reset-counters`, { numbers: 'queue2,queue3' })).status).toBe(400);
+    expect((await call('POST', `${QUEUES}/reset-counters`, { numbers: '*FFFFFF' })).status).toBe(400);
     expect((await call('POST', `${QUEUES}/reset-counters-all`)).body).toEqual([]);
     expect(asked()).toEqual({ op: 'reset-queue-counters', rows: [first, second] });
   });

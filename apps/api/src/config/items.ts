@@ -3,7 +3,7 @@ import { type ApiError, errors } from '../errors.js';
 import { builtinRow } from './builtin.js';
 import { type Arguments, textOf } from './content.js';
 import type { Draft } from './draft.js';
-import { nameOf } from './rows-by-key.js';
+import { nameOf, RowsByKey } from './rows-by-key.js';
 import { FIRST_DYNAMIC_ROW, parseRowId, type Row } from './snapshot.js';
 
 /** How items are named in requests: `*1F`, or by name in menus whose items have one. */
@@ -19,6 +19,17 @@ export function findItem(menu: Menu, rows: readonly Row[], text: string, missing
   const id = parseRowId(text);
   const row = rows.find((candidate) => (id === undefined ? nameOf(candidate.values) === text : candidate.id === id));
   return existing(menu, id === undefined && !('name' in menu.props) ? undefined : row, text, missing);
+}
+
+/** As {@link findItem}, of many items with one walk through the rows. */
+export function findItems(menu: Menu, rows: readonly Row[], texts: readonly string[], missing: () => ApiError): Row[] {
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const byKey = new RowsByKey('name' in menu.props ? rows : []);
+  return texts.map((text) => {
+    const id = parseRowId(text);
+    const row = id === undefined ? [...byKey.having(nameOf, text)][0] : byId.get(id);
+    return existing(menu, row, text, missing);
+  });
 }
 
 /** As {@link findItem}, without a walk through the rows of the menu. */

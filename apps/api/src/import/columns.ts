@@ -105,6 +105,13 @@ function columnOf(menu: Menu, title: string): Column | undefined {
   return { property, half: halves.length === 1 ? HALVES[halves[0] ?? ''] : undefined };
 }
 
+/** Targets of a cell, however people separate them. */
+const targetsOf = (cell: string): string =>
+  cell
+    .split(/[\s|,]+/)
+    .filter((target) => target !== '')
+    .join(',');
+
 /** Settings that the cells of a line give; empty cells give none, and of a half of a pair the other one is `left`. */
 export function settingsOf(
   columns: readonly Column[],
@@ -116,7 +123,7 @@ export function settingsOf(
   for (const [place, { property, half }] of columns.entries()) {
     const cell = cells[place] ?? '';
     if (cell === '' || property === '') continue;
-    if (half === undefined) settings[property] = property === 'target' ? cell.split(/[\s|]+/).join(',') : cell;
+    if (half === undefined) settings[property] = property === 'target' ? targetsOf(cell) : cell;
     else {
       const pair = halves.get(property) ?? [left(property, 0), left(property, 1)];
       pair[half] = cell;

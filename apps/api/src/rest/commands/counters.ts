@@ -1,5 +1,5 @@
 import type { RequestBody } from '../../agent/messages.js';
-import { findItem, isDynamicId, namedItems, noSuchItem, storageOf } from '../../config/items.js';
+import { findItems, isDynamicId, namedItems, noSuchItem, storageOf } from '../../config/items.js';
 import { errors } from '../../errors.js';
 import { checkArguments } from '../arguments.js';
 import { type Answer, type Call, NOTHING } from '../services.js';
@@ -12,7 +12,7 @@ export async function resetCounters({ services, menu, args }: Call): Promise<Ans
   const all = storage.startsWith('/interface') && args['.id'] === undefined && args.numbers === undefined;
   const items = all ? [] : namedItems(args);
   if (items.some(isDynamicId)) throw errors.failure('the counters of a dynamic item can not be reset');
-  const ids = items.map((item) => findItem(menu, rows, item, noSuchItem).id);
+  const ids = findItems(menu, rows, items, noSuchItem).map(({ id }) => id);
   await reset(services, resetOf(storage, ids));
   return NOTHING;
 }
