@@ -142,13 +142,24 @@ function readOperations(word: string): Step {
 /** Test for items in which a text occurs in any property, as sent or as shown to people, in any case. */
 export function containing(menu: Menu, text: string): Test {
   const wanted = text.toLowerCase();
+  // Items of a long list mostly have the same in a property, a counter at zero say: that is looked at once.
+  const last = new Map<string, { readonly value: string; readonly holds: boolean }>();
+  const holds = (name: string, value: string): boolean => {
+    const prop = Object.hasOwn(menu.props, name) ? menu.props[name] : undefined;
+    if (!prop || prop.secret || prop.kind.name === 'bool') return false;
+    if (value.toLowerCase().includes(wanted)) return true;
+    return prop.kind.display !== undefined && displayValue(prop, value).toLowerCase().includes(wanted);
+  };
   return (item) => {
     for (const name in item) {
-      const prop = Object.hasOwn(menu.props, name) ? menu.props[name] : undefined;
       const value = item[name];
-      if (!prop || value === undefined || prop.secret || prop.kind.name === 'bool') continue;
-      if (value.toLowerCase().includes(wanted)) return true;
-      if (prop.kind.display && displayValue(prop, value).toLowerCase().includes(wanted)) return true;
+      if (value === undefined) continue;
+      let known = last.get(name);
+      if (known?.value !== value) {
+        known = { value, holds: holds(name, value) };
+        last.set(name, known);
+      }
+      if (known.holds) return true;
     }
     return false;
   };
