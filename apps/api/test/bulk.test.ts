@@ -80,6 +80,16 @@ describe('a list in one request', () => {
     expect((await put('/ip/firewall/filter', rules)).rows.map((row) => row.comment)).toEqual(['a', 'b']);
     const order = (await router.rest('GET', '/ip/firewall/filter')).rows.map((row) => row.comment);
     expect(order).toEqual(['a', 'b', 'drop']);
+    // By name, also of one that the list itself adds.
+    const target = '10.0.0.1';
+    const queues = await put('/queue/simple', [
+      { name: 'floor', target },
+      { name: 'desk', target, parent: 'floor', 'place-before': 'floor' },
+    ]);
+    expect(queues.status).toBe(201);
+    const names = (await router.rest('GET', '/queue/simple')).rows.map((row) => row.name);
+    expect(names).toEqual(['desk', 'floor']);
+    expect((await router.rest('POST', '/queue/simple/remove', { numbers: 'desk,floor' })).status).toBe(200);
   });
 
   it('may refer to what it adds itself, and repeats nothing', async () => {
