@@ -61,6 +61,10 @@ pub struct Batch<F> {
 pub(crate) struct Ticket {
     /// Configuration of who sends it.
     pub generation: u32,
+    /// Who sends it.
+    pub from: u32,
+    /// Who gets it.
+    pub to: u32,
     /// Its leaves.
     pub onward: Onward,
     /// Where the packet goes after them.

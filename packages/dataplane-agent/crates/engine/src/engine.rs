@@ -16,7 +16,6 @@ use crate::paths::Paths;
 use crate::pipeline;
 use crate::policy::Policy;
 use crate::profiler::{ClassCycles, CycleClock, class_cycles};
-use crate::qos::classify::QueueTable;
 use crate::qos::queues::{Plan, Queues};
 use crate::shared::Shared;
 use crate::slow::SLOW_REASONS;
@@ -77,9 +76,10 @@ impl<F: Frame> Engine<F> {
         let seed = shared.seed();
         let most = (capacity.queue_frames, capacity.queue_bytes);
         let mut queues = Queues::new(worker, workers.max(1), most, seed);
-        let none = Plan { forest: &Arc::default(), table: &QueueTable::default(), utc_ns: 0 };
+        let none = Plan { forest: &Arc::default(), table: &Arc::default(), utc_ns: 0 };
         let ports = snapshot.port_interfaces();
-        queues.swap(&none, &snapshot.plan(shared.utc_offset_ns()), &ports, &shared.queues, Now(0));
+        let named = (snapshot.policy(), ports.as_slice());
+        queues.swap(&none, &snapshot.plan(shared.utc_offset_ns()), named, &shared.queues, Now(0));
         let mut engine = Self {
             state: WorkerState {
                 worker,
@@ -169,7 +169,8 @@ impl<F: Frame> Engine<F> {
             state.utc_offset_ns = state.shared.utc_offset_ns();
             let utc_ns = state.utc_ns();
             let (before, plan) = (old.plan(utc_ns), new.plan(utc_ns));
-            state.queues.swap(&before, &plan, &new.port_interfaces(), &state.shared.queues, now);
+            let named = (new.policy(), new.port_interfaces());
+            state.queues.swap(&before, &plan, (named.0, &named.1), &state.shared.queues, now);
             renumber(state, &old, new);
             self.sync_neighbors();
         }
@@ -233,6 +234,10 @@ impl<F: Frame> Engine<F> {
     /// Puts packets that left their queues with their configuration in front of the batch, since those of
     /// their flows may stand in it. Says how many.
     fn send_leaving<S: FrameSource<F>>(&mut self, batch: &mut Batch<F>, source: &mut S) -> usize {
+        if self.state.queues.is_changing() {
+            let state = &mut self.state;
+            state.queues.cut_changeover_short(&state.shared.queues, state.now);
+        }
         if !self.state.queues.has_leaving() {
             return 0;
         }
@@ -322,7 +327,13 @@ impl<F: Frame> Engine<F> {
     /// To be told when everything that came out of [`Self::process`] and [`Self::tick`] so far has left for
     /// good: queues that only other workers use may go to them now, and nothing be overtaken.
     pub fn sent(&mut self) {
-        self.state.queues.settle(self.state.now);
+        let state = &mut self.state;
+        state.queues.settle(&state.shared.queues, state.now);
+    }
+
+    /// Whether it waits until other workers have taken over queues that it has taken over.
+    pub fn is_changing(&self) -> bool {
+        self.state.queues.is_changing()
     }
 
     /// To be told when a port takes nothing for now, and when it takes packets again: until then they wait in the
@@ -335,6 +346,7 @@ impl<F: Frame> Engine<F> {
     pub fn not_handed_over(&mut self, packet: &HandoverMeta) {
         if let Some(ticket) = &packet.ticket {
             self.state.queues.withdraw(&ticket.onward);
+            self.state.queues.stays(ticket.to);
         }
     }
 

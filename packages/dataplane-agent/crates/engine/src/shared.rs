@@ -71,7 +71,7 @@ impl Shared {
             neighbors: Neighbors::new(),
             directory: Arc::default(),
             epochs: Arc::default(),
-            queues: SharedQueues::default(),
+            queues: SharedQueues::new(workers),
             errors: (0..RATE_SLOTS).map(|_| AtomicU64::new(0)).collect(),
             log: Mutex::default(),
             log_pending: AtomicBool::new(false),
@@ -166,6 +166,11 @@ impl Shared {
         let (lists, contents) = new.lists();
         let numbers = self.lists.take_over(lists.names(), contents, &self.epochs);
         lists.bind(&self.lists, numbers);
+    }
+
+    /// Drops tables of queues that workers compared with those after them, and do not any more. Not for a worker.
+    pub fn drop_spent(&self) {
+        self.queues.progress.drop_spent();
     }
 
     /// Takes entries out of address lists whose time is over; to be called about ten times a

@@ -27,6 +27,9 @@ use crate::frame::{HeapFrame, HeapSource};
 use crate::packet::{Packet, PacketBuilder, arp_frame, ip};
 use crate::record::{ConnectionRecord, QueueRecord};
 
+/// Turns of all workers after which they should agree that all have a configuration, if they can.
+const ROUNDS: u32 = 32;
+
 /// Link-layer address of port `n`.
 pub fn port_mac(port: PortId) -> [u8; 6] {
     let [high, low] = port.to_be_bytes();
@@ -91,6 +94,8 @@ pub struct Router {
     pub(crate) engines: Vec<Engine<HeapFrame>>,
     /// What the worker whose turn it is has received for others.
     elsewhere: Vec<(u32, Handover<HeapFrame>)>,
+    /// What came out while the workers took over a configuration.
+    early: Vec<Output>,
     shared: Arc<Shared>,
     snapshot: Arc<Snapshot>,
     config: DataplaneConfig,
@@ -172,6 +177,7 @@ impl Router {
             delayed: Vec::new(),
             offloads: None,
             elsewhere: Vec::new(),
+            early: Vec::new(),
             traces: Collector::default(),
             untaken: BTreeMap::new(),
         }
@@ -220,10 +226,19 @@ impl Router {
         &mut self.source
     }
 
-    /// Activates another configuration.
+    /// Activates another configuration, and lets the workers agree that all have it. What they send for it comes with
+    /// the next packets.
     pub fn swap(&mut self, change: impl FnOnce(&mut DataplaneConfig)) {
         self.prepare(change);
         self.activate_all();
+        let mut out = std::mem::take(&mut self.early);
+        for _ in 0..ROUNDS {
+            if !self.engines.iter().any(Engine::is_changing) {
+                break;
+            }
+            self.tick(&mut out);
+        }
+        self.early = out;
     }
 
     /// Raises or drops the carrier of a port.
@@ -282,7 +297,7 @@ impl Router {
 
     /// Sends frames as one batch that `worker` receives.
     pub fn inject_batch(&mut self, worker: usize, frames: Vec<(PortId, Vec<u8>, VnetState)>) -> Vec<Output> {
-        let mut out = Vec::new();
+        let mut out = std::mem::take(&mut self.early);
         assert!(frames.len() <= BATCH);
         self.injected += frames.len() as u64;
         let sorting = self.engines[worker].sorting();
@@ -297,7 +312,7 @@ impl Router {
     pub fn send_local(&mut self, packet: &[u8]) -> Vec<Output> {
         let mut frame = vec![0; ethernet::HEADER];
         frame.extend_from_slice(packet);
-        let mut out = Vec::new();
+        let mut out = std::mem::take(&mut self.early);
         self.injected += 1;
         self.batch.push_local(HeapFrame::new(frame), VnetState::default());
         self.process(0, &mut out);
@@ -346,7 +361,7 @@ impl Router {
     /// As [`Self::advance_ms`], by nanoseconds.
     pub fn advance(&mut self, ns: u64) -> Vec<Output> {
         let end = Now(self.now.0 + ns);
-        let mut out = Vec::new();
+        let mut out = std::mem::take(&mut self.early);
         let mut stood = 0;
         loop {
             let lists = Some(Now(self.shared.lists.next_due())).filter(|due| due.0 != u64::MAX);
@@ -454,7 +469,7 @@ impl Router {
 
     /// Packets that were on their way between workers arrive, the first `packets` of them.
     pub fn deliver_handovers(&mut self, packets: usize) -> Vec<Output> {
-        let mut out = Vec::new();
+        let mut out = std::mem::take(&mut self.early);
         for Delayed { to, packet, .. } in self.delayed.drain(..packets).collect::<Vec<_>>() {
             self.batch.push_handover(packet);
             self.process(to as usize, &mut out);
@@ -474,7 +489,7 @@ impl Router {
 
     fn deliver(&mut self, packets: usize, worker: usize, from: impl Fn(u32) -> bool) -> Vec<Output> {
         assert!(packets <= BATCH);
-        let (mut left, mut out) = (packets, Vec::new());
+        let (mut left, mut out) = (packets, std::mem::take(&mut self.early));
         for delayed in std::mem::take(&mut self.delayed) {
             if left > 0 && delayed.to as usize == worker && from(delayed.from) {
                 self.batch.push_handover(delayed.packet);

@@ -509,6 +509,7 @@ impl Agent {
         let utc_ns = i64::try_from(wall_ms()).unwrap_or(i64::MAX).saturating_mul(1_000_000);
         self.shared.set_wall_clock(now, utc_ns);
         self.shared.expire_list_entries(now, EXPIRE_BUDGET);
+        self.shared.drop_spent();
         let now = now.0;
         if now >= self.rates.due_ns() {
             let refused = self.shared.lists.take_refused();

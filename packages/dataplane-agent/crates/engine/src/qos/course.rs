@@ -114,10 +114,14 @@ impl Courses {
         }
     }
 
-    /// Another configuration: those on which packets wait remain until these have left, the others are forgotten.
-    pub fn renew(&mut self) {
+    /// Another configuration: those on which packets wait remain until these have left, the others are forgotten. If it
+    /// asks for no context, none is kept: what comes now has none either, and may not pass other leaves than what waits.
+    pub fn renew(&mut self, asks_context: bool) {
         self.numbers.clear();
         for (number, course) in (0u32..).zip(&mut self.all) {
+            if !asks_context {
+                course.context = Context::default();
+            }
             if !course.is_old {
                 course.is_old = true;
                 if course.waiting == 0 {

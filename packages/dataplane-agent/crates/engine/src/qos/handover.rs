@@ -8,6 +8,7 @@ use super::forest::{Class, ClassId, Context, Forest, Identity, MAX_STATIONS, Par
 use super::leaf::{AWAY, Backlog, Leaf, special};
 use super::ownership::{Claim, Ownership, PARTS};
 use super::queues::{NIL, Plan, Queues};
+use super::swap::SharedQueues;
 use super::{Lane, Leads};
 use crate::frame::Frame;
 use crate::time::Now;
@@ -210,6 +211,12 @@ impl<F: Frame> Queues<F> {
         self.backlogs.get(leaf as usize).filter(|backlog| is_it(backlog)).map(|_| leaf)
     }
 
+    /// Whether this worker has a row.
+    pub(super) fn has_row(&self, row: Identity) -> bool {
+        let entry = self.entry_of(row).and_then(|at| self.entries.get(at));
+        entry.is_some_and(|entry| entry.leaves().any(|leaf| !self.is_away(leaf)))
+    }
+
     /// Name of a leaf.
     pub fn identity(&self, number: u32) -> Option<Identity> {
         self.backlogs.get(number as usize).map(|backlog| backlog.identity)
@@ -375,7 +382,13 @@ impl<F: Frame> Queues<F> {
 
     /// All packets that came out of the queues so far have left the router. Lets go of queues that only other
     /// workers use.
-    pub fn settle(&mut self, now: Now) {
+    pub fn settle(&mut self, shared: &SharedQueues, now: Now) {
+        if self.is_changing() {
+            self.follow_changeover(shared);
+            if self.is_changing() {
+                return;
+            }
+        }
         if self.unsettled.is_empty() || self.waits_for_ports() {
             return;
         }

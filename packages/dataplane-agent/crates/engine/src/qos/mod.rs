@@ -12,6 +12,7 @@
 
 pub mod bucket;
 pub mod burst;
+mod changeover;
 pub mod classify;
 pub(crate) mod course;
 pub mod forest;

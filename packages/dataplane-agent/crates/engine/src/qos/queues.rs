@@ -6,9 +6,10 @@ use std::sync::Arc;
 use tollway_config::protocol::QueueTotals;
 
 use super::Lane;
+use super::changeover::{Changeover, SLOTS};
 use super::classify::QueueTable;
 use super::course::Courses;
-use super::forest::{Context, Forest, Identity, RANKS};
+use super::forest::{Context, Forest, Identity};
 use super::handover::Entry;
 use super::htb::Htb;
 use super::kind::{Load, Next};
@@ -49,7 +50,7 @@ pub struct Plan<'a> {
     /// The leaves.
     pub forest: &'a Arc<Forest>,
     /// Which of them a packet passes.
-    pub table: &'a QueueTable,
+    pub table: &'a Arc<QueueTable>,
     /// Wall clock, ns since 1970 UTC.
     pub utc_ns: i64,
 }
@@ -84,8 +85,11 @@ pub struct Queues<F> {
     trees_turn: bool,
     /// Leaves that have had their turn until the port behind them was asked.
     again: Vec<u32>,
-    /// What must not wait any longer where it did, by the rank of the leaf.
-    pub(super) leaving: [Fifo; RANKS],
+    /// What must not wait any longer where it did, by what it has passed: see [`super::changeover`].
+    pub(super) leaving: [Fifo; SLOTS],
+    pub(super) changeover: Changeover,
+    /// When the configuration was taken over.
+    pub(super) swapped: Now,
     /// Rows to which other workers' packets came that have not left the router.
     pub(super) unsettled: Vec<u32>,
     longest: Longest,
@@ -115,7 +119,9 @@ impl<F: Frame> Queues<F> {
             due: VecDeque::new(),
             trees_turn: false,
             again: Vec::new(),
-            leaving: [Fifo::default(); RANKS],
+            leaving: [Fifo::default(); SLOTS],
+            changeover: Changeover::new(workers),
+            swapped: Now(0),
             unsettled: Vec::new(),
             longest: Longest::default(),
             totals: QueueTotals::default(),
@@ -291,6 +297,12 @@ impl<F: Frame> Queues<F> {
         if self.is_watched(number) {
             self.note(number, Event { dropped: segments, ..Event::default() });
         }
+    }
+
+    /// Counts wire segments for which there is no memory, of no leaf.
+    pub(super) fn drop_for_memory(&mut self, segments: u32) {
+        self.dropped.memory = self.dropped.memory.saturating_add(segments);
+        self.totals.dropped_packets += u64::from(segments);
     }
 
     fn is_watched(&self, number: u32) -> bool {
@@ -572,10 +584,20 @@ impl<F: Frame> Queues<F> {
                 self.note(number, Event { passed: waiting.bytes, dropped: 0, wait });
             }
         }
+        if self.is_changing() {
+            let passed = Some(self.rank(number));
+            if self.waits_its_turn(plan, passed, waiting.addresses) {
+                return self.wait_in_slot(passed, waiting);
+            }
+        }
         if self.backlogs.get(place).is_some_and(Backlog::is_port) {
             waiting.lane = Lane::DONE;
         } else if !waiting.lane.is_none() {
             waiting.lane = self.onward(number, &waiting, plan, now);
+        } else if waiting.enqueued <= self.swapped {
+            // It may have been the only one of an older configuration.
+            let (rank, addresses) = (self.rank(number), waiting.addresses);
+            waiting.lane = self.lane_behind(plan, addresses, Context::default(), rank, now);
         }
         send(waiting);
     }
@@ -645,17 +667,24 @@ impl<F: Frame> Queues<F> {
     /// Takes the next of those that must not wait any longer where they did. Those that were farther on their course come
     /// first. The lane leads to what is still before it.
     pub fn take_leaving(&mut self, plan: &Plan<'_>, now: Now) -> Option<Waiting<F>> {
-        let rank = (0..RANKS).rev().find(|rank| self.leaving.get(*rank).is_some_and(|all| all.len() != 0))?;
-        let node = self.leaving.get_mut(rank)?.pop(&mut self.slab)?;
+        let open = self.changeover.open()..;
+        let slot =
+            (0..SLOTS).zip(&self.leaving).rev().find(|(slot, all)| open.contains(slot) && all.len() != 0)?.0;
+        let node = self.leaving.get_mut(slot)?.pop(&mut self.slab)?;
         let mut waiting = self.slab.remove(node)?;
         let context = Self::context(&self.courses, &waiting);
         self.courses.release(waiting.lane);
-        waiting.lane = self.lane_behind(plan, waiting.addresses, context, rank, now);
+        if let Some(rank) = slot.checked_sub(1) {
+            waiting.lane = self.lane_behind(plan, waiting.addresses, context, rank, now);
+        }
         Some(waiting)
     }
 
     /// When [`Self::release`] wants to run next; `now` when it was not finished. `None` when nothing waits.
     pub fn next_deadline(&self, now: Now) -> Option<Now> {
+        if self.is_changing() {
+            return Some(now);
+        }
         let trees = self.htb.next_deadline(now);
         // Leaves may still be due though their packets are gone.
         if self.slab.len() == 0 {
@@ -671,13 +700,13 @@ impl<F> Queues<F> {
     /// Whether there is nothing to queue and nothing queued.
     #[inline]
     pub fn is_idle(&self) -> bool {
-        self.entries.is_empty() && self.slab.len() == 0
+        self.entries.is_empty() && self.slab.len() == 0 && self.changeover.open() == 0
     }
 
-    /// Whether frames must leave before any others.
+    /// Whether frames must leave before any others, and may.
     #[inline]
     pub fn has_leaving(&self) -> bool {
-        self.leaving.iter().any(|all| all.len() != 0)
+        self.leaving.iter().skip(self.changeover.open()).any(|all| all.len() != 0)
     }
 
     /// Whether a leaf could go on at once, as far as is known.

@@ -1,6 +1,7 @@
 //! Another configuration: what belongs to a class stays with it.
 
 use super::burst::Burst;
+use super::changeover::Progress;
 use super::forest::{Class, ClassId, Context, Forest, Identity, Part};
 use super::handover::{Entry, Foreign, meters, own_limit};
 use super::htb::Accounts;
@@ -14,33 +15,45 @@ use crate::time::Now;
 use tollway_config::dataplane::{QueueType, RowId};
 
 /// What all workers share of the queues.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct SharedQueues {
     /// Who has which.
     pub ownerships: Ownerships,
     /// Tokens of trees.
     pub accounts: Accounts,
+    /// How far every worker is with another configuration.
+    pub progress: Progress,
+}
+
+impl SharedQueues {
+    /// Those of so many workers.
+    pub fn new(workers: u32) -> Self {
+        let (ownerships, accounts) = Default::default();
+        Self { ownerships, accounts, progress: Progress::new(workers) }
+    }
 }
 
 impl<F: Frame> Queues<F> {
     /// Takes over another configuration in place of `before`. Classes that are not touched keep tokens, counters and
     /// packets; a changed limit, parent or queue type keeps the packets. Packets that wait in a leaf that is not theirs
-    /// any more go at once, so that what comes after them by another one does not overtake them. `interfaces` are the
-    /// rows of the ports' interfaces.
+    /// any more go at once, so that what comes after them by another one does not overtake them. `epoch` is the number of the
+    /// configuration, by which the workers know that all have it; `interfaces` are the rows of the ports' interfaces.
     pub fn swap(
         &mut self,
         before: &Plan<'_>,
         plan: &Plan<'_>,
-        interfaces: &[Option<RowId>],
+        (epoch, interfaces): (u32, &[Option<RowId>]),
         shared: &SharedQueues,
         now: Now,
     ) {
+        self.begin_changeover(before, plan, epoch, shared, now);
+        self.swapped = now;
         let forest = plan.forest;
         let entries = std::mem::take(&mut self.entries);
         self.unsettled.clear();
         self.class_leaves.clear();
         self.class_leaves.resize(forest.classes().len(), NIL);
-        self.courses.renew();
+        self.courses.renew(plan.table.asks_context());
         self.ports.renew(interfaces);
         let mut changed = Vec::new();
         let mut old = entries.into_iter().peekable();
@@ -80,6 +93,7 @@ impl<F: Frame> Queues<F> {
         if !plan.table.matches_as(before.table) {
             self.send_strangers(plan, now);
         }
+        self.renew_newcomers(plan, now);
     }
 
     /// A row that stays: its leaves get their new numbers, and those that have changed are noted.
@@ -116,7 +130,7 @@ impl<F: Frame> Queues<F> {
         }
         (entry.class, entry.identity) = (first, entry.identity);
         if was_begun && entry.leaves().next().is_none() {
-            entry.ownership.abandon(self.worker);
+            self.changeover.row_is_gone(self.worker, entry.identity, &entry.ownership);
         }
         entry
     }
@@ -243,7 +257,7 @@ impl<F: Frame> Queues<F> {
         }
         entry.ownership.settle(entry.foreign.unsettled);
         if begun {
-            entry.ownership.abandon(self.worker);
+            self.changeover.row_is_gone(self.worker, entry.identity, &entry.ownership);
         }
     }
 
@@ -286,7 +300,7 @@ impl<F: Frame> Queues<F> {
             return;
         }
         let courses = &self.courses;
-        let Some(leaving) = self.leaving.get_mut(usize::from(backlog.rank)) else { return };
+        let Some(leaving) = self.leaving.get_mut(usize::from(backlog.rank) + 1) else { return };
         let taken = backlog
             .queue
             .take_out(&mut self.slab, leaving, |waiting| gone(waiting, &Self::context(courses, waiting)));

@@ -263,6 +263,11 @@ impl Snapshot {
             && before.neighbors == config.neighbors
     }
 
+    /// Number of the first of those snapshots that decide about flows as this one does.
+    pub(crate) fn policy(&self) -> u32 {
+        self.policy
+    }
+
     /// Whether flows are decided as with the other one, but for what [`crate::epochs::Epochs`] counts.
     pub(crate) fn has_policy_of(&self, other: &Snapshot) -> bool {
         self.policy == other.policy

@@ -37,6 +37,12 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     if state.queues.is_idle() && batch.arrived.is_empty() {
         return 0;
     }
+    if state.queues.is_changing() {
+        let passing = batch.first..batch.end;
+        for packet in batch.packets.get_mut(passing).unwrap_or_default() {
+            let_newcomer_wait(snapshot, state, packet);
+        }
+    }
     let mut entered = 0;
     let port_queues = state.queues.has_port_queues();
     for index in batch.first..batch.end {
@@ -159,7 +165,9 @@ fn detain<F: Frame, S: FrameSource<F>>(
         if let Some(worker) = state.queues.take(leaf, state.now) {
             let Some(onward) = state.queues.onward_to(leaf, packet.meta.lane) else { return AtLeaf::Passed };
             let (generation, exit) = (snapshot.generation(), packet.meta.verdict);
-            return AtLeaf::Elsewhere(worker, Ticket { generation, onward, exit, addresses });
+            state.queues.departs(worker);
+            let (from, to) = (state.worker, worker);
+            return AtLeaf::Elsewhere(worker, Ticket { generation, from, to, onward, exit, addresses });
         }
         if state.queues.pass(leaf, packet.meta.segments, packet.meta.wire_bytes(), state.now) {
             return AtLeaf::Passed;
@@ -178,8 +186,9 @@ fn arrive<F: Frame, S: FrameSource<F>>(
     ticket: &Ticket,
     source: &mut S,
 ) -> Option<(u32, Ticket)> {
-    let onward = &ticket.onward;
+    let (onward, context) = (&ticket.onward, snapshot.queues().relevant(ticket.onward.context));
     packet.meta.lan_src = ticket.addresses.0;
+    state.queues.has_come(ticket.from);
     if let Some(before) = onward.before {
         state.queues.owes(before);
     }
@@ -192,22 +201,18 @@ fn arrive<F: Frame, S: FrameSource<F>>(
     let Some(leaf) = leaf.filter(|leaf| !queues.is_away(*leaf)) else {
         // The queue came and went between two configurations.
         queues.missed(onward);
-        let plan = snapshot.plan(state.utc_ns());
-        let rank = onward.rank;
-        let lane = state.queues.lane_behind(&plan, ticket.addresses, onward.context, rank, state.now);
-        packet.meta.lane = lane;
-        return walk(snapshot, state, packet, source);
+        return go_behind(snapshot, state, packet, ticket, onward.rank, source);
     };
     queues.arrives(leaf);
     let (stations, step) = if is_present {
         (onward.stations, Some(onward.step))
     } else {
-        let stations = snapshot.plan(state.utc_ns()).stations(ticket.addresses, &onward.context);
+        let stations = snapshot.plan(state.utc_ns()).stations(ticket.addresses, &context);
         let class = state.queues.class(leaf);
         (stations, stations.iter().position(|station| Some(station) == class).map(|step| step as u8))
     };
     let lane = match step {
-        Some(step) => state.queues.lane(snapshot.forest(), &stations, onward.context, state.now).at(step),
+        Some(step) => state.queues.lane(snapshot.forest(), &stations, context, state.now).at(step),
         None => Lane::leaf(leaf),
     };
     packet.meta.lane = lane;
@@ -217,10 +222,8 @@ fn arrive<F: Frame, S: FrameSource<F>>(
         // this worker took over the configuration, and what comes next is in another queue.
         state.queues.pass_strange(leaf, segments, bytes, now);
         state.queues.has_arrived(leaf);
-        let (plan, rank) = (snapshot.plan(state.utc_ns()), state.queues.rank(leaf));
-        let lane = state.queues.lane_behind(&plan, ticket.addresses, onward.context, rank, now);
-        packet.meta.lane = lane;
-        return walk(snapshot, state, packet, source);
+        let rank = state.queues.rank(leaf);
+        return go_behind(snapshot, state, packet, ticket, rank, source);
     }
     if !state.queues.pass(leaf, segments, bytes, now) {
         let addresses = ticket.addresses;
@@ -229,8 +232,74 @@ fn arrive<F: Frame, S: FrameSource<F>>(
         return None;
     }
     state.queues.has_arrived(leaf);
+    let passed = Some(state.queues.rank(leaf));
+    if state.queues.is_changing() && let_wait(snapshot, state, packet, passed, ticket.addresses) {
+        return None;
+    }
     packet.meta.lane = state.queues.lane_after(lane);
     walk(snapshot, state, packet, source)
+}
+
+/// A packet has passed a leaf of another configuration that is of a rank: it goes to what comes later on its course.
+#[cold]
+fn go_behind<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    ticket: &Ticket,
+    rank: usize,
+    source: &mut S,
+) -> Option<(u32, Ticket)> {
+    let plan = snapshot.plan(state.utc_ns());
+    let context = plan.table.relevant(ticket.onward.context);
+    if state.queues.is_changing() {
+        let stations = plan.stations(ticket.addresses, &context);
+        packet.meta.lane = state.queues.lane(snapshot.forest(), &stations, context, state.now);
+        if let_wait(snapshot, state, packet, Some(rank), ticket.addresses) {
+            return None;
+        }
+    }
+    packet.meta.lane = state.queues.lane_behind(&plan, ticket.addresses, context, rank, state.now);
+    walk(snapshot, state, packet, source)
+}
+
+/// A packet that has passed nothing yet waits while older ones of its flow may be at other workers.
+#[cold]
+fn let_newcomer_wait<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut Packet<F>) {
+    let meta = &mut packet.meta;
+    let is_complete = matches!(meta.verdict, Verdict::Tx(_) | Verdict::Local(_) | Verdict::Echo);
+    if !is_complete || meta.lane == Lane::DONE || matches!(meta.lane.leads(), Leads::Ticket(_)) {
+        return;
+    }
+    if meta.lan_src == 0 {
+        // Where there are no queues any more nobody has noted it.
+        meta.lan_src = meta.tuple.src.as_v4().unwrap_or(0);
+    }
+    let addresses = addresses(packet);
+    let_wait(snapshot, state, packet, None, addresses);
+}
+
+/// A packet that has passed a leaf of a rank, or none, waits if others of its flow have to go first. Says whether it does, or
+/// found no room to.
+#[cold]
+fn let_wait<F: Frame>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    passed: Option<usize>,
+    addresses: (u32, u32),
+) -> bool {
+    if !state.queues.waits_its_turn(&snapshot.plan(state.utc_ns()), passed, addresses) {
+        return false;
+    }
+    let Some(frame) = packet.frame.take() else { return false };
+    let (meta, vnet) = (packet.meta, packet.vnet);
+    let (exit, bytes, segments) = (meta.verdict, meta.wire_bytes(), meta.segments);
+    let (fast, lane, enqueued) = (meta.is(flag::FAST), meta.lane, state.now);
+    let waiting = Waiting { frame, vnet, exit, bytes, segments, fast, addresses, lane, enqueued };
+    let has_room = state.queues.let_wait(passed, waiting);
+    packet.meta.verdict = if has_room { Verdict::Held } else { Verdict::Drop(DropReason::QueueMemory) };
+    true
 }
 
 /// Puts a packet into a leaf; a super-frame in pieces if it is long, or finds no room as a whole.

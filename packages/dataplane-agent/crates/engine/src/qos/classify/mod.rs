@@ -127,6 +127,11 @@ impl QueueTable {
         self.has_time
     }
 
+    /// Whether more than addresses and the time decides where packets go.
+    pub fn asks_context(&self) -> bool {
+        self.asks_context
+    }
+
     /// Whether every packet goes to the same rows and directions in both tables.
     pub fn matches_as(&self, other: &Self) -> bool {
         self.digest == other.digest
