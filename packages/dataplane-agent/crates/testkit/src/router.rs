@@ -353,6 +353,13 @@ impl Router {
         self.engines[worker].set_port_blocked(port, blocked, self.now);
     }
 
+    /// What a queue did at a worker in each millisecond after one, packed; it is watched from now on.
+    pub fn queue_scope(&mut self, worker: usize, row: RowId, after: u64) -> Vec<u8> {
+        let mut records = Vec::new();
+        self.engines[worker].queue_scope(row, after, self.now, &mut records);
+        records
+    }
+
     /// Lets time pass in steps of the engines' deadlines.
     pub fn advance_ms(&mut self, ms: u64) -> Vec<Output> {
         self.advance(ms * 1_000_000)
