@@ -44,6 +44,19 @@ pub struct Dropped {
     pub memory: u32,
 }
 
+/// What came of a frame that was to wait in a leaf.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// It waits.
+    Waits,
+    /// The leaf's queue dropped it. The next one may be taken.
+    Dropped,
+    /// The leaf's queue has no room for it, nor for more of the same.
+    NoRoom,
+    /// There is no memory for it.
+    NoMemory,
+}
+
 /// How packets find their leaves.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan<'a> {
@@ -221,36 +234,37 @@ impl<F: Frame> Queues<F> {
         u32::try_from(timely).unwrap_or(u32::MAX).min(limit).max(1)
     }
 
-    /// Lets a frame wait in a leaf. `false` when it was dropped instead; [`Self::take_dropped`] knows why.
-    pub fn hold(&mut self, number: u32, mut waiting: Waiting<F>, now: Now) -> bool {
+    /// Lets a frame wait in a leaf. What is dropped instead is counted for [`Self::take_dropped`].
+    pub fn hold(&mut self, number: u32, mut waiting: Waiting<F>, now: Now) -> Held {
         self.scopes.now = now;
         let footprint = waiting.frame.footprint() as u64;
         let (segments, bytes) = (waiting.segments, waiting.bytes);
         if !self.admits(number, segments, bytes) {
             self.refuse(number, segments);
-            return false;
+            return Held::NoRoom;
         }
         while !self.slab.has_room(footprint) {
             if !self.drop_from_longest() {
                 self.dropped.memory = self.dropped.memory.saturating_add(segments);
                 self.count_drop(number, segments);
-                return false;
+                return Held::NoMemory;
             }
         }
-        let Some(backlog) = self.backlogs.get_mut(number as usize) else { return false };
+        let Some(backlog) = self.backlogs.get_mut(number as usize) else { return Held::NoRoom };
         waiting.enqueued = now;
         self.courses.hold(waiting.lane);
         let before = backlog.queue.load();
         let node = self.slab.insert(waiting);
         let mut gone = Fifo::default();
         backlog.queue.offer(&mut self.slab, node, now, &mut gone);
+        let refused = if backlog.queue.draws() { Held::Dropped } else { Held::NoRoom };
         let stays = !self.bury(number, &mut gone, Some(node));
         self.changed(number, before);
         self.schedule(number, now);
         if self.is_watched(number) {
             self.note(number, Event::default());
         }
-        stays
+        if stays { Held::Waits } else { refused }
     }
 
     /// Counts wire segments for which a leaf's queue has no room.

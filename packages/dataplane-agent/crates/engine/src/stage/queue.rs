@@ -6,7 +6,7 @@ use crate::batch::{Batch, Packet, Ticket, Tickets};
 use crate::frame::{Frame, FrameSource, VnetState};
 use crate::icmp::echo_meta;
 use crate::packet::{Meta, flag};
-use crate::qos::queues::Waiting;
+use crate::qos::queues::{Held, Waiting};
 use crate::qos::segment::Layout;
 use crate::qos::{Lane, Leads};
 use crate::snapshot::Snapshot;
@@ -321,34 +321,41 @@ fn wait<F: Frame, S: FrameSource<F>>(
     {
         let together = queues.segments_together(leaf, layout.segment_bytes());
         if meta.segments > together || !queues.admits(leaf, meta.segments, meta.wire_bytes()) {
-            let mut pieces = 0u64;
+            let (mut pieces, mut waits, mut last) = (0u64, false, None);
             let left = layout.split(&frame, &vnet, together, source, |piece| {
                 pieces += 1;
                 let (segments, bytes) = (piece.segments, piece.bytes);
                 let (frame, vnet) = (piece.frame, piece.vnet);
                 let waiting =
                     Waiting { frame, vnet, exit, bytes, segments, fast, addresses, lane, enqueued: now };
-                queues.hold(leaf, waiting, now)
+                let held = queues.hold(leaf, waiting, now);
+                (waits, last) = (waits || held == Held::Waits, Some(held));
+                matches!(held, Held::Waits | Held::Dropped)
             });
             // Those behind one that found no room find none, and need not be made.
             queues.refuse(leaf, left.uncut);
             queues.count_drop(leaf, left.without_frame);
             state.generated += pieces.saturating_sub(1);
             state.count_drop(DropReason::NoFrame, left.without_frame);
+            if !waits {
+                packet.meta.verdict = Verdict::Drop(last.and_then(refusal).unwrap_or(DropReason::NoFrame));
+            }
             return;
         }
     }
     let (segments, bytes) = (meta.segments, meta.wire_bytes());
-    if !queues.hold(
-        leaf,
-        Waiting { frame, vnet, exit, bytes, segments, fast, addresses, lane, enqueued: now },
-        now,
-    ) {
-        packet.meta.verdict = Verdict::Drop(if queues.admits(leaf, segments, bytes) {
-            DropReason::QueueMemory
-        } else {
-            DropReason::QueueFull
-        });
+    let waiting = Waiting { frame, vnet, exit, bytes, segments, fast, addresses, lane, enqueued: now };
+    if let Some(reason) = refusal(queues.hold(leaf, waiting, now)) {
+        packet.meta.verdict = Verdict::Drop(reason);
+    }
+}
+
+/// Why a frame does not wait; `None` if it does.
+fn refusal(held: Held) -> Option<DropReason> {
+    match held {
+        Held::Waits => None,
+        Held::Dropped | Held::NoRoom => Some(DropReason::QueueFull),
+        Held::NoMemory => Some(DropReason::QueueMemory),
     }
 }
 

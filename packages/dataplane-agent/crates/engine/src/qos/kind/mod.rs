@@ -85,6 +85,8 @@ impl Load {
 /// Every frame that was offered is given back once: by `next`, by `take_out`, or in `gone`, where it was dropped.
 /// Frames of one flow are given back in the order in which they were offered.
 trait Discipline: Sized {
+    /// Whether frames are dropped by lot as they come: that one was says nothing of the next.
+    const DRAWS: bool = false;
     /// An empty queue; `None` if the configuration is of another kind.
     fn new(config: &QueueType, seed: u64) -> Option<Self>;
     /// Takes other parameters; what waits stays. `false`, changing nothing, if the configuration is of another kind.
@@ -124,6 +126,7 @@ trait Discipline: Sized {
 
 /// What is kept much of is kept apart.
 impl<D: Discipline> Discipline for Box<D> {
+    const DRAWS: bool = D::DRAWS;
     fn new(config: &QueueType, seed: u64) -> Option<Self> {
         D::new(config, seed).map(Self::new)
     }
@@ -198,6 +201,11 @@ macro_rules! kinds {
             #[inline]
             pub fn admits(&self, frame: Load, covered: Load) -> bool {
                 match self { $(Self::$variant(kind) => kind.admits(frame, covered),)+ }
+            }
+
+            /// Whether frames are dropped by lot as they come: that one was says nothing of the next.
+            pub const fn draws(&self) -> bool {
+                match self { $(Self::$variant(_) => <$kind as Discipline>::DRAWS,)+ }
             }
 
             /// Wire segments of so many bytes each that a super-frame may have; longer ones are to be cut.

@@ -140,6 +140,8 @@ fn decay(average: u64, weight: u32, packets: u64) -> u64 {
 }
 
 impl Discipline for Red {
+    const DRAWS: bool = true;
+
     fn new(config: &QueueType, seed: u64) -> Option<Self> {
         Parameters::of(config).map(|parameters| Self {
             line: Line::default(),
