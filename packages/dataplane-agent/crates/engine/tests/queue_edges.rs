@@ -1,5 +1,8 @@
 //! Packets that wait in queues while what they wait for, or leave by, changes.
 
+use std::collections::BTreeMap;
+
+use tollway_config::dataplane::{InterfaceQueue, PcqClassifier, QueueType};
 use tollway_engine::frame::VnetState;
 use tollway_testkit::packet::PacketBuilder;
 use tollway_testkit::router::port_mac;
@@ -106,4 +109,40 @@ fn what_waits_does_not_leave_by_an_interface_that_was_disabled() {
     });
     assert_eq!(router.advance_ms(5_000).len(), 0);
     assert_eq!(router.stats().held, 0);
+}
+
+#[test]
+fn the_queue_of_an_interface_tells_hosts_apart_also_those_of_the_slow_path() {
+    let pcq = QueueType::Pcq {
+        rate: 1_000_000,
+        limit: 50_000,
+        total_limit: 1 << 20,
+        classifier: vec![PcqClassifier::SrcAddress],
+        burst_rate: 0,
+        burst_threshold: 0,
+        burst_time_ms: 10_000,
+        src_address_mask: 32,
+        dst_address_mask: 32,
+        src_address6_mask: 128,
+        dst_address6_mask: 128,
+    };
+    for fast in [true, false] {
+        let mut router = Router::new(with_gateway().with(|config| {
+            config.settings.allow_fast_path = fast;
+            config.interface_queues =
+                vec![InterfaceQueue { interface: 2, queue_type: config.queue_types.len() as u32 }];
+            config.queue_types.push(pcq.clone());
+        }));
+        let mut went = BTreeMap::<_, usize>::new();
+        let hosts = ["192.168.88.10", "192.168.88.11", "192.168.88.12"];
+        let mut out: Vec<_> =
+            hosts.iter().flat_map(|host| router.inject_batch(0, packets(host, 30))).collect();
+        out.extend(router.advance_ms(100));
+        for output in out {
+            *went.entry(output.packet().src).or_default() += 1;
+        }
+        // 10 and 100 ms of the rate, and what reached below zero.
+        let each: Vec<usize> = went.into_values().collect();
+        assert_eq!(each, [14, 14, 14], "fast path: {fast}");
+    }
 }

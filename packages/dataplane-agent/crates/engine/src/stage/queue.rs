@@ -115,7 +115,9 @@ fn touch<F: Frame>(state: &WorkerState<F>, packets: &[Packet<F>]) {
 /// came with; the frame has the destination it leaves with.
 fn addresses<F: Frame>(packet: &Packet<F>) -> (u32, u32) {
     let meta = &packet.meta;
-    let src = if meta.is(flag::FAST) { meta.tuple.src.as_v4().unwrap_or(0) } else { meta.lan_src };
+    // Without a translation nobody may have noted the source.
+    let is_tuple = meta.is(flag::FAST) || meta.lan_src == 0;
+    let src = if is_tuple { meta.tuple.src.as_v4().unwrap_or(0) } else { meta.lan_src };
     let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
     (src, tollway_wire::field::get32(head, usize::from(meta.l3) + tollway_wire::ipv4::offset::DST))
 }
