@@ -78,8 +78,10 @@ impl Red {
     /// Takes the queue's length into the average, or the time for which it was empty.
     fn estimate(&mut self, now: Now) {
         if let Some(since) = self.idle_since.take() {
-            let packet = u64::from(self.parameters.avg_packet) * 8 * 1_000_000_000 / self.rate.max(1);
-            let missed = (now.0.saturating_sub(since.0) / packet.max(1)).min(FORGOTTEN);
+            let packet =
+                u128::from(self.parameters.avg_packet) * 8_000_000_000 / u128::from(self.rate.max(1));
+            let missed = u128::from(now.0.saturating_sub(since.0)) / packet.max(1);
+            let missed = u64::try_from(missed).unwrap_or(u64::MAX).min(FORGOTTEN);
             self.average = decay(self.average, self.parameters.weight, missed);
             self.busy = (now, 0);
         }

@@ -63,30 +63,38 @@ fn at_the_upper_threshold_everything_is_dropped_until_the_average_has_sunk() {
     assert_eq!(leaf.dropped.len(), 0);
 }
 
-#[test]
-fn an_idle_time_counts_as_packets_that_did_not_come() {
-    let mut leaf = Leaf::new(&red(5, 20, 6));
-    // One in, one out, 15 wait, until the average is there; then it is sent empty at 8 Mbit/s.
+/// How many of six packets are dropped that come so long after a queue with an average of more than 20 packets of
+/// 1,000 bytes has been sent empty at 8 Mbit/s; from an average of 11 on all are dropped.
+fn dropped_after(idle: u64, avg_packet: u32) -> usize {
+    let config = QueueType::Red { limit: 1000, min_threshold: 10, max_threshold: 11, burst: 20, avg_packet };
+    let mut leaf = Leaf::new(&config);
     for _ in 0..2000 {
         leaf.offer(udp(1, 1, 1, 1000, 0));
-        while leaf.kind.frames() > 15 {
-            leaf.next().unwrap();
-        }
     }
-    leaf.now.0 += 1;
-    leaf.send_at(8_000_000, Now(leaf.now.0 + 100 * MS), |_| {});
-    // 6 ms are six packets of 1,000 bytes at that rate: too few to forget. 1 s is enough.
-    let mut drops = Vec::new();
-    for idle in [0, 1000] {
-        leaf.dropped.clear();
-        leaf.now.0 += idle * MS;
-        for _ in 0..6 {
-            leaf.offer(udp(1, 1, 1, 1000, 0));
-        }
-        drops.push(leaf.dropped.len());
-        leaf.drain_until(leaf.now);
+    let waiting = u64::from(leaf.kind.frames());
+    assert_eq!(waiting, 23);
+    leaf.send_at(8_000_000, Now(waiting * MS), |_| {});
+    assert_eq!(leaf.kind.frames(), 0);
+    // The last one left a packet's time ago.
+    leaf.now.0 += idle - MS;
+    leaf.dropped.clear();
+    for _ in 0..6 {
+        leaf.offer(udp(1, 1, 1, 1000, 0));
     }
-    assert_eq!(drops[1], 0);
+    leaf.dropped.len()
+}
+
+#[test]
+fn an_idle_time_counts_as_packets_that_did_not_come() {
+    // Each packet that did not come leaves fifteen sixteenths of the average, as does each that finds the queue empty:
+    // 23 × (15/16)¹¹ is 11.3.
+    assert_eq!(dropped_after(8 * MS, 1000), 3);
+    assert_eq!(dropped_after(MS, 1000), 6);
+    assert_eq!(dropped_after(30 * MS, 1000), 0);
+    assert_eq!(dropped_after(1000 * MS, 1000), 0);
+    // Of longer packets fewer would have come.
+    assert_eq!(dropped_after(30 * MS, 10_000), 6);
+    assert_eq!(dropped_after(1000 * MS, u32::MAX), 6);
 }
 
 #[test]
