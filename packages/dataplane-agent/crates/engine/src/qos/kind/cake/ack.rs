@@ -84,10 +84,15 @@ pub fn is_redundant(earlier: (&Facts, &[u8]), later: (&Facts, &[u8])) -> bool {
         // One that was acknowledged before it was reported is of a duplicate segment.
         before(old.number, right) && (is_acknowledged || says.blocks().iter().any(is_within))
     };
+    // Nor is one that a later block has in it, though nobody acknowledged it (RFC 2883 §4).
+    let is_duplicate = match said.blocks() {
+        [(left, right), (from, to), ..] => !before(*left, *from) && !before(*to, *right),
+        _ => false,
+    };
     let in_time = match (said.timestamps, says.timestamps) {
         (None, None) => true,
         (Some(old), Some(new)) => !before(new, old),
         _ => false,
     };
-    in_time && said.blocks().iter().all(repeats)
+    in_time && !is_duplicate && said.blocks().iter().all(repeats)
 }

@@ -305,6 +305,9 @@ fn acknowledgements_that_say_more_than_a_number_stay() {
     assert!(!stay(with(1000, &[(1500, 2000)]), ack(2000)));
     // A report of a duplicate segment.
     assert!(stay(with(1000, &[(500, 800), (3000, 4000)]), with(2000, &[(3000, 4000)])));
+    // The same of one that arrived beyond the acknowledged: the first block is within the second.
+    assert!(stay(with(1000, &[(3000, 4000), (2500, 5000)]), with(2000, &[(2500, 5000)])));
+    assert!(!stay(with(1000, &[(2500, 5000), (6000, 7000)]), with(2000, &[(6000, 7000), (2500, 5000)])));
     // Options that nobody here knows, and malformed ones.
     assert!(stay(acknowledgement(1000, 16, &[30, 4, 0, 0]), ack(2000)));
     assert!(stay(acknowledgement(1000, 16, &[5, 10, 0, 0]), ack(2000)));
