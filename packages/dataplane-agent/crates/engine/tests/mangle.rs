@@ -193,6 +193,14 @@ fn a_syn_announces_no_more_than_it_may_and_other_segments_stay_fast() {
     assert!(router.send(0, &segment(1002))[0].fast);
     assert_eq!(router.rule(FIRST).0, 3, "the SYNs alone");
 
+    // The answer's segments come back by the link that is the narrow one.
+    let answer = PacketBuilder::ipv4(SERVER, HOST)
+        .tcp(80, 4000, tcp_flag::SYN | tcp_flag::ACK, 7000, 1001)
+        .tcp_options(&[2, 4, 0x05, 0xb4]);
+    let out = router.send(1, &answer);
+    assert_eq!(out[0].bytes[14 + 20 + 20 + 2..][..2], 1360u16.to_be_bytes());
+    assert!(out[0].packet().checksums_right);
+
     let value = Action::ChangeMss { mss: NewMss::Value { bytes: 1000 }, passthrough: true };
     router.swap(|config| config.mangle[0].rules[0].action = value);
     assert_eq!(announced(&mut router, 4002, 1460), 1000);

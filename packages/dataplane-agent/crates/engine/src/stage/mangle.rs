@@ -101,8 +101,10 @@ fn apply<F: Frame>(
         set_dscp(frame.head_mut().get_mut(usize::from(meta.l3)..).unwrap_or_default(), dscp);
         meta.new_dscp = Some(dscp);
     }
-    let mtu = snapshot.interface(meta.out_interface).map(|interface| interface.mtu);
-    let clamped = mtu.filter(|_| changes.clamp_mss).map(mss_for);
+    // The segments it speaks of come back the way it came.
+    let ways = [meta.in_interface, meta.out_interface].into_iter().filter(|_| changes.clamp_mss);
+    let mtus = ways.filter_map(|interface| snapshot.interface(interface)).map(|interface| interface.mtu);
+    let clamped = mtus.min().map(mss_for);
     if let Some(most) = changes.mss.into_iter().chain(clamped).min() {
         lower_mss(meta, frame.head_mut(), most, packet.vnet.needs_csum);
     }
