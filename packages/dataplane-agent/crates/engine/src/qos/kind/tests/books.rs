@@ -85,6 +85,7 @@ enum Step {
     Wait(u64),
     TakeOut { flow: u8 },
     DropFromLongest,
+    Change(u8),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -96,6 +97,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         3 => prop_oneof![Just(0u64), 1..20_000_000u64, 1..3_000_000_000u64].prop_map(Step::Wait),
         1 => (0u8..15).prop_map(|flow| Step::TakeOut { flow }),
         1 => Just(Step::DropFromLongest),
+        1 => any::<u8>().prop_map(Step::Change),
     ];
     proptest::collection::vec(step, 1..160)
 }
@@ -154,6 +156,25 @@ impl Books {
     }
 }
 
+/// Other parameters for a queue.
+fn changed(config: &QueueType, by: u8) -> QueueType {
+    let rates = [0, 1, 100_000, 1_000_000, 1_000_000_000];
+    let pick = |of: u8| rates[usize::from(of) % rates.len()];
+    let mut config = config.clone();
+    match &mut config {
+        QueueType::Pcq { rate, burst_rate, burst_threshold, burst_time_ms, .. } => {
+            *rate = pick(by);
+            (*burst_rate, *burst_threshold) = (pick(by / 5), pick(by / 3));
+            *burst_time_ms = if by & 1 == 0 { 1000 } else { 3000 };
+        }
+        QueueType::Cake(cake) => cake.bandwidth = pick(by),
+        QueueType::Sfq { allot, perturb_s } => (*allot, *perturb_s) = (u32::from(by) * 20, u32::from(by % 3)),
+        QueueType::FqCodel { quantum, .. } => *quantum = u32::from(by) * 20,
+        _ => {}
+    }
+    config
+}
+
 fn run(config: &QueueType, steps: Vec<Step>) -> Result<(), TestCaseError> {
     let (mut leaf, mut books) = (Leaf::new(config), Books::default());
     for step in steps {
@@ -186,7 +207,9 @@ fn run(config: &QueueType, steps: Vec<Step>) -> Result<(), TestCaseError> {
                             leaf.now = at;
                             match leaf.next() {
                                 Ok(sent) => books.in_order(&sent.frame)?,
-                                Err(_) => prop_assert!(leaf.dropped.len() > dropped),
+                                // The rate sank meanwhile.
+                                Err(Some(later)) => prop_assert!(later > at),
+                                Err(None) => prop_assert!(leaf.dropped.len() > dropped),
                             }
                             prop_assert!(now < at);
                         }
@@ -195,6 +218,7 @@ fn run(config: &QueueType, steps: Vec<Step>) -> Result<(), TestCaseError> {
                     books.check(&mut leaf)?;
                 }
             }
+            Step::Change(by) => prop_assert!(leaf.kind.change(&changed(config, by))),
             Step::Wait(time) => leaf.now = Now(leaf.now.0 + time),
             Step::TakeOut { flow } => {
                 let mut to = Fifo::default();
