@@ -256,7 +256,7 @@ impl<F: Frame> Queues<F> {
         let before = backlog.queue.load();
         let node = self.slab.insert(waiting);
         let mut gone = Fifo::default();
-        backlog.queue.offer(&mut self.slab, node, now, &mut gone);
+        let node = backlog.queue.offer(&mut self.slab, node, now, &mut gone);
         let refused = if backlog.queue.draws() { Held::Dropped } else { Held::NoRoom };
         let stays = !self.bury(number, &mut gone, Some(node));
         self.changed(number, before);

@@ -213,9 +213,10 @@ impl Discipline for Codel {
         self.limit
     }
 
-    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, _now: Now, _gone: &mut Fifo) {
+    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, _now: Now, _gone: &mut Fifo) -> NodeId {
         let load = self.line.push(slab, node);
         self.law.see(load);
+        node
     }
 
     fn next<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut Fifo) -> Next {

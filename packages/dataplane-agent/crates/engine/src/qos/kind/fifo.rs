@@ -75,9 +75,10 @@ impl Discipline for Fifo {
     }
 
     #[inline]
-    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, _now: Now, _gone: &mut Line) {
+    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, _now: Now, _gone: &mut Line) -> NodeId {
         self.load = self.load.plus(Load::of(slab, node));
         self.line.push(slab, node);
+        node
     }
 
     #[inline]

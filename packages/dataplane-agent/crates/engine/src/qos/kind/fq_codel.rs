@@ -6,8 +6,8 @@ use tollway_config::dataplane::QueueType;
 use super::codel::{Control, Law};
 use super::facts::Facts;
 use super::line::Line;
-use super::pool::{List, Pool};
-use super::{Discipline, Load, Next};
+use super::pool::{Lengths, List, Pool};
+use super::{Discipline, LEAST_TURN, Load, Next, footprint};
 use crate::frame::Frame;
 use crate::qos::slab::{Fifo, NodeId, Slab, Waiting};
 use crate::time::Now;
@@ -40,6 +40,8 @@ struct Flow {
 #[derive(Debug)]
 pub struct FqCodel {
     flows: Pool<Flow>,
+    /// By bytes.
+    lengths: Lengths,
     new: List,
     old: List,
     /// Those that have no turn, the one that rests longest first.
@@ -78,8 +80,8 @@ impl FqCodel {
 
     /// Drops from the front of the flow in which most bytes wait: half of them, or a batch.
     fn drop_batch<F: Frame>(&mut self, slab: &mut Slab<F>, most: u32, gone: &mut Fifo) {
-        let fattest = self.flows.all().max_by_key(|(_, flow)| flow.line.load().bytes);
-        let Some(place) = fattest.map(|(place, _)| place) else { return };
+        let fattest = self.flows.longest(&self.lengths, |flow| flow.line.load().bytes);
+        let Some(place) = fattest else { return };
         let Some(flow) = self.flows.get_mut(place) else { return };
         let half = flow.line.load().bytes / 2;
         let before = flow.line.load();
@@ -92,8 +94,14 @@ impl FqCodel {
             }
         }
         let after = flow.line.load();
+        self.shortened(place, before, after);
+    }
+
+    /// Something of a flow has gone.
+    fn shortened(&mut self, place: u32, before: Load, after: Load) {
         self.load = self.load.minus(before.minus(after));
         self.waiting -= u32::from(before.frames != 0 && after.frames == 0);
+        self.flows.measure(&mut self.lengths, place, after.bytes);
     }
 
     /// The flow whose turn it is, if any has one: its deficit is above zero.
@@ -128,10 +136,6 @@ impl FqCodel {
     }
 }
 
-fn footprint<F: Frame>(slab: &Slab<F>, node: NodeId) -> u64 {
-    slab.get(node).map_or(0, |waiting| waiting.frame.footprint() as u64)
-}
-
 /// Which of the buckets a hash falls into.
 fn bucket_of(hash: u64, buckets: u32) -> u32 {
     ((u64::from(hash as u32) * u64::from(buckets)) >> 32) as u32
@@ -142,6 +146,7 @@ impl Discipline for FqCodel {
         let QueueType::FqCodel { codel, flows, quantum, memory_limit } = config else { return None };
         Some(Self {
             flows: Pool::default(),
+            lengths: Lengths::default(),
             new: List::default(),
             old: List::default(),
             idle: List::default(),
@@ -151,7 +156,7 @@ impl Discipline for FqCodel {
             law: Law::new(codel),
             limit: codel.limit,
             buckets: (*flows).max(1),
-            quantum: i64::from((*quantum).max(1)),
+            quantum: i64::from((*quantum).max(LEAST_TURN)),
             memory_limit: *memory_limit,
             seed,
         })
@@ -162,7 +167,7 @@ impl Discipline for FqCodel {
             QueueType::FqCodel { codel, flows, quantum, memory_limit } if (*flows).max(1) == self.buckets => {
                 self.law.change(codel);
                 self.limit = codel.limit;
-                self.quantum = i64::from((*quantum).max(1));
+                self.quantum = i64::from((*quantum).max(LEAST_TURN));
                 self.memory_limit = *memory_limit;
                 true
             }
@@ -178,20 +183,21 @@ impl Discipline for FqCodel {
         self.limit
     }
 
-    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) {
-        let Some(waiting) = slab.get(node) else { return };
+    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) -> NodeId {
+        let Some(waiting) = slab.get(node) else { return node };
         self.memory += waiting.frame.footprint() as u64;
         let hash = Facts::of(waiting.frame.head()).flow_hash(self.seed);
         let place = self.flow(bucket_of(hash, self.buckets), now);
-        let Some(flow) = self.flows.get_mut(place) else { return };
+        let Some(flow) = self.flows.get_mut(place) else { return node };
         self.waiting += u32::from(flow.line.is_empty());
         let load = flow.line.push(slab, node);
-        let begins = flow.place == Place::Idle;
+        let (length, begins) = (flow.line.load().bytes, flow.place == Place::Idle);
         if begins {
             (flow.place, flow.deficit) = (Place::New, self.quantum);
             self.flows.unlink(&mut self.idle, place);
             self.flows.push(&mut self.new, place);
         }
+        self.flows.measure(&mut self.lengths, place, length);
         self.law.see(load);
         self.load = self.load.plus(load);
         while self.load.segments > self.limit || self.memory > self.memory_limit {
@@ -201,6 +207,7 @@ impl Discipline for FqCodel {
                 break;
             }
         }
+        node
     }
 
     fn next<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut Fifo) -> Next {
@@ -210,15 +217,16 @@ impl Discipline for FqCodel {
             let mut dropped = Fifo::default();
             let next = flow.control.dequeue(&mut self.law, &mut flow.line, slab, now, &mut dropped);
             let after = flow.line.load();
-            self.load = self.load.minus(before.minus(after));
-            self.waiting -= u32::from(before.frames != 0 && after.frames == 0);
+            if let Some((_, load)) = next {
+                flow.deficit -= load.bytes as i64;
+            }
+            self.shortened(place, before, after);
             while let Some(node) = dropped.pop(slab) {
                 self.memory -= footprint(slab, node);
                 gone.push(slab, node);
             }
             match next {
-                Some((node, load)) => {
-                    flow.deficit -= load.bytes as i64;
+                Some((node, _)) => {
                     self.memory -= footprint(slab, node);
                     return Next::Packet(node);
                 }
@@ -234,18 +242,17 @@ impl Discipline for FqCodel {
         to: &mut Fifo,
         pick: &mut impl FnMut(&Waiting<F>) -> bool,
     ) -> Load {
-        let (mut taken, mut memory) = (Load::default(), 0);
-        for flow in self.flows.all_mut().filter(|flow| !flow.line.is_empty()) {
-            let part = flow.line.take_out(slab, to, &mut |waiting: &Waiting<F>| {
-                let gone = pick(waiting);
-                memory += if gone { waiting.frame.footprint() as u64 } else { 0 };
-                gone
-            });
-            self.waiting -= u32::from(flow.line.is_empty());
+        let (mut taken, mut shorter) = (Load::default(), Vec::new());
+        for (place, flow) in self.flows.all_mut().enumerate().filter(|(_, flow)| !flow.line.is_empty()) {
+            let before = flow.line.load();
+            let (part, memory) = flow.line.take_out_weighed(slab, to, pick);
+            self.memory -= memory;
             taken = taken.plus(part);
+            shorter.push((place as u32, before, flow.line.load()));
         }
-        self.memory -= memory;
-        self.load = self.load.minus(taken);
+        for (place, before, after) in shorter {
+            self.shortened(place, before, after);
+        }
         taken
     }
 

@@ -1,6 +1,7 @@
 //! A line of frames that knows what waits in it.
 
 use super::{Load, split_off};
+use crate::frame::Frame;
 use crate::qos::slab::{Fifo, NodeId, Slab, Waiting};
 
 /// Frames in order.
@@ -65,5 +66,21 @@ impl Line {
         let taken = split_off(&mut self.fifo, slab, to, pick);
         self.load = self.load.minus(taken);
         taken
+    }
+
+    /// The same. Says also how much memory that keeps, bytes.
+    pub fn take_out_weighed<F: Frame>(
+        &mut self,
+        slab: &mut Slab<F>,
+        to: &mut Fifo,
+        pick: &mut impl FnMut(&Waiting<F>) -> bool,
+    ) -> (Load, u64) {
+        let mut memory = 0;
+        let taken = self.take_out(slab, to, &mut |waiting: &Waiting<F>| {
+            let goes = pick(waiting);
+            memory += if goes { waiting.frame.footprint() as u64 } else { 0 };
+            goes
+        });
+        (taken, memory)
     }
 }

@@ -26,6 +26,10 @@ use super::slab::{Fifo, NodeId, Slab, Waiting};
 use crate::frame::Frame;
 use crate::time::Now;
 
+/// Bytes of a turn at least. Shares are by bytes, so that shorter turns would not change them, but cost many of them
+/// for each packet.
+const LEAST_TURN: u32 = 256;
+
 /// What a queue gives when it is asked for a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
@@ -101,8 +105,8 @@ trait Discipline: Sized {
     fn together(&self, _segment_bytes: u64) -> u32 {
         u32::MAX
     }
-    /// Takes a frame, and puts what is dropped because of it, perhaps itself, into `gone`.
-    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo);
+    /// Takes a frame, and puts what is dropped because of it, perhaps itself, into `gone`. Says where the frame is then.
+    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) -> NodeId;
     /// Gives the frame that goes first, and puts what is dropped before it into `gone`.
     fn next<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut Fifo) -> Next;
     /// Takes out what `pick` says and puts it into `to`.
@@ -142,8 +146,8 @@ impl<D: Discipline> Discipline for Box<D> {
     fn together(&self, segment_bytes: u64) -> u32 {
         (**self).together(segment_bytes)
     }
-    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) {
-        (**self).offer(slab, node, now, gone);
+    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) -> NodeId {
+        (**self).offer(slab, node, now, gone)
     }
     fn next<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut Fifo) -> Next {
         (**self).next(slab, now, gone)
@@ -213,9 +217,16 @@ macro_rules! kinds {
                 match self { $(Self::$variant(kind) => kind.together(segment_bytes.max(1)).max(1),)+ }
             }
 
-            /// Takes a frame. What is dropped because of it, perhaps itself, is put into `gone`.
+            /// Takes a frame. What is dropped because of it, perhaps itself, is put into `gone`. Says where the frame is
+            /// then: it may have changed places with one that is dropped.
             #[inline]
-            pub fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) {
+            pub fn offer<F: Frame>(
+                &mut self,
+                slab: &mut Slab<F>,
+                node: NodeId,
+                now: Now,
+                gone: &mut Fifo,
+            ) -> NodeId {
                 match self { $(Self::$variant(kind) => kind.offer(slab, node, now, gone),)+ }
             }
 
@@ -284,6 +295,11 @@ impl Kind {
 }
 
 const _: () = assert!(size_of::<Kind>() <= 64);
+
+/// Memory that a frame keeps, bytes.
+fn footprint<F: Frame>(slab: &Slab<F>, node: NodeId) -> u64 {
+    slab.get(node).map_or(0, |waiting| waiting.frame.footprint() as u64)
+}
 
 /// Takes out of a line what `pick` says, in order, and puts it into `to`. Says how much.
 fn split_off<F>(

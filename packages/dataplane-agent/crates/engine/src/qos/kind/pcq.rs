@@ -8,7 +8,7 @@ use tollway_config::dataplane::{PcqClassifier, QueueLimit, QueueType};
 
 use super::facts::{Facts, hash_addr, mix};
 use super::line::Line;
-use super::pool::{List, Pool};
+use super::pool::{Lengths, List, Pool};
 use super::{Discipline, Load, Next};
 use crate::frame::Frame;
 use crate::qos::bucket::Bucket;
@@ -168,6 +168,8 @@ pub struct Pcq {
     subs: Pool<SubQueue>,
     /// By place in the pool; empty without bursts.
     bursts: Vec<Option<Burst>>,
+    /// By bytes.
+    lengths: Lengths,
     turns: List,
     resting: List,
     timed: BinaryHeap<Reverse<(Now, u32)>>,
@@ -286,6 +288,7 @@ impl Discipline for Pcq {
         Parameters::of(config).map(|parameters| Self {
             subs: Pool::default(),
             bursts: Vec::new(),
+            lengths: Lengths::default(),
             turns: List::default(),
             resting: List::default(),
             timed: BinaryHeap::new(),
@@ -344,8 +347,8 @@ impl Discipline for Pcq {
         u32::try_from(timely.min(room)).unwrap_or(u32::MAX)
     }
 
-    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) {
-        let Some(waiting) = slab.get(node) else { return };
+    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) -> NodeId {
+        let Some(waiting) = slab.get(node) else { return node };
         let key = self.parameters.classifier.key(&Facts::untranslated(waiting));
         let bytes = waiting.bytes;
         let fits = self.load.bytes.saturating_add(bytes) <= self.parameters.total_limit;
@@ -353,17 +356,20 @@ impl Discipline for Pcq {
         let room = |sub: &SubQueue| sub.line.load().bytes.saturating_add(bytes) <= self.parameters.limit;
         if !fits || !self.subs.get(place).is_some_and(room) {
             gone.push(slab, node);
-            return;
+            return node;
         }
         self.fill(place, now);
-        let Some(sub) = self.subs.get_mut(place) else { return };
+        let Some(sub) = self.subs.get_mut(place) else { return node };
         self.load = self.load.plus(sub.line.push(slab, node));
-        if sub.state == State::Rests {
+        let (length, begins) = (sub.line.load().bytes, sub.state == State::Rests);
+        if begins {
             sub.deficit = QUANTUM;
             self.waiting += 1;
             self.subs.unlink(&mut self.resting, place);
             self.begin(place);
         }
+        self.subs.measure(&mut self.lengths, place, length);
+        node
     }
 
     fn next<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, _gone: &mut Fifo) -> Next {
@@ -385,9 +391,11 @@ impl Discipline for Pcq {
             let Some((node, load)) = sub.line.pop(slab) else { break };
             sub.deficit -= load.bytes as i64;
             sub.bucket.charge(load.bytes);
+            let length = sub.line.load().bytes;
             if let Some(Some(burst)) = self.bursts.get_mut(place as usize) {
                 burst.count(load.bytes);
             }
+            self.subs.measure(&mut self.lengths, place, length);
             self.load = self.load.minus(load);
             self.settle(place, now);
             return Next::Packet(node);
@@ -401,14 +409,13 @@ impl Discipline for Pcq {
         to: &mut Fifo,
         pick: &mut impl FnMut(&Waiting<F>) -> bool,
     ) -> Load {
-        let (mut taken, mut empty) = (Load::default(), Vec::new());
+        let (mut taken, mut shorter) = (Load::default(), Vec::new());
         for (place, sub) in self.subs.all_mut().enumerate().filter(|(_, sub)| !sub.line.is_empty()) {
             taken = taken.plus(sub.line.take_out(slab, to, pick));
-            if sub.line.is_empty() {
-                empty.push((place as u32, sub.bucket.counted()));
-            }
+            shorter.push((place as u32, sub.line.load().bytes, sub.bucket.counted()));
         }
-        for (place, counted) in empty {
+        for (place, length, counted) in shorter {
+            self.subs.measure(&mut self.lengths, place, length);
             self.settle(place, counted);
         }
         self.load = self.load.minus(taken);
@@ -416,13 +423,14 @@ impl Discipline for Pcq {
     }
 
     fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut Fifo) {
-        let longest = self.subs.all().max_by_key(|(_, sub)| sub.line.load().bytes);
-        let Some(place) = longest.map(|(place, _)| place) else { return };
+        let longest = self.subs.longest(&self.lengths, |sub| sub.line.load().bytes);
+        let Some(place) = longest else { return };
         let Some(sub) = self.subs.get_mut(place) else { return };
         let Some((node, load)) = sub.line.pop(slab) else { return };
-        let counted = sub.bucket.counted();
+        let (length, counted) = (sub.line.load().bytes, sub.bucket.counted());
         gone.push(slab, node);
         self.load = self.load.minus(load);
+        self.subs.measure(&mut self.lengths, place, length);
         self.settle(place, counted);
     }
 

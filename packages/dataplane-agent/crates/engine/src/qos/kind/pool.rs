@@ -2,11 +2,19 @@
 //! grows rarely, and no packet of a steady state has any taken for it.
 
 const NIL: u32 = u32::MAX;
+/// Powers of two by which sub-queues are told apart; a longer one is among the last.
+const CLASSES: usize = 48;
+/// So many sub-queues of the highest class are compared.
+const COMPARED: usize = 8;
 
 #[derive(Debug)]
 struct Entry<T> {
     value: T,
     hash: u32,
+    /// Power of two of its length, and its neighbours among those of the same; 0 with nothing, and none.
+    class: u8,
+    before: u32,
+    after: u32,
     /// The next one of the same head, or that is free.
     chain: u32,
     previous: u32,
@@ -47,6 +55,20 @@ impl List {
     #[inline]
     pub fn first(&self) -> Option<u32> {
         (self.first != NIL).then_some(self.first)
+    }
+}
+
+/// A pool's sub-queues in which something waits, by how much that is: which one is the longest is found without looking
+/// at all of them.
+#[derive(Debug)]
+pub struct Lengths {
+    heads: [u32; CLASSES],
+    occupied: u64,
+}
+
+impl Default for Lengths {
+    fn default() -> Self {
+        Self { heads: [NIL; CLASSES], occupied: 0 }
     }
 }
 
@@ -91,7 +113,8 @@ impl<T: Default> Pool<T> {
 
     /// Adds a sub-queue.
     pub fn insert(&mut self, hash: u32, value: T) -> u32 {
-        let entry = Entry { value, hash, chain: NIL, previous: NIL, next: NIL };
+        let (chain, previous, next) = (NIL, NIL, NIL);
+        let entry = Entry { value, hash, class: 0, before: NIL, after: NIL, chain, previous, next };
         let place = self.free;
         let place = match self.entries.get_mut(place as usize) {
             Some(free) => {
@@ -109,7 +132,7 @@ impl<T: Default> Pool<T> {
         place
     }
 
-    /// Takes away a sub-queue that is in no list.
+    /// Takes away a sub-queue that is in no list, and in which nothing waits.
     pub fn remove(&mut self, place: u32) {
         let Some(entry) = self.entries.get_mut(place as usize) else { return };
         entry.value = T::default();
@@ -178,6 +201,53 @@ impl<T: Default> Pool<T> {
         self.entries.iter_mut().map(|entry| &mut entry.value)
     }
 
+    /// So much waits in a sub-queue from now on.
+    #[inline]
+    pub fn measure(&mut self, lengths: &mut Lengths, place: u32, length: u64) {
+        let class = ((u64::BITS - length.leading_zeros()) as usize).min(CLASSES - 1);
+        if self.entries.get(place as usize).is_some_and(|entry| usize::from(entry.class) != class) {
+            self.reclass(lengths, place, class);
+        }
+    }
+
+    fn reclass(&mut self, lengths: &mut Lengths, place: u32, class: usize) {
+        let Some(entry) = self.entries.get_mut(place as usize) else { return };
+        let from = usize::from(std::mem::replace(&mut entry.class, class as u8));
+        let (before, after) = (entry.before, entry.after);
+        if from != 0 {
+            if let Some(entry) = self.entries.get_mut(after as usize) {
+                entry.before = before;
+            }
+            if let Some(entry) = self.entries.get_mut(before as usize) {
+                entry.after = after;
+            } else if let Some(head) = lengths.heads.get_mut(from) {
+                *head = after;
+                lengths.occupied &= !(u64::from(after == NIL) << from);
+            }
+        }
+        let Some(head) = lengths.heads.get_mut(class).filter(|_| class != 0) else { return };
+        let after = std::mem::replace(head, place);
+        lengths.occupied |= 1 << class;
+        if let Some(entry) = self.entries.get_mut(after as usize) {
+            entry.before = place;
+        }
+        if let Some(entry) = self.entries.get_mut(place as usize) {
+            (entry.before, entry.after) = (NIL, after);
+        }
+    }
+
+    /// The longest sub-queue; if several are of its class, the longest of some of those.
+    pub fn longest(&self, lengths: &Lengths, length: impl Fn(&T) -> u64) -> Option<u32> {
+        let class = (u64::BITS - 1).checked_sub(lengths.occupied.leading_zeros())?;
+        let mut at = *lengths.heads.get(class as usize)?;
+        let of_class = std::iter::from_fn(|| {
+            let (place, entry) = (at, self.entries.get(at as usize)?);
+            at = entry.after;
+            Some((place, length(&entry.value)))
+        });
+        of_class.take(COMPARED).max_by_key(|(_, length)| *length).map(|(place, _)| place)
+    }
+
     /// Links one at the end of a list.
     #[inline]
     pub fn push(&mut self, list: &mut List, place: u32) {
@@ -216,5 +286,58 @@ impl<T: Default> Pool<T> {
             self.unlink(list, first);
             self.push(list, first);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_longest_is_at_most_twice_as_long_as_what_is_found(
+            steps in proptest::collection::vec((0usize..40, prop_oneof![Just(0u64), 1..100u64, any::<u64>()]), 1..200),
+        ) {
+            let (mut pool, mut lengths) = (Pool::<u64>::default(), Lengths::default());
+            for place in 0..40 {
+                prop_assert_eq!(pool.insert(place, 0), place);
+            }
+            for (at, length) in steps {
+                let length = length % (1 << 46);
+                let place = at as u32;
+                if let Some(value) = pool.get_mut(place) {
+                    *value = length;
+                }
+                pool.measure(&mut lengths, place, length);
+                let most = pool.all().map(|(_, length)| *length).max().unwrap_or(0);
+                let found = pool.longest(&lengths, |length| *length).and_then(|place| pool.get(place)).copied();
+                prop_assert_eq!(found.is_some(), most != 0);
+                prop_assert!(found.unwrap_or(0) >= most / 2);
+                // Those that were let go are not found again.
+                if length == 0 && at % 3 == 0 {
+                    pool.remove(place);
+                    prop_assert_eq!(pool.insert(place, 0), place);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn among_any_number_only_some_are_looked_at() {
+        let (mut pool, mut lengths) = (Pool::<u64>::default(), Lengths::default());
+        for hash in 0..10_000 {
+            let place = pool.insert(hash, 100);
+            pool.measure(&mut lengths, place, 100);
+        }
+        let looked = Cell::new(0);
+        let longest = pool.longest(&lengths, |length| {
+            looked.set(looked.get() + 1);
+            *length
+        });
+        assert!(longest.is_some() && looked.get() <= COMPARED);
     }
 }

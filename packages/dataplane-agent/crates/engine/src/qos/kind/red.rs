@@ -175,7 +175,7 @@ impl Discipline for Red {
         self.parameters.min
     }
 
-    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) {
+    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) -> NodeId {
         self.estimate(now);
         if self.drops(Load::of(slab, node).segments) {
             gone.push(slab, node);
@@ -185,6 +185,7 @@ impl Discipline for Red {
         if self.line.is_empty() {
             self.idle_since = Some(now);
         }
+        node
     }
 
     fn next<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, _gone: &mut Fifo) -> Next {

@@ -7,7 +7,7 @@ use super::facts::Facts;
 use super::line::Line;
 use super::pool::{List, Pool};
 use super::random::Random;
-use super::{Discipline, Load, Next};
+use super::{Discipline, LEAST_TURN, Load, Next};
 use crate::frame::Frame;
 use crate::qos::slab::{Fifo, NodeId, Slab, Waiting};
 use crate::time::Now;
@@ -43,7 +43,7 @@ pub struct Sfq {
 
 fn parameters(config: &QueueType) -> Option<(i64, u64)> {
     let &QueueType::Sfq { perturb_s, allot } = config else { return None };
-    Some((i64::from(allot.max(1)), u64::from(perturb_s) * NS_PER_SECOND))
+    Some((i64::from(allot.max(LEAST_TURN)), u64::from(perturb_s) * NS_PER_SECOND))
 }
 
 impl Sfq {
@@ -130,12 +130,13 @@ impl Discipline for Sfq {
         u32::try_from(self.allot as u64 / segment_bytes).unwrap_or(u32::MAX).min(LIMIT)
     }
 
-    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) {
+    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) -> NodeId {
         self.perturb(slab, now);
         self.push(slab, node);
         while self.load.segments > LIMIT {
             self.drop_from_longest(slab, gone);
         }
+        node
     }
 
     fn next<F: Frame>(&mut self, slab: &mut Slab<F>, _now: Now, _gone: &mut Fifo) -> Next {

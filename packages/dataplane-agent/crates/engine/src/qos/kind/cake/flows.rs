@@ -7,7 +7,7 @@ use super::cobalt::{Cobalt, Law};
 use super::hosts::{Hosts, Pair, flow_hash};
 use crate::qos::kind::facts::Facts;
 use crate::qos::kind::line::Line;
-use crate::qos::kind::pool::{List, Pool};
+use crate::qos::kind::pool::{Lengths, List, Pool};
 use crate::time::Now;
 
 const SETS: u32 = 128;
@@ -56,6 +56,8 @@ pub struct Flow {
 #[derive(Debug)]
 pub struct Flows {
     pool: Pool<Flow>,
+    /// By bytes.
+    lengths: Lengths,
     hosts: Hosts,
     /// Those without turns, the one that rests longest first.
     idle: List,
@@ -65,7 +67,8 @@ pub struct Flows {
 impl Flows {
     /// None; different seeds hash differently.
     pub fn new(seed: u64) -> Self {
-        Self { pool: Pool::default(), hosts: Hosts::default(), idle: List::default(), seed }
+        let (pool, lengths, hosts) = (Pool::default(), Lengths::default(), Hosts::default());
+        Self { pool, lengths, hosts, idle: List::default(), seed }
     }
 
     /// Makes sets for so many tins.
@@ -179,8 +182,15 @@ impl Flows {
 
     /// The flow in which most bytes wait.
     pub fn fattest(&self) -> Option<u32> {
-        let fattest = self.pool.all().max_by_key(|(_, flow)| flow.line.load().bytes);
-        fattest.filter(|(_, flow)| !flow.line.is_empty()).map(|(place, _)| place)
+        self.pool.longest(&self.lengths, |flow| flow.line.load().bytes)
+    }
+
+    /// More or less waits in a flow than did.
+    #[inline]
+    pub fn measure(&mut self, place: u32) {
+        if let Some(length) = self.pool.get(place).map(|flow| flow.line.load().bytes) {
+            self.pool.measure(&mut self.lengths, place, length);
+        }
     }
 
     /// A flow.

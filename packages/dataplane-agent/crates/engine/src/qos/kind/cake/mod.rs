@@ -17,7 +17,7 @@ use self::shaper::{Autorate, Clock, Framing};
 use super::facts::{Facts, mark, wash};
 use super::pool::List;
 use super::random::Random;
-use super::{Discipline, Load, Next};
+use super::{Discipline, Load, Next, footprint};
 use crate::frame::Frame;
 use crate::qos::slab::{Fifo, NodeId, Slab, Waiting};
 use crate::time::Now;
@@ -108,20 +108,27 @@ impl Cake {
         self.set_rate(rate);
     }
 
-    /// Lets a frame take the place of the acknowledgement before it, if that says nothing that this one does not.
-    fn filter<F: Frame>(&mut self, slab: &mut Slab<F>, place: u32, node: NodeId, facts: &Facts) -> bool {
+    /// Lets a frame take the place of the acknowledgement before it, if that says nothing that this one does not. Says
+    /// which place that is.
+    fn filter<F: Frame>(
+        &mut self,
+        slab: &mut Slab<F>,
+        place: u32,
+        node: NodeId,
+        facts: &Facts,
+    ) -> Option<NodeId> {
         let most = match self.config.ack_filter {
-            CakeAckFilter::None => return false,
+            CakeAckFilter::None => return None,
             CakeAckFilter::Filter => Some(2),
             CakeAckFilter::Aggressive => None,
         };
-        let Some(flow) = self.flows.get_mut(place) else { return false };
-        let (Some(last), Some(new)) = (flow.line.last(), slab.get(node)) else { return false };
-        let Some(old) = slab.get(last) else { return false };
+        let flow = self.flows.get_mut(place)?;
+        let last = flow.line.last()?;
+        let (old, new) = (slab.get(last)?, slab.get(node)?);
         let (old, new) = (old.frame.head(), new.frame.head());
         if !ack::is_redundant((&Facts::of(old), old), (facts, new)) || Some(flow.filtered) == most {
             flow.filtered = 0;
-            return false;
+            return None;
         }
         flow.filtered = if most.is_some() { flow.filtered + 1 } else { 0 };
         let before = flow.line.load();
@@ -132,7 +139,8 @@ impl Cake {
         if let Some(tin) = self.tins.get_mut(tin) {
             tin.load = tin.load.minus(before).plus(after);
         }
-        true
+        self.flows.measure(place);
+        Some(last)
     }
 
     /// Puts a frame into a flow.
@@ -152,10 +160,12 @@ impl Cake {
             }
             Place::Sparse | Place::Bulk => {}
         }
+        self.flows.measure(place);
     }
 
     /// Something of a flow has gone.
-    fn left(&mut self, tin: usize, gone: Load, footprint: u64, is_empty: bool) {
+    fn left(&mut self, (tin, place): (usize, u32), gone: Load, footprint: u64, is_empty: bool) {
+        self.flows.measure(place);
         self.load = self.load.minus(gone);
         self.memory -= footprint;
         self.waiting -= u32::from(is_empty);
@@ -169,7 +179,7 @@ impl Cake {
         let Some(flow) = self.flows.get_mut(place) else { return };
         let Some((node, load)) = flow.line.pop(slab) else { return };
         let (tin, is_empty) = (usize::from(flow.tin), flow.line.is_empty());
-        self.left(tin, load, footprint(slab, node), is_empty);
+        self.left((tin, place), load, footprint(slab, node), is_empty);
         gone.push(slab, node);
     }
 
@@ -272,12 +282,12 @@ impl Cake {
             if signal == Signal::None || marks || is_last {
                 flow.cobalt.passed(now);
                 flow.deficit -= bytes as i64;
-                self.left(number, load, footprint, is_last);
+                self.left((number, place), load, footprint, is_last);
                 self.charge(number, bytes, now);
                 return Some(node);
             }
             gone.push(slab, node);
-            self.left(number, load, footprint, false);
+            self.left((number, place), load, footprint, false);
         }
     }
 
@@ -300,10 +310,6 @@ impl Cake {
         let list = if tin.new.first().is_some() { &mut tin.new } else { &mut tin.old };
         tin.bulk -= u32::from(self.flows.rest(list, place));
     }
-}
-
-fn footprint<F: Frame>(slab: &Slab<F>, node: NodeId) -> u64 {
-    slab.get(node).map_or(0, |waiting| waiting.frame.footprint() as u64)
 }
 
 impl Discipline for Cake {
@@ -356,8 +362,8 @@ impl Discipline for Cake {
         }
     }
 
-    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) {
-        let Some(waiting) = slab.get_mut(node) else { return };
+    fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) -> NodeId {
+        let Some(waiting) = slab.get_mut(node) else { return node };
         let bytes = self.framing.frame(waiting);
         self.memory += waiting.frame.footprint() as u64;
         let mut facts = Facts::of(waiting.frame.head());
@@ -378,18 +384,20 @@ impl Discipline for Cake {
         if self.load.frames == 0 {
             self.clock.start(now);
         }
-        let Some(tin) = self.tins.get_mut(number) else { return };
+        let Some(tin) = self.tins.get_mut(number) else { return node };
         if tin.load.frames == 0 {
             tin.clock.start(now);
         }
         let place = self.flows.find(number, &self.config, &parties, &tin.law, now);
-        if self.filter(slab, place, node, &facts) {
+        let replaced = self.filter(slab, place, node, &facts);
+        if replaced.is_some() {
             self.memory -= footprint(slab, node);
             gone.push(slab, node);
         } else {
             self.push(slab, place, node, &parties);
         }
         self.overflow(slab, now, gone);
+        replaced.unwrap_or(node)
     }
 
     fn next<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut Fifo) -> Next {
@@ -409,21 +417,15 @@ impl Discipline for Cake {
         to: &mut Fifo,
         pick: &mut impl FnMut(&Waiting<F>) -> bool,
     ) -> Load {
-        let (mut taken, mut memory) = (Load::default(), 0);
-        for flow in self.flows.all_mut().filter(|flow| !flow.line.is_empty()) {
-            let part = flow.line.take_out(slab, to, &mut |waiting: &Waiting<F>| {
-                let gone = pick(waiting);
-                memory += if gone { waiting.frame.footprint() as u64 } else { 0 };
-                gone
-            });
-            self.waiting -= u32::from(flow.line.is_empty());
-            if let Some(tin) = self.tins.get_mut(usize::from(flow.tin)) {
-                tin.load = tin.load.minus(part);
-            }
+        let (mut taken, mut shorter) = (Load::default(), Vec::new());
+        for (place, flow) in self.flows.all_mut().enumerate().filter(|(_, flow)| !flow.line.is_empty()) {
+            let (part, memory) = flow.line.take_out_weighed(slab, to, pick);
             taken = taken.plus(part);
+            shorter.push(((usize::from(flow.tin), place as u32), part, memory, flow.line.is_empty()));
         }
-        self.memory -= memory;
-        self.load = self.load.minus(taken);
+        for (place, part, memory, is_empty) in shorter {
+            self.left(place, part, memory, is_empty);
+        }
         taken
     }
 

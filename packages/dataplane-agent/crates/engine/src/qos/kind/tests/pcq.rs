@@ -6,6 +6,7 @@ use tollway_config::dataplane::{PcqClassifier, QueueType};
 
 use super::support::{Leaf, MS, SECOND, Sent, udp};
 use crate::frame::VnetState;
+use crate::qos::slab::Fifo;
 use crate::time::Now;
 
 struct Pcq {
@@ -204,4 +205,28 @@ fn a_flood_of_new_sub_queues_is_not_remembered_for_ever() {
     assert_eq!(leaf.kind.load(), before);
     let remembered = format!("{:?}", leaf.kind).matches("SubQueue {").count();
     assert!(remembered <= (1 << 14) + 2, "{remembered}");
+}
+
+#[test]
+fn of_many_sub_queues_the_longest_pays_when_memory_runs_out() {
+    let classifier = vec![PcqClassifier::SrcAddress, PcqClassifier::SrcPort];
+    let mut leaf = Pcq { total_limit: 1 << 30, classifier, ..Pcq::default() }.leaf();
+    for _ in 0..30 {
+        offer(&mut leaf, 200, 1, 1500);
+    }
+    for src in 0..3 {
+        for port in 0..40_000 {
+            offer(&mut leaf, src, port, 40);
+        }
+    }
+    assert_eq!(leaf.kind.sub_queues(), 120_001);
+    // Those of 1,500 bytes go first, then one is as good as another. To look at all of them each time would take an hour.
+    let mut gone = Fifo::default();
+    for drop in 0..100_000 {
+        leaf.kind.drop_from_longest(&mut leaf.slab, &mut gone);
+        let node = gone.pop(&mut leaf.slab).expect("one is dropped");
+        let waiting = leaf.slab.remove(node).expect("a frame is given back once");
+        assert_eq!(waiting.frame.0[29] == 200, drop < 30, "drop {drop}");
+    }
+    assert_eq!((leaf.kind.frames(), leaf.kind.sub_queues()), (20_030, 20_030));
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tollway_config::dataplane::QueueType;
+use tollway_config::dataplane::{Codel, QueueType};
 
 use super::support::{Leaf, SECOND, udp};
 use crate::time::Now;
@@ -71,4 +71,22 @@ fn who_shares_a_bucket_changes_after_the_time_of_the_perturbation() {
     assert_eq!(collisions(&mut leaf), before);
     leaf.now.0 += 5 * SECOND;
     assert_ne!(collisions(&mut leaf), before);
+}
+
+#[test]
+fn a_turn_is_never_so_short_that_a_packet_takes_many() {
+    let codel = Codel { limit: 100, target_us: 5_000, interval_us: 100_000, ecn: false, ce_threshold_us: 0 };
+    let sfq = QueueType::Sfq { perturb_s: 0, allot: 1 };
+    let fq_codel = QueueType::FqCodel { codel, flows: 1024, quantum: 1, memory_limit: 1 << 20 };
+    for config in [sfq, fq_codel] {
+        let mut leaf = Leaf::new(&config);
+        for flow in [1, 2] {
+            for _ in 0..6 {
+                leaf.offer(udp(flow, 1, 1, 100, 0));
+            }
+        }
+        let sent: Vec<u8> = leaf.drain_until(leaf.now).iter().map(|sent| sent.frame.0[29]).collect();
+        // 256 bytes, and the packet that reaches beyond them.
+        assert_eq!(sent[..6], [1, 1, 1, 2, 2, 2], "{config:?}");
+    }
 }
