@@ -1,12 +1,15 @@
 //! Traces: what they say is what happened, and nothing happens otherwise because of them.
 
-use tollway_config::dataplane::{Prefix, TrackingMode};
+use tollway_config::dataplane::{
+    Cake, CakeAckFilter, CakeAtm, CakeDiffserv, CakeFlowmode, InterfaceQueue, Prefix, QueueType,
+    TrackingMode, TreeParent, TreeQueue,
+};
 use tollway_config::protocol::{TraceFilter, TraceOutcome, TracedPacket};
 use tollway_engine::time::Now;
 use tollway_engine::trace::Collector;
 use tollway_testkit::packet::{PacketBuilder, tcp_flag};
 use tollway_testkit::router::port_mac;
-use tollway_testkit::{Router, RouterConfig, rule};
+use tollway_testkit::{Router, RouterConfig, queue_limit, rule};
 
 fn plain() -> RouterConfig {
     RouterConfig::new()
@@ -246,4 +249,89 @@ fn a_trace_ends_when_it_has_its_packets() {
     router.stop_trace(all);
     router.send(0, &query());
     assert_eq!(router.traced(few).packets.len(), 3);
+}
+
+const CAKE: Cake = Cake {
+    bandwidth: 8_000,
+    autorate_ingress: false,
+    overhead: 0,
+    mpu: 0,
+    atm: CakeAtm::None,
+    rtt_us: 100_000,
+    diffserv: CakeDiffserv::Besteffort,
+    flowmode: CakeFlowmode::Flows,
+    nat: false,
+    wash: false,
+    ack_filter: CakeAckFilter::Aggressive,
+    memory_limit: 0,
+};
+
+/// What a stage says of the packets that take part in a trace, while `send` sends them.
+fn said(mut router: Router, stage: &str, send: impl FnOnce(&mut Router)) -> Vec<(String, Vec<u32>)> {
+    let trace = router.start_trace(&TraceFilter::default());
+    send(&mut router);
+    // So long packets may wait until nothing more is expected of them.
+    router.advance_ms(1_000);
+    let packets = router.traced(trace).packets;
+    let steps = packets.into_iter().flat_map(|packet| packet.steps).filter(|step| step.stage == stage);
+    steps.map(|step| (step.decision, step.rows)).collect()
+}
+
+#[test]
+fn a_queue_of_the_tree_has_no_direction_and_a_simple_one_behind_it_its_own() {
+    let tree =
+        |row, parent| TreeQueue { row, parent, packet_marks: Vec::new(), limit: queue_limit(10_000_000) };
+    let classified = |config: RouterConfig| {
+        let mut router = hosts(Router::new(config));
+        router.send(0, &query());
+        said(router, "classify", |router| {
+            let answer = PacketBuilder::ipv4("1.1.1.1", "192.168.88.10").udp(53, 50_000).payload_len(20);
+            router.send(1, &answer);
+        })
+    };
+    let global = plain().with(|config| config.tree_queues = vec![tree(7000, TreeParent::Global)]);
+    let both = global.clone().queue(&["192.168.88.0/24"], 10_000_000, 10_000_000);
+    assert_eq!(classified(global), [("in a queue of the tree".to_owned(), vec![7000])]);
+    let said = "in a queue of the tree, and in a simple one as download".to_owned();
+    assert_eq!(classified(both), [(said, vec![7000, 5000])]);
+    let alone = plain().queue(&["192.168.88.0/24"], 10_000_000, 10_000_000);
+    assert_eq!(classified(alone), [("in a queue, as download".to_owned(), vec![5000])]);
+}
+
+#[test]
+fn who_waits_for_an_interface_or_is_dropped_there_says_so() {
+    let cake = QueueType::Cake(CAKE);
+    let config = plain().queue(&["192.168.88.0/24"], 10_000_000, 10_000_000).with(|config| {
+        config.interface_queues =
+            vec![InterfaceQueue { interface: 2, queue_type: config.queue_types.len() as u32 }];
+        config.queue_types.push(cake);
+    });
+    let mut router = hosts(Router::new(config));
+    router.send(0, &query());
+    let waits = said(router, "queue", |router| {
+        router.send(0, &query());
+    });
+    assert_eq!(waits, [("waits in the queue of its interface".to_owned(), vec![5000, 2])]);
+}
+
+#[test]
+fn what_a_queue_drops_is_told_as_that_and_what_it_keeps_as_waiting() {
+    let red = QueueType::Red { limit: 60, min_threshold: 0, max_threshold: 0, burst: 1, avg_packet: 1000 };
+    let ack =
+        |number| PacketBuilder::ipv4("192.168.88.10", "1.1.1.1").tcp(4000, 80, tcp_flag::ACK, 5, number);
+    let queued = |kind: &QueueType| {
+        let config = plain().queue(&["192.168.88.0/24"], 8_000, 8_000).with(|config| {
+            config.simple_queues[0].upload.queue_type = config.queue_types.len() as u32;
+            config.queue_types.push(kind.clone());
+        });
+        let mut router = hosts(Router::new(config));
+        // What it has tokens for at first.
+        router.send(0, &query().payload_len(1000));
+        said(router, "queue", |router| (1..4).for_each(|number| drop(router.send(0, &ack(number * 1000)))))
+    };
+    let full =
+        ("dropped: as many packets waited in its queue as the queue type allows".to_owned(), vec![5000]);
+    assert_eq!(queued(&red), vec![full; 3]);
+    let waits = ("waits in its queue".to_owned(), vec![5000]);
+    assert_eq!(queued(&QueueType::Cake(CAKE)), vec![waits; 3]);
 }

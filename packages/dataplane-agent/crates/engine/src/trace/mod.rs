@@ -111,8 +111,13 @@ pub enum Decision {
     Bypassed,
     /// Rules of mangle have changed it.
     Mangled(Mangled),
-    /// A queue takes it.
-    InQueue(Way),
+    /// Queues take it.
+    InQueue {
+        /// Of the queue tree.
+        tree: bool,
+        /// A simple one, which it passes that way.
+        simple: Option<Way>,
+    },
     /// The decision stands.
     Decided {
         /// It belongs to a connection.
@@ -132,6 +137,8 @@ pub enum Decision {
     Passed,
     /// It waits in its queue.
     WaitsInQueue,
+    /// It waits in the queue of the interface by which it leaves.
+    WaitsForInterface,
 }
 
 /// What has become of a packet by rules of mangle, as far as it is another than before.

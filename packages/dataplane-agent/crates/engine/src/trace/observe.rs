@@ -274,10 +274,17 @@ fn decision<F: Frame>(
         }
         "classify" if asked => {
             let leaves = state.queues.leaves_of(meta.lane);
-            let first = leaves.first().copied();
+            if leaves.is_empty() {
+                return ended;
+            }
             rows.extend(leaves.iter().map(|leaf| leaf.row));
-            let Some(first) = first else { return ended };
-            Some(Decision::InQueue(if first.part == Part::Download { Way::Download } else { Way::Upload }))
+            let way = |part| match part {
+                Part::Upload => Some(Way::Upload),
+                Part::Download => Some(Way::Download),
+                Part::Total | Part::Whole | Part::Interface => None,
+            };
+            let simple = leaves.iter().find_map(|leaf| way(leaf.part));
+            Some(Decision::InQueue { tree: leaves.iter().any(|leaf| leaf.part == Part::Whole), simple })
         }
         "install" if asked => ended.or_else(|| decided(snapshot, state, meta)),
         "local" if asked => ended.or(match meta.verdict {
@@ -292,7 +299,9 @@ fn decision<F: Frame>(
                 _ => None,
             })
         }
-        "queue" if !meta.lane.is_none() => in_queue(state, seen, meta, rows),
+        "queue" if !meta.lane.is_none() || meta.verdict != seen.verdict => {
+            in_queue(snapshot, state, (seen, meta), rows)
+        }
         _ => None,
     }
 }
@@ -373,9 +382,9 @@ fn decided<F>(snapshot: &Snapshot, state: &WorkerState<F>, meta: &Meta) -> Optio
 
 /// What became of a packet at its queue.
 fn in_queue<F: Frame>(
+    snapshot: &Snapshot,
     state: &WorkerState<F>,
-    seen: &Meta,
-    meta: &Meta,
+    (seen, meta): (&Meta, &Meta),
     rows: &mut Vec<RowId>,
 ) -> Option<Decision> {
     let complete = matches!(seen.verdict, Verdict::Tx(_) | Verdict::Local(_) | Verdict::Echo);
@@ -383,7 +392,13 @@ fn in_queue<F: Frame>(
         return None;
     }
     rows.extend(state.queues.leaves_of(seen.lane).iter().map(|leaf| leaf.row));
+    // Whoever comes to the queue of an interface has passed those of its lane.
+    let is_beyond = meta.lane.is_none() && matches!(meta.verdict, Verdict::Held | Verdict::Drop(_));
+    if is_beyond && let Verdict::Tx(port) = seen.verdict {
+        rows.extend(snapshot.port(port).map(|port| row_of(snapshot, port.interface)));
+    }
     match meta.verdict {
+        Verdict::Held if is_beyond => Some(Decision::WaitsForInterface),
         Verdict::Held => Some(Decision::WaitsInQueue),
         Verdict::Handover(worker) => Some(Decision::ToWorker(worker)),
         Verdict::Drop(reason) if meta.verdict != seen.verdict => Some(Decision::Dropped(reason)),

@@ -94,8 +94,7 @@ pub fn sentence(decision: &Decision, names: &MarkNames) -> String {
         Decision::Accepted => "accepted".to_owned(),
         Decision::Bypassed => "passed over: its connection is fasttracked".to_owned(),
         Decision::Mangled(mangled) => changed(&mangled, names),
-        Decision::InQueue(Way::Upload) => "in a queue, as upload".to_owned(),
-        Decision::InQueue(Way::Download) => "in a queue, as download".to_owned(),
+        Decision::InQueue { tree, simple } => in_queue(tree, simple),
         Decision::Decided { tracked: false, .. } => "belongs to no connection".to_owned(),
         Decision::Decided { uncached: None, .. } => {
             "the flow cache forwards the packets that follow".to_owned()
@@ -109,6 +108,7 @@ pub fn sentence(decision: &Decision, names: &MarkNames) -> String {
         Decision::Complete => "sent".to_owned(),
         Decision::Passed => "passed its queue at once".to_owned(),
         Decision::WaitsInQueue => "waits in its queue".to_owned(),
+        Decision::WaitsForInterface => "waits in the queue of its interface".to_owned(),
     }
 }
 
@@ -171,6 +171,16 @@ fn changed(mangled: &Mangled, names: &MarkNames) -> String {
         "the rules leave it as it is".to_owned()
     } else {
         format!("gets {}", parts.join(", "))
+    }
+}
+
+fn in_queue(tree: bool, simple: Option<Way>) -> String {
+    let way = simple.map(|way| if way == Way::Upload { "upload" } else { "download" });
+    match (tree, way) {
+        (false, Some(way)) => format!("in a queue, as {way}"),
+        (true, Some(way)) => format!("in a queue of the tree, and in a simple one as {way}"),
+        (true, None) => "in a queue of the tree".to_owned(),
+        (false, None) => "in a queue".to_owned(),
     }
 }
 
