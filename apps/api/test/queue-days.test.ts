@@ -24,6 +24,8 @@ let rows: Row[];
 /** Records of the data plane: row, part, bytes; one for each worker. */
 let counters: (readonly [row: number, part: 0 | 1, bytes: number])[];
 let pid: number;
+/** How often the counters were asked for. */
+let asked: number;
 let accounting: QueueAccounting;
 
 beforeEach(async () => {
@@ -32,7 +34,7 @@ beforeEach(async () => {
   const url = `file:${join(folder, 'test.db')}`;
   await migrate(url, await readMigrations(migrations));
   db = openDatabase(url);
-  [rows, counters, pid] = [[queue(1)], [], 7];
+  [rows, counters, pid, asked] = [[queue(1)], [], 7, 0];
   start();
 });
 afterEach(async () => {
@@ -59,7 +61,10 @@ function start(): void {
             return { pid };
           },
         },
-        queues: async () => new QueueDump({ records: records() }),
+        queues: async () => {
+          asked += 1;
+          return new QueueDump({ records: records() });
+        },
         stats: async () => ({ 'now-ns': 5e9, 'uptime-ns': 4e9 }),
       },
       failed(error) {
@@ -184,6 +189,15 @@ it('keeps the days of a queue that is gone, but not where its counters stood', a
   await accounting.flush();
   expect(await uploads()).toEqual({ '2026-11-22': 30 });
   expect((await db.queueMeter.findMany()).map(({ row }) => row)).toEqual([2]);
+});
+
+it('asks for no counters where there are no queues', async () => {
+  rows = [];
+  await accounting.flush();
+  expect(asked).toBe(0);
+  rows = [queue(1)];
+  await accounting.flush();
+  expect(asked).toBe(1);
 });
 
 it('adds nothing twice when storing has failed', async () => {

@@ -143,23 +143,25 @@ export class QueueAccounting {
     const now = new Date();
     // What comes until the clock is set stays in the counters, and is added then.
     if (now.getFullYear() < FIRST_YEAR) return;
-    const counters = await this.#counters();
-    if (counters === undefined) return;
-    const { run, bytesOf } = counters;
-    const day = localDay(now);
-    const present = new Set<number>();
-    const slices = new Slices();
-    for (const menu of MENUS) {
-      for (const row of this.#sources.store.snapshot.get(menu) ?? []) {
-        present.add(row.id);
-        this.#count(menu, row, { day, run, seen: bytesOf(menu, row.id) });
-        if (slices.over) await slices.pause();
-      }
-    }
+    const { snapshot } = this.#sources.store;
+    const present = new Set(MENUS.flatMap((menu) => (snapshot.get(menu) ?? []).map(({ id }) => id)));
     for (const row of this.#meters.keys()) {
       if (present.has(row)) continue;
       this.#meters.delete(row);
       this.#moved.add(row);
+    }
+    // A router without queues has nothing to ask for.
+    if (present.size === 0) return;
+    const counters = await this.#counters();
+    if (counters === undefined) return;
+    const { run, bytesOf } = counters;
+    const day = localDay(now);
+    const slices = new Slices();
+    for (const menu of MENUS) {
+      for (const row of snapshot.get(menu) ?? []) {
+        this.#count(menu, row, { day, run, seen: bytesOf(menu, row.id) });
+        if (slices.over) await slices.pause();
+      }
     }
   }
 
