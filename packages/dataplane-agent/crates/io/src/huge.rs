@@ -11,8 +11,8 @@ use std::ptr;
 const HUGE_PAGE: usize = 2 << 20;
 
 /// Allocations from this size on are mapped of their own and begin at a huge page. Smaller ones would
-/// waste too much of their last page.
-const THRESHOLD: usize = 2 * HUGE_PAGE;
+/// waste more than a third of their pages.
+const THRESHOLD: usize = HUGE_PAGE / 3 * 4;
 
 /// The system's allocator, but for large allocations, which are mapped with `MADV_HUGEPAGE`
 /// (madvise(2)). Where the kernel has no huge pages left, or is told to give none, they lie on ordinary pages.

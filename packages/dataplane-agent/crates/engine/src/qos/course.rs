@@ -56,6 +56,12 @@ impl Courses {
         number
     }
 
+    /// Whether no packet has needed one.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     /// The leaf at a step; `None` behind the last one.
     #[inline]
     pub fn leaf(&self, number: u32, step: u8) -> Option<u32> {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use tollway_config::protocol::QueueTotals;
 
-use super::Lane;
 use super::changeover::{Changeover, SLOTS};
 use super::classify::QueueTable;
 use super::course::Courses;
@@ -19,6 +18,7 @@ use super::port::Ports;
 use super::record::Since;
 use super::scope::{Event, Scopes};
 use super::slab::{Fifo, NodeId, Slab};
+use super::{Lane, Leads};
 use crate::frame::Frame;
 use crate::time::Now;
 use crate::wheel::Wheel;
@@ -32,6 +32,9 @@ pub(super) const QUANTUM: usize = 16;
 /// A super-frame whose time on the wire at the queue's rate is longer than one in so many of a second is
 /// cut into pieces: it would make everybody else wait.
 const WHOLE_PER_SECOND: u64 = 1000;
+
+/// So many leaves stay in the cache between two packets of each: 64 KiB.
+const AT_HAND: usize = 1024;
 
 pub(super) const NIL: u32 = u32::MAX;
 
@@ -140,6 +143,23 @@ impl<F: Frame> Queues<F> {
             totals: QueueTotals::default(),
             dropped: Dropped::default(),
         }
+    }
+
+    /// Has the leaf fetched that a packet meets at the end of its way.
+    #[inline]
+    pub fn fetch(&self, lane: Lane) {
+        if self.leaves.len() > AT_HAND
+            && let Leads::Leaf(number) = lane.leads()
+            && let Some(leaf) = self.leaves.get(number as usize)
+        {
+            tollway_prefetch::fetch_to_write(leaf);
+        }
+    }
+
+    /// Whether packets need no more than their leaf, and all leaves are in the cache.
+    #[inline]
+    pub fn is_at_hand(&self) -> bool {
+        self.leaves.len() <= AT_HAND && self.slab.len() == 0 && self.htb.is_empty() && self.courses.is_empty()
     }
 
     /// Reads of a leaf what brings it into the cache.

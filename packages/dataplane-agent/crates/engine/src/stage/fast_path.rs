@@ -187,6 +187,7 @@ fn act<F: Frame, const TRACKED: bool>(
     let counted = line.count(direction, packets, bytes);
     let fasttracked = line.status.fasttrack();
     meta.lane = action.lane;
+    state.queues.fetch(meta.lane);
     if action.resume != 0 {
         let action = *action;
         if !counted {

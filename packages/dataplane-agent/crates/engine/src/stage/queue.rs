@@ -45,8 +45,9 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     }
     let mut entered = 0;
     let port_queues = state.queues.has_port_queues();
+    let is_at_hand = state.queues.is_at_hand();
     for index in batch.first..batch.end {
-        if (index - batch.first).is_multiple_of(AHEAD) {
+        if !is_at_hand && (index - batch.first).is_multiple_of(AHEAD) {
             touch(state, batch.packets.get(index..batch.end.min(index + AHEAD)).unwrap_or_default());
         }
         let Some(packet) = batch.packets.get_mut(index) else { break };

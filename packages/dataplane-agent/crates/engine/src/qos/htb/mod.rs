@@ -159,6 +159,12 @@ impl Htb {
         }
     }
 
+    /// Whether this worker has met no tree.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.roots.is_empty()
+    }
+
     /// Nothing waits in the leaf: may a packet go at once? That is when there are tokens along its way, nobody waits
     /// that would come first, and its port takes packets. If so, charges and counts it.
     #[inline]
