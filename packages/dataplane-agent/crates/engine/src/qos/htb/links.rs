@@ -2,8 +2,8 @@
 //! which has something to send thereby; a red one nowhere.
 
 use super::Mode;
-use super::node::{Core, LISTED, Node};
-use super::ring::{NIL, PRIORITIES, Ring, member};
+use super::node::{Core, LISTED, Level, Node};
+use super::ring::{Cursor, NIL, Next, PRIORITIES, Ring};
 use super::shared::Shared;
 use crate::qos::forest::MAX_LEVELS;
 use crate::time::Now;
@@ -224,30 +224,28 @@ impl Core {
         }
     }
 
-    /// The ring that a class is linked in, if it is.
-    fn ring(&mut self, slot: u32, priority: usize) -> Option<(&mut Ring, &mut super::ring::Links)> {
+    /// The ring that a class is linked in, if it is, and its number there.
+    fn ring(&mut self, slot: u32, priority: usize) -> Option<(&mut Ring, u32)> {
         let place = self.place(slot);
-        let level = usize::from(self.node(slot)?.level);
-        let ring = match place {
+        let node = self.nodes.get(slot as usize)?;
+        match place {
             Place::Row(tree) => {
-                self.trees.get_mut(tree as usize)?.rows.0.get_mut(level)?.get_mut(priority)?
+                let level = self.trees.get_mut(tree as usize)?.levels.get_mut(usize::from(node.level))?;
+                Some((&mut level.rows.get_mut(priority)?.0, node.rank))
             }
             Place::Below(parent) => {
                 let inner = self.nodes.get(parent as usize)?.inner;
-                self.inners.get_mut(inner as usize)?.rings.get_mut(priority)?
+                Some((self.inners.get_mut(inner as usize)?.rings.get_mut(priority)?, node.child))
             }
-            Place::Nowhere => return None,
-        };
-        Some((ring, &mut self.links))
+            Place::Nowhere => None,
+        }
     }
 
     fn link(&mut self, slot: u32, priority: usize, books: &Books) {
-        let (mut slot, mut goes_on) = (slot, true);
+        let mut slot = slot;
         for _ in 0..MAX_LEVELS {
-            // Of a parent the turn goes on with that of its child.
-            goes_on = self.node_mut(slot).is_some_and(|node| node.goes_on(priority, goes_on));
-            let Some((ring, links)) = self.ring(slot, priority) else { return };
-            links.insert(ring, member(slot, priority), goes_on);
+            let Some((ring, number)) = self.ring(slot, priority) else { return };
+            ring.insert(number);
             let parent = match self.place(slot) {
                 Place::Row(tree) => {
                     let level = self.node(slot).map_or(0, |node| node.level);
@@ -273,13 +271,9 @@ impl Core {
     fn unlink(&mut self, slot: u32, priority: usize) {
         let mut slot = slot;
         for _ in 0..MAX_LEVELS {
-            let Some((ring, links)) = self.ring(slot, priority) else { return };
-            let has_turn = ring.is_settled && ring.cursor == member(slot, priority);
-            links.remove(ring, member(slot, priority));
+            let Some((ring, number)) = self.ring(slot, priority) else { return };
+            ring.remove(number);
             let is_empty = ring.is_empty();
-            if has_turn && let Some(node) = self.node_mut(slot) {
-                node.begin_turn(priority);
-            }
             let parent = match self.place(slot) {
                 Place::Row(tree) => {
                     let level = self.node(slot).map_or(0, |node| node.level);
@@ -310,47 +304,57 @@ impl Core {
         }
     }
 
-    /// The leaf whose turn it is, and the level of the class that lends.
-    pub fn first(&mut self, number: u32) -> Option<(u32, u8)> {
+    /// The leaf whose turn it is, the level of the class that lends, and whether its turn begins. A turn of an inner class
+    /// is one of each class that waits for it: so leaves of any depth take turns alike.
+    pub fn first(&mut self, number: u32) -> Option<(u32, u8, bool)> {
+        let tree = self.trees.get_mut(number as usize).filter(|tree| tree.mask != 0)?;
+        let first = tree.mask.trailing_zeros() as usize;
+        let (level, priority) = (first / PRIORITIES, first % PRIORITIES);
         loop {
-            let tree = self.trees.get_mut(number as usize).filter(|tree| tree.mask != 0)?;
-            let first = tree.mask.trailing_zeros() as usize;
-            let (level, priority) = (first / PRIORITIES, first % PRIORITIES);
-            let row = tree.rows.0.get_mut(level)?.get_mut(priority)?;
-            row.is_settled = true;
-            let mut at = row.cursor;
+            let Level { members, rows } = self.trees.get_mut(number as usize)?.levels.get_mut(level)?;
+            let (ring, cursor) = rows.get_mut(priority)?;
+            cursor.begin_round();
+            let (mut slot, mut is_new) = match cursor.next(ring) {
+                Next::Same(number) => (*members.get(number as usize)?, false),
+                Next::Other(number) => (*members.get(number as usize)?, true),
+                Next::Over => return None,
+            };
             loop {
-                let slot = at / PRIORITIES as u32;
-                let node = self.nodes.get_mut(slot as usize)?;
+                let node = self.nodes.get(slot as usize)?;
                 let Some(inner) = self.inners.get_mut(node.inner as usize) else {
-                    return Some((slot, level as u8));
+                    return Some((slot, level as u8, is_new));
                 };
-                let ring = inner.rings.get_mut(priority)?;
-                if std::mem::take(&mut ring.ended) && node.has_turn(priority) {
-                    self.end_turn(slot, priority);
-                    break;
+                let cursors = inner.cursors.get_mut(level.checked_sub(usize::from(node.level))?)?;
+                let cursor = cursors.get_mut(priority)?;
+                if is_new {
+                    cursor.begin_round();
                 }
-                node.begin_turn(priority);
-                ring.is_settled = true;
-                at = ring.cursor;
+                let child = match cursor.next(inner.rings.get(priority)?) {
+                    Next::Same(child) => (child, false),
+                    Next::Other(child) => (child, true),
+                    Next::Over => break self.end_turn(slot, level, priority),
+                };
+                (slot, is_new) = (*inner.children.get(child.0 as usize)?, child.1);
             }
         }
     }
 
-    /// The turn of a class is over: on to the next one, and further up where a round ends thereby.
-    pub fn end_turn(&mut self, slot: u32, priority: usize) {
-        let mut slot = slot;
-        for _ in 0..MAX_LEVELS {
-            if let Some(node) = self.node_mut(slot) {
-                node.end_turn(priority);
-            }
-            let Some((ring, links)) = self.ring(slot, priority) else { return };
-            if ring.cursor != member(slot, priority) || !links.advance(ring) {
-                return;
-            }
-            let Place::Below(parent) = self.place(slot) else { return };
-            slot = parent;
+    /// The turn of a class is over, among those that a class of level `lender` lends to.
+    pub fn end_turn(&mut self, slot: u32, lender: usize, priority: usize) {
+        if let Some(cursor) = self.cursor(slot, lender, priority) {
+            cursor.end_turn();
         }
+    }
+
+    fn cursor(&mut self, slot: u32, lender: usize, priority: usize) -> Option<&mut Cursor> {
+        let node = self.nodes.get(slot as usize)?;
+        if usize::from(node.level) == lender {
+            let level = self.trees.get_mut(node.tree as usize)?.levels.get_mut(lender)?;
+            return Some(&mut level.rows.get_mut(priority)?.1);
+        }
+        let parent = self.nodes.get(node.parent as usize)?;
+        let inner = self.inners.get_mut(parent.inner as usize)?;
+        inner.cursors.get_mut(lender.checked_sub(usize::from(parent.level))?)?.get_mut(priority)
     }
 }
 

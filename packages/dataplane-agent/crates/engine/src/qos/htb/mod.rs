@@ -60,8 +60,6 @@ pub struct Htb {
     blocked: Vec<RowId>,
     /// Slot of the leaf in turn, and level of the class that lends.
     turn: Option<(u32, u8)>,
-    /// Slot of the leaf that sent last.
-    last: u32,
     /// Latest time heard of.
     now: Now,
 }
@@ -154,7 +152,6 @@ impl Htb {
             slots: Vec::new(),
             blocked: Vec::new(),
             turn: None,
-            last: 0,
             now: Now(0),
         }
     }
@@ -302,7 +299,6 @@ impl Htb {
         let mut shared = open(&self.roots, &mut self.core, number, self.worker, now);
         if let Some((_, lender)) = turn {
             self.core.take_turn(slot, lender, bytes);
-            self.last = slot;
         }
         let lender = turn.map_or(0, |(_, lender)| lender);
         self.core.charge(slot, lender, segments, bytes, &mut books(&mut shared), now);

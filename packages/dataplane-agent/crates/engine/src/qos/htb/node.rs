@@ -6,7 +6,7 @@ use tollway_config::dataplane::{QueueLimit, RowId};
 
 use super::Mode;
 use super::account::{Account, Terms};
-use super::ring::{Links, NIL, PRIORITIES, Ring};
+use super::ring::{Cursor, NIL, PRIORITIES, Ring};
 use super::run::Run;
 use super::shared::{Left, terms};
 use crate::qos::burst::Burst;
@@ -43,6 +43,10 @@ pub struct Node {
     pub second: u32,
     /// Bytes per turn.
     pub quantum: u32,
+    /// Among those that may wait for its parent.
+    pub child: u32,
+    /// Among those of its level that may lend.
+    pub rank: u32,
     /// Edges to the farthest leaf below.
     pub level: u8,
     /// Of a leaf, from 0.
@@ -53,12 +57,6 @@ pub struct Node {
     pub active: u8,
     /// Priorities at which packets wait in or below it that this class lets pass or might.
     pub live: u8,
-    /// In the middle of a turn among those that wait for its parent, by priority.
-    pub turn: u8,
-    /// The same among those that lend at its level.
-    pub row_turn: u8,
-    /// A round below it ended since [`Self::turn`] began, while it lent.
-    pub late: u8,
     pub flags: u8,
 }
 
@@ -84,55 +82,17 @@ impl Node {
             Mode::Green => false,
         }
     }
-
-    /// Its turn in the ring that it is linked in has begun.
-    pub const fn begin_turn(&mut self, priority: usize) {
-        match self.mode {
-            Mode::Green => self.row_turn |= 1 << priority,
-            _ => self.turn |= 1 << priority,
-        }
-    }
-
-    /// Its turn in the ring that it is linked in is over. A turn of an inner class is a round below it; one that began
-    /// among those that wait outlasts one round that ends while the class lends, but no second one: so a class that
-    /// often changes its colour neither loses its turn nor keeps it.
-    pub const fn end_turn(&mut self, priority: usize) {
-        let bit = 1 << priority;
-        if !matches!(self.mode, Mode::Green) {
-            self.turn &= !bit;
-        } else {
-            self.row_turn &= !bit;
-            if self.is_leaf() {
-                return;
-            }
-            self.turn &= !(self.late & bit);
-        }
-        self.late = if self.turn & bit != 0 { self.late | bit } else { self.late & !bit };
-    }
-
-    /// Whether it is in the middle of a turn in the ring that it is linked in.
-    pub const fn has_turn(&self, priority: usize) -> bool {
-        let turns = if matches!(self.mode, Mode::Green) { self.row_turn } else { self.turn };
-        turns & (1 << priority) != 0
-    }
-
-    /// Whether it goes on with a turn when it is linked; if it may not, the turn is over.
-    pub const fn goes_on(&mut self, priority: usize, may: bool) -> bool {
-        if !may {
-            match self.mode {
-                Mode::Green => self.row_turn &= !(1 << priority),
-                _ => self.turn &= !(1 << priority),
-            }
-        }
-        self.has_turn(priority)
-    }
 }
 
 /// What an inner class has beside.
 #[derive(Debug)]
 pub struct Inner {
-    /// Classes below that wait for it, by priority.
+    /// Slots of the classes below, by [`Node::child`].
+    pub children: Vec<u32>,
+    /// Those of them that wait for it, by priority.
     pub rings: [Ring; PRIORITIES],
+    /// Whose turn it is in [`Self::rings`], by level of the class that lends, from its own on, and by priority.
+    pub cursors: Box<[[Cursor; PRIORITIES]]>,
     /// Sum of the quanta of leaves that are not red, nor anything between.
     pub weight: [u64; PRIORITIES],
     /// Wire segments for which it lent.
@@ -158,15 +118,20 @@ pub struct Cold {
     pub last: [u64; 2],
 }
 
-/// Classes that may send, by level and priority.
+/// Classes of a level.
 #[derive(Debug)]
-pub struct Rows(pub [[Ring; PRIORITIES]; MAX_LEVELS]);
+pub struct Level {
+    /// Slots of all of them, by [`Node::rank`].
+    pub members: Vec<u32>,
+    /// Those that may send, by priority, and whose turn it is.
+    pub rows: [(Ring, Cursor); PRIORITIES],
+}
 
 /// A tree.
 #[derive(Debug)]
 pub struct Tree {
-    pub rows: Box<Rows>,
-    /// Rows that are not empty: bit 8 × level + priority.
+    pub levels: Box<[Level]>,
+    /// Rings of [`Level::rows`] that are not empty: bit 8 × level + priority.
     pub mask: u64,
     /// Slot of its root.
     pub root: u32,
@@ -193,7 +158,6 @@ pub struct Core {
     pub nodes: Vec<Node>,
     pub cold: Vec<Cold>,
     pub inners: Vec<Inner>,
-    pub links: Links,
     pub trees: Vec<Tree>,
     /// Event times by slot. That of a root is the time of the next talk while its tree is lent.
     pub wheel: Wheel,
@@ -211,7 +175,6 @@ impl Core {
             nodes: Vec::new(),
             cold: Vec::new(),
             inners: Vec::new(),
-            links: Links::default(),
             trees: Vec::new(),
             wheel,
             ready: VecDeque::new(),
@@ -229,8 +192,12 @@ impl Core {
         };
         let inner = if class.is_leaf { NIL } else { self.inners.len() as u32 };
         if !class.is_leaf {
+            let height = self.trees.get(tree as usize).map_or(1, |tree| tree.levels.len());
+            let levels = height.saturating_sub(usize::from(class.level)).max(1);
             self.inners.push(Inner {
-                rings: [Ring::EMPTY; PRIORITIES],
+                children: Vec::new(),
+                rings: Default::default(),
+                cursors: vec![[Cursor::NEW; PRIORITIES]; levels].into(),
                 weight: [0; PRIORITIES],
                 lends: 0,
                 spent: [0; 2],
@@ -250,18 +217,17 @@ impl Core {
             place,
             second: second(now),
             quantum,
+            child: 0,
+            rank: 0,
             level: class.level,
             priority: class.limit.priority.clamp(1, 8) - 1,
             mode: Mode::Red,
             active: 0,
             live: 0,
-            turn: 0,
-            row_turn: 0,
-            late: 0,
             flags: if burst.is_some() { BURSTS } else { 0 },
         });
         let zero = [0; 2];
-        let deficits = [quantum as i32; MAX_LEVELS];
+        let deficits = [0; MAX_LEVELS];
         self.cold.push(Cold {
             id,
             identity: class.identity,
@@ -271,14 +237,52 @@ impl Core {
             begin: zero,
             last: zero,
         });
-        self.links.grow(self.nodes.len());
+        self.number(slot);
         slot
     }
 
-    /// Adds a tree that nothing is known of yet.
-    pub fn add_tree(&mut self, interface: Option<RowId>, is_blocked: bool) -> u32 {
+    /// Gives a class its numbers among others, and makes room for it, and for those above it, where they may wait at its
+    /// priority.
+    fn number(&mut self, slot: u32) {
+        let Some(node) = self.nodes.get(slot as usize) else { return };
+        let (parent, tree, level, priority) = (node.parent, node.tree, node.level, node.priority);
+        let is_leaf = node.is_leaf();
+        let number = |members: &mut Vec<u32>| {
+            members.push(slot);
+            members.len() as u32 - 1
+        };
+        let above = self.nodes.get(parent as usize).map_or(NIL, |parent| parent.inner);
+        let child = self.inners.get_mut(above as usize).map_or(0, |inner| number(&mut inner.children));
+        let tree = self.trees.get_mut(tree as usize);
+        let level = tree.and_then(|tree| tree.levels.get_mut(usize::from(level)));
+        let rank = level.map_or(0, |level| number(&mut level.members));
+        if let Some(node) = self.nodes.get_mut(slot as usize) {
+            (node.child, node.rank) = (child, rank);
+        }
+        let mut at = if is_leaf { slot } else { NIL };
+        while let Some(node) = self.nodes.get(at as usize) {
+            let above = self.nodes.get(node.parent as usize).map_or(NIL, |parent| parent.inner);
+            if let Some(inner) = self.inners.get_mut(above as usize)
+                && let Some(ring) = inner.rings.get_mut(usize::from(priority))
+            {
+                ring.grow(inner.children.len() as u32);
+            }
+            if let Some(tree) = self.trees.get_mut(node.tree as usize)
+                && let Some(level) = tree.levels.get_mut(usize::from(node.level))
+                && let Some((ring, _)) = level.rows.get_mut(usize::from(priority))
+            {
+                ring.grow(level.members.len() as u32);
+            }
+            at = node.parent;
+        }
+    }
+
+    /// Adds a tree that nothing is known of yet, of which the root is `height` levels above the farthest leaf.
+    pub fn add_tree(&mut self, interface: Option<RowId>, height: u8, is_blocked: bool) -> u32 {
+        let level =
+            || Level { members: Vec::new(), rows: std::array::from_fn(|_| (Ring::default(), Cursor::NEW)) };
         self.trees.push(Tree {
-            rows: Box::new(Rows([[Ring::EMPTY; PRIORITIES]; MAX_LEVELS])),
+            levels: (0..=height).map(|_| level()).collect(),
             mask: 0,
             root: NIL,
             interface,

@@ -1,114 +1,187 @@
 //! Who takes turns: rings of classes that are served one after the other.
 //!
-//! A ring is a list with a cursor. What is before the cursor has had its turn in this round, what is behind it has not.
-//! Who joins comes before the cursor, so a round ends however many join; who was in the middle of its turn when it left
-//! goes on with it.
+//! A ring has a number for every class that may be in it, and a bit for every one that is. A cursor goes round by number;
+//! so who leaves and comes back within a round, as a class does that changes its colour with every packet, has neither lost
+//! its turn nor won another one.
 
 pub const NIL: u32 = u32::MAX;
 
-/// Priorities; a class has a link for each.
+/// Priorities; a class is in a ring of each.
 pub const PRIORITIES: usize = 8;
 
-/// The ring.
-#[derive(Debug, Clone, Copy)]
+/// Bits of a word.
+const WORD: u32 = u64::BITS;
+
+/// The members of a ring: a set of numbers. A bit of a layer stands for a word of the one below that is not zero, so members
+/// are found in as many steps as there are layers: three for a quarter of a million.
+#[derive(Debug, Default)]
 pub struct Ring {
-    head: u32,
-    tail: u32,
-    /// Whose turn it is.
-    pub cursor: u32,
-    /// Its turn has come; else it only took the place of one that left, which may come back before it is asked.
-    pub is_settled: bool,
-    /// A round ended because the last one left.
-    pub ended: bool,
+    /// The uppermost layer.
+    top: u64,
+    /// Those below it, from the members' own up.
+    layers: Vec<Vec<u64>>,
 }
 
 impl Ring {
-    /// Without members.
-    pub const EMPTY: Self = Self { head: NIL, tail: NIL, cursor: NIL, is_settled: true, ended: false };
+    /// Makes room for the numbers below `count`.
+    pub fn grow(&mut self, count: u32) {
+        let mut words = count.div_ceil(WORD) as usize;
+        for at in 0.. {
+            if words <= 1 {
+                return;
+            }
+            if self.layers.len() == at {
+                // What was on top is the first word of a layer.
+                self.layers.push(vec![self.top]);
+                self.top = u64::from(self.top != 0);
+            }
+            let Some(layer) = self.layers.get_mut(at) else { return };
+            if layer.len() < words {
+                layer.resize(words, 0);
+            }
+            words = words.div_ceil(WORD as usize);
+        }
+    }
 
-    /// Whether it has none.
+    /// Whether it has no members.
     #[inline]
     pub const fn is_empty(&self) -> bool {
-        self.head == NIL
-    }
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Link {
-    previous: u32,
-    next: u32,
-}
-
-/// The links of all members: each is in one ring at most.
-#[derive(Debug, Default)]
-pub struct Links(Vec<Link>);
-
-/// Number of the link of a class's priority.
-#[inline]
-pub const fn member(slot: u32, priority: usize) -> u32 {
-    slot * PRIORITIES as u32 + priority as u32
-}
-
-impl Links {
-    /// Makes room for so many classes.
-    pub fn grow(&mut self, slots: usize) {
-        let links = slots * PRIORITIES;
-        if self.0.len() < links {
-            self.0.resize(links, Link { previous: NIL, next: NIL });
-        }
+        self.top == 0
     }
 
-    fn next(&self, member: u32) -> u32 {
-        self.0.get(member as usize).map_or(NIL, |link| link.next)
-    }
-
-    fn set_next(&mut self, ring: &mut Ring, member: u32, next: u32) {
-        match self.0.get_mut(member as usize) {
-            Some(link) => link.next = next,
-            None => ring.head = next,
+    /// Adds a member, for whose number there is room.
+    #[inline]
+    pub fn insert(&mut self, number: u32) {
+        let mut number = number;
+        for layer in &mut self.layers {
+            let Some(word) = layer.get_mut((number / WORD) as usize) else { return };
+            let was_empty = *word == 0;
+            *word |= 1 << (number % WORD);
+            if !was_empty {
+                return;
+            }
+            number /= WORD;
         }
-    }
-
-    fn set_previous(&mut self, ring: &mut Ring, member: u32, previous: u32) {
-        match self.0.get_mut(member as usize) {
-            Some(link) => link.previous = previous,
-            None => ring.tail = previous,
-        }
-    }
-
-    /// Adds a member; at once in turn if it goes on with one.
-    pub fn insert(&mut self, ring: &mut Ring, member: u32, goes_on: bool) {
-        let next = ring.cursor;
-        let previous = self.0.get(next as usize).map_or(NIL, |link| link.previous);
-        if let Some(link) = self.0.get_mut(member as usize) {
-            *link = Link { previous, next };
-        }
-        self.set_next(ring, previous, member);
-        self.set_previous(ring, next, member);
-        if goes_on || next == NIL {
-            ring.cursor = member;
-            ring.is_settled = true;
-        }
-        ring.ended &= !goes_on;
+        self.top |= 1 << (number % WORD);
     }
 
     /// Takes a member out.
-    pub fn remove(&mut self, ring: &mut Ring, member: u32) {
-        let Some(&Link { previous, next }) = self.0.get(member as usize) else { return };
-        self.set_next(ring, previous, next);
-        self.set_previous(ring, next, previous);
-        if ring.cursor == member {
-            ring.cursor = if next == NIL { ring.head } else { next };
-            ring.is_settled = false;
-            ring.ended = (ring.ended || next == NIL) && ring.head != NIL;
+    #[inline]
+    pub fn remove(&mut self, number: u32) {
+        let mut number = number;
+        for layer in &mut self.layers {
+            let Some(word) = layer.get_mut((number / WORD) as usize) else { return };
+            *word &= !(1 << (number % WORD));
+            if *word != 0 {
+                return;
+            }
+            number /= WORD;
+        }
+        self.top &= !(1 << (number % WORD));
+    }
+
+    /// The first member of this number or a higher one.
+    #[inline]
+    pub fn next(&self, from: u32) -> Option<u32> {
+        let mut from = from;
+        for (at, layer) in self.layers.iter().enumerate() {
+            let word = layer.get((from / WORD) as usize).copied().unwrap_or(0) & (u64::MAX << (from % WORD));
+            if word != 0 {
+                return self.descend(at, from / WORD * WORD + word.trailing_zeros());
+            }
+            from = from / WORD + 1;
+        }
+        let word = if from < WORD { self.top & (u64::MAX << from) } else { 0 };
+        if word == 0 { None } else { self.descend(self.layers.len(), word.trailing_zeros()) }
+    }
+
+    /// The first member below a bit of a layer.
+    #[inline]
+    fn descend(&self, layer: usize, bit: u32) -> Option<u32> {
+        let mut bit = bit;
+        for layer in self.layers.iter().take(layer).rev() {
+            bit = bit * WORD + layer.get(bit as usize)?.trailing_zeros();
+        }
+        Some(bit)
+    }
+}
+
+/// Whose turn it is in a ring, among those that a class of some level lends to.
+#[derive(Debug, Clone, Copy)]
+pub struct Cursor {
+    /// Who has the turn; else from where on the next one is looked for.
+    at: u32,
+    /// Who was the first of the round; [`NIL`] before.
+    first: u32,
+    /// Somebody has the turn.
+    in_turn: bool,
+    /// It has come round.
+    has_wrapped: bool,
+}
+
+/// Who is next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// It goes on with its turn.
+    Same(u32),
+    /// Its turn begins.
+    Other(u32),
+    /// All have had their turn in the round.
+    Over,
+}
+
+impl Cursor {
+    /// Before the first round.
+    pub const NEW: Self = Self { at: 0, first: NIL, in_turn: false, has_wrapped: false };
+
+    /// Begins a round; with whoever still has the turn, or is next.
+    #[inline]
+    pub const fn begin_round(&mut self) {
+        self.first = NIL;
+    }
+
+    /// Who is next in the round. Who has the turn but is not there, since it is above its limit, has had it.
+    #[inline]
+    pub fn next(&mut self, ring: &Ring) -> Next {
+        let next = match ring.next(self.at) {
+            Some(next) => next,
+            None => match ring.next(0) {
+                Some(next) => {
+                    self.has_wrapped = true;
+                    next
+                }
+                None => return Next::Over,
+            },
+        };
+        if self.first == NIL {
+            (self.first, self.has_wrapped) = (next, false);
+        } else if self.has_wrapped && next >= self.first {
+            (self.at, self.in_turn) = (next, false);
+            return Next::Over;
+        }
+        if self.in_turn && next == self.at {
+            return Next::Same(next);
+        }
+        (self.at, self.in_turn) = (next, true);
+        Next::Other(next)
+    }
+
+    /// The turn is over.
+    #[inline]
+    pub const fn end_turn(&mut self) {
+        if self.in_turn {
+            (self.at, self.in_turn) = (self.at + 1, false);
         }
     }
 
-    /// Ends a turn. `true` when the round ended with it.
-    pub fn advance(&mut self, ring: &mut Ring) -> bool {
-        let next = self.next(ring.cursor);
-        ring.cursor = if next == NIL { ring.head } else { next };
-        ring.is_settled = true;
-        next == NIL
+    /// The same in a ring that has other numbers for its members. `number` tells that of one, if it is still there; those that
+    /// are follow each other as before.
+    pub fn renumbered(self, members: u32, number: impl Fn(u32) -> Option<u32>) -> Self {
+        if self.at == 0 && !self.in_turn {
+            return Self::NEW;
+        }
+        let next = (self.at..members).find_map(|at| Some((at, number(at)?)));
+        let in_turn = self.in_turn && next.is_some_and(|(at, _)| at == self.at);
+        Self { at: next.map_or(0, |(_, number)| number), in_turn, ..Self::NEW }
     }
 }

@@ -126,34 +126,32 @@ impl Core {
     /// The leaf whose turn it is, and the level of the class that lends.
     pub fn choose(&mut self, tree: u32) -> Option<(u32, u8)> {
         loop {
-            let (slot, lender) = self.first(tree)?;
+            let (slot, lender, is_new) = self.first(tree)?;
             let node = self.node(slot)?;
             let (quantum, priority) = (node.quantum, usize::from(node.priority));
             let deficit = self.cold.get_mut(slot as usize)?.deficits.get_mut(usize::from(lender))?;
-            if *deficit <= 0 {
-                *deficit = deficit.saturating_add_unsigned(quantum);
+            if is_new {
+                *deficit = (*deficit).min(0).saturating_add_unsigned(quantum);
             }
             if *deficit > 0 {
                 return Some((slot, lender));
             }
             // It sent more than a quantum at once.
-            self.end_turn(slot, priority);
+            self.end_turn(slot, usize::from(lender), priority);
         }
     }
 
     /// Counts what a leaf sent against its turn.
     pub fn take_turn(&mut self, slot: u32, lender: u8, bytes: u64) {
-        let (Some(node), Some(cold)) = (self.nodes.get_mut(slot as usize), self.cold.get_mut(slot as usize))
+        let (Some(node), Some(cold)) = (self.nodes.get(slot as usize), self.cold.get_mut(slot as usize))
         else {
             return;
         };
         let priority = usize::from(node.priority);
         let Some(deficit) = cold.deficits.get_mut(usize::from(lender)) else { return };
         *deficit = deficit.saturating_sub(i32::try_from(bytes).unwrap_or(i32::MAX));
-        if *deficit > 0 {
-            node.begin_turn(priority);
-        } else {
-            self.end_turn(slot, priority);
+        if *deficit <= 0 {
+            self.end_turn(slot, usize::from(lender), priority);
         }
     }
 }

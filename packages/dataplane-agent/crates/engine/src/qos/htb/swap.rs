@@ -33,15 +33,51 @@ impl Htb {
                 root.lock().leave(node.place);
             }
         }
-        // Whoever was next still is: configurations may follow each other faster than turns go round.
-        let next = (self.last as usize + 1).min(old.nodes.len());
-        let all = old.nodes.iter().zip(&old.cold);
-        for (node, cold) in all.clone().skip(next).chain(all.take(next)) {
+        for (node, cold) in old.nodes.iter().zip(&old.cold) {
             if node.is_leaf()
                 && node.active != 0
                 && let Some(leaf) = forest.find(cold.identity)
             {
                 self.activate(leaf, now);
+            }
+        }
+        self.carry_turns(&old);
+    }
+
+    /// Whoever was next still is: configurations may follow each other faster than turns go round.
+    fn carry_turns(&mut self, old: &Core) {
+        let (forest, slots, nodes) = (&self.forest, &self.slots, &self.core.nodes);
+        let node_of = |slot: Option<&u32>| {
+            let id = forest.find(old.cold.get(*slot? as usize)?.identity)?;
+            let slot = *slots.get(id.0 as usize)?;
+            Some((slot, nodes.get(slot as usize)?))
+        };
+        for (slot, node) in (0..).zip(&old.nodes) {
+            let (Some(was), Some((new, node))) = (old.inners.get(node.inner as usize), node_of(Some(&slot)))
+            else {
+                continue;
+            };
+            let Some(inner) = self.core.inners.get_mut(node.inner as usize) else { continue };
+            let child = |child| {
+                let (_, node) = node_of(was.children.get(child as usize))?;
+                (node.parent == new).then_some(node.child)
+            };
+            let cursors = inner.cursors.iter_mut().flatten().zip(was.cursors.iter().flatten());
+            for (cursor, was_cursor) in cursors {
+                *cursor = was_cursor.renumbered(was.children.len() as u32, child);
+            }
+        }
+        for tree in &old.trees {
+            let Some((_, root)) = node_of(Some(&tree.root)) else { continue };
+            let Some(new) = self.core.trees.get_mut(root.tree as usize) else { continue };
+            for (height, (level, was)) in (0u8..).zip(new.levels.iter_mut().zip(&tree.levels)) {
+                let rank = |rank| {
+                    let (_, node) = node_of(was.members.get(rank as usize))?;
+                    (node.tree == root.tree && node.level == height).then_some(node.rank)
+                };
+                for ((_, cursor), (_, was_cursor)) in level.rows.iter_mut().zip(&was.rows) {
+                    *cursor = was_cursor.renumbered(was.members.len() as u32, rank);
+                }
             }
         }
     }
@@ -105,7 +141,7 @@ impl Htb {
             return;
         };
         (node.bytes, node.packets, node.borrows) = (was.bytes, was.packets, was.borrows);
-        (node.second, node.turn, node.row_turn) = (was.second, was.turn, was.row_turn);
+        node.second = was.second;
         node.flags |= was.flags & TAKEN;
         (new_cold.begin, new_cold.last) = (cold.begin, cold.last);
         if let (Some(inner), Some(was)) =
@@ -136,7 +172,7 @@ impl Htb {
             None => {
                 self.roots.push(self.accounts.of(class.identity, self.workers));
                 let is_blocked = class.interface.is_some_and(|row| self.blocked.contains(&row));
-                self.core.add_tree(class.interface, is_blocked)
+                self.core.add_tree(class.interface, class.level, is_blocked)
             }
         };
         let place = if class.is_leaf {

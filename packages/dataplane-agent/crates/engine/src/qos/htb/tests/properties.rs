@@ -1,7 +1,6 @@
 //! Any tree, any order of calls; and a slow, simple scheduler that comes to the same rates.
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 use super::super::links::bits;
 use super::super::ring::PRIORITIES;
@@ -117,6 +116,16 @@ proptest! {
     }
 }
 
+/// Who of those that may send at the same level and priority comes first. Rates are the same but where a limit of a class
+/// between lets a leaf pass just when something is lent or just when not; there HTB does not say which of both is right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// Who has been lent the least for its quantum.
+    LeastLent,
+    /// In turns, a quantum each; who is above a limit when its turn comes, or is in it, loses it.
+    Turns,
+}
+
 /// A class of the simple scheduler, which looks at all of them for every packet.
 struct Simple {
     parent: Option<usize>,
@@ -124,34 +133,58 @@ struct Simple {
     priority: u8,
     is_active: bool,
     account: account::Account,
-    quantum: f64,
-    /// Bytes by level of the class that lent.
-    borrowed: [f64; 8],
+    quantum: i64,
+    /// Bytes that it was lent, by level of the class that lent.
+    lent: [i64; 8],
+    /// Bytes left of its turn, likewise.
+    deficits: [i64; 8],
     sent: u64,
 }
 
-fn simple_rates(specs: &[Spec], active: &[RowId], ms: u64) -> Vec<f64> {
+fn simple_classes(specs: &[Spec], active: &[RowId], now: Now) -> Vec<Simple> {
     let forest = forest(specs);
-    let mut now = Now(SECOND);
-    let place = |row: RowId| specs.iter().position(|spec| spec.0 == row);
-    let mut classes: Vec<Simple> = (specs.iter())
+    (specs.iter())
         .map(|&(row, parent, limit_at, _, priority)| {
             let class = forest.class(class(&forest, row)).unwrap();
             let terms = shared::terms(&class.limit, parent == 0, None);
             Simple {
-                parent: place(parent),
+                parent: specs.iter().position(|spec| spec.0 == parent),
                 level: class.level,
                 priority,
                 is_active: active.contains(&row),
                 account: account::Account::new(terms, now),
-                quantum: (limit_at as f64 / 80.0).clamp(1000.0, 200_000.0),
-                borrowed: [0.0; 8],
+                quantum: (limit_at as i64 / 80).clamp(1000, 200_000),
+                lent: [0; 8],
+                deficits: [0; 8],
                 sent: 0,
             }
         })
-        .collect();
+        .collect()
+}
+
+/// Levels and places of the classes that lend and of the leaves that they lend to, for the lowest level and priority.
+fn simple_candidates(classes: &[Simple]) -> Vec<(u8, u8, usize)> {
+    let candidate = |(at, leaf): (usize, &Simple)| {
+        let mut lender = at;
+        while classes[lender].account.mode() == Mode::Yellow {
+            lender = classes[lender].parent?;
+        }
+        let is_green = classes[lender].account.mode() == Mode::Green;
+        is_green.then_some((classes[lender].level, leaf.priority, at))
+    };
+    let all: Vec<_> =
+        classes.iter().enumerate().filter(|(_, class)| class.is_active).filter_map(candidate).collect();
+    let first = all.iter().map(|(level, priority, _)| (*level, *priority)).min();
+    all.into_iter().filter(|(level, priority, _)| Some((*level, *priority)) == first).collect()
+}
+
+fn simple_rates(specs: &[Spec], active: &[RowId], ms: u64, order: Order) -> Vec<f64> {
+    let mut now = Now(SECOND);
+    let mut classes = simple_classes(specs, active, now);
     let end = Now(now.0 + (1000 + ms) * 1_000_000);
     let mut before = vec![0; classes.len()];
+    // Who has the turn, or from whom on to look, by level of the class that lends and by priority.
+    let mut turns = [[(0, false); 9]; 8];
     while now < end {
         if now.0 < 2 * SECOND {
             before = classes.iter().map(|class| class.sent).collect();
@@ -159,23 +192,35 @@ fn simple_rates(specs: &[Spec], active: &[RowId], ms: u64) -> Vec<f64> {
         for class in &mut classes {
             class.account.fill(now, true);
         }
-        let candidate = |(at, leaf): (usize, &Simple)| {
-            let mut lender = at;
-            while classes[lender].account.mode() == Mode::Yellow {
-                lender = classes[lender].parent?;
-            }
-            let level = classes[lender].level;
-            let used = leaf.borrowed[usize::from(level)] / leaf.quantum;
-            (classes[lender].account.mode() == Mode::Green).then_some((level, leaf.priority, used, at))
-        };
-        let candidates =
-            classes.iter().enumerate().filter(|(_, class)| class.is_active).filter_map(candidate);
-        let Some((lender, _, _, leaf)) = candidates.min_by(|a, b| a.partial_cmp(b).unwrap()) else {
+        let candidates = simple_candidates(&classes);
+        let Some(&(lender, priority, _)) = candidates.first() else {
             now.0 += 100_000;
             continue;
         };
+        let level = usize::from(lender);
+        let (next, in_turn) = &mut turns[level][usize::from(priority)];
+        let leaf = match order {
+            Order::LeastLent => {
+                let lent = |at: usize| classes[at].lent[level] as f64 / classes[at].quantum as f64;
+                candidates.iter().map(|(.., at)| *at).min_by(|a, b| lent(*a).total_cmp(&lent(*b))).unwrap()
+            }
+            Order::Turns => {
+                let leaf = candidates.iter().map(|(.., at)| *at).min_by_key(|at| (at < next, *at)).unwrap();
+                let Simple { deficits, quantum, .. } = &mut classes[leaf];
+                if (*next, *in_turn) != (leaf, true) {
+                    deficits[level] = deficits[level].min(0) + *quantum;
+                }
+                (*next, *in_turn) = (leaf, true);
+                if deficits[level] <= 0 {
+                    (*next, *in_turn) = (leaf + 1, false);
+                    continue;
+                }
+                deficits[level] -= PACKET as i64;
+                leaf
+            }
+        };
         classes[leaf].sent += PACKET * 8;
-        classes[leaf].borrowed[usize::from(lender)] += PACKET as f64;
+        classes[leaf].lent[level] += PACKET as i64;
         let mut at = Some(leaf);
         while let Some(class) = at.map(|at| &mut classes[at]) {
             class.account.charge(PACKET as i64 * 8, class.level >= lender);
@@ -183,39 +228,59 @@ fn simple_rates(specs: &[Spec], active: &[RowId], ms: u64) -> Vec<f64> {
         }
     }
     let rate = |row: &RowId| {
-        (classes[place(*row).unwrap()].sent - before[place(*row).unwrap()]) as f64 / (ms * 1000) as f64
+        let place = specs.iter().position(|spec| spec.0 == *row).unwrap();
+        (classes[place].sent - before[place]) as f64 / (ms * 1000) as f64
     };
     active.iter().map(rate).collect()
 }
 
-// The same trees every time: in about one of some hundred random ones a leaf of a low rate gets more than the reference
-// gives it, since a turn is at least a packet long.
+fn active(specs: &[Spec], idle: u16) -> Vec<RowId> {
+    leaves(specs).into_iter().filter(|row| idle & 1 << (row % 16) == 0).collect()
+}
+
+/// Whether rates are due, but for a part of each and `beyond` Mbit/s. Where the orders come to different ones, those between.
+fn check_rates(specs: &[Spec], active: &[RowId], rates: &[f64], beyond: f64) -> Result<(), TestCaseError> {
+    let [by_lent, by_turns] =
+        [Order::LeastLent, Order::Turns].map(|order| simple_rates(specs, active, 10_000, order));
+    for (rate, (a, b)) in rates.iter().zip(by_lent.iter().zip(&by_turns)) {
+        let due = 0.98 * a.min(*b) - beyond..=1.02 * a.max(*b) + beyond;
+        prop_assert!(due.contains(rate), "{active:?} {rates:?} {by_lent:?} {by_turns:?} {specs:?}");
+    }
+    Ok(())
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(1), ..ProptestConfig::with_cases(24) })]
+    #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn rates_are_those_of_a_scheduler_that_looks_at_everything(specs in trees(), idle in any::<u16>()) {
-        let active: Vec<RowId> = leaves(&specs).into_iter().filter(|row| idle & 1 << (row % 16) == 0).collect();
+        let active = active(&specs, idle);
         let mut sim = Sim::of(&specs);
         sim.activate(&active);
         let rates = sim.rates(&active, 10_000);
-        let due = simple_rates(&specs, &active, 10_000);
-        for (rate, due_rate) in rates.iter().zip(&due) {
-            prop_assert!((rate - due_rate).abs() <= 0.02 * due_rate + 0.03, "{:?} {:?} {:?}", rates, due, specs);
-        }
+        check_rates(&specs, &active, &rates, 0.03)?;
+    }
+
+    #[test]
+    fn a_crew_uses_all_of_the_rate_and_keeps_guarantees(specs in trees(), idle in any::<u16>()) {
+        let active = active(&specs, idle);
         let mut crew = super::workers::Crew::new(&specs, 3, u64::from(idle));
         for row in &active {
             crew.activate(*row as usize % 3, *row);
         }
         crew.run(1000);
         let rates = crew.rates(&active, 10_000);
-        // Workers talk once a millisecond: all of the rate is used and guarantees hold. How leaves of one priority that
-        // several workers have share what is left below different parents, or below limits of their own, is not
-        // promised (docs/queues.md); `workers` checks it for leaves that are alike.
-        let (sum, due_sum): (f64, f64) = (rates.iter().sum(), due.iter().sum());
-        prop_assert!((sum - due_sum).abs() <= 0.01 * due_sum + 0.05, "crew {:?} {:?} {:?}", rates, due, specs);
-        for ((rate, due_rate), row) in rates.iter().zip(&due).zip(&active) {
+        // How leaves of one priority that several workers have share what is left below different parents, or below limits
+        // of their own, is not promised (ADR 13); `workers` checks it for leaves that are alike.
+        let dues = [Order::LeastLent, Order::Turns].map(|order| simple_rates(&specs, &active, 10_000, order));
+        let sum: f64 = rates.iter().sum();
+        let is_due = |due: &Vec<f64>| {
+            let due: f64 = due.iter().sum();
+            (sum - due).abs() <= 0.01 * due + 0.05
+        };
+        prop_assert!(dues.iter().any(is_due), "{rates:?} {dues:?} {active:?} {specs:?}");
+        for ((rate, row), due) in rates.iter().zip(&active).zip(&dues[0]) {
             let limit_at = specs.iter().find(|spec| spec.0 == *row).map_or(0, |spec| spec.2) as f64 / 1e6;
-            prop_assert!(*rate >= 0.98 * due_rate.min(limit_at) - 0.03, "crew {:?} {:?} {:?}", rates, due, specs);
+            prop_assert!(*rate >= 0.98 * due.min(limit_at) - 0.03, "{rates:?} {dues:?} {active:?} {specs:?}");
         }
     }
 }
