@@ -34,6 +34,7 @@ impl Core {
 
     /// Tells what this worker needs and did, and takes what it is lent; or all, if it is alone.
     pub fn talk(&mut self, number: u32, shared: &mut Shared, me: u32, now: Now) {
+        self.end_run(number, Some(&mut *shared));
         let others = shared.meet(me, now);
         let is_late = shared.has_lapsed(me);
         let Some(tree) = self.trees.get_mut(number as usize) else { return };

@@ -116,6 +116,7 @@ fn open<'a>(
     now: Now,
 ) -> Option<MutexGuard<'a, Shared>> {
     if !core.trees.get(tree as usize)?.is_sole {
+        core.end_run(tree, None);
         return None;
     }
     let mut shared = roots.get(tree as usize)?.try_lock();
@@ -195,12 +196,13 @@ impl Htb {
 
     fn try_pass(&mut self, slot: u32, tree: u32, segments: u32, bytes: u64, now: Now) -> Passage {
         let mut shared = open(&self.roots, &mut self.core, tree, self.worker, now);
-        let passage = self.core.pass(slot, segments, bytes, &mut books(&mut shared), now);
+        let mut books = books(&mut shared);
+        let passage = self.core.pass(slot, segments, bytes, &mut books, now);
         if passage == Passage::Open {
-            match &shared {
-                Some(shared) => self.core.begin_run(slot, shared, now),
-                None => self.core.plan_talk(tree, now, false),
+            if matches!(books, Books::Lent) {
+                self.core.plan_talk(tree, now, false);
             }
+            self.core.begin_run(slot, &books, now);
         }
         passage
     }

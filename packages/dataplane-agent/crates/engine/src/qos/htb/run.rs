@@ -2,11 +2,13 @@
 //! so the classes above are charged once, when the run ends: when something else happens in the tree, or its batch is over.
 //!
 //! No colour changes within a run but by what it charges itself: time stands still, nothing waits in the tree, and
-//! this worker is alone with it. If another one comes in between, the charge goes to what this one owes.
+//! this worker is alone with it or has leases, which nobody else touches. If another one comes to a worker that was
+//! alone, the charge goes to what this one owes.
 
 use super::Mode;
 use super::account::Account;
-use super::node::{BURSTS, Core, Node};
+use super::links::Books;
+use super::node::{BURSTS, Core, Inner, Node};
 use super::ring::NIL;
 use super::shared::Shared;
 use crate::time::Now;
@@ -40,6 +42,8 @@ pub struct Run {
     lender: u8,
     /// In [`Core::runs`].
     is_listed: bool,
+    /// What is lent to this worker is charged.
+    is_lent: bool,
     now: Now,
     /// Bits that may be lent before a colour changes; below zero nothing is lent.
     room: i64,
@@ -56,11 +60,18 @@ impl Run {
         last: NIL,
         lender: 0,
         is_listed: false,
+        is_lent: false,
         now: Now(0),
         room: -1,
         lent: Sum { segments: 0, bytes: 0 },
         own: Sum { segments: 0, bytes: 0 },
     };
+
+    /// Whether there is one.
+    #[cfg(test)]
+    pub const fn is_open(&self) -> bool {
+        self.parent != NIL
+    }
 
     const fn is_empty(&self) -> bool {
         self.lent.segments == 0 && self.own.segments == 0
@@ -78,6 +89,22 @@ impl Run {
     /// Wire segments that a class lent.
     const fn lends(&self, level: u8) -> u64 {
         if level == self.lender { self.lent.segments } else { 0 }
+    }
+
+    /// Charges a class of which something is lent to this worker: what it or one above lent to that, what classes below sent
+    /// on their own past it.
+    fn charge_lent(&self, node: &mut Node, inner: &mut Inner) {
+        let (lent, own) = (self.lent.bits(), self.own.bits());
+        inner.owed = inner.owed.map(|owed| owed.saturating_add(own));
+        if node.level > self.lender {
+            inner.owed = inner.owed.map(|owed| owed.saturating_add(lent));
+            return;
+        }
+        node.account.charge(lent, node.level == self.lender);
+        inner.spent[1] = inner.spent[1].saturating_add(lent);
+        if node.level == self.lender {
+            inner.spent[0] = inner.spent[0].saturating_add(lent);
+        }
     }
 
     /// Bits to charge to a class: as sent on its own, and at all.
@@ -122,7 +149,7 @@ impl Core {
 
     /// Begins a run with the packet after one of this leaf, which has just passed: the accounts of the classes above are
     /// those of `now`. Not where leaves of several classes take turns: runs would be too short.
-    pub fn begin_run(&mut self, slot: u32, shared: &Shared, now: Now) {
+    pub fn begin_run(&mut self, slot: u32, books: &Books, now: Now) {
         let Some(node) = self.nodes.get(slot as usize) else { return };
         let (number, parent) = (node.tree, node.parent);
         let Some(tree) = self.trees.get_mut(number as usize) else { return };
@@ -130,28 +157,45 @@ impl Core {
         if !is_second || tree.waiting != 0 {
             return;
         }
-        let (mut room, mut at) = (i64::MAX, parent);
-        let lender = loop {
-            let class = self.node(at).and_then(|node| Some((node, shared.classes.get(node.place as usize)?)));
-            let Some((node, class)) = class else { break None };
-            let mode = class.account.mode();
-            room = room.min(class.account.headroom(mode == Mode::Green));
-            match mode {
-                Mode::Red => break None,
-                Mode::Green => break Some(node.level),
-                Mode::Yellow => at = node.parent,
-            }
-        };
+        let (lender, room) = self.lender_above(parent, books);
         let Some(tree) = self.trees.get_mut(number as usize) else { return };
-        tree.run.parent = parent;
-        tree.run.now = now;
-        (tree.run.lender, tree.run.room) = lender.map_or((0, -1), |lender| (lender, room));
-        if !std::mem::replace(&mut tree.run.is_listed, true) {
+        let run = &mut tree.run;
+        (run.parent, run.now, run.is_lent) = (parent, now, matches!(books, Books::Lent));
+        (run.lender, run.room) = lender.map_or((0, -1), |lender| (lender, room));
+        if !std::mem::replace(&mut run.is_listed, true) {
             self.runs.push(number);
         }
     }
 
-    /// Ends the run of a tree: charges its classes, or, without their accounts, what this worker owes them.
+    /// The level of the class that lends to those below a class, and the bits that may go before a colour changes.
+    fn lender_above(&self, slot: u32, books: &Books) -> (Option<u8>, i64) {
+        let (mut room, mut at) = (i64::MAX, slot);
+        while let Some(node) = self.node(at) {
+            let mode = match books {
+                Books::Sole(shared) => {
+                    let Some(class) = shared.classes.get(node.place as usize) else { break };
+                    let mode = class.account.mode();
+                    room = room.min(class.account.headroom(mode == Mode::Green));
+                    mode
+                }
+                Books::Lent => {
+                    let mode = node.account.mode_lent();
+                    // Of what is lent nothing goes once it is used up.
+                    room = room.min(node.account.headroom(mode == Mode::Green).saturating_sub(1));
+                    mode
+                }
+            };
+            match mode {
+                Mode::Red => break,
+                Mode::Green => return (Some(node.level), room),
+                Mode::Yellow => at = node.parent,
+            }
+        }
+        (None, room)
+    }
+
+    /// Ends the run of a tree: charges its classes, or, without their accounts, what is lent to this worker or what it
+    /// owes them.
     pub fn end_run(&mut self, number: u32, mut shared: Option<&mut Shared>) {
         let Some(tree) = self.trees.get_mut(number as usize).filter(|tree| tree.run.parent != NIL) else {
             return;
@@ -166,27 +210,30 @@ impl Core {
             run.count(node);
             let (level, place, parent) = (node.level, node.place, node.parent);
             let [own, all] = run.charges(level);
-            if let Some(inner) = self.inners.get_mut(node.inner as usize) {
+            let inner = self.inners.get_mut(node.inner as usize);
+            if let Some(inner) = inner {
                 inner.lends = inner.lends.wrapping_add(run.lends(level));
-                if shared.is_none() {
+                if run.is_lent {
+                    run.charge_lent(node, inner);
+                } else if shared.is_none() {
                     inner.owed = [inner.owed[0].saturating_add(own), inner.owed[1].saturating_add(all)];
                 }
             }
             match &mut shared {
-                Some(shared) => {
+                Some(shared) if !run.is_lent => {
                     if let Some(class) = shared.classes.get_mut(place as usize) {
                         class.account.charge_own(own);
                         class.charge(all, false);
                     }
                 }
-                None => self.list(slot),
+                _ => self.list(slot),
             }
             slot = parent;
         }
     }
 
-    /// What a class will be when the run of its tree has ended: counters, wire segments that it lent, and charges to its
-    /// account.
+    /// What a class will be when the run of its tree has ended: counters, wire segments that it lent, and charges to the
+    /// account of all workers.
     pub fn with_run(&self, slot: u32) -> Option<(Node, u64, [i64; 2])> {
         let mut node = self.node(slot)?.clone();
         let run = self.trees.get(node.tree as usize).map_or(Run::NONE, |tree| tree.run);
@@ -195,7 +242,7 @@ impl Core {
         }
         run.count(&mut node);
         let level = node.level;
-        Some((node, run.lends(level), run.charges(level)))
+        Some((node, run.lends(level), if run.is_lent { [0; 2] } else { run.charges(level) }))
     }
 
     /// A tree has no place in [`Self::runs`] any more. Whether its run is still to be charged.

@@ -32,7 +32,8 @@ pub const SLICE: u64 = 1_000_000;
 /// A worker that did not use a tree for so long has left it, ns.
 pub const ABSENT_AFTER: u64 = 10 * SLICE;
 
-/// What a worker without waiting packets asks for beyond twice what it sent in the last slice, bits: two packets.
+/// What a worker without waiting packets asks for beyond twice what it sent in the last slice, bits: two packets. It gets
+/// [`DEEP_SHARE`] if that is more, or a burst after a pause would wait for tokens that nobody needs.
 const ESTIMATE: i64 = 24_000;
 
 /// A share of what an account has may be lent at once beyond a slice: 2⁻³.
@@ -479,7 +480,10 @@ impl Side<'_> {
         }
         let sums = talk.spent.iter().chain(&talk.owed).chain([&talk.asks]);
         match sums.copied().max() {
-            Some(bits) if bits > 0 => bits.saturating_mul(2).saturating_add(ESTIMATE).min(slice),
+            Some(bits) if bits > 0 => {
+                let estimate = bits.saturating_mul(2).saturating_add(ESTIMATE);
+                estimate.max(*self.pool >> DEEP_SHARE).min(slice)
+            }
             _ => 0,
         }
     }

@@ -8,6 +8,7 @@ use crate::qos::forest::{Identity, Part};
 mod fairness;
 mod oracle;
 mod properties;
+mod runs;
 mod swap;
 mod threads;
 mod workers;

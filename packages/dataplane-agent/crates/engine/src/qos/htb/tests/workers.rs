@@ -202,6 +202,40 @@ fn strict_priority_holds_over_any_ten_milliseconds() {
 }
 
 #[test]
+fn priorities_and_guarantees_hold_for_a_thousand_leaves_of_several_workers() {
+    for workers in [2, 4] {
+        let root = 1000 * M;
+        let (first, guaranteed, others) = (2..22, 22..122, 122..1002);
+        let mut specs: Vec<Spec> = vec![(1, 0, 0, root, 8)];
+        specs.extend(first.clone().map(|row| (row, 1, 0, root, 1)));
+        specs.extend(guaranteed.clone().map(|row| (row, 1, M, root, 8)));
+        specs.extend(others.clone().map(|row| (row, 1, 0, root, 8)));
+        let mut crew = Crew::new(&specs, workers, 17);
+        for row in guaranteed.clone().chain(others.clone()) {
+            crew.activate((row % workers) as usize, row);
+        }
+        crew.run(500);
+        for row in first.clone() {
+            crew.activate((row % workers) as usize, row);
+        }
+        crew.log.clear();
+        let begin = crew.now.0;
+        crew.run(300);
+        for start in 10..290 {
+            let window = begin + start * 1_000_000..begin + (start + 10) * 1_000_000;
+            let of = crew.log.iter().filter(|(at, row, _)| window.contains(&at.0) && others.contains(row));
+            let low: u64 = of.map(|(_, _, bits)| bits).sum();
+            assert!(low <= 12_000, "{workers} workers: {low} bits from {start} ms on");
+        }
+        let rows: Vec<RowId> = (2..1002).collect();
+        let rates = crew.rates(&rows, 2000);
+        assert_near(&[rates.iter().sum()], &[1000.0], 0.01);
+        assert!(rates[20..120].iter().all(|rate| *rate >= 0.98), "{:?}", &rates[20..120]);
+        assert!(rates[120..].iter().all(|rate| *rate == 0.0), "{:?}", &rates[120..]);
+    }
+}
+
+#[test]
 fn limit_at_is_never_lent_away() {
     // Σ limit-at is all there is; others of the first priority would take everything.
     let mut specs: Vec<Spec> = vec![(1, 0, 0, 100 * M, 8), (2, 1, 0, 100 * M, 1), (3, 1, 0, 100 * M, 1)];
