@@ -45,6 +45,7 @@ export const CASES = [
   { name: 'engine/profiler', kind: 'engine' },
   { name: 'engine/handover-all', kind: 'engine' },
   { name: 'engine/2-workers', kind: 'engine' },
+  { name: 'engine/htb-2-workers', kind: 'engine' },
   { name: 'wire/route', kind: 'wire', load: 'packets', scenario: 'routing' },
   { name: 'wire/route-xdp', kind: 'wire', load: 'packets', scenario: 'routing', io: 'af-xdp' },
   { name: 'wire/route-offload', kind: 'wire', load: 'packets', scenario: 'routing', io: OFFLOAD },

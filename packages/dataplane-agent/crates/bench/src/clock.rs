@@ -20,6 +20,11 @@ impl Tsc {
         tsc
     }
 
+    /// Time since [`Self::new`], the same for all copies, ns.
+    pub fn elapsed_ns(&self) -> u64 {
+        self.origin.elapsed().as_nanos() as u64
+    }
+
     /// Nanoseconds per tick, averaged since [`Self::new`]; call it after a second or so.
     pub fn nanoseconds_per_tick(&self) -> f64 {
         let ticks = self.cycles().wrapping_sub(self.start).max(1);

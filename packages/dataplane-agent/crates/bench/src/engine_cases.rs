@@ -45,6 +45,7 @@ const CASES: &[(&str, Case)] = &[
     ("engine/profiler", profiler),
     ("engine/handover-all", crate::worker_cases::handover_all),
     ("engine/2-workers", crate::worker_cases::two_workers),
+    ("engine/htb-2-workers", crate::worker_cases::htb_two_workers),
 ];
 
 /// Runs `--case` and prints its result as JSON.

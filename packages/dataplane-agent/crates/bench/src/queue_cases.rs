@@ -150,6 +150,17 @@ fn rate(leaves: u32) -> u64 {
     PACKET_BITS * 1_000_000_000 / turn_ns
 }
 
+/// 1,000 leaves below one root, and the flows of those subscribers that are steered to a worker.
+pub fn tree_of_several(worker: u32, workers: u32) -> Setup {
+    const ROOT: u32 = 100_000;
+    let root = SimpleQueue { row: ROOT, ..queue(0, 100 * AMPLE, vec![network(0, 20)]) };
+    let leaves = each(FEW, AMPLE).into_iter().map(|leaf| SimpleQueue { parent: Some(ROOT), ..leaf });
+    let mut setup = Setup::of(Scenario::MASQUERADE_25, Traffic::steered_subscribers(FEW, worker, workers));
+    setup.real_time = true;
+    setup.config.simple_queues = std::iter::once(root).chain(leaves).collect();
+    setup
+}
+
 /// A router with connection tracking, masquerade and 25 rules, and a flow of every subscriber.
 fn with(queues: Vec<SimpleQueue>, subscribers: u32, kind: Option<QueueType>) -> Setup {
     let mut setup = Setup::of(Scenario::MASQUERADE_25, Traffic::subscribers(subscribers));

@@ -35,24 +35,19 @@ impl Traffic {
 
     /// `count` flows, half of them TCP, that belong to one of several workers.
     pub fn steered(count: usize, worker: u32, workers: u32) -> Self {
-        let belongs = |(ends, tcp): &(Ends, bool)| {
-            let tuple = Tuple {
-                src: Addr::v4(ends.source.to_bits()),
-                dst: Addr::v4(ends.destination.to_bits()),
-                src_port: ends.source_port,
-                dst_port: ends.destination_port,
-                protocol: if *tcp { 6 } else { 17 },
-            };
-            steer(&tuple, workers) == worker
-        };
         let flows = (0..).map(|flow| (ends(flow), is_tcp(flow, false)));
-        Self::of(flows.filter(belongs).take(count).collect())
+        Self::of(flows.filter(|flow| belongs(flow, worker, workers)).take(count).collect())
+    }
+
+    /// Those of [`Self::subscribers`] that belong to one of several workers.
+    pub fn steered_subscribers(count: u32, worker: u32, workers: u32) -> Self {
+        let flows = subscribers(count).filter(|flow| belongs(flow, worker, workers));
+        Self::of(flows.collect())
     }
 
     /// `count` UDP flows, each from an address of its own.
     pub fn subscribers(count: u32) -> Self {
-        let source = |flow| Ipv4Addr::from_bits(SOURCES.to_bits() + flow);
-        Self::of((0..count).map(|flow| (Ends { source: source(flow), ..ends(flow) }, false)).collect())
+        Self::of(subscribers(count).collect())
     }
 
     /// Flows, each with whether it is TCP.
@@ -112,6 +107,24 @@ impl Traffic {
     fn is_tcp(&self, flow: usize) -> bool {
         self.frames.get(flow).is_some_and(|frame| frame[23] == 6)
     }
+}
+
+/// UDP flows, each from an address of its own, and that they are not TCP.
+fn subscribers(count: u32) -> impl Iterator<Item = (Ends, bool)> {
+    let source = |flow| Ipv4Addr::from_bits(SOURCES.to_bits() + flow);
+    (0..count).map(move |flow| (Ends { source: source(flow), ..ends(flow) }, false))
+}
+
+/// Whether a flow, and whether it is TCP, is steered to a worker.
+fn belongs((ends, tcp): &(Ends, bool), worker: u32, workers: u32) -> bool {
+    let tuple = Tuple {
+        src: Addr::v4(ends.source.to_bits()),
+        dst: Addr::v4(ends.destination.to_bits()),
+        src_port: ends.source_port,
+        dst_port: ends.destination_port,
+        protocol: if *tcp { 6 } else { 17 },
+    };
+    steer(&tuple, workers) == worker
 }
 
 fn is_tcp(flow: u32, udp_only: bool) -> bool {

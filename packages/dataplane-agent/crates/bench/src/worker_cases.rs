@@ -88,6 +88,22 @@ pub fn two_workers(windows: usize) -> Result<CaseResult, String> {
     Ok(result)
 }
 
+/// Two workers whose subscribers have leaves below the same root, against one. No limit is reached.
+pub fn htb_two_workers(windows: usize) -> Result<CaseResult, String> {
+    let tsc = Tsc::new();
+    let setup = |worker| crate::queue_cases::tree_of_several(worker, 2);
+    let group = || Group::of((0..2).map(setup).collect(), tsc);
+    let (mut two, mut one) = (group()?, group()?);
+    let (ours, baseline) = in_turns(windows, (&mut two, 2), (&mut one, 1), &tsc)?;
+    let wall = ours.packets / ours.seconds / (baseline.packets / baseline.seconds);
+    let mut result = finish(&tsc, ("with two workers", ours), ("with one", baseline))?;
+    let waited: u64 = two.workers.iter().map(|(router, _)| router.waiting.1).sum();
+    result.details.push(format!(
+        "by the clock, generator included: {wall:.2} times the packets of one worker; {waited} packets had to wait"
+    ));
+    Ok(result)
+}
+
 /// Lets so many workers of two groups run in turns: for as many windows as asked for, and on until enough of both
 /// were quiet.
 fn in_turns(
@@ -159,7 +175,12 @@ impl Group {
     fn new(count: usize, tsc: Tsc) -> Result<Self, String> {
         let setup =
             |worker| Setup::of(Scenario::MASQUERADE_25, Traffic::steered(FLOWS, worker, count as u32));
-        let routers = Router::several((0..count as u32).map(setup).collect(), tsc)?;
+        Self::of((0..count as u32).map(setup).collect(), tsc)
+    }
+
+    fn of(setups: Vec<Setup>, tsc: Tsc) -> Result<Self, String> {
+        let count = setups.len();
+        let routers = Router::several(setups, tsc)?;
         let (outs, mut inbounds): (Vec<_>, Vec<_>) = (0..count).map(|_| handover::way()).unzip();
         inbounds.rotate_right(1);
         let links = outs.into_iter().zip(inbounds).map(|(out, inbound)| Links { out, inbound });
