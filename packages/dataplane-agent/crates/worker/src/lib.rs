@@ -15,6 +15,7 @@ pub mod handover;
 pub mod journal;
 mod learned_routes;
 pub mod lists;
+mod moderation;
 pub mod options;
 pub mod patience;
 pub mod ports;
