@@ -5,7 +5,7 @@ use tollway_config::dataplane::QueueType;
 use tollway_engine::frame::{Gso, VnetState};
 use tollway_testkit::packet::{Packet, PacketBuilder, tcp_flag};
 use tollway_testkit::router::{Output, port_mac};
-use tollway_testkit::{Router, RouterConfig, pfifo, rule};
+use tollway_testkit::{Router, RouterConfig, pfifo, queue, rule};
 use tollway_wire::{checksum, field, ipv4};
 
 const HOST: &str = "192.168.88.10";
@@ -147,6 +147,34 @@ fn of_a_super_frame_that_finds_too_little_room_the_front_waits() {
     assert_eq!((up.queued_packets, up.dropped), (10, 18));
     let out = router.advance_ms(10);
     assert_eq!(out.iter().map(|output| output.segments).sum::<u32>(), 10);
+}
+
+#[test]
+fn a_super_frame_loses_nothing_while_there_are_tokens_on_its_way() {
+    let (frame, vnet) = PacketBuilder::ipv4(HOST, SERVER)
+        .eth_dst(port_mac(0))
+        .tcp(4000, 80, tcp_flag::ACK, 1, 1)
+        .payload_len(40_000)
+        .build_gso(1448);
+    for in_tree in [false, true] {
+        let mut router = router(50_000_000, 10, false);
+        if in_tree {
+            router.swap(|config| {
+                let parent = queue(9000, &["192.168.88.0/24"], 100_000_000, 0);
+                config.simple_queues[0].parent = Some(parent.row);
+                config.simple_queues.push(parent);
+            });
+        }
+        // A bucket holds 5 Mbit, and each super-frame has 0.33.
+        for number in 0..12 {
+            let out = router.inject(0, frame.clone(), vnet).into_iter().chain(router.advance(0));
+            assert_eq!(out.map(|output| output.segments).sum::<u32>(), 28, "{number} in tree: {in_tree}");
+        }
+        for _ in 0..10 {
+            router.inject(0, frame.clone(), vnet);
+        }
+        assert!((10..=11).contains(&router.queues()[0].ways[0].queued_packets));
+    }
 }
 
 #[test]

@@ -259,7 +259,7 @@ impl<F: Frame> Queues<F> {
         self.scopes.now = now;
         let footprint = waiting.frame.footprint() as u64;
         let (segments, bytes) = (waiting.segments, waiting.bytes);
-        if !self.admits(number, segments, bytes) {
+        if !self.admits(number, segments, bytes, now) {
             self.refuse(number, segments);
             return Held::NoRoom;
         }
@@ -295,7 +295,7 @@ impl<F: Frame> Queues<F> {
 
     /// Whether a leaf's queue has room for a frame. What the bucket already has tokens for does not count: it goes as
     /// soon as the leaf has its turn.
-    pub fn admits(&self, number: u32, segments: u32, bytes: u64) -> bool {
+    pub fn admits(&mut self, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
         let (Some(leaf), Some(backlog)) =
             (self.leaves.get(number as usize), self.backlogs.get(number as usize))
         else {
@@ -305,11 +305,15 @@ impl<F: Frame> Queues<F> {
         if backlog.queue.admits(frame, Load::default()) {
             return true;
         }
-        if leaf.is(special::TREE | special::BLOCKED) {
+        if leaf.is(special::BLOCKED) {
             return false;
         }
         let load = backlog.queue.load();
-        let tokens = u64::try_from(leaf.bucket.tokens()).unwrap_or(0);
+        let tokens = if leaf.is(special::TREE) {
+            self.htb.tokens(backlog.class, now)
+        } else {
+            u64::try_from(leaf.bucket.tokens()).unwrap_or(0)
+        };
         let bits = load.bytes.saturating_mul(8).max(1);
         let share = |of: u64| {
             if tokens >= bits { of } else { (u128::from(of) * u128::from(tokens) / u128::from(bits)) as u64 }

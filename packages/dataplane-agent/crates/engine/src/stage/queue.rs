@@ -323,7 +323,7 @@ fn wait<F: Frame, S: FrameSource<F>>(
         && let Some(layout) = layout(&meta, frame.head(), &vnet)
     {
         let together = queues.segments_together(leaf, layout.segment_bytes());
-        if meta.segments > together || !queues.admits(leaf, meta.segments, meta.wire_bytes()) {
+        if meta.segments > together || !queues.admits(leaf, meta.segments, meta.wire_bytes(), now) {
             let (mut pieces, mut waits, mut last) = (0u64, false, None);
             let left = layout.split(&frame, &vnet, together, source, |piece| {
                 pieces += 1;

@@ -180,6 +180,18 @@ impl Htb {
         self.pass_alone(slot, number, segments, bytes, now)
     }
 
+    /// Bits for which there are tokens along a leaf's way, whoever else may want them; 0 while its port takes nothing.
+    pub fn tokens(&mut self, leaf: ClassId, now: Now) -> u64 {
+        let Some(slot) = self.slot(leaf) else { return u64::MAX };
+        let Some(number) = self.core.node(slot).map(|node| node.tree) else { return u64::MAX };
+        if self.core.trees.get(number as usize).is_none_or(|tree| tree.is_blocked) {
+            return 0;
+        }
+        let mut shared = open(&self.roots, &mut self.core, number, self.worker, now);
+        let mut books = books(&mut shared);
+        u64::try_from(self.core.tokens(slot, &mut books, now)).unwrap_or(0)
+    }
+
     /// A packet that is not of a run.
     fn pass_alone(&mut self, slot: u32, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
         if self.core.trees.get(number as usize).is_some_and(|tree| tree.waiting != 0) {

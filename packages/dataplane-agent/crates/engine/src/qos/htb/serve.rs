@@ -108,7 +108,28 @@ impl Core {
     pub fn allowance(&self, leaf: u32, lender: u8, books: &Books) -> u64 {
         let deficits = self.cold.get(leaf as usize).map(|cold| &cold.deficits);
         let deficit = deficits.and_then(|deficits| deficits.get(usize::from(lender)));
-        let mut bits = deficit.map_or(0, |deficit| i64::from(*deficit) * 8);
+        let bits = deficit.map_or(0, |deficit| i64::from(*deficit) * 8);
+        u64::try_from(self.headroom(leaf, lender, books).min(bits) / 8).unwrap_or(0)
+    }
+
+    /// Bits that a leaf may send before a class on its way changes its colour, if it had all turns.
+    pub fn tokens(&mut self, leaf: u32, books: &mut Books, now: Now) -> i64 {
+        let mut at = leaf;
+        while at != NIL {
+            match self.look(at, books, now) {
+                Mode::Green => {
+                    let lender = self.node(at).map_or(0, |node| node.level);
+                    return self.headroom(leaf, lender, books);
+                }
+                Mode::Red => return 0,
+                Mode::Yellow => at = self.parent(at),
+            }
+        }
+        0
+    }
+
+    fn headroom(&self, leaf: u32, lender: u8, books: &Books) -> i64 {
+        let mut bits = i64::MAX;
         for slot in self.way(leaf) {
             let Some(node) = self.node(slot).filter(|node| node.level <= lender) else { break };
             let account = match books {
@@ -120,7 +141,7 @@ impl Core {
             };
             bits = bits.min(account.headroom(node.level == lender));
         }
-        u64::try_from(bits / 8).unwrap_or(0)
+        bits
     }
 
     /// The leaf whose turn it is, and the level of the class that lends.
