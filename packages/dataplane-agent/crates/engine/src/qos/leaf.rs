@@ -1,5 +1,7 @@
 //! A leaf: its bucket, its counters, and what waits.
 
+use std::mem::offset_of;
+
 use tollway_config::dataplane::{QueueLimit, QueueType};
 
 use super::bucket::Bucket;
@@ -70,38 +72,44 @@ impl Passed {
     }
 }
 
-/// What is touched when packets wait, once a second, and when somebody looks.
+/// What is touched when packets wait, once a second, and when somebody looks. A packet that begins to wait needs the
+/// first line, one that leaves the first two.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Backlog {
-    /// Its name.
-    pub identity: Identity,
-    /// Its number in this configuration.
-    pub class: ClassId,
-    /// Place of its row among those of this configuration.
-    pub entry: u32,
-    /// Where it stands on courses: see [`Class::rank`](super::forest::Class::rank).
-    pub rank: u8,
     /// The packets.
     pub queue: Kind,
+    /// Its number in this configuration.
+    pub class: ClassId,
+    /// Its neighbours among leaves of like length.
+    pub previous: u32,
+    /// The same.
+    pub next: u32,
+    /// Among which leaves it stands; see [`super::longest`].
+    pub listed: u8,
+    /// Where it stands on courses: see [`Class::rank`](super::forest::Class::rank).
+    pub rank: u8,
+    /// Who wakes the leaf.
+    pub wake: WakeBy,
+    waits: Waits,
+    /// Its name.
+    pub identity: Identity,
     /// Bursts, of a leaf that has a bucket of its own.
     pub burst: Option<Box<Burst>>,
     /// Highest rate without bursts, bits/s.
     pub max_limit: u64,
     /// Wire segments dropped.
     pub dropped: u64,
-    /// Who wakes the leaf.
-    pub wake: WakeBy,
-    /// Its neighbours among leaves of like length.
-    pub previous: u32,
-    /// The same.
-    pub next: u32,
     /// Counters as they stood at the last reset.
     reset: Passed,
     /// Wire segments marked, at the last reset.
     marked: u64,
     meter: Meter,
-    waits: Waits,
+    /// Place of its row among those of this configuration.
+    pub entry: u32,
 }
+
+const _: () = assert!(size_of::<Backlog>() == 192 && offset_of!(Backlog, waits) == 64);
 
 /// Who wakes a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -216,21 +224,22 @@ impl Backlog {
     /// An empty one. `salt`: see [`Self::seed`].
     pub fn new(identity: Identity, class: ClassId, entry: u32, kind: &QueueType, salt: u64) -> Self {
         Self {
-            identity,
-            class,
-            entry,
-            rank: 0,
             queue: Kind::new(kind, seed(identity, salt)),
+            class,
+            previous: u32::MAX,
+            next: u32::MAX,
+            listed: 0,
+            rank: 0,
+            wake: WakeBy::Nobody,
+            waits: Waits::default(),
+            identity,
             burst: None,
             max_limit: 0,
             dropped: 0,
-            wake: WakeBy::Nobody,
-            previous: u32::MAX,
-            next: u32::MAX,
             reset: Passed::default(),
             marked: 0,
             meter: Meter::default(),
-            waits: Waits::default(),
+            entry,
         }
     }
 
@@ -240,6 +249,18 @@ impl Backlog {
         self.waits = Waits { begun: Waited::default(), last: self.waited(leaf, now) };
         self.meter.begin = leaf.passed();
         leaf.word = second(now) << 8 | leaf.word & special::ALL;
+    }
+
+    /// Has what a packet needs fetched that begins to wait.
+    #[inline]
+    pub fn fetch(&self) {
+        tollway_prefetch::fetch_to_write(&self.queue);
+    }
+
+    /// Has the rest fetched that one needs that leaves.
+    #[inline]
+    pub fn fetch_more(&self) {
+        tollway_prefetch::fetch_to_write(&self.waits);
     }
 
     /// What its queue hashes and draws by. `salt` is what nobody outside knows: who knows the hash can choose flows

@@ -1,4 +1,7 @@
 //! Which leaf has the longest queue, to a power of two, without looking at all of them.
+//!
+//! A leaf whose queue has become a little shorter stays where it is listed until somebody asks: most go to and fro,
+//! and each time there would be neighbours to be told.
 
 use super::leaf::Backlog;
 
@@ -24,24 +27,38 @@ fn class(frames: u32) -> usize {
 }
 
 impl Longest {
-    /// A leaf's queue had `before` frames and has `after` of them.
-    pub fn update(&mut self, backlogs: &mut [Backlog], leaf: u32, before: u32, after: u32) {
-        let (from, to) = (class(before), class(after));
-        if from == to {
-            return;
+    /// A leaf's queue has so many frames now.
+    #[inline]
+    pub fn update(&mut self, backlogs: &mut [Backlog], leaf: u32, frames: u32) {
+        let Some(backlog) = backlogs.get(leaf as usize) else { return };
+        let (from, to) = (usize::from(backlog.listed), class(frames));
+        if from != to && (to == 0 || from != to + 1) {
+            self.relist(backlogs, leaf, to);
         }
+    }
+
+    /// A leaf of the longest ones.
+    pub fn first(&mut self, backlogs: &mut [Backlog]) -> Option<u32> {
+        loop {
+            let listed = (u64::BITS - 1).checked_sub(self.occupied.leading_zeros())? as usize;
+            let leaf = self.heads.get(listed).copied()?;
+            let is = class(backlogs.get(leaf as usize)?.queue.frames());
+            if is == listed {
+                return Some(leaf);
+            }
+            self.relist(backlogs, leaf, is);
+        }
+    }
+
+    fn relist(&mut self, backlogs: &mut [Backlog], leaf: u32, to: usize) {
+        let Some(backlog) = backlogs.get_mut(leaf as usize) else { return };
+        let from = usize::from(std::mem::replace(&mut backlog.listed, to as u8));
         if from != 0 {
             self.unlink(backlogs, leaf, from);
         }
         if to != 0 {
             self.link(backlogs, leaf, to);
         }
-    }
-
-    /// A leaf of the longest ones.
-    pub fn first(&self) -> Option<u32> {
-        let class = (u64::BITS - 1).checked_sub(self.occupied.leading_zeros())?;
-        self.heads.get(class as usize).copied()
     }
 
     /// Every leaf in which packets wait.
@@ -81,6 +98,98 @@ impl Longest {
             *head = next;
             if next == NIL {
                 self.occupied &= !(1 << class);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tollway_config::dataplane::QueueType;
+
+    use super::*;
+    use crate::frame::{Frame, VnetState};
+    use crate::qos::Lane;
+    use crate::qos::forest::{ClassId, Identity, Part};
+    use crate::qos::kind::Next;
+    use crate::qos::slab::{Fifo, Slab, Waiting};
+    use crate::time::Now;
+    use crate::verdict::Verdict;
+
+    /// A frame of which only the number matters.
+    #[derive(Debug)]
+    struct Blank;
+
+    impl Frame for Blank {
+        fn head(&self) -> &[u8] {
+            &[]
+        }
+        fn head_mut(&mut self) -> &mut [u8] {
+            &mut []
+        }
+        fn len(&self) -> usize {
+            0
+        }
+        fn resize(&mut self, _len: usize) -> bool {
+            false
+        }
+        fn copy_to(&self, _offset: usize, _to: &mut [u8]) -> bool {
+            false
+        }
+        fn footprint(&self) -> usize {
+            0
+        }
+    }
+
+    fn waiting() -> Waiting<Blank> {
+        Waiting {
+            frame: Blank,
+            vnet: VnetState::default(),
+            exit: Verdict::default(),
+            bytes: 60,
+            segments: 1,
+            fast: false,
+            addresses: (0, 0),
+            lane: Lane::NONE,
+            enqueued: Now(0),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_first_is_of_the_longest_and_all_are_those_that_wait(
+            steps in proptest::collection::vec((0u32..12, any::<bool>(), 1u32..9, any::<bool>()), 1..200),
+        ) {
+            let leaf = |row| {
+                let identity = Identity { row, part: Part::Upload };
+                Backlog::new(identity, ClassId(row), row, &QueueType::Pfifo { limit: 10_000 }, 0)
+            };
+            let mut backlogs: Vec<Backlog> = (0..12).map(leaf).collect();
+            let (mut slab, mut longest) = (Slab::new(1 << 20, u64::MAX), Longest::default());
+            for (leaf, comes, frames, asks) in steps {
+                for _ in 0..frames {
+                    let queue = &mut backlogs[leaf as usize].queue;
+                    if comes {
+                        let node = slab.insert(waiting());
+                        queue.offer(&mut slab, node, Now(0), &mut Fifo::default());
+                    } else if let Next::Packet(node) = queue.next(&mut slab, Now(0), &mut Fifo::default()) {
+                        slab.remove(node);
+                    }
+                    let frames = queue.frames();
+                    longest.update(&mut backlogs, leaf, frames);
+                }
+                let frames = |leaf: u32| backlogs[leaf as usize].queue.frames();
+                let waits: Vec<u32> = (0..12).filter(|leaf| frames(*leaf) != 0).collect();
+                let most = waits.iter().map(|leaf| class(frames(*leaf))).max();
+                let mut all = longest.all(&backlogs);
+                all.sort_unstable();
+                prop_assert_eq!(all, waits);
+                if asks {
+                    let first = longest.first(&mut backlogs);
+                    let length = first.map(|leaf| class(backlogs[leaf as usize].queue.frames()));
+                    prop_assert_eq!(length, most);
+                }
             }
         }
     }

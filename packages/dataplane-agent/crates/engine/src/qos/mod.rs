@@ -10,6 +10,7 @@
 //! A queue kind (`kind/`) decides which packets wait and in which order they go; the bucket decides when.
 //! Time is an argument: [`queues::Queues::release`] sends what is due by then.
 
+mod ahead;
 pub mod bucket;
 pub mod burst;
 mod changeover;

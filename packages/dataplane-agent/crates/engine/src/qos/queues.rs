@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tollway_config::protocol::QueueTotals;
 
+use super::Lane;
 use super::changeover::{Changeover, SLOTS};
 use super::classify::QueueTable;
 use super::course::Courses;
@@ -18,7 +19,6 @@ use super::port::Ports;
 use super::record::Since;
 use super::scope::{Event, Scopes};
 use super::slab::{Fifo, NodeId, Slab};
-use super::{Lane, Leads};
 use crate::frame::Frame;
 use crate::time::Now;
 use crate::wheel::Wheel;
@@ -32,9 +32,6 @@ pub(super) const QUANTUM: usize = 16;
 /// A super-frame whose time on the wire at the queue's rate is longer than one in so many of a second is
 /// cut into pieces: it would make everybody else wait.
 const WHOLE_PER_SECOND: u64 = 1000;
-
-/// So many leaves stay in the cache between two packets of each: 64 KiB.
-const AT_HAND: usize = 1024;
 
 pub(super) const NIL: u32 = u32::MAX;
 
@@ -96,7 +93,7 @@ pub struct Queues<F> {
     pub(super) slab: Slab<F>,
     wheel: Wheel,
     /// Leaves whose time has come, in turn.
-    due: VecDeque<u32>,
+    pub(super) due: VecDeque<u32>,
     /// It is the turn of a leaf in a tree.
     trees_turn: bool,
     /// Leaves that have had their turn until the port behind them was asked.
@@ -143,42 +140,6 @@ impl<F: Frame> Queues<F> {
             totals: QueueTotals::default(),
             dropped: Dropped::default(),
         }
-    }
-
-    /// Has the leaf fetched that a packet meets at the end of its way.
-    #[inline]
-    pub fn fetch(&self, lane: Lane) {
-        if self.leaves.len() > AT_HAND
-            && let Leads::Leaf(number) = lane.leads()
-            && let Some(leaf) = self.leaves.get(number as usize)
-        {
-            tollway_prefetch::fetch_to_write(leaf);
-        }
-    }
-
-    /// Whether packets need no more than their leaf, and all leaves are in the cache.
-    #[inline]
-    pub fn is_at_hand(&self) -> bool {
-        self.leaves.len() <= AT_HAND && self.slab.len() == 0 && self.htb.is_empty() && self.courses.is_empty()
-    }
-
-    /// Reads of a leaf what brings it into the cache.
-    #[inline]
-    pub fn touch(&self, number: u32) -> u32 {
-        let place = number as usize;
-        let Some(leaf) = self.leaves.get(place) else { return 0 };
-        if leaf.is(special::TREE)
-            && let Some(backlog) = self.backlogs.get(place)
-        {
-            self.htb.touch(backlog.class);
-        }
-        leaf.waiting
-    }
-
-    /// The same of the leaf at a step of a course.
-    #[inline]
-    pub fn touch_course(&self, course: u32, step: u8) -> u32 {
-        self.courses.leaf(course, step).map_or(0, |leaf| self.touch(leaf))
     }
 
     /// All packets of a batch have been here.
@@ -255,26 +216,38 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Lets a frame wait in a leaf. What is dropped instead is counted for [`Self::take_dropped`].
-    pub fn hold(&mut self, number: u32, mut waiting: Waiting<F>, now: Now) -> Held {
+    #[inline]
+    pub fn hold(&mut self, number: u32, waiting: Waiting<F>, now: Now) -> Held {
+        let load = Load::frame(waiting.segments, waiting.bytes);
+        if let Err(refused) = self.make_room(number, load, waiting.frame.footprint() as u64, now) {
+            return refused;
+        }
+        self.courses.hold(waiting.lane);
+        let node = self.slab.insert(Waiting { enqueued: now, ..waiting });
+        self.put(number, node, now)
+    }
+
+    /// Sees to it that a frame can wait in a leaf. If it cannot, counts it as dropped and says why.
+    fn make_room(&mut self, number: u32, frame: Load, footprint: u64, now: Now) -> Result<(), Held> {
         self.scopes.now = now;
-        let footprint = waiting.frame.footprint() as u64;
-        let (segments, bytes) = (waiting.segments, waiting.bytes);
-        if !self.admits(number, segments, bytes, now) {
-            self.refuse(number, segments);
-            return Held::NoRoom;
+        if !self.admits(number, frame.segments, frame.bytes, now) {
+            self.refuse(number, frame.segments);
+            return Err(Held::NoRoom);
         }
         while !self.slab.has_room(footprint) {
             if !self.drop_from_longest() {
-                self.dropped.memory = self.dropped.memory.saturating_add(segments);
-                self.count_drop(number, segments);
-                return Held::NoMemory;
+                self.dropped.memory = self.dropped.memory.saturating_add(frame.segments);
+                self.count_drop(number, frame.segments);
+                return Err(Held::NoMemory);
             }
         }
+        Ok(())
+    }
+
+    /// A frame that has a place goes into a leaf's queue, which may drop it nevertheless.
+    fn put(&mut self, number: u32, node: NodeId, now: Now) -> Held {
         let Some(backlog) = self.backlogs.get_mut(number as usize) else { return Held::NoRoom };
-        waiting.enqueued = now;
-        self.courses.hold(waiting.lane);
         let before = backlog.queue.load();
-        let node = self.slab.insert(waiting);
         let mut gone = Fifo::default();
         let node = backlog.queue.offer(&mut self.slab, node, now, &mut gone);
         let refused = if backlog.queue.draws() { Held::Dropped } else { Held::NoRoom };
@@ -362,7 +335,7 @@ impl<F: Frame> Queues<F> {
 
     /// Makes room at the cost of the longest queue. `false` when nothing waits in any.
     fn drop_from_longest(&mut self) -> bool {
-        let Some(number) = self.longest.first() else { return false };
+        let Some(number) = self.longest.first(&mut self.backlogs) else { return false };
         let Some(backlog) = self.backlogs.get_mut(number as usize) else { return false };
         let before = backlog.queue.load();
         let mut gone = Fifo::default();
@@ -379,8 +352,8 @@ impl<F: Frame> Queues<F> {
         true
     }
 
-    /// Takes the frame that goes first out of a leaf's queue.
-    fn take_next(&mut self, number: u32, now: Now) -> Result<Waiting<F>, Option<Now>> {
+    /// Takes the frame that goes first out of a leaf's queue; it keeps its place.
+    fn take_next(&mut self, number: u32, now: Now) -> Result<NodeId, Option<Now>> {
         let Some(backlog) = self.backlogs.get_mut(number as usize) else { return Err(None) };
         let before = backlog.queue.load();
         let mut gone = Fifo::default();
@@ -389,7 +362,7 @@ impl<F: Frame> Queues<F> {
             self.bury(number, &mut gone, None);
         }
         let taken = match next {
-            Next::Packet(node) => self.slab.remove(node).ok_or(None),
+            Next::Packet(node) => Ok(node),
             Next::Wait(until) => Err(Some(until)),
             Next::Empty => Err(None),
         };
@@ -408,7 +381,7 @@ impl<F: Frame> Queues<F> {
         if let Some(leaf) = self.leaves.get_mut(number as usize).filter(|leaf| !leaf.is_away()) {
             leaf.waiting = after.segments;
         }
-        self.longest.update(&mut self.backlogs, number, before.frames, after.frames);
+        self.longest.update(&mut self.backlogs, number, after.frames);
         if after.frames == 0 {
             self.unschedule(number);
         }
@@ -498,20 +471,44 @@ impl<F: Frame> Queues<F> {
     /// Finds out whose time has come, for [`Self::release`].
     pub fn wake(&mut self, now: Now) {
         self.due.extend(self.again.drain(..));
+        let known = self.due.len();
         while let Some(number) = self.wheel.pop(now) {
-            let (Some(leaf), Some(backlog)) =
-                (self.leaves.get(number as usize), self.backlogs.get_mut(number as usize))
-            else {
-                continue;
-            };
-            if leaf.is(special::TREE) {
-                backlog.wake = WakeBy::Nobody;
-                self.htb.activate(backlog.class, now);
-            } else {
-                backlog.wake = WakeBy::Turn;
+            if let (Some(leaf), Some(backlog)) =
+                (self.leaves.get(number as usize), self.backlogs.get(number as usize))
+            {
+                tollway_prefetch::fetch_to_write(leaf);
+                backlog.fetch();
                 self.due.push_back(number);
             }
         }
+        let mut in_trees = false;
+        for &number in self.due.range(known..) {
+            if let (Some(leaf), Some(backlog)) =
+                (self.leaves.get(number as usize), self.backlogs.get_mut(number as usize))
+            {
+                backlog.wake = WakeBy::Turn;
+                in_trees |= leaf.is(special::TREE);
+            }
+        }
+        if in_trees {
+            self.activate_woken(now);
+        }
+    }
+
+    /// Leaves in trees have no turn among those that are due.
+    fn activate_woken(&mut self, now: Now) {
+        let (leaves, backlogs, htb) = (&self.leaves, &mut self.backlogs, &mut self.htb);
+        self.due.retain(|number| {
+            let place = *number as usize;
+            match (leaves.get(place), backlogs.get_mut(place)) {
+                (Some(leaf), Some(backlog)) if leaf.is(special::TREE) => {
+                    backlog.wake = WakeBy::Nobody;
+                    htb.activate(backlog.class, now);
+                    false
+                }
+                _ => true,
+            }
+        });
     }
 
     /// One leaf that is due sends, at most `most` frames; leaves have turns. The lane of what is sent leads to the leaves
@@ -532,6 +529,7 @@ impl<F: Frame> Queues<F> {
             }
         }
         if let Some(number) = self.due.pop_front() {
+            self.look_ahead();
             return Some(self.turn(number, plan, now, most.min(QUANTUM), &mut send));
         }
         let sent = self.turn_of_tree(plan, now, most.min(QUANTUM), &mut send);
@@ -595,7 +593,7 @@ impl<F: Frame> Queues<F> {
                 return (sent, None);
             }
             match self.take_next(number, now) {
-                Ok(waiting) => self.let_go(number, waiting, plan, now, send),
+                Ok(node) => self.let_go(number, node, plan, now, send),
                 Err(until) => return (sent, until),
             }
         }
@@ -606,12 +604,15 @@ impl<F: Frame> Queues<F> {
     fn let_go(
         &mut self,
         number: u32,
-        mut waiting: Waiting<F>,
+        node: NodeId,
         plan: &Plan<'_>,
         now: Now,
         send: &mut impl FnMut(Waiting<F>),
     ) {
         let place = number as usize;
+        let Some(waiting) = self.slab.get(node) else { return };
+        let (bytes, addresses) = (waiting.bytes, waiting.addresses);
+        let (enqueued, mut lane) = (waiting.enqueued, waiting.lane);
         if let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place)) {
             backlog.pass(leaf, waiting.segments, waiting.bytes);
             let micros = now.0.saturating_sub(waiting.enqueued.0) / 1000;
@@ -619,25 +620,31 @@ impl<F: Frame> Queues<F> {
             backlog.note_wait(wait);
             if leaf.is(special::WATCHED) {
                 self.scopes.now = now;
-                self.note(number, Event { passed: waiting.bytes, dropped: 0, wait });
+                self.note(number, Event { passed: bytes, dropped: 0, wait });
             }
         }
         if self.is_changing() {
             let passed = Some(self.rank(number));
-            if self.waits_its_turn(plan, passed, waiting.addresses) {
-                return self.wait_in_slot(passed, waiting);
+            if self.waits_its_turn(plan, passed, addresses) {
+                if let Some(waiting) = self.slab.remove(node) {
+                    self.wait_in_slot(passed, waiting);
+                }
+                return;
             }
         }
         if self.backlogs.get(place).is_some_and(Backlog::is_port) {
-            waiting.lane = Lane::DONE;
-        } else if !waiting.lane.is_none() {
-            waiting.lane = self.onward(number, &waiting, plan, now);
-        } else if waiting.enqueued <= self.swapped {
+            lane = Lane::DONE;
+        } else if !lane.is_none() {
+            lane = self.onward(number, lane, addresses, plan, now);
+        } else if enqueued <= self.swapped {
             // It may have been the only one of an older configuration.
-            let (rank, addresses) = (self.rank(number), waiting.addresses);
-            waiting.lane = self.lane_behind(plan, addresses, Context::default(), rank, now);
+            let rank = self.rank(number);
+            lane = self.lane_behind(plan, addresses, Context::default(), rank, now);
         }
-        send(waiting);
+        // Only here is it moved, to where it goes.
+        if let Some(waiting) = self.slab.remove(node) {
+            send(Waiting { lane, ..waiting });
+        }
     }
 
     /// A leaf whose turn it is in the trees sends. Says how many frames.
@@ -661,10 +668,11 @@ impl<F: Frame> Queues<F> {
         let (mut frames, mut bytes) = (0, 0);
         while frames < most {
             match self.take_next(number, now) {
-                Ok(waiting) => {
-                    (frames, bytes) = (frames + 1, bytes + waiting.bytes);
-                    self.htb.sent(turn.leaf, waiting.segments, waiting.bytes, now);
-                    self.let_go(number, waiting, plan, now, send);
+                Ok(node) => {
+                    let load = Load::of(&self.slab, node);
+                    (frames, bytes) = (frames + 1, bytes + load.bytes);
+                    self.htb.sent(turn.leaf, load.segments, load.bytes, now);
+                    self.let_go(number, node, plan, now, send);
                 }
                 Err(Some(until)) => {
                     self.htb.deactivate(turn.leaf);
@@ -682,18 +690,25 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Where a frame goes that has passed a leaf after it waited there.
-    fn onward(&mut self, number: u32, waiting: &Waiting<F>, plan: &Plan<'_>, now: Now) -> Lane {
-        let next = self.courses.onward(waiting.lane).unwrap_or_else(|context| {
+    fn onward(
+        &mut self,
+        number: u32,
+        waited_on: Lane,
+        addresses: (u32, u32),
+        plan: &Plan<'_>,
+        now: Now,
+    ) -> Lane {
+        let next = self.courses.onward(waited_on).unwrap_or_else(|context| {
             // It was found for an older configuration.
             let class = self.backlogs.get(number as usize).map(|backlog| backlog.class);
-            let stations = plan.stations(waiting.addresses, &context);
+            let stations = plan.stations(addresses, &context);
             let Some(step) = stations.iter().position(|station| Some(station) == class) else {
                 return Lane::NONE;
             };
             let lane = self.lane(plan.forest, &stations, context, now);
             self.courses.behind(lane, step as u8)
         });
-        self.courses.release(waiting.lane);
+        self.courses.release(waited_on);
         next
     }
 

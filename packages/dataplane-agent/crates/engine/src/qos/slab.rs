@@ -71,25 +71,26 @@ impl<F: Frame> Slab<F> {
     }
 
     /// Puts a frame in; [`Self::has_room`] was asked.
+    #[inline]
     pub fn insert(&mut self, waiting: Waiting<F>) -> NodeId {
         self.used += 1;
         self.footprint += waiting.frame.footprint() as u64;
-        let node = Node { waiting: Some(waiting), next: NIL };
         let place = self.free;
         match self.nodes.get_mut(place as usize) {
             Some(free) => {
-                self.free = free.next;
-                *free = node;
+                self.free = std::mem::replace(&mut free.next, NIL);
+                free.waiting = Some(waiting);
                 place
             }
             None => {
-                self.nodes.push(node);
+                self.nodes.push(Node { waiting: Some(waiting), next: NIL });
                 (self.nodes.len() - 1) as NodeId
             }
         }
     }
 
     /// Takes a frame out.
+    #[inline]
     pub fn remove(&mut self, node: NodeId) -> Option<Waiting<F>> {
         let place = self.nodes.get_mut(node as usize)?;
         let waiting = place.waiting.take()?;
@@ -102,6 +103,15 @@ impl<F: Frame> Slab<F> {
 }
 
 impl<F> Slab<F> {
+    /// Has the lines fetched that a place has.
+    #[inline]
+    pub fn fetch(&self, node: NodeId) {
+        if let Some(node) = self.nodes.get(node as usize) {
+            tollway_prefetch::fetch_to_write(node);
+            tollway_prefetch::fetch_to_write(&node.next);
+        }
+    }
+
     /// A frame that waits.
     pub fn get(&self, node: NodeId) -> Option<&Waiting<F>> {
         self.nodes.get(node as usize)?.waiting.as_ref()
@@ -168,6 +178,11 @@ impl Fifo {
         self.first = slab.nodes.get(node as usize).map_or(NIL, |node| node.next);
         self.len = len;
         Some(node)
+    }
+
+    /// The first place.
+    pub fn first(&self) -> Option<NodeId> {
+        (self.len != 0).then_some(self.first)
     }
 
     /// The last place.

@@ -103,13 +103,13 @@ impl AtLeaf {
 /// Has the memory that some packets need brought in, for all of them at a time.
 #[inline]
 fn touch<F: Frame>(state: &WorkerState<F>, packets: &[Packet<F>]) {
-    let touched = packets.iter().fold(0, |touched, packet| match packet.meta.lane.leads() {
-        Leads::Leaf(leaf) => touched ^ state.queues.touch(leaf),
-        Leads::Course(course, step) => touched ^ state.queues.touch_course(course, step),
-        Leads::Nowhere | Leads::Ticket(_) => touched,
-    });
+    let leaves = packets.iter().filter_map(|packet| state.queues.first(packet.meta.lane));
+    let touched = leaves.clone().fold(0, |touched, leaf| touched ^ state.queues.touch(leaf));
     // The lines are wanted, not what they hold.
     std::hint::black_box(touched);
+    if state.queues.frames() != 0 {
+        leaves.for_each(|leaf| state.queues.fetch_end(leaf));
+    }
 }
 
 /// The source before and the destination after translation. A packet of the flow cache has the source it
@@ -313,19 +313,18 @@ fn wait<F: Frame, S: FrameSource<F>>(
     addresses: (u32, u32),
     source: &mut S,
 ) {
-    let Some(frame) = packet.frame.take() else { return };
-    let (vnet, meta, now) = (packet.vnet, packet.meta, state.now);
+    let Some(frame) = &packet.frame else { return };
+    let (vnet, meta, now) = (packet.vnet, &packet.meta, state.now);
     let (exit, fast) = (meta.verdict, meta.is(flag::FAST));
-    packet.meta.verdict = Verdict::Held;
     let lane = if matches!(meta.lane.leads(), Leads::Course(..)) { meta.lane } else { Lane::NONE };
     let queues = &mut state.queues;
     if meta.segments > 1
-        && let Some(layout) = layout(&meta, frame.head(), &vnet)
+        && let Some(layout) = layout(meta, frame.head(), &vnet)
     {
         let together = queues.segments_together(leaf, layout.segment_bytes());
         if meta.segments > together || !queues.admits(leaf, meta.segments, meta.wire_bytes(), now) {
             let (mut pieces, mut waits, mut last) = (0u64, false, None);
-            let left = layout.split(&frame, &vnet, together, source, |piece| {
+            let left = layout.split(frame, &vnet, together, source, |piece| {
                 pieces += 1;
                 let (segments, bytes) = (piece.segments, piece.bytes);
                 let (frame, vnet) = (piece.frame, piece.vnet);
@@ -340,6 +339,8 @@ fn wait<F: Frame, S: FrameSource<F>>(
             queues.count_drop(leaf, left.without_frame);
             state.generated += pieces.saturating_sub(1);
             state.count_drop(DropReason::NoFrame, left.without_frame);
+            packet.frame = None;
+            packet.meta.verdict = Verdict::Held;
             if !waits {
                 packet.meta.verdict = Verdict::Drop(last.and_then(refusal).unwrap_or(DropReason::NoFrame));
             }
@@ -347,6 +348,9 @@ fn wait<F: Frame, S: FrameSource<F>>(
         }
     }
     let (segments, bytes) = (meta.segments, meta.wire_bytes());
+    packet.meta.verdict = Verdict::Held;
+    // Only here is it moved, to where it waits.
+    let Some(frame) = packet.frame.take() else { return };
     let waiting = Waiting { frame, vnet, exit, bytes, segments, fast, addresses, lane, enqueued: now };
     if let Some(reason) = refusal(queues.hold(leaf, waiting, now)) {
         packet.meta.verdict = Verdict::Drop(reason);

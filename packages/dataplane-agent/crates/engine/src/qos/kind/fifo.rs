@@ -3,7 +3,7 @@
 
 use tollway_config::dataplane::QueueType;
 
-use super::{Discipline, Load, Next, split_off};
+use super::{Discipline, End, Load, Next, split_off};
 use crate::frame::Frame;
 use crate::qos::slab::{Fifo as Line, NodeId, Slab, Waiting};
 use crate::time::Now;
@@ -71,6 +71,17 @@ impl Discipline for Fifo {
         match self.bound {
             Bound::Packets(limit) => limit,
             Bound::Bytes(limit) => u32::try_from(limit / segment_bytes).unwrap_or(u32::MAX),
+        }
+    }
+
+    #[inline]
+    fn fetch<F>(&self, slab: &Slab<F>, end: End) {
+        let node = match end {
+            End::First => self.line.first(),
+            End::Last => self.line.last(),
+        };
+        if let Some(node) = node {
+            slab.fetch(node);
         }
     }
 

@@ -84,6 +84,15 @@ impl Load {
     }
 }
 
+/// Where a queue is about to be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// A frame goes.
+    First,
+    /// A frame comes.
+    Last,
+}
+
 /// A queue kind.
 ///
 /// Every frame that was offered is given back once: by `next`, by `take_out`, or in `gone`, where it was dropped.
@@ -105,6 +114,8 @@ trait Discipline: Sized {
     fn together(&self, _segment_bytes: u64) -> u32 {
         u32::MAX
     }
+    /// Has what it needs next fetched, as far as that is known without looking at memory that may be far.
+    fn fetch<F>(&self, _slab: &Slab<F>, _end: End) {}
     /// Takes a frame, and puts what is dropped because of it, perhaps itself, into `gone`. Says where the frame is then.
     fn offer<F: Frame>(&mut self, slab: &mut Slab<F>, node: NodeId, now: Now, gone: &mut Fifo) -> NodeId;
     /// Gives the frame that goes first, and puts what is dropped before it into `gone`.
@@ -131,6 +142,10 @@ trait Discipline: Sized {
 /// What is kept much of is kept apart.
 impl<D: Discipline> Discipline for Box<D> {
     const DRAWS: bool = D::DRAWS;
+    #[inline]
+    fn fetch<F>(&self, _slab: &Slab<F>, _end: End) {
+        tollway_prefetch::fetch_to_write(&**self);
+    }
     fn new(config: &QueueType, seed: u64) -> Option<Self> {
         D::new(config, seed).map(Self::new)
     }
@@ -210,6 +225,12 @@ macro_rules! kinds {
             /// Whether frames are dropped by lot as they come: that one was says nothing of the next.
             pub const fn draws(&self) -> bool {
                 match self { $(Self::$variant(_) => <$kind as Discipline>::DRAWS,)+ }
+            }
+
+            /// Has fetched what [`Self::next`] or [`Self::offer`] will need.
+            #[inline]
+            pub fn fetch<F>(&self, slab: &Slab<F>, end: End) {
+                match self { $(Self::$variant(kind) => Discipline::fetch(kind, slab, end),)+ }
             }
 
             /// Wire segments of so many bytes each that a super-frame may have; longer ones are to be cut.

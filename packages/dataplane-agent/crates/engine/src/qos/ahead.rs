@@ -1,0 +1,96 @@
+//! Memory that queues will need, asked for before they do: with thousands of leaves, each of which packets meet rarely,
+//! next to nothing of what a packet needs is in the cache.
+//!
+//! ```text
+//!  comes: flow cache ─► leaf ─► (queue stage) what waits before it ─► the last frame ─► work
+//!  goes:  wheel ─► leaf ─► (turns before) leaf, its queue ─► the first frame ─► work
+//! ```
+
+use super::kind::End;
+use super::leaf::special;
+use super::queues::Queues;
+use super::{Lane, Leads};
+use crate::frame::Frame;
+
+/// Turns before its own at which what a leaf needs is fetched.
+const LEAF_AHEAD: usize = 8;
+/// The same for the frame that it will send, which the leaf has to be there for.
+const FRAME_AHEAD: usize = 4;
+
+/// So many leaves stay in the cache between two packets of each: 64 KiB.
+const AT_HAND: usize = 1024;
+
+impl<F: Frame> Queues<F> {
+    /// Has the leaf fetched that a packet meets at the end of its way.
+    #[inline]
+    pub fn fetch(&self, lane: Lane) {
+        if self.leaves.len() > AT_HAND
+            && let Leads::Leaf(number) = lane.leads()
+            && let Some(leaf) = self.leaves.get(number as usize)
+        {
+            tollway_prefetch::fetch_to_write(leaf);
+        }
+    }
+
+    /// Whether packets need no more than their leaf, and all leaves are in the cache.
+    #[inline]
+    pub fn is_at_hand(&self) -> bool {
+        self.leaves.len() <= AT_HAND && self.slab.len() == 0 && self.htb.is_empty() && self.courses.is_empty()
+    }
+
+    /// Reads of a leaf what brings it into the cache.
+    #[inline]
+    pub fn touch(&self, number: u32) -> u32 {
+        let place = number as usize;
+        let Some(leaf) = self.leaves.get(place) else { return 0 };
+        if leaf.is(special::TREE)
+            && let Some(backlog) = self.backlogs.get(place)
+        {
+            self.htb.touch(backlog.class);
+        }
+        if leaf.queued() != 0
+            && let Some(backlog) = self.backlogs.get(place)
+        {
+            backlog.fetch();
+        }
+        leaf.waiting
+    }
+
+    /// The leaf to which a lane leads first.
+    #[inline]
+    pub fn first(&self, lane: Lane) -> Option<u32> {
+        match lane.leads() {
+            Leads::Leaf(leaf) => Some(leaf),
+            Leads::Course(course, step) => self.courses.leaf(course, step),
+            Leads::Nowhere | Leads::Ticket(_) => None,
+        }
+    }
+
+    /// Some time after [`Self::touch`]: if packets wait in the leaf, has fetched what another one needs to join them.
+    #[inline]
+    pub fn fetch_end(&self, number: u32) {
+        let place = number as usize;
+        if let (Some(leaf), Some(backlog)) = (self.leaves.get(place), self.backlogs.get(place))
+            && leaf.queued() != 0
+        {
+            backlog.queue.fetch(&self.slab, End::Last);
+        }
+    }
+
+    /// Has fetched what leaves need whose turn is soon.
+    #[inline]
+    pub(super) fn look_ahead(&self) {
+        let later = |turns: usize| {
+            let place = *self.due.get(turns)? as usize;
+            Some((self.leaves.get(place)?, self.backlogs.get(place)?))
+        };
+        if let Some((leaf, backlog)) = later(LEAF_AHEAD) {
+            tollway_prefetch::fetch_to_write(leaf);
+            backlog.fetch();
+            backlog.fetch_more();
+        }
+        if let Some((_, backlog)) = later(FRAME_AHEAD) {
+            backlog.queue.fetch(&self.slab, End::First);
+        }
+    }
+}
