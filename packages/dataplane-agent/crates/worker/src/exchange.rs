@@ -156,8 +156,6 @@ pub struct Outbound {
     pub packets: Departures<PoolFrame>,
     /// Wakes it.
     pub wake: Arc<Wake>,
-    /// Since when packets are on the way of which it was not told, ticks of the cycle counter.
-    pub untold: Option<u64>,
 }
 
 /// Ends of the rings that the control thread holds, for one worker.
@@ -209,7 +207,7 @@ pub fn rings(workers: usize, control: &Arc<Wake>) -> std::io::Result<(Vec<Worker
                 let (packets, inbound) = handover::way();
                 if let Some(target) = worker_ends.get_mut(to) {
                     target.inbound.push(inbound);
-                    out = Some(Outbound { packets, wake: Arc::clone(&target.wake), untold: None });
+                    out = Some(Outbound { packets, wake: Arc::clone(&target.wake) });
                 }
             }
             if let Some(source) = worker_ends.get_mut(from) {

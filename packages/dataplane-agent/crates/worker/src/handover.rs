@@ -87,11 +87,6 @@ impl<F, M> Departures<F, M> {
         true
     }
 
-    /// Whether the other worker has taken all that was sent.
-    pub fn all_taken(&self) -> bool {
-        self.room() == DEPTH
-    }
-
     /// Packets that the way has room for.
     pub fn room(&self) -> usize {
         self.ring.slots()

@@ -15,7 +15,6 @@ pub mod handover;
 pub mod journal;
 mod learned_routes;
 pub mod lists;
-mod moderation;
 pub mod options;
 pub mod patience;
 pub mod ports;

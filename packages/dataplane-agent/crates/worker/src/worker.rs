@@ -24,7 +24,6 @@ use tollway_io::{PoolFrame, Port, PortIo};
 use crate::counters::{PortCounters, WorkerDrop, WorkerDrops, on_the_wire};
 use crate::exchange::{Answer, Command, Dump, Part, WorkerEnds, WorkerReport};
 use crate::flows::{Admitted, Flows};
-use crate::moderation::{Moderation, NAP};
 use crate::patience::Patience;
 use crate::profile::{Account, Profile};
 
@@ -112,7 +111,6 @@ pub struct Worker {
     /// When the kernel was last asked, by the cycle counter.
     polled: u64,
     patience: Patience,
-    moderation: Moderation,
     /// What the kernel forwards.
     flows: Option<Flows>,
     /// Received since the last look, bytes.
@@ -186,7 +184,6 @@ impl Worker {
             ports_show: false,
             polled: 0,
             patience: Patience::new(parts.hz, parts.cores.len()),
-            moderation: Moderation::new(parts.hz),
             flows: None,
             turn_bytes: 0,
             ask_after: parts.hz / ASK_PER_SECOND,
@@ -199,15 +196,9 @@ impl Worker {
     fn run(&mut self) {
         while !self.stopping {
             if !self.look() {
-                if self.may_nap() {
-                    self.nap();
-                } else {
-                    self.tell_workers(0);
-                    self.poll(true);
-                }
+                self.poll(true);
                 self.patience.found(self.polled);
             }
-            self.tell_workers(self.moderation.nap());
             self.command();
             self.receive();
             if self.engine.next_deadline().is_some_and(|deadline| deadline <= clock::now()) {
@@ -264,51 +255,18 @@ impl Worker {
         if Tsc.cycles().saturating_sub(self.polled) > self.ask_after {
             return self.poll(false) > 0;
         }
-        for entry in self.poll_set.iter_mut().skip(1 + self.ports.len()) {
+        let mut found =
+            !self.ends.commands.is_empty() || self.ends.inbound.iter().any(|ring| !ring.is_empty());
+        for entry in &mut self.poll_set {
             entry.revents = 0;
         }
-        let found = self.mark_ready_ports();
-        found || !self.ends.commands.is_empty() || self.ends.inbound.iter().any(|ring| !ring.is_empty())
-    }
-
-    /// Notes in the poll set which ports show that they have frames; whether there are any.
-    fn mark_ready_ports(&mut self) -> bool {
-        if let Some(wake) = self.poll_set.first_mut() {
-            wake.revents = 0;
-        }
-        let mut found = false;
         for (end, entry) in self.ports.iter().zip(self.poll_set.iter_mut().skip(1)) {
-            let is_ready = end.io.as_ref().and_then(PortIo::is_ready) == Some(true);
-            entry.revents = if is_ready { libc::POLLIN } else { 0 };
-            found |= is_ready;
-        }
-        found
-    }
-
-    /// Wakes workers that sleep although packets have waited for them for so many ticks.
-    fn tell_workers(&mut self, ticks: u64) {
-        for out in self.ends.outbound.iter_mut().flatten() {
-            let is_time = |since: &mut u64| Tsc.cycles().saturating_sub(*since) >= ticks;
-            if out.untold.take_if(is_time).is_some() && !out.packets.all_taken() {
-                out.wake.notify();
+            if end.io.as_ref().and_then(PortIo::is_ready) == Some(true) {
+                entry.revents = libc::POLLIN;
+                found = true;
             }
         }
-    }
-
-    /// Whether it pays to sleep for a while although frames may come meanwhile.
-    fn may_nap(&mut self) -> bool {
-        let waits_for_port = self.ports.iter().any(|end| end.blocked || end.starved);
-        self.moderation.naps(Tsc.cycles()) && self.ports_show && !waits_for_port
-    }
-
-    /// Sleeps for a while. Only a TAP ends that early: neither the ports nor other threads have to wake anybody.
-    fn nap(&mut self) {
-        let timeout = self.longest_sleep().map_or(NAP, |sleep| sleep.min(NAP));
-        let taps = self.poll_set.get_mut(1 + self.ports.len()..).unwrap_or_default();
-        self.profile.poll(|| wake::poll(taps, Some(timeout)));
-        self.polled = Tsc.cycles();
-        self.profile.runs_on(thread::current_core(), || self.engine.class_cycles());
-        self.mark_ready_ports();
+        found
     }
 
     /// Asks the kernel whether there is something to do; waits for it if told so. Returns how many
@@ -363,13 +321,7 @@ impl Worker {
             while let Some(arrivals) = self.ends.inbound.get_mut(index) {
                 let room = BATCH.saturating_sub(self.batch.len());
                 let batch = &mut self.batch;
-                let moderation = &mut self.moderation;
-                let take = |packet: Handover<PoolFrame>| {
-                    let (segments, length) = on_the_wire(packet.frame.len(), &packet.vnet);
-                    moderation.came(segments, length);
-                    batch.push_handover(packet);
-                };
-                if arrivals.receive(room, take) < room {
+                if arrivals.receive(room, |packet| batch.push_handover(packet)) < room {
                     break;
                 }
                 self.process();
@@ -428,7 +380,6 @@ impl Worker {
             }
         });
         self.turn_bytes += bytes;
-        self.moderation.came(packets, bytes);
         end.counters.rx_packets.add(packets);
         end.counters.rx_bytes.add(bytes);
         // An error (the netdev went down or away) was consumed by the call; the control thread hears of it
@@ -543,7 +494,6 @@ impl Worker {
                 }
             }
         }
-        let is_dense = self.moderation.is_dense();
         for out in self.ends.outbound.iter_mut().flatten() {
             let sent = out.packets.send(|refused| {
                 if let Told::Parsed(packet) = &refused.told {
@@ -552,10 +502,8 @@ impl Worker {
                 self.drops.add(WorkerDrop::HandoverQueueFull, 1);
                 self.pool.recycle(refused.frame);
             });
-            match (sent, is_dense) {
-                (true, false) => out.wake.notify(),
-                (true, true) if out.untold.is_none() => out.untold = Some(Tsc.cycles()),
-                _ => {}
+            if sent {
+                out.wake.notify();
             }
         }
     }
