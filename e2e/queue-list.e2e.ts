@@ -91,11 +91,8 @@ test('25,000 queues: the browser holds what it shows, as a list and as a tree', 
   await queues.root.getByRole('button', { name: 'Tree', exact: true }).click();
   await expect(queues.row('sub-0')).toHaveCount(1);
   await queues.grid.focus();
-  // A list that comes in while keys are pressed begins at its top.
-  await expect(async () => {
-    await page.keyboard.press('End');
-    await expect(queues.row('sub-24999')).toHaveCount(1, { timeout: 3_000 });
-  }).toPass();
+  await page.keyboard.press('End');
+  await expect(queues.row('sub-24999')).toHaveCount(1);
   expect(await rows()).toBeLessThan(100);
   await bring(router.rest, { csv: 'name,target\nlaptop,192.168.88.10', remove: true });
 });

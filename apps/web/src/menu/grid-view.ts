@@ -42,6 +42,11 @@ interface Measures {
   readonly width: number;
 }
 
+/** Whether two queries are about the same rows in the same order, whichever part of them is shown. */
+function isSameList(one: Query, other: Query): boolean {
+  return one.sort === other.sort && one.filter === other.filter && one.find === other.find;
+}
+
 export class GridView {
   readonly #options: GridViewOptions;
   readonly #geometry = new RowGeometry();
@@ -51,6 +56,8 @@ export class GridView {
   #selection: Selection = noSelection;
   #measures: Measures = { line: 24, head: 24, viewport: 0, width: 0 };
   #scrollTop = 0;
+  /** What was wanted when the keyboard last went to a row. */
+  #aimed: Query | undefined;
   #height = -1;
   #rows = -1;
   #frame = 0;
@@ -165,6 +172,7 @@ export class GridView {
     if (last < 0) return;
     const to = Math.min(Math.max(index, 0), last);
     this.#lastFocus = to;
+    this.#aimed = this.#options.live.query;
     this.#reveal(to);
     const id = this.#idAt(to);
     if (id !== undefined) found(id);
@@ -285,9 +293,11 @@ export class GridView {
     const before = this.#listed;
     this.#listed = { query, matched: state.matched };
     if (before === undefined) return;
-    const { sort, filter, find } = before.query;
-    const same = query.sort === sort && query.filter === filter && query.find === find;
-    if (!same && state.loaded) this.#scrollTo(0);
+    const same = isSameList(before.query, query);
+    // Whoever went somewhere while the list was on its way meant a place in it.
+    const aimed = this.#aimed !== undefined && isSameList(this.#aimed, query);
+    if (!same && state.loaded && !aimed) this.#scrollTo(0);
+    if (!same) this.#aimed = undefined;
     if (!same || before.matched !== state.matched) this.#geometry.clearExtra();
   }
 
