@@ -27,6 +27,15 @@ fn router(rate: u64, packet_limit: u32, masquerade: bool) -> Router {
     Router::new(config)
 }
 
+/// 28 segments of TCP.
+fn super_frame() -> (Vec<u8>, VnetState) {
+    PacketBuilder::ipv4(HOST, SERVER)
+        .eth_dst(port_mac(0))
+        .tcp(4000, 80, tcp_flag::ACK, 1, 1)
+        .payload_len(40_000)
+        .build_gso(1448)
+}
+
 /// Completes a checksum that was left to whoever puts the frame on a wire.
 fn finished(output: &Output) -> Packet {
     let mut bytes = output.bytes.clone();
@@ -122,11 +131,7 @@ proptest! {
 
 #[test]
 fn a_fast_queue_lets_a_super_frame_pass_whole() {
-    let (frame, vnet) = PacketBuilder::ipv4(HOST, SERVER)
-        .eth_dst(port_mac(0))
-        .tcp(4000, 80, tcp_flag::ACK, 1, 1)
-        .payload_len(40_000)
-        .build_gso(1448);
+    let (frame, vnet) = super_frame();
     let mut router = router(1_000_000_000, 10, false);
     let out = router.inject(0, frame.clone(), vnet);
     assert_eq!((out.len(), out[0].segments, out[0].vnet), (1, 28, vnet));
@@ -135,11 +140,7 @@ fn a_fast_queue_lets_a_super_frame_pass_whole() {
 
 #[test]
 fn of_a_super_frame_that_finds_too_little_room_the_front_waits() {
-    let (frame, vnet) = PacketBuilder::ipv4(HOST, SERVER)
-        .eth_dst(port_mac(0))
-        .tcp(4000, 80, tcp_flag::ACK, 1, 1)
-        .payload_len(40_000)
-        .build_gso(1448);
+    let (frame, vnet) = super_frame();
     let mut router = router(1_000_000_000, 10, false);
     // 0.1 s of the rate is used up.
     while router.inject(0, frame.clone(), vnet).len() == 1 {}
@@ -151,11 +152,7 @@ fn of_a_super_frame_that_finds_too_little_room_the_front_waits() {
 
 #[test]
 fn a_super_frame_loses_nothing_while_there_are_tokens_on_its_way() {
-    let (frame, vnet) = PacketBuilder::ipv4(HOST, SERVER)
-        .eth_dst(port_mac(0))
-        .tcp(4000, 80, tcp_flag::ACK, 1, 1)
-        .payload_len(40_000)
-        .build_gso(1448);
+    let (frame, vnet) = super_frame();
     for in_tree in [false, true] {
         let mut router = router(50_000_000, 10, false);
         if in_tree {
@@ -179,11 +176,7 @@ fn a_super_frame_loses_nothing_while_there_are_tokens_on_its_way() {
 
 #[test]
 fn a_super_frame_that_is_not_too_long_is_cut_only_for_lack_of_room() {
-    let (frame, vnet) = PacketBuilder::ipv4(HOST, SERVER)
-        .eth_dst(port_mac(0))
-        .tcp(4000, 80, tcp_flag::ACK, 1, 1)
-        .payload_len(40_000)
-        .build_gso(1448);
+    let (frame, vnet) = super_frame();
     let mut router = router(1_000_000_000, 40, false);
     while router.inject(0, frame.clone(), vnet).len() == 1 {}
     let up = |router: &Router| {
