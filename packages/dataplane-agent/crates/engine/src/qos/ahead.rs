@@ -17,6 +17,36 @@ const LEAF_AHEAD: usize = 8;
 /// The same for the frame that it will send, which the leaf has to be there for.
 const FRAME_AHEAD: usize = 4;
 
+/// Packets before its own at which the leaf of a packet in a tree is fetched.
+pub(crate) const PACKETS_AHEAD: usize = 8;
+/// The same for its class, which the leaf has to be there for.
+const CLASS_AHEAD: usize = 4;
+
+/// The leaves of the packets that come next.
+#[derive(Debug, Default)]
+pub(crate) struct Ahead {
+    leaves: [u32; PACKETS_AHEAD],
+    at: usize,
+}
+
+impl Ahead {
+    /// The leaf of the packet whose turn it is. Has fetched what that with the lane `later` needs, [`PACKETS_AHEAD`] packets on.
+    #[inline(always)]
+    pub(crate) fn turn<F: Frame>(&mut self, queues: &Queues<F>, later: Lane) -> u32 {
+        let place = self.at % PACKETS_AHEAD;
+        let (first, later) = (self.leaves[place], queues.first_leaf(later));
+        self.leaves[place] = later;
+        if let Some(leaf) = queues.leaves.get(later as usize) {
+            tollway_prefetch::fetch_to_write(leaf);
+        }
+        if let Some(leaf) = queues.leaves.get(self.leaves[(place + CLASS_AHEAD) % PACKETS_AHEAD] as usize) {
+            queues.htb.touch(leaf.class);
+        }
+        self.at += 1;
+        first
+    }
+}
+
 /// So many leaves stay in the cache between two packets of each: 64 KiB.
 const AT_HAND: usize = 1024;
 
@@ -35,7 +65,22 @@ impl<F: Frame> Queues<F> {
     /// Whether packets need no more than their leaf, and all leaves are in the cache.
     #[inline]
     pub fn is_at_hand(&self) -> bool {
-        self.leaves.len() <= AT_HAND && self.slab.len() == 0 && self.htb.is_empty() && self.courses.is_empty()
+        self.leaves.len() <= AT_HAND && self.slab.len() == 0
+    }
+
+    /// Whether packets may need classes of trees.
+    pub fn has_trees(&self) -> bool {
+        !self.htb.is_empty()
+    }
+
+    /// The leaf to which a lane leads first, or the number of none.
+    #[inline]
+    pub fn first_leaf(&self, lane: Lane) -> u32 {
+        if lane.is_course() {
+            self.courses.leaf_or_nil(lane.course_number(), lane.course_step())
+        } else {
+            lane.leaf_number()
+        }
     }
 
     /// Reads of a leaf what brings it into the cache.
@@ -43,10 +88,8 @@ impl<F: Frame> Queues<F> {
     pub fn touch(&self, number: u32) -> u32 {
         let place = number as usize;
         let Some(leaf) = self.leaves.get(place) else { return 0 };
-        if leaf.is(special::TREE)
-            && let Some(backlog) = self.backlogs.get(place)
-        {
-            self.htb.touch(backlog.class);
+        if leaf.is(special::TREE) {
+            self.htb.touch(leaf.class);
         }
         if leaf.queued() != 0
             && let Some(backlog) = self.backlogs.get(place)

@@ -14,8 +14,6 @@ pub struct Course {
     pub stations: Stations,
     /// What beside the addresses decided.
     pub context: Context,
-    /// Numbers of the leaves, then [`NIL`]s.
-    leaves: [u32; MAX_STATIONS],
     /// Packets that wait somewhere on it.
     waiting: u32,
     /// It was found for an older configuration.
@@ -25,6 +23,8 @@ pub struct Course {
 /// The courses of a worker.
 #[derive(Debug, Default)]
 pub struct Courses {
+    /// Numbers of the leaves of each, then [`NIL`]s: all that a packet needs which does not have to wait.
+    leaves: Vec<[u32; MAX_STATIONS]>,
     all: Vec<Course>,
     free: Vec<u32>,
     numbers: HashMap<(Stations, Context), u32>,
@@ -39,16 +39,18 @@ impl Courses {
 
     /// Adds one. [`Self::find`] has not found it.
     pub fn add(&mut self, stations: &Stations, context: Context, leaves: [u32; MAX_STATIONS]) -> u32 {
-        let course = Course { stations: *stations, context, leaves, waiting: 0, is_old: false };
+        let course = Course { stations: *stations, context, waiting: 0, is_old: false };
         let number = match self.free.pop() {
             Some(free) => {
-                if let Some(place) = self.all.get_mut(free as usize) {
-                    *place = course;
+                let place = free as usize;
+                if let (Some(known), Some(its)) = (self.all.get_mut(place), self.leaves.get_mut(place)) {
+                    (*known, *its) = (course, leaves);
                 }
                 free
             }
             None => {
                 self.all.push(course);
+                self.leaves.push(leaves);
                 (self.all.len() - 1) as u32
             }
         };
@@ -56,16 +58,17 @@ impl Courses {
         number
     }
 
-    /// Whether no packet has needed one.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.all.is_empty()
-    }
-
     /// The leaf at a step; `None` behind the last one.
     #[inline]
     pub fn leaf(&self, number: u32, step: u8) -> Option<u32> {
-        self.all.get(number as usize)?.leaves.get(usize::from(step)).copied().filter(|leaf| *leaf != NIL)
+        Some(self.leaf_or_nil(number, step)).filter(|leaf| *leaf != NIL)
+    }
+
+    /// The leaf at a step; [`NIL`] behind the last one, and on no course.
+    #[inline]
+    pub fn leaf_or_nil(&self, number: u32, step: u8) -> u32 {
+        let leaves = self.leaves.get(number as usize);
+        leaves.and_then(|leaves| leaves.get(usize::from(step))).copied().unwrap_or(NIL)
     }
 
     /// The course of a lane.
@@ -141,6 +144,7 @@ impl Courses {
     pub fn reserve(&mut self, courses: usize) {
         self.numbers.reserve(courses.saturating_sub(self.numbers.len()));
         self.all.reserve(courses.saturating_sub(self.all.len()));
+        self.leaves.reserve(courses.saturating_sub(self.leaves.len()));
         self.free.reserve(self.all.capacity().saturating_sub(self.free.len()));
     }
 }

@@ -71,13 +71,15 @@ impl<F: Frame> Queues<F> {
     pub fn lane(&mut self, forest: &Forest, stations: &Stations, context: Context, now: Now) -> Lane {
         let mut all = stations.iter();
         let Some(first) = all.next() else { return Lane::NONE };
-        if all.next().is_none() && context == Context::default() {
+        let is_short = all.next().is_none();
+        if is_short && context == Context::default() {
             return match self.class_leaves.get(first.0 as usize).copied().unwrap_or(NIL) {
                 NIL => self.begin(forest, first, now).map_or(Lane::NONE, Lane::leaf),
                 leaf => Lane::leaf(leaf),
             };
         }
         match self.courses.find(stations, context) {
+            Some(number) if is_short => Lane::short(number),
             Some(number) => Lane::course(number, 0),
             None => self.begin_course(forest, stations, context, now),
         }
@@ -152,8 +154,8 @@ impl<F: Frame> Queues<F> {
     fn begin_leaf(&mut self, entry: u32, id: ClassId, class: &Class, forest: &Forest, now: Now) -> u32 {
         let kind = forest.type_of(class).unwrap_or(&QueueType::None);
         let limit = own_limit(class);
-        let mut leaf = Leaf::new(&limit, now);
-        let mut backlog = Backlog::new(class.identity, id, entry, kind, self.salt);
+        let mut leaf = Leaf::new(id, &limit, now);
+        let mut backlog = Backlog::new(class.identity, entry, kind, self.salt);
         backlog.max_limit = limit.max_limit;
         backlog.rank = class.rank() as u8;
         backlog.burst = Burst::new(&limit, now).map(Box::new);
@@ -234,7 +236,7 @@ impl<F: Frame> Queues<F> {
 
     /// Number of a leaf in this configuration.
     pub fn class(&self, number: u32) -> Option<ClassId> {
-        self.backlogs.get(number as usize).map(|backlog| backlog.class)
+        self.leaves.get(number as usize).map(|leaf| leaf.class)
     }
 
     /// The leaf at a step of a course; `None` behind the last one.
@@ -281,7 +283,7 @@ impl<F: Frame> Queues<F> {
                     leaf.bucket.resume(tokens, counted);
                     leaf.waiting = 0;
                     if leaf.is(special::TREE) {
-                        self.htb.take(backlog.class, now);
+                        self.htb.take(leaf.class, now);
                     }
                 }
                 None
@@ -296,7 +298,7 @@ impl<F: Frame> Queues<F> {
             (Some(course), step) => (course.stations, course.context, step),
             (None, _) => {
                 let mut stations = Stations::default();
-                stations.push(backlog.class);
+                stations.push(self.leaves.get(number as usize)?.class);
                 (stations, Context::default(), 0)
             }
         };
@@ -368,7 +370,7 @@ impl<F: Frame> Queues<F> {
         if let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place)) {
             backlog.pass(leaf, segments, bytes);
             if leaf.is(special::TREE) {
-                self.htb.sent(backlog.class, segments, bytes, now);
+                self.htb.sent(leaf.class, segments, bytes, now);
             }
         }
     }
@@ -410,8 +412,8 @@ impl<F: Frame> Queues<F> {
         let bucket = |number: u32| self.leaves.get(number as usize).map(|leaf| leaf.bucket);
         let tokens = entry.parts.map(|number| bucket(number).map_or((0, now), |b| (b.tokens(), b.counted())));
         let in_tree = |number: u32| {
-            let (leaf, backlog) = (self.leaves.get(number as usize)?, self.backlogs.get(number as usize)?);
-            leaf.is(special::TREE).then_some(backlog.class)
+            let leaf = self.leaves.get(number as usize)?;
+            leaf.is(special::TREE).then_some(leaf.class)
         };
         let in_tree = entry.parts.map(in_tree);
         in_tree.into_iter().flatten().for_each(|class| self.htb.give_up(class, now));

@@ -18,6 +18,8 @@ const NS_PER_SECOND: u64 = 1_000_000_000;
 pub struct Leaf {
     /// When packets may go.
     pub bucket: Bucket,
+    /// Its number in this configuration.
+    pub class: ClassId,
     /// L3 bytes that passed.
     bytes: u64,
     /// Wire segments that passed.
@@ -79,8 +81,6 @@ impl Passed {
 pub struct Backlog {
     /// The packets.
     pub queue: Kind,
-    /// Its number in this configuration.
-    pub class: ClassId,
     /// Its neighbours among leaves of like length.
     pub previous: u32,
     /// The same.
@@ -164,9 +164,10 @@ struct Waits {
 
 impl Leaf {
     /// A leaf with a full bucket, of a queue that this worker has yet to take.
-    pub fn new(limit: &QueueLimit, now: Now) -> Self {
+    pub fn new(class: ClassId, limit: &QueueLimit, now: Now) -> Self {
         Self {
             bucket: Bucket::new(limit.max_limit, limit.bucket_ms, now),
+            class,
             bytes: 0,
             packets: 0,
             word: second(now) << 8,
@@ -204,6 +205,12 @@ impl Leaf {
     #[inline]
     pub fn pass(&mut self, segments: u32, bytes: u64) {
         self.bucket.charge(bytes);
+        self.count(segments, bytes);
+    }
+
+    /// Counts a packet that goes, charged elsewhere.
+    #[inline]
+    pub fn count(&mut self, segments: u32, bytes: u64) {
         self.bytes = self.bytes.wrapping_add(bytes);
         self.packets = self.packets.wrapping_add(u64::from(segments));
     }
@@ -222,10 +229,9 @@ impl Leaf {
 
 impl Backlog {
     /// An empty one. `salt`: see [`Self::seed`].
-    pub fn new(identity: Identity, class: ClassId, entry: u32, kind: &QueueType, salt: u64) -> Self {
+    pub fn new(identity: Identity, entry: u32, kind: &QueueType, salt: u64) -> Self {
         Self {
             queue: Kind::new(kind, seed(identity, salt)),
-            class,
             previous: u32::MAX,
             next: u32::MAX,
             listed: 0,
@@ -362,9 +368,9 @@ mod tests {
 
     #[test]
     fn the_meter_shows_the_last_full_second_and_goes_to_zero_when_idle() {
-        let mut leaf = Leaf::new(&NO_LIMIT, Now::from_ms(5_200));
+        let mut leaf = Leaf::new(ClassId(0), &NO_LIMIT, Now::from_ms(5_200));
         let name = Identity { row: 1, part: Part::Upload };
-        let mut backlog = Backlog::new(name, ClassId(0), 0, &QueueType::Pfifo { limit: 10 }, 0);
+        let mut backlog = Backlog::new(name, 0, &QueueType::Pfifo { limit: 10 }, 0);
         let pass = |leaf: &mut Leaf, backlog: &mut Backlog, ms| {
             let now = Now::from_ms(ms);
             if leaf.meter_is_due(now) {

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
     use crate::frame::{Frame, VnetState};
     use crate::qos::Lane;
-    use crate::qos::forest::{ClassId, Identity, Part};
+    use crate::qos::forest::{Identity, Part};
     use crate::qos::kind::Next;
     use crate::qos::slab::{Fifo, Slab, Waiting};
     use crate::time::Now;
@@ -163,7 +163,7 @@ mod tests {
         ) {
             let leaf = |row| {
                 let identity = Identity { row, part: Part::Upload };
-                Backlog::new(identity, ClassId(row), row, &QueueType::Pfifo { limit: 10_000 }, 0)
+                Backlog::new(identity, row, &QueueType::Pfifo { limit: 10_000 }, 0)
             };
             let mut backlogs: Vec<Backlog> = (0..12).map(leaf).collect();
             let (mut slab, mut longest) = (Slab::new(1 << 20, u64::MAX), Longest::default());

@@ -10,7 +10,7 @@
 //! A queue kind (`kind/`) decides which packets wait and in which order they go; the bucket decides when.
 //! Time is an argument: [`queues::Queues::release`] sends what is due by then.
 
-mod ahead;
+pub(crate) mod ahead;
 pub mod bucket;
 pub mod burst;
 mod changeover;
@@ -57,6 +57,8 @@ pub struct Lane(u32);
 const TICKET: u32 = 1 << 31;
 /// Set in a lane that stands for a course, above its number and two bits for the step.
 const COURSE: u32 = 1 << 30;
+/// Set in a lane that stands for a course of one leaf.
+const SHORT: u32 = 1 << 29;
 
 /// Where a lane leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +87,12 @@ impl Lane {
 
     /// A course from a step on.
     pub const fn course(number: u32, step: u8) -> Self {
-        Self(COURSE | (number << 2 | step as u32 & 3) & !TICKET)
+        Self(COURSE | (number << 2 | step as u32 & 3) & !(TICKET | SHORT))
+    }
+
+    /// A course of one leaf.
+    pub const fn short(number: u32) -> Self {
+        Self(SHORT | Self::course(number, 0).0)
     }
 
     /// The same course from another step on.
@@ -110,6 +117,40 @@ impl Lane {
         Self(TICKET | number as u32)
     }
 
+    /// Whether it leads to a course, if it leads anywhere.
+    #[inline]
+    const fn is_course(self) -> bool {
+        self.0 & COURSE != 0
+    }
+
+    #[inline]
+    const fn course_number(self) -> u32 {
+        (self.0 & !(COURSE | SHORT)) >> 2
+    }
+
+    #[inline]
+    const fn course_step(self) -> u8 {
+        (self.0 & 3) as u8
+    }
+
+    /// Number of the leaf; that of none unless it leads to one.
+    #[inline]
+    const fn leaf_number(self) -> u32 {
+        self.0.wrapping_sub(1)
+    }
+
+    /// Whether there is at most one leaf, as far as the lane tells.
+    #[inline]
+    const fn is_short(self) -> bool {
+        self.0 & (COURSE | SHORT) != COURSE
+    }
+
+    /// Whether it stands for a ticket.
+    #[inline]
+    pub const fn is_ticket(self) -> bool {
+        self.0 & TICKET != 0
+    }
+
     /// Whether there is no queue.
     #[inline]
     pub const fn is_none(self) -> bool {
@@ -124,9 +165,9 @@ impl Lane {
         } else if self.0 == 0 || self.0 == Self::DONE.0 {
             Leads::Nowhere
         } else if self.0 & COURSE != 0 {
-            Leads::Course((self.0 & !COURSE) >> 2, (self.0 & 3) as u8)
+            Leads::Course(self.course_number(), self.course_step())
         } else {
-            Leads::Leaf(self.0 - 1)
+            Leads::Leaf(self.leaf_number())
         }
     }
 }

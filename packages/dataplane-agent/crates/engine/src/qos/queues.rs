@@ -68,6 +68,15 @@ pub struct Plan<'a> {
     pub utc_ns: i64,
 }
 
+/// A leaf on a packet's lane.
+#[derive(Debug, Clone, Copy)]
+pub struct Station {
+    /// From it on.
+    pub lane: Lane,
+    /// Its number.
+    pub leaf: u32,
+}
+
 /// The queues.
 #[derive(Debug)]
 pub struct Queues<F> {
@@ -148,10 +157,46 @@ impl<F: Frame> Queues<F> {
         self.htb.end_runs();
     }
 
+    /// Lets a packet pass the leaves of its lane. `first` is the first of them, [`Self::first_leaf`]. Says which
+    /// does not let it pass at once, if one does not; nothing is counted there. `TREES`: many leaves are in trees.
+    #[inline(always)]
+    pub fn walk<const TREES: bool>(
+        &mut self,
+        lane: Lane,
+        first: u32,
+        segments: u32,
+        bytes: u64,
+        now: Now,
+    ) -> Option<Station> {
+        // A lane that leads nowhere has numbers of none.
+        let (mut step, mut leaf) = (lane.course_step(), first);
+        loop {
+            if !self.pass::<TREES>(leaf, segments, bytes, now) {
+                return Some(Station { lane: lane.at(step), leaf });
+            }
+            if lane.is_short() {
+                return None;
+            }
+            step += 1;
+            leaf = self.courses.leaf(lane.course_number(), step)?;
+        }
+    }
+
+    /// The same for a packet on its way.
+    pub fn walk_on(&mut self, lane: Lane, segments: u32, bytes: u64, now: Now) -> Option<Station> {
+        self.walk::<false>(lane, self.first_leaf(lane), segments, bytes, now)
+    }
+
+    /// As [`Self::walk`], at one leaf.
+    pub fn pass_one(&mut self, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
+        self.pass::<false>(number, segments, bytes, now)
+    }
+
     /// Lets a packet pass at once, if this worker has the leaf, nothing waits before it and it keeps to the rate.
     /// `false`, counting nothing, if not.
-    #[inline]
-    pub fn pass(&mut self, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
+    // Measured: once in the loop over a batch, where it is most of the work, and once for all others.
+    #[inline(always)]
+    fn pass<const TREES: bool>(&mut self, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
         let Some(leaf) = self.leaves.get_mut(number as usize) else { return true };
         if leaf.meter_is_due(now)
             && let Some(backlog) = self.backlogs.get_mut(number as usize)
@@ -159,7 +204,16 @@ impl<F: Frame> Queues<F> {
             backlog.turn_meter(leaf, now);
         }
         if leaf.is(special::ALL) {
-            return self.pass_special(number, segments, bytes, now);
+            if !TREES || leaf.is(special::ALL & !special::TREE) {
+                return self.pass_special(number, segments, bytes, now);
+            }
+            // A super-frame that would make others wait goes in pieces.
+            let is_whole = segments == 1 || !is_long(self.htb.rate(leaf.class), segments, bytes);
+            let passes = leaf.waiting == 0 && is_whole && self.htb.pass(leaf.class, segments, bytes, now);
+            if passes {
+                leaf.count(segments, bytes);
+            }
+            return passes;
         }
         leaf.bucket.fill(now, leaf.waiting != 0);
         if leaf.waiting != 0 || !leaf.bucket.is_open() || is_long(leaf.bucket.rate(), segments, bytes) {
@@ -169,28 +223,29 @@ impl<F: Frame> Queues<F> {
         true
     }
 
+    #[inline(never)]
     fn pass_special(&mut self, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
         let place = number as usize;
-        let (Some(leaf), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place)) else {
-            return true;
-        };
+        let Some(leaf) = self.leaves.get_mut(place) else { return true };
         if leaf.waiting != 0 || leaf.is(special::METERED | special::BLOCKED) {
             return false;
         }
         if leaf.is(special::TREE) {
-            if segments > 1 && is_long(self.htb.rate(backlog.class), segments, bytes)
-                || !self.htb.pass(backlog.class, segments, bytes, now)
+            if segments > 1 && is_long(self.htb.rate(leaf.class), segments, bytes)
+                || !self.htb.pass(leaf.class, segments, bytes, now)
             {
                 return false;
             }
+            leaf.count(segments, bytes);
         } else {
+            let Some(backlog) = self.backlogs.get_mut(place) else { return true };
             backlog.turn_burst(leaf, now);
             leaf.bucket.fill(now, false);
             if !leaf.bucket.is_open() || is_long(leaf.bucket.rate(), segments, bytes) {
                 return false;
             }
+            backlog.pass(leaf, segments, bytes);
         }
-        backlog.pass(leaf, segments, bytes);
         if leaf.is(special::WATCHED) {
             self.scopes.now = now;
             self.note(number, Event { passed: bytes, ..Event::default() });
@@ -200,10 +255,10 @@ impl<F: Frame> Queues<F> {
 
     /// Highest rate of a leaf, bits/s; 0 no limit.
     fn rate(&self, number: u32) -> u64 {
-        match (self.leaves.get(number as usize), self.backlogs.get(number as usize)) {
-            (Some(leaf), Some(backlog)) if leaf.is(special::TREE) => self.htb.rate(backlog.class),
-            (Some(leaf), _) => leaf.bucket.rate(),
-            (None, _) => 0,
+        match self.leaves.get(number as usize) {
+            Some(leaf) if leaf.is(special::TREE) => self.htb.rate(leaf.class),
+            Some(leaf) => leaf.bucket.rate(),
+            None => 0,
         }
     }
 
@@ -283,7 +338,7 @@ impl<F: Frame> Queues<F> {
         }
         let load = backlog.queue.load();
         let tokens = if leaf.is(special::TREE) {
-            self.htb.tokens(backlog.class, now)
+            self.htb.tokens(leaf.class, now)
         } else {
             u64::try_from(leaf.bucket.tokens()).unwrap_or(0)
         };
@@ -398,7 +453,7 @@ impl<F: Frame> Queues<F> {
             return;
         }
         if leaf.is(special::TREE) {
-            self.htb.activate(backlog.class, now);
+            self.htb.activate(leaf.class, now);
             return self.unschedule(number);
         }
         leaf.bucket.fill(now, true);
@@ -441,7 +496,7 @@ impl<F: Frame> Queues<F> {
             && leaf.is(special::TREE)
             && backlog.queue.frames() == 0
         {
-            self.htb.deactivate(backlog.class);
+            self.htb.deactivate(leaf.class);
         }
     }
 
@@ -503,7 +558,7 @@ impl<F: Frame> Queues<F> {
             match (leaves.get(place), backlogs.get_mut(place)) {
                 (Some(leaf), Some(backlog)) if leaf.is(special::TREE) => {
                     backlog.wake = WakeBy::Nobody;
-                    htb.activate(backlog.class, now);
+                    htb.activate(leaf.class, now);
                     false
                 }
                 _ => true,
@@ -700,7 +755,7 @@ impl<F: Frame> Queues<F> {
     ) -> Lane {
         let next = self.courses.onward(waited_on).unwrap_or_else(|context| {
             // It was found for an older configuration.
-            let class = self.backlogs.get(number as usize).map(|backlog| backlog.class);
+            let class = self.class(number);
             let stations = plan.stations(addresses, &context);
             let Some(step) = stations.iter().position(|station| Some(station) == class) else {
                 return Lane::NONE;

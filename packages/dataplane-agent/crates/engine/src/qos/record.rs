@@ -132,7 +132,8 @@ impl<F: Frame> Queues<F> {
         let mut queued = Queued::new();
         for number in self.waiting_leaves() {
             let Some(backlog) = self.backlogs.get(number as usize) else { continue };
-            let mut above = forest.class(backlog.class).and_then(|class| class.parent);
+            let class = self.class(number).and_then(|id| forest.class(id));
+            let mut above = class.and_then(|class| class.parent);
             while let Some(id) = above {
                 let (bytes, packets) = queued.entry(id).or_default();
                 *bytes += backlog.queue.bytes();

@@ -121,12 +121,10 @@ impl<F: Frame> Queues<F> {
         let Some(at) = self.scopes.all.iter().position(|scope| scope.row == row) else {
             return leaf.set(special::WATCHED, false);
         };
-        let view = leaf.is(special::TREE).then(|| self.htb.view(backlog.class, now)).flatten();
+        let view = leaf.is(special::TREE).then(|| self.htb.view(leaf.class, now)).flatten();
         let (tokens, rate) = match view {
-            Some(view) if view.ceiling_tokens != i64::MAX => {
-                (view.ceiling_tokens, self.htb.rate(backlog.class))
-            }
-            Some(view) => (view.tokens, self.htb.rate(backlog.class)),
+            Some(view) if view.ceiling_tokens != i64::MAX => (view.ceiling_tokens, self.htb.rate(leaf.class)),
+            Some(view) => (view.tokens, self.htb.rate(leaf.class)),
             None => (leaf.bucket.tokens(), leaf.bucket.rate()),
         };
         let Some(scope) = self.scopes.all.get_mut(at) else { return };

@@ -116,11 +116,14 @@ impl<F: Frame> Queues<F> {
                 self.retire_leaf(leaf, now);
                 continue;
             };
-            let Some(backlog) = self.backlogs.get_mut(leaf as usize) else { continue };
-            let known = before.class(backlog.class);
-            let alike = known.is_some_and(|known| is_alike(known, class, before, forest));
-            (backlog.class, backlog.entry, backlog.rank) = (id, number, class.rank() as u8);
-            if !alike {
+            let place = leaf as usize;
+            let (Some(hot), Some(backlog)) = (self.leaves.get_mut(place), self.backlogs.get_mut(place))
+            else {
+                continue;
+            };
+            let known = before.class(std::mem::replace(&mut hot.class, id));
+            (backlog.entry, backlog.rank) = (number, class.rank() as u8);
+            if !known.is_some_and(|known| is_alike(known, class, before, forest)) {
                 changed.push(leaf);
             }
             if let Some(place) = self.class_leaves.get_mut(id.0 as usize) {
@@ -167,12 +170,10 @@ impl<F: Frame> Queues<F> {
         let Some(entry) = self.entries.get(at) else { return };
         for number in entry.parts.into_iter().zip(before).filter(|(new, old)| new != old).map(|(new, _)| new)
         {
-            if let (Some(leaf), Some(backlog)) =
-                (self.leaves.get_mut(number as usize), self.backlogs.get(number as usize))
-            {
+            if let Some(leaf) = self.leaves.get_mut(number as usize) {
                 leaf.waiting = 0;
                 if leaf.is(special::TREE) {
-                    self.htb.take(backlog.class, now);
+                    self.htb.take(leaf.class, now);
                 }
             }
         }
@@ -212,7 +213,7 @@ impl<F: Frame> Queues<F> {
         }
         let is_tree = class.parent.is_some();
         if is_tree && !was_tree && !leaf.is_away() {
-            self.htb.take(backlog.class, now);
+            self.htb.take(leaf.class, now);
         }
         if is_tree != was_tree && backlog.wake == WakeBy::Turn && is_tree {
             backlog.wake = WakeBy::Nobody;
@@ -267,10 +268,9 @@ impl<F: Frame> Queues<F> {
         self.unschedule(number);
         if let Some(backlog) = self.backlogs.get_mut(number as usize) {
             backlog.wake = WakeBy::Nobody;
-            backlog.class = ClassId(u32::MAX);
         }
         if let Some(leaf) = self.leaves.get_mut(number as usize) {
-            leaf.waiting = AWAY;
+            (leaf.waiting, leaf.class) = (AWAY, ClassId(u32::MAX));
             leaf.set(special::ALL, false);
         }
         self.free.push(number);
@@ -279,9 +279,8 @@ impl<F: Frame> Queues<F> {
     /// Sends what waits in a leaf that is not its own any more.
     fn send_strangers(&mut self, plan: &Plan<'_>, now: Now) {
         for number in self.waiting_leaves() {
-            let Some(backlog) = self.backlogs.get(number as usize) else { continue };
-            if !backlog.is_port() {
-                let class = backlog.class;
+            let Some(class) = self.class(number) else { continue };
+            if !self.backlogs.get(number as usize).is_some_and(|backlog| backlog.is_port()) {
                 self.send_from(number, now, |waiting, context| {
                     !plan.passes(waiting.addresses, context, class)
                 });
@@ -306,7 +305,7 @@ impl<F: Frame> Queues<F> {
             .take_out(&mut self.slab, leaving, |waiting| gone(waiting, &Self::context(courses, waiting)));
         backlog.pass(leaf, taken.segments, taken.bytes);
         if leaf.is(special::TREE) && taken.frames != 0 {
-            self.htb.sent(backlog.class, taken.segments, taken.bytes, now);
+            self.htb.sent(leaf.class, taken.segments, taken.bytes, now);
         }
         self.changed(number, before);
         self.rest(number);

@@ -6,7 +6,8 @@ use crate::batch::{Batch, Packet, Ticket, Tickets};
 use crate::frame::{Frame, FrameSource, VnetState};
 use crate::icmp::echo_meta;
 use crate::packet::{Meta, flag};
-use crate::qos::queues::{Held, Waiting};
+use crate::qos::ahead::{Ahead, PACKETS_AHEAD};
+use crate::qos::queues::{Held, Station, Waiting};
 use crate::qos::segment::Layout;
 use crate::qos::{Lane, Leads};
 use crate::snapshot::Snapshot;
@@ -43,51 +44,61 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
             let_newcomer_wait(snapshot, state, packet);
         }
     }
+    let has_trees = state.queues.is_at_hand() && state.queues.has_trees();
+    let entered = match has_trees {
+        true => pass_all::<F, S, true>(snapshot, state, batch, source),
+        false => pass_all::<F, S, false>(snapshot, state, batch, source),
+    };
+    let room = batch.room();
+    release_at_most(snapshot, state, batch, source, room);
+    state.queues.end_batch();
+    count_dropped(state);
+    entered
+}
+
+/// Lets the packets of a batch pass their leaves. Returns how many have any. With `TREES` leaves in trees are looked for
+/// before their turn. Two functions, each with the registers to itself.
+#[inline(never)]
+fn pass_all<F: Frame, S: FrameSource<F>, const TREES: bool>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    source: &mut S,
+) -> u64 {
     let mut entered = 0;
     let port_queues = state.queues.has_port_queues();
     let is_at_hand = state.queues.is_at_hand();
+    let lane = |batch: &Batch<F>, index: usize| {
+        batch.packets.get(index).map_or(Lane::NONE, |packet| packet.meta.lane)
+    };
+    let mut ahead = Ahead::default();
+    if TREES {
+        for next in 0..PACKETS_AHEAD {
+            ahead.turn(&state.queues, lane(batch, batch.first + next));
+        }
+    }
     for index in batch.first..batch.end {
-        if !is_at_hand && (index - batch.first).is_multiple_of(AHEAD) {
+        if !TREES && !is_at_hand && (index - batch.first).is_multiple_of(AHEAD) {
             touch(state, batch.packets.get(index..batch.end.min(index + AHEAD)).unwrap_or_default());
         }
-        let Some(packet) = batch.packets.get_mut(index) else { break };
-        let meta = &mut packet.meta;
+        let Some(Packet { meta, .. }) = batch.packets.get(index) else { break };
+        let first = match TREES {
+            true => ahead.turn(&state.queues, lane(batch, index + PACKETS_AHEAD)),
+            false => state.queues.first_leaf(meta.lane),
+        };
         let is_complete = matches!(meta.verdict, Verdict::Tx(_) | Verdict::Local(_) | Verdict::Echo);
         if meta.lane.is_none() && !port_queues || !is_complete {
             continue;
         }
         entered += u64::from(!meta.lane.is_none());
-        let elsewhere = match meta.lane.leads() {
-            Leads::Nowhere => None,
-            Leads::Leaf(leaf) => {
-                if state.queues.pass(leaf, meta.segments, meta.wire_bytes(), state.now) {
-                    None
-                } else {
-                    detain(snapshot, state, packet, leaf, source).elsewhere()
-                }
-            }
-            Leads::Course(..) => walk(snapshot, state, packet, source),
-            Leads::Ticket(number) => {
-                state.handover_packets += 1;
-                batch.arrived.get(number).and_then(|ticket| arrive(snapshot, state, packet, &ticket, source))
-            }
-        };
-        if let Some((worker, ticket)) = elsewhere {
-            packet.meta.verdict = Verdict::Handover(worker as u16);
-            packet.meta.lane = batch.departing.push(ticket);
-        } else if port_queues {
-            before_port(state, packet, source);
-        }
-        if packet.meta.verdict == Verdict::Echo
-            && let Some(reply) = answer(state, packet)
-        {
-            batch.push_generated(reply, echo_meta());
+        let is_plain = !port_queues && !meta.lane.is_ticket() && meta.verdict != Verdict::Echo;
+        let (lane, segments, bytes) = (meta.lane, meta.segments, meta.wire_bytes());
+        let station = state.queues.walk::<TREES>(lane, first, segments, bytes, state.now);
+        // Most packets pass, and nothing is to be written for them.
+        if station.is_some() || !is_plain {
+            stop_at(snapshot, state, batch, index, station, port_queues, source);
         }
     }
-    let room = batch.room();
-    release_at_most(snapshot, state, batch, source, room);
-    state.queues.end_batch();
-    count_dropped(state);
     entered
 }
 
@@ -97,6 +108,40 @@ impl AtLeaf {
             Self::Elsewhere(worker, ticket) => Some((worker, ticket)),
             Self::Passed | Self::Stopped => None,
         }
+    }
+}
+
+/// A packet of the batch that a station of its lane does not let pass at once, or that comes from another worker, or that
+/// may still have to wait for its port, or is an echo request.
+#[inline(never)]
+fn stop_at<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    index: usize,
+    station: Option<Station>,
+    port_queues: bool,
+    source: &mut S,
+) {
+    let Some(packet) = batch.packets.get_mut(index) else { return };
+    let elsewhere = match (station, packet.meta.lane.leads()) {
+        (Some(station), _) => walk_from(snapshot, state, packet, station, source),
+        (None, Leads::Ticket(number)) => {
+            state.handover_packets += 1;
+            batch.arrived.get(number).and_then(|ticket| arrive(snapshot, state, packet, &ticket, source))
+        }
+        (None, _) => None,
+    };
+    if let Some((worker, ticket)) = elsewhere {
+        packet.meta.verdict = Verdict::Handover(worker as u16);
+        packet.meta.lane = batch.departing.push(ticket);
+    } else if port_queues {
+        before_port(state, packet, source);
+    }
+    if packet.meta.verdict == Verdict::Echo
+        && let Some(reply) = answer(state, packet)
+    {
+        batch.push_generated(reply, echo_meta());
     }
 }
 
@@ -131,27 +176,28 @@ fn walk<F: Frame, S: FrameSource<F>>(
     packet: &mut Packet<F>,
     source: &mut S,
 ) -> Option<(u32, Ticket)> {
-    let (course, first) = match packet.meta.lane.leads() {
-        Leads::Course(course, first) => (course, first),
-        Leads::Leaf(leaf) => {
-            let (segments, bytes) = (packet.meta.segments, packet.meta.wire_bytes());
-            let passes = state.queues.pass(leaf, segments, bytes, state.now);
-            return if passes { None } else { detain(snapshot, state, packet, leaf, source).elsewhere() };
-        }
-        Leads::Nowhere | Leads::Ticket(_) => return None,
-    };
-    for step in first.. {
-        let Some(leaf) = state.queues.station(course, step) else { break };
-        if state.queues.pass(leaf, packet.meta.segments, packet.meta.wire_bytes(), state.now) {
-            continue;
-        }
-        packet.meta.lane = Lane::course(course, step);
-        match detain(snapshot, state, packet, leaf, source) {
+    let meta = &packet.meta;
+    let station = state.queues.walk_on(meta.lane, meta.segments, meta.wire_bytes(), state.now)?;
+    walk_from(snapshot, state, packet, station, source)
+}
+
+/// The same from a station that did not let it pass.
+fn walk_from<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    mut station: Station,
+    source: &mut S,
+) -> Option<(u32, Ticket)> {
+    loop {
+        packet.meta.lane = station.lane;
+        match detain(snapshot, state, packet, station.leaf, source) {
             AtLeaf::Passed => {}
             stopped => return stopped.elsewhere(),
         }
+        let (onward, meta) = (state.queues.lane_after(station.lane), &packet.meta);
+        station = state.queues.walk_on(onward, meta.segments, meta.wire_bytes(), state.now)?;
     }
-    None
 }
 
 /// A packet that may not just pass: it waits, or another worker has its queue.
@@ -172,7 +218,7 @@ fn detain<F: Frame, S: FrameSource<F>>(
             let (from, to) = (state.worker, worker);
             return AtLeaf::Elsewhere(worker, Ticket { generation, from, to, onward, exit, addresses });
         }
-        if state.queues.pass(leaf, packet.meta.segments, packet.meta.wire_bytes(), state.now) {
+        if state.queues.pass_one(leaf, packet.meta.segments, packet.meta.wire_bytes(), state.now) {
             return AtLeaf::Passed;
         }
     }
@@ -228,7 +274,7 @@ fn arrive<F: Frame, S: FrameSource<F>>(
         let rank = state.queues.rank(leaf);
         return go_behind(snapshot, state, packet, ticket, rank, source);
     }
-    if !state.queues.pass(leaf, segments, bytes, now) {
+    if !state.queues.pass_one(leaf, segments, bytes, now) {
         let addresses = ticket.addresses;
         wait(state, packet, leaf, addresses, source);
         state.queues.has_arrived(leaf);

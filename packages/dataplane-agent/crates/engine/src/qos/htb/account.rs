@@ -142,7 +142,8 @@ impl Account {
     }
 
     /// Adds what came in since the last time.
-    #[inline]
+    // Measured: as a function of its own it is a quarter of what a leaf in a tree takes.
+    #[inline(always)]
     pub fn fill(&mut self, now: Now, waiting: bool) {
         if now <= self.filled {
             return;
@@ -173,14 +174,13 @@ impl Account {
     }
 
     /// Charges bits that passed; those that it sent on its own, or that went past its limit, as `own` too.
-    #[inline]
+    #[inline(always)]
     pub fn charge(&mut self, bits: i64, own: bool) {
         if own {
             self.charge_own(bits);
         }
         if self.terms.ceiling != UNLIMITED {
-            let floor = -FLOOR_SECONDS * self.terms.ceiling as i64;
-            self.ceiling_tokens = self.ceiling_tokens.saturating_sub(bits).max(floor);
+            self.ceiling_tokens = less(self.ceiling_tokens, bits, self.terms.ceiling);
         }
     }
 
@@ -188,8 +188,7 @@ impl Account {
     #[inline]
     pub fn charge_own(&mut self, bits: i64) {
         if is_counted(self.terms.rate) {
-            let floor = -FLOOR_SECONDS * self.terms.rate as i64;
-            self.tokens = self.tokens.saturating_sub(bits).max(floor);
+            self.tokens = less(self.tokens, bits, self.terms.rate);
         }
     }
 
@@ -214,6 +213,13 @@ impl Account {
         let wait = owed.saturating_sub(u128::from(part)).div_ceil(u128::from(rate.max(1)));
         Now(self.filled.0.saturating_add(u64::try_from(wait).unwrap_or(u64::MAX)))
     }
+}
+
+/// Tokens after a charge.
+#[inline]
+fn less(tokens: i64, bits: i64, rate: u64) -> i64 {
+    let left = tokens.saturating_sub(bits);
+    if left >= 0 { left } else { left.max(-FLOOR_SECONDS * rate as i64) }
 }
 
 /// Whether tokens of the rate are counted.
@@ -246,6 +252,11 @@ fn earn(rate: u64, elapsed: u64, part: &mut u32) -> i64 {
         *part = (small % NS_PER_SECOND) as u32;
         return (rate / NS_PER_SECOND * elapsed + small / NS_PER_SECOND) as i64;
     }
+    earn_long(rate, elapsed, part)
+}
+
+#[cold]
+fn earn_long(rate: u64, elapsed: u64, part: &mut u32) -> i64 {
     let all = u128::from(rate) * u128::from(elapsed) + u128::from(*part);
     *part = (all % u128::from(NS_PER_SECOND)) as u32;
     i64::try_from(all / u128::from(NS_PER_SECOND)).unwrap_or(i64::MAX)

@@ -165,19 +165,14 @@ impl Htb {
 
     /// Nothing waits in the leaf: may a packet go at once? That is when there are tokens along its way, nobody waits
     /// that would come first, and its port takes packets. If so, charges and counts it.
-    #[inline]
+    #[inline(always)]
     pub fn pass(&mut self, leaf: ClassId, segments: u32, bytes: u64, now: Now) -> bool {
         self.now = now;
         let Some(slot) = self.slot(leaf) else { return true };
-        let Some(number) = self.core.node(slot).map(|node| node.tree) else { return true };
-        let Some(tree) = self.core.trees.get(number as usize) else { return true };
-        if tree.is_blocked {
-            return false;
+        match self.core.pass_in_run(slot, segments, bytes, now) {
+            Some(passes) => passes,
+            None => self.pass_alone(slot, segments, bytes, now),
         }
-        if let Some(passes) = self.core.pass_in_run(slot, segments, bytes, now) {
-            return passes;
-        }
-        self.pass_alone(slot, number, segments, bytes, now)
     }
 
     /// Bits for which there are tokens along a leaf's way, whoever else may want them; 0 while its port takes nothing.
@@ -193,8 +188,14 @@ impl Htb {
     }
 
     /// A packet that is not of a run.
-    fn pass_alone(&mut self, slot: u32, number: u32, segments: u32, bytes: u64, now: Now) -> bool {
-        if self.core.trees.get(number as usize).is_some_and(|tree| tree.waiting != 0) {
+    #[inline(never)]
+    fn pass_alone(&mut self, slot: u32, segments: u32, bytes: u64, now: Now) -> bool {
+        let Some(number) = self.core.node(slot).map(|node| node.tree) else { return true };
+        let Some(tree) = self.core.trees.get(number as usize) else { return true };
+        if tree.is_blocked {
+            return false;
+        }
+        if tree.waiting != 0 {
             self.wake(now);
         }
         let passage = self.try_pass(slot, number, segments, bytes, now);

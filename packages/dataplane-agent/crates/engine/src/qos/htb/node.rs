@@ -348,16 +348,26 @@ impl Core {
     #[inline]
     pub fn meter(&mut self, slot: u32, now: Now) {
         let Some(node) = self.nodes.get_mut(slot as usize) else { return };
-        let second = second(now);
-        if node.second == second {
-            return;
+        if meter_is_due(node, now) {
+            meter(node, self.cold.get_mut(slot as usize), now);
         }
-        if let Some(cold) = self.cold.get_mut(slot as usize) {
-            cold.last = last_second(node, cold, now);
-            cold.begin = [node.bytes, node.packets];
-        }
-        node.second = second;
     }
+}
+
+/// Whether a second of the meter of a class is full.
+#[inline]
+pub fn meter_is_due(node: &Node, now: Now) -> bool {
+    node.second != second(now)
+}
+
+/// Turns the meter of a class over.
+#[cold]
+pub fn meter(node: &mut Node, cold: Option<&mut Cold>, now: Now) {
+    if let Some(cold) = cold {
+        cold.last = last_second(node, cold, now);
+        cold.begin = [node.bytes, node.packets];
+    }
+    node.second = second(now);
 }
 
 /// Bytes and packets of the last full second.

@@ -8,7 +8,7 @@
 use super::Mode;
 use super::account::Account;
 use super::links::Books;
-use super::node::{BURSTS, Core, Inner, Node};
+use super::node::{BURSTS, Core, Inner, Node, meter, meter_is_due};
 use super::ring::NIL;
 use super::shared::Shared;
 use crate::time::Now;
@@ -116,13 +116,17 @@ impl Run {
 
 impl Core {
     /// Charges and counts a packet as one of the run of its tree. Whether it may go; `None` if it is not of the run.
-    #[inline]
+    #[inline(always)]
     pub fn pass_in_run(&mut self, slot: u32, segments: u32, bytes: u64, now: Now) -> Option<bool> {
         let node = self.nodes.get_mut(slot as usize)?;
         let tree = self.trees.get_mut(node.tree as usize)?;
         let run = &mut tree.run;
-        if run.parent != node.parent || run.now != now || tree.waiting != 0 || node.flags & BURSTS != 0 {
+        let is_of_it = run.parent == node.parent && run.now == now;
+        if !is_of_it || tree.waiting != 0 || tree.is_blocked || node.flags & BURSTS != 0 {
             return None;
+        }
+        if meter_is_due(node, now) {
+            meter(node, self.cold.get_mut(slot as usize), now);
         }
         node.account.fill(now, false);
         let own = match node.account.mode() {
@@ -139,8 +143,6 @@ impl Core {
             run.lent.add(segments, bytes);
             node.borrows = node.borrows.wrapping_add(u64::from(segments));
         }
-        self.meter(slot, now);
-        let node = self.nodes.get_mut(slot as usize)?;
         node.bytes = node.bytes.wrapping_add(bytes);
         node.packets = node.packets.wrapping_add(u64::from(segments));
         node.account.charge(bits, own);
