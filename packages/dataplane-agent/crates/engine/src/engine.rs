@@ -331,6 +331,12 @@ impl<F: Frame> Engine<F> {
         state.queues.settle(&state.shared.queues, state.now);
     }
 
+    /// To be told, after [`Self::sent`], when the worker is about to sleep: queues in which nothing waits may go to other
+    /// workers that use them, which need not wake this one then.
+    pub fn rests(&mut self, now: Now) {
+        self.state.queues.give_way(now);
+    }
+
     /// Whether it waits until other workers have taken over queues that it has taken over.
     pub fn is_changing(&self) -> bool {
         self.state.queues.is_changing()

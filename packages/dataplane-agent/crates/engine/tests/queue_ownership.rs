@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use tollway_config::dataplane::{PcqClassifier, QueueType};
 use tollway_engine::frame::VnetState;
 use tollway_testkit::packet::PacketBuilder;
 use tollway_testkit::random::Random;
@@ -149,6 +150,74 @@ fn a_queue_that_two_workers_use_stays() {
 }
 
 #[test]
+fn a_queue_that_two_workers_use_goes_to_and_fro_while_both_have_little_to_do() {
+    for rate in [0, 100_000_000] {
+        let mut router = router(2, rate);
+        router.rests = true;
+        let mut flows = Flows::default();
+        flows.send(&mut router, 0, 0, 1);
+        flows.send(&mut router, 1, 1, 3);
+        assert_eq!(handed_over(&router), 3, "nobody knew that both use it");
+        for _ in 0..200 {
+            for (worker, packets) in [(0, 1), (1, 3)] {
+                flows.send(&mut router, worker, worker as u16, packets);
+                flows.see(&router.advance(40_000));
+            }
+        }
+        assert_eq!(handed_over(&router), 3);
+        assert_eq!((passed(&router), flows.out), (804, 804));
+    }
+}
+
+#[test]
+fn a_queue_that_no_other_worker_uses_any_more_stays_again() {
+    let mut router = router(2, 0);
+    router.rests = true;
+    let mut flows = Flows::default();
+    flows.send(&mut router, 0, 0, 1);
+    flows.send(&mut router, 1, 1, 1);
+    for _ in 0..20 {
+        flows.send(&mut router, 0, 0, 1);
+    }
+    // It is not let go any more: the other worker has to ask.
+    flows.send(&mut router, 1, 1, 1);
+    assert_eq!(handed_over(&router), 2);
+    // And then it is again.
+    flows.send(&mut router, 0, 0, 1);
+    flows.send(&mut router, 1, 1, 1);
+    assert_eq!((handed_over(&router), flows.out), (2, 25));
+}
+
+#[test]
+fn a_queue_that_counts_streams_of_its_own_does_not_go_to_and_fro() {
+    let mut router = router(2, 0);
+    router.rests = true;
+    router.swap(|config| {
+        config.simple_queues[0].upload.queue_type = config.queue_types.len() as u32;
+        config.queue_types.push(QueueType::Pcq {
+            rate: 10_000_000,
+            limit: 50_000,
+            total_limit: 1 << 20,
+            classifier: vec![PcqClassifier::SrcAddress],
+            burst_rate: 0,
+            burst_threshold: 0,
+            burst_time_ms: 10_000,
+            src_address_mask: 32,
+            dst_address_mask: 32,
+            src_address6_mask: 128,
+            dst_address6_mask: 128,
+        });
+    });
+    let mut flows = Flows::default();
+    for _ in 0..200 {
+        flows.send(&mut router, 0, 0, 1);
+        flows.send(&mut router, 1, 1, 3);
+        flows.see(&router.advance(4 * MS));
+    }
+    assert_eq!(handed_over(&router), 600);
+}
+
+#[test]
 fn a_queue_in_which_packets_wait_stays() {
     let mut router = router(2, 1_000_000);
     let mut flows = Flows::default();
@@ -223,6 +292,7 @@ fn a_moving_queue_lets_pass_its_rate_and_no_more() {
     for seed in 0..20 {
         let mut random = Random::new(seed);
         let mut router = router(3, RATE);
+        router.rests = seed % 2 == 1;
         let mut flows = Flows::default();
         let mut arrivals: Vec<(u64, u64)> = Vec::new();
         let mut owner = None;

@@ -114,6 +114,8 @@ pub struct Router {
     pub resolved: u64,
     /// No worker takes packets from another.
     pub refuse_handovers: bool,
+    /// Workers have nothing more to do after each batch.
+    pub rests: bool,
     /// Packets lost to that.
     pub refused: u64,
     /// Packets between workers stay on their way until [`Self::deliver_handovers`].
@@ -172,6 +174,7 @@ impl Router {
             emitted: 0,
             resolved: 0,
             refuse_handovers: false,
+            rests: false,
             refused: 0,
             delay_handovers: false,
             delayed: Vec::new(),
@@ -333,6 +336,9 @@ impl Router {
     fn flushed(&mut self, worker: usize) {
         if !self.untaken.contains_key(&worker) {
             self.engines[worker].sent();
+            if self.rests {
+                self.engines[worker].rests(self.now);
+            }
         }
     }
 

@@ -196,6 +196,9 @@ impl Worker {
     fn run(&mut self) {
         while !self.stopping {
             if !self.look() {
+                if self.has_sent_all() {
+                    self.engine.rests(clock::now());
+                }
                 self.poll(true);
                 self.patience.found(self.polled);
             }
@@ -212,11 +215,15 @@ impl Worker {
             }
             self.flush();
             self.pool.send_home();
-            if self.ports.iter().all(|end| end.queue.is_empty()) {
+            if self.has_sent_all() {
                 self.engine.sent();
             }
             self.report_changes();
         }
+    }
+
+    fn has_sent_all(&self) -> bool {
+        self.ports.iter().all(|end| end.queue.is_empty())
     }
 
     /// Tells the control thread which translated connections appeared and ended. What it has no room for

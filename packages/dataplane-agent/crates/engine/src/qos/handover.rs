@@ -20,6 +20,9 @@ use tollway_config::dataplane::{QueueLimit, QueueType};
 /// or two, so that two workers' flows do not throw it to and fro.
 const ENOUGH: u32 = 16;
 
+/// Times that a worker which has nothing more to do lets a queue go for another one's sake, without that one taking it.
+const PATIENCE: u8 = 16;
+
 /// A row of the configuration.
 #[derive(Debug)]
 pub struct Entry {
@@ -44,6 +47,19 @@ pub struct Foreign {
     pub in_a_row: u32,
     /// Packets that had passed when the last one was through.
     pub passed: u64,
+    /// Times that it still is let go when this worker has nothing to do; none of a row that no other worker uses.
+    pub patience: u8,
+    /// In [`Queues::common`].
+    pub is_listed: bool,
+}
+
+impl Foreign {
+    /// The row is to be let go when this worker has nothing more to do.
+    fn list(&mut self, at: u32, common: &mut Vec<u32>) {
+        if !std::mem::replace(&mut self.is_listed, true) {
+            common.push(at);
+        }
+    }
 }
 
 impl Entry {
@@ -260,14 +276,27 @@ impl<F: Frame> Queues<F> {
     /// there, or else [`Self::withdraw`] be told.
     #[cold]
     pub fn take(&mut self, number: u32, now: Now) -> Option<u32> {
-        let backlog = self.backlogs.get(number as usize)?;
-        let entry = self.entries.get_mut(backlog.entry as usize)?;
+        let at = self.backlogs.get(number as usize)?.entry;
+        let entry = self.entries.get_mut(at as usize)?;
         match entry.ownership.claim(self.worker) {
-            Claim::Theirs(worker) => Some(worker),
+            Claim::Theirs(worker) => {
+                entry.foreign.patience = PATIENCE;
+                Some(worker)
+            }
             Claim::Taken => {
                 // What it owes to others, among it what comes after this row, is still to be settled.
                 (entry.foreign.in_a_row, entry.foreign.passed) = (0, 0);
-                let left = entry.parts.into_iter().zip(entry.ownership.tokens());
+                let tokens = entry.ownership.tokens();
+                let is_as_left = |(number, (_, counted)): (u32, (i64, Now))| {
+                    self.leaves.get(number as usize).is_none_or(|leaf| leaf.bucket.counted() == counted)
+                };
+                if entry.foreign.patience != 0 {
+                    // Nobody else had it meanwhile.
+                    let in_vain = entry.parts.into_iter().zip(tokens).all(is_as_left);
+                    entry.foreign.patience = if in_vain { entry.foreign.patience - 1 } else { PATIENCE };
+                    entry.foreign.list(at, &mut self.common);
+                }
+                let left = entry.parts.into_iter().zip(tokens);
                 for (part, (number, (tokens, counted))) in left.enumerate() {
                     let place = number as usize;
                     let (Some(leaf), Some(backlog)) =
@@ -350,6 +379,8 @@ impl<F: Frame> Queues<F> {
         let passed = self.passed(at);
         if let Some(Entry { foreign, .. }) = self.entries.get_mut(at as usize) {
             foreign.in_a_row = if passed == foreign.passed { foreign.in_a_row.saturating_add(1) } else { 0 };
+            foreign.patience = PATIENCE;
+            foreign.list(at, &mut self.common);
         }
         self.expect(at);
     }
@@ -403,11 +434,34 @@ impl<F: Frame> Queues<F> {
         }
     }
 
+    /// The worker is about to sleep, and everything that came out of the queues has left the router. Lets go of queues that
+    /// other workers use too, or each of their packets would wake this one.
+    pub fn give_way(&mut self, now: Now) {
+        if self.common.is_empty() || self.is_changing() || !self.unsettled.is_empty() {
+            return;
+        }
+        while let Some(at) = self.common.pop() {
+            let Some(entry) = self.entries.get_mut(at as usize) else { continue };
+            entry.foreign.is_listed = false;
+            let leaf = |number: u32| self.leaves.get(number as usize);
+            // What a kind that has rates of its own has counted stays here.
+            let may_go = |leaf: &Leaf| !leaf.is_away() && !leaf.is(special::METERED);
+            if entry.foreign.patience != 0 && entry.leaves().filter_map(leaf).all(may_go) {
+                self.let_row_go(at, now);
+            }
+        }
+    }
+
     fn let_row_go(&mut self, at: u32, now: Now) {
         let Some(entry) = self.entries.get(at as usize) else { return };
         let idle = |number: u32| self.leaves.get(number as usize).is_some_and(|leaf| leaf.waiting == 0);
         if !entry.leaves().all(idle) {
             return;
+        }
+        for number in entry.leaves() {
+            if let Some(leaf) = self.leaves.get_mut(number as usize) {
+                leaf.bucket.fill(now, false);
+            }
         }
         let bucket = |number: u32| self.leaves.get(number as usize).map(|leaf| leaf.bucket);
         let tokens = entry.parts.map(|number| bucket(number).map_or((0, now), |b| (b.tokens(), b.counted())));

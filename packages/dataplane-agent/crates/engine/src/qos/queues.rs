@@ -114,6 +114,8 @@ pub struct Queues<F> {
     pub(super) swapped: Now,
     /// Rows to which other workers' packets came that have not left the router.
     pub(super) unsettled: Vec<u32>,
+    /// Rows that this worker took, or got packets for, while others use them too.
+    pub(super) common: Vec<u32>,
     longest: Longest,
     totals: QueueTotals,
     dropped: Dropped,
@@ -145,6 +147,7 @@ impl<F: Frame> Queues<F> {
             changeover: Changeover::new(workers),
             swapped: Now(0),
             unsettled: Vec::new(),
+            common: Vec::new(),
             longest: Longest::default(),
             totals: QueueTotals::default(),
             dropped: Dropped::default(),
@@ -520,7 +523,9 @@ impl<F: Frame> Queues<F> {
         self.wheel.reserve(leaves);
         self.leaves.reserve(leaves.saturating_sub(self.leaves.len()));
         self.backlogs.reserve(leaves.saturating_sub(self.backlogs.len()));
-        self.unsettled.reserve(self.entries.len().saturating_sub(self.unsettled.len()));
+        for rows in [&mut self.unsettled, &mut self.common] {
+            rows.reserve(self.entries.len().saturating_sub(rows.len()));
+        }
     }
 
     /// Finds out whose time has come, for [`Self::release`].

@@ -51,6 +51,7 @@ impl<F: Frame> Queues<F> {
         let forest = plan.forest;
         let entries = std::mem::take(&mut self.entries);
         self.unsettled.clear();
+        self.common.clear();
         self.class_leaves.clear();
         self.class_leaves.resize(forest.classes().len(), NIL);
         self.courses.renew(plan.table.asks_context());
@@ -73,6 +74,9 @@ impl<F: Frame> Queues<F> {
             };
             if entry.foreign.unsettled != 0 {
                 self.unsettled.push(number);
+            }
+            if entry.foreign.is_listed {
+                self.common.push(number);
             }
             entries.push(entry);
         }
