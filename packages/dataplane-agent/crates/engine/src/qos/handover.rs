@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::burst::Burst;
 use super::course::Onward;
 use super::forest::{Class, ClassId, Context, Forest, Identity, MAX_STATIONS, Part, Stations};
+use super::htb::Htb;
 use super::leaf::{AWAY, Backlog, Leaf, special};
 use super::ownership::{Claim, Ownership, PARTS};
 use super::queues::{NIL, Plan, Queues};
@@ -312,7 +313,7 @@ impl<F: Frame> Queues<F> {
                     leaf.bucket.resume(tokens, counted);
                     leaf.waiting = 0;
                     if leaf.is(special::TREE) {
-                        self.htb.take(leaf.class, now);
+                        take_in_tree(&mut self.htb, leaf.class, tokens, now);
                     }
                 }
                 None
@@ -458,19 +459,15 @@ impl<F: Frame> Queues<F> {
         if !entry.leaves().all(idle) {
             return;
         }
-        for number in entry.leaves() {
-            if let Some(leaf) = self.leaves.get_mut(number as usize) {
-                leaf.bucket.fill(now, false);
-            }
-        }
-        let bucket = |number: u32| self.leaves.get(number as usize).map(|leaf| leaf.bucket);
-        let tokens = entry.parts.map(|number| bucket(number).map_or((0, now), |b| (b.tokens(), b.counted())));
-        let in_tree = |number: u32| {
-            let leaf = self.leaves.get(number as usize)?;
-            leaf.is(special::TREE).then_some(leaf.class)
-        };
-        let in_tree = entry.parts.map(in_tree);
-        in_tree.into_iter().flatten().for_each(|class| self.htb.give_up(class, now));
+        let tokens = entry.parts.map(|number| {
+            let Some(leaf) = self.leaves.get_mut(number as usize) else { return (0, now) };
+            leaf.bucket.fill(now, false);
+            let tokens = match leaf.is(special::TREE) {
+                true => i64::from(self.htb.give_up(leaf.class, now)),
+                false => leaf.bucket.tokens(),
+            };
+            (tokens, leaf.bucket.counted())
+        });
         let bursts = entry.parts.map(|number| self.backlogs.get(number as usize)?.burst.as_deref());
         if bursts.iter().any(Option::is_some) {
             entry.ownership.leave_bursts(bursts);
@@ -482,8 +479,20 @@ impl<F: Frame> Queues<F> {
                 }
             }
         } else {
-            in_tree.into_iter().flatten().for_each(|class| self.htb.take(class, now));
+            for (number, (tokens, _)) in entry.parts.into_iter().zip(tokens) {
+                if let Some(leaf) = self.leaves.get(number as usize).filter(|leaf| leaf.is(special::TREE)) {
+                    take_in_tree(&mut self.htb, leaf.class, tokens, now);
+                }
+            }
         }
+    }
+}
+
+/// Takes a leaf in a tree. Instead of tokens, of which it has none of its own, the row says whether the tree has kept some.
+fn take_in_tree(htb: &mut Htb, class: ClassId, tokens: i64, now: Now) {
+    match tokens {
+        0 => htb.take_full(class, now),
+        _ => htb.take(class, now),
     }
 }
 

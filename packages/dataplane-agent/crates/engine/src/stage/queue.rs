@@ -209,9 +209,9 @@ fn detain<F: Frame, S: FrameSource<F>>(
     leaf: u32,
     source: &mut S,
 ) -> AtLeaf {
-    let addresses = addresses(packet);
     if state.queues.is_away(leaf) {
         if let Some(worker) = state.queues.take(leaf, state.now) {
+            let addresses = addresses(packet);
             let Some(onward) = state.queues.onward_to(leaf, packet.meta.lane) else { return AtLeaf::Passed };
             let (generation, exit) = (snapshot.generation(), packet.meta.verdict);
             state.queues.departs(worker);
@@ -222,6 +222,7 @@ fn detain<F: Frame, S: FrameSource<F>>(
             return AtLeaf::Passed;
         }
     }
+    let addresses = addresses(packet);
     wait(state, packet, leaf, addresses, source);
     AtLeaf::Stopped
 }

@@ -161,6 +161,13 @@ impl Account {
         }
     }
 
+    /// Whether there are all tokens that it holds, as it was filled last.
+    pub const fn is_full(&self) -> bool {
+        let Terms { rate, ceiling, depth, ceiling_depth } = self.terms;
+        (!is_counted(rate) || self.tokens >= depth)
+            && (ceiling == UNLIMITED || self.ceiling_tokens >= ceiling_depth)
+    }
+
     /// Colour, as it was filled last.
     #[inline]
     pub const fn mode(&self) -> Mode {

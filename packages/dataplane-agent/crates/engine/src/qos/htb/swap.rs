@@ -8,7 +8,7 @@ use super::account::Account;
 use super::node::{Core, TAKEN};
 use super::ring::NIL;
 use super::shared::Accounts;
-use crate::qos::forest::{ClassId, Forest, Identity};
+use crate::qos::forest::{ClassId, Forest, Identity, MAX_LEVELS};
 use crate::time::Now;
 
 impl Htb {
@@ -207,17 +207,36 @@ impl Htb {
         }
     }
 
-    /// Leaves the leaf, in which nothing waits, to other workers.
-    pub fn give_up(&mut self, leaf: ClassId, now: Now) {
+    /// The same where [`Self::give_up`] has left nothing.
+    pub fn take_full(&mut self, leaf: ClassId, now: Now) {
+        self.now = now;
+        let Some(slot) = self.enter(leaf, &HashMap::new(), now) else { return };
+        let place = slot as usize;
+        if let (Some(node), Some(cold)) = (self.core.nodes.get_mut(place), self.core.cold.get_mut(place)) {
+            node.flags |= TAKEN;
+            node.account = Account::new(*node.account.terms(), now);
+            cold.deficits = [0; MAX_LEVELS];
+        }
+    }
+
+    /// Leaves the leaf, in which nothing waits, to other workers. Says whether there is something to go on with: if all
+    /// tokens are there, as in most that do not reach their limit, [`Self::take_full`] will do.
+    pub fn give_up(&mut self, leaf: ClassId, now: Now) -> bool {
         self.now = now;
         self.deactivate(leaf);
-        let Some(slot) = self.slot(leaf) else { return };
-        let Some(node) = self.core.node_mut(slot).filter(|node| node.flags & TAKEN != 0) else { return };
+        let Some(slot) = self.slot(leaf) else { return true };
+        let Some(node) = self.core.node_mut(slot).filter(|node| node.flags & TAKEN != 0) else { return true };
         node.flags &= !TAKEN;
-        let tree = node.tree as usize;
-        let Some(identity) = self.core.cold.get(slot as usize).map(|cold| cold.identity) else { return };
+        node.account.fill(now, false);
+        let (tree, is_full) = (node.tree as usize, node.account.is_full());
+        let Some(cold) = self.core.cold.get(slot as usize) else { return true };
+        if is_full && cold.burst.is_none() && cold.deficits == [0; MAX_LEVELS] {
+            return false;
+        }
+        let identity = cold.identity;
         if let (Some(root), Some(left)) = (self.roots.get(tree), self.core.left(slot)) {
             root.lock().leaves.insert(identity, left);
         }
+        true
     }
 }

@@ -87,3 +87,27 @@ fn a_leaf_takes_its_tokens_to_the_next_worker() {
         a.view(class(&forest, 1), later).unwrap().packets
     );
 }
+
+#[test]
+fn a_leaf_that_is_left_full_is_taken_full_and_no_fuller() {
+    let forest = forest(&[(1, 0, 0, 10 * M, 8), (2, 1, 2 * M, 5 * M, 8), (3, 1, 0, M, 8)]);
+    let accounts = Accounts::default();
+    let [mut a, mut b] = [0, 1].map(|worker| Htb::new(worker, 2));
+    let now = Now(SECOND);
+    for htb in [&mut a, &mut b] {
+        htb.swap(&forest, &accounts, now);
+    }
+    let leaf = class(&forest, 2);
+    a.take(leaf, now);
+    assert!(!a.give_up(leaf, now), "nothing has passed");
+    b.take_full(leaf, now);
+    let fill = |htb: &mut Htb, now| (0..1000).take_while(|_| htb.pass(leaf, 1, PACKET, now)).count();
+    assert_eq!(fill(&mut b, now), 500_000 / 12_000 + 1);
+    let soon = Now(now.0 + 99_000_000);
+    assert!(b.give_up(leaf, soon), "it is not full yet");
+    a.take(leaf, soon);
+    let later = Now(now.0 + 400_000_000);
+    assert!(!a.give_up(leaf, later));
+    b.take_full(leaf, later);
+    assert_eq!(fill(&mut b, later), 500_000 / 12_000 + 1);
+}
