@@ -43,8 +43,8 @@ const LATE_AT_END_S = 0.005;
 const ATTEMPTS = 3;
 /** Longest that they may take together, ms. */
 const SATURATE_MS = 120_000;
-const WARM_UP_S = 5;
-const WINDOW_S = 10;
+const WARM_UP_S = 3;
+const WINDOW_S = 6;
 
 let router: Router;
 let lan: Host;

@@ -23,8 +23,8 @@ import { eventually } from './wait.ts';
 
 const PORT = 7200;
 const PACKET_BYTES = 1250;
-const WARM_UP_S = 3;
-const WINDOW_S = 6;
+const WARM_UP_S = 2;
+const WINDOW_S = 5;
 /** A share that arrived may differ from what it should be by this much: two cores are shared with the senders. */
 const SHARE = 0.04;
 /** Measurements of one thing: one in which nothing arrived for longer tells of the machine only, ms. */
@@ -198,7 +198,14 @@ describe('HTB: guaranteed rates first, then by priority what the parent has left
         Capture.start(server, 'udp', 'dst', 'port', String(PORT)),
         Capture.start(lan, 'udp', 'and', 'dst', 'host', client(0)),
       ]);
-      const flow: Flow = { from: client(0), port: PORT, up: 12e6, down: 12e6, bytes: PACKET_BYTES, seconds: 9.5 };
+      const flow: Flow = {
+        from: client(0),
+        port: PORT,
+        up: 12e6,
+        down: 12e6,
+        bytes: PACKET_BYTES,
+        seconds: WARM_UP_S + WINDOW_S + 0.5,
+      };
       const { startedMs, sending } = await startFlows(lan, [flow]);
       await sending.ended();
       const rates = (await Promise.all(capture.map((each) => each.end()))).map((packets) =>
