@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tollway_config::dataplane::{PcqClassifier, QueueType};
+use tollway_config::dataplane::{InterfaceQueue, PcqClassifier, QueueType};
 use tollway_engine::frame::VnetState;
 use tollway_testkit::packet::PacketBuilder;
 use tollway_testkit::random::Random;
@@ -178,6 +178,7 @@ fn a_queue_that_no_other_worker_uses_any_more_stays_again() {
     flows.send(&mut router, 1, 1, 1);
     for _ in 0..20 {
         flows.send(&mut router, 0, 0, 1);
+        flows.see(&router.advance(40_000));
     }
     // It is not let go any more: the other worker has to ask.
     flows.send(&mut router, 1, 1, 1);
@@ -186,6 +187,30 @@ fn a_queue_that_no_other_worker_uses_any_more_stays_again() {
     flows.send(&mut router, 0, 0, 1);
     flows.send(&mut router, 1, 1, 1);
     assert_eq!((handed_over(&router), flows.out), (2, 25));
+}
+
+#[test]
+fn a_queue_whose_packets_wait_for_a_port_stays() {
+    let mut router = router(2, 0);
+    router.rests = true;
+    router.swap(|config| {
+        let queue_type = config.queue_types.len() as u32;
+        config.queue_types.push(QueueType::Pfifo { limit: 100 });
+        config.interface_queues = vec![InterfaceQueue { interface: 2, queue_type }];
+    });
+    let mut flows = Flows::default();
+    flows.send(&mut router, 0, 0, 1);
+    flows.send(&mut router, 1, 1, 1);
+    router.set_port_blocked(0, 1, true);
+    // Nothing waits in the queue itself.
+    assert_eq!(flows.send(&mut router, 0, 0, 3), 0);
+    // The other worker does not sleep from now on.
+    router.rests = false;
+    flows.send(&mut router, 1, 1, 1);
+    flows.send(&mut router, 0, 0, 1);
+    router.set_port_blocked(0, 1, false);
+    flows.see(&router.advance(MS));
+    assert_eq!(flows.out, 7);
 }
 
 #[test]

@@ -287,17 +287,13 @@ impl<F: Frame> Queues<F> {
             Claim::Taken => {
                 // What it owes to others, among it what comes after this row, is still to be settled.
                 (entry.foreign.in_a_row, entry.foreign.passed) = (0, 0);
-                let tokens = entry.ownership.tokens();
-                let is_as_left = |(number, (_, counted)): (u32, (i64, Now))| {
-                    self.leaves.get(number as usize).is_none_or(|leaf| leaf.bucket.counted() == counted)
-                };
                 if entry.foreign.patience != 0 {
                     // Nobody else had it meanwhile.
-                    let in_vain = entry.parts.into_iter().zip(tokens).all(is_as_left);
+                    let in_vain = entry.ownership.is_back_at(self.worker);
                     entry.foreign.patience = if in_vain { entry.foreign.patience - 1 } else { PATIENCE };
                     entry.foreign.list(at, &mut self.common);
                 }
-                let left = entry.parts.into_iter().zip(tokens);
+                let left = entry.parts.into_iter().zip(entry.ownership.tokens());
                 for (part, (number, (tokens, counted))) in left.enumerate() {
                     let place = number as usize;
                     let (Some(leaf), Some(backlog)) =
@@ -435,10 +431,14 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// The worker is about to sleep, and everything that came out of the queues has left the router. Lets go of queues that
-    /// other workers use too, or each of their packets would wake this one.
+    /// The worker is about to sleep, and everything that came out of the queues has left the router, but for what waits for
+    /// a port. Lets go of queues that other workers use too, or each of their packets would wake this one.
     pub fn give_way(&mut self, now: Now) {
-        if self.common.is_empty() || self.is_changing() || !self.unsettled.is_empty() {
+        if self.common.is_empty()
+            || self.is_changing()
+            || !self.unsettled.is_empty()
+            || self.waits_for_ports()
+        {
             return;
         }
         while let Some(at) = self.common.pop() {
@@ -460,8 +460,7 @@ impl<F: Frame> Queues<F> {
             return;
         }
         let tokens = entry.parts.map(|number| {
-            let Some(leaf) = self.leaves.get_mut(number as usize) else { return (0, now) };
-            leaf.bucket.fill(now, false);
+            let Some(leaf) = self.leaves.get(number as usize) else { return (0, now) };
             let tokens = match leaf.is(special::TREE) {
                 true => i64::from(self.htb.give_up(leaf.class, now)),
                 false => leaf.bucket.tokens(),

@@ -16,7 +16,7 @@ use std::sync::{Arc, PoisonError, Weak};
 
 use super::burst::Burst;
 use super::forest::Identity;
-use crate::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard};
 use crate::time::Now;
 
@@ -37,6 +37,8 @@ pub struct Ownership {
     buckets: [(AtomicI64, AtomicU64); PARTS],
     /// Averages of those that have bursts.
     bursts: Mutex<[Option<Box<Burst>>; PARTS]>,
+    /// Number plus one of the worker that had it last.
+    last: AtomicU32,
 }
 
 /// What came of [`Ownership::claim`].
@@ -52,7 +54,8 @@ impl Ownership {
     fn new() -> Self {
         // More than any bucket holds: a queue begins with full ones.
         let full = || (AtomicI64::new(i64::MAX), AtomicU64::new(0));
-        Self { word: AtomicU64::new(0), buckets: [full(), full(), full()], bursts: Mutex::default() }
+        let (word, bursts, last) = (AtomicU64::new(0), Mutex::default(), AtomicU32::new(0));
+        Self { word, buckets: [full(), full(), full()], bursts, last }
     }
 
     /// Takes the queue for `worker` if nobody has it; else notes that a packet is on its way to who does.
@@ -94,7 +97,13 @@ impl Ownership {
             bits.store(tokens, Ordering::Relaxed);
             at.store(counted.0, Ordering::Relaxed);
         }
+        self.last.store(worker + 1, Ordering::Relaxed);
         self.word.compare_exchange(own, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    /// Whether `worker` itself let the queue go last. Only for the worker that has just taken it.
+    pub fn is_back_at(&self, worker: u32) -> bool {
+        self.last.load(Ordering::Relaxed) == worker + 1
     }
 
     /// Notes the averages of its bursts for the worker that has the queue next. Only for the one that has it now and
@@ -183,8 +192,6 @@ impl OpenOwnerships<'_> {
 mod tests {
     use super::*;
 
-    use std::sync::atomic::AtomicU32;
-
     use crate::qos::forest::Part;
 
     const FULL: [(i64, Now); PARTS] = [(7, Now(1)), (9, Now(2)), (4, Now(3))];
@@ -207,6 +214,7 @@ mod tests {
         assert!(queue.release(3, FULL));
         assert_eq!(queue.claim(0), Claim::Taken);
         assert_eq!(queue.tokens(), FULL);
+        assert!(queue.is_back_at(3) && !queue.is_back_at(0));
         assert_eq!(queue.claim(3), Claim::Theirs(0));
     }
 
