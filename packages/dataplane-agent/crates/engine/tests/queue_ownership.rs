@@ -190,6 +190,35 @@ fn a_queue_that_no_other_worker_uses_any_more_stays_again() {
 }
 
 #[test]
+fn thousands_of_queues_are_let_go_by_and_by() {
+    const ROWS: u32 = 1000;
+    let host = |row: u32| format!("192.168.{}.{}", 80 + row / 200, 1 + row % 200);
+    let mut router = router(2, 0);
+    router.swap(|config| {
+        config.simple_queues = (0..ROWS).map(|row| queue(row + 1, &[&host(row)], 0, 0)).collect()
+    });
+    let send_to_all = |router: &mut Router, worker: usize| {
+        let before = handed_over(router);
+        for row in 0..ROWS {
+            let packet = PacketBuilder::ipv4(&host(row), SERVER).udp(4000 + worker as u16, 53);
+            let frame = packet.payload_len(LEN - 28).eth_dst(port_mac(0)).build();
+            assert_eq!(router.inject_batch(worker, vec![(0, frame, VnetState::default())]).len(), 1);
+        }
+        handed_over(router) - before
+    };
+    send_to_all(&mut router, 0);
+    assert_eq!(send_to_all(&mut router, 1), u64::from(ROWS));
+    router.rests = true;
+    router.inject_batch(0, Vec::new());
+    router.rests = false;
+    let left = send_to_all(&mut router, 1);
+    assert!((1..u64::from(ROWS)).contains(&left), "{left} of {ROWS} stay for now");
+    router.rests = true;
+    (0..10).for_each(|_| drop(router.inject_batch(0, Vec::new())));
+    assert_eq!(send_to_all(&mut router, 1), 0);
+}
+
+#[test]
 fn a_queue_whose_packets_wait_for_a_port_stays() {
     let mut router = router(2, 0);
     router.rests = true;

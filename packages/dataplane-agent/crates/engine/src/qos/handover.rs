@@ -24,6 +24,9 @@ const ENOUGH: u32 = 16;
 /// Times that a worker which has nothing more to do lets a queue go for another one's sake, without that one taking it.
 const PATIENCE: u8 = 16;
 
+/// Most queues that it lets go before it sleeps: what comes meanwhile waits, some 0.3 µs for each.
+const AT_ONCE: usize = 256;
+
 /// A row of the configuration.
 #[derive(Debug)]
 pub struct Entry {
@@ -432,7 +435,8 @@ impl<F: Frame> Queues<F> {
     }
 
     /// The worker is about to sleep, and everything that came out of the queues has left the router, but for what waits for
-    /// a port. Lets go of queues that other workers use too, or each of their packets would wake this one.
+    /// a port. Lets go of queues that other workers use too, or each of their packets would wake this one. What is left of thousands has its turn before
+    /// the next sleep.
     pub fn give_way(&mut self, now: Now) {
         if self.common.is_empty()
             || self.is_changing()
@@ -441,7 +445,8 @@ impl<F: Frame> Queues<F> {
         {
             return;
         }
-        while let Some(at) = self.common.pop() {
+        for _ in 0..AT_ONCE {
+            let Some(at) = self.common.pop() else { break };
             let Some(entry) = self.entries.get_mut(at as usize) else { continue };
             entry.foreign.is_listed = false;
             let leaf = |number: u32| self.leaves.get(number as usize);
