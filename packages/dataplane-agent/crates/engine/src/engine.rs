@@ -332,9 +332,9 @@ impl<F: Frame> Engine<F> {
     }
 
     /// To be told, after [`Self::sent`], when the worker is about to sleep: queues in which nothing waits may go to other
-    /// workers that use them, which need not wake this one then.
-    pub fn rests(&mut self, now: Now) {
-        self.state.queues.give_way(now);
+    /// workers that use them, which need not wake this one then. If it says so, deadlines may be others than before.
+    pub fn rests(&mut self, now: Now) -> bool {
+        self.state.queues.give_way(now)
     }
 
     /// Whether it waits until other workers have taken over queues that it has taken over.

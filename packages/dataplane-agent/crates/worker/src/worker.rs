@@ -196,9 +196,6 @@ impl Worker {
     fn run(&mut self) {
         while !self.stopping {
             if !self.look() {
-                if self.has_sent_all() {
-                    self.engine.rests(clock::now());
-                }
                 self.poll(true);
                 self.patience.found(self.polled);
             }
@@ -284,7 +281,10 @@ impl Worker {
         }
         self.ends.wake.going_to_sleep();
         let pending = !self.ends.commands.is_empty() || self.ends.inbound.iter().any(|ring| !ring.is_empty());
-        let timeout = if pending || !wait { Some(Duration::ZERO) } else { self.longest_sleep() };
+        let mut timeout = if pending || !wait { Some(Duration::ZERO) } else { self.longest_sleep() };
+        if timeout != Some(Duration::ZERO) && self.has_sent_all() && self.engine.rests(clock::now()) {
+            timeout = self.longest_sleep();
+        }
         let set = &mut self.poll_set;
         let ready = self.profile.poll(|| wake::poll(set, timeout));
         self.polled = Tsc.cycles();

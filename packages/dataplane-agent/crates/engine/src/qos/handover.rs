@@ -435,15 +435,15 @@ impl<F: Frame> Queues<F> {
     }
 
     /// The worker is about to sleep, and everything that came out of the queues has left the router, but for what waits for
-    /// a port. Lets go of queues that other workers use too, or each of their packets would wake this one. What is left of thousands has its turn before
-    /// the next sleep.
-    pub fn give_way(&mut self, now: Now) {
+    /// a port. Lets go of queues that other workers use too, or each of their packets would wake this one. What is left of
+    /// thousands has its turn before the next sleep. Says whether there were any.
+    pub fn give_way(&mut self, now: Now) -> bool {
         if self.common.is_empty()
             || self.is_changing()
             || !self.unsettled.is_empty()
             || self.waits_for_ports()
         {
-            return;
+            return false;
         }
         for _ in 0..AT_ONCE {
             let Some(at) = self.common.pop() else { break };
@@ -456,6 +456,7 @@ impl<F: Frame> Queues<F> {
                 self.let_row_go(at, now);
             }
         }
+        true
     }
 
     fn let_row_go(&mut self, at: u32, now: Now) {
