@@ -313,6 +313,9 @@ impl<F: Frame> Queues<F> {
                 return;
             }
             changeover.open -= 1;
+            // Now, before others hear of it: a row may have come back, and whoever is through first would send it packets that
+            // this worker has no leaf for, and take it when it is let go while they are still on their way.
+            self.abandon_gone();
         }
         if self.changeover.open == 0 {
             self.end_changeover(shared);
@@ -329,6 +332,11 @@ impl<F: Frame> Queues<F> {
 
     fn end_changeover(&mut self, shared: &SharedQueues) {
         self.replace_moving(Moving::None, shared);
+        self.abandon_gone();
+    }
+
+    /// Lets rows go that are gone: nobody sends their packets here any more.
+    fn abandon_gone(&mut self) {
         for (row, ownership) in std::mem::take(&mut self.changeover.gone) {
             if !self.has_row(row) {
                 ownership.abandon(self.worker);
