@@ -124,11 +124,12 @@ impl Courses {
     }
 
     /// Another configuration: those on which packets wait remain until these have left, the others are forgotten. If it
-    /// asks for no context, none is kept: what comes now has none either, and may not pass other leaves than what waits.
-    pub fn renew(&mut self, asks_context: bool) {
+    /// asks for no context, or one since the last did not, none is kept: what came then has none either, and may not pass
+    /// other leaves than what waits.
+    pub fn renew(&mut self, keeps_context: bool) {
         self.numbers.clear();
         for (number, course) in (0u32..).zip(&mut self.all) {
-            if !asks_context {
+            if !keeps_context {
                 course.context = Context::default();
             }
             if !course.is_old {

@@ -54,7 +54,7 @@ impl<F: Frame> Queues<F> {
         self.common.clear();
         self.class_leaves.clear();
         self.class_leaves.resize(forest.classes().len(), NIL);
-        self.courses.renew(plan.table.asks_context());
+        self.courses.renew(plan.table.keeps_context_of(before.table));
         self.ports.renew(interfaces);
         let mut changed = Vec::new();
         let mut old = entries.into_iter().peekable();

@@ -186,7 +186,10 @@ impl Snapshot {
             Some(Basis { snapshot, .. }) => (Arc::clone(&snapshot.forest), Arc::clone(&snapshot.queues)),
             None => {
                 let forest = Forest::build(config)?;
-                let queues = QueueTable::build(config, &forest)?;
+                let mut queues = QueueTable::build(config, &forest)?;
+                if let Some(Basis { snapshot, .. }) = basis {
+                    queues.follow(&snapshot.queues, generation);
+                }
                 (Arc::new(forest), Arc::new(queues))
             }
         };

@@ -236,7 +236,8 @@ fn arrive<F: Frame, S: FrameSource<F>>(
     ticket: &Ticket,
     source: &mut S,
 ) -> Option<(u32, Ticket)> {
-    let (onward, context) = (&ticket.onward, snapshot.queues().relevant(ticket.onward.context));
+    let onward = &ticket.onward;
+    let context = snapshot.queues().still_relevant(onward.context, ticket.generation);
     packet.meta.lan_src = ticket.addresses.0;
     state.queues.has_come(ticket.from);
     if let Some(before) = onward.before {
@@ -301,7 +302,7 @@ fn go_behind<F: Frame, S: FrameSource<F>>(
     source: &mut S,
 ) -> Option<(u32, Ticket)> {
     let plan = snapshot.plan(state.utc_ns());
-    let context = plan.table.relevant(ticket.onward.context);
+    let context = plan.table.still_relevant(ticket.onward.context, ticket.generation);
     if state.queues.is_changing() {
         let stations = plan.stations(ticket.addresses, &context);
         packet.meta.lane = state.queues.lane(snapshot.forest(), &stations, context, state.now);

@@ -52,6 +52,8 @@ pub struct QueueTable {
     has_time: bool,
     /// Some answer depends on more than addresses and time.
     asks_context: bool,
+    /// If so, the first generation of those up to this one that all do.
+    asks_since: u32,
     /// Of all that decides where packets go.
     digest: [u64; 2],
 }
@@ -122,6 +124,23 @@ impl QueueTable {
         if self.asks_context { context } else { Context::default() }
     }
 
+    /// As much of what was known of a packet under an older generation. Nothing if one between them did not ask: what came
+    /// meanwhile has no context, and packets before it may not pass other leaves than it does.
+    pub fn still_relevant(&self, context: Context, generation: u32) -> Context {
+        if generation < self.asks_since { Context::default() } else { self.relevant(context) }
+    }
+
+    /// To be told which one was used before this, and of which generation this is.
+    pub fn follow(&mut self, before: &Self, generation: u32) {
+        let begins = self.asks_context && !before.asks_context;
+        self.asks_since = if begins { generation } else { before.asks_since };
+    }
+
+    /// Whether what is known of packets that came under an older table still holds: see [`Self::still_relevant`].
+    pub fn keeps_context_of(&self, before: &Self) -> bool {
+        self.asks_context && self.asks_since <= before.asks_since
+    }
+
     /// Whether the time decides about packets.
     pub fn has_time(&self) -> bool {
         self.has_time
@@ -132,9 +151,9 @@ impl QueueTable {
         self.asks_context
     }
 
-    /// Whether every packet goes to the same rows and directions in both tables.
-    pub fn matches_as(&self, other: &Self) -> bool {
-        self.digest == other.digest
+    /// Whether every packet goes to the same rows and directions in this table and one before it.
+    pub fn matches_as(&self, before: &Self) -> bool {
+        self.digest == before.digest && (!self.asks_context || self.keeps_context_of(before))
     }
 
     /// The leaves that a packet passes: destination after, source before its translation; wall clock, ns since 1970 UTC.

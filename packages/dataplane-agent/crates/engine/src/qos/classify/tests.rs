@@ -347,3 +347,22 @@ fn tables_that_send_packets_elsewhere_do_not_match_alike() {
     assert!(!same.matches_as(&of(SimpleQueue { dst: Some(interface(3)), ..lan() }, &[1])));
     assert!(!same.matches_as(&of(SimpleQueue { total: Some(NO_LIMIT), ..lan() }, &[1])));
 }
+
+#[test]
+fn what_was_known_of_packets_counts_until_a_table_does_not_ask_for_it() {
+    let asks = || build(&config(vec![queue(1, vec![interface(3)])], Vec::new())).0;
+    let asks_not = || build(&config(vec![queue(1, vec![prefix((0x0a00_0000, 8))])], Vec::new())).0;
+    let mut all = vec![asks_not()];
+    for mut table in [asks_not(), asks(), asks(), asks_not(), asks()] {
+        table.follow(&all[all.len() - 1], all.len() as u32);
+        all.push(table);
+    }
+    let known = Context { mark: 7, in_interface: 3, out_interface: 0 };
+    let still = |table: usize, generation| all[table].still_relevant(known, generation) == known;
+    assert!(still(2, 2) && still(3, 2) && still(3, 3) && still(5, 5));
+    assert!(!still(2, 1) && !still(4, 3) && !still(5, 3) && !still(5, 4));
+    // A worker may not have seen those between.
+    assert!(all[3].matches_as(&all[2]) && all[3].keeps_context_of(&all[2]));
+    assert!(!all[5].matches_as(&all[3]) && !all[5].keeps_context_of(&all[3]));
+    assert!(all[4].matches_as(&all[1]) && !all[4].keeps_context_of(&all[1]));
+}
