@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Line, rangeOf } from './chart-plot.ts';
+import { type Line, rangeOf, tickSpace } from './chart-plot.ts';
 
 const line = (more: Partial<Line> = {}): Line => ({ label: 'x', color: '--tx', ...more });
 const round = (range: readonly number[]) => range.map((value) => Math.round(value / 1.08));
@@ -21,4 +21,11 @@ test('a limit counts only when the values come near it', () => {
   const lines = [line(), line({ reference: true })];
   expect(round(rangeOf(lines, [[8e6], [20e6]], 'bit/s'))).toEqual([0, 20e6]);
   expect(round(rangeOf(lines, [[8e6], [1e9]], 'bit/s'))).toEqual([0, 8e6]);
+});
+
+test('however low a graph is, its axis has a tick besides zero', () => {
+  expect(tickSpace(0, 4.4e6, 200)).toBe(28);
+  // Half of 75 pixels for 4.4 M: steps of 5 M would leave the zero alone.
+  expect(tickSpace(-4.4e6, 4.4e6, 75)).toBe(18.75);
+  expect(tickSpace(0, 0, 75)).toBe(28);
 });

@@ -80,6 +80,18 @@ export function rangeOf(
   return [bottom * 1.08, top * 1.08];
 }
 
+/** Pixels between the labels of an upright axis where there is room for them. */
+const TICK_PX = 28;
+
+/**
+ * Least distance of ticks on an axis of `px` pixels, so that one of them is not zero: uPlot takes steps of 1, 2, 2.5, 5, 10 …,
+ * and with them up to twice the distance that it is asked for.
+ */
+export function tickSpace(from: number, to: number, px: number): number {
+  const reach = Math.max(Math.abs(from), Math.abs(to));
+  return from < to ? Math.min(TICK_PX, (px * reach) / (to - from) / 2) : TICK_PX;
+}
+
 export class ChartPlot {
   readonly #host: HTMLElement;
   readonly #options: PlotOptions;
@@ -144,7 +156,12 @@ export class ChartPlot {
       },
       axes: [
         { ...axis, space: 90, size: 26, values: (_plot, ticks) => ticks.map(clock) },
-        { ...axis, space: 28, size: 48, values: (_plot, ticks) => this.#labels(ticks) },
+        {
+          ...axis,
+          space: (_plot, _axis, from, to, px) => tickSpace(from, to, px),
+          size: 48,
+          values: (_plot, ticks) => this.#labels(ticks),
+        },
       ],
       series: [
         {},

@@ -14,6 +14,14 @@ test('an axis has one prefix, and decimals only where ticks need them', () => {
   expect(axisLabels([0, 2e8, 4e8], scaleFor(4e8))).toEqual(['0', '200', '400']);
   expect(axisLabels([0, 5e8, 1e9, 1.5e9], scaleFor(1.5e9))).toEqual(['0.0', '0.5', '1.0', '1.5']);
   expect(axisLabels([-2000, 0, 2000], scaleFor(2000))).toEqual(['2', '0', '2']);
+  expect(axisLabels([0, 2.5, 5, 7.5, 10], scaleFor(10))).toEqual(['0.0', '2.5', '5.0', '7.5', '10.0']);
+  expect(axisLabels([0, 2.5e-4, 5e-4, 7.5e-4, 1e-3], scaleFor(1e-3, 's'))).toEqual([
+    '0.00',
+    '0.25',
+    '0.50',
+    '0.75',
+    '1.00',
+  ]);
   expect(axisLabels([], scaleFor(0))).toEqual([]);
 });
 

@@ -32,13 +32,11 @@ export function withUnit(value: number, unit: string): string {
   return unit === '%' ? `${sign}${scaled.toFixed(1)} %` : `${sign}${scaled.toFixed(digits)} ${prefix}${unit}`;
 }
 
-/** Numbers along an axis, all under one prefix, with as many decimals as tell the ticks apart. */
+/** Numbers along an axis, all under one prefix, with as many decimals as say where the ticks are. */
 export function axisLabels(ticks: readonly number[], scale: Scale): string[] {
   const scaled = ticks.map((tick) => Math.abs(tick) / scale.divisor);
-  const sorted = [...new Set(scaled)].sort((a, b) => a - b);
-  let step = Number.POSITIVE_INFINITY;
-  for (let i = 1; i < sorted.length; i++) step = Math.min(step, (sorted[i] ?? 0) - (sorted[i - 1] ?? 0));
-  const decimals = !Number.isFinite(step) || step >= 1 ? 0 : step >= 0.1 ? 1 : 2;
+  const exact = (decimals: number) => scaled.every((value) => Math.abs(value - Number(value.toFixed(decimals))) < 1e-6);
+  const decimals = [0, 1, 2].find(exact) ?? 3;
   return scaled.map((value) => value.toFixed(decimals));
 }
 
