@@ -25,7 +25,9 @@ export function ModalDialog({ title, size = 'normal', onClose, children }: Props
     dialog.showModal();
     // The first control of the content, not the button that closes it; touch screens would open their keyboard.
     if (!dialog.contains(document.activeElement) || document.activeElement?.closest('header') !== null) {
-      const control = window.matchMedia('(pointer: fine)').matches ? dialog.querySelector<HTMLElement>(CONTROLS) : null;
+      const control = window.matchMedia('(pointer: coarse)').matches
+        ? null
+        : dialog.querySelector<HTMLElement>(CONTROLS);
       (control ?? dialog).focus();
     }
     const cancel = (event: Event) => {

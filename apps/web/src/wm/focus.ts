@@ -8,7 +8,7 @@ const TAB = '[role="tab"][aria-selected="true"]';
 /** The first thing to work with in a window. A touch screen would answer a text field with its keyboard. */
 export function focusContent(element: HTMLElement, page: boolean): void {
   const body = element.querySelector('.window-body');
-  const touch = page || !window.matchMedia('(pointer: fine)').matches;
+  const touch = page || window.matchMedia('(pointer: coarse)').matches;
   const wanted = (touch ? [LIST] : [LIST, FIELD, TAB])
     .map((selector) => body?.querySelector<HTMLElement>(selector))
     .find((found) => found !== null && found !== undefined);
