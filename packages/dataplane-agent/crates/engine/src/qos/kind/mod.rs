@@ -129,9 +129,9 @@ trait Discipline: Sized {
     ) -> Load;
     /// Drops a frame, of the longest sub-queue if there are several, into `gone`; none if nothing waits.
     fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut Fifo);
-    /// Sub-queues in which packets wait.
+    /// Sub-queues in which packets wait; none of a kind that has no such.
     fn sub_queues(&self) -> u32 {
-        u32::from(self.load().frames != 0)
+        0
     }
     /// Wire segments that were marked instead of dropped (RFC 3168).
     fn marked(&self) -> u64 {
