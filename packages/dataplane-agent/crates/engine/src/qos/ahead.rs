@@ -62,7 +62,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Whether packets need no more than their leaf, and all leaves are in the cache.
+    /// Whether nothing waits, and all leaves are in the cache or near it.
     #[inline]
     pub fn is_at_hand(&self) -> bool {
         self.leaves.len() <= AT_HAND && self.slab.len() == 0

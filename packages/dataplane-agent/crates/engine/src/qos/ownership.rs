@@ -1,6 +1,7 @@
 //! Which worker has a queue. A queue's bucket and its packets are with one worker at a time: the one whose
 //! packet came first. Others hand theirs over; when it sees nothing but those for a while it lets the queue go,
-//! so that the worker of the flow takes it and wakes nobody else.
+//! so that the worker of the flow takes it and wakes nobody else. It does so too before it sleeps, if others use the
+//! queue as well.
 //!
 //! ```text
 //!  free ──a worker's packet──► had by A ──A sees only others' packets, none waits, none on its way──► free
