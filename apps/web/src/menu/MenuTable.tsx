@@ -14,10 +14,12 @@ import { EmptyNote } from './EmptyNote.tsx';
 import { FilterBar } from './FilterBar.tsx';
 import { Grid, type GridHandle } from './Grid.tsx';
 import { ParentDialog } from './ParentDialog.tsx';
+import { RemoveDialog } from './RemoveDialog.tsx';
+import type { RemoveQuestion } from './remove-question.ts';
 import { TableFooter } from './TableFooter.tsx';
 import { TableToolbar } from './TableToolbar.tsx';
 import { type CommandName, rowMenu, toolbarCommands } from './table-commands.ts';
-import { commandFor, windowCommandFor } from './table-keys.ts';
+import { commandFor, HELD, windowCommandFor } from './table-keys.ts';
 import { FOLDED, isTree, UNFOLDED } from './tree.ts';
 import { useMenuWindow } from './use-menu-window.ts';
 import { useSelection } from './use-selection.ts';
@@ -46,6 +48,7 @@ const FIND_WAIT_MS = 150;
 /** What stands over the table. */
 type Overlay =
   | { readonly kind: 'nothing' | 'columns' | 'comment' | 'parent' }
+  | { readonly kind: 'remove'; readonly question: RemoveQuestion }
   | { readonly kind: 'menu'; readonly at: { readonly x: number; readonly y: number } };
 
 const NOTHING: Overlay = { kind: 'nothing' };
@@ -83,7 +86,16 @@ export function MenuTable(props: MenuTableProps) {
     return live.subscribe((what) => what.order && tell());
   }, [selection, live, onSelection]);
 
-  const actions = useTableActions({ menu, live, selected, tree: asTree, onOpen, onAdd, show });
+  const actions = useTableActions({
+    menu,
+    live,
+    selected,
+    tree: asTree,
+    onOpen,
+    onAdd,
+    show,
+    ask: (question) => setOverlay({ kind: 'remove', question }),
+  });
   const state = actions.state();
   const bar = toolbarCommands(state, actions.run);
 
@@ -198,7 +210,7 @@ export function MenuTable(props: MenuTableProps) {
         onWidth={(name, width) => relayout({ ...layout, widths: { ...layout.widths, [name]: width } })}
         onCommandKey={(event) => {
           const name = commandFor(event);
-          const taken = name !== undefined && actions.run(name);
+          const taken = name !== undefined && (name === HELD || actions.run(name));
           if (taken) event.preventDefault();
           return taken;
         }}
@@ -219,6 +231,13 @@ export function MenuTable(props: MenuTableProps) {
         <ParentDialog
           menu={menu}
           moved={{ ids: selected.chosen(), rows: state.rows }}
+          onClose={() => setOverlay(NOTHING)}
+        />
+      )}
+      {overlay.kind === 'remove' && (
+        <RemoveDialog
+          question={overlay.question}
+          onRemove={() => void actions.remove(overlay.question.ids)}
           onClose={() => setOverlay(NOTHING)}
         />
       )}

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { actsOnAll, commandLabel, items, specialCommands, whyNot } from './actions.ts';
 import { footerText } from './TableFooter.tsx';
 import { whyNotNow } from './table-commands.ts';
-import { commandFor } from './table-keys.ts';
+import { commandFor, HELD } from './table-keys.ts';
 
 const filter = menuByPath('/ip/firewall/filter');
 const connections = menuByPath('/ip/firewall/connection');
@@ -53,4 +53,15 @@ test('keys stand for commands', () => {
   expect(key({ key: 'ArrowUp' })).toBeUndefined();
   expect(key({ key: '-', code: 'NumpadSubtract' })).toBe('disable');
   expect(key({ key: 'f', ctrlKey: true })).toBeUndefined();
+});
+
+test('a key that is held does its command once; only moves go on', () => {
+  const held = (part: object) =>
+    commandFor({ key: '', code: '', ctrlKey: false, metaKey: false, altKey: false, repeat: true, ...part });
+  expect(held({ key: 'Delete' })).toBe(HELD);
+  expect(held({ key: 'Insert' })).toBe(HELD);
+  expect(held({ key: 'Enter' })).toBe(HELD);
+  expect(held({ key: 'ArrowDown', altKey: true })).toBe('move-down');
+  // Keys that only move the focus are no commands.
+  expect(held({ key: 'ArrowDown' })).toBeUndefined();
 });

@@ -10,6 +10,11 @@ export interface Selection {
 
 export const noSelection: Selection = { ids: new Set(), focus: undefined, anchor: undefined };
 
+/** Selects nothing; the keyboard is on a row. */
+export function nothingAt(id: string | undefined): Selection {
+  return { ids: new Set(), focus: id, anchor: id };
+}
+
 /** Selects one row and nothing else. */
 export function only(id: string): Selection {
   return { ids: new Set([id]), focus: id, anchor: id };

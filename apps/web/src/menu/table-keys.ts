@@ -7,6 +7,8 @@ export interface Key {
   readonly ctrlKey: boolean;
   readonly metaKey: boolean;
   readonly altKey: boolean;
+  /** The key is held down, and this is not its first press. */
+  readonly repeat?: boolean;
 }
 
 const WITH_CTRL: Readonly<Record<string, string>> = {
@@ -23,8 +25,20 @@ const WITH_ALT: Readonly<Record<string, string>> = {
   ArrowLeft: 'outdent',
 };
 
-/** Name of the command that a key means while the rows have the focus. */
-export function commandFor({ key, code, ctrlKey, metaKey, altKey }: Key): string | undefined {
+/**
+ * Name of the command that a key means while the rows have the focus. Only moves go on while a key is held: the others
+ * would go through row after row, or open window after window.
+ */
+export function commandFor(pressed: Key): string | undefined {
+  const name = meaningOf(pressed);
+  const { repeat = false, altKey } = pressed;
+  return repeat && !altKey && name !== undefined ? HELD : name;
+}
+
+/** What a key does that is held down and must not do its command again: nothing. */
+export const HELD = 'held';
+
+function meaningOf({ key, code, ctrlKey, metaKey, altKey }: Key): string | undefined {
   const ctrl = ctrlKey || metaKey;
   if (altKey && !ctrl) return WITH_ALT[key];
   if (ctrl && !altKey) return WITH_CTRL[key.toLowerCase()];

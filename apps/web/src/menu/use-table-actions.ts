@@ -8,7 +8,8 @@ import { actsOnAll, moveItems, removeItems, runOn, whyNot } from './actions.ts';
 import { isSet } from './cells/text.ts';
 import { type Move, reordered, step } from './moving.ts';
 import { setParent } from './parents.ts';
-import { everything, noSelection, only } from './selection.ts';
+import { type RemoveQuestion, removeQuestion } from './remove-question.ts';
+import { everything, nothingAt } from './selection.ts';
 import { type CommandName, hasCommand, type TableState, whyNotNow } from './table-commands.ts';
 import { type Drop, rootParent, siblingAbove, stepAmongSiblings, treePlace } from './tree.ts';
 import type { TableSelection } from './use-selection.ts';
@@ -31,6 +32,8 @@ interface Options {
   readonly onAdd: (start?: NewItem) => void;
   /** Commands that are the table's own: `find`, `columns`, `comment`, `tree` … */
   readonly show: (name: CommandName) => void;
+  /** Asks before many items are removed, or some that are not shown. */
+  readonly ask: (question: RemoveQuestion) => void;
 }
 
 /** Rows at the start of an ordered list that the system made: they stay on top. */
@@ -41,7 +44,8 @@ export function fixedRows(menu: Menu, live: LiveMenu): number {
   return first < 0 ? shown.length : first;
 }
 
-export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, show }: Options) {
+export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, show, ask }: Options) {
+  const removing = useRef(false);
   const moves = useRef(Promise.resolve());
   const { selection, select } = selected;
   const state = (): TableState => {
@@ -58,15 +62,44 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     return ordered && filtered !== true && !tree && first + live.shown.length >= matched;
   }
 
-  async function remove() {
-    const chosen = selected.chosen();
-    const gone = new Set(chosen);
+  /** How many of the items Find or the filter leaves out: a long list keeps them selected. */
+  async function hiddenAmong(ids: readonly string[]): Promise<number> {
+    const shown = new Set(live.shown);
+    if (state().filtered !== true || ids.every((id) => shown.has(id))) return 0;
+    const matching = new Set(await idsOf(socket, menu.path, live.query));
+    return ids.filter((id) => !matching.has(id)).length;
+  }
+
+  /** Removes what is selected, or asks first. */
+  async function removeChosen() {
+    if (removing.current) return;
+    removing.current = true;
+    try {
+      const ids = selected.chosen();
+      const rows = selected.chosenRows();
+      const { matched, total } = live.state;
+      const hidden = await hiddenAmong(ids);
+      const question = removeQuestion(menu, { ids, rows, filtered: state().filtered === true, hidden, matched, total });
+      if (question === undefined) await remove(ids);
+      else ask(question);
+    } catch (error) {
+      showError('Remove', error);
+    } finally {
+      removing.current = false;
+    }
+  }
+
+  /** Removes items. Nothing is selected then, so that no second Delete takes more. */
+  async function remove(ids: readonly string[]) {
+    const gone = new Set(ids);
     const order = live.shown;
     const at = order.findIndex((id) => gone.has(id));
-    if (!(await removeItems(menu, selected.chosenRows(), chosen, inListOrder() ? order : undefined))) return;
+    const rows = ids.map((id) => live.row(id)).filter((row) => row !== undefined);
+    if (!(await removeItems(menu, rows, ids, inListOrder() ? order : undefined))) return;
     live.release();
-    const next = order.slice(at).find((id) => !gone.has(id)) ?? order.slice(0, at).findLast((id) => !gone.has(id));
-    select(next === undefined ? noSelection : only(next));
+    select(
+      nothingAt(order.slice(at).find((id) => !gone.has(id)) ?? order.slice(0, at).findLast((id) => !gone.has(id))),
+    );
   }
 
   function moveTo(move: Move | undefined) {
@@ -165,7 +198,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
         break;
       case 'remove':
         live.release();
-        void remove();
+        void removeChosen();
         break;
       case 'find':
       case 'find-next':
@@ -185,5 +218,5 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     return true;
   }
 
-  return { state, run, moveTo, drop };
+  return { state, run, moveTo, drop, remove };
 }

@@ -1,0 +1,48 @@
+import { menuByPath } from '@tollway/schema';
+import { expect, test } from 'vitest';
+import { removeQuestion } from './remove-question.ts';
+
+const simple = menuByPath('/queue/simple');
+const filter = menuByPath('/ip/firewall/filter');
+if (simple === undefined || filter === undefined) throw new Error('menus are missing');
+
+const rows = (count: number) => Array.from({ length: count }, (_, at) => ({ '.id': `*${at}`, name: `user${at}` }));
+const removal = (count: number, part: object = {}) => ({
+  ids: rows(count).map((row) => row['.id']),
+  rows: rows(Math.min(count, 100)),
+  filtered: false,
+  hidden: 0,
+  matched: 504,
+  total: 504,
+  ...part,
+});
+
+test('nine rows that are seen go without a question, ten do not', () => {
+  expect(removeQuestion(simple, removal(9))).toBeUndefined();
+  expect(removeQuestion(simple, removal(10))).toMatchObject({
+    title: 'Remove 10 items from Simple Queues?',
+    names: 'user0, user1, user2, user3, user4 and 5 more.',
+    filtered: '',
+  });
+});
+
+test('with Find it says what stays and what is hidden', () => {
+  const found = removeQuestion(simple, removal(502, { filtered: true, matched: 502 }));
+  expect(found?.filtered).toBe(
+    'Find or the filter shows 502 of 504 items. All selected items are among those shown; hidden ones stay.',
+  );
+  // Even one row that nobody sees is asked for.
+  const hidden = removeQuestion(simple, removal(2, { filtered: true, matched: 7, hidden: 1 }));
+  expect(hidden?.filtered).toBe(
+    'Find or the filter shows 7 of 504 items. 1 of the selected items is hidden and would be removed too.',
+  );
+});
+
+test('rows without a name go by their comment, or by what they say first', () => {
+  const some = [
+    { '.id': '*1', comment: 'drop all' },
+    { '.id': '*2', chain: 'forward', action: 'accept' },
+  ];
+  const { names } = removeQuestion(filter, removal(10, { rows: some })) ?? {};
+  expect(names).toBe('"drop all", forward accept and 8 more.');
+});

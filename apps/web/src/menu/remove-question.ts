@@ -1,0 +1,63 @@
+/** What to ask before many items are removed, or some that nobody sees. Pure. */
+import { type Menu, thousands } from '@tollway/schema';
+import type { Row } from '../api/row.ts';
+
+/** From so many items on it is asked. */
+export const ASKED_FROM = 10;
+/** Items that the question names. */
+const NAMED = 5;
+
+export interface RemoveQuestion {
+  /** What is removed when the answer is yes, whatever is selected by then. */
+  readonly ids: readonly string[];
+  readonly title: string;
+  /** Some of the items, and how many more there are. */
+  readonly names: string;
+  /** What Find or the filter leaves out; empty without one. */
+  readonly filtered: string;
+}
+
+/** What is known when somebody removes items. */
+export interface Removal {
+  readonly ids: readonly string[];
+  /** Those of the items that are loaded. */
+  readonly rows: readonly Row[];
+  /** Find or a filter leaves rows out. */
+  readonly filtered: boolean;
+  /** How many of the items Find or the filter leaves out. */
+  readonly hidden: number;
+  /** Rows that Find or the filter shows, and rows of the menu. */
+  readonly matched: number;
+  readonly total: number;
+}
+
+const number = (value: number) => thousands(String(value));
+
+/** How a row is called in a sentence: its name, its comment, or what its first columns say. */
+function nameOf(menu: Menu, row: Row): string {
+  if (row.name !== undefined && row.name !== '') return row.name;
+  if (row.comment !== undefined && row.comment !== '') return `"${row.comment}"`;
+  const shown = Object.keys(menu.props).filter((name) => row[name] !== undefined && row[name] !== '');
+  const words = shown.slice(0, 2).map((name) => row[name] ?? '');
+  return words.length > 0 ? words.join(' ') : (row['.id'] ?? '');
+}
+
+/** The question, or undefined when the items may go without one. */
+export function removeQuestion(menu: Menu, removal: Removal): RemoveQuestion | undefined {
+  const { ids, rows, filtered, hidden, matched, total } = removal;
+  if (ids.length < ASKED_FROM && hidden === 0) return undefined;
+  const named = rows.slice(0, NAMED).map((row) => nameOf(menu, row));
+  const more = ids.length - named.length;
+  const parts = [
+    ...(matched < total ? [`Find or the filter shows ${number(matched)} of ${number(total)} items.`] : []),
+    hidden > 0
+      ? `${number(hidden)} of the selected items ${hidden === 1 ? 'is' : 'are'} hidden and would be removed too.`
+      : 'All selected items are among those shown; hidden ones stay.',
+  ];
+  return {
+    ids,
+    title: `Remove ${number(ids.length)} ${ids.length === 1 ? 'item' : 'items'} from ${menu.title}?`,
+    names: named.length === 0 ? '' : `${named.join(', ')}${more > 0 ? ` and ${number(more)} more` : ''}.`,
+    filtered: filtered ? parts.join(' ') : '',
+  };
+}
