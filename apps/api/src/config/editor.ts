@@ -5,7 +5,7 @@ import { type Arguments, accepted, textOf } from './content.js';
 import { type Draft, equal, type RowContent } from './draft.js';
 import { findDrafted, noSuchItem, storageOf } from './items.js';
 import type { Author } from './record.js';
-import { followRename, namesInUse } from './references.js';
+import { followRename } from './references.js';
 import { type Row, rowIdText } from './snapshot.js';
 import type { ConfigStore } from './store.js';
 import { verifyAdd, verifySet } from './verify.js';
@@ -121,7 +121,6 @@ export class Editor {
         throw errors.failure('a builtin item can not be removed');
       }
       for (const { id } of rows) draft.remove(menu.path, id);
-      if (STAY_WHILE_IN_USE.includes(menu.path)) refuseUsed(draft, menu, rows);
       return rows.map(({ id }) => id);
     });
   }
@@ -220,19 +219,6 @@ function named(draft: Draft, menu: Menu, content: RowContent): RowContent {
   const stem = MADE_UP[menu.path];
   if (stem === undefined || content.values.name !== undefined) return content;
   return { ...content, values: { name: draft.freeName(menu.path, stem), ...content.values } };
-}
-
-/** Menus whose items cannot be removed while others name them. */
-const STAY_WHILE_IN_USE: readonly string[] = ['/queue/type', '/queue/simple', '/queue/tree'];
-
-function refuseUsed(draft: Draft, menu: Menu, rows: readonly Row[]): void {
-  const uses = namesInUse(draft.snapshot(), menu.path);
-  for (const { values } of rows) {
-    const use = uses.get(values.name ?? '');
-    if (use === undefined) continue;
-    const by = `${use.menu} ${use.row.values.name ?? rowIdText(use.row.id)}`;
-    throw errors.failure(`${menu.singular.toLowerCase()} ${values.name} is in use by ${by}; change that first`);
-  }
 }
 
 function summary(command: string, menu: Menu): (ids: readonly number[]) => string {

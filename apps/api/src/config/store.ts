@@ -7,6 +7,7 @@ import type { Database } from '../database/client.js';
 import { ApiError, errors } from '../errors.js';
 import { AgentSync, type SyncState } from './agent-sync.js';
 import { Draft, type RowChange, type StoredSnapshot } from './draft.js';
+import { refuseTakingFromUsers } from './in-use.js';
 import { Mutex } from './mutex.js';
 import { type Author, readConfig, type StoredConfig, writeRevision } from './record.js';
 import { rowIdText } from './snapshot.js';
@@ -122,6 +123,7 @@ export class ConfigStore {
       const result = edit(draft);
       const { snapshot, changes } = draft.finish();
       if (changes.length === 0 && !this.#clockMoved()) return result;
+      refuseTakingFromUsers(changes, snapshot);
       const compiled = compile(snapshot, utcOffsetS());
       const revision = this.#revision + 1;
       const token = await this.#prepare(revision, compiled.config);

@@ -1,0 +1,133 @@
+import { type Menu, menuByPath, type Prop, registry, splitNot } from '@tollway/schema';
+import { errors } from '../errors.js';
+import { withBuiltin } from './builtin.js';
+import type { RowChange } from './draft.js';
+import { storageOf } from './items.js';
+import { type ConfigSnapshot, type Row, rowIdText, rowsOf } from './snapshot.js';
+import { namesIn } from './verify.js';
+
+/**
+ * What rows refer to must not be taken from under them: a rule that names what is gone is left out, and a drop that is
+ * left out opens the router. Items that are named (interface lists, queues, queue types) and marks that mangle rules
+ * give stay while others use them.
+ */
+
+/** What can be named: a property of the rows of a menu, e.g. `name` of `/interface/list`. */
+interface Named {
+  readonly property: string;
+  /** Word for people, before the name. */
+  readonly word: string;
+}
+
+interface Use {
+  readonly menu: string;
+  readonly row: Row;
+}
+
+const MANGLE = '/ip/firewall/mangle';
+
+/** What can be named in rows of a menu that holds rows. Lists of addresses are there as soon as a rule names them. */
+function namedIn(menu: Menu): readonly Named[] {
+  if (menu.path === MANGLE) return MARKS;
+  return 'name' in menu.props ? [{ property: 'name', word: menu.singular.toLowerCase() }] : [];
+}
+
+const MARKS: readonly Named[] = ['packet', 'connection', 'routing'].map((kind) => ({
+  property: `new-${kind}-mark`,
+  word: `${kind} mark`,
+}));
+
+/** What a row gives others to name. A mangle rule gives a mark only by the action that writes it. */
+function given({ property }: Named, { values }: Row): string | undefined {
+  const mark = /^new-(.*)-mark$/.exec(property)?.[1];
+  return mark === undefined || values.action === `mark-${mark}` ? values[property] : undefined;
+}
+
+/** Menus that have properties of stored rows. */
+const holdingRows = registry.filter(({ stored, rowsOf: other }) => stored || other !== undefined);
+
+/**
+ * Refuses changes that take away what others still name.
+ * @param snapshot the configuration as it would become.
+ * @throws ApiError that names the rows in the way.
+ */
+export function refuseTakingFromUsers(changes: readonly RowChange[], snapshot: ConfigSnapshot): void {
+  for (const path of new Set(changes.map(({ menu }) => menu))) {
+    const menu = menuByPath(path);
+    if (menu === undefined) continue;
+    for (const named of namedIn(menu)) {
+      const gone = new Set<string>();
+      for (const { menu: changed, before, after } of changes) {
+        // What is switched off has been given up already.
+        const name = changed !== path || before === undefined || before.disabled ? undefined : given(named, before);
+        if (name !== undefined && (after === undefined || given(named, after) !== name)) gone.add(name);
+      }
+      if (gone.size === 0) continue;
+      for (const row of withBuiltin(menu, rowsOf(snapshot, path))) gone.delete(given(named, row) ?? '');
+      refuseUsed(path, named, gone, snapshot);
+    }
+  }
+}
+
+function refuseUsed(path: string, named: Named, gone: ReadonlySet<string>, snapshot: ConfigSnapshot): void {
+  if (gone.size === 0) return;
+  const uses = usesOf(path, named, gone, snapshot);
+  for (const name of gone) {
+    const users = uses.get(name);
+    if (users === undefined) continue;
+    const shown = users.slice(0, USES_TOLD).map(userText).join(', ');
+    const more = users.length > USES_TOLD ? ` and ${users.length - USES_TOLD} more` : '';
+    const change = users.length > 1 ? 'change those first' : 'change that first';
+    throw errors.failure(`${named.word} ${name} is in use by ${shown}${more}; ${change}`);
+  }
+}
+
+/** Rows that an error lists at most. */
+const USES_TOLD = 5;
+
+/** `/queue/simple q`, or `/ip/firewall/filter *B (chain forward, comment)`. */
+function userText({ menu, row }: Use): string {
+  if (row.values.name !== undefined) return `${menu} ${row.values.name}`;
+  const chain = row.values.chain === undefined ? [] : [`chain ${row.values.chain}`];
+  const notes = [...chain, ...(row.comment === '' ? [] : [row.comment])];
+  return `${menu} ${rowIdText(row.id)}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}`;
+}
+
+/** Rows that name one of `names`, in one walk. */
+function usesOf(
+  path: string,
+  { property }: Named,
+  names: ReadonlySet<string>,
+  snapshot: ConfigSnapshot,
+): ReadonlyMap<string, readonly Use[]> {
+  const uses = new Map<string, Use[]>();
+  for (const menu of holdingRows) {
+    const asking = Object.entries(menu.props).filter(([own, prop]) => asks(menu, own, prop, path, property));
+    if (asking.length === 0) continue;
+    for (const row of rowsOf(snapshot, storageOf(menu))) {
+      for (const [own, prop] of asking) {
+        const value = row.values[own];
+        const found = value === undefined ? undefined : namesOf(prop, value).find((name) => names.has(name));
+        if (found === undefined) continue;
+        const known = uses.get(found);
+        if (known === undefined) uses.set(found, [{ menu: menu.path, row }]);
+        else if (known.at(-1)?.row !== row) known.push({ menu: menu.path, row });
+      }
+    }
+  }
+  return uses;
+}
+
+/** Whether a property names what `property` of `path` gives. */
+function asks(menu: Menu, own: string, { kind }: Prop, path: string, property: string): boolean {
+  if (menu.path === path && own === property) return false;
+  return kind.ref?.some((ref) => (menuByPath(ref.menu)?.rowsOf ?? ref.menu) === path && ref.prop === property) === true;
+}
+
+/** Names inside a value, of items that must exist and of marks. */
+function namesOf(prop: Prop, value: string): readonly string[] {
+  const { name } = prop.kind;
+  if (name !== 'name' && name !== 'name-list') return namesIn(prop, value);
+  const text = prop.not ? splitNot(value).text : value;
+  return name === 'name' ? [text] : text.split(',');
+}
