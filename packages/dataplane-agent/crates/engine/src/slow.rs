@@ -237,7 +237,7 @@ fn untracked<F: Frame>(snapshot: &Snapshot, packet: &Packet<F>) -> SlowReason {
         Lookup::Blackhole | Lookup::NoRoute => return SlowReason::NotRoutable,
         Lookup::Connected { interface } | Lookup::Via { interface, .. } => snapshot.interface(interface),
     };
-    let Some(out) = out.filter(|out| out.up && !snapshot.is_local(src)) else {
+    let Some(out) = out.filter(|out| out.up && !snapshot.is_local_or_broadcast(src)) else {
         return SlowReason::NotRoutable;
     };
     if !snapshot.is_plain() {

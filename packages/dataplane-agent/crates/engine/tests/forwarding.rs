@@ -1,6 +1,6 @@
 //! Routing, ARP, ICMP of the router itself.
 
-use tollway_config::dataplane::{ArpMode, RouteTarget, RpFilter};
+use tollway_config::dataplane::{ArpMode, RouteTarget, RpFilter, TrackingMode};
 use tollway_engine::frame::VnetState;
 use tollway_testkit::packet::{PacketBuilder, arp_frame, ip, tcp_flag};
 use tollway_testkit::router::{To, host_mac, port_mac};
@@ -298,6 +298,43 @@ fn frames_that_are_not_for_a_router_end_with_a_reason() {
         Drop(BadIpOptions): 1,
         Drop(DirectedBroadcast): 1,
     );
+}
+
+/// A reply to any of them would go to many stations at once.
+#[test]
+fn broadcast_and_multicast_addresses_are_no_sources() {
+    let sources = ["10.1.0.255", "10.2.0.255", "10.3.3.3", "255.255.255.255", "224.0.0.1", "239.1.2.3"];
+    for tracking in [TrackingMode::No, TrackingMode::Yes] {
+        let config = plain().interface("10.3.3.1/30").with(|config| config.tracking.enabled = tracking);
+        let mut router = Router::new(config).hosts(0, &["10.1.0.2"]).hosts(1, &["10.2.0.2"]);
+        for _ in 0..3 {
+            router.send(0, &udp());
+        }
+        assert!(router.send(0, &udp())[0].fast);
+        router.moved();
+        for source in sources {
+            for target in ["10.1.0.1", "10.2.0.1", "10.2.0.2", "10.2.0.99", "203.0.113.1", "10.1.0.255"] {
+                for packet in [
+                    PacketBuilder::ipv4(source, target).echo_request(7, 1),
+                    PacketBuilder::ipv4(source, target).udp(1, 2).ttl(1),
+                    PacketBuilder::ipv4(source, target).tcp(1, 2, tcp_flag::SYN, 1, 0),
+                ] {
+                    assert_eq!(router.send(0, &packet), [], "{tracking:?}: {source} to {target}");
+                }
+            }
+        }
+        expect_counters!(router, Drop(MartianSource): 6 * 6 * 3);
+    }
+}
+
+#[test]
+fn nobody_has_a_broadcast_address() {
+    let mut router = Router::new(plain());
+    for sender in ["10.1.0.255", "255.255.255.255", "224.0.0.1"] {
+        assert_eq!(router.inject(0, request(sender, "10.1.0.1"), VnetState::default()), [], "{sender}");
+    }
+    expect_counters!(router, Drop(ArpIgnored): 3);
+    assert_eq!(router.shared().neighbors(router.now(), router.snapshot()), []);
 }
 
 #[test]

@@ -158,7 +158,7 @@ impl Fib {
             cells: Cells::new(),
             hops: NextHops::new(),
             default: AtomicU16::new(NOWHERE),
-            own: OwnAddresses::new(ground.addresses.iter().flatten().map(|(address, _)| *address)),
+            own: OwnAddresses::new(ground.own_addresses()),
             addresses: ground.addresses.clone(),
             control: Mutex::new(Control::new(ground)),
         };
@@ -264,6 +264,14 @@ impl Fib {
         self.own.may_hold(address) && matches!(self.lookup(address), Lookup::Local { .. })
     }
 
+    /// Whether an address is the router's own or the broadcast address of a connected network, neither of which
+    /// another station sends from. For nearly all others that takes no lookup.
+    #[inline]
+    pub fn is_local_or_broadcast(&self, address: u32) -> bool {
+        self.own.may_hold(address)
+            && matches!(self.lookup(address), Lookup::Local { .. } | Lookup::Broadcast { .. })
+    }
+
     /// Source address for packets of the router to a destination; `None` when nothing leads there or the
     /// way has no address.
     pub fn source_for(&self, destination: u32) -> Option<u32> {
@@ -365,8 +373,8 @@ impl Fib {
     }
 }
 
-/// Which addresses may be the router's own: a set of hash values, so that one load answers for all but one
-/// in a few dozen others.
+/// Which addresses may be the router's own, or the broadcast addresses of its networks: a set of hash values, so
+/// that one load answers for all but one in a few dozen others.
 #[derive(Debug)]
 struct OwnAddresses {
     /// A power of two of words.

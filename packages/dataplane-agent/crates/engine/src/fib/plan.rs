@@ -147,6 +147,11 @@ impl Ground {
         Ok(ground)
     }
 
+    /// The router's addresses and the broadcast addresses of their networks.
+    pub fn own_addresses(&self) -> impl Iterator<Item = u32> {
+        self.fixed.iter().filter(|planned| planned.path.origin == Origin::Own).map(|planned| planned.prefix.0)
+    }
+
     fn host(&mut self, row: RowId, address: u32, lookup: Lookup, source: u32) {
         let path = Path { origin: Origin::Own, distance: 0, target: Target::Fixed(lookup), source };
         self.fixed.push(Planned { prefix: (address, MAX_LEN), path, row });

@@ -79,6 +79,12 @@ fn addresses_make_local_connected_and_broadcast() {
     assert_eq!(fib.source_for(bits("172.16.0.9")), Some(bits("172.16.0.1")));
     assert_eq!(fib.source_for(bits("8.8.8.8")), None);
     assert_eq!(fib.addresses(1), [(bits("10.1.1.1"), 30), (bits("172.16.0.1"), 32)]);
+    for nobodys in ["192.168.88.1", "192.168.88.255", "10.1.1.1", "10.1.1.3", "172.16.0.1"] {
+        assert!(fib.is_local_or_broadcast(bits(nobodys)), "{nobodys}");
+    }
+    for hosts in ["192.168.88.254", "10.1.1.2", "10.1.1.255", "172.16.0.9", "8.8.8.8", "255.255.255.255"] {
+        assert!(!fib.is_local_or_broadcast(bits(hosts)), "{hosts}");
+    }
     assert_eq!(active(&fib), [11, 12, 13, 20]);
 }
 

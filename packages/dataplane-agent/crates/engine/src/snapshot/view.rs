@@ -170,6 +170,13 @@ impl Snapshot {
         self.fib.is_local(address)
     }
 
+    /// Whether an address is the router's own or the broadcast address of a connected network, so that no other
+    /// station sends from it.
+    #[inline]
+    pub(crate) fn is_local_or_broadcast(&self, address: u32) -> bool {
+        self.fib.is_local_or_broadcast(address)
+    }
+
     /// Whether connections may be masqueraded behind an address of an interface row.
     pub(crate) fn masquerades(&self, row: RowId, address: Addr) -> bool {
         let own = address.as_v4().unwrap_or(0);

@@ -9,6 +9,7 @@ use crate::neighbor::Learned;
 use crate::neighbor::arp::build;
 use crate::packet::{Meta, flag};
 use crate::snapshot::{Interface, Snapshot};
+use crate::stage::route::is_group;
 use crate::state::WorkerState;
 use crate::verdict::{DropReason, Verdict};
 
@@ -79,6 +80,9 @@ fn judge<F>(
     packet: &arp::Repr,
 ) -> (DropReason, bool) {
     if interface.arp == ArpMode::Disabled {
+        return (DropReason::ArpIgnored, false);
+    }
+    if is_group(packet.sender_addr) || snapshot.is_broadcast(packet.sender_addr) {
         return (DropReason::ArpIgnored, false);
     }
     let own = interface.has_address(packet.target_addr);

@@ -99,9 +99,10 @@ fn decide(snapshot: &Snapshot, meta: &mut Meta) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Nobody else may use the router's addresses; and the reverse path check (RFC 3704 §2).
+/// Nobody else may use the router's addresses, nobody at all the broadcast address of a connected network (RFC 1812
+/// §5.3.7); and the reverse path check (RFC 3704 §2).
 fn check_source(snapshot: &Snapshot, meta: &Meta, src: u32) -> Result<(), Refusal> {
-    if snapshot.is_local(src) {
+    if snapshot.is_local_or_broadcast(src) {
         return Err((DropReason::MartianSource, None));
     }
     // A client that asks for its address has none to check.

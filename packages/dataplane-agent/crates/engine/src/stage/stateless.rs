@@ -56,7 +56,7 @@ fn forward<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &m
         return false;
     }
     let Some((out, port, adjacency)) = next(snapshot, state, dst) else { return false };
-    if largest_segment(meta, &packet.vnet) > u32::from(out.mtu) || snapshot.is_local(src) {
+    if largest_segment(meta, &packet.vnet) > u32::from(out.mtu) || snapshot.is_local_or_broadcast(src) {
         return false;
     }
     let Adjacency::Ready(mac) = state.shared.neighbors.peek(adjacency) else { return false };
