@@ -1,7 +1,15 @@
+import path from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 const project = (name: string, root: string) => ({
-  test: { name, root, include: ['src/**/*.test.{ts,tsx}', 'test/**/*.test.{ts,tsx}'] },
+  test: {
+    name,
+    root,
+    include: ['src/**/*.test.{ts,tsx}', 'test/**/*.test.{ts,tsx}'],
+    setupFiles: [path.join(import.meta.dirname, 'vitest.random.ts')],
+    // A soak runs a hundred times the cases.
+    ...(process.env.TOLLWAY_SOAK === undefined ? {} : { testTimeout: 1_800_000 }),
+  },
 });
 
 /** Unit and API tests. The network tests have a configuration of their own. */

@@ -22,7 +22,11 @@ function contentHash(inputs, also = '') {
 function addTo(hash, file) {
   if (!existsSync(file)) return;
   if (!statSync(file).isDirectory()) {
-    hash.update(`${file}\0`).update(readFileSync(file)).update('\0');
+    // By its place in the project: a checkout elsewhere has the same stamp.
+    hash
+      .update(`${path.relative(inProject(), file)}\0`)
+      .update(readFileSync(file))
+      .update('\0');
     return;
   }
   for (const entry of readdirSync(file).sort()) {

@@ -82,7 +82,7 @@ describe.each(Object.entries(kinds))('kind %s', (_, kind) => {
           expect(parsed.error.length).toBeLessThan(600);
         }
       }),
-      { numRuns: 400 },
+      { numRuns: 4 * (fc.readConfigureGlobal()?.numRuns ?? 100) },
     );
   });
 
@@ -101,7 +101,7 @@ describe.each(Object.entries(kinds))('kind %s', (_, kind) => {
         const order = kind.compare(parsed.value, second.value);
         expect(Math.sign(order)).toBe(-Math.sign(kind.compare(second.value, parsed.value)) + 0);
       }),
-      { numRuns: 2_000, seed: 11, examples: examplesFor(kind.name) },
+      { numRuns: 20 * (fc.readConfigureGlobal()?.numRuns ?? 100), examples: examplesFor(kind.name) },
     );
     expect(accepted, 'texts accepted among those tried').toBeGreaterThan(0);
   });
@@ -112,7 +112,7 @@ describe.each(Object.entries(kinds))('kind %s', (_, kind) => {
         kind.display?.(a);
         expect(kind.compare?.(a, b) ?? 0).not.toBeNaN();
       }),
-      { numRuns: 300 },
+      { numRuns: 3 * (fc.readConfigureGlobal()?.numRuns ?? 100) },
     );
   });
 

@@ -112,7 +112,7 @@ describe('a compiler that remembers', () => {
           expect(message).toEqual({ id: 1, body: { config: fresh.config } });
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 0.6 * (fc.readConfigureGlobal()?.numRuns ?? 100) },
     );
   });
 

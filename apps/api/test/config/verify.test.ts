@@ -227,7 +227,7 @@ describe('add', () => {
         const verified = verifyAdd(menu(path), body, router);
         if (!verified.ok) for (const error of verified.errors) expect(error.detail).toContain(error.property);
       }),
-      { numRuns: 500 },
+      { numRuns: 5 * (fc.readConfigureGlobal()?.numRuns ?? 100) },
     );
   });
 });

@@ -156,6 +156,6 @@ test('whatever happens, every window can be reached, z is an order of all window
         }
       }
     }),
-    { numRuns: 400 },
+    { numRuns: 4 * (fc.readConfigureGlobal()?.numRuns ?? 100) },
   );
 });

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(32))]
+        #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(32)))]
         #[test]
         fn agrees_with_a_linear_scan(
             routes in proptest::collection::vec((any::<u32>(), 0u8..=32, any::<bool>()), 0..60),

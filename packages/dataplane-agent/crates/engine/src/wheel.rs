@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(64)))]
         #[test]
         fn comes_up_in_time_and_only_then(
             steps in proptest::collection::vec((0u32..20, 0u64..100_000_000, 0u64..30_000, any::<bool>()), 1..120)

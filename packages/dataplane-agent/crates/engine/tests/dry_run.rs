@@ -1,7 +1,7 @@
 //! A dry run says what then becomes of the packet, and leaves no trace of itself.
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use proptest::test_runner::{Config, TestRunner};
 use tollway_config::dataplane::{
     Action, ConnectionState, LimitUnit, MarkName, Matcher, RejectWith, RpFilter, TrackingMode,
 };
@@ -258,8 +258,8 @@ fn run(seed: u64) -> Result<[u64; 5], TestCaseError> {
 
 #[test]
 fn a_dry_run_tells_what_then_becomes_of_the_packet() {
-    let config = Config { cases: 40, failure_persistence: None, ..Config::default() };
-    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let config = Config { cases: tollway_testkit::cases(40), failure_persistence: None, ..Config::default() };
+    let mut runner = TestRunner::new(config);
     let totals = std::cell::RefCell::new([0; 5]);
     let outcome = runner.run(&any::<u64>(), |seed| {
         let seen = run(seed)?;
@@ -271,7 +271,7 @@ fn a_dry_run_tells_what_then_becomes_of_the_packet() {
     }
     let [held, passed, dropped, fast, slow] = totals.into_inner();
     assert!(
-        held > 20 && passed > 800 && dropped > 100 && fast > 200 && slow > 500,
+        held > 20 && passed > 700 && dropped > 50 && fast > 200 && slow > 500,
         "{totals:?}",
         totals = (held, passed, dropped, fast, slow)
     );

@@ -8,7 +8,7 @@
 use std::cell::Cell;
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use proptest::test_runner::{Config, TestRunner};
 use tollway_config::dataplane::{
     Action, ConnectionState, LimitUnit, Matcher, NewMss, QueueLimit, QueueTarget, QueueTime, RejectWith,
     SimpleQueue, TargetInterface, TreeParent, TreeQueue,
@@ -572,8 +572,9 @@ fn learn(flows: &mut [Flow], out: &[Output], router: &Router) {
 fn the_flow_cache_does_what_the_stages_would_have_done() {
     let tally =
         Tally { packets: Cell::new(0), fast: Cell::new(0), waited: Cell::new(0), noted: Cell::new(0) };
-    let config = Config { cases: 150, failure_persistence: None, ..Config::default() };
-    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let config =
+        Config { cases: tollway_testkit::cases(150), failure_persistence: None, ..Config::default() };
+    let mut runner = TestRunner::new(config);
     let outcome = runner.run(&(any::<u64>(), 20..120usize), |(seed, steps)| run(seed, steps, &tally));
     if let Err(failure) = outcome {
         panic!("{failure}");

@@ -247,7 +247,7 @@ impl Scene {
 #[test]
 fn in_any_order_of_events_nothing_is_lost_overtaken_or_owned_twice() {
     let (mut handed_over, mut in_directory, mut out) = (0, 0, 0);
-    for seed in 0..60 {
+    for seed in tollway_testkit::seeds(60) {
         let workers = [2, 3, 4, 8][seed as usize % 4];
         let mut scene = Scene::new(seed, workers);
         for _ in 0..300 {
@@ -261,5 +261,6 @@ fn in_any_order_of_events_nothing_is_lost_overtaken_or_owned_twice() {
     println!(
         "{out} packets left, {handed_over} were handed over; {in_directory} looks at flows in the directory"
     );
-    assert!(out > 10_000 && handed_over > 10_000 && in_directory > 10_000);
+    // About 170, 210 and 1,000 a scene.
+    assert!(out > 6_000 && handed_over > 8_000 && in_directory > 30_000);
 }

@@ -247,7 +247,7 @@ impl Both {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: tollway_testkit::cases(300), ..ProptestConfig::default() })]
 
     #[test]
     fn what_is_forwarded_beside_the_engine_leaves_and_counts_as_if_it_had_not_been(

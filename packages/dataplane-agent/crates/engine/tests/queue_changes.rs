@@ -347,7 +347,7 @@ fn run(seed: u64, workers: u32, frames: u32, track: bool) -> (u64, u64) {
 #[test]
 fn whatever_happens_no_packet_is_lost_or_overtaken() {
     let (mut out, mut most) = (0, 0);
-    for seed in 0..120 {
+    for seed in tollway_testkit::seeds(120) {
         let workers = 1 + seed as u32 % 3;
         let frames = if seed % 2 == 0 { 4096 } else { 64 };
         let (passed, held) = run(seed, workers, frames, seed % 5 != 0);

@@ -284,7 +284,7 @@ fn run(seed: u64) -> u64 {
 #[test]
 fn nothing_is_lost_stuck_or_woken_for_nothing() {
     let mut out = 0;
-    for seed in 0..60 {
+    for seed in tollway_testkit::seeds(60) {
         let done = std::panic::catch_unwind(|| run(seed));
         out += done.unwrap_or_else(|_| panic!("seed {seed}: {:?}", Kind::of(seed)));
     }

@@ -196,7 +196,7 @@ fn rate(random: &mut Random) -> u64 {
 #[test]
 fn whatever_is_late_nothing_is_overtaken_or_lost_and_each_queue_can_go_to_each_worker() {
     let mut handed_over_in_all = 0;
-    for seed in 0..150 {
+    for seed in tollway_testkit::seeds(150) {
         let mut run = Disorder::new(seed);
         for _ in 0..400 {
             run.step();

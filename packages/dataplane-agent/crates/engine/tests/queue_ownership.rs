@@ -343,7 +343,7 @@ fn packets_that_were_not_taken_do_not_tie_the_queue() {
 fn a_moving_queue_lets_pass_its_rate_and_no_more() {
     const RATE: u64 = 10_000_000;
     let mut moves = 0;
-    for seed in 0..20 {
+    for seed in tollway_testkit::seeds(20) {
         let mut random = Random::new(seed);
         let mut router = router(3, RATE);
         router.rests = seed % 2 == 1;

@@ -56,7 +56,7 @@ fn complete(frame: &mut [u8], vnet: &mut VnetState) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: tollway_testkit::cases(96), failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn the_pieces_carry_the_same_bytes(
         tcp in any::<bool>(),

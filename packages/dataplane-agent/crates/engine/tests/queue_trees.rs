@@ -312,7 +312,7 @@ fn run_apart(seed: u64) -> (u64, u64) {
 /// Numbers of runs, and what they found once: flows overtook themselves when rows went while their leaves were with
 /// several workers.
 fn seeds(count: u64) -> impl Iterator<Item = u64> {
-    (0..count).chain([95, 105, 118, 152, 162, 182, 199, 203, 316, 352, 366, 393])
+    tollway_testkit::seeds(count).chain([95, 105, 118, 152, 162, 182, 199, 203, 316, 352, 366, 393])
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn workers_that_take_over_a_change_one_after_the_other_reorder_no_flow() {
     let (mut out, mut waited) = (0, 0);
     // What was found once: a row that came back while its worker still had it, and a change to trees of queues from none while
     // the change before it was under way.
-    for seed in (0..40).chain([528, 5834]) {
+    for seed in tollway_testkit::seeds(40).chain([528, 5834]) {
         let done = std::panic::catch_unwind(|| run_apart(seed));
         let (passed, most) = done.unwrap_or_else(|_| panic!("seed {seed}"));
         (out, waited) = (out + passed, waited + most);

@@ -67,8 +67,19 @@ fn see(seen: &mut Seen, out: &[Output]) {
     }
 }
 
-/// What left of each flow, what each queue counted, and how many packets changed workers.
-fn run(seed: u64, workers: u32) -> (Seen, BTreeMap<u32, u64>, u64) {
+/// What a run came to.
+struct Outcome {
+    /// What left of each flow.
+    seen: Seen,
+    /// Packets that each queue counted.
+    passed: BTreeMap<u32, u64>,
+    /// Packets that changed workers.
+    handed_over: u64,
+    /// Packets that waited.
+    waited: u64,
+}
+
+fn run(seed: u64, workers: u32) -> Outcome {
     let mut random = Random::new(seed);
     let mut router = Router::with_workers(config(&mut random), workers);
     let (mut seen, mut numbers) = (Seen::new(), BTreeMap::<u16, u16>::new());
@@ -89,24 +100,26 @@ fn run(seed: u64, workers: u32) -> (Seen, BTreeMap<u32, u64>, u64) {
         see(&mut seen, &router.advance([10_000, MS, 20 * MS][random.below(3) as usize]));
     }
     let waited = router.stats().queues.queued_packets;
-    assert!(waited > 0, "seed {seed}: nothing waited");
     see(&mut seen, &router.advance_ms(30_000));
     let passed = router.queues().iter().map(|record| (record.row, record.ways[0].packets)).collect();
-    (seen, passed, router.stats().handover_packets)
+    Outcome { seen, passed, handed_over: router.stats().handover_packets, waited }
 }
 
 #[test]
 fn nested_trees_do_the_same_with_any_number_of_workers() {
-    for seed in 0..8 {
-        let (seen, passed, _) = run(seed, 1);
-        for (flow, numbers) in &seen {
+    let mut waited = 0;
+    for seed in tollway_testkit::seeds(8) {
+        let one = run(seed, 1);
+        for (flow, numbers) in &one.seen {
             assert!(numbers.is_sorted(), "seed {seed}: {flow:?}");
         }
         for workers in 2..=4 {
-            let (with_more, passed_with_more, handed_over) = run(seed, workers);
-            assert!(handed_over > 0, "the queues should be spread");
-            assert!(with_more == seen, "seed {seed}, {workers} workers");
-            assert_eq!(passed_with_more, passed, "seed {seed}, {workers} workers");
+            let more = run(seed, workers);
+            assert!(more.handed_over > 0, "the queues should be spread");
+            assert!(more.seen == one.seen, "seed {seed}, {workers} workers");
+            assert_eq!(more.passed, one.passed, "seed {seed}, {workers} workers");
+            waited += more.waited;
         }
     }
+    assert!(waited > 1_000, "only {waited} packets waited");
 }

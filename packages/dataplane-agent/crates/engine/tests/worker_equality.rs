@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use proptest::test_runner::{Config, TestRunner};
 use tollway_config::dataplane::{
     Action, ConnectionState, LimitUnit, Matcher, RejectWith, TreeParent, TreeQueue,
 };
@@ -464,8 +464,9 @@ fn run(seed: u64, steps: usize, tally: &std::cell::RefCell<Tally>) -> Result<(),
 #[test]
 fn any_number_of_workers_does_what_one_does() {
     let tally = std::cell::RefCell::new(Tally::default());
-    let config = Config { cases: 100, failure_persistence: None, ..Config::default() };
-    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let config =
+        Config { cases: tollway_testkit::cases(100), failure_persistence: None, ..Config::default() };
+    let mut runner = TestRunner::new(config);
     if let Err(failure) = runner.run(&(any::<u64>(), 5..40usize), |(seed, steps)| run(seed, steps, &tally)) {
         panic!("{failure}");
     }

@@ -165,7 +165,12 @@ fn both_ways(test: &str, mode: Mode) {
     assert_eq!(near.take_kernel_drops(), 0);
     // Nothing is lost when the port is closed, and the netdev is as it was.
     drop(near);
-    assert!(!cable.has_program());
+    // The kernel may take the program off a little after its last descriptor is closed.
+    let deadline = std::time::Instant::now() + Duration::from_secs(5);
+    while cable.has_program() {
+        assert!(std::time::Instant::now() < deadline, "the program stayed at the netdev");
+        std::thread::sleep(Duration::from_millis(10));
+    }
     let all: Vec<_> = std::iter::from_fn(|| pool.take_head()).collect();
     assert_eq!(all.len(), before.0);
 }

@@ -10,9 +10,11 @@ pub mod packet;
 pub mod random;
 pub mod record;
 pub mod router;
+mod soak;
 
 pub use config::{RouterConfig, pfifo, queue, queue_limit, rule};
 pub use counters::Counter;
 pub use frame::{HeapFrame, HeapSource};
 pub use packet::{Packet, PacketBuilder};
 pub use router::{Output, Router};
+pub use soak::{cases, seeds};

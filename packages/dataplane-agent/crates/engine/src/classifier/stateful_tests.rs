@@ -104,7 +104,7 @@ fn packets() -> impl Strategy<Value = PacketView> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(400)))]
 
     #[test]
     fn every_packet_of_a_sequence_gets_what_the_reference_gives(

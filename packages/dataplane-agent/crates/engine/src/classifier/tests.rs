@@ -520,7 +520,7 @@ fn a_list_that_only_a_rule_for_syn_segments_asks_bounds_what_is_remembered_and_c
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(400)))]
     #[test]
     fn the_compiled_table_agrees_with_the_reference(
         (kind, chains) in prop_oneof![Just(TableKind::Filter), Just(TableKind::Mangle)].prop_flat_map(|kind| {

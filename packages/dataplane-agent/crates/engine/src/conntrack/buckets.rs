@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(64)))]
         /// Few buckets and few distinct hashes make every overflow path run.
         #[test]
         fn agrees_with_a_map(ops in proptest::collection::vec((any::<bool>(), 0u32..40, 0u32..6), 0..400)) {

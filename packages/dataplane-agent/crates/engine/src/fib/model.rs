@@ -180,7 +180,7 @@ fn probes() -> impl Iterator<Item = u32> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(96)))]
     #[test]
     fn any_changes_leave_what_the_best_routes_say(steps in proptest::collection::vec(step(), 1..40)) {
         let mut model = Model::default();

@@ -344,7 +344,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(64)))]
         #[test]
         fn any_updates_leave_what_a_linear_scan_finds(
             steps in proptest::collection::vec(step(), 1..120),

@@ -58,7 +58,7 @@ fn steps() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(128)))]
     #[test]
     fn holds_what_a_model_holds(seed: u64, steps in proptest::collection::vec(steps(), 1..60)) {
         let (sets, epochs) = (AddressSets::new(seed), Epochs::default());

@@ -167,7 +167,7 @@ fn a_forwarded_port_steers_elsewhere_and_says_so() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(64)))]
     #[test]
     fn source_nat_stays_on_its_worker(
         port in 1024u16.., random: u32, randomise: bool, workers in 1u32..9, clashes in 0u32..3,
@@ -280,7 +280,7 @@ fn translated(protocol: u8, port: u16, hairpin: bool) -> (Table, ConnRef) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(128)))]
     #[test]
     fn rewritten_packets_are_those_of_the_target_tuple(
         protocol in prop_oneof![Just(TCP), Just(UDP), Just(ICMP), Just(47u8)],

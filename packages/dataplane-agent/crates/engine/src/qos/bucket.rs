@@ -242,7 +242,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(64)))]
         #[test]
         fn any_window_holds_its_bound_and_the_long_run_its_rate(
             rate in prop_oneof![64_000u64..10_000_000, 10_000_000u64..10_000_000_000, Just(1_000_000_000_000)],

@@ -21,7 +21,7 @@ fn segments() -> impl Strategy<Value = (bool, Segment)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(200)))]
     /// What the fast path takes leaves exactly the state that the slow path would have left.
     #[test]
     fn fast_update_equals_track(stream in proptest::collection::vec((segments(), 0u64..60), 1..60)) {

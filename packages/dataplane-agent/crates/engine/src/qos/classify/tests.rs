@@ -248,7 +248,7 @@ fn packets() -> impl Strategy<Value = Asked> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(300)))]
 
     #[test]
     fn agrees_with_reading_the_list(

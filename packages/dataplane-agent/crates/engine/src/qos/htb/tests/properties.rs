@@ -81,7 +81,7 @@ fn leaves(specs: &[Spec]) -> Vec<RowId> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(200)))]
     #[test]
     fn links_and_colours_are_what_they_should_be_after_any_calls(
         specs in trees(),
@@ -250,7 +250,7 @@ fn check_rates(specs: &[Spec], active: &[RowId], rates: &[f64], beyond: f64) -> 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(24)))]
     #[test]
     fn rates_are_those_of_a_scheduler_that_looks_at_everything(specs in trees(), idle in any::<u16>()) {
         let active = active(&specs, idle);

@@ -261,7 +261,7 @@ fn run(config: &QueueType, steps: Vec<Step>) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(400)))]
     #[test]
     fn nothing_is_lost_doubled_or_overtaken_and_the_books_are_right(
         config in proptest::sample::select(configs()),

@@ -1,0 +1,26 @@
+//! How many cases random tests run, and from which seed.
+//!
+//! `cargo test` runs the same cases each time. `npm run soak` sets `TOLLWAY_SOAK` to how many times as many to run, and
+//! `PROPTEST_RNG_SEED`, which proptest reads too, to a fresh seed.
+
+use std::ops::Range;
+
+/// How many times the usual number of cases to run; 1 unless `TOLLWAY_SOAK` says more.
+fn factor() -> u32 {
+    number("TOLLWAY_SOAK").and_then(|factor| u32::try_from(factor).ok()).unwrap_or(1).max(1)
+}
+
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+/// Cases of a property test that usually runs `usual` of them.
+pub fn cases(usual: u32) -> u32 {
+    usual.saturating_mul(factor())
+}
+
+/// Seeds of a randomized test that usually runs with `usual` of them.
+pub fn seeds(usual: u64) -> Range<u64> {
+    let first = number("PROPTEST_RNG_SEED").unwrap_or(0) % (1 << 48);
+    first..first + usual.saturating_mul(u64::from(factor()))
+}
