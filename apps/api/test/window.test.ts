@@ -97,6 +97,26 @@ describe('order', () => {
     expect(await by('max-limit.download')).toEqual(['*0', '*2', '*1']);
   });
 
+  it('by the sum of columns, those without any of them last', async () => {
+    const interfaces: readonly RestRow[] = [
+      { '.id': '*1', name: 'ether1', 'tx-bits-per-second': '4400000', 'rx-bits-per-second': '1000' },
+      { '.id': '*2', name: 'ether2', 'tx-bits-per-second': '0', 'rx-bits-per-second': '19900000' },
+      { '.id': '*3', name: 'ether3' },
+      { '.id': '*4', name: 'ether4', 'rx-bits-per-second': '5000000' },
+    ];
+    const sort = { by: 'tx-bits-per-second+rx-bits-per-second', desc: true };
+    const { rows } = await evaluate(menuAt('/interface'), new ArrayRows(interfaces), { ...EVERYTHING, sort });
+    expect(rows.map((row) => row['.id'])).toEqual(['*2', '*4', '*1', '*3']);
+    // Queues are read as numbers.
+    const rates: Readonly<Record<string, readonly number[]>> = { 'rate.upload': [1, 9, 4], 'rate.download': [5, 0, 8] };
+    const queues = Object.assign(new ArrayRows(['*1', '*2', '*3'].map((id) => ({ '.id': id }))), {
+      numbers: (column: string) => (index: number) => rates[column]?.[index] ?? 0,
+    });
+    const byRate = { ...EVERYTHING, sort: { by: 'rate.upload+rate.download', desc: true } };
+    const ranked = await evaluate(menuAt('/queue/simple'), queues, byRate);
+    expect(ranked.rows.map((row) => row['.id'])).toEqual(['*3', '*2', '*1']);
+  });
+
   it('of a long list is the stable order of its kind, and others get their turn meanwhile', async () => {
     const menu = menuAt('/ip/firewall/connection');
     const address = (n: number) => `10.0.${(n * 7919) % 251}.${(n * 104_729) % 241}:${n % 3}`;

@@ -19,6 +19,9 @@ import type { Watched } from './watched-queue.js';
  * the rest), `less`, `more` (typed). An item without a value meets only what is asked with `not`; a flag that is not
  * there counts as no. A column or value that cannot be is answered with `error`, and the window stays as it was.
  *
+ * A window's `sort` names a column; several with `+` between them are sorted by their sum:
+ * `{"by": "rate.upload+rate.download", "desc": true}`.
+ *
  * A window's `tree` shows a menu whose items have parents depth first: `{"folded": false, "except": ["*1"]}` leaves
  * out what is below `*1`, `{"folded": true, "except": ["*1"]}` what is below all others. Rows then have `.above` (ids
  * of the items that they are below, from the root, as a comma list), `.children` and `.open`; sorting is among

@@ -10,12 +10,14 @@ type Compare = (a: number, b: number) => number;
 
 /** Items looked at between two looks at the clock. */
 const STRIDE = 256;
+/** Stands between columns whose sum is what counts. */
+const SUM = '+';
 /** Items sorted in one go; longer lists are merged out of such runs. */
 const RUN = 2048;
 
 /**
- * Indexes of items in the order of a column. Equal items keep their order; those without a value come last,
- * whichever the direction.
+ * Indexes of items in the order of a column, or of the sum of several (`rate.upload+rate.download`). Equal items keep
+ * their order; those without a value come last, whichever the direction.
  */
 export async function inOrder(
   menu: Menu,
@@ -41,12 +43,12 @@ interface Order {
 }
 
 async function numericOrder(set: RowSet, indexes: Indexes, by: string, slices: Slices): Promise<Order | undefined> {
-  const read = set.numbers?.(by);
-  if (read === undefined) return undefined;
+  const reads = by.split(SUM).flatMap((column) => set.numbers?.(column) ?? []);
+  if (reads.length !== by.split(SUM).length) return undefined;
   const numbers = new Float64Array(indexes.length);
   for (const [place, index] of indexes.entries()) {
     if (place % STRIDE === 0 && slices.over) await slices.pause();
-    numbers[place] = read(index);
+    for (const read of reads) numbers[place] = (numbers[place] ?? 0) + read(index);
   }
   return { missing: () => 0, values: (a, b) => (numbers[a] ?? 0) - (numbers[b] ?? 0) };
 }
@@ -81,6 +83,7 @@ interface Cells {
 }
 
 function cellsOf(menu: Menu, set: RowSet, by: string): Cells {
+  if (by.includes(SUM)) return sumOf(by.split(SUM).map((column) => cellsOf(menu, set, column)));
   // Ids ascend as hexadecimal numbers.
   if (by === '.id') {
     return { kind: { name: 'id' }, text: (index) => String(Number.parseInt(set.id(index).slice(1), 16)) };
@@ -92,6 +95,17 @@ function cellsOf(menu: Menu, set: RowSet, by: string): Cells {
   return {
     kind: column.kind,
     text: (index) => columnValue(column, set.value(index, column.property)) ?? absent,
+  };
+}
+
+/** The sum of numbers; an item without any of them has none. */
+function sumOf(columns: readonly Cells[]): Cells {
+  return {
+    kind: { name: 'sum' },
+    text(index) {
+      const numbers = columns.flatMap(({ kind, text }) => sortNumber(kind, text(index) ?? '') ?? []);
+      return numbers.length === 0 ? undefined : String(numbers.reduce((sum, number) => sum + number, 0));
+    },
   };
 }
 

@@ -62,14 +62,18 @@ function TopTable({ title, opens, area, rows, columns, slot, empty, foot }: Tabl
 
 const rateText = (value: string | undefined) => displayRate(value ?? '0');
 
+/** What an interface carries in both directions, bit/s. */
+const carried = (row: Row | undefined) =>
+  Number(row?.['tx-bits-per-second'] ?? 0) + Number(row?.['rx-bits-per-second'] ?? 0);
+
 function interfaceSlot(row: Row): Slot {
   const up = row['tx-bits-per-second'];
   const down = row['rx-bits-per-second'];
-  const top = Number(topInterfaces.rows[0]?.['tx-bits-per-second'] ?? 0);
+  const top = carried(topInterfaces.rows[0]);
   return {
     opens: `/interface/${row['.id'] ?? ''}`,
     texts: { name: row.name ?? '', up: rateText(up), down: rateText(down) },
-    share: top > 0 ? Number(up ?? 0) / top : 0,
+    share: top > 0 ? carried(row) / top : 0,
     tone: row.running === 'false' ? 'down' : '',
   };
 }

@@ -16,7 +16,8 @@ export const topInterfaces = new Rows(
   {
     count: TOP,
     columns: ['name', 'tx-bits-per-second', 'rx-bits-per-second', 'running'],
-    sort: { by: 'tx-bits-per-second', desc: true },
+    // Whichever way the traffic goes.
+    sort: { by: 'tx-bits-per-second+rx-bits-per-second', desc: true },
   },
   1000,
 );
@@ -24,7 +25,7 @@ export const topInterfaces = new Rows(
 export const topQueues = new Rows(
   live,
   '/queue/simple',
-  { count: TOP, columns: ['name', 'rate', 'max-limit'], sort: { by: 'rate.download', desc: true } },
+  { count: TOP, columns: ['name', 'rate', 'max-limit'], sort: { by: 'rate.upload+rate.download', desc: true } },
   2000,
 );
 
