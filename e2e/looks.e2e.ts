@@ -112,7 +112,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       const hints = ui.window('Queue Hints');
       const whole = hints.root.getByRole('status').filter({ hasText: 'looks-child: ' });
       await expect(whole).toHaveText(
-        /download max-limit 50\.0Mbps is below limit-at 90\.0Mbps, which is given all the same$/,
+        /download max-limit 50\.0 Mbps is below limit-at 90\.0 Mbps, which is given all the same$/,
       );
       await look('queue-hints');
       await ui.bringUp('Queue List');

@@ -78,7 +78,7 @@ test('a parent with two children: load, graphs and bucket by real traffic', asyn
   try {
     await expect.poll(() => load(child)).toBe('high');
     expect(await load(parent)).toBe('low');
-    await expect.poll(() => queues.cell(parent, 'Upload Rate')).toMatch(/^(3\.9|4\.0)Mbps$/);
+    await expect.poll(() => queues.cell(parent, 'Upload Rate')).toMatch(/^(3\.9|4\.0) Mbps$/);
 
     const dialog = await queues.edit(child, /^Simple Queue <laptop-1>/);
     await dialog.tab('Traffic');

@@ -55,7 +55,7 @@ test('a queue added in the browser: error at the field, mended, and it holds its
       expect(rate, half).toBeGreaterThan(0.97 * LIMIT_BITS);
       expect(rate, half).toBeLessThan(1.02 * LIMIT_BITS);
       const column = half === 'up' ? 'Upload Rate' : 'Download Rate';
-      await expect.poll(() => queues.cell(row, column)).toMatch(/^(3\.9|4\.0)Mbps$/);
+      await expect.poll(() => queues.cell(row, column)).toMatch(/^(3\.9|4\.0) Mbps$/);
     } finally {
       // To its own end: the server takes the next one only when this one has said goodbye.
       await sender.ended();

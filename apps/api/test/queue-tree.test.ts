@@ -235,7 +235,7 @@ describe('simple queues', () => {
     await add(SIMPLE, { name: 'a', target: '10.0.0.0/24', 'limit-at': '1M/0' });
     await add(SIMPLE, { name: 'b', target: '10.0.0.7', 'max-limit': '5M' });
     const [a, b] = await list(SIMPLE);
-    expect(a?.hint).toMatch(/^upload limit-at 1.0Mbps has no effect without a parent/);
+    expect(a?.hint).toMatch(/^upload limit-at 1\.0 Mbps has no effect without a parent/);
     expect(b?.hint).toMatch(/^gets no packets: earlier queues have all of its targets/);
     expect((await list('/queue/lint')).map(({ queue, finding, menu }) => `${menu} ${queue} ${finding}`)).toEqual([
       '/queue/simple a limit-at-without-parent',

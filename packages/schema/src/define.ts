@@ -19,7 +19,7 @@ export interface Kind {
   readonly accepts: string;
   /** Checks a text and brings it into canonical form. Never throws. */
   parse(text: string): Parsed;
-  /** Text for people, e.g. `7.4Gbps` for `7477000000`. Absent: the canonical text. */
+  /** Text for people, e.g. `7.4 Gbps` for `7477000000`. Absent: the canonical text. */
   display?(value: string): string;
   /**
    * Shortest exact text that a field starts with, e.g. `20M` for `20000000`; {@link parse} gives the canonical text

@@ -224,10 +224,10 @@ describe('refusals name the fault and what is accepted', () => {
 
 describe('display', () => {
   it.each([
-    ['rate', '7477044480', '7.4Gbps'],
-    ['rate', '999', '999bps'],
-    ['rate', '1000', '1.0kbps'],
-    ['rate', '999999', '999.9kbps'],
+    ['rate', '7477044480', '7.4 Gbps'],
+    ['rate', '999', '999 bps'],
+    ['rate', '1000', '1.0 kbps'],
+    ['rate', '999999', '999.9 kbps'],
     ['bytes', '0', '0 B'],
     ['bytes', '1023', '1023 B'],
     ['bytes', '1024', '1.0 KiB'],

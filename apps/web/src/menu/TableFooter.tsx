@@ -5,10 +5,8 @@ import type { LiveMenu } from '../api/live-menu.ts';
 /** `16 items out of 17 (1 selected)`. */
 export function footerText(matched: number, total: number, selected: number): string {
   const number = (value: number) => thousands(String(value));
-  const count =
-    matched === total
-      ? `${number(total)} ${total === 1 ? 'item' : 'items'}`
-      : `${number(matched)} items out of ${number(total)}`;
+  const items = `${number(matched)} ${matched === 1 ? 'item' : 'items'}`;
+  const count = matched === total ? items : `${items} out of ${number(total)}`;
   return selected === 0 ? count : `${count} (${number(selected)} selected)`;
 }
 

@@ -9,7 +9,7 @@ import { treePlace } from './tree.ts';
 
 /** As wide as the texts of live values usually become, by kind. */
 const WIDE_TEXT: Readonly<Record<string, string>> = {
-  rate: '999.9Mbps',
+  rate: '999.9 Mbps',
   bytes: '999.9 MiB',
   counter: '9 999 999',
   duration: '1d 00:00:00',

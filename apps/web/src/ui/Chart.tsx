@@ -11,7 +11,7 @@ export type { Points } from './sliding.ts';
 
 interface Props {
   readonly title: string;
-  /** Unit of the values: `bit/s`, `packets/s`, `B`, `%`. */
+  /** Unit of the values: `bps`, `p/s`, `B`, `%`. */
   readonly unit: string;
   readonly lines: readonly Line[];
   /** Most time shown, ms; less while there are few samples. */

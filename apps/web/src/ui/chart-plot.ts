@@ -17,7 +17,7 @@ export interface Line {
 }
 
 export interface PlotOptions {
-  /** Unit of the values: `bit/s`, `packets/s`, `B`, `%`. */
+  /** Unit of the values: `bps`, `p/s`, `B`, `%`. */
   readonly unit: string;
   readonly lines: readonly Line[];
   /** Fixed top of the axis; grows with the data when absent. */
@@ -29,7 +29,7 @@ export interface PlotOptions {
 }
 
 /** Smallest top of an axis without a fixed one. */
-const LEAST_TOP: Readonly<Record<string, number>> = { 'bit/s': 1_000, 'packets/s': 10, B: 1_000, s: 0.001 };
+const LEAST_TOP: Readonly<Record<string, number>> = { bps: 1_000, 'p/s': 10, B: 1_024, s: 0.001 };
 /** A reference counts for the axis up to this multiple of the highest value. */
 const NEAR = 3;
 /** Points per CSS pixel above which a line is thinned out. */
@@ -79,6 +79,9 @@ export function rangeOf(
   }
   return [bottom * 1.08, top * 1.08];
 }
+
+/** Steps between ticks of an axis of bytes: amounts of data are binary. */
+const BYTE_STEPS: number[] = Array.from({ length: 50 }, (_, power) => 2 ** power);
 
 /** Pixels between the labels of an upright axis where there is room for them. */
 const TICK_PX = 28;
@@ -160,6 +163,7 @@ export class ChartPlot {
           ...axis,
           space: (_plot, _axis, from, to, px) => tickSpace(from, to, px),
           size: 48,
+          ...(this.#options.unit === 'B' && { incrs: BYTE_STEPS }),
           values: (_plot, ticks) => this.#labels(ticks),
         },
       ],

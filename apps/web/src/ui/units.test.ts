@@ -1,13 +1,35 @@
+import { menuByPath, menuColumn } from '@tollway/schema';
 import { expect, test } from 'vitest';
 import { axisLabels, scaleFor, spanOf, withUnit } from './units.ts';
 
 test('rates get the prefix under which they have one to three digits', () => {
-  expect(withUnit(0, 'bit/s')).toBe('0 bit/s');
-  expect(withUnit(999, 'bit/s')).toBe('999 bit/s');
-  expect(withUnit(1500, 'bit/s')).toBe('1.50 kbit/s');
-  expect(withUnit(7_477_000_000, 'bit/s')).toBe('7.48 Gbit/s');
-  expect(withUnit(14_880_952, 'packets/s')).toBe('14.9 Mpackets/s');
+  expect(withUnit(0, 'bps')).toBe('0 bps');
+  expect(withUnit(999, 'bps')).toBe('999 bps');
+  expect(withUnit(1500, 'bps')).toBe('1.5 kbps');
+  expect(withUnit(7_477_000_000, 'bps')).toBe('7.4 Gbps');
+  expect(withUnit(14_880_952, 'p/s')).toBe('14 880 952 p/s');
+  expect(withUnit(0.25, 'p/s')).toBe('0.3 p/s');
+  expect(withUnit(1, 'packets')).toBe('1 packet');
+  expect(withUnit(13_300, 'B')).toBe('12.9 KiB');
+  expect(withUnit(2_000_000, 'bit')).toBe('2.00 Mbit');
   expect(withUnit(43.26, '%')).toBe('43.3 %');
+});
+
+test('read-outs say the same as tables do', () => {
+  const cell = (name: string, value: number) => {
+    const shows = menuColumn(menuByPath('/queue/simple') ?? { props: {} }, name);
+    return shows?.kind.display?.(String(value));
+  };
+  for (const value of [0, 1, 999, 1000, 13_250, 1_048_575, 19_999_999, 4_294_967_296]) {
+    expect(withUnit(value, 'bps')).toBe(cell('rate.upload', value));
+    expect(withUnit(value, 'B')).toBe(cell('queued-bytes.upload', value));
+    expect(withUnit(value, 'p/s')).toBe(`${cell('packet-rate.upload', value)} p/s`);
+  }
+});
+
+test('an axis of bytes counts in KiB', () => {
+  expect(axisLabels([0, 2048, 4096], scaleFor(4096, 'B'))).toEqual(['0', '2', '4']);
+  expect(scaleFor(4096, 'B').prefix).toBe('Ki');
 });
 
 test('an axis has one prefix, and decimals only where ticks need them', () => {

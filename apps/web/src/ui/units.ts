@@ -1,8 +1,12 @@
-/** Numbers with units, for graphs and read-outs. Rates are decimal (k = 1000). */
+/**
+ * Numbers with units, for graphs and read-outs, as tables have them: rates are decimal (k = 1000), amounts of data
+ * binary (KiB = 1024 B).
+ */
+import { displayBytes, displayRate, thousands } from '@tollway/schema';
 
 export interface Scale {
   readonly divisor: number;
-  /** `k`, `M`, `G` or nothing. */
+  /** `k`, `M`, `G`, `Ki`, `Mi` or nothing. */
   readonly prefix: string;
 }
 
@@ -16,20 +20,38 @@ const SCALES: readonly Scale[] = [
   { divisor: 1e12, prefix: 'T' },
 ];
 
+const BINARY: readonly Scale[] = ['', 'Ki', 'Mi', 'Gi', 'Ti'].map((prefix, step) => ({
+  divisor: 1024 ** step,
+  prefix,
+}));
+
 /** The prefix under which `max` has one to three digits before the point. Only seconds are divided. */
 export function scaleFor(max: number, unit?: string): Scale {
   const size = Math.abs(max);
   const least = unit === 's' && size > 0 ? 0 : 1;
-  return SCALES.findLast((scale) => size >= scale.divisor && scale.divisor >= least) ?? { divisor: 1, prefix: '' };
+  const scales = unit === 'B' ? BINARY : SCALES;
+  return scales.findLast((scale) => size >= scale.divisor && scale.divisor >= least) ?? { divisor: 1, prefix: '' };
 }
 
-/** `value` for people: `12.3 Mbit/s`. Three significant digits. */
+/**
+ * `value` for people: `12.3 Mbps` and `4.5 KiB` with one decimal, truncated, and packets as a whole number, as in tables;
+ * three significant digits of what tables do not have.
+ */
 export function withUnit(value: number, unit: string): string {
+  if (value >= 0 && unit === 'bps') return displayRate(String(Math.round(value)));
+  if (value >= 0 && unit === 'B') return displayBytes(String(Math.round(value)));
+  if (value >= 0 && (unit === 'p/s' || unit === 'packets')) return packetsText(value, unit);
   const { divisor, prefix } = scaleFor(value, unit);
   const scaled = Math.abs(value) / divisor;
   const digits = divisor === 1 && Number.isInteger(scaled) ? 0 : scaled >= 100 ? 0 : scaled >= 10 ? 1 : 2;
   const sign = value < 0 ? '-' : '';
   return unit === '%' ? `${sign}${scaled.toFixed(1)} %` : `${sign}${scaled.toFixed(digits)} ${prefix}${unit}`;
+}
+
+/** `996 885 p/s`; what is less than one a second still is something. */
+function packetsText(value: number, unit: string): string {
+  const count = value > 0 && value < 1 ? value.toFixed(1) : thousands(String(Math.round(value)));
+  return `${count} ${unit === 'packets' && count === '1' ? 'packet' : unit}`;
 }
 
 /** Numbers along an axis, all under one prefix, with as many decimals as say where the ticks are. */

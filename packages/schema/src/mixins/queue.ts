@@ -26,7 +26,7 @@ interface Statistic {
 /** What a queue counts, by the name of the property. */
 const STATISTICS: Readonly<Record<string, Statistic>> = {
   rate: { kind: rate, label: 'Rate', help: 'Bits per second that passed, of IP packets.' },
-  'packet-rate': { kind: count, label: 'Packet Rate', help: 'Packets per second that passed.' },
+  'packet-rate': { kind: counter('p/s'), label: 'Packet Rate (p/s)', help: 'Packets per second that passed.' },
   'queued-bytes': { kind: bytes, label: 'Queued Bytes', help: 'Bytes that wait now.' },
   'queued-packets': { kind: counter('packets'), label: 'Queued Packets', help: 'Packets that wait now.' },
   bytes: { kind: bytes, label: 'Bytes', help: 'IP bytes that passed.' },

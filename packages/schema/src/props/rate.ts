@@ -24,7 +24,7 @@ function rateUpTo(max: bigint, accepts: string): Kind {
     name: 'rate',
     accepts,
     parse(text) {
-      const match = /^(\d{1,20})(?:\.(\d{1,12}))?([kKMGT]?)(?:bps)?$/.exec(text);
+      const match = /^(\d{1,20})(?:\.(\d{1,12}))?([kKMGT]?)(?: ?bps)?$/.exec(text);
       const zeros = UNITS[match?.[3] ?? ''] ?? 0;
       const fraction = match?.[2] ?? '';
       if (!match || fraction.length > zeros) return refusal(text);
@@ -34,7 +34,7 @@ function rateUpTo(max: bigint, accepts: string): Kind {
     display: displayRate,
     edit: shortRate,
     compare: compareNumbers,
-    unit: 'bit/s',
+    unit: 'bps',
     align: 'right',
     jsonSchema: { type: ['string', 'integer'], description: accepts },
   };
@@ -48,7 +48,7 @@ function shortRate(value: string): string {
   return `${value.slice(0, value.length - (UNITS[suffix] ?? 0))}${suffix}`;
 }
 
-/** `7.4Gbps`, one decimal, truncated. */
+/** `7.4 Gbps`, one decimal, truncated. */
 export function displayRate(value: string): string {
   if (!/^\d+$/.test(value)) return value;
   const bits = BigInt(value);
@@ -60,5 +60,5 @@ export function displayRate(value: string): string {
   }
   const name = NAMES[step] ?? 'bps';
   const tenths = (bits * 10n) / unit;
-  return step === 0 ? `${bits}${name}` : `${tenths / 10n}.${tenths % 10n}${name}`;
+  return step === 0 ? `${bits} ${name}` : `${tenths / 10n}.${tenths % 10n} ${name}`;
 }

@@ -1,9 +1,11 @@
 import type { Prop } from '@tollway/schema';
 import { valueText } from '../cells/text.ts';
 
-/** True where the text of the value does not name the unit itself. */
-function showsUnit({ kind }: Prop): boolean {
-  return kind.unit !== undefined && !['bytes', 'rate', 'percent'].includes(kind.name);
+/** True where neither the text of the value nor the label names the unit itself. */
+export function showsUnit({ kind, label }: Prop): boolean {
+  if (kind.unit === undefined || ['bytes', 'rate', 'percent', 'kibibytes'].includes((kind.pair?.of ?? kind).name))
+    return false;
+  return !label.toLowerCase().includes(kind.unit.toLowerCase());
 }
 
 /** What the system computed, with its unit. */

@@ -21,8 +21,8 @@ export function ThroughputTile() {
   return (
     <Tile title="Throughput" opens="/interface" area="throughput">
       <div className="throughput">
-        <Chart title="Bits" unit="bit/s" lines={BITS} read={bits} {...common} />
-        <Chart title="Packets" unit="packets/s" lines={PACKETS} read={packets} {...common} />
+        <Chart title="Bits" unit="bps" lines={BITS} read={bits} {...common} />
+        <Chart title="Packets" unit="p/s" lines={PACKETS} read={packets} {...common} />
       </div>
     </Tile>
   );

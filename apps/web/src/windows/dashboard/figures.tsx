@@ -80,12 +80,12 @@ function drawDrops(root: HTMLElement): void {
   const sum = drops.reduce((total, { rate }) => total + rate, 0);
   const top = drops.slice(0, REASONS);
   const most = Math.max(1, ...top.map(({ rate }) => rate));
-  writeAll(root, { sum: withUnit(sum, 'packets/s') });
+  writeAll(root, { sum: withUnit(sum, 'p/s') });
   fillSlots(
     root,
     top.map(({ label, rate, opens, weight }) => ({
       opens,
-      texts: { mark: WEIGHT_MARK[weight], name: label, rate: `${number(rate)} /s` },
+      texts: { mark: WEIGHT_MARK[weight], name: label, rate: withUnit(rate, 'p/s') },
       share: rate / most,
       tone: weight,
     })),

@@ -34,7 +34,7 @@ test('drops that the configuration wants, and packets that have been dealt with,
   const quiet = { 'arp-consumed': 5, 'echo-answered': 100, 'filter-drop': 9000, 'queue-full': 50, 'no-route': 2 };
   expect(texts({ recent: [sample([1], quiet)] })).toEqual([]);
   expect(texts({ recent: [sample([1], { ...quiet, 'connection-table-full': 40 })] })).toEqual([
-    'Dropping 40 packets/s: connection table full',
+    'Dropping 40 p/s: connection table full',
   ]);
 });
 

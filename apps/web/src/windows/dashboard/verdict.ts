@@ -76,7 +76,7 @@ function drops({ recent }: Facts): readonly Finding[] {
     const { weight, label, opens } = dropReason(reason);
     if (weight !== 'trouble') return [];
     const mean = last.reduce((sum, sample) => sum + (sample.drops.get(reason) ?? 0), 0) / last.length;
-    const rate = mean >= 1 ? `${Math.round(mean)} packets/s` : 'some packets';
+    const rate = mean >= 1 ? `${Math.round(mean)} p/s` : 'some packets';
     return [{ level: 'trouble' as const, text: `Dropping ${rate}: ${label.toLowerCase()}`, opens }];
   });
 }

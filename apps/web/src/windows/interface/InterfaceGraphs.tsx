@@ -14,8 +14,8 @@ const LINES: readonly Line[] = [
 ];
 
 const GRAPHS = [
-  { title: 'Bits', unit: 'bit/s', pick: bits },
-  { title: 'Packets', unit: 'packets/s', pick: packets },
+  { title: 'Bits', unit: 'bps', pick: bits },
+  { title: 'Packets', unit: 'p/s', pick: packets },
 ] as const;
 
 export function InterfaceGraphs({ row }: { readonly row: Row }) {

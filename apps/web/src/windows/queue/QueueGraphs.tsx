@@ -58,19 +58,13 @@ export function QueueGraphs({ row }: { readonly row: Row }) {
     <div key={id} className="graph-pair graph-small">
       <Chart
         title="Rate"
-        unit="bit/s"
+        unit="bps"
         lines={rateLines(directions)}
         read={(afterMs) => recorder.rates(afterMs, count)}
         {...common}
       />
       <Chart title="Queued" unit="B" lines={lines} read={(afterMs) => recorder.queued(afterMs, count)} {...common} />
-      <Chart
-        title="Dropped"
-        unit="packets/s"
-        lines={lines}
-        read={(afterMs) => recorder.drops(afterMs, count)}
-        {...common}
-      />
+      <Chart title="Dropped" unit="p/s" lines={lines} read={(afterMs) => recorder.drops(afterMs, count)} {...common} />
       <Chart
         title="Longest wait"
         unit="s"

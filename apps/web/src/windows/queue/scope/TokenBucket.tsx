@@ -107,7 +107,7 @@ function binsOf(scope: QueueScope, which: number, at: number, bucket: Bucket, { 
   const rate = Math.max(bucket.limit, scope.history.extreme(which, 'tokenRate'));
   return {
     values: scope.history.bins(which, width, count).map((bytes) => (bytes === null ? null : bytes * perSecond)),
-    unit: 'bit/s',
+    unit: 'bps',
     color,
     shape: 'bars',
     spanMs: width * count,

@@ -3,7 +3,7 @@ import { agoText, axisOf, type BinPlotData, ticksOf, valueAt } from './bin-plot.
 
 const data = (values: readonly (number | null)[], ...marks: number[]): BinPlotData => ({
   values,
-  unit: 'bit/s',
+  unit: 'bps',
   color: '--tx',
   shape: 'bars',
   spanMs: 1000,

@@ -22,7 +22,7 @@ export const ipSlowPath = defineMenu({
     },
     'packets-per-second': {
       kind: counter('p/s'),
-      label: 'Packet Rate',
+      label: 'Packet Rate (p/s)',
       help: 'Packets per second, over about the last second.',
       tab: 'General',
       readOnly: true,
