@@ -176,11 +176,11 @@ impl<F: Frame> Batch<F> {
         std::mem::take(&mut self.unopened)
     }
 
-    /// Adds a frame from a TAP of the router namespace: it enters at `output`. Its Ethernet header is
-    /// ignored.
+    /// Adds a frame from a TAP of the router namespace, of the interface with row `tap`: it enters at `output`. Its
+    /// Ethernet header is ignored.
     #[inline]
-    pub fn push_local(&mut self, frame: F, vnet: VnetState) {
-        let meta = Meta { origin: Origin::LocalService, ..Meta::default() };
+    pub fn push_local(&mut self, frame: F, tap: RowId, vnet: VnetState) {
+        let meta = Meta { origin: Origin::LocalService, tap, ..Meta::default() };
         self.packets.push(Packet { frame: Some(frame), vnet, meta });
     }
 
@@ -338,6 +338,7 @@ pub struct HandoverMeta {
     l3_len: u32,
     segments: u32,
     trace: u32,
+    tap: RowId,
     in_port: u16,
     in_interface: u16,
     l3: u16,
@@ -366,6 +367,7 @@ impl HandoverMeta {
             l3_len: meta.l3_len,
             segments: meta.segments,
             trace: meta.trace,
+            tap: meta.tap,
             in_port: meta.in_port,
             in_interface: meta.in_interface,
             l3: meta.l3,
@@ -396,6 +398,7 @@ impl HandoverMeta {
             l3_len: self.l3_len,
             segments: self.segments,
             trace: self.trace,
+            tap: self.tap,
             in_port: self.in_port,
             in_interface: self.in_interface,
             l3: self.l3,

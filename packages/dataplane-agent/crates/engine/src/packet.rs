@@ -1,6 +1,6 @@
 //! What the stages know about a packet.
 
-use tollway_config::dataplane::{ConnectionState, Mark};
+use tollway_config::dataplane::{ConnectionState, Mark, RowId};
 
 use crate::conntrack::{ConnRef, Direction, Key, Table};
 use crate::epochs::ListCell;
@@ -142,6 +142,9 @@ pub struct Meta {
     pub lane: Lane,
     /// Source before its translation, IPv4 in host order; known when a stage has chosen the queue.
     pub lan_src: u32,
+    /// Row of the interface whose TAP it came from; 0 unless `origin` is [`Origin::LocalService`]. A row, because it
+    /// goes with the packet from worker to worker, and dense numbers change with the configuration.
+    pub tap: RowId,
     /// Ingress port; `u16::MAX` unless `origin` is [`Origin::Port`].
     pub in_port: u16,
     /// Dense interface index, or [`NO_INTERFACE`].
@@ -209,6 +212,7 @@ impl Default for Meta {
             new_dscp: None,
             lane: Lane::NONE,
             lan_src: 0,
+            tap: 0,
             in_port: u16::MAX,
             in_interface: NO_INTERFACE,
             out_interface: NO_INTERFACE,

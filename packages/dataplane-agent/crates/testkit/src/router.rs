@@ -311,14 +311,21 @@ impl Router {
         out
     }
 
-    /// Sends a packet from a service in the router namespace (an IPv4 packet without Ethernet header).
+    /// Sends a packet from a service in the router namespace (an IPv4 packet without Ethernet header), by the TAP of
+    /// the first interface.
     pub fn send_local(&mut self, packet: &[u8]) -> Vec<Output> {
+        let tap = self.config.interfaces.first().map_or(0, |interface| interface.row);
+        self.send_local_by(0, tap, packet)
+    }
+
+    /// The same, by the TAP of an interface, read by a worker.
+    pub fn send_local_by(&mut self, worker: usize, tap: RowId, packet: &[u8]) -> Vec<Output> {
         let mut frame = vec![0; ethernet::HEADER];
         frame.extend_from_slice(packet);
         let mut out = std::mem::take(&mut self.early);
         self.injected += 1;
-        self.batch.push_local(HeapFrame::new(frame), VnetState::default());
-        self.process(0, &mut out);
+        self.batch.push_local(HeapFrame::new(frame), tap, VnetState::default());
+        self.process(worker, &mut out);
         out
     }
 

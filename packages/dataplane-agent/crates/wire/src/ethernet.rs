@@ -15,6 +15,15 @@ pub const VLAN: u16 = 0x8100;
 /// The broadcast address.
 pub const BROADCAST: [u8; 6] = [0xff; 6];
 
+/// Group address of an IPv4 multicast address, in host order (RFC 1112 §6.4); `None` of others.
+pub const fn group_of_ipv4(address: u32) -> Option<[u8; 6]> {
+    if address >> 28 != 0xe {
+        return None;
+    }
+    let [_, b, c, d] = address.to_be_bytes();
+    Some([0x01, 0x00, 0x5e, b & 0x7f, c, d])
+}
+
 /// View of an Ethernet frame.
 #[derive(Debug, Clone, Copy)]
 pub struct Frame<T>(T);

@@ -413,9 +413,10 @@ impl Worker {
         }
         let Some(end) = self.taps.get_mut(index) else { return false };
         let batch = &mut self.batch;
-        let received = end
-            .tap
-            .receive(BURST, &mut self.scratch, &mut self.pool, |frame, vnet| batch.push_local(frame, vnet));
+        let row = end.row;
+        let received = end.tap.receive(BURST, &mut self.scratch, &mut self.pool, |frame, vnet| {
+            batch.push_local(frame, row, vnet);
+        });
         match received {
             Ok(received) => {
                 self.drops.add(WorkerDrop::FrameUnusable, received.unusable as u64);

@@ -138,7 +138,7 @@ fn link_address<F>(
     meta: &mut Meta,
 ) -> Result<[u8; 6], Wait> {
     if meta.is(flag::BROADCAST) {
-        return Ok(ethernet::BROADCAST);
+        return Ok(ethernet::group_of_ipv4(meta.next_hop).unwrap_or(ethernet::BROADCAST));
     }
     if meta.is(flag::NO_NEIGHBOR) {
         return Err(Wait::Full);

@@ -4,7 +4,7 @@ use crate::batch::Batch;
 use crate::fib::Lookup;
 use crate::frame::{Frame, FrameSource};
 use crate::icmp::{IcmpError, send_error};
-use crate::packet::{Hook, Meta, Origin, flag};
+use crate::packet::{Hook, Meta, NO_INTERFACE, Origin, flag};
 use crate::snapshot::Snapshot;
 use crate::state::WorkerState;
 use crate::verdict::{DropReason, Verdict};
@@ -49,8 +49,17 @@ fn decide(snapshot: &Snapshot, meta: &mut Meta) -> Result<(), Refusal> {
     if from_port {
         check_source(snapshot, meta, src)?;
     }
-    let lookup =
-        if is_group(dst) { Lookup::Broadcast { interface: meta.in_interface } } else { snapshot.lookup(dst) };
+    let lookup = if is_group(dst) {
+        // The same address is on every link: which one is meant, the interface says.
+        let interface = if from_port {
+            meta.in_interface
+        } else {
+            snapshot.interface_index(meta.tap).unwrap_or(NO_INTERFACE)
+        };
+        Lookup::Broadcast { interface }
+    } else {
+        snapshot.lookup(dst)
+    };
     match lookup {
         Lookup::Local { interface } => {
             meta.hook = if from_port { Hook::Input } else { Hook::Output };

@@ -73,7 +73,10 @@ fn decide<F>(
     reference: ConnRef,
 ) -> Result<(), DropReason> {
     let mut target = None;
-    if let Some(start) = snapshot.srcnat().filter(|_| meta.hook != Hook::Input && !meta.is(flag::TO_ROUTER))
+    // Who asks for its address has none yet: no rule may give it one.
+    let nameless = meta.tuple.src.as_v4() == Some(0);
+    let asks = meta.hook != Hook::Input && !meta.is(flag::TO_ROUTER) && !nameless;
+    if let Some(start) = snapshot.srcnat().filter(|_| asks)
         && let Some(rule) = ask(snapshot, state, meta, vnet, head, start, Hook::Forward)
     {
         let interface = snapshot.interface(meta.out_interface);

@@ -276,7 +276,8 @@ impl Run<'_> {
         let frame = Bytes(self.described.frame(place));
         match self.described.port {
             Some((port, _)) => batch.push_rx(frame, port, VnetState::default()),
-            None => batch.push_local(frame, VnetState::default()),
+            // What is described names no TAP.
+            None => batch.push_local(frame, 0, VnetState::default()),
         }
         engine.process(&mut batch, &mut Heap, &NoCycles, self.now);
         let buffer = engine.trace(&[None; super::TRACES], None)?;
