@@ -1,6 +1,6 @@
 // @ts-check
 /** What must be on the machine before Tollway can be built and run; installs what is missing and says why. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { findProgram, run, runLong } from './process.mjs';
@@ -30,7 +30,12 @@ export const labNeeds = [
 ];
 
 /** @type {Need[]} */
-export const testNeeds = [{ program: 'chromium', package: 'chromium', why: 'the browser of the end-to-end tests' }];
+export const testNeeds = [
+  { program: 'chromium', package: 'chromium', why: 'the browser of the end-to-end tests' },
+  { program: 'dnsmasq', package: 'dnsmasq-base', why: 'a DHCP server in the router namespace' },
+  { program: 'udhcpc', package: 'udhcpc', why: 'a DHCP client of the lab' },
+  { program: '../lib/frr/ospfd', package: 'frr', why: 'OSPF in the router namespace' },
+];
 
 /** @type {Need[]} */
 export const instructionNeeds = [{ program: 'valgrind', package: 'valgrind', why: 'counts instructions' }];
@@ -57,7 +62,29 @@ export async function ensurePrograms(needs) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   await runLong('reading the list of Debian packages', 'apt-get', ['update', '-q'], { env });
   const install = ['install', '-q', '-y', '--no-install-recommends', ...packages];
-  await runLong(`installing from Debian: ${reasons}`, 'apt-get', install, { env });
+  const allowServices = forbidServices();
+  try {
+    await runLong(`installing from Debian: ${reasons}`, 'apt-get', install, { env });
+  } finally {
+    allowServices();
+  }
+}
+
+/** What Debian's packages ask before they start a service (policy-rc.d of init-system-helpers). */
+const POLICY = '/usr/sbin/policy-rc.d';
+
+/**
+ * Keeps packages from starting services as they are installed: only the programs are wanted. A policy that is there
+ * stays.
+ * @returns {() => void} ends it
+ */
+function forbidServices() {
+  try {
+    writeFileSync(POLICY, '#!/bin/sh\nexit 101\n', { flag: 'wx', mode: 0o755 });
+  } catch {
+    return () => {};
+  }
+  return () => rmSync(POLICY, { force: true });
 }
 
 /** Oldest Rust that the agent's crates accept, `rust-version` of its Cargo.toml. */
