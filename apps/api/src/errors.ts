@@ -66,4 +66,18 @@ export const errors = {
   },
   agentUnavailable: () =>
     new ApiError(503, 'failure: the data plane agent is not connected; nothing was changed, try again'),
+  agentSilent: (ms: number) =>
+    new ApiError(
+      503,
+      `failure: the data plane agent did not answer within ${ms / 1000} s; nothing was changed, try again`,
+    ),
+  agentDied: () =>
+    new ApiError(503, 'failure: the data plane agent ended while it prepared this change; nothing was changed'),
+  busy: (ms: number) =>
+    new ApiError(
+      503,
+      `failure: other changes have been under way for ${ms / 1000} s; nothing was changed, try again`,
+      undefined,
+      1,
+    ),
 } as const;

@@ -12,6 +12,10 @@ export class AgentPeer {
   readonly ports: PortInfo[];
   /** Refuses a configuration: message, and the row at fault. */
   refuse: ((config: DataplaneConfig) => { message: string; row: number } | undefined) | undefined;
+  /** Requests that are not answered: the process is there and does nothing any more. */
+  mute: readonly string[] = [];
+  /** Requests in which the connection ends. */
+  fatal: readonly string[] = [];
   revision = 0;
   active: DataplaneConfig | undefined;
   prepares = 0;
@@ -71,6 +75,9 @@ export class AgentPeer {
         for (const message of decoder.push(chunk)) {
           const { id, body } = message as { id: number; body: Record<string, unknown> };
           this.asked.push(body);
+          const op = String(body.op);
+          if (this.fatal.includes(op)) socket.destroy();
+          if (this.mute.includes(op) || socket.destroyed) continue;
           socket.write(encodeFrame({ id, ...this.#answer(body) }));
         }
       });

@@ -84,3 +84,11 @@ export class AgentGone extends Error {
     this.name = 'AgentGone';
   }
 }
+
+/** There is a connection, and no answer came in time. */
+export class AgentSilent extends AgentGone {
+  constructor(op: string, timeoutMs: number) {
+    super(`the data plane agent did not answer "${op}" within ${timeoutMs / 1000} s`);
+    this.name = 'AgentSilent';
+  }
+}

@@ -4,6 +4,7 @@ import { encodeFrame, FrameDecoder } from './frames.js';
 import {
   AgentGone,
   AgentRefusal,
+  AgentSilent,
   type Hello,
   type Message,
   type PortInfo,
@@ -17,12 +18,17 @@ import type { AgentEvent, AgentPort } from './port.js';
 const RECONNECT_MS = 150;
 /** How long an answer may take, ms. Preparing a very large configuration is the longest. */
 const REQUEST_TIMEOUT_MS = 20_000;
+/** The same for small changes of what the agent holds. */
+const CHANGE_TIMEOUT_MS = 5_000;
+const CHANGES = /^(add|remove|reset|start|stop)-/;
 
 interface Pending {
   readonly resolve: (body: never) => void;
   readonly reject: (error: Error) => void;
   readonly timer: NodeJS.Timeout;
 }
+
+const timeoutOf = (op: string): number => (CHANGES.test(op) ? CHANGE_TIMEOUT_MS : REQUEST_TIMEOUT_MS);
 
 interface Log {
   warn(message: string): void;
@@ -74,7 +80,7 @@ export class AgentSocket implements AgentPort {
     this.#events.on('event', listener);
   }
 
-  async request<B extends RequestBody>(body: B, timeoutMs = REQUEST_TIMEOUT_MS): Promise<ReplyFor[B['op']]> {
+  async request<B extends RequestBody>(body: B, timeoutMs = timeoutOf(body.op)): Promise<ReplyFor[B['op']]> {
     if (this.#hello === undefined) throw new AgentGone();
     return this.#send(body, timeoutMs);
   }
@@ -85,7 +91,11 @@ export class AgentSocket implements AgentPort {
       this.#nextId = (id % 0xffff_ffff) + 1;
       const timer = setTimeout(() => {
         this.#pending.delete(id);
-        reject(new AgentGone(`the data plane agent did not answer "${body.op}" within ${timeoutMs / 1000} s`));
+        const silent = new AgentSilent(body.op, timeoutMs);
+        reject(silent);
+        // Answers come in the order of requests: nothing else will be answered on this connection either.
+        this.#complain(`agent: ${silent.message}`);
+        this.#socket?.destroy();
       }, timeoutMs);
       this.#pending.set(id, { resolve, reject, timer });
       this.#socket?.write(encodeFrame({ id, body }));

@@ -79,21 +79,23 @@ export class AgentSync {
   /**
    * Activates the newest revision unless it is active. The caller holds the configuration's mutex. An agent
    * that refuses the newest revision stays where it is: another change may be what mends it.
+   * @param timeoutMs how long each answer may take, ms; as long as for any request without it.
    * @throws AgentGone, or ApiError when the agent is ahead of the database.
    */
-  async bring(): Promise<void> {
+  async bring(timeoutMs?: number): Promise<void> {
     if (this.#agent.hello === undefined) throw new AgentGone();
     if (this.#state === 'synced') return;
     if (this.#uncertain) {
-      this.#active = (await this.#agent.request({ op: 'stats' })).revision;
+      this.#active = (await this.#agent.request({ op: 'stats' }, timeoutMs)).revision;
       this.#uncertain = false;
     }
     const { revision, config } = this.#head();
     if (this.#active > revision) throw this.#ahead(revision);
     if (this.#active < revision) {
       try {
-        const { token } = await this.#agent.request({ op: 'prepare', base: this.#active, revision, config });
-        await this.#agent.request({ op: 'activate', token });
+        const request = { op: 'prepare', base: this.#active, revision, config } as const;
+        const { token } = await this.#agent.request(request, timeoutMs);
+        await this.#agent.request({ op: 'activate', token }, timeoutMs);
       } catch (error) {
         if (error instanceof AgentRefusal) {
           if (this.#state !== 'refused') this.#log.error(`the agent refuses revision ${revision}: ${error.message}`);

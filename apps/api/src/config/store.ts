@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { AgentGone, AgentRefusal, type DataplaneConfig } from '../agent/messages.js';
+import { AgentGone, AgentRefusal, AgentSilent, type DataplaneConfig } from '../agent/messages.js';
 import type { AgentPort } from '../agent/port.js';
 import { type Compiled, compile } from '../compiler/compile.js';
 import { digestOf } from '../compiler/digest.js';
@@ -12,8 +12,10 @@ import { Mutex } from './mutex.js';
 import { type Author, readConfig, type StoredConfig, writeRevision } from './record.js';
 import { rowIdText } from './snapshot.js';
 
-/** How long a write waits for the agent to come back, ms. */
-const AGENT_WAIT_MS = 5_000;
+/** How long a write waits for those before it, for the agent to come back, and for each answer of the agent, ms. */
+const WAIT_MS = 5_000;
+/** How soon an agent that is there and not on the newest revision is brought to it again, ms. */
+const AGAIN_MS = 5_000;
 
 export interface Log {
   info(message: string): void;
@@ -47,6 +49,7 @@ export class ConfigStore {
   #revision: number;
   #lastId: number;
   #compiled: Compiled;
+  #bringLater = (): void => undefined;
 
   constructor(writer: Database, agent: AgentPort, log: Log, stored: StoredConfig) {
     this.#writer = writer;
@@ -69,15 +72,26 @@ export class ConfigStore {
 
   /** Keeps the agent on the newest revision from now on; `onSynced` follows each time that it is. */
   follow(onSynced: () => Promise<void>): void {
+    let again: NodeJS.Timeout | undefined;
     const bring = () => {
+      clearTimeout(again);
       this.#mutex
         .run(() => this.#sync.bring())
         .then(onSynced)
         .catch((error: unknown) => {
           if (!(error instanceof AgentGone || error instanceof ApiError)) this.#log.error(String(error));
-        });
+        })
+        .finally(later);
     };
+    // What kept it from the newest revision may pass: a full disk, a worker that was lost.
+    const later = () => {
+      clearTimeout(again);
+      const wanted = this.#agent.hello !== undefined && ['behind', 'refused'].includes(this.#sync.state);
+      if (wanted) again = setTimeout(bring, AGAIN_MS).unref();
+    };
+    this.#bringLater = later;
     this.#agent.onUp(bring);
+    this.#agent.onDown(() => clearTimeout(again));
     if (this.#agent.hello !== undefined) bring();
   }
 
@@ -111,11 +125,13 @@ export class ConfigStore {
   /**
    * Changes the configuration. `edit` works on a draft of the newest snapshot and may throw to refuse.
    * An edit that changes nothing makes no revision, unless the clock has moved against UTC and rules depend on it.
-   * @throws ApiError with nothing stored: wrong configuration, refused by the agent, or no agent for 5 s.
+   * @throws ApiError with nothing stored: wrong configuration, refused by the agent, no agent or no answer for 5 s, or
+   * others that take that long.
    */
   commit<T>(author: Author, summary: string | ((result: T) => string), edit: (draft: Draft) => T): Promise<T> {
-    return this.#mutex.run(async () => {
-      await this.#agentReady();
+    const deadline = Date.now() + WAIT_MS;
+    const change = async () => {
+      await this.#agentReady(deadline);
       const draft = new Draft(this.#snapshot, () => {
         this.#lastId += 1;
         return this.#lastId;
@@ -126,14 +142,14 @@ export class ConfigStore {
       refuseTakingFromUsers(changes, snapshot);
       const compiled = compile(snapshot, utcOffsetS());
       const revision = this.#revision + 1;
-      const token = await this.#prepare(revision, compiled.config);
+      const token = await this.#prepare(revision, compiled.config, deadline);
       const text = typeof summary === 'string' ? summary : summary(result);
       const sha256 = digestOf(compiled.config);
       try {
         const lastId = this.#lastId;
         await writeRevision(this.#writer, { number: revision, author, summary: text, sha256, changes, lastId });
       } catch (error) {
-        await this.#agent.request({ op: 'discard', token }).catch(() => undefined);
+        await this.#agent.request({ op: 'discard', token }, WAIT_MS).catch(() => undefined);
         throw error;
       }
       this.#snapshot = snapshot;
@@ -143,7 +159,8 @@ export class ConfigStore {
       const committed: Committed = { revision, author, summary: text, changes };
       this.#events.emit('commit', committed);
       return result;
-    });
+    };
+    return this.#mutex.run(change, { ms: WAIT_MS, error: () => errors.busy(WAIT_MS) });
   }
 
   /**
@@ -159,32 +176,38 @@ export class ConfigStore {
     return used !== undefined && used !== utcOffsetS();
   }
 
-  async #agentReady(): Promise<void> {
-    const deadline = Date.now() + AGENT_WAIT_MS;
-    for (;;) {
+  /** @param deadline when to give up, ms since the epoch. */
+  async #agentReady(deadline: number): Promise<void> {
+    for (let silent = false; ; ) {
       const left = deadline - Date.now();
-      if (left <= 0 || !(await this.#sync.connected(left))) throw errors.agentUnavailable();
+      if (left <= 0 || !(await this.#sync.connected(left))) {
+        throw silent ? errors.agentSilent(WAIT_MS) : errors.agentUnavailable();
+      }
       try {
-        await this.#sync.bring();
+        await this.#sync.bring(Math.max(1, deadline - Date.now()));
         return;
       } catch (error) {
         if (!(error instanceof AgentGone)) throw error;
+        silent ||= error instanceof AgentSilent;
       }
     }
   }
 
-  async #prepare(revision: number, config: DataplaneConfig): Promise<number> {
-    for (;;) {
+  async #prepare(revision: number, config: DataplaneConfig, deadline: number): Promise<number> {
+    // It may have been about to end anyway; one that ends again ends of this configuration.
+    for (let tries = 2; tries > 0; tries -= 1) {
       try {
         const base = this.#sync.active;
-        const { token } = await this.#agent.request({ op: 'prepare', base, revision, config });
+        const { token } = await this.#agent.request({ op: 'prepare', base, revision, config }, WAIT_MS);
         return token;
       } catch (error) {
         if (error instanceof AgentRefusal) throw this.#refusal(error);
+        if (error instanceof AgentSilent) throw errors.agentSilent(WAIT_MS);
         if (!(error instanceof AgentGone)) throw error;
-        await this.#agentReady();
+        if (tries > 1) await this.#agentReady(deadline);
       }
     }
+    throw errors.agentDied();
   }
 
   #refusal(error: AgentRefusal): ApiError {
@@ -196,12 +219,13 @@ export class ConfigStore {
   /** The revision is stored: if the agent dies here, it gets it when it is back. */
   async #activate(token: number, revision: number): Promise<void> {
     try {
-      await this.#agent.request({ op: 'activate', token });
+      await this.#agent.request({ op: 'activate', token }, WAIT_MS);
       this.#sync.activated(revision);
     } catch (error) {
       this.#log.warn(`revision ${revision} is stored but not yet active: ${String(error)}`);
       this.#sync.lost();
-      await this.#agentReady().catch(() => undefined);
+      if (!(error instanceof AgentSilent)) await this.#agentReady(Date.now() + WAIT_MS).catch(() => undefined);
+      this.#bringLater();
     }
   }
 }

@@ -1,0 +1,77 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { AgentPeer } from './agent-peer.js';
+import { Router } from './router.js';
+
+/** Writes wait for an agent that is there and does nothing, or dies of them, and for each other; not for ever. */
+
+let router: Router;
+let peer: AgentPeer;
+beforeEach(async () => {
+  router = await Router.start();
+  if (router.peer === undefined) throw new Error('no peer');
+  peer = router.peer;
+});
+afterEach(() => router.close());
+
+const address = (last: number) => ({ address: `10.2.${last}.1/24`, interface: 'ether1' });
+const put = (last: number) => router.rest('PUT', '/ip/address', address(last));
+/** Five seconds, and what a busy machine adds. */
+const SOON_MS = 12_000;
+
+async function unchanged(revision: number): Promise<void> {
+  expect((await router.rest('GET', '/ip/address')).body).toEqual([]);
+  expect(await router.db.configRow.count({ where: { menu: '/ip/address' } })).toBe(0);
+  expect((await router.db.revision.findFirst({ orderBy: { number: 'desc' } }))?.number).toBe(revision);
+}
+
+describe('an agent that does not answer', () => {
+  it('to prepare: all writers are told after 5 s, nothing is stored, and it counts as down', async () => {
+    const { revision } = peer;
+    peer.mute = ['prepare', 'hello'];
+    const started = Date.now();
+    const answers = await Promise.all([1, 2, 3, 4, 5].map(put));
+    const took = Date.now() - started;
+    for (const answer of answers) {
+      expect(answer).toMatchObject({ status: 503, body: { error: 503, message: 'Service Unavailable' } });
+      expect(answer.error.detail).toMatch(/^failure: .*nothing was changed, try again$/);
+    }
+    expect(answers[0]?.error.detail).toMatch(/the data plane agent did not answer within 5 s/);
+    expect(took).toBeGreaterThan(4_000);
+    expect(took).toBeLessThan(SOON_MS);
+    expect(peer.prepares).toBeLessThan(10);
+    await unchanged(revision);
+    expect((await router.request('GET', '/healthz')).body).toMatchObject({ status: 'unavailable', agent: 'down' });
+    peer.mute = [];
+    await router.healthy(30_000);
+    expect((await put(9)).status).toBe(201);
+  });
+
+  it('to activate: what is stored is answered, and the agent gets it when it answers again', async () => {
+    peer.mute = ['activate'];
+    const started = Date.now();
+    const answer = await put(1);
+    expect(Date.now() - started).toBeLessThan(2 * SOON_MS);
+    expect(answer.status).toBe(201);
+    peer.mute = [];
+    await router.healthy(30_000);
+    expect(peer.active?.addresses).toHaveLength(1);
+  });
+});
+
+describe('an agent that dies of a configuration', () => {
+  it('is asked a few times and not for ever', async () => {
+    const { revision } = peer;
+    peer.fatal = ['prepare'];
+    const asked = () => peer.asked.filter(({ op }) => op === 'prepare').length;
+    const before = asked();
+    const started = Date.now();
+    const answers = await Promise.all([1, 2, 3].map(put));
+    expect(answers.map(({ status }) => status)).toEqual([503, 503, 503]);
+    expect(Date.now() - started).toBeLessThan(SOON_MS);
+    expect(asked() - before).toBeLessThan(100);
+    await unchanged(revision);
+    peer.fatal = [];
+    await router.healthy(30_000);
+    expect((await put(9)).status).toBe(201);
+  });
+});
