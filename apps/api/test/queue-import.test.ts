@@ -348,6 +348,21 @@ describe('an import', () => {
   });
 });
 
+describe('an import that changes nothing', () => {
+  it('tells no revision, not even the one that another change has just made', async () => {
+    const csv = 'name,target\nalone,10.77.0.1\n';
+    await send({ csv });
+    const [other, same] = await Promise.all([
+      router.rest('PUT', '/ip/firewall/address-list', { list: 'x', address: '10.9.9.9' }),
+      send({ csv }),
+      router.rest('PUT', '/ip/firewall/address-list', { list: 'x', address: '10.9.9.8' }),
+    ]);
+    expect(other.status).toBe(201);
+    expect(same.lines.map(({ action }) => action)).toEqual(['same']);
+    expect(same).not.toHaveProperty('revision');
+  });
+});
+
 describe('an undo of an import', () => {
   /** All of every queue but what the data plane counts, in list order. */
   const everything = async () =>

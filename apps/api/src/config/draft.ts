@@ -199,7 +199,9 @@ export class Draft {
         // assignRanks returns one rank per place.
         const rank = ranks[index] ?? 0;
         const old = before.get(place.id);
-        return old !== undefined && equal(old, place) && old.rank === rank ? old : { ...place, rank };
+        return old !== undefined && (old === place || equal(old, place)) && old.rank === rank
+          ? old
+          : { ...place, rank };
       });
       const earlier = changes.length;
       for (const row of rows) {

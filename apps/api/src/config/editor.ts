@@ -173,8 +173,7 @@ function changeOne(
   put(draft, menu, row.id, { values, disabled, comment });
   // Items refer to each other by name.
   if (row.values.name !== undefined && values.name !== undefined && row.values.name !== values.name) {
-    const renamed = followRename(draft.snapshot(), storage, row.values.name, values.name);
-    for (const { menu: path, row: changed } of renamed) draft.set(path, changed.id, changed);
+    followRename(draft, storage, row.values.name, values.name);
   }
   return row.id;
 }

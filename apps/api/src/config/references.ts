@@ -1,5 +1,7 @@
 import { type Menu, menuByPath, type Prop, registry, splitNot } from '@tollway/schema';
+import type { Draft } from './draft.js';
 import { storageOf } from './items.js';
+import type { KeyOf } from './rows-by-key.js';
 import { type ConfigSnapshot, type Row, rowsOf } from './snapshot.js';
 import { namesIn } from './verify.js';
 
@@ -37,26 +39,51 @@ export function namesInUse(snapshot: ConfigSnapshot, menu: string): ReadonlyMap<
   return uses;
 }
 
+/** Finds the rows that name an item: one index for each menu that names items of another. */
+interface Referring {
+  readonly menu: Menu;
+  readonly properties: readonly [string, Prop][];
+  readonly namesOf: KeyOf;
+}
+
+const referringMenus = new Map<string, readonly Referring[]>();
+
+/** Menus whose rows name items of `menu`, the menu that holds the rows. */
+function referringTo(menu: string): readonly Referring[] {
+  let found = referringMenus.get(menu);
+  if (found === undefined) {
+    found = holdingRows.flatMap((candidate) => {
+      const properties = referringProps(candidate, menu);
+      const namesOf: KeyOf = (values) =>
+        properties.flatMap(([property, prop]) => {
+          const value = values[property];
+          return value === undefined ? [] : namesIn(prop, value);
+        });
+      return properties.length === 0 ? [] : [{ menu: candidate, properties, namesOf }];
+    });
+    referringMenus.set(menu, found);
+  }
+  return found;
+}
+
 /**
- * Rows, as they must become, that refer to an item of `menu` by its old name: references follow a rename.
- * `menu` is the menu that holds the row (`/interface/ethernet` for interfaces).
+ * Has the rows of a draft that refer to an item of `menu` by its old name do so by the new one. A thousand renames
+ * look through the rows once.
+ * @param menu the menu that holds the row (`/interface/ethernet` for interfaces).
  */
-export function followRename(snapshot: ConfigSnapshot, menu: string, from: string, to: string): Referrer[] {
-  return holdingRows.flatMap((candidate) => {
-    const properties = referringProps(candidate, menu);
-    return rowsOf(snapshot, storageOf(candidate)).flatMap((row) => {
+export function followRename(draft: Draft, menu: string, from: string, to: string): void {
+  for (const { menu: candidate, properties, namesOf } of referringTo(menu)) {
+    const path = storageOf(candidate);
+    for (const row of [...draft.byKey(path).having(namesOf, from)]) {
       const changed = properties.flatMap(([property, prop]) => {
         const value = row.values[property];
         if (value === undefined || !namesIn(prop, value).includes(from)) return [];
         const { negate, text } = prop.not ? splitNot(value) : { negate: false, text: value };
         return [[property, (negate ? '!' : '') + replaced(prop.kind.name, text, from, to)] as const];
       });
-      if (changed.length === 0) return [];
-      return [
-        { menu: storageOf(candidate), row: { ...row, values: { ...row.values, ...Object.fromEntries(changed) } } },
-      ];
-    });
-  });
+      draft.set(path, row.id, { ...row, values: { ...row.values, ...Object.fromEntries(changed) } });
+    }
+  }
 }
 
 function replaced(kind: string, text: string, from: string, to: string): string {

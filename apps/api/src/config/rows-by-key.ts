@@ -1,9 +1,12 @@
 import type { Row } from './snapshot.js';
 
-/** What rows are looked up by, e.g. their name; `undefined`: such a row is never found. One function, one index. */
-export type KeyOf = (values: Row['values']) => string | undefined;
+/**
+ * What rows are looked up by, e.g. their name, or the names in them; `undefined`: such a row is never found. One
+ * function, one index.
+ */
+export type KeyOf = (values: Row['values']) => string | readonly string[] | undefined;
 
-export const nameOf: KeyOf = (values) => values.name;
+export const nameOf = (values: Row['values']): string | undefined => values.name;
 
 /** Rows of a menu by what they hold: ten thousand of them are checked against each other without walks. */
 export class RowsByKey {
@@ -30,8 +33,7 @@ export class RowsByKey {
 
   removed(row: Row): void {
     for (const [keyOf, index] of this.#indexes) {
-      const key = keyOf(row.values);
-      if (key !== undefined) index.get(key)?.delete(row);
+      for (const key of keysOf(keyOf, row)) index.get(key)?.delete(row);
     }
   }
 
@@ -48,10 +50,15 @@ export class RowsByKey {
 
 const NONE: ReadonlySet<Row> = new Set();
 
+function keysOf(keyOf: KeyOf, { values }: Row): readonly string[] {
+  const keys = keyOf(values);
+  return keys === undefined ? [] : typeof keys === 'string' ? [keys] : keys;
+}
+
 function insert(index: Map<string, Set<Row>>, keyOf: KeyOf, row: Row): void {
-  const key = keyOf(row.values);
-  if (key === undefined) return;
-  const rows = index.get(key);
-  if (rows === undefined) index.set(key, new Set([row]));
-  else rows.add(row);
+  for (const key of keysOf(keyOf, row)) {
+    const rows = index.get(key);
+    if (rows === undefined) index.set(key, new Set([row]));
+    else rows.add(row);
+  }
 }

@@ -34,6 +34,13 @@ export interface Committed {
   readonly changes: readonly RowChange[];
 }
 
+/** What came of a change. */
+export interface Revised<T> {
+  readonly result: T;
+  /** Undefined when it changed nothing. */
+  readonly revision: number | undefined;
+}
+
 /**
  * The configuration. The whole of it is in memory, the database is the record, the agent runs it.
  * An edit verifies its rows; then it goes compile → prepare → transaction → activate, one at a time.
@@ -128,9 +135,14 @@ export class ConfigStore {
    * @throws ApiError with nothing stored: wrong configuration, refused by the agent, no agent or no answer for 5 s, or
    * others that take that long.
    */
-  commit<T>(author: Author, summary: string | ((result: T) => string), edit: (draft: Draft) => T): Promise<T> {
+  async commit<T>(author: Author, summary: string | ((result: T) => string), edit: (draft: Draft) => T): Promise<T> {
+    return (await this.revise(author, summary, edit)).result;
+  }
+
+  /** As {@link commit}; says which revision the change became, unless it changed nothing. */
+  revise<T>(author: Author, summary: string | ((result: T) => string), edit: (draft: Draft) => T): Promise<Revised<T>> {
     const deadline = Date.now() + WAIT_MS;
-    const change = async () => {
+    const change = async (): Promise<Revised<T>> => {
       await this.#agentReady(deadline);
       const draft = new Draft(this.#snapshot, () => {
         this.#lastId += 1;
@@ -138,7 +150,7 @@ export class ConfigStore {
       });
       const result = edit(draft);
       const { snapshot, changes } = draft.finish();
-      if (changes.length === 0 && !this.#clockMoved()) return result;
+      if (changes.length === 0 && !this.#clockMoved()) return { result, revision: undefined };
       refuseTakingFromUsers(changes, snapshot);
       const compiled = compile(snapshot, utcOffsetS());
       const revision = this.#revision + 1;
@@ -158,7 +170,7 @@ export class ConfigStore {
       await this.#activate(token, revision);
       const committed: Committed = { revision, author, summary: text, changes };
       this.#events.emit('commit', committed);
-      return result;
+      return { result, revision };
     };
     return this.#mutex.run(change, { ms: WAIT_MS, error: () => errors.busy(WAIT_MS) });
   }

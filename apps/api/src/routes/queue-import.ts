@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
 import { readChanges } from '../config/record.js';
+import type { Revised } from '../config/store.js';
 import { ApiError, errors } from '../errors.js';
 import { dryRun, type ImportLine, type ImportOptions, QueueImport } from '../import/queues.js';
 import { takeBack } from '../import/undo.js';
@@ -20,9 +21,8 @@ export function queueImportRoute(app: FastifyInstance, { store }: Services): voi
     const { csv, dry, options } = read(request.body);
     const queues = new QueueImport(csv, options);
     if (dry) return { lines: dryRun(store, queues).map(shown) };
-    const before = store.revision;
-    const lines = await commit(store, authorOf(request.principal), queues);
-    return { lines: lines.map(shown), ...(store.revision > before && { revision: store.revision }) };
+    const { result: lines, revision } = await commit(store, authorOf(request.principal), queues);
+    return { lines: lines.map(shown), ...(revision !== undefined && { revision }) };
   });
 }
 
@@ -42,10 +42,10 @@ export function queueImportUndoRoute(app: FastifyInstance, { store, db }: Servic
     if (unknown !== undefined) throw errors.unknownParameter(unknown);
     const changes = await readChanges(db, revision);
     if (changes === undefined) throw errors.badProperty('revision', `there is no revision ${revision}`);
-    const lines = await store.commit(authorOf(request.principal), `undo revision ${revision}`, (draft) =>
+    const undone = await store.revise(authorOf(request.principal), `undo revision ${revision}`, (draft) =>
       takeBack(draft, revision, changes),
     );
-    return { lines: lines.map(shown), revision: store.revision };
+    return { lines: undone.result.map(shown), ...(undone.revision !== undefined && { revision: undone.revision }) };
   });
 }
 
@@ -58,10 +58,10 @@ async function commit(
   store: Services['store'],
   author: Parameters<Services['store']['commit']>[0],
   queues: QueueImport,
-): Promise<readonly ImportLine[]> {
+): Promise<Revised<readonly ImportLine[]>> {
   let lines: readonly ImportLine[] = [];
   try {
-    return await store.commit<readonly ImportLine[]>(author, summary, (draft) => {
+    return await store.revise<readonly ImportLine[]>(author, summary, (draft) => {
       lines = queues.apply(draft);
       const errorLines = lines.filter(({ action }) => action === 'error');
       const [first] = errorLines;

@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import { Draft, type StoredSnapshot } from '../../src/config/draft.js';
 import { followRename } from '../../src/config/references.js';
-import { parseRowId, rowIdText } from '../../src/config/snapshot.js';
+import { type ConfigSnapshot, parseRowId, rowIdText } from '../../src/config/snapshot.js';
 import { ports, snapshotOf } from './rows.js';
+
+function draftOf(snapshot: ConfigSnapshot): Draft {
+  const ranked = [...snapshot].map(([menu, rows]) => [menu, rows.map((row, rank) => ({ ...row, rank }))] as const);
+  const stored: StoredSnapshot = new Map(ranked);
+  return new Draft(stored, () => {
+    throw new Error('no row is added here');
+  });
+}
 
 describe('references follow a rename', () => {
   const snapshot = snapshotOf({
@@ -15,8 +24,11 @@ describe('references follow a rename', () => {
       { chain: 'forward', 'src-address-list': 'LAN' },
     ],
   });
-  const changed = (menu: string, from: string, to: string) =>
-    followRename(snapshot, menu, from, to).map(({ menu: path, row }) => [path, row.id, row.values]);
+  const changed = (menu: string, from: string, to: string) => {
+    const draft = draftOf(snapshot);
+    followRename(draft, menu, from, to);
+    return draft.finish().changes.map(({ menu: path, id, after }) => [path, id, after?.values]);
+  };
 
   it('of an interface', () => {
     expect(changed('/interface/ethernet', 'ether2', 'lan')).toEqual([
@@ -42,6 +54,30 @@ describe('references follow a rename', () => {
         { chain: 'ether2', 'in-interface': '!ether2', 'out-interface': 'ether1', 'in-interface-list': '!HOME' },
       ],
     ]);
+  });
+});
+
+describe('many renames', () => {
+  it('look through the rows once, not once each', () => {
+    const queues = Array.from({ length: 20_000 }, (_, n) => ({
+      name: `q${n}`,
+      target: '10.0.0.1/32',
+      ...(n > 0 && { parent: `q${n - 1}` }),
+    }));
+    const snapshot = snapshotOf({ '/interface/ethernet': ports(2), '/queue/simple': queues });
+    const timed = (count: number): number => {
+      const draft = draftOf(snapshot);
+      const start = performance.now();
+      for (let n = 0; n < count; n += 1) followRename(draft, '/queue/simple', `q${n}`, `renamed${n}`);
+      const took = performance.now() - start;
+      expect(draft.finish().changes.map(({ after }) => after?.values.parent)).toEqual(
+        Array.from({ length: count }, (_, n) => `renamed${n}`),
+      );
+      return took;
+    };
+    const [one, thousand] = [Math.min(timed(1), timed(1)), timed(1_000)];
+    // A walk for each would take a thousand times as long.
+    expect(thousand).toBeLessThan(20 * one + 500);
   });
 });
 
