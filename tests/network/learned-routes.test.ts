@@ -29,6 +29,12 @@ test('a route of another program is listed as dynamic, and goes when the program
     gateway: '203.0.113.1',
     distance: '20',
   });
+  // Its id is its own: the route is found by it whatever comes before it.
+  const id = (await listed('192.0.2.0/24'))?.['.id'];
+  route('add', '192.0.1.0/24', 'via', '203.0.113.1', 'proto', '186');
+  await eventually(async () => (await listed('192.0.1.0/24')) !== undefined);
+  expect((await listed('192.0.2.0/24'))?.['.id']).toBe(id);
+  route('del', '192.0.1.0/24');
   route('del', '192.0.2.0/24', 'metric', '20');
   await eventually(async () => (await listed('192.0.2.0/24')) === undefined);
 });
@@ -66,3 +72,29 @@ test('a thousand routes at once come and go without one left behind', async () =
   batch('del');
   await eventually(async () => (await learned()) === 0);
 });
+
+test.runIf(process.env.TOLLWAY_SOAK !== undefined)(
+  'a million routes are listed, counted and filtered',
+  async () => {
+    const count = async (...words: string[]) => {
+      const started = performance.now();
+      const asked = { 'count-only': '', ...(words.length > 0 && { '.query': words.join(',') }) };
+      const answer = await router.rest.command('/ip/route/print', asked);
+      return { count: Number((answer as { ret: string }).ret), ms: performance.now() - started };
+    };
+    const before = (await count()).count;
+    const script = `for (i = 0; i < 1000000; i++)
+      printf "route %s %d.%d.%d.%d/28 via 203.0.113.1 proto 186\\n", verb, 16 + int(i / 1048576), int(i / 4096) % 256, int(i / 16) % 256, i % 16 * 16`;
+    const batch = (verb: string) =>
+      router.host('router').must('sh', '-c', `awk -v verb=${verb} 'BEGIN { ${script} }' | ip -batch -`);
+    batch('add');
+    await eventually(async () => (await count()).count === before + 1_000_000, 60_000);
+    expect((await count('bgp=yes')).count).toBe(1_000_000);
+    const inside = await count('dst-address in 16.0.0.0/9');
+    expect(inside.count).toBe(524_288);
+    expect(inside.ms).toBeLessThan(5_000);
+    batch('del');
+    await eventually(async () => (await count()).count === before, 60_000);
+  },
+  300_000,
+);

@@ -38,6 +38,13 @@ export class AgentPeer {
   slow: Stats['slow'] = [];
   /** Answer to `address-list-entries`: names of lists, and packed records. */
   entries: { lists: string[]; records: Buffer } = { lists: [], records: Buffer.alloc(0) };
+  /** Packed records as the answer to `routes`. */
+  routes: Buffer = Buffer.alloc(0);
+  /** The answer to `route-to`. */
+  routeTo: (address: string) => { local: boolean; interface: number | null } = () => ({
+    local: false,
+    interface: null,
+  });
   /** What a trace notes, and what comes out of a dry run. */
   traced: TracedPacket[] = [];
   /** Traces that were started and not stopped. */
@@ -185,7 +192,9 @@ export class AgentPeer {
       case 'neighbors':
         return reply({ neighbors: [] });
       case 'routes':
-        return reply({ routes: [] });
+        return reply({ records: this.routes });
+      case 'route-to':
+        return reply(this.routeTo(String(body.address)));
       default:
         return error('bad-request', `${String(body.op)} needs a data plane`);
     }

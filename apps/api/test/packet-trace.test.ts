@@ -48,6 +48,7 @@ const packet = (number: number, more: Partial<TracedPacket> = {}): TracedPacket 
 });
 
 beforeEach(() => {
+  peer.routeTo = () => ({ local: false, interface: null });
   peer.traced = [packet(1)];
   peer.asked.length = 0;
 });
@@ -119,6 +120,7 @@ describe('a dry run', () => {
   });
 
   it('of a packet of the router itself has no incoming interface', async () => {
+    peer.routeTo = (address) => ({ local: address === '192.168.88.1', interface: ports[1] ?? 0 });
     await router.rest('POST', `${TRACE}/dry-run`, { packet: '192.168.88.1 -> 192.168.88.10' });
     expect(asked('dry-run')?.packet).toMatchObject({ 'in-interface': null, protocol: 1, 'icmp-type': 8 });
   });

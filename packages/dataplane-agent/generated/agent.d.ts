@@ -1077,10 +1077,21 @@ export type ReplyBody =
   | {
       op: 'routes';
       /**
-       * Connected and static routes and those of other programs, with their state. Of the last, which may be
-       * a million, at most 50,000.
+       * The records.
        */
-      routes: RouteInfo[];
+      records: Uint8Array;
+    }
+  | {
+      /**
+       * Interface row that packets to it leave by, or that has it; absent where no route leads there, or one that
+       * drops them.
+       */
+      interface?: number | null;
+      /**
+       * The address is the router's own.
+       */
+      local: boolean;
+      op: 'route-to';
     }
   | {
       /**
@@ -1231,6 +1242,13 @@ export type RequestBody =
     }
   | {
       op: 'routes';
+    }
+  | {
+      /**
+       * Where to.
+       */
+      address: string;
+      op: 'route-to';
     }
   | {
       op: 'reset-queue-counters';
@@ -2444,51 +2462,6 @@ export interface NeighborInfo {
    * State.
    */
   status: NeighborStatus;
-}
-/**
- * A route and its state.
- *
- * This interface was referenced by `Agent`'s JSON-Schema
- * via the `definition` "RouteInfo".
- */
-export interface RouteInfo {
-  /**
-   * In the FIB.
-   */
-  active: boolean;
-  /**
-   * Row of the address a connected route follows from; 0 for a static one.
-   */
-  'address-row': number;
-  /**
-   * Destination network.
-   */
-  destination: string;
-  /**
-   * Preference; 0 for connected.
-   */
-  distance: number;
-  /**
-   * Resolved next hop, if any.
-   */
-  gateway?: string | null;
-  /**
-   * Interface row the route leaves by; 0 when unresolved or blackhole.
-   */
-  interface: number;
-  /**
-   * Prefix length, bits.
-   */
-  'prefix-len': number;
-  /**
-   * Routing protocol number (rtnetlink(7)) of a route that another program has put into the router's
-   * namespace; 0 for connected and static ones. Such a route has neither `row` nor `address-row`.
-   */
-  protocol?: number;
-  /**
-   * Static route's row; 0 for a connected one.
-   */
-  row: number;
 }
 /**
  * A packet and what each stage did with it.

@@ -11,7 +11,6 @@ export type {
   PacketDescription,
   PortInfo,
   ReplyBody,
-  RouteInfo,
   SlowStats,
   TracedPacket,
   TraceFilter,
@@ -29,6 +28,8 @@ export type Connections = Extract<ReplyBody, { op: 'connections' }>;
 export type Queues = Extract<ReplyBody, { op: 'queues' }>;
 export type QueueScope = Extract<ReplyBody, { op: 'queue-scope' }>;
 export type AddressListEntries = Extract<ReplyBody, { op: 'address-list-entries' }>;
+export type Routes = Extract<ReplyBody, { op: 'routes' }>;
+export type RouteTo = Extract<ReplyBody, { op: 'route-to' }>;
 export type Trace = Extract<ReplyBody, { op: 'trace' }>;
 type Done = Extract<ReplyBody, { op: 'done' }>;
 
@@ -46,7 +47,8 @@ export interface ReplyFor {
   readonly 'remove-connections': Done;
   readonly neighbors: Extract<ReplyBody, { op: 'neighbors' }>;
   readonly 'remove-neighbor': Done;
-  readonly routes: Extract<ReplyBody, { op: 'routes' }>;
+  readonly routes: Routes;
+  readonly 'route-to': RouteTo;
   readonly 'reset-counters': Done;
   readonly 'reset-interface-counters': Done;
   readonly 'address-list-entries': AddressListEntries;
@@ -59,7 +61,7 @@ export interface ReplyFor {
 }
 
 /** The agent's `PROTOCOL`. */
-export const PROTOCOL = 5;
+export const PROTOCOL = 6;
 /** The agent's `MAX_FRAME`, bytes. */
 export const MAX_FRAME = 256 << 20;
 

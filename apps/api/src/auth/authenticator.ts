@@ -16,8 +16,6 @@ export interface Principal {
   readonly address: string;
   /** Key of the session for cookie requests; absent for Basic. */
   readonly session: string | undefined;
-  /** Hears of each revision that the request makes. */
-  readonly stored?: (revision: number) => void;
 }
 
 interface FailureLog {

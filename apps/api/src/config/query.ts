@@ -1,7 +1,16 @@
 import { compareValues, displayValue, type Menu } from '@tollway/schema';
+import { type AddressRange, liesIn, MembershipError, membership } from './membership.js';
 
 /** An item as REST shows it: texts by property name, with `.id`. */
 export type Item = Readonly<Record<string, string>>;
+
+/** Items whose properties are decoded as far as somebody asks. */
+export interface Cells {
+  /** Text of a property; `undefined` when the item has none. */
+  value(index: number, property: string): string | undefined;
+  /** Addresses of a property, where they are known without its text. */
+  range?(property: string): AddressRange | undefined;
+}
 
 /** Canonical form of a value that a client compares with: `yes` finds `true`, `6` finds `tcp`. */
 function canonical(menu: Menu, name: string, value: string): string {
@@ -11,19 +20,20 @@ function canonical(menu: Menu, name: string, value: string): string {
 }
 
 /** Value of an item in comparisons: a flag that is not there counts as no. */
-function valueIn(menu: Menu, item: Item, name: string): string | undefined {
-  if (Object.hasOwn(item, name)) return item[name];
+function valueIn(menu: Menu, items: Cells, index: number, name: string): string | undefined {
+  const value = items.value(index, name);
+  if (value !== undefined) return value;
   return Object.hasOwn(menu.props, name) && menu.props[name]?.kind.name === 'bool' ? 'false' : undefined;
 }
 
-/** A test of one item. */
-export type Test = (item: Item) => boolean;
+/** A test of one of some items. */
+export type Test = (items: Cells, index: number) => boolean;
 
 /** Test for `name=value`: equal after normalisation. A property without a value equals nothing. */
 function equals(menu: Menu, name: string, value: string): Test {
   const wanted = canonical(menu, name, value);
-  return (item) => {
-    const found = valueIn(menu, item, name);
+  return (items, index) => {
+    const found = valueIn(menu, items, index, name);
     return found !== undefined && (found === wanted || found === value);
   };
 }
@@ -31,7 +41,7 @@ function equals(menu: Menu, name: string, value: string): Test {
 /** Test for items for which every filter of a GET (`?network=10.0.0.0&dynamic=no`) holds. Unknown names match nothing. */
 export function filterTest(menu: Menu, filters: Iterable<readonly [string, string]>): Test {
   const tests = [...filters].map(([name, value]) => equals(menu, name, value));
-  return (item) => tests.every((test) => test(item));
+  return (items, index) => tests.every((test) => test(items, index));
 }
 
 /** Names of a `.proplist`: a comma list or an array; undefined when it is neither. */
@@ -58,32 +68,34 @@ export class QueryError extends Error {}
  */
 export function queryTest(menu: Menu, words: readonly string[]): Test {
   const steps = words.map((word) => readWord(menu, word.startsWith('?') ? word.slice(1) : word));
-  return (item) => {
+  return (items, index) => {
     const stack: boolean[] = [];
-    for (const step of steps) step(stack, item);
+    for (const step of steps) step(stack, items, index);
     return stack.every((value) => value);
   };
 }
 
 /** What a word does to the stack, whose top is the last element. */
-type Step = (stack: boolean[], item: Item) => void;
+type Step = (stack: boolean[], items: Cells, index: number) => void;
 
 function readWord(menu: Menu, word: string): Step {
   const push =
     (test: Test): Step =>
-    (stack, item) =>
-      void stack.push(test(item));
+    (stack, items, index) =>
+      void stack.push(test(items, index));
   if (word.startsWith('#')) return readOperations(word);
   if (word.startsWith('-')) {
     const name = named(word, word.slice(1));
-    return push((item) => !Object.hasOwn(item, name));
+    return push((items, index) => items.value(index, name) === undefined);
   }
   if (word.startsWith('<') || word.startsWith('>')) return push(readComparison(menu, word));
+  const within = /^([^\s=]+) in (.+)$/.exec(word);
+  if (within !== null) return push(isIn(menu, named(word, within[1] ?? ''), within[2] ?? ''));
   const text = word.startsWith('=') ? word.slice(1) : word;
   const at = text.indexOf('=');
   if (at < 0) {
     const name = named(word, text);
-    return push((item) => Object.hasOwn(item, name));
+    return push((items, index) => items.value(index, name) !== undefined);
   }
   return push(equals(menu, named(word, text.slice(0, at)), text.slice(at + 1)));
 }
@@ -91,8 +103,29 @@ function readWord(menu: Menu, word: string): Step {
 function named(word: string, name: string): string {
   if (/^\.?[A-Za-z0-9][A-Za-z0-9.-]*$/.test(name)) return name;
   throw new QueryError(
-    `value of .query: ${word} is no query word; give name, -name, name=x, <name=x, >name=x or #operations`,
+    `value of .query: ${word} is no query word; give name, -name, name=x, <name=x, >name=x, "name in x,y" or #operations`,
   );
+}
+
+/** Test for `name in 10.0.0.0/8,192.0.2.7`, as in RouterOS's `where`: networks, ranges of numbers, or several words. */
+function isIn(menu: Menu, name: string, list: string): Test {
+  const prop = Object.hasOwn(menu.props, name) ? menu.props[name] : undefined;
+  if (prop === undefined) return () => false;
+  const { holds, spans } = readMembership(name, prop.kind, list);
+  return (items, index) => {
+    const range = spans && items.range?.(name);
+    if (range) return liesIn(spans, range.first(index), range.last(index));
+    const found = valueIn(menu, items, index, name);
+    return found !== undefined && holds(found);
+  };
+}
+
+function readMembership(...given: Parameters<typeof membership>): ReturnType<typeof membership> {
+  try {
+    return membership(...given);
+  } catch (error) {
+    throw error instanceof MembershipError ? new QueryError(`value of .query: ${error.message}`) : error;
+  }
 }
 
 function readComparison(menu: Menu, word: string): Test {
@@ -100,8 +133,8 @@ function readComparison(menu: Menu, word: string): Test {
   const name = named(word, at < 0 ? '' : word.slice(1, at));
   const bound = canonical(menu, name, word.slice(at + 1));
   const sign = word.startsWith('<') ? -1 : 1;
-  return (item) => {
-    const found = valueIn(menu, item, name);
+  return (items, index) => {
+    const found = valueIn(menu, items, index, name);
     return found !== undefined && Math.sign(compareIn(menu, name, found, bound)) === sign;
   };
 }
@@ -140,7 +173,7 @@ function readOperations(word: string): Step {
 }
 
 /** Test for items in which a text occurs in any property, as sent or as shown to people, in any case. */
-export function containing(menu: Menu, text: string): Test {
+export function containing(menu: Menu, text: string): (item: Item) => boolean {
   const wanted = text.toLowerCase();
   // Items of a long list mostly have the same in a property, a counter at zero say: that is looked at once.
   const last = new Map<string, { readonly value: string; readonly holds: boolean }>();

@@ -6,6 +6,14 @@ import type { Slices } from './slices.js';
 
 /** Indexes of items in a set of rows. */
 export type Indexes = Uint32Array<ArrayBuffer>;
+
+/** 0, 1, 2 … below a length. */
+export function upTo(length: number): Indexes {
+  const indexes = new Uint32Array(length);
+  for (let index = 0; index < length; index += 1) indexes[index] = index;
+  return indexes;
+}
+
 type Compare = (a: number, b: number) => number;
 
 /** Items looked at between two looks at the clock. */
@@ -29,7 +37,7 @@ export async function inOrder(
   const compare = (await numericOrder(set, indexes, by, slices)) ?? (await cellOrder(menu, set, indexes, by, slices));
   const sign = desc ? -1 : 1;
   const places = await sorted(
-    Uint32Array.from(indexes.keys()),
+    upTo(indexes.length),
     (a, b) => compare.missing(a, b) || sign * compare.values(a, b) || a - b,
     slices,
   );

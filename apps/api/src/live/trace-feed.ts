@@ -49,8 +49,7 @@ export class TraceFeed {
   }
 
   async #dryRun({ store, live }: Pick<Services, 'store' | 'live'>, words: Arguments, tell: (trace: Trace) => void) {
-    const routes = (await live.routes()) ?? [];
-    const packet = packetDescription(readArguments(words), store.snapshot, routes);
+    const packet = await packetDescription(readArguments(words), store.snapshot, live.agent);
     tell(await live.agent.request({ op: 'dry-run', packet }));
   }
 }

@@ -1,9 +1,9 @@
 import { type Menu, menuColumn } from '@tollway/schema';
 import { containing } from '../config/query.js';
 import { type RestRow, type RowSet, yesNo } from '../view/rows.js';
-import { testOf } from './condition.js';
+import { type Test, testOf } from './condition.js';
 import type { MenuWindow } from './message.js';
-import { type Indexes, inOrder } from './order.js';
+import { type Indexes, inOrder, upTo } from './order.js';
 import { Slices } from './slices.js';
 import { isTree, type TreeLine, treeLines } from './tree.js';
 
@@ -30,7 +30,7 @@ export async function evaluate(
   if (window.tree !== undefined && isTree(menu)) return evaluateTree(menu, set, window, slices);
   let indexes = await found(menu, set, window, slices);
   if (sort !== undefined) {
-    const all = indexes ?? Uint32Array.from({ length: set.length }, (_, index) => index);
+    const all = indexes ?? upTo(set.length);
     indexes = await inOrder(menu, set, all, sort, slices);
   }
   const matched = indexes?.length ?? set.length;
@@ -48,7 +48,7 @@ export async function evaluate(
 async function evaluateTree(menu: Menu, set: RowSet, window: MenuWindow, slices: Slices): Promise<WindowContent> {
   const { first, count, sort, tree = { folded: false, except: new Set() } } = window;
   const passed = await found(menu, set, window, slices);
-  const all = Uint32Array.from({ length: set.length }, (_, index) => index);
+  const all = upTo(set.length);
   const order = sort === undefined ? all : await inOrder(menu, set, all, sort, slices);
   const lines = await treeLines(set, order, passed, tree, slices);
   const names = window.columns === undefined ? undefined : shownProperties(menu, window.columns);
@@ -73,15 +73,32 @@ async function found(
   slices: Slices,
 ): Promise<Indexes | undefined> {
   if (filter.length === 0 && find === '') return undefined;
-  const tests = filter.map((condition) => testOf(menu, condition));
+  const only = theOne(set, filter);
+  const tests = filter.map((condition) => readerOf(set, testOf(menu, condition)));
   const holdsText = find === '' ? undefined : containing(menu, find);
   const passed: number[] = [];
-  for (let index = 0; index < set.length; index += 1) {
+  const { first, end } = only ?? { first: 0, end: set.length };
+  for (let index = first; index < end; index += 1) {
     if (index % STRIDE === 0 && slices.over) await slices.pause();
-    if (!tests.every(({ property, holds }) => holds(set.value(index, property)))) continue;
+    if (!tests.every((test) => test(index))) continue;
     if (holdsText === undefined || holdsText(set.row(index))) passed.push(index);
   }
   return Uint32Array.from(passed);
+}
+
+/** Where to look when the filter asks for one `.id`, as the window of an item does, and the set finds it without a walk. */
+function theOne(set: RowSet, filter: MenuWindow['filter']): { first: number; end: number } | undefined {
+  const asked = filter.find(({ column, op }) => column === '.id' && op === 'is');
+  if (asked === undefined || set.indexOf === undefined) return undefined;
+  const first = set.indexOf(asked.value);
+  return first === undefined ? { first: 0, end: 0 } : { first, end: first + 1 };
+}
+
+/** A condition on the items of a set, by their places. Networks are compared as numbers where the set has them. */
+function readerOf(set: RowSet, { property, holds, holdsRange }: Test): (index: number) => boolean {
+  const range = holdsRange === undefined ? undefined : set.range?.(property);
+  if (range === undefined || holdsRange === undefined) return (index) => holds(set.value(index, property));
+  return (index) => holdsRange(range.first(index), range.last(index));
 }
 
 /** What is sent of an item when the window names its columns: those, its flags, its comment and what is wrong with it. */

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import type { Test } from '../config/query.js';
 import { Slices } from '../live/slices.js';
 import type { RestRow, RowSet } from '../view/rows.js';
 
@@ -10,7 +11,6 @@ const AT_ONCE = 4_096;
 const STRIDE = 128;
 
 export type Projection = (rows: RowSet, index: number) => RestRow;
-export type Test = (row: RestRow) => boolean;
 
 /** Items that pass a test; all of them without one. */
 export async function countOf(rows: RowSet, test: Test | undefined): Promise<number> {
@@ -19,7 +19,7 @@ export async function countOf(rows: RowSet, test: Test | undefined): Promise<num
   let count = 0;
   for (let index = 0; index < rows.length; index += 1) {
     if (index % STRIDE === 0 && slices.over) await slices.pause();
-    if (test(rows.row(index))) count += 1;
+    if (test(rows, index)) count += 1;
   }
   return count;
 }
@@ -29,7 +29,7 @@ export function listOf(rows: RowSet, test: Test | undefined, project: Projection
   if (rows.length > AT_ONCE) return Readable.from(json(rows, test, project));
   const list: RestRow[] = [];
   for (let index = 0; index < rows.length; index += 1) {
-    if (test === undefined || test(rows.row(index))) list.push(project(rows, index));
+    if (test === undefined || test(rows, index)) list.push(project(rows, index));
   }
   return list;
 }
@@ -46,7 +46,7 @@ async function* json(rows: RowSet, test: Test | undefined, project: Projection):
         text = '';
       }
     }
-    if (test !== undefined && !test(rows.row(index))) continue;
+    if (test !== undefined && !test(rows, index)) continue;
     text += `${first ? '' : ','}${JSON.stringify(project(rows, index))}`;
     first = false;
   }

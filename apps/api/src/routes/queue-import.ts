@@ -1,14 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
-import { undoRevision } from '../config/revisions.js';
+import { readChanges } from '../config/record.js';
 import type { Revised } from '../config/store.js';
 import { ApiError, errors } from '../errors.js';
 import { dryRun, type ImportLine, type ImportOptions, QueueImport } from '../import/queues.js';
-import { takenBack } from '../import/undo.js';
+import { takeBack } from '../import/undo.js';
 import { authorOf } from '../rest/edits.js';
 import type { Services } from '../rest/services.js';
-
-const QUEUES = '/queue/simple';
 
 /**
  * `POST /api/v1/queues/import`: a comma separated list becomes simple queues, in one revision.
@@ -19,7 +17,7 @@ const QUEUES = '/queue/simple';
  */
 export function queueImportRoute(app: FastifyInstance, { store }: Services): void {
   app.post('/api/v1/queues/import', async (request) => {
-    requirePermission(request.principal, QUEUES, 'add');
+    requirePermission(request.principal, '/queue/simple', 'add');
     const { csv, dry, options } = read(request.body);
     const queues = new QueueImport(csv, options);
     if (dry) return { lines: dryRun(store, queues).map(shown) };
@@ -33,26 +31,21 @@ export function queueImportRoute(app: FastifyInstance, { store }: Services): voi
  *
  * Body: `revision`. Answer as that of the import. Refused as a whole when one of the queues has changed since.
  */
-export function queueImportUndoRoute(app: FastifyInstance, services: Services): void {
+export function queueImportUndoRoute(app: FastifyInstance, { store, db }: Services): void {
   app.post('/api/v1/queues/import/undo', async (request) => {
-    requirePermission(request.principal, QUEUES, 'set');
+    requirePermission(request.principal, '/queue/simple', 'set');
     const { revision, ...more } = fieldsOf(request.body);
     if (typeof revision !== 'number' || !Number.isSafeInteger(revision)) {
       throw errors.missingProperty('revision', 'the number of a revision that changed simple queues');
     }
     const [unknown] = Object.keys(more);
     if (unknown !== undefined) throw errors.unknownParameter(unknown);
-    const { past, revision: made } = await undoRevision(
-      services,
-      authorOf(request.principal),
-      revision,
-      ({ changes }) => {
-        const elsewhere = changes.find(({ menu }) => menu !== QUEUES);
-        if (elsewhere === undefined) return;
-        throw errors.failure(`revision ${revision} changed ${elsewhere.menu}, and not simple queues alone`);
-      },
+    const changes = await readChanges(db, revision);
+    if (changes === undefined) throw errors.badProperty('revision', `there is no revision ${revision}`);
+    const undone = await store.revise(authorOf(request.principal), `undo revision ${revision}`, (draft) =>
+      takeBack(draft, revision, changes),
     );
-    return { lines: takenBack(past.changes).map(shown), ...(made !== undefined && { revision: made }) };
+    return { lines: undone.result.map(shown), ...(undone.revision !== undefined && { revision: undone.revision }) };
   });
 }
 

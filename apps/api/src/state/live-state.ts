@@ -1,15 +1,9 @@
 import { AddressListDump, EntryMemory } from '../agent/address-list-entries.js';
 import { ConnectionDump } from '../agent/connections.js';
-import {
-  AgentGone,
-  type NeighborInfo,
-  type PortInfo,
-  PROTOCOL,
-  type RouteInfo,
-  type Stats,
-} from '../agent/messages.js';
+import { AgentGone, type NeighborInfo, type PortInfo, PROTOCOL, type Stats } from '../agent/messages.js';
 import type { AgentPort } from '../agent/port.js';
 import { QueueDump } from '../agent/queues.js';
+import { RouteDump } from '../agent/routes.js';
 
 /** Rates of connections are taken against a dump of this age, ms: a younger one is noise, an older one history. */
 const RATE_BASE_MS = { min: 700, max: 10_000 };
@@ -24,7 +18,7 @@ export class LiveState {
   readonly #connections: Reading<ConnectionDump>;
   readonly #queues: Reading<QueueDump>;
   readonly #neighbors: Reading<readonly NeighborInfo[]>;
-  readonly #routes: Reading<readonly RouteInfo[]>;
+  readonly #routes: Reading<RouteDump>;
   readonly #ports: Reading<readonly PortInfo[]>;
   readonly #addressLists: Reading<AddressListDump>;
   /** What ids of entries of address lists stand for. */
@@ -47,7 +41,7 @@ export class LiveState {
     this.#neighbors = new Reading<readonly NeighborInfo[]>(
       async () => (await agent.request({ op: 'neighbors' })).neighbors,
     );
-    this.#routes = new Reading<readonly RouteInfo[]>(async () => (await agent.request({ op: 'routes' })).routes);
+    this.#routes = new Reading(async () => new RouteDump(await agent.request({ op: 'routes' })));
     // A port's backend may change while the agent runs; it introduces itself as often as it is asked.
     this.#ports = new Reading<readonly PortInfo[]>(
       async () => (await agent.request({ op: 'hello', protocol: PROTOCOL })).ports,
@@ -101,18 +95,22 @@ export class LiveState {
 
   /** Entries that lists have beside the configuration. */
   addressLists(maxAgeMs = 0): Promise<AddressListDump | undefined> {
-    const last = this.#addressLists.last;
-    const share = maxAgeMs === 0 || last === undefined ? 0 : last.byteLength / BYTES_PER_MS;
-    return this.#addressLists.read(Math.max(maxAgeMs, share));
+    return this.#addressLists.read(shared(maxAgeMs, this.#addressLists.last));
   }
 
-  routes(maxAgeMs = 0): Promise<readonly RouteInfo[] | undefined> {
-    return this.#routes.read(maxAgeMs);
+  /** Every route that the data plane has. */
+  routes(maxAgeMs = 0): Promise<RouteDump | undefined> {
+    return this.#routes.read(shared(maxAgeMs, this.#routes.last));
   }
 }
 
 /** Bytes of a reading that may be taken each millisecond: viewers of a million entries see them every few seconds. */
 const BYTES_PER_MS = 8_000;
+
+/** How old a reading may be, ms, when viewers take one of `maxAgeMs` and the last was of this size. */
+function shared(maxAgeMs: number, last: { readonly byteLength: number } | undefined): number {
+  return maxAgeMs === 0 || last === undefined ? maxAgeMs : Math.max(maxAgeMs, last.byteLength / BYTES_PER_MS);
+}
 
 /** One kind of reading, shared between those who ask within its age. */
 class Reading<T> {

@@ -1,5 +1,4 @@
 import {
-  ipv4Mask,
   ipv4Prefix,
   ipv4Text,
   type Menu,
@@ -9,7 +8,8 @@ import {
   protocolNumber,
   TCP_FLAGS,
 } from '@tollway/schema';
-import type { PacketDescription, RouteInfo, TraceFilter } from '../agent/messages.js';
+import type { PacketDescription, TraceFilter } from '../agent/messages.js';
+import type { AgentPort } from '../agent/port.js';
 import { type Arguments, textOf } from '../config/content.js';
 import { ETHERNET } from '../config/ports.js';
 import type { ConfigSnapshot } from '../config/snapshot.js';
@@ -74,15 +74,15 @@ const ECHO_REQUEST = 8;
 const SYN = 2;
 
 /**
- * The packet of a dry run. Where no interface is named it is the one behind which the source is, or none for a source
- * that is the router itself.
+ * The packet of a dry run. Where no interface is named it is the one by which the data plane would send to the source,
+ * or none for a source that is the router itself.
  * @throws ApiError for what does not make one packet.
  */
-export function packetDescription(
+export async function packetDescription(
   words: PacketWords,
   snapshot: ConfigSnapshot,
-  routes: readonly RouteInfo[],
-): PacketDescription {
+  agent: Pick<AgentPort, 'request'>,
+): Promise<PacketDescription> {
   const source = oneAddress('src-address', words);
   const destination = oneAddress('dst-address', words);
   const hasPorts = words['src-port'] !== undefined || words['dst-port'] !== undefined;
@@ -95,7 +95,7 @@ export function packetDescription(
   const icmp = parseIcmpOptions(words['icmp-options'] ?? '');
   const flags = words['tcp-flags']?.split(',');
   return {
-    'in-interface': named === undefined ? behind(source, snapshot, routes) : interfaceRow(named, snapshot),
+    'in-interface': named === undefined ? await behind(source, agent) : interfaceRow(named, snapshot),
     protocol,
     'src-address': ipv4Text(source),
     'dst-address': ipv4Text(destination),
@@ -131,21 +131,10 @@ function interfaceRow(name: string, snapshot: ConfigSnapshot): number {
 }
 
 /** Row of the interface by which a route leads to the address; `null` for an address of the router. */
-function behind(address: number, snapshot: ConfigSnapshot, routes: readonly RouteInfo[]): number | null {
-  const own = rowsOf(snapshot, '/ip/address').some(
-    (row) => !row.disabled && ipv4Prefix(row.values.address ?? '')?.address === address,
-  );
-  if (own) return null;
-  let best: RouteInfo | undefined;
-  for (const route of routes) {
-    const mask = ipv4Mask(route['prefix-len']);
-    const network = ipv4Prefix(route.destination)?.address;
-    const longer = best === undefined || route['prefix-len'] > best['prefix-len'];
-    if (route.active && route.interface !== 0 && longer && network !== undefined) {
-      if ((address & mask) >>> 0 === (network & mask) >>> 0) best = route;
-    }
-  }
-  if (best !== undefined) return best.interface;
+async function behind(address: number, agent: Pick<AgentPort, 'request'>): Promise<number | null> {
+  const way = await agent.request({ op: 'route-to', address: ipv4Text(address) });
+  if (way.local) return null;
+  if (way.interface != null) return way.interface;
   throw errors.badProperty(
     'in-interface',
     `in-interface is required: no route leads to ${ipv4Text(address)}, so the interface it comes in on is not known`,

@@ -50,10 +50,6 @@ class DynamicRows implements RowSet {
   row(index: number): RestRow {
     return this.#dump.row(index);
   }
-
-  all(): readonly RestRow[] {
-    return Array.from({ length: this.length }, (_, index) => this.row(index));
-  }
 }
 
 /** One set of rows after the other. */
@@ -95,9 +91,5 @@ class JoinedRows implements RowSet {
   row(index: number): RestRow {
     const rest = index - this.#first.length;
     return rest < 0 ? this.#first.row(index) : this.#second.row(rest);
-  }
-
-  all(): readonly RestRow[] {
-    return [...this.#first.all(), ...this.#second.all()];
   }
 }

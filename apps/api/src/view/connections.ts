@@ -71,8 +71,4 @@ class DumpRows implements RowSet {
     if (mark !== undefined) row[MARK] = this.#names.of(mark);
     return row;
   }
-
-  all(): readonly RestRow[] {
-    return Array.from({ length: this.#dump.count }, (_, index) => this.row(index));
-  }
 }

@@ -1,14 +1,12 @@
-import type { Menu } from '@tollway/schema';
-import type { RouteInfo } from '../agent/messages.js';
+import { ipv4Mask, ipv4Prefix, type Menu } from '@tollway/schema';
+import { RouteDump } from '../agent/routes.js';
+import type { AddressRange } from '../config/membership.js';
 import { ETHERNET } from '../config/ports.js';
-import { FIRST_DYNAMIC_ROW, rowIdText } from '../config/snapshot.js';
+import { FIRST_DYNAMIC_ROW, parseRowId, type Row, rowIdText } from '../config/snapshot.js';
 import type { ConfigStore } from '../config/store.js';
 import type { LiveState } from '../state/live-state.js';
-import { ArrayRows, type RestRow, type View, yesNo } from './rows.js';
-import { storedRow } from './stored.js';
-
-/** Rows of routes that other programs made, above those of the connected ones. Numbers hold for one answer. */
-const FIRST_LEARNED_ROW = FIRST_DYNAMIC_ROW + 0x4000_0000;
+import { type RestRow, type RowSet, type View, yesNo } from './rows.js';
+import { StoredParts, StoredRows } from './stored-rows.js';
 
 /** RouterOS's flags of routing protocols, by their numbers in rtnetlink(7). */
 const PROTOCOL_FLAGS: ReadonlyMap<number, string> = new Map([
@@ -18,69 +16,157 @@ const PROTOCOL_FLAGS: ReadonlyMap<number, string> = new Map([
   [189, 'rip'],
 ]);
 
+const NO_ROUTES = new RouteDump({ records: new Uint8Array(0) });
+
 /** Static routes with their state, then the connected ones, which follow from addresses, and those of other programs. */
 export function routesView(menu: Menu, store: ConfigStore, live: LiveState): View {
+  const parts = new StoredParts(menu);
   return async (maxAgeMs) => {
-    const routes = (await live.routes(maxAgeMs)) ?? [];
-    const names = new Map((store.snapshot.get(ETHERNET) ?? []).map((row) => [row.id, row.values.name]));
-    const byRow = new Map(routes.filter((route) => route.row !== 0).map((route) => [route.row, route]));
-    const stored = (store.snapshot.get(menu.path) ?? []).map((row): RestRow => {
-      const info = byRow.get(row.id);
-      return {
-        ...storedRow(menu, row),
-        static: 'true',
-        active: yesNo(info?.active ?? false),
-        inactive: yesNo(!row.disabled && live.connected && !(info?.active ?? false)),
-        ...immediateGateway(info, names),
-        ...(store.invalid.has(row.id) && { '.about': store.invalid.get(row.id) ?? '' }),
-      };
+    const dump = (await live.routes(maxAgeMs)) ?? NO_ROUTES;
+    const { snapshot, invalid } = store;
+    const names = new Map((snapshot.get(ETHERNET) ?? []).map((row) => [row.id, row.values.name]));
+    const rows = snapshot.get(menu.path) ?? [];
+    const disabled = new Set(rows.flatMap((row) => (row.disabled ? [row.id] : [])));
+    const stored = new StoredRows(rows, (row) => parts.of(row, invalid.get(row.id)), {
+      properties: ['static', 'active', 'inactive', 'immediate-gw'],
+      value: (id, property) => {
+        const place = dump.placeOf(id);
+        const active = place !== undefined && dump.active(place);
+        switch (property) {
+          case 'static':
+            return 'true';
+          case 'active':
+            return yesNo(active);
+          case 'inactive':
+            return yesNo(!active && live.connected && !disabled.has(id));
+          default:
+            return place === undefined ? undefined : immediateGateway(dump, place, names);
+        }
+      },
     });
-    const connected = routes.filter((route) => route.row === 0 && !route.protocol);
-    const learned = routes.filter((route) => route.protocol);
-    return new ArrayRows([
-      ...stored,
-      ...connected.map((route) => connectedRow(route, names)),
-      ...learned.map((route, place) => learnedRow(route, place, names)),
-    ]);
+    return new RouteRows(rows, stored, dump, names);
   };
 }
 
 type Names = ReadonlyMap<number, string | undefined>;
 
-function immediateGateway(info: RouteInfo | undefined, names: Names): RestRow {
-  const name = info === undefined ? undefined : names.get(info.interface);
-  if (info === undefined || name === undefined) return {};
-  return { 'immediate-gw': info.gateway ? `${info.gateway}%${name}` : name };
+function immediateGateway(dump: RouteDump, place: number, names: Names): string | undefined {
+  const name = names.get(dump.interface(place));
+  if (name === undefined) return undefined;
+  const gateway = dump.gateway(place);
+  return gateway === undefined ? name : `${gateway}%${name}`;
 }
 
-function connectedRow(route: RouteInfo, names: Names): RestRow {
-  const name = names.get(route.interface);
-  return {
-    '.id': rowIdText(FIRST_DYNAMIC_ROW + route['address-row']),
-    'dst-address': `${route.destination}/${route['prefix-len']}`,
-    ...(name !== undefined && { gateway: name, 'immediate-gw': name }),
-    distance: String(route.distance),
-    disabled: 'false',
-    dynamic: 'true',
-    active: yesNo(route.active),
-    inactive: yesNo(!route.active),
-    connect: 'true',
-  };
-}
+type Reader = (dump: RouteDump, place: number, names: Names) => string | undefined;
 
-function learnedRow(route: RouteInfo, place: number, names: Names): RestRow {
-  const flag = PROTOCOL_FLAGS.get(route.protocol ?? 0);
-  const gateway = route.gateway ?? names.get(route.interface);
-  return {
-    '.id': rowIdText(FIRST_LEARNED_ROW + place),
-    'dst-address': `${route.destination}/${route['prefix-len']}`,
-    ...(gateway !== undefined && { gateway }),
-    ...immediateGateway(route, names),
-    distance: String(route.distance),
-    disabled: 'false',
-    dynamic: 'true',
-    active: yesNo(route.active),
-    inactive: yesNo(!route.active),
-    ...(flag !== undefined && { [flag]: 'true' }),
-  };
+const flagOf =
+  (flag: string): Reader =>
+  (dump, place) =>
+    PROTOCOL_FLAGS.get(dump.protocol(place)) === flag ? 'true' : undefined;
+
+/** What REST sends of routes that nobody has configured. */
+const readers: Readonly<Record<string, Reader>> = {
+  '.id': (dump, place) =>
+    place < dump.firstStatic ? rowIdText(FIRST_DYNAMIC_ROW + dump.row(place)) : dump.learnedId(place),
+  'dst-address': (dump, place) => dump.destination(place),
+  gateway: (dump, place, names) =>
+    dump.gateway(place) ?? (dump.interface(place) === 0 ? undefined : names.get(dump.interface(place))),
+  'immediate-gw': immediateGateway,
+  distance: (dump, place) => String(dump.distance(place)),
+  blackhole: (dump, place) => (dump.blackhole(place) ? 'true' : undefined),
+  disabled: () => 'false',
+  dynamic: () => 'true',
+  active: (dump, place) => yesNo(dump.active(place)),
+  inactive: (dump, place) => yesNo(!dump.active(place)),
+  connect: (dump, place) => (place < dump.firstStatic ? 'true' : undefined),
+  ...Object.fromEntries([...PROTOCOL_FLAGS.values()].map((flag) => [flag, flagOf(flag)])),
+};
+
+/** Configured routes, connected ones, those of other programs. There may be a million: each is decoded when it is looked at. */
+class RouteRows implements RowSet {
+  readonly #rows: readonly Row[];
+  readonly #stored: StoredRows;
+  readonly #dump: RouteDump;
+  readonly #names: Names;
+  readonly #connected: number;
+
+  constructor(rows: readonly Row[], stored: StoredRows, dump: RouteDump, names: Names) {
+    this.#rows = rows;
+    this.#stored = stored;
+    this.#dump = dump;
+    this.#names = names;
+    this.#connected = rows.length + dump.firstStatic;
+  }
+
+  get length(): number {
+    return this.#connected + this.#dump.count - this.#dump.firstLearned;
+  }
+
+  /** Place in the reading of a route that nobody has configured. */
+  #place(index: number): number {
+    return index < this.#connected ? index - this.#rows.length : index - this.#connected + this.#dump.firstLearned;
+  }
+
+  id(index: number): string {
+    return index < this.#rows.length ? this.#stored.id(index) : (this.value(index, '.id') ?? '');
+  }
+
+  indexOf(id: string): number | undefined {
+    const number = parseRowId(id);
+    if (number === undefined) {
+      const place = this.#dump.learnedPlace(id);
+      return place === undefined ? undefined : this.#connected + place - this.#dump.firstLearned;
+    }
+    if (number < FIRST_DYNAMIC_ROW) return this.#stored.indexOf(id);
+    for (let place = 0; place < this.#dump.firstStatic; place += 1) {
+      if (this.#dump.row(place) === number - FIRST_DYNAMIC_ROW) return this.#rows.length + place;
+    }
+    return undefined;
+  }
+
+  value(index: number, property: string): string | undefined {
+    if (index < this.#rows.length) return this.#stored.value(index, property);
+    if (index >= this.length || !Object.hasOwn(readers, property)) return undefined;
+    return readers[property]?.(this.#dump, this.#place(index), this.#names);
+  }
+
+  row(index: number): RestRow {
+    if (index < this.#rows.length) return this.#stored.row(index);
+    const row: Record<string, string> = {};
+    if (index >= this.length) return row;
+    const place = this.#place(index);
+    for (const property in readers) {
+      const value = readers[property]?.(this.#dump, place, this.#names);
+      if (value !== undefined) row[property] = value;
+    }
+    return row;
+  }
+
+  range(property: string): AddressRange | undefined {
+    if (property !== 'dst-address') return undefined;
+    return {
+      first: (index) =>
+        index < this.#rows.length ? this.#storedRange(index)[0] : this.#dump.first(this.#place(index)),
+      last: (index) => (index < this.#rows.length ? this.#storedRange(index)[1] : this.#dump.last(this.#place(index))),
+    };
+  }
+
+  numbers(column: string): ((index: number) => number) | undefined {
+    if (column === 'distance') {
+      return (index) =>
+        index < this.#rows.length
+          ? Number(this.#stored.value(index, 'distance'))
+          : this.#dump.distance(this.#place(index));
+    }
+    const range = this.range(column);
+    // By the first address, then by the length: the shorter the later the last address.
+    return range && ((index) => range.first(index) * 64 + 32 - Math.log2(range.last(index) - range.first(index) + 1));
+  }
+
+  #storedRange(index: number): readonly [number, number] {
+    const prefix = ipv4Prefix(this.#stored.value(index, 'dst-address') ?? '');
+    if (prefix === undefined) return [Number.NaN, Number.NaN];
+    const first = (prefix.address & ipv4Mask(prefix.length)) >>> 0;
+    return [first, first + 2 ** (32 - prefix.length) - 1];
+  }
 }

@@ -1,12 +1,12 @@
+import type { Cells } from '../config/query.js';
+
 /** An item as REST sends it: property → text. */
 export type RestRow = Readonly<Record<string, string>>;
 
 /** Items of a menu, decoded only as far as somebody looks. */
-export interface RowSet {
+export interface RowSet extends Cells {
   readonly length: number;
   id(index: number): string;
-  /** Text of a property; `undefined` when the item has none. */
-  value(index: number, property: string): string | undefined;
   row(index: number): RestRow;
   /** Place of the item with this `.id`, where it is found faster than by a walk. */
   indexOf?(id: string): number | undefined;
@@ -17,8 +17,6 @@ export interface RowSet {
    * no texts. `undefined` where there are none. A column is a property or half of a pair.
    */
   numbers?(column: string): ((index: number) => number) | undefined;
-  /** All items, decoded. */
-  all(): readonly RestRow[];
 }
 
 export class ArrayRows implements RowSet {
@@ -30,10 +28,6 @@ export class ArrayRows implements RowSet {
 
   get length(): number {
     return this.#rows.length;
-  }
-
-  all(): readonly RestRow[] {
-    return this.#rows;
   }
 
   id(index: number): string {

@@ -95,10 +95,6 @@ export class StoredRows implements RowSet {
     return rest;
   }
 
-  all(): readonly RestRow[] {
-    return Array.from({ length: this.length }, (_, index) => this.row(index));
-  }
-
   #stored(index: number): Row | undefined {
     return this.#rows[index - this.#above.length];
   }

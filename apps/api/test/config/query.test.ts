@@ -9,7 +9,9 @@ import {
   project,
   QueryError,
   queryTest,
+  type Test,
 } from '../../src/config/query.js';
+import { ArrayRows } from '../../src/view/rows.js';
 
 function menu(path: string): Menu {
   const found = menuByPath(path);
@@ -32,8 +34,9 @@ const items: readonly Item[] = [
   { '.id': '*A', 'dst-address': '192.168.88.0/24', gateway: 'ether1', distance: '1', comment: '' },
 ];
 const ids = (found: readonly Item[]) => found.map((item) => item['.id']);
-const filtered = (filters: Record<string, string>) => ids(items.filter(filterTest(routes, Object.entries(filters))));
-const queried = (...words: string[]) => ids(items.filter(queryTest(routes, words)));
+const passing = (test: Test) => ids(items.filter((_, index) => test(new ArrayRows(items), index)));
+const filtered = (filters: Record<string, string>) => passing(filterTest(routes, Object.entries(filters)));
+const queried = (...words: string[]) => passing(queryTest(routes, words));
 
 describe('filters of a GET', () => {
   it.each<[Record<string, string>, string[]]>([

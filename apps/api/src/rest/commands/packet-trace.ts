@@ -24,8 +24,7 @@ export async function packetTrace({ services, menu, args, signal }: Call): Promi
 /** `/tool/packet-trace/dry-run`: what would become of the described packet now. */
 export async function dryRun({ services, menu, args }: Call): Promise<Answer> {
   const { store, live } = services;
-  const routes = (await live.routes()) ?? [];
-  const packet = packetDescription(argumentsOf(menu, args), store.snapshot, routes);
+  const packet = await packetDescription(argumentsOf(menu, args), store.snapshot, live.agent);
   const { packets } = await live.agent.request({ op: 'dry-run', packet });
   return answer(services, args, packets);
 }

@@ -1,10 +1,10 @@
 import type { Menu } from '@tollway/schema';
 import { textOf } from '../../config/content.js';
-import { QueryError, queryTest } from '../../config/query.js';
+import { QueryError, queryTest, type Test } from '../../config/query.js';
 import { errors } from '../../errors.js';
 import { switchedOn } from '../arguments.js';
 import { projection, proplistOf } from '../listing.js';
-import { countOf, listOf, type Test } from '../long-list.js';
+import { countOf, listOf } from '../long-list.js';
 import type { Answer, Call } from '../services.js';
 
 /** `print`: the items that pass `.query`, or their number. Print switches such as `detail` and `stats` change nothing here. */

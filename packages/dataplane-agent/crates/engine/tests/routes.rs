@@ -104,7 +104,7 @@ fn ports() -> Vec<PortFacts> {
 fn a_refused_configuration_leaves_the_routes_alone() {
     let config = base().route("100.64.0.0/16", "10.2.0.2").config;
     let snapshot = Snapshot::build(&config, &ports(), 1, 1).unwrap();
-    let before = snapshot.routes();
+    let before = snapshot.fib().routes();
     let basis = Basis { config: &config, snapshot: &snapshot };
     let mut wrong = config.clone();
     wrong.routes = vec![route(41, "100.65.0.0/16", "10.2.0.2"), route(42, "100.66.0.0/33", "10.2.0.2")];
@@ -114,8 +114,8 @@ fn a_refused_configuration_leaves_the_routes_alone() {
     wrong.routes.truncate(1);
     let renewed = Snapshot::renew(basis, &wrong, &ports(), 2).unwrap();
     assert!(renewed.routes.is_some());
-    assert_eq!(snapshot.routes(), before);
-    assert_eq!(renewed.snapshot.routes(), before);
+    assert_eq!(snapshot.fib().routes(), before);
+    assert_eq!(renewed.snapshot.fib().routes(), before);
 }
 
 #[test]

@@ -22,6 +22,7 @@ mod profile;
 pub mod report;
 pub mod requests;
 pub mod router_namespace;
+pub mod routes;
 pub mod server;
 pub mod traces;
 pub mod worker;

@@ -17,6 +17,7 @@ use crate::agent::{Agent, Prepared};
 use crate::exchange::{Answer, Command, Dump, WorkerReport};
 use crate::lists;
 use crate::report::{self, Around};
+use crate::routes;
 use crate::server::error;
 use crate::workers::WorkerLost;
 
@@ -148,7 +149,8 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
             let removed = agent.shared.remove_neighbor(interface, address);
             Ok(ReplyBody::Done { count: removed.into() })
         }
-        RequestBody::Routes => Ok(ReplyBody::Routes { routes: agent.snapshot.routes() }),
+        RequestBody::Routes => Ok(routes::all(&agent.snapshot)),
+        RequestBody::RouteTo { address } => Ok(routes::to(&agent.snapshot, address)),
         RequestBody::AddressListEntries => Ok(lists::entries(&agent.shared.lists, clock::now())),
         RequestBody::AddAddressListEntries { entries } => {
             let count = lists::add(&agent.shared, &entries, clock::now());

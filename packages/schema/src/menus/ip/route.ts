@@ -10,14 +10,14 @@ import { text } from '../../props/text.js';
 
 const state = (label: string, help: string): Prop => ({ kind: bool, label, help, tab: 'Status', readOnly: true });
 
-/** Static routes of the user and connected routes of the addresses. */
+/** Static routes of the user, connected routes of the addresses, and those of routing programs. */
 export const ipRoute = defineMenu({
   path: '/ip/route',
   title: 'Route List',
   singular: 'Route',
   kind: 'list',
   tree: ['IP', 'Routes'],
-  help: 'IPv4 routes: static ones, and those that follow from the addresses.',
+  help: 'IPv4 routes: static ones, those that follow from the addresses, and those of routing programs.',
   props: {
     'dst-address': {
       kind: ipPrefix,
@@ -73,6 +73,10 @@ export const ipRoute = defineMenu({
     active: state('Active', 'Used now.'),
     connect: state('Connect', 'Follows from an address of the router.'),
     static: state('Static', 'Configured by a user.'),
+    rip: state('RIP', 'Learned from RIP.'),
+    bgp: state('BGP', 'Learned from BGP.'),
+    ospf: state('OSPF', 'Learned from OSPF.'),
+    'is-is': state('IS-IS', 'Learned from IS-IS.'),
   },
   flags: [
     dynamicFlag,
@@ -81,6 +85,10 @@ export const ipRoute = defineMenu({
     { letter: 'A', prop: 'active', title: 'active' },
     { letter: 'c', prop: 'connect', title: 'connect' },
     { letter: 's', prop: 'static', title: 'static' },
+    { letter: 'r', prop: 'rip', title: 'rip' },
+    { letter: 'b', prop: 'bgp', title: 'bgp' },
+    { letter: 'o', prop: 'ospf', title: 'ospf' },
+    { letter: 'i', prop: 'is-is', title: 'is-is' },
   ],
   columns: ['dst-address', 'gateway', 'distance', 'pref-src', 'immediate-gw', 'comment'],
   tabs: ['General', 'Status'],

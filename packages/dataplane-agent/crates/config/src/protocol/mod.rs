@@ -18,11 +18,11 @@ pub use stats::{
     CoreStats, DropStats, FastPathHandler, FastPathStats, InterfaceRates, InterfaceStats, ProfileClass,
     QueueTotals, RuleStats, SlowStats, StageStats, Stats, TrackingStats, WorkerStats,
 };
-pub use tables::{DynamicAddress, NeighborInfo, NeighborStatus, RouteInfo};
+pub use tables::{DynamicAddress, NeighborInfo, NeighborStatus};
 pub use trace::{PacketDescription, TraceFilter, TraceOutcome, TraceStep, TracedPacket};
 
 /// Version of the message set. A client whose `hello` names another version is refused.
-pub const PROTOCOL: u32 = 5;
+pub const PROTOCOL: u32 = 6;
 
 /// Largest frame either side accepts, bytes.
 pub const MAX_FRAME: u32 = 256 << 20;
@@ -32,6 +32,9 @@ pub const CONNECTION_RECORD: usize = 160;
 
 /// Size of a record in [`ReplyBody::AddressListEntries`], bytes.
 pub const ADDRESS_LIST_RECORD: usize = 32;
+
+/// Size of a record in [`ReplyBody::Routes`], bytes.
+pub const ROUTE_RECORD: usize = 24;
 
 /// Size of a packed queue record, bytes.
 pub const QUEUE_RECORD: usize = 96;
@@ -108,8 +111,13 @@ pub enum RequestBody {
         /// Its address.
         address: std::net::Ipv4Addr,
     },
-    /// The routes in use. Replies [`ReplyBody::Routes`].
+    /// Every route. Replies [`ReplyBody::Routes`].
     Routes,
+    /// The way to an address. Replies [`ReplyBody::RouteTo`].
+    RouteTo {
+        /// Where to.
+        address: std::net::Ipv4Addr,
+    },
     /// Set queues' counters to zero; no rows means all queues. Replies [`ReplyBody::Done`].
     ResetQueueCounters {
         /// Queue rows.
@@ -362,11 +370,34 @@ pub enum ReplyBody {
         /// The table.
         neighbors: Vec<NeighborInfo>,
     },
-    /// To [`RequestBody::Routes`].
+    /// To [`RequestBody::Routes`]: packed little-endian records of [`ROUTE_RECORD`] bytes: connected routes, then
+    /// configured ones, then those that other programs have put into the router's namespace. Of the last a
+    /// destination and a metric name one.
+    ///
+    /// | offset | size | field |
+    /// |---|---|---|
+    /// | 0 | 4 | destination network, as a number |
+    /// | 4 | 1 | prefix length, bits |
+    /// | 5 | 1 | flags: 1 in the forwarding table, 2 connected, 4 configured, 8 blackhole |
+    /// | 6 | 1 | distance; 0 for connected |
+    /// | 7 | 1 | routing protocol number (rtnetlink(7)) of a route of another program, 0 of others |
+    /// | 8 | 4 | next hop's address, as a number; 0 without one |
+    /// | 12 | 4 | interface row that it leaves by; 0 when unresolved or blackhole |
+    /// | 16 | 4 | row of a configured route; row of the address that a connected one follows from |
+    /// | 20 | 4 | metric of a route of another program |
     Routes {
-        /// Connected and static routes and those of other programs, with their state. Of the last, which may be
-        /// a million, at most 50,000.
-        routes: Vec<RouteInfo>,
+        /// The records.
+        #[serde(with = "bytes")]
+        #[schemars(with = "Vec<u8>", extend("tsType" = "Uint8Array"))]
+        records: Vec<u8>,
+    },
+    /// To [`RequestBody::RouteTo`].
+    RouteTo {
+        /// The address is the router's own.
+        local: bool,
+        /// Interface row that packets to it leave by, or that has it; absent where no route leads there, or one that
+        /// drops them.
+        interface: Option<RowId>,
     },
     /// Answer to [`RequestBody::AddressListEntries`].
     AddressListEntries {

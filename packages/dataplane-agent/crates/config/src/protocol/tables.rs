@@ -1,4 +1,4 @@
-//! Entries of tables that change by themselves: address lists, neighbours, routes.
+//! Entries of tables that change by themselves: address lists, neighbours.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,30 +51,4 @@ pub enum NeighborStatus {
     Failed,
     /// Static.
     Permanent,
-}
-
-/// A route and its state.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct RouteInfo {
-    /// Static route's row; 0 for a connected one.
-    pub row: RowId,
-    /// Row of the address a connected route follows from; 0 for a static one.
-    pub address_row: RowId,
-    /// Destination network.
-    pub destination: std::net::IpAddr,
-    /// Prefix length, bits.
-    pub prefix_len: u8,
-    /// Preference; 0 for connected.
-    pub distance: u8,
-    /// In the FIB.
-    pub active: bool,
-    /// Resolved next hop, if any.
-    pub gateway: Option<std::net::IpAddr>,
-    /// Interface row the route leaves by; 0 when unresolved or blackhole.
-    pub interface: RowId,
-    /// Routing protocol number (rtnetlink(7)) of a route that another program has put into the router's
-    /// namespace; 0 for connected and static ones. Such a route has neither `row` nor `address-row`.
-    #[serde(default)]
-    pub protocol: u8,
 }

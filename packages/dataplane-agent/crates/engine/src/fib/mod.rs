@@ -11,6 +11,7 @@
 
 mod cells;
 mod control;
+mod listing;
 mod lookup;
 #[cfg(test)]
 mod model;
@@ -19,25 +20,22 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tollway_config::dataplane::{DataplaneConfig, Route, RowId};
-use tollway_config::protocol::RouteInfo;
 
 use crate::error::BuildError;
 use crate::interface::{InterfaceIndex, InterfaceMap};
 use cells::Cells;
 use control::{Control, Published};
+pub use listing::{ListedRoute, RouteSource};
 pub use lookup::Lookup;
 use lookup::NextHops;
 pub use plan::Planned;
 use plan::{Ground, Origin, Path, Target, mask};
 pub use table::Prefix;
 
-/// Routes of other programs that [`Fib::routes`] lists at most.
-pub const LISTED: usize = 50_000;
 /// Number that leads nowhere.
 const NOWHERE: u16 = 1;
 
@@ -311,65 +309,6 @@ impl Fib {
     /// Routes of other programs, whether they win or not.
     pub fn dynamic_len(&self) -> usize {
         self.control().dynamic_routes()
-    }
-
-    /// Every route with its state: connected ones, then configured ones by destination, then those of other
-    /// programs, at most [`LISTED`].
-    pub fn routes(&self) -> Vec<RouteInfo> {
-        let control = self.control();
-        let connected = control.ground.connected.iter().map(|route| {
-            let (destination, prefix_len) = route.prefix;
-            // A /32 address is both local and its own connected network: the address answers lookups.
-            let wins =
-                |path: &Path| prefix_len == 32 || control.known(path) == Some(control.winner(route.prefix));
-            RouteInfo {
-                row: 0,
-                address_row: route.address_row,
-                destination: Ipv4Addr::from_bits(destination).into(),
-                prefix_len,
-                distance: 0,
-                active: route.path.as_ref().is_some_and(wins),
-                gateway: None,
-                interface: route.interface,
-                protocol: 0,
-            }
-        });
-        let statics = control.statics().iter().filter_map(|route| {
-            let (destination, prefix_len) = route.prefix();
-            let path = control.path(route.number)?;
-            let first = control.statics_of(route.prefix()).iter().find(|other| other.number == route.number);
-            let active = control.winner(route.prefix()) == route.number
-                && first.is_some_and(|first| first.row == route.row);
-            let interface = self.hops.lookup(route.number).interface();
-            Some(RouteInfo {
-                row: route.row,
-                address_row: 0,
-                destination: Ipv4Addr::from_bits(destination).into(),
-                prefix_len,
-                distance: path.distance,
-                active,
-                gateway: path.gateway().map(|address| Ipv4Addr::from_bits(address).into()),
-                interface: interface.map_or(0, |index| control.ground.row(index)),
-                protocol: 0,
-            })
-        });
-        let dynamics = control.dynamics().filter_map(|(prefix, number)| {
-            let path = control.path(number)?;
-            let Origin::Dynamic { protocol, .. } = path.origin else { return None };
-            let interface = self.hops.lookup(number).interface();
-            Some(RouteInfo {
-                row: 0,
-                address_row: 0,
-                destination: Ipv4Addr::from_bits(prefix.0).into(),
-                prefix_len: prefix.1,
-                distance: path.distance,
-                active: control.winner(prefix) == number,
-                gateway: path.gateway().map(|address| Ipv4Addr::from_bits(address).into()),
-                interface: interface.map_or(0, |index| control.ground.row(index)),
-                protocol,
-            })
-        });
-        connected.chain(statics).chain(dynamics.take(LISTED)).collect()
     }
 }
 

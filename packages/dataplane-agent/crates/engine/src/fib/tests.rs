@@ -61,7 +61,12 @@ fn build(routes: Vec<Route>, running: &[bool]) -> Fib {
 }
 
 fn active(fib: &Fib) -> Vec<RowId> {
-    fib.routes().iter().filter(|route| route.active).map(|route| route.row + route.address_row).collect()
+    let row = |route: &ListedRoute| match route.source {
+        RouteSource::Connected { address } => address,
+        RouteSource::Static { row } => row,
+        RouteSource::Dynamic { .. } => 0,
+    };
+    fib.routes().iter().filter(|route| route.active).map(row).collect()
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use tollway_config::dataplane::{FasttrackMode, RowId, RpFilter, TrackingMode};
-use tollway_config::protocol::RouteInfo;
 
 use super::{Interface, Port, PortId, Snapshot};
 use crate::classifier::{AddressLists, Position, Table, TableKind};
@@ -27,11 +26,6 @@ impl Snapshot {
     /// Generation given at build.
     pub fn generation(&self) -> u32 {
         self.generation
-    }
-
-    /// Connected and static routes with their state, for `/ip/route`.
-    pub fn routes(&self) -> Vec<RouteInfo> {
-        self.fib.routes()
     }
 
     /// What marks are called.
@@ -160,7 +154,7 @@ impl Snapshot {
 
     /// The routes.
     #[inline]
-    pub(crate) fn fib(&self) -> &Arc<Fib> {
+    pub fn fib(&self) -> &Arc<Fib> {
         &self.fib
     }
 

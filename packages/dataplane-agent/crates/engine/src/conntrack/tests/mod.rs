@@ -2,7 +2,6 @@
 
 mod properties;
 mod protocols;
-mod scripts;
 mod table;
 
 use super::tcp::{Outcome, Segment, State, Tracker};

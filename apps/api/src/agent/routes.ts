@@ -1,0 +1,119 @@
+import { ipv4Text } from '@tollway/schema';
+import type { Routes } from './messages.js';
+
+/** Size of a record, bytes; the layout is documented at `ReplyBody::Routes` in crates/config/src/protocol/mod.rs. */
+const RECORD = 24;
+const ACTIVE = 1;
+const CONNECTED = 2;
+const STATIC = 4;
+const BLACKHOLE = 8;
+
+/** An `.id` of a route of another program: `*8` …, of the prefix length, the destination and the metric, which name it. */
+const LEARNED_ID = /^\*800000([0-9A-F]{2})([0-9A-F]{8})([0-9A-F]{8})$/i;
+
+const hex = (value: number): string => value.toString(16).toUpperCase().padStart(8, '0');
+
+/** One reading of the routes: connected ones, then configured ones, then those of other programs. Nothing is decoded until it is asked for. */
+export class RouteDump {
+  readonly count: number;
+  /** Place of the first configured route, and that of the first one of another program. */
+  readonly firstStatic: number;
+  readonly firstLearned: number;
+  readonly #view: DataView;
+  /** Places of configured routes by their rows. */
+  readonly #places = new Map<number, number>();
+
+  constructor({ records }: Pick<Routes, 'records'>) {
+    this.#view = new DataView(records.buffer, records.byteOffset, records.byteLength);
+    this.count = Math.floor(records.byteLength / RECORD);
+    let place = 0;
+    while (place < this.count && this.#flag(place, CONNECTED)) place += 1;
+    this.firstStatic = place;
+    for (; place < this.count && this.#flag(place, STATIC); place += 1) this.#places.set(this.row(place), place);
+    this.firstLearned = place;
+  }
+
+  get byteLength(): number {
+    return this.#view.byteLength;
+  }
+
+  /** Place of the configured route of a row. */
+  placeOf(row: number): number | undefined {
+    return this.#places.get(row);
+  }
+
+  /** Place of the route of another program that has this `.id`. */
+  learnedPlace(id: string): number | undefined {
+    const [, length = '', network = '', metric = ''] = LEARNED_ID.exec(id) ?? [];
+    if (metric === '') return undefined;
+    const wanted = [length, network, metric].map((part) => Number.parseInt(part, 16));
+    for (let place = this.firstLearned; place < this.count; place += 1) {
+      const at = place * RECORD;
+      if (this.#view.getUint32(at, true) !== wanted[1] || this.#view.getUint8(at + 4) !== wanted[0]) continue;
+      if (this.#view.getUint32(at + 20, true) === wanted[2]) return place;
+    }
+    return undefined;
+  }
+
+  /** `.id` of a route of another program. */
+  learnedId(place: number): string {
+    const at = place * RECORD;
+    const [length, network] = [this.#view.getUint8(at + 4), this.#view.getUint32(at, true)];
+    return `*${hex(0x8000_0000 + length)}${hex(network)}${hex(this.#view.getUint32(at + 20, true))}`;
+  }
+
+  /** First address of the destination, as a number. */
+  first(place: number): number {
+    return this.#view.getUint32(place * RECORD, true);
+  }
+
+  /** Last address of the destination. */
+  last(place: number): number {
+    return this.first(place) + 2 ** (32 - this.prefixLength(place)) - 1;
+  }
+
+  prefixLength(place: number): number {
+    return this.#view.getUint8(place * RECORD + 4);
+  }
+
+  destination(place: number): string {
+    return `${ipv4Text(this.first(place))}/${this.prefixLength(place)}`;
+  }
+
+  active(place: number): boolean {
+    return this.#flag(place, ACTIVE);
+  }
+
+  blackhole(place: number): boolean {
+    return this.#flag(place, BLACKHOLE);
+  }
+
+  distance(place: number): number {
+    return this.#view.getUint8(place * RECORD + 6);
+  }
+
+  /** Routing protocol number (rtnetlink(7)). */
+  protocol(place: number): number {
+    return this.#view.getUint8(place * RECORD + 7);
+  }
+
+  /** Address of the next hop, if the route has one. */
+  gateway(place: number): string | undefined {
+    const address = this.#view.getUint32(place * RECORD + 8, true);
+    return address === 0 ? undefined : ipv4Text(address);
+  }
+
+  /** Row of the interface that it leaves by; 0 without one. */
+  interface(place: number): number {
+    return this.#view.getUint32(place * RECORD + 12, true);
+  }
+
+  /** Row of a configured route; row of the address that a connected one follows from. */
+  row(place: number): number {
+    return this.#view.getUint32(place * RECORD + 16, true);
+  }
+
+  #flag(place: number, flag: number): boolean {
+    return (this.#view.getUint8(place * RECORD + 5) & flag) !== 0;
+  }
+}

@@ -1,0 +1,98 @@
+import { ipv4Mask, ipv4Prefix, type Kind } from '@tollway/schema';
+
+/** What `in` asks of a value: to lie in a network, in a range of numbers, or to be one of several words. */
+
+/** A list after `in` that no value could be in; the message says what is accepted. */
+export class MembershipError extends Error {}
+
+/** First and last IPv4 address of a property of items, as numbers, known without its text; NaN where it has none. */
+export interface AddressRange {
+  first(index: number): number;
+  last(index: number): number;
+}
+
+/** First and last address of something. */
+export interface Span {
+  readonly first: number;
+  readonly last: number;
+}
+
+export interface Membership {
+  /** Whether a value is in the list. */
+  holds(value: string): boolean;
+  /** The networks of the list, where all of it are networks: what lies in one of them is in the list. */
+  readonly spans?: readonly Span[];
+}
+
+/** Kinds whose values hold addresses. */
+export const ADDRESSES: readonly string[] = [
+  'ip',
+  'ip-port',
+  'ip-prefix',
+  'ip-iface-prefix',
+  'ip-prefix-list',
+  'ip-range',
+  'nexthop',
+  'queue-target',
+  'queue-target-list',
+];
+
+export const liesIn = (spans: readonly Span[], first: number, last: number): boolean =>
+  spans.some((span) => first >= span.first && last <= span.last);
+
+/** @throws MembershipError for a member that no value of the kind could be. */
+export function membership(name: string, kind: Kind, list: string): Membership {
+  const parts = list.split(',').map((part) => part.trim());
+  if (ADDRESSES.includes(kind.name)) {
+    const spans = parts.map((part) => spanOf(name, part));
+    const holds = (value: string) =>
+      value.split(',').some((piece) => {
+        const own = span(piece);
+        return own !== undefined && liesIn(spans, own.first, own.last);
+      });
+    return { holds, spans };
+  }
+  const tests = parts.map((part) => one(name, kind, part));
+  return { holds: (value) => tests.some((test) => test(value)) };
+}
+
+function one(name: string, kind: Kind, part: string): (value: string) => boolean {
+  const dash = part.indexOf('-', 1);
+  if (kind.align === 'right' && dash > 0) {
+    const first = parsed(name, kind, part.slice(0, dash));
+    const last = parsed(name, kind, part.slice(dash + 1));
+    return (value) => order(kind, value, first) >= 0 && order(kind, value, last) <= 0;
+  }
+  const result = kind.parse(part);
+  const wanted = result.ok ? result.value : part;
+  return (value) => value === wanted || value.split(',').includes(wanted);
+}
+
+function spanOf(name: string, part: string): Span {
+  const found = span(part);
+  if (found !== undefined) return found;
+  throw new MembershipError(`value of ${name}: ${part} is no address, prefix a.b.c.d/n or range a.b.c.d-e.f.g.h`);
+}
+
+/** The canonical text. @throws MembershipError for a text that is no value of the kind. */
+export function parsed(name: string, kind: Kind, text: string): string {
+  const result = kind.parse(text);
+  if (!result.ok) throw new MembershipError(`value of ${name}: ${result.error}`);
+  return result.value;
+}
+
+export const order = (kind: Kind, a: string, b: string): number =>
+  kind.compare ? kind.compare(a, b) : a < b ? -1 : a > b ? 1 : 0;
+
+/** First and last address of `a.b.c.d`, `a.b.c.d:port`, `a.b.c.d%interface`, `a.b.c.d/n` or `a.b.c.d-e.f.g.h`. */
+function span(text: string): Span | undefined {
+  const dash = text.indexOf('-');
+  if (dash > 0) {
+    const [from, to] = [ipv4Prefix(text.slice(0, dash)), ipv4Prefix(text.slice(dash + 1))];
+    return from && to && { first: from.address, last: to.address };
+  }
+  const prefix = ipv4Prefix(text.replace(/[:%].*$/, ''));
+  if (prefix === undefined) return undefined;
+  const mask = ipv4Mask(prefix.length);
+  return { first: (prefix.address & mask) >>> 0, last: (prefix.address | ~mask) >>> 0 };
+}

@@ -1,0 +1,104 @@
+//! Every route with its state, for people.
+
+use tollway_config::dataplane::RowId;
+
+use super::Fib;
+use super::plan::{Origin, Path, Target};
+
+/// Where a listed route comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RouteSource {
+    /// Follows from an address.
+    Connected {
+        /// Row of the address.
+        address: RowId,
+    },
+    /// Configured.
+    Static {
+        /// Its row.
+        row: RowId,
+    },
+    /// Another program has made it. Its destination and its metric name it.
+    Dynamic {
+        /// Preference among the routes of other programs to the same prefix; lower wins.
+        metric: u32,
+        /// Routing protocol number (rtnetlink(7)).
+        protocol: u8,
+    },
+}
+
+/// A route and its state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListedRoute {
+    /// Destination network, host order.
+    pub destination: u32,
+    /// Prefix length, bits.
+    pub prefix_len: u8,
+    /// Where it comes from.
+    pub source: RouteSource,
+    /// Preference; 0 for connected.
+    pub distance: u8,
+    /// Lookups find it.
+    pub active: bool,
+    /// Drops what it is found for.
+    pub blackhole: bool,
+    /// Next hop, if it names one.
+    pub gateway: Option<u32>,
+    /// Interface row that it leaves by; 0 when unresolved or blackhole.
+    pub interface: RowId,
+}
+
+impl Fib {
+    /// Tells every route with its state: connected ones, then configured ones by destination, then those of other
+    /// programs. Routes cannot be changed meanwhile; lookups go on.
+    pub fn for_each_route(&self, mut tell: impl FnMut(&ListedRoute)) {
+        let control = self.control();
+        for route in &control.ground.connected {
+            let (destination, prefix_len) = route.prefix;
+            // A /32 address is both local and its own connected network: the address answers lookups.
+            let wins =
+                |path: &Path| prefix_len == 32 || control.known(path) == Some(control.winner(route.prefix));
+            tell(&ListedRoute {
+                destination,
+                prefix_len,
+                source: RouteSource::Connected { address: route.address_row },
+                distance: 0,
+                active: route.path.as_ref().is_some_and(wins),
+                blackhole: false,
+                gateway: None,
+                interface: route.interface,
+            });
+        }
+        let listed = |(destination, prefix_len), source, path: &Path, number, active| ListedRoute {
+            destination,
+            prefix_len,
+            source,
+            distance: path.distance,
+            active,
+            blackhole: path.target == Target::Blackhole,
+            gateway: path.gateway(),
+            interface: self.hops.lookup(number).interface().map_or(0, |index| control.ground.row(index)),
+        };
+        for route in control.statics() {
+            let Some(path) = control.path(route.number) else { continue };
+            let prefix = route.prefix();
+            let first = control.statics_of(prefix).iter().find(|other| other.number == route.number);
+            let active =
+                control.winner(prefix) == route.number && first.is_some_and(|first| first.row == route.row);
+            tell(&listed(prefix, RouteSource::Static { row: route.row }, path, route.number, active));
+        }
+        for (prefix, number) in control.dynamics() {
+            let Some(path) = control.path(number) else { continue };
+            let Origin::Dynamic { metric, protocol } = path.origin else { continue };
+            let active = control.winner(prefix) == number;
+            tell(&listed(prefix, RouteSource::Dynamic { metric, protocol }, path, number, active));
+        }
+    }
+
+    /// Every route with its state, in the order of [`Self::for_each_route`].
+    pub fn routes(&self) -> Vec<ListedRoute> {
+        let mut routes = Vec::with_capacity(self.dynamic_len());
+        self.for_each_route(|route| routes.push(*route));
+        routes
+    }
+}

@@ -1,0 +1,144 @@
+//! Routes, for clients.
+
+use std::net::Ipv4Addr;
+
+use tollway_config::protocol::{ROUTE_RECORD, ReplyBody};
+use tollway_engine::fib::{ListedRoute, Lookup, RouteSource};
+use tollway_engine::snapshot::Snapshot;
+
+const ACTIVE: u8 = 1;
+const CONNECTED: u8 = 2;
+const STATIC: u8 = 4;
+const BLACKHOLE: u8 = 8;
+
+/// Every route, packed.
+pub fn all(snapshot: &Snapshot) -> ReplyBody {
+    let fib = snapshot.fib();
+    let mut records = Vec::with_capacity((fib.dynamic_len() + 64) * ROUTE_RECORD);
+    fib.for_each_route(|route| pack(route, &mut records));
+    ReplyBody::Routes { records }
+}
+
+fn pack(route: &ListedRoute, out: &mut Vec<u8>) {
+    let (kind, row, metric, protocol) = match route.source {
+        RouteSource::Connected { address } => (CONNECTED, address, 0, 0),
+        RouteSource::Static { row } => (STATIC, row, 0, 0),
+        RouteSource::Dynamic { metric, protocol } => (0, 0, metric, protocol),
+    };
+    let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+    let flags = kind | flag(route.active, ACTIVE) | flag(route.blackhole, BLACKHOLE);
+    out.extend_from_slice(&route.destination.to_le_bytes());
+    out.extend_from_slice(&[route.prefix_len, flags, route.distance, protocol]);
+    out.extend_from_slice(&route.gateway.unwrap_or(0).to_le_bytes());
+    out.extend_from_slice(&route.interface.to_le_bytes());
+    out.extend_from_slice(&row.to_le_bytes());
+    out.extend_from_slice(&metric.to_le_bytes());
+}
+
+/// The way to an address.
+pub fn to(snapshot: &Snapshot, address: Ipv4Addr) -> ReplyBody {
+    let lookup = snapshot.fib().lookup(address.to_bits());
+    let interface = lookup.interface().and_then(|index| snapshot.interface(index));
+    ReplyBody::RouteTo {
+        local: matches!(lookup, Lookup::Local { .. }),
+        interface: interface.map(|interface| interface.row),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tollway_config::dataplane::{
+        ArpMode, DataplaneConfig, Interface, InterfaceAddress, IoChoice, Route, RouteTarget,
+    };
+    use tollway_engine::fib::{DynamicRoute, DynamicTarget, RouteChange};
+    use tollway_engine::snapshot::PortFacts;
+
+    #[test]
+    fn every_route_is_packed_however_many_there_are() {
+        let snapshot = snapshot();
+        let learned = |at: u32, metric| {
+            RouteChange::Replace(DynamicRoute {
+                destination: 0x2000_0000 | at << 8,
+                prefix_len: 24,
+                metric,
+                protocol: 186,
+                distance: 20,
+                target: DynamicTarget::Gateway { address: 0x0a02_0002, interface: None },
+                source: 0,
+            })
+        };
+        let mut changes: Vec<RouteChange> = (0..60_000).map(|at| learned(at, 7)).collect();
+        // Another to the same destination, which loses.
+        changes.push(learned(5, 9));
+        snapshot.fib().change(&changes, &mut Vec::new()).unwrap();
+        let ReplyBody::Routes { records } = all(&snapshot) else { panic!() };
+        let records: Vec<&[u8]> = records.chunks_exact(ROUTE_RECORD).collect();
+        let connected = records.iter().filter(|record| record[5] & CONNECTED != 0).count();
+        assert_eq!(connected, 2);
+        let configured = records[connected];
+        assert_eq!(configured[..8], [0, 0, 64, 100, 16, ACTIVE | STATIC, 1, 0]);
+        assert_eq!(configured[8..12], 0x0a02_0002_u32.to_le_bytes());
+        assert_eq!(configured[16..20], 31_u32.to_le_bytes());
+        let learned = &records[connected + 1..];
+        assert_eq!(learned.len(), 60_001);
+        let of_five: Vec<_> = learned.iter().filter(|record| record[..4] == [0, 5, 0, 0x20]).collect();
+        assert_eq!(of_five.len(), 2);
+        for record in of_five {
+            assert_eq!(record[5], if record[20] == 7 { ACTIVE } else { 0 });
+            assert_eq!(record[4..8], [24, record[5], 20, 186]);
+        }
+    }
+
+    #[test]
+    fn the_way_to_an_address_is_that_of_its_packets() {
+        let snapshot = snapshot();
+        let way = |address: &str| match to(&snapshot, address.parse().unwrap()) {
+            ReplyBody::RouteTo { local, interface } => (local, interface),
+            _ => panic!(),
+        };
+        assert_eq!(way("100.64.7.7"), (false, Some(2)));
+        assert_eq!(way("10.2.0.2"), (false, Some(2)));
+        assert_eq!(way("10.1.0.9"), (false, Some(1)));
+        assert_eq!(way("10.2.0.1"), (true, Some(2)));
+        assert_eq!(way("9.9.9.9"), (false, None));
+    }
+
+    /// Networks 10.1.0.0/24 and 10.2.0.0/24, and a route by the second.
+    fn snapshot() -> Snapshot {
+        let interface = |row| Interface {
+            row,
+            name: format!("ether{row}"),
+            port: format!("ether{row}"),
+            disabled: false,
+            mtu: 1500,
+            mac_address: None,
+            arp: ArpMode::Enabled,
+            arp_timeout_ms: None,
+            io: IoChoice::Auto,
+        };
+        let address = |row: u8| InterfaceAddress {
+            row: 20 + u32::from(row),
+            interface: row.into(),
+            address: Ipv4Addr::new(10, row, 0, 1).into(),
+            prefix_len: 24,
+            network: Ipv4Addr::new(10, row, 0, 0).into(),
+        };
+        let config = DataplaneConfig {
+            interfaces: vec![interface(1), interface(2)],
+            addresses: vec![address(1), address(2)],
+            routes: vec![Route {
+                row: 31,
+                destination: Ipv4Addr::new(100, 64, 0, 0).into(),
+                prefix_len: 16,
+                distance: 1,
+                target: RouteTarget::Gateway { address: Ipv4Addr::new(10, 2, 0, 2).into(), interface: None },
+                pref_src: None,
+            }],
+            ..DataplaneConfig::default()
+        };
+        let facts =
+            |row: u8| PortFacts { name: format!("ether{row}"), mac: [2, 0, 0, 0, 0, row], running: true };
+        Snapshot::build(&config, &[facts(1), facts(2)], 1, 1).unwrap()
+    }
+}
