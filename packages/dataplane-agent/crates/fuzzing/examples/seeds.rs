@@ -27,7 +27,7 @@ fn main() -> Result<(), String> {
         write(into, "control", name, &encode(&Request { id: 1, body })?)?;
     }
     let file = into.join("staged");
-    let staged = active::stage(&file, 1, &config).and_then(active::Staged::commit);
+    let staged = active::stage(&file, 1, 1, &config).and_then(active::Staged::commit);
     staged.map_err(|error| error.to_string())?;
     let bytes = std::fs::read(&file).map_err(|error| error.to_string())?;
     write(into, "active", "router", &bytes)?;
@@ -62,7 +62,7 @@ fn journal(path: &Path) -> Result<Vec<u8>, String> {
         masquerade: 2,
         mark: 0,
     };
-    let mut journal = Journal::open(path).map_err(|error| error.to_string())?;
+    let (mut journal, _) = Journal::open(path);
     journal.note(Change::Appeared(translated(4000)));
     journal.note(Change::Appeared(translated(4001)));
     journal.note(Change::Ended(tuple(4000)));

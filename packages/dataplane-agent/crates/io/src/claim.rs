@@ -5,9 +5,11 @@
 //! nor forward. What was taken away is written to a record first, so that the next start can give it
 //! back if this process is killed.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::command::{CommandError, ip, run};
 use crate::link::{Link, LinkMonitor};
@@ -64,10 +66,12 @@ pub struct Claim {
     netdevs: Vec<String>,
     table: String,
     records: PathBuf,
+    /// What could not be written to `records`, by netdev.
+    unsaved: Mutex<HashMap<String, Record>>,
 }
 
 /// What a netdev was like, as lines of text.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Record {
     up: bool,
     disable_ipv6: Option<String>,
@@ -133,9 +137,14 @@ impl Claim {
     ) -> Result<Self, ClaimError> {
         let safe: String =
             instance.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        let claim =
-            Self { netdevs: netdevs.to_vec(), table: format!("tollway_{safe}"), records: records.to_owned() };
-        fs::create_dir_all(records)?;
+        let claim = Self {
+            netdevs: netdevs.to_vec(),
+            table: format!("tollway_{safe}"),
+            records: records.to_owned(),
+            unsaved: Mutex::default(),
+        };
+        // What cannot be noted on disk, which may be full, is remembered; it is no reason not to forward.
+        let _ = fs::create_dir_all(records);
         let links = LinkMonitor::new()?.links()?;
         for (index, netdev) in netdevs.iter().enumerate() {
             if netdevs.iter().take(index).any(|other| other == netdev) {
@@ -160,17 +169,35 @@ impl Claim {
         self.records.join(netdev)
     }
 
+    fn unsaved(&self) -> MutexGuard<'_, HashMap<String, Record>> {
+        self.unsaved.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a netdev was like before it was claimed.
+    fn record(&self, netdev: &str) -> Option<Record> {
+        let saved = fs::read_to_string(self.record_path(netdev)).map(|text| Record::from_text(&text));
+        saved.ok().or_else(|| self.unsaved().get(netdev).cloned())
+    }
+
+    /// Netdevs whose state could not be noted on disk: if this process is killed, they stay as they are.
+    pub fn unnoted(&self) -> Vec<String> {
+        self.unsaved().keys().cloned().collect()
+    }
+
     /// Claims one netdev; also for one that came back after it had vanished.
     ///
     /// # Errors
     /// When a command fails.
     pub fn take_one(&self, netdev: &str) -> Result<(), ClaimError> {
         let path = self.record_path(netdev);
-        if !path.exists() {
+        if !path.exists() && !self.unsaved().contains_key(netdev) {
             let record = observe(netdev)?;
             let temporary = path.with_extension("new");
-            fs::write(&temporary, record.to_text())?;
-            fs::rename(&temporary, &path)?;
+            let saved = fs::write(&temporary, record.to_text()).and_then(|()| fs::rename(&temporary, &path));
+            if saved.is_err() {
+                let _ = fs::remove_file(&temporary);
+                self.unsaved().insert(netdev.to_owned(), record);
+            }
         }
         self.silence(netdev)?;
         set_disable_ipv6(netdev, "1")?;
@@ -183,8 +210,7 @@ impl Claim {
     /// Prepares a claimed netdev for AF_XDP, which carries neither frames that were merged nor tags that were
     /// taken off, or for packet sockets, which carry both: then it merges and takes off as it did before.
     pub fn set_frames_as_received(&self, netdev: &str, as_received: bool) {
-        let record = fs::read_to_string(self.record_path(netdev)).map(|text| Record::from_text(&text));
-        let Ok(record) = record else { return };
+        let Some(record) = self.record(netdev) else { return };
         for (flag, before) in [(GRO, record.gro), (RX_VLAN, record.vlan)] {
             if before {
                 set_flag(netdev, flag, !as_received);
@@ -226,7 +252,8 @@ impl Claim {
 
     /// Restores netdevs that are on record and not about to be claimed again.
     fn restore_leftovers(&self, again: &[String]) -> Result<(), ClaimError> {
-        for entry in fs::read_dir(&self.records)?.flatten() {
+        let Ok(entries) = fs::read_dir(&self.records) else { return Ok(()) };
+        for entry in entries.flatten() {
             let Ok(netdev) = entry.file_name().into_string() else { continue };
             if netdev.ends_with(".new") {
                 let _ = fs::remove_file(entry.path());
@@ -239,8 +266,7 @@ impl Claim {
 
     fn restore(&self, netdev: &str) -> Result<(), ClaimError> {
         let path = self.record_path(netdev);
-        let Ok(text) = fs::read_to_string(&path) else { return Ok(()) };
-        let record = Record::from_text(&text);
+        let Some(record) = self.record(netdev) else { return Ok(()) };
         let table = &self.table;
         let chain = chain_name(netdev);
         let present = LinkMonitor::new()?.links()?.iter().any(|link| link.name == netdev);

@@ -10,8 +10,9 @@
 //! | 16 | 8 | revision |
 //! | 24 | 32 | SHA-256 of the configuration's bytes |
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -42,7 +43,8 @@ impl Active {
     }
 }
 
-/// A configuration on its way to the disk: written beside the active one, not yet in its place.
+/// A configuration on its way to the disk: written beside the active one, not yet in its place. It is thrown away
+/// unless it gets there.
 #[derive(Debug)]
 pub struct Staged {
     temporary: PathBuf,
@@ -51,19 +53,31 @@ pub struct Staged {
     pub sha256: String,
 }
 
+impl Drop for Staged {
+    fn drop(&mut self) {
+        // After a commit there is no file of this name any more.
+        let _ = fs::remove_file(&self.temporary);
+    }
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Writes a configuration beside `path`, down to the disk.
+/// Writes a configuration beside `path`, down to the disk. `token` tells apart those that are staged at a time.
 ///
 /// # Errors
 /// When the disk does not take it; then nothing has changed.
-pub fn stage(path: &Path, revision: u64, config: &DataplaneConfig) -> std::io::Result<Staged> {
+pub fn stage(path: &Path, token: u64, revision: u64, config: &DataplaneConfig) -> std::io::Result<Staged> {
     let body = to_msgpack(config).map_err(std::io::Error::other)?;
     let digest = Sha256::digest(&body);
-    let temporary = path.with_extension("new");
-    let mut file = File::create(&temporary)?;
+    let staged = Staged {
+        temporary: path.with_extension(format!("{token}.new")),
+        path: path.to_owned(),
+        sha256: hex(&digest),
+    };
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&staged.temporary)?;
     file.write_all(&MAGIC)?;
     file.write_all(&FILE_FORMAT.to_le_bytes())?;
     file.write_all(&config.format.to_le_bytes())?;
@@ -71,7 +85,7 @@ pub fn stage(path: &Path, revision: u64, config: &DataplaneConfig) -> std::io::R
     file.write_all(&digest)?;
     file.write_all(&body)?;
     file.sync_all()?;
-    Ok(Staged { temporary, path: path.to_owned(), sha256: hex(&digest) })
+    Ok(staged)
 }
 
 impl Staged {
@@ -86,10 +100,19 @@ impl Staged {
         }
         Ok(())
     }
+}
 
-    /// Throws it away.
-    pub fn discard(self) {
-        let _ = fs::remove_file(&self.temporary);
+/// Removes what a killed agent had staged.
+pub fn remove_staged(path: &Path) {
+    let (Some(folder), Some(stem)) = (path.parent(), path.file_stem().and_then(|stem| stem.to_str())) else {
+        return;
+    };
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        if name.to_str().is_some_and(|name| name.starts_with(stem) && name.ends_with(".new")) {
+            let _ = fs::remove_file(entry.path());
+        }
     }
 }
 
@@ -159,7 +182,7 @@ mod tests {
         let path = directory.join("active.tollway");
         assert_eq!(load(&path), Ok(None));
         let config: Arc<DataplaneConfig> = Arc::default();
-        let staged = stage(&path, 5_000_000_000, &config).unwrap();
+        let staged = stage(&path, 1, 5_000_000_000, &config).unwrap();
         assert_eq!(load(&path), Ok(None));
         let sha256 = staged.sha256.clone();
         staged.commit().unwrap();
@@ -168,10 +191,27 @@ mod tests {
     }
 
     #[test]
+    fn what_was_only_staged_leaves_nothing() {
+        let directory = directory("staged");
+        let path = directory.join("active.tollway");
+        stage(&path, 1, 3, &DataplaneConfig::default()).unwrap().commit().unwrap();
+        drop(stage(&path, 2, 4, &DataplaneConfig::default()).unwrap());
+        let names =
+            || -> Vec<_> { fs::read_dir(&directory).unwrap().map(|e| e.unwrap().file_name()).collect() };
+        assert_eq!(names(), ["active.tollway"]);
+        std::mem::forget(stage(&path, 3, 4, &DataplaneConfig::default()).unwrap());
+        assert_eq!(names().len(), 2);
+        remove_staged(&path);
+        assert_eq!(names(), ["active.tollway"]);
+        assert_eq!(load(&path).unwrap().unwrap().revision, 3);
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
     fn every_damaged_byte_is_noticed_and_the_file_kept() {
         let directory = directory("damage");
         let path = directory.join("active.tollway");
-        stage(&path, 3, &DataplaneConfig::default()).unwrap().commit().unwrap();
+        stage(&path, 1, 3, &DataplaneConfig::default()).unwrap().commit().unwrap();
         let good = fs::read(&path).unwrap();
         // The revision (16..24) is not covered by the checksum of the configuration.
         for at in (0..16).chain(24..good.len()) {

@@ -22,7 +22,7 @@ use tollway_io::pool::{Partition, partitions};
 use tollway_io::thread::{cores, physical_memory, random_u64};
 use tollway_io::wake::{self, Wake};
 
-use crate::active::{self, Active};
+use crate::active::{self, Active, Staged};
 use crate::exchange::Command;
 use crate::frames::Frames;
 use crate::journal::Journal;
@@ -86,6 +86,8 @@ pub struct Prepared {
     pub config: Arc<DataplaneConfig>,
     /// Its tables.
     pub tables: Renewed,
+    /// It on disk: a disk that is full refuses it before anybody relies on it.
+    pub staged: Staged,
     /// State of the ports that the tables were built for.
     pub facts_version: u64,
     /// When, ns.
@@ -148,26 +150,32 @@ impl Agent {
     /// Puts a prepared configuration to work everywhere and on disk.
     ///
     /// # Errors
-    /// When the disk does not take it or a worker is lost; the reason is for people.
+    /// When its file cannot be put in place or a worker is lost; the reason is for people.
     pub fn activate(&mut self, prepared: Prepared) -> Result<(), String> {
-        let Prepared { config, tables, revision, facts_version, .. } = prepared;
+        let Prepared { config, tables, staged, revision, facts_version, .. } = prepared;
         let tables = if facts_version == self.facts_version {
             tables
         } else {
             self.build(&config).map_err(|error| error.to_string())?
         };
-        let staged = active::stage(&self.active_path, revision, &config)
-            .map_err(|error| format!("{}: {error}", self.active_path.display()))?;
         let sha256 = staged.sha256.clone();
-        if let Err(lost) = self.put_to_work(&config, tables) {
-            staged.discard();
-            return Err(lost.to_string());
-        }
+        self.put_to_work(&config, tables).map_err(|lost| lost.to_string())?;
         self.active = Active { revision, sha256, config };
         self.reopen |= self.ports.ask(&self.active.config);
         staged.commit().map_err(|error| format!("{}: {error}", self.active_path.display()))?;
         self.offload_flows().map_err(|lost| lost.to_string())?;
         self.update_router_namespace().map_err(|lost| lost.to_string())
+    }
+
+    /// Writes a configuration beside the active one.
+    ///
+    /// # Errors
+    /// When the disk does not take it; the reason is for people.
+    pub fn stage(&self, token: u64, revision: u64, config: &DataplaneConfig) -> Result<Staged, String> {
+        active::stage(&self.active_path, token, revision, config).map_err(|error| {
+            let path = self.active_path.display();
+            format!("the data plane cannot store the configuration in {path}: {error}")
+        })
     }
 
     /// Lets the kernel forward flows of the ports as they are open now, if that is wanted.
@@ -278,6 +286,7 @@ pub fn run(options: &Options, stop: &Stop) -> Result<(), AgentError> {
     let generator_pool = if options.memory { pools.pop() } else { None };
 
     let active_path = state.join("active.tollway");
+    active::remove_staged(&active_path);
     let mut problems = Vec::new();
     let mut active = active::load(&active_path).unwrap_or_else(|problem| {
         problems.push(format!("{problem}. Starting with an empty configuration"));
@@ -294,6 +303,11 @@ pub fn run(options: &Options, stop: &Stop) -> Result<(), AgentError> {
             ClaimError::Command(_) | ClaimError::Io(_) => AgentError::Failed(error.to_string()),
         })?)
     };
+    for netdev in claim.iter().flat_map(Claim::unnoted) {
+        problems.push(format!(
+            "{netdev} was claimed, and what it was like before could not be noted on disk: give it back by ending the router"
+        ));
+    }
     let start = Start {
         options,
         cores: &cores,
@@ -357,6 +371,8 @@ impl Start<'_> {
         };
         let learned = router.as_ref().map(|router| LearnedRoutes::new(router.namespace())).transpose();
         let learned = learned.map_err(AgentError::failed("the router's routes"))?;
+        let (journal, problem) = Journal::open(&self.active_path.with_file_name("connections.journal"));
+        let problem = problem.map(|error| format!("the connection journal cannot be written: {error}"));
         let mut agent = Agent {
             active,
             snapshot,
@@ -375,12 +391,11 @@ impl Start<'_> {
             started_ns: clock::now().0,
             reopen: false,
             generation: 0,
-            journal: Journal::open(&self.active_path.with_file_name("connections.journal"))
-                .map_err(AgentError::failed("the connection journal"))?,
+            journal,
             active_path: self.active_path,
             events: Vec::new(),
         };
-        for problem in problems {
+        for problem in problems.into_iter().chain(problem) {
             agent.log("system,error", problem);
         }
         let monitor = LinkMonitor::new().map_err(AgentError::failed("the link monitor"))?;

@@ -39,7 +39,8 @@ const MAX_FILE: u64 = MAGIC.len() as u64 + (3 * MAX_CONNECTIONS as u64 + SLACK a
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
-    file: File,
+    /// None until it could be written.
+    file: Option<File>,
     live: HashMap<Tuple, Translated>,
     /// Records in the file.
     records: usize,
@@ -156,17 +157,15 @@ pub fn parse(bytes: &[u8]) -> HashMap<Tuple, Translated> {
 }
 
 impl Journal {
-    /// Reads what an earlier run left, and goes on from there.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn open(path: &Path) -> std::io::Result<Self> {
+    /// Reads what an earlier run left, and goes on from there. What kept the file from being written, a full disk
+    /// say, comes with it: the connections are there all the same, and it is tried again with the next change.
+    pub fn open(path: &Path) -> (Self, Option<std::io::Error>) {
         let live = read(path);
-        let file = OpenOptions::new().create(true).append(true).open(path)?;
         let mut journal =
-            Self { path: path.to_owned(), file, live, records: 0, torn: false, pending: Vec::new() };
-        journal.rewrite()?;
-        Ok(journal)
+            Self { path: path.to_owned(), file: None, live, records: 0, torn: false, pending: Vec::new() };
+        let problem = journal.rewrite().err();
+        journal.torn = problem.is_some();
+        (journal, problem)
     }
 
     /// The connections that live.
@@ -190,10 +189,11 @@ impl Journal {
         if self.pending.is_empty() {
             return Ok(());
         }
-        let result = if self.torn || self.records > 2 * self.live.len() + SLACK {
-            self.rewrite()
-        } else {
-            self.file.write_all(&self.pending)
+        let result = match &mut self.file {
+            Some(file) if !self.torn && self.records <= 2 * self.live.len() + SLACK => {
+                file.write_all(&self.pending)
+            }
+            _ => self.rewrite(),
         };
         self.pending.clear();
         let known = std::mem::replace(&mut self.torn, result.is_err());
@@ -209,7 +209,7 @@ impl Journal {
         let mut file = OpenOptions::new().create(true).write(true).truncate(true).open(&temporary)?;
         file.write_all(&bytes)?;
         std::fs::rename(&temporary, &self.path)?;
-        self.file = file;
+        self.file = Some(file);
         self.records = self.live.len();
         Ok(())
     }
@@ -236,7 +236,8 @@ mod tests {
     fn what_lives_is_found_again_whatever_is_torn_off_the_end() {
         let path = std::env::temp_dir().join(format!("tollway-journal-{}", std::process::id()));
         let _ = std::fs::remove_file(&path);
-        let mut journal = Journal::open(&path).unwrap();
+        let (mut journal, problem) = Journal::open(&path);
+        assert!(problem.is_none());
         for port in 0..10 {
             journal.note(Change::Appeared(saved(port)));
         }
@@ -249,7 +250,7 @@ mod tests {
 
         let whole = std::fs::read(&path).unwrap();
         assert_eq!(whole.len(), MAGIC.len() + 11 * RECORD);
-        assert_eq!(sorted(Journal::open(&path).unwrap().connections()), expected);
+        assert_eq!(sorted(Journal::open(&path).0.connections()), expected);
         for cut in 1..RECORD {
             std::fs::write(&path, &whole[..whole.len() - cut]).unwrap();
             assert_eq!(read(&path).len(), 10, "the last record, an end, is torn");
@@ -265,9 +266,10 @@ mod tests {
     fn a_failed_write_is_told_once_and_made_good() {
         let path = std::env::temp_dir().join(format!("tollway-journal-full-{}", std::process::id()));
         let _ = std::fs::remove_file(&path);
-        let mut journal = Journal::open(&path).unwrap();
+        let (mut journal, problem) = Journal::open(&path);
+        assert!(problem.is_none());
         // Not writable, as a full disk is not.
-        journal.file = File::open(&path).unwrap();
+        journal.file = Some(File::open(&path).unwrap());
         journal.note(Change::Appeared(saved(1)));
         assert!(journal.flush().is_err());
         journal.path = path.join("below-a-file");
@@ -283,10 +285,33 @@ mod tests {
     }
 
     #[test]
+    fn a_disk_that_is_full_at_start_keeps_what_was_there() {
+        let path = std::env::temp_dir().join(format!("tollway-journal-start-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let (mut journal, _) = Journal::open(&path);
+        journal.note(Change::Appeared(saved(1)));
+        journal.flush().unwrap();
+        // A folder in the place of the new file: it cannot be written.
+        let new = path.with_extension("journal.new");
+        std::fs::create_dir(&new).unwrap();
+        let (mut journal, problem) = Journal::open(&path);
+        assert!(problem.is_some());
+        assert_eq!(journal.connections(), [saved(1)]);
+        journal.note(Change::Appeared(saved(2)));
+        assert!(journal.flush().is_ok(), "it has been told");
+        std::fs::remove_dir(&new).unwrap();
+        journal.note(Change::Appeared(saved(3)));
+        journal.flush().unwrap();
+        assert_eq!(sorted(read(&path).into_values().collect()), [1, 2, 3].map(saved));
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
     fn history_is_thrown_away() {
         let path = std::env::temp_dir().join(format!("tollway-journal-history-{}", std::process::id()));
         let _ = std::fs::remove_file(&path);
-        let mut journal = Journal::open(&path).unwrap();
+        let (mut journal, problem) = Journal::open(&path);
+        assert!(problem.is_none());
         journal.note(Change::Appeared(saved(1)));
         for _ in 0..SLACK {
             journal.note(Change::Appeared(saved(2)));
