@@ -1,4 +1,6 @@
+import { menuByPath, registry } from '@tollway/schema';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { special } from '../src/rest/commands/run.js';
 import { Router } from './router.js';
 
 let router: Router;
@@ -214,5 +216,85 @@ describe('rows that cannot work', () => {
     expect((await router.rest('GET', `${FILTER}/${jump}`)).body).toMatchObject({ invalid: 'false' });
     await router.rest('DELETE', `${FILTER}/${target}`);
     expect((await router.rest('GET', `${FILTER}/${jump}`)).body).toMatchObject({ invalid: 'true' });
+  });
+});
+
+describe('commands for programs', () => {
+  it('are those that the menus declare, and each is there', () => {
+    const declared = registry.flatMap(({ path, calls = {} }) => Object.keys(calls).map((name) => `${path}/${name}`));
+    const there = Object.entries(special).flatMap(([path, commands]) =>
+      menuByPath(path)?.kind === 'command' ? [] : Object.keys(commands).map((name) => `${path}/${name}`),
+    );
+    expect(declared.sort()).toEqual(there.sort());
+  });
+
+  it('/interface/ethernet/monitor tells whether links are up, once or each second', async () => {
+    const monitor = (body: object) => router.rest('POST', '/interface/ethernet/monitor', body);
+    const once = await monitor({ numbers: 'ether1,ether2', once: '' });
+    expect(once).toMatchObject({ status: 200 });
+    expect(once.rows).toEqual([
+      { name: 'ether1', status: 'unknown' },
+      { name: 'ether2', status: 'unknown' },
+    ]);
+    expect((await monitor({ '.id': 'ether1', duration: '10ms', '.proplist': 'status' })).rows).toEqual([
+      { status: 'unknown', '.section': '0' },
+    ]);
+    expect((await monitor({ numbers: 'ether9', once: '' })).error).toMatchObject({
+      error: 400,
+      detail: 'no such item',
+    });
+    expect((await monitor({ once: '' })).error).toMatchObject({ error: 400, property: 'numbers' });
+  });
+
+  it('/interface tells that its items are not dynamic', async () => {
+    const { rows } = await router.rest('GET', '/interface?dynamic=no');
+    expect(rows.map((row) => row.dynamic)).toEqual(['false', 'false']);
+    expect((await router.rest('GET', '/interface?dynamic=yes')).rows).toEqual([]);
+  });
+});
+
+describe('reset', () => {
+  it('gives properties their defaults, or takes them away', async () => {
+    const id = await add(rule('a', { protocol: 'tcp', 'dst-port': '80', action: 'drop', disabled: 'yes' }));
+    const names = 'action,dst-port,comment,disabled';
+    expect(await router.rest('POST', `${FILTER}/reset`, { numbers: id, 'value-name': names })).toMatchObject({
+      status: 200,
+      body: [],
+    });
+    const { item } = await router.rest('GET', `${FILTER}/${id}`);
+    expect(item).toMatchObject({ action: 'accept', disabled: 'false', protocol: 'tcp' });
+    expect(item).not.toHaveProperty('dst-port');
+    expect(item).not.toHaveProperty('comment');
+    await router.rest('POST', '/system/identity/set', { name: 'r9' });
+    expect((await router.rest('POST', '/system/identity/reset', { 'value-name': 'name' })).status).toBe(200);
+    expect((await router.rest('GET', '/system/identity')).item.name).not.toBe('r9');
+  });
+
+  it('refuses what has no default, and what is not there', async () => {
+    const id = await add(rule('a'));
+    const reset = async (body: object) => (await router.rest('POST', `${FILTER}/reset`, body)).error;
+    expect(await reset({ numbers: id, 'value-name': 'chain' })).toMatchObject({
+      error: 400,
+      property: 'value-name',
+      detail: 'value of value-name: chain has no default',
+    });
+    expect(await reset({ numbers: id, 'value-name': 'toString' })).toMatchObject({ property: 'toString' });
+    expect(await reset({ numbers: id })).toMatchObject({ property: 'value-name' });
+    expect(await reset({ 'value-name': 'action' })).toMatchObject({ property: 'numbers' });
+  });
+});
+
+describe('numbers', () => {
+  it('in quotes are decimal, and have no exponents', async () => {
+    const route = { 'dst-address': '10.8.0.0/16', gateway: '10.0.0.1' };
+    const added = await router.rest('PUT', '/ip/route', { ...route, distance: '010' });
+    expect(added.item.distance).toBe('10');
+    for (const distance of ['1e1', '0x1F', '1.0', '+5']) {
+      expect(await router.rest('PATCH', `/ip/route/${added.id}`, { distance })).toMatchObject({
+        status: 400,
+        body: { property: 'distance' },
+      });
+    }
+    await router.rest('DELETE', `/ip/route/${added.id}`);
   });
 });

@@ -98,6 +98,21 @@ export interface Flag {
  */
 export type MenuKind = 'list' | 'ordered' | 'fixed' | 'settings' | 'status-list' | 'status' | 'command';
 
+/** An argument of a {@link Call}. */
+export interface Argument {
+  readonly help: string;
+  readonly required?: boolean;
+}
+
+/** A command that programs run and that no window has a button for. */
+export interface Call {
+  /** One sentence. */
+  readonly help: string;
+  readonly args: Readonly<Record<string, Argument>>;
+  /** Properties of the rows that it answers; none when it answers nothing. */
+  readonly answers: readonly string[];
+}
+
 /** A menu. */
 export interface Menu {
   /** REST path, `/ip/firewall/filter`. */
@@ -120,6 +135,8 @@ export interface Menu {
   readonly key?: readonly string[];
   /** Commands beside print: `add set remove enable disable comment move unset reset-counters …`. */
   readonly commands: readonly string[];
+  /** Commands for programs, by name. */
+  readonly calls?: Readonly<Record<string, Call>>;
   /** Values change by themselves; how often a view refreshes, ms. */
   readonly refreshMs?: number;
   /** Configuration rows (stored) as opposed to live state only. */

@@ -78,4 +78,41 @@ describe('OpenAPI of the registry', () => {
     expect(schema('ip-firewall-filter-add')).toHaveProperty('properties.action.default', 'accept');
     expect(schema('system-identity')).not.toHaveProperty(['properties', '.id']);
   });
+
+  const body = (path: string) => {
+    const { requestBody } = Object(at('#/paths'))[path]?.post ?? {};
+    return { required: requestBody?.required, schema: requestBody?.content['application/json'].schema };
+  };
+
+  it.each(['remove', 'enable', 'comment', 'move', 'set', 'unset', 'reset', 'reset-counters'])(
+    '%s has to be told its items, by numbers or .id',
+    (command) => {
+      expect(body(`/rest/ip/firewall/filter/${command}`)).toMatchObject({
+        required: true,
+        schema: {
+          anyOf: [{ required: ['numbers'] }, { required: ['.id'] }],
+          properties: { numbers: {}, '.id': {} },
+        },
+      });
+    },
+  );
+
+  it('asks for what else a command needs, and for no item where there is none', () => {
+    expect(body('/rest/ip/route/unset').schema.required).toEqual(['value-name']);
+    expect(body('/rest/ip/route/comment').schema.required).toEqual(['comment']);
+    expect(body('/rest/ip/firewall/filter/set').schema.properties).toHaveProperty('dst-port');
+    for (const path of ['/rest/system/identity/set', '/rest/ip/firewall/nat/reset-counters-all']) {
+      expect(body(path).schema).not.toHaveProperty('anyOf');
+      expect(body(path).schema).not.toHaveProperty('properties.numbers');
+    }
+    expect(body('/rest/interface/reset-counters').schema).not.toHaveProperty('anyOf');
+  });
+
+  it('holds the commands that programs run', () => {
+    expect(body('/rest/interface/monitor-traffic').schema.required).toEqual(['interface']);
+    expect(body('/rest/interface/ethernet/monitor').schema.required).toEqual(['numbers']);
+    for (const severity of ['debug', 'info', 'warning', 'error']) {
+      expect(body(`/rest/log/${severity}`)).toMatchObject({ required: true, schema: { required: ['message'] } });
+    }
+  });
 });

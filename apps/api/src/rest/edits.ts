@@ -127,6 +127,32 @@ export async function unset(call: Call): Promise<void> {
   await services.editor.unset(authorOf(principal), menu, items, names);
 }
 
+/** `reset`: properties get their defaults again. */
+export async function reset(call: Call): Promise<void> {
+  const { services, menu, principal, args } = call;
+  const settings = menu.kind === 'settings';
+  checkArguments(args, [...(settings ? [] : ITEMS), 'value-name']);
+  const names = textOf('value-name', args['value-name'] ?? '').split(',');
+  if (names.join('') === '') throw errors.missingProperty('value-name', 'names of properties, separated by commas');
+  const changes = defaultsOf(menu, names);
+  if (settings) await services.editor.setSettings(authorOf(principal), menu, changes);
+  else await set({ ...call, args: changes }, namedItems(args));
+}
+
+/** Arguments of `set` that give properties their defaults again. @throws ApiError for one that has none. */
+function defaultsOf(menu: Menu, names: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    names.map((name) => {
+      const prop = Object.hasOwn(menu.props, name) ? menu.props[name] : undefined;
+      if (prop === undefined || prop.readOnly === true) throw errors.unknownParameter(name);
+      if (prop.default !== undefined) return [name, prop.default];
+      if (prop.unset === true) return [`!${name}`, ''];
+      if (name === 'comment') return [name, ''];
+      throw errors.badProperty('value-name', `value of value-name: ${name} has no default`);
+    }),
+  );
+}
+
 export async function move(call: Call): Promise<void> {
   const { services, menu, principal, args } = call;
   checkArguments(args, [...ITEMS, 'destination']);

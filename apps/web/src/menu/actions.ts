@@ -99,7 +99,19 @@ export function commandLabel(command: string): string {
 }
 
 /** Commands that have a place of their own in the toolbar, the dialog or the form. */
-const PLACED = new Set(['add', 'set', 'unset', 'remove', 'enable', 'disable', 'comment', 'move', 'print', 'export']);
+const PLACED = new Set([
+  'add',
+  'set',
+  'unset',
+  'reset',
+  'remove',
+  'enable',
+  'disable',
+  'comment',
+  'move',
+  'print',
+  'export',
+]);
 
 /** Commands that belong to this window alone. */
 export function specialCommands(menu: Menu): readonly string[] {

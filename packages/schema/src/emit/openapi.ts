@@ -1,4 +1,4 @@
-import type { Menu, Prop } from '../define.js';
+import type { Call, Menu, Prop } from '../define.js';
 
 /** A JSON value. */
 type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
@@ -109,14 +109,7 @@ function schemasOf(menu: Menu): [string, JsonObject][] {
   };
   if (writable.length === 0) return [[name, read]];
   const required = writable.flatMap(([key, prop]) => (prop.required ? [key] : []));
-  const constants = Object.entries(menu.constants ?? {}).map(([key, { value }]): [string, JsonObject] => [
-    key,
-    { const: value, description: 'Has one value; giving it changes nothing.' },
-  ]);
-  const properties = Object.fromEntries([
-    ...writable.map(([key, prop]): [string, JsonObject] => [key, valueSchema(prop)]),
-    ...constants,
-  ]);
+  const properties = givenProperties(menu);
   const place = { type: 'string', description: 'Id of the item to insert before; without it, the end.' };
   const added: JsonObject = {
     required,
@@ -126,13 +119,28 @@ function schemasOf(menu: Menu): [string, JsonObject][] {
     type: 'object',
     additionalProperties: false,
     properties,
-    patternProperties: { '^!': { description: 'Takes the property away.' } },
+    patternProperties: TAKEN_AWAY,
   };
   return [
     [name, read],
     [`${name}-set`, write],
     ...(menu.commands.includes('add') ? [[`${name}-add`, { ...write, ...added }] as [string, JsonObject]] : []),
   ];
+}
+
+const TAKEN_AWAY: JsonObject = { '^!': { description: 'Takes the property away.' } };
+
+/** Properties that may be given. */
+function givenProperties(menu: Menu): JsonObject {
+  const writable = Object.entries(menu.props).filter(([, prop]) => !prop.readOnly);
+  const constants = Object.entries(menu.constants ?? {}).map(([key, { value }]): [string, JsonObject] => [
+    key,
+    { const: value, description: 'Has one value; giving it changes nothing.' },
+  ]);
+  return Object.fromEntries([
+    ...writable.map(([key, prop]): [string, JsonObject] => [key, valueSchema(prop)]),
+    ...constants,
+  ]);
 }
 
 function valueSchema(prop: Prop): JsonObject {
@@ -156,13 +164,17 @@ function pathsOf(menu: Menu): [string, JsonObject][] {
   const commands = menu.commands
     .filter((command) => command !== 'add' || !isSingle(menu))
     .map((command): [string, JsonObject] => [`${base}/${command}`, { post: commandOperation(menu, command) }]);
+  const calls = Object.entries(menu.calls ?? {}).map(([name, call]): [string, JsonObject] => [
+    `${base}/${name}`,
+    { post: callOperation(menu, name, call) },
+  ]);
   if (menu.kind === 'command') {
     const runs = ['', ...menu.commands];
     return runs.map((command) => [`${base}${command && `/${command}`}`, { post: runOperation(menu, command) }]);
   }
   const print: [string, JsonObject] = [`${base}/print`, { post: printOperation(menu) }];
-  if (isSingle(menu)) return [[base, { get: readSingle(menu) }], print, ...commands];
-  return [[base, collection(menu)], [`${base}/{id}`, item(menu)], print, ...commands];
+  if (isSingle(menu)) return [[base, { get: readSingle(menu) }], print, ...commands, ...calls];
+  return [[base, collection(menu)], [`${base}/{id}`, item(menu)], print, ...commands, ...calls];
 }
 
 const operation = (menu: Menu, id: string, summary: string, more: JsonObject): JsonObject => ({
@@ -283,17 +295,53 @@ const runOperation = (menu: Menu, command: string): JsonObject =>
     responses: { '200': response(menu.help, listOf(reference(schemaName(menu)))), ...failed('BadRequest') },
   });
 
+/** A command that programs run. */
+function callOperation(menu: Menu, name: string, { help, args, answers }: Call): JsonObject {
+  const properties = Object.fromEntries(
+    Object.entries(args).map(([key, { help }]): [string, JsonObject] => [
+      key,
+      { type: ['string', 'array'], description: help },
+    ]),
+  );
+  const required = Object.keys(args).filter((key) => args[key]?.required);
+  const row: JsonObject = {
+    type: 'object',
+    properties: Object.fromEntries(answers.map((key) => [key, { type: 'string' }])),
+  };
+  return operation(menu, `post-${name}`, `${name} on ${menu.title}`, {
+    description: help,
+    requestBody: { required: required.length > 0, ...content({ type: 'object', required, properties }) },
+    responses: { '200': response(help, answers.length === 0 ? {} : listOf(row)), ...failed('BadRequest') },
+  });
+}
+
 /** Arguments that a command takes beside those of {@link itemArguments}. */
-const ARGUMENTS: Readonly<Record<string, JsonObject>> = {
-  move: { destination: { type: 'string', description: 'Item to move before; without it, the end.' } },
-  comment: { comment: { type: 'string' } },
-  unset: { 'value-name': { type: 'string', description: 'Property to take away.' } },
-};
+const ARGUMENTS: Readonly<Record<string, { readonly required?: readonly string[]; readonly properties: JsonObject }>> =
+  {
+    move: { properties: { destination: { type: 'string', description: 'Item to move before; without it, the end.' } } },
+    comment: { required: ['comment'], properties: { comment: { type: 'string' } } },
+    unset: {
+      required: ['value-name'],
+      properties: { 'value-name': { type: 'string', description: 'Properties to take away, comma separated.' } },
+    },
+    reset: {
+      required: ['value-name'],
+      properties: {
+        'value-name': { type: 'string', description: 'Properties to give their default again, comma separated.' },
+      },
+    },
+  };
 
 const itemArguments: JsonObject = {
-  '.id': { type: ['string', 'array'], description: 'Ids, comma separated or a list; all of them change or none.' },
-  numbers: { type: ['string', 'array'], description: 'Ids or names, comma separated or a list.' },
+  numbers: { type: ['string', 'array'], description: 'Ids or names, comma separated or a list; all of them or none.' },
+  '.id': { type: ['string', 'array'], description: 'The same, in place of numbers.' },
 };
+
+/** An item must be named; counters of interfaces are reset of all of them when none is. */
+const itemsNamed = (menu: Menu, command: string): JsonObject =>
+  command === 'reset-counters' && menu.path.startsWith('/interface')
+    ? {}
+    : { anyOf: [{ required: ['numbers'] }, { required: ['.id'] }] };
 
 function commandOperation(menu: Menu, command: string): JsonObject {
   const name = schemaName(menu);
@@ -305,10 +353,18 @@ function commandOperation(menu: Menu, command: string): JsonObject {
       responses,
     });
   }
-  const items = isSingle(menu) || command.endsWith('-all') ? {} : itemArguments;
-  const schema: JsonObject = { type: 'object', properties: { ...items, ...ARGUMENTS[command] } };
+  const { required = [], properties = {} } = ARGUMENTS[command] ?? {};
+  const ofItems = !isSingle(menu) && !command.endsWith('-all');
+  const named = ofItems ? itemsNamed(menu, command) : {};
+  const schema: JsonObject = {
+    type: 'object',
+    ...named,
+    ...(required.length > 0 && { required }),
+    ...(command === 'set' && { additionalProperties: false, patternProperties: TAKEN_AWAY }),
+    properties: { ...(ofItems && itemArguments), ...properties, ...(command === 'set' && givenProperties(menu)) },
+  };
   return operation(menu, `post-${command}`, summary, {
-    requestBody: content(command === 'set' ? { anyOf: [reference(`${name}-set`), schema] } : schema),
+    requestBody: { required: ofItems || required.length > 0, ...content(schema) },
     responses,
   });
 }

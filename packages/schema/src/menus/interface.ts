@@ -1,7 +1,8 @@
 import { defineMenu } from '../define.js';
 import { comment } from '../mixins/comment.js';
-import { disabled, disabledFlag } from '../mixins/disabled.js';
+import { disabled, disabledFlag, dynamic, dynamicFlag } from '../mixins/disabled.js';
 import { interfaceCounters, trafficColumns } from '../mixins/interface-counters.js';
+import { monitorArguments } from '../mixins/monitor.js';
 import { bool } from '../props/bool.js';
 import { counter } from '../props/counter.js';
 import { datetime } from '../props/datetime.js';
@@ -63,6 +64,7 @@ export const interfaces = defineMenu({
     },
     ...disabled(),
     ...comment(),
+    ...dynamic(),
     'last-link-down-time': {
       kind: datetime,
       label: 'Last Link Down Time',
@@ -93,11 +95,21 @@ export const interfaces = defineMenu({
     },
     ...interfaceCounters,
   },
-  flags: [disabledFlag, { letter: 'R', prop: 'running', title: 'running' }],
+  flags: [dynamicFlag, disabledFlag, { letter: 'R', prop: 'running', title: 'running' }],
   columns: ['name', 'type', 'actual-mtu', 'l2mtu', ...trafficColumns],
   tabs: ['General', 'Status', 'Traffic'],
   key: ['name'],
-  commands: ['set', 'enable', 'disable', 'comment', 'reset-counters'],
+  commands: ['set', 'reset', 'enable', 'disable', 'comment', 'reset-counters'],
+  calls: {
+    'monitor-traffic': {
+      help: 'Rates of interfaces over the last full second.',
+      args: {
+        interface: { help: 'Names of interfaces, separated by commas, or aggregate for their sum.', required: true },
+        ...monitorArguments,
+      },
+      answers: ['name', ...Object.keys(interfaceCounters).filter((name) => name.endsWith('-per-second'))],
+    },
+  },
   refreshMs: 1_000,
   stored: false,
   rowsOf: '/interface/ethernet',

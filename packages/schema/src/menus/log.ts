@@ -1,8 +1,14 @@
-import { defineMenu } from '../define.js';
+import { type Call, defineMenu } from '../define.js';
 import { text } from '../props/text.js';
 
 /** Words that make up the topics: subjects, then severities. */
 const TOPICS = ['account', 'firewall', 'interface', 'system', 'info', 'warning', 'error', 'critical'] as const;
+
+const writes = (severity: string): Call => ({
+  help: `Writes a line of severity ${severity}.`,
+  args: { message: { help: 'Text of at most 1,024 characters.', required: true } },
+  answers: [],
+});
 
 /** What happened lately. */
 export const log = defineMenu({
@@ -28,6 +34,7 @@ export const log = defineMenu({
   columns: ['time', 'buffer', 'topics', 'message'],
   tabs: ['General'],
   commands: [],
+  calls: { debug: writes('debug'), info: writes('info'), warning: writes('warning'), error: writes('error') },
   refreshMs: 1_000,
   stored: false,
 });

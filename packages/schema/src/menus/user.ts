@@ -46,6 +46,6 @@ export const user = defineMenu({
   columns: ['name', 'group', 'last-logged-in', 'comment'],
   tabs: ['General'],
   key: ['name'],
-  commands: ['add', 'set', 'remove', 'enable', 'disable', 'comment'],
+  commands: ['add', 'set', 'reset', 'remove', 'enable', 'disable', 'comment'],
   stored: true,
 });

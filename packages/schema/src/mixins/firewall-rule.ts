@@ -39,6 +39,7 @@ export const ruleList = {
   commands: [
     'add',
     'set',
+    'reset',
     'remove',
     'unset',
     'enable',

@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { durationMs } from '@tollway/schema';
 import { AgentGone } from '../../agent/messages.js';
 import { textOf } from '../../config/content.js';
 import { findItem } from '../../config/items.js';
@@ -8,11 +6,13 @@ import type { Row } from '../../config/snapshot.js';
 import { errors } from '../../errors.js';
 import { rates } from '../../view/interfaces.js';
 import type { RestRow } from '../../view/rows.js';
-import { checkArguments, switchedOn } from '../arguments.js';
+import { checkArguments } from '../arguments.js';
 import type { Answer, Call, Services } from '../services.js';
+import { samples } from './monitor.js';
 
 /** `/interface/monitor-traffic`: rates of interfaces, once or each second for a while. */
-export async function monitorTraffic({ services, menu, args, signal }: Call): Promise<Answer> {
+export async function monitorTraffic(call: Call): Promise<Answer> {
+  const { services, menu, args } = call;
   checkArguments(args, ['interface', 'numbers', '.id', 'once', 'duration', '.proplist']);
   const named = args.interface ?? args.numbers ?? args['.id'];
   if (named === undefined)
@@ -26,19 +26,7 @@ export async function monitorTraffic({ services, menu, args, signal }: Call): Pr
         errors.badProperty('interface', `input does not match any value of interface: ${name}`),
       ),
     );
-  const sample = () => takeSample(services, rows, names.includes('aggregate'));
-  if (switchedOn(args, 'once')) return sample();
-
-  const duration =
-    args.duration === undefined ? Number.POSITIVE_INFINITY : durationMs(textOf('duration', args.duration));
-  if (duration === undefined) throw errors.badProperty('duration', 'value of duration: give a duration such as 3s');
-  const samples: RestRow[] = [];
-  const end = Date.now() + duration;
-  for (let section = 0; Date.now() < end; section += 1) {
-    for (const row of await sample()) samples.push({ ...row, '.section': String(section) });
-    await sleep(Math.max(0, Math.min(1000, end - Date.now())), undefined, { signal });
-  }
-  return samples;
+  return samples(call, () => takeSample(services, rows, names.includes('aggregate')));
 }
 
 async function takeSample({ live }: Services, rows: readonly Row[], aggregate: boolean): Promise<RestRow[]> {

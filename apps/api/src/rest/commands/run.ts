@@ -1,10 +1,11 @@
 import { namedItems } from '../../config/items.js';
 import { errors } from '../../errors.js';
 import { checkArguments } from '../arguments.js';
-import { add, authorOf, move, remove, set, setComment, setDisabled, unset } from '../edits.js';
+import { add, authorOf, move, remove, reset, set, setComment, setDisabled, unset } from '../edits.js';
 import { type Answer, type Call, NOTHING } from '../services.js';
 import { resetAllCounters, resetCounters } from './counters.js';
 import { writeLog } from './log.js';
+import { monitorEthernet } from './monitor.js';
 import { monitorTraffic } from './monitor-traffic.js';
 import { dryRun, packetTrace } from './packet-trace.js';
 import { print } from './print.js';
@@ -42,6 +43,10 @@ const declared: Readonly<Record<string, Command>> = {
     await unset(call);
     return NOTHING;
   },
+  reset: async (call) => {
+    await reset(call);
+    return NOTHING;
+  },
   move: async (call) => {
     await move(call);
     return NOTHING;
@@ -50,9 +55,10 @@ const declared: Readonly<Record<string, Command>> = {
   'reset-counters-all': resetAllCounters,
 };
 
-/** Commands of single menus that are no edits. */
-const special: Readonly<Record<string, Readonly<Record<string, Command>>>> = {
+/** Commands of single menus that are no edits: those that menus declare as calls, and other runs of one that runs. */
+export const special: Readonly<Record<string, Readonly<Record<string, Command>>>> = {
   '/interface': { 'monitor-traffic': monitorTraffic },
+  '/interface/ethernet': { monitor: monitorEthernet },
   '/tool/packet-trace': { 'dry-run': dryRun },
   '/log': {
     debug: (call) => writeLog(call, 'debug'),

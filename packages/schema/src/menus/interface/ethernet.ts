@@ -2,6 +2,7 @@ import { defineMenu } from '../../define.js';
 import { comment } from '../../mixins/comment.js';
 import { disabled, disabledFlag } from '../../mixins/disabled.js';
 import { interfaceCounters, trafficColumns } from '../../mixins/interface-counters.js';
+import { monitorArguments } from '../../mixins/monitor.js';
 import { bool } from '../../props/bool.js';
 import { duration } from '../../props/duration.js';
 import { oneOf } from '../../props/enum.js';
@@ -116,7 +117,17 @@ export const ethernet = defineMenu({
   columns: ['name', 'mtu', 'l2mtu', ...trafficColumns],
   tabs: ['General', 'Status', 'Traffic'],
   key: ['default-name'],
-  commands: ['set', 'unset', 'enable', 'disable', 'comment', 'reset-counters'],
+  commands: ['set', 'reset', 'unset', 'enable', 'disable', 'comment', 'reset-counters'],
+  calls: {
+    monitor: {
+      help: 'State of the links.',
+      args: {
+        numbers: { help: 'Ids or names of ports, comma separated or a list.', required: true },
+        ...monitorArguments,
+      },
+      answers: ['name', 'status'],
+    },
+  },
   refreshMs: 1_000,
   stored: true,
 });

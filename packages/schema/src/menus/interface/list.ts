@@ -57,7 +57,7 @@ export const interfaceList = defineMenu({
   columns: ['name', 'include', 'exclude', 'comment'],
   tabs: ['General', 'Status'],
   key: ['name'],
-  commands: ['add', 'set', 'remove', 'comment'],
+  commands: ['add', 'set', 'reset', 'remove', 'comment'],
   stored: true,
   builtin: [
     builtin(0x200_0000, 'all', 'every interface'),

@@ -54,6 +54,6 @@ export const ipAddress = defineMenu({
   columns: ['address', 'network', 'interface', 'comment'],
   tabs: ['General', 'Status'],
   key: ['address', 'interface'],
-  commands: ['add', 'set', 'remove', 'unset', 'enable', 'disable', 'comment'],
+  commands: ['add', 'set', 'reset', 'remove', 'unset', 'enable', 'disable', 'comment'],
   stored: true,
 });

@@ -77,7 +77,7 @@ export const ipArp = defineMenu({
   columns: ['address', 'mac-address', 'interface', 'status', 'comment'],
   tabs: ['General', 'Status'],
   key: ['address', 'interface'],
-  commands: ['add', 'set', 'remove', 'enable', 'disable', 'comment'],
+  commands: ['add', 'set', 'reset', 'remove', 'enable', 'disable', 'comment'],
   refreshMs: 1_000,
   stored: true,
 });

@@ -93,7 +93,7 @@ export const ipRoute = defineMenu({
   columns: ['dst-address', 'gateway', 'distance', 'pref-src', 'immediate-gw', 'comment'],
   tabs: ['General', 'Status'],
   key: ['dst-address', 'gateway'],
-  commands: ['add', 'set', 'remove', 'unset', 'enable', 'disable', 'comment'],
+  commands: ['add', 'set', 'reset', 'remove', 'unset', 'enable', 'disable', 'comment'],
   refreshMs: 1_000,
   stored: true,
 });

@@ -63,7 +63,7 @@ export const interfaceQueue = defineMenu({
   columns: ['interface', 'queue', 'default-queue', 'active-queue', 'rate', 'queued-bytes', 'dropped'],
   tabs: ['General', 'Statistics'],
   key: ['interface'],
-  commands: ['set'],
+  commands: ['set', 'reset'],
   refreshMs: 1_000,
   stored: false,
   rowsOf: '/interface/ethernet',

@@ -181,6 +181,7 @@ export const simpleQueue = defineMenu({
   commands: [
     'add',
     'set',
+    'reset',
     'remove',
     'unset',
     'enable',

@@ -100,7 +100,7 @@ export const queueTree = defineMenu({
   ],
   tabs: ['General', 'Statistics'],
   key: ['name'],
-  commands: ['add', 'set', 'remove', 'enable', 'disable', 'comment', 'reset-counters', 'reset-counters-all'],
+  commands: ['add', 'set', 'reset', 'remove', 'enable', 'disable', 'comment', 'reset-counters', 'reset-counters-all'],
   refreshMs: 1_000,
   stored: true,
 });

@@ -193,7 +193,7 @@ export const queueType = defineMenu({
   columns: ['name', 'kind'],
   tabs: ['General', 'Settings'],
   key: ['name'],
-  commands: ['add', 'set', 'remove'],
+  commands: ['add', 'set', 'reset', 'remove'],
   stored: true,
   builtinSettable: true,
   builtin: [

@@ -21,6 +21,6 @@ export const systemIdentity = defineMenu({
   flags: [],
   columns: [],
   tabs: ['General'],
-  commands: ['set'],
+  commands: ['set', 'reset'],
   stored: true,
 });

@@ -36,6 +36,6 @@ export const interfaceListMember = defineMenu({
   columns: ['list', 'interface', 'comment'],
   tabs: ['General', 'Status'],
   key: ['list', 'interface'],
-  commands: ['add', 'set', 'remove', 'enable', 'disable', 'comment'],
+  commands: ['add', 'set', 'reset', 'remove', 'enable', 'disable', 'comment'],
   stored: true,
 });

@@ -53,7 +53,7 @@ export const addressList = defineMenu({
   columns: ['list', 'address', 'timeout', 'creation-time', 'comment'],
   tabs: ['General'],
   key: ['address', 'list'],
-  commands: ['add', 'set', 'remove', 'enable', 'disable', 'comment'],
+  commands: ['add', 'set', 'reset', 'remove', 'enable', 'disable', 'comment'],
   refreshMs: 1_000,
   stored: true,
 });

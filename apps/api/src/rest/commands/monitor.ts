@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { durationMs } from '@tollway/schema';
+import { AgentGone } from '../../agent/messages.js';
+import { textOf } from '../../config/content.js';
+import { findItems, namedItems, noSuchItem, storageOf } from '../../config/items.js';
+import { errors } from '../../errors.js';
+import type { RestRow } from '../../view/rows.js';
+import { checkArguments, switchedOn } from '../arguments.js';
+import { projected, proplistOf } from '../listing.js';
+import type { Answer, Call } from '../services.js';
+
+/** Time between two samples of a monitor, ms. */
+const EACH_MS = 1_000;
+
+/**
+ * One sample with `once`; otherwise a sample each second for `duration`, or until the time limit, numbered by
+ * `.section`.
+ */
+export async function samples(
+  { args, signal }: Pick<Call, 'args' | 'signal'>,
+  sample: () => Promise<readonly RestRow[]>,
+): Promise<readonly RestRow[]> {
+  const names = proplistOf(args['.proplist']);
+  if (switchedOn(args, 'once')) return projected(await sample(), names);
+  const duration =
+    args.duration === undefined ? Number.POSITIVE_INFINITY : durationMs(textOf('duration', args.duration));
+  if (duration === undefined) throw errors.badProperty('duration', 'value of duration: give a duration such as 3s');
+  const all: RestRow[] = [];
+  const end = Date.now() + duration;
+  for (let section = 0; Date.now() < end; section += 1) {
+    for (const row of projected(await sample(), names)) all.push({ ...row, '.section': String(section) });
+    await sleep(Math.max(0, Math.min(EACH_MS, end - Date.now())), undefined, { signal });
+  }
+  return all;
+}
+
+/** `/interface/ethernet/monitor`: whether the links of ports are up. */
+export async function monitorEthernet(call: Call): Promise<Answer> {
+  const { services, menu, args } = call;
+  checkArguments(args, ['numbers', '.id', 'once', 'duration', '.proplist']);
+  const rows = findItems(menu, services.store.snapshot.get(storageOf(menu)) ?? [], namedItems(args), noSuchItem);
+  return samples(call, async () => {
+    const stats = await services.live.stats();
+    if (stats === undefined) throw new AgentGone();
+    return rows.map(({ id, values }) => {
+      const port = stats.interfaces.find((entry) => entry.row === id);
+      const status = port === undefined ? 'unknown' : port.running ? 'link-ok' : 'no-link';
+      return { name: values.name ?? '', status };
+    });
+  });
+}
