@@ -66,6 +66,24 @@ it('a filtered window of an ordered menu tells the position of its rows in the w
   expect(rows.map((row) => row['.nr'])).toEqual(['0', '2']);
 });
 
+it('finds what people can read: not digits of an amount that stands there with a unit', async () => {
+  const connections: readonly RestRow[] = [
+    { '.id': '*1', 'dst-address': '198.51.100.10:5201', 'orig-bytes': '10' },
+    { '.id': '*2', 'dst-address': '198.51.100.10:443', 'orig-bytes': '952013' },
+    { '.id': '*3', 'dst-address': '198.51.100.10:443', 'reply-src-port': '5201' },
+  ];
+  const find = async (text: string) => {
+    const window = { ...EVERYTHING, find: text };
+    const { rows } = await evaluate(menuAt('/ip/firewall/connection'), new ArrayRows(connections), window);
+    return rows.map((row) => row['.id']);
+  };
+  expect(await find('5201')).toEqual(['*1', '*3']);
+  expect(await find('929.7 kib')).toEqual(['*2']);
+  const rules = [{ '.id': '*1', 'max-limit': '5201000/0' }];
+  const typed = { ...EVERYTHING, find: '5201' };
+  expect((await evaluate(menuAt('/queue/simple'), new ArrayRows(rules), typed)).matched).toBe(1);
+});
+
 describe('order', () => {
   const routes: readonly RestRow[] = [
     { '.id': '*1', 'dst-address': '10.0.0.0/8', gateway: '10.1.1.1', distance: '2' },

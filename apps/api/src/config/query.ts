@@ -172,7 +172,10 @@ function readOperations(word: string): Step {
   };
 }
 
-/** Test for items in which a text occurs in any property, as sent or as shown to people, in any case. */
+/**
+ * Test for items in which a text occurs in any property, as shown to people or as sent, in any case. What is measured
+ * counts as shown only: nobody looks for digits of a number of bytes that stands there in MiB.
+ */
 export function containing(menu: Menu, text: string): (item: Item) => boolean {
   const wanted = text.toLowerCase();
   // Items of a long list mostly have the same in a property, a counter at zero say: that is looked at once.
@@ -180,7 +183,8 @@ export function containing(menu: Menu, text: string): (item: Item) => boolean {
   const holds = (name: string, value: string): boolean => {
     const prop = Object.hasOwn(menu.props, name) ? menu.props[name] : undefined;
     if (!prop || prop.secret || prop.kind.name === 'bool') return false;
-    if (value.toLowerCase().includes(wanted)) return true;
+    const measured = prop.readOnly === true && prop.kind.display !== undefined;
+    if (!measured && value.toLowerCase().includes(wanted)) return true;
     return prop.kind.display !== undefined && displayValue(prop, value).toLowerCase().includes(wanted);
   };
   return (item) => {

@@ -1,39 +1,69 @@
+/** Ticks for the columns of a table, beside the table: it stays in use meanwhile. */
 import { type Menu, menuColumn } from '@tollway/schema';
-import { ModalDialog } from '../ui/ModalDialog.tsx';
-import { type Layout, possibleColumns, shownColumns, toggleColumn } from './columns.ts';
+import { useEffect, useRef, useState } from 'react';
+import { ToolButton } from '../ui/ToolButton.tsx';
+import { type Findings, filledColumns, type Layout, possibleColumns, shownColumns, toggleColumn } from './columns.ts';
 
 interface Props {
   readonly menu: Menu;
   readonly layout: Layout;
+  readonly findings: Findings;
   readonly onLayout: (layout: Layout) => void;
   readonly onClose: () => void;
 }
 
-/** Ticks for the columns of a table. */
-export function ColumnChooser({ menu, layout, onLayout, onClose }: Props) {
+export function ColumnChooser({ menu, layout, findings, onLayout, onClose }: Props) {
+  const [find, setFind] = useState('');
+  const search = useRef<HTMLInputElement>(null);
+  useEffect(() => search.current?.focus(), []);
   const shown = shownColumns(menu, layout);
+  const seen = filledColumns(menu, layout, findings);
+  const wanted = find.trim().toLowerCase();
+  const columns = possibleColumns(menu)
+    .map((name) => ({ name, label: menuColumn(menu, name)?.label ?? name }))
+    .filter(({ name, label }) => label.toLowerCase().includes(wanted) || name.includes(wanted));
   return (
-    <ModalDialog title={`Columns of ${menu.title}`} size="small" onClose={onClose}>
+    <div
+      role="dialog"
+      aria-label={`Columns of ${menu.title}`}
+      className="column-chooser"
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape') return;
+        event.preventDefault();
+        event.stopPropagation();
+        onClose();
+      }}
+    >
+      <header>
+        <input
+          ref={search}
+          type="search"
+          aria-label="Find a column"
+          placeholder="Find a column"
+          value={find}
+          onChange={(event) => setFind(event.target.value)}
+        />
+        <ToolButton name="Close columns" icon="close" onPress={onClose} />
+      </header>
       <div className="column-list">
-        {possibleColumns(menu).map((name) => (
+        {columns.map(({ name, label }) => (
           <label key={name} className="check">
             <input
               type="checkbox"
-              checked={shown.includes(name)}
-              onChange={() => onLayout(toggleColumn(menu, layout, name))}
+              checked={seen.includes(name)}
+              onChange={() => onLayout(toggleColumn(menu, layout, name, findings))}
             />
-            {menuColumn(menu, name)?.label ?? name}
+            {label}
+            {shown.includes(name) && !seen.includes(name) && <span className="column-note">empty</span>}
           </label>
         ))}
+        {columns.length === 0 && <p className="form-note">No column has this name.</p>}
       </div>
-      <footer className="modal-foot">
+      <footer>
         <button type="button" className="button" onClick={() => onLayout({})}>
           Reset to default
         </button>
-        <button type="button" className="button button-primary" onClick={onClose}>
-          Close
-        </button>
       </footer>
-    </ModalDialog>
+    </div>
   );
 }

@@ -33,6 +33,8 @@ import { fixedRows } from './use-table-actions.ts';
 /** What the owner can ask of the rows. */
 export interface GridHandle {
   focus(): void;
+  /** Makes a column as wide as its content. */
+  fit(column: string): void;
   /** Goes to the next row, from the last one to the first. */
   next(): void;
   /** Puts the selected rows on the clipboard, as text. */
@@ -59,8 +61,8 @@ export interface GridProps {
   readonly onDrop: (ids: readonly string[], drop: Drop) => void;
   /** Asks for the menu of commands at a point of the page. */
   readonly onMenu: (at: { readonly x: number; readonly y: number }) => void;
-  /** Asks which columns to show. */
-  readonly onColumns: () => void;
+  /** Asks for the menu of a column at a point of the page. */
+  readonly onColumnMenu: (column: Column, at: { readonly x: number; readonly y: number }) => void;
   readonly onSort: (column: string) => void;
   /** Puts a column before another one, or last. */
   readonly onReorder: (column: string, before: string | undefined) => void;
@@ -130,6 +132,7 @@ export function Grid(props: GridProps) {
       scroller.current?.focus();
       if (latest.current.selection.focus === undefined) moveFocus(0, false);
     },
+    fit: (name) => header.onResized(name, undefined),
     next() {
       const grid = view.current;
       if (grid === undefined) return;
@@ -264,8 +267,14 @@ export function Grid(props: GridProps) {
   function onContextMenu(event: MouseEvent) {
     const id = rowIdAt(event.target);
     event.preventDefault();
-    if (event.target instanceof Element && event.target.closest('[role="columnheader"]') !== null) {
-      props.onColumns();
+    const title = event.target instanceof Element ? event.target.closest<HTMLElement>('[data-column]') : null;
+    const column = columns.find(({ name }) => name === title?.dataset.column);
+    if (title !== null && column !== undefined) {
+      const { left, bottom } = title.getBoundingClientRect();
+      // By a key there is no place of the pointer.
+      const at =
+        event.clientX === 0 && event.clientY === 0 ? { x: left, y: bottom } : { x: event.clientX, y: event.clientY };
+      props.onColumnMenu(column, at);
       return;
     }
     if (id !== undefined && !selection.ids.has(id)) props.onSelect(only(id));

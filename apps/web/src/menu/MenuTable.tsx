@@ -9,16 +9,27 @@ import { useVisible } from '../ui/visibility.ts';
 import { runOn } from './actions.ts';
 import { ColumnChooser } from './ColumnChooser.tsx';
 import { CommentDialog } from './CommentDialog.tsx';
-import { type Layout, loadLayout, moveColumn, saveLayout, tableColumns } from './columns.ts';
+import {
+  type Column,
+  filledColumns,
+  type Layout,
+  loadLayout,
+  moveColumn,
+  saveLayout,
+  shownColumns,
+  tableColumns,
+  toggleColumn,
+} from './columns.ts';
 import { EmptyNote } from './EmptyNote.tsx';
 import { FilterBar } from './FilterBar.tsx';
+import { useEmptyColumns } from './filled-columns.ts';
 import { Grid, type GridHandle } from './Grid.tsx';
 import { ParentDialog } from './ParentDialog.tsx';
 import { RemoveDialog } from './RemoveDialog.tsx';
 import type { RemoveQuestion } from './remove-question.ts';
 import { TableFooter } from './TableFooter.tsx';
 import { TableToolbar } from './TableToolbar.tsx';
-import { type CommandName, rowMenu, toolbarCommands } from './table-commands.ts';
+import { type CommandName, columnMenu, rowMenu, toolbarCommands } from './table-commands.ts';
 import { commandFor, HELD, windowCommandFor } from './table-keys.ts';
 import { FOLDED, isTree, UNFOLDED } from './tree.ts';
 import { useMenuWindow } from './use-menu-window.ts';
@@ -47,8 +58,9 @@ const FIND_WAIT_MS = 150;
 
 /** What stands over the table. */
 type Overlay =
-  | { readonly kind: 'nothing' | 'columns' | 'comment' | 'parent' }
+  | { readonly kind: 'nothing' | 'comment' | 'parent' }
   | { readonly kind: 'remove'; readonly question: RemoveQuestion }
+  | { readonly kind: 'column'; readonly column: Column; readonly at: { readonly x: number; readonly y: number } }
   | { readonly kind: 'menu'; readonly at: { readonly x: number; readonly y: number } };
 
 const NOTHING: Overlay = { kind: 'nothing' };
@@ -67,15 +79,20 @@ export function MenuTable(props: MenuTableProps) {
   const [fitted, setFitted] = useState<Readonly<Record<string, number>>>({});
   const [find, setFind] = useState('');
   const [overlay, setOverlay] = useState<Overlay>(NOTHING);
+  const [choosing, setChoosing] = useState(false);
   const [filtering, setFiltering] = useState(wants.conditions.length > 0);
   const findBox = useRef<HTMLInputElement>(null);
   const grid = useRef<GridHandle>(null);
   const root = useRef<HTMLDivElement>(null);
   const findTimer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const columns = useMemo(
-    () => tableColumns(menu, { ...layout, widths: { ...fitted, ...layout.widths } }, asTree),
-    [menu, layout, fitted, asTree],
+  const shown = useMemo(() => shownColumns(menu, layout), [menu, layout]);
+  const nothingIn = useEmptyColumns(menu, live, shown);
+  const by = wants.sort?.by ?? '';
+  const findings = useMemo(
+    () => ({ empty: new Set([...nothingIn].filter((name) => name !== by)), fitted }),
+    [nothingIn, fitted, by],
   );
+  const columns = useMemo(() => tableColumns(menu, layout, asTree, findings), [menu, layout, asTree, findings]);
   const { options, load } = useOptions(chooser === undefined ? undefined : menu.props[chooser.name]?.kind);
   useEffect(load, [load]);
   useEffect(() => () => clearTimeout(findTimer.current), []);
@@ -96,7 +113,7 @@ export function MenuTable(props: MenuTableProps) {
     show,
     ask: (question) => setOverlay({ kind: 'remove', question }),
   });
-  const state = actions.state();
+  const state = { ...actions.state(), inlineComments: columns.some(({ name }) => name === 'comment') };
   const bar = toolbarCommands(state, actions.run);
 
   function relayout(next: Layout) {
@@ -105,7 +122,8 @@ export function MenuTable(props: MenuTableProps) {
   }
 
   function show(name: CommandName) {
-    if (name === 'columns') setOverlay({ kind: 'columns' });
+    if (name === 'columns') setChoosing(true);
+    else if (name === 'inline-comments') relayout(toggleColumn(menu, layout, 'comment', findings));
     else if (name === 'comment') setOverlay({ kind: 'comment' });
     else if (name === 'parent') setOverlay({ kind: 'parent' });
     else if (name === 'tree') {
@@ -175,13 +193,13 @@ export function MenuTable(props: MenuTableProps) {
           setFiltering(!filtering);
         }}
         onChoose={(choice) => change({ choice })}
-        onColumns={() => setOverlay({ kind: 'columns' })}
+        onColumns={() => setChoosing(!choosing)}
         onMenu={(at) => setOverlay({ kind: 'menu', at })}
       />
       {filtering && (
         <FilterBar
           menu={menu}
-          columns={columns.flatMap((column) => (column.shows === undefined ? [] : column.name))}
+          columns={shown}
           conditions={wants.conditions}
           onFilter={(conditions) => change({ conditions })}
           asked={wants.conditions.length === 0}
@@ -203,7 +221,7 @@ export function MenuTable(props: MenuTableProps) {
         onFold={fold}
         onDrop={actions.drop}
         onMenu={(at) => setOverlay({ kind: 'menu', at })}
-        onColumns={() => setOverlay({ kind: 'columns' })}
+        onColumnMenu={(column, at) => setOverlay({ kind: 'column', column, at })}
         onSort={sortBy}
         onReorder={(name, before) => relayout(moveColumn(menu, layout, name, before))}
         onFitted={(widths) => setFitted((now) => ({ ...now, ...Object.fromEntries(widths) }))}
@@ -217,8 +235,32 @@ export function MenuTable(props: MenuTableProps) {
       />
       <EmptyNote menu={menu} live={live} />
       <TableFooter live={live} selected={selection.ids.size} more={props.footer} />
-      {overlay.kind === 'columns' && (
-        <ColumnChooser menu={menu} layout={layout} onLayout={relayout} onClose={() => setOverlay(NOTHING)} />
+      {choosing && (
+        <ColumnChooser
+          menu={menu}
+          layout={layout}
+          findings={findings}
+          onLayout={relayout}
+          onClose={() => {
+            setChoosing(false);
+            grid.current?.focus();
+          }}
+        />
+      )}
+      {overlay.kind === 'column' && (
+        <PopupMenu
+          label={`Column ${overlay.column.label}`}
+          at={overlay.at}
+          entries={columnMenu(state, actions.run, {
+            column: overlay.column,
+            sort: wants.sort,
+            hides: filledColumns(menu, layout, findings).length > 1,
+            onSort: (sort) => change({ sort: sort?.by === '.nr' ? null : sort }),
+            onHide: () => relayout(toggleColumn(menu, layout, overlay.column.name, findings)),
+            onFit: () => grid.current?.fit(overlay.column.name),
+          })}
+          onClose={() => setOverlay(NOTHING)}
+        />
       )}
       {overlay.kind === 'comment' && (
         <CommentDialog

@@ -4,7 +4,7 @@ import type { Menu } from '@tollway/schema';
 import type { LiveMenu } from '../api/live-menu.ts';
 import { markColumn } from './cells/row-mark.ts';
 import { cellText } from './cells/text.ts';
-import { type Column, LEAST_WIDTH, WIDEST } from './columns.ts';
+import { type Column, LEAST_WIDTH } from './columns.ts';
 import { treePlace } from './tree.ts';
 
 /** As wide as the texts of live values usually become, by kind. */
@@ -28,19 +28,31 @@ const SHARE_PX = 110;
 /** Widest title that alone decides the width of a column, px; longer ones are cut. */
 const WIDEST_TITLE = 150;
 
-/** Column tracks. A text at the end takes the space that is left; after a number an empty track does. */
-export function tracks(columns: readonly Column[]): string {
+/** Wider no content makes a column, px. */
+const MOST_PX = 1200;
+
+const pxOf = ({ width, label }: Column): number => width ?? Math.max(60, label.length * 8 + 26);
+
+/**
+ * Column tracks in a table that is `tableWidth` px wide. Columns whose texts are cut take the space that is left, as far
+ * as they need it; then a text at the end does, and after a number an empty track.
+ */
+export function tracks(columns: readonly Column[], tableWidth = 0): string {
   const last = columns.length - 1;
+  let spare = Math.max(0, tableWidth - columns.reduce((sum, column) => sum + pxOf(column), 0));
   return columns
-    .map(({ width, label, right }, index) => {
-      const px = `${width ?? Math.max(60, label.length * 8 + 26)}px`;
+    .map((column, index) => {
+      const own = pxOf(column);
+      const more = Math.min(spare, Math.max(0, (column.most ?? own) - own));
+      spare -= more;
+      const px = `${own + more}px`;
       if (index < last) return px;
-      return right ? `${px} minmax(0, 1fr)` : `minmax(${px}, 1fr)`;
+      return column.right ? `${px} minmax(0, 1fr)` : `minmax(${px}, 1fr)`;
     })
     .join(' ');
 }
 
-/** Width that fits the title and the loaded content of a column. `font` is that of the cells. */
+/** Width that fits the title and the loaded content of a column, px. `font` is that of the cells. */
 export function fitWidth(menu: Menu, live: LiveMenu, column: Column, font: string): number {
   const context = document.createElement('canvas').getContext('2d');
   if (context !== null) context.font = font;
@@ -62,5 +74,5 @@ export function fitWidth(menu: Menu, live: LiveMenu, column: Column, font: strin
     if (shows.prop.readOnly === true) widest = Math.max(widest, width(WIDE_TEXT[shows.kind.name] ?? ''));
   }
   if (column.tree === true) widest = Math.max(widest, TREE_PX);
-  return Math.ceil(Math.min(WIDEST, Math.max(LEAST_WIDTH, widest)) + 14);
+  return Math.ceil(Math.min(MOST_PX, Math.max(LEAST_WIDTH, widest)) + 14);
 }

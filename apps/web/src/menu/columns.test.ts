@@ -1,6 +1,18 @@
 import { registry } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { hasCommentLines, moveColumn, possibleColumns, shownColumns, tableColumns, toggleColumn } from './columns.ts';
+import type { Row } from '../api/row.ts';
+import { tracks } from './column-widths.ts';
+import {
+  filledColumns,
+  hasCommentLines,
+  moveColumn,
+  possibleColumns,
+  shownColumns,
+  tableColumns,
+  toggleColumn,
+  WIDEST,
+} from './columns.ts';
+import { FilledColumns } from './filled-columns.ts';
 
 const filter = registry.find((menu) => menu.path === '/ip/firewall/filter');
 const route = registry.find((menu) => menu.path === '/ip/route');
@@ -20,10 +32,14 @@ test('ordered menus start with flags and number', () => {
 });
 
 test('a comment is a line or a column, never both', () => {
-  expect(hasCommentLines(filter)).toBe(true);
-  expect(possibleColumns(filter)).not.toContain('comment');
-  expect(hasCommentLines(route)).toBe(false);
-  expect(possibleColumns(route)).toContain('comment');
+  expect(hasCommentLines(filter, tableColumns(filter, {}))).toBe(true);
+  expect(hasCommentLines(route, tableColumns(route, {}))).toBe(false);
+  expect(hasCommentLines(route, [])).toBe(false);
+  const inline = toggleColumn(filter, {}, 'comment');
+  expect(hasCommentLines(filter, tableColumns(filter, inline))).toBe(false);
+  // The counters stay at the end, where they are pinned.
+  expect(shownColumns(filter, inline).slice(-3)).toEqual(['comment', 'bytes', 'packets']);
+  expect(shownColumns(filter, toggleColumn(filter, inline, 'comment'))).toEqual(filter.columns);
 });
 
 test('a column is added, taken away, and the last one stays', () => {
@@ -63,4 +79,54 @@ test('every column of every menu can be shown', () => {
     if (menu.columns.length === 0) continue;
     expect(shownColumns(menu, {}), menu.path).toEqual(menu.columns);
   }
+});
+
+test('a column without values takes no room unless it was chosen by hand', () => {
+  const filled = new FilledColumns(filter);
+  expect(filled.empty(filter.columns).size).toBe(0);
+  const rows: readonly Row[] = [
+    { '.id': '*1', action: 'accept', chain: 'input', 'connection-state': 'established', bytes: '0', packets: '0' },
+    { '.id': '*2', action: 'drop', chain: 'input', 'src-address': '', bytes: '0', packets: '0' },
+  ];
+  expect(filled.look(rows, filter.columns)).toBe(true);
+  expect(filled.look(rows, filter.columns)).toBe(false);
+  const findings = { empty: filled.empty(filter.columns) };
+  const seen = ['action', 'chain', 'connection-state', 'bytes', 'packets'];
+  expect(filledColumns(filter, {}, findings)).toEqual(seen);
+  expect(tableColumns(filter, {}, false, findings).map(({ name }) => name)).toEqual(['.flags', '.nr', ...seen]);
+
+  // A tick shows it; another one takes it away.
+  const kept = toggleColumn(filter, {}, 'src-address', findings);
+  expect(filledColumns(filter, kept, findings)).toContain('src-address');
+  expect(filledColumns(filter, toggleColumn(filter, kept, 'src-address', findings), findings)).toEqual(seen);
+  // So does one for a column that is not the menu's own.
+  const more = toggleColumn(filter, {}, 'log-prefix', { empty: new Set([...findings.empty, 'log-prefix']) });
+  expect(filledColumns(filter, more, { empty: new Set(['log-prefix']) })).toContain('log-prefix');
+
+  // A row with a value brings its column.
+  expect(filled.look([{ '.id': '*3', 'dst-port': '5201' }], filter.columns)).toBe(true);
+  expect(filledColumns(filter, {}, { empty: filled.empty(filter.columns) })).toContain('dst-port');
+});
+
+test('half of a pair has a value when the pair has one', () => {
+  const queues = registry.find((menu) => menu.path === '/queue/simple');
+  if (queues === undefined) throw new Error('menus are missing');
+  const filled = new FilledColumns(queues);
+  filled.look([{ '.id': '*1', name: 'a', 'max-limit': '0/0', 'packet-marks': '' }], queues.columns);
+  const empty = filled.empty(queues.columns);
+  expect(empty.has('max-limit.download')).toBe(false);
+  expect([empty.has('packet-marks'), empty.has('total-max-limit')]).toEqual([true, true]);
+});
+
+test('a text that is cut takes the space that is left', () => {
+  const slow = registry.find((menu) => menu.path === '/ip/settings/slow-path');
+  if (slow === undefined) throw new Error('menus are missing');
+  const fitted = { reason: 120, description: 610, packets: 80, 'packets-per-second': 120 };
+  const columns = tableColumns(slow, {}, false, { fitted });
+  expect(tracks(columns, 0)).toBe(`120px ${WIDEST}px 80px 120px minmax(0, 1fr)`);
+  expect(tracks(columns, 120 + WIDEST + 80 + 120 + 100)).toBe(`120px ${WIDEST + 100}px 80px 120px minmax(0, 1fr)`);
+  expect(tracks(columns, 2000)).toBe('120px 610px 80px 120px minmax(0, 1fr)');
+  // Not where somebody chose the width.
+  const chosen = tableColumns(slow, { widths: { description: 200 } }, false, { fitted });
+  expect(tracks(chosen, 2000)).toBe('120px 200px 80px 120px minmax(0, 1fr)');
 });

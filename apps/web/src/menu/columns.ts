@@ -9,6 +9,8 @@ export interface Column {
   readonly right: boolean;
   /** Width in px; undefined until the content has been measured. */
   readonly width: number | undefined;
+  /** As wide as its content would need; it becomes so where the table has room to spare. */
+  readonly most?: number;
   /** Stays in view at the right edge when the table is wider than the screen: columns between it and the edge. */
   readonly fromEnd?: number;
   /** Carries the tree: indentation, and the handle that folds. */
@@ -18,29 +20,34 @@ export interface Column {
 /** A remembered layout. */
 export interface Layout {
   readonly columns?: readonly string[];
+  /** Columns that were chosen by hand: they stay although no row has a value for them. */
+  readonly kept?: readonly string[];
   readonly widths?: Readonly<Record<string, number>>;
 }
 
 /** Narrowest column, px. */
 export const LEAST_WIDTH = 32;
-/** Widest column that measuring the content makes, px. */
-export const WIDEST = 340;
+/** Widest column that measuring the content makes while room is short, px. */
+export const WIDEST = 354;
 
 /** Counters that stay in view at the right edge where they end the table: what a rule did, beside what it says. */
 const PINNED: ReadonlySet<string> = new Set(['bytes', 'packets']);
 
-/** Menus whose comments stand on a line of their own above the row: those without a column for them. */
-export function hasCommentLines(menu: Menu): boolean {
+/** Menus whose comments may stand on a line of their own above the row: those that need no column for them. */
+export function offersCommentLines(menu: Menu): boolean {
   return menu.props.comment !== undefined && !menu.columns.includes('comment');
+}
+
+/** Whether comments stand on a line of their own: not while there is a column for them. */
+export function hasCommentLines(menu: Menu, columns: readonly Pick<Column, 'name'>[]): boolean {
+  return offersCommentLines(menu) && columns.every(({ name }) => name !== 'comment');
 }
 
 /** What can be a column, in the order of the dialog: properties, and the halves of those that are pairs. */
 export function possibleColumns(menu: Menu): readonly string[] {
   return Object.entries(menu.props)
     .filter(([name, prop]) => {
-      if (prop.secret === true) return false;
-      if (name === 'comment') return !hasCommentLines(menu);
-      return !menu.flags.some((flag) => flag.prop === name);
+      return prop.secret !== true && !menu.flags.some((flag) => flag.prop === name);
     })
     .flatMap(([name, { kind }]) => kind.pair?.names.map((half) => `${name}.${half}`) ?? name);
 }
@@ -52,8 +59,23 @@ export function shownColumns(menu: Menu, layout: Layout): readonly string[] {
   return chosen.length > 0 ? chosen : menu.columns;
 }
 
+/** What a table finds out about its columns. */
+export interface Findings {
+  /** Columns that no row has a value for. */
+  readonly empty?: ReadonlySet<string>;
+  /** Widths that fit the content, px. */
+  readonly fitted?: Readonly<Record<string, number>>;
+}
+
+/** Columns that take room: of those that are shown, the ones with values, and those that were chosen by hand. */
+export function filledColumns(menu: Menu, layout: Layout, { empty }: Findings): readonly string[] {
+  const shown = shownColumns(menu, layout);
+  if (empty === undefined) return shown;
+  return shown.filter((name, at) => at === 0 || !empty.has(name) || layout.kept?.includes(name) === true);
+}
+
 /** The columns of a table, flags and number first. `tree`: the first one that shows a property carries the tree. */
-export function tableColumns(menu: Menu, layout: Layout, tree = false): readonly Column[] {
+export function tableColumns(menu: Menu, layout: Layout, tree = false, findings: Findings = {}): readonly Column[] {
   const columns: Column[] = [];
   const special = (name: string, label: string, width: number, right: boolean) => {
     columns.push({ name, label, shows: undefined, right, width: layout.widths?.[name] ?? width });
@@ -61,16 +83,19 @@ export function tableColumns(menu: Menu, layout: Layout, tree = false): readonly
   if (menu.flags.length > 0)
     special('.flags', 'Flags', Math.max(LEAST_WIDTH, 14 + 9 * Math.min(menu.flags.length, 6)), false);
   if (menu.kind === 'ordered') special('.nr', '#', 40, true);
-  for (const name of shownColumns(menu, layout)) {
+  for (const name of filledColumns(menu, layout, findings)) {
     const shows = menuColumn(menu, name);
     if (shows === undefined) continue;
     const { label, kind } = shows;
+    const chosen = layout.widths?.[name];
+    const fits = findings.fitted?.[name];
     columns.push({
       name,
       label,
       shows,
       right: kind.align === 'right',
-      width: layout.widths?.[name],
+      width: chosen ?? (fits === undefined ? undefined : Math.min(fits, WIDEST)),
+      ...(chosen === undefined && fits !== undefined && fits > WIDEST && { most: fits }),
       ...(tree && !columns.some((column) => column.tree) && { tree }),
     });
   }
@@ -80,17 +105,27 @@ export function tableColumns(menu: Menu, layout: Layout, tree = false): readonly
 
 /**
  * Adds a column after the nearest one that precedes it in the dialog, or takes it away. A column of the menu's own
- * goes back to its place among those. The last one stays.
+ * goes back to its place among those, comments before the counters at the end. The last one stays. One that is not
+ * seen because no row has a value for it is kept from now on.
  */
-export function toggleColumn(menu: Menu, layout: Layout, name: string): Layout {
+export function toggleColumn(menu: Menu, layout: Layout, name: string, findings: Findings = {}): Layout {
   const shown = shownColumns(menu, layout);
-  if (shown.includes(name)) {
-    return shown.length === 1 ? layout : { ...layout, columns: shown.filter((other) => other !== name) };
+  const seen = filledColumns(menu, layout, findings);
+  const others = (layout.kept ?? []).filter((other) => other !== name);
+  if (seen.includes(name)) {
+    if (seen.length === 1) return layout;
+    return { ...layout, columns: shown.filter((other) => other !== name), kept: others };
+  }
+  const kept = [...others, name];
+  if (shown.includes(name)) return { ...layout, kept };
+  if (name === 'comment' && offersCommentLines(menu)) {
+    const plain = shown.findLastIndex((other) => !PINNED.has(other)) + 1;
+    return { ...layout, columns: shown.toSpliced(plain, 0, name), kept };
   }
   const order = menu.columns.includes(name) ? menu.columns : possibleColumns(menu);
   const earlier = new Set(order.slice(0, order.indexOf(name)));
   const at = shown.findLastIndex((other) => earlier.has(other)) + 1;
-  return { ...layout, columns: shown.toSpliced(at, 0, name) };
+  return { ...layout, columns: shown.toSpliced(at, 0, name), kept };
 }
 
 /** Puts a column before another one, or last without one. */
@@ -117,9 +152,10 @@ function readAll(): Record<string, Layout> {
 export function loadLayout(menu: Menu): Layout {
   const layout: unknown = readAll()[menu.path];
   if (typeof layout !== 'object' || layout === null) return {};
-  const { columns, widths }: { columns?: unknown; widths?: unknown } = layout;
+  const { columns, kept, widths }: { columns?: unknown; kept?: unknown; widths?: unknown } = layout;
   return {
     ...(Array.isArray(columns) ? { columns: columns.filter((name) => typeof name === 'string') } : {}),
+    ...(Array.isArray(kept) ? { kept: kept.filter((name) => typeof name === 'string') } : {}),
     ...(typeof widths === 'object' && widths !== null
       ? { widths: Object.fromEntries(Object.entries(widths).filter(([, width]) => typeof width === 'number')) }
       : {}),

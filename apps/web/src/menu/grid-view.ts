@@ -5,7 +5,7 @@ import { fitWidth, tracks } from './column-widths.ts';
 import type { Column } from './columns.ts';
 import { pins } from './pins.ts';
 import { RowGeometry } from './row-geometry.ts';
-import { extraLines, RowPainter } from './row-painter.ts';
+import { RowLines, RowPainter } from './row-painter.ts';
 import { noSelection, type Selection } from './selection.ts';
 import { treePlace } from './tree.ts';
 
@@ -53,6 +53,7 @@ export class GridView {
   readonly #painter: RowPainter;
   readonly #stops: (() => void)[] = [];
   #columns: readonly Column[] = [];
+  #lines: RowLines;
   #selection: Selection = noSelection;
   #measures: Measures = { line: 24, head: 24, viewport: 0, width: 0 };
   #scrollTop = 0;
@@ -75,6 +76,7 @@ export class GridView {
     this.#options = options;
     this.#painter = new RowPainter(options.pane, options.menu, options.gridId);
     const { scroller, live } = options;
+    this.#lines = new RowLines(options.menu, [], '');
     const scroll = () => {
       this.#scrollTop = scroller.scrollTop;
       this.#atEnd = this.#scrollTop + this.#measures.viewport >= this.#geometry.scrollable - 4;
@@ -148,7 +150,9 @@ export class GridView {
     this.#selection = selection;
     if (relaid) {
       this.#painter.setColumns(columns);
-      this.#options.scroller.style.setProperty('--columns', tracks(columns));
+      this.#lines = new RowLines(this.#options.menu, columns, this.#options.live.query.find);
+      // Comments may have lines of their own now, or none any more.
+      this.#geometry.clearExtra();
       this.#pin();
     }
     this.#paint();
@@ -157,7 +161,7 @@ export class GridView {
   /** Shows a width while it is being changed. */
   resize(name: string, width: number): void {
     const columns = this.#columns.map((column) => (column.name === name ? { ...column, width } : column));
-    this.#options.scroller.style.setProperty('--columns', tracks(columns));
+    this.#options.scroller.style.setProperty('--columns', tracks(columns, this.#measures.width));
   }
 
   /** Number of the row with an id; where the keyboard last was when it is not loaded. */
@@ -244,10 +248,11 @@ export class GridView {
     return `${fontSize} ${fontFamily}`;
   }
 
-  /** Keeps the counters at the right edge in view where there is room for them, else the first column. */
+  /** Lays the columns, and keeps the counters at the right edge in view where there is room for them, else the first one. */
   #pin(): void {
     const { scroller } = this.#options;
     const { width } = this.#measures;
+    scroller.style.setProperty('--columns', tracks(this.#columns, width));
     const { offsets, fit } = pins(this.#columns, width);
     for (const [name, offset] of offsets) scroller.style.setProperty(name, offset);
     // Where everything is in view nothing needs to stick, which costs a layer for each cell.
@@ -310,6 +315,8 @@ export class GridView {
   #lay(): void {
     const { live, menu, body, scroller, tail } = this.#options;
     const { viewport, line } = this.#measures;
+    const { find } = live.query;
+    if (find !== this.#lines.find) this.#lines = new RowLines(menu, this.#columns, find);
     const geometry = this.#geometry;
     const offset = geometry.offsetOf(this.#scrollTop, viewport);
     const anchor = geometry.rowAt(offset);
@@ -317,7 +324,7 @@ export class GridView {
     geometry.resize(this.#count(), line);
     for (const [at, id] of live.shown.entries()) {
       const row = live.row(id);
-      if (row !== undefined) geometry.setExtra(live.state.first + at, extraLines(menu, row));
+      if (row !== undefined) geometry.setExtra(live.state.first + at, this.#lines.count(row));
     }
     if (this.#height !== geometry.scrollable) {
       this.#height = geometry.scrollable;
@@ -358,6 +365,7 @@ export class GridView {
       moving: this.#resting !== undefined,
       row: (id) => live.row(id),
       ghost: (id) => live.isGhost(id),
+      lines: this.#lines,
       selected: this.#selection.ids,
       focus: this.#selection.focus,
       number: (index, row) => row['.nr'] ?? (plain ? String(index) : ''),

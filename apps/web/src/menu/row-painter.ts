@@ -7,6 +7,7 @@ import type { Row } from '../api/row.ts';
 import { markColumn, rowMark } from './cells/row-mark.ts';
 import { cellText, flagLetters, flagWords, reason, rowTone } from './cells/text.ts';
 import { type Column, hasCommentLines } from './columns.ts';
+import { foundElsewhere, writeMarked } from './found.ts';
 import { pinClass, pinOffset } from './pins.ts';
 import { treePlace } from './tree.ts';
 
@@ -24,6 +25,7 @@ export interface View {
   readonly moving: boolean;
   readonly row: (id: string) => Row | undefined;
   readonly ghost: (id: string) => boolean;
+  readonly lines: RowLines;
   readonly selected: ReadonlySet<string>;
   readonly focus: string | undefined;
   /** Number in the `#` column; empty where it is not known. */
@@ -34,13 +36,15 @@ interface Cell {
   readonly element: HTMLElement;
   /** Holds the text and the mark; the cell itself where it holds nothing else. */
   readonly label: HTMLElement;
-  text: string;
+  /** Undefined when it must be written anew. */
+  text: string | undefined;
 }
 
 interface Drawn {
   readonly root: HTMLElement;
   comment: HTMLElement | undefined;
   reason: HTMLElement | undefined;
+  found: HTMLElement | undefined;
   readonly cells: readonly Cell[];
   row: Row | undefined;
   index: number;
@@ -50,10 +54,38 @@ interface Drawn {
   selected: string;
 }
 
-/** Lines that a row has beyond the first. */
-export function extraLines(menu: Menu, row: Row): number {
-  const comment = hasCommentLines(menu) && (row.comment ?? '') !== '';
-  return (comment ? 1 : 0) + (reason(row) === undefined ? 0 : 1);
+/** Knows the lines that a row has beyond the first, for as long as the same columns are shown and the same is looked for. */
+export class RowLines {
+  readonly #menu: Menu;
+  readonly #columns: readonly Column[];
+  readonly #comments: boolean;
+  readonly #found = new WeakMap<Row, string>();
+  readonly find: string;
+
+  constructor(menu: Menu, columns: readonly Column[], find: string) {
+    this.#menu = menu;
+    this.#columns = columns;
+    this.#comments = hasCommentLines(menu, columns);
+    this.find = find;
+  }
+
+  /** The comment that stands above the row; empty for none. */
+  comment(row: Row): string {
+    return this.#comments ? (row.comment ?? '') : '';
+  }
+
+  /** In which property that is not shown the row holds what is looked for; empty where it can be seen. */
+  found(row: Row): string {
+    if (this.find === '') return '';
+    const known = this.#found.get(row) ?? foundElsewhere(this.#menu, this.#columns, row, this.find) ?? '';
+    this.#found.set(row, known);
+    return known;
+  }
+
+  count(row: Row): number {
+    const lines = [this.comment(row), reason(row) ?? '', this.found(row)];
+    return lines.filter((text) => text !== '').length;
+  }
 }
 
 /** Makes the inside of a cell that carries the tree; returns what holds its text. */
@@ -67,6 +99,13 @@ function treeLabel(cell: HTMLElement): HTMLElement {
   return label;
 }
 
+/** Lets all texts of a row be written anew. */
+function forget(drawn: Drawn): void {
+  drawn.row = undefined;
+  for (const cell of drawn.cells) cell.text = undefined;
+  for (const line of [drawn.comment, drawn.reason, drawn.found]) if (line !== undefined) line.title = '';
+}
+
 export class RowPainter {
   readonly #pane: HTMLElement;
   readonly #menu: Menu;
@@ -75,6 +114,8 @@ export class RowPainter {
   #spare: Drawn[] = [];
   #columns: readonly Column[] = [];
   readonly #marked: string | undefined;
+  /** What is marked in the rows. */
+  #find = '';
   /** Place of the column that carries the tree; -1 in a list. */
   #tree = -1;
 
@@ -108,6 +149,9 @@ export class RowPainter {
   }
 
   paint(view: View): void {
+    // Every text is written anew.
+    if (view.lines.find !== this.#find) for (const drawn of [...this.#drawn.values(), ...this.#spare]) forget(drawn);
+    this.#find = view.lines.find;
     const wanted = new Set<string>();
     for (let index = view.first; index <= view.last; index++) wanted.add(view.idAt(index) ?? `#${index}`);
     for (const [key, drawn] of this.#drawn) {
@@ -173,6 +217,7 @@ export class RowPainter {
       root,
       comment: undefined,
       reason: undefined,
+      found: undefined,
       cells,
       row: undefined,
       index: -1,
@@ -228,7 +273,7 @@ export class RowPainter {
     // The number of a row changes without the row.
     const same = drawn.row === row && row !== undefined;
     if (!same) {
-      this.#writeLines(drawn, row);
+      this.#writeLines(drawn, row, view.lines);
       if (this.#tree >= 0) this.#writePlace(drawn, row);
     }
     drawn.row = row;
@@ -252,7 +297,7 @@ export class RowPainter {
     if (column.name === this.#marked) this.#writeMark(cell, row);
     if (text === cell.text) return;
     cell.text = text;
-    cell.label.textContent = text;
+    writeMarked(cell.label, text, column.shows === undefined ? '' : this.#find);
     if (column.shows?.kind.name === 'percent')
       cell.element.style.backgroundSize = `${Number.parseFloat(text) || 0}% 100%`;
     if (column.name === this.#marked) return;
@@ -288,11 +333,13 @@ export class RowPainter {
     if (cell.element.title !== title) cell.element.title = title;
   }
 
-  #writeLines(drawn: Drawn, row: Row | undefined): void {
-    const comment = hasCommentLines(this.#menu) ? row?.comment : undefined;
-    drawn.comment = this.#line(drawn, drawn.comment, 'row-comment', comment ? `;;; ${comment}` : '', true);
+  #writeLines(drawn: Drawn, row: Row | undefined, lines: RowLines): void {
+    const comment = row === undefined ? '' : lines.comment(row);
+    drawn.comment = this.#line(drawn, drawn.comment, 'row-comment', comment === '' ? '' : `;;; ${comment}`, true);
     const why = row === undefined ? undefined : reason(row);
     drawn.reason = this.#line(drawn, drawn.reason, 'row-reason', why ?? '', false);
+    const found = row === undefined ? '' : lines.found(row);
+    drawn.found = this.#line(drawn, drawn.found, 'row-found', found === '' ? '' : `Found in ${found}`, false);
   }
 
   #line(
@@ -315,8 +362,8 @@ export class RowPainter {
       if (above) drawn.root.prepend(line);
       else drawn.root.append(line);
     }
-    if (line.textContent !== text) {
-      line.textContent = text;
+    if (line.title !== text || this.#find !== '') {
+      writeMarked(line, text, className === 'row-reason' ? '' : this.#find);
       line.title = text;
     }
     return line;

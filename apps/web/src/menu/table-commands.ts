@@ -5,6 +5,7 @@ import type { IconName } from '../ui/icons.tsx';
 import type { Command } from '../ui/PopupMenu.tsx';
 import { actsOnAll, commandLabel, specialCommands, whyNot } from './actions.ts';
 import { isSet } from './cells/text.ts';
+import { offersCommentLines } from './columns.ts';
 import { isTree } from './tree.ts';
 
 export interface TableCommand extends Command {
@@ -23,6 +24,8 @@ export interface TableState {
   readonly ordered: boolean;
   /** The menu is shown as a tree. */
   readonly tree?: boolean;
+  /** Comments have a column instead of lines of their own. */
+  readonly inlineComments?: boolean;
   /** Not all rows are shown, but those that pass a filter or Find. */
   readonly filtered?: boolean;
 }
@@ -56,6 +59,7 @@ const KNOWN = {
   find: { label: 'Find', shortcut: 'Ctrl+F' },
   'find-next': { label: 'Find next', shortcut: 'F3' },
   columns: { label: 'Show columns' },
+  'inline-comments': { label: 'Inline comments' },
 } as const satisfies Readonly<Record<string, Known>>;
 
 /** Names of the commands that every table may have; each menu adds its own. */
@@ -72,6 +76,8 @@ export function hasCommand(menu: Menu, name: CommandName): boolean {
     case 'find-next':
     case 'columns':
       return true;
+    case 'inline-comments':
+      return offersCommentLines(menu);
     case 'parent':
     case 'indent':
     case 'outdent':
@@ -102,6 +108,7 @@ export function whyNotNow(state: TableState, name: CommandName): string | undefi
     case 'find':
     case 'find-next':
     case 'columns':
+    case 'inline-comments':
     case 'tree':
       return undefined;
     case 'unfold-all':
@@ -141,7 +148,8 @@ export function whyNotNow(state: TableState, name: CommandName): string | undefi
 
 function command(state: TableState, name: CommandName, run: (name: CommandName) => void): TableCommand {
   const known: Known = Object.entries(KNOWN).find(([each]) => each === name)?.[1] ?? { label: commandLabel(name) };
-  return { name, ...known, disabledReason: whyNotNow(state, name), run: () => run(name) };
+  const checked = name === 'inline-comments' ? { checked: state.inlineComments === true } : {};
+  return { name, ...known, ...checked, disabledReason: whyNotNow(state, name), run: () => run(name) };
 }
 
 const BAR: readonly CommandName[] = ['add', 'remove', 'enable', 'disable', 'comment'];
@@ -162,7 +170,7 @@ const GROUPS: readonly (readonly CommandName[])[] = [
 ];
 const LAST: readonly (readonly CommandName[])[] = [
   ['copy-text', 'select-all'],
-  ['find', 'find-next', 'columns'],
+  ['find', 'find-next', 'columns', 'inline-comments'],
 ];
 
 /** Entries of the menu on rows; `line` between groups. */
@@ -174,4 +182,48 @@ export function rowMenu(state: TableState, run: (name: CommandName) => void): re
       ...(at === 0 ? [] : ['line' as const]),
       ...group.map((name) => command(state, name, run)),
     ]);
+}
+
+/** Commands for one column, and for all of them. */
+export interface ColumnCommands {
+  /** Name and title of the column; undefined for the one of the flags, which is not of any property. */
+  readonly column: { readonly name: string; readonly label: string; readonly shows: unknown };
+  readonly sort: { readonly by: string; readonly desc: boolean } | null;
+  /** It is not the last one. */
+  readonly hides: boolean;
+  readonly onSort: (sort: ColumnCommands['sort']) => void;
+  readonly onHide: () => void;
+  readonly onFit: () => void;
+}
+
+/** Entries of the menu on the title of a column. */
+export function columnMenu(
+  state: TableState,
+  run: (name: CommandName) => void,
+  { column, sort, hides, onSort, onHide, onFit }: ColumnCommands,
+): readonly (Command | 'line')[] {
+  const { name, label } = column;
+  const [by, desc] = [sort?.by, sort?.desc === true];
+  const all: readonly CommandName[] = ['columns', 'inline-comments'];
+  const own: (Command | 'line')[] =
+    column.shows === undefined
+      ? []
+      : [
+          { label: 'Sort ascending', checked: by === name && !desc, run: () => onSort({ by: name, desc: false }) },
+          { label: 'Sort descending', checked: by === name && desc, run: () => onSort({ by: name, desc: true }) },
+          {
+            label: state.menu.kind === 'ordered' ? 'Sort by #' : 'Do not sort',
+            checked: sort === null,
+            run: () => onSort(null),
+          },
+          'line',
+          { label: 'Fit width', run: onFit },
+          {
+            label: `Hide ${label}`,
+            disabledReason: hides ? undefined : 'a table has one column at least',
+            run: onHide,
+          },
+          'line',
+        ];
+  return [...own, ...all.filter((each) => hasCommand(state.menu, each)).map((each) => command(state, each, run))];
 }

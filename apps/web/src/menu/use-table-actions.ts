@@ -203,6 +203,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
       case 'find':
       case 'find-next':
       case 'columns':
+      case 'inline-comments':
       case 'comment':
       case 'parent':
       case 'tree':

@@ -6,7 +6,7 @@ import type { Size } from '../wm/geometry.ts';
 import type { Content } from '../wm/reducer.ts';
 import { parsePlace } from './location.ts';
 
-const LIST: Size = { width: 900, height: 460 };
+const LIST: Size = { width: 960, height: 500 };
 const FORM: Size = { width: 560, height: 420 };
 const DIALOG: Size = { width: 620, height: 440 };
 const OVERVIEW: Size = { width: 1180, height: 760 };
@@ -22,8 +22,9 @@ const SIZES: Readonly<Record<string, Size>> = {
   [DASHBOARD]: OVERVIEW,
   [QUEUE_IMPORT]: { width: 860, height: 640 },
   '/queue/simple': { width: 1080, height: 520 },
+  '/ip/firewall/filter': { width: 1200, height: 640 },
   '/interface': { width: 980, height: 560 },
-  '/ip/settings': { width: 800, height: 540 },
+  '/ip/settings': { width: 960, height: 540 },
   '/system/resource': { width: 760, height: 600 },
   '/system/identity': { width: 420, height: 200 },
   '/tool/packet-trace': { width: 980, height: 640 },

@@ -1,0 +1,70 @@
+/** Where a row holds the text of Find. Pure. */
+import { displayValue, type Menu } from '@tollway/schema';
+import type { Row } from '../api/row.ts';
+import { cellText, flagLetters } from './cells/text.ts';
+import { type Column, hasCommentLines } from './columns.ts';
+
+/** A stretch of a text that is, or is not, what was looked for. */
+export interface Piece {
+  readonly text: string;
+  readonly hit: boolean;
+}
+
+/** Whether a text holds another one, in any case. */
+function holds(text: string | undefined, find: string): boolean {
+  return text?.toLowerCase().includes(find.toLowerCase()) === true;
+}
+
+/** A text cut at what was looked for. */
+export function pieces(text: string, find: string): readonly Piece[] {
+  const lower = text.toLowerCase();
+  const wanted = find.toLowerCase();
+  // Some letters become several in lower case: then places in one text are none in the other.
+  if (wanted === '' || lower.length !== text.length || !lower.includes(wanted)) return [{ text, hit: false }];
+  const cut: Piece[] = [];
+  let from = 0;
+  for (let at = lower.indexOf(wanted); at >= 0; at = lower.indexOf(wanted, from)) {
+    if (at > from) cut.push({ text: text.slice(from, at), hit: false });
+    cut.push({ text: text.slice(at, at + wanted.length), hit: true });
+    from = at + wanted.length;
+  }
+  if (from < text.length) cut.push({ text: text.slice(from), hit: false });
+  return cut;
+}
+
+/** Writes a text, with marks around what was looked for. */
+export function writeMarked(element: HTMLElement, text: string, find: string): void {
+  const cut = pieces(text, find);
+  if (cut.every(({ hit }) => !hit)) {
+    element.textContent = text;
+    return;
+  }
+  element.replaceChildren(
+    ...cut.map((piece) => {
+      if (!piece.hit) return piece.text;
+      const mark = document.createElement('mark');
+      mark.textContent = piece.text;
+      return mark;
+    }),
+  );
+}
+
+/**
+ * What a row is shown for when nothing that it shows holds the text: `Dst. Port: 5201`. Nothing for a row that shows
+ * it, and for one that stands there for another reason, e.g. above a row of a tree that was found.
+ */
+export function foundElsewhere(menu: Menu, columns: readonly Column[], row: Row, find: string): string | undefined {
+  if (find === '') return undefined;
+  if (columns.some(({ shows }) => shows !== undefined && holds(cellText(shows, row), find))) return undefined;
+  if (hasCommentLines(menu, columns) && holds(row.comment, find)) return undefined;
+  if (holds(flagLetters(menu, row), find)) return undefined;
+  for (const [name, prop] of Object.entries(menu.props)) {
+    const value = row[name];
+    if (value === undefined || prop.secret === true || prop.kind.name === 'bool') continue;
+    const shown = displayValue(prop, value);
+    if (holds(shown, find)) return `${prop.label}: ${shown}`;
+    const measured = prop.readOnly === true && prop.kind.display !== undefined;
+    if (!measured && holds(value, find)) return `${prop.label}: ${value}`;
+  }
+  return undefined;
+}
