@@ -14,6 +14,7 @@ default configuration and serves http://127.0.0.1:8080.
                         (no lab); they are given back as they were at the end
   --take-over           claim them even if one carries the default route or your SSH session
   --listen ADDR:PORT    where the web page and the API listen (127.0.0.1:8080)
+  --name NAME           another name that the router answers to, e.g. router.example.net; may be given again
   --data-dir DIR        database, active configuration, pid files (data in the project)
   --no-lab              do not make the lab
   --no-defaults         leave an empty database empty: no addresses, rules or queues
@@ -24,7 +25,7 @@ TOLLWAY_ADMIN_PASSWORD sets the first password of admin without the browser.`;
 
 /**
  * @typedef {{
- *   ports: string[] | undefined, takeOver: boolean, listen: string, dataDir: string,
+ *   ports: string[] | undefined, takeOver: boolean, listen: string, names: string[], dataDir: string,
  *   lab: boolean, defaults: 'lab' | 'ports' | 'none', memory: boolean, help: boolean,
  * }} StartOptions
  */
@@ -40,6 +41,7 @@ export function parseOptions(argv) {
     ports: undefined,
     takeOver: false,
     listen: '127.0.0.1:8080',
+    names: [],
     dataDir: inProject('data'),
     lab: true,
     defaults: 'lab',
@@ -54,6 +56,9 @@ export function parseOptions(argv) {
     },
     '--listen': (value) => {
       options.listen = listenAddress(value);
+    },
+    '--name': (value) => {
+      options.names.push(hostName(value));
     },
     '--data-dir': (value) => {
       options.dataDir = dataDir(value);
@@ -130,6 +135,12 @@ function listenAddress(value) {
     );
   }
   return value;
+}
+
+/** @param {string} value */
+function hostName(value) {
+  if (isIP(value) !== 0 || /^(?=.{1,253}$)[a-z0-9_]([a-z0-9._-]*[a-z0-9])?$/i.test(value)) return value;
+  throw new UserError(`--name takes a host name without a port, e.g. router.example.net, not "${value}"`, 2);
 }
 
 /** @param {string} value */

@@ -43,6 +43,7 @@ export function apiEnv(options) {
     ...process.env,
     NODE_ENV: 'production',
     TOLLWAY_LISTEN: options.listen,
+    TOLLWAY_NAMES: [...options.names, ...(process.env.TOLLWAY_NAMES ?? '').split(',')].join(','),
     TOLLWAY_DATA_DIR: options.dataDir,
     TOLLWAY_AGENT_SOCKET: socketOf(options.dataDir),
     TOLLWAY_DEFAULTS: options.defaults,

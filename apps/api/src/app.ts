@@ -20,6 +20,7 @@ import { authentication } from './plugins/auth.js';
 import { jsonBodies } from './plugins/body.js';
 import { brokenRequest, errorAnswers } from './plugins/errors.js';
 import { apiDescription } from './plugins/openapi.js';
+import { requestOrigin } from './plugins/origin.js';
 import { securityHeaders } from './plugins/security-headers.js';
 import { singlePageApp } from './plugins/spa.js';
 import type { Services } from './rest/services.js';
@@ -52,6 +53,8 @@ export interface AppOptions {
   readonly adminPassword: string | undefined;
   /** Days for which it is kept what queues carried. */
   readonly accountingDays: number;
+  /** Names that the router answers to beside its addresses, in lower case. */
+  readonly names: readonly string[];
   readonly webRoot: string | undefined;
   /** pino level; lines go to standard error. */
   readonly logLevel: string;
@@ -124,6 +127,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   });
   securityHeaders(app);
   errorAnswers(app);
+  requestOrigin(app, options.names);
   jsonBodies(app);
   await authentication(app, authenticator);
   healthRoute(app, services, () => furnished);

@@ -13,6 +13,8 @@ export interface Env {
   readonly defaults: Defaults;
   /** First password of `admin`, applied only while none is set. */
   readonly adminPassword: string | undefined;
+  /** Names that the router answers to beside its addresses, in lower case. */
+  readonly names: readonly string[];
   readonly webRoot: string | undefined;
   readonly databaseUrl: string;
   /** Days for which it is kept what queues carried. */
@@ -34,6 +36,7 @@ export function readEnv(env: Readonly<Record<string, string | undefined>>): Env 
     agentSocket: env.TOLLWAY_AGENT_SOCKET ?? join(dataDir, 'run', 'agent.sock'),
     defaults: oneOf('TOLLWAY_DEFAULTS', env.TOLLWAY_DEFAULTS ?? 'ports', ['lab', 'ports', 'none']),
     adminPassword: env.TOLLWAY_ADMIN_PASSWORD || undefined,
+    names: hostNames(env.TOLLWAY_NAMES ?? ''),
     webRoot: env.TOLLWAY_WEB_ROOT ? resolve(env.TOLLWAY_WEB_ROOT) : undefined,
     databaseUrl: env.DATABASE_URL || `file:${join(dataDir, 'tollway.db')}`,
     accountingDays: days('TOLLWAY_ACCOUNTING_DAYS', env.TOLLWAY_ACCOUNTING_DAYS ?? '400'),
@@ -51,6 +54,16 @@ function days(name: string, value: string): number {
   if (!/^\d{1,5}$/.test(value) || Number(value) === 0)
     throw new Error(`${name} must be 1 to 99999 days, not "${value}"`);
   return Number(value);
+}
+
+function hostNames(text: string): string[] {
+  const names = text
+    .split(',')
+    .map((name) => name.trim().toLowerCase().replace(/\.$/, ''))
+    .filter((name) => name !== '');
+  const wrong = names.find((name) => !isIP(name) && !/^(?=.{1,253}$)[a-z0-9_]([a-z0-9._-]*[a-z0-9])?$/.test(name));
+  if (wrong === undefined) return names;
+  throw new Error(`TOLLWAY_NAMES must be host names separated by commas, e.g. router.example.net, not "${wrong}"`);
 }
 
 /** `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`. Port 0 lets the system choose. */

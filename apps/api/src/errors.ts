@@ -53,6 +53,11 @@ export const errors = {
   /** What is wrong with one element of a list that is added as a whole. */
   inElement: (index: number, { status, detail, message, property }: ApiError) =>
     new ApiError(status, `element ${index}: ${detail ?? message}`, property),
+  bodyTooLarge: (limit: number) =>
+    new ApiError(400, `the body is larger than ${limit >= 1 << 20 ? `${limit >> 20} MiB` : `${limit >> 10} KiB`}`),
+  unsupportedMediaType: () =>
+    new ApiError(415, 'the body must be JSON, with the header Content-Type: application/json'),
+  misdirected: (detail: string) => new ApiError(421, detail),
   unauthorized: () => new ApiError(401),
   notEnoughPermissions: () => new ApiError(403, 'not enough permissions'),
   forbiddenOrigin: (detail: string) => new ApiError(403, detail),

@@ -75,8 +75,10 @@ export class Router {
   counts!: Database;
   url!: string;
   #options: Partial<AppOptions>;
+  readonly #host: string;
 
-  private constructor(directory: string, withPeer: boolean, options: Partial<AppOptions>) {
+  private constructor(directory: string, withPeer: boolean, options: Partial<AppOptions>, host: string) {
+    this.#host = host;
     this.directory = directory;
     this.socket = join(directory, 'agent.sock');
     this.peer = withPeer ? new AgentPeer(this.socket) : undefined;
@@ -84,8 +86,8 @@ export class Router {
   }
 
   /** Starts with a peer for the agent unless `withPeer` is false. */
-  static async start(options: Partial<AppOptions> = {}, withPeer = true): Promise<Router> {
-    const router = new Router(await mkdtemp(join(tmpdir(), 'tollway-api-')), withPeer, options);
+  static async start(options: Partial<AppOptions> = {}, withPeer = true, host = '127.0.0.1'): Promise<Router> {
+    const router = new Router(await mkdtemp(join(tmpdir(), 'tollway-api-')), withPeer, options, host);
     await router.peer?.start();
     await router.open();
     if (withPeer) await router.healthy();
@@ -108,13 +110,14 @@ export class Router {
       defaults: 'none',
       accountingDays: 400,
       adminPassword: PASSWORD,
+      names: [],
       webRoot: undefined,
       logLevel: 'silent',
       ...this.#options,
     });
-    await this.app.listen({ host: '127.0.0.1', port: 0 });
+    await this.app.listen({ host: this.#host, port: 0 });
     const { port } = this.app.server.address() as AddressInfo;
-    this.url = `http://127.0.0.1:${port}`;
+    this.url = `http://${this.#host.includes(':') ? `[${this.#host}]` : this.#host}:${port}`;
   }
 
   /** Stops the API, keeping database and peer. */

@@ -72,19 +72,6 @@ describe('bodies', () => {
     }
   });
 
-  it.each([[undefined], ['text/plain'], ['application/x-www-form-urlencoded'], ['nonsense']])(
-    'content type %s',
-    async (type) => {
-      const answer = await router.rest(
-        'POST',
-        '/system/identity/set',
-        '{"name":"r1"}',
-        type === undefined ? {} : { 'content-type': type },
-      );
-      expect(answer.status).toBe(200);
-    },
-  );
-
   it('texts are Unicode: half a surrogate pair cannot be stored', async () => {
     const answer = await router.rest('PUT', '/ip/firewall/filter', '{"chain":"forward","comment":"a\\ud800"}');
     expect(answer).toMatchObject({ status: 400, body: { property: 'comment' } });

@@ -1,8 +1,9 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { errors } from '../errors.js';
 import type { Attempts } from './attempts.js';
+import { MAX_PASSWORD } from './passwords.js';
 import type { Session, Sessions } from './sessions.js';
-import type { Group, User, Users } from './users.js';
+import { type Group, MAX_NAME, type User, type Users } from './users.js';
 
 /** How long a verified Basic password is believed without hashing it again, ms. */
 const BASIC_CACHE_MS = 60_000;
@@ -71,6 +72,8 @@ export class Authenticator {
     const decoded = Buffer.from(encoded ?? '', 'base64').toString('utf8');
     const colon = decoded.indexOf(':');
     if (encoded === undefined || colon < 0) throw errors.unauthorized();
+    // No user has such a name or password: it is neither counted nor logged.
+    if (colon > MAX_NAME || decoded.length - colon - 1 > MAX_PASSWORD) throw errors.unauthorized();
     const digest = createHmac('sha256', this.#key).update(decoded).digest('base64');
     const known = this.#verified.get(digest);
     let user = known !== undefined && known.until > Date.now() ? this.#users.byId(known.userId) : undefined;

@@ -1,12 +1,12 @@
 import { hash, verify } from '@node-rs/argon2';
 
 /** Longest password, bytes: hashing cost must not be the caller's choice. */
-const MAX_BYTES = 1024;
+export const MAX_PASSWORD = 1024;
 
 /** A text that says why the password cannot be used, or undefined. */
 export function refusePassword(password: string): string | undefined {
   if (password.length < 8) return 'password: give at least 8 characters';
-  if (Buffer.byteLength(password) > MAX_BYTES) return `password is longer than ${MAX_BYTES} bytes`;
+  if (Buffer.byteLength(password) > MAX_PASSWORD) return `password is longer than ${MAX_PASSWORD} bytes`;
   return undefined;
 }
 
@@ -19,7 +19,7 @@ let dummy: Promise<string> | undefined;
 
 /** Takes as long for an unknown user or one without a password as for a wrong password. */
 export async function verifyPassword(stored: string | undefined, password: string): Promise<boolean> {
-  if (Buffer.byteLength(password) > MAX_BYTES) return false;
+  if (Buffer.byteLength(password) > MAX_PASSWORD) return false;
   dummy ??= hashPassword('the hash of no user');
   const matches = await verify(stored ?? (await dummy), password);
   return matches && stored !== undefined;

@@ -30,7 +30,7 @@ export async function authentication(app: FastifyInstance, authenticator: Authen
   });
 }
 
-/** @throws ApiError 401, 429, or 403 for a request that another site made the browser send. */
+/** @throws ApiError 401, 429, or 403 for a change without the header that only the router's own page sends. */
 async function authenticate(authenticator: Authenticator, request: FastifyRequest): Promise<Principal> {
   const { authorization } = request.headers;
   if (authorization !== undefined) return authenticator.byBasic(authorization, request.ip);
@@ -38,19 +38,10 @@ async function authenticate(authenticator: Authenticator, request: FastifyReques
   const principal = token === undefined ? undefined : authenticator.byCookie(token, request.ip);
   if (principal === undefined) throw errors.unauthorized();
   const safe = request.method === 'GET' || request.method === 'HEAD';
-  if (!safe) {
-    requireSameOrigin(request);
-    if (request.headers['x-tollway'] !== '1') throw errors.forbiddenOrigin('the header X-Tollway: 1 is missing');
+  if (!safe && request.headers['x-tollway'] !== '1') {
+    throw errors.forbiddenOrigin('the header X-Tollway: 1 is missing');
   }
   return principal;
-}
-
-/** @throws ApiError 403 when the browser says that another site is behind the request. */
-export function requireSameOrigin(request: FastifyRequest): void {
-  const { origin, host } = request.headers;
-  if (origin === undefined) return;
-  if (URL.canParse(origin) && new URL(origin).host === host) return;
-  throw errors.forbiddenOrigin(`requests from ${origin} are not accepted`);
 }
 
 export function setSessionCookie(request: FastifyRequest, reply: FastifyReply, token: string): void {

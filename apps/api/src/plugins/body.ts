@@ -1,46 +1,67 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { errors } from '../errors.js';
+import { parseJson } from './json.js';
 
 /** Largest request body that is read, bytes. */
 export const MAX_BODY = 8 << 20;
-/** A longer body is still taken in and thrown away up to here, so that the client gets to read the answer. */
-const MAX_DISCARD = 64 << 20;
+/** Largest body of a request that needs no login, bytes. */
+export const MAX_PUBLIC_BODY = 4 << 10;
+/** A longer body is still taken in and thrown away up to so many times its limit, so that the client gets to read the answer. */
+const DISCARDED = 8;
+/** How long the body of a request that needs no login may take, ms. */
+const PUBLIC_BODY_MS = 10_000;
+/** How long a refused request may go on sending its body, ms. */
+const LINGER_MS = 1_000;
 
-/**
- * Reads bodies as JSON whatever their content type says: clients send it wrong, or not at all.
- * An empty body is no body.
- */
+const JSON_TYPE = /^application\/json\s*(;|$)/i;
+
+/** Reads bodies as JSON. An empty body is no body, whatever its content type says. */
 export function jsonBodies(app: FastifyInstance): void {
+  const notJson = new WeakSet<FastifyRequest>();
   app.removeAllContentTypeParsers();
   app.addHook('onRequest', async (request) => {
+    const type = request.headers['content-type'];
+    // Pages of other sites can send any other type, or none, without being asked.
+    if (type === undefined || !JSON_TYPE.test(type)) notJson.add(request);
     // The framework refuses what is no media type at all before a parser is asked.
-    if (request.headers['content-type'] !== undefined) request.raw.headers['content-type'] = 'application/json';
+    if (type !== undefined) request.raw.headers['content-type'] = 'application/json';
   });
-  app.addContentTypeParser('*', async (_request: unknown, payload: NodeJS.ReadableStream) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
+  app.addHook('onResponse', async ({ raw }) => {
+    // Node would take in the rest of a refused body however long it is.
+    if (raw.complete) return;
+    const { socket } = raw;
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+    raw.once('end', () => clearTimeout(timer));
+  });
+  app.addContentTypeParser('*', async (request: FastifyRequest, payload: NodeJS.ReadableStream) => {
+    const open = request.routeOptions.config.public === true;
+    const text = await textOf(payload, request, open ? MAX_PUBLIC_BODY : MAX_BODY, open ? PUBLIC_BODY_MS : undefined);
+    if (text === '') return undefined;
+    if (notJson.has(request)) throw errors.unsupportedMediaType();
+    return parseJson(text);
+  });
+}
+
+/** The whole body. @throws ApiError for one that is longer than `limit` bytes or takes longer than `ms`. */
+async function textOf(
+  payload: NodeJS.ReadableStream,
+  { raw }: FastifyRequest,
+  limit: number,
+  ms: number | undefined,
+): Promise<string> {
+  const timer = ms === undefined ? undefined : setTimeout(() => raw.socket.destroy(), ms).unref();
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
     for await (const chunk of payload) {
       const bytes = Buffer.from(chunk);
       length += bytes.length;
-      if (length <= MAX_BODY) chunks.push(bytes);
-      else if (length > MAX_DISCARD) break;
+      if (length <= limit) chunks.push(bytes);
+      else if (length > limit * DISCARDED) break;
     }
-    if (length > MAX_BODY) throw errors.badRequest(`the body is larger than ${MAX_BODY >> 20} MiB`);
-    return parseJson(Buffer.concat(chunks).toString('utf8'));
-  });
-}
-
-function parseJson(text: string): unknown {
-  if (text.trim() === '') return undefined;
-  try {
-    return JSON.parse(text, refuseProto);
-  } catch (error) {
-    throw errors.badRequest(`the body is not valid JSON: ${error instanceof Error ? error.message : String(error)}`);
+  } finally {
+    clearTimeout(timer);
   }
-}
-
-/** A key `__proto__` would not become a property of the object. */
-function refuseProto(key: string, value: unknown): unknown {
-  if (key === '__proto__') throw new Error('unknown parameter __proto__');
-  return value;
+  if (length > limit) throw errors.bodyTooLarge(limit);
+  return Buffer.concat(chunks).toString('utf8');
 }

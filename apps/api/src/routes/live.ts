@@ -1,7 +1,6 @@
 import websocket from '@fastify/websocket';
 import type { FastifyInstance } from 'fastify';
 import type { Hub } from '../live/hub.js';
-import { requireSameOrigin } from '../plugins/auth.js';
 
 /** Largest message of a client, bytes. */
 const MAX_MESSAGE = 64 << 10;
@@ -20,9 +19,5 @@ export async function liveRoute(app: FastifyInstance, hub: Hub): Promise<void> {
   app.addHook('onResponse', async (request) => {
     if (request.headers.upgrade !== undefined) request.raw.socket.destroySoon();
   });
-  app.get(
-    '/live',
-    { websocket: true, preValidation: async (request) => requireSameOrigin(request) },
-    (socket, request) => hub.accept(socket, request.principal),
-  );
+  app.get('/live', { websocket: true }, (socket, request) => hub.accept(socket, request.principal));
 }

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Authenticator, Principal } from '../auth/authenticator.js';
-import { refusePassword } from '../auth/passwords.js';
+import { MAX_PASSWORD, refusePassword } from '../auth/passwords.js';
 import type { SetupToken } from '../auth/setup-token.js';
-import { FIRST_USER, type User } from '../auth/users.js';
+import { FIRST_USER, MAX_NAME, type User } from '../auth/users.js';
 import { errors } from '../errors.js';
-import { COOKIE, requireSameOrigin, setSessionCookie } from '../plugins/auth.js';
+import { COOKIE, setSessionCookie } from '../plugins/auth.js';
 import type { Services } from '../rest/services.js';
 import { VERSION } from '../version.js';
 
@@ -28,13 +28,13 @@ export function sessionRoutes(
   };
 
   app.post('/api/v1/login', { config: { public: true } }, async (request, reply) => {
-    requireSameOrigin(request);
     const { name, password } = texts(request.body, ['name', 'password']);
+    refuseLong('name', name, MAX_NAME);
+    refuseLong('password', password, MAX_PASSWORD);
     return begin(request, reply, await authenticator.login(name, password, request.ip));
   });
 
   app.post('/api/v1/setup', { config: { public: true } }, async (request, reply) => {
-    requireSameOrigin(request);
     const { token, password } = texts(request.body, ['token', 'password']);
     if (!users.needsSetup || !setup.matches(token)) throw errors.unauthorized();
     const refused = refusePassword(password);
@@ -75,6 +75,10 @@ export async function setFirstPassword({ users, db }: Pick<Services, 'users' | '
   const user = admin === undefined ? await users.add(content) : await users.set(admin.id, content);
   await db.audit.create({ data: { user: user.name, address: '', action: 'password', detail: 'first password set' } });
   return user;
+}
+
+function refuseLong(property: string, text: string, most: number): void {
+  if (text.length > most) throw errors.badProperty(property, `value of ${property}: give at most ${most} characters`);
 }
 
 /** Text members of a JSON object. @throws ApiError naming the one that is missing. */

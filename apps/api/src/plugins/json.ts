@@ -1,0 +1,186 @@
+import { errors } from '../errors.js';
+import { Slices } from '../live/slices.js';
+
+/** Deepest nesting of objects and lists. */
+export const MAX_DEPTH = 16;
+/** Members of one object. */
+export const MAX_MEMBERS = 1_024;
+/** Elements of one list. */
+export const MAX_ELEMENTS = 200_000;
+/** Values between two looks at the clock. */
+const STRIDE = 512;
+
+type JsonObject = Record<string, unknown>;
+
+/** An object or list that is being read. */
+interface Open {
+  readonly into: JsonObject | unknown[];
+  /** Name of the member whose value comes next. */
+  key: string;
+  size: number;
+}
+
+/**
+ * Reads the JSON of a request, letting others work in between. As RouterOS does, bare numbers may be octal (leading 0)
+ * or hexadecimal (0x), and exponents are refused. Whole numbers that no double holds exactly stay the text that was sent.
+ * The key `__proto__` is refused: it would not become a property of the object.
+ *
+ * @returns `undefined` for a text of blanks.
+ * @throws ApiError 400 that says what is wrong, and where.
+ */
+export async function parseJson(text: string): Promise<unknown> {
+  const reader = new JsonReader(text);
+  const slices = new Slices();
+  while (!reader.done) {
+    for (let count = 0; count < STRIDE && !reader.done; count += 1) reader.step();
+    if (slices.over) await slices.pause();
+  }
+  return reader.result;
+}
+
+const BLANKS = /[ \t\n\r]*/y;
+/** A string without escapes, the usual one, or one with them. Control characters must be escaped (RFC 8259 §7). */
+const PLAIN_STRING = /"([^"\\\u0000-\u001f]*)"/y;
+const STRING = /"(?:[^"\\\u0000-\u001f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*"/y;
+const WORD = /[A-Za-z0-9+.-]+/y;
+
+class JsonReader {
+  readonly #text: string;
+  readonly #open: Open[] = [];
+  #at = 0;
+  done = false;
+  result: unknown;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.#blanks();
+    if (this.#at === text.length) this.done = true;
+  }
+
+  /** Reads one value, or the beginning or end of an object or list. */
+  step(): void {
+    const open = this.#open.at(-1);
+    if (open !== undefined) {
+      const close = Array.isArray(open.into) ? ']' : '}';
+      if (this.#char() === close) {
+        this.#at += 1;
+        this.#open.pop();
+        this.#end(open.into);
+        return;
+      }
+      this.#member(open);
+    }
+    this.#value();
+  }
+
+  /** Reads up to the value of the next member. */
+  #member(open: Open): void {
+    open.size += 1;
+    const list = Array.isArray(open.into);
+    if (open.size > (list ? MAX_ELEMENTS : MAX_MEMBERS)) {
+      throw errors.badRequest(
+        list
+          ? `a list of the body has more than ${MAX_ELEMENTS} elements`
+          : `an object of the body has more than ${MAX_MEMBERS} members`,
+      );
+    }
+    if (list) return;
+    if (this.#char() !== '"') throw this.#wrong('a name in double quotes');
+    open.key = this.#string();
+    if (open.key === '__proto__') throw errors.badRequest('unknown parameter __proto__');
+    this.#blanks();
+    if (this.#char() !== ':') throw this.#wrong('a colon');
+    this.#at += 1;
+    this.#blanks();
+  }
+
+  #value(): void {
+    const char = this.#char();
+    if (char === '{' || char === '[') {
+      if (this.#open.length >= MAX_DEPTH) {
+        throw errors.badRequest(`the body is nested deeper than ${MAX_DEPTH} objects and lists`);
+      }
+      this.#at += 1;
+      this.#open.push({ into: char === '{' ? {} : [], key: '', size: 0 });
+      this.#blanks();
+      return;
+    }
+    this.#end(char === '"' ? this.#string() : this.#word());
+  }
+
+  /** A value is complete: it goes where it belongs, and what follows is looked at. */
+  #end(value: unknown): void {
+    this.#blanks();
+    const open = this.#open.at(-1);
+    if (open === undefined) {
+      if (this.#at < this.#text.length) throw this.#wrong('the end');
+      this.result = value;
+      this.done = true;
+      return;
+    }
+    if (Array.isArray(open.into)) open.into.push(value);
+    else open.into[open.key] = value;
+    const char = this.#char();
+    const close = Array.isArray(open.into) ? ']' : '}';
+    if (char === close) return;
+    if (char !== ',') throw this.#wrong(`a comma or ${close}`);
+    this.#at += 1;
+    this.#blanks();
+    if (this.#char() === close) throw this.#wrong('another member after the comma');
+  }
+
+  #string(): string {
+    PLAIN_STRING.lastIndex = this.#at;
+    const plain = PLAIN_STRING.exec(this.#text);
+    if (plain !== null) {
+      this.#at = PLAIN_STRING.lastIndex;
+      return plain[1] ?? '';
+    }
+    STRING.lastIndex = this.#at;
+    const match = STRING.exec(this.#text);
+    if (match === null)
+      throw this.#wrong('a string that ends, without bare control characters and with escapes of JSON');
+    this.#at = STRING.lastIndex;
+    return JSON.parse(match[0]);
+  }
+
+  #word(): unknown {
+    WORD.lastIndex = this.#at;
+    const word = WORD.exec(this.#text)?.[0] ?? '';
+    const value = word === 'true' ? true : word === 'false' ? false : word === 'null' ? null : numberOf(word);
+    if (value === undefined) {
+      if (/^-?[\d.]+e[+-]?\d+$/i.test(word))
+        throw errors.badRequest(`numbers with an exponent are not accepted: ${word.slice(0, 40)}`);
+      throw this.#wrong('a value');
+    }
+    this.#at += word.length;
+    return value;
+  }
+
+  #char(): string {
+    return this.#text[this.#at] ?? '';
+  }
+
+  #blanks(): void {
+    BLANKS.lastIndex = this.#at;
+    BLANKS.test(this.#text);
+    this.#at = BLANKS.lastIndex;
+  }
+
+  #wrong(wanted: string): Error {
+    const where = this.#at < this.#text.length ? `at character ${this.#at + 1}` : 'at its end';
+    return errors.badRequest(`the body is not valid JSON: ${where} there should be ${wanted}`);
+  }
+}
+
+/** A bare number: decimal, octal with a leading 0, hexadecimal with 0x. `undefined` for what is none. */
+function numberOf(word: string): number | string | undefined {
+  const match = /^(-?)(?:0x([0-9a-f]+)|0([0-7]+)|((?:0|[1-9]\d*)(\.\d+)?))$/i.exec(word);
+  if (match === null || word.length > 64) return undefined;
+  const [, sign = '', hex, octal, decimal = '', fraction] = match;
+  if (fraction !== undefined) return Number(word);
+  const digits = hex !== undefined ? `0x${hex}` : octal !== undefined ? `0o${octal}` : decimal;
+  const number = Number(digits);
+  if (Number.isSafeInteger(number)) return sign === '' ? number : -number;
+  return `${sign}${BigInt(digits)}`;
+}

@@ -1,0 +1,62 @@
+import { isIP, isIPv6 } from 'node:net';
+import { shown } from '@tollway/schema';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { errors } from '../errors.js';
+
+/**
+ * Which name a request may be sent to, and which pages may send it. A page of another site whose name is made to lead
+ * here (DNS rebinding) is told apart by the name in `Host`; one that makes the browser send requests, with the
+ * credentials that it holds, by `Origin` and `Sec-Fetch-Site`. Clients that are no browsers send neither.
+ * @param names by which the router is known beside its addresses, in lower case.
+ */
+export function requestOrigin(app: FastifyInstance, names: readonly string[]): void {
+  app.addHook('onRequest', async (request) => {
+    if (!request.url.startsWith('/')) throw errors.badRequest('the target of the request must be a path');
+    const { host } = request.headers;
+    if (host !== undefined && !answersTo(host, request.socket.localAddress, names)) {
+      throw errors.misdirected(
+        `this router does not answer to ${shown(host)}; use its address, or start it with --name ${nameIn(host) ?? 'NAME'}`,
+      );
+    }
+    requireSameOrigin(request);
+  });
+}
+
+/** Name or address of `Host`, in lower case, without port and brackets; `undefined` when it is no such text. */
+function nameIn(host: string): string | undefined {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?$/i.exec(host);
+  return (match?.[1] ?? match?.[2])?.toLowerCase().replace(/\.$/, '');
+}
+
+function answersTo(host: string, localAddress: string | undefined, names: readonly string[]): boolean {
+  const name = nameIn(host);
+  if (name === undefined) return false;
+  if (names.includes(name)) return true;
+  const own = plainAddress(localAddress ?? '');
+  if (isIP(name)) return sameAddress(name, own);
+  return name === 'localhost' && (own === '::1' || own.startsWith('127.'));
+}
+
+/** An address without the IPv6 prefix that IPv4 has on a socket for both, and without a zone. */
+export const plainAddress = (address: string): string =>
+  address
+    .toLowerCase()
+    .replace(/^::ffff:(?=\d+\.)/, '')
+    .replace(/%.*$/, '');
+
+const sameAddress = (a: string, b: string): boolean =>
+  a === b || (isIPv6(a) && isIPv6(b) && new URL(`http://[${a}]`).hostname === new URL(`http://[${b}]`).hostname);
+
+/** @throws ApiError 403 when the browser says that another site is behind the request. */
+function requireSameOrigin(request: FastifyRequest): void {
+  const { origin, host } = request.headers;
+  if (origin !== undefined && !(URL.canParse(origin) && new URL(origin).host === host?.toLowerCase())) {
+    throw errors.forbiddenOrigin(`requests from ${shown(origin)} are not accepted`);
+  }
+  const site = request.headers['sec-fetch-site'];
+  if (site === undefined || site === 'same-origin' || site === 'none') return;
+  // Somebody follows a link to the router.
+  const safe = request.method === 'GET' || request.method === 'HEAD';
+  if (safe && request.headers['sec-fetch-mode'] === 'navigate' && request.headers.upgrade === undefined) return;
+  throw errors.forbiddenOrigin('requests from other sites are not accepted');
+}
