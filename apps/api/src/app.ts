@@ -2,8 +2,9 @@ import fastify, { type FastifyInstance, type FastifyReply, LogController } from 
 import { QueueAccounting } from './accounting/queue-days.js';
 import { QueueRecords } from './accounting/records.js';
 import type { AgentPort } from './agent/port.js';
-import { Attempts } from './auth/attempts.js';
+import { ATTEMPT_LIMITS, type AttemptLimits, Attempts } from './auth/attempts.js';
 import { Authenticator } from './auth/authenticator.js';
+import { FailureReport, recordFailedLogin } from './auth/failed-logins.js';
 import { Sessions } from './auth/sessions.js';
 import type { SetupToken } from './auth/setup-token.js';
 import { Users } from './auth/users.js';
@@ -55,6 +56,8 @@ export interface AppOptions {
   readonly accountingDays: number;
   /** Names that the router answers to beside its addresses, in lower case. */
   readonly names: readonly string[];
+  /** Limits of failing logins, where they are not the usual ones. */
+  readonly attemptLimits?: Partial<AttemptLimits>;
   readonly webRoot: string | undefined;
   /** pino level; lines go to standard error. */
   readonly logLevel: string;
@@ -96,14 +99,16 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   );
   const editor = new Editor(store);
   const services: Services = { db, store, editor, live, users, sessions, book, learnedIds, views, accounting };
-  const authenticator = new Authenticator(users, sessions, new Attempts(), {
-    loginFailed(name, address) {
-      book.add('system,error,critical', `login failure for user ${name} from ${address}`);
-      db.audit
-        .create({ data: { user: name, address, action: 'login-failed', detail: '' } })
-        .catch((error: unknown) => app.log.error(error));
-    },
+  const failures = new FailureReport(({ user, address, text }) => {
+    book.add('system,error,critical', text);
+    recordFailedLogin(db, user, address, text).catch((error: unknown) => app.log.error(error));
   });
+  const attempts = new Attempts({ ...ATTEMPT_LIMITS, ...options.attemptLimits });
+  for (const { address, userId } of sessions.list()) {
+    const user = users.byId(userId);
+    if (user !== undefined) attempts.remember(address, user.name);
+  }
+  const authenticator = new Authenticator(users, sessions, attempts, failures);
 
   writeLog(book, agent, store);
   if (users.needsSetup && options.adminPassword !== undefined) await setFirstPassword(services, options.adminPassword);
@@ -122,6 +127,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   }, CLOCK_MS).unref();
   app.addHook('onClose', async () => {
     clearInterval(clock);
+    failures.flush();
     await accounting.stop().catch((error: unknown) => app.log.error(error));
     agent.close();
   });

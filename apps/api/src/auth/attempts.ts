@@ -1,60 +1,159 @@
-/** Failed logins allowed from one address for one user within {@link WINDOW_MS}. */
-export const MAX_PER_USER = 10;
-/** Failed logins allowed from one address within {@link WINDOW_MS}. */
-export const MAX_PER_ADDRESS = 30;
-const WINDOW_MS = 60_000;
-/** Bound of the table: the oldest are forgotten first. */
+import { errors } from '../errors.js';
+import { isLoopback, networkOf } from './address.js';
+
+/** How fast logins may fail: `burst` at once, then one every `everyMs`. */
+export interface Rate {
+  readonly burst: number;
+  readonly everyMs: number;
+}
+
+export interface AttemptLimits {
+  /** From one address (of IPv6, one /64). */
+  readonly address: Rate;
+  /** For one user name. */
+  readonly account: Rate;
+  /** All together. */
+  readonly overall: Rate;
+  /** For a user from an address where that user has logged in before, whatever others do. */
+  readonly known: Rate;
+  /** Longest time that a login is held up, ms; one that would have to wait longer is refused. */
+  readonly maxWaitMs: number;
+  /** Logins that wait at the same time, from one address and in all. */
+  readonly maxWaitingPerAddress: number;
+  readonly maxWaiting: number;
+}
+
+export const ATTEMPT_LIMITS: AttemptLimits = {
+  address: { burst: 10, everyMs: 3_000 },
+  account: { burst: 20, everyMs: 3_000 },
+  overall: { burst: 60, everyMs: 500 },
+  known: { burst: 10, everyMs: 3_000 },
+  maxWaitMs: 15_000,
+  maxWaitingPerAddress: 5,
+  maxWaiting: 64,
+};
+
+/** Bound of the tables: the oldest are forgotten first. */
 const MAX_KEYS = 10_000;
 
-/** Counts failed logins. Successes are not counted and never held up by other people's failures elsewhere. */
-export class Attempts {
-  readonly #failures = new Map<string, number[]>();
-  readonly #now: () => number;
+/** A login that is being tried. */
+export interface Attempt {
+  /** It was none that failed: it does not count, and the address is known from now on. */
+  succeeded(): void;
+}
 
-  constructor(now: () => number = Date.now) {
-    this.#now = now;
+/**
+ * Holds up logins that fail too fast. Each counts as failed from the moment it begins, so that tries at the same time
+ * count too. Few wait, and not for long, so that waiting costs those who try more than the router. Whoever logged in
+ * before from the same address has a budget of its own, so that nobody is locked out by tries of others elsewhere.
+ */
+export class Attempts {
+  readonly #limits: AttemptLimits;
+  readonly #buckets = new Map<string, number>();
+  readonly #known = new Set<string>();
+  readonly #waiting = new Map<string, number>();
+  #allWaiting = 0;
+
+  constructor(limits: AttemptLimits = ATTEMPT_LIMITS) {
+    this.#limits = limits;
+  }
+
+  /** This user has logged in from this address. */
+  remember(address: string, user: string): void {
+    const key = `${networkOf(address)} ${user}`;
+    this.#known.delete(key);
+    this.#known.add(key);
+    for (const oldest of this.#known) {
+      if (this.#known.size <= MAX_KEYS) break;
+      this.#known.delete(oldest);
+    }
   }
 
   /**
-   * Begins a try. It counts as failed until {@link succeeded}, so that tries at the same time count too.
-   * @returns seconds until a try is allowed; 0 when this one is.
+   * Waits until a try is allowed.
+   * @param gone aborted when the client no longer waits for the answer.
+   * @throws ApiError 429 when that would take too long, or too many wait.
    */
-  begin(address: string, user: string): number {
-    const wait = Math.max(
-      this.#waitFor(`a ${address}`, MAX_PER_ADDRESS),
-      this.#waitFor(`u ${address} ${user}`, MAX_PER_USER),
-    );
-    if (wait <= 0) this.#count(address, user);
-    return wait;
-  }
-
-  #count(address: string, user: string): void {
-    for (const key of [`a ${address}`, `u ${address} ${user}`]) {
-      const recent = this.#recent(key);
-      recent.push(this.#now());
-      this.#failures.delete(key);
-      this.#failures.set(key, recent);
+  async begin(address: string, user: string, gone?: AbortSignal): Promise<Attempt> {
+    const network = networkOf(address);
+    const buckets = this.#bucketsOf(network, address, user);
+    const waitMs = Math.max(0, ...buckets.map(({ key, rate }) => this.#waitFor(key, rate)));
+    if (waitMs > this.#limits.maxWaitMs) throw errors.tooManyAttempts(waitMs / 1000);
+    if (waitMs > 0) this.#refuseCrowd(network);
+    for (const { key, rate } of buckets) this.#take(key, rate);
+    const giveBack = () => {
+      for (const { key, rate } of buckets) this.#giveBack(key, rate);
+    };
+    if (waitMs > 0 && !(await this.#wait(network, waitMs, gone))) {
+      giveBack();
+      throw errors.tooManyAttempts(waitMs / 1000);
     }
-    for (const key of this.#failures.keys()) {
-      if (this.#failures.size <= MAX_KEYS) break;
-      this.#failures.delete(key);
+    return {
+      succeeded: () => {
+        giveBack();
+        this.remember(address, user);
+      },
+    };
+  }
+
+  #bucketsOf(network: string, address: string, user: string): { key: string; rate: Rate }[] {
+    const limits = this.#limits;
+    if (this.#known.has(`${network} ${user}`)) return [{ key: `known ${network} ${user}`, rate: limits.known }];
+    const own = { key: `address ${network}`, rate: limits.address };
+    // Who is on the machine itself is not held up by anybody on the network.
+    if (isLoopback(address)) return [own];
+    return [own, { key: `account ${user}`, rate: limits.account }, { key: 'overall', rate: limits.overall }];
+  }
+
+  #refuseCrowd(network: string): void {
+    const { maxWaiting, maxWaitingPerAddress, address } = this.#limits;
+    if (this.#allWaiting < maxWaiting && (this.#waiting.get(network) ?? 0) < maxWaitingPerAddress) return;
+    throw errors.tooManyAttempts(address.everyMs / 1000);
+  }
+
+  /** False when the client went away meanwhile. */
+  async #wait(network: string, ms: number, gone: AbortSignal | undefined): Promise<boolean> {
+    this.#allWaiting += 1;
+    this.#waiting.set(network, (this.#waiting.get(network) ?? 0) + 1);
+    try {
+      return await new Promise<boolean>((resolve) => {
+        const leave = () => {
+          clearTimeout(timer);
+          resolve(false);
+        };
+        const timer = setTimeout(() => {
+          gone?.removeEventListener('abort', leave);
+          resolve(true);
+        }, ms);
+        if (gone?.aborted) leave();
+        else gone?.addEventListener('abort', leave, { once: true });
+      });
+    } finally {
+      this.#allWaiting -= 1;
+      const rest = (this.#waiting.get(network) ?? 1) - 1;
+      if (rest > 0) this.#waiting.set(network, rest);
+      else this.#waiting.delete(network);
     }
   }
 
-  /** The try was none that failed; the user's earlier failures are forgotten. */
-  succeeded(address: string, user: string): void {
-    this.#failures.get(`a ${address}`)?.pop();
-    this.#failures.delete(`u ${address} ${user}`);
+  // Of each bucket the time is kept at which it will be full again (the generic cell rate algorithm of ITU-T I.371).
+
+  #waitFor(key: string, { burst, everyMs }: Rate): number {
+    return (this.#buckets.get(key) ?? 0) - Date.now() - (burst - 1) * everyMs;
   }
 
-  #waitFor(key: string, limit: number): number {
-    const recent = this.#recent(key);
-    const first = recent.at(-limit);
-    return first === undefined ? 0 : (first + WINDOW_MS - this.#now()) / 1000;
+  #take(key: string, { everyMs }: Rate): void {
+    const full = Math.max(this.#buckets.get(key) ?? 0, Date.now()) + everyMs;
+    this.#buckets.delete(key);
+    this.#buckets.set(key, full);
+    for (const oldest of this.#buckets.keys()) {
+      if (this.#buckets.size <= MAX_KEYS) break;
+      this.#buckets.delete(oldest);
+    }
   }
 
-  #recent(key: string): number[] {
-    const since = this.#now() - WINDOW_MS;
-    return (this.#failures.get(key) ?? []).filter((time) => time > since);
+  #giveBack(key: string, { everyMs }: Rate): void {
+    const full = this.#buckets.get(key);
+    if (full !== undefined) this.#buckets.set(key, full - everyMs);
   }
 }

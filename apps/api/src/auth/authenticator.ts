@@ -19,8 +19,8 @@ export interface Principal {
   readonly session: string | undefined;
 }
 
-interface FailureLog {
-  loginFailed(name: string, address: string): void;
+interface Failures {
+  add(name: string, address: string): void;
 }
 
 /** Finds out who makes a request, from a session cookie or Basic credentials. */
@@ -28,16 +28,16 @@ export class Authenticator {
   readonly #users: Users;
   readonly #sessions: Sessions;
   readonly #attempts: Attempts;
-  readonly #log: FailureLog;
+  readonly #failures: Failures;
   readonly #key = randomBytes(32);
   readonly #verifying = new Map<string, Promise<User>>();
   readonly #verified = new Map<string, { userId: number; until: number }>();
 
-  constructor(users: Users, sessions: Sessions, attempts: Attempts, log: FailureLog) {
+  constructor(users: Users, sessions: Sessions, attempts: Attempts, failures: Failures) {
     this.#users = users;
     this.#sessions = sessions;
     this.#attempts = attempts;
-    this.#log = log;
+    this.#failures = failures;
     users.onChange((id) => {
       for (const [digest, { userId }] of this.#verified) if (userId === id) this.#verified.delete(digest);
     });
@@ -45,17 +45,17 @@ export class Authenticator {
 
   /**
    * Checks a name and a password.
-   * @throws ApiError 401, or 429 after too many failures.
+   * @param gone aborted when nobody waits for the answer any more.
+   * @throws ApiError 401, or 429 when too many fail.
    */
-  async login(name: string, password: string, address: string): Promise<User> {
-    const wait = this.#attempts.begin(address, name);
-    if (wait > 0) throw errors.tooManyAttempts(wait);
+  async login(name: string, password: string, address: string, gone?: AbortSignal): Promise<User> {
+    const attempt = await this.#attempts.begin(address, name, gone);
     const user = await this.#users.verify(name, password);
     if (user === undefined) {
-      this.#log.loginFailed(name, address);
+      this.#failures.add(name, address);
       throw errors.unauthorized();
     }
-    this.#attempts.succeeded(address, name);
+    attempt.succeeded();
     return user;
   }
 
@@ -67,7 +67,7 @@ export class Authenticator {
   }
 
   /** @throws ApiError 401 or 429. */
-  async byBasic(header: string, address: string): Promise<Principal> {
+  async byBasic(header: string, address: string, gone?: AbortSignal): Promise<Principal> {
     const encoded = /^Basic\s+([A-Za-z0-9+/=_-]+)\s*$/i.exec(header)?.[1];
     const decoded = Buffer.from(encoded ?? '', 'base64').toString('utf8');
     const colon = decoded.indexOf(':');
@@ -79,7 +79,7 @@ export class Authenticator {
     let user = known !== undefined && known.until > Date.now() ? this.#users.byId(known.userId) : undefined;
     if (user === undefined) {
       user = await this.#verifyOnce(`${address} ${digest}`, () =>
-        this.login(decoded.slice(0, colon), decoded.slice(colon + 1), address),
+        this.login(decoded.slice(0, colon), decoded.slice(colon + 1), address, gone),
       );
       this.#believe(digest, user.id);
     }

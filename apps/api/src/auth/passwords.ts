@@ -1,18 +1,45 @@
 import { hash, verify } from '@node-rs/argon2';
+import { errors } from '../errors.js';
+import { isCommonPassword } from './common-passwords.js';
 
 /** Longest password, bytes: hashing cost must not be the caller's choice. */
 export const MAX_PASSWORD = 1024;
+/** Hashes that are computed at once: each takes a core and 19 MiB for some 30 ms. */
+const AT_ONCE = 2;
+/** Hashes that may wait for those. */
+const MAX_WAITING = 64;
+
+let running = 0;
+const waiting: (() => void)[] = [];
+
+/** Runs `work` when it is its turn. @throws ApiError 429 when too many wait. */
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (running < AT_ONCE) running += 1;
+  else {
+    if (waiting.length >= MAX_WAITING) throw errors.tooManyAttempts(1);
+    // Whoever ends hands its place over.
+    await new Promise<void>((resolve) => waiting.push(resolve));
+  }
+  try {
+    return await work();
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) running -= 1;
+    else next();
+  }
+}
 
 /** A text that says why the password cannot be used, or undefined. */
 export function refusePassword(password: string): string | undefined {
   if (password.length < 8) return 'password: give at least 8 characters';
   if (Buffer.byteLength(password) > MAX_PASSWORD) return `password is longer than ${MAX_PASSWORD} bytes`;
+  if (isCommonPassword(password)) return 'password: this is one of the most common passwords; give another';
   return undefined;
 }
 
 /** argon2id in PHC form, with the library's parameters (19 MiB, 2 passes: OWASP's first choice). */
 export function hashPassword(password: string): Promise<string> {
-  return hash(password);
+  return inTurn(() => hash(password));
 }
 
 let dummy: Promise<string> | undefined;
@@ -20,7 +47,8 @@ let dummy: Promise<string> | undefined;
 /** Takes as long for an unknown user or one without a password as for a wrong password. */
 export async function verifyPassword(stored: string | undefined, password: string): Promise<boolean> {
   if (Buffer.byteLength(password) > MAX_PASSWORD) return false;
-  dummy ??= hashPassword('the hash of no user');
-  const matches = await verify(stored ?? (await dummy), password);
+  dummy ??= hash('the hash of no user');
+  const against = stored ?? (await dummy);
+  const matches = await inTurn(() => verify(against, password));
   return matches && stored !== undefined;
 }

@@ -8,6 +8,8 @@ export interface Session {
   /** SHA-256 of the cookie's token, hex: the database alone lets nobody in. */
   readonly key: string;
   readonly userId: number;
+  /** Where the login came from. */
+  readonly address: string;
   readonly expiresAt: number;
 }
 
@@ -24,8 +26,8 @@ export class Sessions {
   static async open(db: Database): Promise<Sessions> {
     const sessions = new Sessions(db);
     await db.session.deleteMany({ where: { expiresAt: { lte: new Date() } } });
-    for (const { tokenHash, userId, expiresAt } of await db.session.findMany()) {
-      sessions.#sessions.set(tokenHash, { key: tokenHash, userId, expiresAt: expiresAt.getTime() });
+    for (const { tokenHash, userId, expiresAt, address } of await db.session.findMany()) {
+      sessions.#sessions.set(tokenHash, { key: tokenHash, userId, expiresAt: expiresAt.getTime(), address });
     }
     return sessions;
   }
@@ -41,7 +43,7 @@ export class Sessions {
     const key = keyOf(token);
     const expiresAt = Date.now() + SESSION_MS;
     await this.#db.session.create({ data: { tokenHash: key, userId, expiresAt: new Date(expiresAt), address } });
-    this.#sessions.set(key, { key, userId, expiresAt });
+    this.#sessions.set(key, { key, userId, expiresAt, address });
     return token;
   }
 
@@ -50,6 +52,11 @@ export class Sessions {
     if (session === undefined || session.expiresAt > Date.now()) return session;
     this.end(session.key).catch(() => undefined);
     return undefined;
+  }
+
+  /** All that have not ended. */
+  list(): Session[] {
+    return [...this.#sessions.values()];
   }
 
   alive(key: string): boolean {

@@ -22,6 +22,24 @@ export class SetupToken {
     return expected.length > 0 && given.length === expected.length && timingSafeEqual(given, expected);
   }
 
+  /**
+   * Runs `work` if this is the token, which is then good for nothing else, also not for a request at the same time.
+   * When `work` fails the token can be used again. `undefined`: it was not the token.
+   */
+  async use<T>(token: string, work: () => Promise<T>): Promise<T | undefined> {
+    if (!this.matches(token)) return undefined;
+    this.#token = undefined;
+    let result: T;
+    try {
+      result = await work();
+    } catch (error) {
+      this.#token = token;
+      throw error;
+    }
+    await this.revoke();
+    return result;
+  }
+
   async revoke(): Promise<void> {
     this.#token = undefined;
     await rm(this.#file, { force: true });

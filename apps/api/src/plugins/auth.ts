@@ -23,17 +23,21 @@ const apiPath = /^\/(rest|api|docs|live|metrics)(\/|$)/;
 export async function authentication(app: FastifyInstance, authenticator: Authenticator): Promise<void> {
   await app.register(cookie);
   app.decorateRequest('principal');
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', async (request, reply) => {
     if (request.routeOptions.config.public) return;
     if (request.is404 && !apiPath.test(request.url.split('?', 1)[0] ?? '')) return;
-    request.principal = await authenticate(authenticator, request);
+    request.principal = await authenticate(authenticator, request, reply);
   });
 }
 
 /** @throws ApiError 401, 429, or 403 for a change without the header that only the router's own page sends. */
-async function authenticate(authenticator: Authenticator, request: FastifyRequest): Promise<Principal> {
+async function authenticate(
+  authenticator: Authenticator,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Principal> {
   const { authorization } = request.headers;
-  if (authorization !== undefined) return authenticator.byBasic(authorization, request.ip);
+  if (authorization !== undefined) return authenticator.byBasic(authorization, request.ip, clientGone(reply));
   const token = request.cookies[COOKIE];
   const principal = token === undefined ? undefined : authenticator.byCookie(token, request.ip);
   if (principal === undefined) throw errors.unauthorized();
@@ -42,6 +46,13 @@ async function authenticate(authenticator: Authenticator, request: FastifyReques
     throw errors.forbiddenOrigin('the header X-Tollway: 1 is missing');
   }
   return principal;
+}
+
+/** Aborted when the connection ends; after the answer that no longer matters. */
+export function clientGone(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  reply.raw.once('close', () => controller.abort());
+  return controller.signal;
 }
 
 export function setSessionCookie(request: FastifyRequest, reply: FastifyReply, token: string): void {

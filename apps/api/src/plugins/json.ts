@@ -39,9 +39,6 @@ export async function parseJson(text: string): Promise<unknown> {
 }
 
 const BLANKS = /[ \t\n\r]*/y;
-/** A string without escapes, the usual one, or one with them. Control characters must be escaped (RFC 8259 §7). */
-const PLAIN_STRING = /"([^"\\\u0000-\u001f]*)"/y;
-const STRING = /"(?:[^"\\\u0000-\u001f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*"/y;
 const WORD = /[A-Za-z0-9+.-]+/y;
 
 class JsonReader {
@@ -130,18 +127,26 @@ class JsonReader {
   }
 
   #string(): string {
-    PLAIN_STRING.lastIndex = this.#at;
-    const plain = PLAIN_STRING.exec(this.#text);
-    if (plain !== null) {
-      this.#at = PLAIN_STRING.lastIndex;
-      return plain[1] ?? '';
-    }
-    STRING.lastIndex = this.#at;
-    const match = STRING.exec(this.#text);
-    if (match === null)
+    const text = this.#text.slice(this.#at, this.#endOfString());
+    try {
+      const value: string = JSON.parse(text);
+      this.#at += text.length;
+      return value;
+    } catch {
       throw this.#wrong('a string that ends, without bare control characters and with escapes of JSON');
-    this.#at = STRING.lastIndex;
-    return JSON.parse(match[0]);
+    }
+  }
+
+  /** Place after the quote that closes the string here, or the end of the text. */
+  #endOfString(): number {
+    let quote = this.#at;
+    for (;;) {
+      quote = this.#text.indexOf('"', quote + 1);
+      if (quote < 0) return this.#text.length;
+      let escapes = 0;
+      while (this.#text[quote - 1 - escapes] === '\\') escapes += 1;
+      if (escapes % 2 === 0) return quote + 1;
+    }
   }
 
   #word(): unknown {

@@ -1,6 +1,7 @@
 import { isIP, isIPv6 } from 'node:net';
 import { shown } from '@tollway/schema';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { isLoopback, plainAddress } from '../auth/address.js';
 import { errors } from '../errors.js';
 
 /**
@@ -34,15 +35,8 @@ function answersTo(host: string, localAddress: string | undefined, names: readon
   if (names.includes(name)) return true;
   const own = plainAddress(localAddress ?? '');
   if (isIP(name)) return sameAddress(name, own);
-  return name === 'localhost' && (own === '::1' || own.startsWith('127.'));
+  return name === 'localhost' && isLoopback(own);
 }
-
-/** An address without the IPv6 prefix that IPv4 has on a socket for both, and without a zone. */
-export const plainAddress = (address: string): string =>
-  address
-    .toLowerCase()
-    .replace(/^::ffff:(?=\d+\.)/, '')
-    .replace(/%.*$/, '');
 
 const sameAddress = (a: string, b: string): boolean =>
   a === b || (isIPv6(a) && isIPv6(b) && new URL(`http://[${a}]`).hostname === new URL(`http://[${b}]`).hostname);

@@ -7,6 +7,7 @@ import { storageOf } from '../config/items.js';
 import { filterTest } from '../config/query.js';
 import { parseRowId, rowIdText } from '../config/snapshot.js';
 import { errors } from '../errors.js';
+import { clientGone } from '../plugins/auth.js';
 import { commandOf, menuCommand } from '../rest/commands/run.js';
 import { add, addAll, authorOf, remove, set, setAll } from '../rest/edits.js';
 import { manyItems, oneItem, projected, projection, proplistOf } from '../rest/listing.js';
@@ -159,11 +160,4 @@ function bodyOf({ body }: FastifyRequest): Arguments {
     throw errors.badRequest('the body must be one JSON object, e.g. {"comment":"text"}');
   }
   return Object.fromEntries(Object.entries(body));
-}
-
-/** Aborted when the connection ends; after the answer that no longer matters. */
-function clientGone(reply: FastifyReply): AbortSignal {
-  const controller = new AbortController();
-  reply.raw.once('close', () => controller.abort());
-  return controller.signal;
 }

@@ -4,7 +4,7 @@ import { MAX_PASSWORD, refusePassword } from '../auth/passwords.js';
 import type { SetupToken } from '../auth/setup-token.js';
 import { FIRST_USER, MAX_NAME, type User } from '../auth/users.js';
 import { errors } from '../errors.js';
-import { COOKIE, setSessionCookie } from '../plugins/auth.js';
+import { COOKIE, clientGone, setSessionCookie } from '../plugins/auth.js';
 import type { Services } from '../rest/services.js';
 import { VERSION } from '../version.js';
 
@@ -31,7 +31,7 @@ export function sessionRoutes(
     const { name, password } = texts(request.body, ['name', 'password']);
     refuseLong('name', name, MAX_NAME);
     refuseLong('password', password, MAX_PASSWORD);
-    return begin(request, reply, await authenticator.login(name, password, request.ip));
+    return begin(request, reply, await authenticator.login(name, password, request.ip, clientGone(reply)));
   });
 
   app.post('/api/v1/setup', { config: { public: true } }, async (request, reply) => {
@@ -39,8 +39,8 @@ export function sessionRoutes(
     if (!users.needsSetup || !setup.matches(token)) throw errors.unauthorized();
     const refused = refusePassword(password);
     if (refused !== undefined) throw errors.badProperty('password', refused);
-    const admin = await setFirstPassword(services, password);
-    await setup.revoke();
+    const admin = await setup.use(token, () => setFirstPassword(services, password));
+    if (admin === undefined) throw errors.unauthorized();
     return begin(request, reply, admin);
   });
 

@@ -1,5 +1,11 @@
 /** Lines kept; the oldest go first. */
 export const LOG_LINES = 2_000;
+/** What they may take, bytes; the oldest go first. */
+export const LOG_BYTES = 1 << 20;
+/** Longest line, characters. */
+const MAX_MESSAGE = 2_048;
+/** What a line takes beside its texts, bytes, estimated. */
+const LINE_BYTES = 128;
 
 export interface LogLine {
   /** Ascending, never reused while the process lives. */
@@ -10,15 +16,27 @@ export interface LogLine {
   readonly message: string;
 }
 
+/** A text in which whatever does not show as itself is written as an escape: a line of the log stays one line. */
+export const printable = (text: string): string =>
+  text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
+
 /** What `/log` shows: lines of the data plane and of the API itself. */
 export class LogBook {
   readonly #lines: LogLine[] = [];
+  #bytes = 0;
   #nextId = 1;
 
   add(topics: string, message: string, timeMs = Date.now()): void {
-    this.#lines.push({ id: this.#nextId, timeMs, topics, message });
+    const text = printable(message.slice(0, MAX_MESSAGE)).slice(0, MAX_MESSAGE);
+    const line = { id: this.#nextId, timeMs, topics, message: text };
     this.#nextId += 1;
-    if (this.#lines.length > LOG_LINES) this.#lines.shift();
+    this.#lines.push(line);
+    this.#bytes += bytesOf(line);
+    while (this.#lines.length > LOG_LINES || this.#bytes > LOG_BYTES) {
+      const oldest = this.#lines.shift();
+      if (oldest === undefined) break;
+      this.#bytes -= bytesOf(oldest);
+    }
   }
 
   /** Oldest first. */
@@ -26,3 +44,5 @@ export class LogBook {
     return this.#lines;
   }
 }
+
+const bytesOf = ({ topics, message }: LogLine): number => LINE_BYTES + 2 * (topics.length + message.length);

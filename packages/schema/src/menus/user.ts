@@ -3,7 +3,7 @@ import { comment } from '../mixins/comment.js';
 import { disabled, disabledFlag } from '../mixins/disabled.js';
 import { datetime } from '../props/datetime.js';
 import { oneOf } from '../props/enum.js';
-import { name, secret } from '../props/text.js';
+import { secret, userName } from '../props/text.js';
 
 const { disabled: switchedOff } = disabled();
 
@@ -16,7 +16,13 @@ export const user = defineMenu({
   tree: ['System', 'Users'],
   help: 'Users of the router and what they may do.',
   props: {
-    name: { kind: name(), label: 'Name', help: 'Login name, unique.', tab: 'General', required: true },
+    name: {
+      kind: userName,
+      label: 'Name',
+      help: 'Login name, unique also in another case.',
+      tab: 'General',
+      required: true,
+    },
     group: {
       kind: oneOf(['full', 'write', 'read']),
       label: 'Group',
@@ -27,7 +33,7 @@ export const user = defineMenu({
     password: {
       kind: secret(),
       label: 'Password',
-      help: 'At least 8 characters.',
+      help: 'At least 8 characters, and none of the most common passwords.',
       tab: 'General',
       required: true,
       secret: true,

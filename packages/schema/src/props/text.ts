@@ -38,6 +38,13 @@ export function name({ max = 63, values, ref }: TextOptions = {}): Kind {
   });
 }
 
+/** Name of a user: fit for Basic authentication, and made of characters that everybody can tell apart and type. */
+export const userName: Kind = nameKind(/^[A-Za-z0-9][A-Za-z0-9._@+-]*$/, {
+  accepts:
+    'a name of 1 to 64 letters a-z and A-Z, digits, dots, dashes, underscores, plus and at signs that starts with a letter or digit',
+  max: 64,
+});
+
 /** Comma list of names, each once; the empty text is the empty list. */
 export function nameList(options: TextOptions = {}): Kind {
   const one = name(options);

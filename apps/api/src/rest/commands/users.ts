@@ -1,5 +1,6 @@
 import type { Menu } from '@tollway/schema';
 import type { Principal } from '../../auth/authenticator.js';
+import { refusePassword } from '../../auth/passwords.js';
 import { groups, type User, type UserContent } from '../../auth/users.js';
 import { type Arguments, accepted } from '../../config/content.js';
 import { Mutex } from '../../config/mutex.js';
@@ -22,6 +23,7 @@ export function addUser(services: Services, by: Principal, menu: Menu, args: Arg
   return oneAtATime.run(async () => {
     const content = accepted(verifyAdd(menu, args, NO_CONFIGURATION));
     refuseTakenName(services, content.values.name);
+    refuseWeak(content.values.password);
     const user = await services.users.add(userContent(content));
     await record(services, by, `add user ${user.name} (${user.group})`);
     return rowIdText(user.id);
@@ -52,15 +54,20 @@ async function change(
     const { name, group, disabled, comment } = user;
     const row = { id: user.id, values: { name, group, ...UNCHANGED_PASSWORD }, disabled, comment };
     const content = userContent(accepted(verifySet(menu, row, args, NO_CONFIGURATION)));
-    if ('password' in args) return { user, content };
+    if (Object.hasOwn(args, 'password')) {
+      refuseWeak(content.password);
+      return { user, content };
+    }
     const { password: _password, ...rest } = content;
     return { user, content: rest };
   });
   const names = new Set<string>();
   for (const { user, content } of changes) {
-    if (names.has(content.name)) throw nameTaken();
-    names.add(content.name);
-    refuseTakenName(services, content.name, user.id);
+    const look = lookOf(content.name);
+    if (names.has(look)) throw nameTaken();
+    names.add(look);
+    // A name that was given before stays good.
+    if (content.name !== user.name) refuseTakenName(services, content.name, user.id);
   }
   const losing = new Set(
     changes.flatMap(({ user, content }) => (content.group === 'full' && !content.disabled ? [] : [user.id])),
@@ -108,12 +115,31 @@ function userContent({ values, disabled, comment }: RowContent): UserContent {
   };
 }
 
-const nameTaken = (): ApiError => errors.failure('user with the same name already exists: name must be unique', 'name');
+function refuseWeak(password: string | undefined): void {
+  const refused = password === undefined ? undefined : refusePassword(password);
+  if (refused !== undefined) throw errors.badProperty('password', refused);
+}
+
+const nameTaken = (): ApiError =>
+  errors.failure(
+    'user with the same name already exists: name must be unique, also in another case or with letters that look alike',
+    'name',
+  );
 
 function refuseTakenName({ users }: Services, name: string | undefined, except?: number): void {
-  const other = users.byName(name ?? '');
-  if (other !== undefined && other.id !== except) throw nameTaken();
+  const look = lookOf(name ?? '');
+  if (users.list().some((user) => user.id !== except && lookOf(user.name) === look)) throw nameTaken();
 }
+
+/** What a name looks like in either case: letters and digits that people take for each other count as one. */
+const lookOf = (name: string): string =>
+  name
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/[i1|]/g, 'l')
+    .replaceAll('0', 'o')
+    .replaceAll('rn', 'm')
+    .replaceAll('vv', 'w');
 
 /** Somebody who may do everything stays when those with the ids in `losing` no longer may. */
 function refuseWithoutFullUser(

@@ -1,0 +1,73 @@
+import type { Database } from '../database/client.js';
+import { printable } from '../state/log-book.js';
+
+/** Failed logins that are one line in the log and one row of the audit. */
+export interface FailedLogins {
+  readonly user: string;
+  readonly address: string;
+  readonly text: string;
+}
+
+/** How long the same failure is only counted after it was told once, ms. */
+const WINDOW_MS = 60_000;
+/** Different failures that are told of in that time; more are counted together. */
+const MAX_TOLD = 20;
+
+/** Tells of failed logins, however many there are, in at most 41 lines a minute. */
+export class FailureReport {
+  readonly #tell: (failed: FailedLogins) => void;
+  readonly #told = new Map<string, { user: string; address: string; more: number }>();
+  #others = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(tell: (failed: FailedLogins) => void) {
+    this.#tell = tell;
+  }
+
+  add(name: string, address: string): void {
+    this.#timer ??= setTimeout(() => this.flush(), WINDOW_MS).unref();
+    const user = printable(name).slice(0, 128);
+    const key = `${address} ${user}`;
+    const told = this.#told.get(key);
+    if (told !== undefined) told.more += 1;
+    else if (this.#told.size >= MAX_TOLD) this.#others += 1;
+    else {
+      this.#told.set(key, { user, address, more: 0 });
+      this.#tell({ user, address, text: `login failure for user ${user} from ${address}` });
+    }
+  }
+
+  /** Tells of what was only counted. */
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    for (const { user, address, more } of this.#told.values()) {
+      if (more > 0) this.#tell({ user, address, text: `${more} more login failures for user ${user} from ${address}` });
+    }
+    const others = this.#others;
+    this.#told.clear();
+    this.#others = 0;
+    if (others > 0) {
+      this.#tell({
+        user: '',
+        address: '',
+        text: `${others} more login failures for other users or from other addresses`,
+      });
+    }
+  }
+}
+
+/** Rows of the audit that tell of failed logins; the oldest go first. */
+export const MAX_RECORDED = 10_000;
+
+export async function recordFailedLogin(db: Database, user: string, address: string, text: string): Promise<void> {
+  const action = 'login-failed';
+  await db.audit.create({ data: { user, address, action, detail: text } });
+  const oldest = await db.audit.findFirst({
+    where: { action },
+    orderBy: { id: 'desc' },
+    skip: MAX_RECORDED,
+    select: { id: true },
+  });
+  if (oldest !== null) await db.audit.deleteMany({ where: { action, id: { lte: oldest.id } } });
+}
