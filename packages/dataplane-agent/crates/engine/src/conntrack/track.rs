@@ -174,7 +174,10 @@ impl Table {
             Transport::Tcp(segment) => {
                 match conn.tcp.track(direction, segment, timeouts) {
                     Outcome::Accepted => {}
-                    Outcome::Ignored => return Judged::Taken,
+                    Outcome::Ignored => {
+                        see(conn, direction);
+                        return Judged::Taken;
+                    }
                     Outcome::Invalid => return Judged::Invalid,
                     Outcome::Reopened => return Judged::Reopened,
                 }

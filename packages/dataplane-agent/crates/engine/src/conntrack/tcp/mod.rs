@@ -4,6 +4,7 @@
 //! van Rooij's ("Real Stateful TCP Packet Filtering in IP Filter", 2000): per direction the highest
 //! sequence number sent, the highest the peer allows and the largest window bound what may follow.
 
+mod note;
 mod state;
 mod window;
 
@@ -12,7 +13,9 @@ use tollway_wire::field;
 use tollway_wire::tcp::{HEADER, Options, flag};
 
 use self::state::{Kind, Step, step};
-use self::window::{MAX_ACK, MAX_SCALE, MAX_WINDOW, PICKED_UP, SACK, Side, Traits, UNACKED, before, pick};
+use self::window::{
+    MAX_ACK, MAX_SCALE, MAX_WINDOW, PICKED_UP, Place, SACK, Side, Traits, UNACKED, before, pick,
+};
 use super::connection::Direction;
 use super::timeouts::Timeouts;
 
@@ -83,20 +86,26 @@ const RST_ACK: u8 = flag::RST | flag::ACK;
 pub struct Tracker {
     sides: [Side; 2],
     traits: [Traits; 2],
-    /// Fingerprint of the last segment. ICMP connections have type and code of their first message here.
+    /// Fingerprint of the last segment, or of a number in it that the peer will answer with, see [`note`]. ICMP
+    /// connections have type and code of their first message here.
     last: u16,
     state: State,
-    /// Side of the last segment, how often it came again, and whether a SYN was let through into a living
-    /// connection, so that the peer may answer with a challenge ACK (RFC 5961 §4).
+    /// Side of the last segment, what `last` is, how often the segment came again, and whether a SYN was let through
+    /// into a living connection, so that the peer may answer with a challenge ACK (RFC 5961 §4).
     course: u8,
 }
 
 /// In [`Tracker::course`]: the last segment was the responder's.
 const LAST_OF_REPLY: u8 = 0x80;
-/// In [`Tracker::course`]: a challenge ACK may come.
+/// In [`Tracker::course`]: a challenge ACK may come, or in the state `SynSent` has come.
 const CHALLENGED: u8 = 0x40;
-/// In [`Tracker::course`]: how often the last segment came again, up to four.
+/// In [`Tracker::course`]: a SYN was the last segment and was let through without effect. The lower bits say what it
+/// offered.
+const SYN_NOTED: u8 = 0x20;
+/// In [`Tracker::course`]: how often the last segment came again, up to [`RETRANSMITTED`].
 const RETRANSMISSIONS: u8 = 7;
+/// Retransmissions from which on `tcp-max-retrans-timeout` applies: more than three.
+const RETRANSMITTED: u8 = 4;
 
 /// The result of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,9 +119,6 @@ pub enum Outcome {
     /// Opens a new connection with the old tuple: remove this one and start again.
     Reopened,
 }
-
-/// Retransmissions after which `tcp-max-retrans-timeout` applies.
-const MAX_RETRANSMISSIONS: u8 = 3;
 
 impl Tracker {
     /// State now.
@@ -173,20 +179,32 @@ impl Tracker {
     /// Takes a packet. On [`Outcome::Invalid`] nothing has changed.
     pub fn track(&mut self, direction: Direction, segment: &Segment, timeouts: &Timeouts) -> Outcome {
         let Some(kind) = segment.kind() else { return Outcome::Invalid };
-        let next = match step(self.state, direction, kind) {
+        // Then both ends are in step with each other, and the router is not.
+        let begun_anew = self.accepts_noted_syn(direction, kind, segment);
+        let mut next = match step(self.state, direction, kind) {
             Step::To(state) => state,
             Step::Invalid => return Outcome::Invalid,
             Step::Reopen => return Outcome::Reopened,
+            Step::Ignore if begun_anew => State::SynRecv,
             Step::Ignore => {
-                if kind == Kind::Syn {
-                    self.course |= CHALLENGED;
-                }
+                self.note(direction, kind, segment);
                 return Outcome::Ignored;
             }
         };
-        let mut tracker = *self;
-        if !tracker.window(direction, segment, timeouts) {
-            return Outcome::Invalid;
+        if let Some(outcome) = self.track_noted(direction, kind, segment) {
+            return outcome;
+        }
+        let mut tracker = if begun_anew { self.begun_by_noted_syn(segment.ack) } else { *self };
+        if tracker.state == State::SynRecv && self.opens_simultaneously(direction, kind) {
+            next = State::Established;
+        }
+        match tracker.window(direction, segment, timeouts) {
+            Place::Within => {}
+            Place::Behind => {
+                self.note(direction, kind, segment);
+                return Outcome::Ignored;
+            }
+            Place::Outside => return Outcome::Invalid,
         }
         if kind == Kind::Rst {
             let (own, peer) = pick(&self.sides, direction);
@@ -204,10 +222,14 @@ impl Tracker {
                 return Outcome::Accepted;
             }
         }
-        tracker.state = next;
-        if next == State::Established && self.state != State::Established {
+        if next == State::Listen {
+            tracker.opens_at_once();
+        }
+        let opened = next == State::Established && self.state != State::Established;
+        if opened || (tracker.state == State::SynSent && next != State::SynSent) {
             tracker.course &= !CHALLENGED;
         }
+        tracker.state = next;
         *self = tracker;
         Outcome::Accepted
     }
@@ -238,7 +260,15 @@ impl Tracker {
             State::FinWait | State::CloseWait | State::LastAck | State::TimeWait | State::Close
         );
         let plain = (closes && self.state == State::Established) || closing;
-        plain && !segment.has(flag::SYN) && self.track(direction, segment, timeouts) == Outcome::Accepted
+        if !plain || segment.has(flag::SYN) {
+            return false;
+        }
+        let mut tracker = *self;
+        let taken = tracker.track(direction, segment, timeouts) == Outcome::Accepted;
+        if taken {
+            *self = tracker;
+        }
+        taken
     }
 
     /// How long the connection lives without another packet, ns.
@@ -246,7 +276,7 @@ impl Tracker {
     pub fn timeout(&self, timeouts: &Timeouts) -> u64 {
         let base = timeouts.tcp(self.state);
         let [a, b] = &self.traits;
-        if self.course & RETRANSMISSIONS > MAX_RETRANSMISSIONS {
+        if self.course & (SYN_NOTED | RETRANSMITTED) == RETRANSMITTED {
             base.min(timeouts.tcp_max_retrans)
         } else if (a.flags | b.flags) & UNACKED != 0 {
             base.min(timeouts.tcp_unacked)
@@ -267,7 +297,7 @@ impl Tracker {
         }
         let last = fingerprint(segment);
         if self.last == last && self.last_was_of(direction) {
-            if self.course & RETRANSMISSIONS <= MAX_RETRANSMISSIONS {
+            if self.course & RETRANSMISSIONS < RETRANSMITTED {
                 self.course += 1;
             }
         } else {
@@ -282,8 +312,10 @@ impl Tracker {
         self.course = self.course & CHALLENGED | side;
     }
 
+    /// Whether `last` is the fingerprint of a segment of that side.
     fn last_was_of(&self, direction: Direction) -> bool {
-        (self.course & LAST_OF_REPLY != 0) == (direction == Direction::Reply)
+        let side = if direction == Direction::Reply { LAST_OF_REPLY } else { 0 };
+        self.course & (LAST_OF_REPLY | SYN_NOTED) == side
     }
 }
 

@@ -53,6 +53,8 @@ pub(super) const UNACKED: u8 = 4;
 pub(super) const MAX_ACK: u8 = 8;
 /// Seen from the middle: what is out of window tells where the side is.
 pub(super) const PICKED_UP: u8 = 16;
+/// Both sides have sent a SYN without an acknowledgement (RFC 9293 §3.5, figure 8).
+pub(super) const SIMULTANEOUS: u8 = 32;
 
 /// Largest window scale (RFC 7323 §2.3), bits.
 pub(super) const MAX_SCALE: u8 = 14;
@@ -69,6 +71,17 @@ pub(super) const fn before(a: u32, b: u32) -> bool {
 
 const fn after(a: u32, b: u32) -> bool {
     before(b, a)
+}
+
+/// Where a segment lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the window, or where it tells what that is.
+    Within,
+    /// Before it: data or an acknowledgement of long ago, which the receiver is to judge.
+    Behind,
+    /// Beyond it, or a reset from nowhere.
+    Outside,
 }
 
 /// The segment as it counts in the window.
@@ -88,7 +101,7 @@ impl Tracker {
         (own.end, peer.end)
     }
 
-    pub(super) fn window(&mut self, direction: Direction, segment: &Segment, timeouts: &Timeouts) -> bool {
+    pub(super) fn window(&mut self, direction: Direction, segment: &Segment, timeouts: &Timeouts) -> Place {
         let handshake = matches!(
             (self.state, direction),
             (State::SynSent, Direction::Original) | (State::SynRecv, Direction::Reply) | (State::Listen, _)
@@ -113,7 +126,7 @@ impl Tracker {
             }
             if !segment.has(flag::ACK) {
                 self.remember(direction, segment);
-                return true;
+                return Place::Within;
             }
         } else if fresh {
             // The first packet of this side of a connection picked up mid-stream, or a reset.
@@ -126,13 +139,14 @@ impl Tracker {
         if self.in_window(direction, &bounds) {
             self.advance(direction, segment, &bounds);
             self.count_retransmission(direction, segment);
-            return true;
+            return Place::Within;
         }
         let picked_up = pick(&self.traits, direction).0.flags & PICKED_UP != 0;
         let (sender, receiver) = pick_mut(&mut self.sides, direction);
         if segment.has(flag::RST) {
             // As long as the peer has not been seen, neither its window nor its data say what fits.
-            return picked_up && receiver.max_win == 0 && !before(sender.max_end, bounds.seq);
+            let fits = picked_up && receiver.max_win == 0 && !before(sender.max_end, bounds.seq);
+            return if fits { Place::Within } else { Place::Outside };
         }
         if picked_up {
             sender.end = bounds.end;
@@ -141,9 +155,14 @@ impl Tracker {
                 receiver.end = bounds.sack;
             }
             self.remember(direction, segment);
-            return true;
+            return Place::Within;
         }
-        timeouts.liberal
+        let behind = !after(bounds.seq, sender.max_end) && !after(bounds.sack, receiver.end);
+        match timeouts.liberal {
+            true => Place::Within,
+            false if behind => Place::Behind,
+            false => Place::Outside,
+        }
     }
 
     #[inline]

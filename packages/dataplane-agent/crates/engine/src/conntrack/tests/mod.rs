@@ -2,6 +2,7 @@
 
 mod properties;
 mod protocols;
+mod scripts;
 mod table;
 
 use super::tcp::{Outcome, Segment, State, Tracker};

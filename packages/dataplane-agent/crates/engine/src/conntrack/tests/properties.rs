@@ -20,6 +20,26 @@ fn segments() -> impl Strategy<Value = (bool, Segment)> {
         })
 }
 
+/// Few numbers, so that segments answer each other.
+fn control_segments() -> impl Strategy<Value = (bool, Segment)> {
+    let flags = prop_oneof![
+        2 => Just(flag::SYN),
+        2 => Just(flag::SYN | flag::ACK),
+        4 => Just(flag::ACK),
+        1 => Just(flag::RST),
+        1 => Just(flag::RST | flag::ACK),
+        1 => Just(flag::FIN | flag::ACK),
+    ];
+    let number = || (0u32..3, 0u32..3).prop_map(|(far, near)| far * 1_400_000_000 + near);
+    let scale = proptest::option::of(0u8..15);
+    (any::<bool>(), number(), number(), 0u32..3, flags, scale).prop_map(
+        |(reply, seq, ack, payload, flags, window_scale)| {
+            let options = Options { window_scale, ..Options::default() };
+            (reply, Segment { seq, ack, payload, window: 1000, flags, options })
+        },
+    )
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(200)))]
     /// What the fast path takes leaves exactly the state that the slow path would have left.
@@ -49,6 +69,38 @@ proptest! {
                 let (conn, direction) = h.table.find(&tuple)?;
                 let conn = h.table.get(conn)?;
                 Some((direction, conn.tcp, conn.left(h.now), conn.status, conn.version, conn.id))
+            });
+            prop_assert_eq!(a, b);
+        }
+    }
+
+    /// The same from any state, with segments that open, reset and answer each other.
+    #[test]
+    fn fast_update_equals_track_while_connections_open_and_close(
+        stream in proptest::collection::vec((control_segments(), 0u64..3), 1..60),
+    ) {
+        let flow = tuple(6, 1, 1000);
+        let mut slow = Harness::new(10);
+        let mut fast = Harness::new(10);
+        for ((reply, segment), seconds) in stream {
+            let tuple = if reply { flow.reversed() } else { flow };
+            let transport = Transport::Tcp(segment);
+            slow.now = Now(slow.now.0 + seconds * SECOND);
+            fast.now = slow.now;
+            let judged = slow.pass(&tuple, &transport);
+            let index = fast.table.find(&tuple).map(|(conn, direction)| conn.slot << 1 | direction as u32);
+            let taken = index.is_some_and(|index| {
+                fast.table.fast_update(index, &transport, fast.now, &fast.timeouts)
+                    || fast.table.track_closing(index, &transport, fast.now, &fast.timeouts)
+            });
+            if taken {
+                prop_assert_eq!(judged.state, ConnectionState::Established);
+            } else {
+                prop_assert_eq!(fast.pass(&tuple, &transport), judged);
+            }
+            let [a, b] = [&slow, &fast].map(|h| {
+                let conn = h.table.get(h.table.find(&tuple)?.0)?;
+                Some((conn.tcp, conn.left(h.now), conn.status, conn.version, conn.id))
             });
             prop_assert_eq!(a, b);
         }

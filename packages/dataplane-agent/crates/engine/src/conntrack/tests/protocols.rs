@@ -83,8 +83,6 @@ fn tcp_out_of_window_and_impossible_flags_are_invalid_and_change_nothing() {
     for bad in [
         segment(flag::ACK, 101 + 1_000_000, 5001, 10),
         segment(flag::ACK, 101, 5001 + 1_000_000, 10),
-        segment(flag::ACK, 101u32.wrapping_sub(200_000), 5001, 10),
-        segment(flag::ACK, 101, 5001u32.wrapping_sub(200_000), 10),
         segment(flag::RST, 101 + 1_000_000, 0, 0),
         segment(flag::SYN | flag::FIN, 101, 5001, 0),
         segment(0, 101, 5001, 0),
