@@ -255,6 +255,8 @@ impl<F: Frame> Engine<F> {
                 batch.push_generated(reply, echo_meta());
             }
         }
+        // The queue stage may have nothing to do in this batch, or there may be no pass at all.
+        stage::queue::count_dropped(&mut self.state);
         first
     }
 
@@ -266,6 +268,7 @@ impl<F: Frame> Engine<F> {
         }
         let before = clock.cycles();
         stage::queue::release_at_most(&self.snapshot, state, batch, source, BATCH);
+        stage::queue::count_dropped(state);
         if let Some(counters) = state.stages.last_mut() {
             counters.cycles += clock.cycles().saturating_sub(before);
         }
