@@ -409,17 +409,18 @@ describe('an undo of an import', () => {
     const { status, detail } = await undo(changed.revision);
     expect([status, detail]).toEqual([
       400,
-      `failure: queue b was changed after revision ${changed.revision}; nothing was taken back`,
+      `failure: revision ${changed.revision} cannot be undone, nothing was changed: ` +
+        `/queue/simple b was changed after revision ${changed.revision}`,
     ]);
     expect(await shown()).toEqual(['a 10.0.0.1/32 2000000/2000000', 'b 10.0.0.2/32 2000000/2000000']);
 
     const removed = await send({ csv: 'a,10.0.0.1', remove: true });
     await router.rest('PUT', QUEUES, { name: 'b', target: '10.0.0.7' });
-    expect((await undo(removed.revision)).detail).toMatch(/^failure: queue b cannot come back: .*name/);
+    expect((await undo(removed.revision)).detail).toMatch(/: \/queue\/simple b cannot come back: .*name/);
 
     const added = await send({ csv: 'top,10.0.0.0/8' });
     await router.rest('PUT', QUEUES, { name: 'below', target: '10.0.0.8', parent: 'top' });
-    expect((await undo(added.revision)).detail).toMatch(/^failure: queue top is the parent of below/);
+    expect((await undo(added.revision)).detail).toMatch(/: \/queue\/simple top is in use by \/queue\/simple below/);
     expect((await list()).map(({ name }) => name)).toEqual(['a', 'b', 'top', 'below']);
   });
 

@@ -17,6 +17,8 @@ export interface Principal {
   readonly address: string;
   /** Key of the session for cookie requests; absent for Basic. */
   readonly session: string | undefined;
+  /** Hears of each revision that the request makes. */
+  readonly stored?: (revision: number) => void;
 }
 
 interface Failures {

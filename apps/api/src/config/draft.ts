@@ -155,21 +155,18 @@ export class Draft {
     if (row !== undefined) rows.remove(row);
   }
 
-  /** Makes rows what they were before changes of this menu, with their ids and in their places. */
-  takeBack(menu: string, changes: readonly RowChange[]): void {
-    const rows = this.#edit(menu);
-    const before = new Map(changes.map((change) => [change.id, change]));
-    const kept = rows.places.flatMap((place): Place[] => {
-      const change = before.get(place.id);
-      if (change === undefined) return [place];
-      before.delete(place.id);
-      // Who has moved it since has said where it belongs.
-      const rank = place.rank === change.after?.rank ? change.before?.rank : place.rank;
-      return change.before === undefined ? [] : [{ ...change.before, rank }];
-    });
-    const again = [...before.values()].flatMap((change) => change.before ?? []);
-    const places = [...kept, ...again].toSorted((a, b) => (a.rank ?? Infinity) - (b.rank ?? Infinity) || 0);
-    rows.become(places);
+  /**
+   * Gives a menu these rows in this order; a row whose id it has becomes what is given.
+   * @param placed ids of rows whose place is another one than before
+   */
+  rewrite(menu: string, rows: readonly Row[], placed: ReadonlySet<number>): void {
+    const drafted = this.#edit(menu);
+    drafted.become(
+      rows.map(({ id, values, disabled, comment }) => {
+        const rank = placed.has(id) ? undefined : drafted.find(id)?.rank;
+        return { id, values, disabled, comment, rank };
+      }),
+    );
   }
 
   /**

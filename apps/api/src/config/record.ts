@@ -2,6 +2,7 @@ import { FIRST_BUILTIN_ROW } from '@tollway/schema';
 import type { Database } from '../database/client.js';
 import { inTransaction } from '../database/transaction.js';
 import type { RowChange, StoredRow, StoredSnapshot } from './draft.js';
+import type { PastRevision } from './undo.js';
 
 /** The database side of the configuration: what is stored, and how a commit is written. */
 
@@ -10,6 +11,10 @@ export interface Author {
   readonly name: string;
   /** Where the request came from; empty for the product itself. */
   readonly address: string;
+  /** What the request came by; absent for the product itself. */
+  readonly via?: 'web' | 'rest' | undefined;
+  /** Hears of each revision that is stored in the author's name. */
+  readonly stored?: ((revision: number) => void) | undefined;
 }
 
 export interface RevisionRecord {
@@ -18,9 +23,16 @@ export interface RevisionRecord {
   readonly summary: string;
   readonly sha256: string;
   readonly changes: readonly RowChange[];
+  /** The revision that it takes back. */
+  readonly undoes: number | undefined;
   /** Highest row id ever given. */
   readonly lastId: number;
 }
+
+/** Revisions that are kept at most, the newest ones. */
+export const KEPT_REVISIONS = 1_000;
+/** What the rows of kept revisions may take in the database, bytes; the newest revision is kept whatever it takes. */
+export const KEPT_BYTES = 64 * 1024 * 1024;
 
 export interface StoredConfig {
   readonly snapshot: StoredSnapshot;
@@ -55,11 +67,39 @@ function texts(data: unknown): Record<string, string> {
   return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, String(value)]));
 }
 
-/** What a revision changed; undefined when there is no such revision. */
-export async function readChanges(db: Database, revision: number): Promise<readonly RowChange[] | undefined> {
-  const found = await db.revision.findUnique({ where: { number: revision }, select: { diff: true } });
-  if (found === null) return undefined;
-  return Array.isArray(found.diff) ? found.diff.flatMap(changeOf) : [];
+/** A revision as it is listed. */
+export interface RevisionLine {
+  readonly number: number;
+  readonly author: string;
+  readonly via: string;
+  readonly time: Date;
+  readonly summary: string;
+  /** The revision that it takes back. */
+  readonly undoes: number | null;
+  /** How many rows it changed. */
+  readonly rows: number;
+}
+
+const LINE = { number: true, author: true, via: true, time: true, summary: true, undoes: true, rows: true } as const;
+
+/** The revisions that are kept, newest first. */
+export function readRevisions(db: Database): Promise<readonly RevisionLine[]> {
+  return db.revision.findMany({ orderBy: { number: 'desc' }, take: KEPT_REVISIONS, select: LINE });
+}
+
+/** One revision; undefined when it is not kept. */
+export async function readRevision(db: Database, number: number): Promise<RevisionLine | undefined> {
+  return (await db.revision.findUnique({ where: { number }, select: LINE })) ?? undefined;
+}
+
+/** What the revisions from `first` on changed, newest first. */
+export async function readChangesFrom(db: Database, first: number): Promise<readonly PastRevision[]> {
+  const found = await db.revision.findMany({
+    where: { number: { gte: first } },
+    orderBy: { number: 'desc' },
+    select: { number: true, diff: true },
+  });
+  return found.map(({ number, diff }) => ({ number, changes: Array.isArray(diff) ? diff.flatMap(changeOf) : [] }));
 }
 
 function changeOf(json: unknown): RowChange[] {
@@ -116,16 +156,26 @@ export async function writeRevision(writer: Database, record: RevisionRecord): P
     if (written.some(({ id }) => id >= FIRST_BUILTIN_ROW)) {
       await writer.$executeRaw`UPDATE sqlite_sequence SET seq = ${record.lastId} WHERE name = 'ConfigRow'`;
     }
+    const diff = JSON.stringify(record.changes);
     await writer.revision.create({
       data: {
         number: record.number,
         parent: record.number - 1,
         author: record.author.name,
+        via: record.author.via ?? '',
         summary: record.summary,
-        diff: JSON.parse(JSON.stringify(record.changes)),
+        undoes: record.undoes ?? null,
+        rows: record.changes.length,
+        size: diff.length,
         sha256: record.sha256,
+        diff: JSON.parse(diff),
       },
     });
+    await writer.$executeRaw`
+      DELETE FROM "Revision" WHERE "number" < ${record.number} AND ("number" <= ${record.number - KEPT_REVISIONS}
+        OR "number" <= (SELECT max("number") FROM (
+          SELECT "number", sum("size") OVER (ORDER BY "number" DESC) AS "total" FROM "Revision"
+        ) WHERE "total" > ${KEPT_BYTES}))`;
     await writer.audit.create({
       data: {
         user: record.author.name,

@@ -139,8 +139,16 @@ export class ConfigStore {
     return (await this.revise(author, summary, edit)).result;
   }
 
-  /** As {@link commit}; says which revision the change became, unless it changed nothing. */
-  revise<T>(author: Author, summary: string | ((result: T) => string), edit: (draft: Draft) => T): Promise<Revised<T>> {
+  /**
+   * As {@link commit}; says which revision the change became, unless it changed nothing.
+   * @param undoes the revision that the edit takes back
+   */
+  revise<T>(
+    author: Author,
+    summary: string | ((result: T) => string),
+    edit: (draft: Draft) => T,
+    undoes?: number,
+  ): Promise<Revised<T>> {
     const deadline = Date.now() + WAIT_MS;
     const change = async (): Promise<Revised<T>> => {
       await this.#agentReady(deadline);
@@ -159,7 +167,7 @@ export class ConfigStore {
       const sha256 = digestOf(compiled.config);
       try {
         const lastId = this.#lastId;
-        await writeRevision(this.#writer, { number: revision, author, summary: text, sha256, changes, lastId });
+        await writeRevision(this.#writer, { number: revision, author, summary: text, sha256, changes, undoes, lastId });
       } catch (error) {
         await this.#agent.request({ op: 'discard', token }, WAIT_MS).catch(() => undefined);
         throw error;
@@ -167,6 +175,7 @@ export class ConfigStore {
       this.#snapshot = snapshot;
       this.#revision = revision;
       this.#compiled = compiled;
+      author.stored?.(revision);
       await this.#activate(token, revision);
       const committed: Committed = { revision, author, summary: text, changes };
       this.#events.emit('commit', committed);

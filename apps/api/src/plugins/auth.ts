@@ -10,6 +10,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who makes the request; set on every route that is not public. */
     principal: Principal;
+    /** The newest revision that the request has made; its answer names it as `X-Tollway-Revision`. */
+    revision: number | undefined;
   }
   interface FastifyContextConfig {
     /** Reachable without authentication. */
@@ -23,10 +25,17 @@ const apiPath = /^\/(rest|api|docs|live|metrics)(\/|$)/;
 export async function authentication(app: FastifyInstance, authenticator: Authenticator): Promise<void> {
   await app.register(cookie);
   app.decorateRequest('principal');
+  app.decorateRequest('revision', undefined);
   app.addHook('onRequest', async (request, reply) => {
     if (request.routeOptions.config.public) return;
     if (request.is404 && !apiPath.test(request.url.split('?', 1)[0] ?? '')) return;
-    request.principal = await authenticate(authenticator, request, reply);
+    const stored = (revision: number) => {
+      request.revision = revision;
+    };
+    request.principal = { ...(await authenticate(authenticator, request, reply)), stored };
+  });
+  app.addHook('onSend', async (request, reply) => {
+    if (request.revision !== undefined) reply.header('x-tollway-revision', String(request.revision));
   });
 }
 

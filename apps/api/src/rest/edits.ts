@@ -28,7 +28,12 @@ import type { Call, Services } from './services.js';
 /** Arguments that name items. */
 const ITEMS = ['.id', 'numbers'];
 
-export const authorOf = (principal: Principal): Author => ({ name: principal.name, address: principal.address });
+export const authorOf = ({ name, address, session, stored }: Principal): Author => ({
+  name,
+  address,
+  via: session === undefined ? 'rest' : 'web',
+  stored,
+});
 
 /** Returns the `.id` of the new item. */
 export async function add({ services, menu, args, principal }: Call): Promise<string> {

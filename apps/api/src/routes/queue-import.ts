@@ -1,12 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
-import { readChanges } from '../config/record.js';
+import { undoRevision } from '../config/revisions.js';
 import type { Revised } from '../config/store.js';
 import { ApiError, errors } from '../errors.js';
 import { dryRun, type ImportLine, type ImportOptions, QueueImport } from '../import/queues.js';
-import { takeBack } from '../import/undo.js';
+import { takenBack } from '../import/undo.js';
 import { authorOf } from '../rest/edits.js';
 import type { Services } from '../rest/services.js';
+
+const QUEUES = '/queue/simple';
 
 /**
  * `POST /api/v1/queues/import`: a comma separated list becomes simple queues, in one revision.
@@ -17,7 +19,7 @@ import type { Services } from '../rest/services.js';
  */
 export function queueImportRoute(app: FastifyInstance, { store }: Services): void {
   app.post('/api/v1/queues/import', async (request) => {
-    requirePermission(request.principal, '/queue/simple', 'add');
+    requirePermission(request.principal, QUEUES, 'add');
     const { csv, dry, options } = read(request.body);
     const queues = new QueueImport(csv, options);
     if (dry) return { lines: dryRun(store, queues).map(shown) };
@@ -31,21 +33,26 @@ export function queueImportRoute(app: FastifyInstance, { store }: Services): voi
  *
  * Body: `revision`. Answer as that of the import. Refused as a whole when one of the queues has changed since.
  */
-export function queueImportUndoRoute(app: FastifyInstance, { store, db }: Services): void {
+export function queueImportUndoRoute(app: FastifyInstance, services: Services): void {
   app.post('/api/v1/queues/import/undo', async (request) => {
-    requirePermission(request.principal, '/queue/simple', 'set');
+    requirePermission(request.principal, QUEUES, 'set');
     const { revision, ...more } = fieldsOf(request.body);
     if (typeof revision !== 'number' || !Number.isSafeInteger(revision)) {
       throw errors.missingProperty('revision', 'the number of a revision that changed simple queues');
     }
     const [unknown] = Object.keys(more);
     if (unknown !== undefined) throw errors.unknownParameter(unknown);
-    const changes = await readChanges(db, revision);
-    if (changes === undefined) throw errors.badProperty('revision', `there is no revision ${revision}`);
-    const undone = await store.revise(authorOf(request.principal), `undo revision ${revision}`, (draft) =>
-      takeBack(draft, revision, changes),
+    const { past, revision: made } = await undoRevision(
+      services,
+      authorOf(request.principal),
+      revision,
+      ({ changes }) => {
+        const elsewhere = changes.find(({ menu }) => menu !== QUEUES);
+        if (elsewhere === undefined) return;
+        throw errors.failure(`revision ${revision} changed ${elsewhere.menu}, and not simple queues alone`);
+      },
     );
-    return { lines: undone.result.map(shown), ...(undone.revision !== undefined && { revision: undone.revision }) };
+    return { lines: takenBack(past.changes).map(shown), ...(made !== undefined && { revision: made }) };
   });
 }
 

@@ -1,22 +1,99 @@
+import { menuByPath } from '@tollway/schema';
 import type { FastifyInstance } from 'fastify';
+import { requirePermission } from '../auth/permissions.js';
+import type { RowChange } from '../config/draft.js';
+import { readChangesFrom, readRevision, readRevisions } from '../config/record.js';
+import { undoReasons, undoRevision } from '../config/revisions.js';
+import { rowIdText } from '../config/snapshot.js';
+import type { PastRevision } from '../config/undo.js';
+import { errors } from '../errors.js';
+import { told } from '../import/told.js';
+import { authorOf } from '../rest/edits.js';
 import type { Services } from '../rest/services.js';
 
-/** Revisions listed at most. */
-const LIMIT = 1000;
+/** Rows of a revision that are told of. */
+const ROWS_TOLD = 200;
 
-/** The history of the configuration, newest first. */
-export function revisionRoutes(app: FastifyInstance, { db }: Services): void {
+/**
+ * The history of the configuration, newest first: the last 1,000 revisions, fewer when they hold more than 64 MiB.
+ *
+ * - `GET /api/v1/revisions`: `revision`, `author`, `via`, `time`, `summary`, `rows`, `undoes` (the revision that it takes
+ *   back), `undone-by` (the newest one that takes it back) and `undo`: empty when it can be taken back, or why not;
+ *   absent where only the attempt tells.
+ * - `GET /api/v1/revisions/N`: what it did to each row, in words.
+ * - `POST /api/v1/revisions/N/undo`: takes it back in one revision, or tells of each row why it cannot.
+ */
+export function revisionRoutes(app: FastifyInstance, services: Services): void {
+  const { db } = services;
   app.get('/api/v1/revisions', async () => {
-    const rows = await db.revision.findMany({
-      orderBy: { number: 'desc' },
-      take: LIMIT,
-      select: { number: true, author: true, time: true, summary: true },
-    });
-    return rows.map(({ number, author, time, summary }) => ({
+    const lines = await readRevisions(db);
+    const undo = await undoReasons(services, lines);
+    const undoneBy = new Map<number, number>();
+    for (const { number, undoes } of lines) {
+      if (undoes !== null && !undoneBy.has(undoes)) undoneBy.set(undoes, number);
+    }
+    return lines.map(({ number, author, via, time, summary, rows, undoes }) => ({
       revision: number,
       author,
+      via,
       time: time.toISOString(),
       summary,
+      rows,
+      ...(undoes !== null && { undoes }),
+      ...(undoneBy.has(number) && { 'undone-by': undoneBy.get(number) }),
+      ...(undo.has(number) && { undo: undo.get(number) }),
     }));
   });
+
+  app.get<{ Params: { number: string } }>('/api/v1/revisions/:number', async (request) => {
+    const number = numberOf(request.params.number);
+    const line = await readRevision(db, number);
+    if (line === undefined) throw errors.noSuchItem();
+    const past = (await readChangesFrom(db, number)).at(-1);
+    return {
+      revision: number,
+      author: line.author,
+      via: line.via,
+      time: line.time.toISOString(),
+      summary: line.summary,
+      rows: line.rows,
+      changes: past?.changes.slice(0, ROWS_TOLD).map(inWords) ?? [],
+    };
+  });
+
+  app.post<{ Params: { number: string } }>('/api/v1/revisions/:number/undo', async (request) => {
+    const [unknown] = Object.keys(typeof request.body === 'object' && request.body !== null ? request.body : {});
+    if (unknown !== undefined) throw errors.unknownParameter(unknown);
+    const number = numberOf(request.params.number);
+    const { principal } = request;
+    // Who may only look hears nothing of the rows.
+    requirePermission(principal, '/', 'set');
+    const allowed = ({ changes }: PastRevision) => {
+      for (const menu of new Set(changes.map((change) => change.menu))) requirePermission(principal, menu, 'set');
+    };
+    const { revision } = await undoRevision(services, authorOf(principal), number, allowed);
+    return { undone: number, ...(revision !== undefined && { revision }) };
+  });
+}
+
+function numberOf(text: string): number {
+  if (!/^[0-9]{1,15}$/.test(text)) throw errors.badProperty('revision', 'revision: give the number of a revision');
+  return Number(text);
+}
+
+/** What became of a row. */
+function inWords({ menu: path, id, before, after }: RowChange) {
+  const menu = menuByPath(path);
+  const row = after ?? before;
+  const common = { menu: path, '.id': rowIdText(id), name: row?.values.name ?? '' };
+  if (menu === undefined || row === undefined) return { ...common, action: 'change', text: '' };
+  if (after === undefined) return { ...common, action: 'remove', text: told(menu, undefined, row) };
+  if (before === undefined) return { ...common, action: 'add', text: told(menu, undefined, row) };
+  const text = [
+    ...(before.values.name === after.values.name ? [] : [`name ${before.values.name} → ${after.values.name}`]),
+    told(menu, before, after),
+  ].filter((part) => part !== '');
+  return text.length === 0
+    ? { ...common, action: 'move', text: 'moved' }
+    : { ...common, action: 'change', text: text.join(', ') };
 }

@@ -1,0 +1,71 @@
+/** Where rows of an ordered list stood, and putting them there again. Lists are of row ids, each at most once. */
+
+/**
+ * Rows of both lists that had to be moved to come from one order to the other: as few as possible.
+ * A longest common subsequence, which for lists without repetitions is a longest ascending one.
+ */
+export function movedBetween(from: readonly number[], to: readonly number[]): ReadonlySet<number> {
+  const places = new Map(from.map((id, place) => [id, place]));
+  const common = to.flatMap((id) => {
+    const place = places.get(id);
+    return place === undefined ? [] : [{ id, place }];
+  });
+  /** For each length the index of the lowest end of an ascending run of that length. */
+  const ends: number[] = [];
+  const previous: number[] = [];
+  for (const [index, { place }] of common.entries()) {
+    let low = 0;
+    let high = ends.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((common[ends[middle] ?? 0]?.place ?? 0) < place) low = middle + 1;
+      else high = middle;
+    }
+    previous.push(low === 0 ? -1 : (ends[low - 1] ?? -1));
+    ends[low] = index;
+  }
+  const moved = new Set(common.map(({ id }) => id));
+  for (let at = ends.at(-1) ?? -1; at >= 0; at = previous[at] ?? -1) moved.delete(common[at]?.id ?? -1);
+  return moved;
+}
+
+/** Rows of both lists that stand beside other ones than before, of those that are in both. */
+export function besideOthers(from: readonly number[], to: readonly number[]): ReadonlySet<number> {
+  const [before, after] = [new Set(from), new Set(to)];
+  const old = from.filter((id) => after.has(id));
+  const now = to.filter((id) => before.has(id));
+  const places = new Map(old.map((id, place) => [id, place]));
+  return new Set(
+    now.filter((id, at) => {
+      const place = places.get(id) ?? -1;
+      return old[place - 1] !== now[at - 1] || old[place + 1] !== now[at + 1];
+    }),
+  );
+}
+
+/**
+ * Puts rows where they stood: each before the first row behind it in the old order that is still there.
+ * @param now the present order; rows of `placed` may be in it
+ * @param old an order in which all of `placed` are
+ */
+export function placedAsBefore(
+  now: readonly number[],
+  old: readonly number[],
+  placed: ReadonlySet<number>,
+): readonly number[] {
+  const staying = now.filter((id) => !placed.has(id));
+  const present = new Set(staying);
+  /** Rows that go before a row, last first; those under `undefined` go to the end. */
+  const groups = new Map<number | undefined, number[]>();
+  let anchor: number | undefined;
+  for (const id of old.toReversed()) {
+    if (present.has(id)) anchor = id;
+    else if (placed.has(id)) {
+      const group = groups.get(anchor);
+      if (group === undefined) groups.set(anchor, [id]);
+      else group.push(id);
+    }
+  }
+  const group = (id: number | undefined) => groups.get(id)?.toReversed() ?? [];
+  return [...staying.flatMap((id) => [...group(id), id]), ...group(undefined)];
+}

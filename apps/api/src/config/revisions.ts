@@ -1,0 +1,91 @@
+import type { Database } from '../database/client.js';
+import { errors } from '../errors.js';
+import { type Author, type RevisionLine, readChangesFrom, readRevision } from './record.js';
+import type { ConfigStore } from './store.js';
+import { changedSince, type PastRevision, takeBack } from './undo.js';
+
+/** Taking revisions back, and telling of which that is possible. */
+
+/** Why nobody can take a revision back, whatever its rows are now; undefined when that depends on them. */
+export function neverUndone({ author, rows }: RevisionLine): string | undefined {
+  if (rows === 0) return 'it changed no rows';
+  return author === SYSTEM ? 'the router made it itself' : undefined;
+}
+
+/** Author of what the product does by itself. */
+const SYSTEM = 'system';
+
+/**
+ * Takes back what a revision did, in a revision of its own.
+ * @param allowed throws when the author may not change one of the menus
+ * @returns what was taken back, and the revision that did it.
+ * @throws ApiError when it is not kept, cannot be taken back, or rows are not as it left them: it names them.
+ */
+export async function undoRevision(
+  { store, db }: { readonly store: ConfigStore; readonly db: Database },
+  author: Author,
+  number: number,
+  allowed: (past: PastRevision) => void,
+): Promise<{ readonly past: PastRevision; readonly revision: number | undefined }> {
+  const line = await readRevision(db, number);
+  if (line === undefined) throw errors.badProperty('revision', `there is no revision ${number}, or no longer`);
+  const why = neverUndone(line);
+  if (why !== undefined) throw errors.failure(`revision ${number} cannot be undone: ${why}`);
+  for (;;) {
+    const revisions = await readChangesFrom(db, number);
+    const past = revisions.at(-1);
+    if (past?.number !== number) throw errors.badProperty('revision', `there is no revision ${number} any longer`);
+    allowed(past);
+    const { result: done, revision } = await store.revise(
+      author,
+      `undo revision ${number}`,
+      (draft) => {
+        // Another revision may have come between: then its rows are read, too.
+        if (store.revision !== revisions[0]?.number) return false;
+        takeBack(draft, store.snapshot, past, revisions.slice(0, -1));
+        return true;
+      },
+      number,
+    );
+    if (done) return { past, revision };
+  }
+}
+
+/** Rows that are looked at for telling which revisions of a list can be taken back. */
+const MOST_ROWS = 2_000;
+
+/**
+ * Why revisions cannot be taken back now, by their number: an empty text for one that can. The newest ones are looked
+ * at, as far as they changed few rows; of those that are not in the answer only the attempt tells.
+ * @param lines newest first
+ */
+export async function undoReasons(
+  { store, db }: { readonly store: ConfigStore; readonly db: Database },
+  lines: readonly RevisionLine[],
+): Promise<ReadonlyMap<number, string>> {
+  const reasons = new Map<number, string>();
+  let rows = 0;
+  let first: number | undefined;
+  for (const line of lines) {
+    rows += line.rows;
+    if (rows > MOST_ROWS) break;
+    first = line.number;
+  }
+  const past = first === undefined ? [] : await readChangesFrom(db, first);
+  const byNumber = new Map(past.map((each, at) => [each.number, at]));
+  for (const line of lines) {
+    const never = neverUndone(line);
+    const at = byNumber.get(line.number);
+    const revision = at === undefined ? undefined : past[at];
+    if (never !== undefined) reasons.set(line.number, never);
+    else if (at !== undefined && revision !== undefined) reasons.set(line.number, reasonNow(store, revision));
+  }
+  return reasons;
+}
+
+function reasonNow(store: ConfigStore, past: PastRevision): string {
+  const menus = [...new Set(past.changes.map(({ menu }) => menu))];
+  const [first, ...more] = menus.flatMap((menu) => changedSince(store.snapshot, menu, past, []));
+  if (first === undefined) return '';
+  return `${first.menu} ${first.name} ${first.why}${more.length > 0 ? `, and ${more.length} more` : ''}`;
+}

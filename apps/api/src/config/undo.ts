@@ -1,0 +1,178 @@
+import { type Menu, menuByPath } from '@tollway/schema';
+import { errors } from '../errors.js';
+import { builtinRow } from './builtin.js';
+import { type Draft, equal, type RowChange, type StoredRow, type StoredSnapshot } from './draft.js';
+import { besideOthers, movedBetween, placedAsBefore } from './places.js';
+import { RANK_STEP } from './ranks.js';
+import { namesInUse } from './references.js';
+import { nameOf } from './rows-by-key.js';
+import { type Row, rowIdText } from './snapshot.js';
+import { verifySet } from './verify.js';
+
+/** Taking back what a revision did: rows are again what they were and where they stood, with the ids that they had. */
+
+/** A revision with its rows, as it is stored. */
+export interface PastRevision {
+  readonly number: number;
+  readonly changes: readonly RowChange[];
+}
+
+/** Why a row cannot be taken back. */
+export interface Conflict {
+  readonly menu: string;
+  readonly id: number;
+  /** Its name, or what else it is known by. */
+  readonly name: string;
+  /** `was changed after revision 7`. */
+  readonly why: string;
+}
+
+/** Conflicts that an error names. */
+const TOLD = 20;
+
+/**
+ * Takes back what a revision did.
+ * @param later revisions since, newest first: they tell where rows stood
+ * @throws ApiError that names each row which is not any more as the revision left it, or which is not possible beside
+ * what has come since; nothing may be committed then.
+ */
+export function takeBack(draft: Draft, now: StoredSnapshot, past: PastRevision, later: readonly PastRevision[]): void {
+  const menus = [...new Set(past.changes.map(({ menu }) => menu))];
+  if (menus.length === 0) throw errors.failure(`revision ${past.number} changed no rows`);
+  refuse(
+    past.number,
+    menus.flatMap((menu) => changedSince(now, menu, past, later)),
+  );
+  for (const menu of menus) restore(draft, now, menu, past, later);
+  refuse(
+    past.number,
+    menus.flatMap((menu) => impossible(draft, menu, past)),
+  );
+}
+
+/** Rows that are not any more as the revision left them, in the order of its changes. */
+export function changedSince(
+  now: StoredSnapshot,
+  menu: string,
+  past: PastRevision,
+  later: readonly PastRevision[],
+): readonly Conflict[] {
+  const rows = new Map((now.get(menu) ?? []).map((row) => [row.id, row]));
+  const moved = movedSince(now, menu, later);
+  return past.changes.flatMap((change): Conflict[] => {
+    const { id, before, after } = change;
+    if (change.menu !== menu) return [];
+    const row = rows.get(id);
+    const conflict = (why: string) => [{ menu, id, name: titleOf(after ?? before ?? row), why }];
+    if (after === undefined) return row === undefined ? [] : conflict('is there again');
+    if (row === undefined) return conflict(`was removed after revision ${past.number}`);
+    if (!equal(row, after)) return conflict(`was changed after revision ${past.number}`);
+    // Who has moved it since has said where it belongs; where the revision only moved it, there is nothing else to do.
+    const onlyMoved = before !== undefined && equal(before, after);
+    return onlyMoved && moved.has(id) ? conflict(`was moved after revision ${past.number}`) : [];
+  });
+}
+
+const NONE: ReadonlySet<number> = new Set();
+
+/** Ranks of a menu's rows by their ids, in order, before the oldest of some revisions. @param revisions newest first */
+function ranksBefore(
+  now: StoredSnapshot,
+  menu: string,
+  revisions: readonly PastRevision[],
+): ReadonlyMap<number, number> {
+  const ranks = new Map((now.get(menu) ?? []).map(({ id, rank }) => [id, rank]));
+  for (const { changes } of revisions) {
+    for (const change of changes) {
+      if (change.menu !== menu) continue;
+      if (change.before === undefined) ranks.delete(change.id);
+      else ranks.set(change.id, change.before.rank);
+    }
+  }
+  return new Map([...ranks].toSorted(([, a], [, b]) => a - b));
+}
+
+/** Rows that somebody has moved since; that ranks were given anew is no move. */
+function movedSince(now: StoredSnapshot, menu: string, later: readonly PastRevision[]): ReadonlySet<number> {
+  if (later.length === 0) return NONE;
+  const left = ranksBefore(now, menu, later);
+  const present = ranksBefore(now, menu, []);
+  const beside = besideOthers([...left.keys()], [...present.keys()]);
+  return new Set([...beside].filter((id) => left.get(id) !== present.get(id)));
+}
+
+/** Rows that a revision moved. */
+function movedBy(old: ReadonlyMap<number, number>, left: ReadonlyMap<number, number>): ReadonlySet<number> {
+  const other = [...left].filter(([id, rank]) => old.has(id) && old.get(id) !== rank).map(([id]) => id);
+  const anew = [...left.values()].every((rank, index) => rank === (index + 1) * RANK_STEP);
+  return anew ? movedBetween([...old.keys()], [...left.keys()]) : new Set(other);
+}
+
+function restore(
+  draft: Draft,
+  now: StoredSnapshot,
+  menu: string,
+  past: PastRevision,
+  later: readonly PastRevision[],
+): void {
+  const changes = new Map(past.changes.flatMap((change) => (change.menu === menu ? [[change.id, change]] : [])));
+  const old = ranksBefore(now, menu, [...later, past]);
+  const since = movedSince(now, menu, later);
+  const moved = movedBy(old, ranksBefore(now, menu, later));
+  const gone = [...changes.values()].flatMap(({ id, after }) => (after === undefined ? [id] : []));
+  const placed = new Set([...gone, ...[...moved].filter((id) => !since.has(id))]);
+  const rows = new Map(draft.rows(menu).map((row) => [row.id, row]));
+  const staying = [...rows.keys()].filter((id) => changes.get(id)?.before !== undefined || !changes.has(id));
+  draft.rewrite(
+    menu,
+    placedAsBefore(staying, [...old.keys()], placed).flatMap((id) => changes.get(id)?.before ?? rows.get(id) ?? []),
+    placed,
+  );
+}
+
+/** Rows that cannot be as they were beside what has come since. */
+function impossible(draft: Draft, path: string, past: PastRevision): readonly Conflict[] {
+  const menu = menuByPath(path);
+  if (menu === undefined) throw errors.failure(`there is no menu ${path} any more`);
+  const rows = draft.byKey(path);
+  const conflict = (row: Row, why: string): Conflict => ({ menu: path, id: row.id, name: titleOf(row), why });
+  const found = past.changes.flatMap(({ menu: of, id, before }) => {
+    const row = of !== path || before === undefined ? undefined : draft.find(path, id);
+    if (row === undefined) return [];
+    const verified = verifySet(menu, row, settable(menu, row), draft.snapshot(), rows);
+    return verified.ok ? [] : [conflict(row, `cannot come back: ${verified.errors[0].detail}`)];
+  });
+  const names = past.changes.flatMap(({ menu: of, after }) => (of === path && after?.values.name ? [after] : []));
+  if (names.length === 0) return found;
+  const uses = namesInUse(draft.snapshot(), path);
+  return [
+    ...found,
+    ...names.flatMap((row) => {
+      const { name = '' } = row.values;
+      const user = uses.get(name);
+      if (user === undefined || rows.having(nameOf, name).size > 0 || builtinRow(menu, { name })) return [];
+      return [conflict(row, `is in use by ${user.menu} ${titleOf(user.row)}, which came later`)];
+    }),
+  ];
+}
+
+/** What of a row a request could give. */
+function settable(menu: Menu, { values }: Row): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).filter(([name]) => menu.props[name]?.readOnly !== true));
+}
+
+function titleOf(row: Row | StoredRow | undefined): string {
+  if (row === undefined) return '';
+  return row.values.name ?? (row.comment === '' ? rowIdText(row.id) : `${rowIdText(row.id)} "${row.comment}"`);
+}
+
+/** `/queue/simple alice was changed after revision 7`. */
+const conflictText = ({ menu, name, why }: Conflict): string => `${menu} ${name} ${why}`;
+
+function refuse(revision: number, conflicts: readonly Conflict[]): void {
+  if (conflicts.length === 0) return;
+  const told = conflicts.slice(0, TOLD).map(conflictText);
+  const more = conflicts.length - told.length;
+  const rows = `${told.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
+  throw errors.failure(`revision ${revision} cannot be undone, nothing was changed: ${rows}`);
+}

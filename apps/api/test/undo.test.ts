@@ -1,0 +1,248 @@
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { KEPT_REVISIONS } from '../src/config/record.js';
+import { PASSWORD, Router } from './router.js';
+
+const FILTER = '/ip/firewall/filter';
+const QUEUES = '/queue/simple';
+
+let router: Router;
+beforeAll(async () => {
+  router = await Router.start();
+});
+afterAll(() => router.close());
+afterEach(async () => {
+  for (const menu of [FILTER, QUEUES, '/ip/firewall/address-list']) {
+    const rows = (await router.rest('GET', `${menu}?dynamic=false`)).rows;
+    if (rows.length > 0) await router.rest('POST', `${menu}/remove`, { '.id': rows.map((row) => row['.id']) });
+  }
+});
+
+const basic = (name: string, password: string) => ({
+  authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`,
+});
+const admin = basic('admin', PASSWORD);
+const api = (method: string, path: string, body?: unknown, as: Record<string, string> = admin) =>
+  router.request(method, `/api/v1/revisions${path}`, body, as);
+const undo = (revision: number, as = admin) => api('POST', `/${revision}/undo`, undefined, as);
+const revisionOf = ({ headers }: { headers: Headers }) => Number(headers.get('x-tollway-revision'));
+const rules = async () => (await router.rest('GET', FILTER)).rows.filter((row) => row.dynamic === 'false');
+const comments = async () => (await rules()).map(({ comment }) => comment).join(' ');
+
+/** Rules with these comments, in this order. */
+async function add(...names: string[]): Promise<string[]> {
+  const ids: string[] = [];
+  for (const comment of names) {
+    ids.push((await router.rest('PUT', FILTER, { chain: 'forward', action: 'accept', comment })).id);
+  }
+  return ids;
+}
+
+describe('a change', () => {
+  it('is named by its answer, and only by its own', async () => {
+    const added = await router.rest('PUT', FILTER, { chain: 'forward', comment: 'a' });
+    const [newest] = (await api('GET', '')).rows;
+    expect(revisionOf(added)).toBe(Number(newest?.revision));
+    const looked = await router.rest('GET', FILTER);
+    expect(looked.headers.get('x-tollway-revision')).toBeNull();
+    const nothing = await router.rest('PATCH', `${FILTER}/${added.id}`, { comment: 'a' });
+    expect(nothing.headers.get('x-tollway-revision')).toBeNull();
+    const body = { csv: 'name,target\nx,10.0.0.1' };
+    const imported = await router.request('POST', '/api/v1/queues/import', body, admin);
+    expect(imported.body).toMatchObject({ revision: revisionOf(imported) });
+    const again = await router.request('POST', '/api/v1/queues/import', body, admin);
+    expect(again.body).not.toHaveProperty('revision');
+  });
+
+  it('that removed rows is taken back: ids, places and order, also after others came and ranks were given anew', async () => {
+    const [a = '', b = '', c = '', d = ''] = await add('a', 'b', 'c', 'd');
+    const before = await rules();
+    const removed = await router.rest('POST', `${FILTER}/remove`, { '.id': `${b},${c}` });
+    expect(await comments()).toBe('a d');
+    // Each of them halves the gap above d, until all ranks of the menu are given anew.
+    for (let count = 0; count < 14; count += 1) {
+      await router.rest('PUT', FILTER, { chain: 'input', comment: `n${count}`, 'place-before': d });
+    }
+    await router.rest('POST', `${FILTER}/move`, { numbers: a, destination: '' });
+    expect((await undo(revisionOf(removed))).status).toBe(200);
+    const now = (await rules()).filter(({ chain }) => chain === 'forward');
+    expect(now.map(({ comment }) => comment)).toEqual(['b', 'c', 'd', 'a']);
+    expect((await rules()).slice(-4).map(({ comment }) => comment)).toEqual(['b', 'c', 'd', 'a']);
+    for (const row of before) expect(now).toContainEqual(row);
+  });
+
+  it('of any kind is taken back, and its undo is taken back again', async () => {
+    const [a = '', b = '', c = ''] = await add('a', 'b', 'c');
+    const start = await rules();
+    const kinds = [
+      () => router.rest('POST', `${FILTER}/disable`, { '.id': `${a},${b}` }),
+      () => router.rest('POST', `${FILTER}/move`, { numbers: c, destination: a }),
+      () => router.rest('POST', `${FILTER}/comment`, { '.id': b, comment: 'new' }),
+      () => router.rest('PATCH', `${FILTER}/${a}`, { 'src-address': '10.0.0.0/8', action: 'drop' }),
+      () => router.rest('DELETE', `${FILTER}/${b}`),
+      () => router.rest('PUT', FILTER, { chain: 'forward', 'place-before': b }),
+    ];
+    for (const change of kinds) {
+      const done = revisionOf(await change());
+      const changed = await rules();
+      expect(changed).not.toEqual(start);
+      const undone = await undo(done);
+      expect([undone.status, await rules()]).toEqual([200, start]);
+      const redone = await undo(revisionOf(undone));
+      expect([redone.status, await rules()]).toEqual([200, changed]);
+      await undo(revisionOf(redone));
+    }
+  });
+
+  it('of settings, of an item that always exists, and of a name that others follow is taken back', async () => {
+    const identity = async () => (await router.rest('GET', '/system/identity')).item.name;
+    const set = await router.rest('POST', '/system/identity/set', { name: 'edge' });
+    await undo(revisionOf(set));
+    expect(await identity()).toBe('Tollway');
+
+    const type = await router.rest('PATCH', '/queue/type/default-small', { 'pfifo-limit': '77' });
+    expect((await router.rest('GET', '/queue/type/default-small')).item['pfifo-limit']).toBe('77');
+    expect((await undo(revisionOf(type))).status).toBe(200);
+    expect((await router.rest('GET', '/queue/type/default-small')).item['pfifo-limit']).not.toBe('77');
+
+    await router.rest('PUT', QUEUES, { name: 'top', target: '10.0.0.0/8' });
+    await router.rest('PUT', QUEUES, { name: 'below', target: '10.0.0.1', parent: 'top' });
+    const renamed = await router.rest('PATCH', `${QUEUES}/top`, { name: 'isp' });
+    await undo(revisionOf(renamed));
+    const queues = (await router.rest('GET', QUEUES)).rows;
+    expect(queues.map(({ name, parent }) => `${name} ${parent}`)).toEqual(['top none', 'below top']);
+  });
+
+  it('whose rows have changed since is refused whole, and each row is named', async () => {
+    for (const name of ['x', 'y', 'z']) await router.rest('PUT', QUEUES, { name, target: '10.0.0.1' });
+    const done = revisionOf(await router.rest('POST', `${QUEUES}/set`, { numbers: 'x,y,z', 'max-limit': '1M/1M' }));
+    await router.rest('POST', `${QUEUES}/comment`, { numbers: 'y', comment: 'mine' });
+    await router.rest('POST', `${QUEUES}/remove`, { numbers: 'z' });
+    const { status, error } = await undo(done);
+    expect([status, error.detail]).toEqual([
+      400,
+      `failure: revision ${done} cannot be undone, nothing was changed: ` +
+        `/queue/simple y was changed after revision ${done}; /queue/simple z was removed after revision ${done}`,
+    ]);
+    expect((await router.rest('GET', `${QUEUES}/x`)).item['max-limit']).toBe('1000000/1000000');
+    const line = (await api('GET', '')).rows.find(({ revision }) => Number(revision) === done);
+    expect(line?.undo).toBe(`/queue/simple y was changed after revision ${done}, and 1 more`);
+  });
+
+  it('that only moved a row is not taken back when the row was moved again', async () => {
+    const [a = '', , c = ''] = await add('a', 'b', 'c');
+    const moved = revisionOf(await router.rest('POST', `${FILTER}/move`, { numbers: a, destination: c }));
+    await router.rest('POST', `${FILTER}/move`, { numbers: a, destination: '' });
+    expect((await undo(moved)).error.detail).toMatch(/ was moved after revision/);
+    expect(await comments()).toBe('b c a');
+  });
+
+  it('of 25,000 rows is taken back', async () => {
+    const csv = Array.from({ length: 25_000 }, (_, at) => `s${at},10.${at >> 8}.${at & 255}.1`).join('\n');
+    await router.request('POST', '/api/v1/queues/import', { csv: `name,target\n${csv}` }, admin);
+    const ids = (await router.rest('GET', `${QUEUES}?.proplist=.id`)).rows.map((row) => row['.id']);
+    const removed = await router.rest('POST', `${QUEUES}/remove`, { '.id': ids });
+    const begun = performance.now();
+    expect((await undo(revisionOf(removed))).status).toBe(200);
+    expect(performance.now() - begun).toBeLessThan(30_000);
+    expect((await router.rest('GET', `${QUEUES}?.proplist=.id`)).rows.map((row) => row['.id'])).toEqual(ids);
+  });
+});
+
+it('takes back whatever was done, with rows in their places, and what others did since stays', async () => {
+  const pick = (random: number, count: number) => Math.floor(random * count);
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(
+        fc.tuple(
+          fc.nat(2),
+          fc.double({ min: 0, max: 0.999, noNaN: true }),
+          fc.double({ min: 0, max: 0.999, noNaN: true }),
+        ),
+        { minLength: 1, maxLength: 12 },
+      ),
+      async (steps) => {
+        const draftless = await rules();
+        expect(draftless).toEqual([]);
+        await add('a', 'b', 'c', 'd', 'e');
+        const states: (readonly object[])[] = [await rules()];
+        const made: number[] = [];
+        for (const [kind, from, to] of steps) {
+          const ids = (await rules()).map((row) => row['.id'] ?? '');
+          const [one = '', other = ''] = [ids[pick(from, ids.length)], ids[pick(to, ids.length)]];
+          const answer =
+            kind === 0
+              ? await router.rest('POST', `${FILTER}/move`, { numbers: one, destination: other })
+              : kind === 1 || ids.length === 0
+                ? await router.rest('PUT', FILTER, { chain: 'forward', ...(other !== '' && { 'place-before': other }) })
+                : await router.rest('DELETE', `${FILTER}/${one}`);
+          const revision = revisionOf(answer);
+          if (revision === 0) continue;
+          made.push(revision);
+          states.push(await rules());
+        }
+        // One after the other, the newest first: each leads to the state before it.
+        for (const revision of made.toReversed()) {
+          states.pop();
+          expect((await undo(revision)).status).toBe(200);
+          expect(await rules()).toEqual(states.at(-1));
+        }
+        await router.rest('POST', `${FILTER}/remove`, { '.id': (await rules()).map((row) => row['.id']) });
+      },
+    ),
+    { numRuns: 12, seed: 20261122 },
+  );
+});
+
+describe('the history', () => {
+  it('tells who, by what way, what, and what of it was taken back', async () => {
+    const [a = ''] = await add('a');
+    const done = revisionOf(await router.rest('PATCH', `${FILTER}/${a}`, { comment: 'b', action: 'drop' }));
+    const undone = revisionOf(await undo(done));
+    const [newest, second] = (await api('GET', '')).rows;
+    expect(newest).toMatchObject({ revision: undone, author: 'admin', via: 'rest', rows: 1, undoes: done, undo: '' });
+    expect(second).toMatchObject({ revision: done, 'undone-by': undone });
+    expect((await api('GET', `/${done}`)).body).toMatchObject({
+      changes: [{ menu: FILTER, '.id': a, action: 'change', text: 'action accept → drop, comment a → b' }],
+    });
+    const login = await router.request('POST', '/api/v1/login', { name: 'admin', password: PASSWORD });
+    const cookie = (login.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+    await router.request('PUT', `/rest${FILTER}`, { chain: 'input' }, { cookie, 'x-tollway': '1' });
+    expect((await api('GET', '')).rows[0]).toMatchObject({ via: 'web' });
+  });
+
+  it('leaves alone what the router did itself, what is not there, and those who may only look', async () => {
+    const own = (await api('GET', '')).rows.find(({ author }) => author === 'system');
+    expect(own).toMatchObject({ undo: 'the router made it itself' });
+    expect((await undo(Number(own?.revision))).error.detail).toMatch(/made it itself/);
+    expect((await undo(999_999)).error).toMatchObject({ error: 400, property: 'revision' });
+    expect((await api('POST', '/x/undo')).error).toMatchObject({ property: 'revision' });
+    expect((await api('POST', '/1/undo', { force: true })).error).toMatchObject({ property: 'force' });
+    expect((await api('GET', '/999999')).status).toBe(404);
+    await router.rest('PUT', '/user', { name: 'eve', group: 'read', password: 'only looking' });
+    const done = revisionOf(await router.rest('PUT', FILTER, { chain: 'forward' }));
+    expect((await undo(done, basic('eve', 'only looking'))).status).toBe(403);
+    expect((await rules()).length).toBe(1);
+  });
+
+  it(`keeps the last ${KEPT_REVISIONS} revisions`, async () => {
+    const [a = ''] = await add('a');
+    const revision = await newestRevision();
+    // As if there had been many: only their numbers matter.
+    await router.db.$executeRaw`
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
+      INSERT INTO "Revision" ("number", "parent", "author", "summary", "rows", "size", "sha256", "diff")
+      SELECT 1 - i, -i, 'admin', 'old', 0, 2, '', '[]' FROM n`;
+    await router.rest('PATCH', `${FILTER}/${a}`, { comment: 'b' });
+    expect(await router.db.revision.count()).toBe(KEPT_REVISIONS);
+    expect(await newestRevision()).toBe(revision + 1);
+    // Large ones go sooner, the newest one never.
+    await router.db.$executeRaw`UPDATE "Revision" SET "size" = 60000000 WHERE "number" >= ${revision}`;
+    await router.rest('PATCH', `${FILTER}/${a}`, { comment: 'c' });
+    expect((await api('GET', '')).rows.map((row) => row.revision)).toEqual([revision + 2, revision + 1]);
+  });
+});
+
+async function newestRevision(): Promise<number> {
+  return Number((await api('GET', '')).rows[0]?.revision);
+}
