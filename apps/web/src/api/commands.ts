@@ -1,5 +1,5 @@
-/** The commands of a menu, as REST requests. */
-import { request } from './rest.ts';
+/** The commands of a menu, as REST requests. Changes tell the revision that they made: it can be taken back. */
+import { request, send } from './rest.ts';
 import { type Row, toRow } from './row.ts';
 
 function url(menu: string, rest = ''): string {
@@ -13,29 +13,33 @@ export async function print(menu: string, query: Readonly<Record<string, string>
   return Array.isArray(answer) ? answer.map(toRow) : [toRow(answer)];
 }
 
+/** Number of the revision that a change made; undefined when it made none. */
+export type Revision = number | undefined;
+
+/** An item that was added or changed. */
+export interface Saved {
+  readonly row: Row;
+  readonly revision: Revision;
+}
+
+async function saved(method: string, path: string, values: Readonly<Record<string, string>>): Promise<Saved> {
+  const { body, revision } = await send(method, path, values);
+  return { row: toRow(body), revision };
+}
+
 /** Adds an item and returns it as the server made it. */
-export async function add(menu: string, values: Readonly<Record<string, string>>): Promise<Row> {
-  return toRow(await request('PUT', url(menu), values));
+export function add(menu: string, values: Readonly<Record<string, string>>): Promise<Saved> {
+  return saved('PUT', url(menu), values);
 }
 
 /** Changes the given properties of one item. `!name` removes a property. */
-export async function set(menu: string, id: string, values: Readonly<Record<string, string>>): Promise<Row> {
-  return toRow(await request('PATCH', url(menu, `/${encodeURIComponent(id)}`), values));
-}
-
-/** Adds items, all of them or none. */
-export async function addAll(menu: string, list: readonly Readonly<Record<string, string>>[]): Promise<void> {
-  await request('PUT', url(menu), list);
-}
-
-/** Changes items, which each element names by `.id`, all of them or none. */
-export async function setAll(menu: string, list: readonly Readonly<Record<string, string>>[]): Promise<void> {
-  await request('PATCH', url(menu), list);
+export function set(menu: string, id: string, values: Readonly<Record<string, string>>): Promise<Saved> {
+  return saved('PATCH', url(menu, `/${encodeURIComponent(id)}`), values);
 }
 
 /** Changes properties of a settings menu. */
-export async function setSettings(menu: string, values: Readonly<Record<string, string>>): Promise<void> {
-  await request('POST', url(menu, '/set'), values);
+export async function setSettings(menu: string, values: Readonly<Record<string, string>>): Promise<Revision> {
+  return (await send('POST', url(menu, '/set'), values)).revision;
 }
 
 /** Runs a command of the menu on items; without items when `ids` is empty. */
@@ -44,14 +48,13 @@ export async function run(
   command: string,
   ids: readonly string[] = [],
   values: Readonly<Record<string, string>> = {},
-): Promise<void> {
-  await request('POST', url(menu, `/${command}`), ids.length === 0 ? values : { '.id': ids.join(','), ...values });
+): Promise<Revision> {
+  const body = ids.length === 0 ? values : { '.id': ids.join(','), ...values };
+  return (await send('POST', url(menu, `/${command}`), body)).revision;
 }
 
 /** Moves items, in the order given, before `destination`; to the end without one. */
-export async function move(menu: string, ids: readonly string[], destination: string | undefined): Promise<void> {
-  await request('POST', url(menu, '/move'), {
-    numbers: ids.join(','),
-    ...(destination === undefined ? {} : { destination }),
-  });
+export async function move(menu: string, ids: readonly string[], destination: string | undefined): Promise<Revision> {
+  const body = { numbers: ids.join(','), ...(destination === undefined ? {} : { destination }) };
+  return (await send('POST', url(menu, '/move'), body)).revision;
 }

@@ -47,12 +47,25 @@ async function errorFrom(response: Response): Promise<RequestError> {
   return new RequestError(response.status, detail, text(fields.property));
 }
 
+/** What came back. */
+export interface Answered {
+  /** Decoded; undefined for an empty answer. */
+  readonly body: unknown;
+  /** The revision of the configuration that the request made; undefined when it made none. */
+  readonly revision: number | undefined;
+}
+
+/** As {@link send}, without the revision. */
+export async function request(method: string, path: string, body?: unknown): Promise<unknown> {
+  return (await send(method, path, body)).body;
+}
+
 /**
- * Sends a request and returns the decoded answer (`undefined` for an empty one).
+ * Sends a request and returns the decoded answer.
  *
  * @throws {RequestError} for every answer outside 2xx and when there is no answer.
  */
-export async function request(method: string, path: string, body?: unknown): Promise<unknown> {
+export async function send(method: string, path: string, body?: unknown): Promise<Answered> {
   const headers: Record<string, string> = { accept: 'application/json' };
   if (method !== 'GET') headers['x-tollway'] = '1';
   if (body !== undefined) headers['content-type'] = 'application/json';
@@ -72,12 +85,17 @@ export async function request(method: string, path: string, body?: unknown): Pro
     if (response.status === 401 && path !== '/api/v1/login') for (const listener of expired) listener();
     throw error;
   }
-  if (response.status === 204) return undefined;
-  const content = await response.text();
-  if (content === '') return undefined;
+  const revision = revisionOf(response);
+  const content = response.status === 204 ? '' : await response.text();
+  if (content === '') return { body: undefined, revision };
   try {
-    return JSON.parse(content);
+    return { body: JSON.parse(content), revision };
   } catch {
     throw new RequestError(response.status, 'the answer is not JSON; is this address a Tollway router?');
   }
+}
+
+function revisionOf({ headers }: Response): number | undefined {
+  const revision = Number(headers.get('x-tollway-revision'));
+  return Number.isSafeInteger(revision) && revision > 0 ? revision : undefined;
 }

@@ -1,7 +1,7 @@
 /** The dialog of one item. The frame around it (a modal dialog, a window) is given by the owner. */
 import type { Menu } from '@tollway/schema';
 import { type ComponentType, type ReactNode, useEffect, useState } from 'react';
-import { add, print, run, set } from '../api/commands.ts';
+import { add, print, set } from '../api/commands.ts';
 import type { Row } from '../api/row.ts';
 import { showError } from '../ui/toasts.ts';
 import { removeItems, runOn } from './actions.ts';
@@ -13,6 +13,7 @@ import { FormStatus } from './FormStatus.tsx';
 import { copyOf, type Edits, proposals } from './form-model.ts';
 import type { TabExtras } from './form-tabs.ts';
 import { itemTitle, lockedReason, newTitle } from './item.ts';
+import { tellChange } from './undo.ts';
 import { useForm } from './use-form.ts';
 import { useItem } from './use-item.ts';
 
@@ -106,8 +107,9 @@ function Body({ menu, extras, base, isNew, initial, before, onClose, onCopy, onA
     let saved = id;
     const taken = await form.send(async (body) => {
       const full = before === undefined ? body : { ...body, 'place-before': before };
-      const row = isNew ? await add(menu.path, full) : await set(menu.path, id, body);
+      const { row, revision } = isNew ? await add(menu.path, full) : await set(menu.path, id, body);
       saved = row['.id'] ?? id;
+      if (revision !== undefined) tellChange(`${isNew ? 'Added' : 'Changed'} ${itemTitle(menu, row)}.`, revision);
     });
     return taken ? saved : undefined;
   }
@@ -122,7 +124,7 @@ function Body({ menu, extras, base, isNew, initial, before, onClose, onCopy, onA
   }
 
   async function remove() {
-    if (await removeItems(menu, [base], [id], undefined)) onClose();
+    if (await removeItems(menu, [id])) onClose();
   }
 
   const why = reason(base);
@@ -179,8 +181,7 @@ function Body({ menu, extras, base, isNew, initial, before, onClose, onCopy, onA
           value={comment}
           onComment={(text) => {
             if (isNew) form.change('comment', text === '' ? undefined : text);
-            else
-              run(menu.path, 'comment', [id], { comment: text }).catch((error: unknown) => showError('Comment', error));
+            else void runOn(menu, 'comment', [id], { comment: text });
           }}
           onClose={() => setCommenting(false)}
         />

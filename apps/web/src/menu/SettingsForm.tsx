@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { setSettings } from '../api/commands.ts';
 import type { Row } from '../api/row.ts';
 import { FormFields } from './FormFields.tsx';
+import { tellChange } from './undo.ts';
 import { useForm } from './use-form.ts';
 import { useItem } from './use-item.ts';
 
@@ -22,6 +23,10 @@ export function SettingsForm({ menu }: { readonly menu: Menu }) {
 function Body({ menu, base }: { readonly menu: Menu; readonly base: Row }) {
   const form = useForm(menu, base, false);
   const [applied, setApplied] = useState(false);
+  const apply = async (body: Readonly<Record<string, string>>) => {
+    const revision = await setSettings(menu.path, body);
+    if (revision !== undefined) tellChange(`Changed ${menu.title}.`, revision);
+  };
   const writable = menu.commands.includes('set');
   return (
     <div role="group" className="settings" aria-label={menu.title} tabIndex={0}>
@@ -29,7 +34,7 @@ function Body({ menu, base }: { readonly menu: Menu; readonly base: Row }) {
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          void form.send((body) => setSettings(menu.path, body)).then(setApplied);
+          void form.send(apply).then(setApplied);
         }}
         onChange={() => setApplied(false)}
       >

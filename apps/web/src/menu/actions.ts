@@ -1,65 +1,27 @@
 /** What the toolbar and the keys do with selected rows. Failures are shown; nothing is retried by itself. */
 import type { Menu } from '@tollway/schema';
-import { addAll, move, print, run } from '../api/commands.ts';
-import { type Row, rowId } from '../api/row.ts';
-import { showError, showToast } from '../ui/toasts.ts';
+import { move, run } from '../api/commands.ts';
+import type { Row } from '../api/row.ts';
+import { showError } from '../ui/toasts.ts';
 import { lockedReason } from './item.ts';
 import type { Move } from './moving.ts';
-import { additions } from './restore.ts';
+import { tellChange } from './undo.ts';
 
 /** `1 item`, `3 items`. */
 export function items(count: number): string {
   return `${count} ${count === 1 ? 'item' : 'items'}`;
 }
 
-type Values = Readonly<Record<string, string>>;
-
-/** Adds items again, all of them or none. Entries of lists that have a timeout are no configuration: they come apart. */
-async function addAgain(menu: Menu, list: readonly Values[]): Promise<void> {
-  let missing = list.length;
+/** Removes items and offers to take that back, whatever their number. */
+export async function removeItems(menu: Menu, ids: readonly string[]): Promise<boolean> {
   try {
-    for (const part of [list.filter(({ timeout }) => !timeout), list.filter(({ timeout }) => timeout)]) {
-      if (part.length > 0) await addAll(menu.path, part);
-      missing -= part.length;
-    }
-  } catch (error) {
-    showError(`${items(missing)} could not be added again`, error);
-  }
-}
-
-/** Ids of a menu in its order. */
-async function orderOf(menu: Menu): Promise<readonly string[]> {
-  return (await print(menu.path, { '.proplist': '.id' })).map(rowId);
-}
-
-/**
- * Removes items and offers to add them again. Items with secrets cannot be added again, nor can live entries.
- *
- * @param rows those of the items that are known
- * @param order ids of the menu in its order, from the first of the items to one behind the last, as far as that is known
- */
-export async function removeItems(
-  menu: Menu,
-  rows: readonly Row[],
-  ids: readonly string[],
-  order: readonly string[] | undefined,
-): Promise<boolean> {
-  const secrets = Object.values(menu.props).some((prop) => prop.secret === true);
-  const undoable = menu.stored && !secrets && rows.length === ids.length;
-  let again: readonly Values[] = [];
-  try {
-    if (undoable) again = additions(menu, rows, order ?? (menu.commands.includes('move') ? await orderOf(menu) : []));
-    await run(menu.path, 'remove', ids);
+    const revision = await run(menu.path, 'remove', ids);
+    tellChange(`Removed ${items(ids.length)} from ${menu.title}.`, revision);
+    return true;
   } catch (error) {
     showError(`${items(ids.length)} not removed`, error);
     return false;
   }
-  showToast({
-    kind: 'info',
-    text: `Removed ${items(ids.length)} from ${menu.title}.`,
-    ...(undoable && { action: { label: 'Undo', run: () => void addAgain(menu, again) } }),
-  });
-  return true;
 }
 
 /** Runs a command such as `enable` or `reset-counters` on items. */
@@ -70,7 +32,8 @@ export async function runOn(
   values: Readonly<Record<string, string>> = {},
 ): Promise<boolean> {
   try {
-    await run(menu.path, command, ids, values);
+    const revision = await run(menu.path, command, ids, values);
+    if (revision !== undefined) tellChange(doneText(menu, command, ids.length), revision);
     return true;
   } catch (error) {
     showError(commandLabel(command), error);
@@ -78,10 +41,19 @@ export async function runOn(
   }
 }
 
+const DONE: Readonly<Record<string, string>> = { enable: 'Enabled', disable: 'Disabled', comment: 'Commented' };
+
+/** `Disabled 2 items in Filter Rules.` */
+function doneText(menu: Menu, command: string, count: number): string {
+  const done = DONE[command] ?? `${commandLabel(command)}:`;
+  return count === 0 ? `${done} ${menu.title}.` : `${done} ${items(count)} in ${menu.title}.`;
+}
+
 /** Moves items of an ordered menu. */
 export async function moveItems(menu: Menu, { ids, destination }: Move): Promise<boolean> {
   try {
-    await move(menu.path, ids, destination);
+    const revision = await move(menu.path, ids, destination);
+    if (revision !== undefined) tellChange(`Moved ${items(ids.length)} in ${menu.title}.`, revision);
     return true;
   } catch (error) {
     showError('Move', error);

@@ -1,10 +1,11 @@
-/** Gives items another parent, in one change, and offers to take that back. */
+/** Gives items another parent, in one change, which can be taken back. */
 import type { Menu } from '@tollway/schema';
-import { run, setAll } from '../api/commands.ts';
+import { run } from '../api/commands.ts';
 import type { Row } from '../api/row.ts';
-import { showError, showToast } from '../ui/toasts.ts';
+import { showError } from '../ui/toasts.ts';
 import { items } from './actions.ts';
 import { rootParent } from './tree.ts';
+import { tellChange } from './undo.ts';
 
 /** What has its parent changed. */
 export interface Moved {
@@ -23,26 +24,10 @@ export function parentNews(menu: Menu, { ids, rows }: Moved, parent: string): st
     : `${what} ${verb} below ${parent} now.`;
 }
 
-async function takeBack(menu: Menu, rows: readonly Row[]): Promise<void> {
-  try {
-    await setAll(
-      menu.path,
-      rows.map((row) => ({ '.id': row['.id'] ?? '', parent: row.parent ?? rootParent(menu) })),
-    );
-  } catch (error) {
-    showError('Undo', error);
-  }
-}
-
 /** Sets the parent of items. @throws RequestError when the server refuses it. */
 export async function changeParent(menu: Menu, moved: Moved, parent: string): Promise<void> {
-  const { ids, rows } = moved;
-  await run(menu.path, 'set', ids, { parent });
-  showToast({
-    kind: 'info',
-    text: parentNews(menu, moved, parent),
-    ...(rows.length === ids.length && { action: { label: 'Undo', run: () => void takeBack(menu, rows) } }),
-  });
+  const revision = await run(menu.path, 'set', moved.ids, { parent });
+  tellChange(parentNews(menu, moved, parent), revision);
 }
 
 /** The same, telling why when it is refused. */

@@ -55,13 +55,6 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     return { menu, rows, count: selection.ids.size, ordered: sort === null, tree, filtered };
   };
 
-  /** The rows that are loaded stand as they do in the menu, none is left out, and they reach to its end. */
-  function inListOrder(): boolean {
-    const { ordered, filtered } = state();
-    const { first, matched } = live.state;
-    return ordered && filtered !== true && !tree && first + live.shown.length >= matched;
-  }
-
   /** How many of the items Find or the filter leaves out: a long list keeps them selected. */
   async function hiddenAmong(ids: readonly string[]): Promise<number> {
     const shown = new Set(live.shown);
@@ -94,8 +87,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     const gone = new Set(ids);
     const order = live.shown;
     const at = order.findIndex((id) => gone.has(id));
-    const rows = ids.map((id) => live.row(id)).filter((row) => row !== undefined);
-    if (!(await removeItems(menu, rows, ids, inListOrder() ? order : undefined))) return;
+    if (!(await removeItems(menu, ids))) return;
     live.release();
     select(
       nothingAt(order.slice(at).find((id) => !gone.has(id)) ?? order.slice(0, at).findLast((id) => !gone.has(id))),

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useLayoutEffect, useState } from 'react';
 import { refreshSession, useSession } from '../api/session.ts';
 import { connect, disconnect, useStatus } from '../api/status.ts';
+import { forgetOwnChanges, undoByKey, undoKey } from '../menu/undo.ts';
 import { Toasts } from '../ui/Toasts.tsx';
 import { groupOf } from '../windows/groups.ts';
 import { OpenWindow } from '../windows/open-window.ts';
@@ -85,6 +86,21 @@ function Console({ user }: { readonly user: string }) {
     window.addEventListener('keydown', press);
     return () => window.removeEventListener('keydown', press);
   }, []);
+
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const what = undoKey(event);
+      if (what === undefined || event.defaultPrevented || event.repeat) return;
+      if (document.querySelector('dialog[open]') !== null) return;
+      event.preventDefault();
+      undoByKey(what);
+    };
+    window.addEventListener('keydown', press);
+    return () => window.removeEventListener('keydown', press);
+  }, []);
+  // Who logs in next has changed nothing here.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: of each user
+  useEffect(() => forgetOwnChanges, [user]);
 
   const classes = ['console'];
   if (drawer) classes.push('drawer-open');

@@ -10,8 +10,9 @@ import { TabList } from '../ui/Tabs.tsx';
 import { Visibility } from '../ui/visibility.ts';
 import { bespokeWindows, tabExtras } from '../windows/bespoke.ts';
 import { Dashboard } from '../windows/dashboard/Dashboard.tsx';
-import { DASHBOARD, type Group, groupOf, QUEUE_IMPORT } from '../windows/groups.ts';
+import { DASHBOARD, type Group, groupOf, HISTORY, QUEUE_IMPORT } from '../windows/groups.ts';
 import { ImportWindow } from '../windows/queue/import/ImportWindow.tsx';
+import { HistoryWindow } from '../windows/system/history/HistoryWindow.tsx';
 import { act } from '../wm/desk-state.ts';
 import { useAppearance } from './appearance.ts';
 import { isPage } from './content.ts';
@@ -130,8 +131,13 @@ function Pages({ id, path, group }: PagesProps) {
 function Page({ path }: { readonly path: string }) {
   if (path === DASHBOARD) return <Dashboard />;
   if (path === QUEUE_IMPORT) return <ImportWindow />;
+  if (path === HISTORY) return <HistoryPage />;
   const menu = menuByPath(path);
   return menu === undefined ? null : <MenuPage menu={menu} />;
+}
+
+function HistoryPage() {
+  return <HistoryWindow group={useGroup()} />;
 }
 
 function MenuPage({ menu: whole }: { readonly menu: Menu }) {

@@ -1,7 +1,7 @@
 /** What the addresses of windows mean: title, size, and which of them show the same thing. */
 import { type Menu, menuByPath } from '@tollway/schema';
 import { newTitle } from '../menu/item.ts';
-import { DASHBOARD, groupOf, QUEUE_IMPORT } from '../windows/groups.ts';
+import { DASHBOARD, groupOf, HISTORY, QUEUE_IMPORT } from '../windows/groups.ts';
 import type { Size } from '../wm/geometry.ts';
 import type { Content } from '../wm/reducer.ts';
 import { parsePlace } from './location.ts';
@@ -21,6 +21,7 @@ const DIALOGS: Readonly<Record<string, Size>> = {
 const SIZES: Readonly<Record<string, Size>> = {
   [DASHBOARD]: OVERVIEW,
   [QUEUE_IMPORT]: { width: 860, height: 640 },
+  [HISTORY]: { width: 900, height: 520 },
   '/queue/simple': { width: 1080, height: 520 },
   '/ip/firewall/filter': { width: 1200, height: 640 },
   '/interface': { width: 980, height: 560 },

@@ -5,6 +5,8 @@ export interface Toast {
   readonly id: number;
   readonly kind: 'info' | 'error';
   readonly text: string;
+  /** A message takes the place of one with the same key. */
+  readonly key?: string;
   readonly action?: { readonly label: string; readonly run: () => void };
 }
 
@@ -22,7 +24,10 @@ export function dismissToast(id: number): void {
 /** Shows a message for 10 s. */
 export function showToast(toast: Omit<Toast, 'id'>): void {
   const id = nextId++;
-  useToasts.setState(({ toasts }) => ({ toasts: [...toasts.slice(-2), { ...toast, id }] }));
+  useToasts.setState(({ toasts }) => {
+    const others = toasts.filter(({ key }) => key === undefined || key !== toast.key);
+    return { toasts: [...others.slice(-2), { ...toast, id }] };
+  });
   setTimeout(() => dismissToast(id), TOAST_MS);
 }
 

@@ -1,10 +1,12 @@
 import { registry } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { DASHBOARD, groupOf, groups, QUEUE_IMPORT } from './groups.ts';
+import { DASHBOARD, groupOf, groups, HISTORY, QUEUE_IMPORT } from './groups.ts';
 
 test('every menu is in one window, and the window knows it', () => {
   const addresses = groups.flatMap((group) => group.pages.map((page) => page.address));
-  expect([...addresses].sort()).toEqual([DASHBOARD, QUEUE_IMPORT, ...registry.map((menu) => menu.path)].sort());
+  expect([...addresses].sort()).toEqual(
+    [DASHBOARD, HISTORY, QUEUE_IMPORT, ...registry.map((menu) => menu.path)].sort(),
+  );
   for (const address of addresses) {
     expect(groupOf(address)?.pages.map((page) => page.address)).toContain(address);
   }

@@ -12,7 +12,7 @@ export interface Opener {
 
 /** One tab of a window. A window with one tab shows no tabs. */
 export interface Page {
-  /** What the window shows: the path of a menu, {@link DASHBOARD} or {@link QUEUE_IMPORT}. */
+  /** What the window shows: the path of a menu, {@link DASHBOARD}, {@link HISTORY} or {@link QUEUE_IMPORT}. */
   readonly address: string;
   readonly label: string;
   readonly openers: readonly Opener[];
@@ -29,6 +29,8 @@ export interface Group {
 
 /** Address of the overview, which belongs to no menu. */
 export const DASHBOARD = '/dashboard';
+/** Address of the history of the configuration. */
+export const HISTORY = '/system/history';
 /** Address of the list of subscribers that becomes queues. */
 export const QUEUE_IMPORT = '/queue/simple/import';
 
@@ -122,10 +124,11 @@ function buildGroups(): readonly Group[] {
     .filter((menu) => !taken.has(menu.path))
     .flatMap((menu) => groupOfPages(menu.title, opened.has(menu.path) ? undefined : menu.tree, [pageOf(menu)]));
   const dashboard = groupOfPages('Dashboard', ['Dashboard'], [{ address: DASHBOARD, label: 'Dashboard', openers: [] }]);
+  const history = groupOfPages('History', ['System', 'History'], [{ address: HISTORY, label: 'History', openers: [] }]);
   const queueImport = groupOfPages('Import Subscribers', undefined, [
     { address: QUEUE_IMPORT, label: 'Import Subscribers', openers: [] },
   ]);
-  return [...dashboard, ...shared, ...single, ...queueImport].sort(inTreeOrder);
+  return [...dashboard, ...shared, ...single, ...history, ...queueImport].sort(inTreeOrder);
 }
 
 /** All windows, in the order of the menu tree. */

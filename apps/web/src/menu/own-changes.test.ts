@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { OwnChanges } from './own-changes.ts';
+
+test('changes are taken back the newest first, and done again the other way', () => {
+  const own = new OwnChanges();
+  own.made({ revision: 5, text: 'a' });
+  own.made({ revision: 6, text: 'b' });
+  own.undone(6, 7, 'b');
+  expect(own.last).toEqual({ revision: 5, text: 'a' });
+  own.undone(5, 8, 'a');
+  expect(own.last).toBeUndefined();
+  // Taking the undo back does the change again, as a revision of its own.
+  expect(own.lastUndone).toEqual({ revision: 8, text: 'a' });
+  own.undone(8, 9, 'a');
+  expect(own.last).toEqual({ revision: 9, text: 'a' });
+  expect(own.lastUndone).toEqual({ revision: 7, text: 'b' });
+});
+
+test('a new change ends what could be done again; one that cannot be taken back is no longer in the way', () => {
+  const own = new OwnChanges();
+  own.made({ revision: 1, text: 'a' });
+  own.made({ revision: 2, text: 'b' });
+  own.undone(2, 3, 'b');
+  own.made({ revision: 4, text: 'c' });
+  expect(own.lastUndone).toBeUndefined();
+  own.drop(4);
+  expect(own.last?.revision).toBe(1);
+});

@@ -1,0 +1,49 @@
+/** The changes that this page has made since it was loaded, for Ctrl+Z and Ctrl+Y. Pure. */
+
+/** A change that can be taken back. */
+export interface OwnChange {
+  readonly revision: number;
+  /** `Removed 3 items from Filter Rules.` */
+  readonly text: string;
+}
+
+export class OwnChanges {
+  #done: readonly OwnChange[] = [];
+  #undone: readonly OwnChange[] = [];
+
+  /** A change was made. What was taken back before it cannot be done again by key. */
+  made(change: OwnChange): void {
+    this.#done = [...this.#done, change];
+    this.#undone = [];
+  }
+
+  /** The newest change that was not taken back. */
+  get last(): OwnChange | undefined {
+    return this.#done.at(-1);
+  }
+
+  /** The change that was taken back last; its revision is the one that did that. */
+  get lastUndone(): OwnChange | undefined {
+    return this.#undone.at(-1);
+  }
+
+  /** A revision was taken back, by the revision `by`. Taking that back does it again. */
+  undone(revision: number, by: number | undefined, text: string): void {
+    const again = this.#undone.some((change) => change.revision === revision);
+    this.drop(revision);
+    if (by === undefined) return;
+    if (again) this.#done = [...this.#done, { revision: by, text }];
+    else this.#undone = [...this.#undone, { revision: by, text }];
+  }
+
+  /** Forgets a revision, e.g. one that cannot be taken back any more. */
+  drop(revision: number): void {
+    this.#done = this.#done.filter((change) => change.revision !== revision);
+    this.#undone = this.#undone.filter((change) => change.revision !== revision);
+  }
+
+  clear(): void {
+    this.#done = [];
+    this.#undone = [];
+  }
+}

@@ -1,0 +1,92 @@
+/** Tells of changes that were made here, and takes them back: from the message, by key, from the history. */
+import { undoRevision } from '../api/revisions.ts';
+import { showError, showToast } from '../ui/toasts.ts';
+import { OwnChanges } from './own-changes.ts';
+
+const own = new OwnChanges();
+
+/** Forgets what was changed here, e.g. when somebody else logs in. */
+export const forgetOwnChanges = (): void => own.clear();
+
+/** Only the newest change offers Undo; the others are in the history. */
+const KEY = 'change';
+
+/**
+ * Tells of a change and offers to take it back.
+ * @param revision the one it made; undefined for what is no configuration, and then there is no Undo
+ */
+export function tellChange(text: string, revision: number | undefined): void {
+  if (revision === undefined) {
+    showToast({ kind: 'info', text });
+    return;
+  }
+  own.made({ revision, text });
+  offerUndo(text, revision);
+}
+
+function offerUndo(text: string, revision: number): void {
+  showToast({
+    kind: 'info',
+    key: KEY,
+    text,
+    action: { label: 'Undo', run: () => void takeBack(revision, text, 'Undone') },
+  });
+}
+
+/** One after the other: each counts on the rows that the one before it left. */
+let queue: Promise<unknown> = Promise.resolve();
+
+/** Takes a revision back, and offers to take that back. True when it was done. */
+export function takeBack(revision: number, text: string, done: 'Undone' | 'Redone'): Promise<boolean> {
+  const next = queue.then(async () => {
+    try {
+      const by = await undoRevision(revision);
+      own.undone(revision, by, text);
+      const news = `${done}: ${text}`;
+      if (by === undefined) showToast({ kind: 'info', key: KEY, text: news });
+      else if (done === 'Redone') offerUndo(news, by);
+      else {
+        const action = { label: 'Redo', run: () => void takeBack(by, text, 'Redone') };
+        showToast({ kind: 'info', key: KEY, text: news, action });
+      }
+      return true;
+    } catch (error) {
+      own.drop(revision);
+      showError(done === 'Undone' ? 'Undo' : 'Redo', error);
+      return false;
+    }
+  });
+  queue = next;
+  return next;
+}
+
+/** Keys that were pressed: what one of them does decides what is the last change for the next. */
+let keys: Promise<unknown> = Promise.resolve();
+
+/** Takes back the last change that was made here (Ctrl+Z), or does again what was taken back last (Ctrl+Y). */
+export function undoByKey(what: 'undo' | 'redo'): void {
+  keys = keys.then(async () => {
+    await queue;
+    const change = what === 'undo' ? own.last : own.lastUndone;
+    if (change !== undefined) return takeBack(change.revision, change.text, what === 'undo' ? 'Undone' : 'Redone');
+    const text =
+      what === 'undo'
+        ? 'Nothing was changed here since this page was loaded. System ▸ History has older changes.'
+        : 'Nothing was undone here that could be done again.';
+    showToast({ kind: 'info', key: KEY, text });
+    return undefined;
+  });
+}
+
+/** What Ctrl+Z and Ctrl+Y mean outside of fields, whose own undo they are. */
+export function undoKey(event: KeyboardEvent): 'undo' | 'redo' | undefined {
+  const { key, ctrlKey, metaKey, altKey, shiftKey, target } = event;
+  if (!(ctrlKey || metaKey) || altKey) return undefined;
+  const letter = key.toLowerCase();
+  if (letter !== 'z' && (letter !== 'y' || shiftKey)) return undefined;
+  const typing =
+    target instanceof HTMLElement &&
+    (target.isContentEditable || target.matches('input:not([type="checkbox"], [type="radio"]), select, textarea'));
+  if (typing) return undefined;
+  return letter === 'z' && !shiftKey ? 'undo' : 'redo';
+}

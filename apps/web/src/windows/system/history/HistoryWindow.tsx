@@ -1,0 +1,169 @@
+/** Who changed what and when, newest first, each with what it did to its rows and with Undo. */
+import { displayBytes, thousands } from '@tollway/schema';
+import { useCallback, useEffect, useId, useState } from 'react';
+import { listRevisions, type Revision, type RevisionRow, revisionRows } from '../../../api/revisions.ts';
+import { useStatus } from '../../../api/status.ts';
+import { takeBack } from '../../../menu/undo.ts';
+import { useVisible } from '../../../ui/visibility.ts';
+import './history.css';
+import { foundRevisions, timeText, whyNotUndone } from './history-words.ts';
+
+const message = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+export function HistoryWindow({ group }: { readonly group: string }) {
+  const id = useId();
+  const visible = useVisible();
+  const newest = useStatus((status) => status.revision);
+  const [revisions, setRevisions] = useState<readonly Revision[]>();
+  const [problem, setProblem] = useState('');
+  const [typed, setTyped] = useState('');
+  const [chosen, setChosen] = useState<number>();
+  const [busy, setBusy] = useState<number>();
+
+  const load = useCallback(async () => {
+    try {
+      setRevisions(await listRevisions());
+      setProblem('');
+    } catch (error) {
+      setProblem(message(error));
+    }
+  }, []);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each new revision is a reason to ask again
+  useEffect(() => {
+    if (visible) void load();
+  }, [visible, newest, load]);
+
+  async function undo({ number, summary }: Revision) {
+    setBusy(number);
+    await takeBack(number, `${summary} (revision ${number})`, 'Undone');
+    setBusy(undefined);
+    await load();
+  }
+
+  const shown = foundRevisions(revisions ?? [], typed);
+  const open = shown.find(({ number }) => number === chosen);
+  return (
+    <div role="group" className="menu-table history" aria-label="History">
+      <div className="history-bar">
+        <label htmlFor={`${id}-find`}>Find</label>
+        <input id={`${id}-find`} type="search" value={typed} onChange={(event) => setTyped(event.target.value)} />
+        <span role="status" className={problem === '' ? undefined : 'form-error'}>
+          {problem !== '' ? problem : revisions === undefined ? 'Loading' : countText(shown.length, revisions.length)}
+        </span>
+      </div>
+      <div className="history-list" tabIndex={0} role="region" aria-label="Revisions">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Revision</th>
+              <th scope="col">Time</th>
+              <th scope="col">User</th>
+              <th scope="col">Via</th>
+              <th scope="col">Change</th>
+              <th scope="col">Rows</th>
+              <th scope="col">Undo</th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((revision) => (
+              <Line
+                key={revision.number}
+                revision={revision}
+                why={whyNotUndone(revision, group)}
+                open={revision.number === chosen}
+                busy={busy !== undefined}
+                onOpen={() => setChosen(revision.number === chosen ? undefined : revision.number)}
+                onUndo={() => void undo(revision)}
+              />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {open !== undefined && <Details key={open.number} revision={open} />}
+      <footer className="table-foot">
+        The last {thousands('1000')} changes are kept, fewer when their rows take more than{' '}
+        {displayBytes(String(64 * 1024 * 1024))}.
+      </footer>
+    </div>
+  );
+}
+
+function countText(shown: number, all: number): string {
+  const number = (value: number) => thousands(String(value));
+  return shown === all ? `${number(all)} changes` : `${number(shown)} of ${number(all)} changes`;
+}
+
+interface LineProps {
+  readonly revision: Revision;
+  readonly why: string;
+  readonly open: boolean;
+  readonly busy: boolean;
+  readonly onOpen: () => void;
+  readonly onUndo: () => void;
+}
+
+function Line({ revision, why, open, busy, onOpen, onUndo }: LineProps) {
+  const { number, author, via, time, summary, rows } = revision;
+  return (
+    <tr className={open ? 'history-open' : undefined}>
+      <td>{number}</td>
+      <td>{timeText(time)}</td>
+      <td>{author}</td>
+      <td>{via}</td>
+      <td>
+        <button type="button" className="history-what" aria-expanded={open} onClick={onOpen}>
+          {summary}
+        </button>
+      </td>
+      <td className="history-number">{thousands(String(rows))}</td>
+      <td>
+        {why === '' ? (
+          <button
+            type="button"
+            className="button"
+            disabled={busy}
+            aria-label={`Undo revision ${number}`}
+            onClick={onUndo}
+          >
+            Undo
+          </button>
+        ) : (
+          <span className="history-why">{why}</span>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+const ACTIONS: Readonly<Record<string, string>> = {
+  add: 'added',
+  change: 'changed',
+  remove: 'removed',
+  move: 'moved',
+};
+
+/** What a revision did to each of its rows. */
+function Details({ revision }: { readonly revision: Revision }) {
+  const [rows, setRows] = useState<readonly RevisionRow[]>();
+  const [problem, setProblem] = useState('');
+  useEffect(() => {
+    revisionRows(revision.number).then(setRows, (error: unknown) => setProblem(message(error)));
+  }, [revision.number]);
+  const more = revision.rows - (rows?.length ?? revision.rows);
+  return (
+    <section className="history-details" aria-label={`Revision ${revision.number}`}>
+      {problem !== '' && <p className="form-error">{problem}</p>}
+      <ul>
+        {rows?.map(({ menu, id, name, action, text }) => (
+          <li key={`${menu} ${id}`}>
+            <b>
+              {menu} {name === '' ? id : name}
+            </b>{' '}
+            {action === 'change' || action === 'move' ? text : `${ACTIONS[action] ?? action}${text && `: ${text}`}`}
+          </li>
+        ))}
+      </ul>
+      {more > 0 && <p>and {thousands(String(more))} more rows</p>}
+    </section>
+  );
+}

@@ -1,0 +1,29 @@
+/** How the history reads. Pure. */
+import type { Revision } from '../../../api/revisions.ts';
+
+/** Why a revision cannot be taken back; empty when it can, or when only the attempt tells. */
+export function whyNotUndone({ undoneBy, undo }: Revision, group: string): string {
+  if (group === 'read') return 'your group may only look';
+  // Taking back what was taken back already would find other rows; the undo has an Undo of its own.
+  if (undoneBy !== undefined && undo !== '') return `undone by ${undoneBy}`;
+  return undo ?? '';
+}
+
+/** `2026-11-22 14:03:09` in the time of the browser. */
+export function timeText(iso: string): string {
+  const time = new Date(iso);
+  if (Number.isNaN(time.getTime())) return '';
+  const two = (value: number) => String(value).padStart(2, '0');
+  const date = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
+  return `${date} ${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`;
+}
+
+/** Revisions that have all the words somewhere. */
+export function foundRevisions(revisions: readonly Revision[], typed: string): readonly Revision[] {
+  const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return revisions;
+  return revisions.filter(({ number, author, via, time, summary }) => {
+    const text = `${number} ${author} ${via} ${timeText(time)} ${summary}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}
