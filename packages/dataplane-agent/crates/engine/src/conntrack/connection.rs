@@ -76,7 +76,7 @@ impl Status {
 status_bits! {
     /// A packet of the reply direction was seen.
     seen_reply, set_seen_reply = 1;
-    /// Not evicted when the table is full.
+    /// Not evicted when the table is full, unless it is being closed.
     assured, set_assured = 2;
     /// A packet of it has left the router.
     confirmed, set_confirmed = 4;

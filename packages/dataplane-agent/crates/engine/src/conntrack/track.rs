@@ -50,7 +50,7 @@ pub enum InvalidReason {
     State,
     /// Belongs to no connection and cannot start one.
     NoEntry,
-    /// The table is full of assured connections.
+    /// The table is full of assured connections that nobody has closed.
     TableFull,
 }
 
@@ -169,6 +169,7 @@ impl Table {
         timeouts: &Timeouts,
     ) -> Judged {
         let Some(conn) = self.connection_at_mut(index) else { return Judged::Invalid };
+        let before = conn.tcp.state();
         let mut assured = conn.status.assured();
         let lifetime = match transport {
             Transport::Tcp(segment) => {
@@ -203,10 +204,13 @@ impl Table {
             }
         };
         let newly_assured = assured && !conn.status.assured();
+        let moved = conn.tcp.state() != before;
         if newly_assured {
             conn.status.set_assured();
-            self.unlink(index >> 1);
             self.note_assured(index >> 1);
+        }
+        if newly_assured || moved {
+            self.relist(index >> 1);
         }
         self.extend(index >> 1, now, lifetime, timeouts);
         Judged::Taken
@@ -250,6 +254,7 @@ impl Table {
             return false;
         }
         let lifetime = line.tcp.timeout(timeouts);
+        self.relist(index >> 1);
         self.extend(index >> 1, now, lifetime, timeouts);
         true
     }

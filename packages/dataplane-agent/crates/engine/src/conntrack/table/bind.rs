@@ -159,16 +159,13 @@ impl Table {
         if line.status.confirmed() {
             return Ok(());
         }
-        let status = line.status;
-        if !status.reply_indexed() {
+        if !line.status.reply_indexed() {
             self.reserve_reply(reference, self.tuple(reference.slot, Direction::Reply))?;
         }
         if let Some(line) = self.get_mut(reference) {
             line.status.set_confirmed();
         }
-        if !status.assured() {
-            self.link(reference.slot);
-        }
+        self.relist(reference.slot);
         Ok(())
     }
 

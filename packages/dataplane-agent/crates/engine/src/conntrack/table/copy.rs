@@ -1,8 +1,9 @@
 //! Copying single connections from one table to another, for the dry run of a packet.
 
 use super::Table;
+use super::evict::Evictables;
 use crate::conntrack::bound::Bound;
-use crate::conntrack::connection::{Connection, Direction, NIL, Totals};
+use crate::conntrack::connection::{Connection, Direction, Totals};
 use crate::conntrack::entry::CachedAction;
 use crate::conntrack::line::Line;
 use crate::qos::Lane;
@@ -83,9 +84,7 @@ impl Table {
             (record.mark, record.masquerade) = (from.mark, from.nat.masquerade);
         }
         self.counters.fasttracked += u64::from(status.fasttrack());
-        if status.confirmed() && !status.assured() {
-            self.link(slot);
-        }
+        self.relist(slot);
         let directions = [Direction::Original, Direction::Reply].into_iter().filter(|_| cached);
         for (direction, ((in_port, action), bound)) in
             directions.zip(copied.actions.into_iter().zip(copied.bounds))
@@ -104,12 +103,12 @@ impl Table {
 
     /// Whether a new connection would find no room.
     pub fn is_full(&self) -> bool {
-        self.live >= self.max_entries && self.oldest == NIL
+        self.live >= self.max_entries && self.evictables.is_empty()
     }
 
     /// Lets no new connection find room.
     pub(crate) fn close(&mut self) {
         self.max_entries = self.live;
-        (self.oldest, self.newest) = (NIL, NIL);
+        self.evictables = Evictables::default();
     }
 }

@@ -216,7 +216,7 @@ impl Table {
             self.unpublished.push(reply);
         }
         self.wheel.disarm(slot);
-        self.unlink(slot);
+        self.unlist(slot);
         true
     }
 
@@ -249,44 +249,5 @@ impl Table {
         }
         self.live -= 1;
         self.counters.fasttracked -= u64::from(status.fasttrack());
-    }
-
-    /// Gives up the oldest connection that is not assured.
-    pub(super) fn evict(&mut self) -> bool {
-        if self.oldest == NIL {
-            return false;
-        }
-        self.remove_slot(self.oldest);
-        self.counters.evicted += 1;
-        true
-    }
-
-    pub(super) fn link(&mut self, slot: u32) {
-        let newest = std::mem::replace(&mut self.newest, slot);
-        if let Some(conn) = self.records.get_mut(slot as usize) {
-            (conn.older, conn.newer) = (newest, NIL);
-        }
-        match self.records.get_mut(newest as usize) {
-            Some(conn) => conn.newer = slot,
-            None => self.oldest = slot,
-        }
-    }
-
-    pub(in crate::conntrack) fn unlink(&mut self, slot: u32) {
-        let Some(conn) = self.records.get_mut(slot as usize) else { return };
-        let linked = conn.older != NIL || conn.newer != NIL || self.oldest == slot;
-        if !linked {
-            return;
-        }
-        let (older, newer) = (conn.older, conn.newer);
-        (conn.older, conn.newer) = (NIL, NIL);
-        match self.records.get_mut(older as usize) {
-            Some(conn) => conn.newer = newer,
-            None => self.oldest = newer,
-        }
-        match self.records.get_mut(newer as usize) {
-            Some(conn) => conn.older = older,
-            None => self.newest = older,
-        }
     }
 }

@@ -9,12 +9,14 @@
 mod bind;
 mod cached;
 mod copy;
+mod evict;
 mod find;
 mod lifecycle;
 mod store;
 
 pub(crate) use copy::Copied;
 
+use self::evict::Evictables;
 use self::store::{Cells, Record, V6};
 use crate::conntrack::bound::{Bound, EntryBounds};
 use crate::conntrack::buckets::Buckets;
@@ -69,9 +71,8 @@ pub struct Table {
     /// Source that was given to a connection last; none when the last one kept its own.
     last_source: Addr,
     wheel: Wheel,
-    /// Confirmed, not assured connections in order of their confirmation.
-    oldest: u32,
-    newest: u32,
+    /// Connections that are given up when the table is full.
+    evictables: Evictables,
     live: u32,
     max_entries: u32,
     /// Next slot to look at for connections whose masqueraded address is gone; `None` when all have been.
@@ -105,8 +106,7 @@ impl Table {
             ended: NIL,
             last_source: Addr::default(),
             wheel: Wheel::new(capacity, EXPIRY_TICK),
-            oldest: NIL,
-            newest: NIL,
+            evictables: Evictables::default(),
             live: 0,
             max_entries,
             purge: None,

@@ -2,6 +2,7 @@
 
 use tollway_config::dataplane::RowId;
 
+use super::evict::UNLISTED;
 use crate::conntrack::connection::{Direction, NIL, Totals};
 use crate::tuple::Addr;
 
@@ -10,7 +11,7 @@ use crate::tuple::Addr;
 pub(super) struct Record {
     /// How often the slot has been given away; never 0.
     pub serial: u32,
-    /// Neighbours in the list of evictable connections, oldest first.
+    /// Neighbours in the list of evictable connections that it is in, oldest first.
     pub older: u32,
     /// The newer one; of a free slot the next free one.
     pub newer: u32,
@@ -20,11 +21,13 @@ pub(super) struct Record {
     pub masquerade: RowId,
     /// Packets in flight that hold it while it is unconfirmed.
     pub pending: u16,
+    /// Number of that list.
+    pub list: u8,
 }
 
 impl Record {
     pub fn new(serial: u32) -> Self {
-        Self { serial, older: NIL, newer: NIL, mark: 0, masquerade: 0, pending: 0 }
+        Self { serial, older: NIL, newer: NIL, mark: 0, masquerade: 0, pending: 0, list: UNLISTED }
     }
 }
 

@@ -103,6 +103,7 @@ proptest! {
                 Some((conn.tcp, conn.left(h.now), conn.status, conn.version, conn.id))
             });
             prop_assert_eq!(a, b);
+            prop_assert!(slow.table.lists_agree() && fast.table.lists_agree());
         }
     }
 
@@ -176,6 +177,7 @@ proptest! {
             let live = harness.table.connections().count();
             prop_assert_eq!(live, harness.table.len());
             prop_assert!(live <= 16);
+            prop_assert!(harness.table.lists_agree());
             let counts = harness.table.counts();
             prop_assert_eq!((counts.ip4 + counts.ip6) as usize, live);
             for conn in harness.table.connections() {

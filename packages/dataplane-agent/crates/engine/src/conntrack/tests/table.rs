@@ -280,3 +280,94 @@ fn a_table_read_in_parts_shows_once_what_lives_all_the_while() {
     distinct.dedup();
     assert_eq!(distinct.len(), found.len());
 }
+
+/// Closes a connection of [`handshake`]; leaves it in the state `until`.
+fn close(harness: &mut Harness, flow: &Tuple, until: State) {
+    let back = flow.reversed();
+    for (tuple, segment) in [
+        (flow, segment(flag::FIN | flag::ACK, 101, 5001, 0)),
+        (&back, segment(flag::ACK, 5001, 102, 0)),
+        (&back, segment(flag::FIN | flag::ACK, 5001, 102, 0)),
+        (flow, segment(flag::ACK, 102, 5002, 0)),
+    ] {
+        if harness.state(flow) == until {
+            return;
+        }
+        harness.tcp(tuple, segment);
+    }
+    if until == State::Close {
+        harness.tcp(flow, segment(flag::RST, 102, 5002, 0));
+    }
+    assert_eq!(harness.state(flow), until);
+}
+
+#[test]
+fn a_full_table_gives_up_what_is_over_then_what_is_not_assured_then_what_is_half_closed() {
+    let mut harness = Harness::new(8);
+    let flows: Vec<_> = (0..8).map(|src| tuple(6, src, 1)).collect();
+    let states = [
+        State::Established,
+        State::CloseWait,
+        State::TimeWait,
+        State::FinWait,
+        State::Established,
+        State::Close,
+        State::LastAck,
+        State::Established,
+    ];
+    for (flow, state) in flows.iter().zip(states) {
+        handshake(&mut harness, flow);
+        close(&mut harness, flow, state);
+    }
+    assert!(!harness.table.is_full());
+    let mut gone = Vec::new();
+    for port in 0..100 {
+        let fresh = harness.pass(&tuple(17, 9, port), &Transport::Udp);
+        assert_eq!((fresh.state, fresh.reason), (ConnectionState::New, None), "{port}");
+        // Every other one is answered and goes on, so that it stays.
+        if port % 2 == 0 && harness.table.counts().evicted < 8 {
+            harness.pass(&tuple(17, 9, port).reversed(), &Transport::Udp);
+            harness.pass(&tuple(17, 9, port), &Transport::Udp);
+        }
+        let missing = |flow: &usize| harness.table.find(&flows[*flow]).is_none();
+        let now: Vec<_> = (0..8).filter(missing).filter(|flow| !gone.contains(flow)).collect();
+        gone.extend(now);
+    }
+    // In the order in which they ended; those that were half closed last.
+    assert_eq!(gone, [2, 5, 1, 3, 6]);
+    for (flow, state) in flows.iter().zip(states).filter(|(_, state)| *state == State::Established) {
+        assert_eq!(harness.state(flow), state);
+    }
+}
+
+/// What ended on the fast path is given up likewise, and a flood takes nothing from flows in use.
+#[test]
+fn a_flood_into_a_table_full_of_ended_connections_finds_room_and_spares_established_ones() {
+    let mut harness = Harness::new(1000);
+    let flows: Vec<_> = (0..1000).map(|src| tuple(6, src, 1)).collect();
+    for flow in &flows {
+        handshake(&mut harness, flow);
+    }
+    for flow in flows.iter().skip(100) {
+        let index = harness.table.find(flow).unwrap().0.slot << 1;
+        let Harness { table, timeouts, now } = &mut harness;
+        for (index, segment) in [
+            (index, segment(flag::FIN | flag::ACK, 101, 5001, 0)),
+            (index | 1, segment(flag::FIN | flag::ACK, 5001, 102, 0)),
+            (index, segment(flag::ACK, 102, 5002, 0)),
+        ] {
+            assert!(table.track_closing(index, &Transport::Tcp(segment), *now, timeouts));
+        }
+        assert_eq!(harness.state(flow), State::TimeWait);
+    }
+    for source in 0..100_000 {
+        let spoofed = Tuple { src: Addr::v4(0x3000_0000 | source), ..tuple(6, 0, 5) };
+        assert_eq!(harness.tcp(&spoofed, segment(flag::SYN, source, 0, 0)).state, ConnectionState::New);
+        assert!(harness.table.len() <= 1000);
+    }
+    for flow in flows.iter().take(100) {
+        assert_eq!(harness.state(flow), State::Established);
+    }
+    assert_eq!(harness.table.counts().evicted, 100_000);
+    assert!(!harness.table.connections().any(|conn| conn.tcp.state() == State::TimeWait));
+}
