@@ -11,6 +11,7 @@ import { Users } from './auth/users.js';
 import { defaultConfiguration } from './config/defaults.js';
 import { Editor } from './config/editor.js';
 import { adoptPorts } from './config/ports.js';
+import { authorText } from './config/record.js';
 import { ConfigStore, type Log } from './config/store.js';
 import type { Database } from './database/client.js';
 import type { Defaults } from './env.js';
@@ -182,6 +183,6 @@ function writeLog(book: LogBook, agent: AgentPort, store: ConfigStore): void {
   agent.onUp((hello) => book.add('system,info', `data plane connected, version ${hello.version}`));
   agent.onDown(() => book.add('system,error', 'data plane connection lost'));
   store.onCommit(({ summary, author, revision }) =>
-    book.add('system,info', `${summary} by ${author.name} (revision ${revision})`),
+    book.add('system,info', `${summary} by ${authorText(author)} (revision ${revision})`),
   );
 }

@@ -31,7 +31,7 @@ describe('a list in one request', () => {
     expect(router.peer?.active?.['simple-queues']).toHaveLength(queues.length);
     const after = await revision();
     expect(after.number).toBe(before.number + 1);
-    expect(after.summary).toMatch(/^add \/queue\/simple \*.* and 1995 more$/);
+    expect(after.summary).toMatch(/^add \/queue\/simple \S+ \(\*.*; 1995 more$/);
   });
 
   it('is changed and removed as one revision too', async () => {

@@ -150,7 +150,7 @@ describe('commands', () => {
     await router.rest('POST', `${FILTER}/move`, { numbers: a });
     const { rows: after } = await router.request('GET', '/api/v1/revisions', undefined, await basic());
     expect(after[0]?.revision).toBe(before[0]?.revision);
-    expect(after[0]).toMatchObject({ author: 'admin', summary: `add ${FILTER} ${a}` });
+    expect(after[0]).toMatchObject({ author: 'admin', summary: `add ${FILTER} forward accept "a" (${a})` });
   });
 });
 

@@ -2,12 +2,13 @@ import { datetimeText, type Menu } from '@tollway/schema';
 import { ApiError, errors } from '../errors.js';
 import { builtinRow } from './builtin.js';
 import { type Arguments, accepted, textOf } from './content.js';
+import { describedChanges, describedSettings } from './described-changes.js';
 import { type Draft, equal, type RowContent } from './draft.js';
 import { findDrafted, noSuchItem, storageOf } from './items.js';
 import type { Author } from './record.js';
 import { followRename } from './references.js';
-import { type Row, rowIdText } from './snapshot.js';
-import type { ConfigStore } from './store.js';
+import type { Row } from './snapshot.js';
+import type { ConfigStore, Summary } from './store.js';
 import { verifyAdd, verifySet } from './verify.js';
 
 /** What to change of one item. */
@@ -29,7 +30,7 @@ export class Editor {
   add(author: Author, menu: Menu, args: Arguments): Promise<number> {
     return this.#store.commit(
       author,
-      (id) => `add ${menu.path} ${rowIdText(id)}`,
+      (id, changes) => describedChanges('add', menu, [id], changes),
       (draft) => addOne(draft, menu, args),
     );
   }
@@ -64,7 +65,7 @@ export class Editor {
     try {
       await this.#store.commit(
         author,
-        () => summary(command, menu)(ids),
+        (_, changes) => describedChanges(command, menu, ids, changes),
         (draft) => {
           for (const [index, element] of list.entries()) {
             current = index;
@@ -127,17 +128,22 @@ export class Editor {
 
   /** Moves items, in the order given, to before `destination`, or to the end. */
   move(author: Author, menu: Menu, items: readonly string[], destination: string | undefined): Promise<number[]> {
-    return this.#store.commit(author, summary('move', menu), (draft) => {
+    let places: ReadonlyMap<number, number> = new Map();
+    const moved: Summary<number[]> = (ids, changes) =>
+      describedChanges('move', menu, ids, changes, (id) => places.get(id) ?? 0);
+    return this.#store.commit(author, moved, (draft) => {
       const ids = items.map((item) => findDrafted(menu, draft, item, noSuchItem).id);
       const before = destination === undefined ? undefined : findDrafted(menu, draft, destination, noSuchItem).id;
       draft.move(menu.path, ids, before);
+      places = new Map(draft.rows(menu.path).map(({ id }, place) => [id, place]));
       return ids;
     });
   }
 
   /** Changes a settings menu. */
   setSettings(author: Author, menu: Menu, args: Arguments): Promise<void> {
-    return this.#store.commit(author, `set ${menu.path}`, (draft) => {
+    const described: Summary<void> = (_, changes) => describedSettings(menu, changes);
+    return this.#store.commit(author, described, (draft) => {
       const row = draft.rows(menu.path)[0];
       const content = accepted(verifySet(menu, row, args, draft.snapshot()));
       if (row !== undefined) draft.set(menu.path, row.id, content);
@@ -220,9 +226,6 @@ function named(draft: Draft, menu: Menu, content: RowContent): RowContent {
   return { ...content, values: { name: draft.freeName(menu.path, stem), ...content.values } };
 }
 
-function summary(command: string, menu: Menu): (ids: readonly number[]) => string {
-  return (ids) => {
-    const shown = ids.slice(0, 5).map(rowIdText).join(',');
-    return `${command} ${menu.path} ${shown}${ids.length > 5 ? ` and ${ids.length - 5} more` : ''}`;
-  };
+function summary(command: string, menu: Menu): Summary<readonly number[]> {
+  return (ids, changes) => describedChanges(command, menu, ids, changes);
 }

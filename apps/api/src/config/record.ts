@@ -17,6 +17,10 @@ export interface Author {
   readonly stored?: ((revision: number) => void) | undefined;
 }
 
+/** Who it was, for people: `admin from 192.0.2.7 via web`. */
+export const authorText = ({ name, address, via }: Author): string =>
+  `${name}${address === '' ? '' : ` from ${address}`}${via === undefined ? '' : ` via ${via}`}`;
+
 export interface RevisionRecord {
   readonly number: number;
   readonly author: Author;
@@ -181,7 +185,7 @@ export async function writeRevision(writer: Database, record: RevisionRecord): P
         user: record.author.name,
         address: record.author.address,
         action: 'config',
-        detail: record.summary,
+        detail: `${record.summary}${record.author.via === undefined ? '' : ` via ${record.author.via}`}`,
         revision: record.number,
       },
     });

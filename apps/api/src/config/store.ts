@@ -41,6 +41,9 @@ export interface Revised<T> {
   readonly revision: number | undefined;
 }
 
+/** What a change is, in words for people; of one whose words follow from what it did, how they do. */
+export type Summary<T> = string | ((result: T, changes: readonly RowChange[]) => string);
+
 /**
  * The configuration. The whole of it is in memory, the database is the record, the agent runs it.
  * An edit verifies its rows; then it goes compile → prepare → transaction → activate, one at a time.
@@ -135,7 +138,7 @@ export class ConfigStore {
    * @throws ApiError with nothing stored: wrong configuration, refused by the agent, no agent or no answer for 5 s, or
    * others that take that long.
    */
-  async commit<T>(author: Author, summary: string | ((result: T) => string), edit: (draft: Draft) => T): Promise<T> {
+  async commit<T>(author: Author, summary: Summary<T>, edit: (draft: Draft) => T): Promise<T> {
     return (await this.revise(author, summary, edit)).result;
   }
 
@@ -143,12 +146,7 @@ export class ConfigStore {
    * As {@link commit}; says which revision the change became, unless it changed nothing.
    * @param undoes the revision that the edit takes back
    */
-  revise<T>(
-    author: Author,
-    summary: string | ((result: T) => string),
-    edit: (draft: Draft) => T,
-    undoes?: number,
-  ): Promise<Revised<T>> {
+  revise<T>(author: Author, summary: Summary<T>, edit: (draft: Draft) => T, undoes?: number): Promise<Revised<T>> {
     const deadline = Date.now() + WAIT_MS;
     const change = async (): Promise<Revised<T>> => {
       await this.#agentReady(deadline);
@@ -163,7 +161,7 @@ export class ConfigStore {
       const compiled = compile(snapshot, utcOffsetS());
       const revision = this.#revision + 1;
       const token = await this.#prepare(revision, compiled.config, deadline);
-      const text = typeof summary === 'string' ? summary : summary(result);
+      const text = typeof summary === 'string' ? summary : summary(result, changes);
       const sha256 = digestOf(compiled.config);
       try {
         const lastId = this.#lastId;

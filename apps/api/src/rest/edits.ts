@@ -1,12 +1,11 @@
 import type { Menu } from '@tollway/schema';
-import type { Principal } from '../auth/authenticator.js';
 import { type Arguments, textOf, withoutItem } from '../config/content.js';
 import type { ItemChange } from '../config/editor.js';
 import { findItem, isDynamicId, namedItems, noSuchItem } from '../config/items.js';
-import type { Author } from '../config/record.js';
 import { rowIdText } from '../config/snapshot.js';
 import { type ApiError, errors } from '../errors.js';
 import { checkArguments } from './arguments.js';
+import { authorOf } from './author.js';
 import {
   ADDRESS_LISTS,
   addDynamicEntries,
@@ -27,13 +26,6 @@ import type { Call, Services } from './services.js';
 
 /** Arguments that name items. */
 const ITEMS = ['.id', 'numbers'];
-
-export const authorOf = ({ name, address, session, stored }: Principal): Author => ({
-  name,
-  address,
-  via: session === undefined ? 'rest' : 'web',
-  stored,
-});
 
 /** Returns the `.id` of the new item. */
 export async function add({ services, menu, args, principal }: Call): Promise<string> {

@@ -5,7 +5,7 @@ import type { Revised } from '../config/store.js';
 import { ApiError, errors } from '../errors.js';
 import { dryRun, type ImportLine, type ImportOptions, QueueImport } from '../import/queues.js';
 import { takenBack } from '../import/undo.js';
-import { authorOf } from '../rest/edits.js';
+import { authorOf } from '../rest/author.js';
 import type { Services } from '../rest/services.js';
 
 const QUEUES = '/queue/simple';

@@ -8,7 +8,7 @@ import { rowIdText } from '../config/snapshot.js';
 import type { PastRevision } from '../config/undo.js';
 import { errors } from '../errors.js';
 import { told } from '../import/told.js';
-import { authorOf } from '../rest/edits.js';
+import { authorOf } from '../rest/author.js';
 import type { Services } from '../rest/services.js';
 
 /** Rows of a revision that are told of. */

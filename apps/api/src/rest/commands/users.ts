@@ -3,10 +3,13 @@ import type { Principal } from '../../auth/authenticator.js';
 import { refusePassword } from '../../auth/passwords.js';
 import { groups, type User, type UserContent } from '../../auth/users.js';
 import { type Arguments, accepted } from '../../config/content.js';
+import { differences } from '../../config/described-changes.js';
 import { Mutex } from '../../config/mutex.js';
-import { type ConfigSnapshot, parseRowId, rowIdText } from '../../config/snapshot.js';
+import { authorText } from '../../config/record.js';
+import { type ConfigSnapshot, parseRowId, type Row, rowIdText } from '../../config/snapshot.js';
 import { type RowContent, verifyAdd, verifySet } from '../../config/verify.js';
 import { type ApiError, errors } from '../../errors.js';
+import { authorOf } from '../author.js';
 import type { Services } from '../services.js';
 
 /** `/user`: people are rows of a table of their own, not configuration. */
@@ -49,17 +52,18 @@ async function change(
   args: Arguments,
   missing: () => ApiError,
 ): Promise<void> {
-  const changes = items.map((item): { user: User; content: UserContent } => {
+  const changes = items.map((item): { user: User; before: Row; content: UserContent } => {
     const user = findUser(services, item, missing);
     const { name, group, disabled, comment } = user;
+    const before = { id: user.id, values: { name, group }, disabled, comment };
     const row = { id: user.id, values: { name, group, ...UNCHANGED_PASSWORD }, disabled, comment };
     const content = userContent(accepted(verifySet(menu, row, args, NO_CONFIGURATION)));
     if (Object.hasOwn(args, 'password')) {
       refuseWeak(content.password);
-      return { user, content };
+      return { user, before, content };
     }
     const { password: _password, ...rest } = content;
-    return { user, content: rest };
+    return { user, before, content: rest };
   });
   const names = new Set<string>();
   for (const { user, content } of changes) {
@@ -73,11 +77,12 @@ async function change(
     changes.flatMap(({ user, content }) => (content.group === 'full' && !content.disabled ? [] : [user.id])),
   );
   refuseWithoutFullUser(services, losing, 'disabled or moved to another group', 'group');
-  for (const { user, content } of changes) {
+  for (const { user, before, content } of changes) {
     await services.users.set(user.id, content);
     const cut = content.password !== undefined || content.disabled;
     if (cut) await services.sessions.endAllOf(user.id, by.session);
-    await record(services, by, `set user ${content.name}${content.password === undefined ? '' : ' (password)'}`);
+    const changed = differences(menu, before, rowOf(user.id, content));
+    await record(services, by, `set user ${before.values.name}${changed === '' ? '' : `: ${changed}`}`);
   }
 }
 
@@ -104,6 +109,14 @@ function findUser({ users }: Services, item: string, missing: () => ApiError): U
   if (user === undefined) throw missing();
   return user;
 }
+
+/** A user as a row, to tell what is another than before; what the password is stands nowhere. */
+const rowOf = (id: number, { name, group, disabled, comment, password }: UserContent): Row => ({
+  id,
+  values: { name, group, ...(password !== undefined && { password: 'changed' }) },
+  disabled,
+  comment,
+});
 
 function userContent({ values, disabled, comment }: RowContent): UserContent {
   return {
@@ -154,6 +167,8 @@ function refuseWithoutFullUser(
 }
 
 async function record({ db, book }: Services, by: Principal, detail: string): Promise<void> {
-  book.add('system,info,account', `${detail} by ${by.name}`);
-  await db.audit.create({ data: { user: by.name, address: by.address, action: 'user', detail } });
+  const author = authorOf(by);
+  book.add('system,info,account', `${detail} by ${authorText(author)}`);
+  const data = { user: by.name, address: by.address, action: 'user', detail: `${detail} via ${author.via}` };
+  await db.audit.create({ data });
 }

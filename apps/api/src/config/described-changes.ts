@@ -1,0 +1,125 @@
+import { editValue, type Menu, menuByPath, type Prop } from '@tollway/schema';
+import type { RowChange } from './draft.js';
+import { storageOf } from './items.js';
+import { type Row, rowIdText } from './snapshot.js';
+
+/** Changes in words, for the log, the audit and the history. Everything is bounded; secrets are never told. */
+
+/** Items of a change that are told one by one. */
+const MOST_ITEMS = 5;
+/** Properties told of an item. */
+const MOST_PROPERTIES = 12;
+/** Characters told of a value, of a name, and of all. */
+const MOST_OF_VALUE = 60;
+const MOST_OF_ALL = 1_000;
+
+/** A text on one line, no longer than that. */
+function bounded(text: string, most: number): string {
+  const printable = text.slice(0, most + 1).replace(/\p{C}/gu, '?');
+  return printable.length > most ? `${printable.slice(0, most - 1)}…` : printable;
+}
+
+const quoted = (text: string): string => `"${bounded(text, MOST_OF_VALUE)}"`;
+
+/** What people know an item by: its name, or what it is about, with its comment and its `.id`. */
+export function itemLabel(menu: Menu, { id, values, comment }: Omit<Row, 'disabled'>): string {
+  const { chain } = values;
+  const key = (menu.key ?? []).flatMap((name) => values[name] ?? menu.props[name]?.default ?? []);
+  const rule = chain === undefined ? '' : `${chain} ${values.action ?? menu.props.action?.default ?? ''}`;
+  const what = bounded(values.name ?? (key.join(' ') || rule), MOST_OF_VALUE);
+  return [what, comment === '' ? '' : quoted(comment), `(${rowIdText(id)})`].filter((part) => part !== '').join(' ');
+}
+
+function valueText(prop: Prop | undefined, value: string | undefined): string {
+  const known = value ?? prop?.default;
+  if (known === undefined) return 'none';
+  if (prop?.kind.name === 'bool') return known === 'true' ? 'yes' : 'no';
+  const text = prop === undefined ? known : editValue(prop.kind, known);
+  return text === '' || /[\s,;→]/.test(text) ? quoted(text) : bounded(text, MOST_OF_VALUE);
+}
+
+/** Properties of an item by name, with the switch and the comment. */
+const propertiesOf = (row: Row | undefined): Readonly<Record<string, string>> =>
+  row === undefined
+    ? {}
+    : {
+        ...row.values,
+        ...(row.disabled && { disabled: 'true' }),
+        ...(row.comment !== '' && { comment: row.comment }),
+      };
+
+function told(parts: readonly string[]): string {
+  const more = parts.length - MOST_PROPERTIES;
+  return [...parts.slice(0, MOST_PROPERTIES), ...(more > 0 ? [`${more} more`] : [])].join(', ');
+}
+
+/** What of an item is another than before: `max-limit 10M/10M → 20M/20M`. */
+export function differences(menu: Menu, before: Row | undefined, after: Row | undefined): string {
+  const [old, now] = [propertiesOf(before), propertiesOf(after)];
+  const propOf = (name: string) => (Object.hasOwn(menu.props, name) ? menu.props[name] : undefined);
+  const names = Object.keys({ ...old, ...now }).filter((name) => old[name] !== now[name] && !propOf(name)?.readOnly);
+  const parts = names.map((name) => {
+    const prop = propOf(name);
+    if (prop?.secret) return `${name} ${before === undefined ? 'given' : 'changed'}`;
+    if (before === undefined) return `${name} ${valueText(prop, now[name])}`;
+    if (after === undefined) return `${name} ${valueText(prop, old[name])}`;
+    return `${name} ${valueText(prop, old[name])} → ${valueText(prop, now[name])}`;
+  });
+  return told(parts);
+}
+
+/** One item. What the label tells is not told again. */
+function itemText(menu: Menu, { before, after }: RowChange): string {
+  const row = before ?? after;
+  if (row === undefined) return '';
+  const label = itemLabel(menu, row);
+  if (before === undefined || after === undefined) {
+    const shown = new Set(['name', 'chain', ...(row.values.chain === undefined ? (menu.key ?? []) : ['action'])]);
+    const rest = Object.fromEntries(Object.entries(row.values).filter(([name]) => !shown.has(name)));
+    const bare: Row = { ...row, values: rest, comment: '' };
+    const more = before === undefined ? differences(menu, undefined, bare) : differences(menu, bare, undefined);
+    return more === '' ? label : `${label}: ${more}`;
+  }
+  const changed = differences(menu, before, after);
+  return changed === '' ? label : `${label}: ${changed}`;
+}
+
+/**
+ * A command and what it did to the items of these ids, in their order: `set /queue/simple lan (*18): max-limit
+ * 10M/10M → 20M/20M`. Items that changed because they refer to those are counted.
+ * @param place of an item that was moved.
+ */
+export function describedChanges(
+  command: string,
+  menu: Menu,
+  ids: readonly number[],
+  changes: readonly RowChange[],
+  place?: (id: number) => number,
+): string {
+  const byId = new Map(changes.map((change) => [change.id, change]));
+  const own = menuByPath(storageOf(menu)) ?? menu;
+  const touched = ids.filter((id) => byId.has(id));
+  const items = touched.slice(0, MOST_ITEMS).map((id) => {
+    const change = byId.get(id);
+    if (change === undefined) return '';
+    const row = change.after ?? change.before;
+    return place === undefined || row === undefined ? itemText(own, change) : `${itemLabel(own, row)} to #${place(id)}`;
+  });
+  const more = touched.length - items.length;
+  const others = changes.length - new Set(touched).size;
+  const parts = [
+    ...items,
+    ...(more > 0 ? [`${more} more`] : []),
+    ...(others > 0 ? [`${others} that refer to ${touched.length === 1 ? 'it' : 'them'}`] : []),
+  ];
+  return bounded(`${command} ${menu.path} ${parts.join('; ')}`.trimEnd(), MOST_OF_ALL);
+}
+
+/** The same for settings, which have no items. */
+export function describedSettings(menu: Menu, changes: readonly RowChange[]): string {
+  const [change] = changes;
+  const changed = change === undefined ? '' : differences(menu, change.before ?? NOTHING, change.after ?? NOTHING);
+  return bounded(`set ${menu.path}${changed === '' ? '' : `: ${changed}`}`, MOST_OF_ALL);
+}
+
+const NOTHING: Row = { id: 0, values: {}, disabled: false, comment: '' };

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PASSWORD, Router } from './router.js';
+
+let router: Router;
+let cookie = '';
+beforeAll(async () => {
+  router = await Router.start();
+  const login = await router.request('POST', '/api/v1/login', { name: 'admin', password: PASSWORD });
+  cookie = (login.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+});
+afterAll(() => router.close());
+
+const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
+/** What the newest revision, the audit and the log say. */
+async function told(): Promise<{ summary: string; audit: string; log: string }> {
+  const { rows } = await router.request('GET', '/api/v1/revisions', undefined, { authorization });
+  const audit = await router.db.audit.findFirst({ where: { action: 'config' }, orderBy: { id: 'desc' } });
+  const log = (await router.rest('GET', '/log')).rows.at(-1)?.message ?? '';
+  return { summary: rows[0]?.summary ?? '', audit: audit?.detail ?? '', log };
+}
+const summary = async (): Promise<string> => (await told()).summary;
+const put = async (path: string, body: object): Promise<string> => {
+  const answer = await router.rest('PUT', path, body);
+  expect(answer).toMatchObject({ status: 201 });
+  return answer.id;
+};
+
+describe('log, audit and history', () => {
+  it('name the item, the properties with old and new values, who it was and by what', async () => {
+    const id = await put('/queue/simple', { name: 'lan', target: '10.0.0.0/24', 'max-limit': '10M/10M' });
+    const added = `add /queue/simple lan (${id}): target 10.0.0.0/24, max-limit 10M/10M`;
+    expect(await told()).toMatchObject({
+      summary: added,
+      audit: `${added} via rest`,
+      log: expect.stringMatching(/ by admin from 127\.0\.0\.1 via rest \(revision \d+\)$/),
+    });
+    await router.request(
+      'PATCH',
+      `/rest/queue/simple/${id}`,
+      { 'max-limit': '20M/10M', comment: 'of us' },
+      { cookie, 'x-tollway': '1' },
+    );
+    const set = `set /queue/simple lan (${id}): max-limit 10M/10M → 20M/10M, comment none → "of us"`;
+    const { summary, audit, log } = await told();
+    expect(summary).toBe(set);
+    expect(audit).toBe(`${set} via web`);
+    expect(log).toMatch(`${set} by admin from 127.0.0.1 via web (revision `);
+    await router.rest('POST', '/queue/simple/disable', { numbers: 'lan' });
+    expect(await told()).toMatchObject({ summary: `disable /queue/simple lan "of us" (${id}): disabled no → yes` });
+    await router.rest('DELETE', `/queue/simple/${id}`);
+    expect((await told()).summary).toBe(
+      `remove /queue/simple lan "of us" (${id}): target 10.0.0.0/24, max-limit 20M/10M, disabled yes`,
+    );
+  });
+
+  it('call rules by what they do and addresses by what they are, and tell where an item was moved', async () => {
+    const FILTER = '/ip/firewall/filter';
+    const first = await put(FILTER, {
+      chain: 'forward',
+      action: 'drop',
+      comment: 'no web',
+      'dst-port': 80,
+      protocol: 6,
+    });
+    const second = await put(FILTER, { chain: 'input' });
+    expect(await summary()).toBe(`add ${FILTER} input accept (${second})`);
+    await router.rest('POST', `${FILTER}/move`, { numbers: second, destination: first });
+    expect(await summary()).toBe(`move ${FILTER} input accept (${second}) to #0`);
+    await router.rest('PATCH', `${FILTER}/${first}`, { '!dst-port': '', disabled: 'yes' });
+    expect(await summary()).toMatch(
+      new RegExp(`^set ${FILTER} forward drop "no web" \\(\\${first}\\): .*dst-port 80 → none`),
+    );
+    const address = await put('/ip/address', { address: '10.9.0.1/24', interface: 'ether1' });
+    await router.rest('PATCH', '/interface/ether1', { name: 'wan' });
+    expect(await summary()).toMatch(/^set \/interface \S* ?\(\*\w+\): name ether1 → wan; 1 that refer to it$/);
+    await router.rest('PATCH', '/interface/wan', { name: 'ether1' });
+    await router.rest('DELETE', `/ip/address/${address}`);
+    expect(await summary()).toBe(`remove /ip/address 10.9.0.1/24 ether1 (${address})`);
+    await router.rest('POST', '/system/identity/set', { name: 'edge' });
+    expect(await summary()).toMatch(/^set \/system\/identity: name \S+ → edge$/);
+  });
+
+  it('are bounded and on one line, whatever the values', async () => {
+    const name = 'a'.repeat(64);
+    await put('/queue/simple', { name, target: '10.0.0.0/24', comment: 'c'.repeat(500) });
+    expect((await summary()).length).toBeLessThan(400);
+    const list = Array.from({ length: 300 }, (_, at) => ({ list: 'many', address: `10.1.${at >> 8}.${at & 255}` }));
+    expect((await router.rest('PUT', '/ip/firewall/address-list', list)).status).toBe(201);
+    expect(await summary()).toMatch(/^add \/ip\/firewall\/address-list 10\.1\.0\.0 many \(.*; 295 more$/);
+  });
+});
+
+describe('users', () => {
+  it('are told with what changed of them, and never their passwords', async () => {
+    const password = 'a long secret 77';
+    const id = await put('/user', { name: 'bob', group: 'read', password });
+    await router.rest('PATCH', `/user/${id}`, { group: 'write', password: `${password}8`, comment: 'helps' });
+    const { rows } = await router.rest('GET', '/log');
+    const messages = rows.map((row) => row.message ?? '').join('\n');
+    expect(messages).toContain('add user bob (read) by admin from 127.0.0.1 via rest');
+    expect(messages).toContain('set user bob: group read → write, password changed, comment none → helps by admin');
+    expect(messages).not.toContain('a long secret');
+    const audit = await router.db.audit.findMany({ where: { action: 'user' } });
+    expect(JSON.stringify(audit)).not.toContain('a long secret');
+  });
+});
