@@ -20,6 +20,7 @@ import { QueueHints } from './lint/queue-hints.js';
 import { Hub } from './live/hub.js';
 import { authentication } from './plugins/auth.js';
 import { jsonBodies } from './plugins/body.js';
+import { CONNECTION_LIMITS, type ConnectionLimits, Connections, endStreams } from './plugins/connections.js';
 import { brokenRequest, errorAnswers } from './plugins/errors.js';
 import { apiDescription } from './plugins/openapi.js';
 import { requestOrigin } from './plugins/origin.js';
@@ -57,6 +58,8 @@ export interface AppOptions {
   readonly accountingDays: number;
   /** Names that the router answers to beside its addresses, in lower case. */
   readonly names: readonly string[];
+  /** Limits of connections, where they are not the usual ones. */
+  readonly connectionLimits?: Partial<ConnectionLimits>;
   /** Limits of failing logins, where they are not the usual ones. */
   readonly attemptLimits?: Partial<AttemptLimits>;
   readonly webRoot: string | undefined;
@@ -72,7 +75,9 @@ const SYSTEM = { name: 'system', address: '' } as const;
 /** Puts the parts together. The database is migrated; the agent may or may not be there yet. */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { db } = options;
+  const connections = new Connections({ ...CONNECTION_LIMITS, ...options.connectionLimits });
   const app = fastify({
+    serverFactory: connections.serve,
     logger: { level: options.logLevel, stream: process.stderr },
     logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: true,
@@ -136,7 +141,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   errorAnswers(app);
   requestOrigin(app, options.names);
   jsonBodies(app);
-  await authentication(app, authenticator);
+  endStreams(app);
+  await authentication(app, authenticator, connections);
   healthRoute(app, services, () => furnished);
   sessionRoutes(app, services, authenticator, options.setup);
   revisionRoutes(app, services);

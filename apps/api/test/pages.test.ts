@@ -1,12 +1,15 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { registry } from '@tollway/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rawRequest } from './raw-request.js';
 import { PASSWORD, Router } from './router.js';
 
 let router: Router;
 let web: string;
+const large = 'export const x = 1;\n'.repeat(5_000);
 const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
 
 beforeAll(async () => {
@@ -14,6 +17,7 @@ beforeAll(async () => {
   await mkdir(join(web, 'assets'));
   await writeFile(join(web, 'index.html'), '<title>index</title>');
   await writeFile(join(web, 'assets', 'app.js'), 'export {}');
+  await writeFile(join(web, 'assets', 'large.js'), large);
   router = await Router.start({ webRoot: web });
 });
 afterAll(async () => {
@@ -32,6 +36,38 @@ describe('the browser application', () => {
     expect(asset).toMatchObject({ status: 200, body: 'export {}' });
     expect(asset.headers.get('cache-control')).toMatch(/immutable/);
     expect((await router.request('GET', '/assets/gone.js')).status).toBe(404);
+  });
+
+  it('is compressed for who takes that, and not sent again to who has it', async () => {
+    const get = (headers: Record<string, string>, path = '/assets/large.js') =>
+      rawRequest(router.url + path, 'GET', headers);
+    const wanted: [string, string | undefined][] = [
+      ['gzip, deflate, br, zstd', 'br'],
+      ['gzip', 'gzip'],
+      ['br;q=0, gzip;q=0.5', 'gzip'],
+      ['identity', undefined],
+      ['', undefined],
+    ];
+    for (const [accepted, coding] of wanted) {
+      const answer = await get({ 'accept-encoding': accepted });
+      expect(answer.status).toBe(200);
+      expect(answer.headers['content-encoding'], accepted).toBe(coding);
+      expect(answer.headers['content-type']).toBe('text/javascript; charset=utf-8');
+      expect(answer.headers.vary).toContain('accept-encoding');
+      const plain =
+        coding === 'br'
+          ? brotliDecompressSync(answer.bytes)
+          : coding === 'gzip'
+            ? gunzipSync(answer.bytes)
+            : answer.bytes;
+      expect(plain.toString()).toBe(large);
+      if (coding !== undefined) expect(answer.bytes.length).toBeLessThan(large.length / 10);
+      const again = await get({ 'accept-encoding': accepted, 'if-none-match': String(answer.headers.etag) });
+      expect(again).toMatchObject({ status: 304, body: '' });
+    }
+    const head = await rawRequest(`${router.url}/assets/large.js`, 'HEAD', {});
+    expect(head).toMatchObject({ status: 200, body: '' });
+    expect(head.headers['content-length']).toBe(String(large.length));
   });
 
   it('gives no file from elsewhere', async () => {

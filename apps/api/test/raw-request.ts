@@ -5,6 +5,7 @@ export interface RawAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: string;
+  readonly bytes: Buffer;
 }
 
 /** A request whose headers are those given and no others but `host`: fetch sets some of its own. */
@@ -23,6 +24,7 @@ export function rawRequest(
           status: response.statusCode ?? 0,
           headers: response.headers,
           body: Buffer.concat(chunks).toString(),
+          bytes: Buffer.concat(chunks),
         }),
       );
     });

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Authenticator, Principal } from '../auth/authenticator.js';
 import { SESSION_MS } from '../auth/sessions.js';
 import { errors } from '../errors.js';
+import type { Connections } from './connections.js';
 
 export const COOKIE = 'tollway_session';
 
@@ -22,7 +23,11 @@ declare module 'fastify' {
 /** Paths that belong to the API: nothing under them is public because it does not exist. */
 const apiPath = /^\/(rest|api|docs|live|metrics)(\/|$)/;
 
-export async function authentication(app: FastifyInstance, authenticator: Authenticator): Promise<void> {
+export async function authentication(
+  app: FastifyInstance,
+  authenticator: Authenticator,
+  connections: Connections,
+): Promise<void> {
   await app.register(cookie);
   app.decorateRequest('principal');
   app.decorateRequest('revision', undefined);
@@ -33,6 +38,7 @@ export async function authentication(app: FastifyInstance, authenticator: Authen
       request.revision = revision;
     };
     request.principal = { ...(await authenticate(authenticator, request, reply)), stored };
+    connections.authenticated(request.raw.socket);
   });
   app.addHook('onSend', async (request, reply) => {
     if (request.revision !== undefined) reply.header('x-tollway-revision', String(request.revision));

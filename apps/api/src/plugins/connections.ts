@@ -1,0 +1,203 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import type { FastifyInstance } from 'fastify';
+import { isLoopback, networkOf } from '../auth/address.js';
+
+/** Bounds of what connections may take. */
+export interface ConnectionLimits {
+  /** Connections in all; with what else a process opens they must fit into 1,024 files. */
+  readonly total: number;
+  /** Beyond those, for this machine and for addresses from which somebody is logged in. */
+  readonly reserved: number;
+  /** From one address (of IPv6, one /64). */
+  readonly perAddress: number;
+  /** Requests of one connection that wait for their answers. */
+  readonly pipelined: number;
+  /** Until the headers of a request are complete, ms. */
+  readonly headersMs: number;
+  /** Until a request is complete, ms. */
+  readonly requestMs: number;
+  /** Without a request, ms. */
+  readonly idleMs: number;
+  /** While an answer waits for a reader that takes nothing of it, ms. */
+  readonly stalledMs: number;
+}
+
+export const CONNECTION_LIMITS: ConnectionLimits = {
+  total: 800,
+  reserved: 64,
+  perAddress: 256,
+  pipelined: 16,
+  headersMs: 10_000,
+  requestMs: 60_000,
+  idleMs: 15_000,
+  stalledMs: 20_000,
+};
+
+/** How often Node looks for requests that take too long, ms. */
+const CHECK_MS = 1_000;
+/** Addresses that are remembered as those of somebody logged in. */
+const MAX_TRUSTED = 1_000;
+
+interface Connection {
+  readonly socket: Socket;
+  readonly network: string;
+  /** Requests without an answer. */
+  pending: number;
+  authenticated: boolean;
+}
+
+/**
+ * The HTTP server's connections. When there are too many, those go first that nobody has logged in by: of the address
+ * that has most, and there the oldest that waits for nothing.
+ */
+export class Connections {
+  readonly #limits: ConnectionLimits;
+  /** Oldest first. */
+  readonly #open = new Map<Socket, Connection>();
+  readonly #byNetwork = new Map<string, Set<Connection>>();
+  readonly #trusted = new Set<string>();
+
+  constructor(limits: ConnectionLimits = CONNECTION_LIMITS) {
+    this.#limits = limits;
+  }
+
+  /** The server for {@link RequestListener}; give this to the framework. */
+  readonly serve = (handler: RequestListener): Server => {
+    const { headersMs, requestMs, idleMs, stalledMs } = this.#limits;
+    const server = createServer(
+      {
+        connectionsCheckingInterval: Math.min(CHECK_MS, headersMs),
+        headersTimeout: headersMs,
+        requestTimeout: requestMs,
+        keepAliveTimeout: idleMs,
+      },
+      (request, response) => {
+        if (this.#admit(request, response)) handler(request, response);
+      },
+    );
+    server.on('connection', (socket) => this.#accept(socket));
+    server.setTimeout(stalledMs, (socket: Socket) => {
+      const connection = this.#open.get(socket);
+      // An answer that is still being worked out takes its time; one that nobody reads does not.
+      if (connection === undefined || connection.pending === 0 || socket.writableLength > 0) socket.destroy();
+      else socket.setTimeout(stalledMs);
+    });
+    return server;
+  };
+
+  /** Somebody has logged in, or proved to be, by this connection. */
+  authenticated(socket: Socket): void {
+    const connection = this.#open.get(socket);
+    if (connection === undefined || connection.authenticated) return;
+    connection.authenticated = true;
+    this.#trusted.delete(connection.network);
+    this.#trusted.add(connection.network);
+    for (const oldest of this.#trusted) {
+      if (this.#trusted.size <= MAX_TRUSTED) break;
+      this.#trusted.delete(oldest);
+    }
+  }
+
+  #accept(socket: Socket): void {
+    const network = networkOf(socket.remoteAddress ?? '');
+    if (!this.#makeRoom(network, isLoopback(socket.remoteAddress ?? ''))) {
+      socket.destroy();
+      return;
+    }
+    const connection: Connection = { socket, network, pending: 0, authenticated: false };
+    this.#open.set(socket, connection);
+    const siblings = this.#byNetwork.get(network) ?? new Set();
+    siblings.add(connection);
+    this.#byNetwork.set(network, siblings);
+    socket.setMaxListeners(0);
+    socket.once('close', () => this.#forget(connection));
+  }
+
+  /** True when there is room for one more connection of this address. */
+  #makeRoom(network: string, local: boolean): boolean {
+    const { total, reserved, perAddress } = this.#limits;
+    const siblings = this.#byNetwork.get(network);
+    if (siblings !== undefined && siblings.size >= perAddress) return this.#close(victimOf(siblings));
+    if (this.#open.size < total) return true;
+    if (this.#close(this.#victim())) return true;
+    return (local || this.#trusted.has(network)) && this.#open.size < total + reserved;
+  }
+
+  /** The connection that goes when there are too many. */
+  #victim(): Connection | undefined {
+    let most = 0;
+    let found: Connection | undefined;
+    for (const siblings of this.#byNetwork.values()) {
+      if (siblings.size < most) continue;
+      const candidate = victimOf(siblings);
+      // Of addresses with as many, one that keeps the router waiting for its request.
+      if (
+        candidate === undefined ||
+        (siblings.size === most && !(found !== undefined && found.pending > candidate.pending))
+      )
+        continue;
+      most = siblings.size;
+      found = candidate;
+    }
+    return found;
+  }
+
+  #close(connection: Connection | undefined): boolean {
+    if (connection === undefined) return false;
+    this.#forget(connection);
+    connection.socket.destroy();
+    return true;
+  }
+
+  #forget(connection: Connection): void {
+    this.#open.delete(connection.socket);
+    const siblings = this.#byNetwork.get(connection.network);
+    siblings?.delete(connection);
+    if (siblings?.size === 0) this.#byNetwork.delete(connection.network);
+  }
+
+  /** Counts a request until it is answered. False for one too many: its connection is closed. */
+  #admit(request: IncomingMessage, response: ServerResponse): boolean {
+    const connection = this.#open.get(request.socket);
+    if (connection === undefined || request.socket.destroyed) return false;
+    if (connection.pending >= this.#limits.pipelined) {
+      this.#close(connection);
+      return false;
+    }
+    connection.pending += 1;
+    response.once('close', () => {
+      connection.pending -= 1;
+    });
+    return true;
+  }
+}
+
+/** Of one address, the oldest connection without a login that waits for nothing, or else the oldest without a login. */
+function victimOf(siblings: ReadonlySet<Connection>): Connection | undefined {
+  let busy: Connection | undefined;
+  for (const connection of siblings) {
+    if (connection.authenticated) continue;
+    if (connection.pending === 0) return connection;
+    busy ??= connection;
+  }
+  return busy;
+}
+
+/**
+ * Ends what is being sent when its connection ends. Node tells an answer of that only while it is its turn: those of
+ * pipelined requests behind it would keep their files open for ever.
+ */
+export function endStreams(app: FastifyInstance): void {
+  app.addHook('onSend', async (request, _reply, payload) => {
+    if (payload instanceof Readable) {
+      const { socket } = request.raw;
+      const end = () => payload.destroy();
+      if (socket.destroyed) end();
+      socket.once('close', end);
+      payload.once('close', () => socket.off('close', end));
+    }
+    return payload;
+  });
+}

@@ -1,0 +1,188 @@
+import { mkdtemp, readdir, readlink, rm, writeFile } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { rawRequest } from './raw-request.js';
+import { PASSWORD, Router } from './router.js';
+
+/** With TOLLWAY_SOAK=1 as many sockets as somebody with one machine has, and the router's own limits. */
+const soak = process.env.TOLLWAY_SOAK === '1';
+const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
+
+let router: Router;
+const sockets = new Set<Socket>();
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy();
+  sockets.clear();
+  await router.close();
+});
+
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function eventually(condition: () => boolean | Promise<boolean>, ms = 30_000): Promise<void> {
+  const end = Date.now() + ms;
+  while (!(await condition())) {
+    if (Date.now() > end) throw new Error('did not happen in time');
+    await wait(20);
+  }
+}
+
+/** A connection that sends `text` and then nothing. It may be closed at any time. */
+function hostile(text: string, localAddress = '127.0.0.1'): Promise<Socket> {
+  const { port } = new URL(router.url);
+  return new Promise((resolve) => {
+    const socket = connect({ port: Number(port), host: '127.0.0.1', localAddress });
+    sockets.add(socket);
+    socket.on('error', () => resolve(socket));
+    socket.once('connect', () => {
+      if (text !== '') socket.write(text);
+      resolve(socket);
+    });
+    socket.once('close', () => sockets.delete(socket));
+    socket.resume();
+  });
+}
+
+const closed = (socket: Socket) => eventually(() => socket.destroyed || socket.closed);
+
+describe('hostile connections', () => {
+  const count = soak ? 20_000 : 2_000;
+  const limits = soak ? {} : { total: 100, reserved: 10, perAddress: 40 };
+  const kinds: [string, string][] = [
+    ['that say nothing', ''],
+    ['that never end their headers', 'GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\nx-a: '],
+    [
+      'that never end their body',
+      'POST /api/v1/login HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 4000\r\n\r\n{',
+    ],
+  ];
+  it.each(kinds)(
+    `${count} ${'%s'} do not keep out who may come in`,
+    async (_what, text) => {
+      router = await Router.start({ connectionLimits: limits });
+      let worst = 0;
+      const visit = async () => {
+        const started = Date.now();
+        expect((await rawRequest(`${router.url}/rest/system/identity`, 'GET', { authorization })).status).toBe(200);
+        worst = Math.max(worst, Date.now() - started);
+      };
+      for (let n = 0; n < count; n += 100) {
+        // From the router's own machine, and from many addresses.
+        const batch = Array.from({ length: 100 }, (_, k) =>
+          hostile(text, k % 2 === 0 ? '127.0.0.1' : `127.${1 + (n >> 8)}.${n & 255}.${1 + k}`),
+        );
+        await Promise.all(batch);
+        await visit();
+      }
+      expect(worst).toBeLessThan(5_000);
+      expect(await connections()).toBeLessThanOrEqual(soak ? 864 : 110);
+      const login = await router.request('POST', '/api/v1/login', { name: 'admin', password: PASSWORD });
+      expect(login.status).toBe(200);
+    },
+    600_000,
+  );
+
+  it('do not close those of somebody who is logged in', async () => {
+    router = await Router.start({ connectionLimits: { total: 20, reserved: 5, perAddress: 10 } });
+    const { port } = new URL(router.url);
+    const own = connect(Number(port), '127.0.0.1');
+    sockets.add(own);
+    let received = '';
+    own.on('data', (chunk) => {
+      received += chunk.toString();
+    });
+    const ask = () =>
+      own.write(`GET /rest/system/identity HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${authorization}\r\n\r\n`);
+    ask();
+    await eventually(() => received.includes('Tollway'));
+    for (let n = 0; n < 50; n += 1) await hostile('');
+    received = '';
+    ask();
+    await eventually(() => received.includes('Tollway'));
+  });
+});
+
+const connections = () =>
+  new Promise<number>((resolve, reject) =>
+    router.app.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))),
+  );
+
+describe('time', () => {
+  it('is short for headers, bodies before login, and connections that say nothing', async () => {
+    router = await Router.start({ connectionLimits: { headersMs: 500, requestMs: 1_500, idleMs: 500 } });
+    const silent = await hostile('');
+    const slowHeaders = await hostile('GET / HTTP/1.1\r\nhost: 127.0.0.1\r\nx');
+    const slowBody = await hostile(
+      `PUT /rest/user HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\ncontent-length: 400\r\n\r\n{`,
+    );
+    const idle = await hostile('GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n');
+    // A byte now and then makes none of them last longer.
+    const drip = setInterval(() => slowHeaders.writable && slowHeaders.write('x'), 100);
+    try {
+      for (const socket of [silent, slowHeaders, slowBody, idle]) await closed(socket);
+    } finally {
+      clearInterval(drip);
+    }
+    expect((await router.rest('GET', '/system/identity')).status).toBe(200);
+  });
+
+  it('is up for a reader that does not read, and not for an answer that takes long', async () => {
+    router = await Router.start({ connectionLimits: { stalledMs: 500 } });
+    const { port } = new URL(router.url);
+    const reader = connect(Number(port), '127.0.0.1');
+    sockets.add(reader);
+    reader.on('error', () => undefined);
+    reader.pause();
+    const request = `GET /docs/json HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${authorization}\r\n\r\n`;
+    reader.write(request.repeat(16));
+    await eventually(async () => (await connections()) > 0);
+    const started = Date.now();
+    const monitor = await router.rest('POST', '/interface/monitor-traffic', { interface: 'ether1', duration: '3s' });
+    expect(monitor.status).toBe(200);
+    expect(Date.now() - started).toBeGreaterThan(2_000);
+    // The harness keeps one alive for its next request at most.
+    await eventually(async () => (await connections()) <= 1);
+  });
+});
+
+describe('pipelined requests', () => {
+  /** Files that this process has open below a folder. */
+  const openFiles = async (folder: string) => {
+    const links = (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => ''));
+    return (await Promise.all(links)).filter((path) => path.includes(folder)).length;
+  };
+
+  it('of files leave none open when their reader goes away', async () => {
+    const web = await mkdtemp(join(tmpdir(), 'tollway-web-'));
+    try {
+      await writeFile(join(web, 'index.html'), 'x'.repeat(1 << 20));
+      router = await Router.start({ webRoot: web });
+      for (const [path, folder] of [
+        ['/', web],
+        ['/docs/static/swagger-ui-bundle.js', 'swagger-ui'],
+      ] as const) {
+        for (let n = 0; n < 10; n += 1) {
+          const socket = connect(Number(new URL(router.url).port), '127.0.0.1');
+          socket.on('error', () => undefined);
+          socket.pause();
+          socket.write(`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${authorization}\r\n\r\n`.repeat(12));
+          await wait(100);
+          socket.destroy();
+        }
+        await eventually(async () => (await openFiles(folder)) === 0, 10_000);
+      }
+    } finally {
+      await rm(web, { recursive: true, force: true });
+    }
+  });
+
+  it('are bounded: a connection that sends more is closed', async () => {
+    router = await Router.start();
+    const request = `POST /interface/monitor-traffic HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 2\r\n\r\n{}`;
+    const slow = `POST /rest/interface/monitor-traffic HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\ncontent-length: 39\r\n\r\n{"interface":"ether1","duration":"30s"}`;
+    const socket = await hostile(slow + request.repeat(100));
+    await closed(socket);
+    expect((await router.rest('GET', '/system/identity')).status).toBe(200);
+  });
+});
