@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { DataplaneConfig, PortInfo } from '@tollway/dataplane-agent';
 import { encodeFrame, FrameDecoder } from '../src/agent/frames.js';
 import { PROTOCOL, type Stats, type TracedPacket } from '../src/agent/messages.js';
+import { digestOf } from '../src/compiler/digest.js';
 
 /**
  * The other side of the agent's socket, as far as the configuration goes: it keeps a prepared and an active
@@ -12,6 +12,8 @@ export class AgentPeer {
   readonly ports: PortInfo[];
   /** Refuses a configuration: message, and the row at fault. */
   refuse: ((config: DataplaneConfig) => { message: string; row: number } | undefined) | undefined;
+  /** What it activates instead of what it was sent. */
+  distort: (config: DataplaneConfig) => DataplaneConfig = (config) => config;
   /** Requests that are not answered: the process is there and does nothing any more. */
   mute: readonly string[] = [];
   /** Requests in which the connection ends. */
@@ -108,7 +110,7 @@ export class AgentPeer {
           version: 'test',
           pid: this.pid,
           revision: this.revision,
-          sha256: this.#sha256(),
+          digest: this.#digest(),
           ports: this.ports,
           'router-netns': '',
         });
@@ -126,9 +128,9 @@ export class AgentPeer {
         const prepared = this.#prepared.get(Number(body.token));
         if (prepared === undefined) return error('unknown-token', 'no such token');
         this.#prepared.clear();
-        this.active = prepared.config;
+        this.active = this.distort(prepared.config);
         this.revision = prepared.revision;
-        return { type: 'reply', body: { op: 'activated', revision: this.revision, sha256: this.#sha256() } };
+        return { type: 'reply', body: { op: 'activated', revision: this.revision, digest: this.#digest() } };
       }
       case 'discard':
         return { type: 'reply', body: { op: 'done', count: Number(this.#prepared.delete(Number(body.token))) } };
@@ -137,6 +139,7 @@ export class AgentPeer {
           'now-ns': Number(process.hrtime.bigint()),
           'uptime-ns': Number(process.hrtime.bigint() - this.#started),
           revision: this.revision,
+          digest: this.#digest(),
           interfaces: [],
           rules: [],
           drops: [],
@@ -200,7 +203,7 @@ export class AgentPeer {
     }
   }
 
-  #sha256(): string {
-    return this.active === undefined ? '' : createHash('sha256').update(JSON.stringify(this.active)).digest('hex');
+  #digest(): string {
+    return this.active === undefined ? '' : digestOf(this.active);
   }
 }

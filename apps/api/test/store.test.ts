@@ -63,6 +63,39 @@ describe('an agent that is away', () => {
     expect(peer.active).toMatchObject({ addresses: [{ 'prefix-len': 24 }] });
   });
 
+  it('gets the newest revision again when it comes back with other content under its number', async () => {
+    router = await Router.start();
+    await router.rest('PUT', '/ip/address', address(1));
+    const peer = router.peer;
+    if (peer?.active === undefined) throw new Error('no peer');
+    const { revision, prepares, active } = peer;
+    await peer.stop();
+    peer.active = { ...active, addresses: [] };
+    await peer.start();
+    await expect.poll(() => peer.active?.addresses, { timeout: 10_000 }).toHaveLength(1);
+    expect([peer.revision, peer.prepares]).toEqual([revision, prepares + 1]);
+    await router.healthy();
+    // With the same content nothing is sent.
+    await peer.stop();
+    await peer.start();
+    await router.healthy();
+    expect(peer.prepares).toBe(prepares + 1);
+  });
+
+  it('is not called synced while it has something else in force than it was sent', async () => {
+    router = await Router.start();
+    const peer = router.peer;
+    if (peer === undefined) throw new Error('no peer');
+    const { distort } = peer;
+    peer.distort = (config) => ({ ...config, addresses: [] });
+    await router.rest('PUT', '/ip/address', address(1));
+    expect((await router.request('GET', '/healthz')).item.agent).toBe('behind');
+    peer.distort = distort;
+    await router.rest('PUT', '/ip/address', address(2));
+    expect((await router.request('GET', '/healthz')).item.agent).toBe('synced');
+    expect(peer.active?.addresses).toHaveLength(2);
+  });
+
   it('ahead of the database is never overwritten', async () => {
     router = await Router.start();
     const peer = router.peer;

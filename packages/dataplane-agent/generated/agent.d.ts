@@ -908,6 +908,10 @@ export type Message =
  */
 export type ReplyBody =
   | {
+      /**
+       * [`Digest`](crate::digest::Digest) of the configuration in force.
+       */
+      digest: string;
       op: 'hello';
       /**
        * Process id of the agent.
@@ -930,10 +934,6 @@ export type ReplyBody =
        */
       'router-netns': string;
       /**
-       * SHA-256 of the active configuration as it lies on disk, hex; empty for revision 0.
-       */
-      sha256: string;
-      /**
        * Software version.
        */
       version: string;
@@ -946,15 +946,15 @@ export type ReplyBody =
       token: number;
     }
   | {
+      /**
+       * As in [`ReplyBody::Hello`].
+       */
+      digest: string;
       op: 'activated';
       /**
        * Now active.
        */
       revision: number;
-      /**
-       * SHA-256 as in [`ReplyBody::Hello`].
-       */
-      sha256: string;
     }
   | {
       /**
@@ -968,6 +968,10 @@ export type ReplyBody =
        * Per core that workers may run on, ascending.
        */
       cores: CoreStats[];
+      /**
+       * [`Digest`](crate::digest::Digest) of the configuration in force.
+       */
+      digest: string;
       /**
        * Per drop reason that ever fired.
        */

@@ -1,26 +1,95 @@
 import { createHash } from 'node:crypto';
-import type { DataplaneConfig, Rule, SimpleQueue } from '@tollway/dataplane-agent';
+import type { DataplaneConfig } from '@tollway/dataplane-agent';
 
-/** JSON of rules and queues; one that no commit changed is written once. */
-const texts = new WeakMap<Rule | SimpleQueue, string>();
+/*
+ * The digest of a configuration that the agent computes alike: what is in force is what is wanted when both have the
+ * same. How it is made is described where the agent makes it, in `crates/config/src/digest.rs`.
+ */
 
-function textOf(rule: Rule | SimpleQueue): string {
-  let text = texts.get(rule);
-  if (text === undefined) {
-    text = JSON.stringify(rule);
-    texts.set(rule, text);
+const MASK = (1n << 128n) - 1n;
+const BEFORE = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835n;
+const AFTER = 0xc2b2_ae3d_27d4_eb4f_1656_67b1_9e37_79f9n;
+/** Stands before the first and after the last row of a section. */
+export const END = 0n;
+
+const half = (text: string): bigint => BigInt(`0x${createHash('sha256').update(text).digest('hex').slice(0, 32)}`);
+
+const says = (value: unknown): boolean =>
+  value !== undefined && value !== null && value !== false && !(Array.isArray(value) && value.length === 0);
+
+function textOf(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(textOf).join(',')}]`;
+  if (typeof value === 'object' && value !== null) {
+    const members = Object.entries(value).filter(([, item]) => says(item));
+    members.sort(([a], [b]) => (a < b ? -1 : 1));
+    return `{${members.map(([name, item]) => `"${name}":${textOf(item)}`).join(',')}}`;
   }
-  return text;
+  return typeof value === 'bigint' ? value.toString() : JSON.stringify(value);
 }
 
-/** SHA-256 of a configuration's JSON, its rules and simple queues after all else. */
+/** Hashes of rows; one that no commit changed is hashed once. */
+const hashes = new WeakMap<object, bigint>();
+
+/** Hash of a row. */
+export function rowHash(row: unknown): bigint {
+  if (typeof row !== 'object' || row === null) return half(textOf(row));
+  let hash = hashes.get(row);
+  if (hash === undefined) {
+    hash = half(textOf(row));
+    hashes.set(row, hash);
+  }
+  return hash;
+}
+
+function link(before: bigint, after: bigint): bigint {
+  const side = (before + BEFORE) & MASK;
+  return (((side * side) & MASK) * ((after + AFTER) & MASK)) & MASK;
+}
+
+/** What the hash of a section grows by, modulo 2^128, when a row comes between two others. */
+export const insertion = (before: bigint, row: bigint, after: bigint): bigint =>
+  (row + link(before, row) + link(row, after) - link(before, after)) & MASK;
+
+/** Hash of a section that consists of rows with these hashes. */
+export function sectionHash(rows: readonly bigint[]): bigint {
+  let sum = 0n;
+  let last = END;
+  for (const row of rows) {
+    sum += row + link(last, row);
+    last = row;
+  }
+  // The last row's link to the end instead of that of no rows at all.
+  return (sum + link(last, END) - link(END, END)) & MASK;
+}
+
+/** Digest of a configuration, 32 hexadecimal digits. */
 export function digestOf(config: DataplaneConfig): string {
-  const { filter, nat, mangle = [], 'simple-queues': queues = [], ...rest } = config;
-  const hash = createHash('sha256').update(JSON.stringify(rest));
-  for (const { name, rules } of [...filter, ...nat, ...mangle]) {
-    hash.update(JSON.stringify(name));
-    hash.update(rules.map(textOf).join(','));
+  const sections: [name: string, rows: readonly unknown[]][] = [
+    ['format', [config.format]],
+    ['settings', [config.settings]],
+    ['tracking', [config.tracking]],
+    ['interfaces', config.interfaces],
+    ['addresses', config.addresses],
+    ['routes', config.routes],
+    ['neighbors', config.neighbors],
+    ...config['address-lists'].map(({ name, entries }): [string, unknown[]] => [`address-lists ${name}`, entries]),
+  ];
+  for (const [table, chains] of Object.entries({
+    filter: config.filter,
+    nat: config.nat,
+    mangle: config.mangle ?? [],
+  })) {
+    for (const { name, rules } of chains) sections.push([`${table} ${name}`, rules]);
   }
-  hash.update(queues.map(textOf).join(','));
-  return hash.digest('hex');
+  sections.push(
+    ['mark-names', config['mark-names'] ?? []],
+    ['queue-types', config['queue-types'] ?? []],
+    ['simple-queues', config['simple-queues'] ?? []],
+    ['tree-queues', config['tree-queues'] ?? []],
+    ['interface-queues', config['interface-queues'] ?? []],
+  );
+  const line = ([name, rows]: (typeof sections)[number]) => `${name} ${hex(sectionHash(rows.map(rowHash)))}\n`;
+  return hex(half(sections.map(line).join('')));
 }
+
+const hex = (hash: bigint): string => hash.toString(16).padStart(32, '0');

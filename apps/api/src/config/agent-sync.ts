@@ -1,9 +1,10 @@
-import { AgentGone, AgentRefusal, type DataplaneConfig } from '../agent/messages.js';
+import { AgentGone, AgentRefusal, type DataplaneConfig, type Hello } from '../agent/messages.js';
 import type { AgentPort } from '../agent/port.js';
 import { errors } from '../errors.js';
 
 /**
- * `down` no agent; `behind` connected, not on the newest revision yet; `synced` on the newest revision;
+ * `down` no agent; `behind` connected, not on the newest revision yet, or on one of that number with other content;
+ * `synced` what it has in force is the newest revision, by its digest;
  * `ahead` the agent runs a revision that the database does not know; `refused` it refuses the newest one.
  */
 export type SyncState = 'down' | 'behind' | 'synced' | 'ahead' | 'refused';
@@ -11,7 +12,11 @@ export type SyncState = 'down' | 'behind' | 'synced' | 'ahead' | 'refused';
 interface Head {
   readonly revision: number;
   readonly config: DataplaneConfig;
+  readonly digest: string;
 }
+
+/** What the agent says that it has in force. */
+type InForce = Pick<Hello, 'revision' | 'digest'>;
 
 interface Log {
   error(message: string): void;
@@ -23,7 +28,7 @@ export class AgentSync {
   readonly #log: Log;
   readonly #head: () => Head;
   #state: SyncState = 'down';
-  #active = 0;
+  #active: InForce = { revision: 0, digest: '' };
   /** An activation was sent and its answer did not come. */
   #uncertain = false;
 
@@ -32,7 +37,7 @@ export class AgentSync {
     this.#log = log;
     this.#head = head;
     agent.onUp((hello) => {
-      this.#active = hello.revision;
+      this.#active = hello;
       this.#uncertain = false;
       this.#state = 'behind';
     });
@@ -40,7 +45,7 @@ export class AgentSync {
       this.#state = 'down';
     });
     if (agent.hello !== undefined) {
-      this.#active = agent.hello.revision;
+      this.#active = agent.hello;
       this.#state = 'behind';
     }
   }
@@ -51,12 +56,13 @@ export class AgentSync {
 
   /** Revision the agent runs. */
   get active(): number {
-    return this.#active;
+    return this.#active.revision;
   }
 
-  activated(revision: number): void {
-    this.#active = revision;
-    this.#state = 'synced';
+  /** The agent has activated the newest revision. */
+  activated(active: InForce): void {
+    this.#active = active;
+    this.#compare();
   }
 
   /** What the agent runs is no longer certain. */
@@ -86,16 +92,16 @@ export class AgentSync {
     if (this.#agent.hello === undefined) throw new AgentGone();
     if (this.#state === 'synced') return;
     if (this.#uncertain) {
-      this.#active = (await this.#agent.request({ op: 'stats' }, timeoutMs)).revision;
+      this.#active = await this.#agent.request({ op: 'stats' }, timeoutMs);
       this.#uncertain = false;
     }
     const { revision, config } = this.#head();
-    if (this.#active > revision) throw this.#ahead(revision);
-    if (this.#active < revision) {
+    if (this.active > revision) throw this.#ahead(revision);
+    if (!this.#isInForce()) {
       try {
-        const request = { op: 'prepare', base: this.#active, revision, config } as const;
+        const request = { op: 'prepare', base: this.active, revision, config } as const;
         const { token } = await this.#agent.request(request, timeoutMs);
-        await this.#agent.request({ op: 'activate', token }, timeoutMs);
+        this.#active = await this.#agent.request({ op: 'activate', token }, timeoutMs);
       } catch (error) {
         if (error instanceof AgentRefusal) {
           if (this.#state !== 'refused') this.#log.error(`the agent refuses revision ${revision}: ${error.message}`);
@@ -104,15 +110,31 @@ export class AgentSync {
         }
         throw error;
       }
-      this.#active = revision;
     }
-    this.#state = 'synced';
+    this.#compare();
+  }
+
+  /** The agent has the newest revision in force. */
+  #isInForce(): boolean {
+    const { revision, digest } = this.#head();
+    // Where nothing was ever configured there is nothing to compare.
+    return this.active === revision && (revision === 0 || this.#active.digest === digest);
+  }
+
+  #compare(): void {
+    const equal = this.#isInForce();
+    if (!equal) {
+      const { revision, digest } = this.#head();
+      const { revision: active, digest: found } = this.#active;
+      this.#log.error(`the agent has ${active} (${found}) in force after it was sent revision ${revision} (${digest})`);
+    }
+    this.#state = equal ? 'synced' : 'behind';
   }
 
   /** Never overwritten: the agent may be right, and the database an old copy. */
   #ahead(revision: number) {
     const text =
-      `the agent runs revision ${this.#active}, the database ends at ${revision}. ` +
+      `the agent runs revision ${this.active}, the database ends at ${revision}. ` +
       'If the database was restored from a backup, stop the agent, remove its "agent" directory and start again';
     if (this.#state !== 'ahead') this.#log.error(text);
     this.#state = 'ahead';

@@ -59,6 +59,8 @@ export class ConfigStore {
   #revision: number;
   #lastId: number;
   #compiled: Compiled;
+  /** Of what is compiled. */
+  #digest: string;
   #bringLater = (): void => undefined;
 
   constructor(writer: Database, agent: AgentPort, log: Log, stored: StoredConfig) {
@@ -69,9 +71,11 @@ export class ConfigStore {
     this.#revision = stored.revision;
     this.#lastId = stored.lastId;
     this.#compiled = compile(stored.snapshot, utcOffsetS());
+    this.#digest = digestOf(this.#compiled.config);
     this.#sync = new AgentSync(agent, log, () => ({
       revision: this.#revision,
       config: this.#compiled.config,
+      digest: this.#digest,
     }));
   }
 
@@ -162,10 +166,11 @@ export class ConfigStore {
       const revision = this.#revision + 1;
       const token = await this.#prepare(revision, compiled.config, deadline);
       const text = typeof summary === 'string' ? summary : summary(result, changes);
-      const sha256 = digestOf(compiled.config);
+      const digest = digestOf(compiled.config);
       try {
         const lastId = this.#lastId;
-        await writeRevision(this.#writer, { number: revision, author, summary: text, sha256, changes, undoes, lastId });
+        const revisionRow = { number: revision, author, summary: text, sha256: digest, changes, undoes, lastId };
+        await writeRevision(this.#writer, revisionRow);
       } catch (error) {
         await this.#agent.request({ op: 'discard', token }, WAIT_MS).catch(() => undefined);
         throw error;
@@ -174,6 +179,7 @@ export class ConfigStore {
       this.#revision = revision;
       this.#compiled = compiled;
       author.stored?.(revision);
+      this.#digest = digest;
       await this.#activate(token, revision);
       const committed: Committed = { revision, author, summary: text, changes };
       this.#events.emit('commit', committed);
@@ -238,8 +244,7 @@ export class ConfigStore {
   /** The revision is stored: if the agent dies here, it gets it when it is back. */
   async #activate(token: number, revision: number): Promise<void> {
     try {
-      await this.#agent.request({ op: 'activate', token }, WAIT_MS);
-      this.#sync.activated(revision);
+      this.#sync.activated(await this.#agent.request({ op: 'activate', token }, WAIT_MS));
     } catch (error) {
       this.#log.warn(`revision ${revision} is stored but not yet active: ${String(error)}`);
       this.#sync.lost();

@@ -1,6 +1,7 @@
 import { menuByPath } from '@tollway/schema';
 import { describe, expect, it } from 'vitest';
 import { compile } from '../../src/compiler/compile.js';
+import { digestOf } from '../../src/compiler/digest.js';
 import { defaultConfiguration } from '../../src/config/defaults.js';
 import { added, ports, snapshotOf } from '../config/rows.js';
 
@@ -16,8 +17,12 @@ const QUEUE_KINDS = menuByPath('/queue/type')?.props.kind?.kind.values ?? [];
 const router = (count: number) => snapshotOf({ '/interface/ethernet': ports(count) });
 
 describe('golden files', () => {
+  const digests: Record<string, string> = {};
+
   it('nothing configured', async () => {
-    await golden('empty', compile(new Map()).config);
+    const { config } = compile(new Map());
+    await golden('empty', config);
+    digests.empty = digestOf(config);
   });
 
   it('the default configuration of the lab', async () => {
@@ -26,7 +31,9 @@ describe('golden files', () => {
       router(3),
       rows.map(({ menu, values }) => ({ menu, body: values })),
     );
-    await golden('lab', compile(snapshot).config);
+    const { config } = compile(snapshot);
+    await golden('lab', config);
+    digests.lab = digestOf(config);
   });
 
   it('every matcher and every action', async () => {
@@ -131,5 +138,17 @@ describe('golden files', () => {
     const { config, invalid } = compile(snapshot);
     expect(Object.fromEntries(invalid)).toEqual({});
     await golden('everything', config);
+    digests.everything = digestOf(config);
+  });
+
+  it('names of any characters', async () => {
+    const names = ['"\\ \u0000\u001f\u007f\b\n', 'é\u2028\u{1f600}'].map((name, index) => ({ mark: index + 1, name }));
+    const config = { ...compile(new Map()).config, 'mark-names': names };
+    await golden('names', config);
+    digests.names = digestOf(config);
+  });
+
+  it('their digests', async () => {
+    await golden('digests', digests);
   });
 });

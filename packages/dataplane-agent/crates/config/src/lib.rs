@@ -8,4 +8,5 @@
 //! lives in the TypeScript package `schema` and never reaches this crate.
 
 pub mod dataplane;
+pub mod digest;
 pub mod protocol;

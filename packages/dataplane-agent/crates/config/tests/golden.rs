@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use tollway_config::dataplane::DataplaneConfig;
+use tollway_config::digest::Digest;
 
 fn golden(name: &str) -> serde_json::Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -31,9 +32,18 @@ fn an_empty_configuration_is_the_default_of_the_types() {
 
 #[test]
 fn nothing_is_lost_on_the_way() {
-    for name in ["empty", "lab", "everything"] {
+    for name in ["empty", "lab", "everything", "names"] {
         let value = golden(name);
         let written = serde_json::to_value(read(&value)).expect("a configuration is JSON");
         assert_eq!(written, value, "{name}");
     }
+}
+
+#[test]
+fn both_have_the_same_digests() {
+    let digests = golden("digests");
+    for (name, digest) in digests.as_object().expect("digests by name") {
+        assert_eq!(Digest::of(&read(&golden(name)), None).text(), digest, "{name}");
+    }
+    assert!(digests.get("everything").is_some());
 }

@@ -30,8 +30,6 @@ const HEADER: usize = 56;
 pub struct Active {
     /// Revision; 0 before the first activation.
     pub revision: u64,
-    /// SHA-256 of the configuration's bytes, hex; empty for revision 0.
-    pub sha256: String,
     /// The configuration.
     pub config: Arc<DataplaneConfig>,
 }
@@ -39,7 +37,7 @@ pub struct Active {
 impl Active {
     /// What a router without any configuration has.
     pub fn empty() -> Self {
-        Self { revision: 0, sha256: String::new(), config: Arc::default() }
+        Self { revision: 0, config: Arc::default() }
     }
 }
 
@@ -49,8 +47,6 @@ impl Active {
 pub struct Staged {
     temporary: PathBuf,
     path: PathBuf,
-    /// SHA-256 of the configuration's bytes, hex.
-    pub sha256: String,
 }
 
 impl Drop for Staged {
@@ -60,10 +56,6 @@ impl Drop for Staged {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// Writes a configuration beside `path`, down to the disk. `token` tells apart those that are staged at a time.
 ///
 /// # Errors
@@ -71,11 +63,7 @@ fn hex(bytes: &[u8]) -> String {
 pub fn stage(path: &Path, token: u64, revision: u64, config: &DataplaneConfig) -> std::io::Result<Staged> {
     let body = to_msgpack(config).map_err(std::io::Error::other)?;
     let digest = Sha256::digest(&body);
-    let staged = Staged {
-        temporary: path.with_extension(format!("{token}.new")),
-        path: path.to_owned(),
-        sha256: hex(&digest),
-    };
+    let staged = Staged { temporary: path.with_extension(format!("{token}.new")), path: path.to_owned() };
     let mut file =
         OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&staged.temporary)?;
     file.write_all(&MAGIC)?;
@@ -162,7 +150,7 @@ pub fn parse(bytes: &[u8]) -> Result<Active, String> {
     let revision = u64::from(number(16)) | u64::from(number(20)) << 32;
     let mut config: DataplaneConfig = from_msgpack(body)?;
     config.upgrade();
-    Ok(Active { revision, sha256: hex(&digest), config: Arc::new(config) })
+    Ok(Active { revision, config: Arc::new(config) })
 }
 
 #[cfg(test)]
@@ -184,9 +172,8 @@ mod tests {
         let config: Arc<DataplaneConfig> = Arc::default();
         let staged = stage(&path, 1, 5_000_000_000, &config).unwrap();
         assert_eq!(load(&path), Ok(None));
-        let sha256 = staged.sha256.clone();
         staged.commit().unwrap();
-        assert_eq!(load(&path), Ok(Some(Active { revision: 5_000_000_000, sha256, config })));
+        assert_eq!(load(&path), Ok(Some(Active { revision: 5_000_000_000, config })));
         fs::remove_dir_all(directory).unwrap();
     }
 

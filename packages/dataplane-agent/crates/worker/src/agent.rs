@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tollway_config::dataplane::DataplaneConfig;
+use tollway_config::digest::Digest;
 use tollway_config::protocol::Event;
 use tollway_engine::EngineLimits;
 use tollway_engine::conntrack::Translated;
@@ -97,6 +98,8 @@ pub struct Prepared {
 /// Everything the control thread owns.
 pub struct Agent {
     pub(crate) active: Active,
+    /// Of the active configuration.
+    pub(crate) digest: Digest,
     pub(crate) snapshot: Arc<Snapshot>,
     /// Configuration that `snapshot` was made from.
     built_from: Arc<DataplaneConfig>,
@@ -158,9 +161,9 @@ impl Agent {
         } else {
             self.build(&config).map_err(|error| error.to_string())?
         };
-        let sha256 = staged.sha256.clone();
         self.put_to_work(&config, tables).map_err(|lost| lost.to_string())?;
-        self.active = Active { revision, sha256, config };
+        self.digest = Digest::of(&config, Some((&self.active.config, &self.digest)));
+        self.active = Active { revision, config };
         self.reopen |= self.ports.ask(&self.active.config);
         staged.commit().map_err(|error| format!("{}: {error}", self.active_path.display()))?;
         self.offload_flows().map_err(|lost| lost.to_string())?;
@@ -375,6 +378,7 @@ impl Start<'_> {
         let problem = problem.map(|error| format!("the connection journal cannot be written: {error}"));
         let mut agent = Agent {
             active,
+            digest: Digest::default(),
             snapshot,
             built_from: Arc::default(),
             shared,
@@ -441,6 +445,7 @@ impl Agent {
                 }
             }
         }
+        self.digest = Digest::of(&self.active.config, None);
         let saved: Arc<[Translated]> = self.journal.connections().into();
         if !saved.is_empty() {
             let count = saved.len();

@@ -85,6 +85,8 @@ pub struct Around<'a> {
     pub started_ns: u64,
     /// Active revision.
     pub revision: u64,
+    /// Digest of the active configuration.
+    pub digest: &'a str,
     /// Active configuration.
     pub config: &'a DataplaneConfig,
     /// Its tables.
@@ -108,6 +110,7 @@ pub fn stats(around: &Around<'_>, reports: &[WorkerReport]) -> Stats {
         now_ns: around.now_ns,
         uptime_ns: around.now_ns.saturating_sub(around.started_ns),
         revision: around.revision,
+        digest: around.digest.to_owned(),
         interfaces: interfaces(around),
         rules: total.rule_stats(),
         drops,

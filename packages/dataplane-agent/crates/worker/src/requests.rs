@@ -106,7 +106,8 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
                 return Err(refusal(ErrorCode::StaleBase, message));
             }
             agent.activate(prepared).map_err(|reason| refusal(ErrorCode::Internal, reason))?;
-            Ok(ReplyBody::Activated { revision: agent.active.revision, sha256: agent.active.sha256.clone() })
+            let digest = agent.digest.text().to_owned();
+            Ok(ReplyBody::Activated { revision: agent.active.revision, digest })
         }
         RequestBody::Discard { token } => {
             let before = agent.prepared.len();
@@ -119,6 +120,7 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
                 now_ns: clock::now().0,
                 started_ns: agent.started_ns,
                 revision: agent.active.revision,
+                digest: agent.digest.text(),
                 config: &agent.active.config,
                 snapshot: &agent.snapshot,
                 ports: &agent.ports,
@@ -249,7 +251,7 @@ fn hello(agent: &Agent, protocol: u32) -> Result<ReplyBody, Refusal> {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         pid: std::process::id(),
         revision: agent.active.revision,
-        sha256: agent.active.sha256.clone(),
+        digest: agent.digest.text().to_owned(),
         ports: agent.ports.info(),
         router_netns: agent.router.as_ref().map(|router| router.name().to_owned()).unwrap_or_default(),
     })

@@ -22,7 +22,7 @@ pub use tables::{DynamicAddress, NeighborInfo, NeighborStatus};
 pub use trace::{PacketDescription, TraceFilter, TraceOutcome, TraceStep, TracedPacket};
 
 /// Version of the message set. A client whose `hello` names another version is refused.
-pub const PROTOCOL: u32 = 6;
+pub const PROTOCOL: u32 = 7;
 
 /// Largest frame either side accepts, bytes.
 pub const MAX_FRAME: u32 = 256 << 20;
@@ -241,8 +241,8 @@ pub enum ReplyBody {
         pid: u32,
         /// Active revision; 0 before the first activation.
         revision: u64,
-        /// SHA-256 of the active configuration as it lies on disk, hex; empty for revision 0.
-        sha256: String,
+        /// [`Digest`](crate::digest::Digest) of the configuration in force.
+        digest: String,
         /// Ports in claim order.
         ports: Vec<PortInfo>,
         /// Name of the router network namespace, where local services run; empty in memory mode.
@@ -257,8 +257,8 @@ pub enum ReplyBody {
     Activated {
         /// Now active.
         revision: u64,
-        /// SHA-256 as in [`ReplyBody::Hello`].
-        sha256: String,
+        /// As in [`ReplyBody::Hello`].
+        digest: String,
     },
     /// To requests without data.
     Done {

@@ -15,6 +15,8 @@ pub struct Stats {
     pub uptime_ns: u64,
     /// Active revision.
     pub revision: u64,
+    /// [`Digest`](crate::digest::Digest) of the configuration in force.
+    pub digest: String,
     /// Per interface.
     pub interfaces: Vec<InterfaceStats>,
     /// Per rule of every table.
