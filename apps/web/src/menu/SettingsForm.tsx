@@ -1,4 +1,4 @@
-/** The window of a settings or status menu: one form, live values, Apply. */
+/** The window of a settings or status menu: one form with live values, and the buttons where dialogs of items have them. */
 import type { Menu } from '@tollway/schema';
 import { useState } from 'react';
 import { setSettings } from '../api/commands.ts';
@@ -8,7 +8,13 @@ import { tellChange } from './undo.ts';
 import { useForm } from './use-form.ts';
 import { useItem } from './use-item.ts';
 
-export function SettingsForm({ menu }: { readonly menu: Menu }) {
+interface Props {
+  readonly menu: Menu;
+  /** Closes the window; without it there are no buttons that do. */
+  readonly onClose?: () => void;
+}
+
+export function SettingsForm({ menu, onClose }: Props) {
   const item = useItem(menu, undefined);
   if (item.state !== 'here') {
     return (
@@ -17,10 +23,16 @@ export function SettingsForm({ menu }: { readonly menu: Menu }) {
       </div>
     );
   }
-  return <Body menu={menu} base={item.row} />;
+  return <Body menu={menu} base={item.row} onClose={onClose} />;
 }
 
-function Body({ menu, base }: { readonly menu: Menu; readonly base: Row }) {
+interface BodyProps {
+  readonly menu: Menu;
+  readonly base: Row;
+  readonly onClose: (() => void) | undefined;
+}
+
+function Body({ menu, base, onClose }: BodyProps) {
   const form = useForm(menu, base, false);
   const [applied, setApplied] = useState(false);
   const apply = async (body: Readonly<Record<string, string>>) => {
@@ -28,33 +40,71 @@ function Body({ menu, base }: { readonly menu: Menu; readonly base: Row }) {
     if (revision !== undefined) tellChange(`Changed ${menu.title}.`, revision);
   };
   const writable = menu.commands.includes('set');
+  const send = () => form.send(apply);
+
+  async function ok() {
+    if (await send()) onClose?.();
+  }
+
+  const fields = (
+    <>
+      <FormFields menu={menu} base={base} form={form} isNew={false} readOnly={!writable} spread />
+      {form.errors[''] !== undefined && (
+        <p className="form-error" role="alert">
+          {form.errors['']}
+        </p>
+      )}
+    </>
+  );
+  if (!writable) {
+    return (
+      <div role="group" className="settings" aria-label={menu.title} tabIndex={0}>
+        {fields}
+      </div>
+    );
+  }
   return (
-    <div role="group" className="settings" aria-label={menu.title} tabIndex={0}>
+    <div role="group" className="item-box" aria-label={menu.title}>
       <form
+        className="item-form"
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          void form.send(apply).then(setApplied);
+          void ok();
         }}
         onChange={() => setApplied(false)}
       >
-        <FormFields menu={menu} base={base} form={form} isNew={false} readOnly={!writable} spread />
-        {form.errors[''] !== undefined && (
-          <p className="form-error" role="alert">
-            {form.errors['']}
-          </p>
-        )}
-        {writable && (
-          <footer className="settings-foot">
-            <button type="submit" className="button button-primary" disabled={form.busy || !form.dirty}>
-              Apply
+        <div role="group" className="form-main settings" aria-label="Settings" tabIndex={0}>
+          {fields}
+        </div>
+        <div className="form-buttons">
+          <button type="submit" className="button button-primary" disabled={form.busy}>
+            OK
+          </button>
+          {onClose !== undefined && (
+            <button
+              type="button"
+              className="button"
+              onClick={() => {
+                form.reset();
+                onClose();
+              }}
+            >
+              Cancel
             </button>
-            <button type="button" className="button" disabled={!form.dirty} onClick={form.reset}>
-              Reset
-            </button>
-            <span role="status">{applied && !form.dirty ? 'Applied.' : ''}</span>
-          </footer>
-        )}
+          )}
+          <button
+            type="button"
+            className="button"
+            disabled={form.busy || !form.dirty}
+            onClick={() => void send().then(setApplied)}
+          >
+            Apply
+          </button>
+          <span role="status" className="form-applied">
+            {applied && !form.dirty ? 'Applied.' : ''}
+          </span>
+        </div>
       </form>
     </div>
   );

@@ -166,3 +166,28 @@ test('every writable property of every menu can be reached in its dialog', () =>
     }
   }
 });
+
+test('what is missing is named as people call it, and the wrong half of a pair as it was typed', () => {
+  expect(validate(menu('/ip/address'), { address: '10.0.0.1/24' }, true).interface).toBe(
+    'Required: the name of an interface.',
+  );
+  for (const each of registry.filter(({ commands }) => commands.includes('add'))) {
+    for (const error of Object.values(validate(each, {}, true))) expect(error).not.toMatch(/of \/[a-z]/);
+  }
+  const limit = menu('/queue/simple').props['max-limit'];
+  if (limit === undefined) throw new Error('no max-limit');
+  expect(valueError(limit, '-5M/0')).toMatch(/^Upload: -5M is not a rate/);
+  expect(valueError(limit, '0/ten')).toMatch(/^Download: "?ten"? is not a rate/);
+  expect(valueError(limit, '20M/5M')).toBeUndefined();
+});
+
+test('no tab holds a single value that only tells', () => {
+  for (const each of registry) {
+    const tabs = tabsOf(each, {}, {}, false);
+    const lonely = tabs.filter((tab) => {
+      const [name, ...rest] = fieldsOf(each, tab, {}, {}, false);
+      return tabs.length > 1 && rest.length === 0 && each.props[name ?? '']?.readOnly === true;
+    });
+    expect(lonely, each.path).toEqual([]);
+  }
+});

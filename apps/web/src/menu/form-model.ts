@@ -2,7 +2,7 @@
  * What a user has changed in a dialog, and the request that follows from it. Pure. The item itself may change while
  * the dialog is open; only what was edited is kept apart from it and sent.
  */
-import { editValue, type Menu, type Prop, splitNot } from '@tollway/schema';
+import { editValue, type Kind, type Menu, menuByPath, type Prop, splitNot } from '@tollway/schema';
 import type { Row } from '../api/row.ts';
 import { givenValues } from './item.ts';
 
@@ -141,12 +141,12 @@ export function validate(menu: Menu, body: Readonly<Record<string, string>>, isN
   for (const [name, value] of Object.entries(body)) {
     const prop = menu.props[name];
     if (prop === undefined) continue;
-    const parsed = prop.kind.parse(value);
-    if (!parsed.ok) errors[name] = sentence(parsed.error, value);
+    const error = refusal(prop, value);
+    if (error !== undefined) errors[name] = error;
   }
   if (isNew) {
     for (const [name, prop] of Object.entries(menu.props)) {
-      if (prop.required === true && (body[name] ?? '') === '') errors[name] = `Required: ${prop.kind.accepts}.`;
+      if (prop.required === true && (body[name] ?? '') === '') errors[name] = `Required: ${wanted(prop.kind)}.`;
     }
   }
   return errors;
@@ -155,8 +155,28 @@ export function validate(menu: Menu, body: Readonly<Record<string, string>>, isN
 /** What is wrong with one value; undefined when nothing is. An empty text is judged only when the form is sent. */
 export function valueError(prop: Prop, value: string | undefined): string | undefined {
   if (value === undefined || value === '' || (prop.not === true && splitNot(value).text === '')) return undefined;
-  const parsed = prop.kind.parse(value);
-  return parsed.ok ? undefined : sentence(parsed.error, value);
+  return refusal(prop, value);
+}
+
+/** Why a value cannot be, in a sentence; undefined when it can. Of a pair, about the half that cannot be. */
+function refusal({ kind }: Prop, value: string): string | undefined {
+  const parsed = kind.parse(value);
+  if (parsed.ok) return undefined;
+  for (const [at, half] of kind.pair === undefined ? [] : value.split('/').entries()) {
+    const label = kind.pair?.labels[at];
+    const own = kind.pair?.of.parse(half.trim());
+    if (label !== undefined && own?.ok === false) return `${label}: ${sentence(own.error, half.trim())}`;
+  }
+  return sentence(parsed.error, value);
+}
+
+/** What a value must be, in words of the page: an item of another menu by what such an item is called. */
+function wanted({ accepts, ref, also = [] }: Kind): string {
+  const names = [...new Set((ref ?? []).map(({ menu }) => menuByPath(menu)?.singular.toLowerCase()))];
+  if (names.length === 0 || names.includes(undefined)) return accepts;
+  return [...names.map((name) => `the name of ${/^[aeiou]/.test(name ?? '') ? 'an' : 'a'} ${name}`), ...also].join(
+    ', or ',
+  );
 }
 
 /** Where an error from the server belongs: its property if the dialog has a field for it, else the dialog. */

@@ -18,6 +18,7 @@ import { MenuTree } from './MenuTree.tsx';
 import { useNarrow } from './narrow.ts';
 import { followAddress, goBack, keepDesk, leaveWindow, openAddress, openAnother } from './open.ts';
 import { Palette } from './Palette.tsx';
+import { pageTitle } from './page-title.ts';
 import { renderWindow } from './WindowContent.tsx';
 import { WindowList } from './WindowList.tsx';
 
@@ -32,8 +33,8 @@ export function App() {
     else disconnect();
   }, [phase]);
   useEffect(() => {
-    document.title = phase === 'in' && identity !== '' ? `${identity} – Tollway` : 'Tollway';
-  }, [phase, identity]);
+    document.title = pageTitle(identity, user, window.location.host);
+  }, [identity, user]);
 
   if (phase === 'unknown') return null;
   return (

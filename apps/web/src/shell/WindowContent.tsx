@@ -14,6 +14,7 @@ import { DASHBOARD, type Group, groupOf, HISTORY, QUEUE_IMPORT } from '../window
 import { ImportWindow } from '../windows/queue/import/ImportWindow.tsx';
 import { HistoryWindow } from '../windows/system/history/HistoryWindow.tsx';
 import { act } from '../wm/desk-state.ts';
+import { WindowId } from '../wm/window-id.ts';
 import { useAppearance } from './appearance.ts';
 import { isPage } from './content.ts';
 import { ItemFrame } from './ItemFrame.tsx';
@@ -143,6 +144,7 @@ function HistoryPage() {
 function MenuPage({ menu: whole }: { readonly menu: Menu }) {
   const menu = permitted(whole, useGroup());
   const density = useAppearance((appearance) => appearance.density);
+  const id = useContext(WindowId);
   const Bespoke = bespokeWindows[menu.path];
   const list = {
     menu,
@@ -152,6 +154,7 @@ function MenuPage({ menu: whole }: { readonly menu: Menu }) {
       openAddress(formatPlace(menu.path, { kind: 'new', copy: start.copy, before: start.before })),
   };
   if (Bespoke !== undefined) return <Bespoke {...list} />;
-  if (menu.kind === 'settings' || menu.kind === 'status') return <SettingsForm menu={menu} />;
+  if (menu.kind === 'settings' || menu.kind === 'status')
+    return <SettingsForm menu={menu} onClose={() => leaveWindow(id)} />;
   return <MenuTable {...list} />;
 }

@@ -27,7 +27,7 @@ const SIZES: Readonly<Record<string, Size>> = {
   '/interface': { width: 980, height: 560 },
   '/ip/settings': { width: 960, height: 540 },
   '/system/resource': { width: 760, height: 600 },
-  '/system/identity': { width: 420, height: 200 },
+  '/system/identity': { width: 520, height: 200 },
   '/tool/packet-trace': { width: 980, height: 640 },
   '/tool/profile': { width: 620, height: 560 },
 };

@@ -1,29 +1,55 @@
 /** The open windows in the order in which they were opened. A press brings one up, or puts the active one away. */
+import { useEffect, useRef } from 'react';
 import { act, openWindowMenu, useDesk } from './desk-state.ts';
 import { activeId } from './reducer.ts';
+import { taskLabels } from './task-label.ts';
 
 export function Taskbar() {
   const state = useDesk();
   const active = activeId(state);
+  const labels = taskLabels(state.windows);
+  const bar = useRef<HTMLElement>(null);
+  // Of more windows than there is room for, the active one is in sight.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: when another window is active
+  useEffect(() => {
+    bar.current?.querySelector('[aria-pressed="true"]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [active]);
   return (
-    <nav className="taskbar" aria-label="Open windows">
-      {state.windows.map(({ id, title, minimised, role }) => (
-        <button
-          key={id}
-          type="button"
-          className={`task task-${role}${minimised ? ' task-minimised' : ''}`}
-          aria-pressed={id === active}
-          title={minimised ? `${title} (minimised)` : title}
-          onClick={() => act({ do: id === active ? 'minimise' : 'focus', id })}
-          onAuxClick={(event) => event.button === 1 && act({ do: 'close', id })}
-          onContextMenu={(event) => {
-            event.preventDefault();
-            openWindowMenu(id, event.clientX, event.clientY);
-          }}
-        >
-          {title}
-        </button>
-      ))}
+    <nav ref={bar} className="taskbar" aria-label="Open windows">
+      {state.windows.map(({ id, title, minimised, role }, at) => {
+        const { name, kind, item, number } = labels[at] ?? {
+          name: title,
+          kind: title,
+          item: ['', ''],
+          number: undefined,
+        };
+        const [head, tail] = item;
+        return (
+          <button
+            key={id}
+            type="button"
+            className={`task task-${role}${minimised ? ' task-minimised' : ''}`}
+            aria-pressed={id === active}
+            aria-label={name}
+            title={minimised ? `${name} (minimised)` : name}
+            onClick={() => act({ do: id === active ? 'minimise' : 'focus', id })}
+            onAuxClick={(event) => event.button === 1 && act({ do: 'close', id })}
+            onContextMenu={(event) => {
+              event.preventDefault();
+              openWindowMenu(id, event.clientX, event.clientY);
+            }}
+          >
+            {head !== '' && (
+              <span className="task-item">
+                <span className="task-cut">{head}</span>
+                {tail}
+              </span>
+            )}
+            <span className="task-kind">{kind}</span>
+            {number !== undefined && <span>({number})</span>}
+          </button>
+        );
+      })}
     </nav>
   );
 }

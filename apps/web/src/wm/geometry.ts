@@ -31,12 +31,15 @@ function fitted(size: Size, desk: Size): Size {
   };
 }
 
-/** Keeps enough of a window on the desk that its title bar can be taken hold of. */
+/**
+ * Keeps enough of a window on the desk that its title bar can be taken hold of. It may hang over the right and the
+ * lower edge; over the left one it would take its menu, its tabs and its first buttons out of reach.
+ */
 export function reachable(rect: Rect, desk: Size): Rect {
   const { width, height } = fitted(rect, desk);
   const keep = Math.min(KEEP_PX, width);
   return {
-    x: Math.round(clamp(rect.x, keep - width, desk.width - keep)),
+    x: Math.round(clamp(rect.x, 0, desk.width - keep)),
     y: Math.round(clamp(rect.y, 0, desk.height - TITLE_PX)),
     width: Math.round(width),
     height: Math.round(height),
@@ -58,6 +61,15 @@ export function settled(rect: Rect, within: Size, desk: Size): Rect {
       width,
       height,
     },
+    desk,
+  );
+}
+
+/** The place nearest to a rectangle where all of it is on the desk. */
+export function whole(rect: Rect, desk: Size): Rect {
+  const { width, height } = fitted(rect, desk);
+  return reachable(
+    { x: clamp(rect.x, 0, desk.width - width), y: clamp(rect.y, 0, desk.height - height), width, height },
     desk,
   );
 }

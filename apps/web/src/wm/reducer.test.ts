@@ -1,7 +1,16 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { KEEP_PX, TITLE_PX } from './geometry.ts';
-import { type Action, activeId, type Content, type DeskState, emptyDesk, reduce, shownRect } from './reducer.ts';
+import {
+  type Action,
+  activeId,
+  type Content,
+  type DeskState,
+  emptyDesk,
+  reduce,
+  shownRect,
+  windowOf,
+} from './reducer.ts';
 
 const content = (name: string): Content => ({
   address: `/${name}`,
@@ -158,4 +167,25 @@ test('whatever happens, every window can be reached, z is an order of all window
     }),
     { numRuns: 4 * (fc.readConfigureGlobal()?.numRuns ?? 100) },
   );
+});
+
+test('no window leaves the desk at the left, and what hung over an edge opens whole', () => {
+  const left = reduce(opened('a'), { do: 'put', id: 'w1', rect: { x: -300, y: 40, width: 600, height: 400 } });
+  const at = (state: typeof left, id: string) => {
+    const win = windowOf(state, id);
+    return win === undefined ? undefined : shownRect(win, state.desk);
+  };
+  expect(at(left, 'w1')).toMatchObject({ x: 0, width: 600 });
+  const right = reduce(left, { do: 'put', id: 'w1', rect: { x: 1100, y: 650, width: 600, height: 400 } });
+  expect(at(right, 'w1')).toMatchObject({ x: right.desk.width - KEEP_PX });
+  const again = [{ do: 'close', id: 'w1' } as const, { do: 'open', content: content('a') } as const].reduce(
+    reduce,
+    right,
+  );
+  expect(at(again, again.windows[0]?.id ?? '')).toMatchObject({
+    x: again.desk.width - 600,
+    y: again.desk.height - 400,
+    width: 600,
+    height: 400,
+  });
 });

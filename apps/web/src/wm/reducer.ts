@@ -2,7 +2,7 @@
  * The windows of the desk and what can happen to them. Pure: knows neither the DOM nor what the windows show, whose
  * `content` is an address that the owner of the desk understands.
  */
-import { LEAST, type Rect, reachable, type Size, sameRect, settled } from './geometry.ts';
+import { LEAST, type Rect, reachable, type Size, sameRect, settled, whole } from './geometry.ts';
 
 /** What a new window shows. */
 export interface Content {
@@ -136,7 +136,8 @@ function open(state: DeskState, content: Content, another: boolean): DeskState {
   if (here !== undefined && !another) return raise(change(state, here, { address: content.address }), here);
   const known = state.places[content.place];
   const first = firstRect(state, content.size);
-  const last = known === undefined ? first : settled(known.rect, known.within, state.desk);
+  // What hung over an edge when it was closed is opened to be worked with.
+  const last = known === undefined ? first : whole(settled(known.rect, known.within, state.desk), state.desk);
   const from =
     known?.sized === false ? reachable({ ...last, width: first.width, height: first.height }, state.desk) : last;
   const { size, ...shown } = content;

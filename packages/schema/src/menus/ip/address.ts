@@ -44,7 +44,7 @@ export const ipAddress = defineMenu({
       kind: reference('/interface', 'name'),
       label: 'Actual Interface',
       help: 'Interface that carries the address.',
-      tab: 'Status',
+      tab: 'General',
       readOnly: true,
     },
     ...invalid(),

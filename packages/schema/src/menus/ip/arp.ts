@@ -54,7 +54,7 @@ export const ipArp = defineMenu({
       kind: oneOf(['incomplete', 'reachable', 'stale', 'probe', 'failed', 'permanent']),
       label: 'Status',
       help: 'State of address resolution.',
-      tab: 'Status',
+      tab: 'General',
       readOnly: true,
     },
     ...invalid(),

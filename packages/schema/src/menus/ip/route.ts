@@ -39,7 +39,7 @@ export const ipRoute = defineMenu({
       kind: text(),
       label: 'Immediate Gateway',
       help: 'Neighbour and interface that packets are sent to now.',
-      tab: 'Status',
+      tab: 'General',
       readOnly: true,
     },
     distance: {

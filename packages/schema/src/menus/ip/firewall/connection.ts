@@ -91,7 +91,6 @@ export const firewallConnection = defineMenu({
       text(),
       'Slow Path Reason',
       'Why packets go through every stage; empty when the flow cache forwards them all.',
-      'Status',
     ),
     'seen-reply': flag('Seen Reply', 'Packets passed in both directions.'),
     assured: flag('Assured', 'Not removed early when the table is full.'),

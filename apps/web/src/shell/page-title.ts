@@ -1,0 +1,16 @@
+/** What the browser tab says. Pure. */
+
+const PRODUCT = 'Tollway';
+
+/**
+ * `gateway (admin@192.0.2.1) – Tollway`: the router first, as tabs are cut at the end; then who is logged in and where.
+ *
+ * @param identity name of the router; empty while it is not known
+ * @param user who is logged in; undefined for nobody
+ * @param host address and port of the page
+ */
+export function pageTitle(identity: string, user: string | undefined, host: string): string {
+  if (user === undefined) return `${PRODUCT} – ${host}`;
+  const who = `${user}@${host}`;
+  return identity === '' || identity === PRODUCT ? `${who} – ${PRODUCT}` : `${identity} (${who}) – ${PRODUCT}`;
+}
