@@ -36,3 +36,16 @@ describe('rows of a list', () => {
     expect((await router.rest('DELETE', `/ip/address/${id}`)).body).toEqual({ error: 404, message: 'Not Found' });
   });
 });
+
+describe('an address without a network', () => {
+  it('is taken, with a hint that no neighbour is reached by it', async () => {
+    const put = async (body: object) =>
+      (await router.rest('PUT', '/ip/address', { interface: 'ether2', ...body })).item;
+    const bare = await put({ address: '10.77.0.1' });
+    expect(bare).toMatchObject({ address: '10.77.0.1/32', hint: expect.stringMatching(/^the address has no network/) });
+    const ends = await put({ address: '10.77.0.2/32', network: '10.77.0.3' });
+    const usual = await put({ address: '10.78.0.1/24' });
+    for (const item of [ends, usual]) expect(item).not.toHaveProperty('hint');
+    for (const { '.id': id } of [bare, ends, usual]) await router.rest('DELETE', `/ip/address/${id}`);
+  });
+});

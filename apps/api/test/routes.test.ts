@@ -175,6 +175,46 @@ describe('routes', () => {
     for (const [key, id] of after) expect(id).toBe(before.get(key));
   });
 
+  it('that are configured and not used tell why', async () => {
+    const put = async (dst: string, gateway: string) =>
+      rowOf((await router.rest('PUT', ROUTES, { 'dst-address': dst, gateway })).id);
+    const unused = (destination: number, row: number, more: Partial<Route> = {}): Route => ({
+      destination,
+      length: 24,
+      flags: STATIC,
+      distance: 1,
+      protocol: 0,
+      row,
+      ...more,
+    });
+    const [far, down, worse, out] = [
+      await put('10.20.0.0/24', '10.99.0.1'),
+      await put('10.21.0.0/24', '10.3.0.9'),
+      await put('10.22.0.0/24', '10.2.0.3'),
+      await put('10.23.0.0/24', 'ether2'),
+    ];
+    const [network, configured] = own();
+    const without: Route = { destination: 0x0a03_0000, flags: CONNECTED, interface: port, row: address + 1000 };
+    peer.routes = packed([
+      ...(network ? [network] : []),
+      without,
+      ...(configured ? [configured] : []),
+      unused(0x0a14_0000, far),
+      unused(0x0a15_0000, down),
+      unused(0x0a16_0000, worse, { gateway: 0x0a02_0003, interface: port }),
+      unused(0x0a17_0000, out),
+    ]);
+    const { rows } = await router.rest('GET', `${ROUTES}?static=yes`);
+    expect(rows.map(({ inactive, hint }) => [inactive, hint])).toEqual([
+      ['false', undefined],
+      ['true', 'the gateway 10.99.0.1 is in none of the networks that the router has an address in'],
+      ['true', 'the interface ether1, behind which the gateway 10.3.0.9 is, has no link or is disabled'],
+      ['true', 'another route to 10.22.0.0/24 is preferred'],
+      ['true', 'the interface ether2 has no link or is disabled'],
+    ]);
+    for (const row of rows.slice(1)) await router.rest('DELETE', `${ROUTES}/${row['.id']}`);
+  });
+
   it('lie in networks that a query or a window names', async () => {
     peer.routes = packed([
       ...own(),

@@ -46,6 +46,12 @@ describe('every menu', () => {
     },
   );
 
+  it('tells what a property accepts in words that people have, not in paths of menus', () => {
+    for (const [path, name, { readOnly, kind }] of props) {
+      if (!readOnly) expect(kind.accepts, `${path} ${name}`).not.toMatch(/ \/[a-z]/);
+    }
+  });
+
   it('shows the rows of a menu that is stored', () => {
     for (const menu of registry) if (menu.rowsOf) expect(menuByPath(menu.rowsOf)?.stored).toBe(true);
   });

@@ -1,4 +1,4 @@
-import { ipv4Mask, ipv4Prefix, type Menu } from '@tollway/schema';
+import { ipv4Mask, ipv4Prefix, ipv4Text, type Menu, parseNexthop } from '@tollway/schema';
 import { RouteDump } from '../agent/routes.js';
 import type { AddressRange } from '../config/membership.js';
 import { ETHERNET } from '../config/ports.js';
@@ -26,9 +26,9 @@ export function routesView(menu: Menu, store: ConfigStore, live: LiveState): Vie
     const { snapshot, invalid } = store;
     const names = new Map((snapshot.get(ETHERNET) ?? []).map((row) => [row.id, row.values.name]));
     const rows = snapshot.get(menu.path) ?? [];
-    const disabled = new Set(rows.flatMap((row) => (row.disabled ? [row.id] : [])));
+    const byId = new Map(rows.map((row) => [row.id, row]));
     const stored = new StoredRows(rows, (row) => parts.of(row, invalid.get(row.id)), {
-      properties: ['static', 'active', 'inactive', 'immediate-gw'],
+      properties: ['static', 'active', 'inactive', 'immediate-gw', 'hint'],
       value: (id, property) => {
         const place = dump.placeOf(id);
         const active = place !== undefined && dump.active(place);
@@ -38,7 +38,9 @@ export function routesView(menu: Menu, store: ConfigStore, live: LiveState): Vie
           case 'active':
             return yesNo(active);
           case 'inactive':
-            return yesNo(!active && live.connected && !disabled.has(id));
+            return yesNo(!active && live.connected && byId.get(id)?.disabled !== true);
+          case 'hint':
+            return place === undefined || active ? undefined : whyUnused(dump, place, byId.get(id), names);
           default:
             return place === undefined ? undefined : immediateGateway(dump, place, names);
         }
@@ -55,6 +57,29 @@ function immediateGateway(dump: RouteDump, place: number, names: Names): string 
   if (name === undefined) return undefined;
   const gateway = dump.gateway(place);
   return gateway === undefined ? name : `${gateway}%${name}`;
+}
+
+/** Why a configured route that the data plane has is not used. */
+function whyUnused(dump: RouteDump, place: number, row: Row | undefined, names: Names): string | undefined {
+  if (dump.blackhole(place) || dump.interface(place) !== 0) {
+    return `another route to ${dump.destination(place)} is preferred`;
+  }
+  const hop = parseNexthop(row?.values.gateway ?? '');
+  if (hop?.address === undefined) {
+    return hop?.interface === undefined ? undefined : `the interface ${hop.interface} has no link or is disabled`;
+  }
+  const gateway = ipv4Text(hop.address);
+  let behind: string | undefined;
+  for (let network = 0; network < dump.firstStatic; network += 1) {
+    if (hop.address < dump.first(network) || hop.address > dump.last(network)) continue;
+    const name = names.get(dump.interface(network));
+    if (hop.interface === undefined || hop.interface === name) behind ??= name;
+  }
+  if (behind !== undefined) {
+    return `the interface ${behind}, behind which the gateway ${gateway} is, has no link or is disabled`;
+  }
+  const where = hop.interface === undefined ? '' : ` on ${hop.interface}`;
+  return `the gateway ${gateway} is in none of the networks that the router has an address in${where}`;
 }
 
 type Reader = (dump: RouteDump, place: number, names: Names) => string | undefined;

@@ -66,7 +66,7 @@ export function fitWidth(menu: Menu, live: LiveMenu, column: Column, font: strin
       if (row === undefined) continue;
       const place = column.tree === true ? treePlace(row) : undefined;
       const indent = place === undefined ? 0 : HANDLE_PX + place.above.length * LEVEL_PX;
-      const sign = icon === ICON_PX && (row.hint ?? '') !== '' ? HINT_PX : 0;
+      const sign = column.name === markColumn(menu) && (row.hint ?? '') !== '' ? HINT_PX : 0;
       widest = Math.max(widest, width(cellText(shows, row)) + icon + sign + indent);
     }
     // Numbers that tick get room to grow, so that columns stay where they are.

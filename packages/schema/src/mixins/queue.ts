@@ -3,7 +3,8 @@ import { bytes } from '../props/bytes.js';
 import { counter } from '../props/counter.js';
 import { int } from '../props/int.js';
 import { rate } from '../props/rate.js';
-import { nameList, text } from '../props/text.js';
+import { nameList } from '../props/text.js';
+import { hint } from './hint.js';
 
 /** Word for packets and connections without a mark. */
 export const NO_MARK = 'no-mark';
@@ -89,12 +90,5 @@ export function queueStatistics({
 }
 
 /** What the lint has to say about a queue. */
-export const queueHint = (tab = 'Statistics'): { readonly hint: Prop } => ({
-  hint: {
-    kind: text(),
-    label: 'Hint',
-    help: 'What of its settings has no effect, or another one than it seems to have.',
-    tab,
-    readOnly: true,
-  },
-});
+export const queueHint = (tab = 'Statistics'): { readonly hint: Prop } =>
+  hint('What of its settings has no effect, or another one than it seems to have.', tab);

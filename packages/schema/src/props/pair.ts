@@ -12,11 +12,14 @@ export function pair(of: Kind, parts: Omit<PairOf, 'of'>): Kind {
     parse(text) {
       const halves = text.split('/');
       const [first = '', second = first] = halves;
-      const parsed = [of.parse(first.trim()), of.parse(second.trim())] as const;
-      if (halves.length > 2 || !parsed[0].ok || !parsed[1].ok) {
+      const [one, other] = [of.parse(first.trim()), of.parse(second.trim())];
+      if (halves.length > 2 || (halves.length < 2 && !one.ok)) {
         return { ok: false, error: `${shown(text)} is not ${accepts}` };
       }
-      return { ok: true, value: `${parsed[0].value}/${parsed[1].value}` };
+      // Of two fields, only the one that is wrong is told.
+      if (!one.ok) return { ok: false, error: `${names[0]}: ${one.error}` };
+      if (!other.ok) return { ok: false, error: `${names[1]}: ${other.error}` };
+      return { ok: true, value: `${one.value}/${other.value}` };
     },
     ...(of.display && { display: eachHalf((half) => of.display?.(half) ?? half) }),
     ...(of.edit && { edit: eachHalf((half) => of.edit?.(half) ?? half) }),

@@ -6,13 +6,28 @@ export interface ReferenceOptions {
   readonly also?: readonly string[];
 }
 
+/** What items of menus that others refer to are called: one, and several. */
+const NOUNS: Readonly<Record<string, readonly [one: string, several: string]>> = {
+  '/interface': ['an interface', 'interfaces'],
+  '/interface/list': ['an interface list', 'interface lists'],
+  '/queue/simple': ['a simple queue', 'simple queues'],
+  '/queue/tree': ['a queue of the tree', 'queues of the tree'],
+  '/queue/type': ['a queue type', 'queue types'],
+};
+
+const nounsOf = (menu: string): readonly [one: string, several: string] => {
+  const nouns = Object.hasOwn(NOUNS, menu) ? NOUNS[menu] : undefined;
+  if (nouns === undefined) throw new Error(`items of ${menu} have no noun`);
+  return nouns;
+};
+
 /** Name of an item of another menu. That the item exists is checked where the rows are known. */
 export const reference = (menu: string, prop: string, options: ReferenceOptions = {}): Kind =>
   referenceToOneOf([{ menu, prop }], options);
 
 /** As {@link reference}, where the item may be of one of several menus. */
 export function referenceToOneOf(ref: NonNullable<Kind['ref']>, { also = [] }: ReferenceOptions = {}): Kind {
-  const items = ref.map(({ menu, prop }) => `the ${prop} of an item of ${menu}`);
+  const items = ref.map(({ menu, prop }) => `the ${prop} of ${nounsOf(menu)[0]}`);
   const accepts = [...items, ...also].join(', or ');
   return {
     name: 'ref',
@@ -29,7 +44,7 @@ export function referenceToOneOf(ref: NonNullable<Kind['ref']>, { also = [] }: R
 
 /** Comma list of names of items of another menu, each once; the empty text is the empty list. */
 export function referenceList(menu: string, prop: string): Kind {
-  const accepts = `a comma list of the ${prop} of items of ${menu}`;
+  const accepts = `${prop}s of ${nounsOf(menu)[1]}, separated by commas`;
   return {
     name: 'ref-list',
     accepts,

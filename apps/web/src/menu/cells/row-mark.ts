@@ -4,8 +4,11 @@ import type { Row } from '../../api/row.ts';
 import { isSet } from './text.ts';
 
 export interface RowMark {
-  /** `low` is drawn empty, `middle` half and `high` full; `none` where there is nothing to compare. */
-  readonly load: 'none' | 'low' | 'middle' | 'high';
+  /**
+   * `low` is drawn empty, `middle` half and `high` full; `none` where there is nothing to compare, `absent` where items
+   * carry no load.
+   */
+  readonly load: 'absent' | 'none' | 'low' | 'middle' | 'high';
   /** A setting of the row has no effect, or another one than it seems to have. */
   readonly hinted: boolean;
   /** The same in words. */
@@ -16,7 +19,8 @@ const QUEUES: ReadonlySet<string> = new Set(['/queue/simple', '/queue/tree']);
 
 /** Name of the column that carries the marks of a menu. */
 export function markColumn(menu: Menu): string | undefined {
-  return QUEUES.has(menu.path) ? 'name' : undefined;
+  if (QUEUES.has(menu.path)) return 'name';
+  return menu.props.hint === undefined ? undefined : menu.columns[0];
 }
 
 const DIRECTIONS = [' (upload)', ' (download)'] as const;
@@ -25,7 +29,9 @@ const DIRECTIONS = [' (upload)', ' (download)'] as const;
 export function rowMark(menu: Menu, row: Row): RowMark | undefined {
   if (markColumn(menu) === undefined) return undefined;
   const hint = row.hint ?? '';
-  const { load, title } = loadOf(row);
+  const { load, title }: Pick<RowMark, 'load' | 'title'> = QUEUES.has(menu.path)
+    ? loadOf(row)
+    : { load: 'absent', title: '' };
   const words = [title, hint === '' ? '' : `Hint: ${hint}`].filter((text) => text !== '');
   return { load, hinted: hint !== '', title: words.join('\n') };
 }

@@ -1,6 +1,7 @@
 import { defineMenu } from '../../define.js';
 import { comment } from '../../mixins/comment.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag, invalid, invalidFlag } from '../../mixins/disabled.js';
+import { hint } from '../../mixins/hint.js';
 import { ip } from '../../props/ip.js';
 import { ipIfacePrefix } from '../../props/ip-prefix.js';
 import { reference } from '../../props/reference.js';
@@ -49,6 +50,7 @@ export const ipAddress = defineMenu({
     },
     ...invalid(),
     ...dynamic(),
+    ...hint('What of the address may not be meant.', 'Status'),
   },
   flags: [disabledFlag, invalidFlag, dynamicFlag],
   columns: ['address', 'network', 'interface', 'comment'],

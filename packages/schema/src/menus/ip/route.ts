@@ -1,6 +1,7 @@
 import { defineMenu, type Prop } from '../../define.js';
 import { comment } from '../../mixins/comment.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag } from '../../mixins/disabled.js';
+import { hint } from '../../mixins/hint.js';
 import { bool, present } from '../../props/bool.js';
 import { int } from '../../props/int.js';
 import { ip } from '../../props/ip.js';
@@ -69,6 +70,7 @@ export const ipRoute = defineMenu({
     ...disabled(),
     ...comment(),
     ...dynamic(),
+    ...hint('Why the route is not used.', 'Status'),
     inactive: state('Inactive', 'Not used now: the gateway is unreachable or a better route exists.'),
     active: state('Active', 'Used now.'),
     connect: state('Connect', 'Follows from an address of the router.'),

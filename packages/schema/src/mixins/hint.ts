@@ -1,0 +1,7 @@
+import type { Prop } from '../define.js';
+import { text } from '../props/text.js';
+
+/** What of an item does not do what it seems to. */
+export const hint = (help: string, tab: string): { readonly hint: Prop } => ({
+  hint: { kind: text(), label: 'Hint', help, tab, readOnly: true },
+});
