@@ -1,18 +1,23 @@
 /** What stands in a table without rows: why it is empty and what to do. */
 import type { Menu } from '@tollway/schema';
 import { useSyncExternalStore } from 'react';
+import { useStale } from '../api/connection.ts';
 import type { LiveMenu } from '../api/live-menu.ts';
+import { loadingText } from './TableFooter.tsx';
 
 export function EmptyNote({ menu, live }: { readonly menu: Menu; readonly live: LiveMenu }) {
-  const text = useSyncExternalStore(
+  const stale = useStale();
+  const note = useSyncExternalStore(
     (changed) => live.subscribe(changed),
     () => {
       const { state, query, error } = live;
-      if (error !== undefined || !state.loaded || live.shown.length > 0 || state.matched > 0) return '';
+      if (error === undefined && !state.loaded) return undefined;
+      if (error !== undefined || live.shown.length > 0 || state.matched > 0) return '';
       if (query.find !== '' || Object.keys(query.filter).length > 0) return 'Nothing matches Find or the filter.';
       return menu.commands.includes('add') ? 'Nothing here yet. Press + (Insert) to add an item.' : 'Nothing here now.';
     },
   );
+  const text = note ?? (stale ? loadingText(true) : '');
   return text === '' ? null : (
     <p className="empty-note" role="status">
       {text}

@@ -2,6 +2,7 @@
 import type { Menu } from '@tollway/schema';
 import { type ComponentType, type ReactNode, useEffect, useState } from 'react';
 import { add, print, set } from '../api/commands.ts';
+import { useStale } from '../api/connection.ts';
 import type { Row } from '../api/row.ts';
 import { showError } from '../ui/toasts.ts';
 import { removeItems, runOn } from './actions.ts';
@@ -13,6 +14,7 @@ import { FormStatus } from './FormStatus.tsx';
 import { copyOf, type Edits, proposals } from './form-model.ts';
 import type { TabExtras } from './form-tabs.ts';
 import { itemTitle, lockedReason, newTitle } from './item.ts';
+import { loadingText } from './TableFooter.tsx';
 import { tellChange } from './undo.ts';
 import { useForm } from './use-form.ts';
 import { useItem } from './use-item.ts';
@@ -38,8 +40,9 @@ interface Common {
 export function ItemForm(props: Common & { readonly id: string }) {
   const { menu, Frame, id, onClose } = props;
   const item = useItem(menu, id);
+  const stale = useStale();
   // The frame comes with its content: an empty one would flash and take the focus.
-  if (item.state === 'loading') return null;
+  if (item.state === 'loading') return stale ? <p className="form-note">{loadingText(true)}</p> : null;
   if (item.state === 'here') {
     return (
       <Frame title={itemTitle(menu, item.row)} onClose={onClose}>

@@ -2,8 +2,10 @@
 import type { Menu } from '@tollway/schema';
 import { useState } from 'react';
 import { setSettings } from '../api/commands.ts';
+import { useStale } from '../api/connection.ts';
 import type { Row } from '../api/row.ts';
 import { FormFields } from './FormFields.tsx';
+import { loadingText } from './TableFooter.tsx';
 import { tellChange } from './undo.ts';
 import { useForm } from './use-form.ts';
 import { useItem } from './use-item.ts';
@@ -16,10 +18,11 @@ interface Props {
 
 export function SettingsForm({ menu, onClose }: Props) {
   const item = useItem(menu, undefined);
+  const stale = useStale();
   if (item.state !== 'here') {
     return (
       <div role="group" className="settings" aria-label={menu.title} tabIndex={0}>
-        <p className="form-note">{item.state === 'loading' ? 'Loading' : item.why}</p>
+        <p className="form-note">{item.state === 'loading' ? loadingText(stale) : item.why}</p>
       </div>
     );
   }

@@ -1,5 +1,6 @@
 import { thousands } from '@tollway/schema';
 import { type ReactNode, useSyncExternalStore } from 'react';
+import { useStale } from '../api/connection.ts';
 import type { LiveMenu } from '../api/live-menu.ts';
 
 /** `16 items out of 17 (1 selected)`. */
@@ -8,6 +9,11 @@ export function footerText(matched: number, total: number, selected: number): st
   const items = `${number(matched)} ${matched === 1 ? 'item' : 'items'}`;
   const count = matched === total ? items : `${items} out of ${number(total)}`;
   return selected === 0 ? count : `${count} (${number(selected)} selected)`;
+}
+
+/** What stands where nothing has come yet. */
+export function loadingText(stale: boolean): string {
+  return stale ? 'The router cannot be reached; trying again.' : 'Loading';
 }
 
 interface Props {
@@ -22,12 +28,13 @@ export function TableFooter({ live, selected, more }: Props) {
     () => {
       const { loaded, matched, total } = live.state;
       if (live.error !== undefined) return `Not shown: ${live.error}`;
-      return loaded ? footerText(matched, total, selected) : 'Loading';
+      return loaded ? footerText(matched, total, selected) : undefined;
     },
   );
+  const stale = useStale();
   return (
     <footer className="table-foot">
-      <span>{text}</span>
+      <span>{text ?? loadingText(stale)}</span>
       {more}
     </footer>
   );

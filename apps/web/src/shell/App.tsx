@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useLayoutEffect, useState } from 'react';
+import { useConnection, useStale } from '../api/connection.ts';
 import { refreshSession, useSession } from '../api/session.ts';
 import { connect, disconnect, useStatus } from '../api/status.ts';
 import { forgetOwnChanges, undoByKey, undoKey } from '../menu/undo.ts';
@@ -44,6 +45,17 @@ export function App() {
       {expired !== undefined && <LoginAgain name={expired} />}
       <Toasts />
     </>
+  );
+}
+
+/** Over everything while the router does not answer: no value below is one of this moment. */
+function StaleNote() {
+  const { ageS } = useConnection();
+  const [since] = useState(() => new Date(Date.now() - ageS * 1000).toLocaleTimeString());
+  return (
+    <div className="stale-note" role="alert">
+      No answer from the router. What is shown is of {since}; trying again.
+    </div>
   );
 }
 
@@ -103,12 +115,15 @@ function Console({ user }: { readonly user: string }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: of each user
   useEffect(() => forgetOwnChanges, [user]);
 
+  const stale = useStale();
   const classes = ['console'];
+  if (stale) classes.push('console-stale');
   if (drawer) classes.push('drawer-open');
   if (tree === 'hidden') classes.push('tree-hidden');
   return (
     <div className={classes.join(' ')}>
       <Header onMenu={toggleTree} onFind={() => setOver('palette')} onWindows={() => setOver('windows')} />
+      {stale && <StaleNote />}
       <MenuTree
         current={current}
         onGo={(address) => {

@@ -1,9 +1,9 @@
 /** The line at the top: product, router, load, connection, user. What ticks is apart, so that only that is drawn anew. */
 import { displayBytes, displayDuration } from '@tollway/schema';
-import { useEffect, useRef, useState } from 'react';
-import { live } from '../api/live.ts';
+import { useEffect, useRef } from 'react';
+import { isStale, useConnection } from '../api/connection.ts';
 import { logout, useSession } from '../api/session.ts';
-import { type Liveness, liveness, useStatus } from '../api/status.ts';
+import { type Liveness, useStatus } from '../api/status.ts';
 import { Icon } from '../ui/icons.tsx';
 import { ToolButton } from '../ui/ToolButton.tsx';
 import { showError } from '../ui/toasts.ts';
@@ -11,17 +11,6 @@ import { useLive, write } from '../ui/use-live.ts';
 import { useDesk } from '../wm/desk-state.ts';
 import { DENSITIES, setAppearance, THEMES, useAppearance } from './appearance.ts';
 import { CoreLoads } from './CoreLoads.tsx';
-
-interface Connection {
-  readonly liveness: Liveness;
-  readonly ageS: number;
-}
-
-function measure(): Connection {
-  const everOpen = live.lastMessageAt > 0;
-  const ageS = everOpen ? Math.floor((performance.now() - live.lastMessageAt) / 1000) : 0;
-  return { liveness: liveness(live.state === 'open', everOpen, ageS, useStatus.getState().engine), ageS };
-}
 
 const PRODUCT = 'Tollway';
 
@@ -33,25 +22,6 @@ const WORDS: Readonly<Record<Liveness, string>> = {
   'engine-down': 'engine down',
   refused: 'configuration refused',
 };
-
-function useConnection(): Connection {
-  const [connection, setConnection] = useState(measure);
-  useEffect(() => {
-    const look = () =>
-      setConnection((before) => {
-        const next = measure();
-        const shownAge = (each: Connection) => (each.liveness === 'live' ? 0 : each.ageS);
-        return next.liveness === before.liveness && shownAge(next) === shownAge(before) ? before : next;
-      });
-    const timer = setInterval(look, 500);
-    const stop = live.onState(look);
-    return () => {
-      clearInterval(timer);
-      stop();
-    };
-  }, []);
-  return connection;
-}
 
 interface Props {
   readonly onMenu: () => void;
@@ -124,7 +94,7 @@ function Facts() {
 /** How the connection to the router stands. */
 function Link() {
   const connection = useConnection();
-  const late = connection.liveness === 'late' || connection.liveness === 'lost';
+  const late = isStale(connection);
   return (
     <span className={`link link-${connection.liveness}`} role="status" title="Connection to the router">
       {WORDS[connection.liveness]}

@@ -1,19 +1,21 @@
 /** The line at the top: is the router all right, and if not, what is wrong and where to look. */
 import { useCallback, useRef, useSyncExternalStore } from 'react';
+import { isStale, useConnection } from '../../api/connection.ts';
 import { useStatus } from '../../api/status.ts';
 import { trafficSamples } from '../../api/traffic.ts';
 import { useVisible } from '../../ui/visibility.ts';
 import { maxEntries } from '../firewall/tracking.ts';
 import { lostLinks, onVerdict } from './feeds.ts';
-import { type Finding, judge } from './verdict.ts';
+import { type Facts, type Finding, judge } from './verdict.ts';
 
 /** Samples that the verdict looks back on. */
 const BACK = 10;
 
-function findings(): readonly Finding[] {
+function findings(heard: Facts['heard']): readonly Finding[] {
   const status = useStatus.getState();
   const recent = trafficSamples().slice(-BACK);
   return judge({
+    heard,
     engine: status.engine,
     lostLinks: lostLinks.rows.map((row) => row.name ?? ''),
     recent,
@@ -27,10 +29,12 @@ function findings(): readonly Finding[] {
 /** The findings; the same array as long as they say the same. */
 function useFindings(): readonly Finding[] {
   const visible = useVisible();
+  const connection = useConnection();
+  const heard = isStale(connection) ? 'no-more' : connection.liveness === 'connecting' ? 'not-yet' : 'now';
   const held = useRef<{ readonly key: string; readonly found: readonly Finding[] }>({ key: '[]', found: [] });
   const subscribe = useCallback((changed: () => void) => (visible ? onVerdict(changed) : () => {}), [visible]);
   return useSyncExternalStore(subscribe, () => {
-    const found = findings();
+    const found = findings(heard);
     const key = JSON.stringify(found);
     if (held.current.key !== key) held.current = { key, found };
     return held.current.found;
@@ -63,7 +67,7 @@ export function Verdict() {
         <ul>
           {found.map((finding) => (
             <li key={finding.text} className={`finding-${finding.level}`}>
-              <a href={finding.opens}>{finding.text}</a>
+              {finding.opens === undefined ? finding.text : <a href={finding.opens}>{finding.text}</a>}
             </li>
           ))}
         </ul>

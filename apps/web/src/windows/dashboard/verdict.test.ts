@@ -7,6 +7,7 @@ const sample = (cpu: readonly number[], drops: Record<string, number> = {}) => (
 });
 
 const WELL: Facts = {
+  heard: 'now',
   engine: 'synced',
   lostLinks: [],
   recent: Array.from({ length: 10 }, () => sample([20, 30])),
@@ -46,5 +47,12 @@ test('trouble comes before warnings', () => {
     ['warning', 'Less than 5 % of the memory is free'],
     ['warning', 'ether2, ether3 have no link'],
   ]);
-  expect(found.every(({ opens }) => opens.startsWith('/'))).toBe(true);
+  expect(found.every(({ opens }) => opens?.startsWith('/'))).toBe(true);
+});
+
+test('a router that does not answer is never well, and nothing old is judged', () => {
+  const [lost, ...more] = judge({ ...WELL, heard: 'no-more', lostLinks: ['ether1'] });
+  expect(lost).toMatchObject({ level: 'trouble', text: expect.stringMatching(/does not answer/) });
+  expect(more).toEqual([]);
+  expect(judge({ ...WELL, heard: 'not-yet' }).map(({ level }) => level)).toEqual(['warning']);
 });

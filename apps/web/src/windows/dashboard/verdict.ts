@@ -7,12 +7,14 @@ export type Level = 'trouble' | 'warning';
 export interface Finding {
   readonly level: Level;
   readonly text: string;
-  /** Address of the window where one sees more. */
-  readonly opens: string;
+  /** Address of the window where one sees more; absent where nothing would be seen. */
+  readonly opens?: string;
 }
 
 /** What is known now. Unknown figures are 0, unknown lists empty. */
 export interface Facts {
+  /** Whether the router answers: nothing else can be judged while it does not, or has not yet. */
+  readonly heard: 'now' | 'not-yet' | 'no-more';
   /** How the packet engine stands, as the status topic says: `synced`, `behind`, `refused`, `down` … */
   readonly engine: string;
   /** Names of enabled interfaces that had a link and lost it. */
@@ -100,6 +102,11 @@ function rooms(facts: Facts): readonly Finding[] {
 
 /** What is wrong, the worst first. Nothing: all is well as far as can be seen from here. */
 export function judge(facts: Facts): readonly Finding[] {
+  if (facts.heard === 'not-yet') return [{ level: 'warning', text: 'Nothing has come from the router yet' }];
+  if (facts.heard === 'no-more') {
+    const text = 'The router does not answer: what stands here is old, and nobody knows how it is now';
+    return [{ level: 'trouble', text }];
+  }
   const found = [...engine(facts), ...drops(facts), ...rooms(facts), ...links(facts), ...cores(facts)];
   return [...found.filter((each) => each.level === 'trouble'), ...found.filter((each) => each.level === 'warning')];
 }
