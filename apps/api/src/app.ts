@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import fastify, { type FastifyInstance, type FastifyReply, LogController } from 'fastify';
 import { QueueAccounting } from './accounting/queue-days.js';
 import { QueueRecords } from './accounting/records.js';
@@ -18,6 +19,7 @@ import type { Defaults } from './env.js';
 import { errorBody } from './errors.js';
 import { QueueHints } from './lint/queue-hints.js';
 import { Hub } from './live/hub.js';
+import { readSamples, writeSamples } from './live/traffic-file.js';
 import { authentication } from './plugins/auth.js';
 import { jsonBodies } from './plugins/body.js';
 import { CONNECTION_LIMITS, type ConnectionLimits, Connections, endStreams } from './plugins/connections.js';
@@ -127,13 +129,15 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     furnished = true;
   });
 
-  const hub = new Hub(services, processor, (error) => app.log.error(error));
+  const samplesFile = join(options.dataDir, 'traffic.json');
+  const hub = new Hub(services, processor, (error) => app.log.error(error), await readSamples(samplesFile));
   const clock = setInterval(() => {
     store.followClock(SYSTEM).catch((error: unknown) => app.log.error(error));
   }, CLOCK_MS).unref();
   app.addHook('onClose', async () => {
     clearInterval(clock);
     failures.flush();
+    await writeSamples(samplesFile, hub.traffic.history()).catch((error: unknown) => app.log.error(error));
     await accounting.stop().catch((error: unknown) => app.log.error(error));
     agent.close();
   });

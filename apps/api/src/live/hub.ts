@@ -46,14 +46,23 @@ export class Hub {
   readonly #watchedRows = new WatchedRows();
   readonly #connections = new Map<WebSocket, Connection>();
   readonly #heartbeat: NodeJS.Timeout;
+  readonly #stopRecording: () => void;
 
-  constructor(services: Services, processor: Processor, onError: (error: unknown) => void) {
+  /** @param earlier samples of traffic from before, oldest first */
+  constructor(
+    services: Services,
+    processor: Processor,
+    onError: (error: unknown) => void,
+    earlier: readonly TrafficSample[] = [],
+  ) {
     const { store, live, users, sessions } = services;
     this.#services = services;
     this.views = services.views;
-    this.traffic = new Traffic(store, live, processor);
+    this.traffic = new Traffic(store, live, processor, earlier);
     const profile = new ProfileFeed(live);
     this.trafficSampler = new Sampler(() => this.traffic.take(), onError);
+    // Graphs show what was before somebody looked: one small request a second.
+    this.#stopRecording = this.trafficSampler.listen(() => undefined);
     this.profileSampler = new Sampler(() => profile.take(), onError);
     this.statusSampler = new Sampler(() => takeStatus(store, live, processor, identityOf(services)), onError);
     store.onCommit(() => {
@@ -93,6 +102,7 @@ export class Hub {
 
   close(): void {
     clearInterval(this.#heartbeat);
+    this.#stopRecording();
     for (const [socket, { client }] of this.#connections) {
       client.close(1001, 'the router is restarting');
       setTimeout(() => socket.terminate(), LAST_WORDS_MS).unref();

@@ -34,7 +34,7 @@ export interface TrafficSample {
   readonly drops: Readonly<Record<string, number>>;
 }
 
-/** Samples kept for those who come later, one a second. */
+/** Samples kept, one a second, whether somebody looks or not. */
 const HISTORY = 300;
 
 /** Makes the samples of the live graphs. */
@@ -42,16 +42,18 @@ export class Traffic {
   readonly #store: ConfigStore;
   readonly #live: LiveState;
   readonly #processor: Processor;
-  readonly #history: TrafficSample[] = [];
+  readonly #history: TrafficSample[];
   #before: Stats | undefined;
 
-  constructor(store: ConfigStore, live: LiveState, processor: Processor) {
+  /** @param earlier samples from before, oldest first */
+  constructor(store: ConfigStore, live: LiveState, processor: Processor, earlier: readonly TrafficSample[] = []) {
+    this.#history = earlier.filter(({ t }) => t <= Date.now()).slice(-HISTORY);
     this.#store = store;
     this.#live = live;
     this.#processor = processor;
   }
 
-  /** Samples of the last 300 s in which somebody looked, oldest first. */
+  /** Samples of the last 300 s, oldest first. */
   history(): readonly TrafficSample[] {
     const since = Date.now() - HISTORY * 1000;
     return this.#history.filter((sample) => sample.t >= since);

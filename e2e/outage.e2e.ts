@@ -1,0 +1,32 @@
+import { expect } from '@playwright/test';
+import { test } from './stack.ts';
+
+test('with the router gone nothing is well: banner, grey values; a list says that it cannot be reached, then comes', async ({
+  ui,
+  router,
+}) => {
+  const verdict = ui.page.getByRole('status', { name: 'State of the router' });
+  await expect(verdict).toContainText('All is well');
+  const tile = ui.page.locator('.tile').first();
+  await expect(tile).toHaveCSS('filter', 'none');
+  const api = router.pid('api');
+  // Connections stay up, and nothing comes over them any more.
+  process.kill(api, 'SIGSTOP');
+  try {
+    const banner = ui.page.getByRole('alert').filter({ hasText: 'No answer from the router' });
+    await expect(banner).toBeVisible({ timeout: 30_000 });
+    await expect(verdict).not.toContainText('All is well');
+    await expect(verdict).toContainText('does not answer');
+    await expect(tile).toHaveCSS('filter', 'grayscale(1)');
+    const addresses = await ui.open('/ip/address');
+    await expect(addresses.root.getByText('The router cannot be reached; trying again.').first()).toBeVisible();
+    await expect(addresses.root.getByText('Loading')).toHaveCount(0);
+    process.kill(api, 'SIGCONT');
+    await expect(addresses.row('192.168.88.1/24')).toHaveCount(1, { timeout: 30_000 });
+    await expect(banner).toHaveCount(0);
+    await expect(verdict).toContainText(/All is well|Needs a look/, { timeout: 30_000 });
+    await expect(tile).toHaveCSS('filter', 'none');
+  } finally {
+    process.kill(api, 'SIGCONT');
+  }
+});

@@ -1,0 +1,135 @@
+import { expect, type Locator } from '@playwright/test';
+import { barriers } from './barriers.ts';
+import type { Console, Menu } from './console.ts';
+import { test } from './stack.ts';
+
+const QUEUES = '/queue/simple';
+const FILTER = '/ip/firewall/filter';
+
+/** The message at the bottom with a button, e.g. Undo. */
+const offered = (ui: Console, name: string): Locator =>
+  ui.page.locator('.toasts').getByRole('button', { name, exact: true });
+
+/** Rows of the list by their comments, in the order on the screen. */
+async function ordered(menu: Menu, names: readonly string[]): Promise<readonly string[]> {
+  const texts = await menu.row().allTextContents();
+  return texts.flatMap((text) => names.find((name) => text.includes(name)) ?? []);
+}
+
+test('Delete on all that Find shows asks, Enter keeps them, and 500 queues come back at once', async ({
+  ui,
+  router,
+}) => {
+  const { rest, url } = router;
+  await rest.request(
+    'PUT',
+    `/rest${QUEUES}`,
+    Array.from({ length: 502 }, (_, at) => ({ name: `sub-${at}`, target: `10.1.${at >> 8}.${at & 255}` })),
+  );
+  for (const name of ['office', 'home']) await rest.add(QUEUES, { name, target: '10.2.0.1' });
+  const before = await rest.list(QUEUES);
+  expect(url).not.toBe('');
+
+  const queues = await ui.open(QUEUES);
+  await queues.find('sub-');
+  await expect(queues.root.getByText('502 items out of 504')).toBeVisible();
+  await queues.grid.focus();
+  await ui.page.keyboard.press('Control+KeyA');
+  await expect(queues.root.getByText('(502 selected)')).toBeVisible();
+  await ui.page.keyboard.press('Delete');
+  const question = ui.page.getByRole('dialog', { name: 'Remove 502 items from Simple Queues?' });
+  await expect(question).toContainText('sub-0, sub-1, sub-2, sub-3, sub-4 and 497 more.');
+  await expect(question).toContainText('Find or the filter shows 502 of 504 items.');
+  expect(await barriers(ui.page, 'dialog')).toEqual([]);
+  // The button that Enter presses is Cancel.
+  await ui.page.keyboard.press('Enter');
+  await expect(question).toBeHidden();
+  expect((await rest.list(QUEUES)).length).toBe(504);
+
+  await queues.grid.focus();
+  await ui.page.keyboard.press('Delete');
+  await question.getByRole('button', { name: 'Remove 502' }).click();
+  await expect.poll(async () => (await rest.list(QUEUES)).length).toBe(2);
+  await offered(ui, 'Undo').click();
+  await expect.poll(async () => (await rest.list(QUEUES)).length).toBe(504);
+  const names = (rows: readonly Record<string, string>[]) => rows.map((row) => `${row['.id']} ${row.name}`);
+  expect(names(await rest.list(QUEUES))).toEqual(names(before));
+  await rest.request('POST', `/rest${QUEUES}/remove`, { '.id': before.map((row) => row['.id'] ?? '') });
+});
+
+test('Delete that is held removes one rule, and none is selected then; drag, Alt+arrows and Disable have Undo', async ({
+  ui,
+  router,
+}) => {
+  const { rest } = router;
+  const names = ['one', 'two', 'three', 'four'].map((name) => `undo-${name}`);
+  for (const comment of names) await rest.add(FILTER, { chain: 'forward', action: 'passthrough', comment });
+  const rules = await ui.open(FILTER);
+  await rules.find('undo-');
+  await expect(rules.row('undo-')).toHaveCount(4);
+
+  await rules.select(rules.row('undo-two'));
+  await ui.page.keyboard.down('Delete');
+  for (let repeat = 0; repeat < 5; repeat++) await ui.page.keyboard.down('Delete');
+  await ui.page.keyboard.up('Delete');
+  await expect(rules.row('undo-two')).toHaveCount(0);
+  await ui.page.keyboard.press('Delete');
+  await expect(rules.grid.locator('[aria-selected="true"]')).toHaveCount(0);
+  expect(await ordered(rules, names)).toEqual(['undo-one', 'undo-three', 'undo-four']);
+  await ui.page.keyboard.press('Control+KeyZ');
+  await expect.poll(() => ordered(rules, names)).toEqual(names);
+
+  await rules.drag(rules.row('undo-four'), rules.row('undo-one'));
+  await expect.poll(async () => (await ordered(rules, names))[0]).toBe('undo-four');
+  await offered(ui, 'Undo').click();
+  await expect.poll(() => ordered(rules, names)).toEqual(names);
+
+  await rules.select(rules.row('undo-three'));
+  await ui.page.keyboard.press('Alt+ArrowUp');
+  await expect.poll(async () => (await ordered(rules, names))[1]).toBe('undo-three');
+  await offered(ui, 'Undo').click();
+  await expect.poll(() => ordered(rules, names)).toEqual(names);
+
+  await rules.select(rules.row('undo-one'));
+  await ui.page.keyboard.press('Control+KeyD');
+  const disabled = async () =>
+    (await rest.list(FILTER)).flatMap((row) => (row.disabled === 'true' && row.comment ? row.comment : []));
+  await expect.poll(disabled).toEqual(['undo-one']);
+  // While somebody types, Ctrl+Z is the field's own.
+  await rules.root.getByRole('searchbox', { name: 'Find' }).press('Control+KeyZ');
+  await rules.grid.focus();
+  expect(await disabled()).toEqual(['undo-one']);
+  await ui.page.keyboard.press('Control+KeyZ');
+  await expect.poll(disabled).toEqual([]);
+});
+
+test('the history lists changes with what they did, takes one back, and tells why another stays', async ({
+  ui,
+  router,
+}) => {
+  const { rest } = router;
+  const id = await rest.add('/ip/firewall/address-list', { list: 'history', address: '192.0.2.1' });
+  await rest.request('PATCH', `/rest/ip/firewall/address-list/${id}`, { comment: 'first' });
+  await rest.request('PATCH', `/rest/ip/firewall/address-list/${id}`, { comment: 'second' });
+  await ui.open('/system/history');
+  const history = ui.window('History');
+  const line = history.root.getByRole('row').filter({ hasText: 'set /ip/firewall/address-list' });
+  await expect(line).toHaveCount(2);
+  await expect(line.nth(0)).toContainText('admin');
+  await expect(line.nth(0)).toContainText('rest');
+  await expect(line.nth(1)).toContainText('was changed after revision');
+  await expect(line.nth(1).getByRole('button', { name: /^Undo/ })).toHaveCount(0);
+  await line
+    .nth(0)
+    .getByRole('button', { name: /set .ip.firewall.address-list/ })
+    .click();
+  await expect(history.root.getByRole('region', { name: /^Revision / }).getByRole('listitem')).toContainText(
+    'comment first → second',
+  );
+  expect(await barriers(ui.page, '.window-active')).toEqual([]);
+  await line.nth(0).getByRole('button', { name: /^Undo/ }).click();
+  await expect(line.nth(0)).toContainText('undone by');
+  const [entry] = (await rest.list('/ip/firewall/address-list')).filter((row) => row['.id'] === id);
+  expect(entry?.comment).toBe('first');
+  await rest.remove('/ip/firewall/address-list', id);
+});
