@@ -215,7 +215,7 @@ impl<F: Frame> Engine<F> {
         loop {
             self.state.bounds.clear();
             self.state.batch = self.state.batch.checked_add(1).unwrap_or(1);
-            self.state.policy.follow(&self.state.shared.epochs);
+            self.state.follow_changes();
             pipeline::run(&self.snapshot, &mut self.state, batch, source, clock);
             // What the router made itself takes a pass of its own, from `output` on. Such packets are
             // never answered, so this ends.
@@ -286,7 +286,9 @@ impl<F: Frame> Engine<F> {
         let state = &mut self.state;
         state.now = now;
         let shared = Arc::clone(&state.shared);
-        shared.neighbors.age(now, |solicit| state.solicits.push(solicit));
+        if shared.neighbors.age(now, |solicit| state.solicits.push(solicit)) {
+            shared.epochs.end_era();
+        }
         while let Some(fragments) = state.fragments.expire(now) {
             for mut fragment in fragments {
                 state.drop(&mut fragment, DropReason::FragmentTimeout);
@@ -478,7 +480,7 @@ impl<F: Frame> Engine<F> {
     pub(crate) fn become_throw_away(&mut self, random: u64, fill: impl FnOnce(&mut Table, u32)) {
         self.state.random = random;
         self.state.peek = true;
-        self.state.policy.follow(&self.state.shared.epochs);
+        self.state.follow_changes();
         fill(&mut self.state.table, self.state.policy.number);
     }
 

@@ -124,6 +124,13 @@ impl Epochs {
         self.count.store(next, Ordering::Release);
     }
 
+    /// Has every worker decide all flows anew, and forget which neighbours it knows, from its next batch on.
+    pub fn end_era(&self) {
+        let _writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = ((self.count.load(Ordering::Relaxed) >> ERA) + 1) << ERA;
+        self.count.store(next, Ordering::Release);
+    }
+
     /// Whether the routes to a destination may have changed since `stamp`.
     #[inline]
     pub fn route_changed_since(&self, destination: u32, stamp: Stamp) -> bool {

@@ -147,7 +147,7 @@ impl<F: Frame> Engine<F> {
     pub fn credit(&mut self, ticket: &mut Ticket, packets: u64, bytes: u64, now: Now) -> Credit {
         let (snapshot, state) = self.offload_parts();
         state.now = now;
-        state.policy.follow(&state.shared.epochs);
+        state.follow_changes();
         let count = Count {
             packets: packets.saturating_sub(ticket.seen.packets),
             bytes: bytes.saturating_sub(ticket.seen.bytes),

@@ -25,13 +25,16 @@ impl Policy {
         self.number = self.number.checked_add(1).unwrap_or(1);
     }
 
-    /// At the start of a batch: what has changed meanwhile.
+    /// At the start of a batch: what has changed meanwhile. `true` when everything has, so that every flow is decided
+    /// anew.
     #[inline]
-    pub fn follow(&mut self, epochs: &Epochs) {
+    pub fn follow(&mut self, epochs: &Epochs) -> bool {
         let count = epochs.count();
         self.stamp = count as Stamp;
-        if self.era.follow(count) {
+        let all = self.era.follow(count);
+        if all {
             self.renew();
         }
+        all
     }
 }

@@ -90,6 +90,15 @@ impl<F> WorkerState<F> {
         }
     }
 
+    /// At the start of a batch: what has changed meanwhile.
+    #[inline]
+    pub(crate) fn follow_changes(&mut self) {
+        if self.policy.follow(&self.shared.epochs) {
+            // Ids of neighbours hold no longer than decisions.
+            self.next_hops = NextHops::default();
+        }
+    }
+
     /// Number of a resume point; `None` when there are too many to remember.
     pub(crate) fn resume_number(&mut self, position: Position) -> Option<u32> {
         let known = self.resumes.iter().position(|known| *known == position);

@@ -36,14 +36,24 @@ const SPARED_TIME: u64 = 5_000_000_000;
 /// How long an unconfirmed entry that nobody uses is kept, ns (Linux's `gc_stale_time`).
 pub const STALE_TIME: u64 = 60_000_000_000;
 
+/// How long slots whose numbers have come to an end are left alone once all ids were called back, ns: no batch of
+/// packets takes as long.
+const RENUMBER_TIME: u64 = 60_000_000_000;
+/// Slots whose numbers have come to an end before all ids are called back. With the fastest change of neighbours
+/// that a table of 16,384 allows that is once in an hour.
+const RENUMBER: usize = if cfg!(test) { 16 } else { 4096 };
+
 const CHUNK: usize = 1024;
 const CHUNKS: usize = 1024;
 const INDEX_BITS: u32 = 20;
 const INDEX_MASK: u32 = (1 << INDEX_BITS) - 1;
+/// Last number of a slot's use; the one after it marks an empty slot.
+const LAST_USAGE: u16 = 0xffe;
 const MAC_MASK: u64 = (1 << 48) - 1;
 
 /// A neighbour's slot and the use of the slot it was given for: an id kept for long never names a later
-/// neighbour in the same slot (the use counts modulo 4096).
+/// neighbour in the same slot. When the numbers of a slot have come to an end, it rests until nobody has an id any
+/// more, see [`Neighbors::age`].
 pub type AdjacencyId = u32;
 
 /// State in the cell, as far as the packet path distinguishes it.
@@ -166,6 +176,10 @@ struct Table {
     index: HashMap<Key, u32>,
     entries: Vec<Entry>,
     free: Vec<u32>,
+    /// Free slots whose numbers have come to an end.
+    spent: Vec<u32>,
+    /// Such slots after the ids were called back, and when they may be used again, ns.
+    resting: Option<(Vec<u32>, u64)>,
     /// Generation whose static entries are in place; `None` before the first.
     synced: Option<u32>,
     /// Next time at which a full table may be searched for entries to forget, ns.
@@ -177,6 +191,24 @@ pub struct Neighbors {
     cells: Box<[OnceLock<Chunk>]>,
     table: Mutex<Table>,
     next_due: AtomicU64,
+}
+
+impl Table {
+    /// Gives slots whose numbers have come to an end back, in two steps. `true` when all ids have to be called back.
+    fn renumber(&mut self, now: Now) -> bool {
+        if let Some((slots, until)) = &mut self.resting {
+            if now.0 < *until {
+                return false;
+            }
+            self.free.append(slots);
+            self.resting = None;
+        }
+        if self.spent.len() < RENUMBER {
+            return false;
+        }
+        self.resting = Some((std::mem::take(&mut self.spent), now.0.saturating_add(RENUMBER_TIME)));
+        true
+    }
 }
 
 impl std::fmt::Debug for Neighbors {
@@ -258,8 +290,7 @@ impl Neighbors {
         };
         match table.entries.get_mut(index as usize) {
             Some(slot) => {
-                // 0xfff marks an empty slot.
-                entry.usage = if slot.usage >= 0xffe { 0 } else { slot.usage + 1 };
+                entry.usage = if slot.usage >= LAST_USAGE { 0 } else { slot.usage + 1 };
                 *slot = entry;
             }
             None => table.entries.push(entry),
@@ -278,7 +309,11 @@ impl Neighbors {
             table.index.remove(&entry.key);
             let entry = *entry;
             self.publish(index, &entry);
-            table.free.push(index);
+            if entry.usage < LAST_USAGE {
+                table.free.push(index);
+            } else {
+                table.spent.push(index);
+            }
         }
     }
 
@@ -409,10 +444,12 @@ impl Neighbors {
         self.insert(table, entry);
     }
 
-    /// Runs the timers that are due; `solicit` sends the requests.
-    pub fn age(&self, now: Now, mut solicit: impl FnMut(Solicit)) {
+    /// Runs the timers that are due; `solicit` sends the requests. `true` calls all ids back: workers have to
+    /// forget those that they have before their next batch, because the numbers of many slots have come to an end.
+    #[must_use]
+    pub fn age(&self, now: Now, mut solicit: impl FnMut(Solicit)) -> bool {
         if now.0 < self.next_due() {
-            return;
+            return false;
         }
         let mut guard = self.lock();
         let table = &mut *guard;
@@ -459,7 +496,12 @@ impl Neighbors {
         }
         // Every run looks at all entries, so timers that are close to each other share one.
         let soonest = now.0.saturating_add(AGE_INTERVAL);
+        let called_back = table.renumber(now);
+        if let Some((_, until)) = &table.resting {
+            next = next.min(*until);
+        }
         self.next_due.store(next.max(soonest), Ordering::Relaxed);
+        called_back
     }
 
     /// Puts the static entries of a configuration in place, once per generation, and forgets learned

@@ -9,7 +9,7 @@ fn at(ms: u64) -> Now {
 
 fn aged(table: &Neighbors, now: Now) -> Vec<Solicit> {
     let mut sent = Vec::new();
-    table.age(now, |solicit| sent.push(solicit));
+    assert!(!table.age(now, |solicit| sent.push(solicit)));
     sent
 }
 
@@ -128,4 +128,45 @@ fn the_timers_of_many_neighbours_run_together() {
     }
     assert_eq!(sent, 1000);
     assert!(runs <= 21, "{runs}");
+}
+
+/// Cached decisions keep an id for as long as their flow lives, whatever becomes of the neighbour.
+#[test]
+fn an_id_that_is_kept_never_names_a_later_neighbour() {
+    let table = Neighbors::new();
+    let old = table.resolve(KEY, true, 10, at(0)).id;
+    assert!(table.remove(KEY));
+    let mut renumbered = 0;
+    let mut now = 0;
+    for other in 0..20_000_000_u32 {
+        let key = (7, other);
+        table.learn(key, MAC, Learned::Request, 30_000, 10, at(now));
+        let id = table.resolve(key, false, 10, at(now)).id;
+        assert_eq!(table.peek(id), Adjacency::Stale(MAC), "{other}");
+        // Nobody may have the id when its number comes again.
+        assert!(id != old && table.peek(old) == Adjacency::Gone, "after {other} others");
+        assert!(table.remove(key));
+        now += 1;
+        if other % 1000 == 0 && table.age(at(now), |_| {}) {
+            renumbered += 1;
+            break;
+        }
+    }
+    assert_eq!(renumbered, 1);
+    // Whoever was at work when the ids were called back has ended since.
+    let kept = table.resolve(KEY, true, 10, at(now)).id;
+    now += RENUMBER_TIME / 1_000_000;
+    assert!(!table.age(at(now), |_| {}));
+    let mut again = false;
+    for other in 0..10_000_000_u32 {
+        let key = (7, other | 1 << 30);
+        let id = table.resolve(key, true, 10, at(now)).id;
+        assert_ne!(id, kept);
+        again |= id == old;
+        assert!(table.remove(key));
+        if again {
+            break;
+        }
+    }
+    assert!(again, "numbers are used again");
 }
