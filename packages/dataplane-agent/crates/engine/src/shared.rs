@@ -20,6 +20,9 @@ use crate::time::Now;
 /// ICMP errors to one target that may follow each other closely, as many as Linux allows (icmp(7),
 /// `XRLIM_BURST_FACTOR`): two rounds of a traceroute.
 const ERROR_BURST: u32 = 6;
+/// Longest distance between errors that is kept, ms: four days. Times are remembered on a circle of 2³² ms, of
+/// which a burst takes no more than half.
+const MAX_ERROR_INTERVAL_MS: u32 = (1 << 31) / ERROR_BURST;
 
 /// Lines the log ring holds.
 pub const LOG_LINES: usize = 1024;
@@ -256,18 +259,18 @@ impl Shared {
         }
         let index = (target.wrapping_mul(0x9e37_79b1) >> 20) as usize % RATE_SLOTS;
         let Some(slot) = self.errors.get(index) else { return true };
-        let now_ms = now.ms() as u32;
-        let old = slot.load(Ordering::Relaxed);
-        // The time at which the errors sent so far would be due if they had kept their distance.
-        let known = old != 0 && (old >> 32) as u32 == target;
-        let ahead_ms = if known { ((old as u32).wrapping_sub(now_ms) as i32).max(0) as u32 } else { 0 };
-        if ahead_ms > interval_ms.saturating_mul(ERROR_BURST - 1) {
-            return false;
-        }
-        // 0 stands for an empty slot, so the stored time is never 0.
-        let due = now_ms.wrapping_add(ahead_ms).wrapping_add(interval_ms).max(1);
-        slot.store(u64::from(target) << 32 | u64::from(due), Ordering::Relaxed);
-        true
+        let (now_ms, interval_ms) = (now.ms() as u32, interval_ms.min(MAX_ERROR_INTERVAL_MS));
+        let next = |old: u64| {
+            // The time at which the errors sent so far would be due if they had kept their distance. What is further
+            // ahead than they can be lies in the past.
+            let known = old != 0 && (old >> 32) as u32 == target;
+            let ahead_ms = (old as u32).wrapping_sub(now_ms);
+            let ahead_ms = if known && ahead_ms <= interval_ms * ERROR_BURST { ahead_ms } else { 0 };
+            // 0 stands for an empty slot, so the stored time is never 0.
+            let due = now_ms.wrapping_add(ahead_ms).wrapping_add(interval_ms).max(1);
+            (ahead_ms <= interval_ms * (ERROR_BURST - 1)).then_some(u64::from(target) << 32 | u64::from(due))
+        };
+        slot.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok()
     }
 }
 
@@ -293,6 +296,36 @@ mod tests {
         assert!(shared.may_send_error(1, 0, Now::from_ms(1019)));
         // After a pause the burst is whole again, and no larger.
         assert_eq!((0..20).filter(|_| sent(9000)).count(), ERROR_BURST as usize);
+    }
+
+    /// What is remembered of a target are 32 bits of milliseconds, which come again after 49.7 days.
+    #[test]
+    fn errors_to_a_target_are_sent_however_long_ago_the_last_one_was() {
+        const DAY_MS: u64 = 86_400_000;
+        for interval_ms in [10, 1000, 3_600_000, u32::MAX] {
+            for days in [24, 25, 30, 40, 49] {
+                let shared = Shared::new(1, 0);
+                let sent = |at_ms| shared.may_send_error(1, interval_ms, Now::from_ms(at_ms));
+                while sent(DAY_MS) {}
+                assert!(sent(DAY_MS + days * DAY_MS), "{interval_ms} ms, {days} days");
+            }
+        }
+        let shared = Shared::new(1, 0);
+        let wrap = 1 << 32;
+        let sent = |at_ms| shared.may_send_error(1, 1000, Now::from_ms(at_ms));
+        assert_eq!((0..20).filter(|_| sent(wrap - 500)).count(), ERROR_BURST as usize);
+        assert!(!sent(wrap + 499) && sent(wrap + 500) && !sent(wrap + 1499) && sent(wrap + 1500));
+    }
+
+    #[test]
+    fn workers_share_the_errors_to_a_target() {
+        let shared = Shared::new(4, 0);
+        let sent = || (0..1000).filter(|_| shared.may_send_error(1, 10, Now::from_ms(50))).count();
+        let all: usize = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..4).map(|_| scope.spawn(sent)).collect();
+            workers.into_iter().map(|worker| worker.join().unwrap()).sum()
+        });
+        assert_eq!(all, ERROR_BURST as usize);
     }
 
     #[test]
