@@ -3,9 +3,9 @@
 use tollway_config::dataplane::{ArpMode, RouteTarget, RpFilter, TrackingMode};
 use tollway_engine::frame::VnetState;
 use tollway_testkit::packet::{PacketBuilder, arp_frame, ip, tcp_flag};
-use tollway_testkit::router::{To, host_mac, port_mac};
+use tollway_testkit::router::{Output, To, host_mac, port_mac};
 use tollway_testkit::{Router, RouterConfig, expect_counters};
-use tollway_wire::arp;
+use tollway_wire::{arp, checksum};
 
 fn plain() -> RouterConfig {
     RouterConfig::new().interface("10.1.0.1/24").interface("10.2.0.1/24")
@@ -250,6 +250,65 @@ fn what_is_too_big_is_cut_or_refused() {
     assert_eq!(bytes[..], big.build_l3()[28..]);
     assert!(pieces.iter().all(|piece| piece.checksums_right && piece.ttl == 63));
     expect_counters!(router, Generated: 1);
+}
+
+/// The UDP datagrams that some frames carry, whole again: payloads in the order in which they came.
+fn datagrams(out: &[Output], mtu: usize) -> Vec<Vec<u8>> {
+    let mut whole: Vec<(u16, Vec<u8>)> = Vec::new();
+    for output in out {
+        let packet = output.packet();
+        assert!(packet.checksums_right && packet.ttl == 63 && output.bytes.len() <= 14 + mtu);
+        let ident = u16::from_be_bytes([output.bytes[18], output.bytes[19]]);
+        let body = &output.bytes[34..];
+        match whole.iter_mut().find(|(known, _)| *known == ident) {
+            Some((_, datagram)) => {
+                assert_eq!(packet.fragment.0, datagram.len());
+                datagram.extend(body);
+            }
+            None => whole.push((ident, body.to_vec())),
+        }
+    }
+    let check = |(_, datagram): (u16, Vec<u8>)| {
+        let len = datagram.len() as u16;
+        assert_eq!(datagram[4..6], len.to_be_bytes());
+        let pseudo = checksum::pseudo_v4(ip("10.1.0.2"), ip("10.2.0.2"), 17, len);
+        assert_eq!(checksum::add(pseudo, checksum::sum(&datagram)), 0xffff);
+        datagram[8..].to_vec()
+    };
+    whole.into_iter().map(check).collect()
+}
+
+#[test]
+fn datagrams_of_a_super_frame_are_fragmented_where_they_are_too_long() {
+    let config = plain().with(|config| config.interfaces[1].mtu = 1000);
+    for (payload, gso, idents) in [(4000, 1400, 3), (2801, 1400, 3), (2800, 1400, 2), (4000, 0, 1)] {
+        for tracking in [TrackingMode::No, TrackingMode::Yes] {
+            let config = config.clone().with(|config| config.tracking.enabled = tracking);
+            let mut router = Router::new(config).hosts(0, &["10.1.0.2"]).hosts(1, &["10.2.0.2"]);
+            router.send(0, &udp());
+            router.moved();
+            let packet = udp().payload_len(payload).dont_fragment(false).ident(0xfffe);
+            let (frame, vnet) = packet.clone().eth_dst(port_mac(0)).build_gso(gso);
+            let out = router.inject(0, frame, vnet);
+            let found = datagrams(&out, 1000);
+            assert_eq!(found.len(), idents, "{payload} in {gso}");
+            assert!(found[..idents - 1].iter().all(|datagram| datagram.len() == usize::from(gso)));
+            assert_eq!(found.concat()[..], packet.build_l3()[28..]);
+            assert!(out.iter().all(|output| output.vnet == VnetState::default() && output.segments == 1));
+            expect_counters!(router, Generated: (out.len() - idents) as i64);
+            // Not in pieces: the sender has to know.
+            let (frame, vnet) = packet.dont_fragment(true).eth_dst(port_mac(0)).build_gso(gso);
+            let out = router.inject(0, frame, vnet);
+            assert_eq!((out.len(), out[0].packet().icmp), (1, Some((3, 4))));
+        }
+    }
+    // Datagrams that fit stay together.
+    let mut router = Router::new(config).hosts(0, &["10.1.0.2"]).hosts(1, &["10.2.0.2"]);
+    router.send(0, &udp());
+    let packet = udp().payload_len(4000).dont_fragment(false);
+    let (frame, vnet) = packet.eth_dst(port_mac(0)).build_gso(900);
+    let out = router.inject(0, frame, vnet);
+    assert_eq!((out.len(), out[0].segments, out[0].vnet.gso_size), (1, 5, 900));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Writes the headers a packet leaves with. Packets whose next hop is not known yet wait here; those
 //! that are too long are cut.
 
-use tollway_wire::{arp, ethernet, field, ipv4};
+use tollway_wire::{arp, ethernet};
 
 use crate::batch::{Batch, Packet};
 use crate::frame::{Frame, FrameSource, Gso};
@@ -11,7 +11,8 @@ use crate::nat::{Part, Rewrite};
 use crate::neighbor::arp::build;
 use crate::neighbor::{Adjacency, Solicit};
 use crate::packet::{Hook, Meta, NONE, flag};
-use crate::snapshot::{Interface, Snapshot};
+use crate::snapshot::Snapshot;
+use crate::stage::cut::cut;
 use crate::stage::fast_path::{lower_ttl, write_link};
 use crate::stage::install::resolve;
 use crate::stage::ttl::largest_segment;
@@ -192,106 +193,6 @@ pub(crate) fn translate<F: Frame>(state: &WorkerState<F>, packet: &mut Packet<F>
         Rewrite::both(&conn, meta.direction).apply(l3, packet.vnet.needs_csum)
     };
     if done { Ok(()) } else { Err(DropReason::BadIpHeader) }
-}
-
-/// Cuts a packet that is longer than the MTU into fragments (RFC 791 §3.2), which follow it in the batch.
-fn cut<F: Frame, S: FrameSource<F>>(
-    state: &mut WorkerState<F>,
-    batch: &mut Batch<F>,
-    index: usize,
-    out: &Interface,
-    port: u16,
-    source: &mut S,
-) {
-    let Some(packet) = batch.packets.get_mut(index) else { return };
-    let meta = packet.meta;
-    let Some(frame) = packet.frame.as_mut().filter(|frame| frame.head().len() == frame.len()) else {
-        // A super-frame of datagrams cannot be cut here.
-        state.drop(packet, DropReason::FragmentationNeeded);
-        return;
-    };
-    if packet.vnet.needs_csum {
-        finish_checksum(frame.head_mut(), packet.vnet.csum_start, packet.vnet.csum_offset);
-    }
-    let Some(frame) = packet.frame.take() else { return };
-    let (l3, header) = (usize::from(meta.l3), usize::from(meta.l4.saturating_sub(meta.l3)));
-    let head = frame.head();
-    let payload = head.get(l3 + header..l3 + meta.l3_len as usize).unwrap_or_default();
-    let word = field::get16(head, l3 + 6);
-    let room = usize::from(out.mtu).saturating_sub(header) / 8 * 8;
-    let mut pieces = Vec::new();
-    let mut offset = 0;
-    while offset < payload.len() && room != 0 {
-        let rest = payload.get(offset..).unwrap_or_default();
-        let piece = rest.get(..room).unwrap_or(rest);
-        let last = offset + piece.len() == payload.len();
-        let headers = l3 + header;
-        let Some(mut new) = source.take(headers + piece.len()) else { break };
-        let to = new.head_mut();
-        if let (Some(to), Some(from)) = (to.get_mut(..headers), head.get(..headers)) {
-            to.copy_from_slice(from);
-        }
-        if let Some(to) = to.get_mut(headers..headers + piece.len()) {
-            to.copy_from_slice(piece);
-        }
-        let ip = to.get_mut(l3..).unwrap_or_default();
-        if offset != 0 {
-            drop_uncopied_options(ip.get_mut(ipv4::HEADER..header).unwrap_or_default());
-        }
-        let more = if last { word & 0x2000 } else { 0x2000 };
-        let place = (word & 0x1fff) + (offset / 8) as u16;
-        field::put(ip, 2, &((header + piece.len()) as u16).to_be_bytes());
-        field::put(ip, 6, &(more | place).to_be_bytes());
-        if let Ok(mut view) = ipv4::Packet::new_checked(ip) {
-            view.fill_checksum();
-        }
-        pieces.push(new);
-        offset += piece.len();
-    }
-    if offset < payload.len() || room == 0 {
-        batch.drop(state, index, DropReason::NoFrame);
-        return;
-    }
-    // The first piece takes the packet's place; the others are its continuation.
-    let mut pieces = pieces.into_iter();
-    let l3_len = |frame: &F| (frame.len() - l3) as u32;
-    if let (Some(packet), Some(first)) = (batch.packets.get_mut(index), pieces.next()) {
-        packet.meta.l3_len = l3_len(&first);
-        packet.meta.verdict = Verdict::Tx(port);
-        packet.vnet = Default::default();
-        packet.frame = Some(first);
-    }
-    for piece in pieces {
-        state.generated += 1;
-        let meta = Meta { l3_len: l3_len(&piece), verdict: Verdict::Tx(port), ..meta };
-        batch.packets.push(Packet { frame: Some(piece), vnet: Default::default(), meta });
-    }
-}
-
-/// Completes a partial checksum; all bytes must be there.
-fn finish_checksum(head: &mut [u8], start: u16, offset: u16) {
-    let (start, at) = (usize::from(start), usize::from(start) + usize::from(offset));
-    let sum = !tollway_wire::checksum::sum(head.get(start..).unwrap_or_default());
-    field::put(head, at, &tollway_wire::checksum::no_zero(sum).to_be_bytes());
-}
-
-/// Later fragments carry only the options whose copied flag is set (RFC 791 §3.1); others become NOPs.
-fn drop_uncopied_options(mut options: &mut [u8]) {
-    while let Some(&kind) = options.first() {
-        let len = match kind {
-            0 => break,
-            1 => 1,
-            _ => usize::from(options.get(1).copied().unwrap_or(0)).max(2),
-        };
-        if len > options.len() {
-            break;
-        }
-        let (option, rest) = options.split_at_mut(len);
-        if kind & 0x80 == 0 {
-            option.fill(1);
-        }
-        options = rest;
-    }
 }
 
 /// Sends the ARP requests that came up.

@@ -45,6 +45,8 @@ pub(crate) mod install;
 
 pub(crate) mod local;
 
+mod cut;
+
 pub(crate) mod emit;
 
 pub(crate) mod queue;

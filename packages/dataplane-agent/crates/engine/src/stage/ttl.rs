@@ -47,7 +47,8 @@ pub(crate) fn largest_segment(meta: &Meta, vnet: &VnetState) -> u32 {
     }
 }
 
-/// Whether the packet may be cut: by fragmenting it, or a TCP super-frame into smaller segments.
+/// Whether the packet may be cut: by fragmenting it or the datagrams of a super-frame, or a TCP super-frame into
+/// smaller segments.
 fn can_shrink(meta: &Meta, vnet: &VnetState) -> bool {
-    !meta.is(flag::DONT_FRAGMENT) && matches!(vnet.gso, Gso::None | Gso::Tcp4)
+    !meta.is(flag::DONT_FRAGMENT) && matches!(vnet.gso, Gso::None | Gso::Tcp4 | Gso::Udp)
 }
