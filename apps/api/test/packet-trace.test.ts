@@ -87,7 +87,7 @@ describe('a dry run', () => {
         rules: `*80000001,${rule}`,
         steps: [
           'route: forwarded by 203.0.113.1 [*80000001 made by the router]',
-          `filter: dropped [${rule} forward: drop (no web)]`,
+          `filter: dropped [${rule} #0 forward: drop (no web)]`,
         ].join('\n'),
       },
     ]);
@@ -114,9 +114,25 @@ describe('a dry run', () => {
     ];
     const { rows } = await router.rest('POST', `${TRACE}/dry-run`, { packet: LINE, '.proplist': 'steps' });
     expect(rows[0]?.steps?.split('\n')).toEqual([
-      `mangle: gets packet mark voice [${mark} forward: mark-packet (calls)]`,
+      `mangle: gets packet mark voice [${mark} #0 forward: mark-packet (calls)]`,
       `queue: passed its queue at once [${queue} uplink]`,
     ]);
+  });
+
+  it('says that a rule which only logs has decided nothing', async () => {
+    const log = { chain: 'forward', action: 'log', comment: 'seen' };
+    const { id } = await router.rest('PUT', '/ip/firewall/filter', { ...log, 'place-before': rule });
+    const steps = async (decision: string, rows: number[]) => {
+      peer.traced = [packet(1, { steps: [{ stage: 'filter', decision, rows }] })];
+      return (await router.rest('POST', `${TRACE}/dry-run`, { packet: LINE, '.proplist': 'steps' })).rows[0]?.steps;
+    };
+    const logged = `logged by ${id} #0 forward: log (seen)`;
+    expect(await steps('accepted', [rowOf(id)])).toBe(`filter: accepted: no rule decided otherwise [${logged}]`);
+    expect(await steps('accepted', [])).toBe('filter: accepted: no rule decided otherwise');
+    expect(await steps('dropped', [rowOf(id), rowOf(rule)])).toBe(
+      `filter: dropped [${logged}; ${rule} #1 forward: drop (no web)]`,
+    );
+    await router.rest('DELETE', `/ip/firewall/filter/${id}`);
   });
 
   it('of a packet of the router itself has no incoming interface', async () => {
@@ -182,7 +198,7 @@ describe('a live trace', () => {
         dropReason: 'filter-drop',
         steps: [
           { stage: 'route', rows: [{ id: '*80000001', label: 'made by the router' }] },
-          { stage: 'filter', rows: [{ id: rule, menu: '/ip/firewall/filter', label: 'forward: drop (no web)' }] },
+          { stage: 'filter', rows: [{ id: rule, menu: '/ip/firewall/filter', label: '#0 forward: drop (no web)' }] },
         ],
       },
     ]);

@@ -6,8 +6,10 @@ export interface TracedRow {
   readonly id: string;
   /** Path of its menu; absent when the row is gone, or was made by the data plane. */
   readonly menu?: string;
-  /** Its name or comment, or what it does. */
+  /** Its name; of a rule its place in the menu, what it does, and its comment. */
   readonly label: string;
+  /** What a rule did that decided nothing: `logged by`. */
+  readonly effect?: string;
 }
 
 /** What one stage did with a packet. */

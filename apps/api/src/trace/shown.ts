@@ -1,4 +1,11 @@
-import { datetimeText, menuByPath, protocolText, type ShownPacket, type TracedRow } from '@tollway/schema';
+import {
+  datetimeText,
+  menuByPath,
+  protocolText,
+  type ShownPacket,
+  type TracedRow,
+  type TracedStep,
+} from '@tollway/schema';
 import type { TracedPacket, TraceStep } from '../agent/messages.js';
 import { ETHERNET } from '../config/ports.js';
 import { type ConfigSnapshot, FIRST_DYNAMIC_ROW, type Row, rowIdText, rowsOf } from '../config/snapshot.js';
@@ -17,22 +24,39 @@ const MENUS = [
 ];
 const PORT_PROTOCOLS = [6, 17, 33, 132, 136];
 
-type Place = { readonly menu: string; readonly row: Row };
+/** A row with its menu and its place there. */
+type Place = { readonly menu: string; readonly row: Row; readonly at: number };
+
+/** What rules do that leave the decision to those after them, by their actions. */
+const EFFECTS: Readonly<Record<string, string>> = {
+  log: 'logged by',
+  passthrough: 'counted by',
+  jump: 'sent on by',
+  return: 'sent back by',
+  'add-src-to-address-list': 'source listed by',
+  'add-dst-to-address-list': 'destination listed by',
+};
 const indexes = new WeakMap<ConfigSnapshot, ReadonlyMap<number, Place>>();
 
 function indexOf(snapshot: ConfigSnapshot): ReadonlyMap<number, Place> {
   let index = indexes.get(snapshot);
   if (index === undefined) {
-    index = new Map(MENUS.flatMap((menu) => rowsOf(snapshot, menu).map((row) => [row.id, { menu, row }] as const)));
+    index = new Map(
+      MENUS.flatMap((menu) => rowsOf(snapshot, menu).map((row, at) => [row.id, { menu, row, at }] as const)),
+    );
     indexes.set(snapshot, index);
   }
   return index;
 }
 
-function labelOf({ menu, row: { values, comment } }: Place): string {
+const actionOf = ({ menu, row: { values } }: Place): string =>
+  values.action ?? menuByPath(menu)?.props.action?.default ?? '';
+
+function labelOf(place: Place): string {
+  const { menu, at } = place;
+  const { values, comment } = place.row;
   if (values.name !== undefined) return values.name;
-  const rule =
-    values.chain === undefined ? '' : `${values.chain}: ${values.action ?? menuByPath(menu)?.props.action?.default}`;
+  const rule = values.chain === undefined ? '' : `#${at} ${values.chain}: ${actionOf(place)}`;
   const what =
     rule || (values['dst-address'] ?? values.address ?? menuByPath(menu)?.props['dst-address']?.default ?? '');
   return comment === '' ? what : `${what} (${comment})`;
@@ -41,7 +65,16 @@ function labelOf({ menu, row: { values, comment } }: Place): string {
 /** The row of this id, as far as it is known. */
 export function rowReference(snapshot: ConfigSnapshot, id: number): TracedRow {
   const place = indexOf(snapshot).get(id);
-  if (place !== undefined) return { id: rowIdText(id), menu: place.menu, label: labelOf(place) };
+  if (place !== undefined) {
+    const action = place.row.values.chain === undefined ? '' : actionOf(place);
+    const effect = Object.hasOwn(EFFECTS, action) ? EFFECTS[action] : undefined;
+    return {
+      id: rowIdText(id),
+      menu: place.menu,
+      label: labelOf(place),
+      ...(effect !== undefined && { effect }),
+    };
+  }
   return { id: rowIdText(id), label: id >= FIRST_DYNAMIC_ROW ? 'made by the router' : 'removed meanwhile' };
 }
 
@@ -66,12 +99,15 @@ export function shownPacket(snapshot: ConfigSnapshot, packet: TracedPacket): Sho
     ...(packet['slow-reason'] && { slowReason: packet['slow-reason'] }),
     outcome: packet.outcome,
     ...(packet['drop-reason'] && { dropReason: packet['drop-reason'] }),
-    steps: packet.steps.map(({ stage, decision, rows }: TraceStep) => ({
-      stage,
-      decision,
-      rows: rows.map((row) => rowReference(snapshot, row)),
-    })),
+    steps: packet.steps.map((step) => shownStep(snapshot, step)),
   };
+}
+
+function shownStep(snapshot: ConfigSnapshot, { stage, decision, rows: ids }: TraceStep): TracedStep {
+  const rows = ids.map((row) => rowReference(snapshot, row));
+  // What no rule decides is let through.
+  const undecided = stage === 'filter' && decision === 'accepted' && rows.every(({ effect }) => effect !== undefined);
+  return { stage, decision: undecided ? 'accepted: no rule decided otherwise' : decision, rows };
 }
 
 /** A packet as REST sends it. */
@@ -99,6 +135,8 @@ export function restPacket(snapshot: ConfigSnapshot, packet: TracedPacket): Rest
 }
 
 function stepText({ stage, decision, rows }: ShownPacket['steps'][number]): string {
-  const by = rows.map(({ id, label }) => `${id} ${label}`).join('; ');
+  const by = rows
+    .map(({ id, label, effect }) => `${effect === undefined ? '' : `${effect} `}${id} ${label}`)
+    .join('; ');
   return `${stage}: ${decision}${by === '' ? '' : ` [${by}]`}`;
 }

@@ -7,7 +7,8 @@ import { outcomeText, pathText } from './trace-words.ts';
 export function StepList({ packet }: { readonly packet: ShownPacket }) {
   const follow = useLinks();
   // What dropped it stands last; on a small screen that is out of sight.
-  const decided = packet.outcome === 'dropped' ? packet.steps.at(-1)?.rows.at(-1) : undefined;
+  const decided =
+    packet.outcome === 'dropped' ? packet.steps.at(-1)?.rows.findLast(({ effect }) => effect === undefined) : undefined;
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Enter on a link clicks it
     <section className="trace-steps" aria-label="Steps" tabIndex={0} onClick={follow}>
@@ -41,6 +42,7 @@ export function StepList({ packet }: { readonly packet: ShownPacket }) {
                   // biome-ignore lint/suspicious/noArrayIndexKey: as above; a rule may be met twice
                   <Fragment key={place}>
                     {place > 0 && <br />}
+                    {row.effect !== undefined && `${row.effect} `}
                     <RowLink row={row} />
                   </Fragment>
                 ))}
@@ -54,6 +56,5 @@ export function StepList({ packet }: { readonly packet: ShownPacket }) {
 }
 
 function RowLink({ row: { id, menu, label } }: { readonly row: TracedRow }) {
-  const text = `${label} ${id}`;
-  return menu === undefined ? <span>{text}</span> : <a href={`${menu}/${id}`}>{text}</a>;
+  return menu === undefined ? <span>{`${label} ${id}`}</span> : <a href={`${menu}/${id}`}>{label}</a>;
 }
