@@ -56,11 +56,26 @@ const part = (view: DataView, at: number): ScopePart => ({
   rate: 1_000 * view.getUint32(at + 24, true),
 });
 
-const together = (a: ScopePart, b: ScopePart): ScopePart => ({
-  bytes: a.bytes + b.bytes,
-  dropped: a.dropped + b.dropped,
-  queued: a.queued + b.queued,
-  tokens: a.tokens + b.tokens,
-  wait: Math.max(a.wait, b.wait),
-  rate: a.rate + b.rate,
-});
+function together(a: ScopePart, b: ScopePart): ScopePart {
+  const { tokens, rate } = bucketOf(a, b);
+  return {
+    bytes: a.bytes + b.bytes,
+    dropped: a.dropped + b.dropped,
+    queued: a.queued + b.queued,
+    tokens,
+    wait: Math.max(a.wait, b.wait),
+    rate,
+  };
+}
+
+/**
+ * The one bucket of a direction: it goes from worker to worker, and one that had it tells its last state of it along
+ * with what the other direction does there.
+ */
+function bucketOf(a: ScopePart, b: ScopePart): Pick<ScopePart, 'tokens' | 'rate'> {
+  const [here, there] = [a, b].map(({ bytes, dropped, queued }) => bytes + dropped + queued > 0);
+  if (here !== there) return here ? a : b;
+  // It went over within this millisecond, or rests: what has less in it was told later.
+  if (a.rate === 0 || b.rate === 0) return a.rate === 0 ? b : a;
+  return a.tokens <= b.tokens ? a : b;
+}
