@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Background } from './netns.ts';
 import { dispose, newRouter, type Router, SERVER } from './router.ts';
 import { eventually, sleep } from './wait.ts';
 
@@ -45,11 +46,11 @@ async function measure(): Promise<Measured> {
   };
 }
 
-/** Percent of a core that was busy by the cycle counters. */
+/** Percent of a core that the workers were busy by the cycle counters. */
 function busy(rows: Measured['rows'], core: string): number {
   const usage = (name: string) => Number(rows.find((row) => row.cpu === core && row.name === name)?.usage ?? 0);
   expect(usage('unclassified')).toBeLessThanOrEqual(3);
-  return 100 - usage('idle');
+  return 100 - usage('idle') - usage('other');
 }
 
 /** Runs `body` until it holds, at a load that leaves the cores room: a thread that waits for its core runs by the wall
@@ -82,6 +83,48 @@ test('busy by cycle counters agrees with the threads’ processor time, and near
       3 * cores.length,
     );
   });
+}, 90_000);
+
+/** Busy and all clock ticks of each core so far, by proc_stat(5). */
+function coreTicks(): Map<string, { busy: number; all: number }> {
+  const lines = readFileSync('/proc/stat', 'utf8').matchAll(/^cpu(\d+) (.*)$/gm);
+  return new Map(
+    [...lines].map(([, cpu = '', line = '']) => {
+      const ticks = line.trim().split(/\s+/).slice(0, 8).map(Number);
+      const all = ticks.reduce((sum, each) => sum + each, 0);
+      return [cpu, { busy: all - (ticks[3] ?? 0) - (ticks[4] ?? 0), all }];
+    }),
+  );
+}
+
+test('the classes of a core are as busy together as the kernel says, with another program at work', async () => {
+  const cores = [...new Set((await measure()).rows.map((row) => row.cpu))];
+  // Busy for a part of the time, on one core.
+  const program = `for (;;) { const end = Date.now() + 60; while (Date.now() < end); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 40); }`;
+  const other = new Background(['taskset', '-c', cores[0] ?? '', process.execPath, '-e', program]);
+  try {
+    await eventually(
+      async () => {
+        const before = coreTicks();
+        const { rows } = await measure();
+        const after = coreTicks();
+        for (const core of cores) {
+          const [from, to] = [before.get(core), after.get(core)];
+          if (from === undefined || to === undefined) throw new Error(`no core ${core} in /proc/stat`);
+          const kernel = (100 * (to.busy - from.busy)) / (to.all - from.all);
+          const usage = (name: string) => Number(rows.find((row) => row.cpu === core && row.name === name)?.usage ?? 0);
+          const message = `core ${core}, ${kernel} by the kernel: ${JSON.stringify(rows)}`;
+          expect(Math.abs(100 - usage('idle') - kernel), message).toBeLessThanOrEqual(3);
+          if (core === cores[0]) expect(usage('other'), message).toBeGreaterThan(30);
+        }
+        return true;
+      },
+      50_000,
+      0,
+    );
+  } finally {
+    await other.end('SIGKILL');
+  }
 }, 90_000);
 
 test('a worker’s time is that of the core it ran on', async () => {

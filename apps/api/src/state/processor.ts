@@ -88,7 +88,12 @@ function loadOf(core: Ticks, before: Ticks): CoreLoad {
 }
 
 async function sample(): Promise<Sample> {
-  return { at: Date.now(), cores: coreTicks(await readFile('/proc/stat', 'utf8')) };
+  return { at: Date.now(), cores: await readTicks() };
+}
+
+/** The kernel's account of each core that is online, as it stands. */
+export async function readTicks(): Promise<readonly Ticks[]> {
+  return coreTicks(await readFile('/proc/stat', 'utf8'));
 }
 
 /** The lines `cpu0` and up, of cores that are online, of `/proc/stat` (proc_stat(5)). */

@@ -1,4 +1,12 @@
 import type { CoreStats, Stats } from '../agent/messages.js';
+import type { LiveState } from './live-state.js';
+import { loads, readTicks, type Ticks } from './processor.js';
+
+/** What the agent and the kernel say about processor time at a moment. */
+export interface ProfileReading {
+  readonly stats: Stats;
+  readonly ticks: readonly Ticks[];
+}
 
 export interface ProfileRow {
   readonly name: string;
@@ -11,14 +19,24 @@ export interface ProfileRow {
 /** Tenths of a percent in the whole. */
 const WHOLE = 1000;
 
+/** Reads both; undefined without an agent. */
+export async function readProfile(live: LiveState): Promise<ProfileReading | undefined> {
+  const [stats, ticks] = await Promise.all([live.stats(), readTicks()]);
+  return stats && { stats, ticks };
+}
+
 /**
- * Where the workers' time went between two readings. Rows of one core (and of `total`) add up to 100.
+ * Where the time of the cores went between two readings: that of the workers by class; what was busy beyond them by the
+ * kernel's account is `other`, processes and the kernel itself. Rows of one core (and of `total`) add up to 100.
  * @param cpu `total`, `all` or a core number as text.
  */
-export function profile(before: Stats, after: Stats, cpu: string): ProfileRow[] {
-  const cores = after.cores.flatMap((core) => {
-    const base = before.cores.find((candidate) => candidate.cpu === core.cpu) ?? untouched(before, core.cpu);
-    const ticks = base === undefined ? undefined : ticksByClass(base, core);
+export function profile(before: ProfileReading, after: ProfileReading, cpu: string): ProfileRow[] {
+  const kernel = loads(before.ticks, after.ticks);
+  const cores = after.stats.cores.flatMap((core) => {
+    const known = before.stats.cores.find((candidate) => candidate.cpu === core.cpu);
+    const base = known ?? untouched(before.stats, core.cpu);
+    const load = kernel.find((candidate) => candidate.cpu === core.cpu)?.load ?? 0;
+    const ticks = base === undefined ? undefined : ticksByClass(base, core, load);
     return ticks === undefined ? [] : [{ cpu: String(core.cpu), ticks }];
   });
   if (cpu === 'total') return rows('total', average(cores.map((core) => core.ticks)));
@@ -30,8 +48,11 @@ function untouched({ cores: [core] }: Stats, cpu: number): CoreStats | undefined
   return core && { cpu, cycles: core.cycles, 'idle-cycles': core.cycles, classes: [] };
 }
 
-/** Classes with their ticks, idle and the unexplained rest included; undefined when no time passed. */
-function ticksByClass(before: CoreStats, after: CoreStats): Map<string, number> | undefined {
+/**
+ * Classes with their ticks, idle and the unexplained rest included; undefined when no time passed.
+ * @param load of the core by the kernel's account, percent.
+ */
+function ticksByClass(before: CoreStats, after: CoreStats, load: number): Map<string, number> | undefined {
   const total = after.cycles - before.cycles;
   if (total <= 0) return undefined;
   const ticks = new Map<string, number>();
@@ -39,11 +60,12 @@ function ticksByClass(before: CoreStats, after: CoreStats): Map<string, number> 
     const earlier = before.classes.find((candidate) => candidate.name === name)?.cycles ?? 0;
     ticks.set(name, Math.max(0, cycles - earlier));
   }
-  const idle = Math.min(total, Math.max(0, after['idle-cycles'] - before['idle-cycles']));
-  ticks.set('idle', idle);
-  const explained = [...ticks].reduce((sum, [name, count]) => sum + (name === 'unclassified' ? 0 : count), 0);
-  ticks.set('unclassified', Math.max(0, total - explained));
-  return ticks;
+  // The rest of the core's time, which others may have had.
+  const left = Math.min(total, Math.max(0, after['idle-cycles'] - before['idle-cycles']));
+  const named = [...ticks].reduce((sum, [name, count]) => sum + (name === 'unclassified' ? 0 : count), 0);
+  ticks.set('unclassified', Math.max(0, total - left - named));
+  const other = Math.min(left, Math.max(0, (load / 100) * total - (total - left)));
+  return ticks.set('other', other).set('idle', left - other);
 }
 
 function average(cores: readonly Map<string, number>[]): Map<string, number> {

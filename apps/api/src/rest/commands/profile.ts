@@ -3,11 +3,11 @@ import { durationMs } from '@tollway/schema';
 import { AgentGone } from '../../agent/messages.js';
 import { textOf } from '../../config/content.js';
 import { errors } from '../../errors.js';
-import { profile } from '../../state/profile.js';
+import { profile, readProfile } from '../../state/profile.js';
 import { checkArguments } from '../arguments.js';
 import type { Answer, Call } from '../services.js';
 
-/** `/tool/profile`: where the workers' time went during `duration`. */
+/** `/tool/profile`: where the time of the cores went during `duration`. */
 export async function profileCommand({ services, menu, args, signal }: Call): Promise<Answer> {
   checkArguments(args, ['cpu', 'duration', 'once', '.proplist']);
   const argument = (name: string): string => {
@@ -24,13 +24,13 @@ export async function profileCommand({ services, menu, args, signal }: Call): Pr
   };
   const cpu = argument('cpu');
   const ms = durationMs(argument('duration')) ?? 1000;
-  const before = await services.live.stats();
+  const before = await readProfile(services.live);
   await sleep(ms, undefined, { signal });
-  const after = await services.live.stats();
+  const after = await readProfile(services.live);
   if (before === undefined || after === undefined) throw new AgentGone();
   const rows = profile(before, after, cpu);
   if (rows.length === 0 && cpu !== 'total' && cpu !== 'all') {
-    const cores = after.cores.map((core) => core.cpu).join(', ');
+    const cores = after.stats.cores.map((core) => core.cpu).join(', ');
     throw errors.badProperty(
       'cpu',
       `value of cpu: no worker may run on core ${cpu}; it accepts ${cores}, total or all`,

@@ -11,7 +11,7 @@ export const toolProfile = defineMenu({
   singular: 'Profile',
   kind: 'command',
   tree: ['Tools', 'Profile'],
-  help: 'Share of processor time by class of work, measured by cycle counters.',
+  help: 'Share of processor time by class of work: of the packet engine by cycle counters, of everything else together as other.',
   props: {
     cpu: {
       kind: int({ min: 0, max: 1_023, also: ['total', 'all'] }),
