@@ -1,12 +1,14 @@
 // @ts-check
 /** `npm run bench`: the engine, the agent against the Linux kernel router, and the browser. See docs/bench/README.md. */
 import { writeFileSync } from 'node:fs';
+import { cpus, release } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { buildThere, checkOut, compareEngineCase, formatComparisons, verdict } from './bench/against.mjs';
 import { CASES, selectCases } from './bench/cases.mjs';
 import { drawCurves, formatCurves, measureCurves } from './bench/curves.mjs';
 import { runEngineCase } from './bench/engine.mjs';
-import { countInstructions } from './bench/instructions.mjs';
+import { countInstructions, formatCounts } from './bench/instructions.mjs';
 import { Lab, whyNoLab } from './bench/lab.mjs';
 import { formatDetails, formatTable } from './bench/report.mjs';
 import { runWireCase } from './bench/wire.mjs';
@@ -16,7 +18,10 @@ import { runLong } from './process.mjs';
 import { agentDir, main, UserError } from './project.mjs';
 
 const USAGE = `usage: npm run bench [-- [PATTERN[,PATTERN…]] [--json FILE] [--quick] [--minutes N]]
-       npm run bench -- instructions    instructions per packet by callgrind
+       npm run bench -- --against REF [--case PATTERN] [--rounds N] [--json FILE] [--quick]
+                                        engine cases of this tree and of another commit, in turns
+       npm run bench -- instructions [--against REF]
+                                        instructions per packet by callgrind
        npm run bench -- curves [--json FILE] [--plot FILE] [--quick]
                                         ns per packet against rules, routes, flows, frame size and workers
 
@@ -25,6 +30,8 @@ const USAGE = `usage: npm run bench [-- [PATTERN[,PATTERN…]] [--json FILE] [--
   --json     also write the results to FILE
   --quick    shorter runs, wider error bars
   --minutes  how long the windows of the browser case stay open (10)
+  --against  a commit, as git names it; it is built beside this one. Exit code 1 when a case is more than 2 % slower here
+  --rounds   pairs of runs with --against (9)
 
 cases: ${CASES.map((entry) => entry.name).join(', ')}`;
 
@@ -38,11 +45,16 @@ function readOptions() {
         plot: { type: 'string' },
         quick: { type: 'boolean', default: false },
         minutes: { type: 'string' },
+        against: { type: 'string' },
+        rounds: { type: 'string', default: '9' },
         help: { type: 'boolean', short: 'h', default: false },
       },
     });
     const minutes = Number(values.minutes ?? (values.quick ? 2 : 10));
     if (!(minutes >= 0.5 && minutes <= 1440)) throw new Error('--minutes takes a number from 0.5 to 1440');
+    const rounds = Number(values.rounds);
+    if (!Number.isInteger(rounds) || rounds < 1 || rounds > 1000)
+      throw new Error('--rounds takes a number from 1 to 1000');
     const only = (/** @type {string} */ word) => positionals.length === 1 && positionals[0] === word;
     const [instructions, curves] = [only('instructions'), only('curves')];
     const cases = instructions || curves ? [] : selectCases([...positionals, ...values.case]);
@@ -50,6 +62,8 @@ function readOptions() {
       help: values.help,
       instructions,
       curves,
+      against: values.against,
+      rounds,
       plot: values.plot,
       cases,
       json: values.json,
@@ -93,6 +107,46 @@ async function runCase(entry, { bench, quick, minutes }) {
   }
 }
 
+/** What the figures were measured on. */
+function machine() {
+  const cores = cpus();
+  return { cpu: cores[0]?.model ?? 'unknown', cores: cores.length, kernel: release() };
+}
+
+/**
+ * Runs the engine cases of this tree and of another commit in turns.
+ * @param {ReturnType<typeof readOptions>} options
+ * @param {string} ref
+ * @returns {Promise<number>} exit code
+ */
+async function compare(options, ref) {
+  const cases = options.cases.filter((entry) => entry.kind === 'engine');
+  for (const entry of options.cases) {
+    if (entry.kind !== 'engine') note(`${entry.name}: skipped, --against runs engine cases`);
+  }
+  if (cases.length === 0) return 1;
+  const other = checkOut(ref);
+  const here = await buildBench();
+  const there = await buildThere(path.join(ensureRust(), 'cargo'), other.agent);
+  const comparisons = [];
+  let failed = false;
+  for (const entry of cases) {
+    note(`• measuring ${entry.name}, here and there`);
+    try {
+      comparisons.push(await compareEngineCase(entry, { here, there, rounds: options.rounds, quick: options.quick }));
+    } catch (error) {
+      failed = true;
+      note(`${entry.name} failed: ${error instanceof Error ? error.message : error}`);
+    }
+  }
+  console.log(`\n${formatComparisons(comparisons, other.commit)}`);
+  if (options.json !== undefined) {
+    const written = { machine: machine(), against: other.commit, cases: comparisons };
+    writeFileSync(options.json, `${JSON.stringify(written, undefined, 2)}\n`);
+  }
+  return failed || comparisons.some((comparison) => verdict(comparison) === 'slower') ? 1 : 0;
+}
+
 await main(async () => {
   const options = readOptions();
   if (options.help) {
@@ -101,9 +155,12 @@ await main(async () => {
   }
   ensureNode();
   if (options.instructions) {
-    await countInstructions();
+    const there = options.against === undefined ? undefined : checkOut(options.against);
+    const counts = await countInstructions(agentDir);
+    console.log(formatCounts(counts, there && (await countInstructions(there.agent))));
     return 0;
   }
+  if (options.against !== undefined) return compare(options, options.against);
   if (options.curves) {
     const plots = await measureCurves(await buildBench(), { quick: options.quick, note });
     console.log(formatCurves(plots));
@@ -140,7 +197,7 @@ await main(async () => {
   console.log(`\n${formatDetails(results)}${formatTable(results)}`);
   if (options.json !== undefined) {
     const shown = results.map(({ details, ...result }) => result);
-    writeFileSync(options.json, `${JSON.stringify({ cases: shown }, undefined, 2)}\n`);
+    writeFileSync(options.json, `${JSON.stringify({ machine: machine(), cases: shown }, undefined, 2)}\n`);
   }
   return failed ? 1 : 0;
 });

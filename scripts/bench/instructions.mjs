@@ -12,8 +12,12 @@ const RUNNER = '0.20.0';
 /** Packets counted per case, `Steady::PACKETS`. */
 const PACKETS = 1024;
 
-/** Prints how many instructions of the engine a packet of each case takes. */
-export async function countInstructions() {
+/**
+ * Counts how many instructions of the engine a packet of each case takes.
+ * @param {string} agent Cargo workspace of the agent, of this commit or another
+ * @returns {Promise<{ name: string, instructions: number }[]>} instructions a packet
+ */
+export async function countInstructions(agent) {
   const cargo = path.join(ensureRust(), 'cargo');
   await ensurePrograms([...buildNeeds, ...instructionNeeds]);
   const root = path.join(process.env.CARGO_TARGET_DIR ?? path.join(agentDir, 'target'), 'gungraun-runner');
@@ -24,16 +28,34 @@ export async function countInstructions() {
   }
   process.env.GUNGRAUN_RUNNER = runner;
   process.env.GUNGRAUN_COLOR = 'never';
-  const manifest = path.join(agentDir, 'Cargo.toml');
+  const manifest = path.join(agent, 'Cargo.toml');
   process.stderr.write('• counting instructions (a release build first, then half a minute)\n');
   const stdout = await runAsync([
     ...[cargo, 'bench', '--quiet', '--manifest-path', manifest],
     ...['--package', 'tollway-bench', '--bench', 'instructions'],
+    ...(agent === agentDir ? [] : ['--target-dir', path.join(agent, 'target')]),
   ]);
-  console.log('instructions a packet, in Engine::process alone');
-  for (const { name, instructions } of parseCounts(stdout)) {
-    console.log(`  ${name.padEnd(16)} ${(instructions / PACKETS).toFixed(0)}`);
-  }
+  return parseCounts(stdout).map(({ name, instructions }) => ({ name, instructions: instructions / PACKETS }));
+}
+
+/**
+ * @param {readonly { name: string, instructions: number }[]} here
+ * @param {readonly { name: string, instructions: number }[]} [there] of the commit it is compared with
+ */
+export function formatCounts(here, there = []) {
+  const lines = here.map(({ name, instructions }) => {
+    const other = there.find((count) => count.name === name)?.instructions;
+    const change =
+      other === undefined ? '' : `  ${other.toFixed(0).padStart(6)} there  ${percentChange(other, instructions)}`;
+    return `  ${name.padEnd(16)} ${instructions.toFixed(0).padStart(6)}${change}`;
+  });
+  return ['instructions a packet, in Engine::process alone', ...lines].join('\n');
+}
+
+/** @param {number} from @param {number} to */
+function percentChange(from, to) {
+  const change = (100 * (to - from)) / from;
+  return `${change < 0 ? '' : '+'}${change.toFixed(1)} %`;
 }
 
 /** Totals by case, from what gungraun prints. @param {string} output */
