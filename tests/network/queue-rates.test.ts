@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Arrival, Capture, longestPause, mostAhead, pauses, rateOf } from './capture.ts';
 import type { Host } from './netns.ts';
 import {
@@ -181,11 +181,16 @@ test('1,000 queues loaded, 50 in use at once: each holds its limit within 2 %', 
     'max-limit': '1M/1M',
   }));
   const before = await revisions(router.rest);
+  onTestFinished(async () => {
+    const crowd = (await router.rest.list(QUEUE)).filter(({ name }) => name?.startsWith('crowd'));
+    await router.rest.command(`${QUEUE}/remove`, { '.id': crowd.map((row) => row['.id']).join(',') });
+  });
   const ids = await addQueues(router.rest, rows);
   expect(ids.length).toBe(1000);
   expect(await revisions(router.rest)).toBe(before + 1);
 
-  await serveFlows(server, CROWD_PORT, CROWD);
+  const serving = await serveFlows(server, CROWD_PORT, CROWD);
+  onTestFinished(() => serving.end());
   const flows = Array.from({ length: CROWD }, (_, index): Flow => {
     addAddress(lan, subscriber(index));
     // Half of them send, half of them receive.

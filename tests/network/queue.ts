@@ -99,7 +99,7 @@ export async function startFlows(
 
 /** Gives a host's port another address of the same network. */
 export function addAddress(host: Host, address: string): void {
-  host.must('ip', 'address', 'add', `${address}/24`, 'dev', 'eth0');
+  host.must('ip', 'address', 'replace', `${address}/24`, 'dev', 'eth0');
 }
 
 /** Share of the packets of connections from an address that took FastTrack. */
