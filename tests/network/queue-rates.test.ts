@@ -190,7 +190,7 @@ test('1,000 queues loaded, 50 in use at once: each holds its limit within 2 %', 
   expect(await revisions(router.rest)).toBe(before + 1);
 
   const serving = await serveFlows(server, CROWD_PORT, CROWD);
-  onTestFinished(() => serving.end());
+  onTestFinished(async () => void (await serving.end()));
   const flows = Array.from({ length: CROWD }, (_, index): Flow => {
     addAddress(lan, subscriber(index));
     // Half of them send, half of them receive.
