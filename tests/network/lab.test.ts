@@ -178,7 +178,7 @@ describe('masquerade', () => {
     const settings = await router.rest.get('/ip/settings');
     const grew = (property: string) => count(settings, property) - count(settingsBefore, property);
     expect(grew('ipv4-fasttrack-packets')).toBeGreaterThan(0);
-    expect(grew('ipv4-fast-path-packets')).toBeGreaterThan(0);
+    expect(grew('ipv4-flow-cache-packets')).toBeGreaterThan(0);
 
     // More than 95 % of what came in on the two ports went by the fast path.
     const interfaces = await router.rest.list('/interface');

@@ -33,6 +33,24 @@ describe('why packets are slow', () => {
     expect((await router.rest('PATCH', `${FAST}/*1`, { active: 'yes' })).status).toBe(406);
   });
 
+  it('has the same figures in IP settings', async () => {
+    if (router.peer !== undefined) {
+      router.peer.handlers = [
+        { name: 'ipv4-fast-path', active: false, 'blocked-by': 'connection tracking is active', packets: 3, bytes: 4 },
+        { name: 'ipv4-fasttrack', active: false, 'blocked-by': 'no rule', packets: 5, bytes: 6 },
+        { name: 'flow-cache', active: true, 'blocked-by': null, packets: 489, bytes: 3400 },
+      ];
+    }
+    const { item } = await router.rest('GET', '/ip/settings');
+    const { rows } = await router.rest('GET', FAST);
+    for (const { name = '', active, packets, bytes } of rows) {
+      const prefix = name.startsWith('ipv4-') ? name : `ipv4-${name}`;
+      const told = [item[`${prefix}-active`], item[`${prefix}-packets`], item[`${prefix}-bytes`]];
+      expect(told, name).toEqual([active, packets, bytes]);
+    }
+    expect(item).toMatchObject({ 'ipv4-fast-path-packets': '3', 'ipv4-flow-cache-packets': '489' });
+  });
+
   it('counts the packets that went through every stage, by reason', async () => {
     const reason = (packets: number) => [{ reason: 'first-packet', text: 'no entry yet', packets }];
     if (router.peer !== undefined) router.peer.slow = reason(100);

@@ -15,15 +15,28 @@ export function settingsView(menu: Menu, store: ConfigStore, live: LiveState): V
   };
 }
 
+/** Ways past the slow path that IP settings tell of: first part of the properties, name of the handler. */
+const HANDLERS = [
+  ['ipv4-fast-path', 'ipv4-fast-path'],
+  ['ipv4-flow-cache', 'flow-cache'],
+  ['ipv4-fasttrack', 'ipv4-fasttrack'],
+] as const;
+
 const figuresByMenu: Readonly<Record<string, (stats: Stats) => RestRow>> = {
-  '/ip/settings': ({ 'fast-path': f }) => ({
-    'ipv4-fast-path-active': yesNo(f['fast-path-active']),
-    'ipv4-fast-path-packets': String(f['fast-path-packets']),
-    'ipv4-fast-path-bytes': String(f['fast-path-bytes']),
-    'ipv4-fasttrack-active': yesNo(f['fasttrack-active']),
-    'ipv4-fasttrack-packets': String(f['fasttrack-packets']),
-    'ipv4-fasttrack-bytes': String(f['fasttrack-bytes']),
-  }),
+  // The same figures as in the list of handlers, under RouterOS's names.
+  '/ip/settings': ({ 'fast-path': { handlers } }) =>
+    Object.fromEntries(
+      HANDLERS.flatMap(([prefix, handler]) => {
+        const found = handlers.find(({ name }) => name === handler);
+        return found === undefined
+          ? []
+          : [
+              [`${prefix}-active`, yesNo(found.active)],
+              [`${prefix}-packets`, String(found.packets)],
+              [`${prefix}-bytes`, String(found.bytes)],
+            ];
+      }),
+    ),
   '/ip/firewall/connection/tracking': ({ tracking: t }) => ({
     'active-ipv4': yesNo(t.active),
     'max-entries': String(t['max-entries']),
