@@ -86,3 +86,37 @@ describe('a feed', () => {
     feed.close();
   });
 });
+
+describe('the cost of a feed', () => {
+  it('of a window that changes during an update is a shared reading, unless the configuration changed as well', async () => {
+    const outlet = new Recorder();
+    const { feed, reads } = feedOf('/interface', outlet, () => [{ '.id': '*1' }]);
+    feed.setWindow({ first: 1 });
+    feed.setWindow({ first: 2 });
+    await vi.advanceTimersByTimeAsync(10);
+    expect(reads).toEqual([500, 500]);
+    feed.setWindow({ first: 3 });
+    feed.setWindow({ first: 0 });
+    feed.refresh();
+    await vi.advanceTimersByTimeAsync(10);
+    expect(reads).toEqual([500, 500, 500, 0]);
+    feed.close();
+  });
+
+  it('holds the readings too: one that takes long is taken less often', async () => {
+    const outlet = new Recorder();
+    const menu = menuByPath('/interface');
+    if (menu === undefined) throw new Error('no menu');
+    let reads = 0;
+    const view = async () => {
+      reads += 1;
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return new ArrayRows([{ '.id': '*1', 'rx-byte': String(reads) }]);
+    };
+    const feed = new MenuFeed(1, menu, view, WINDOW, 1000, outlet);
+    await vi.advanceTimersByTimeAsync(9_000);
+    // 300 ms are at most 8 % of the time.
+    expect(reads).toBe(3);
+    feed.close();
+  });
+});

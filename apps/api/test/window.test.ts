@@ -162,3 +162,26 @@ it('a window that names its columns gets those, flags and comments only', async 
   const { rows } = await evaluate(menuAt('/ip/firewall/filter'), new ArrayRows([rule]), window);
   expect(rows).toEqual([{ '.id': '*1', chain: 'input', disabled: 'true', comment: 'x', '.about': 'y' }]);
 });
+
+it('an item is looked up by its id where the set can, and only there', async () => {
+  const rows = Array.from({ length: 1000 }, (_, at) => ({ '.id': `*${(at + 1).toString(16)}`, comment: String(at) }));
+  let looked = 0;
+  class Counted extends ArrayRows {
+    override value(index: number, property: string): string | undefined {
+      looked += 1;
+      return super.value(index, property);
+    }
+
+    indexOf(id: string): number | undefined {
+      const index = rows.findIndex((row) => row['.id'] === id);
+      return index < 0 ? undefined : index;
+    }
+  }
+  const filter = (id: string) => [{ column: '.id', op: 'is' as const, value: id }];
+  const one = await evaluate(menuAt('/ip/address'), new Counted(rows), { ...EVERYTHING, filter: filter('*2a') });
+  expect(one).toMatchObject({ total: 1000, matched: 1, rows: [{ comment: '41' }] });
+  expect(looked).toBeLessThan(10);
+  const none = await evaluate(menuAt('/ip/address'), new Counted(rows), { ...EVERYTHING, filter: filter('*fff') });
+  expect(none).toMatchObject({ total: 1000, matched: 0, rows: [] });
+  expect(looked).toBeLessThan(10);
+});

@@ -13,6 +13,8 @@ export interface Outlet {
 
 /** Time between evaluations, in multiples of what one takes: a window never costs more than 8 % of a core. */
 const COST_FACTOR = 12;
+/** What a reading is taken to cost at most, ms: one that waits for a data plane in trouble costs nothing meanwhile. */
+const MOST_READING_MS = 500;
 
 /** One window of one browser on one menu: a snapshot first, then what changes. */
 export class MenuFeed {
@@ -27,7 +29,8 @@ export class MenuFeed {
   /** When the next tick may be: a table that takes long to evaluate is evaluated less often. */
   #notBefore = 0;
   #running = false;
-  #again = false;
+  /** How old the readings of the next evaluation may be, ms, when one has been asked for during this one. */
+  #again: number | undefined;
   #closed = false;
 
   constructor(id: number, menu: Menu, view: View, window: MenuWindow, intervalMs: number, outlet: Outlet) {
@@ -56,7 +59,7 @@ export class MenuFeed {
   /** Configuration or window changed: evaluate now, on readings at most so old; viewers share readings. */
   refresh(maxAgeMs = 0): void {
     if (this.#running) {
-      this.#again = true;
+      this.#again = Math.min(maxAgeMs, this.#again ?? maxAgeMs);
       return;
     }
     this.#running = true;
@@ -64,9 +67,9 @@ export class MenuFeed {
       .catch((error: unknown) => this.#outlet.send({ op: 'error', id: this.#id, detail: String(error) }))
       .finally(() => {
         this.#running = false;
-        if (!this.#again || this.#closed) return;
-        this.#again = false;
-        this.refresh();
+        const again = this.#again;
+        this.#again = undefined;
+        if (again !== undefined && !this.#closed) this.refresh(again);
       });
   }
 
@@ -77,12 +80,19 @@ export class MenuFeed {
 
   async #update(maxAgeMs: number): Promise<void> {
     const window = this.#window;
+    const asked = performance.now();
     const rows = await this.#view(maxAgeMs);
+    const readingMs = Math.min(MOST_READING_MS, performance.now() - asked);
     if (this.#closed || window !== this.#window) return;
     const slices = new Slices();
     const content = await evaluate(this.#menu, rows, window, slices);
-    this.#notBefore = Date.now() + COST_FACTOR * slices.workedMs;
-    if (this.#closed || window !== this.#window) return;
+    const workedMs = slices.workedMs;
+    if (!this.#closed && window === this.#window) this.#send(window, content);
+    const sendingMs = slices.workedMs - workedMs;
+    this.#notBefore = Date.now() + COST_FACTOR * (readingMs + workedMs + sendingMs);
+  }
+
+  #send(window: MenuWindow, content: WindowContent): void {
     const { total, matched } = content;
     if (this.#sent === undefined) {
       this.#outlet.send({ id: this.#id, op: 'snapshot', total, matched, first: window.first, rows: content.rows });
