@@ -15,8 +15,10 @@ import { adoptPorts } from './config/ports.js';
 import { authorText } from './config/record.js';
 import { ConfigStore, type Log } from './config/store.js';
 import type { Database } from './database/client.js';
+import { DatabaseWatch } from './database/watch.js';
 import type { Defaults } from './env.js';
 import { errorBody } from './errors.js';
+import { Generations } from './generations/generations.js';
 import { QueueHints } from './lint/queue-hints.js';
 import { Hub } from './live/hub.js';
 import { readSamples, writeSamples } from './live/traffic-file.js';
@@ -38,6 +40,7 @@ import { restRoutes } from './routes/rest.js';
 import { revisionRoutes } from './routes/revisions.js';
 import { sessionRoutes, setFirstPassword } from './routes/session.js';
 import { valuesRoute } from './routes/values.js';
+import { Alarms } from './state/alarms.js';
 import { LiveState } from './state/live-state.js';
 import { LogBook } from './state/log-book.js';
 import { Processor } from './state/processor.js';
@@ -46,6 +49,8 @@ import { createViews } from './view/views.js';
 
 export interface AppOptions {
   readonly db: Database;
+  /** Path of the database, where it is to be watched. */
+  readonly databaseFile?: string;
   /** A second client of the same database, for the configuration alone. */
   readonly writer: Database;
   /** A third one, for what queues carry alone. */
@@ -92,9 +97,25 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   });
   const agent = options.agent(app.log);
   const book = new LogBook();
-  const store = await ConfigStore.open(options.writer, agent, app.log);
+  const watch =
+    options.databaseFile === undefined
+      ? undefined
+      : new DatabaseWatch(options.databaseFile, options.writer, (fault) => {
+          app.log.error(fault.text);
+          book.add('system,error,critical', fault.text);
+        });
+  const store = await ConfigStore.open(options.writer, agent, app.log, watch);
   const users = await Users.open(db);
   const sessions = await Sessions.open(db);
+  const generations = new Generations(options.dataDir, {
+    store,
+    users: () => users.kept(),
+    log: (message) => book.add('system,error', message),
+  });
+  await generations.begin();
+  store.onCommit((committed) => generations.committed(committed));
+  users.onChange(() => generations.usersChanged());
+  const alarms = new Alarms(store, watch, generations);
   const live = new LiveState(agent);
   const processor = new Processor();
   const learnedIds = new LearnedIds();
@@ -102,14 +123,14 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const views = createViews({ store, live, users, log: book, processor, learnedIds, hints, dataDir: options.dataDir });
   const accounting = new QueueAccounting(
     new QueueRecords(options.counts),
-    { store, live, failed: (error) => app.log.error(error) },
+    { store, live, failed: (error) => watch?.failed(error) ?? app.log.error(error) },
     options.accountingDays,
   );
   const editor = new Editor(store);
   const services: Services = { db, store, editor, live, users, sessions, book, learnedIds, views, accounting };
   const failures = new FailureReport(({ user, address, text }) => {
     book.add('system,error,critical', text);
-    recordFailedLogin(db, user, address, text).catch((error: unknown) => app.log.error(error));
+    recordFailedLogin(db, user, address, text).catch((error: unknown) => watch?.failed(error) ?? app.log.error(error));
   });
   const attempts = new Attempts({ ...ATTEMPT_LIMITS, ...options.attemptLimits });
   for (const { address, userId } of sessions.list()) {
@@ -118,7 +139,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   }
   const authenticator = new Authenticator(users, sessions, attempts, failures);
 
-  writeLog(book, agent, store);
+  writeLog(book, agent, store, alarms);
   if (users.needsSetup && options.adminPassword !== undefined) await setFirstPassword(services, options.adminPassword);
   if (users.needsSetup) await options.setup.issue();
   else await options.setup.revoke();
@@ -130,7 +151,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   });
 
   const samplesFile = join(options.dataDir, 'traffic.json');
-  const hub = new Hub(services, processor, (error) => app.log.error(error), await readSamples(samplesFile));
+  const hub = new Hub(services, processor, alarms, (error) => app.log.error(error), await readSamples(samplesFile));
   const clock = setInterval(() => {
     store.followClock(SYSTEM).catch((error: unknown) => app.log.error(error));
   }, CLOCK_MS).unref();
@@ -138,16 +159,18 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     clearInterval(clock);
     failures.flush();
     await writeSamples(samplesFile, hub.traffic.history()).catch((error: unknown) => app.log.error(error));
+    watch?.close();
+    generations.close();
     await accounting.stop().catch((error: unknown) => app.log.error(error));
     agent.close();
   });
   securityHeaders(app);
-  errorAnswers(app);
+  errorAnswers(app, watch);
   requestOrigin(app, options.names);
   jsonBodies(app);
   endStreams(app);
   await authentication(app, authenticator, connections);
-  healthRoute(app, services, () => furnished);
+  healthRoute(app, services, () => furnished, watch);
   sessionRoutes(app, services, authenticator, options.setup);
   revisionRoutes(app, services);
   valuesRoute(app, services);
@@ -181,8 +204,15 @@ async function furnish(store: ConfigStore, agent: AgentPort, defaults: Defaults)
 }
 
 /** What the router says about itself in `/log`. */
-function writeLog(book: LogBook, agent: AgentPort, store: ConfigStore): void {
+function writeLog(book: LogBook, agent: AgentPort, store: ConfigStore, alarms: Alarms): void {
   book.add('system,info', 'router management started');
+  let told: readonly string[] = [];
+  const tellRules = () => {
+    const now = alarms.rules();
+    for (const text of now) if (!told.includes(text)) book.add('firewall,error,critical', text);
+    told = now;
+  };
+  tellRules();
   agent.onEvent((event) => {
     if (event.event === 'log') book.add(event.topics, event.message, event['time-ms']);
     else if (event.event === 'link') {
@@ -195,4 +225,5 @@ function writeLog(book: LogBook, agent: AgentPort, store: ConfigStore): void {
   store.onCommit(({ summary, author, revision }) =>
     book.add('system,info', `${summary} by ${authorText(author)} (revision ${revision})`),
   );
+  store.onCommit(tellRules);
 }

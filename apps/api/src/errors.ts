@@ -71,6 +71,7 @@ export const errors = {
   },
   agentUnavailable: () =>
     new ApiError(503, 'failure: the data plane agent is not connected; nothing was changed, try again'),
+  databaseFault: (text: string) => new ApiError(503, `failure: ${text} Nothing was changed; forwarding goes on.`),
   agentSilent: (ms: number) =>
     new ApiError(
       503,

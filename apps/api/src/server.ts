@@ -1,13 +1,18 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { AgentSocket } from './agent/socket.js';
 import { buildApp } from './app.js';
 import { SetupToken } from './auth/setup-token.js';
-import { openDatabase } from './database/client.js';
-import { migrate, readMigrations } from './database/migrate.js';
+import type { Log } from './config/store.js';
+import { type Database, openDatabase } from './database/client.js';
+import { type DatabaseFault, faultOf } from './database/fault.js';
+import { type Migration, readMigrations } from './database/migrate.js';
+import { databaseFile, readyDatabase, signatureOf } from './database/stored.js';
 import { type Env, readEnv } from './env.js';
+import { unavailableApp } from './unavailable.js';
 
 /** The process: environment, database, agent, HTTP; and their end. */
 
@@ -15,6 +20,17 @@ import { type Env, readEnv } from './env.js';
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
 const migrations = fileURLToPath(new URL('../../../prisma/migrations/', import.meta.url));
+
+/** How soon a database that cannot be used is tried again, ms. */
+const AGAIN_MS = 2_000;
+
+/** What is running now. */
+interface Running {
+  readonly app: FastifyInstance;
+  readonly databases: readonly Database[];
+}
+
+let running: Running | undefined;
 
 async function main(): Promise<void> {
   let env: Env;
@@ -26,40 +42,82 @@ async function main(): Promise<void> {
   }
   const run = join(env.dataDir, 'run');
   await mkdir(run, { recursive: true });
-  await migrate(env.databaseUrl, await readMigrations(migrations));
-  const db = openDatabase(env.databaseUrl);
-  const writer = openDatabase(env.databaseUrl);
-  const counts = openDatabase(env.databaseUrl);
-  const app = await buildApp({
-    ...env,
-    db,
-    writer,
-    counts,
-    agent: (log) => new AgentSocket(env.agentSocket, log),
-    setup: new SetupToken(join(run, 'setup-token')),
-  });
-
   const pidFile = join(run, 'api.pid');
-  const stop = async (app: FastifyInstance) => {
-    await app.close();
-    await Promise.all([db.$disconnect(), writer.$disconnect(), counts.$disconnect()]);
-    await rm(pidFile, { force: true });
+  const stop = async () => {
+    await running?.app.close();
+    await Promise.all(running?.databases.map((each) => each.$disconnect()) ?? []);
+    await rm(pidFile, { force: true }).catch(() => undefined);
     process.exit(0);
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.once(signal, () => {
-      stop(app).catch((error: unknown) => {
-        app.log.error(error);
+      stop().catch((error: unknown) => {
+        running?.app.log.error(error);
         process.exit(1);
       });
     });
   }
-  const url = await app.listen({ host: env.host, port: env.port });
-  await writeFile(pidFile, String(process.pid));
+  const known = await readMigrations(migrations);
+  const agent = (log: Log) => new AgentSocket(env.agentSocket, log);
+  for (;;) {
+    const opened = await open(env, known);
+    if (!('kind' in opened)) {
+      running = opened;
+      break;
+    }
+    process.stderr.write(`${opened.text}\n`);
+    running = { app: await unavailableApp(opened, { ...env, agent }), databases: [] };
+    await listen(env, pidFile);
+    await changed(opened);
+    await running.app.close();
+  }
+  await listen(env, pidFile);
+}
+
+/** Opens the database and builds the application; or says what keeps it from that. */
+async function open(env: Env, known: readonly Migration[]): Promise<Running | DatabaseFault> {
+  const databases: Database[] = [];
+  const opened = (): Database => {
+    const database = openDatabase(env.databaseUrl);
+    databases.push(database);
+    return database;
+  };
+  try {
+    await readyDatabase(env.databaseUrl, env.dataDir, known);
+    const app = await buildApp({
+      ...env,
+      db: opened(),
+      writer: opened(),
+      counts: opened(),
+      databaseFile: databaseFile(env.databaseUrl),
+      agent: (log) => new AgentSocket(env.agentSocket, log),
+      setup: new SetupToken(join(env.dataDir, 'run', 'setup-token')),
+    });
+    return { app, databases };
+  } catch (error) {
+    await Promise.all(databases.map((each) => each.$disconnect().catch(() => undefined)));
+    const fault = faultOf(error, databaseFile(env.databaseUrl));
+    if (fault === undefined) throw error;
+    return fault;
+  }
+}
+
+/** Waits until it may be worth another try. */
+async function changed(fault: DatabaseFault): Promise<void> {
+  const before = signatureOf(fault.file);
+  do await sleep(AGAIN_MS);
+  while (!fault.passing && signatureOf(fault.file) === before);
+}
+
+async function listen(env: Env, pidFile: string): Promise<void> {
+  if (running === undefined) return;
+  const url = await running.app.listen({ host: env.host, port: env.port });
+  // A full disk is no reason to stop.
+  await writeFile(pidFile, String(process.pid)).catch((error: unknown) => running?.app.log.warn(String(error)));
   process.stdout.write(`listening on ${url}\n`);
 }
 
 main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(1);
 });

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Database } from '../database/client.js';
+import { unlessFault } from '../database/fault.js';
 
 /** How long a session lives, ms. */
 export const SESSION_MS = 7 * 24 * 3600 * 1000;
@@ -42,7 +43,9 @@ export class Sessions {
     const token = randomBytes(32).toString('base64url');
     const key = keyOf(token);
     const expiresAt = Date.now() + SESSION_MS;
-    await this.#db.session.create({ data: { tokenHash: key, userId, expiresAt: new Date(expiresAt), address } });
+    const data = { tokenHash: key, userId, expiresAt: new Date(expiresAt), address };
+    // Who looks after a router whose disk is full must get in; the session then ends with this process.
+    await this.#db.session.create({ data }).catch(unlessFault);
     this.#sessions.set(key, { key, userId, expiresAt, address });
     return token;
   }
@@ -67,7 +70,7 @@ export class Sessions {
   async end(key: string): Promise<void> {
     if (!this.#sessions.delete(key)) return;
     for (const listener of this.#ended) listener(key);
-    await this.#db.session.deleteMany({ where: { tokenHash: key } });
+    await this.#db.session.deleteMany({ where: { tokenHash: key } }).catch(unlessFault);
   }
 
   /** Ends a user's sessions, but not the one with key `except`. */

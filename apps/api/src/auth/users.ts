@@ -1,4 +1,6 @@
 import type { Database } from '../database/client.js';
+import { unlessFault } from '../database/fault.js';
+import type { KeptUser } from '../generations/rows-file.js';
 import { hashPassword, verifyPassword } from './passwords.js';
 
 export const groups = ['full', 'write', 'read'] as const;
@@ -58,6 +60,17 @@ export class Users {
     return [...this.#records.values()];
   }
 
+  /** All of them as they are kept beside the database. */
+  kept(): KeptUser[] {
+    return [...this.#records.values()].map(({ name, group, disabled, comment, passwordHash }) => ({
+      name,
+      group,
+      disabled,
+      comment,
+      passwordHash: passwordHash ?? null,
+    }));
+  }
+
   byId(id: number): User | undefined {
     return this.#records.get(id);
   }
@@ -109,8 +122,8 @@ export class Users {
   }
 
   async loggedIn(id: number): Promise<void> {
-    const row = await this.#db.user.update({ where: { id }, data: { lastLoggedIn: new Date() } });
-    this.#remember(row);
+    const row = await this.#db.user.update({ where: { id }, data: { lastLoggedIn: new Date() } }).catch(unlessFault);
+    if (row !== undefined) this.#remember(row);
   }
 
   #remember(row: {

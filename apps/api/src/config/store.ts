@@ -4,6 +4,7 @@ import type { AgentPort } from '../agent/port.js';
 import { type Compiled, compile } from '../compiler/compile.js';
 import { digestOf } from '../compiler/digest.js';
 import type { Database } from '../database/client.js';
+import type { DatabaseWatch } from '../database/watch.js';
 import { ApiError, errors } from '../errors.js';
 import { AgentSync, type SyncState } from './agent-sync.js';
 import { Draft, type RowChange, type StoredSnapshot } from './draft.js';
@@ -55,6 +56,7 @@ export class ConfigStore {
   readonly #mutex = new Mutex();
   readonly #events = new EventEmitter().setMaxListeners(0);
   readonly #sync: AgentSync;
+  readonly #watch: DatabaseWatch | undefined;
   #snapshot: StoredSnapshot;
   #revision: number;
   #lastId: number;
@@ -63,7 +65,8 @@ export class ConfigStore {
   #digest: string;
   #bringLater = (): void => undefined;
 
-  constructor(writer: Database, agent: AgentPort, log: Log, stored: StoredConfig) {
+  constructor(writer: Database, agent: AgentPort, log: Log, stored: StoredConfig, watch?: DatabaseWatch) {
+    this.#watch = watch;
     this.#writer = writer;
     this.#agent = agent;
     this.#log = log;
@@ -80,8 +83,8 @@ export class ConfigStore {
   }
 
   /** `writer` is a client that nothing else uses. */
-  static async open(writer: Database, agent: AgentPort, log: Log): Promise<ConfigStore> {
-    return new ConfigStore(writer, agent, log, await readConfig(writer));
+  static async open(writer: Database, agent: AgentPort, log: Log, watch?: DatabaseWatch): Promise<ConfigStore> {
+    return new ConfigStore(writer, agent, log, await readConfig(writer), watch);
   }
 
   /** Keeps the agent on the newest revision from now on; `onSynced` follows each time that it is. */
@@ -111,6 +114,11 @@ export class ConfigStore {
 
   get snapshot(): StoredSnapshot {
     return this.#snapshot;
+  }
+
+  /** Highest row id ever given. */
+  get lastId(): number {
+    return this.#lastId;
   }
 
   get revision(): number {
@@ -164,6 +172,7 @@ export class ConfigStore {
       refuseTakingFromUsers(changes, snapshot);
       const compiled = compile(snapshot, utcOffsetS());
       const revision = this.#revision + 1;
+      this.#watch?.refuse();
       const token = await this.#prepare(revision, compiled.config, deadline);
       const text = typeof summary === 'string' ? summary : summary(result, changes);
       const digest = digestOf(compiled.config);
@@ -173,7 +182,7 @@ export class ConfigStore {
         await writeRevision(this.#writer, revisionRow);
       } catch (error) {
         await this.#agent.request({ op: 'discard', token }, WAIT_MS).catch(() => undefined);
-        throw error;
+        throw this.#watch?.failed(error) ?? error;
       }
       this.#snapshot = snapshot;
       this.#revision = revision;

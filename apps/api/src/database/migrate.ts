@@ -15,6 +15,9 @@ export interface Migration {
   readonly checksum: string;
 }
 
+/** The database has migrations that this version does not know. */
+export class NewerDatabase extends Error {}
+
 /** Prisma's own DDL for the table. */
 const MIGRATIONS_TABLE = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
     "id"                    TEXT PRIMARY KEY NOT NULL,
@@ -79,7 +82,7 @@ function refuseForeignHistory(
   for (const [name, { checksum, finished }] of applied) {
     const known = migrations.find((migration) => migration.name === name);
     if (known === undefined) {
-      throw new Error(
+      throw new NewerDatabase(
         `the database has migration ${name}, which this version does not know; it was made by a newer one`,
       );
     }

@@ -4,6 +4,7 @@ import type { Principal } from '../auth/authenticator.js';
 import type { Arguments } from '../config/content.js';
 import type { Services } from '../rest/services.js';
 import { identityOf } from '../routes/session.js';
+import type { Alarms } from '../state/alarms.js';
 import type { Processor } from '../state/processor.js';
 import type { View } from '../view/rows.js';
 import { LiveClient } from './client.js';
@@ -52,6 +53,7 @@ export class Hub {
   constructor(
     services: Services,
     processor: Processor,
+    alarms: Alarms,
     onError: (error: unknown) => void,
     earlier: readonly TrafficSample[] = [],
   ) {
@@ -64,7 +66,7 @@ export class Hub {
     // Graphs show what was before somebody looked: one small request a second.
     this.#stopRecording = this.trafficSampler.listen(() => undefined);
     this.profileSampler = new Sampler(() => profile.take(), onError);
-    this.statusSampler = new Sampler(() => takeStatus(store, live, processor, identityOf(services)), onError);
+    this.statusSampler = new Sampler(() => takeStatus(store, live, processor, identityOf(services), alarms), onError);
     store.onCommit(() => {
       // Anything may look different: names are shown elsewhere, rules become valid again.
       for (const { client } of this.#connections.values()) client.refreshMenus(showsConfiguration);

@@ -1,6 +1,7 @@
 import { freemem, totalmem, uptime } from 'node:os';
 import { durationText } from '@tollway/schema';
 import type { ConfigStore } from '../config/store.js';
+import type { Alarms } from '../state/alarms.js';
 import type { LiveState } from '../state/live-state.js';
 import type { Processor } from '../state/processor.js';
 import { VERSION } from '../version.js';
@@ -9,6 +10,8 @@ export interface Status {
   /** The agent is there, and how it stands to the newest revision. */
   readonly agent: { readonly connected: boolean; readonly state: string };
   readonly revision: number;
+  /** What somebody must look at, a sentence each. */
+  readonly alarms: readonly string[];
   readonly identity: string;
   /** Percent. */
   readonly cpuLoad: number;
@@ -24,10 +27,12 @@ export async function takeStatus(
   live: LiveState,
   processor: Processor,
   identity: string,
+  alarms: Alarms,
 ): Promise<Status> {
   return {
     agent: { connected: live.connected, state: store.syncState },
     revision: store.revision,
+    alarms: alarms.all(),
     identity,
     cpuLoad: await processor.load(),
     uptime: durationText(Math.floor(uptime()) * 1000),

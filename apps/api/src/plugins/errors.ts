@@ -2,12 +2,14 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance } from 'fastify';
 import { AgentGone, AgentRefusal } from '../agent/messages.js';
+import { DatabaseFault } from '../database/fault.js';
+import type { DatabaseWatch } from '../database/watch.js';
 import { ApiError, type ErrorBody, errorBody, errors } from '../errors.js';
 
 /** Every error answer has the same shape, and none tells about the inside. */
-export function errorAnswers(app: FastifyInstance): void {
+export function errorAnswers(app: FastifyInstance, watch?: DatabaseWatch): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
-    const body = bodyOf(error);
+    const body = bodyOf(watch?.failed(error) ?? error);
     if (body.error >= 500 && !(error instanceof ApiError || error instanceof AgentGone)) request.log.error(error);
     // For a page's own requests a browser would open its password dialogue over the page; scripts, and people
     // who open an address, need the header.
@@ -20,11 +22,12 @@ export function errorAnswers(app: FastifyInstance): void {
   });
 }
 
-function bodyOf(error: FastifyError): ErrorBody {
+function bodyOf(error: FastifyError | DatabaseFault): ErrorBody {
   if (error instanceof ApiError) return error.body();
   if (error instanceof AgentGone) return errors.agentUnavailable().body();
+  if (error instanceof DatabaseFault) return errors.databaseFault(error.text).body();
   if (error instanceof AgentRefusal) return errors.failure(error.message).body();
-  const status = error.statusCode ?? 500;
+  const status = 'statusCode' in error ? (error.statusCode ?? 500) : 500;
   return status >= 500 ? errorBody(500, 'internal error; see the log of the API') : errorBody(status, error.message);
 }
 

@@ -3,6 +3,7 @@ import type { Authenticator, Principal } from '../auth/authenticator.js';
 import { MAX_PASSWORD, refusePassword } from '../auth/passwords.js';
 import type { SetupToken } from '../auth/setup-token.js';
 import { FIRST_USER, MAX_NAME, type User } from '../auth/users.js';
+import { unlessFault } from '../database/fault.js';
 import { errors } from '../errors.js';
 import { COOKIE, clientGone, setSessionCookie } from '../plugins/auth.js';
 import type { Services } from '../rest/services.js';
@@ -23,7 +24,9 @@ export function sessionRoutes(
     setSessionCookie(request, reply, await sessions.begin(user.id, request.ip));
     await users.loggedIn(user.id);
     book.add('system,info,account', `user ${user.name} logged in from ${request.ip} via web`);
-    await db.audit.create({ data: { user: user.name, address: request.ip, action: 'login', detail: 'web' } });
+    await db.audit
+      .create({ data: { user: user.name, address: request.ip, action: 'login', detail: 'web' } })
+      .catch(unlessFault);
     return { name: user.name, group: user.group };
   };
 
@@ -57,7 +60,9 @@ export function sessionRoutes(
     const { name, session } = request.principal;
     if (session !== undefined) await sessions.end(session);
     book.add('system,info,account', `user ${name} logged out from ${request.ip} via web`);
-    await db.audit.create({ data: { user: name, address: request.ip, action: 'logout', detail: 'web' } });
+    await db.audit
+      .create({ data: { user: name, address: request.ip, action: 'logout', detail: 'web' } })
+      .catch(unlessFault);
     reply.clearCookie(COOKIE, { path: '/' }).code(204);
   });
 }

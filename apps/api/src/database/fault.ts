@@ -1,0 +1,103 @@
+/** What keeps the database from being used, in words for people. */
+
+export type FaultKind =
+  | 'gone'
+  | 'empty'
+  | 'damaged'
+  | 'newer'
+  | 'older'
+  | 'no-users'
+  | 'full'
+  | 'read-only'
+  | 'locked'
+  | 'unreadable';
+
+/** Faults that pass without anybody changing the file. */
+const PASSING: readonly FaultKind[] = ['full', 'read-only', 'locked', 'unreadable'];
+
+const RESTORE =
+  'Stop the router and start it with npm start -- --restore: that rebuilds the database from the last configuration and keeps the old file';
+
+const TEXTS: Readonly<Record<FaultKind, readonly [problem: string, remedy: string]>> = {
+  gone: ['is gone', RESTORE],
+  empty: ['is empty, and this router has been set up', RESTORE],
+  damaged: ['is damaged', RESTORE],
+  newer: [
+    'was made by a newer version of Tollway',
+    'Start that version again, or start this one with npm start -- --restore: that goes back to the last configuration known here and keeps the newer file',
+  ],
+  older: ['is older than the configuration that this router had last', RESTORE],
+  'no-users': ['has no user who may log in, and this router has been set up', RESTORE],
+  full: ['cannot be written: the disk is full', 'Free some space; management goes on by itself then'],
+  'read-only': [
+    'cannot be written: the file or its file system is read-only',
+    'Make it writable; management goes on by itself then',
+  ],
+  locked: ['is locked by another program', 'End that program; management goes on by itself then'],
+  unreadable: ['cannot be opened', 'Look at its permissions and at the disk; management goes on by itself then'],
+};
+
+/** The database cannot be used. The message is one sentence; {@link remedy} says what to do. */
+export class DatabaseFault extends Error {
+  readonly remedy: string;
+
+  constructor(
+    readonly kind: FaultKind,
+    /** Path of the database. */
+    readonly file: string,
+    detail = '',
+    cause?: unknown,
+  ) {
+    const [problem, remedy] = TEXTS[kind];
+    super(`The database ${file} ${problem}${detail === '' ? '' : ` (${detail})`}.`, { cause });
+    this.name = 'DatabaseFault';
+    this.remedy = `${remedy}.`;
+  }
+
+  /** It may pass while the file stays as it is. */
+  get passing(): boolean {
+    return PASSING.includes(this.kind);
+  }
+
+  /** What is wrong and what to do. */
+  get text(): string {
+    return `${this.message} ${this.remedy}`;
+  }
+}
+
+/** For what may stay unwritten: swallows errors about the database, and no others. */
+export function unlessFault(error: unknown): void {
+  if (faultOf(error, '') === undefined) throw error;
+}
+
+/** Words of SQLite and of the system in errors, the more telling ones first. */
+const SIGNS: readonly (readonly [RegExp, FaultKind])[] = [
+  [/SQLITE_NOTADB|SQLITE_CORRUPT|file is not a database|image is malformed/, 'damaged'],
+  [/SQLITE_FULL|disk is full|ENOSPC|EDQUOT/, 'full'],
+  [/SQLITE_READONLY|readonly database|EROFS/, 'read-only'],
+  [/SQLITE_BUSY|SQLITE_LOCKED|database is locked/, 'locked'],
+  [/SQLITE_CANTOPEN|SQLITE_IOERR|disk I\/O error|[Uu]nable to open|EACCES|EIO/, 'unreadable'],
+];
+
+/** What an error says about the database; undefined when it is about something else. */
+export function faultOf(error: unknown, file: string): DatabaseFault | undefined {
+  if (error instanceof DatabaseFault) return error;
+  const text = wordsOf(error);
+  const kind = SIGNS.find(([sign]) => sign.test(text))?.[1];
+  return kind === undefined ? undefined : new DatabaseFault(kind, file, '', error);
+}
+
+/** Texts of an error and of what caused it. */
+function wordsOf(error: unknown): string {
+  const texts: string[] = [];
+  for (let next = error, depth = 0; typeof next === 'object' && next !== null && depth < 5; depth += 1) {
+    const fields = Object.fromEntries(
+      ['message', 'code', 'originalMessage', 'originalCode'].map((name) => [name, Reflect.get(next as object, name)]),
+    );
+    texts.push(...Object.values(fields).flatMap((value) => (typeof value === 'string' ? [value] : [])));
+    const meta: unknown = Reflect.get(next, 'meta');
+    if (meta !== undefined) texts.push(JSON.stringify(meta));
+    next = Reflect.get(next, 'cause');
+  }
+  return texts.join('\n');
+}

@@ -1,0 +1,94 @@
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
+import { agentRevision } from '../generations/agent-revision.js';
+import { keptGenerations, newestKept } from '../generations/generations.js';
+import { adapter } from './client.js';
+import { DatabaseFault, faultOf } from './fault.js';
+import { type Migration, migrate, NewerDatabase } from './migrate.js';
+
+/** Path of a database by its URL, `file:/path`. */
+export const databaseFile = (url: string): string => url.replace(/^file:(\/\/(?=\/))?/, '');
+
+/** Changes whenever somebody changes the file, or puts another one in its place. */
+export function signatureOf(file: string): string {
+  return ['', '-wal']
+    .map((end) => statSync(file + end, { bigint: true, throwIfNoEntry: false }))
+    .map((stat) => (stat === undefined ? '' : `${stat.ino} ${stat.size} ${stat.mtimeNs}`))
+    .join(' ');
+}
+
+/** First bytes of each database (SQLite's file format, §1.3). */
+const MAGIC = 'SQLite format 3\0';
+/** Largest database that is looked through whole at the start, bytes. */
+const CHECKED_BYTES = 512 << 20;
+
+/**
+ * Opens the database for use: it is what this router had last, whole, and up to date.
+ * A router that has been set up gets no new database: that would lose what it is.
+ * @throws DatabaseFault
+ */
+export async function readyDatabase(url: string, dataDir: string, migrations: readonly Migration[]): Promise<void> {
+  const file = databaseFile(url);
+  try {
+    const kept = keptGenerations(dataDir);
+    const last = newestKept(kept)?.revision ?? 0;
+    const isSetUp = last > 0 || agentRevision(dataDir) > 0;
+    const fresh = !existsSync(file) || statSync(file).size === 0;
+    if (fresh && isSetUp) throw new DatabaseFault(existsSync(file) ? 'empty' : 'gone', file);
+    if (!fresh) await check(url, file);
+    await migrate(url, migrations);
+    const { revision, hasUsers } = await content(url);
+    if (!isSetUp) return;
+    if (revision === 0) throw new DatabaseFault('empty', file);
+    if (revision < last) throw new DatabaseFault('older', file, `revision ${revision}; the last was ${last}`);
+    const hadUsers = kept[0]?.at(kept[0].heads.at(-1)?.revision ?? 0)?.users.some(canLogIn) === true;
+    if (!hasUsers && hadUsers) throw new DatabaseFault('no-users', file);
+  } catch (error) {
+    if (error instanceof NewerDatabase) throw new DatabaseFault('newer', file, '', error);
+    throw faultOf(error, file) ?? error;
+  }
+}
+
+const canLogIn = (user: { group: string; disabled: boolean; passwordHash: string | null }): boolean =>
+  user.group === 'full' && !user.disabled && user.passwordHash !== null;
+
+async function check(url: string, file: string): Promise<void> {
+  if (!startsAsDatabase(file)) throw new DatabaseFault('damaged', file);
+  if (statSync(file).size > CHECKED_BYTES) return;
+  const connection = await adapter(url).connect();
+  try {
+    const { rows } = await connection.queryRaw({ sql: 'PRAGMA quick_check(1)', args: [], argTypes: [] });
+    const answer = String(rows[0]?.[0]);
+    if (answer !== 'ok') throw new DatabaseFault('damaged', file, '', answer);
+  } finally {
+    await connection.dispose();
+  }
+}
+
+/** Whether a file begins as a database does. */
+export function startsAsDatabase(file: string): boolean {
+  const descriptor = openSync(file, 'r');
+  try {
+    const start = Buffer.alloc(MAGIC.length);
+    return readSync(descriptor, start, 0, start.length, 0) === start.length && start.toString('latin1') === MAGIC;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+async function content(url: string): Promise<{ revision: number; hasUsers: boolean }> {
+  const connection = await adapter(url).connect();
+  try {
+    const first = async (sql: string) => (await connection.queryRaw({ sql, args: [], argTypes: [] })).rows[0]?.[0];
+    return {
+      revision: Number(await first('SELECT coalesce(max("number"), 0) FROM "Revision"')),
+      hasUsers:
+        Number(
+          await first(
+            `SELECT count(*) FROM "User" WHERE "group" = 'full' AND "disabled" = 0 AND "passwordHash" IS NOT NULL`,
+          ),
+        ) > 0,
+    };
+  } finally {
+    await connection.dispose();
+  }
+}

@@ -1,0 +1,162 @@
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { StoredSnapshot } from '../config/draft.js';
+import type { Committed } from '../config/store.js';
+import {
+  baseLines,
+  changeLine,
+  type GenerationHead,
+  type KeptUser,
+  type RowsFile,
+  readRows,
+  usersLine,
+} from './rows-file.js';
+
+/** Files that are kept: the newest, and those before it. */
+const FILES = 3;
+/** Bytes of changes after which the whole configuration is written anew, unless it is larger itself. */
+const CHANGES_BYTES = 4 << 20;
+
+export const generationsFolder = (dataDir: string): string => join(dataDir, 'generations');
+
+/** Where the configuration and the users come from. */
+interface Source {
+  readonly store: { readonly revision: number; readonly lastId: number; readonly snapshot: StoredSnapshot };
+  users(): readonly KeptUser[];
+  log(message: string): void;
+}
+
+/** Keeps the rows of each revision beside the database. A disk that does not take them is told of, and no reason to stop. */
+export class Generations {
+  readonly #folder: string;
+  readonly #source: Source;
+  #file: number | undefined;
+  #bytes = 0;
+  #baseBytes = 0;
+  /** Lines since a whole configuration is being written, for the file that comes of it. */
+  #meanwhile: string[] | undefined;
+  #problem: string | undefined;
+
+  constructor(dataDir: string, source: Source) {
+    this.#folder = generationsFolder(dataDir);
+    this.#source = source;
+  }
+
+  /** Why the newest revision is not kept; undefined when it is. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  /** Writes the whole configuration. What is committed meanwhile follows it. */
+  async begin(): Promise<void> {
+    if (this.#meanwhile !== undefined) return;
+    const { store } = this.#source;
+    const { revision, lastId, snapshot } = store;
+    const head = { revision, time: new Date().toISOString(), author: 'system', summary: 'as it was then' };
+    this.#meanwhile = [];
+    const path = join(this.#folder, `${revision}.rows`);
+    try {
+      mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      const file = await open(`${path}.new`, 'w', 0o600);
+      let bytes = 0;
+      try {
+        for (const lines of baseLines(head, lastId, snapshot, this.#source.users())) {
+          bytes += (await file.write(lines)).bytesWritten;
+          await turn();
+        }
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(`${path}.new`, path);
+      this.close();
+      this.#file = openSync(path, 'a', 0o600);
+      this.#baseBytes = bytes;
+      this.#bytes = 0;
+      const lines = this.#meanwhile;
+      this.#meanwhile = undefined;
+      this.#problem = undefined;
+      for (const line of lines) this.#append(line);
+      await this.#prune();
+    } catch (error) {
+      this.#meanwhile = undefined;
+      await rm(`${path}.new`, { force: true }).catch(() => undefined);
+      this.#failed(error);
+    }
+  }
+
+  /** Keeps what a revision changed. */
+  committed({ revision, author, summary, changes }: Committed): void {
+    const head = { revision, time: new Date().toISOString(), author: author.name, summary };
+    this.#note(changeLine(head, this.#source.store.lastId, changes));
+  }
+
+  usersChanged(): void {
+    this.#note(usersLine(this.#source.users()));
+  }
+
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = undefined;
+  }
+
+  #note(line: string): void {
+    this.#meanwhile?.push(line);
+    const whole = this.#file !== undefined && this.#problem === undefined && this.#append(line);
+    // After a gap only the whole will do.
+    if (!whole || this.#bytes > Math.max(CHANGES_BYTES, this.#baseBytes)) void this.begin();
+  }
+
+  #append(line: string): boolean {
+    if (this.#file === undefined) return false;
+    try {
+      const bytes = Buffer.from(line);
+      if (writeSync(this.#file, bytes) !== bytes.length) throw new Error('the disk is full');
+      this.#bytes += bytes.length;
+      return true;
+    } catch (error) {
+      this.#failed(error);
+      return false;
+    }
+  }
+
+  #failed(error: unknown): void {
+    const why = error instanceof Error ? error.message : String(error);
+    const text = `A copy of the configuration cannot be kept in ${this.#folder}: ${why}.`;
+    if (this.#problem !== text) this.#source.log(text);
+    this.#problem = text;
+  }
+
+  async #prune(): Promise<void> {
+    for (const name of rowsFiles(this.#folder).slice(FILES)) await rm(join(this.#folder, name), { force: true });
+  }
+}
+
+/** Names of the files, the newest first. */
+function rowsFiles(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+      .filter((name) => /^\d+\.rows$/.test(name))
+      .sort((a, b) => Number.parseInt(b, 10) - Number.parseInt(a, 10));
+  } catch {
+    return [];
+  }
+}
+
+/** The generations that are kept, the newest file first; files that are damaged from the start are left out. */
+export function keptGenerations(dataDir: string): readonly RowsFile[] {
+  const folder = generationsFolder(dataDir);
+  return rowsFiles(folder).flatMap((name) => {
+    try {
+      return readRows(readFileSync(join(folder, name), 'utf8')) ?? [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** The newest generation that is kept. */
+export const newestKept = (files: readonly RowsFile[]): GenerationHead | undefined =>
+  files.flatMap(({ heads }) => heads.slice(-1)).sort((a, b) => b.revision - a.revision)[0];

@@ -1,0 +1,164 @@
+import { existsSync, renameSync, rmSync } from 'node:fs';
+import { adapter } from '../database/client.js';
+import { faultOf } from '../database/fault.js';
+import { type Migration, migrate } from '../database/migrate.js';
+import { databaseFile } from '../database/stored.js';
+import { agentRevision } from './agent-revision.js';
+import { generationsFolder, keptGenerations, newestKept } from './generations.js';
+import type { Generation } from './rows-file.js';
+
+/** Rebuilds the database from the rows that are kept beside it. */
+
+/** It could not be restored; the message says why, in a sentence for people. Nothing was changed. */
+export class CannotRestore extends Error {}
+
+export interface Restored {
+  readonly generation: Generation;
+  /** Revision that the configuration has now. */
+  readonly revision: number;
+  /** Where the database from before is now; undefined when there was none. */
+  readonly keptAs: string | undefined;
+}
+
+type Connection = Awaited<ReturnType<ReturnType<typeof adapter>['connect']>>;
+
+/**
+ * Puts a new database in the place of the one at `url`, with the configuration of a generation as a new revision.
+ * @param wanted revision to go back to; the newest without it.
+ * @throws CannotRestore
+ */
+export async function restore(
+  url: string,
+  dataDir: string,
+  migrations: readonly Migration[],
+  wanted?: number,
+): Promise<Restored> {
+  const file = databaseFile(url);
+  const generation = chosen(dataDir, wanted);
+  const building = `${file}.restored`;
+  try {
+    removeDatabase(building);
+    await migrate(`file:${building}`, migrations);
+    const connection = await adapter(`file:${building}`).connect();
+    let revision: number;
+    try {
+      const before = await keepHistory(connection, file);
+      const last = newestKept(keptGenerations(dataDir))?.revision ?? 0;
+      revision = 1 + Math.max(before, last, agentRevision(dataDir));
+      await write(connection, generation, revision);
+      await connection.executeScript('PRAGMA wal_checkpoint(TRUNCATE)');
+    } finally {
+      await connection.dispose();
+    }
+    const keptAs = setAside(file);
+    for (const end of ['-wal', '-shm']) rmSync(`${building}${end}`, { force: true });
+    renameSync(building, file);
+    return { generation, revision, keptAs };
+  } catch (error) {
+    removeDatabase(building);
+    const why = faultOf(error, building)?.text ?? (error instanceof Error ? error.message : String(error));
+    throw new CannotRestore(`The database could not be rebuilt, and nothing was changed: ${why}`, { cause: error });
+  }
+}
+
+function chosen(dataDir: string, wanted: number | undefined): Generation {
+  const files = keptGenerations(dataDir);
+  const revision = wanted ?? newestKept(files)?.revision;
+  const folder = generationsFolder(dataDir);
+  if (revision === undefined) throw new CannotRestore(`There is nothing to restore: ${folder} holds no generation.`);
+  for (const file of files) {
+    const found = file.at(revision);
+    if (found !== undefined) return found;
+  }
+  const ranges = files
+    .toReversed()
+    .flatMap(({ heads: [first, ...more] }) =>
+      first ? [`${first.revision} to ${(more.at(-1) ?? first).revision}`] : [],
+    );
+  throw new CannotRestore(`There is no generation ${revision} in ${folder}; there are ${ranges.join(', ')}.`);
+}
+
+/** Parameters of one statement stay below SQLite's limit. */
+const ROWS_AT_ONCE = 5_000;
+
+async function write(connection: Connection, generation: Generation, revision: number): Promise<void> {
+  const { rows, users, lastId } = generation;
+  const run = (sql: string, ...args: (string | number | null)[]) =>
+    connection.executeRaw({ sql, args, argTypes: args.map(() => ({ scalarType: 'unknown', arity: 'scalar' })) });
+  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
+    const part = rows.slice(at, at + ROWS_AT_ONCE).map(({ values, ...row }) => ({ ...row, data: values }));
+    await run(
+      `INSERT INTO "ConfigRow" ("id", "menu", "rank", "disabled", "comment", "data")
+       SELECT value ->> 'id', value ->> 'menu', value ->> 'rank', value ->> 'disabled',
+              nullif(value ->> 'comment', ''), value -> 'data' FROM json_each(?)`,
+      JSON.stringify(part),
+    );
+  }
+  await run(`DELETE FROM sqlite_sequence WHERE name = 'ConfigRow'`);
+  await run(`INSERT INTO sqlite_sequence (name, seq) VALUES ('ConfigRow', ?)`, lastId);
+  await run(
+    `INSERT INTO "User" ("name", "passwordHash", "group", "disabled", "comment")
+     SELECT value ->> 'name', value ->> 'passwordHash', value ->> 'group', value ->> 'disabled',
+            nullif(value ->> 'comment', '') FROM json_each(?)`,
+    JSON.stringify(users),
+  );
+  const summary = `restored generation ${generation.revision} (${generation.summary})`;
+  await run(
+    `INSERT INTO "Revision" ("number", "parent", "author", "time", "summary", "diff", "sha256") VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    revision,
+    revision - 1,
+    'system',
+    new Date().toISOString(),
+    summary,
+    '[]',
+    '',
+  );
+  await run(
+    `INSERT INTO "Audit" ("time", "user", "address", "action", "detail", "revision") VALUES (?, ?, ?, ?, ?, ?)`,
+    new Date().toISOString(),
+    'system',
+    '',
+    'config',
+    summary,
+    revision,
+  );
+}
+
+/** What is history, and no configuration: as much of it as can still be read goes along. */
+const HISTORY = ['Revision', 'Audit', 'QueueDay', 'QueueMeter'];
+
+/** Returns the newest revision in the old database, as far as it can be read. */
+async function keepHistory(connection: Connection, file: string): Promise<number> {
+  if (!existsSync(file)) return 0;
+  const tried = async (sql: string): Promise<boolean> =>
+    connection.executeScript(sql).then(
+      () => true,
+      () => false,
+    );
+  if (!(await tried(`ATTACH '${file.replaceAll("'", "''")}' AS old`))) return 0;
+  for (const table of HISTORY) {
+    const columns = await commonColumns(connection, table).catch(() => '');
+    if (columns !== '') await tried(`INSERT INTO main."${table}" (${columns}) SELECT ${columns} FROM old."${table}"`);
+  }
+  await tried('DETACH old');
+  const newest = 'SELECT coalesce(max("number"), 0) FROM "Revision"';
+  return Number((await connection.queryRaw({ sql: newest, args: [], argTypes: [] })).rows[0]?.[0]);
+}
+
+/** Names of the columns that a table has here and in the old database, of whichever version that is. */
+async function commonColumns(connection: Connection, table: string): Promise<string> {
+  const sql = `SELECT group_concat('"' || name || '"') FROM
+    (SELECT name FROM pragma_table_info('${table}', 'main') INTERSECT SELECT name FROM pragma_table_info('${table}', 'old'))`;
+  return String((await connection.queryRaw({ sql, args: [], argTypes: [] })).rows[0]?.[0] ?? '');
+}
+
+function setAside(file: string): string | undefined {
+  if (!existsSync(file)) return undefined;
+  const aside = `${file}.${new Date().toISOString().replaceAll(/[-:]|\..*/g, '')}.aside`;
+  for (const end of ['', '-wal', '-shm']) if (existsSync(file + end)) renameSync(file + end, aside + end);
+  return aside;
+}
+
+function removeDatabase(file: string): void {
+  for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true });
+}

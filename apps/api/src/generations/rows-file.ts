@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto';
+import type { RowChange, StoredRow, StoredSnapshot } from '../config/draft.js';
+
+/**
+ * The rows of the configuration beside the database, so that it can be rebuilt. A file `<revision>.rows` holds all rows
+ * and users as they were at a revision, and after them what later revisions changed, a line each:
+ * 16 hex digits of the SHA-256 of what follows the space, then JSON. What comes after a damaged line does not count.
+ */
+
+export const FORMAT = 1;
+
+/** A user as it is kept; the hash lets nobody in by itself. */
+export interface KeptUser {
+  readonly name: string;
+  readonly group: string;
+  readonly disabled: boolean;
+  readonly comment: string;
+  readonly passwordHash: string | null;
+}
+
+/** What a revision is, for people who choose one. */
+export interface GenerationHead {
+  readonly revision: number;
+  /** ISO 8601. */
+  readonly time: string;
+  readonly author: string;
+  readonly summary: string;
+}
+
+/** The configuration as it was at a revision. */
+export interface Generation extends GenerationHead {
+  readonly lastId: number;
+  readonly rows: readonly (StoredRow & { readonly menu: string })[];
+  readonly users: readonly KeptUser[];
+}
+
+type Line =
+  | ({ kind: 'base'; format: number; rows: number; lastId: number } & GenerationHead)
+  | { kind: 'row'; row: StoredRow & { menu: string } }
+  | { kind: 'users'; users: readonly KeptUser[] }
+  | ({
+      kind: 'change';
+      lastId: number;
+      changes: readonly { menu: string; id: number; after?: StoredRow }[];
+    } & GenerationHead);
+
+const sum = (json: string): string => createHash('sha256').update(json).digest('hex').slice(0, 16);
+
+function lineOf(line: Line): string {
+  const json = JSON.stringify(line);
+  return `${sum(json)} ${json}\n`;
+}
+
+export const usersLine = (users: readonly KeptUser[]): string => lineOf({ kind: 'users', users });
+
+export function changeLine(head: GenerationHead, lastId: number, changes: readonly RowChange[]): string {
+  const kept = changes.map(({ menu, id, after }) => ({ menu, id, ...(after !== undefined && { after }) }));
+  return lineOf({ kind: 'change', ...head, lastId, changes: kept });
+}
+
+/** Rows that are written before others get a turn. */
+const SLICE = 2_000;
+
+/** The lines of a whole configuration, a slice of them at a time. */
+export function* baseLines(
+  head: GenerationHead,
+  lastId: number,
+  snapshot: StoredSnapshot,
+  users: readonly KeptUser[],
+): Generator<string> {
+  const count = [...snapshot.values()].reduce((total, rows) => total + rows.length, 0);
+  yield lineOf({ kind: 'base', format: FORMAT, ...head, lastId, rows: count });
+  for (const [menu, rows] of snapshot) {
+    for (let at = 0; at < rows.length; at += SLICE) {
+      yield rows
+        .slice(at, at + SLICE)
+        .map((row) => lineOf({ kind: 'row', row: { menu, ...row } }))
+        .join('');
+    }
+  }
+  yield usersLine(users);
+}
+
+/** What a file holds. */
+export interface RowsFile {
+  /** The revisions in it, in order; the first is that of the whole configuration. */
+  readonly heads: readonly GenerationHead[];
+  /** The configuration at one of them. */
+  at(revision: number): Generation | undefined;
+}
+
+/** Reads the content of a file; undefined when not even its first configuration is whole. */
+export function readRows(text: string): RowsFile | undefined {
+  const lines = wholeLines(text);
+  const [base] = lines;
+  if (base?.kind !== 'base' || base.format !== FORMAT) return undefined;
+  const rows = lines.slice(1, 1 + base.rows);
+  const rest = lines.slice(1 + base.rows);
+  if (rows.length !== base.rows || rows.some(({ kind }) => kind !== 'row') || rest[0]?.kind !== 'users') {
+    return undefined;
+  }
+  const heads = [base, ...rest.flatMap((line) => (line.kind === 'change' ? [line] : []))].map(headOf);
+  return {
+    heads,
+    at(revision) {
+      const head = heads.find((each) => each.revision === revision);
+      if (head === undefined) return undefined;
+      const now = new Map(rows.flatMap((line) => (line.kind === 'row' ? [[line.row.id, line.row]] : [])));
+      let { lastId } = base;
+      // Users are no part of a revision: those known last are those who may log in.
+      let users: readonly KeptUser[] = [];
+      for (const line of rest) {
+        if (line.kind === 'users') users = line.users;
+        else if (line.kind === 'change' && line.revision <= revision) {
+          lastId = line.lastId;
+          for (const { menu, id, after } of line.changes) {
+            if (after === undefined) now.delete(id);
+            else now.set(id, { menu, ...after });
+          }
+        }
+      }
+      return { ...head, lastId, rows: [...now.values()], users };
+    },
+  };
+}
+
+const headOf = ({ revision, time, author, summary }: GenerationHead): GenerationHead => ({
+  revision,
+  time,
+  author,
+  summary,
+});
+
+function wholeLines(text: string): Line[] {
+  const lines: Line[] = [];
+  for (let at = 0; at < text.length; ) {
+    const end = text.indexOf('\n', at);
+    const json = text.slice(at + 17, end);
+    if (end < 0 || text.slice(at, at + 16) !== sum(json)) break;
+    // The sum says that it is as it was written.
+    lines.push(JSON.parse(json) as Line);
+    at = end + 1;
+  }
+  return lines;
+}

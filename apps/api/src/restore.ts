@@ -1,0 +1,36 @@
+import { fileURLToPath } from 'node:url';
+import { readMigrations } from './database/migrate.js';
+import { readEnv } from './env.js';
+import { CannotRestore, restore } from './generations/restore.js';
+
+/** The command behind `npm start -- --restore [GENERATION]`: one line about what was done, or why nothing was. */
+
+const migrations = fileURLToPath(new URL('../../../prisma/migrations/', import.meta.url));
+
+async function main(): Promise<number> {
+  const { databaseUrl, dataDir } = readEnv(process.env);
+  const wanted = process.argv[2];
+  try {
+    const number = wanted === undefined ? undefined : Number(wanted);
+    const { generation, revision, keptAs } = await restore(
+      databaseUrl,
+      dataDir,
+      await readMigrations(migrations),
+      number,
+    );
+    const old = keptAs === undefined ? '' : `; the database from before is kept as ${keptAs}`;
+    process.stdout.write(
+      `restored generation ${generation.revision} of ${generation.time} (${generation.summary}) as revision ${revision}${old}\n`,
+    );
+    return 0;
+  } catch (error) {
+    if (!(error instanceof CannotRestore)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return 1;
+  }
+}
+
+process.exitCode = await main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  return 1;
+});

@@ -1,0 +1,58 @@
+import { rowIdText } from '../config/snapshot.js';
+import type { ConfigStore } from '../config/store.js';
+import type { DatabaseWatch } from '../database/watch.js';
+import type { Generations } from '../generations/generations.js';
+
+/** What somebody must look at, a sentence each: the dashboard shows them until they are over. */
+export class Alarms {
+  readonly #store: Pick<ConfigStore, 'snapshot' | 'invalid'>;
+  readonly #watch: DatabaseWatch | undefined;
+  readonly #generations: Pick<Generations, 'problem'>;
+  #of: ReadonlyMap<number, string> | undefined;
+  #rules: readonly string[] = [];
+
+  constructor(
+    store: Pick<ConfigStore, 'snapshot' | 'invalid'>,
+    watch: DatabaseWatch | undefined,
+    generations: Pick<Generations, 'problem'>,
+  ) {
+    this.#store = store;
+    this.#watch = watch;
+    this.#generations = generations;
+  }
+
+  all(): readonly string[] {
+    const { fault } = this.#watch ?? {};
+    const { problem } = this.#generations;
+    return [
+      ...(fault === undefined ? [] : [`${fault.text} Until then nothing can be changed; forwarding goes on.`]),
+      ...(problem === undefined || fault !== undefined ? [] : [problem]),
+      ...this.rules(),
+    ];
+  }
+
+  /** Rules that were to keep packets out and cannot work: nobody else would notice that they let everything pass. */
+  rules(): readonly string[] {
+    const { snapshot, invalid } = this.#store;
+    if (this.#of === invalid) return this.#rules;
+    this.#of = invalid;
+    this.#rules = [];
+    if (invalid.size === 0) return this.#rules;
+    this.#rules = KEEPING_OUT.flatMap(({ menu, actions }) =>
+      (snapshot.get(menu) ?? []).flatMap(({ id, values, comment }) => {
+        const reason = invalid.get(id);
+        if (reason === undefined || !actions.includes(values.action ?? 'accept')) return [];
+        const note = comment === '' ? '' : `, ${comment}`;
+        return [
+          `A rule with action ${values.action} cannot work and lets packets pass: ${menu} ${rowIdText(id)} (chain ${values.chain}${note}): ${reason}.`,
+        ];
+      }),
+    );
+    return this.#rules;
+  }
+}
+
+/** Actions that keep packets out, by menu; a jump may lead to some. */
+const KEEPING_OUT: readonly { readonly menu: string; readonly actions: readonly string[] }[] = [
+  { menu: '/ip/firewall/filter', actions: ['drop', 'reject', 'tarpit', 'jump'] },
+];

@@ -1,0 +1,60 @@
+import fastify, { type FastifyInstance, type FastifyReply, LogController } from 'fastify';
+import type { AgentPort } from './agent/port.js';
+import type { Log } from './config/store.js';
+import type { AppOptions } from './app.js';
+import type { DatabaseFault } from './database/fault.js';
+import { errorBody } from './errors.js';
+import { brokenRequest } from './plugins/errors.js';
+import { requestOrigin } from './plugins/origin.js';
+import { securityHeaders } from './plugins/security-headers.js';
+import { singlePageApp } from './plugins/spa.js';
+import { VERSION } from './version.js';
+
+interface Options {
+  readonly agent: (log: Log) => AgentPort;
+  readonly webRoot: string | undefined;
+  readonly logLevel: string;
+  /** As of the application. */
+  readonly names: AppOptions['names'];
+}
+
+/**
+ * What answers while the database cannot be used: the page, and to all else 503 with what is wrong and what to do. The
+ * agent goes on by the configuration that it has; nothing here changes it.
+ */
+export async function unavailableApp(fault: DatabaseFault, options: Options): Promise<FastifyInstance> {
+  const app = fastify({
+    logger: { level: options.logLevel, stream: process.stderr },
+    logController: new LogController({ disableRequestLogging: true }),
+    forceCloseConnections: true,
+    clientErrorHandler: brokenRequest,
+    bodyLimit: 4096,
+  });
+  const agent = options.agent(app.log);
+  securityHeaders(app);
+  requestOrigin(app, options.names);
+  const refuse = (reply: FastifyReply, more: object = {}) =>
+    reply
+      .code(503)
+      .type('application/json')
+      .send({ ...errorBody(503, fault.text), ...more });
+  app.setErrorHandler((_error, _request, reply) => refuse(reply));
+  app.get('/healthz', async (_request, reply) =>
+    reply.code(503).send({
+      status: 'unavailable',
+      forwarding: agent.hello !== undefined && agent.hello.revision > 0,
+      problem: fault.message,
+      remedy: fault.remedy,
+      agent: agent.hello === undefined ? 'down' : 'unmanaged',
+      revision: agent.hello?.revision ?? 0,
+      version: VERSION,
+    }),
+  );
+  for (const url of ['/rest', '/rest/*', '/api/*', '/docs', '/docs/*', '/live', '/metrics']) {
+    app.all(url, async (_request, reply) => refuse(reply));
+  }
+  await singlePageApp(app, options.webRoot);
+  app.addHook('onClose', async () => agent.close());
+  agent.open();
+  return app;
+}

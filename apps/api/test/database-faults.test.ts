@@ -1,0 +1,311 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openDatabase } from '../src/database/client.js';
+import { AgentPeer } from './agent-peer.js';
+import { PASSWORD } from './router.js';
+
+/** The API as a process, with databases that cannot be used. `npm run build` has to have been run. */
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const dist = (name: string) => fileURLToPath(new URL(`../dist/${name}`, import.meta.url));
+const FILTER = '/ip/firewall/filter';
+
+let directory: string;
+let peer: AgentPeer;
+let api: ChildProcess | undefined;
+let output = '';
+let url = '';
+const database = () => join(directory, 'tollway.db');
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'tollway-faults-'));
+  peer = new AgentPeer(join(directory, 'agent.sock'));
+  await peer.start();
+});
+afterEach(async () => {
+  await stop();
+  await peer.stop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const environment = () => ({
+  ...process.env,
+  TOLLWAY_DATA_DIR: directory,
+  TOLLWAY_AGENT_SOCKET: join(directory, 'agent.sock'),
+  TOLLWAY_LISTEN: '127.0.0.1:0',
+  TOLLWAY_DEFAULTS: 'lab',
+  TOLLWAY_ADMIN_PASSWORD: PASSWORD,
+});
+
+async function start(more: Record<string, string> = {}): Promise<void> {
+  output = '';
+  const child = spawn(process.execPath, [dist('server.js')], { env: { ...environment(), ...more } });
+  api = child;
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)));
+  await expect.poll(() => /listening on (\S+)/.exec(output)?.[1], { timeout: 60_000 }).toBeDefined();
+  url = /.*listening on (\S+)/s.exec(output)?.[1] ?? '';
+}
+
+async function stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+  const child = api;
+  api = undefined;
+  if (child === undefined || child.exitCode !== null) return;
+  const ended = new Promise((resolve) => child.on('exit', resolve));
+  child.kill(signal);
+  await ended;
+}
+
+interface Reply {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+async function ask(method: string, path: string, body?: unknown): Promise<Reply> {
+  const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
+  const response = await fetch(url + path, {
+    method,
+    headers: { authorization, ...(body !== undefined && { 'content-type': 'application/json' }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, body: text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : text };
+}
+const healthy = () => expect.poll(async () => (await ask('GET', '/healthz')).status, { timeout: 30_000 }).toBe(200);
+const comments = async () => {
+  const { body } = await ask('GET', `/rest${FILTER}?.proplist=comment`);
+  return Array.isArray(body) ? body.map((row: { comment?: string }) => row.comment) : body;
+};
+
+/** A router that has been set up, with one rule of its own, and ends. */
+async function setUp(): Promise<void> {
+  await start();
+  await healthy();
+  const rule = { chain: 'forward', action: 'drop', protocol: 'udp', comment: 'mine' };
+  expect((await ask('PUT', `/rest${FILTER}`, rule)).status).toBe(201);
+  await stop();
+}
+
+function restoring(...generation: string[]): { code: number | null; stdout: string; stderr: string } {
+  const child = spawnNow([dist('restore.js'), ...generation]);
+  return { code: child.status, stdout: child.stdout, stderr: child.stderr };
+}
+const { spawnSync } = await import('node:child_process');
+const spawnNow = (args: readonly string[]) =>
+  spawnSync(process.execPath, args, { env: environment(), encoding: 'utf8' });
+
+/** What all faults have in common: said clearly everywhere, nothing set up anew, nothing pushed over the agent. */
+async function refusesWith(problem: RegExp, remedy: RegExp): Promise<void> {
+  const { active, revision, prepares } = peer;
+  const health = await ask('GET', '/healthz');
+  expect(health.status).toBe(503);
+  expect(health.body).toMatchObject({
+    status: 'unavailable',
+    problem: expect.stringMatching(problem),
+    remedy: expect.stringMatching(remedy),
+  });
+  for (const [method, path] of [
+    ['GET', `/rest${FILTER}`],
+    ['PUT', `/rest${FILTER}`],
+    ['GET', '/api/v1/session'],
+    ['POST', '/api/v1/login'],
+    ['POST', '/api/v1/setup'],
+  ] as const) {
+    const { status, body } = await ask(method, path, method === 'GET' ? undefined : {});
+    expect([path, status]).toEqual([path, 503]);
+    expect(body).toMatchObject({ error: 503, message: 'Service Unavailable', detail: expect.stringMatching(problem) });
+    expect(body).not.toHaveProperty('setup');
+  }
+  expect(existsSync(join(directory, 'run', 'setup-token'))).toBe(false);
+  expect(output).toMatch(problem);
+  expect(output).not.toMatch(/\n\s+at /);
+  await expect
+    .poll(async () => (await ask('GET', '/healthz')).body, { timeout: 10_000 })
+    .toMatchObject({ forwarding: true, revision });
+  expect([peer.prepares, peer.revision]).toEqual([prepares, revision]);
+  expect(peer.active).toBe(active);
+}
+
+/** Has all of the database in its one file. */
+async function checkpoint(): Promise<void> {
+  const db = openDatabase(`file:${database()}`);
+  await db.$queryRawUnsafe('PRAGMA wal_checkpoint(TRUNCATE)');
+  await db.$disconnect();
+}
+
+describe('a start with a database that', () => {
+  beforeEach(setUp);
+
+  it.each([
+    ['is gone', () => rmSync(database()), /is gone/],
+    ['is empty', () => writeFileSync(database(), ''), /is empty, and this router has been set up/],
+    ['is not one', () => writeFileSync(database(), 'x'.repeat(50_000)), /is damaged/],
+    [
+      'is damaged inside',
+      () => {
+        const bytes = readFileSync(database());
+        bytes.fill(0x5a, 4096);
+        writeFileSync(database(), bytes);
+      },
+      /is damaged/,
+    ],
+    ['is cut off', () => writeFileSync(database(), readFileSync(database()).subarray(0, 10_000)), /is damaged/],
+  ])('%s', async (_, harm, problem) => {
+    for (const end of ['-wal', '-shm']) rmSync(database() + end, { force: true });
+    harm();
+    await start();
+    await refusesWith(problem, /npm start -- --restore/);
+  });
+
+  it('was made by a newer version is refused, and not changed', async () => {
+    const db = openDatabase(`file:${database()}`);
+    await db.$executeRawUnsafe(
+      `INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name) VALUES ('x', 'y', 1, '20991231000000_later')`,
+    );
+    await db.$queryRawUnsafe('PRAGMA wal_checkpoint(TRUNCATE)');
+    await db.$disconnect();
+    const before = readFileSync(database());
+    await start();
+    await refusesWith(/was made by a newer version of Tollway/, /Start that version again/);
+    await stop();
+    expect(readFileSync(database()).equals(before)).toBe(true);
+  });
+
+  it('is an old copy', async () => {
+    await checkpoint();
+    copyFileSync(database(), `${database()}.copy`);
+    await start();
+    await healthy();
+    await ask('PUT', `/rest${FILTER}`, { chain: 'forward', action: 'accept', comment: 'later' });
+    await stop();
+    for (const end of ['-wal', '-shm']) rmSync(database() + end, { force: true });
+    copyFileSync(`${database()}.copy`, database());
+    await start();
+    await refusesWith(/is older than the configuration that this router had last/, /--restore/);
+  });
+
+  it('comes back goes on by itself', async () => {
+    await checkpoint();
+    copyFileSync(database(), `${database()}.copy`);
+    writeFileSync(database(), 'x'.repeat(50_000));
+    await start();
+    expect((await ask('GET', '/healthz')).status).toBe(503);
+    copyFileSync(`${database()}.copy`, database());
+    await expect.poll(() => output.match(/listening on/g)?.length, { timeout: 30_000 }).toBe(2);
+    url = /.*listening on (\S+)/s.exec(output)?.[1] ?? '';
+    await healthy();
+    expect(await comments()).toContain('mine');
+  });
+});
+
+describe('--restore', () => {
+  beforeEach(setUp);
+
+  it('rebuilds a damaged database with the users, and keeps the old one', async () => {
+    const rules = peer.active?.filter;
+    for (const end of ['-wal', '-shm']) rmSync(database() + end, { force: true });
+    writeFileSync(database(), 'x'.repeat(50_000));
+    const { code, stdout, stderr } = restoring();
+    expect(code, stderr).toBe(0);
+    expect(stdout).toMatch(/^restored generation \d+ of .* \(add .*\) as revision \d+; .* is kept as \S+\.aside\n$/);
+    const aside = readdirSync(directory).find((name) => name.endsWith('.aside'));
+    expect(readFileSync(join(directory, aside ?? ''), 'utf8')).toBe('x'.repeat(50_000));
+    await start({ TOLLWAY_ADMIN_PASSWORD: 'another password' });
+    await healthy();
+    expect(await comments()).toContain('mine');
+    expect(peer.active?.filter).toEqual(rules);
+    const added = await ask('PUT', `/rest${FILTER}`, { chain: 'forward', action: 'accept' });
+    expect(added.status).toBe(201);
+  });
+
+  it('goes back to an earlier generation, and keeps what queues carried', async () => {
+    const { revision } = peer;
+    await start();
+    await healthy();
+    await ask('PUT', `/rest${FILTER}`, { chain: 'forward', action: 'accept', comment: 'later' });
+    await stop();
+    const db = openDatabase(`file:${database()}`);
+    await db.queueDay.create({
+      data: { row: 7, day: '2026-11-22', menu: '/queue/simple', name: 'q', upload: 5n, download: 6n },
+    });
+    await db.$disconnect();
+    expect(restoring('9999').stderr).toMatch(/^There is no generation 9999 in .*; there are .* to \d+\.\n$/);
+    expect(restoring(String(revision)).code).toBe(0);
+    await start();
+    await healthy();
+    const found = await comments();
+    expect(found).toContain('mine');
+    expect(found).not.toContain('later');
+    expect(peer.revision).toBeGreaterThan(revision + 1);
+    await stop();
+    const kept = openDatabase(`file:${database()}`);
+    expect(await kept.queueDay.count()).toBe(1);
+    await kept.$disconnect();
+  });
+
+  it('works while the last file is torn at its end, and rows are private', async () => {
+    const folder = join(directory, 'generations');
+    const names = readdirSync(folder);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    for (const name of names) expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
+    const [name = ''] = names.sort((a, b) => Number.parseInt(b, 10) - Number.parseInt(a, 10));
+    writeFileSync(join(folder, name), `${readFileSync(join(folder, name), 'utf8')}0123456789abcdef {"kind":"chan`);
+    rmSync(database());
+    expect(restoring().code).toBe(0);
+    await start();
+    await healthy();
+    expect(await comments()).toContain('mine');
+  });
+
+  it('says so when there is nothing to restore', () => {
+    rmSync(join(directory, 'generations'), { recursive: true });
+    const { code, stderr } = restoring();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^There is nothing to restore: \S+ holds no generation\.\n$/);
+    expect(existsSync(database())).toBe(true);
+  });
+});
+
+describe('a database that is lost while the router runs', () => {
+  beforeEach(async () => {
+    await setUp();
+    await start();
+    await healthy();
+  });
+
+  it.each([
+    ['deleted', () => rmSync(database()), /is gone/],
+    ['emptied', () => writeFileSync(database(), ''), /is empty/],
+    ['overwritten', () => writeFileSync(database(), 'x'.repeat(50_000)), /is damaged/],
+  ])('%s: nothing is stored that would be lost, the rest goes on', async (_, harm, problem) => {
+    const { revision } = peer;
+    harm();
+    const { status, body } = await ask('PUT', `/rest${FILTER}`, { chain: 'forward', action: 'accept' });
+    expect(status).toBe(503);
+    expect(body).toMatchObject({ error: 503, detail: expect.stringMatching(problem) });
+    expect(JSON.stringify(body)).toMatch(/Nothing was changed; forwarding goes on/);
+    expect(peer.revision).toBe(revision);
+    await expect
+      .poll(async () => (await ask('GET', '/healthz')).body, { timeout: 20_000 })
+      .toMatchObject({ status: 'unavailable', forwarding: true, problem: expect.stringMatching(problem) });
+    expect(await comments()).toContain('mine');
+    await stop('SIGKILL');
+    expect(restoring().code).toBe(0);
+    await start();
+    await healthy();
+    expect(await comments()).toContain('mine');
+  });
+});
