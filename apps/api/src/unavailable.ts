@@ -1,7 +1,7 @@
 import fastify, { type FastifyInstance, type FastifyReply, LogController } from 'fastify';
 import type { AgentPort } from './agent/port.js';
-import type { Log } from './config/store.js';
 import type { AppOptions } from './app.js';
+import type { Log } from './config/store.js';
 import type { DatabaseFault } from './database/fault.js';
 import { errorBody } from './errors.js';
 import { brokenRequest } from './plugins/errors.js';

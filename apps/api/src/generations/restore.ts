@@ -104,14 +104,13 @@ async function write(connection: Connection, generation: Generation, revision: n
   );
   const summary = `restored generation ${generation.revision} (${generation.summary})`;
   await run(
-    `INSERT INTO "Revision" ("number", "parent", "author", "time", "summary", "diff", "sha256") VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO "Revision" ("number", "parent", "author", "time", "summary", "diff", "rows", "size", "sha256")
+     VALUES (?, ?, ?, ?, ?, '[]', 0, 2, '')`,
     revision,
     revision - 1,
     'system',
     new Date().toISOString(),
     summary,
-    '[]',
-    '',
   );
   await run(
     `INSERT INTO "Audit" ("time", "user", "address", "action", "detail", "revision") VALUES (?, ?, ?, ?, ?, ?)`,

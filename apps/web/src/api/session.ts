@@ -11,6 +11,8 @@ export type Session =
   | { readonly phase: 'unknown' }
   /** `setup`: no password has been set yet; `expired`: whose session ended without their doing here. */
   | { readonly phase: 'out'; readonly setup: boolean; readonly expired?: User; readonly problem?: string }
+  /** Nobody can log in: the router says why, and what to do. */
+  | { readonly phase: 'unavailable'; readonly problem: string }
   | { readonly phase: 'in'; readonly name: string; readonly group: string; readonly version: string };
 
 export const useSession = create<Session>(() => ({ phase: 'unknown' }));
@@ -47,6 +49,8 @@ export async function refreshSession(): Promise<void> {
     });
   } else if (response.status === 401) {
     expire(fields.setup === true);
+  } else if (response.status === 503 && typeof fields.detail === 'string') {
+    if (before.phase !== 'in') replace({ phase: 'unavailable', problem: fields.detail });
   } else if (before.phase === 'unknown') {
     replace({ phase: 'out', setup: false, problem: 'The router is starting; try again in a moment.' });
   }

@@ -16,6 +16,8 @@ export interface Status {
   /** How the packet engine stands: `synced`, or why it does not forward by the newest configuration. */
   readonly engine: string;
   readonly revision: string | undefined;
+  /** What somebody must look at, a sentence each. */
+  readonly alarms: readonly string[];
 }
 
 /** How the connection to the router stands. */
@@ -29,6 +31,7 @@ export const useStatus = create<Status>(() => ({
   totalMemory: undefined,
   engine: 'synced',
   revision: undefined,
+  alarms: [],
 }));
 
 /** Seconds without data after which the connection counts as late and as lost. */
@@ -59,6 +62,8 @@ export function toStatus(message: Readonly<Record<string, unknown>>): Partial<St
   part.freeMemory = word(message.freeMemory);
   part.totalMemory = word(message.totalMemory);
   part.revision = word(message.revision);
+  const { alarms } = message;
+  part.alarms = Array.isArray(alarms) ? alarms.filter((text) => typeof text === 'string') : [];
   if (isObject(message.agent)) {
     const state = word(message.agent.state);
     part.engine = message.agent.connected === false ? 'down' : (state ?? 'synced');

@@ -20,6 +20,7 @@ import { useNarrow } from './narrow.ts';
 import { followAddress, goBack, keepDesk, leaveWindow, openAddress, openAnother } from './open.ts';
 import { Palette } from './Palette.tsx';
 import { pageTitle } from './page-title.ts';
+import { Unavailable } from './Unavailable.tsx';
 import { renderWindow } from './WindowContent.tsx';
 import { WindowList } from './WindowList.tsx';
 
@@ -41,7 +42,7 @@ export function App() {
   return (
     <>
       {/* What was being edited stays there while the user logs in again. */}
-      {user === undefined ? <Login /> : <Console user={user} />}
+      {phase === 'unavailable' ? <Unavailable /> : user === undefined ? <Login /> : <Console user={user} />}
       {expired !== undefined && <LoginAgain name={expired} />}
       <Toasts />
     </>

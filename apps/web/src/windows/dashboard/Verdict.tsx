@@ -17,6 +17,7 @@ function findings(heard: Facts['heard']): readonly Finding[] {
   return judge({
     heard,
     engine: status.engine,
+    alarms: status.alarms,
     lostLinks: lostLinks.rows.map((row) => row.name ?? ''),
     recent,
     connections: recent.at(-1)?.connections ?? 0,

@@ -9,6 +9,7 @@ const sample = (cpu: readonly number[], drops: Record<string, number> = {}) => (
 const WELL: Facts = {
   heard: 'now',
   engine: 'synced',
+  alarms: [],
   lostLinks: [],
   recent: Array.from({ length: 10 }, () => sample([20, 30])),
   connections: 10,
@@ -22,6 +23,17 @@ const texts = (part: Partial<Facts>) => judge({ ...WELL, ...part }).map((finding
 test('nothing wrong, nothing said; what is unknown is not wrong', () => {
   expect(judge(WELL)).toEqual([]);
   expect(texts({ recent: [], maxConnections: 0, totalMemory: 0, freeMemory: 0 })).toEqual([]);
+});
+
+test('what the router says must be looked at comes first, and opens its menu', () => {
+  const rule =
+    'A rule with action drop cannot work and lets packets pass: /ip/firewall/filter *9 (chain forward): why.';
+  expect(judge({ ...WELL, alarms: ['The database is gone.', rule], lostLinks: ['ether1'] })).toEqual([
+    { level: 'trouble', text: 'The database is gone.', opens: '/log' },
+    { level: 'trouble', text: rule, opens: '/ip/firewall/filter' },
+    { level: 'warning', text: 'ether1 has no link', opens: '/interface' },
+  ]);
+  expect(texts({ alarms: Array.from({ length: 8 }, () => rule) }).at(-1)).toBe('3 more are in the log');
 });
 
 test('one full core counts whatever the average, and only when it lasts', () => {

@@ -17,6 +17,8 @@ export interface Facts {
   readonly heard: 'now' | 'not-yet' | 'no-more';
   /** How the packet engine stands, as the status topic says: `synced`, `behind`, `refused`, `down` … */
   readonly engine: string;
+  /** What the router itself says must be looked at, a sentence each. */
+  readonly alarms: readonly string[];
   /** Names of enabled interfaces that had a link and lost it. */
   readonly lostLinks: readonly string[];
   /** The last samples, oldest first: load of each core in percent and drops per second. */
@@ -46,6 +48,18 @@ function engine(facts: Facts): readonly Finding[] {
   const found = ENGINE[facts.engine];
   return found === undefined ? [] : [{ level: 'trouble', ...found }];
 }
+
+/** Most alarms that are shown one by one. */
+const ALARMS = 5;
+
+function alarms({ alarms: all }: Facts): readonly Finding[] {
+  const shown = all.slice(0, ALARMS).map((text) => ({ level: 'trouble' as const, text, opens: alarmWindow(text) }));
+  const more = all.length - shown.length;
+  return more > 0 ? [...shown, { level: 'trouble', text: `${more} more are in the log`, opens: '/log' }] : shown;
+}
+
+/** The menu that an alarm names, or the log. */
+const alarmWindow = (text: string): string => /: (\/ip\/firewall\/\w+) \*/.exec(text)?.[1] ?? '/log';
 
 function links({ lostLinks }: Facts): readonly Finding[] {
   const [first] = lostLinks;
@@ -107,6 +121,13 @@ export function judge(facts: Facts): readonly Finding[] {
     const text = 'The router does not answer: what stands here is old, and nobody knows how it is now';
     return [{ level: 'trouble', text }];
   }
-  const found = [...engine(facts), ...drops(facts), ...rooms(facts), ...links(facts), ...cores(facts)];
+  const found = [
+    ...alarms(facts),
+    ...engine(facts),
+    ...drops(facts),
+    ...rooms(facts),
+    ...links(facts),
+    ...cores(facts),
+  ];
   return [...found.filter((each) => each.level === 'trouble'), ...found.filter((each) => each.level === 'warning')];
 }
