@@ -1,5 +1,6 @@
 // @ts-check
 /** `npm start`: installs and builds what is missing, makes the lab, runs and supervises agent and API. */
+import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
@@ -13,7 +14,7 @@ import { main, makeFolder, UserError } from './project.mjs';
 import { currentNetns } from './start/claims.mjs';
 import { parseOptions, usage } from './start/options.mjs';
 import { freeRouterNetns, instances, register, removeInstance, removeLeftovers, withLock } from './start/registry.mjs';
-import { agentCommand, apiCommand, apiEnv, health, runDir, urlOf } from './start/services.mjs';
+import { agentCommand, apiCommand, apiEnv, health, isSetUp, restoreCommand, runDir, urlOf } from './start/services.mjs';
 import { Supervisor } from './start/supervisor.mjs';
 
 /** @typedef {import('./start/registry.mjs').Instance} Instance */
@@ -43,6 +44,7 @@ await main(async () => {
     await refuseSecond(options.dataDir);
     await removeLeftovers();
     await requireFreeAddress(options.listen);
+    restoreDatabase(options);
     return claim(options);
   });
   /** @type {Supervisor | undefined} */
@@ -54,12 +56,7 @@ await main(async () => {
     }
     supervisor = new Supervisor(path.join(options.dataDir, 'log'), () => {
       instance.processes = supervisor?.running ?? [];
-      try {
-        register(instance);
-      } catch (error) {
-        // A full disk is no reason to leave agent and API without anybody who starts them again.
-        console.error(`cannot note which processes run: ${error instanceof Error ? error.message : error}`);
-      }
+      register(instance);
     });
     const failure = await superviseUntil(stop, supervisor, instance, options);
     if (failure !== undefined) throw failure;
@@ -104,20 +101,60 @@ async function superviseUntil(stop, supervisor, instance, options) {
   supervisor.start({ name: 'api', argv: apiCommand(), env: apiEnv(options), onExit: giveUpBeforeUp('the API') });
 
   let decided = false;
-  const ready = until(async () => decided || (await health(url)).forwarding, 30_000, 50);
+  const answers = async () => {
+    const { forwarding, problem } = await health(url);
+    return forwarding || problem !== undefined;
+  };
+  const ready = until(async () => decided || (await answers()), 30_000, 50);
   const first = await Promise.race([ready, failed, stop]);
   decided = true;
   if (first instanceof UserError) return first;
   if (typeof first === 'string') return undefined;
-  if (!first) return notUp(supervisor, await health(url));
+  const state = await health(url);
+  if (!first && !isSetUp(options.dataDir)) return notUp(supervisor, state);
   up = true;
 
   if (instance.lab !== null) {
     for (const service of trafficOf(instance.lab)) supervisor.start({ ...service, quiet: true });
   }
-  welcome(url, instance, options);
+  // An agent that has a configuration forwards by it, however management is.
+  if (!first) console.error(`• ${notUp(supervisor, state).message}\n  The agent keeps running; stop with Ctrl-C.`);
+  else if (state.problem !== undefined) console.error(unmanaged(state.problem, url));
+  else welcome(url, instance, options);
+  const watching = watchManagement(url, state.problem);
   await stop;
+  clearInterval(watching);
   return undefined;
+}
+
+/** How often management is looked at, ms. */
+const LOOK_MS = 3_000;
+
+/** @param {string} problem @param {string} url */
+const unmanaged = (problem, url) =>
+  `• ${problem}\n  The router forwards by its last configuration; ${url} says the same until that is mended. Stop with Ctrl-C.`;
+
+/**
+ * Says on the terminal when management can no longer work, and when it can again.
+ * @param {string} url
+ * @param {string | undefined} told what has been said already
+ */
+function watchManagement(url, told) {
+  return setInterval(async () => {
+    const { listening, problem } = await health(url);
+    if (!listening || problem === told) return;
+    console.error(problem === undefined ? `• management works again: ${url}` : unmanaged(problem, url));
+    told = problem;
+  }, LOOK_MS);
+}
+
+/** @param {import('./start/options.mjs').StartOptions} options */
+function restoreDatabase(options) {
+  if (options.restore === undefined) return;
+  const [program = '', ...args] = restoreCommand(options.restore);
+  const { status, stdout, stderr } = spawnSync(program, args, { env: apiEnv(options), encoding: 'utf8' });
+  if (status !== 0) throw new UserError(stderr.trim() || 'the database could not be rebuilt');
+  console.log(`• ${stdout.trim()}`);
 }
 
 /** @param {Supervisor} supervisor @param {{ listening: boolean }} state */

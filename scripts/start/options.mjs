@@ -18,6 +18,8 @@ default configuration and serves http://127.0.0.1:8080.
   --data-dir DIR        database, active configuration, pid files (data in the project)
   --no-lab              do not make the lab
   --no-defaults         leave an empty database empty: no addresses, rules or queues
+  --restore [REVISION]  first rebuild the database from the configuration that this router had last, or at a revision;
+                        the database from before is kept beside it
   --memory              the same engine on memory ports with generated traffic; needs no root
   --help                this text
 
@@ -26,7 +28,7 @@ TOLLWAY_ADMIN_PASSWORD sets the first password of admin without the browser.`;
 /**
  * @typedef {{
  *   ports: string[] | undefined, takeOver: boolean, listen: string, names: string[], dataDir: string,
- *   lab: boolean, defaults: 'lab' | 'ports' | 'none', memory: boolean, help: boolean,
+ *   restore: 'newest' | number | undefined, lab: boolean, defaults: 'lab' | 'ports' | 'none', memory: boolean, help: boolean,
  * }} StartOptions
  */
 
@@ -43,6 +45,7 @@ export function parseOptions(argv) {
     listen: '127.0.0.1:8080',
     names: [],
     dataDir: inProject('data'),
+    restore: undefined,
     lab: true,
     defaults: 'lab',
     memory: false,
@@ -87,7 +90,11 @@ export function parseOptions(argv) {
     const inline = rest.length > 0 ? rest.join('=') : undefined;
     const flag = Object.hasOwn(switches, name) ? switches[name] : undefined;
     const setter = Object.hasOwn(withValue, name) ? withValue[name] : undefined;
-    if (flag !== undefined) {
+    if (name === '--restore') {
+      const next = argv[index + 1];
+      const value = inline ?? (next !== undefined && /^\d+$/.test(next) ? argv[++index] : undefined);
+      options.restore = value === undefined ? 'newest' : revision(value);
+    } else if (flag !== undefined) {
       if (inline !== undefined) throw new UserError(`${name} takes no value`, 2);
       flag();
     } else if (setter !== undefined) {
@@ -107,6 +114,12 @@ export function parseOptions(argv) {
   if (options.ports !== undefined || options.memory) options.lab = false;
   options.defaults = noDefaults ? 'none' : options.lab ? 'lab' : 'ports';
   return options;
+}
+
+/** @param {string} value */
+function revision(value) {
+  if (/^[1-9]\d{0,14}$/.test(value)) return Number(value);
+  throw new UserError(`--restore takes the number of a revision, or nothing for the newest, not "${value}"`, 2);
 }
 
 /** @param {string} value */

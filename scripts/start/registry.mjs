@@ -62,11 +62,21 @@ export const runningInstances = () => instances().filter((instance) => isRunning
  */
 export function register(instance) {
   const text = `${JSON.stringify(instance, null, 2)}\n`;
+  /** @type {unknown} */
+  let problem;
   for (const file of [entryFile(instance.dataDir), path.join(runDir(instance.dataDir), 'instance.json')]) {
-    makeFolder(path.dirname(file), 0o700);
-    writeFileSync(`${file}.new`, text);
-    renameSync(`${file}.new`, file);
+    try {
+      makeFolder(path.dirname(file), 0o700);
+      writeFileSync(`${file}.new`, text);
+      renameSync(`${file}.new`, file);
+    } catch (error) {
+      problem = error;
+      rmSync(`${file}.new`, { force: true });
+    }
   }
+  if (problem === undefined) return;
+  // A full disk is no reason to leave agent and API without anybody who starts them again.
+  console.error(`cannot note which processes run: ${problem instanceof Error ? problem.message : problem}`);
 }
 
 /** @param {Instance} instance */

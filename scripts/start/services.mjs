@@ -1,5 +1,6 @@
 // @ts-check
 /** The agent and the API as processes. */
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { enterNetns } from '../netns.mjs';
 import { agentDir, inProject } from '../project.mjs';
@@ -56,16 +57,28 @@ export function urlOf(listen) {
   return `http://${listen.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:')}`;
 }
 
+/** @param {'newest' | number} revision @returns {string[]} */
+export const restoreCommand = (revision) => [
+  process.execPath,
+  inProject('apps', 'api', 'dist', 'restore.js'),
+  ...(revision === 'newest' ? [] : [String(revision)]),
+];
+
+/** Whether this router has been set up: then its agent forwards without any API. @param {string} dataDir */
+export const isSetUp = (dataDir) => existsSync(path.join(dataDir, 'agent', 'active.tollway'));
+
 /**
- * One look at the API.
+ * One look at the API. `problem`: what keeps management from working, and what to do.
  * @param {string} url
- * @returns {Promise<{ listening: boolean, forwarding: boolean }>}
+ * @returns {Promise<{ listening: boolean, forwarding: boolean, problem?: string }>}
  */
 export async function health(url) {
   try {
     const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(1000) });
-    await response.arrayBuffer();
-    return { listening: true, forwarding: response.status === 200 };
+    /** @type {{ problem?: unknown, remedy?: unknown }} */
+    const body = Object(await response.json());
+    const problem = typeof body.problem === 'string' ? { problem: `${body.problem} ${body.remedy ?? ''}` } : {};
+    return { listening: true, forwarding: response.status === 200, ...problem };
   } catch {
     return { listening: false, forwarding: false };
   }

@@ -40,7 +40,11 @@ export class Supervisor {
   constructor(logDir, onChange) {
     this.#logDir = logDir;
     this.#onChange = onChange;
-    makeFolder(logDir);
+    try {
+      makeFolder(logDir);
+    } catch (error) {
+      console.error(`no logs are kept: ${error instanceof Error ? error.message : error}`);
+    }
   }
 
   /** @returns {Running[]} */
@@ -69,10 +73,10 @@ export class Supervisor {
   #spawn(service, delayMs, first) {
     const [program = '', ...args] = service.argv;
     const startedAt = Date.now();
-    const log = openSync(this.logFile(service.name), 'a');
+    const log = openLog(this.logFile(service.name));
     // A session of its own: Ctrl-C in the terminal reaches the supervisor only, which ends things in order.
     const child = spawn(program, args, { env: service.env, detached: true, stdio: ['ignore', log, log] });
-    closeSync(log);
+    if (log !== 'ignore') closeSync(log);
     const identity = child.pid === undefined ? undefined : identify(child.pid);
     if (identity !== undefined) {
       this.#running.set(service.name, { name: service.name, ...identity });
@@ -106,6 +110,15 @@ export class Supervisor {
     } catch {
       return '';
     }
+  }
+}
+
+/** A log that cannot be written is no reason not to run. @param {string} file @returns {number | 'ignore'} */
+function openLog(file) {
+  try {
+    return openSync(file, 'a');
+  } catch {
+    return 'ignore';
   }
 }
 
