@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Client } from './live-client.js';
 import { Router } from './router.js';
 
 /** What rows refer to cannot be taken from under them: a rule that is left out drops nothing. */
@@ -133,5 +134,31 @@ describe('an address list without entries', () => {
     expect(active?.filter.find(({ name }) => name === 'forward')?.rules).toMatchObject([
       { matchers: [{ kind: 'src-address-list', list: 0, negate: true }], action: { kind: 'drop' } },
     ]);
+  });
+});
+
+describe('a drop that cannot work all the same', () => {
+  it('is flagged, and raises an alarm on the dashboard and in the log until it can', async () => {
+    await add(LISTS, { name: 'guests' });
+    const rule = await add(FILTER, { chain: 'forward', action: 'drop', 'in-interface-list': 'guests', comment: 'out' });
+    await add(FILTER, { chain: 'forward', action: 'accept', 'in-interface-list': 'guests' });
+    // As an earlier version, which let it go, has left it.
+    await router.db.configRow.deleteMany({ where: { menu: LISTS } });
+    await router.shut();
+    await router.open();
+    await router.healthy();
+    expect(await invalid(FILTER, rule)).toBe('true');
+    const client = await Client.open(router.url);
+    client.send({ op: 'subscribe', id: 1, topic: 'status' });
+    const text =
+      `A rule with action drop cannot work and lets packets pass: ${FILTER} ${rule} (chain forward, out): ` +
+      'in-interface-list: there is no interface list guests.';
+    expect(await client.next(({ op }) => op === 'status')).toMatchObject({ alarms: [text] });
+    const { rows: log } = await router.rest('GET', '/log');
+    expect(log.filter(({ message }) => message === text)).toHaveLength(1);
+    await add(LISTS, { name: 'guests' });
+    await client.next(({ op, alarms }) => op === 'status' && Array.isArray(alarms) && alarms.length === 0);
+    expect(await invalid(FILTER, rule)).toBe('false');
+    client.socket.close();
   });
 });
