@@ -100,7 +100,7 @@ stages! {
         [ConnectionGone BadIpHeader BadIcmpChecksum EchoAnswered OutInterfaceDown];
     emit Networking "Writes the new headers; holds packets while the next hop is asked for; cuts long ones."
         [OutInterfaceDown NeighborTableFull NeighborFailed NeighborQueueFull ConnectionGone BadIpHeader
-         FragmentationNeeded NoFrame];
+         NoFrame];
     queue Queuing "Holds packets to the rate of their queue; hands those of other workers' queues over."
         [QueueFull QueueMemory NoFrame OutInterfaceDown BadIcmpChecksum EchoAnswered];
 }
