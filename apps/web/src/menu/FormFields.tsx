@@ -7,6 +7,7 @@ import { Field } from './fields/Field.tsx';
 import { Fit } from './fit.ts';
 import { type Errors, fieldsOf, fieldValue, standsOpen, tabsOf } from './form-model.ts';
 import { type TabExtras, withExtraTabs } from './form-tabs.ts';
+import { lastTab, noteTab } from './tab-memory.ts';
 import type { Form } from './use-form.ts';
 
 interface Props {
@@ -18,6 +19,8 @@ interface Props {
   readonly extras?: TabExtras | undefined;
   /** All tabs beside each other, for forms that have a page of their own. */
   readonly spread?: boolean;
+  /** Names the item: its tab is the one that was open last, also after a reload. */
+  readonly place?: string | undefined;
 }
 
 function tabOfError(menu: Menu, errors: Errors): string | undefined {
@@ -25,11 +28,15 @@ function tabOfError(menu: Menu, errors: Errors): string | undefined {
   return name === undefined ? undefined : menu.props[name]?.tab;
 }
 
-export function FormFields({ menu, base, form, isNew, readOnly, extras, spread = false }: Props) {
+export function FormFields({ menu, base, form, isNew, readOnly, extras, spread = false, place }: Props) {
   const id = useId();
   const own = tabsOf(menu, base, form.edits, isNew);
   const tabs = isNew || extras === undefined ? own : withExtraTabs(own, extras);
-  const [chosen, setChosen] = useState<string>();
+  const [chosen, setChosen] = useState(() => (place === undefined ? undefined : lastTab(place)));
+  function choose(tab: string) {
+    setChosen(tab);
+    if (place !== undefined) noteTab(place, tab);
+  }
   const active = chosen !== undefined && tabs.includes(chosen) ? chosen : (tabs[0] ?? '');
   const { errors } = form;
   const marked = new Set(Object.keys(errors).map((name) => menu.props[name]?.tab ?? ''));
@@ -102,7 +109,7 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
     );
   }
   return (
-    <Tabs id={id} tabs={tabs} active={active} marked={marked} passive={passive} onSelect={setChosen}>
+    <Tabs id={id} tabs={tabs} active={active} marked={marked} passive={passive} onSelect={choose}>
       {fields(active)}
     </Tabs>
   );

@@ -18,6 +18,7 @@ import {
 } from 'react';
 import type { LiveMenu, Query } from '../api/live-menu.ts';
 import { copyText } from '../ui/clipboard.ts';
+import { showToast } from '../ui/toasts.ts';
 import type { Column } from './columns.ts';
 import { GridHeader } from './GridHeader.tsx';
 import { GridView } from './grid-view.ts';
@@ -33,6 +34,8 @@ import { fixedRows } from './use-table-actions.ts';
 /** What the owner can ask of the rows. */
 export interface GridHandle {
   focus(): void;
+  /** Selects the row at a place of the list and scrolls to it. */
+  show(index: number): void;
   /** Makes a column as wide as its content. */
   fit(column: string): void;
   /** Goes to the next row, from the last one to the first. */
@@ -132,6 +135,7 @@ export function Grid(props: GridProps) {
       scroller.current?.focus();
       if (latest.current.selection.focus === undefined) moveFocus(0, false);
     },
+    show: (index) => moveFocus(index, false),
     fit: (name) => header.onResized(name, undefined),
     next() {
       const grid = view.current;
@@ -151,6 +155,7 @@ export function Grid(props: GridProps) {
     line: dropLine,
     fixed: () => fixedRows(menu, live),
     onMove: props.onMove,
+    onRefused: (why) => showToast({ kind: 'error', text: `Not moved: ${why}.` }),
     tree: () =>
       latest.current.tree && {
         ordered: menu.commands.includes('move') && live.query.sort === null,
@@ -249,10 +254,13 @@ export function Grid(props: GridProps) {
     else if (!selection.ids.has(id)) next = only(id);
     if (next !== selection) props.onSelect(next);
     if (event.pointerType === 'touch') return;
-    const movable = menu.commands.includes('move') && live.query.sort === null;
-    if (!(movable || (props.tree !== undefined && menu.commands.includes('set')))) return;
+    const ordered = menu.commands.includes('move');
+    const sorted = ordered && live.query.sort !== null && props.tree === undefined;
+    if (!(ordered || (props.tree !== undefined && menu.commands.includes('set')))) return;
     const ids = inOrder(next.ids.has(id) ? next : only(id), order);
-    if (ids.every((each) => lockedReason(menu, live.row(each) ?? {}) === undefined)) drag.press(event, ids);
+    if (ids.every((each) => lockedReason(menu, live.row(each) ?? {}) === undefined)) {
+      drag.press(event, ids, sorted ? SORTED : undefined);
+    }
   }
 
   function onPointerUp(event: PointerEvent) {
@@ -321,6 +329,9 @@ export function Grid(props: GridProps) {
     </div>
   );
 }
+
+/** Why rows of an ordered list cannot be dragged while they stand in another order. */
+const SORTED = 'the list is sorted by a column; click # to sort by the order of the rows';
 
 /** Live lists and lists sorted by what ticks keep their rows in place while the pointer is on them. */
 function useHold(body: RefObject<HTMLDivElement | null>, menu: Menu, live: LiveMenu) {

@@ -6,6 +6,7 @@ import { useStale } from '../api/connection.ts';
 import type { Row } from '../api/row.ts';
 import { showError } from '../ui/toasts.ts';
 import { removeItems, runOn } from './actions.ts';
+import { announceAdded } from './added-rows.ts';
 import { CommentDialog } from './CommentDialog.tsx';
 import { isSet, reason } from './cells/text.ts';
 import { FormButtons } from './FormButtons.tsx';
@@ -90,6 +91,12 @@ export function NewItemForm(props: NewProps) {
 
 const EMPTY: Row = {};
 
+/** Nothing was changed of what a new item starts with. */
+const same = (edits: Edits, initial: Edits): boolean => {
+  const names = Object.keys(edits);
+  return names.length === Object.keys(initial).length && names.every((name) => edits[name] === initial[name]);
+};
+
 interface BodyProps extends Common {
   readonly base: Row;
   readonly isNew: boolean;
@@ -112,6 +119,7 @@ function Body({ menu, extras, base, isNew, initial, before, onClose, onCopy, onA
       const full = before === undefined ? body : { ...body, 'place-before': before };
       const { row, revision } = isNew ? await add(menu.path, full) : await set(menu.path, id, body);
       saved = row['.id'] ?? id;
+      if (isNew && saved !== '') announceAdded(menu.path, saved);
       if (revision !== undefined) tellChange(`${isNew ? 'Added' : 'Changed'} ${itemTitle(menu, row)}.`, revision);
     });
     return taken ? saved : undefined;
@@ -132,7 +140,7 @@ function Body({ menu, extras, base, isNew, initial, before, onClose, onCopy, onA
 
   const why = reason(base);
   return (
-    <div className="item-box">
+    <div className="item-box" data-unsaved={isNew && same(form.edits, initial) ? undefined : form.dirty || undefined}>
       <form
         className="item-form"
         noValidate
@@ -153,6 +161,7 @@ function Body({ menu, extras, base, isNew, initial, before, onClose, onCopy, onA
             isNew={isNew}
             readOnly={locked !== undefined}
             extras={extras}
+            place={isNew ? undefined : `${menu.path}/${id}`}
           />
           {form.errors[''] !== undefined && (
             <p className="form-error" role="alert">

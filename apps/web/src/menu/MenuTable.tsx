@@ -7,6 +7,7 @@ import type { Row } from '../api/row.ts';
 import { type Command, PopupMenu } from '../ui/PopupMenu.tsx';
 import { useVisible } from '../ui/visibility.ts';
 import { runOn } from './actions.ts';
+import { useAddedRows } from './added-rows.ts';
 import { ColumnChooser } from './ColumnChooser.tsx';
 import { CommentDialog } from './CommentDialog.tsx';
 import {
@@ -68,6 +69,10 @@ const NOTHING: Overlay = { kind: 'nothing' };
 /** Commands of one window above those of every table. */
 const withOwn = (own: readonly Command[], all: readonly (Command | 'line')[]): readonly (Command | 'line')[] =>
   own.length === 0 ? all : [...own, 'line', ...all];
+
+/** True for what has an Insert key of its own. */
+const hasInsertKey = (target: EventTarget | null): boolean =>
+  target instanceof Element && target.matches('[role="grid"], [role="treegrid"], input, select, textarea');
 
 export function MenuTable(props: MenuTableProps) {
   const { menu, density, tail = false, onOpen, onAdd, onSelection } = props;
@@ -154,6 +159,7 @@ export function MenuTable(props: MenuTableProps) {
     findTimer.current = setTimeout(() => live.query.find !== text && live.show({ first: 0, find: text }), waitMs);
   }
 
+  useAddedRows(menu, live, (index) => grid.current?.show(index));
   const visible = useVisible();
   const run = useRef(actions.run);
   run.current = actions.run;
@@ -164,7 +170,9 @@ export function MenuTable(props: MenuTableProps) {
     if (owner === null || !visible) return;
     const press = (event: KeyboardEvent) => {
       const name = windowCommandFor(event);
-      if (name === undefined || event.defaultPrevented) return;
+      if (name === undefined || event.defaultPrevented || event.repeat) return;
+      // The rows have that key themselves, and in a text it is the field's.
+      if (name === 'add' && hasInsertKey(event.target)) return;
       event.preventDefault();
       run.current(name);
     };

@@ -67,7 +67,18 @@ function Body({ menu, base, onClose }: BodyProps) {
     );
   }
   return (
-    <div role="group" className="item-box" aria-label={menu.title}>
+    <div
+      role="group"
+      className="item-box"
+      aria-label={menu.title}
+      data-unsaved={form.dirty || undefined}
+      onKeyDown={(event) => {
+        // A list of choices that is open closes first.
+        if (event.key !== 'Escape' || event.defaultPrevented || !form.dirty) return;
+        event.preventDefault();
+        form.reset();
+      }}
+    >
       <form
         className="item-form"
         noValidate

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { actsOnAll, commandLabel, items, specialCommands, whyNot } from './actions.ts';
 import { footerText } from './TableFooter.tsx';
 import { whyNotNow } from './table-commands.ts';
-import { commandFor, HELD } from './table-keys.ts';
+import { commandFor, HELD, windowCommandFor } from './table-keys.ts';
 
 const filter = menuByPath('/ip/firewall/filter');
 const connections = menuByPath('/ip/firewall/connection');
@@ -64,4 +64,9 @@ test('a key that is held does its command once; only moves go on', () => {
   expect(held({ key: 'ArrowDown', altKey: true })).toBe('move-down');
   // Keys that only move the focus are no commands.
   expect(held({ key: 'ArrowDown' })).toBeUndefined();
+});
+
+test('Insert adds wherever the focus is in the window', () => {
+  const press = (key: string) => windowCommandFor({ key, code: '', ctrlKey: false, metaKey: false, altKey: false });
+  expect([press('Insert'), press('F3'), press('Delete')]).toEqual(['add', 'find-next', undefined]);
 });

@@ -51,5 +51,5 @@ function meaningOf({ key, code, ctrlKey, metaKey, altKey }: Key): string | undef
 export function windowCommandFor({ key, ctrlKey, metaKey, altKey }: Key): string | undefined {
   if (altKey) return undefined;
   if (ctrlKey || metaKey) return { f: 'find', g: 'find-next' }[key.toLowerCase()];
-  return key === 'F3' ? 'find-next' : undefined;
+  return { F3: 'find-next', Insert: 'add' }[key];
 }

@@ -14,6 +14,8 @@ interface Drag {
   /** Rows that move, in their order. */
   readonly ids: readonly string[];
   readonly y: number;
+  /** Why the rows cannot be moved now; told while they are dragged. */
+  readonly why: string | undefined;
   active: boolean;
   gap: number;
   drop: Drop | undefined;
@@ -34,11 +36,13 @@ interface Options {
   /** Rows at the start of the list that stay there. */
   readonly fixed: () => number;
   readonly onMove: (move: Move) => void;
+  /** Rows were dropped that cannot be moved now. */
+  readonly onRefused: (why: string) => void;
   /** Where the rows stand in a tree. */
   readonly tree: () => TreeDrag | undefined;
 }
 
-export function useRowDrag({ view, scroller, line, fixed, onMove, tree }: Options) {
+export function useRowDrag({ view, scroller, line, fixed, onMove, onRefused, tree }: Options) {
   const drag = useRef<Drag>(undefined);
   const scrolling = useRef(0);
   useEffect(() => () => cancelAnimationFrame(scrolling.current), []);
@@ -66,6 +70,11 @@ export function useRowDrag({ view, scroller, line, fixed, onMove, tree }: Option
     if (element.textContent !== text) element.textContent = text;
   }
 
+  function aimAtNothing(grid: GridView, clientY: number, why: string) {
+    const { y, height } = grid.rowAtPoint(clientY);
+    mark('refusal', y, height, why);
+  }
+
   function aimInList(grid: GridView, moving: Drag, clientY: number) {
     const { gap, y } = grid.gapAt(clientY, fixed());
     moving.gap = gap;
@@ -90,9 +99,9 @@ export function useRowDrag({ view, scroller, line, fixed, onMove, tree }: Option
   }
 
   return {
-    /** A press on rows that may be dragged. */
-    press(event: PointerEvent, ids: readonly string[]) {
-      drag.current = { ids, y: event.clientY, active: false, gap: -1, drop: undefined };
+    /** A press on rows that may be dragged, or of which dragging tells why not. */
+    press(event: PointerEvent, ids: readonly string[], why?: string) {
+      drag.current = { ids, y: event.clientY, why, active: false, gap: -1, drop: undefined };
     },
     move(event: PointerEvent) {
       const moving = drag.current;
@@ -109,7 +118,8 @@ export function useRowDrag({ view, scroller, line, fixed, onMove, tree }: Option
       const aim = () => {
         if (drag.current !== moving || line.current === null) return;
         const inTree = tree();
-        if (inTree === undefined) aimInList(grid, moving, clientY);
+        if (moving.why !== undefined) aimAtNothing(grid, clientY, moving.why);
+        else if (inTree === undefined) aimInList(grid, moving, clientY);
         else aimInTree(grid, moving, clientY, inTree);
         // Near an edge the list comes to the pointer, also while it stands still.
         if (grid.scrollTowards(clientY)) scrolling.current = requestAnimationFrame(aim);
@@ -121,6 +131,10 @@ export function useRowDrag({ view, scroller, line, fixed, onMove, tree }: Option
       const moving = end();
       const grid = view.current;
       if (moving?.active !== true || grid === undefined) return false;
+      if (moving.why !== undefined) {
+        onRefused(moving.why);
+        return true;
+      }
       if (moving.drop !== undefined) tree()?.onDrop(moving.ids, moving.drop);
       const move = moving.gap < 0 ? undefined : dropAt(grid.order(), moving.ids, moving.gap - grid.firstLoaded);
       if (move !== undefined) onMove(move);

@@ -11,6 +11,7 @@ import { useDesk } from '../wm/desk-state.ts';
 import { activeId, windowOf } from '../wm/reducer.ts';
 import { Taskbar } from '../wm/Taskbar.tsx';
 import { isPage } from './content.ts';
+import { DiscardDialog } from './DiscardDialog.tsx';
 import { Header } from './Header.tsx';
 import { Login } from './Login.tsx';
 import { LoginAgain } from './LoginAgain.tsx';
@@ -49,6 +50,12 @@ export function App() {
   );
 }
 
+/** Whether what was changed in a window is not stored: its form says so. */
+const isUnsaved = (id: string): boolean =>
+  document.querySelector(`[data-window="${CSS.escape(id)}"] [data-unsaved]`) !== null;
+
+const windowTitle = (id: string): string => windowOf(useDesk.getState(), id)?.title ?? '';
+
 /** Over everything while the router does not answer: no value below is one of this moment. */
 function StaleNote() {
   const { ageS } = useConnection();
@@ -65,6 +72,8 @@ type Over = 'nothing' | 'palette' | 'windows';
 
 function Console({ user }: { readonly user: string }) {
   const narrow = useNarrow();
+  /** A window that is to be closed though what was changed in it is not stored. */
+  const [losing, setLosing] = useState<string>();
   const [over, setOver] = useState<Over>('nothing');
   const [tree, setTree] = useState<'shown' | 'hidden'>('shown');
   const [drawer, setDrawer] = useState(false);
@@ -116,6 +125,12 @@ function Console({ user }: { readonly user: string }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: of each user
   useEffect(() => forgetOwnChanges, [user]);
 
+  const leave = useCallback((id: string, how?: 'escape') => {
+    const role = windowOf(useDesk.getState(), id)?.role;
+    // Escape in the dialog of an item is Cancel.
+    if (isUnsaved(id) && !(how === 'escape' && role === 'dialog')) setLosing(id);
+    else leaveWindow(id);
+  }, []);
   const stale = useStale();
   const classes = ['console'];
   if (stale) classes.push('console-stale');
@@ -140,11 +155,21 @@ function Console({ user }: { readonly user: string }) {
         onClick={() => setDrawer(false)}
       />
       <OpenWindow value={openAddress}>
-        <Desk narrow={narrow} render={renderWindow} onAnother={openAnother} onLeave={leaveWindow} onBack={goBack}>
+        <Desk narrow={narrow} render={renderWindow} onAnother={openAnother} onLeave={leave} onBack={goBack}>
           <p className="desk-note">No window is open. Choose one from the menus, or press Ctrl+K and type.</p>
         </Desk>
       </OpenWindow>
       {!narrow && <Taskbar />}
+      {losing !== undefined && (
+        <DiscardDialog
+          title={windowTitle(losing)}
+          onDiscard={() => {
+            setLosing(undefined);
+            leaveWindow(losing);
+          }}
+          onClose={() => setLosing(undefined)}
+        />
+      )}
       {over === 'palette' && <Palette onTree={toggleTree} onClose={() => setOver('nothing')} />}
       {over === 'windows' && <WindowList onClose={() => setOver('nothing')} />}
     </div>

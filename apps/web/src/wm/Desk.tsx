@@ -14,7 +14,7 @@ interface Props {
   /** Opens a second window with the content of the window `id`. */
   readonly onAnother: (id: string) => void;
   /** Somebody wants to close a window. */
-  readonly onLeave: (id: string) => void;
+  readonly onLeave: (id: string, how?: 'escape') => void;
   /** Somebody wants to go from a page to the one before it. */
   readonly onBack: (id: string) => void;
   /** What is shown when no window is open. */
@@ -84,7 +84,7 @@ function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.matches('input, select, textarea');
 }
 
-function useKeys(root: { readonly current: HTMLElement | null }, onLeave: (id: string) => void): void {
+function useKeys(root: { readonly current: HTMLElement | null }, onLeave: Props['onLeave']): void {
   const leave = useRef(onLeave);
   leave.current = onLeave;
   useEffect(() => {
@@ -107,7 +107,8 @@ function useKeys(root: { readonly current: HTMLElement | null }, onLeave: (id: s
       else if (command === 'menu') {
         const { left, top } = element.getBoundingClientRect();
         openWindowMenu(id, left + 4, top + 30);
-      } else leave.current(id);
+      } else if (command === 'escape') leave.current(id, 'escape');
+      else leave.current(id);
     };
     window.addEventListener('keydown', press);
     return () => window.removeEventListener('keydown', press);

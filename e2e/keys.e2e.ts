@@ -1,0 +1,63 @@
+import { expect } from '@playwright/test';
+import { test } from './stack.ts';
+
+const FILTER = '/ip/firewall/filter';
+
+test('Insert adds after a click on a tab; the new row is selected and in view', async ({ ui, router }) => {
+  const { rest } = router;
+  const ids: string[] = [];
+  for (let at = 0; at < 40; at++) {
+    ids.push(await rest.add('/ip/firewall/address-list', { list: `keys-${at}`, address: `192.0.2.${at}` }));
+  }
+  const lists = await ui.open('/ip/firewall/address-list');
+  await lists.root.getByRole('tab', { name: 'Address Lists', exact: true }).click();
+  await expect(lists.row('keys-0').first()).toBeVisible();
+  await ui.page.keyboard.press('Insert');
+  const dialog = ui.page.getByRole('dialog', { name: 'New Firewall Address List' });
+  await expect(dialog).toHaveCount(1);
+  await dialog.getByLabel('Name', { exact: true }).fill('keys-new');
+  await dialog.getByLabel('Address', { exact: true }).fill('192.0.2.250');
+  await dialog.getByRole('button', { name: 'OK', exact: true }).click();
+  const added = lists.row('keys-new');
+  await expect(added).toHaveAttribute('aria-selected', 'true');
+  await expect(added).toBeInViewport();
+  await rest.request('POST', '/rest/ip/firewall/address-list/remove', { '.id': ids });
+});
+
+test('a drag while a column sorts says why nothing moves', async ({ ui }) => {
+  const rules = await ui.open(FILTER);
+  await expect(rules.row('accept').first()).toBeVisible();
+  await rules.grid.getByRole('columnheader', { name: 'Action' }).click();
+  await rules.drag(rules.row('accept').nth(1), rules.row('accept').nth(0));
+  await expect(ui.page.locator('.toasts')).toContainText('Not moved: the list is sorted by a column; click #');
+});
+
+test('Esc puts back what was changed in settings; F4 asks before changes are lost', async ({ ui }) => {
+  await ui.open('/system/identity');
+  const identity = ui.window('Identity');
+  const name = identity.root.getByRole('textbox', { name: 'Identity', exact: true });
+  const before = await name.inputValue();
+  await name.fill('edge');
+  await name.press('Escape');
+  await expect(name).toHaveValue(before);
+  await expect(identity.root).toBeVisible();
+  await name.fill('edge');
+  await name.press('F4');
+  const question = ui.page.getByRole('dialog', { name: 'Discard the changes in Identity?' });
+  await expect(question).toBeVisible();
+  await ui.page.keyboard.press('Enter');
+  await expect(question).toBeHidden();
+  await expect(name).toHaveValue('edge');
+  await name.press('F4');
+  await question.getByRole('button', { name: 'Discard' }).click();
+  await expect(identity.root).toBeHidden();
+});
+
+test('the tab of an item is open again after a reload', async ({ ui, router }) => {
+  const [first] = await router.rest.list('/interface');
+  await ui.page.goto(`${router.url}/interface/${first?.['.id']}`);
+  const dialog = ui.page.getByRole('dialog', { name: /^Interface </ });
+  await dialog.getByRole('tab', { name: 'Traffic', exact: true }).click();
+  await ui.page.reload();
+  await expect(dialog.getByRole('tab', { name: 'Traffic', exact: true })).toHaveAttribute('aria-selected', 'true');
+});
