@@ -23,7 +23,6 @@ import { nth } from '../src/props/nth.js';
 import { upDown } from '../src/props/pair.js';
 import { percent } from '../src/props/percent.js';
 import { portList } from '../src/props/port-list.js';
-import { ipPrefixList } from '../src/props/prefix-list.js';
 import { queueTarget, queueTargetList } from '../src/props/queue-target.js';
 import { configuredRate, rate } from '../src/props/rate.js';
 import { reference, referenceList } from '../src/props/reference.js';
@@ -61,7 +60,6 @@ export const kinds: Readonly<Record<string, Kind>> = {
   rate,
   ratePair: upDown(rate),
   configuredRate,
-  ipPrefixList,
   queueTarget,
   queueTargetList,
   decimal: decimal({ min: 0, max: 10 }),

@@ -30,7 +30,6 @@ export const ADDRESSES: readonly string[] = [
   'ip-port',
   'ip-prefix',
   'ip-iface-prefix',
-  'ip-prefix-list',
   'ip-range',
   'nexthop',
   'queue-target',

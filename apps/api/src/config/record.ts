@@ -42,8 +42,6 @@ export interface StoredConfig {
   readonly snapshot: StoredSnapshot;
   /** Newest revision; 0 when there is none. */
   readonly revision: number;
-  /** Of the newest revision; empty for revision 0. */
-  readonly sha256: string;
   /** Highest row id ever given. */
   readonly lastId: number;
 }
@@ -63,7 +61,7 @@ export async function readConfig(db: Database): Promise<StoredConfig> {
     snapshot.set(menu, menuRows);
     if (id < FIRST_BUILTIN_ROW) lastId = Math.max(lastId, id);
   }
-  return { snapshot, revision: head?.number ?? 0, sha256: head?.sha256 ?? '', lastId };
+  return { snapshot, revision: head?.number ?? 0, lastId };
 }
 
 function texts(data: unknown): Record<string, string> {

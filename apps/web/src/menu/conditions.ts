@@ -33,7 +33,6 @@ const ADDRESS_KINDS = new Set([
   'ip-port',
   'ip-prefix',
   'ip-iface-prefix',
-  'ip-prefix-list',
   'ip-range',
   'queue-target',
   'queue-target-list',

@@ -52,6 +52,8 @@ export function fieldsOf(menu: Menu, tab: string, base: Row, edits: Edits, isNew
   return Object.entries(menu.props)
     .filter(([name, prop]) => {
       if (prop.tab !== tab || BUTTONS.has(name)) return false;
+      // It stands above the fields.
+      if (name === 'hint') return false;
       if (prop.readOnly === true && (isNew || menu.flags.some((flag) => flag.prop === name))) return false;
       return isVisible(menu, prop, base, edits);
     })

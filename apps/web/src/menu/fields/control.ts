@@ -24,7 +24,6 @@ const BY_KIND: Readonly<Record<string, Choice>> = {
   set: { Control: SetField, group: true },
   'tri-set': { Control: TriSetField, group: true },
   'ref-list': { Control: ListField, group: true },
-  'ip-prefix-list': { Control: ListField, group: true },
   'name-list': { Control: ListField, group: true },
   'queue-target-list': { Control: ListField, group: true },
 };
