@@ -98,7 +98,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
 
       const dialog = await simple.edit(simple.row('looks-child'), /^Simple Queue <looks-child>/);
       await dialog.tab('Traffic');
-      await expect(dialog.root.getByRole('figure', { name: 'Rate' }).locator('dd').first()).toHaveText(/bit\/s$/);
+      await expect(dialog.root.getByRole('figure', { name: 'Rate' }).locator('dd').first()).toHaveText(/bps$/);
       await look('queue-traffic');
       await dialog.tab('Token Bucket');
       await expect(dialog.root.locator('.scope-text')).toHaveText(/the limit is|has passed/);
