@@ -276,7 +276,7 @@ describe('an import', () => {
       'a unit',
       'name,target,max-limit\na,10.0.0.1,5Mbit/1M',
       2,
-      /^column 3: value of max-limit: 5Mbit\/1M is not a rate .*, as upload\/download or one for both$/,
+      /^column 3: value of max-limit: upload: 5Mbit is not a rate in bits per second, optionally with k, M or G/,
     ],
     ['no target', 'name,comment\na,x', 2, /^target is required: a comma list of IPv4 and IPv6 prefixes/],
     ['a parent', 'name,target,parent\na,10.0.0.1,b', 2, /^column 3: .* parent: b is none of none/],
