@@ -232,3 +232,23 @@ describe('who may connect', () => {
     await expect.poll(() => client.closed, { timeout: 10_000 }).toBe(4401);
   });
 });
+
+describe('a connection by Basic', () => {
+  const basic = (name: string, password: string) => ({
+    authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`,
+  });
+
+  it('ends when the password changes, and one of another user does not', async () => {
+    await router.rest('PUT', '/user', { name: 'ann', group: 'read', password: 'password of it' });
+    const ann = await Client.open(router.url, basic('ann', 'password of it'));
+    const admin = await Client.open(router.url);
+    expect((await router.rest('PATCH', '/user/ann', { password: 'another one of it' })).status).toBe(200);
+    await expect.poll(() => ann.closed, { timeout: 10_000 }).toBe(4401);
+    admin.send({ op: 'subscribe', id: 1, topic: 'menu', menu: '/user' });
+    expect((await admin.next((m) => m.id === 1)).op).toBe('snapshot');
+    const again = await Client.open(router.url, basic('ann', 'another one of it'));
+    expect((await router.rest('DELETE', '/user/ann')).status).toBe(204);
+    await expect.poll(() => again.closed, { timeout: 10_000 }).toBe(4401);
+    admin.socket.close();
+  });
+});

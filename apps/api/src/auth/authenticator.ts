@@ -17,6 +17,8 @@ export interface Principal {
   readonly address: string;
   /** Key of the session for cookie requests; absent for Basic. */
   readonly session: string | undefined;
+  /** {@link Users.passwordNumber} of the password that was given for this request; absent with a cookie. */
+  readonly password?: number;
   /** Hears of each revision that the request makes. */
   readonly stored?: (revision: number) => void;
 }
@@ -78,6 +80,8 @@ export class Authenticator {
     if (colon > MAX_NAME || decoded.length - colon - 1 > MAX_PASSWORD) throw errors.unauthorized();
     const digest = createHmac('sha256', this.#key).update(decoded).digest('base64');
     const known = this.#verified.get(digest);
+    const named = this.#users.byName(decoded.slice(0, colon));
+    const password = named === undefined ? 0 : this.#users.passwordNumber(named.id);
     let user = known !== undefined && known.until > Date.now() ? this.#users.byId(known.userId) : undefined;
     if (user === undefined) {
       user = await this.#verifyOnce(`${address} ${digest}`, () =>
@@ -86,7 +90,7 @@ export class Authenticator {
       this.#believe(digest, user.id);
     }
     if (user.disabled) throw errors.unauthorized();
-    return { userId: user.id, name: user.name, group: user.group, address, session: undefined };
+    return { userId: user.id, name: user.name, group: user.group, address, session: undefined, password };
   }
 
   /** Clients send several requests at once: the same credentials are hashed, and counted, once. */

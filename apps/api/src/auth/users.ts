@@ -38,6 +38,8 @@ export class Users {
   readonly #db: Database;
   readonly #records = new Map<number, Record>();
   readonly #listeners: ((id: number) => void)[] = [];
+  /** How often the password of a user has changed since the start. */
+  readonly #passwords = new Map<number, number>();
 
   private constructor(db: Database) {
     this.#db = db;
@@ -98,6 +100,11 @@ export class Users {
     return matches && unchanged && !user.disabled ? user : undefined;
   }
 
+  /** Tells passwords of a user apart, as far as this process has seen them. */
+  passwordNumber(id: number): number {
+    return this.#passwords.get(id) ?? 0;
+  }
+
   async add(content: UserContent): Promise<User> {
     const { password, ...data } = content;
     const passwordHash = password === undefined ? null : await hashPassword(password);
@@ -111,6 +118,7 @@ export class Users {
     const passwordHash = password === undefined ? undefined : await hashPassword(password);
     const row = await this.#db.user.update({ where: { id }, data: { ...data, passwordHash } });
     const user = this.#remember(row);
+    if (passwordHash !== undefined) this.#passwords.set(id, this.passwordNumber(id) + 1);
     for (const listener of this.#listeners) listener(id);
     return user;
   }

@@ -2,6 +2,9 @@ import { ipv4Mask, ipv4Prefix, type Kind } from '@tollway/schema';
 
 /** What `in` asks of a value: to lie in a network, in a range of numbers, or to be one of several words. */
 
+/** Members of a list after `in`. */
+const MAX_PARTS = 256;
+
 /** A list after `in` that no value could be in; the message says what is accepted. */
 export class MembershipError extends Error {}
 
@@ -42,6 +45,9 @@ export const liesIn = (spans: readonly Span[], first: number, last: number): boo
 /** @throws MembershipError for a member that no value of the kind could be. */
 export function membership(name: string, kind: Kind, list: string): Membership {
   const parts = list.split(',').map((part) => part.trim());
+  if (parts.length > MAX_PARTS) {
+    throw new MembershipError(`value of ${name}: ${parts.length} values after in, ${MAX_PARTS} are accepted`);
+  }
   if (ADDRESSES.includes(kind.name)) {
     const spans = parts.map((part) => spanOf(name, part));
     const holds = (value: string) =>

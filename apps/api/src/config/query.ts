@@ -1,5 +1,14 @@
-import { compareValues, displayValue, type Menu } from '@tollway/schema';
+import { compareValues, displayValue, type Menu, shown } from '@tollway/schema';
 import { type AddressRange, liesIn, MembershipError, membership } from './membership.js';
+
+/** Words of a `.query`, or filters of a GET. */
+const MAX_WORDS = 128;
+/** Longest word, characters. */
+const MAX_WORD = 1_024;
+/** Operations of a `#` word. */
+const MAX_OPERATIONS = 64;
+/** Longest text that is looked for, characters. */
+export const MAX_FIND = 256;
 
 /** An item as REST shows it: texts by property name, with `.id`. */
 export type Item = Readonly<Record<string, string>>;
@@ -40,7 +49,9 @@ function equals(menu: Menu, name: string, value: string): Test {
 
 /** Test for items for which every filter of a GET (`?network=10.0.0.0&dynamic=no`) holds. Unknown names match nothing. */
 export function filterTest(menu: Menu, filters: Iterable<readonly [string, string]>): Test {
-  const tests = [...filters].map(([name, value]) => equals(menu, name, value));
+  const pairs = [...filters];
+  if (pairs.length > MAX_WORDS) throw new QueryError(`${pairs.length} filters, ${MAX_WORDS} are accepted`);
+  const tests = pairs.map(([name, value]) => equals(menu, name, value));
   return (items, index) => tests.every((test) => test(items, index));
 }
 
@@ -67,6 +78,9 @@ export class QueryError extends Error {}
  * @throws QueryError for a word that is none.
  */
 export function queryTest(menu: Menu, words: readonly string[]): Test {
+  if (words.length > MAX_WORDS) {
+    throw new QueryError(`value of .query: it has ${words.length} words, ${MAX_WORDS} are accepted`);
+  }
   const steps = words.map((word) => readWord(menu, word.startsWith('?') ? word.slice(1) : word));
   return (items, index) => {
     const stack: boolean[] = [];
@@ -79,6 +93,9 @@ export function queryTest(menu: Menu, words: readonly string[]): Test {
 type Step = (stack: boolean[], items: Cells, index: number) => void;
 
 function readWord(menu: Menu, word: string): Step {
+  if (word.length > MAX_WORD) {
+    throw new QueryError(`value of .query: a word has ${word.length} characters, ${MAX_WORD} are accepted`);
+  }
   const push =
     (test: Test): Step =>
     (stack, items, index) =>
@@ -103,7 +120,7 @@ function readWord(menu: Menu, word: string): Step {
 function named(word: string, name: string): string {
   if (/^\.?[A-Za-z0-9][A-Za-z0-9.-]*$/.test(name)) return name;
   throw new QueryError(
-    `value of .query: ${word} is no query word; give name, -name, name=x, <name=x, >name=x, "name in x,y" or #operations`,
+    `value of .query: ${shown(word)} is no query word; give name, -name, name=x, <name=x, >name=x, "name in x,y" or #operations`,
   );
 }
 
@@ -150,7 +167,10 @@ function compareIn(menu: Menu, name: string, a: string, b: string): number {
 function readOperations(word: string): Step {
   const tokens = word.slice(1).match(/\d+|[!&|.]/g) ?? [];
   if (tokens.length === 0 || tokens.join('') !== word.slice(1)) {
-    throw new QueryError(`value of .query: ${word} is no operation; give digits and ! & | . after #`);
+    throw new QueryError(`value of .query: ${shown(word)} is no operation; give digits and ! & | . after #`);
+  }
+  if (tokens.length > MAX_OPERATIONS) {
+    throw new QueryError(`value of .query: ${tokens.length} operations in one word, ${MAX_OPERATIONS} are accepted`);
   }
   return (stack) => {
     tokens.forEach((token, position) => {

@@ -86,6 +86,8 @@ export class Hub {
   accept(socket: WebSocket, principal: Principal): void {
     const connection: Connection = { client: new LiveClient(socket, this), principal, alive: true };
     this.#connections.set(socket, connection);
+    // The password may have changed, or the session ended, while the connection was being opened.
+    if (!this.#mayStay(principal)) connection.client.close(SESSION_OVER, 'the session is over');
     socket.on('pong', () => {
       connection.alive = true;
     });
@@ -122,10 +124,11 @@ export class Hub {
     }
   }
 
-  #mayStay({ session, userId }: Principal): boolean {
+  #mayStay({ session, userId, password }: Principal): boolean {
     const user = this.#services.users.byId(userId);
     if (user === undefined || user.disabled) return false;
-    return session === undefined || this.#services.sessions.alive(session);
+    if (session !== undefined) return this.#services.sessions.alive(session);
+    return password === this.#services.users.passwordNumber(userId);
   }
 
   #closeWhere(over: (connection: Connection) => boolean): void {

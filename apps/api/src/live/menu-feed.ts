@@ -1,7 +1,7 @@
 import type { Menu } from '@tollway/schema';
 import type { View } from '../view/rows.js';
 import type { MenuWindow } from './message.js';
-import { Slices } from './slices.js';
+import { Slices, Stopped } from './slices.js';
 import { deltaOf, evaluate, type WindowContent } from './window.js';
 
 /** Where a feed's messages go. */
@@ -28,6 +28,8 @@ export class MenuFeed {
   #sent: WindowContent | undefined;
   /** When the next tick may be: a table that takes long to evaluate is evaluated less often. */
   #notBefore = 0;
+  /** Stops the evaluation that runs. */
+  #stop = new AbortController();
   #running = false;
   /** How old the readings of the next evaluation may be, ms, when one has been asked for during this one. */
   #again: number | undefined;
@@ -48,6 +50,7 @@ export class MenuFeed {
   setWindow(change: Partial<MenuWindow>): void {
     this.#window = { ...this.#window, ...change };
     this.#sent = undefined;
+    this.#stop.abort();
     this.refresh(this.#intervalMs / 2);
   }
 
@@ -64,6 +67,9 @@ export class MenuFeed {
     }
     this.#running = true;
     this.#update(maxAgeMs)
+      .catch((error: unknown) => {
+        if (!(error instanceof Stopped)) throw error;
+      })
       .catch((error: unknown) => this.#outlet.send({ op: 'error', id: this.#id, detail: String(error) }))
       .finally(() => {
         this.#running = false;
@@ -75,6 +81,7 @@ export class MenuFeed {
 
   close(): void {
     this.#closed = true;
+    this.#stop.abort();
     clearInterval(this.#timer);
   }
 
@@ -84,7 +91,8 @@ export class MenuFeed {
     const rows = await this.#view(maxAgeMs);
     const readingMs = Math.min(MOST_READING_MS, performance.now() - asked);
     if (this.#closed || window !== this.#window) return;
-    const slices = new Slices();
+    this.#stop = new AbortController();
+    const slices = new Slices(this.#stop.signal);
     const content = await evaluate(this.#menu, rows, window, slices);
     const workedMs = slices.workedMs;
     if (!this.#closed && window === this.#window) this.#send(window, content);

@@ -1,4 +1,5 @@
 import { type Menu, menuByPath } from '@tollway/schema';
+import { MAX_FIND } from '../config/query.js';
 import { type Condition, OPERATORS, type Operator } from './condition.js';
 import type { TreeShape } from './tree.js';
 import type { Watched } from './watched-queue.js';
@@ -76,6 +77,10 @@ export class MessageError extends Error {
 
 /** Most rows of a window. */
 export const MAX_COUNT = 1000;
+/** Conditions of a filter. */
+const MAX_CONDITIONS = 32;
+/** Longest value of a condition, characters. */
+const MAX_VALUE = 4_096;
 const MIN_INTERVAL_MS = 200;
 const MAX_INTERVAL_MS = 60_000;
 const DEFAULT_WINDOW: MenuWindow = {
@@ -183,9 +188,13 @@ function filterOf(value: unknown, id: number): Condition[] {
   if (typeof value !== 'object' || Array.isArray(value)) {
     throw new MessageError('filter must be an object of columns, e.g. {"name":"ether1"}', id);
   }
-  return Object.entries(value).flatMap(([column, asked]: [string, unknown]) =>
+  const conditions = Object.entries(value).flatMap(([column, asked]: [string, unknown]) =>
     (Array.isArray(asked) ? asked : [asked]).map((one: unknown) => conditionOf(column, one, id)),
   );
+  if (conditions.length > MAX_CONDITIONS) {
+    throw new MessageError(`filter: ${conditions.length} conditions, ${MAX_CONDITIONS} are accepted`, id);
+  }
+  return conditions;
 }
 
 function conditionOf(column: string, asked: unknown, id: number): Condition {
@@ -198,7 +207,11 @@ function conditionOf(column: string, asked: unknown, id: number): Condition {
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') {
     throw new MessageError(`filter: the value of ${column} must be a text, a number, true or false`, id);
   }
-  return { column, op: operator, value: String(value) };
+  const text = String(value);
+  if (text.length > MAX_VALUE) {
+    throw new MessageError(`filter: the value of ${column} is longer than ${MAX_VALUE} characters`, id);
+  }
+  return { column, op: operator, value: text };
 }
 
 function columnsOf(value: unknown, id: number): readonly string[] | undefined {
@@ -211,7 +224,9 @@ function columnsOf(value: unknown, id: number): readonly string[] | undefined {
 
 function findOf(value: unknown, id: number): string {
   if (value === null) return '';
-  if (typeof value !== 'string') throw new MessageError('find must be a text', id);
+  if (typeof value !== 'string' || value.length > MAX_FIND) {
+    throw new MessageError(`find must be a text of at most ${MAX_FIND} characters`, id);
+  }
   return value;
 }
 

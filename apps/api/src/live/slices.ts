@@ -12,10 +12,19 @@ function next(): void {
   if (waiting.length > 0) setImmediate(next);
 }
 
+/** Thrown out of an evaluation for which nobody waits any more. */
+export class Stopped extends Error {}
+
 /** A long evaluation, cut into slices so that requests and other viewers need not wait for its end. */
 export class Slices {
   #since = performance.now();
   #worked = 0;
+  readonly #stop: AbortSignal | undefined;
+
+  /** @param stop aborted when nobody waits for the outcome any more. */
+  constructor(stop?: AbortSignal) {
+    this.#stop = stop;
+  }
 
   /** True when it is time to {@link pause}. */
   get over(): boolean {
@@ -27,12 +36,15 @@ export class Slices {
     return this.#worked + performance.now() - this.#since;
   }
 
+  /** @throws Stopped when nobody waits for the outcome any more. */
   async pause(): Promise<void> {
+    if (this.#stop?.aborted) throw new Stopped();
     this.#worked += performance.now() - this.#since;
     await new Promise<void>((resolve) => {
       waiting.push(resolve);
       if (waiting.length === 1) setImmediate(next);
     });
     this.#since = performance.now();
+    if (this.#stop?.aborted) throw new Stopped();
   }
 }

@@ -77,9 +77,11 @@ async function found(
   const tests = filter.map((condition) => readerOf(set, testOf(menu, condition)));
   const holdsText = find === '' ? undefined : containing(menu, find);
   const passed: number[] = [];
+  // A row costs as much more as more is asked of it.
+  const stride = Math.ceil(STRIDE / (1 + tests.length) ** 2);
   const { first, end } = only ?? { first: 0, end: set.length };
   for (let index = first; index < end; index += 1) {
-    if (index % STRIDE === 0 && slices.over) await slices.pause();
+    if ((index - first) % stride === 0 && slices.over) await slices.pause();
     if (!tests.every((test) => test(index))) continue;
     if (holdsText === undefined || holdsText(set.row(index))) passed.push(index);
   }

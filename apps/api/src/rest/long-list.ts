@@ -8,14 +8,14 @@ import type { RestRow, RowSet } from '../view/rows.js';
 /** Items that are decoded and written in one go. */
 const AT_ONCE = 4_096;
 /** Items between two looks at the clock. */
-const STRIDE = 128;
+const STRIDE = 8;
 
 export type Projection = (rows: RowSet, index: number) => RestRow;
 
-/** Items that pass a test; all of them without one. */
-export async function countOf(rows: RowSet, test: Test | undefined): Promise<number> {
+/** Items that pass a test; all of them without one. @throws Stopped when nobody waits for it any more. */
+export async function countOf(rows: RowSet, test: Test | undefined, gone: AbortSignal): Promise<number> {
   if (test === undefined) return rows.length;
-  const slices = new Slices();
+  const slices = new Slices(gone);
   let count = 0;
   for (let index = 0; index < rows.length; index += 1) {
     if (index % STRIDE === 0 && slices.over) await slices.pause();
@@ -24,18 +24,33 @@ export async function countOf(rows: RowSet, test: Test | undefined): Promise<num
   return count;
 }
 
-/** The items that pass a test: a list, or for long ones a stream of its JSON. */
-export function listOf(rows: RowSet, test: Test | undefined, project: Projection): readonly RestRow[] | Readable {
-  if (rows.length > AT_ONCE) return Readable.from(json(rows, test, project));
+/**
+ * The items that pass a test: a list, or for long ones a stream of its JSON.
+ * @throws Stopped when nobody waits for it any more.
+ */
+export async function listOf(
+  rows: RowSet,
+  test: Test | undefined,
+  project: Projection,
+  gone: AbortSignal,
+): Promise<readonly RestRow[] | Readable> {
+  if (rows.length > AT_ONCE) return Readable.from(json(rows, test, project, gone));
+  const slices = new Slices(gone);
   const list: RestRow[] = [];
   for (let index = 0; index < rows.length; index += 1) {
+    if (index % STRIDE === 0 && slices.over) await slices.pause();
     if (test === undefined || test(rows, index)) list.push(project(rows, index));
   }
   return list;
 }
 
-async function* json(rows: RowSet, test: Test | undefined, project: Projection): AsyncGenerator<string, void> {
-  const slices = new Slices();
+async function* json(
+  rows: RowSet,
+  test: Test | undefined,
+  project: Projection,
+  gone: AbortSignal,
+): AsyncGenerator<string, void> {
+  const slices = new Slices(gone);
   let text = '[';
   let first = true;
   for (let index = 0; index < rows.length; index += 1) {

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
 import type { Arguments } from '../config/content.js';
 import { storageOf } from '../config/items.js';
-import { filterTest } from '../config/query.js';
+import { filterTest, QueryError } from '../config/query.js';
 import { parseRowId, rowIdText } from '../config/snapshot.js';
 import { errors } from '../errors.js';
 import { clientGone } from '../plugins/auth.js';
@@ -25,7 +25,7 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
   app.get('/rest/*', async (request, reply) => {
     const target = findTarget(pathOf(request));
     requirePermission(request.principal, target.menu.path, 'print');
-    return sent(reply, list(request, target, await rowsOf(services, target)));
+    return sent(reply, await list(request, target, await rowsOf(services, target), clientGone(reply)));
   });
 
   app.put('/rest/*', async (request, reply) => {
@@ -121,7 +121,7 @@ function sent(reply: FastifyReply, answer: Answer): Answer {
   return answer;
 }
 
-function list(request: FastifyRequest, { menu, item }: Target, rows: RowSet): Answer {
+async function list(request: FastifyRequest, { menu, item }: Target, rows: RowSet, gone: AbortSignal): Promise<Answer> {
   const query = new URLSearchParams(request.url.slice(request.url.split('?', 1)[0]?.length ?? 0));
   const names = proplistOf(query.get('.proplist') ?? undefined);
   query.delete('.proplist');
@@ -132,7 +132,12 @@ function list(request: FastifyRequest, { menu, item }: Target, rows: RowSet): An
   }
   if (single) return projected([rows.row(0)], names)[0] ?? {};
   const filters = [...query];
-  return listOf(rows, filters.length === 0 ? undefined : filterTest(menu, filters), projection(names));
+  try {
+    const test = filters.length === 0 ? undefined : filterTest(menu, filters);
+    return await listOf(rows, test, projection(names), gone);
+  } catch (error) {
+    throw error instanceof QueryError ? errors.badRequest(error.message) : error;
+  }
 }
 
 /** Edits are not broken off: they are done or refused at once. */

@@ -26,7 +26,7 @@ import { errors } from '../errors.js';
 export function argumentsOf(menu: Menu, args: Arguments): PacketWords {
   const words: Record<string, string> = {};
   const put = (name: string, text: string): void => {
-    const prop = menu.props[name];
+    const prop = Object.hasOwn(menu.props, name) ? menu.props[name] : undefined;
     const parsed = prop?.kind.parse(text);
     if (parsed === undefined || prop?.readOnly === true) throw errors.unknownParameter(name);
     if (!parsed.ok) throw errors.badProperty(name, `value of ${name}: ${parsed.error}`);

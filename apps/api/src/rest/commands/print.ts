@@ -8,15 +8,15 @@ import { countOf, listOf } from '../long-list.js';
 import type { Answer, Call } from '../services.js';
 
 /** `print`: the items that pass `.query`, or their number. Print switches such as `detail` and `stats` change nothing here. */
-export async function print({ services, menu, args }: Call): Promise<Answer> {
+export async function print({ services, menu, args, signal }: Call): Promise<Answer> {
   const view = services.views.get(menu.path);
   if (view === undefined) throw errors.noSuchCommand('print');
   const words = queryWords(args['.query']);
   const names = proplistOf(args['.proplist']);
   const rows = await view();
   const test = words.length === 0 ? undefined : testOf(menu, words);
-  if (switchedOn(args, 'count-only')) return { ret: String(await countOf(rows, test)) };
-  return listOf(rows, test, projection(names));
+  if (switchedOn(args, 'count-only')) return { ret: String(await countOf(rows, test, signal)) };
+  return listOf(rows, test, projection(names), signal);
 }
 
 function testOf(menu: Menu, words: readonly string[]): Test {

@@ -11,7 +11,7 @@ import type { Answer, Call } from '../services.js';
 export async function profileCommand({ services, menu, args, signal }: Call): Promise<Answer> {
   checkArguments(args, ['cpu', 'duration', 'once', '.proplist']);
   const argument = (name: string): string => {
-    const prop = menu.props[name];
+    const prop = Object.hasOwn(menu.props, name) ? menu.props[name] : undefined;
     const text = args[name] === undefined ? (prop?.default ?? '') : textOf(name, args[name]);
     const parsed = prop?.kind.parse(text);
     if (parsed === undefined || !parsed.ok) {

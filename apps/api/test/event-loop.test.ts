@@ -1,0 +1,167 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Client } from './live-client.js';
+import { rawExchange } from './raw-request.js';
+import { PASSWORD, Router } from './router.js';
+
+/** With as many rows as a large router has, nothing that only asks, or is refused, holds up the rest. */
+const QUEUES = 25_000;
+const ENTRIES = 100_000;
+/** Longest time that the event loop may stand still, ms. */
+const MAX_MS = 50;
+/** What blocks does so each time; a collection of garbage does not. */
+const TRIES = 4;
+
+let router: Router;
+beforeAll(async () => {
+  router = await Router.start();
+  const octets = (n: number) => `${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
+  const put = async (path: string, count: number, row: (n: number) => object) => {
+    const rows = Array.from({ length: count }, (_, n) => row(n));
+    expect((await router.rest('PUT', path, rows)).status).toBe(201);
+  };
+  await put('/queue/simple', QUEUES, (n) => ({
+    name: `queue-${n}`,
+    target: `10.${octets(n)}`,
+    'max-limit': '10M/20M',
+  }));
+  await put('/ip/firewall/address-list', ENTRIES, (n) => ({ list: `list-${n % 7}`, address: `11.${octets(n)}` }));
+  // What follows a change, hints for queues say, is not asked about here.
+  const end = Date.now() + 60_000;
+  while ((await standstill(() => new Promise((resolve) => setTimeout(resolve, 1_000)))) > 20 && Date.now() < end);
+}, 600_000);
+afterAll(() => router.close());
+
+/** What this thread has worked, ms: a machine that is busy with other things makes it not more (proc_pid_schedstat). */
+const workedMs = (): number => Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[0]) / 1e6;
+
+/** Longest piece of work between two turns of the event loop while `work` ran, ms; the best of some tries. */
+async function standstill(work: () => Promise<unknown>): Promise<number> {
+  let best = Number.POSITIVE_INFINITY;
+  for (let tries = 0; tries < TRIES && best >= MAX_MS; tries += 1) {
+    let longest = 0;
+    let watching = true;
+    let before = workedMs();
+    const look = () => {
+      const now = workedMs();
+      longest = Math.max(longest, now - before);
+      before = now;
+      if (watching) setImmediate(look);
+    };
+    setImmediate(look);
+    await work();
+    watching = false;
+    await new Promise((resolve) => setImmediate(resolve));
+    best = Math.min(best, longest);
+  }
+  return best;
+}
+
+const QUEUE = '/queue/simple';
+const ENTRY = '/ip/firewall/address-list';
+const many = (count: number, text: (n: number) => string) => Array.from({ length: count }, (_, n) => text(n));
+
+/** Asks and reads the answer in pieces, which costs the test's own side of the process little. */
+async function ask(method: string, path: string, body?: unknown): Promise<number> {
+  const response = await fetch(router.url + path, {
+    method,
+    headers: {
+      authorization: `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`,
+      'content-type': 'application/json',
+    },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  for await (const _chunk of response.body ?? []) await new Promise(setImmediate);
+  return response.status;
+}
+
+const words = (count: number) => many(count, (n) => `name=x${n}`);
+
+describe('the event loop goes on', () => {
+  it.each<[string, number, string, string, unknown]>([
+    ['a list of queues', 200, 'GET', `/rest${QUEUE}`, undefined],
+    ['a list of entries', 200, 'GET', `/rest${ENTRY}`, undefined],
+    ['a filter of queues', 200, 'GET', `/rest${QUEUE}?name=queue-24999`, undefined],
+    ['one queue', 200, 'GET', `/rest${QUEUE}/queue-24999`, undefined],
+    ['one that is not there', 404, 'GET', `/rest${ENTRY}/*FFFFFF`, undefined],
+    ['a query of many words', 200, 'POST', `/rest${QUEUE}/print`, { '.query': [...words(127), `#${'|'.repeat(64)}`] }],
+    [
+      'comparisons of entries',
+      200,
+      'POST',
+      `/rest${ENTRY}/print`,
+      { '.query': many(16, (n) => `<address=12.0.0.${n}`), 'count-only': '' },
+    ],
+    ['too many words', 400, 'POST', `/rest${QUEUE}/print`, { '.query': words(20_000) }],
+    ['too long a word', 400, 'POST', `/rest${QUEUE}/print`, { '.query': [`#${'!'.repeat(1_000_000)}`] }],
+    ['values of a property', 200, 'GET', `/api/v1/values?menu=${ENTRY}&property=list`, undefined],
+    ['a queue with a wrong parent', 400, 'PUT', `/rest${QUEUE}`, { name: 'q', target: '1.1.1.1', parent: 'nobody' }],
+    ['a change of a queue to a name that is taken', 400, 'PATCH', `/rest${QUEUE}/queue-1`, { name: 'queue-2' }],
+    [
+      'removing many that are not there',
+      400,
+      'POST',
+      `/rest${QUEUE}/remove`,
+      { numbers: many(20_000, (n) => `none-${n}`) },
+    ],
+    ['a body of one long text', 400, 'PUT', `/rest${QUEUE}`, `{"name":"${'x'.repeat(8_000_000)}"}`],
+    ['a body of many members', 400, 'PUT', `/rest${QUEUE}`, `[${many(190_000, () => '{"a":1}').join(',')}, x]`],
+    ['a body that is too large', 400, 'PUT', `/rest${QUEUE}`, 'x'.repeat(9_000_000)],
+  ])('during %s', async (_what, status, method, path, body) => {
+    const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+    const ms = await standstill(async () => expect(await ask(method, path, text)).toBe(status));
+    expect(ms).toBeLessThan(MAX_MS);
+  });
+
+  it('during windows that find, filter and sort', async () => {
+    const client = await Client.open(router.url);
+    let id = 0;
+    const show = async (menu: string, window: object) => {
+      id += 1;
+      client.send({ op: 'subscribe', topic: 'menu', id, menu, ...window });
+      const answer = await client.next((message) => message.id === id, 60_000);
+      client.send({ op: 'unsubscribe', id });
+      return answer.op;
+    };
+    const windows: [string, object][] = [
+      [QUEUE, { find: '9.99' }],
+      [ENTRY, { find: 'nowhere' }],
+      [ENTRY, { sort: { by: 'address', desc: true } }],
+      [QUEUE, { sort: { by: 'name', desc: true } }],
+      [QUEUE, { tree: { folded: false, except: [] }, sort: { by: 'target' } }],
+      [
+        ENTRY,
+        {
+          filter: {
+            address: many(10, () => '').map(() => ({ op: 'in', value: many(256, (n) => `99.0.0.${n}`).join(',') })),
+          },
+        },
+      ],
+    ];
+    for (const [menu, window] of windows) {
+      const ms = await standstill(async () => expect(await show(menu, window)).toBe('snapshot'));
+      expect(ms, `${menu} ${JSON.stringify(window).slice(0, 80)}`).toBeLessThan(MAX_MS);
+    }
+    expect(await show(ENTRY, { filter: { address: Array(33).fill('1.1.1.1') } })).toBe('error');
+    expect(await show(ENTRY, { filter: { address: { op: 'in', value: many(257, () => '1.1.1.1').join(',') } } })).toBe(
+      'error',
+    );
+    expect(await show(ENTRY, { find: 'x'.repeat(257) })).toBe('error');
+    client.socket.close();
+  });
+
+  it('and nothing is evaluated for somebody who has gone', async () => {
+    const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
+    const body = JSON.stringify({ '.query': many(16, (n) => `<address=12.0.0.${n}`), 'count-only': '' });
+    const request = `POST /rest${ENTRY}/print HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    const work = async (clients: number, stayMs: number) => {
+      const before = process.cpuUsage();
+      await Promise.all(Array.from({ length: clients }, () => rawExchange(router.url, request, stayMs)));
+      await ask('GET', '/healthz');
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      return process.cpuUsage(before).user / 1_000;
+    };
+    const whole = await work(1, 60_000);
+    expect(await work(20, 100)).toBeLessThan(10 * whole);
+  });
+});
