@@ -20,6 +20,8 @@ import { Supervisor } from './start/supervisor.mjs';
 /** @typedef {import('./start/registry.mjs').Instance} Instance */
 
 const started = Date.now();
+/** How often management is looked at, ms. */
+const LOOK_MS = 3_000;
 
 await main(async () => {
   const options = parseOptions(process.argv.slice(2));
@@ -127,12 +129,10 @@ async function superviseUntil(stop, supervisor, instance, options) {
   return undefined;
 }
 
-/** How often management is looked at, ms. */
-const LOOK_MS = 3_000;
-
 /** @param {string} problem @param {string} url */
-const unmanaged = (problem, url) =>
-  `• ${problem}\n  The router forwards by its last configuration; ${url} says the same until that is mended. Stop with Ctrl-C.`;
+function unmanaged(problem, url) {
+  return `• ${problem}\n  The router forwards by its last configuration; ${url} says the same until that is mended. Stop with Ctrl-C.`;
+}
 
 /**
  * Says on the terminal when management can no longer work, and when it can again.
