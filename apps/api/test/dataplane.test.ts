@@ -156,6 +156,14 @@ describe('what moves', () => {
     const once = (await monitor({ interface: 'ether1', once: '' })).rows;
     expect(once).toHaveLength(1);
     expect(once[0]).not.toHaveProperty('.section');
+    for (const what of ['drops', 'errors']) {
+      for (const way of ['rx', 'tx']) expect(once[0]).toHaveProperty(`${way}-${what}-per-second`);
+    }
+    // The router's own packets, as ARP, are among those sent, and no more than those.
+    const [ether2] = await list('/interface?name=ether2');
+    expect(Number(ether2?.['own-tx-packet'])).toBeGreaterThan(0);
+    expect(Number(ether2?.['own-tx-packet'])).toBeLessThan(Number(ether2?.['tx-packet']));
+    expect(Number((await get('/system/resource'))['handed-over-packets'])).toBeGreaterThanOrEqual(0);
     const sections = (await monitor({ interface: 'ether1,aggregate', duration: '2s' })).rows;
     expect(sections.map((row) => row['.section'])).toEqual(['0', '0', '1', '1']);
     expect((await monitor({ interface: 'ether9', once: '' })).body).toMatchObject({ property: 'interface' });

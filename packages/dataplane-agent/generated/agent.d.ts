@@ -2207,6 +2207,14 @@ export interface InterfaceStats {
    */
   'mac-address': string;
   /**
+   * Bytes sent that the router or a service in its namespace made.
+   */
+  'own-tx-bytes': number;
+  /**
+   * Packets sent that the router or a service in its namespace made.
+   */
+  'own-tx-packets': number;
+  /**
    * Factory name of the port.
    */
   port: string;
@@ -2283,9 +2291,25 @@ export interface InterfaceRates {
    */
   'fp-tx-pps': number;
   /**
+   * Bits/s sent that the router or a service in its namespace made.
+   */
+  'own-tx-bps': number;
+  /**
+   * Packets/s sent that the router or a service in its namespace made.
+   */
+  'own-tx-pps': number;
+  /**
    * Bits/s received.
    */
   'rx-bps': number;
+  /**
+   * Packets/s received that were dropped before routing.
+   */
+  'rx-drops-ps': number;
+  /**
+   * Receive errors/s of the netdev.
+   */
+  'rx-errors-ps': number;
   /**
    * Packets/s received.
    */
@@ -2294,6 +2318,14 @@ export interface InterfaceRates {
    * Bits/s sent.
    */
   'tx-bps': number;
+  /**
+   * Packets/s that the port could not take.
+   */
+  'tx-drops-ps': number;
+  /**
+   * Transmit errors/s of the netdev.
+   */
+  'tx-errors-ps': number;
   /**
    * Packets/s sent.
    */

@@ -103,9 +103,11 @@ export class Traffic {
   }
 }
 
-function throughput({ interfaces }: Stats): TrafficSample['throughput'] {
-  const sum = (rate: 'tx-bps' | 'tx-pps') => interfaces.reduce((total, { rates }) => total + rates[rate], 0);
-  return { bps: sum('tx-bps'), pps: sum('tx-pps') };
+/** What leaves the router of others' traffic: what it and its services made itself is not forwarded. */
+export function throughput({ interfaces }: Pick<Stats, 'interfaces'>): TrafficSample['throughput'] {
+  const sum = (rate: 'bps' | 'pps') =>
+    interfaces.reduce((total, { rates }) => total + Math.max(0, rates[`tx-${rate}`] - rates[`own-tx-${rate}`]), 0);
+  return { bps: sum('bps'), pps: sum('pps') };
 }
 
 const received = ({ interfaces }: Stats): number => interfaces.reduce((sum, entry) => sum + entry['rx-packets'], 0);

@@ -59,6 +59,8 @@ export function counters(stats: InterfaceStats | undefined): RestRow {
     'fp-tx-byte': String(stats['fp-tx-bytes']),
     'fp-rx-packet': String(stats['fp-rx-packets']),
     'fp-tx-packet': String(stats['fp-tx-packets']),
+    'own-tx-byte': String(stats['own-tx-bytes']),
+    'own-tx-packet': String(stats['own-tx-packets']),
     ...rates(stats),
   };
 }
@@ -74,6 +76,12 @@ export function rates({ rates: r }: InterfaceStats): RestRow {
     'tx-bits-per-second': String(r['tx-bps']),
     'fp-tx-packets-per-second': String(r['fp-tx-pps']),
     'fp-tx-bits-per-second': String(r['fp-tx-bps']),
+    'own-tx-packets-per-second': String(r['own-tx-pps']),
+    'own-tx-bits-per-second': String(r['own-tx-bps']),
+    'rx-drops-per-second': String(r['rx-drops-ps']),
+    'tx-drops-per-second': String(r['tx-drops-ps']),
+    'rx-errors-per-second': String(r['rx-errors-ps']),
+    'tx-errors-per-second': String(r['tx-errors-ps']),
   };
 }
 

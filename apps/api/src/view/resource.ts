@@ -1,6 +1,8 @@
 import { readFile, statfs } from 'node:fs/promises';
 import { cpus, freemem, machine, totalmem, uptime } from 'node:os';
 import { durationText } from '@tollway/schema';
+import type { Stats } from '../agent/messages.js';
+import type { LiveState } from '../state/live-state.js';
 import type { Processor } from '../state/processor.js';
 import { VERSION } from '../version.js';
 import { ArrayRows, type View } from './rows.js';
@@ -27,10 +29,13 @@ export function coresView(processor: Processor): View {
   };
 }
 
+const handedOver = ({ workers }: Stats): number => workers.reduce((sum, worker) => sum + worker['handover-packets'], 0);
+
 /** Figures of the box that the router runs on. */
-export function resourceView(processor: Processor, dataDir: string): View {
-  return async () => {
-    const [disk, load, cpuinfo] = await Promise.all([
+export function resourceView(processor: Processor, dataDir: string, live: LiveState): View {
+  return async (maxAgeMs) => {
+    const [stats, disk, load, cpuinfo] = await Promise.all([
+      live.stats(maxAgeMs),
       statfs(dataDir),
       processor.load(),
       readFile('/proc/cpuinfo', 'utf8').catch(() => ''),
@@ -53,6 +58,7 @@ export function resourceView(processor: Processor, dataDir: string): View {
         'architecture-name': machine(),
         'board-name': `${machine()} server`,
         platform: 'Tollway',
+        ...(stats !== undefined && { 'handed-over-packets': String(handedOver(stats)) }),
       },
     ]);
   };

@@ -81,7 +81,7 @@ function viewOf(
     case '/system/resource/cpu':
       return coresView(processor);
     case '/system/resource':
-      return resourceView(processor, dataDir);
+      return resourceView(processor, dataDir, live);
     case '/log':
       return logView(log);
     case '/user':

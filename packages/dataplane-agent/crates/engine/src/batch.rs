@@ -231,12 +231,13 @@ impl<F: Frame> Batch<F> {
                     return None;
                 }
             };
-            let fast = packet.meta.is(flag::FAST);
+            let (fast, own) = (packet.meta.is(flag::FAST), packet.meta.is_own());
             packet.frame.map(|frame| Done {
                 frame,
                 vnet: packet.vnet,
                 outcome,
                 fast,
+                own,
                 segments: packet.meta.segments,
             })
         })
@@ -272,6 +273,8 @@ pub struct Done<F> {
     pub outcome: Outcome,
     /// The flow cache forwarded it.
     pub fast: bool,
+    /// The router or a service in its namespace made it: it is not forwarded.
+    pub own: bool,
     /// Wire segments.
     pub segments: u32,
 }

@@ -242,6 +242,12 @@ impl Meta {
         self.flags & bits != 0
     }
 
+    /// Whether the router or a service in its namespace made it.
+    #[inline]
+    pub fn is_own(&self) -> bool {
+        self.origin != Origin::Port
+    }
+
     /// Works out what the connection table needs of the tuple.
     #[inline]
     pub(crate) fn identify(&mut self, table: &Table) {

@@ -141,3 +141,30 @@ fn without_an_interface_of_that_row_they_are_dropped() {
     let mut router = Router::new(two_links());
     assert_eq!(router.send_local_by(0, 77, &offer("10.1.0.1").build_l3()), []);
 }
+
+#[test]
+fn what_the_router_makes_is_told_apart_from_what_it_forwards_also_behind_a_queue() {
+    for queued in [false, true] {
+        let config = tracking();
+        let config = if queued { config.queue(&["10.1.0.0/24"], 80_000, 80_000) } else { config };
+        let mut router = Router::new(config).hosts(0, &["10.1.0.2"]).hosts(1, &["10.2.0.2"]);
+        let mut forwarded = Vec::new();
+        let mut own = Vec::new();
+        for number in 0..20 {
+            let there = PacketBuilder::ipv4("10.1.0.2", "10.2.0.2").udp(1000, 2000).payload_len(400);
+            forwarded.extend(router.send(0, &there));
+            let service = PacketBuilder::ipv4("10.1.0.1", "10.1.0.2").udp(53, 1000).payload_len(400);
+            own.extend(router.send_local(&service.build_l3()));
+            let ping = PacketBuilder::ipv4("10.1.0.2", "10.1.0.1").echo_request(7, number).payload_len(400);
+            own.extend(router.send(0, &ping));
+        }
+        let later = router.advance_ms(10_000);
+        assert_eq!(!later.is_empty(), queued, "{} later", later.len());
+        assert!(own.iter().all(|output| output.own), "queued: {queued}");
+        assert!(forwarded.iter().all(|output| !output.own), "queued: {queued}");
+        for output in later {
+            let is_own = output.packet().dst == std::net::Ipv4Addr::new(10, 1, 0, 2);
+            assert_eq!(output.own, is_own, "{:?}", output.packet());
+        }
+    }
+}

@@ -53,6 +53,8 @@ pub struct Output {
     pub vnet: VnetState,
     /// The flow cache forwarded it.
     pub fast: bool,
+    /// The router or a service in its namespace made it.
+    pub own: bool,
     /// Wire segments.
     pub segments: u32,
 }
@@ -439,7 +441,14 @@ impl Router {
                 }
             };
             let bytes = done.frame.bytes().to_vec();
-            let output = Output { to, bytes, vnet: done.vnet, fast: done.fast, segments: done.segments };
+            let output = Output {
+                to,
+                bytes,
+                vnet: done.vnet,
+                fast: done.fast,
+                own: done.own,
+                segments: done.segments,
+            };
             self.emitted += 1;
             if let (To::Port(port), Some(request)) = (to, output.arp())
                 && request.operation == arp::REQUEST

@@ -48,6 +48,8 @@ port_counters! {
     fp_rx_bytes: "Their L2 bytes.",
     fp_tx_packets: "Wire segments sent that took the fast path.",
     fp_tx_bytes: "Their L2 bytes.",
+    own_tx_packets: "Wire segments sent that the router made itself.",
+    own_tx_bytes: "Their L2 bytes.",
 }
 
 /// A counter with one writer.

@@ -22,6 +22,8 @@ pub struct Rates {
     sampled_ns: u64,
     /// Counters at the last sample.
     last: Vec<PortTotals>,
+    /// Errors of the netdevs, received and sent, at the last sample.
+    errors: Vec<[u64; 2]>,
     rates: Vec<InterfaceRates>,
 }
 
@@ -38,8 +40,17 @@ impl Rates {
         self.sampled_ns = now_ns;
         let count = ports.states.len();
         self.last.resize(count, PortTotals::default());
+        self.errors.resize(count, [0; 2]);
         self.rates.resize(count, InterfaceRates::default());
-        for (index, (last, rates)) in self.last.iter_mut().zip(&mut self.rates).enumerate() {
+        let known = self.last.iter_mut().zip(&mut self.errors).zip(&mut self.rates);
+        for (index, ((last, last_errors), rates)) in known.enumerate() {
+            let link = ports.states.get(index).and_then(|port| port.link.as_ref());
+            // While the netdev is gone it has the errors that it had.
+            let errors = link.map_or(*last_errors, |link| [link.rx_errors, link.tx_errors]);
+            let more = |side: usize| match (errors.get(side), last_errors.get(side)) {
+                (Some(now), Some(before)) => now.saturating_sub(*before),
+                _ => 0,
+            };
             // Counters that are reset meanwhile do not stop the rate.
             let totals = ports.all_time(index);
             let delta = totals.since(last);
@@ -56,9 +67,15 @@ impl Rates {
                     fp_tx_bps: rate(delta.fp_tx_bytes * 8),
                     fp_rx_pps: rate(delta.fp_rx_packets),
                     fp_tx_pps: rate(delta.fp_tx_packets),
+                    own_tx_bps: rate(delta.own_tx_bytes * 8),
+                    own_tx_pps: rate(delta.own_tx_packets),
+                    rx_drops_ps: rate(delta.rx_drops),
+                    tx_drops_ps: rate(delta.tx_drops),
+                    rx_errors_ps: rate(more(0)),
+                    tx_errors_ps: rate(more(1)),
                 }
             };
-            *last = totals;
+            (*last, *last_errors) = (totals, errors);
         }
     }
 
@@ -202,6 +219,8 @@ fn interfaces(around: &Around<'_>) -> Vec<InterfaceStats> {
             fp_rx_packets: totals.fp_rx_packets,
             fp_tx_bytes: totals.fp_tx_bytes,
             fp_tx_packets: totals.fp_tx_packets,
+            own_tx_bytes: totals.own_tx_bytes,
+            own_tx_packets: totals.own_tx_packets,
             rates: around.rates.of(index),
         });
     }
@@ -254,6 +273,10 @@ mod tests {
                 counters.fp_rx_packets.add(10);
                 counters.fp_rx_bytes.add(1000);
                 counters.fp_tx_packets.add(5);
+                counters.own_tx_packets.add(4);
+                counters.own_tx_bytes.add(400);
+                counters.rx_drops.add(3);
+                counters.tx_drops.add(2);
             }
         };
         count(&ports);
@@ -266,6 +289,8 @@ mod tests {
             let rates = rates.of(0);
             let found = (rates.rx_pps, rates.fp_rx_pps, rates.fp_rx_bps, rates.fp_tx_pps);
             assert_eq!(found, (20, 10, 8000, 5));
+            let own = (rates.own_tx_pps, rates.own_tx_bps);
+            assert_eq!((own, rates.rx_drops_ps, rates.tx_drops_ps), ((4, 3200), 3, 2));
         }
     }
 }

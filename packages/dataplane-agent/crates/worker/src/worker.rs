@@ -472,6 +472,10 @@ impl Worker {
                     }
                     end.counters.tx_packets.add(segments);
                     end.counters.tx_bytes.add(bytes);
+                    if done.own {
+                        end.counters.own_tx_packets.add(segments);
+                        end.counters.own_tx_bytes.add(bytes);
+                    }
                     if done.fast {
                         end.counters.fp_tx_packets.add(segments);
                         end.counters.fp_tx_bytes.add(bytes);

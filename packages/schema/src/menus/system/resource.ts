@@ -1,5 +1,6 @@
 import { defineMenu, type Kind, type Prop } from '../../define.js';
 import { bytes } from '../../props/bytes.js';
+import { counter } from '../../props/counter.js';
 import { duration } from '../../props/duration.js';
 import { int } from '../../props/int.js';
 import { percent } from '../../props/percent.js';
@@ -29,6 +30,11 @@ export const systemResource = defineMenu({
     'architecture-name': fact(text(), 'Architecture Name', 'Processor architecture.'),
     'board-name': fact(text(), 'Board Name', 'Name of the product.'),
     platform: fact(text(), 'Platform', 'Maker of the product.'),
+    'handed-over-packets': fact(
+      counter('packets'),
+      'Handed Over Packets',
+      'Packets that went from one worker to another, which costs time: their connection or their queue is there.',
+    ),
   },
   flags: [],
   columns: [],

@@ -96,6 +96,10 @@ pub struct InterfaceStats {
     pub fp_tx_bytes: u64,
     /// Packets sent that took the fast path.
     pub fp_tx_packets: u64,
+    /// Bytes sent that the router or a service in its namespace made.
+    pub own_tx_bytes: u64,
+    /// Packets sent that the router or a service in its namespace made.
+    pub own_tx_packets: u64,
     /// Rates over the last full second.
     pub rates: InterfaceRates,
 }
@@ -120,6 +124,18 @@ pub struct InterfaceRates {
     pub fp_rx_pps: u64,
     /// Packets/s sent on the fast path.
     pub fp_tx_pps: u64,
+    /// Bits/s sent that the router or a service in its namespace made.
+    pub own_tx_bps: u64,
+    /// Packets/s sent that the router or a service in its namespace made.
+    pub own_tx_pps: u64,
+    /// Packets/s received that were dropped before routing.
+    pub rx_drops_ps: u64,
+    /// Packets/s that the port could not take.
+    pub tx_drops_ps: u64,
+    /// Receive errors/s of the netdev.
+    pub rx_errors_ps: u64,
+    /// Transmit errors/s of the netdev.
+    pub tx_errors_ps: u64,
 }
 
 /// Counters of a rule. Bytes are L3.

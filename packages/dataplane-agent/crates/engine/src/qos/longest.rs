@@ -150,6 +150,7 @@ mod tests {
             bytes: 60,
             segments: 1,
             fast: false,
+            own: false,
             addresses: (0, 0),
             lane: Lane::NONE,
             enqueued: Now(0),

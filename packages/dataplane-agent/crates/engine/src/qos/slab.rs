@@ -26,6 +26,8 @@ pub struct Waiting<F> {
     pub segments: u32,
     /// The flow cache forwarded it.
     pub fast: bool,
+    /// The router's own, not forwarded.
+    pub own: bool,
     /// Source before and destination after translation, by which its queue was found.
     pub addresses: (u32, u32),
     /// The leaves that are still before it, this one included, if there are several or it takes more than its

@@ -5,7 +5,7 @@
 use crate::batch::{Batch, Packet, Ticket, Tickets};
 use crate::frame::{Frame, FrameSource, VnetState};
 use crate::icmp::echo_meta;
-use crate::packet::{Meta, flag};
+use crate::packet::{Meta, Origin, flag};
 use crate::qos::ahead::{Ahead, PACKETS_AHEAD};
 use crate::qos::queues::{Held, Station, Waiting};
 use crate::qos::segment::Layout;
@@ -346,8 +346,8 @@ fn let_wait<F: Frame>(
     let Some(frame) = packet.frame.take() else { return false };
     let (meta, vnet) = (packet.meta, packet.vnet);
     let (exit, bytes, segments) = (meta.verdict, meta.wire_bytes(), meta.segments);
-    let (fast, lane, enqueued) = (meta.is(flag::FAST), meta.lane, state.now);
-    let waiting = Waiting { frame, vnet, exit, bytes, segments, fast, addresses, lane, enqueued };
+    let (fast, own, lane, enqueued) = (meta.is(flag::FAST), meta.is_own(), meta.lane, state.now);
+    let waiting = Waiting { frame, vnet, exit, bytes, segments, fast, own, addresses, lane, enqueued };
     let has_room = state.queues.let_wait(passed, waiting);
     packet.meta.verdict = if has_room { Verdict::Held } else { Verdict::Drop(DropReason::QueueMemory) };
     true
@@ -363,7 +363,7 @@ fn wait<F: Frame, S: FrameSource<F>>(
 ) {
     let Some(frame) = &packet.frame else { return };
     let (vnet, meta, now) = (packet.vnet, &packet.meta, state.now);
-    let (exit, fast) = (meta.verdict, meta.is(flag::FAST));
+    let (exit, fast, own) = (meta.verdict, meta.is(flag::FAST), meta.is_own());
     let lane = if matches!(meta.lane.leads(), Leads::Course(..)) { meta.lane } else { Lane::NONE };
     let queues = &mut state.queues;
     if meta.segments > 1
@@ -377,7 +377,7 @@ fn wait<F: Frame, S: FrameSource<F>>(
                 let (segments, bytes) = (piece.segments, piece.bytes);
                 let (frame, vnet) = (piece.frame, piece.vnet);
                 let waiting =
-                    Waiting { frame, vnet, exit, bytes, segments, fast, addresses, lane, enqueued: now };
+                    Waiting { frame, vnet, exit, bytes, segments, fast, own, addresses, lane, enqueued: now };
                 let held = queues.hold(leaf, waiting, now);
                 (waits, last) = (waits || held == Held::Waits, Some(held));
                 matches!(held, Held::Waits | Held::Dropped)
@@ -399,7 +399,7 @@ fn wait<F: Frame, S: FrameSource<F>>(
     packet.meta.verdict = Verdict::Held;
     // Only here is it moved, to where it waits.
     let Some(frame) = packet.frame.take() else { return };
-    let waiting = Waiting { frame, vnet, exit, bytes, segments, fast, addresses, lane, enqueued: now };
+    let waiting = Waiting { frame, vnet, exit, bytes, segments, fast, own, addresses, lane, enqueued: now };
     if let Some(reason) = refusal(queues.hold(leaf, waiting, now)) {
         packet.meta.verdict = Verdict::Drop(reason);
     }
@@ -502,11 +502,13 @@ pub(crate) fn complete<F>(waiting: Waiting<F>) -> Packet<F> {
 }
 
 fn complete_meta<F>(waiting: &Waiting<F>) -> Meta {
+    let origin = if waiting.own { Origin::Generated } else { Origin::Port };
     let flags = if waiting.fast { flag::FAST } else { 0 };
     let tuple = Tuple { src: Addr::v4(waiting.addresses.0), ..Tuple::default() };
     Meta {
         verdict: waiting.exit,
         segments: waiting.segments,
+        origin,
         flags,
         lane: waiting.lane,
         // Headers that are not known count nothing: this is the length of all segments together.

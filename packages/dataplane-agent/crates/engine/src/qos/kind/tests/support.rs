@@ -110,6 +110,7 @@ impl Leaf {
             bytes,
             segments,
             fast: false,
+            own: false,
             addresses,
             enqueued: self.now,
             lane: Lane::NONE,
