@@ -1,7 +1,7 @@
 // @ts-check
 /** `npm start`: installs and builds what is missing, makes the lab, runs and supervises agent and API. */
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { build } from './build.mjs';
@@ -10,8 +10,9 @@ import { createLab, removeLab } from './lab/create.mjs';
 import { labOf } from './lab/topology.mjs';
 import { trafficOf } from './lab/traffic.mjs';
 import { commandLine, endProcesses, identify, isRunning, parentOf, run, seconds, until } from './process.mjs';
-import { main, makeFolder, UserError } from './project.mjs';
+import { main, UserError } from './project.mjs';
 import { currentNetns } from './start/claims.mjs';
+import { prepareDataDir } from './start/data-folder.mjs';
 import { parseOptions, usage } from './start/options.mjs';
 import { freeRouterNetns, instances, register, removeInstance, removeLeftovers, withLock } from './start/registry.mjs';
 import { agentCommand, apiCommand, apiEnv, health, isSetUp, restoreCommand, runDir, urlOf } from './start/services.mjs';
@@ -24,6 +25,9 @@ const started = Date.now();
 const LOOK_MS = 3_000;
 
 await main(async () => {
+  // No process that this one starts gets it in its environment, where others could read it.
+  const adminPassword = process.env.TOLLWAY_ADMIN_PASSWORD ?? '';
+  delete process.env.TOLLWAY_ADMIN_PASSWORD;
   const options = parseOptions(process.argv.slice(2));
   if (options.help) {
     console.log(usage);
@@ -40,6 +44,8 @@ await main(async () => {
   prepareDataDir(options.dataDir);
   if (!options.memory) await ensurePrograms([...routerNeeds, ...(options.lab ? labNeeds : [])]);
   await build();
+  // What this process and those that it starts make from here on is nobody else's.
+  process.umask(0o077);
 
   const stop = stopRequest();
   const instance = await withLock(async () => {
@@ -60,7 +66,7 @@ await main(async () => {
       instance.processes = supervisor?.running ?? [];
       register(instance);
     });
-    const failure = await superviseUntil(stop, supervisor, instance, options);
+    const failure = await superviseUntil(stop, supervisor, instance, options, adminPassword);
     if (failure !== undefined) throw failure;
     console.log(`• stopping (${await stop})`);
     return 0;
@@ -77,9 +83,10 @@ await main(async () => {
  * @param {Supervisor} supervisor
  * @param {Instance} instance
  * @param {import('./start/options.mjs').StartOptions} options
+ * @param {string} adminPassword first password of admin; may be empty
  * @returns {Promise<UserError | undefined>} why it cannot run, or undefined when it was asked to stop
  */
-async function superviseUntil(stop, supervisor, instance, options) {
+async function superviseUntil(stop, supervisor, instance, options, adminPassword) {
   const url = urlOf(options.listen);
   let up = false;
   /** @type {(failure: UserError) => void} */
@@ -100,7 +107,13 @@ async function superviseUntil(stop, supervisor, instance, options) {
     argv: agentCommand(instance, options),
     onExit: giveUpBeforeUp('the agent'),
   });
-  supervisor.start({ name: 'api', argv: apiCommand(), env: apiEnv(options), onExit: giveUpBeforeUp('the API') });
+  supervisor.start({
+    name: 'api',
+    argv: apiCommand(),
+    env: apiEnv(options),
+    input: adminPassword,
+    onExit: giveUpBeforeUp('the API'),
+  });
 
   let decided = false;
   const answers = async () => {
@@ -205,17 +218,6 @@ function claim(options) {
   };
   register(instance);
   return instance;
-}
-
-/** @param {string} dataDir */
-function prepareDataDir(dataDir) {
-  try {
-    makeFolder(runDir(dataDir), 0o700);
-    accessSync(runDir(dataDir), constants.W_OK);
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new UserError(`--data-dir ${dataDir} cannot be used: ${why}`, 2);
-  }
 }
 
 /** Two runs on one data folder would share a database and a socket. */

@@ -46,6 +46,9 @@ function readOptions() {
   };
 }
 
+// Configurations and their rows are nobody else's.
+process.umask(0o077);
+
 const options = readOptions();
 const addon = new URL(`./tollway.${process.env.TOLLWAY_CARGO_PROFILE ?? 'release'}.node`, import.meta.url);
 let agent;

@@ -43,6 +43,7 @@ export function apiEnv(options) {
   return {
     ...process.env,
     NODE_ENV: 'production',
+    TOLLWAY_ADMIN_PASSWORD_STDIN: '1',
     TOLLWAY_LISTEN: options.listen,
     TOLLWAY_NAMES: [...options.names, ...(process.env.TOLLWAY_NAMES ?? '').split(',')].join(','),
     TOLLWAY_DATA_DIR: options.dataDir,

@@ -17,10 +17,11 @@ const WELL_MS = 10_000;
  *   name: string,
  *   argv: string[],
  *   env?: NodeJS.ProcessEnv,
+ *   input?: string,
  *   quiet?: boolean,
  *   onExit?: (code: number | null, logTail: string, first: boolean) => boolean,
  * }} Service
- * `quiet`: its end is not worth a line. `onExit`: called when it ended by itself; false = leave it ended.
+ * `input`: what it reads from its standard input. `quiet`: its end is not worth a line. `onExit`: called when it ended by itself; false = leave it ended.
  * @typedef {import('../process.mjs').Identity & { name: string }} Running
  */
 
@@ -75,7 +76,13 @@ export class Supervisor {
     const startedAt = Date.now();
     const log = openLog(this.logFile(service.name));
     // A session of its own: Ctrl-C in the terminal reaches the supervisor only, which ends things in order.
-    const child = spawn(program, args, { env: service.env, detached: true, stdio: ['ignore', log, log] });
+    const child = spawn(program, args, {
+      env: service.env,
+      detached: true,
+      stdio: [service.input === undefined ? 'ignore' : 'pipe', log, log],
+    });
+    // It may end before it has read.
+    child.stdin?.on('error', () => undefined).end(service.input);
     if (log !== 'ignore') closeSync(log);
     const identity = child.pid === undefined ? undefined : identify(child.pid);
     if (identity !== undefined) {

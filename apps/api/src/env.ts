@@ -13,6 +13,8 @@ export interface Env {
   readonly defaults: Defaults;
   /** First password of `admin`, applied only while none is set. */
   readonly adminPassword: string | undefined;
+  /** Whether standard input holds that password, whole: unlike the environment nobody else can read it. */
+  readonly passwordOnInput: boolean;
   /** Names that the router answers to beside its addresses, in lower case. */
   readonly names: readonly string[];
   readonly webRoot: string | undefined;
@@ -36,6 +38,7 @@ export function readEnv(env: Readonly<Record<string, string | undefined>>): Env 
     agentSocket: env.TOLLWAY_AGENT_SOCKET ?? join(dataDir, 'run', 'agent.sock'),
     defaults: oneOf('TOLLWAY_DEFAULTS', env.TOLLWAY_DEFAULTS ?? 'ports', ['lab', 'ports', 'none']),
     adminPassword: env.TOLLWAY_ADMIN_PASSWORD || undefined,
+    passwordOnInput: env.TOLLWAY_ADMIN_PASSWORD_STDIN === '1',
     names: hostNames(env.TOLLWAY_NAMES ?? ''),
     webRoot: env.TOLLWAY_WEB_ROOT ? resolve(env.TOLLWAY_WEB_ROOT) : undefined,
     databaseUrl: env.DATABASE_URL || `file:${join(dataDir, 'tollway.db')}`,

@@ -1,10 +1,11 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { AgentSocket } from './agent/socket.js';
 import { buildApp } from './app.js';
+import { refusePassword } from './auth/passwords.js';
 import { SetupToken } from './auth/setup-token.js';
 import type { Log } from './config/store.js';
 import { type Database, openDatabase } from './database/client.js';
@@ -36,12 +37,19 @@ async function main(): Promise<void> {
   let env: Env;
   try {
     env = readEnv(process.env);
+    delete process.env.TOLLWAY_ADMIN_PASSWORD;
+    if (env.passwordOnInput) env = { ...env, adminPassword: await passwordOnInput() };
+    const refused = env.adminPassword === undefined ? undefined : refusePassword(env.adminPassword);
+    if (refused !== undefined) throw new Error(`TOLLWAY_ADMIN_PASSWORD cannot be used: ${refused}`);
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exit(2);
   }
+  // Whatever this process makes is nobody else's.
+  process.umask(0o077);
   const run = join(env.dataDir, 'run');
   await mkdir(run, { recursive: true });
+  await closeToOthers(env.dataDir);
   const pidFile = join(run, 'api.pid');
   const stop = async () => {
     await running?.app.close();
@@ -115,6 +123,22 @@ async function listen(env: Env, pidFile: string): Promise<void> {
   // A full disk is no reason to stop.
   await writeFile(pidFile, String(process.pid)).catch((error: unknown) => running?.app.log.warn(String(error)));
   process.stdout.write(`listening on ${url}\n`);
+}
+
+async function passwordOnInput(): Promise<string | undefined> {
+  let text = '';
+  for await (const chunk of process.stdin) text += String(chunk);
+  return text.replace(/\n$/, '') || undefined;
+}
+
+/** The database holds hashes of passwords: it and its folder are for their owner only, also when they existed before. */
+async function closeToOthers(dataDir: string): Promise<void> {
+  const names = (await readdir(dataDir)).filter((name) => /^(run|tollway\.db.*)$/.test(name));
+  for (const name of names) {
+    const file = join(dataDir, name);
+    const { mode } = await lstat(file);
+    if ((mode & 0o077) !== 0) await chmod(file, name === 'run' ? 0o700 : 0o600);
+  }
 }
 
 main().catch((error: unknown) => {

@@ -1,0 +1,54 @@
+// @ts-check
+/** The data folder holds hashes of passwords, sessions and whatever the configuration holds: only its owner may look in. */
+import { accessSync, chmodSync, constants, lstatSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { makeFolder, UserError } from '../project.mjs';
+import { runDir } from './services.mjs';
+
+/** What Tollway has in its data folder; nothing else there is touched. */
+const OWN = /^(run|log|agent|generations|traffic\.json.*|tollway\.db.*)$/;
+
+/**
+ * Makes the folder, or gives one that exists, and what Tollway has in it, the modes 0700 and 0600.
+ * @param {string} dataDir
+ * @throws UserError (exit code 2) when it cannot be used, or cannot be closed to others
+ */
+export function prepareDataDir(dataDir) {
+  try {
+    makeFolder(dataDir, 0o700);
+    closeToOthers(dataDir);
+    makeFolder(runDir(dataDir), 0o700);
+    accessSync(runDir(dataDir), constants.W_OK);
+  } catch (error) {
+    if (error instanceof UserError) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UserError(`--data-dir ${dataDir} cannot be used: ${why}`, 2);
+  }
+}
+
+/** @param {string} dataDir */
+function closeToOthers(dataDir) {
+  const names = readdirSync(dataDir);
+  const foreign = names.find((name) => !OWN.test(name));
+  if (isOpen(dataDir)) {
+    // Closing a folder such as /tmp to others would break what they do there.
+    if (foreign !== undefined) {
+      throw new UserError(
+        `--data-dir ${dataDir} is open to other users and holds ${foreign}, which is not Tollway's: give a folder of its own`,
+        2,
+      );
+    }
+    chmodSync(dataDir, 0o700);
+  }
+  for (const name of names) if (OWN.test(name)) closeTree(path.join(dataDir, name));
+}
+
+/** @param {string} file */
+function closeTree(file) {
+  const stat = lstatSync(file, { throwIfNoEntry: false });
+  if (stat === undefined || stat.isSymbolicLink()) return;
+  if ((stat.mode & 0o077) !== 0) chmodSync(file, stat.isDirectory() ? 0o700 : 0o600);
+  if (stat.isDirectory()) for (const name of readdirSync(file)) closeTree(path.join(file, name));
+}
+
+const isOpen = (/** @type {string} */ folder) => (lstatSync(folder).mode & 0o077) !== 0;
