@@ -10,7 +10,10 @@ import { ApiError, type ErrorBody, errorBody, errors } from '../errors.js';
 export function errorAnswers(app: FastifyInstance, watch?: DatabaseWatch): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const body = bodyOf(watch?.failed(error) ?? error);
-    if (body.error >= 500 && !(error instanceof ApiError || error instanceof AgentGone)) request.log.error(error);
+    // Who goes away in the middle of a request is no error of ours, and may do so any number of times.
+    const gone = request.raw.socket.destroyed;
+    if (body.error >= 500 && !gone && !(error instanceof ApiError || error instanceof AgentGone))
+      request.log.error(error);
     // For a page's own requests a browser would open its password dialogue over the page; scripts, and people
     // who open an address, need the header.
     const mode = request.headers['sec-fetch-mode'];
