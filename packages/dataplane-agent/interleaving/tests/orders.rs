@@ -37,36 +37,59 @@ fn nobody_sleeps_beside_a_packet() {
     });
 }
 
-/// The first packet of a flow leaves after the flow was published: whoever sees the answer finds its owner, while
-/// other flows come and go.
+/// A flow moves to another worker with its first packet, after it was written down who has it: that worker finds itself
+/// there, and its home takes the flow back only when the other one has let it go.
 #[test]
-fn who_sees_an_answer_finds_the_owner_of_its_flow() {
+fn a_flow_that_moves_has_one_owner() {
     loom::model(|| {
         let directory = Arc::new(Directory::new());
-        let left = Arc::new(AtomicBool::new(false));
-        let owner = {
-            let (directory, left) = (Arc::clone(&directory), Arc::clone(&left));
+        let moved = Arc::new(AtomicBool::new(false));
+        let owners = Arc::new(AtomicUsize::new(0));
+        let hold = |owners: &AtomicUsize| {
+            assert_eq!(owners.fetch_add(1, Ordering::AcqRel), 0, "two workers have the flow");
+            owners.fetch_sub(1, Ordering::AcqRel);
+        };
+        let home = {
+            let (directory, moved, owners) = (Arc::clone(&directory), Arc::clone(&moved), Arc::clone(&owners));
             thread::spawn(move || {
-                directory.publish(tuple(1), 0);
-                left.store(true, Ordering::Release);
+                assert_eq!(directory.pass_on(tuple(1), 0, 1), Ok(()));
+                moved.store(true, Ordering::Release);
+                match directory.owner(&tuple(1)) {
+                    Some(owner) => assert_eq!(owner, 1),
+                    None => hold(&owners),
+                }
             })
         };
-        let other = {
-            let directory = Arc::clone(&directory);
-            thread::spawn(move || {
-                directory.publish(tuple(2), 1);
-                // Not its own.
-                directory.remove(&tuple(1), 1);
-                directory.remove(&tuple(2), 1);
-            })
-        };
-        if left.load(Ordering::Acquire) {
-            assert_eq!(directory.owner(&tuple(1)), Some(0));
+        if moved.load(Ordering::Acquire) {
+            assert_eq!(directory.owner(&tuple(1)), Some(1));
+            hold(&owners);
+            directory.remove(&tuple(1), 1);
         }
-        owner.join().unwrap();
-        other.join().unwrap();
-        assert_eq!(directory.owner(&tuple(1)), Some(0));
-        assert_eq!(directory.owner(&tuple(2)), None);
+        home.join().unwrap();
+        assert_eq!(directory.owner(&tuple(1)).is_some(), !directory.is_empty());
+    });
+}
+
+/// Two workers claim one tuple: one gets it, the other is told who, and nobody's claim is overwritten.
+#[test]
+fn a_claim_is_never_overwritten() {
+    loom::model(|| {
+        let directory = Arc::new(Directory::new());
+        let claims: Vec<_> = (0..2)
+            .map(|worker| {
+                let directory = Arc::clone(&directory);
+                thread::spawn(move || directory.try_publish(tuple(1), worker))
+            })
+            .collect();
+        let outcomes: Vec<_> = claims.into_iter().map(|claim| claim.join().unwrap()).collect();
+        let owner = directory.owner(&tuple(1)).expect("somebody has it");
+        for (worker, outcome) in (0..).zip(outcomes) {
+            assert_eq!(outcome, if worker == owner { Ok(()) } else { Err(owner) });
+        }
+        // Who lost cannot pass it on or remove it either.
+        assert_eq!(directory.pass_on(tuple(1), 1 - owner, 1 - owner), Err(owner));
+        directory.remove(&tuple(1), 1 - owner);
+        assert_eq!(directory.owner(&tuple(1)), Some(owner));
     });
 }
 

@@ -1,9 +1,10 @@
 //! A batch of packets on its way through the stages.
 
-use tollway_config::dataplane::RowId;
+use tollway_config::dataplane::{Mark, PortRange, RowId};
 
 use crate::frame::{Frame, VnetState};
-use crate::packet::{Meta, Origin, flag};
+use crate::nat::Target;
+use crate::packet::{Hook, Meta, Origin, flag};
 use crate::qos::course::Onward;
 use crate::qos::{Lane, Leads};
 use crate::slow::SlowReason;
@@ -50,6 +51,10 @@ pub struct Batch<F> {
     pub(crate) arrived: Tickets,
     /// What goes with packets for queues of other workers.
     pub(crate) departing: Tickets,
+    /// What came with first packets of flows that have moved here.
+    pub(crate) openings: Openings,
+    /// What goes with first packets of flows that move to other workers.
+    pub(crate) moving: Openings,
     /// Whether a frame was added whose owner is found only when it is parsed.
     unsorted: bool,
     /// Packets from other workers that are as they were received.
@@ -71,6 +76,68 @@ pub(crate) struct Ticket {
     pub exit: Verdict,
     /// Source before and destination after translation.
     pub addresses: (u32, u32),
+}
+
+/// What goes with a packet whose flow moves to another worker: what has been decided of it, up to the translation of
+/// its source. The packet is as it was received otherwise.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Opening {
+    /// Where it goes after the translation of its destination: IPv4 in host order, and the port.
+    pub destination: (u32, u16),
+    /// What the NAT rules ask for.
+    pub target: Option<TargetV4>,
+    /// It is the packet with which the flow moves: if it does not arrive, the flow has not moved.
+    pub first: bool,
+    pub hook: Hook,
+    /// Row of the out-interface; 0 for none.
+    pub out_interface: RowId,
+    pub next_hop: u32,
+    pub marks: Marks,
+    pub new_dscp: Option<u8>,
+    pub fasttrack: bool,
+}
+
+/// Openings by number, with the original tuple of each, by which the directory has the flow.
+pub(crate) type Openings = Vec<(Tuple, Opening)>;
+
+/// A [`Target`] with IPv4 addresses, in host order.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TargetV4 {
+    addresses: Option<(u32, u32)>,
+    ports: Option<PortRange>,
+    randomise: bool,
+    /// 0 for none.
+    masquerade: RowId,
+}
+
+impl TargetV4 {
+    /// `None` when it has other addresses.
+    pub fn of(target: &Target) -> Option<Self> {
+        let addresses = match target.addresses {
+            Some((from, to)) => Some((from.as_v4()?, to.as_v4()?)),
+            None => None,
+        };
+        let Target { ports, randomise, masquerade, .. } = *target;
+        Some(Self { addresses, ports, randomise, masquerade: masquerade.unwrap_or(0) })
+    }
+
+    pub fn target(self) -> Target {
+        Target {
+            addresses: self.addresses.map(|(from, to)| (Addr::v4(from), Addr::v4(to))),
+            ports: self.ports,
+            randomise: self.randomise,
+            masquerade: Some(self.masquerade).filter(|row| *row != 0),
+        }
+    }
+}
+
+/// Marks of a packet and of its connection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Marks {
+    pub packet: Mark,
+    pub routing: Mark,
+    /// As the rules see it.
+    pub connection: Mark,
 }
 
 /// Tickets by number.
@@ -114,6 +181,8 @@ impl<F: Frame> Batch<F> {
             slow: Vec::with_capacity(2 * BATCH),
             arrived: tickets(),
             departing: tickets(),
+            openings: Vec::new(),
+            moving: Vec::new(),
             unsorted: false,
             unopened: 0,
         }
@@ -135,6 +204,8 @@ impl<F: Frame> Batch<F> {
         self.slow.clear();
         self.arrived.clear();
         self.departing.clear();
+        self.openings.clear();
+        self.moving.clear();
         self.first = 0;
         self.unsorted = false;
     }
@@ -163,6 +234,11 @@ impl<F: Frame> Batch<F> {
     pub(crate) fn push_sorted(&mut self, frame: F, port: PortId, vnet: VnetState) {
         let meta = Meta { in_port: port, flags: flag::SORTED, ..Meta::default() };
         self.packets.push(Packet { frame: Some(frame), vnet, meta });
+    }
+
+    /// Its packets are at the worker that has their flows, wherever they are steered to.
+    pub(crate) fn has_come_to_its_owner(&mut self) {
+        self.packets.iter_mut().for_each(|packet| packet.meta.flags |= flag::SORTED);
     }
 
     /// Whether it holds frames whose owner is found only when they are parsed.
@@ -198,9 +274,17 @@ impl<F: Frame> Batch<F> {
             }
             Told::Parsed(told) => {
                 let mut meta = told.parsed();
-                if let Some(ticket) = told.ticket {
-                    meta.verdict = ticket.exit;
-                    meta.lane = self.arrived.push(ticket);
+                match told.errand {
+                    Errand::None => {}
+                    Errand::Queue(ticket) => {
+                        meta.verdict = ticket.exit;
+                        meta.lane = self.arrived.push(ticket);
+                    }
+                    Errand::Open(opening) => {
+                        meta.flags |= flag::MOVED | flag::SLOW;
+                        meta.lane = Lane::ticket(self.openings.len());
+                        self.openings.push((meta.tuple, opening));
+                    }
                 }
                 meta
             }
@@ -214,22 +298,28 @@ impl<F: Frame> Batch<F> {
         self.first = 0;
         self.unsorted = false;
         self.slow.clear();
-        let departing = &self.departing;
+        let (departing, moving) = (&self.departing, &self.moving);
         self.packets.drain(..).filter_map(|packet| {
             let outcome = match packet.meta.verdict {
                 Verdict::Tx(port) => Outcome::Tx { port },
                 Verdict::Local(interface) => Outcome::Local { interface },
                 Verdict::Handover(worker) => {
-                    let ticket = match packet.meta.lane.leads() {
-                        Leads::Ticket(number) => departing.get(number),
-                        Leads::Nowhere | Leads::Leaf(_) | Leads::Course(..) => None,
+                    let errand = match packet.meta.lane.leads() {
+                        Leads::Ticket(number) if packet.meta.is(flag::MOVED) => {
+                            moving.get(number).map_or(Errand::None, |(_, opening)| Errand::Open(*opening))
+                        }
+                        Leads::Ticket(number) => departing.get(number).map_or(Errand::None, Errand::Queue),
+                        Leads::Nowhere | Leads::Leaf(_) | Leads::Course(..) => Errand::None,
                     };
-                    let meta = HandoverMeta::new(&packet.meta, ticket);
+                    let meta = HandoverMeta::new(&packet.meta, errand);
                     Outcome::Handover { worker: u32::from(worker), packet: meta }
                 }
-                Verdict::Continue | Verdict::Forward | Verdict::Echo | Verdict::Held | Verdict::Drop(_) => {
-                    return None;
-                }
+                Verdict::Continue
+                | Verdict::Resume
+                | Verdict::Forward
+                | Verdict::Echo
+                | Verdict::Held
+                | Verdict::Drop(_) => return None,
             };
             let (fast, own) = (packet.meta.is(flag::FAST), packet.meta.is_own());
             packet.frame.map(|frame| Done {
@@ -330,8 +420,19 @@ pub enum Told<M = HandoverMeta> {
     Parsed(M),
 }
 
+/// What a packet is handed over for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Errand {
+    /// Its flow is another worker's.
+    None,
+    /// It is complete and only waits for its queue.
+    Queue(Ticket),
+    /// Its flow moves.
+    Open(Opening),
+}
+
 /// What the first worker found out about a handed-over packet; opaque. A packet is handed over before it is
-/// decided about, or when it is complete, so this is what its headers say.
+/// decided about, when its flow moves, or when it is complete, so this is what its headers say.
 #[derive(Debug, Clone, Copy)]
 pub struct HandoverMeta {
     /// Source and destination, IPv4 in host order: other packets are not handed over.
@@ -355,13 +456,12 @@ pub struct HandoverMeta {
     trace_part: u8,
     origin: Origin,
     slow: Option<SlowReason>,
-    /// For a packet that is complete and only waits for its queue.
-    pub(crate) ticket: Option<Ticket>,
+    pub(crate) errand: Errand,
 }
 
 impl HandoverMeta {
     #[inline]
-    fn new(meta: &Meta, ticket: Option<Ticket>) -> Self {
+    fn new(meta: &Meta, errand: Errand) -> Self {
         let Tuple { src, dst, src_port, dst_port, protocol } = meta.tuple;
         Self {
             addresses: (src.as_v4().unwrap_or(0), dst.as_v4().unwrap_or(0)),
@@ -384,18 +484,22 @@ impl HandoverMeta {
             trace_part: meta.trace_part,
             origin: meta.origin,
             slow: meta.slow,
-            ticket,
+            errand,
         }
+    }
+
+    /// Tuple of the packet.
+    pub(crate) fn tuple(&self) -> Tuple {
+        let ((src, dst), (src_port, dst_port)) = (self.addresses, self.ports);
+        let (src, dst) = (Addr::v4(src), Addr::v4(dst));
+        Tuple { src, dst, src_port, dst_port, protocol: self.protocol }
     }
 
     /// As [`crate::stage`]s up to `fragment` leave it.
     #[inline]
     fn parsed(&self) -> Meta {
-        let (src, dst) = self.addresses;
-        let (src_port, dst_port) = self.ports;
-        let (src, dst) = (Addr::v4(src), Addr::v4(dst));
         Meta {
-            tuple: Tuple { src, dst, src_port, dst_port, protocol: self.protocol },
+            tuple: self.tuple(),
             // What one worker's cache does not know another's may.
             flags: (self.flags & !flag::MISS) | flag::HANDED_OVER,
             l3_len: self.l3_len,

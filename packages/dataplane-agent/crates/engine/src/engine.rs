@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tollway_config::dataplane::RowId;
 use tollway_wire::{field, ipv4};
 
-use crate::batch::{BATCH, Batch, HandoverMeta};
+use crate::batch::{BATCH, Batch, Errand, HandoverMeta};
 use crate::conntrack::{Change, Table, Translated};
 use crate::fragments::Fragments;
 use crate::frame::{Frame, FrameSource};
@@ -26,7 +26,7 @@ use crate::state::{NextHops, WorkerState};
 use crate::stats::{Count, EngineStats};
 use crate::time::Now;
 use crate::trace::{self, Filters, TraceBuffer, Tracer};
-use crate::tuple::{Addr, Tuple};
+use crate::tuple::{Addr, Tuple, steer};
 use crate::verdict::{DROP_REASONS, DropReason, Verdict};
 
 /// Connections looked at per call of [`Engine::tick`]: expiry is spread, never a sweep.
@@ -177,17 +177,12 @@ impl<F: Frame> Engine<F> {
         old
     }
 
-    /// How the frames of the next burst are sorted: those of other workers' flows need not be parsed here, as long as
-    /// no worker has a flow that is steered to another (such flows stand in the directory), and no trace is to tell
-    /// of them.
+    /// How the frames of the next burst are sorted: those that are steered to other workers need not be parsed here,
+    /// unless a trace is to tell of them. If one's flow has moved, the worker that it is steered to sends it on.
     #[inline]
     pub fn sorting(&self) -> Sorting {
         let state = &self.state;
-        if state.workers > 1
-            && self.snapshot.tracking()
-            && state.trace.is_none()
-            && state.shared.directory.is_empty()
-        {
+        if state.workers > 1 && self.snapshot.tracking() && state.trace.is_none() {
             Sorting::new(state.worker, state.workers)
         } else {
             Sorting::OFF
@@ -206,6 +201,7 @@ impl<F: Frame> Engine<F> {
         self.state.now = now;
         self.state.handover_packets += batch.take_unopened();
         batch.departing.clear();
+        batch.moving.clear();
         batch.first = self.send_leaving(batch, source);
         self.run(batch, source, clock);
     }
@@ -226,6 +222,7 @@ impl<F: Frame> Engine<F> {
         }
         self.state.table.free_ended();
         batch.arrived.clear();
+        stage::moved::settle(&mut self.state, batch);
         if self.state.trace.is_some() {
             trace::finish(&self.snapshot, &mut self.state);
         }
@@ -355,9 +352,21 @@ impl<F: Frame> Engine<F> {
 
     /// To be told of a packet that could not be handed over.
     pub fn not_handed_over(&mut self, packet: &HandoverMeta) {
-        if let Some(ticket) = &packet.ticket {
-            self.state.queues.withdraw(&ticket.onward);
-            self.state.queues.stays(ticket.to);
+        match &packet.errand {
+            Errand::None => {}
+            Errand::Queue(ticket) => {
+                self.state.queues.withdraw(&ticket.onward);
+                self.state.queues.stays(ticket.to);
+            }
+            // Packets of its flow would be sent to a worker that knows nothing of it.
+            Errand::Open(opening) => {
+                let (original, directory) = (packet.tuple(), &self.state.shared.directory);
+                if opening.first
+                    && let Some(owner) = directory.owner(&original)
+                {
+                    directory.remove(&original, owner);
+                }
+            }
         }
     }
 
@@ -509,17 +518,22 @@ impl<F: Frame> Engine<F> {
     }
 
     /// Makes a connection from the journal of an earlier run. `false` when there is no room, or a new
-    /// connection has its addresses and ports. It must belong to this worker by [`crate::tuple::steer`].
+    /// connection has its addresses and ports. Its answers must be steered to this worker by
+    /// [`crate::tuple::steer`]; to be called before packets come.
     pub fn restore(&mut self, saved: &Translated, now: Now) -> bool {
         let state = &mut self.state;
         let timeouts = self.snapshot.timeouts();
-        let Some(reference) = state.table.restore(saved, now, timeouts) else { return false };
-        if crate::tuple::steer(&saved.reply, state.workers) != state.worker
-            && let Some(reply) = state.table.publish(reference)
+        let is_elsewhere = steer(&saved.original, state.workers) != state.worker;
+        if steer(&saved.reply, state.workers) != state.worker
+            || is_elsewhere && state.shared.directory.try_publish(saved.original, state.worker).is_err()
         {
-            state.shared.directory.publish(reply, state.worker);
+            return false;
         }
-        true
+        let restored = state.table.restore(saved, now, timeouts).is_some();
+        if !restored && is_elsewhere && state.table.find(&saved.original).is_none() {
+            state.shared.directory.remove(&saved.original, state.worker);
+        }
+        restored
     }
 
     /// Sets the counters of these rules to zero as seen by [`Self::stats`]; empty means all.
@@ -567,7 +581,7 @@ fn purge<F>(snapshot: &Snapshot, state: &mut WorkerState<F>) {
 
 /// Takes the flows of connections that are gone out of the directory.
 fn unpublish<F>(state: &mut WorkerState<F>) {
-    while let Some(reply) = state.table.take_unpublished() {
-        state.shared.directory.remove(&reply, state.worker);
+    while let Some(original) = state.table.take_unpublished() {
+        state.shared.directory.remove(&original, state.worker);
     }
 }

@@ -87,6 +87,8 @@ pub mod flag {
     pub const SORTED: u32 = 1_048_576;
     /// Rules must be asked for every packet of its flow, where the flow cache cannot go on from.
     pub const EACH: u32 = 2_097_152;
+    /// Moves with its flow to the worker that can give it a reply tuple: asked no rules there but those behind.
+    pub const MOVED: u32 = 4_194_304;
 }
 
 /// Most hand-overs of one packet; more means that two workers disagree about its owner.

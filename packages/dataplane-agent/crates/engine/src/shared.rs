@@ -12,6 +12,7 @@ use crate::directory::Directory;
 use crate::epochs::Epochs;
 use crate::fib::{DynamicRoute, FibFull, Planned, RouteChange};
 use crate::lists::AddressSets;
+use crate::nat::ports::PortRooms;
 use crate::neighbor::Neighbors;
 use crate::qos::swap::SharedQueues;
 use crate::snapshot::Snapshot;
@@ -51,6 +52,8 @@ pub struct Shared {
     seed: u64,
     pub(crate) neighbors: Neighbors,
     pub(crate) directory: Arc<Directory>,
+    /// Where workers have outside ports left.
+    pub(crate) port_rooms: Arc<PortRooms>,
     /// What has changed in the tables that all workers read.
     pub epochs: Arc<Epochs>,
     pub(crate) queues: SharedQueues,
@@ -73,6 +76,7 @@ impl Shared {
             seed,
             neighbors: Neighbors::new(),
             directory: Arc::default(),
+            port_rooms: Arc::default(),
             epochs: Arc::default(),
             queues: SharedQueues::new(workers),
             errors: (0..RATE_SLOTS).map(|_| AtomicU64::new(0)).collect(),
@@ -89,6 +93,7 @@ impl Shared {
         Shared {
             neighbors: self.neighbors.copy(),
             directory: Arc::new(Directory::over(Arc::clone(&self.directory))),
+            port_rooms: Arc::clone(&self.port_rooms),
             epochs: Arc::clone(&self.epochs),
             errors: self.errors.iter().map(error).collect(),
             utc_offset_ns: AtomicI64::new(self.utc_offset_ns()),
@@ -116,7 +121,7 @@ impl Shared {
         self.seed
     }
 
-    /// Which worker owns flows that are not steered to it.
+    /// Which worker owns flows whose first packets are not steered to it.
     pub fn directory(&self) -> &Directory {
         &self.directory
     }

@@ -110,7 +110,10 @@ pub(crate) fn count<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, b
             SlowReason::TcpWindow if follows(batch, at, entry) => SlowReason::Order,
             reason => reason,
         };
-        note(state, reason, segments);
+        // Another worker has counted it.
+        if !packet.meta.is(flag::MOVED) {
+            note(state, reason, segments);
+        }
         if let Some((_, packet)) = batch.slow_packet(at) {
             packet.meta.slow = Some(reason);
         }
@@ -146,7 +149,7 @@ fn reason<F: Frame>(snapshot: &Snapshot, state: &WorkerState<F>, packet: &Packet
     if !snapshot.tracking() {
         return untracked(snapshot, packet);
     }
-    if meta.entry == NO_ENTRY {
+    if meta.entry == NO_ENTRY || meta.is(flag::MOVED) {
         return SlowReason::NewConnection;
     }
     if meta.is(flag::SLOW) {

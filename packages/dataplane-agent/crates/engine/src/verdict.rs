@@ -9,6 +9,8 @@ pub enum Verdict {
     /// Still on its way.
     #[default]
     Continue,
+    /// On its way, and decided by another worker up to the translation of its source.
+    Resume,
     /// Decided; `emit` writes the Ethernet header.
     Forward,
     /// Complete, for a port.

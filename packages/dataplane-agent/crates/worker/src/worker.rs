@@ -587,7 +587,7 @@ impl Worker {
             }
             Command::Restore(saved) => {
                 let (own, workers) = (self.index, self.workers);
-                let mine = saved.iter().filter(|saved| steer(&saved.original, workers) == own);
+                let mine = saved.iter().filter(|saved| steer(&saved.reply, workers) == own);
                 let restored = mine.filter(|saved| self.engine.restore(saved, now)).count();
                 Answer::Count(restored as u64)
             }

@@ -67,6 +67,11 @@ impl Status {
         self.0 &= !0x1800;
     }
 
+    /// Notes that the directory has it no more as a flow of this worker.
+    pub(crate) const fn clear_published(&mut self) {
+        self.0 &= !0x400;
+    }
+
     /// Notes that all packets are forwarded here again.
     pub(crate) const fn clear_offloaded(&mut self) {
         self.0 &= !128;
@@ -86,13 +91,15 @@ status_bits! {
     srcnat, set_srcnat = 16;
     /// Its destination is translated.
     dstnat, set_dstnat = 32;
+    /// Its flow moves to another worker, where only the reply tuple can be had.
+    given_away, set_given_away = 0x8000;
     /// Something outside the engine forwards packets of it.
     offloaded, set_offloaded = 128;
     /// The destination is decided, perhaps as "unchanged".
     destination_bound, set_destination_bound = 0x100;
     /// The source is decided, perhaps as "unchanged"; the reply tuple is reserved.
     source_bound, set_source_bound = 0x200;
-    /// The reply tuple stands in the directory, because its packets are steered to another worker.
+    /// The original tuple stands in the directory, because its packets are steered to another worker.
     published, set_published = 0x400;
     /// The hash structure holds the original direction.
     original_indexed, set_original_indexed = 0x800;
@@ -113,7 +120,7 @@ pub struct NatInfo {
     pub source_bound: bool,
     /// Interface row whose address a masquerade rule took; 0 without masquerade.
     pub masquerade: RowId,
-    /// The reply tuple stands in the directory, because its packets are steered to another worker.
+    /// The original tuple stands in the directory, because its packets are steered to another worker.
     pub published: bool,
 }
 

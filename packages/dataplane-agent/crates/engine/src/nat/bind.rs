@@ -2,7 +2,7 @@
 
 use tollway_config::dataplane::{Action, AddressRange, PortRange, RowId};
 
-use super::ports;
+use super::ports::{self, PortRooms, PortSpace, with_port};
 use super::{ICMP, TCP, UDP};
 use crate::conntrack::{ConnRef, Table};
 use crate::tuple::{Addr, Tuple, steer};
@@ -79,17 +79,23 @@ impl Target {
 pub struct Context<'a> {
     /// A random number.
     pub random: u32,
-    /// Whether a connection of another worker holds this reply tuple.
+    /// Whether a flow with this tuple, whose packets are steered to this worker, has moved to another one.
     pub taken: &'a dyn Fn(&Tuple) -> bool,
+    /// Where other workers have free ports. `None` when the flow cannot move: every port counts as this worker's then.
+    pub rooms: Option<&'a PortRooms>,
+    /// The packet only might come: other workers are told nothing.
+    pub peek: bool,
 }
 
-/// A decision.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Bound {
-    /// It was made just now, not by an earlier packet.
-    pub fresh: bool,
-    /// The worker that answers would be steered to, when it is not this one: publish the reply tuple.
-    pub foreign: Option<u32>,
+/// A decision about the source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// It was made by an earlier packet.
+    Before,
+    /// It is made, and the reply tuple reserved.
+    Fresh,
+    /// It is the other worker's: only there the reply tuple may be had. The flow is to move.
+    Elsewhere(u32),
 }
 
 /// Why no decision could be made; the packet must be dropped.
@@ -106,11 +112,11 @@ pub fn bind_destination(
     table: &mut Table,
     reference: ConnRef,
     target: Option<&Target>,
-    context: &Context<'_>,
-) -> Result<Bound, BindError> {
+    random: u32,
+) -> Result<(), BindError> {
     let status = table.line(reference).ok_or(BindError::Gone)?.status;
     if status.destination_bound() || status.confirmed() {
-        return Ok(Bound::default());
+        return Ok(());
     }
     let conn = table.tuples(reference).ok_or(BindError::Gone)?;
     let mut reply = conn.reply;
@@ -122,16 +128,19 @@ pub fn bind_destination(
         if let (Some(range), TCP | UDP) = (target.ports, original.protocol)
             && !ports::contains(range, original.dst_port)
         {
-            reply.src_port = ports::candidates(range, context.random).next().unwrap_or(range.from);
+            reply.src_port = range.from.saturating_add((random % ports::span(range)) as u16);
         }
     }
     table.bind_destination(reference, Some(reply).filter(|reply| *reply != conn.original.reversed()));
-    Ok(Bound { fresh: true, foreign: None })
+    Ok(())
 }
 
 /// Decides the source and reserves the reply tuple. `None` leaves the source unless another connection
 /// already has the same answers: then the port changes, so that both work. A later call for the same
 /// connection changes nothing.
+///
+/// A reply tuple is given out by the worker that answers are steered to and by no other, so what this worker's table
+/// and the flows that have moved from here do not hold is free.
 pub fn bind_source(
     table: &mut Table,
     reference: ConnRef,
@@ -140,7 +149,7 @@ pub fn bind_source(
 ) -> Result<Bound, BindError> {
     let status = table.line(reference).ok_or(BindError::Gone)?.status;
     if status.source_bound() || status.confirmed() {
-        return Ok(Bound::default());
+        return Ok(Bound::Before);
     }
     let conn = table.tuples(reference).ok_or(BindError::Gone)?;
     let original = conn.original;
@@ -148,23 +157,37 @@ pub fn bind_source(
     if let Some(address) = target.and_then(|target| target.address(original.src)) {
         base.dst = address;
     }
-    let reply = choose(table, reference, base, target, context).ok_or(BindError::NoPort)?;
-    table.reserve_free_reply(reference, reply).map_err(|_| BindError::NoPort)?;
-    let (worker, workers) = (table.worker(), table.workers());
-    table.bind_source(reference, target.and_then(|target| target.masquerade).unwrap_or(0));
-    let owner = steer(&reply, workers);
-    Ok(Bound { fresh: true, foreign: (owner != worker).then_some(owner) })
+    match choose(table, reference, base, target, context).ok_or(BindError::NoPort)? {
+        Choice::Here(reply) => {
+            table.reserve_free_reply(reference, reply).map_err(|_| BindError::NoPort)?;
+            table.bind_source(reference, target.and_then(|target| target.masquerade).unwrap_or(0));
+            Ok(Bound::Fresh)
+        }
+        Choice::Elsewhere(worker) => Ok(Bound::Elsewhere(worker)),
+    }
 }
 
+enum Choice {
+    Here(Tuple),
+    Elsewhere(u32),
+}
+
+/// Looks into the connection table for a port, before a map of the free ones is asked.
+const LOOKS: u32 = 16;
+/// Distance of two looks: neighbours of a port that is taken are often taken too. A prime.
+const STRIDE: u32 = 40_503;
+
 fn choose(
-    table: &Table,
+    table: &mut Table,
     reference: ConnRef,
     base: Tuple,
     target: Option<&Target>,
     context: &Context<'_>,
-) -> Option<Tuple> {
-    let free = |reply: &Tuple| table.is_free_for(reference, reply) && !(context.taken)(reply);
-    let home = |reply: &Tuple| steer(reply, table.workers()) == table.worker();
+) -> Option<Choice> {
+    let (worker, workers) = (table.worker(), table.workers());
+    let home = |reply: &Tuple| context.rooms.is_none() || steer(reply, workers) == worker;
+    let unheld = |table: &Table, reply: &Tuple| home(reply) && table.is_free_for(reference, reply);
+    let free = |table: &Table, reply: &Tuple| unheld(table, reply) && !(context.taken)(reply);
     let port = base.dst_port;
     let (range, keep) = match (base.protocol, target) {
         (TCP | UDP, Some(Target { ports: Some(range), randomise, .. })) => {
@@ -173,16 +196,44 @@ fn choose(
         (TCP | UDP, Some(target)) => (ports::class(port), !target.randomise),
         (TCP | UDP, None) => (ports::class(port), true),
         (ICMP, _) => (PortRange { from: 0, to: u16::MAX }, true),
-        _ => return Some(base).filter(free),
+        _ if home(&base) => return free(table, &base).then_some(Choice::Here(base)),
+        _ => return Some(Choice::Elsewhere(steer(&base, workers))),
     };
-    let with_port = |port: u16| match base.protocol {
-        ICMP => Tuple { src_port: port, dst_port: port, ..base },
-        _ => Tuple { dst_port: port, ..base },
-    };
-    // An untranslated source is kept wherever its answers are steered to: others know it by that port.
-    if keep && free(&base) && (target.is_none() || home(&base)) {
-        return Some(base);
+    if keep && free(table, &base) {
+        return Some(Choice::Here(base));
     }
-    let candidates = || ports::candidates(range, context.random).map(with_port);
-    candidates().find(|reply| home(reply) && free(reply)).or_else(|| candidates().find(free))
+    // An untranslated source is kept if it can be: others know it by that port.
+    if target.is_none() && !home(&base) {
+        return Some(Choice::Elsewhere(steer(&base, workers)));
+    }
+    let space = PortSpace::of(&base)?;
+    let span = ports::span(range);
+    let mut looks = 0;
+    for step in 0..span.min(LOOKS * workers) {
+        let offset = (context.random % span).wrapping_add(step * (STRIDE % span).max(1)) % span;
+        let reply = with_port(base, range.from.saturating_add(offset as u16));
+        if !home(&reply) {
+            continue;
+        }
+        if free(table, &reply) {
+            return Some(Choice::Here(reply));
+        }
+        looks += 1;
+        if looks == LOOKS {
+            break;
+        }
+    }
+    let map = match table.port_map(&space, range) {
+        Some(map) => map,
+        None => table.begin_port_map(context.rooms.filter(|_| !context.peek), space, range),
+    };
+    let with = |port| with_port(base, port);
+    let found = map.find(context.random, |port| unheld(table, &with(port)), |port| free(table, &with(port)));
+    match (found, context.rooms) {
+        (Some(port), _) => Some(Choice::Here(with(port))),
+        (None, Some(rooms)) => {
+            rooms.elsewhere(&base, range, worker, workers, context.random).map(Choice::Elsewhere)
+        }
+        (None, None) => None,
+    }
 }

@@ -7,7 +7,7 @@
 
 mod bind;
 pub mod icmp_error;
-mod ports;
+pub mod ports;
 mod rewrite;
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use tollway_config::dataplane::PortRange;
 use tollway_wire::{checksum, icmp, ipv4, tcp, udp};
 
+use super::ports::PortRooms;
 use super::*;
 use crate::conntrack::{CachedAction, ConnRef, Direction, Table, Timeouts, Transport, tcp::Segment};
 use crate::time::Now;
@@ -20,7 +21,7 @@ fn free(_: &Tuple) -> bool {
 }
 
 fn context(random: u32) -> Context<'static> {
-    Context { random, taken: &free }
+    Context { random, taken: &free, rooms: None, peek: false }
 }
 
 fn tuple(protocol: u8, src: u32, src_port: u16, dst: u32, dst_port: u16) -> Tuple {
@@ -53,7 +54,7 @@ fn open(table: &mut Table, tuple: &Tuple) -> ConnRef {
 
 fn flow(table: &mut Table, tuple: &Tuple, dst: Option<&Target>, src: Option<&Target>) -> (ConnRef, Bound) {
     let conn = open(table, tuple);
-    bind_destination(table, conn, dst, &context(0)).unwrap();
+    bind_destination(table, conn, dst, 0).unwrap();
     let bound = bind_source(table, conn, src, &context(5)).unwrap();
     table.confirm(conn).unwrap();
     (conn, bound)
@@ -65,7 +66,7 @@ fn masquerade_keeps_the_port_and_a_clash_gets_another() {
     let first = tuple(TCP, LAN, 5000, SERVER, 80);
     let second = tuple(TCP, LAN2, 5000, SERVER, 80);
     let (a, bound) = flow(&mut table, &first, None, Some(&masquerade()));
-    assert_eq!(bound, Bound { fresh: true, foreign: None });
+    assert_eq!(bound, Bound::Fresh);
     let (b, _) = flow(&mut table, &second, None, Some(&masquerade()));
     let (a, b) = (table.get(a).unwrap().clone(), table.get(b).unwrap().clone());
     assert_eq!(a.reply, tuple(TCP, SERVER, 80, WAN, 5000));
@@ -92,7 +93,7 @@ fn clashes_within_one_batch_are_seen_before_confirmation() {
     let mut table = Table::new(0, 1, 100, 1);
     let refs = [LAN, LAN2].map(|src| open(&mut table, &tuple(UDP, src, 5000, SERVER, 53)));
     for conn in refs {
-        bind_destination(&mut table, conn, None, &context(0)).unwrap();
+        bind_destination(&mut table, conn, None, 0).unwrap();
         bind_source(&mut table, conn, Some(&masquerade()), &context(9)).unwrap();
     }
     let [a, b] = refs.map(|conn| table.get(conn).unwrap().reply);
@@ -115,11 +116,11 @@ fn an_untranslated_flow_gives_way_to_a_translated_one() {
 fn the_first_packet_decides() {
     let mut table = Table::new(0, 1, 100, 1);
     let conn = open(&mut table, &tuple(UDP, LAN, 5000, SERVER, 53));
-    bind_destination(&mut table, conn, None, &context(0)).unwrap();
+    bind_destination(&mut table, conn, None, 0).unwrap();
     bind_source(&mut table, conn, None, &context(0)).unwrap();
     let again = bind_source(&mut table, conn, Some(&masquerade()), &context(0)).unwrap();
-    assert_eq!(again, Bound { fresh: false, foreign: None });
-    assert!(!bind_destination(&mut table, conn, Some(&to(INSIDE, None)), &context(0)).unwrap().fresh);
+    assert_eq!(again, Bound::Before);
+    bind_destination(&mut table, conn, Some(&to(INSIDE, None)), 0).unwrap();
     assert_eq!(table.get(conn).unwrap().reply, tuple(UDP, SERVER, 53, LAN, 5000));
 }
 
@@ -146,24 +147,41 @@ fn privileged_ports_stay_privileged_and_other_workers_are_asked() {
     let mut table = Table::new(0, 1, 100, 1);
     let taken = |reply: &Tuple| reply.dst_port == 123;
     let conn = open(&mut table, &tuple(UDP, LAN, 123, SERVER, 123));
-    let context = Context { random: 40_000, taken: &taken };
+    let context = Context { random: 40_000, taken: &taken, rooms: None, peek: false };
     bind_source(&mut table, conn, Some(&masquerade()), &context).unwrap();
     let port = table.get(conn).unwrap().reply.dst_port;
     assert!(port != 123 && port < 512);
 }
 
 #[test]
-fn a_forwarded_port_steers_elsewhere_and_says_so() {
+fn a_reply_tuple_is_had_from_the_worker_that_answers_are_steered_to() {
     let workers = 4;
-    let request = tuple(TCP, SERVER, 40_000, WAN, 8080);
-    let worker = steer(&request, workers);
-    let mut table = Table::new(worker, workers, 100, 1);
-    let (conn, bound) = flow(&mut table, &request, Some(&to(INSIDE, Some(80))), None);
-    let reply = table.get(conn).unwrap().reply;
-    assert_eq!(reply, tuple(TCP, INSIDE, 80, SERVER, 40_000));
-    assert!(table.get(conn).unwrap().status.dstnat());
-    assert_ne!(steer(&reply, workers), worker);
-    assert_eq!(bound.foreign, Some(steer(&reply, workers)));
+    let rooms = PortRooms::default();
+    let context = Context { rooms: Some(&rooms), ..context(5) };
+    for (request, destination, target) in [
+        (tuple(TCP, SERVER, 40_000, WAN, 8080), Some(to(INSIDE, Some(80))), None),
+        (tuple(TCP, LAN, 40_000, SERVER, 80), None, Some(to(WAN, Some(4001)))),
+        (tuple(47, LAN, 0, SERVER, 0), None, Some(masquerade())),
+    ] {
+        let worker = steer(&request, workers);
+        let mut table = Table::new(worker, workers, 100, 1);
+        let conn = open(&mut table, &request);
+        bind_destination(&mut table, conn, destination.as_ref(), 0).unwrap();
+        let bound = bind_source(&mut table, conn, target.as_ref(), &context).unwrap();
+        let Bound::Elsewhere(there) = bound else { panic!("{bound:?} of {request:?}") };
+        assert_ne!(there, worker);
+        table.give_away(conn);
+        table.abandon(conn);
+        assert!(table.is_empty() && table.take_unpublished().is_none());
+        // There it goes on.
+        let mut table = Table::new(there, workers, 100, 1);
+        let conn = open(&mut table, &request);
+        assert!(table.get(conn).unwrap().nat.published);
+        bind_destination(&mut table, conn, destination.as_ref(), 0).unwrap();
+        assert_eq!(bind_source(&mut table, conn, target.as_ref(), &context), Ok(Bound::Fresh));
+        assert_eq!(steer(&table.get(conn).unwrap().reply, workers), there);
+        table.confirm(conn).unwrap();
+    }
 }
 
 proptest! {
@@ -185,11 +203,13 @@ proptest! {
         }
         let conn = open(&mut table, &request);
         let destination = to(INSIDE, Some(80));
-        bind_destination(&mut table, conn, hairpin.then_some(&destination), &context(random)).unwrap();
+        bind_destination(&mut table, conn, hairpin.then_some(&destination), random).unwrap();
         let target = Target { randomise, ..masquerade() };
-        let bound = bind_source(&mut table, conn, Some(&target), &context(random)).unwrap();
+        let rooms = PortRooms::default();
+        let context = Context { rooms: Some(&rooms), ..context(random) };
+        let bound = bind_source(&mut table, conn, Some(&target), &context).unwrap();
         let reply = table.get(conn).unwrap().reply;
-        prop_assert_eq!(bound.foreign, None);
+        prop_assert_eq!(bound, Bound::Fresh);
         prop_assert_eq!(steer(&reply, workers), worker);
         prop_assert_eq!(reply.dst, Addr::v4(WAN));
         prop_assert!(!icmp || reply.src_port == reply.dst_port);

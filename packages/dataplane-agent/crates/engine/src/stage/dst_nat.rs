@@ -6,7 +6,7 @@ use tollway_config::dataplane::Action;
 use crate::batch::Batch;
 use crate::conntrack::ConnRef;
 use crate::frame::{Frame, FrameSource, VnetState};
-use crate::nat::{Context, Target, bind_destination};
+use crate::nat::{Target, bind_destination};
 use crate::packet::{Hook, Meta, Origin, flag};
 use crate::snapshot::Snapshot;
 use crate::stage::nat_rule::ask;
@@ -81,8 +81,6 @@ fn decide<F>(
         target = Target::of(&rule.action, interface.map_or(0, |interface| interface.row), own);
     }
     let random = state.random();
-    let context = Context { random, taken: &|_| false };
-    bind_destination(&mut state.table, reference, target.as_ref(), &context)
-        .map(|_| ())
+    bind_destination(&mut state.table, reference, target.as_ref(), random)
         .map_err(|_| DropReason::NatExhausted)
 }

@@ -18,6 +18,7 @@ use crate::snapshot::{Port, Snapshot};
 use crate::stage::alter::set_dscp;
 use crate::stage::bound;
 use crate::stage::filter::{conclude, decide};
+use crate::stage::moved;
 use crate::stage::stale::is_still_right;
 use crate::stage::stateless;
 use crate::stage::track::transport;
@@ -57,10 +58,10 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     entered
 }
 
-/// Sends packets of other workers' flows on without a look at this one's table, as long as no worker has a flow
-/// that is steered to another: such flows stand in the directory. Returns how many packets that were.
+/// Sends packets that are steered to other workers on without a look at this one's table: all packets of a flow meet
+/// at its home, even if it has moved from there, so that none overtakes another. Returns how many packets that were.
 fn send_on<F>(state: &WorkerState<F>, packets: &mut [Packet<F>]) -> u64 {
-    if state.workers <= 1 || !state.shared.directory.is_empty() {
+    if state.workers <= 1 {
         return 0;
     }
     let mut sent = 0;
@@ -120,10 +121,11 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
                 Act::Slow => {}
             }
         }
-        if let Some(packet) = batch.packets.get_mut(index)
-            && stays(state, packet)
-        {
+        let Some(packet) = batch.packets.get_mut(index) else { break };
+        if stays(state, packet) {
             batch.slow.push(index as u32);
+        } else if packet.meta.is(flag::MOVED) {
+            moved::go_on(&mut packet.meta, &batch.openings, &mut batch.moving);
         }
     }
     entered
@@ -381,7 +383,12 @@ fn stays<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) -> bool {
     if meta.is(flag::ICMP_ERROR) && state.table.find(&tuple).is_some() {
         return true;
     }
-    let owner = state.shared.directory.owner(&tuple).unwrap_or_else(|| steer(&tuple, state.workers));
+    let home = steer(&tuple, state.workers);
+    let owner = match state.shared.directory.owner(&tuple) {
+        // Others ask the home.
+        Some(owner) if home == state.worker || owner == state.worker => owner,
+        _ => home,
+    };
     if owner == state.worker {
         return true;
     }

@@ -63,9 +63,10 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
             };
             note_slow(state, &packet.meta, cached.err());
         }
+        packet.meta.flags &= !flag::MOVED;
     }
-    while let Some(reply) = state.table.take_unpublished() {
-        state.shared.directory.remove(&reply, state.worker);
+    while let Some(original) = state.table.take_unpublished() {
+        state.shared.directory.remove(&original, state.worker);
     }
     entered
 }
@@ -132,6 +133,8 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
         (flag::EACH, SlowReason::Rule),
         (flag::BROADCAST, SlowReason::Broadcast),
         (flag::NO_NEIGHBOR, SlowReason::Neighbor),
+        // Its rules were asked by another worker.
+        (flag::MOVED, SlowReason::NewConnection),
     ];
     if let Some((_, reason)) = never.into_iter().find(|(flags, _)| meta.is(*flags)) {
         return Err(reason);

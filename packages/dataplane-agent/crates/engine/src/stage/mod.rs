@@ -20,6 +20,8 @@ pub(crate) mod mangle_pre;
 
 mod nat_rule;
 
+pub(crate) mod moved;
+
 pub(crate) mod dst_nat;
 
 pub(crate) mod route;

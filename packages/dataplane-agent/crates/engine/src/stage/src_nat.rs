@@ -2,15 +2,17 @@
 
 use tollway_config::dataplane::Action;
 
-use crate::batch::Batch;
+use crate::batch::{Batch, TargetV4};
 use crate::conntrack::ConnRef;
 use crate::frame::{Frame, FrameSource, VnetState};
-use crate::nat::{Context, Target, bind_source};
+use crate::nat::{Bound, Context, Target, bind_source};
 use crate::packet::{Hook, Meta, flag};
+use crate::qos::Lane;
 use crate::snapshot::Snapshot;
+use crate::stage::moved;
 use crate::stage::nat_rule::ask;
 use crate::state::WorkerState;
-use crate::tuple::Addr;
+use crate::tuple::{Addr, Tuple};
 use crate::verdict::{DropReason, Verdict};
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(
@@ -24,7 +26,14 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     }
     let mut entered = 0;
     for at in 0..batch.slow.len() {
-        let Some((_, packet)) = batch.slow_packet(at) else { continue };
+        let Some(index) = batch.slow.get(at).map(|index| *index as usize) else { continue };
+        let Batch { packets, openings, moving, .. } = &mut *batch;
+        let Some(packet) = packets.get_mut(index) else { continue };
+        let mut opening = None;
+        if packet.meta.verdict == Verdict::Resume {
+            opening = moved::opening(&packet.meta, openings);
+            (packet.meta.verdict, packet.meta.lane) = (Verdict::Continue, Lane::NONE);
+        }
         if packet.meta.verdict != Verdict::Continue || packet.meta.is(flag::ATTACHED) {
             continue;
         }
@@ -38,9 +47,31 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         let undecided = !line.status.source_bound() && !line.status.confirmed();
         if undecided && !packet.meta.is(flag::ICMP_ERROR) {
             let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
-            if let Err(reason) = decide(snapshot, state, &packet.meta, &packet.vnet, head, reference) {
-                state.drop(packet, reason);
-                continue;
+            let decided = match opening {
+                _ if line.status.given_away() => {
+                    // An earlier packet of the batch has moved the flow.
+                    if !moved::send_after(state, &mut packet.meta, moving, reference) {
+                        state.drop(packet, DropReason::NatExhausted);
+                    }
+                    continue;
+                }
+                Some(opening) => Ok(opening.target.map(TargetV4::target)),
+                None => ask_rules(snapshot, state, &packet.meta, &packet.vnet, head),
+            };
+            let decided = decided.and_then(|target| Ok((target, bind(state, reference, target.as_ref())?)));
+            match decided {
+                Ok((_, Bound::Before | Bound::Fresh)) => {}
+                Ok((target, Bound::Elsewhere(worker))) => {
+                    let meta = &mut packet.meta;
+                    if !moved::give_away(snapshot, state, meta, moving, (reference, worker), target) {
+                        state.drop(packet, DropReason::NatExhausted);
+                    }
+                    continue;
+                }
+                Err(reason) => {
+                    state.drop(packet, reason);
+                    continue;
+                }
             }
         }
         let Some(status) = state.table.line(reference).map(|line| line.status) else { continue };
@@ -63,40 +94,38 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     entered
 }
 
-/// Asks the rules, and binds the connection to the answer.
-fn decide<F>(
+/// What the rules ask for.
+fn ask_rules<F>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     meta: &Meta,
     vnet: &VnetState,
     head: &[u8],
-    reference: ConnRef,
-) -> Result<(), DropReason> {
-    let mut target = None;
+) -> Result<Option<Target>, DropReason> {
     // Who asks for its address has none yet: no rule may give it one.
     let nameless = meta.tuple.src.as_v4() == Some(0);
     let asks = meta.hook != Hook::Input && !meta.is(flag::TO_ROUTER) && !nameless;
-    if let Some(start) = snapshot.srcnat().filter(|_| asks)
-        && let Some(rule) = ask(snapshot, state, meta, vnet, head, start, Hook::Forward)
-    {
-        let interface = snapshot.interface(meta.out_interface);
-        let own = interface.and_then(|interface| interface.address_for(meta.next_hop)).map(Addr::v4);
-        if own.is_none() && matches!(rule.action, Action::Masquerade { .. }) {
-            return Err(DropReason::NatNoAddress);
-        }
-        target = Target::of(&rule.action, interface.map_or(0, |interface| interface.row), own);
+    let Some(start) = snapshot.srcnat().filter(|_| asks) else { return Ok(None) };
+    let Some(rule) = ask(snapshot, state, meta, vnet, head, start, Hook::Forward) else { return Ok(None) };
+    let interface = snapshot.interface(meta.out_interface);
+    let own = interface.and_then(|interface| interface.address_for(meta.next_hop)).map(Addr::v4);
+    if own.is_none() && matches!(rule.action, Action::Masquerade { .. }) {
+        return Err(DropReason::NatNoAddress);
     }
+    Ok(Target::of(&rule.action, interface.map_or(0, |interface| interface.row), own))
+}
+
+/// Binds the connection to what the rules ask for.
+fn bind<F>(
+    state: &mut WorkerState<F>,
+    reference: ConnRef,
+    target: Option<&Target>,
+) -> Result<Bound, DropReason> {
     let random = state.random();
-    let WorkerState { shared, worker, table, .. } = state;
+    let WorkerState { shared, worker, table, peek, .. } = state;
+    let peek = *peek;
     let (directory, worker) = (&shared.directory, *worker);
-    let taken = |tuple: &crate::tuple::Tuple| directory.owner(tuple).is_some_and(|owner| owner != worker);
-    let context = Context { random, taken: &taken };
-    let bound =
-        bind_source(table, reference, target.as_ref(), &context).map_err(|_| DropReason::NatExhausted)?;
-    if bound.foreign.is_some()
-        && let Some(reply) = table.publish(reference)
-    {
-        directory.publish(reply, worker);
-    }
-    Ok(())
+    let taken = |tuple: &Tuple| directory.owner(tuple).is_some_and(|owner| owner != worker);
+    let context = Context { random, taken: &taken, rooms: Some(&shared.port_rooms), peek };
+    bind_source(table, reference, target, &context).map_err(|_| DropReason::NatExhausted)
 }

@@ -10,6 +10,7 @@ use crate::frame::Frame;
 use crate::nat::icmp_error::embedded_tuple;
 use crate::packet::{Meta, flag};
 use crate::snapshot::Snapshot;
+use crate::stage::moved;
 use crate::state::WorkerState;
 use crate::verdict::{DropReason, Verdict};
 
@@ -24,13 +25,15 @@ pub(crate) fn run<F: Frame, S>(
     }
     let mut entered = 0;
     for at in 0..batch.slow.len() {
-        let Some((_, packet)) = batch.slow_packet(at) else { continue };
+        let Some((index, packet)) = batch.slow_packet(at) else { continue };
         if packet.meta.verdict != Verdict::Continue || packet.meta.is(flag::ATTACHED) {
             continue;
         }
         entered += 1;
+        let is_moved = packet.meta.is(flag::MOVED);
         let Some(tracked) = track(snapshot, state, packet) else {
             packet.meta.state = ConnectionState::Invalid;
+            moved::stay(&mut packet.meta);
             continue;
         };
         if tracked.reason == Some(InvalidReason::TableFull) {
@@ -49,6 +52,9 @@ pub(crate) fn run<F: Frame, S>(
             }
             state.table.count_slow(reference, tracked.direction, meta.segments, meta.wire_bytes());
             meta.connection_bytes = state.table.carried(reference.slot);
+        }
+        if is_moved {
+            moved::take_in(snapshot, state, batch, index);
         }
     }
     entered

@@ -13,7 +13,7 @@ use tollway_config::protocol::{PacketDescription, TraceFilter, TracedPacket};
 use tollway_wire::{ethernet, icmp, ipv4, tcp, udp};
 
 use super::{Decision, Filter, Record, TraceBuffer, text};
-use crate::batch::Batch;
+use crate::batch::{Batch, Errand, Handover, Outcome, Told};
 use crate::conntrack::table::Copied;
 use crate::engine::{Engine, EngineLimits};
 use crate::frame::{Frame, FrameSource, VnetState};
@@ -82,33 +82,46 @@ pub fn dry_run<E>(
     let workers = snapshot.workers();
     let tuple = described.tuple;
     let owner = shared.directory.owner(&tuple).unwrap_or_else(|| steer(&tuple, workers));
-    let mut known = vec![probe(owner, tuple).map_err(DryRunError::Probe)?];
-    let run = |known: &[Probe], cached| {
+    let mut known = vec![(owner, probe(owner, tuple).map_err(DryRunError::Probe)?)];
+    let run = |known: &[(u32, Probe)], cached| {
         Run { described: &described, snapshot, shared, owner, now, known }.go(cached)
     };
-    let (by_cache, _) = run(&known, true);
+    let by_cache = run(&known, true).records.into_iter().next();
     let mut wanted = None;
-    let (mut record, mut reply) = run(&known, false);
-    // A translation is not free to use what another connection holds.
-    while known.len() < CLASHES
-        && let Some(tuple) = reply.filter(|reply| Some(*reply) != wanted)
-    {
-        let found = probe(owner, tuple).map_err(DryRunError::Probe)?;
-        if found.connection.is_none() {
+    let mut way = run(&known, false);
+    while known.len() < CLASHES {
+        let unknown = |worker: &u32| known.iter().all(|(known, _)| known != worker);
+        if let Some(worker) = way.workers.iter().copied().find(unknown) {
+            // The flow moves there.
+            known.push((worker, probe(worker, tuple).map_err(DryRunError::Probe)?));
+        } else if let Some(tuple) = way.reply.filter(|reply| Some(*reply) != wanted) {
+            // A translation is not free to use what another connection holds.
+            let home = steer(&tuple, workers);
+            let found = probe(home, tuple).map_err(DryRunError::Probe)?;
+            if found.connection.is_none() {
+                break;
+            }
+            known.push((home, found));
+            wanted = Some(tuple);
+        } else {
             break;
         }
-        known.push(found);
-        wanted = Some(tuple);
-        (record, reply) = run(&known, false);
+        way = run(&known, false);
     }
-    let Some(mut record) = record else {
+    let mut records = way.records.into_iter();
+    let Some(mut record) = records.next() else {
         return Err(DryRunError::Description("the packet cannot be followed".to_owned()));
     };
     if let Some(by_cache) = by_cache {
-        adopt_cache(&mut record, &by_cache, known.first().and_then(|probe| probe.connection.as_ref()));
+        adopt_cache(&mut record, &by_cache, known.first().and_then(|(_, probe)| probe.connection.as_ref()));
     }
     let mut packet = text::packet(&record, 1, wall_ms, snapshot.mark_names());
     packet.worker = owner;
+    for record in records {
+        let slow = packet.slow_reason.take();
+        text::join(&mut packet, &record, snapshot.mark_names());
+        packet.slow_reason = slow.or(packet.slow_reason);
+    }
     Ok(packet)
 }
 
@@ -238,40 +251,68 @@ struct Run<'a> {
     shared: &'a Shared,
     owner: u32,
     now: Now,
-    known: &'a [Probe],
+    known: &'a [(u32, Probe)],
+}
+
+/// What became of it.
+struct Way {
+    /// What each worker did, in order.
+    records: Vec<Record>,
+    /// The workers.
+    workers: Vec<u32>,
+    /// If it made a connection, how answers to it would come.
+    reply: Option<Tuple>,
 }
 
 impl Run<'_> {
-    /// What became of the packet, and, if it made a connection, how answers to it would come. With
-    /// `cached` the flow cache has what the owner has in it.
-    fn go(&self, cached: bool) -> (Option<Record>, Option<Tuple>) {
-        let (workers, shared) = (self.snapshot.workers(), Arc::new(self.shared.fork()));
-        let mut engine = Engine::<Bytes>::new(self.owner, workers, shared, Arc::clone(self.snapshot), LIMITS);
-        let first = self.known.first();
+    /// With `cached` the flow cache has what the owner has in it.
+    fn go(&self, cached: bool) -> Way {
+        let shared = Arc::new(self.shared.fork());
+        let own = self.known.first().and_then(|(_, probe)| probe.connection.as_ref());
+        let place = own.and_then(|copied| copied.expected(&self.described.tuple));
+        let mut engine = self.engine(&shared, self.owner, cached);
+        let mut batch = self.received(place);
+        let mut records: Vec<Record> = self.pass(&mut engine, &mut batch, true).into_iter().collect();
+        if cached && !self.snapshot.tracking() {
+            // Then the flow cache is the memory of the next hops, which the first packet has filled.
+            batch = self.received(place);
+            records = self.pass(&mut engine, &mut batch, true).into_iter().collect();
+        }
+        let mut workers = vec![self.owner];
+        // Its flow may move.
+        while !cached
+            && records.len() < CLASHES
+            && let Some((to, packet)) = handed_over(&mut batch)
+        {
+            workers.push(to);
+            engine = self.engine(&shared, to, false);
+            batch.push_handover(packet);
+            records.extend(self.pass(&mut engine, &mut batch, false));
+        }
+        let made = if own.is_none() { engine.reply_of(&self.described.tuple) } else { None };
+        Way { records, workers, reply: made }
+    }
+
+    /// One worker's engine, with what is known of its connections.
+    fn engine(&self, shared: &Arc<Shared>, worker: u32, cached: bool) -> Engine<Bytes> {
+        let workers = self.snapshot.workers();
+        let mut engine =
+            Engine::<Bytes>::new(worker, workers, Arc::clone(shared), Arc::clone(self.snapshot), LIMITS);
+        let known = || self.known.iter().filter(|(known, _)| *known == worker).map(|(_, probe)| probe);
+        let first = known().next();
         engine.become_throw_away(first.map_or(0, |probe| probe.random), |table, policy| {
-            for probe in self.known {
-                if let Some(copied) = &probe.connection {
-                    table.paste(copied, cached, policy);
-                }
+            for copied in known().filter_map(|probe| probe.connection.as_ref()) {
+                table.paste(copied, cached, policy);
             }
             if first.is_some_and(|probe| probe.full) {
                 table.close();
             }
         });
-        let own = first.and_then(|probe| probe.connection.as_ref());
-        let place = own.and_then(|copied| copied.expected(&self.described.tuple));
-        let mut record = self.pass(&mut engine, place);
-        if cached && !self.snapshot.tracking() {
-            // Then the flow cache is the memory of the next hops, which the first packet has filled.
-            record = self.pass(&mut engine, place);
-        }
-        let made = if own.is_none() { engine.reply_of(&self.described.tuple) } else { None };
-        (record, made)
+        engine
     }
 
-    fn pass(&self, engine: &mut Engine<Bytes>, place: Option<(u32, u32)>) -> Option<Record> {
-        let everything = [Some(Filter::new(&TraceFilter::default())), None, None, None];
-        engine.trace(&everything, Some(TraceBuffer::with_room(ROOM)));
+    /// The packet as it comes in.
+    fn received(&self, place: Option<(u32, u32)>) -> Batch<Bytes> {
         let mut batch = Batch::new();
         let frame = Bytes(self.described.frame(place));
         match self.described.port {
@@ -279,10 +320,31 @@ impl Run<'_> {
             // What is described names no TAP.
             None => batch.push_local(frame, 0, VnetState::default()),
         }
-        engine.process(&mut batch, &mut Heap, &NoCycles, self.now);
-        let buffer = engine.trace(&[None; super::TRACES], None)?;
-        buffer.records().iter().filter(|record| record.begins()).min_by_key(|record| record.id).cloned()
+        batch.has_come_to_its_owner();
+        batch
     }
+
+    fn pass(&self, engine: &mut Engine<Bytes>, batch: &mut Batch<Bytes>, begins: bool) -> Option<Record> {
+        let everything = [Some(Filter::new(&TraceFilter::default())), None, None, None];
+        engine.trace(&everything, Some(TraceBuffer::with_room(ROOM)));
+        engine.process(batch, &mut Heap, &NoCycles, self.now);
+        let buffer = engine.trace(&[None; super::TRACES], None)?;
+        // Answers of the router begin there.
+        let noted = buffer.records().iter().filter(|record| record.begins() == begins);
+        noted.min_by_key(|record| record.id).cloned()
+    }
+}
+
+/// The packet whose flow moves, and where to.
+fn handed_over(batch: &mut Batch<Bytes>) -> Option<(u32, Handover<Bytes>)> {
+    let done: Vec<_> = batch.drain().collect();
+    done.into_iter().find_map(|done| match done.outcome {
+        Outcome::Handover { worker, packet } if matches!(packet.errand, Errand::Open(_)) => {
+            let told = Told::Parsed(packet);
+            Some((worker, Handover { frame: done.frame, vnet: done.vnet, told }))
+        }
+        Outcome::Handover { .. } | Outcome::Tx { .. } | Outcome::Local { .. } => None,
+    })
 }
 
 /// A frame on the heap.

@@ -236,9 +236,12 @@ fn decision<F: Frame>(
             (snapshot.tracking() && !meta.is(flag::ATTACHED))
                 .then_some(Decision::Tracked { state: meta.state, direction: meta.direction })
         }),
-        "dst_nat" | "src_nat" if asked => {
+        "dst_nat" | "src_nat" if asked || seen.verdict == Verdict::Resume => {
             let own = take_rules(nat, meta);
             rows.extend_from_slice(&own);
+            if let Verdict::Handover(worker) = meta.verdict {
+                return Some(Decision::ToWorker(worker));
+            }
             ended.or_else(|| translation(stage == "dst_nat", seen, meta, own.is_empty()))
         }
         "route" if asked => {

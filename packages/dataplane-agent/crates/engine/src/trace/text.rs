@@ -60,9 +60,12 @@ pub fn join(packet: &mut TracedPacket, record: &Record, names: &MarkNames) {
         Verdict::Local(_) => (TraceOutcome::Delivered, None),
         Verdict::Drop(DropReason::EchoAnswered) => (TraceOutcome::Answered, None),
         Verdict::Drop(reason) => (TraceOutcome::Dropped, Some(reason.name().to_owned())),
-        Verdict::Continue | Verdict::Forward | Verdict::Echo | Verdict::Handover(_) | Verdict::Held => {
-            (TraceOutcome::Held, None)
-        }
+        Verdict::Continue
+        | Verdict::Resume
+        | Verdict::Forward
+        | Verdict::Echo
+        | Verdict::Handover(_)
+        | Verdict::Held => (TraceOutcome::Held, None),
     };
 }
 

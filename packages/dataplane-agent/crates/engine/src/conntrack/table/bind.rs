@@ -1,6 +1,8 @@
 //! From a first packet to a confirmed connection: slots, tuples, translations and marks.
 
-use tollway_config::dataplane::RowId;
+use std::sync::Arc;
+
+use tollway_config::dataplane::{PortRange, RowId};
 
 use super::store::Record;
 use super::{Clash, Table};
@@ -8,7 +10,8 @@ use crate::conntrack::connection::{ConnRef, Direction, NIL};
 use crate::conntrack::entry::Entry;
 use crate::conntrack::line::Line;
 use crate::conntrack::tcp::Tracker;
-use crate::tuple::{Addr, Tuple};
+use crate::nat::ports::{FreePorts, PortRooms, PortSpace};
+use crate::tuple::{Addr, Tuple, steer};
 
 impl Table {
     /// Makes an unconfirmed connection, found by its original tuple only. It is to be given a lifetime.
@@ -25,6 +28,9 @@ impl Table {
         }
         self.enter(slot, Direction::Original, &tuple);
         self.set_tuple(slot, Direction::Reply, &tuple.reversed());
+        if self.workers > 1 && steer(&tuple, self.workers) != self.worker {
+            self.note_published(slot, &tuple);
+        }
         Some(slot)
     }
 
@@ -55,6 +61,7 @@ impl Table {
     pub(super) fn enter(&mut self, slot: u32, direction: Direction, tuple: &Tuple) {
         self.set_tuple(slot, direction, tuple);
         let entered = self.buckets.insert(self.hash(tuple), Self::index(slot, direction));
+        self.note_port(tuple, false);
         if let Some(line) = self.lines.get_mut(slot as usize).filter(|_| entered) {
             match direction {
                 Direction::Original => line.status.set_original_indexed(),
@@ -99,13 +106,48 @@ impl Table {
         }
     }
 
-    /// Notes that the reply tuple, which is given back, stands in the directory.
-    pub fn publish(&mut self, reference: ConnRef) -> Option<Tuple> {
-        self.get_mut(reference)?.status.set_published();
-        let reply = self.tuple(reference.slot, Direction::Reply);
+    /// The flow of a connection's first packet is steered to another worker: it stands in the directory.
+    #[cold]
+    fn note_published(&mut self, slot: u32, tuple: &Tuple) {
+        if let Some(line) = self.lines.get_mut(slot as usize) {
+            line.status.set_published();
+        }
         // The connection may take the place of one with the same tuples that has just ended.
-        self.unpublished.retain(|ended| *ended != reply);
-        Some(reply)
+        self.unpublished.retain(|ended| ended != tuple);
+    }
+
+    /// The flow of an unconfirmed connection moves to another worker, which the directory knows already.
+    pub fn give_away(&mut self, reference: ConnRef) {
+        if let Some(line) = self.get_mut(reference) {
+            line.status.clear_published();
+            line.status.set_given_away();
+        }
+    }
+
+    /// What is kept of the free ports of a range.
+    pub(crate) fn port_map(&mut self, space: &PortSpace, range: PortRange) -> Option<Arc<FreePorts>> {
+        self.ports.get(space, range)
+    }
+
+    /// Keeps from now on which ports of a range are free. Other workers see it in `rooms`.
+    pub(crate) fn begin_port_map(
+        &mut self,
+        rooms: Option<&PortRooms>,
+        space: PortSpace,
+        range: PortRange,
+    ) -> Arc<FreePorts> {
+        match rooms {
+            Some(rooms) => rooms.begin(&mut self.ports, space, range, self.worker, self.workers),
+            None => self.ports.add(space, range),
+        }
+    }
+
+    /// A tuple begins or ceases to be held.
+    #[inline]
+    pub(super) fn note_port(&mut self, tuple: &Tuple, free: bool) {
+        if !self.ports.is_empty() && steer(tuple, self.workers) == self.worker {
+            self.ports.note(tuple, free);
+        }
     }
 
     /// Mark of a connection; 0 none.
@@ -135,6 +177,7 @@ impl Table {
         if self.is_indexed(reference.slot, Direction::Reply) {
             let index = Self::index(reference.slot, Direction::Reply);
             self.buckets.remove(self.hash(&conn.reply), index);
+            self.note_port(&conn.reply, true);
         }
         // A flow whose answers look like its questions is found by its original tuple.
         if conn.original == reply {

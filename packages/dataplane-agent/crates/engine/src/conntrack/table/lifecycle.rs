@@ -155,7 +155,7 @@ impl Table {
         }
     }
 
-    /// Takes the reply tuple of a removed connection that must leave the directory.
+    /// Takes the original tuple of a removed connection that must leave the directory.
     pub fn take_unpublished(&mut self) -> Option<Tuple> {
         self.unpublished.pop()
     }
@@ -207,13 +207,15 @@ impl Table {
         let [original_hash, reply_hash] = hashes;
         if status.original_indexed() {
             self.buckets.remove(original_hash, Self::index(slot, Direction::Original));
+            self.note_port(&original, true);
         }
         if status.reply_indexed() {
             self.buckets.remove(reply_hash, Self::index(slot, Direction::Reply));
+            self.note_port(&reply, true);
         }
         self.note_ended(original, status);
         if status.published() {
-            self.unpublished.push(reply);
+            self.unpublished.push(original);
         }
         self.wheel.disarm(slot);
         self.unlist(slot);

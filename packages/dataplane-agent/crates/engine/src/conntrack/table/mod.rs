@@ -24,6 +24,7 @@ use crate::conntrack::connection::{ConnRef, Connection, Direction, NIL, Tuples};
 use crate::conntrack::entry::{Entry, EntryIndex, Key};
 use crate::conntrack::journal::Journal;
 use crate::conntrack::line::Line;
+use crate::nat::ports::PortMaps;
 use crate::tuple::{Addr, Tuple};
 use crate::wheel::Wheel;
 
@@ -81,8 +82,10 @@ pub struct Table {
     workers: u32,
     seed: u64,
     counters: Counters,
-    /// Reply tuples of removed connections that stood in the directory.
+    /// Original tuples of removed connections that stood in the directory.
     unpublished: Vec<Tuple>,
+    /// Free ports, where they are scarce.
+    ports: PortMaps,
     pub(in crate::conntrack) journal: Journal,
     bounds: EntryBounds,
     bounded: bool,
@@ -115,6 +118,7 @@ impl Table {
             seed: u64::from(seed) << 32 ^ 0xa076_1d64_78bd_642f,
             counters: Counters::default(),
             unpublished: Vec::new(),
+            ports: PortMaps::default(),
             journal: Journal::default(),
             bounds: EntryBounds::default(),
             bounded: false,
