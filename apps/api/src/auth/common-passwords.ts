@@ -8,8 +8,9 @@ export const isCommonPassword = (password: string): boolean =>
   known.has(createHash('sha256').update(password.toLowerCase()).digest().subarray(0, BYTES).toString('base64'));
 
 /**
- * Beginnings of the hashes of the passwords in lower case, 8 characters of base64 each. Which they are is known from the
- * ten million leaked passwords that Mark Burnett gave to the public domain; shorter ones are refused by their length.
+ * Beginnings of the hashes of the passwords in lower case, 8 characters of base64 each. Which they are is known from
+ * `10-million-password-list-top-1000000` of SecLists (MIT, Copyright (c) Daniel Miessler); shorter ones are refused by
+ * their length.
  */
 const HASHES = `
   +4VYN9Fl+L/3FWt5+QLe9IVc+THDCPxb+V/J0lUx+Vm+D+Yo+aa4rXlC+c3gvqyC+d6FRcrE+dLBBq8o+fZkJ9pc+huuuOb1+nZvuEJ9+ojeAkNk
