@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { CoreStats, Stats } from '../src/agent/messages.js';
-import { type ProfileReading, profile as profileOf } from '../src/state/profile.js';
+import { handoverRate, type ProfileReading, profile as profileOf } from '../src/state/profile.js';
 
 const core = (cpu: number, cycles: number, ethernet: number, firewall: number): CoreStats => ({
   cpu,
@@ -30,6 +30,7 @@ const reading = ({ cores, kernel }: Told): ProfileReading => ({
     irq: 0,
     disk: 0,
   })),
+  at: 0,
 });
 
 const profile = (before: Told, after: Told, cpu: string) => profileOf(reading(before), reading(after), cpu);
@@ -86,4 +87,16 @@ it('tells what others use from what is idle', () => {
   expect(text(before, after, 'total').slice(0, 3)).toEqual(['total idle 40', 'total other 40', 'total ethernet 20']);
   const sum = profile(before, after, '0').reduce((all, { usage }) => all + Number(usage), 0);
   expect(sum).toBe(100);
+});
+
+it('gives packets that workers hand over per second, summed over them', () => {
+  const at = (ms: number, ...packets: number[]): ProfileReading => ({
+    stats: { workers: packets.map((count) => ({ 'handover-packets': count })) } as unknown as Stats,
+    ticks: [],
+    at: ms,
+  });
+  expect(handoverRate(at(1000, 100, 50), at(3000, 500, 150))).toBe(250);
+  // An agent that has begun anew counts from 0.
+  expect(handoverRate(at(1000, 100, 50), at(3000, 10, 0))).toBe(0);
+  expect(handoverRate(at(1000, 1), at(1000, 2))).toBe(0);
 });

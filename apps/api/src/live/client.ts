@@ -103,7 +103,9 @@ export class LiveClient implements Outlet {
       case 'trace':
         return this.#hub.trace(message.dry, message.words, (answer) => this.send({ id, ...answer }));
       case 'profile':
-        return this.#listen(this.#hub.profileSampler.listen((rows) => this.#tick({ id, op: 'profile', rows }), true));
+        return this.#listen(
+          this.#hub.profileSampler.listen((update) => this.#tick({ id, op: 'profile', ...update }), true),
+        );
       case 'status':
         return this.#listen(
           this.#hub.statusSampler.listen((status) => this.#tick({ id, op: 'status', ...status }), true),

@@ -6,6 +6,8 @@ import { loads, readTicks, type Ticks } from './processor.js';
 export interface ProfileReading {
   readonly stats: Stats;
   readonly ticks: readonly Ticks[];
+  /** When, ms from an arbitrary moment. */
+  readonly at: number;
 }
 
 export interface ProfileRow {
@@ -22,7 +24,17 @@ const WHOLE = 1000;
 /** Reads both; undefined without an agent. */
 export async function readProfile(live: LiveState): Promise<ProfileReading | undefined> {
   const [stats, ticks] = await Promise.all([live.stats(), readTicks()]);
-  return stats && { stats, ticks };
+  return stats && { stats, ticks, at: performance.now() };
+}
+
+/** Packets that workers have given to others so far. */
+export const handedOver = ({ workers }: Stats): number =>
+  workers.reduce((sum, worker) => sum + worker['handover-packets'], 0);
+
+/** The same per second between two readings. */
+export function handoverRate(before: ProfileReading, after: ProfileReading): number {
+  const seconds = (after.at - before.at) / 1000;
+  return seconds > 0 ? Math.max(0, Math.round((handedOver(after.stats) - handedOver(before.stats)) / seconds)) : 0;
 }
 
 /**

@@ -1,9 +1,9 @@
 import { readFile, statfs } from 'node:fs/promises';
 import { cpus, freemem, machine, totalmem, uptime } from 'node:os';
 import { durationText } from '@tollway/schema';
-import type { Stats } from '../agent/messages.js';
 import type { LiveState } from '../state/live-state.js';
 import type { Processor } from '../state/processor.js';
+import { handedOver } from '../state/profile.js';
 import { VERSION } from '../version.js';
 import { ArrayRows, type View } from './rows.js';
 
@@ -28,8 +28,6 @@ export function coresView(processor: Processor): View {
     );
   };
 }
-
-const handedOver = ({ workers }: Stats): number => workers.reduce((sum, worker) => sum + worker['handover-packets'], 0);
 
 /** Figures of the box that the router runs on. */
 export function resourceView(processor: Processor, dataDir: string, live: LiveState): View {

@@ -25,14 +25,22 @@ export function toUsages(rows: unknown): readonly Usage[] {
 }
 
 let usages: readonly Usage[] = [];
+let handovers = 0;
 
 const topic = new Topic(live, { topic: 'profile' }, (message) => {
-  if (message.op === 'profile') usages = toUsages(message.rows);
+  if (message.op !== 'profile') return;
+  usages = toUsages(message.rows);
+  handovers = Number(message.handovers) || 0;
 });
 
 /** The newest measurement: a row for each class of each core. */
 export function profileUsages(): readonly Usage[] {
   return usages;
+}
+
+/** Packets per second that workers give to others, by the newest measurement. */
+export function profileHandovers(): number {
+  return handovers;
 }
 
 /** Calls `listener` on each new measurement; it runs while somebody listens. */

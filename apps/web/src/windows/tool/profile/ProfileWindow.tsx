@@ -1,6 +1,6 @@
 /** Where the processor time goes, live. The measurement runs only while the window asks for it. */
 import { useContext, useEffect, useLayoutEffect, useState } from 'react';
-import { onProfile, profileUsages, type Usage } from '../../../api/profile.ts';
+import { onProfile, profileHandovers, profileUsages, type Usage } from '../../../api/profile.ts';
 import { useVisible } from '../../../ui/visibility.ts';
 import { act } from '../../../wm/desk-state.ts';
 import { WindowId } from '../../../wm/window-id.ts';
@@ -48,7 +48,7 @@ export function ProfileWindow({ menu }: WindowProps) {
           <UsageTable rows={shown} perCore={cpu === 'all'} />
           {shown.length === 0 && <p className="form-note">{running ? 'Measuring' : 'Press Start to measure.'}</p>}
         </div>
-        <footer className="table-foot">{footText(rows, shown, cpu)}</footer>
+        <footer className="table-foot">{footText(rows, shown, cpu, profileHandovers())}</footer>
       </div>
       <div role="group" className="split-below" tabIndex={0} aria-label="CPU load">
         <CpuGraph />
@@ -57,14 +57,18 @@ export function ProfileWindow({ menu }: WindowProps) {
   );
 }
 
-/** Number of rows, their sum (100 % for each core), and for all cores how busy each of them is. */
-function footText(rows: readonly Usage[], shown: readonly Usage[], cpu: string): string {
+/**
+ * Number of rows, their sum (100 % for each core), for all cores how busy each of them is, and how many packets workers give
+ * to others.
+ */
+function footText(rows: readonly Usage[], shown: readonly Usage[], cpu: string, handovers: number): string {
+  const between = `handed over between workers: ${handovers} p/s`;
   if (cpu === 'all') {
     const busy = busyCores(rows).map(({ core, busy: percent }) => `cpu${core} ${percent.toFixed(1)} %`);
-    return `${shown.length} items; busy: ${busy.join(', ')}`;
+    return `${shown.length} items; busy: ${busy.join(', ')}; ${between}`;
   }
   const sum = shown.reduce((total, row) => total + row.usage, 0);
-  return `${shown.length} items, sum ${sum.toFixed(1)} %`;
+  return `${shown.length} items, sum ${sum.toFixed(1)} %; ${between}`;
 }
 
 function UsageTable({ rows, perCore }: { readonly rows: readonly Usage[]; readonly perCore: boolean }) {
