@@ -1,0 +1,125 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { runCommand } from './netns.ts';
+import { dispose, newDataDir, newRouter, type Router, SERVER } from './router.ts';
+import { eventually } from './wait.ts';
+
+/** Forwarding outlives the database and the disk: the agent goes on by its last configuration, and it is said why. */
+
+const routers: Router[] = [];
+const mounted: string[] = [];
+afterEach(async () => {
+  for (const router of routers.splice(0)) await dispose(router).catch(() => undefined);
+  for (const folder of mounted.splice(0)) {
+    runCommand(['umount', folder]);
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+async function started(dataDir: string): Promise<Router> {
+  const router = newRouter({ dataDir });
+  routers.push(router);
+  return router.up();
+}
+
+/** `npm start` once more with this data folder, until it says something about `problem`. */
+async function startedWith(problem: RegExp, dataDir: string): Promise<Router> {
+  const router = newRouter({ dataDir });
+  routers.push(router);
+  const child = router.launch();
+  await eventually(() => problem.test(child.stderr) || child.exited, 60_000);
+  expect(child.exited, child.stdout + child.stderr).toBe(false);
+  expect(child.stderr).toMatch(problem);
+  expect(child.stderr).toContain('The router forwards by its last configuration');
+  expect(child.stderr).not.toMatch(/\n\s+at /);
+  return router;
+}
+
+async function problemOf(router: Router): Promise<string> {
+  const response = await fetch(`${router.url}/healthz`).catch(() => undefined);
+  if (response?.status !== 503) return '';
+  const body = Object(await response.json());
+  return `${body.problem ?? ''} ${body.remedy ?? ''}`;
+}
+
+const restoring = { chain: 'forward', action: 'drop', protocol: 'udp', 'dst-port': '6666', comment: 'kept' };
+const comments = async (router: Router) => (await router.rest.list('/ip/firewall/filter')).map((row) => row.comment);
+
+test('a damaged database: no packet is lost, the terminal and the API say what to do, and --restore does it', async () => {
+  const dataDir = newDataDir();
+  const router = await started(dataDir);
+  await router.rest.add('/ip/firewall/filter', restoring);
+  const ping = router.host('lan').start('ping', '-n', '-i', '0.05', '-c', '100', SERVER);
+  const api = router.pid('api');
+  for (const end of ['-wal', '-shm']) rmSync(path.join(dataDir, `tollway.db${end}`), { force: true });
+  writeFileSync(path.join(dataDir, 'tollway.db'), 'x'.repeat(100_000));
+  process.kill(api, 'SIGKILL');
+  await eventually(async () => /is damaged.*--restore/.test(await problemOf(router)), 30_000);
+  expect((await ping.ended()).stdout).toContain('100 packets transmitted, 100 received');
+  await eventually(() => /is damaged/.test(router.process.stderr));
+  process.kill(router.pid('agent'), 'SIGKILL');
+  await eventually(() => router.host('lan').ping(SERVER, 1) === 1);
+  await router.stop();
+
+  const again = await startedWith(/is damaged.*npm start -- --restore/, dataDir);
+  await eventually(() => again.host('lan').ping(SERVER, 1) === 1);
+  await again.stop();
+
+  const restored = newRouter({ dataDir, options: ['--restore'] });
+  routers.push(restored);
+  await restored.up();
+  expect(restored.process.stdout).toMatch(/restored generation \d+ .* is kept as /);
+  expect(await comments(restored)).toContain('kept');
+  await eventually(() => restored.healthy());
+  expect(restored.host('lan').ping(SERVER, 2)).toBe(2);
+}, 240_000);
+
+test('a full disk: nothing is half stored, either process starts anew and forwards, and space mends it', async () => {
+  const dataDir = newDataDir();
+  expect(runCommand(['mount', '-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', dataDir]).code).toBe(0);
+  mounted.push(dataDir);
+  const router = await started(dataDir);
+  await router.rest.add('/ip/firewall/filter', restoring);
+  const filler = path.join(dataDir, 'filler');
+  runCommand(['dd', 'if=/dev/zero', `of=${filler}`, 'bs=4k']);
+
+  const refused = await router.rest.request('PUT', '/rest/ip/firewall/filter', {
+    ...restoring,
+    comment: 'x'.repeat(200),
+  });
+  expect([400, 503]).toContain(refused.status);
+  expect(JSON.stringify(refused.body)).toMatch(/full|No space left/);
+  expect(await comments(router)).not.toContain('x'.repeat(200));
+  expect(router.host('lan').ping(SERVER, 2)).toBe(2);
+
+  process.kill(router.pid('agent'), 'SIGKILL');
+  await eventually(() => router.host('lan').ping(SERVER, 1) === 1, 30_000);
+  await router.stop();
+
+  const again = newRouter({ dataDir });
+  routers.push(again);
+  const child = again.launch();
+  await eventually(() => /disk is full|Tollway is up/.test(child.stderr + child.stdout) || child.exited, 60_000);
+  expect(child.exited, child.stdout + child.stderr).toBe(false);
+  expect(child.stderr).not.toMatch(/\n\s+at /);
+  // Its own record of hosts is on the full disk.
+  const ping = () =>
+    runCommand(['ip', 'netns', 'exec', lanOf(), 'ping', '-n', '-c', '1', '-W', '1', SERVER]).code === 0;
+  await eventually(ping, 30_000);
+
+  rmSync(filler);
+  await eventually(() => again.healthy(), 60_000);
+  expect(await comments(again)).toContain('kept');
+  await again.rest.add('/ip/firewall/filter', { ...restoring, comment: 'after' });
+}, 240_000);
+
+/** The newest namespace of a lab's host lan. */
+function lanOf(): string {
+  const names = runCommand(['ip', 'netns', 'list'])
+    .stdout.split('\n')
+    .map((line) => line.split(' ')[0] ?? '');
+  const found = names.find((name) => /(^|-)lan$/.test(name));
+  if (found === undefined) throw new Error(`no host lan among ${names.join(', ')}`);
+  return found;
+}
