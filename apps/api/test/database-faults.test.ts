@@ -15,6 +15,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openDatabase } from '../src/database/client.js';
 import { AgentPeer } from './agent-peer.js';
+import { rawRequest } from './raw-request.js';
 import { PASSWORD } from './router.js';
 
 /** The API as a process, with databases that cannot be used. `npm run build` has to have been run. */
@@ -308,4 +309,21 @@ describe('a database that is lost while the router runs', () => {
     await healthy();
     expect(await comments()).toContain('mine');
   });
+});
+
+it('words of a request are not taken for errors of the database', async () => {
+  await setUp();
+  await start();
+  await healthy();
+  for (const [status, headers] of [
+    [421, { host: 'EIO' }],
+    [403, { origin: 'http://database is locked' }],
+  ] as const) {
+    expect((await rawRequest(`${url}/healthz`, 'GET', headers)).status).toBe(status);
+    expect((await ask('GET', '/healthz')).status).toBe(200);
+  }
+  const wrong = await ask('PUT', `/rest${FILTER}`, { chain: 'forward', action: 'accept', 'disk is full': 'ENOSPC' });
+  expect(wrong.status).toBe(400);
+  expect((await ask('GET', '/healthz')).status).toBe(200);
+  expect(output).not.toMatch(/The database/);
 });

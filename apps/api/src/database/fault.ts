@@ -1,3 +1,6 @@
+import { AgentGone, AgentRefusal } from '../agent/messages.js';
+import { ApiError } from '../errors.js';
+
 /** What keeps the database from being used, in words for people. */
 
 export type FaultKind =
@@ -82,9 +85,17 @@ const SIGNS: readonly (readonly [RegExp, FaultKind])[] = [
 /** What an error says about the database; undefined when it is about something else. */
 export function faultOf(error: unknown, file: string): DatabaseFault | undefined {
   if (error instanceof DatabaseFault) return error;
+  if (isAboutRequest(error)) return undefined;
   const text = wordsOf(error);
   const kind = SIGNS.find(([sign]) => sign.test(text))?.[1];
   return kind === undefined ? undefined : new DatabaseFault(kind, file, '', error);
+}
+
+/** Errors whose texts repeat what a request, or the agent, said: words in them say nothing about the database. */
+function isAboutRequest(error: unknown): boolean {
+  if (error instanceof ApiError || error instanceof AgentRefusal || error instanceof AgentGone) return true;
+  const status: unknown = error instanceof Error ? Reflect.get(error, 'statusCode') : undefined;
+  return typeof status === 'number' && status < 500;
 }
 
 /** Texts of an error and of what caused it. */
