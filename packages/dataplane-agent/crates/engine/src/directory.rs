@@ -88,8 +88,8 @@ impl Directory {
                 if let Some(count) = self.count(&tuple) {
                     count.fetch_add(1, Ordering::Release);
                 }
-                place.insert(to as u16);
                 self.entries.fetch_add(1, Ordering::Release);
+                place.insert(to as u16);
             }
             Entry::Occupied(mut owner) if u32::from(*owner.get()) == from => {
                 owner.insert(to as u16);
@@ -115,8 +115,11 @@ impl Directory {
     /// Owner of a flow, if it stands here. Takes a lock only where there may be an entry.
     #[inline]
     pub fn owner(&self, tuple: &Tuple) -> Option<u32> {
-        let counted = self.count(tuple).is_some_and(|count| count.load(Ordering::Acquire) != 0);
-        if counted && let Some(owner) = self.look_up(tuple) {
+        let counted = || self.count(tuple).is_some_and(|count| count.load(Ordering::Acquire) != 0);
+        if self.entries.load(Ordering::Acquire) != 0
+            && counted()
+            && let Some(owner) = self.look_up(tuple)
+        {
             return Some(owner);
         }
         self.under.as_ref()?.owner(tuple)

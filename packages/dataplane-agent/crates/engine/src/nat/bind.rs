@@ -185,7 +185,8 @@ fn choose(
     context: &Context<'_>,
 ) -> Option<Choice> {
     let (worker, workers) = (table.worker(), table.workers());
-    let home = |reply: &Tuple| context.rooms.is_none() || steer(reply, workers) == worker;
+    let alone = workers == 1 || context.rooms.is_none();
+    let home = |reply: &Tuple| alone || steer(reply, workers) == worker;
     let unheld = |table: &Table, reply: &Tuple| home(reply) && table.is_free_for(reference, reply);
     let free = |table: &Table, reply: &Tuple| unheld(table, reply) && !(context.taken)(reply);
     let port = base.dst_port;
@@ -208,8 +209,11 @@ fn choose(
     }
     let space = PortSpace::of(&base)?;
     let span = ports::span(range);
+    let map = table.port_map(&space, range);
+    // Of a range that is known to be full nothing is to be found.
+    let steps = if map.as_ref().is_none_or(|map| map.has_room()) { span.min(LOOKS * workers) } else { 0 };
     let mut looks = 0;
-    for step in 0..span.min(LOOKS * workers) {
+    for step in 0..steps {
         let offset = (context.random % span).wrapping_add(step * (STRIDE % span).max(1)) % span;
         let reply = with_port(base, range.from.saturating_add(offset as u16));
         if !home(&reply) {
@@ -223,7 +227,7 @@ fn choose(
             break;
         }
     }
-    let map = match table.port_map(&space, range) {
+    let map = match map {
         Some(map) => map,
         None => table.begin_port_map(context.rooms.filter(|_| !context.peek), space, range),
     };

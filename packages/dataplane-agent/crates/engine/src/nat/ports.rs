@@ -192,7 +192,7 @@ impl FreePorts {
     }
 
     /// Whether a port may be free.
-    fn has_room(&self) -> bool {
+    pub fn has_room(&self) -> bool {
         self.open.iter().any(|word| word.load(Ordering::Relaxed) != 0)
     }
 }

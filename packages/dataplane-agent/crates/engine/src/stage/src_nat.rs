@@ -47,7 +47,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         let undecided = !line.status.source_bound() && !line.status.confirmed();
         if undecided && !packet.meta.is(flag::ICMP_ERROR) {
             let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
-            let decided = match opening {
+            let target = match opening {
                 _ if line.status.given_away() => {
                     // An earlier packet of the batch has moved the flow.
                     if !moved::send_after(state, &mut packet.meta, moving, reference) {
@@ -58,10 +58,16 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
                 Some(opening) => Ok(opening.target.map(TargetV4::target)),
                 None => ask_rules(snapshot, state, &packet.meta, &packet.vnet, head),
             };
-            let decided = decided.and_then(|target| Ok((target, bind(state, reference, target.as_ref())?)));
-            match decided {
-                Ok((_, Bound::Before | Bound::Fresh)) => {}
-                Ok((target, Bound::Elsewhere(worker))) => {
+            let target = match target {
+                Ok(target) => target,
+                Err(reason) => {
+                    state.drop(packet, reason);
+                    continue;
+                }
+            };
+            match bind(state, reference, target.as_ref()) {
+                Ok(Bound::Before | Bound::Fresh) => {}
+                Ok(Bound::Elsewhere(worker)) => {
                     let meta = &mut packet.meta;
                     if !moved::give_away(snapshot, state, meta, moving, (reference, worker), target) {
                         state.drop(packet, DropReason::NatExhausted);
@@ -122,10 +128,11 @@ fn bind<F>(
     target: Option<&Target>,
 ) -> Result<Bound, DropReason> {
     let random = state.random();
-    let WorkerState { shared, worker, table, peek, .. } = state;
+    let WorkerState { shared, worker, workers, table, peek, .. } = state;
     let peek = *peek;
     let (directory, worker) = (&shared.directory, *worker);
-    let taken = |tuple: &Tuple| directory.owner(tuple).is_some_and(|owner| owner != worker);
+    let workers = *workers;
+    let taken = |tuple: &Tuple| workers > 1 && directory.owner(tuple).is_some_and(|owner| owner != worker);
     let context = Context { random, taken: &taken, rooms: Some(&shared.port_rooms), peek };
     bind_source(table, reference, target, &context).map_err(|_| DropReason::NatExhausted)
 }
