@@ -278,6 +278,38 @@ fn a_dry_run_tells_what_then_becomes_of_the_packet() {
 }
 
 #[test]
+fn a_connection_that_gives_way_to_a_new_one_says_nothing_about_the_ports_of_that() {
+    run(8_339_523_000_606_058_162).expect("alike");
+    let syn = |host| Described::tcp(host, 4000, SERVERS[0], 80, tcp_flag::SYN);
+    let echo =
+        |host| Described { protocol: 1, ports: (4000, 4000), ..Described::udp(host, 0, SERVERS[0], 0) };
+    let [first, second, _] = HOSTS;
+    // The one ends because nothing comes, the other with a reset.
+    for (packets, reset) in [([echo(first), echo(second)], false), ([syn(first), syn(second)], true)] {
+        let mut router = build(base().nat("srcnat", rule().out_interface(2).masquerade()), 1);
+        let (trace, mut last) = (router.start_trace(&TraceFilter::default()), 0);
+        for packet in &packets {
+            check(&mut router, packet, trace, &mut last);
+        }
+        let [holder, loser] = packets;
+        if reset {
+            let reset = Described { flags: tcp_flag::RST, seq: (2, 0), ..loser.clone() };
+            check(&mut router, &reset, trace, &mut last);
+        } else {
+            router.sleep(4_000_000_000);
+            check(&mut router, &holder, trace, &mut last);
+            router.sleep(5_000_000_000);
+        }
+        let (dry, real) = check(&mut router, &loser, trace, &mut last);
+        let new = |packet: &TracedPacket| packet.steps.iter().any(|step| step.decision.starts_with("new,"));
+        assert!(new(&real), "{real:?}");
+        assert_eq!(decisions(&dry), decisions(&real));
+        let kept = |packet: &TracedPacket| packet.steps.iter().any(|step| step.decision.ends_with(":4000"));
+        assert!(!kept(&real), "{real:?}");
+    }
+}
+
+#[test]
 fn an_established_connection_is_known_and_in_its_window() {
     let established = &[ConnectionState::Established];
     let config = base()

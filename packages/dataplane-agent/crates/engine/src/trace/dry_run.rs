@@ -260,7 +260,7 @@ struct Way {
     records: Vec<Record>,
     /// The workers.
     workers: Vec<u32>,
-    /// If it made a connection, how answers to it would come.
+    /// If it made a connection, how answers to it would come, unless answers to the connection before it came so.
     reply: Option<Tuple>,
 }
 
@@ -289,7 +289,9 @@ impl Run<'_> {
             batch.push_handover(packet);
             records.extend(self.pass(&mut engine, &mut batch, false));
         }
-        let made = if own.is_none() { engine.reply_of(&self.described.tuple) } else { None };
+        // What its connection holds nobody else does; but that may have given way to a new one.
+        let made = engine.reply_of(&self.described.tuple);
+        let made = made.filter(|reply| own.is_none_or(|copied| !copied.holds(reply)));
         Way { records, workers, reply: made }
     }
 

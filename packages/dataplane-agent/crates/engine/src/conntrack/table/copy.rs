@@ -29,6 +29,11 @@ impl Copied {
         if self.connection.original == *tuple { Direction::Original } else { Direction::Reply }
     }
 
+    /// Whether packets with a tuple belong to it.
+    pub(crate) fn holds(&self, tuple: &Tuple) -> bool {
+        [self.connection.original, self.connection.reply].contains(tuple)
+    }
+
     /// Sequence number and acknowledgement of the segment with which the sender of a tuple would go on;
     /// `None` when it is not TCP.
     pub(crate) fn expected(&self, tuple: &Tuple) -> Option<(u32, u32)> {
