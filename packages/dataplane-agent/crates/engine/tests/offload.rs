@@ -12,6 +12,8 @@ use tollway_wire::tcp::flag;
 
 const SERVERS: [&str; 2] = ["100.64.1.1", "100.80.1.1"];
 const FLOWS: u16 = 6;
+/// More bytes than a conversation carries.
+const FARTHEST: u32 = 1 << 20;
 
 /// What happens, the same to both routers.
 #[derive(Debug, Clone)]
@@ -88,6 +90,9 @@ struct Both {
     there: Router,
     beside: Forwarder,
     talks: [Talk; FLOWS as usize],
+    /// Initial sequence number of the next conversation of a flow. They ascend, as those of real ends do (RFC 9293
+    /// §3.4.1): the engine that has not seen all segments cannot tell an old sequence number from a new one.
+    initial: [u32; FLOWS as usize],
     /// Addresses and ports by which the server knows a flow.
     known_as: [Option<(u32, u16)>; FLOWS as usize],
     forwarded: usize,
@@ -110,6 +115,7 @@ impl Both {
             there,
             beside: Forwarder::default(),
             talks: Default::default(),
+            initial: [1_000; FLOWS as usize],
             known_as: Default::default(),
             forwarded: 0,
         }
@@ -169,7 +175,9 @@ impl Both {
     }
 
     fn open(&mut self, flow: u16) {
-        self.talks[usize::from(flow)] = Talk { next: [1_000, 2_000] };
+        let initial = &mut self.initial[usize::from(flow)];
+        self.talks[usize::from(flow)] = Talk { next: [*initial, *initial + 1_000] };
+        *initial += FARTHEST;
         if is_tcp(flow) {
             self.talk(flow, false, 0, flag::SYN);
             self.talk(flow, true, 0, flag::SYN | flag::ACK);
