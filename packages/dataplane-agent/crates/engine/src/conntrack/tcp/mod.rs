@@ -191,7 +191,9 @@ impl Tracker {
                 return Outcome::Ignored;
             }
         };
-        if let Some(outcome) = self.track_noted(direction, kind, segment) {
+        if self.may_be_answered()
+            && let Some(outcome) = self.track_noted(direction, kind, segment)
+        {
             return outcome;
         }
         let mut tracker = if begun_anew { self.begun_by_noted_syn(segment.ack) } else { *self };
@@ -263,10 +265,10 @@ impl Tracker {
         if !plain || segment.has(flag::SYN) {
             return false;
         }
-        let mut tracker = *self;
-        let taken = tracker.track(direction, segment, timeouts) == Outcome::Accepted;
-        if taken {
-            *self = tracker;
+        let before = *self;
+        let taken = self.track(direction, segment, timeouts) == Outcome::Accepted;
+        if !taken {
+            *self = before;
         }
         taken
     }

@@ -89,8 +89,15 @@ impl Tracker {
         }
     }
 
+    /// Whether [`Self::track_noted`] may have anything to say.
+    #[inline]
+    pub(super) fn may_be_answered(&self) -> bool {
+        self.course & SYN_NOTED != 0 || self.state == State::SynSent
+    }
+
     /// Takes what its place in the window says nothing about: another SYN of the originator, and answers to what
     /// was noted. `None` for everything else.
+    #[cold]
     pub(super) fn track_noted(
         &mut self,
         direction: Direction,
