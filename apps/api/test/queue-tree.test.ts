@@ -354,8 +354,9 @@ describe('the milliseconds of a queue', () => {
       expect(first.slots).toEqual([
         {
           ms: one?.ms,
-          upload: { ...part(15), dropped: 17, queued: 19, wait: 13, rate: 23_000 },
-          download: { ...part(215), dropped: 217, queued: 219, wait: 113, rate: 223_000 },
+          // What was done is added up; the bucket is one.
+          upload: { ...part(15), dropped: 17, queued: 19, wait: 13, rate: 14_000, tokens: -10 },
+          download: { ...part(215), dropped: 217, queued: 219, wait: 113, rate: 114_000, tokens: -110 },
         },
         { ms: two?.ms, upload: part(20), download: part(120) },
       ]);

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -18,7 +19,13 @@ beforeEach(async () => {
   output = '';
 });
 afterEach(async () => {
-  child?.kill();
+  // It writes into its folder until its end.
+  if (child !== undefined && child.exitCode === null && child.signalCode === null) {
+    const ended = once(child, 'close');
+    child.kill();
+    await ended;
+  }
+  child = undefined;
   await rm(folder, { recursive: true, force: true });
 });
 

@@ -129,6 +129,7 @@ const DIFFERENT: Readonly<Record<string, string>> = {
 /** Properties that RouterOS does not have where we have them. */
 const OURS: Readonly<Record<string, string>> = {
   '/interface *-per-second': 'rates of /interface/monitor-traffic, as columns of the live table',
+  '/interface own-tx-*': 'what the router itself sent, which throughput leaves out',
   '/interface/ethernet *': 'the counters of /interface, and how frames are exchanged with the port',
   '/ip/firewall/connection slow-path-reason': 'why is this slow',
   '/queue/simple *borrows': 'RouterOS 6 has it',
@@ -142,8 +143,12 @@ const OURS: Readonly<Record<string, string>> = {
   '/queue/tree *-wait': 'how long packets wait',
   '/queue/tree hint': 'settings without effect',
   '/queue/interface *': 'the counters of queues',
+  '/ip/address hint': 'settings without effect',
+  '/ip/route hint': 'settings without effect',
+  '/ip/settings ipv4-flow-cache-*': 'counters of the flow cache, as of the other handlers',
   '/ip/settings flow-offload': 'the kernel may forward what the flow cache knows',
   '/ip/settings fasttrack-mode': 'rules and queues may hold for fasttracked connections too',
+  '/system/resource handed-over-packets': 'packets that workers gave to others',
 };
 
 /** Menus that RouterOS does not have. */
