@@ -257,6 +257,25 @@ describe('--restore', () => {
     await kept.$disconnect();
   });
 
+  it('of an earlier generation gives nobody back who may not log in any more', async () => {
+    await start();
+    await healthy();
+    const { revision } = peer;
+    const left = { name: 'left', group: 'full', password: 'a password of one who left' };
+    expect((await ask('PUT', '/rest/user', left)).status).toBe(201);
+    await ask('PUT', `/rest${FILTER}`, { chain: 'forward', action: 'accept', comment: 'later' });
+    await stop();
+    await start();
+    await healthy();
+    expect((await ask('DELETE', '/rest/user/left')).status).toBe(204);
+    await stop();
+    expect(restoring(String(revision)).code).toBe(0);
+    await start();
+    await healthy();
+    expect(await comments()).not.toContain('later');
+    expect((await ask('GET', '/rest/user?.proplist=name')).body).toEqual([{ name: 'admin' }]);
+  });
+
   it('works while the last file is torn at its end, and rows are private', async () => {
     const folder = join(directory, 'generations');
     const names = readdirSync(folder);

@@ -40,7 +40,7 @@ export async function readyDatabase(url: string, dataDir: string, migrations: re
     if (!isSetUp) return;
     if (revision === 0) throw new DatabaseFault('empty', file);
     if (revision < last) throw new DatabaseFault('older', file, `revision ${revision}; the last was ${last}`);
-    const hadUsers = kept[0]?.at(kept[0].heads.at(-1)?.revision ?? 0)?.users.some(canLogIn) === true;
+    const hadUsers = kept[0]?.users.some(canLogIn) === true;
     if (!hasUsers && hadUsers) throw new DatabaseFault('no-users', file);
   } catch (error) {
     if (error instanceof NewerDatabase) throw new DatabaseFault('newer', file, '', error);

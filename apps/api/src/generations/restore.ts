@@ -5,7 +5,7 @@ import { type Migration, migrate } from '../database/migrate.js';
 import { databaseFile } from '../database/stored.js';
 import { agentRevision } from './agent-revision.js';
 import { generationsFolder, keptGenerations, newestKept } from './generations.js';
-import type { Generation } from './rows-file.js';
+import type { Generation, KeptUser } from './rows-file.js';
 
 /** Rebuilds the database from the rows that are kept beside it. */
 
@@ -35,6 +35,8 @@ export async function restore(
 ): Promise<Restored> {
   const file = databaseFile(url);
   const generation = chosen(dataDir, wanted);
+  // Whoever was removed since, or has another password, does not come back with an earlier configuration.
+  const users = keptGenerations(dataDir)[0]?.users ?? [];
   const building = `${file}.restored`;
   try {
     removeDatabase(building);
@@ -45,7 +47,7 @@ export async function restore(
       const before = await keepHistory(connection, file);
       const last = newestKept(keptGenerations(dataDir))?.revision ?? 0;
       revision = 1 + Math.max(before, last, agentRevision(dataDir));
-      await write(connection, generation, revision);
+      await write(connection, generation, users, revision);
       await connection.executeScript('PRAGMA wal_checkpoint(TRUNCATE)');
     } finally {
       await connection.dispose();
@@ -81,8 +83,13 @@ function chosen(dataDir: string, wanted: number | undefined): Generation {
 /** Parameters of one statement stay below SQLite's limit. */
 const ROWS_AT_ONCE = 5_000;
 
-async function write(connection: Connection, generation: Generation, revision: number): Promise<void> {
-  const { rows, users, lastId } = generation;
+async function write(
+  connection: Connection,
+  generation: Generation,
+  users: readonly KeptUser[],
+  revision: number,
+): Promise<void> {
+  const { rows, lastId } = generation;
   const run = (sql: string, ...args: (string | number | null)[]) =>
     connection.executeRaw({ sql, args, argTypes: args.map(() => ({ scalarType: 'unknown', arity: 'scalar' })) });
   for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {

@@ -31,7 +31,6 @@ export interface GenerationHead {
 export interface Generation extends GenerationHead {
   readonly lastId: number;
   readonly rows: readonly (StoredRow & { readonly menu: string })[];
-  readonly users: readonly KeptUser[];
 }
 
 type Line =
@@ -85,6 +84,8 @@ export function* baseLines(
 export interface RowsFile {
   /** The revisions in it, in order; the first is that of the whole configuration. */
   readonly heads: readonly GenerationHead[];
+  /** Users as they were last: they are no part of a revision. */
+  readonly users: readonly KeptUser[];
   /** The configuration at one of them. */
   at(revision: number): Generation | undefined;
 }
@@ -100,18 +101,17 @@ export function readRows(text: string): RowsFile | undefined {
     return undefined;
   }
   const heads = [base, ...rest.flatMap((line) => (line.kind === 'change' ? [line] : []))].map(headOf);
+  const users = rest.flatMap((line) => (line.kind === 'users' ? [line.users] : [])).at(-1) ?? [];
   return {
     heads,
+    users,
     at(revision) {
       const head = heads.find((each) => each.revision === revision);
       if (head === undefined) return undefined;
       const now = new Map(rows.flatMap((line) => (line.kind === 'row' ? [[line.row.id, line.row]] : [])));
       let { lastId } = base;
-      // Users are no part of a revision: those known last are those who may log in.
-      let users: readonly KeptUser[] = [];
       for (const line of rest) {
-        if (line.kind === 'users') users = line.users;
-        else if (line.kind === 'change' && line.revision <= revision) {
+        if (line.kind === 'change' && line.revision <= revision) {
           lastId = line.lastId;
           for (const { menu, id, after } of line.changes) {
             if (after === undefined) now.delete(id);
@@ -119,7 +119,7 @@ export function readRows(text: string): RowsFile | undefined {
           }
         }
       }
-      return { ...head, lastId, rows: [...now.values()], users };
+      return { ...head, lastId, rows: [...now.values()] };
     },
   };
 }
