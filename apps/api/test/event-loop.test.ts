@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Client } from './live-client.js';
 import { rawExchange } from './raw-request.js';
 import { PASSWORD, Router } from './router.js';
@@ -7,6 +7,7 @@ import { PASSWORD, Router } from './router.js';
 /** With as many rows as a large router has, nothing that only asks, or is refused, holds up the rest. */
 const QUEUES = 25_000;
 const ENTRIES = 100_000;
+const CHANGES = 10;
 /** Longest time that the event loop may stand still, ms. */
 const MAX_MS = 50;
 /** What blocks does so each time; a collection of garbage does not. */
@@ -26,6 +27,12 @@ beforeAll(async () => {
     'max-limit': '10M/20M',
   }));
   await put('/ip/firewall/address-list', ENTRIES, (n) => ({ list: `list-${n % 7}`, address: `11.${octets(n)}` }));
+  // Changes of single rows, for the history.
+  const [{ '.id': first = '' } = {}] = (await router.rest('GET', '/ip/firewall/address-list?.proplist=.id')).rows;
+  for (let n = 0; n < CHANGES; n += 1) {
+    const change = () => router.rest('PATCH', `/ip/firewall/address-list/${first}`, { comment: `change ${n}` });
+    await vi.waitFor(async () => expect((await change()).status).toBe(200), { timeout: 60_000 });
+  }
   // What follows a change, hints for queues say, is not asked about here.
   const end = Date.now() + 60_000;
   while ((await standstill(() => new Promise((resolve) => setTimeout(resolve, 1_000)))) > 20 && Date.now() < end);
@@ -95,6 +102,9 @@ describe('the event loop goes on', () => {
     ['too many words', 400, 'POST', `/rest${QUEUE}/print`, { '.query': words(20_000) }],
     ['too long a word', 400, 'POST', `/rest${QUEUE}/print`, { '.query': [`#${'!'.repeat(1_000_000)}`] }],
     ['values of a property', 200, 'GET', `/api/v1/values?menu=${ENTRY}&property=list`, undefined],
+    ['the history', 200, 'GET', '/api/v1/revisions', undefined],
+    ['one revision of it', 200, 'GET', '/api/v1/revisions/2', undefined],
+    ['a large one', 200, 'GET', '/api/v1/revisions/3', undefined],
     ['a queue with a wrong parent', 400, 'PUT', `/rest${QUEUE}`, { name: 'q', target: '1.1.1.1', parent: 'nobody' }],
     ['a change of a queue to a name that is taken', 400, 'PATCH', `/rest${QUEUE}/queue-1`, { name: 'queue-2' }],
     [
@@ -128,6 +138,7 @@ describe('the event loop goes on', () => {
       [ENTRY, { find: 'nowhere' }],
       [ENTRY, { sort: { by: 'address', desc: true } }],
       [QUEUE, { sort: { by: 'name', desc: true } }],
+      [QUEUE, { sort: { by: many(8, () => 'max-limit.upload').join('+') } }],
       [QUEUE, { tree: { folded: false, except: [] }, sort: { by: 'target' } }],
       [
         ENTRY,
@@ -146,6 +157,7 @@ describe('the event loop goes on', () => {
     expect(await show(ENTRY, { filter: { address: { op: 'in', value: many(257, () => '1.1.1.1').join(',') } } })).toBe(
       'error',
     );
+    expect(await show(QUEUE, { sort: { by: many(9, () => 'max-limit.upload').join('+') } })).toBe('error');
     expect(await show(ENTRY, { find: 'x'.repeat(257) })).toBe('error');
     client.socket.close();
   });

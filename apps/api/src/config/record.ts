@@ -104,6 +104,14 @@ export async function readChangesFrom(db: Database, first: number): Promise<read
   return found.map(({ number, diff }) => ({ number, changes: Array.isArray(diff) ? diff.flatMap(changeOf) : [] }));
 }
 
+/** The first changes of one revision, `most` of them. */
+export async function readChangesOf(db: Database, number: number, most: number): Promise<readonly RowChange[]> {
+  const found = await db.$queryRaw<{ change: string }[]>`
+    SELECT "each"."value" AS "change" FROM "Revision", json_each("Revision"."diff") AS "each"
+    WHERE "Revision"."number" = ${number} LIMIT ${most}`;
+  return found.flatMap(({ change }) => changeOf(JSON.parse(change)));
+}
+
 function changeOf(json: unknown): RowChange[] {
   const { menu, id, before, after } = fieldsOf(json);
   if (typeof menu !== 'string' || typeof id !== 'number') return [];

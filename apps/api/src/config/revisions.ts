@@ -1,8 +1,9 @@
 import type { Database } from '../database/client.js';
 import { errors } from '../errors.js';
+import { Slices } from '../live/slices.js';
 import { type Author, type RevisionLine, readChangesFrom, readRevision } from './record.js';
 import type { ConfigStore } from './store.js';
-import { changedSince, type PastRevision, takeBack } from './undo.js';
+import { changedSince, NONE, type PastRevision, rowsById, takeBack } from './undo.js';
 
 /** Taking revisions back, and telling of which that is possible. */
 
@@ -72,20 +73,34 @@ export async function undoReasons(
     first = line.number;
   }
   const past = first === undefined ? [] : await readChangesFrom(db, first);
-  const byNumber = new Map(past.map((each, at) => [each.number, at]));
+  const byNumber = new Map(past.map((each) => [each.number, each]));
+  const rowsOf = rowsByMenu(store);
+  const slices = new Slices();
   for (const line of lines) {
+    if (slices.over) await slices.pause();
     const never = neverUndone(line);
-    const at = byNumber.get(line.number);
-    const revision = at === undefined ? undefined : past[at];
+    const revision = byNumber.get(line.number);
     if (never !== undefined) reasons.set(line.number, never);
-    else if (at !== undefined && revision !== undefined) reasons.set(line.number, reasonNow(store, revision));
+    else if (revision !== undefined) reasons.set(line.number, reasonNow(rowsOf, revision));
   }
   return reasons;
 }
 
-function reasonNow(store: ConfigStore, past: PastRevision): string {
+type RowsOf = (menu: string) => ReturnType<typeof rowsById>;
+
+/** Rows as they are now; those of a menu are gone through once. */
+function rowsByMenu({ snapshot }: ConfigStore): RowsOf {
+  const known = new Map<string, ReturnType<typeof rowsById>>();
+  return (menu) => {
+    const rows = known.get(menu) ?? rowsById(snapshot, menu);
+    known.set(menu, rows);
+    return rows;
+  };
+}
+
+function reasonNow(rowsOf: RowsOf, past: PastRevision): string {
   const menus = [...new Set(past.changes.map(({ menu }) => menu))];
-  const [first, ...more] = menus.flatMap((menu) => changedSince(store.snapshot, menu, past, []));
+  const [first, ...more] = menus.flatMap((menu) => changedSince(rowsOf(menu), NONE, menu, past));
   if (first === undefined) return '';
   return `${first.menu} ${first.name} ${first.why}${more.length > 0 ? `, and ${more.length} more` : ''}`;
 }

@@ -41,7 +41,7 @@ export function takeBack(draft: Draft, now: StoredSnapshot, past: PastRevision, 
   if (menus.length === 0) throw errors.failure(`revision ${past.number} changed no rows`);
   refuse(
     past.number,
-    menus.flatMap((menu) => changedSince(now, menu, past, later)),
+    menus.flatMap((menu) => changedSince(rowsById(now, menu), movedSince(now, menu, later), menu, past)),
   );
   for (const menu of menus) restore(draft, now, menu, past, later);
   refuse(
@@ -50,15 +50,20 @@ export function takeBack(draft: Draft, now: StoredSnapshot, past: PastRevision, 
   );
 }
 
-/** Rows that are not any more as the revision left them, in the order of its changes. */
+export const rowsById = (now: StoredSnapshot, menu: string): ReadonlyMap<number, StoredRow> =>
+  new Map((now.get(menu) ?? []).map((row) => [row.id, row]));
+
+/**
+ * Rows of a menu that are not any more as the revision left them, in the order of its changes.
+ * @param rows of the menu now
+ * @param moved those that somebody has moved since
+ */
 export function changedSince(
-  now: StoredSnapshot,
+  rows: ReadonlyMap<number, StoredRow>,
+  moved: ReadonlySet<number>,
   menu: string,
   past: PastRevision,
-  later: readonly PastRevision[],
 ): readonly Conflict[] {
-  const rows = new Map((now.get(menu) ?? []).map((row) => [row.id, row]));
-  const moved = movedSince(now, menu, later);
   return past.changes.flatMap((change): Conflict[] => {
     const { id, before, after } = change;
     if (change.menu !== menu) return [];
@@ -73,7 +78,7 @@ export function changedSince(
   });
 }
 
-const NONE: ReadonlySet<number> = new Set();
+export const NONE: ReadonlySet<number> = new Set();
 
 /** Ranks of a menu's rows by their ids, in order, before the oldest of some revisions. @param revisions newest first */
 function ranksBefore(

@@ -79,6 +79,8 @@ export class MessageError extends Error {
 export const MAX_COUNT = 1000;
 /** Conditions of a filter. */
 const MAX_CONDITIONS = 32;
+/** Columns whose sum a window is sorted by. */
+const MAX_SUMMANDS = 8;
 /** Longest value of a condition, characters. */
 const MAX_VALUE = 4_096;
 const MIN_INTERVAL_MS = 200;
@@ -236,6 +238,8 @@ function sortOf(value: unknown, id: number): MenuWindow['sort'] {
   if (typeof by !== 'string' || (desc !== undefined && typeof desc !== 'boolean')) {
     throw new MessageError('sort must be {"by":"property","desc":false}', id);
   }
+  const columns = by.split('+').length;
+  if (columns > MAX_SUMMANDS) throw new MessageError(`sort: ${columns} columns, ${MAX_SUMMANDS} are accepted`, id);
   return { by, desc: desc ?? false };
 }
 

@@ -2,7 +2,7 @@ import { menuByPath } from '@tollway/schema';
 import type { FastifyInstance } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
 import type { RowChange } from '../config/draft.js';
-import { readChangesFrom, readRevision, readRevisions } from '../config/record.js';
+import { readChangesOf, readRevision, readRevisions } from '../config/record.js';
 import { undoReasons, undoRevision } from '../config/revisions.js';
 import { rowIdText } from '../config/snapshot.js';
 import type { PastRevision } from '../config/undo.js';
@@ -49,7 +49,7 @@ export function revisionRoutes(app: FastifyInstance, services: Services): void {
     const number = numberOf(request.params.number);
     const line = await readRevision(db, number);
     if (line === undefined) throw errors.noSuchItem();
-    const past = (await readChangesFrom(db, number)).at(-1);
+    const changes = await readChangesOf(db, number, ROWS_TOLD);
     return {
       revision: number,
       author: line.author,
@@ -57,7 +57,7 @@ export function revisionRoutes(app: FastifyInstance, services: Services): void {
       time: line.time.toISOString(),
       summary: line.summary,
       rows: line.rows,
-      changes: past?.changes.slice(0, ROWS_TOLD).map(inWords) ?? [],
+      changes: changes.map(inWords),
     };
   });
 
