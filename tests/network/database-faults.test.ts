@@ -92,6 +92,7 @@ test('a full disk: nothing is half stored, either process starts anew and forwar
   expect(JSON.stringify(refused.body)).toMatch(/full|No space left/);
   expect(await comments(router)).not.toContain('x'.repeat(200));
   expect(router.host('lan').ping(SERVER, 2)).toBe(2);
+  await eventually(async () => /the disk is full\. Free some space/.test(await problemOf(router)), 30_000);
 
   process.kill(router.pid('agent'), 'SIGKILL');
   await eventually(() => router.host('lan').ping(SERVER, 1) === 1, 30_000);

@@ -1,10 +1,13 @@
-import { type BigIntStats, statSync } from 'node:fs';
+import { type BigIntStats, statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Database } from './client.js';
 import { DatabaseFault, faultOf } from './fault.js';
 import { startsAsDatabase } from './stored.js';
 
 /** How often the file is looked at, ms. */
 const LOOK_MS = 2_000;
+/** What a small change takes at least, in the database, in the agent's file and in the copy of the rows, bytes. */
+const LEAST_FREE = 64 << 10;
 
 /**
  * Watches the database while it is in use. SQLite itself goes on writing into a file that has been deleted, and keeps
@@ -14,12 +17,15 @@ export class DatabaseWatch {
   readonly #file: string;
   readonly #db: Database;
   readonly #inode: bigint | undefined;
+  readonly #freeBytes: (file: string) => number;
   readonly #timer: NodeJS.Timeout;
   #fault: DatabaseFault | undefined;
   /** A write failed; only one that succeeds says that it is over. */
   #unwritten = false;
 
-  constructor(file: string, db: Database, onFault: (fault: DatabaseFault) => void) {
+  /** @param freeBytes what a file can still grow by */
+  constructor(file: string, db: Database, onFault: (fault: DatabaseFault) => void, freeBytes = freeBytesAt) {
+    this.#freeBytes = freeBytes;
     this.#file = file;
     this.#db = db;
     this.#inode = statOf(file)?.ino;
@@ -38,9 +44,12 @@ export class DatabaseWatch {
     return this.#fault;
   }
 
-  /** @throws DatabaseFault when the file is not the one that was opened, before anything is written to it. */
+  /**
+   * Asked before anything is written, by the agent too.
+   * @throws DatabaseFault when the file is not the one that was opened, or the disk is full.
+   */
   refuse(): void {
-    const fault = this.#lost();
+    const fault = this.#seen();
     if (fault === undefined) return;
     this.#fault = fault;
     throw fault;
@@ -61,9 +70,9 @@ export class DatabaseWatch {
   }
 
   async #look(): Promise<void> {
-    const lost = this.#lost();
-    if (lost !== undefined) {
-      this.#fault = lost;
+    const seen = this.#seen();
+    if (seen !== undefined) {
+      this.#fault = seen;
       return;
     }
     if (!this.#unwritten) {
@@ -80,14 +89,26 @@ export class DatabaseWatch {
     }
   }
 
-  #lost(): DatabaseFault | undefined {
+  /** What can be seen without writing. */
+  #seen(): DatabaseFault | undefined {
     const stat = statOf(this.#file);
     if (stat === undefined || stat.ino !== this.#inode) return new DatabaseFault('gone', this.#file);
     if (stat.size === 0n) return new DatabaseFault('empty', this.#file);
-    return startsAsDatabase(this.#file) ? undefined : new DatabaseFault('damaged', this.#file);
+    if (!startsAsDatabase(this.#file)) return new DatabaseFault('damaged', this.#file);
+    return this.#freeBytes(this.#file) < LEAST_FREE ? new DatabaseFault('full', this.#file) : undefined;
   }
 }
 
 function statOf(file: string): BigIntStats | undefined {
   return statSync(file, { bigint: true, throwIfNoEntry: false });
+}
+
+/** What the file system of a file has left for this user; some tell nothing. */
+function freeBytesAt(file: string): number {
+  try {
+    const { bsize, blocks, bfree, bavail } = statfsSync(dirname(file));
+    return blocks === 0 ? Number.POSITIVE_INFINITY : bsize * (process.getuid?.() === 0 ? bfree : bavail);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
 }

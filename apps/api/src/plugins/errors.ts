@@ -9,10 +9,12 @@ import { ApiError, type ErrorBody, errorBody, errors } from '../errors.js';
 /** Every error answer has the same shape, and none tells about the inside. */
 export function errorAnswers(app: FastifyInstance, watch?: DatabaseWatch): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
-    const body = bodyOf(watch?.failed(error) ?? error);
-    // Who goes away in the middle of a request is no error of ours, and may do so any number of times.
-    const gone = request.raw.socket.destroyed;
-    if (body.error >= 500 && !gone && !(error instanceof ApiError || error instanceof AgentGone))
+    const fault = watch?.failed(error);
+    const body = bodyOf(fault ?? error);
+    // Who goes away in the middle of a request is no error of ours, and may do so any number of times; of a database
+    // that cannot be used is told once, and not at each request.
+    const told = request.raw.socket.destroyed || fault !== undefined;
+    if (body.error >= 500 && !told && !(error instanceof ApiError || error instanceof AgentGone))
       request.log.error(error);
     // For a page's own requests a browser would open its password dialogue over the page; scripts, and people
     // who open an address, need the header.
