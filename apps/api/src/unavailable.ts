@@ -4,6 +4,7 @@ import type { AppOptions } from './app.js';
 import type { Log } from './config/store.js';
 import type { DatabaseFault } from './database/fault.js';
 import { errorBody } from './errors.js';
+import { Connections } from './plugins/connections.js';
 import { brokenRequest } from './plugins/errors.js';
 import { requestOrigin } from './plugins/origin.js';
 import { securityHeaders } from './plugins/security-headers.js';
@@ -24,6 +25,7 @@ interface Options {
  */
 export async function unavailableApp(fault: DatabaseFault, options: Options): Promise<FastifyInstance> {
   const app = fastify({
+    serverFactory: new Connections().serve,
     logger: { level: options.logLevel, stream: process.stderr },
     logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: true,

@@ -9,6 +9,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -196,6 +197,17 @@ describe('a start with a database that', () => {
     copyFileSync(`${database()}.copy`, database());
     await start();
     await refusesWith(/is older than the configuration that this router had last/, /--restore/);
+  });
+
+  it('cannot be used leaves limits on connections', async () => {
+    for (const end of ['-wal', '-shm']) rmSync(database() + end, { force: true });
+    writeFileSync(database(), 'x'.repeat(50_000));
+    await start();
+    const { hostname, port } = new URL(url);
+    const sockets = Array.from({ length: 400 }, () => connect(Number(port), hostname).on('error', () => undefined));
+    await expect.poll(() => sockets.filter(({ closed }) => closed).length, { timeout: 5_000 }).toBeGreaterThan(100);
+    expect((await ask('GET', '/healthz')).status).toBe(503);
+    for (const socket of sockets) socket.destroy();
   });
 
   it('comes back goes on by itself', async () => {
