@@ -49,6 +49,11 @@ describe('Host', () => {
     }
   });
 
+  it('is given once', async () => {
+    const text = `GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n`;
+    expect((await rawExchange(router.url, text)).text).toMatch(/^HTTP\/1.1 400 /);
+  });
+
   it('a request with a whole URL is none for a server', async () => {
     const text = `GET http://evil.example/rest/user HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n`;
     expect((await rawExchange(router.url, text)).text).toMatch(/^HTTP\/1.1 400 /);

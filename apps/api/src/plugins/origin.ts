@@ -13,6 +13,8 @@ import { errors } from '../errors.js';
 export function requestOrigin(app: FastifyInstance, names: readonly string[]): void {
   app.addHook('onRequest', async (request) => {
     if (!request.url.startsWith('/')) throw errors.badRequest('the target of the request must be a path');
+    // Node takes the first; what is before it may have looked at another (RFC 9112 §3.2).
+    if ((request.raw.headersDistinct.host?.length ?? 0) > 1) throw errors.badRequest('the header Host is given twice');
     const { host } = request.headers;
     if (host !== undefined && !answersTo(host, request.socket.localAddress, names)) {
       throw errors.misdirected(
