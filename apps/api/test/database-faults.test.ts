@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import {
   copyFileSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -197,6 +198,13 @@ describe('a start with a database that', () => {
     copyFileSync(`${database()}.copy`, database());
     await start();
     await refusesWith(/is older than the configuration that this router had last/, /--restore/);
+  });
+
+  it('is a folder', async () => {
+    for (const end of ['', '-wal', '-shm']) rmSync(database() + end, { force: true });
+    mkdirSync(database());
+    await start();
+    await refusesWith(/cannot be opened/, /Look at its permissions/);
   });
 
   it('cannot be used leaves limits on connections', async () => {

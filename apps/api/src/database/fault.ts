@@ -79,7 +79,10 @@ const SIGNS: readonly (readonly [RegExp, FaultKind])[] = [
   [/SQLITE_FULL|disk is full|ENOSPC|EDQUOT/, 'full'],
   [/SQLITE_READONLY|readonly database|EROFS/, 'read-only'],
   [/SQLITE_BUSY|SQLITE_LOCKED|database is locked/, 'locked'],
-  [/SQLITE_CANTOPEN|SQLITE_IOERR|disk I\/O error|[Uu]nable to open|EACCES|EIO/, 'unreadable'],
+  [
+    /SQLITE_CANTOPEN|SQLITE_IOERR|disk I\/O error|[Uu]nable to open|EACCES|EPERM|EIO|EISDIR|ENOTDIR|ELOOP/,
+    'unreadable',
+  ],
 ];
 
 /** What an error says about the database; undefined when it is about something else. */
