@@ -100,8 +100,8 @@ export class Attempts {
     const limits = this.#limits;
     if (this.#known.has(`${network} ${user}`)) return [{ key: `known ${network} ${user}`, rate: limits.known }];
     const own = { key: `address ${network}`, rate: limits.address };
-    // Who is on the machine itself is not held up by anybody on the network.
-    if (isLoopback(address)) return [own];
+    // Who is on the machine itself is not held up by anybody on the network. It has many addresses, too.
+    if (isLoopback(address)) return [own, { key: 'loopback', rate: limits.overall }];
     return [own, { key: `account ${user}`, rate: limits.account }, { key: 'overall', rate: limits.overall }];
   }
 

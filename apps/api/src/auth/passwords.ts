@@ -6,8 +6,8 @@ import { isCommonPassword } from './common-passwords.js';
 export const MAX_PASSWORD = 1024;
 /** Hashes that are computed at once: each takes a core and 19 MiB for some 30 ms. */
 const AT_ONCE = 2;
-/** Hashes that may wait for those. */
-const MAX_WAITING = 64;
+/** Hashes that may wait for those: more than the logins that may fail at once, from the network and from this machine. */
+const MAX_WAITING = 192;
 
 let running = 0;
 const waiting: (() => void)[] = [];
