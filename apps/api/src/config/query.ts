@@ -7,6 +7,8 @@ const MAX_WORDS = 128;
 const MAX_WORD = 1_024;
 /** Operations of a `#` word. */
 const MAX_OPERATIONS = 64;
+/** Names of a `.proplist`. */
+export const MAX_NAMES = 256;
 /** Longest text that is looked for, characters. */
 export const MAX_FIND = 256;
 
@@ -55,12 +57,13 @@ export function filterTest(menu: Menu, filters: Iterable<readonly [string, strin
   return (items, index) => tests.every((test) => test(items, index));
 }
 
-/** Names of a `.proplist`: a comma list or an array; undefined when it is neither. */
+/** Names of a `.proplist`: a comma list or an array; undefined when it is neither, or longer than {@link MAX_NAMES}. */
 export function parseProplist(value: unknown): readonly string[] | undefined {
   const parts: unknown[] | undefined =
-    typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value : undefined;
-  if (!parts?.every((part) => typeof part === 'string')) return undefined;
-  return parts.map((part) => part.trim()).filter((part) => part !== '');
+    typeof value === 'string' ? value.split(',', MAX_NAMES + 1) : Array.isArray(value) ? value : undefined;
+  if (parts === undefined || parts.length > MAX_NAMES) return undefined;
+  if (!parts.every((part) => typeof part === 'string')) return undefined;
+  return [...new Set(parts.map((part) => part.trim()).filter((part) => part !== ''))];
 }
 
 /** Only the named properties of an item, in the order of the list; `.id` only when it is listed. */

@@ -1,5 +1,5 @@
 import type { Menu } from '@tollway/schema';
-import { parseProplist, project } from '../config/query.js';
+import { MAX_NAMES, parseProplist, project } from '../config/query.js';
 import { errors } from '../errors.js';
 import type { RestRow, RowSet } from '../view/rows.js';
 import type { Projection } from './long-list.js';
@@ -9,7 +9,10 @@ export function proplistOf(value: unknown): readonly string[] | undefined {
   if (value === undefined) return undefined;
   const names = parseProplist(value);
   if (names === undefined)
-    throw errors.badProperty('.proplist', 'value of .proplist: give names separated by commas or a list');
+    throw errors.badProperty(
+      '.proplist',
+      `value of .proplist: give at most ${MAX_NAMES} names, separated by commas or as a list`,
+    );
   return names.length === 0 ? undefined : names;
 }
 
