@@ -153,7 +153,7 @@ describe('what moves', () => {
 
   it('monitor-traffic answers once, or by sections for a while', async () => {
     const monitor = async (body: object) => router.rest('POST', '/interface/monitor-traffic', body);
-    const once = (await monitor({ interface: 'ether1', once: '' })).rows;
+    const once = (await monitor({ interface: 'ether1,ether1', once: '' })).rows;
     expect(once).toHaveLength(1);
     expect(once[0]).not.toHaveProperty('.section');
     for (const what of ['drops', 'errors']) {

@@ -17,7 +17,7 @@ export async function monitorTraffic(call: Call): Promise<Answer> {
   const named = args.interface ?? args.numbers ?? args['.id'];
   if (named === undefined)
     throw errors.missingProperty('interface', 'names of interfaces, separated by commas, or aggregate');
-  const names = textOf('interface', named).split(',');
+  const names = [...new Set(textOf('interface', named).split(','))];
   const stored = services.store.snapshot.get(ETHERNET) ?? [];
   const rows = names
     .filter((name) => name !== 'aggregate')

@@ -38,7 +38,8 @@ export async function samples(
 export async function monitorEthernet(call: Call): Promise<Answer> {
   const { services, menu, args } = call;
   checkArguments(args, ['numbers', '.id', 'once', 'duration', '.proplist']);
-  const rows = findItems(menu, services.store.snapshot.get(storageOf(menu)) ?? [], namedItems(args), noSuchItem);
+  const items = [...new Set(namedItems(args))];
+  const rows = findItems(menu, services.store.snapshot.get(storageOf(menu)) ?? [], items, noSuchItem);
   return samples(call, async () => {
     const stats = await services.live.stats();
     if (stats === undefined) throw new AgentGone();
