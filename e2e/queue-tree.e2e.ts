@@ -204,5 +204,5 @@ test('a mangle rule marks traffic, and the queue tree holds what is marked', asy
   const steps = trace.root.getByRole('region', { name: 'Steps' });
   const marking = steps.getByRole('row').filter({ hasText: 'gets packet mark pings' });
   await expect(marking.getByRole('link')).toHaveText(/^#0 forward: mark-packet/);
-  await expect(steps.getByRole('link', { name: /^icmp / }).first()).toBeVisible();
+  await expect(steps.getByRole('link', { name: 'icmp', exact: true }).first()).toBeVisible();
 });
