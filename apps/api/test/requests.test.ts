@@ -191,6 +191,17 @@ describe('bodies', () => {
     expect(log.body).not.toContain('xxxx');
   });
 
+  it('many times too long are refused in the shape of every error, and the connection ends', async () => {
+    const body = `{"name":"${'x'.repeat(64 << 10)}"}`;
+    const request = `POST /api/v1/login HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n`;
+    for (const length of [body.length, 1_000_000_000]) {
+      const answer = await rawExchange(router.url, `${request}content-length: ${length}\r\n\r\n${body}`, 5_000);
+      expect(answer.text, String(length)).toMatch(/^HTTP\/1.1 400 /);
+      expect(answer.text).toContain('the body is larger than 4 KiB');
+      expect(answer.closed).toBe(true);
+    }
+  });
+
   it('of a refused request are not taken in to their end', async () => {
     const { port: to, hostname } = new URL(router.url);
     const { connect } = await import('node:net');

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { errors } from '../errors.js';
 import { parseJson } from './json.js';
@@ -33,9 +34,9 @@ export function jsonBodies(app: FastifyInstance): void {
     const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
     raw.once('end', () => clearTimeout(timer));
   });
-  app.addContentTypeParser('*', async (request: FastifyRequest, payload: NodeJS.ReadableStream) => {
+  app.addContentTypeParser('*', async (request: FastifyRequest) => {
     const open = request.routeOptions.config.public === true;
-    const text = await textOf(payload, request, open ? MAX_PUBLIC_BODY : MAX_BODY, open ? PUBLIC_BODY_MS : undefined);
+    const text = await textOf(request.raw, open ? MAX_PUBLIC_BODY : MAX_BODY, open ? PUBLIC_BODY_MS : undefined);
     if (text === '') return undefined;
     if (notJson.has(request)) throw errors.unsupportedMediaType();
     return parseJson(text);
@@ -43,17 +44,14 @@ export function jsonBodies(app: FastifyInstance): void {
 }
 
 /** The whole body. @throws ApiError for one that is longer than `limit` bytes or takes longer than `ms`. */
-async function textOf(
-  payload: NodeJS.ReadableStream,
-  { raw }: FastifyRequest,
-  limit: number,
-  ms: number | undefined,
-): Promise<string> {
+async function textOf(raw: IncomingMessage, limit: number, ms: number | undefined): Promise<string> {
   const timer = ms === undefined ? undefined : setTimeout(() => raw.socket.destroy(), ms).unref();
   const chunks: Buffer[] = [];
   let length = 0;
   try {
-    for await (const chunk of payload) {
+    // Leaving a loop over the message itself would destroy it, and Node takes the socket off a message that it destroys:
+    // there would be nothing left to send the refusal on.
+    for await (const chunk of raw.iterator({ destroyOnReturn: false })) {
       const bytes = Buffer.from(chunk);
       length += bytes.length;
       if (length <= limit) chunks.push(bytes);
@@ -62,6 +60,9 @@ async function textOf(
   } finally {
     clearTimeout(timer);
   }
-  if (length > limit) throw errors.bodyTooLarge(limit);
+  if (length > limit) {
+    raw.resume();
+    throw errors.bodyTooLarge(limit);
+  }
   return Buffer.concat(chunks).toString('utf8');
 }
