@@ -59,6 +59,7 @@ export class AgentPeer {
   readonly #prepared = new Map<number, { revision: number; config: DataplaneConfig }>();
   readonly #sockets = new Set<Socket>();
   readonly #started = process.hrtime.bigint();
+  #digested: { readonly config: DataplaneConfig; readonly digest: string } | undefined;
   #server: Server | undefined;
   #nextToken = 1;
 
@@ -203,7 +204,10 @@ export class AgentPeer {
     }
   }
 
+  /** Computed once of what is in force, as the agent does: each answer to `stats` tells it. */
   #digest(): string {
-    return this.active === undefined ? '' : digestOf(this.active);
+    if (this.active === undefined) return '';
+    if (this.#digested?.config !== this.active) this.#digested = { config: this.active, digest: digestOf(this.active) };
+    return this.#digested.digest;
   }
 }

@@ -1,6 +1,6 @@
 import { menuByPath } from '@tollway/schema';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { MenuWindow } from '../src/live/message.js';
 import { type Delta, deltaOf, evaluate, type WindowContent } from '../src/live/window.js';
 import { ArrayRows, type RestRow } from '../src/view/rows.js';
@@ -184,4 +184,56 @@ it('an item is looked up by its id where the set can, and only there', async () 
   const none = await evaluate(menuAt('/ip/address'), new Counted(rows), { ...EVERYTHING, filter: filter('*fff') });
   expect(none).toMatchObject({ total: 1000, matched: 0, rows: [] });
   expect(looked).toBeLessThan(10);
+});
+
+it('lets others work after some milliseconds, whatever an item costs', async () => {
+  let now = 0;
+  let since = 0;
+  let longest = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
+  let watching = true;
+  const turn = () => {
+    since = now;
+    if (watching) setImmediate(turn);
+  };
+  setImmediate(turn);
+  /** Rows that take a millisecond each time that one of their cells is read. */
+  class SlowRows extends ArrayRows {
+    override value(index: number, property: string): string | undefined {
+      this.#work();
+      return super.value(index, property);
+    }
+    override row(index: number): RestRow {
+      this.#work();
+      return super.row(index);
+    }
+    #work(): void {
+      now += 1;
+      longest = Math.max(longest, now - since);
+    }
+  }
+  const menu = menuAt('/queue/simple');
+  const items = Array.from({ length: 600 }, (_, n) => ({
+    '.id': `*${n + 1}`,
+    name: `q${n % 50}`,
+    target: '10.0.0.0/8',
+  }));
+  const view = { ...EVERYTHING, count: 1 };
+  const windows: MenuWindow[] = [
+    { ...view, find: 'nothing' },
+    { ...view, filter: [{ column: 'name', op: 'contains', value: 'none' }] },
+    { ...view, sort: { by: 'name', desc: true } },
+    { ...view, sort: { by: 'max-limit.upload+max-limit.download', desc: true } },
+    { ...view, tree: { folded: false, except: new Set() } },
+  ];
+  try {
+    for (const window of windows) {
+      longest = 0;
+      await evaluate(menu, new SlowRows(items), window);
+      expect(longest, JSON.stringify(window)).toBeLessThanOrEqual(25);
+    }
+  } finally {
+    watching = false;
+    clock.mockRestore();
+  }
 });

@@ -16,12 +16,10 @@ export function upTo(length: number): Indexes {
 
 type Compare = (a: number, b: number) => number;
 
-/** Items looked at between two looks at the clock. */
-const STRIDE = 256;
 /** Stands between columns whose sum is what counts. */
 const SUM = '+';
 /** Items sorted in one go; longer lists are merged out of such runs. */
-const RUN = 2048;
+const RUN = 256;
 
 /**
  * Indexes of items in the order of a column, or of the sum of several (`rate.upload+rate.download`). Equal items keep
@@ -55,7 +53,7 @@ async function numericOrder(set: RowSet, indexes: Indexes, by: string, slices: S
   if (reads.length !== by.split(SUM).length) return undefined;
   const numbers = new Float64Array(indexes.length);
   for (const [place, index] of indexes.entries()) {
-    if (place % STRIDE === 0 && slices.over) await slices.pause();
+    if (slices.overAt(place)) await slices.pause();
     for (const read of reads) numbers[place] = (numbers[place] ?? 0) + read(index);
   }
   return { missing: () => 0, values: (a, b) => (numbers[a] ?? 0) - (numbers[b] ?? 0) };
@@ -67,7 +65,7 @@ async function cellOrder(menu: Menu, set: RowSet, indexes: Indexes, by: string, 
   const numbers = new Float64Array(indexes.length);
   let numeric = true;
   for (const [place, index] of indexes.entries()) {
-    if (place % STRIDE === 0 && slices.over) await slices.pause();
+    if (slices.overAt(place)) await slices.pause();
     const text = cells.text(index);
     texts.push(text);
     const number = text === undefined ? 0 : sortNumber(cells.kind, text);
@@ -147,7 +145,7 @@ async function merge(
   let left = start;
   let right = middle;
   for (let place = start; place < end; place += 1) {
-    if (place % RUN === 0 && slices.over) await slices.pause();
+    if (slices.overAt(place)) await slices.pause();
     const [a, b] = [from[left] ?? 0, from[right] ?? 0];
     if (right >= end || (left < middle && compare(a, b) <= 0)) {
       to[place] = a;

@@ -2,6 +2,8 @@ import { performance } from 'node:perf_hooks';
 
 /** Longest piece of work before everything else that waits gets its turn, ms. */
 const SLICE_MS = 8;
+/** Items between two looks at the clock, which costs as much as a cheap item. Few enough that dear ones make no long slice. */
+const STRIDE = 8;
 
 /** Those whose slice is over, in the order in which they paused. */
 const waiting: (() => void)[] = [];
@@ -29,6 +31,11 @@ export class Slices {
   /** True when it is time to {@link pause}. */
   get over(): boolean {
     return performance.now() - this.#since >= SLICE_MS;
+  }
+
+  /** The same in a loop, before the item of this number, counted from any. */
+  overAt(item: number): boolean {
+    return item % STRIDE === 0 && this.over;
   }
 
   /** Time spent working so far, pauses left out, ms. */

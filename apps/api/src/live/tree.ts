@@ -22,8 +22,6 @@ export interface TreeLine {
   readonly open: boolean | undefined;
 }
 
-/** Items looked at between two looks at the clock. */
-const STRIDE = 256;
 const NO_CHILDREN: readonly number[] = [];
 
 /** True for menus whose items name another item of the menu as their parent. */
@@ -48,7 +46,10 @@ export async function treeLines(
   const shown = passed === undefined ? undefined : withAncestors(passed, parents);
   const below = new Map<number, number[]>();
   const roots: number[] = [];
+  let looked = 0;
   for (const index of order) {
+    looked += 1;
+    if (slices.overAt(looked)) await slices.pause();
     if (shown !== undefined && !shown.has(index)) continue;
     const parent = parents[index] ?? -1;
     const siblings = parent < 0 ? roots : (below.get(parent) ?? []);
@@ -57,11 +58,12 @@ export async function treeLines(
   }
   const lines: TreeLine[] = [];
   const placed = new Uint8Array(set.length);
-  const place = (root: number): void => {
+  const place = async (root: number): Promise<void> => {
     const waiting: { index: number; above: readonly string[] }[] = [{ index: root, above: [] }];
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       const { index, above } = next;
       if (placed[index] === 1) continue;
+      if (slices.overAt(lines.length)) await slices.pause();
       placed[index] = 1;
       const children = below.get(index) ?? NO_CHILDREN;
       const id = set.id(index);
@@ -72,12 +74,9 @@ export async function treeLines(
       for (const child of children.toReversed()) waiting.push({ index: child, above: path });
     }
   };
-  for (const [count, root] of roots.entries()) {
-    if (count % STRIDE === 0 && slices.over) await slices.pause();
-    place(root);
-  }
+  for (const root of roots) await place(root);
   // What is its own ancestor hangs below no root; it is shown all the same, so that it can be mended.
-  for (const index of circular(order, parents, shown)) place(index);
+  for (const index of circular(order, parents, shown)) await place(index);
   return lines;
 }
 
@@ -85,13 +84,13 @@ export async function treeLines(
 async function parentsOf(set: RowSet, slices: Slices): Promise<Int32Array> {
   const byName = new Map<string, number>();
   for (let index = 0; index < set.length; index += 1) {
-    if (index % STRIDE === 0 && slices.over) await slices.pause();
+    if (slices.overAt(index)) await slices.pause();
     const name = set.value(index, 'name');
     if (name !== undefined) byName.set(name, index);
   }
   const parents = new Int32Array(set.length);
   for (let index = 0; index < set.length; index += 1) {
-    if (index % STRIDE === 0 && slices.over) await slices.pause();
+    if (slices.overAt(index)) await slices.pause();
     const name = set.value(index, 'parent');
     parents[index] = (name === undefined ? undefined : byName.get(name)) ?? -1;
   }

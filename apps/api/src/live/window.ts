@@ -7,9 +7,6 @@ import { type Indexes, inOrder, upTo } from './order.js';
 import { Slices } from './slices.js';
 import { isTree, type TreeLine, treeLines } from './tree.js';
 
-/** Items looked at between two looks at the clock. */
-const STRIDE = 256;
-
 /** What a window shows at one moment. */
 export interface WindowContent {
   /** Items of the menu. */
@@ -77,11 +74,9 @@ async function found(
   const tests = filter.map((condition) => readerOf(set, testOf(menu, condition)));
   const holdsText = find === '' ? undefined : containing(menu, find);
   const passed: number[] = [];
-  // A row costs as much more as more is asked of it.
-  const stride = Math.ceil(STRIDE / (1 + tests.length) ** 2);
   const { first, end } = only ?? { first: 0, end: set.length };
   for (let index = first; index < end; index += 1) {
-    if ((index - first) % stride === 0 && slices.over) await slices.pause();
+    if (slices.overAt(index)) await slices.pause();
     if (!tests.every((test) => test(index))) continue;
     if (holdsText === undefined || holdsText(set.row(index))) passed.push(index);
   }

@@ -7,8 +7,6 @@ import type { RestRow, RowSet } from '../view/rows.js';
 
 /** Items that are decoded and written in one go. */
 const AT_ONCE = 4_096;
-/** Items between two looks at the clock. */
-const STRIDE = 8;
 
 export type Projection = (rows: RowSet, index: number) => RestRow;
 
@@ -18,7 +16,7 @@ export async function countOf(rows: RowSet, test: Test | undefined, gone: AbortS
   const slices = new Slices(gone);
   let count = 0;
   for (let index = 0; index < rows.length; index += 1) {
-    if (index % STRIDE === 0 && slices.over) await slices.pause();
+    if (slices.overAt(index)) await slices.pause();
     if (test(rows, index)) count += 1;
   }
   return count;
@@ -38,7 +36,7 @@ export async function listOf(
   const slices = new Slices(gone);
   const list: RestRow[] = [];
   for (let index = 0; index < rows.length; index += 1) {
-    if (index % STRIDE === 0 && slices.over) await slices.pause();
+    if (slices.overAt(index)) await slices.pause();
     if (test === undefined || test(rows, index)) list.push(project(rows, index));
   }
   return list;
@@ -54,12 +52,10 @@ async function* json(
   let text = '[';
   let first = true;
   for (let index = 0; index < rows.length; index += 1) {
-    if (index % STRIDE === 0) {
-      if (slices.over) await slices.pause();
-      if (text.length > 1 << 16) {
-        yield text;
-        text = '';
-      }
+    if (slices.overAt(index)) await slices.pause();
+    if (text.length > 1 << 16) {
+      yield text;
+      text = '';
     }
     if (test !== undefined && !test(rows, index)) continue;
     text += `${first ? '' : ','}${JSON.stringify(project(rows, index))}`;

@@ -6,8 +6,6 @@ import type { RowSet } from '../view/rows.js';
 
 /** Values that are told at most. */
 const MOST = 500;
-/** Items between two looks at the clock. */
-const STRIDE = 256;
 
 /** `?menu=/ip/firewall/address-list&property=list`: the different values of a property, for fields that offer them. */
 export function valuesRoute(app: FastifyInstance, { views }: Services): void {
@@ -27,7 +25,7 @@ async function differentValues(rows: RowSet, property: string): Promise<readonly
   const slices = new Slices();
   const values = new Set<string>();
   for (let index = 0; index < rows.length && values.size < MOST; index += 1) {
-    if (index % STRIDE === 0 && slices.over) await slices.pause();
+    if (slices.overAt(index)) await slices.pause();
     const value = rows.value(index, property);
     if (value !== undefined && value !== '') values.add(value);
   }
