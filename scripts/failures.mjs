@@ -1,0 +1,67 @@
+// @ts-check
+/** What failed, out of what a command has printed. */
+import { createInterface } from 'node:readline';
+import { stripVTControlCharacters } from 'node:util';
+
+/** Lines that are kept of what a command prints: the ends of long runs tell again what failed in them. */
+const KEPT = 20_000;
+/** Longest part of a line that is kept, characters. */
+const LINE = 400;
+/** Lines that are shown of a command that failed. */
+const SHOWN = 60;
+
+/** The last lines of some streams. */
+export class LastLines {
+  /** @type {string[]} */
+  #lines = [];
+
+  /** @param {NodeJS.ReadableStream} stream */
+  follow(stream) {
+    createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY }).on('line', (line) => {
+      this.#lines.push(line.length > LINE ? `${line.slice(0, LINE)}…` : line);
+      // Seldom, so that each line costs little.
+      if (this.#lines.length > 2 * KEPT) this.#lines = this.#lines.slice(-KEPT);
+    });
+  }
+
+  lines() {
+    return this.#lines.slice(-KEPT);
+  }
+}
+
+/** Lines by which programs tell what failed, without leading blanks. */
+const FAILURES = [
+  // vitest: tests and files, and what was not as expected.
+  /^(FAIL|×|✗) /,
+  /^(\w*Error|Caused by|Unhandled \w+|Serialized Error)\b.*:/,
+  // cargo: tests, panics, warnings that are errors, doc tests.
+  /^test .*(\.\.\. FAILED|panicked)/,
+  /^(thread '.*' .*panicked at|test result: FAILED|error(\[\w+\])?:|panicked at)/,
+  /^---- .* ----$/,
+  /^assertion .*failed/,
+  /^(left|right): /,
+  // Playwright: `1) [chromium] › file:1:1 › title`.
+  /^\d+\) (\[|.*›)/,
+  // tsc and biome.
+  /: error TS\d+:/,
+  /^\S+:\d+:\d+ (lint|format|parse|assist|suppressions)/,
+  /^\S+ (format|lint|assist|organizeImports) ━/,
+  // npm, and a test that waited too long.
+  /^npm (ERR!|error) /,
+  /^(Test timeout of|.*: timed out|Timed out)/i,
+];
+
+/**
+ * The lines that say what failed; of output in which there is none, its end.
+ * @param {readonly string[]} output lines, with escape sequences or without
+ * @returns {string[]} at most 60 different ones, in their order
+ */
+export function failureLines(output) {
+  const plain = output.map((line) => stripVTControlCharacters(line).trimEnd()).filter((line) => line.trim() !== '');
+  const telling = [
+    ...new Set(plain.map((line) => line.trim()).filter((line) => FAILURES.some((known) => known.test(line)))),
+  ];
+  if (telling.length === 0) return plain.slice(-SHOWN / 3);
+  if (telling.length <= SHOWN) return telling;
+  return [...telling.slice(0, SHOWN - 1), `… and ${telling.length - SHOWN + 1} more`];
+}
