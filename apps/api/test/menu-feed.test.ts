@@ -28,7 +28,9 @@ function feedOf(path: string, outlet: Outlet, rows: () => Record<string, string>
 beforeEach(() => {
   vi.useFakeTimers();
 });
-afterEach(() => {
+afterEach(async () => {
+  // Feeds stand in one line for their turns; none that a test has left may hold up the next test's.
+  if (vi.isFakeTimers()) await vi.runOnlyPendingTimersAsync();
   vi.useRealTimers();
 });
 
@@ -84,6 +86,35 @@ describe('a feed', () => {
     await vi.advanceTimersByTimeAsync(1);
     expect(reads).toEqual([500, 0]);
     feed.close();
+  });
+});
+
+describe('feeds that open at once', () => {
+  it('are evaluated one in a turn of the event loop, so that requests come in between', async () => {
+    vi.useRealTimers();
+    const turns = new Map<number, number>();
+    let turn = 0;
+    let watching = true;
+    const look = () => {
+      turn += 1;
+      if (watching) setImmediate(look);
+    };
+    const outlet: Outlet = { ready: true, send: () => turns.set(turn, (turns.get(turn) ?? 0) + 1) };
+    // Viewers share readings, so all of them get theirs in the same turn.
+    const reading = new Promise((resolve) => setTimeout(resolve, 20));
+    const menu = menuByPath('/interface');
+    if (menu === undefined) throw new Error('no menu');
+    const view = async () => {
+      await reading;
+      return new ArrayRows([{ '.id': '*1' }]);
+    };
+    setImmediate(look);
+    const feeds = Array.from({ length: 50 }, (_, id) => new MenuFeed(id, menu, view, WINDOW, 60_000, outlet));
+    const sent = () => [...turns.values()].reduce((sum, count) => sum + count, 0);
+    await vi.waitFor(() => expect(sent()).toBe(feeds.length));
+    watching = false;
+    for (const feed of feeds) feed.close();
+    expect(Math.max(...turns.values())).toBe(1);
   });
 });
 

@@ -93,6 +93,8 @@ export class MenuFeed {
     if (this.#closed || window !== this.#window) return;
     this.#stop = new AbortController();
     const slices = new Slices(this.#stop.signal);
+    // Viewers share a reading and get it in the same turn of the event loop; they are not to be served in that one turn.
+    await slices.pause();
     const content = await evaluate(this.#menu, rows, window, slices);
     const workedMs = slices.workedMs;
     if (!this.#closed && window === this.#window) this.#send(window, content);
