@@ -65,6 +65,7 @@ async function standstill(work: () => Promise<unknown>): Promise<number> {
 }
 
 const QUEUE = '/queue/simple';
+const IMPORT = '/api/v1/queues/import';
 const ENTRY = '/ip/firewall/address-list';
 const many = (count: number, text: (n: number) => string) => Array.from({ length: count }, (_, n) => text(n));
 
@@ -117,12 +118,91 @@ describe('the event loop goes on', () => {
       `/rest${QUEUE}/remove`,
       { numbers: many(20_000, (n) => `none-${n}`) },
     ],
+    [
+      'adding many queues, the last of which is wrong',
+      400,
+      'PUT',
+      `/rest${QUEUE}`,
+      [
+        ...many(QUEUES, (n) => `new-${n}`).map((name, n) => ({ name, target: `12.0.${n >> 8}.${n & 255}` })),
+        { name: 'last', target: 'nowhere' },
+      ],
+    ],
+    [
+      'changing many queues, the last of which is not there',
+      400,
+      'POST',
+      `/rest${QUEUE}/set`,
+      { numbers: [...many(QUEUES, (n) => `queue-${n}`), 'none'], 'max-limit': '1M/1M' },
+    ],
+    [
+      'changing many queues, each in its way, the last wrongly',
+      400,
+      'PATCH',
+      `/rest${QUEUE}`,
+      [
+        ...many(QUEUES, (n) => `queue-${n}`).map((name, n) => ({ '.id': name, comment: `${n}` })),
+        { '.id': 'queue-1', target: 'nowhere' },
+      ],
+    ],
+    [
+      'removing many queues, the last of which is not there',
+      400,
+      'POST',
+      `/rest${QUEUE}/remove`,
+      { numbers: [...many(QUEUES, (n) => `queue-${n}`), 'none'] },
+    ],
+    [
+      'adding many entries for a time, the last of which is wrong',
+      400,
+      'PUT',
+      `/rest${ENTRY}`,
+      [
+        ...many(QUEUES, (n) => `12.0.${n >> 8}.${n & 255}`).map((address) => ({ list: 'a', address, timeout: '1h' })),
+        { list: 'a', address: 'nowhere', timeout: '1h' },
+      ],
+    ],
+    [
+      'an import of many quotes',
+      200,
+      'POST',
+      IMPORT,
+      { csv: `name,target\n${'"'.repeat(1_000_000)}`, 'dry-run': true },
+    ],
+    [
+      'an import of many quotes in many lines',
+      200,
+      'POST',
+      IMPORT,
+      { csv: `name,target\n${'"a""b",nowhere\n'.repeat(200_000)}`, 'dry-run': true },
+    ],
+    ['an import of many lines', 200, 'POST', IMPORT, { csv: `name\n${'x\n'.repeat(1_000_000)}`, 'dry-run': true }],
+    ['an import of many cells', 200, 'POST', IMPORT, { csv: `name,${'x,'.repeat(1_000_000)}`, 'dry-run': true }],
+    [
+      'an import of many queues, the last of which is wrong',
+      400,
+      'POST',
+      IMPORT,
+      {
+        csv: many(QUEUES, (n) => `new-${n},12.0.${n >> 8}.${n & 255},1M,2M`)
+          .join('\n')
+          .concat('\nlast,nowhere'),
+      },
+    ],
     ['a body of one long text', 400, 'PUT', `/rest${QUEUE}`, `{"name":"${'x'.repeat(8_000_000)}"}`],
     ['a body of many members', 400, 'PUT', `/rest${QUEUE}`, `[${many(190_000, () => '{"a":1}').join(',')}, x]`],
     ['a body that is too large', 400, 'PUT', `/rest${QUEUE}`, 'x'.repeat(9_000_000)],
   ])('during %s', async (_what, status, method, path, body) => {
     const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
     const ms = await standstill(async () => expect(await ask(method, path, text)).toBe(status));
+    expect(ms).toBeLessThan(MAX_MS);
+  });
+
+  it('during a removal of many entries, the last of which is not there', async () => {
+    const { rows } = await router.rest('GET', `${ENTRY}?.proplist=.id`);
+    const ids = rows.slice(0, QUEUES).map((row) => row['.id']);
+    const text = JSON.stringify({ numbers: [...ids, '*7FFFFFF'] });
+    const ms = await standstill(async () => expect(await ask('POST', `/rest${ENTRY}/remove`, text)).toBe(400));
     expect(ms).toBeLessThan(MAX_MS);
   });
 

@@ -80,12 +80,41 @@ describe('cells of a list', () => {
     ['tabs, and a byte order mark', '\uFEFFa\tb', [['a', 'b']]],
     ['line ends of old', '#"\ra\r"x\r\ny"\r', [['a'], ['x\ny']]],
     ['nothing', '', []],
-  ])('%s', (_what, text, cells) => {
-    expect(csvLines(text).map((line) => line.cells)).toEqual(cells);
+  ])('%s', async (_what, text, cells) => {
+    expect((await csvLines(text)).map((line) => line.cells)).toEqual(cells);
   });
 
-  it('are numbered as an editor numbers lines', () => {
-    expect(csvLines('#x\na,b\n\n"two\nlines",x\nlast,y').map(({ number }) => number)).toEqual([2, 4, 6]);
+  it('are numbered as an editor numbers lines', async () => {
+    expect((await csvLines('#x\na,b\n\n"two\nlines",x\nlast,y')).map(({ number }) => number)).toEqual([2, 4, 6]);
+  });
+});
+
+describe('a list that is too much', () => {
+  it('says so in the line from which on it is', async () => {
+    const lines = await csvLines('a,b\n'.repeat(100_001));
+    expect(lines).toHaveLength(100_001);
+    expect(lines.at(-1)).toEqual({
+      number: 100_001,
+      cells: [],
+      problem: 'there are more than 100000 lines, which are read at most',
+    });
+    expect(await csvLines('a,b\n'.repeat(100_000))).toHaveLength(100_000);
+    const wide = { cells: [], problem: 'it has more than 256 cells' };
+    expect(await csvLines(`${'a,'.repeat(255)}a\n${'a,'.repeat(256)}a\nb\n"x"${',y'.repeat(300)}\nc`)).toEqual([
+      { number: 1, cells: Array(256).fill('a') },
+      { number: 2, ...wide },
+      { number: 3, cells: ['b'] },
+      { number: 4, ...wide },
+      { number: 5, cells: ['c'] },
+    ]);
+  });
+
+  it('has its quotes read in time that grows as its length does', async () => {
+    const [{ problem } = {}] = await csvLines(`name${'a"'.repeat(1_000_000)}`);
+    expect(problem).toBeUndefined();
+    expect((await csvLines(`"${'""'.repeat(1_000_000)}`))[0]?.problem).toMatch(/not closed/);
+    expect((await csvLines('"a" b,"c"'))[0]?.problem).toMatch(/^column 1: text after the closing quote/);
+    expect((await csvLines('"a" b,"c"'))[0]?.cells).toEqual(['a b', 'c']);
   });
 });
 

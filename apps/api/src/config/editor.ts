@@ -1,5 +1,6 @@
 import { datetimeText, type Menu } from '@tollway/schema';
 import { ApiError, errors } from '../errors.js';
+import { Slices } from '../live/slices.js';
 import { builtinRow } from './builtin.js';
 import { type Arguments, accepted, textOf } from './content.js';
 import { describedChanges, describedSettings } from './described-changes.js';
@@ -66,11 +67,11 @@ export class Editor {
       await this.#store.commit(
         author,
         (_, changes) => describedChanges(command, menu, ids, changes),
-        (draft) => {
-          for (const [index, element] of list.entries()) {
+        async (draft) => {
+          await new Slices().map(list, (element, index) => {
             current = index;
             ids.push(edit(element, draft));
-          }
+          });
           current = undefined;
         },
       );
@@ -116,12 +117,13 @@ export class Editor {
     items: readonly string[],
     missing: () => ApiError = noSuchItem,
   ): Promise<number[]> {
-    return this.#store.commit(author, summary('remove', menu), (draft) => {
-      const rows = items.map((item) => findDrafted(menu, draft, item, missing));
+    return this.#store.commit(author, summary('remove', menu), async (draft) => {
+      const slices = new Slices();
+      const rows = await slices.map(items, (item) => findDrafted(menu, draft, item, missing));
       if (rows.some(({ id }) => builtinRow(menu, { id }) !== undefined)) {
         throw errors.failure('a builtin item can not be removed');
       }
-      for (const { id } of rows) draft.remove(menu.path, id);
+      await slices.map(rows, ({ id }) => draft.remove(menu.path, id));
       return rows.map(({ id }) => id);
     });
   }
@@ -131,8 +133,8 @@ export class Editor {
     let places: ReadonlyMap<number, number> = new Map();
     const moved: Summary<number[]> = (ids, changes) =>
       describedChanges('move', menu, ids, changes, (id) => places.get(id) ?? 0);
-    return this.#store.commit(author, moved, (draft) => {
-      const ids = items.map((item) => findDrafted(menu, draft, item, noSuchItem).id);
+    return this.#store.commit(author, moved, async (draft) => {
+      const ids = await new Slices().map(items, (item) => findDrafted(menu, draft, item, noSuchItem).id);
       const before = destination === undefined ? undefined : findDrafted(menu, draft, destination, noSuchItem).id;
       draft.move(menu.path, ids, before);
       places = new Map(draft.rows(menu.path).map(({ id }, place) => [id, place]));
@@ -160,7 +162,7 @@ export class Editor {
     change: (row: Row, draft: Draft) => RowContent,
   ): Promise<number[]> {
     return this.#store.commit(author, summary(command, menu), (draft: Draft) =>
-      items.map((item) => changeOne(draft, menu, item, missing, (row) => change(row, draft))),
+      new Slices().map(items, (item) => changeOne(draft, menu, item, missing, (row) => change(row, draft))),
     );
   }
 }

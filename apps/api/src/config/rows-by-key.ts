@@ -1,3 +1,4 @@
+import type { Slices } from '../live/slices.js';
 import type { Row } from './snapshot.js';
 
 /**
@@ -11,7 +12,7 @@ export const nameOf = (values: Row['values']): string | undefined => values.name
 /** Rows of a menu by what they hold: ten thousand of them are checked against each other without walks. */
 export class RowsByKey {
   readonly #rows: readonly Row[];
-  readonly #indexes = new Map<KeyOf, Map<string, Set<Row>>>();
+  readonly #indexes = new Map<KeyOf, Index>();
 
   /** @param rows may change later on, as long as {@link added} and {@link removed} are told. */
   constructor(rows: readonly Row[]) {
@@ -24,7 +25,16 @@ export class RowsByKey {
 
   /** Rows with this key. */
   having(keyOf: KeyOf, key: string): ReadonlySet<Row> {
-    return this.#index(keyOf).get(key) ?? NONE;
+    const found = this.#index(keyOf).get(key);
+    return found === undefined ? NONE : found instanceof Set ? found : new Set([found]);
+  }
+
+  /** Makes what {@link having} looks in, letting others work in between; the rows stay as they are meanwhile. */
+  async prepare(keyOf: KeyOf, slices: Slices): Promise<void> {
+    if (this.#indexes.has(keyOf)) return;
+    const index: Index = new Map();
+    await slices.map(this.#rows, (row) => insert(index, keyOf, row));
+    this.#indexes.set(keyOf, index);
   }
 
   added(row: Row): void {
@@ -33,11 +43,11 @@ export class RowsByKey {
 
   removed(row: Row): void {
     for (const [keyOf, index] of this.#indexes) {
-      for (const key of keysOf(keyOf, row)) index.get(key)?.delete(row);
+      for (const key of keysOf(keyOf, row)) forget(index, key, row);
     }
   }
 
-  #index(keyOf: KeyOf): Map<string, Set<Row>> {
+  #index(keyOf: KeyOf): Index {
     let index = this.#indexes.get(keyOf);
     if (index === undefined) {
       index = new Map();
@@ -48,6 +58,9 @@ export class RowsByKey {
   }
 }
 
+/** Rows by a key. Mostly there is one, and a set for each of a hundred thousand would take longer than all else. */
+type Index = Map<string, Row | Set<Row>>;
+
 const NONE: ReadonlySet<Row> = new Set();
 
 function keysOf(keyOf: KeyOf, { values }: Row): readonly string[] {
@@ -55,10 +68,17 @@ function keysOf(keyOf: KeyOf, { values }: Row): readonly string[] {
   return keys === undefined ? [] : typeof keys === 'string' ? [keys] : keys;
 }
 
-function insert(index: Map<string, Set<Row>>, keyOf: KeyOf, row: Row): void {
+function insert(index: Index, keyOf: KeyOf, row: Row): void {
   for (const key of keysOf(keyOf, row)) {
-    const rows = index.get(key);
-    if (rows === undefined) index.set(key, new Set([row]));
-    else rows.add(row);
+    const found = index.get(key);
+    if (found === undefined) index.set(key, row);
+    else if (found instanceof Set) found.add(row);
+    else index.set(key, new Set([found, row]));
   }
+}
+
+function forget(index: Index, key: string, row: Row): void {
+  const found = index.get(key);
+  if (found instanceof Set) found.delete(row);
+  else if (found === row) index.delete(key);
 }

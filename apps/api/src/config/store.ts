@@ -42,6 +42,9 @@ export interface Revised<T> {
   readonly revision: number | undefined;
 }
 
+/** Works on a draft of the newest snapshot, which stays the newest until it is done. */
+export type Edit<T> = (draft: Draft) => T | Promise<T>;
+
 /** What a change is, in words for people; of one whose words follow from what it did, how they do. */
 export type Summary<T> = string | ((result: T, changes: readonly RowChange[]) => string);
 
@@ -150,7 +153,7 @@ export class ConfigStore {
    * @throws ApiError with nothing stored: wrong configuration, refused by the agent, no agent or no answer for 5 s, or
    * others that take that long.
    */
-  async commit<T>(author: Author, summary: Summary<T>, edit: (draft: Draft) => T): Promise<T> {
+  async commit<T>(author: Author, summary: Summary<T>, edit: Edit<T>): Promise<T> {
     return (await this.revise(author, summary, edit)).result;
   }
 
@@ -158,7 +161,7 @@ export class ConfigStore {
    * As {@link commit}; says which revision the change became, unless it changed nothing.
    * @param undoes the revision that the edit takes back
    */
-  revise<T>(author: Author, summary: Summary<T>, edit: (draft: Draft) => T, undoes?: number): Promise<Revised<T>> {
+  revise<T>(author: Author, summary: Summary<T>, edit: Edit<T>, undoes?: number): Promise<Revised<T>> {
     const deadline = Date.now() + WAIT_MS;
     const change = async (): Promise<Revised<T>> => {
       await this.#agentReady(deadline);
@@ -166,7 +169,7 @@ export class ConfigStore {
         this.#lastId += 1;
         return this.#lastId;
       });
-      const result = edit(draft);
+      const result = await edit(draft);
       const { snapshot, changes } = draft.finish();
       if (changes.length === 0 && !this.#clockMoved()) return { result, revision: undefined };
       refuseTakingFromUsers(changes, snapshot);

@@ -1,11 +1,18 @@
+import { Slices } from '../live/slices.js';
+
 /** A line of a list. */
 export interface CsvLine {
   /** From 1, as an editor counts them. */
   readonly number: number;
   readonly cells: readonly string[];
-  /** What is wrong with its quotes, for people. */
+  /** What is wrong with it as a line, for people. */
   readonly problem?: string;
 }
+
+/** Lines that are read at most; what comes after them is one that is wrong. */
+export const MOST_LINES = 100_000;
+/** Cells of a line. */
+const MOST_CELLS = 256;
 
 /** What separates cells: the first of these that the first line holds. */
 const SEPARATORS = ['\t', ';', ','] as const;
@@ -14,82 +21,131 @@ const SEPARATORS = ['\t', ';', ','] as const;
  * Cells of a list, line by line (RFC 4180), whatever its line ends are. Blank lines and lines that begin with `#` are
  * left out; cells lose blanks around them, and their quotes.
  */
-export function csvLines(text: string): CsvLine[] {
+export async function csvLines(text: string, slices = new Slices()): Promise<CsvLine[]> {
   const lines: CsvLine[] = [];
-  const source = text.replace(/^\uFEFF/, '').replaceAll(/\r\n?/g, '\n');
-  const separator = separatorOf(source);
-  let at = 0;
-  let number = 1;
-  while (at < source.length) {
-    const { next, breaks, ...line } = lineFrom(source, at, separator);
-    if (line.problem !== undefined || line.cells.some((cell) => cell !== '')) lines.push({ number, ...line });
-    at = next;
-    number += breaks;
+  let separator: string | undefined;
+  let at = text.startsWith('\uFEFF') ? 1 : 0;
+  for (let number = 1; at < text.length; ) {
+    if (slices.overAt(number)) await slices.pause();
+    const stop = breakFrom(text, at);
+    const plain = text.slice(at, stop);
+    const next = afterBreak(text, stop);
+    // A remark is one line, whatever quotes it holds.
+    const empty = plain.trim() === '' || plain.trimStart().startsWith('#');
+    if (!empty && lines.length === MOST_LINES) {
+      lines.push({ number, cells: [], problem: `there are more than ${MOST_LINES} lines, which are read at most` });
+      return lines;
+    }
+    if (!empty) separator ??= SEPARATORS.find((known) => plain.includes(known)) ?? ',';
+    if (empty || separator === undefined) {
+      number += 1;
+      at = next;
+    } else if (plain.includes('"')) {
+      const { breaks, end, ...line } = await quotedLine(text, at, separator, slices);
+      if (line.problem !== undefined || line.cells.some((cell) => cell !== '')) lines.push({ number, ...line });
+      number += breaks;
+      at = end;
+    } else {
+      const cells = plain.split(separator, MOST_CELLS + 1).map((cell) => cell.trim());
+      if (cells.length > MOST_CELLS) lines.push({ number, cells: [], problem: TOO_MANY });
+      else if (cells.some((cell) => cell !== '')) lines.push({ number, cells });
+      number += 1;
+      at = next;
+    }
   }
   return lines;
 }
 
-function separatorOf(text: string): string {
-  const first = text.split('\n').find((line) => line.trim() !== '' && !line.trimStart().startsWith('#')) ?? '';
-  return SEPARATORS.find((separator) => first.includes(separator)) ?? ',';
+const TOO_MANY = `it has more than ${MOST_CELLS} cells`;
+
+const BREAK = /[\r\n]/g;
+
+/** Place of the next line end, or the end of the text. */
+function breakFrom(text: string, start: number): number {
+  BREAK.lastIndex = start;
+  return BREAK.exec(text)?.index ?? text.length;
 }
 
+/** Place after the line end here. */
+const afterBreak = (text: string, at: number): number => at + (text[at] === '\r' && text[at + 1] === '\n' ? 2 : 1);
+
 interface Read {
-  readonly cells: string[];
+  readonly cells: readonly string[];
   readonly problem?: string;
   /** Where the next line begins. */
-  readonly next: number;
+  readonly end: number;
   /** Line breaks passed, of those inside quotes too. */
   readonly breaks: number;
 }
 
-function lineFrom(text: string, start: number, separator: string): Read {
-  // A remark is one line, whatever quotes it holds.
-  const end = text.indexOf('\n', start);
-  const stop = end < 0 ? text.length : end;
-  const plain = text.slice(start, stop);
-  if (plain.trimStart().startsWith('#')) return { cells: [], next: stop + 1, breaks: 1 };
-  if (!plain.includes('"')) {
-    return { cells: plain.split(separator).map((cell) => cell.trim()), next: stop + 1, breaks: 1 };
+/** A cell that is being read, in pieces. */
+class Cell {
+  readonly #pieces: string[] = [];
+  /** Nothing but blanks so far. */
+  blank = true;
+
+  add(piece: string): void {
+    this.#pieces.push(piece);
+    this.blank &&= piece.trim() === '';
   }
-  return quotedLine(text, start, separator);
+
+  text(): string {
+    return this.#pieces.join('').trim();
+  }
 }
 
-function quotedLine(text: string, start: number, separator: string): Read {
+/** A line with quotes, which may hold line ends. */
+async function quotedLine(text: string, start: number, separator: string, slices: Slices): Promise<Read> {
+  const special = new RegExp(`[\\r\\n"${separator}]`, 'g');
+  const inQuotes = /[\r\n"]/g;
   const cells: string[] = [];
-  let cell = '';
+  let cell = new Cell();
   let quoted = false;
   let closed = false;
   let problem: string | undefined;
   let breaks = 1;
   let at = start;
-  for (; at < text.length; at += 1) {
-    const char = text[at] ?? '';
-    if (quoted) {
-      if (char === '"' && text[at + 1] === '"') {
-        cell += '"';
+  for (let piece = 1; ; piece += 1) {
+    if (slices.overAt(piece)) await slices.pause();
+    const pattern = quoted ? inQuotes : special;
+    pattern.lastIndex = at;
+    const stop = pattern.exec(text)?.index ?? text.length;
+    const plain = text.slice(at, stop);
+    if (closed && plain.trim() !== '') problem ??= afterClosing(cells.length + 1);
+    if (plain !== '') cell.add(plain);
+    const char = text[stop];
+    at = stop + 1;
+    if (quoted && char !== undefined) {
+      if (char !== '"') {
+        cell.add('\n');
+        breaks += 1;
+        at = afterBreak(text, stop);
+      } else if (text[at] === '"') {
+        cell.add('"');
         at += 1;
-      } else if (char === '"') [quoted, closed] = [false, true];
-      else {
-        if (char === '\n') breaks += 1;
-        cell += char;
+      } else [quoted, closed] = [false, true];
+    } else if (char === '"') {
+      if (cell.blank) {
+        cell = new Cell();
+        quoted = true;
+      } else {
+        if (closed) problem ??= afterClosing(cells.length + 1);
+        cell.add('"');
       }
-    } else if (char === '"' && cell.trim() === '') {
-      cell = '';
-      quoted = true;
-    } else if (char === separator) {
-      cells.push(cell.trim());
-      cell = '';
-      closed = false;
-    } else if (char === '\n') break;
-    else {
-      if (closed && char.trim() !== '') {
-        problem ??= `column ${cells.length + 1}: text after the closing quote; write a quote inside quotes twice`;
+    } else {
+      if (cells.length <= MOST_CELLS) cells.push(cell.text());
+      if (char === separator) {
+        cell = new Cell();
+        closed = false;
+        continue;
       }
-      cell += char;
+      const where = { end: afterBreak(text, stop), breaks };
+      if (cells.length > MOST_CELLS) return { cells: [], problem: TOO_MANY, ...where };
+      if (quoted) problem = `column ${cells.length}: the quote that begins here is not closed`;
+      return { cells, ...(problem !== undefined && { problem }), ...where };
     }
   }
-  cells.push(cell.trim());
-  if (quoted) problem = `column ${cells.length}: the quote that begins here is not closed`;
-  return { cells, ...(problem !== undefined && { problem }), next: at + 1, breaks };
 }
+
+const afterClosing = (column: number): string =>
+  `column ${column}: text after the closing quote; write a quote inside quotes twice`;

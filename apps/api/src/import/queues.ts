@@ -7,6 +7,7 @@ import type { Row } from '../config/snapshot.js';
 import type { ConfigStore } from '../config/store.js';
 import { verifyAdd, verifySet } from '../config/verify.js';
 import { lintQueues } from '../lint/queues.js';
+import { Slices } from '../live/slices.js';
 import { type Column, columnsOf, settingsOf, TitleError } from './columns.js';
 import { type CsvLine, csvLines } from './csv.js';
 import { told } from './told.js';
@@ -46,12 +47,16 @@ export class QueueImport {
   readonly #options: ImportOptions;
   readonly #problem: ImportLine | undefined;
 
-  constructor(csv: string, options: ImportOptions) {
+  /** Reads a list. */
+  static async read(csv: string, options: ImportOptions): Promise<QueueImport> {
+    return new QueueImport(await csvLines(csv), options);
+  }
+
+  private constructor(lines: readonly CsvLine[], options: ImportOptions) {
     const menu = menuByPath(PATH);
     if (menu === undefined) throw new Error(`there is no menu ${PATH}`);
     this.#menu = menu;
     this.#options = options;
-    const lines = csvLines(csv);
     const [first] = lines;
     try {
       if (first?.problem !== undefined) throw new TitleError(first.problem);
@@ -68,33 +73,40 @@ export class QueueImport {
   }
 
   /** Changes the draft, and tells what becomes of each line. */
-  apply(draft: Draft): ImportLine[] {
+  async apply(draft: Draft): Promise<readonly ImportLine[]> {
     if (this.#problem !== undefined) return [this.#problem];
+    const slices = new Slices();
     const named = new Map<number, number>();
     const told = new Map<CsvLine, ImportLine>();
-    for (const line of this.#parentsFirst()) {
+    await slices.map(await this.#parentsFirst(slices), (line) => {
       const answer = this.#line(draft, line);
       const before = answer.row === undefined ? undefined : named.get(answer.row);
       if (answer.row !== undefined && before === undefined) named.set(answer.row, line.number);
       const twice = before === undefined ? undefined : `line ${before} names the same queue`;
       told.set(line, twice === undefined ? answer : wrong(line.number, answer.name, twice));
-    }
-    const report = this.#lines.flatMap((line) => told.get(line) ?? []);
-    const added = report.flatMap(({ action, row }) => (action === 'add' && row !== undefined ? [row] : []));
+    });
+    const report: ImportLine[] = [];
+    const added: number[] = [];
+    await slices.map(this.#lines, (line) => {
+      const answer = told.get(line);
+      if (answer === undefined) return;
+      report.push(answer);
+      if (answer.action === 'add' && answer.row !== undefined) added.push(answer.row);
+    });
     // New queues stand at the end, in the order of the list.
     if (added.some((row, at) => row < (added[at - 1] ?? 0))) draft.move(PATH, added);
-    return this.#options.remove ? [...report, ...this.#removed(draft, named)] : report;
+    return this.#options.remove ? [...report, ...(await this.#removed(draft, named, slices))] : report;
   }
 
   /** The lines, each behind that of its parent, if the list has one, and otherwise in their order. */
-  #parentsFirst(): readonly CsvLine[] {
+  async #parentsFirst(slices: Slices): Promise<readonly CsvLine[]> {
     const [name, parent] = ['name', 'parent'].map((title) =>
       this.#columns.findIndex(({ property }) => property === title),
     );
     if (name === undefined || parent === undefined || name < 0 || parent < 0) return this.#lines;
     const byName = new Map(this.#lines.toReversed().map((line) => [line.cells[name] ?? '', line]));
     const order = new Set<CsvLine>();
-    for (const line of this.#lines) {
+    await slices.map(this.#lines, (line) => {
       // Lines in a circle come in any order, and are refused.
       const above = new Set<CsvLine>();
       for (let next: CsvLine | undefined = line; next !== undefined && !order.has(next) && !above.has(next); ) {
@@ -102,7 +114,7 @@ export class QueueImport {
         next = byName.get(next.cells[parent] || NO_NAME);
       }
       for (const each of [...above].toReversed()) order.add(each);
-    }
+    });
     return [...order];
   }
 
@@ -181,7 +193,7 @@ export class QueueImport {
     return { line: number, action: 'change', name, text, hint: '', row: row.id };
   }
 
-  #removed(draft: Draft, named: ReadonlyMap<number, number>): ImportLine[] {
+  async #removed(draft: Draft, named: ReadonlyMap<number, number>, slices: Slices): Promise<ImportLine[]> {
     const rows = draft.rows(PATH);
     const byName = new Map(rows.map((row) => [row.values.name, row]));
     const stays = new Set<number>();
@@ -193,7 +205,7 @@ export class QueueImport {
     }
     const going = rows.filter(({ id }) => !stays.has(id));
     // From the end: that moves the fewest others.
-    for (const { id } of going.toReversed()) draft.remove(PATH, id);
+    await slices.map(going.toReversed(), ({ id }) => draft.remove(PATH, id));
     return going.map(({ id, values }) => ({
       line: 0,
       action: 'remove' as const,
@@ -223,13 +235,17 @@ const wrong = (line: number, name: string, text: string): ImportLine => ({
 });
 
 /** What an import would do, with hints about the queues as they would be. */
-export function dryRun(store: Pick<ConfigStore, 'snapshot'>, queues: QueueImport): readonly ImportLine[] {
+export async function dryRun(
+  store: Pick<ConfigStore, 'snapshot'>,
+  queues: QueueImport,
+): Promise<readonly ImportLine[]> {
   let id = 0x7000_0000;
   const draft = new Draft(store.snapshot, () => {
     id += 1;
     return id;
   });
-  const lines = queues.apply(draft);
+  const lines = await queues.apply(draft);
+  if (lines.every(({ row }) => row === undefined)) return lines;
   const { snapshot } = draft.finish();
   const hints = new Map<number, string[]>();
   for (const { row, message } of lintQueues(snapshot, compile(snapshot).invalid)) {

@@ -43,6 +43,16 @@ export class Slices {
     return this.#worked + performance.now() - this.#since;
   }
 
+  /** What `work` makes of each item. @throws Stopped when nobody waits for the outcome any more. */
+  async map<Item, Result>(items: readonly Item[], work: (item: Item, index: number) => Result): Promise<Result[]> {
+    const results: Result[] = [];
+    for (const [index, item] of items.entries()) {
+      if (this.overAt(index)) await this.pause();
+      results.push(work(item, index));
+    }
+    return results;
+  }
+
   /** @throws Stopped when nobody waits for the outcome any more. */
   async pause(): Promise<void> {
     if (this.#stop?.aborted) throw new Stopped();

@@ -1,9 +1,10 @@
 import type { Menu } from '@tollway/schema';
 import { type Arguments, textOf, withoutItem } from '../config/content.js';
 import type { ItemChange } from '../config/editor.js';
-import { findItem, isDynamicId, namedItems, noSuchItem } from '../config/items.js';
+import { findItems, isDynamicId, namedItems, noSuchItem } from '../config/items.js';
 import { rowIdText } from '../config/snapshot.js';
 import { type ApiError, errors } from '../errors.js';
+import { Slices } from '../live/slices.js';
 import { checkArguments } from './arguments.js';
 import { authorOf } from './author.js';
 import {
@@ -55,7 +56,7 @@ export async function set(call: Call, items: readonly string[], missing: () => A
 
 /** Changes items, each of which its element names by `.id`, all of them or none. Returns their `.id`s. */
 export async function setAll({ services, menu, principal }: Call, list: readonly Arguments[]): Promise<string[]> {
-  const changes = list.map((element, index): ItemChange => {
+  const changes = await new Slices().map(list, (element, index): ItemChange => {
     const { '.id': item, ...args } = element;
     if (typeof item === 'string' && item !== '') return { item, args };
     throw errors.inElement(index, errors.missingProperty('.id', 'the .id of the item to change'));
@@ -89,8 +90,11 @@ async function removeEntries(
 ): Promise<void> {
   const dynamic = items.filter(isDynamicId);
   const stored = items.filter((item) => !isDynamicId(item));
-  for (const item of stored) findItem(menu, services.store.snapshot.get(menu.path) ?? [], item, missing);
-  if (dynamic.length > 0) await removeDynamicEntries(services, dynamic, missing);
+  if (dynamic.length > 0) {
+    // Those that are stored are removed after them: first it is seen that they are there.
+    findItems(menu, services.store.snapshot.get(menu.path) ?? [], stored, missing);
+    await removeDynamicEntries(services, dynamic, missing);
+  }
   if (stored.length > 0) await services.editor.remove(authorOf(principal), menu, stored, missing);
 }
 

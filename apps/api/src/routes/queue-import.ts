@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
 import { undoRevision } from '../config/revisions.js';
@@ -5,6 +6,7 @@ import type { Revised } from '../config/store.js';
 import { ApiError, errors } from '../errors.js';
 import { dryRun, type ImportLine, type ImportOptions, QueueImport } from '../import/queues.js';
 import { takenBack } from '../import/undo.js';
+import { Slices } from '../live/slices.js';
 import { authorOf } from '../rest/author.js';
 import type { Services } from '../rest/services.js';
 
@@ -18,13 +20,14 @@ const QUEUES = '/queue/simple';
  * and `revision` when it made one. A list with an error changes nothing.
  */
 export function queueImportRoute(app: FastifyInstance, { store }: Services): void {
-  app.post('/api/v1/queues/import', async (request) => {
+  app.post('/api/v1/queues/import', async (request, reply) => {
     requirePermission(request.principal, QUEUES, 'add');
     const { csv, dry, options } = read(request.body);
-    const queues = new QueueImport(csv, options);
-    if (dry) return { lines: dryRun(store, queues).map(shown) };
+    const queues = await QueueImport.read(csv, options);
+    reply.type('application/json; charset=utf-8');
+    if (dry) return Readable.from(json(await dryRun(store, queues), undefined));
     const { result: lines, revision } = await commit(store, authorOf(request.principal), queues);
-    return { lines: lines.map(shown), ...(revision !== undefined && { revision }) };
+    return Readable.from(json(lines, revision));
   });
 }
 
@@ -59,6 +62,21 @@ export function queueImportUndoRoute(app: FastifyInstance, services: Services): 
 const fieldsOf = (body: unknown): Readonly<Record<string, unknown>> =>
   typeof body === 'object' && body !== null && !Array.isArray(body) ? Object.fromEntries(Object.entries(body)) : {};
 
+/** The answer, in pieces: a list may have a hundred thousand lines. */
+async function* json(lines: readonly ImportLine[], revision: number | undefined): AsyncGenerator<string, void> {
+  const slices = new Slices();
+  let text = '{"lines":[';
+  for (const [index, line] of lines.entries()) {
+    if (slices.overAt(index)) await slices.pause();
+    text += `${index === 0 ? '' : ','}${JSON.stringify(shown(line))}`;
+    if (text.length > 1 << 16) {
+      yield text;
+      text = '';
+    }
+  }
+  yield `${text}]${revision === undefined ? '' : `,"revision":${revision}`}}`;
+}
+
 const shown = ({ row: _row, ...line }: ImportLine): Omit<ImportLine, 'row'> => line;
 
 async function commit(
@@ -68,8 +86,8 @@ async function commit(
 ): Promise<Revised<readonly ImportLine[]>> {
   let lines: readonly ImportLine[] = [];
   try {
-    return await store.revise<readonly ImportLine[]>(author, summary, (draft) => {
-      lines = queues.apply(draft);
+    return await store.revise<readonly ImportLine[]>(author, summary, async (draft) => {
+      lines = await queues.apply(draft);
       const errorLines = lines.filter(({ action }) => action === 'error');
       const [first] = errorLines;
       if (first !== undefined) {

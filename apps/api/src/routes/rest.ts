@@ -7,6 +7,7 @@ import { storageOf } from '../config/items.js';
 import { filterTest, QueryError } from '../config/query.js';
 import { parseRowId, rowIdText } from '../config/snapshot.js';
 import { errors } from '../errors.js';
+import { Slices } from '../live/slices.js';
 import { clientGone } from '../plugins/auth.js';
 import { authorOf } from '../rest/author.js';
 import { commandOf, menuCommand } from '../rest/commands/run.js';
@@ -32,7 +33,7 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
     const { menu, item } = findTarget(pathOf(request));
     requireVerb(menu.commands.includes('add') && item === undefined, 'add');
     requirePermission(request.principal, menu.path, 'add');
-    const many = elementsOf(request, menu);
+    const many = await elementsOf(request, menu);
     const call = { services, menu, args: many ? {} : bodyOf(request), principal: request.principal, signal: NEVER };
     const id = many ? await addAll(call, many) : await add(call);
     const rows = await services.views.get(menu.path)?.();
@@ -46,7 +47,7 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
     const { menu, item } = target;
     requireVerb(menu.commands.includes('set'), 'set');
     requirePermission(request.principal, menu.path, 'set');
-    const many = item === undefined ? elementsOf(request, menu) : undefined;
+    const many = item === undefined ? await elementsOf(request, menu) : undefined;
     if (many !== undefined) {
       const call = { services, menu, args: {}, principal: request.principal, signal: NEVER };
       const ids = await setAll(call, many);
@@ -148,8 +149,8 @@ function callOf(services: Services, request: FastifyRequest, menu: Call['menu'])
 }
 
 /** The elements of a list that is added or changed as a whole; undefined when the body is none. */
-function elementsOf({ body }: FastifyRequest, menu: Menu): Arguments[] | undefined {
-  return takesLists(menu) && Array.isArray(body) ? body.map(elementOf) : undefined;
+async function elementsOf({ body }: FastifyRequest, menu: Menu): Promise<Arguments[] | undefined> {
+  return takesLists(menu) && Array.isArray(body) ? new Slices().map(body, elementOf) : undefined;
 }
 
 function elementOf(element: unknown, index: number): Arguments {

@@ -6,7 +6,7 @@ import type { KeyOf } from '../rows-by-key.js';
 /** The address itself, as a number. */
 const hostOf: KeyOf = (values) => ipv4Prefix(values.address ?? '')?.address.toString();
 const addressOn: KeyOf = (values) => `${values.address} ${values.interface}`;
-const addressIn: KeyOf = (values) => `${values.address} ${values.list}`;
+export const addressIn: KeyOf = (values) => `${values.address} ${values.list}`;
 
 /** `/ip/address` */
 export function checkAddress({ values, given, others }: Candidate): FieldError | undefined {

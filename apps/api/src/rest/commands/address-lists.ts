@@ -1,10 +1,12 @@
 import { durationMs, type Menu } from '@tollway/schema';
 import type { DynamicAddress } from '../../agent/messages.js';
+import { addressIn } from '../../config/checks/addresses.js';
 import { type Arguments, accepted } from '../../config/content.js';
 import { RowsByKey } from '../../config/rows-by-key.js';
 import { rowsOf } from '../../config/snapshot.js';
 import { verifyAdd } from '../../config/verify.js';
 import { ApiError, errors } from '../../errors.js';
+import { Slices } from '../../live/slices.js';
 import type { Services } from '../services.js';
 
 /** Entries of address lists that have a timeout are the data plane's: they are not stored and need no revision. */
@@ -28,7 +30,9 @@ export async function addDynamicEntries(
   list: readonly Arguments[],
 ): Promise<string[]> {
   const rows = new RowsByKey(rowsOf(store.snapshot, menu.path));
-  const entries = list.map((args, index): DynamicAddress => {
+  const slices = new Slices();
+  await rows.prepare(addressIn, slices);
+  const entries = await slices.map(list, (args, index): DynamicAddress => {
     try {
       return dynamicEntry(menu, args, accepted(verifyAdd(menu, args, store.snapshot, rows)));
     } catch (error) {
@@ -36,7 +40,7 @@ export async function addDynamicEntries(
     }
   });
   await live.agent.request({ op: 'add-address-list-entries', entries });
-  return entries.map((entry) =>
+  return slices.map(entries, (entry) =>
     live.entries.idOf({ list: entry.list, address: entry.address, prefixLen: entry['prefix-len'] }),
   );
 }
@@ -69,7 +73,7 @@ export async function removeDynamicEntries(
   missing: () => ApiError,
 ): Promise<void> {
   const dump = await live.addressLists();
-  const entries = items.map((item): DynamicAddress => {
+  const entries = await new Slices().map(items, (item): DynamicAddress => {
     const entry = live.entries.entryOf(item);
     if (entry === undefined || dump?.indexOf(item) === undefined) throw missing();
     return { list: entry.list, address: entry.address, 'prefix-len': entry.prefixLen, 'timeout-ms': 0 };
