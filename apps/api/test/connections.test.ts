@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { Client } from './live-client.js';
 import { rawRequest } from './raw-request.js';
 import { PASSWORD, Router } from './router.js';
 
@@ -100,6 +101,36 @@ describe('hostile connections', () => {
     received = '';
     ask();
     await eventually(() => received.includes('Tollway'));
+  });
+});
+
+describe('connections of somebody who is logged in', () => {
+  it('refuse no other of that address: behind a proxy all have one', async () => {
+    router = await Router.start({ connectionLimits: { perAddress: 10 } });
+    const request = `GET /rest/system/identity HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${authorization}\r\n\r\n`;
+    for (let n = 0; n < 15; n += 1) {
+      const socket = await hostile('');
+      const answered = new Promise((resolve) => socket.once('data', resolve));
+      socket.write(request);
+      await answered;
+    }
+    expect((await rawRequest(`${router.url}/healthz`, 'GET', {})).status).toBe(200);
+  });
+
+  it('are closed for another only while they wait for nothing, and live ones never', async () => {
+    router = await Router.start({ connectionLimits: { perAddress: 3 } });
+    const live = await Client.open(router.url);
+    const monitor = rawRequest(
+      `${router.url}/rest/interface/monitor-traffic`,
+      'POST',
+      { authorization, 'content-type': 'application/json' },
+      '{"interface":"ether1","duration":"2s"}',
+    );
+    await eventually(async () => (await connections()) >= 2);
+    for (let n = 0; n < 10; n += 1) await rawRequest(`${router.url}/rest/system/identity`, 'GET', { authorization });
+    expect((await monitor).status).toBe(200);
+    expect(live.closed).toBeUndefined();
+    live.socket.close();
   });
 });
 

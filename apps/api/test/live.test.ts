@@ -221,6 +221,25 @@ describe('who may connect', () => {
     await expect(Client.open(router.url, { authorization, origin: 'http://evil.example' })).rejects.toThrow('403');
   });
 
+  it('at most 32 times at once as one user, which no other user notices', async () => {
+    await router.rest('PUT', '/user', { name: 'bob', group: 'read', password: 'password of bob' });
+    const authorization = `Basic ${Buffer.from('bob:password of bob').toString('base64')}`;
+    const clients: Client[] = [];
+    for (let n = 0; n < 33; n += 1) clients.push(await Client.open(router.url, { authorization }));
+    await expect.poll(() => clients.at(-1)?.closed, { timeout: 10_000 }).toBe(1013);
+    expect(clients.filter(({ closed }) => closed !== undefined)).toHaveLength(1);
+    const admin = await Client.open(router.url);
+    admin.send({ op: 'subscribe', id: 1, topic: 'menu', menu: '/user' });
+    await admin.next((m) => m.op === 'snapshot');
+    // Room is made by one that goes.
+    clients[0]?.socket.close();
+    await expect.poll(() => clients[0]?.closed, { timeout: 10_000 }).toBeDefined();
+    const next = await Client.open(router.url, { authorization });
+    next.send({ op: 'subscribe', id: 1, topic: 'menu', menu: '/user' });
+    await next.next((m) => m.op === 'snapshot');
+    for (const client of [...clients, admin, next]) client.socket.close();
+  });
+
   it('a session that ends takes its connection along', async () => {
     const login = await router.request('POST', '/api/v1/login', { name: 'admin', password: PASSWORD });
     const cookie = (login.headers.get('set-cookie') ?? '').split(';')[0] ?? '';

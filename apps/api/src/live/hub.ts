@@ -21,6 +21,10 @@ import { type Watched, WatchedRows } from './watched-queue.js';
 const HEARTBEAT_MS = 15_000;
 /** How long a client may take to answer the goodbye, ms. */
 const LAST_WORDS_MS = 500;
+/** Connections of one user; a browser has one for each of its tabs. */
+const MAX_PER_USER = 32;
+/** Close code for one too many: try again later (RFC 6455 §7.4.1, IANA). */
+const TOO_MANY = 1013;
 /** Close code for a session that is over (RFC 6455 §7.4.2, private use). */
 export const SESSION_OVER = 4401;
 
@@ -84,6 +88,11 @@ export class Hub {
   }
 
   accept(socket: WebSocket, principal: Principal): void {
+    const own = [...this.#connections.values()].filter((other) => other.principal.userId === principal.userId);
+    if (own.length >= MAX_PER_USER) {
+      socket.close(TOO_MANY, `at most ${MAX_PER_USER} connections of one user`);
+      return;
+    }
     const connection: Connection = { client: new LiveClient(socket, this), principal, alive: true };
     this.#connections.set(socket, connection);
     // The password may have changed, or the session ended, while the connection was being opened.

@@ -46,6 +46,8 @@ interface Connection {
   /** Requests without an answer. */
   pending: number;
   authenticated: boolean;
+  /** It has become a WebSocket. */
+  live: boolean;
 }
 
 /**
@@ -78,6 +80,10 @@ export class Connections {
       },
     );
     server.on('connection', (socket) => this.#accept(socket));
+    server.on('upgrade', ({ socket }) => {
+      const connection = this.#open.get(socket);
+      if (connection !== undefined) connection.live = true;
+    });
     server.setTimeout(stalledMs, (socket: Socket) => {
       const connection = this.#open.get(socket);
       // An answer that is still being worked out takes its time; one that nobody reads does not.
@@ -106,7 +112,7 @@ export class Connections {
       socket.destroy();
       return;
     }
-    const connection: Connection = { socket, network, pending: 0, authenticated: false };
+    const connection: Connection = { socket, network, pending: 0, authenticated: false, live: false };
     this.#open.set(socket, connection);
     const siblings = this.#byNetwork.get(network) ?? new Set();
     siblings.add(connection);
@@ -119,7 +125,8 @@ export class Connections {
   #makeRoom(network: string, local: boolean): boolean {
     const { total, reserved, perAddress } = this.#limits;
     const siblings = this.#byNetwork.get(network);
-    if (siblings !== undefined && siblings.size >= perAddress) return this.#close(victimOf(siblings));
+    if (siblings !== undefined && siblings.size >= perAddress)
+      return this.#close(victimOf(siblings) ?? keptOf(siblings));
     if (this.#open.size < total) return true;
     if (this.#close(this.#victim())) return true;
     return (local || this.#trusted.has(network)) && this.#open.size < total + reserved;
@@ -183,6 +190,12 @@ function victimOf(siblings: ReadonlySet<Connection>): Connection | undefined {
     busy ??= connection;
   }
   return busy;
+}
+
+/** Of one address, the oldest connection that is only kept for a next request. Its client opens another. */
+function keptOf(siblings: ReadonlySet<Connection>): Connection | undefined {
+  for (const connection of siblings) if (connection.pending === 0 && !connection.live) return connection;
+  return undefined;
 }
 
 /**
