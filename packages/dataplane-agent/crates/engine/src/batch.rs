@@ -294,43 +294,12 @@ impl<F: Frame> Batch<F> {
 
     /// Takes all finished packets, in order. Dropped and held ones have no frame any more and are passed
     /// over; afterwards the batch is empty.
-    pub fn drain(&mut self) -> impl Iterator<Item = Done<F>> {
+    #[inline]
+    pub fn drain(&mut self) -> Drain<'_, F> {
         self.first = 0;
         self.unsorted = false;
         self.slow.clear();
-        let (departing, moving) = (&self.departing, &self.moving);
-        self.packets.drain(..).filter_map(|packet| {
-            let outcome = match packet.meta.verdict {
-                Verdict::Tx(port) => Outcome::Tx { port },
-                Verdict::Local(interface) => Outcome::Local { interface },
-                Verdict::Handover(worker) => {
-                    let errand = match packet.meta.lane.leads() {
-                        Leads::Ticket(number) if packet.meta.is(flag::MOVED) => {
-                            moving.get(number).map_or(Errand::None, |(_, opening)| Errand::Open(*opening))
-                        }
-                        Leads::Ticket(number) => departing.get(number).map_or(Errand::None, Errand::Queue),
-                        Leads::Nowhere | Leads::Leaf(_) | Leads::Course(..) => Errand::None,
-                    };
-                    let meta = HandoverMeta::new(&packet.meta, errand);
-                    Outcome::Handover { worker: u32::from(worker), packet: meta }
-                }
-                Verdict::Continue
-                | Verdict::Resume
-                | Verdict::Forward
-                | Verdict::Echo
-                | Verdict::Held
-                | Verdict::Drop(_) => return None,
-            };
-            let (fast, own) = (packet.meta.is(flag::FAST), packet.meta.is_own());
-            packet.frame.map(|frame| Done {
-                frame,
-                vnet: packet.vnet,
-                outcome,
-                fast,
-                own,
-                segments: packet.meta.segments,
-            })
-        })
+        Drain { next: 0, packets: &mut self.packets, departing: &self.departing, moving: &self.moving }
     }
 
     /// The packet at a place of the slow list.
@@ -349,6 +318,71 @@ impl<F: Frame> Batch<F> {
     pub(crate) fn push_generated(&mut self, frame: F, meta: Meta) {
         let meta = Meta { origin: Origin::Generated, ..meta };
         self.packets.push(Packet { frame: Some(frame), vnet: VnetState::default(), meta });
+    }
+}
+
+/// What [`Batch::drain`] takes. Packets are read where they lie: their metadata is long, and was just written field by
+/// field, so that a copy would wait for the store buffer.
+#[derive(Debug)]
+pub struct Drain<'a, F> {
+    next: usize,
+    packets: &'a mut Vec<Packet<F>>,
+    departing: &'a Tickets,
+    moving: &'a [(Tuple, Opening)],
+}
+
+impl<F> Iterator for Drain<'_, F> {
+    type Item = Done<F>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Done<F>> {
+        loop {
+            let packet = self.packets.get_mut(self.next)?;
+            self.next += 1;
+            let meta = &packet.meta;
+            let outcome = match meta.verdict {
+                Verdict::Tx(port) => Outcome::Tx { port },
+                Verdict::Local(interface) => Outcome::Local { interface },
+                Verdict::Handover(worker) => {
+                    let errand = errand(meta, self.departing, self.moving);
+                    Outcome::Handover { worker: u32::from(worker), packet: HandoverMeta::new(meta, errand) }
+                }
+                Verdict::Continue
+                | Verdict::Resume
+                | Verdict::Forward
+                | Verdict::Echo
+                | Verdict::Held
+                | Verdict::Drop(_) => continue,
+            };
+            let Some(frame) = packet.frame.take() else { continue };
+            return Some(Done {
+                frame,
+                vnet: packet.vnet,
+                outcome,
+                fast: meta.is(flag::FAST),
+                own: meta.is_own(),
+                segments: meta.segments,
+            });
+        }
+    }
+}
+
+impl<F> Drop for Drain<'_, F> {
+    #[inline]
+    fn drop(&mut self) {
+        self.packets.clear();
+    }
+}
+
+/// What a packet is handed over for.
+#[inline]
+fn errand(meta: &Meta, departing: &Tickets, moving: &[(Tuple, Opening)]) -> Errand {
+    match meta.lane.leads() {
+        Leads::Ticket(number) if meta.is(flag::MOVED) => {
+            moving.get(number).map_or(Errand::None, |(_, opening)| Errand::Open(*opening))
+        }
+        Leads::Ticket(number) => departing.get(number).map_or(Errand::None, Errand::Queue),
+        Leads::Nowhere | Leads::Leaf(_) | Leads::Course(..) => Errand::None,
     }
 }
 

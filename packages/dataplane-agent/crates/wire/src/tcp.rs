@@ -113,25 +113,69 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Segment<T> {
     }
 }
 
-/// Options that connection tracking reads.
+/// Options that connection tracking reads. Two words, so that they are returned in registers: what is written in
+/// bytes and read at once in words waits for the store buffer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Window scale, bits; larger values count as 14 (RFC 7323 §2.3).
-    pub window_scale: Option<u8>,
-    /// Selective acknowledgements are permitted.
-    pub sack_permitted: bool,
-    /// Highest right edge of the SACK blocks, in sequence space.
-    pub sack_right: Option<u32>,
+    /// Highest right edge of the SACK blocks; 0 without [`Options::HAS_SACK`].
+    sack_right: u32,
+    /// Window scale in the low bits, and which options there are.
+    present: u32,
 }
 
 impl Options {
-    /// Reads the option bytes of a header; stops at the first malformed one.
-    pub fn parse(mut bytes: &[u8]) -> Self {
-        let mut options = Self::default();
-        // NOP NOP timestamp is what established connections send.
-        if bytes.len() == 12 && bytes.starts_with(&[1, 1, 8, 10]) {
-            return options;
+    const SCALE: u32 = 0xff;
+    const HAS_SCALE: u32 = 0x100;
+    const SACK_PERMITTED: u32 = 0x200;
+    const HAS_SACK: u32 = 0x400;
+
+    /// Of what the accessors answer.
+    pub const fn new(window_scale: Option<u8>, sack_permitted: bool, sack_right: Option<u32>) -> Self {
+        let mut options = Self { sack_right: 0, present: 0 };
+        if let Some(scale) = window_scale {
+            options.present |= Self::HAS_SCALE | scale as u32;
         }
+        if sack_permitted {
+            options.present |= Self::SACK_PERMITTED;
+        }
+        if let Some(right) = sack_right {
+            options.present |= Self::HAS_SACK;
+            options.sack_right = right;
+        }
+        options
+    }
+
+    /// Window scale, bits; larger values count as 14 (RFC 7323 §2.3).
+    #[inline]
+    pub const fn window_scale(&self) -> Option<u8> {
+        if self.present & Self::HAS_SCALE == 0 { None } else { Some((self.present & Self::SCALE) as u8) }
+    }
+
+    /// Selective acknowledgements are permitted.
+    #[inline]
+    pub const fn sack_permitted(&self) -> bool {
+        self.present & Self::SACK_PERMITTED != 0
+    }
+
+    /// Highest right edge of the SACK blocks, in sequence space.
+    #[inline]
+    pub const fn sack_right(&self) -> Option<u32> {
+        if self.present & Self::HAS_SACK == 0 { None } else { Some(self.sack_right) }
+    }
+
+    /// Reads the option bytes of a header; stops at the first malformed one.
+    #[inline(always)]
+    pub fn parse(bytes: &[u8]) -> Self {
+        // NOP NOP timestamp is what established connections send.
+        if bytes.is_empty() || (bytes.len() == 12 && bytes.starts_with(&[1, 1, 8, 10])) {
+            return Self::default();
+        }
+        Self::parse_each(bytes)
+    }
+
+    #[inline(never)]
+    fn parse_each(mut bytes: &[u8]) -> Self {
+        let (mut window_scale, mut sack_permitted, mut sack_right) = (None, false, None);
         while let Some((&kind, rest)) = bytes.split_first() {
             match kind {
                 0 => break,
@@ -144,12 +188,12 @@ impl Options {
             let len = usize::from(rest.first().copied().unwrap_or(0));
             let (Some(value), Some(next)) = (bytes.get(2..len), bytes.get(len..)) else { break };
             match (kind, value) {
-                (3, [scale]) => options.window_scale = Some((*scale).min(14)),
-                (4, []) => options.sack_permitted = true,
+                (3, [scale]) => window_scale = Some((*scale).min(14)),
+                (4, []) => sack_permitted = true,
                 (5, blocks) => {
                     for block in blocks.chunks_exact(8) {
                         let right = field::get32(block, 4);
-                        options.sack_right = Some(match options.sack_right {
+                        sack_right = Some(match sack_right {
                             Some(highest) if right.wrapping_sub(highest) as i32 <= 0 => highest,
                             _ => right,
                         });
@@ -159,7 +203,7 @@ impl Options {
             }
             bytes = next;
         }
-        options
+        Self::new(window_scale, sack_permitted, sack_right)
     }
 }
 
@@ -208,12 +252,12 @@ mod tests {
     fn reads_the_options_of_a_syn_and_of_a_sack() {
         let syn = [2, 4, 5, 180, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 1, 3, 3, 7];
         let options = Options::parse(&syn);
-        assert_eq!(options, Options { window_scale: Some(7), sack_permitted: true, sack_right: None });
+        assert_eq!(options, Options::new(Some(7), true, None));
         let mut sack = vec![1, 1, 5, 18];
         for edge in [0xffff_ff00u32, 0xffff_fff0, 0x10, 0x20] {
             sack.extend(edge.to_be_bytes());
         }
-        assert_eq!(Options::parse(&sack).sack_right, Some(0x20));
+        assert_eq!(Options::parse(&sack).sack_right(), Some(0x20));
     }
 
     proptest! {

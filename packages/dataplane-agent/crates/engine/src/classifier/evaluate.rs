@@ -7,6 +7,7 @@ use super::bounds::{Bounds, Listed};
 use super::check::Key;
 use super::compile::{CompiledChain, MAX_JUMP_DEPTH, Rule, Table};
 use super::depends::Depends;
+use super::index::Candidates;
 use super::matcher::{Matcher, Side};
 use super::view::PacketView;
 use crate::time::Now;
@@ -216,20 +217,23 @@ enum Step {
 
 impl Table {
     /// Runs a packet from `start`: a built-in chain's [`Table::hook`], or the resume point of an earlier
-    /// evaluation of the same flow.
-    pub fn evaluate(&self, view: &PacketView, start: &Position, out: &mut Evaluation) {
+    /// evaluation of the same flow. Rules see in `view` what rules before them have changed; afterwards it is as it was.
+    pub fn evaluate(&self, view: &mut PacketView, start: &Position, out: &mut Evaluation) {
         out.reset();
-        self.run(*view, *start, out);
+        // The view was just written field by field: a copy of it would wait until that has left the store buffer.
+        let before = (view.mark, view.connection_mark, view.dscp, view.dscp_written);
+        self.run(view, *start, out);
+        (view.mark, view.connection_mark, view.dscp, view.dscp_written) = before;
         if out.resume.is_none() {
             out.matched_before_resume = out.matched.len();
         }
     }
 
-    fn run(&self, mut view: PacketView, mut position: Position, out: &mut Evaluation) {
-        let key = Key::new(&view);
+    fn run(&self, view: &mut PacketView, mut position: Position, out: &mut Evaluation) {
+        let key = Key::new(view);
         loop {
             let Some(chain) = self.chains.get(usize::from(position.chain)) else { return };
-            match self.run_chain(chain, &key, &mut view, &mut position, out) {
+            match self.run_chain(chain, &key, view, &mut position, out) {
                 Step::End => return,
                 Step::Call(target) => {
                     let Some(from) = self.chains.get(target as usize).map(|chain| chain.from) else { return };
@@ -256,7 +260,9 @@ impl Table {
         position: &mut Position,
         out: &mut Evaluation,
     ) -> Step {
-        let mut candidates = chain.index.candidates(key, position.rule.saturating_sub(chain.from));
+        // Found in place: a copy of the lists would wait for the store buffer.
+        let mut candidates = Candidates::none(&chain.index);
+        candidates.find(key, position.rule.saturating_sub(chain.from));
         while let Some(candidate) = candidates.next(key) {
             position.rule = chain.from + candidate;
             let Some(rule) = self.rules.get(position.rule as usize) else { break };

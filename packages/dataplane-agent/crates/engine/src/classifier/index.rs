@@ -85,15 +85,6 @@ impl Index {
         self.rules.is_empty()
     }
 
-    /// The rules from `from` on that a packet may match, in order.
-    #[inline]
-    pub fn candidates<'a>(&'a self, key: &Key, from: u32) -> Candidates<'a> {
-        let mut candidates =
-            Candidates { index: self, lists: [List::default(); MAX_LISTS], count: 0, given: MAX_LISTS };
-        self.visit(self.root, key, from, &mut candidates);
-        candidates
-    }
-
     #[inline]
     fn visit(&self, mut node: Node, key: &Key, from: u32, found: &mut Candidates<'_>) {
         while node.len == SPLIT {
@@ -165,8 +156,20 @@ pub(super) struct Candidates<'a> {
     given: usize,
 }
 
-impl Candidates<'_> {
-    /// The next one.
+impl<'a> Candidates<'a> {
+    /// Of an index, before anything was looked for.
+    #[inline]
+    pub fn none(index: &'a Index) -> Self {
+        Self { index, lists: [List::default(); MAX_LISTS], count: 0, given: MAX_LISTS }
+    }
+
+    /// Finds the rules from `from` on that a packet may match.
+    #[inline]
+    pub fn find(&mut self, key: &Key, from: u32) {
+        self.index.visit(self.index.root, key, from, self);
+    }
+
+    /// The next one, in order.
     #[inline]
     pub fn next(&mut self, key: &Key) -> Option<u32> {
         let lists = self.lists.get_mut(..self.count)?;
@@ -381,7 +384,8 @@ mod tests {
                 let scan = (0..).zip(&checks).skip(from as usize);
                 let expected: Vec<u32> =
                     scan.filter(|(_, check)| check.admits(&key)).map(|(rule, _)| rule).collect();
-                let mut candidates = index.candidates(&key, from);
+                let mut candidates = Candidates::none(&index);
+                candidates.find(&key, from);
                 let found: Vec<u32> = std::iter::from_fn(|| candidates.next(&key)).collect();
                 prop_assert_eq!(found, expected);
             }

@@ -78,7 +78,7 @@ pub(super) fn view() -> PacketView {
 pub(super) fn run(table: &Table, hook: &str, view: &PacketView) -> Evaluation {
     let mut out = Evaluation::default();
     if let Some(start) = table.hook(hook) {
-        table.evaluate(view, &start, &mut out);
+        table.evaluate(&mut view.clone(), &start, &mut out);
     }
     out
 }
@@ -153,7 +153,7 @@ fn only_rules_that_the_flow_does_not_exclude_make_it_resume() {
     assert_eq!(tcp.matched_before_resume, 1);
     let mut again = Evaluation::default();
     let pushed = PacketView { tcp_flags: 24, ..view() };
-    table.evaluate(&pushed, &tcp.resume.unwrap(), &mut again);
+    table.evaluate(&mut pushed.clone(), &tcp.resume.unwrap(), &mut again);
     assert_eq!((again.verdict, &again.matched[..]), (Verdict::Drop, &[2][..]));
     assert_eq!(run(&table, "forward", &view()).matched, [1, 4]);
     assert_eq!(run(&table, "forward", &view()).matched_before_resume, 1);
@@ -515,7 +515,7 @@ fn a_list_that_only_a_rule_for_syn_segments_asks_bounds_what_is_remembered_and_c
     let remembered = run(&table, "forward", &first);
     assert_eq!((&remembered.matched[..], remembered.matched_before_resume), (&[1, 4][..], 1));
     let mut rest = Evaluation::default();
-    table.evaluate(&PacketView { tcp_flags: 0, ..first }, &remembered.resume.unwrap(), &mut rest);
+    table.evaluate(&mut PacketView { tcp_flags: 0, ..first }, &remembered.resume.unwrap(), &mut rest);
     assert_eq!((&rest.matched[..], rest.resume), (&[4][..], None));
 }
 
@@ -567,7 +567,7 @@ proptest! {
             return Ok(());
         };
         let mut rest = Evaluation::default();
-        table.evaluate(&second, &start, &mut rest);
+        table.evaluate(&mut second.clone(), &start, &mut rest);
         let mut matched = remembered.matched[..remembered.matched_before_resume].to_vec();
         matched.extend(&rest.matched);
         prop_assert_eq!(matched, whole.matched);

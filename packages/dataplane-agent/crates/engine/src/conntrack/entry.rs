@@ -215,6 +215,7 @@ impl Entry {
     }
 
     /// Puts an action in place, for packets from a port.
+    #[inline(always)]
     pub(super) fn set(&mut self, in_port: u16, action: CachedAction) {
         self.key.rest = self.key.rest & !(0xffff << IN_PORT) | u64::from(in_port) << IN_PORT;
         self.action = action;

@@ -114,6 +114,14 @@ impl Line {
         true
     }
 
+    /// Bytes of both directions together, as far as they are counted here.
+    #[inline]
+    pub(super) fn carried(&self) -> u64 {
+        let [original, reply] = &self.bytes;
+        // One was just written: both at once would wait until that has left the store buffer.
+        u64::from(*original) + u64::from(std::hint::black_box(*reply))
+    }
+
     /// Packets and bytes of both directions, as far as they are counted here.
     pub(super) fn counts(&self) -> ([u64; 2], [u64; 2]) {
         (self.packets.map(u64::from), self.bytes.map(u64::from))

@@ -262,7 +262,7 @@ impl Table {
 
 impl Line {
     /// See [`Table::fast_update`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn update(
         &mut self,
         direction: Direction,

@@ -59,10 +59,13 @@ impl Rewrite {
     }
 
     /// The whole translation of a direction.
+    #[inline(always)]
     pub fn both(connection: &Tuples, direction: Direction) -> Self {
         Self::parts(connection, direction, true, true)
     }
 
+    // What it returns is written field by field and would be read in words.
+    #[inline(always)]
     fn parts(connection: &Tuples, direction: Direction, source: bool, destination: bool) -> Self {
         let (from, to) = (connection.tuple(direction), connection.target(direction));
         let (src, dst) = ((v4(from.src), v4(to.src)), (v4(from.dst), v4(to.dst)));
@@ -134,6 +137,7 @@ impl Rewrite {
     }
 
     /// Puts the translation into a cached action: addresses, ports, deltas and the NAT flags.
+    #[inline(always)]
     pub fn fill(&self, action: &mut CachedAction) {
         action.new_src = self.src;
         action.new_dst = self.dst;

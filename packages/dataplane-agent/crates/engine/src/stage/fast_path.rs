@@ -288,7 +288,13 @@ pub(crate) fn write_link(head: &mut [u8], dst: [u8; 6], src: [u8; 6]) {
     let Some(link): Option<&mut [u8; 14]> = head.first_chunk_mut() else { return };
     let [d0, d1, d2, d3, d4, d5] = dst;
     let [s0, s1, s2, s3, s4, s5] = src;
-    *link = [d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5, 0x08, 0x00];
+    let link_layer = u128::from_le_bytes([d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5, 0x08, 0x00, 0, 0]);
+    // In three stores: one a byte is what comes of an array.
+    let (first, rest) = link.split_at_mut(8);
+    let (second, kind) = rest.split_at_mut(4);
+    first.copy_from_slice(&(link_layer as u64).to_le_bytes());
+    second.copy_from_slice(&((link_layer >> 64) as u32).to_le_bytes());
+    kind.copy_from_slice(&((link_layer >> 96) as u16).to_le_bytes());
 }
 
 /// Lets the rules from the resume point on decide about a packet of a cached flow.

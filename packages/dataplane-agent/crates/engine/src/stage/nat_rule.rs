@@ -20,9 +20,9 @@ pub(super) fn ask<'a, F>(
     start: &Position,
     hook: Hook,
 ) -> Option<&'a Rule> {
-    let view = view(state, meta, vnet, head, hook);
+    let mut view = view(state, meta, vnet, head, hook);
     let mut evaluation = state.evaluation.take().unwrap_or_default();
-    snapshot.nat().evaluate(&view, start, &mut evaluation);
+    snapshot.nat().evaluate(&mut view, start, &mut evaluation);
     if let Some(tracer) = &mut state.trace {
         tracer.nat_rules(meta.conn, &evaluation.matched);
     }

@@ -27,6 +27,7 @@ pub(crate) struct Questions<'a> {
 
 /// Runs a packet through rules, with everything they do beside the verdict and the changes of the packet. The rules
 /// hit are added to its path, up to the resume point to the part that may be cached.
+#[inline(always)]
 pub(crate) fn ask<F>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
@@ -35,9 +36,9 @@ pub(crate) fn ask<F>(
     head: &[u8],
     questions: &Questions<'_>,
 ) -> (Verdict, Changes) {
-    let view = view(state, meta, vnet, head, questions.hook);
+    let mut view = view(state, meta, vnet, head, questions.hook);
     let mut evaluation = state.evaluation.take().unwrap_or_default();
-    questions.table.evaluate(&view, questions.start, &mut evaluation);
+    questions.table.evaluate(&mut view, questions.start, &mut evaluation);
     follow(state, meta, &evaluation, questions.resumes);
     let lists = snapshot.lists().0;
     add_to_lists(state, lists, &evaluation.adds);

@@ -101,6 +101,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
 }
 
 /// What the rules ask for.
+#[inline(always)]
 fn ask_rules<F>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,

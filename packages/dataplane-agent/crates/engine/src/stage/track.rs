@@ -96,7 +96,7 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
 }
 
 /// What the trackers read of a packet; `None` when a TCP header is not whole.
-#[inline]
+#[inline(always)]
 pub(crate) fn transport(meta: &Meta, head: &[u8]) -> Option<Transport> {
     Some(match meta.tuple.protocol {
         ipv4::TCP => {

@@ -44,6 +44,8 @@ impl Table {
 
     /// Caches an action for a direction, for the connection as it is and packets from `in_port`. `false`
     /// when the connection is gone or not yet confirmed.
+    // The action is written field by field: a copy of it would wait for the store buffer.
+    #[inline(always)]
     pub fn install(
         &mut self,
         reference: ConnRef,
@@ -76,9 +78,11 @@ impl Table {
     }
 
     /// L3 bytes that a connection has carried in both directions together.
+    #[inline]
     pub fn carried(&self, slot: u32) -> u64 {
-        let [original, reply] = self.totals(slot).0.bytes;
-        original.wrapping_add(reply)
+        let Some(line) = self.lines.get(slot as usize) else { return 0 };
+        let [original, reply] = if line.status.spilled() { self.spilled.get(slot).bytes } else { [0; 2] };
+        line.carried().wrapping_add(original).wrapping_add(reply)
     }
 
     /// Counts packets that did not go by the flow cache.

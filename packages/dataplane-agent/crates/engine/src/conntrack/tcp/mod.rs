@@ -38,7 +38,7 @@ pub struct Segment {
 
 impl Segment {
     /// From the bytes of a TCP header; `None` when it is not whole.
-    #[inline]
+    #[inline(always)]
     pub fn parse(header: &[u8], payload: u32) -> Option<Self> {
         let fixed: &[u8; HEADER] = header.first_chunk()?;
         let len = usize::from(field::get8(fixed, 12) >> 4) * 4;

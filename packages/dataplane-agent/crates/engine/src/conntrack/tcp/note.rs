@@ -30,12 +30,12 @@ const fn digest(number: u32) -> u16 {
 }
 
 const fn noted(options: &Options) -> u8 {
-    let scale = match options.window_scale {
+    let scale = match options.window_scale() {
         Some(scale) if scale < MAX_SCALE => scale,
         Some(_) => MAX_SCALE,
         None => NOTED_SCALE,
     };
-    scale | if options.sack_permitted { NOTED_SACK } else { 0 }
+    scale | if options.sack_permitted() { NOTED_SACK } else { 0 }
 }
 
 impl Tracker {

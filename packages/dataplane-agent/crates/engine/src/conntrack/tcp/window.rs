@@ -174,7 +174,7 @@ impl Tracker {
         if !segment.has(flag::ACK) || broken_reset {
             ack = receiver.end;
             sack = ack;
-        } else if let Some(right) = segment.options.sack_right
+        } else if let Some(right) = segment.options.sack_right()
             && pick(&self.traits, direction).1.flags & SACK != 0
             && after(right, sack)
         {
@@ -233,11 +233,11 @@ impl Tracker {
 
 impl Traits {
     pub(super) fn read_options(&mut self, options: &Options) {
-        if let Some(scale) = options.window_scale {
+        if let Some(scale) = options.window_scale() {
             self.scale = scale;
             self.flags |= SCALE;
         }
-        if options.sack_permitted {
+        if options.sack_permitted() {
             self.flags |= SACK;
         }
     }

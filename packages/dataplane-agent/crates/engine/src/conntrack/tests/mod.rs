@@ -65,7 +65,7 @@ fn segment(flags: u8, seq: u32, ack: u32, payload: u32) -> Segment {
 }
 
 fn scaled(mut segment: Segment) -> Segment {
-    segment.options = Options { window_scale: Some(7), sack_permitted: true, sack_right: None };
+    segment.options = Options::new(Some(7), true, None);
     segment
 }
 

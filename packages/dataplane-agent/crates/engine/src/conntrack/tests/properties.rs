@@ -15,7 +15,7 @@ fn segments() -> impl Strategy<Value = (bool, Segment)> {
     (any::<bool>(), 0u32..4000, 0u32..4000, 0u32..3000, prop_oneof![Just(1000u16), any::<u16>()], flags, sack)
         .prop_map(|(reply, seq, ack, payload, window, flags, sack_right)| {
             let (mine, theirs) = if reply { (5001, 101) } else { (101, 5001) };
-            let options = Options { sack_right, ..Options::default() };
+            let options = Options::new(None, false, sack_right);
             (reply, Segment { seq: mine + seq, ack: theirs + ack, payload, window, flags, options })
         })
 }
@@ -34,7 +34,7 @@ fn control_segments() -> impl Strategy<Value = (bool, Segment)> {
     let scale = proptest::option::of(0u8..15);
     (any::<bool>(), number(), number(), 0u32..3, flags, scale).prop_map(
         |(reply, seq, ack, payload, flags, window_scale)| {
-            let options = Options { window_scale, ..Options::default() };
+            let options = Options::new(window_scale, false, None);
             (reply, Segment { seq, ack, payload, window: 1000, flags, options })
         },
     )
@@ -118,7 +118,7 @@ proptest! {
         let flow = tuple(6, 1, 1000);
         let mut harness = Harness::new(10);
         for (reply, seq, ack, payload, window, flags, window_scale, sack_permitted, sack_right) in stream {
-            let options = Options { window_scale, sack_permitted, sack_right };
+            let options = Options::new(window_scale, sack_permitted, sack_right);
             let segment = Segment { seq, ack, payload, window, flags, options };
             let tracked = harness.tcp(&if reply { flow.reversed() } else { flow }, segment);
             prop_assert_eq!(tracked.conn.is_none(), tracked.state == ConnectionState::Invalid);

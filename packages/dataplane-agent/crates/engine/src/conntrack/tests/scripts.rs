@@ -50,15 +50,17 @@ fn parse(line: &str) -> Line {
         flags,
         options: Options::default(),
     };
+    let (mut scale, mut sack) = (None, false);
     while let Some(word) = words.next() {
         match word {
             "ack" => segment.ack = number(words.next()),
             "win" => segment.window = number(words.next()) as u16,
-            "scale" => segment.options.window_scale = Some(number(words.next()) as u8),
-            "sack" => segment.options.sack_permitted = true,
+            "scale" => scale = Some(number(words.next()) as u8),
+            "sack" => sack = true,
             other => panic!("{other:?} in {line:?}"),
         }
     }
+    segment.options = Options::new(scale, sack, None);
     let mut expected = expected.split_whitespace();
     let seen = match expected.next() {
         Some("new") => ConnectionState::New,
@@ -329,7 +331,7 @@ fn what_a_script_says_is_what_is_tracked() {
         payload: 3,
         window: 5,
         flags: flag::SYN | flag::ACK,
-        options: Options { window_scale: Some(2), sack_permitted: true, sack_right: None },
+        options: Options::new(Some(2), true, None),
     };
     let line = Line::Segment { reply: true, segment, seen: ConnectionState::New, state: None };
     assert_eq!(parse("< S. 7:10 ack 9 win 5 scale 2 sack = new"), line);
