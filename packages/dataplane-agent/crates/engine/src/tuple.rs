@@ -60,6 +60,7 @@ pub struct Tuple {
 
 impl Tuple {
     /// The tuple of the packets that answer this one.
+    #[inline(always)]
     pub const fn reversed(self) -> Self {
         Self {
             src: self.dst,

@@ -45,6 +45,12 @@ impl Position {
         Self { chain, depth: 0, rule, callers: [(0, 0); MAX_JUMP_DEPTH] }
     }
 
+    /// The same; of one outside any jump, which is most, the callers are not read.
+    #[inline(always)]
+    const fn copy(&self) -> Self {
+        if self.depth == 0 { Self::at(self.chain, self.rule) } else { *self }
+    }
+
     /// Into another chain, to come back to the rule after this one.
     fn call(&mut self, chain: u16, rule: u32) -> bool {
         let Some(caller) = self.callers.get_mut(usize::from(self.depth)) else { return false };
@@ -222,7 +228,7 @@ impl Table {
         out.reset();
         // The view was just written field by field: a copy of it would wait until that has left the store buffer.
         let before = (view.mark, view.connection_mark, view.dscp, view.dscp_written);
-        self.run(view, *start, out);
+        self.run(view, start.copy(), out);
         (view.mark, view.connection_mark, view.dscp, view.dscp_written) = before;
         if out.resume.is_none() {
             out.matched_before_resume = out.matched.len();

@@ -181,7 +181,7 @@ impl Tuples {
     }
 
     /// Tuple of the packets of a direction, as they leave.
-    #[inline]
+    #[inline(always)]
     pub fn target(&self, direction: Direction) -> Tuple {
         self.tuple(direction.reverse()).reversed()
     }

@@ -24,6 +24,7 @@ impl Target {
     /// From a rule's action. `interface` and `address` are the out-interface and its address for
     /// `masquerade`, the in-interface's for `redirect`. `None` when the action is no translation, or the
     /// address is missing.
+    #[inline(always)]
     pub fn of(action: &Action, interface: RowId, address: Option<Addr>) -> Option<Self> {
         let own = address.map(|address| (address, address));
         let range = |range: &AddressRange| (Addr::from(range.from), Addr::from(range.to));

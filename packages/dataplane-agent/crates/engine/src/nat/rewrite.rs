@@ -123,6 +123,7 @@ impl Rewrite {
     /// Rewrites a packet of the flow, from its IPv4 header on. With `needs_csum` its L4 checksum is
     /// partial. `false`, with nothing changed, when there is no whole IPv4 header. Fragments without an
     /// L4 header get new addresses only.
+    #[inline(always)]
     pub fn apply(&self, l3: &mut [u8], needs_csum: bool) -> bool {
         if self.is_none() {
             return true;

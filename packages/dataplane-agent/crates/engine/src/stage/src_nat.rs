@@ -47,7 +47,8 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         let undecided = !line.status.source_bound() && !line.status.confirmed();
         if undecided && !packet.meta.is(flag::ICMP_ERROR) {
             let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
-            let target = match opening {
+            let mut target = None;
+            let asked = match opening {
                 _ if line.status.given_away() => {
                     // An earlier packet of the batch has moved the flow.
                     if !moved::send_after(state, &mut packet.meta, moving, reference) {
@@ -55,16 +56,16 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
                     }
                     continue;
                 }
-                Some(opening) => Ok(opening.target.map(TargetV4::target)),
-                None => ask_rules(snapshot, state, &packet.meta, &packet.vnet, head),
-            };
-            let target = match target {
-                Ok(target) => target,
-                Err(reason) => {
-                    state.drop(packet, reason);
-                    continue;
+                Some(opening) => {
+                    target = opening.target.map(TargetV4::target);
+                    Ok(())
                 }
+                None => ask_rules(snapshot, state, &packet.meta, &packet.vnet, head, &mut target),
             };
+            if let Err(reason) = asked {
+                state.drop(packet, reason);
+                continue;
+            }
             match bind(state, reference, target.as_ref()) {
                 Ok(Bound::Before | Bound::Fresh) => {}
                 Ok(Bound::Elsewhere(worker)) => {
@@ -100,7 +101,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     entered
 }
 
-/// What the rules ask for.
+/// Writes what the rules ask for into `target`: as part of the outcome it would be copied once more.
 #[inline(always)]
 fn ask_rules<F>(
     snapshot: &Snapshot,
@@ -108,18 +109,20 @@ fn ask_rules<F>(
     meta: &Meta,
     vnet: &VnetState,
     head: &[u8],
-) -> Result<Option<Target>, DropReason> {
+    target: &mut Option<Target>,
+) -> Result<(), DropReason> {
     // Who asks for its address has none yet: no rule may give it one.
     let nameless = meta.tuple.src.as_v4() == Some(0);
     let asks = meta.hook != Hook::Input && !meta.is(flag::TO_ROUTER) && !nameless;
-    let Some(start) = snapshot.srcnat().filter(|_| asks) else { return Ok(None) };
-    let Some(rule) = ask(snapshot, state, meta, vnet, head, start, Hook::Forward) else { return Ok(None) };
+    let Some(start) = snapshot.srcnat().filter(|_| asks) else { return Ok(()) };
+    let Some(rule) = ask(snapshot, state, meta, vnet, head, start, Hook::Forward) else { return Ok(()) };
     let interface = snapshot.interface(meta.out_interface);
     let own = interface.and_then(|interface| interface.address_for(meta.next_hop)).map(Addr::v4);
     if own.is_none() && matches!(rule.action, Action::Masquerade { .. }) {
         return Err(DropReason::NatNoAddress);
     }
-    Ok(Target::of(&rule.action, interface.map_or(0, |interface| interface.row), own))
+    *target = Target::of(&rule.action, interface.map_or(0, |interface| interface.row), own);
+    Ok(())
 }
 
 /// Binds the connection to what the rules ask for.

@@ -15,6 +15,7 @@ use crate::tuple::{Addr, Tuple, steer};
 
 impl Table {
     /// Makes an unconfirmed connection, found by its original tuple only. It is to be given a lifetime.
+    #[inline(always)]
     pub(in crate::conntrack) fn create(&mut self, tuple: Tuple, tracker: Tracker) -> Option<u32> {
         if self.live >= self.max_entries && !self.evict() {
             return None;
@@ -34,6 +35,7 @@ impl Table {
         Some(slot)
     }
 
+    #[inline(always)]
     pub(super) fn take_slot(&mut self, line: Line) -> Option<u32> {
         if self.free == NIL {
             let slot = self.lines.len() as u32;

@@ -217,7 +217,8 @@ impl Table {
     }
 
     /// Tuple of the packets of a direction, as they arrive.
-    #[inline]
+    // It is put together in parts: returned in memory and copied, it would wait for the store buffer.
+    #[inline(always)]
     fn tuple(&self, slot: u32, direction: Direction) -> Tuple {
         let Some(entry) = self.entries.get(Self::index(slot, direction) as usize) else {
             return Tuple::default();
@@ -294,12 +295,12 @@ impl Table {
     }
 
     /// The tuples of a reference's connection, `None` when it is gone.
-    #[inline]
+    #[inline(always)]
     pub fn tuples(&self, reference: ConnRef) -> Option<Tuples> {
         self.slot(reference).map(|_| self.tuples_of(reference.slot))
     }
 
-    #[inline]
+    #[inline(always)]
     pub(in crate::conntrack) fn tuples_of(&self, slot: u32) -> Tuples {
         let tuple = |direction| self.tuple(slot, direction);
         Tuples { original: tuple(Direction::Original), reply: tuple(Direction::Reply) }

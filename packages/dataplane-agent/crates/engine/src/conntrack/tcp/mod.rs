@@ -127,6 +127,7 @@ impl Tracker {
     }
 
     /// Starts with the first packet of a connection; `None` when it cannot start one.
+    #[inline(always)]
     pub fn open(segment: &Segment, timeouts: &Timeouts) -> Option<Self> {
         let state = match segment.kind()? {
             Kind::Syn => State::SynSent,
