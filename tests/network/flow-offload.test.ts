@@ -115,7 +115,7 @@ test('a rule that drops a stream which the kernel forwards ends it with its comm
 test('a trace sees packets that the kernel forwards, and a connection that is removed goes from it', async () => {
   // Not translated: an answer to a connection that is gone would be for the router, which resets it.
   await router.rest.command(`${CONNECTIONS}/tracking/set`, { enabled: 'yes' });
-  const running = stream(30);
+  const running = stream(90);
   await someOffloaded();
   const traced = await router.rest.command('/tool/packet-trace', { protocol: 'tcp', packets: '5', duration: '10s' });
   expect(traced).toHaveLength(5);

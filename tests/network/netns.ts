@@ -55,7 +55,7 @@ export class Host {
     return ['nsenter', `--net=/run/netns/${this.netns}`, '--', ...argv];
   }
 
-  /** Runs a command to its end, at most 30 s. */
+  /** Runs a command to its end, at most 120 s. */
   run(...argv: string[]): Ran {
     return runCommand(this.command(...argv));
   }
@@ -103,10 +103,10 @@ export function removeHost(host: Host | undefined): void {
   if (host !== undefined) runCommand(['ip', 'netns', 'delete', host.netns]);
 }
 
-/** Runs a command to its end, at most 30 s. */
+/** Runs a command to its end, at most 120 s. */
 export function runCommand(argv: readonly string[], env?: NodeJS.ProcessEnv): Ran {
   const [program = '', ...args] = argv;
-  const ran = spawnSync(program, args, { encoding: 'utf8', timeout: 30_000, env: { ...process.env, ...env } });
+  const ran = spawnSync(program, args, { encoding: 'utf8', timeout: 120_000, env: { ...process.env, ...env } });
   return { code: ran.status ?? 128, stdout: ran.stdout ?? '', stderr: ran.stderr ?? '' };
 }
 

@@ -8,7 +8,7 @@ export { sleep };
  */
 export async function eventually<T>(
   body: () => T | Promise<T>,
-  timeoutMs = 10_000,
+  timeoutMs = 30_000,
   everyMs = 100,
 ): Promise<NonNullable<T>> {
   const deadline = Date.now() + timeoutMs;
