@@ -147,6 +147,22 @@ impl<F> Fragments<F> {
         Seen::Known(waited)
     }
 
+    /// Gives up the oldest datagram when there is no room for that of `key`; returns its fragments that waited.
+    /// The parts of a datagram come within microseconds of each other. Refusing new ones until old ones time out
+    /// would let a few hundred beginnings a second, from anybody, keep out every datagram in parts.
+    pub fn make_room(&mut self, key: Key) -> ArrayVec<Packet<F>, HELD_PER_DATAGRAM> {
+        self.forget_finished();
+        let full = self.datagrams.len() >= DATAGRAMS || self.order.len() >= ORDER;
+        if !full || self.datagrams.contains_key(&key) {
+            return ArrayVec::new();
+        }
+        let oldest = self.order.pop_front().and_then(|(_, key)| self.datagrams.remove(&key));
+        self.forget_finished();
+        let waited = oldest.map(|datagram| datagram.held).unwrap_or_default();
+        self.held -= waited.len();
+        waited
+    }
+
     /// Takes datagrams that are complete out of the front of the order.
     fn forget_finished(&mut self) {
         while let Some((started, key)) = self.order.front() {

@@ -1,6 +1,7 @@
 //! Several workers, fragments, configuration changes: one flow has one owner, and nobody can tell.
 
 use tollway_config::dataplane::ConnectionState;
+use tollway_engine::fragments::DATAGRAMS;
 use tollway_engine::frame::VnetState;
 use tollway_engine::tuple::{Addr, Tuple, steer};
 use tollway_testkit::packet::{PacketBuilder, ip, tcp_flag};
@@ -197,6 +198,28 @@ fn fragments_without_their_first_one_time_out() {
     };
     assert_eq!(router.inject(0, overlap, VnetState::default()), []);
     expect_counters!(router, Drop(FragmentInvalid): 1);
+}
+
+#[test]
+fn datagrams_that_never_come_in_whole_keep_out_no_others() {
+    let mut router = Router::new(masquerading());
+    let from =
+        |last: u8| PacketBuilder::ipv4(&format!("192.168.88.{last}"), "203.0.113.5").eth_dst(port_mac(0));
+    let datagram = |number: u16| from(20).ident(number).udp(4000, 53).payload_len(3000).build_fragments(1480);
+    // The second one of each waits for a first one that does not come; then beginnings without an end.
+    for number in 0..100 {
+        router.inject(0, datagram(number)[1].clone(), VnetState::default());
+    }
+    for number in 100..3 * DATAGRAMS as u16 {
+        router.inject(0, datagram(number)[0].clone(), VnetState::default());
+    }
+    assert_eq!(router.stats().held, 0);
+    let whole = from(10).ident(7).udp(4001, 53).payload_len(3000).build_fragments(1480);
+    let mut parts = 0;
+    for frame in whole {
+        parts += router.inject(0, frame, VnetState::default()).len();
+    }
+    assert_eq!(parts, 3);
 }
 
 #[test]
