@@ -137,6 +137,26 @@ describe('a change', () => {
     expect(await comments()).toBe('b c a');
   });
 
+  it('is not taken back, and not tried for ever, while the database has another newest revision', async () => {
+    const added = await router.rest('PUT', FILTER, { chain: 'forward', comment: 'a' });
+    const foreign = revisionOf(added) + 1;
+    await router.db.$executeRaw`
+      INSERT INTO "Revision" ("number", "parent", "author", "summary", "rows", "size", "sha256", "diff")
+      VALUES (${foreign}, ${foreign - 1}, 'somebody', 'else', 0, 2, '', '[]')`;
+    try {
+      const refused = await undo(revisionOf(added));
+      expect(refused.status).toBe(400);
+      expect(refused.error.detail).toMatch(
+        `revision ${foreign - 1} cannot be undone now: the newest revision is ${foreign - 1}, and the newest one in the database ${foreign}.`,
+      );
+      expect(await comments()).toBe('a');
+    } finally {
+      await router.db.$executeRaw`DELETE FROM "Revision" WHERE "number" = ${foreign}`;
+    }
+    expect((await undo(revisionOf(added))).status).toBe(200);
+    expect(await comments()).toBe('');
+  });
+
   it('of 25,000 rows is taken back', async () => {
     const csv = Array.from({ length: 25_000 }, (_, at) => `s${at},10.${at >> 8}.${at & 255}.1`).join('\n');
     await router.request('POST', '/api/v1/queues/import', { csv: `name,target\n${csv}` }, admin);

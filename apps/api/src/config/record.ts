@@ -1,8 +1,9 @@
 import { FIRST_BUILTIN_ROW } from '@tollway/schema';
 import type { Database } from '../database/client.js';
 import { inTransaction } from '../database/transaction.js';
+import { Slices } from '../live/slices.js';
 import type { RowChange, StoredRow, StoredSnapshot } from './draft.js';
-import type { PastRevision } from './undo.js';
+import type { PastPlaces, PastRevision, PlaceBefore } from './undo.js';
 
 /** The database side of the configuration: what is stored, and how a commit is written. */
 
@@ -104,12 +105,66 @@ export async function readChangesFrom(db: Database, first: number): Promise<read
   return found.map(({ number, diff }) => ({ number, changes: Array.isArray(diff) ? diff.flatMap(changeOf) : [] }));
 }
 
-/** The first changes of one revision, `most` of them. */
-export async function readChangesOf(db: Database, number: number, most: number): Promise<readonly RowChange[]> {
+/** The changes of one revision from the `first` on, counted from 0: `most` of them. */
+export async function readChangesOf(
+  db: Database,
+  number: number,
+  most: number,
+  first = 0,
+): Promise<readonly RowChange[]> {
   const found = await db.$queryRaw<{ change: string }[]>`
     SELECT "each"."value" AS "change" FROM "Revision", json_each("Revision"."diff") AS "each"
-    WHERE "Revision"."number" = ${number} LIMIT ${most}`;
+    WHERE "Revision"."number" = ${number} AND "each"."key" >= ${first} LIMIT ${most}`;
   return found.flatMap(({ change }) => changeOf(JSON.parse(change)));
+}
+
+/** Rows of a revision that are read in one go: the driver works in this thread. */
+const PAGE = 2_000;
+
+/** All changes of one revision, which may be a hundred thousand; none of one that is not kept. */
+export async function readAllChangesOf(db: Database, { number, rows }: RevisionLine): Promise<readonly RowChange[]> {
+  const slices = new Slices();
+  const changes: RowChange[] = [];
+  for (let first = 0; first < rows; first += PAGE) {
+    for (const change of await readChangesOf(db, number, PAGE, first)) changes.push(change);
+    await slices.pause();
+  }
+  return changes;
+}
+
+/**
+ * Where rows of some menus stood before revisions after `number`, newest revision first; nothing else of them is read,
+ * as all that are kept may take {@link KEPT_BYTES}.
+ */
+export async function readPlacesSince(
+  db: Database,
+  number: number,
+  menus: readonly string[],
+): Promise<readonly PastPlaces[]> {
+  const slices = new Slices();
+  const later = await db.revision.findMany({
+    where: { number: { gt: number } },
+    orderBy: { number: 'desc' },
+    select: { number: true, rows: true },
+  });
+  const revisions: PastPlaces[] = [];
+  for (const { number: each, rows } of later) {
+    const changes: PlaceBefore[] = [];
+    for (let first = 0; first < rows; first += PAGE) {
+      if (slices.over) await slices.pause();
+      const found = await db.$queryRaw<{ menu: string; id: number; rank: number | null }[]>`
+        SELECT "menu", "id", "rank" FROM (
+          SELECT value ->> 'menu' AS "menu", value ->> 'id' AS "id", value -> 'before' ->> 'rank' AS "rank"
+          FROM "Revision", json_each("Revision"."diff") AS "each"
+          WHERE "Revision"."number" = ${each} AND "each"."key" >= ${first} LIMIT ${PAGE})
+        WHERE "menu" IN (SELECT value FROM json_each(${JSON.stringify(menus)}))`;
+      for (const { menu, id, rank } of found) {
+        changes.push({ menu, id: Number(id), ...(rank !== null && { before: { rank: Number(rank) } }) });
+      }
+    }
+    revisions.push({ number: each, changes });
+  }
+  return revisions;
 }
 
 function changeOf(json: unknown): RowChange[] {

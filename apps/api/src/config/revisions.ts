@@ -1,9 +1,16 @@
 import type { Database } from '../database/client.js';
 import { errors } from '../errors.js';
 import { Slices } from '../live/slices.js';
-import { type Author, type RevisionLine, readChangesFrom, readRevision } from './record.js';
+import {
+  type Author,
+  type RevisionLine,
+  readAllChangesOf,
+  readChangesFrom,
+  readPlacesSince,
+  readRevision,
+} from './record.js';
 import type { ConfigStore } from './store.js';
-import { changedSince, NONE, type PastRevision, rowsById, takeBack } from './undo.js';
+import { changedSince, NONE, type PastPlaces, type PastRevision, rowsById, takeBack } from './undo.js';
 
 /** Taking revisions back, and telling of which that is possible. */
 
@@ -32,25 +39,38 @@ export async function undoRevision(
   if (line === undefined) throw errors.badProperty('revision', `there is no revision ${number}, or no longer`);
   const why = neverUndone(line);
   if (why !== undefined) throw errors.failure(`revision ${number} cannot be undone: ${why}`);
-  for (;;) {
-    const revisions = await readChangesFrom(db, number);
-    const past = revisions.at(-1);
-    if (past?.number !== number) throw errors.badProperty('revision', `there is no revision ${number} any longer`);
-    allowed(past);
+  const past: PastRevision = { number, changes: await readAllChangesOf(db, line) };
+  if (past.changes.length < line.rows) {
+    throw errors.badProperty('revision', `there is no revision ${number} any longer`);
+  }
+  allowed(past);
+  const menus = [...new Set(past.changes.map(({ menu }) => menu))];
+  let later: readonly PastPlaces[] = [];
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    later = [...(await readPlacesSince(db, later[0]?.number ?? number, menus)), ...later];
+    const newest = later[0]?.number ?? number;
     const { result: done, revision } = await store.revise(
       author,
       `undo revision ${number}`,
       (draft) => {
         // Another revision may have come between: then its rows are read, too.
-        if (store.revision !== revisions[0]?.number) return false;
-        takeBack(draft, store.snapshot, past, revisions.slice(0, -1));
+        if (store.revision !== newest) return false;
+        takeBack(draft, store.snapshot, past, later);
         return true;
       },
       number,
     );
     if (done) return { past, revision };
   }
+  throw errors.failure(
+    `revision ${number} cannot be undone now: the newest revision is ${store.revision}, and the newest one in the ` +
+      `database ${later[0]?.number ?? number}. Try again when nobody else changes the configuration; if they stay ` +
+      'different, the database is not the one that the router was started with: restart it',
+  );
 }
+
+/** How often revisions that come meanwhile are read, too. */
+const TRIES = 5;
 
 /** Rows that are looked at for telling which revisions of a list can be taken back. */
 const MOST_ROWS = 2_000;

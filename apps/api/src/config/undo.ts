@@ -17,6 +17,19 @@ export interface PastRevision {
   readonly changes: readonly RowChange[];
 }
 
+/** Where a row stood before a revision; one without `before` was not there. */
+export interface PlaceBefore {
+  readonly menu: string;
+  readonly id: number;
+  readonly before?: { readonly rank: number };
+}
+
+/** A revision, as far as it tells where rows stood. */
+export interface PastPlaces {
+  readonly number: number;
+  readonly changes: readonly PlaceBefore[];
+}
+
 /** Why a row cannot be taken back. */
 export interface Conflict {
   readonly menu: string;
@@ -36,7 +49,7 @@ const TOLD = 20;
  * @throws ApiError that names each row which is not any more as the revision left it, or which is not possible beside
  * what has come since; nothing may be committed then.
  */
-export function takeBack(draft: Draft, now: StoredSnapshot, past: PastRevision, later: readonly PastRevision[]): void {
+export function takeBack(draft: Draft, now: StoredSnapshot, past: PastRevision, later: readonly PastPlaces[]): void {
   const menus = [...new Set(past.changes.map(({ menu }) => menu))];
   if (menus.length === 0) throw errors.failure(`revision ${past.number} changed no rows`);
   refuse(
@@ -81,11 +94,7 @@ export function changedSince(
 export const NONE: ReadonlySet<number> = new Set();
 
 /** Ranks of a menu's rows by their ids, in order, before the oldest of some revisions. @param revisions newest first */
-function ranksBefore(
-  now: StoredSnapshot,
-  menu: string,
-  revisions: readonly PastRevision[],
-): ReadonlyMap<number, number> {
+function ranksBefore(now: StoredSnapshot, menu: string, revisions: readonly PastPlaces[]): ReadonlyMap<number, number> {
   const ranks = new Map((now.get(menu) ?? []).map(({ id, rank }) => [id, rank]));
   for (const { changes } of revisions) {
     for (const change of changes) {
@@ -98,7 +107,7 @@ function ranksBefore(
 }
 
 /** Rows that somebody has moved since; that ranks were given anew is no move. */
-function movedSince(now: StoredSnapshot, menu: string, later: readonly PastRevision[]): ReadonlySet<number> {
+function movedSince(now: StoredSnapshot, menu: string, later: readonly PastPlaces[]): ReadonlySet<number> {
   if (later.length === 0) return NONE;
   const left = ranksBefore(now, menu, later);
   const present = ranksBefore(now, menu, []);
@@ -118,7 +127,7 @@ function restore(
   now: StoredSnapshot,
   menu: string,
   past: PastRevision,
-  later: readonly PastRevision[],
+  later: readonly PastPlaces[],
 ): void {
   const changes = new Map(past.changes.flatMap((change) => (change.menu === menu ? [[change.id, change]] : [])));
   const old = ranksBefore(now, menu, [...later, past]);
