@@ -16,7 +16,7 @@ afterEach(async () => {
 /** What the data plane says that the queue has carried since its start or the last reset, bytes. */
 function count(upload: number, download: number): void {
   const record = (part: number, bytes: number) => {
-    const buffer = Buffer.alloc(96);
+    const buffer = Buffer.alloc(104);
     buffer.writeUInt32LE(Number.parseInt(id.slice(1), 16), 0);
     buffer.writeUInt8(part, 6);
     buffer.writeBigUInt64LE(BigInt(bytes), 8);

@@ -1,6 +1,12 @@
 import { expect, it } from 'vitest';
 import type { CoreStats, Stats } from '../src/agent/messages.js';
-import { handoverRate, type ProfileReading, profile as profileOf } from '../src/state/profile.js';
+import {
+  handedOver,
+  outOfOrder,
+  type ProfileReading,
+  profile as profileOf,
+  ratePerSecond,
+} from '../src/state/profile.js';
 
 const core = (cpu: number, cycles: number, ethernet: number, firewall: number): CoreStats => ({
   cpu,
@@ -89,14 +95,17 @@ it('tells what others use from what is idle', () => {
   expect(sum).toBe(100);
 });
 
-it('gives packets that workers hand over per second, summed over them', () => {
+it('gives what workers count per second, summed over them', () => {
   const at = (ms: number, ...packets: number[]): ProfileReading => ({
-    stats: { workers: packets.map((count) => ({ 'handover-packets': count })) } as unknown as Stats,
+    stats: {
+      workers: packets.map((count) => ({ 'handover-packets': count, 'out-of-order-packets': 2 * count })),
+    } as unknown as Stats,
     ticks: [],
     at: ms,
   });
-  expect(handoverRate(at(1000, 100, 50), at(3000, 500, 150))).toBe(250);
+  expect(ratePerSecond(handedOver, at(1000, 100, 50), at(3000, 500, 150))).toBe(250);
+  expect(ratePerSecond(outOfOrder, at(1000, 100, 50), at(3000, 500, 150))).toBe(500);
   // An agent that has begun anew counts from 0.
-  expect(handoverRate(at(1000, 100, 50), at(3000, 10, 0))).toBe(0);
-  expect(handoverRate(at(1000, 1), at(1000, 2))).toBe(0);
+  expect(ratePerSecond(handedOver, at(1000, 100, 50), at(3000, 10, 0))).toBe(0);
+  expect(ratePerSecond(handedOver, at(1000, 1), at(1000, 2))).toBe(0);
 });

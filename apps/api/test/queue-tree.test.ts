@@ -30,7 +30,7 @@ const numberOf = (id: string | undefined): number => Number.parseInt(id?.slice(1
 
 /** A record of one part of a queue as one worker counts it: `first`, and so on, of the fields in their order. */
 function record(id: string | undefined, part: number, first: number): Buffer {
-  const bytes = Buffer.alloc(96);
+  const bytes = Buffer.alloc(104);
   bytes.writeUInt32LE(numberOf(id), 0);
   bytes.writeUInt8(part, 6);
   for (let field = 0; field < 6; field += 1) bytes.writeBigUInt64LE(BigInt(first + field), 8 + 8 * field);
@@ -39,6 +39,7 @@ function record(id: string | undefined, part: number, first: number): Buffer {
   for (let field = 0; field < 3; field += 1) bytes.writeBigUInt64LE(BigInt(first + 8 + field), 64 + 8 * field);
   bytes.writeUInt32LE(first + 11, 88);
   bytes.writeUInt32LE(first + 12, 92);
+  bytes.writeBigUInt64LE(BigInt(first + 13), 96);
   return bytes;
 }
 
@@ -110,6 +111,7 @@ describe('queue trees', () => {
       marked: '1120',
       'max-wait': '1011',
       'avg-wait': '1012',
+      'out-of-order': '1126',
     });
     expect(second).toMatchObject({ '.id': two['.id'], bytes: '0', 'max-wait': '0' });
     await call('POST', `${TREE}/reset-counters`, { '.id': one['.id'] });

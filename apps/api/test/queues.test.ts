@@ -29,11 +29,12 @@ function record(row: string, first: number): Buffer {
 }
 
 function part(row: string, number: number, first: number): Buffer {
-  const bytes = Buffer.alloc(96);
+  const bytes = Buffer.alloc(104);
   bytes.writeUInt32LE(Number.parseInt(row.slice(1), 16), 0);
   bytes.writeUInt8(number, 6);
   for (let field = 0; field < 6; field += 1) bytes.writeBigUInt64LE(BigInt(first + field), 8 + 8 * field);
   bytes.writeUInt32LE(first + 6, 56);
+  bytes.writeBigUInt64LE(BigInt(first + 7), 96);
   return bytes;
 }
 
@@ -193,6 +194,8 @@ describe('simple queues', () => {
       'packet-rate': '104/114',
       'queued-bytes': '105/115',
       'queued-packets': '106/116',
+      'out-of-order': '107/117',
+      'total-out-of-order': '224',
     });
     expect(second).toMatchObject({ '.id': two['.id'], rate: '0/0', 'queued-packets': '0/0' });
     const some = await call('POST', `${QUEUES}/print`, { '.proplist': '.id,rate', '.query': ['>rate=1/1'] });

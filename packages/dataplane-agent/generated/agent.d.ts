@@ -2439,6 +2439,11 @@ export interface WorkerStats {
    */
   'handover-packets': number;
   /**
+   * TCP segments with data, SYN or FIN that began below the highest sequence number that their connection had sent in
+   * their direction before: overtaken on their way, or sent again. Only of tracked connections.
+   */
+  'out-of-order-packets': number;
+  /**
    * Ticks per stage, in the order of the engine's table.
    */
   stages: StageStats[];

@@ -61,7 +61,7 @@ export interface ReplyFor {
 }
 
 /** The agent's `PROTOCOL`. */
-export const PROTOCOL = 7;
+export const PROTOCOL = 8;
 /** The agent's `MAX_FRAME`, bytes. */
 export const MAX_FRAME = 256 << 20;
 

@@ -1,7 +1,7 @@
 import type { Queues } from './messages.js';
 
 /** Size of a record, bytes; the layout is documented at `ReplyBody::Queues` in crates/config/src/protocol/mod.rs. */
-const RECORD = 96;
+const RECORD = 104;
 
 /** What a record is about. */
 export const PART = { upload: 0, download: 1, total: 2, whole: 3, interface: 4 } as const;
@@ -43,6 +43,7 @@ const fields: Readonly<Record<string, Field>> = {
   marked: { read: u64(80), together: add },
   'max-wait': { read: u32(88), together: longest },
   'avg-wait': { read: u32(92), together: longest },
+  'out-of-order': { read: u64(96), together: add },
 };
 
 /** One snapshot of all queues. Nothing is decoded until it is asked for. */

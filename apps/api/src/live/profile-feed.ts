@@ -1,10 +1,20 @@
 import type { LiveState } from '../state/live-state.js';
-import { handoverRate, type ProfileReading, type ProfileRow, profile, readProfile } from '../state/profile.js';
+import {
+  handedOver,
+  outOfOrder,
+  type ProfileReading,
+  type ProfileRow,
+  profile,
+  ratePerSecond,
+  readProfile,
+} from '../state/profile.js';
 
 export interface ProfileUpdate {
   readonly rows: readonly ProfileRow[];
   /** Packets per second that workers give to others. */
   readonly handovers: number;
+  /** TCP segments per second that come out of order. */
+  readonly outOfOrder: number;
 }
 
 /** Profile of each core over the time between two calls. */
@@ -23,6 +33,8 @@ export class ProfileFeed {
     if (reading === undefined || before === undefined) return undefined;
     if (reading.stats.cores.length !== before.stats.cores.length) return undefined;
     const rows = profile(before, reading, 'all');
-    return rows.length > 0 ? { rows, handovers: handoverRate(before, reading) } : undefined;
+    if (rows.length === 0) return undefined;
+    const rate = (count: typeof handedOver) => ratePerSecond(count, before, reading);
+    return { rows, handovers: rate(handedOver), outOfOrder: rate(outOfOrder) };
   }
 }

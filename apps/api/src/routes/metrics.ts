@@ -132,6 +132,11 @@ function queueFamilies(dump: QueueDump, store: Services['store']): Family[] {
     counter('tollway_queue_bytes_total', 'IP bytes that passed a queue.', samples('bytes')),
     counter('tollway_queue_packets_total', 'Packets that passed a queue.', samples('packets')),
     counter('tollway_queue_dropped_total', 'Packets that a queue dropped.', samples('dropped')),
+    counter(
+      'tollway_queue_out_of_order_total',
+      'TCP segments that came to a queue out of order.',
+      samples('out-of-order'),
+    ),
     gauge('tollway_queue_backlog_bytes', 'IP bytes that wait in a queue.', samples('queued-bytes')),
     gauge('tollway_queue_backlog_packets', 'Packets that wait in a queue.', samples('queued-packets')),
   ];

@@ -31,10 +31,14 @@ export async function readProfile(live: LiveState): Promise<ProfileReading | und
 export const handedOver = ({ workers }: Stats): number =>
   workers.reduce((sum, worker) => sum + worker['handover-packets'], 0);
 
-/** The same per second between two readings. */
-export function handoverRate(before: ProfileReading, after: ProfileReading): number {
+/** TCP segments that have come out of order so far. */
+export const outOfOrder = ({ workers }: Stats): number =>
+  workers.reduce((sum, worker) => sum + worker['out-of-order-packets'], 0);
+
+/** How much a count has grown per second between two readings. */
+export function ratePerSecond(count: (stats: Stats) => number, before: ProfileReading, after: ProfileReading): number {
   const seconds = (after.at - before.at) / 1000;
-  return seconds > 0 ? Math.max(0, Math.round((handedOver(after.stats) - handedOver(before.stats)) / seconds)) : 0;
+  return seconds > 0 ? Math.max(0, Math.round((count(after.stats) - count(before.stats)) / seconds)) : 0;
 }
 
 /**

@@ -26,11 +26,13 @@ export function toUsages(rows: unknown): readonly Usage[] {
 
 let usages: readonly Usage[] = [];
 let handovers = 0;
+let outOfOrder = 0;
 
 const topic = new Topic(live, { topic: 'profile' }, (message) => {
   if (message.op !== 'profile') return;
   usages = toUsages(message.rows);
   handovers = Number(message.handovers) || 0;
+  outOfOrder = Number(message.outOfOrder) || 0;
 });
 
 /** The newest measurement: a row for each class of each core. */
@@ -41,6 +43,11 @@ export function profileUsages(): readonly Usage[] {
 /** Packets per second that workers give to others, by the newest measurement. */
 export function profileHandovers(): number {
   return handovers;
+}
+
+/** TCP segments per second that come out of order, by the newest measurement. */
+export function profileOutOfOrder(): number {
+  return outOfOrder;
 }
 
 /** Calls `listener` on each new measurement; it runs while somebody listens. */

@@ -41,6 +41,11 @@ const STATISTICS: Readonly<Record<string, Statistic>> = {
   borrows: { kind: counter('packets'), label: 'Borrows', help: 'Packets that passed by tokens of a parent.' },
   lends: { kind: counter('packets'), label: 'Lends', help: 'Packets of children that passed by tokens of this queue.' },
   marked: { kind: counter('packets'), label: 'Marked', help: 'Packets marked with congestion (ECN).' },
+  'out-of-order': {
+    kind: counter('packets'),
+    label: 'Out Of Order',
+    help: 'TCP segments (data, SYN, FIN) that came with a sequence number below the highest one sent before: overtaken, or sent again.',
+  },
   'max-wait': {
     kind: int({ min: 0, max: 0xffff_ffff, unit: 'µs' }),
     label: 'Longest Wait',

@@ -87,6 +87,8 @@ pub mod flag {
     pub const SORTED: u32 = 1_048_576;
     /// Rules must be asked for every packet of its flow, where the flow cache cannot go on from.
     pub const EACH: u32 = 2_097_152;
+    /// A TCP segment out of order: see [`crate::conntrack::tcp::Order`].
+    pub const OUT_OF_ORDER: u32 = 8_388_608;
     /// Moves with its flow to the worker that can give it a reply tuple: asked no rules there but those behind.
     pub const MOVED: u32 = 4_194_304;
 }

@@ -74,6 +74,8 @@ pub struct WorkerState<F> {
     pub(crate) fp_rx: Vec<Count>,
     pub(crate) stages: StageTable,
     pub(crate) handover_packets: u64,
+    /// See [`crate::stats::EngineStats::out_of_order`].
+    pub(crate) out_of_order: u64,
     pub(crate) generated: u64,
 }
 

@@ -60,6 +60,9 @@ pub struct EngineStats {
     pub stages: StageTable,
     /// Packets that came from other workers.
     pub handover_packets: u64,
+    /// TCP segments with data, SYN or FIN that began below the highest sequence number that their connection had sent in
+    /// their direction before.
+    pub out_of_order: u64,
     /// Frames now held inside (unresolved neighbours, fragments without their first one, queues).
     pub held: u64,
     /// Packets made by the router itself.
@@ -100,6 +103,7 @@ impl EngineStats {
             mine.packets += theirs.packets;
         }
         self.handover_packets += other.handover_packets;
+        self.out_of_order += other.out_of_order;
         self.held += other.held;
         self.generated += other.generated;
         self.queues.queued_bytes += other.queues.queued_bytes;

@@ -120,18 +120,7 @@ fn packets_go_in_order_and_all_are_accounted_for() {
     assert_eq!(up.packets + up.dropped + u64::from(up.queued_packets), router.injected);
     assert_eq!(up.queued_packets, 50);
     assert_eq!(up.queued_bytes, 50_000);
-    assert_eq!(
-        down,
-        QueueWay {
-            bytes: 0,
-            packets: 0,
-            dropped: 0,
-            rate: 0,
-            packet_rate: 0,
-            queued_bytes: 0,
-            queued_packets: 0
-        }
-    );
+    assert_eq!(down, QueueWay::default());
     let stats = router.stats();
     assert_eq!((stats.queues.queued_packets, stats.queues.queued_bytes), (50, 50_000));
     assert_eq!(stats.queues.dropped_packets, up.dropped);

@@ -36,6 +36,8 @@ pub struct QueueWay {
     pub queued_bytes: u64,
     /// Wire segments that wait.
     pub queued_packets: u32,
+    /// TCP segments that came out of order.
+    pub out_of_order: u64,
 }
 
 impl QueueRecord {
@@ -53,6 +55,7 @@ impl QueueRecord {
             packet_rate: one.packet_rate + other.packet_rate,
             queued_bytes: one.queued_bytes + other.queued_bytes,
             queued_packets: one.queued_packets + other.queued_packets,
+            out_of_order: one.out_of_order + other.out_of_order,
         };
         let both = |one: Self, other: Self| Self {
             ways: std::array::from_fn(|part| sum(one.ways[part], other.ways[part])),
@@ -80,6 +83,7 @@ impl QueueRecord {
             packet_rate: u64_at(at + 32),
             queued_bytes: u64_at(at + 40),
             queued_packets: u32_at(at + 48),
+            out_of_order: u64_at(at + 88),
         };
         let (mut ways, mut others) = ([QueueWay::default(); 2], [QueueWay::default(); 3]);
         let part = usize::from(bytes[6]);

@@ -161,6 +161,7 @@ fn worker(report: &WorkerReport) -> WorkerStats {
         stages: report.engine.stage_stats(),
         thread_cpu_ns: report.profile.thread_cpu_ns,
         handover_packets: report.engine.handover_packets,
+        out_of_order_packets: report.engine.out_of_order,
         connections: report.engine.connections_ip4 + report.engine.connections_ip6,
     }
 }

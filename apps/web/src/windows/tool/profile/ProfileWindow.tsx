@@ -1,6 +1,6 @@
 /** Where the processor time goes, live. The measurement runs only while the window asks for it. */
 import { useContext, useEffect, useLayoutEffect, useState } from 'react';
-import { onProfile, profileHandovers, profileUsages, type Usage } from '../../../api/profile.ts';
+import { onProfile, profileHandovers, profileOutOfOrder, profileUsages, type Usage } from '../../../api/profile.ts';
 import { useVisible } from '../../../ui/visibility.ts';
 import { act } from '../../../wm/desk-state.ts';
 import { WindowId } from '../../../wm/window-id.ts';
@@ -48,7 +48,7 @@ export function ProfileWindow({ menu }: WindowProps) {
           <UsageTable rows={shown} perCore={cpu === 'all'} />
           {shown.length === 0 && <p className="form-note">{running ? 'Measuring' : 'Press Start to measure.'}</p>}
         </div>
-        <footer className="table-foot">{footText(rows, shown, cpu, profileHandovers())}</footer>
+        <footer className="table-foot">{footText(rows, shown, cpu)}</footer>
       </div>
       <div role="group" className="split-below" tabIndex={0} aria-label="CPU load">
         <CpuGraph />
@@ -58,11 +58,11 @@ export function ProfileWindow({ menu }: WindowProps) {
 }
 
 /**
- * Number of rows, their sum (100 % for each core), for all cores how busy each of them is, and how many packets workers give
- * to others.
+ * Number of rows, their sum (100 % for each core), for all cores how busy each of them is, how many packets workers give
+ * to others, and how many TCP segments come out of order.
  */
-function footText(rows: readonly Usage[], shown: readonly Usage[], cpu: string, handovers: number): string {
-  const between = `handed over between workers: ${handovers} p/s`;
+function footText(rows: readonly Usage[], shown: readonly Usage[], cpu: string): string {
+  const between = `handed over between workers: ${profileHandovers()} p/s; TCP out of order: ${profileOutOfOrder()} p/s`;
   if (cpu === 'all') {
     const busy = busyCores(rows).map(({ core, busy: percent }) => `cpu${core} ${percent.toFixed(1)} %`);
     return `${shown.length} items; busy: ${busy.join(', ')}; ${between}`;

@@ -22,7 +22,7 @@ pub use tables::{DynamicAddress, NeighborInfo, NeighborStatus};
 pub use trace::{PacketDescription, TraceFilter, TraceOutcome, TraceStep, TracedPacket};
 
 /// Version of the message set. A client whose `hello` names another version is refused.
-pub const PROTOCOL: u32 = 7;
+pub const PROTOCOL: u32 = 8;
 
 /// Largest frame either side accepts, bytes.
 pub const MAX_FRAME: u32 = 256 << 20;
@@ -37,7 +37,7 @@ pub const ADDRESS_LIST_RECORD: usize = 32;
 pub const ROUTE_RECORD: usize = 24;
 
 /// Size of a packed queue record, bytes.
-pub const QUEUE_RECORD: usize = 96;
+pub const QUEUE_RECORD: usize = 104;
 
 /// Size of a record in [`ReplyBody::QueueScope`], bytes.
 pub const QUEUE_SCOPE_RECORD: usize = 64;
@@ -308,7 +308,8 @@ pub enum ReplyBody {
     /// To [`RequestBody::Queues`]: packed little-endian records of [`QUEUE_RECORD`] bytes, in no order: of each part
     /// of a queue those of all workers that have seen packets of it, which add up (but for the waits, of which the
     /// longest counts). A queue without records has seen none. Bytes are L3 over wire segments, packets wire
-    /// segments. Of a queue with children all but `dropped` and `marked` cover what passed its children too.
+    /// segments. Of a queue with children all but packets dropped, marked
+    /// and out of order cover what passed its children too.
     ///
     /// | offset | size | field |
     /// |---|---|---|
@@ -329,6 +330,7 @@ pub enum ReplyBody {
     /// | 80 | 8 | packets marked (ECN) |
     /// | 88 | 4 | longest wait of a packet in the last full second, µs |
     /// | 92 | 4 | average wait of those that waited in the last full second, µs |
+    /// | 96 | 8 | TCP segments that came out of order |
     Queues {
         /// Monotonic time of the snapshot, ns.
         now_ns: u64,

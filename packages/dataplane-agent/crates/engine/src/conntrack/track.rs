@@ -6,7 +6,7 @@ use super::connection::{ConnRef, Direction};
 use super::entry::{EntryIndex, Key, NO_ENTRY};
 use super::line::Line;
 use super::table::Table;
-use super::tcp::{Outcome, Segment, State, Tracker};
+use super::tcp::{Order, Outcome, Segment, State, Tracker};
 use super::timeouts::Timeouts;
 use super::{generic, icmp, udp};
 use crate::time::Now;
@@ -65,16 +65,24 @@ pub struct Tracked {
     pub direction: Direction,
     /// Why it is invalid, if it is.
     pub reason: Option<InvalidReason>,
+    /// Where a TCP segment stands among those of its direction; other packets are in order.
+    pub order: Order,
 }
 
 impl Tracked {
     fn invalid(direction: Direction, reason: InvalidReason) -> Self {
-        Self { state: ConnectionState::Invalid, conn: None, direction, reason: Some(reason) }
+        Self {
+            state: ConnectionState::Invalid,
+            conn: None,
+            direction,
+            reason: Some(reason),
+            order: Order::InOrder,
+        }
     }
 }
 
 enum Judged {
-    Taken,
+    Taken(Order),
     Invalid,
     Reopened,
 }
@@ -101,7 +109,7 @@ impl Table {
             let direction = Self::direction_of(index);
             if self.connection_at(index).is_some_and(|line| line.is_alive(now)) {
                 match self.judge(index, direction, transport, now, timeouts) {
-                    Judged::Taken => return self.taken(index, direction),
+                    Judged::Taken(order) => return Tracked { order, ..self.taken(index, direction) },
                     Judged::Invalid => return Tracked::invalid(direction, InvalidReason::State),
                     Judged::Reopened => self.replace(index >> 1),
                 }
@@ -129,7 +137,7 @@ impl Table {
             self.hold(index >> 1);
         }
         let state = if status.seen_reply() { ConnectionState::Established } else { ConnectionState::New };
-        Tracked { state, conn: Some(conn), direction, reason: None }
+        Tracked { state, conn: Some(conn), direction, reason: None, order: Order::InOrder }
     }
 
     fn open(&mut self, tuple: &Tuple, transport: &Transport, now: Now, timeouts: &Timeouts) -> Tracked {
@@ -171,13 +179,15 @@ impl Table {
         let Some(conn) = self.connection_at_mut(index) else { return Judged::Invalid };
         let before = conn.tcp.state();
         let mut assured = conn.status.assured();
+        let mut order = Order::InOrder;
         let lifetime = match transport {
             Transport::Tcp(segment) => {
+                order = conn.tcp.order(direction, segment);
                 match conn.tcp.track(direction, segment, timeouts) {
                     Outcome::Accepted => {}
                     Outcome::Ignored => {
                         see(conn, direction);
-                        return Judged::Taken;
+                        return Judged::Taken(order);
                     }
                     Outcome::Invalid => return Judged::Invalid,
                     Outcome::Reopened => return Judged::Reopened,
@@ -213,10 +223,10 @@ impl Table {
             self.relist(index >> 1);
         }
         self.extend(index >> 1, now, lifetime, timeouts);
-        Judged::Taken
+        Judged::Taken(order)
     }
 
-    /// Takes a packet that changes nothing but windows and timers, on the fast path. `false`: nothing was
+    /// Takes a packet that changes nothing but windows and timers, and is in order, on the fast path. `false`: nothing was
     /// changed, and the packet must go through [`Table::track`].
     #[inline]
     pub fn fast_update(
@@ -230,33 +240,38 @@ impl Table {
         self.connection_at_mut(index).is_some_and(|line| line.update(direction, transport, now, timeouts))
     }
 
-    /// Takes a TCP segment that closes its connection, or comes while it is being closed, on the fast path:
-    /// rules see the state `established` to the end. `false`: nothing was changed, and the packet must go
-    /// through [`Table::track`].
+    /// Takes a TCP segment out of order, or that closes its connection, or comes while it is being closed, on the
+    /// fast path, and says where it stands: rules see the state `established` to the end. `None`: nothing was changed,
+    /// and the packet must go through [`Table::track`].
     #[cold]
     #[inline(never)]
-    pub fn track_closing(
+    pub fn track_apart(
         &mut self,
         index: EntryIndex,
         transport: &Transport,
         now: Now,
         timeouts: &Timeouts,
-    ) -> bool {
-        let Transport::Tcp(segment) = transport else { return false };
+    ) -> Option<Order> {
+        let Transport::Tcp(segment) = transport else { return None };
         let direction = Self::direction_of(index);
-        let Some(line) = self.connection_at_mut(index) else { return false };
+        let line = self.connection_at_mut(index)?;
         let status = line.status;
         let known = direction == Direction::Original || status.seen_reply();
         if !known || !line.is_alive(now) || !status.confirmed() || !status.assured() {
-            return false;
+            return None;
+        }
+        let order = line.tcp.order(direction, segment);
+        if line.tcp.track_below(direction, segment) {
+            line.extend(now, line.tcp.timeout(timeouts));
+            return Some(order);
         }
         if !line.tcp.track_closing(direction, segment, timeouts) {
-            return false;
+            return None;
         }
         let lifetime = line.tcp.timeout(timeouts);
         self.relist(index >> 1);
         self.extend(index >> 1, now, lifetime, timeouts);
-        true
+        Some(order)
     }
 }
 

@@ -91,6 +91,8 @@ pub struct Backlog {
     pub rank: u8,
     /// Who wakes the leaf.
     pub wake: WakeBy,
+    /// Place of its row among those of this configuration.
+    pub entry: u32,
     waits: Waits,
     /// Its name.
     pub identity: Identity,
@@ -105,8 +107,8 @@ pub struct Backlog {
     /// Wire segments marked, at the last reset.
     marked: u64,
     meter: Meter,
-    /// Place of its row among those of this configuration.
-    pub entry: u32,
+    /// Wire segments of TCP that came to it out of order.
+    pub out_of_order: u64,
 }
 
 const _: () = assert!(size_of::<Backlog>() == 192 && offset_of!(Backlog, waits) == 64);
@@ -237,6 +239,7 @@ impl Backlog {
             listed: 0,
             rank: 0,
             wake: WakeBy::Nobody,
+            entry,
             waits: Waits::default(),
             identity,
             burst: None,
@@ -245,7 +248,7 @@ impl Backlog {
             reset: Passed::default(),
             marked: 0,
             meter: Meter::default(),
-            entry,
+            out_of_order: 0,
         }
     }
 
@@ -343,7 +346,7 @@ impl Backlog {
     pub fn reset(&mut self, leaf: &Leaf) {
         self.reset = leaf.passed();
         self.marked = self.queue.marked();
-        self.dropped = 0;
+        (self.dropped, self.out_of_order) = (0, 0);
     }
 }
 

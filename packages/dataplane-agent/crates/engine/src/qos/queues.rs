@@ -357,6 +357,22 @@ impl<F: Frame> Queues<F> {
         backlog.queue.admits(frame, covered)
     }
 
+    /// Counts wire segments out of order at all leaves of their lane.
+    #[cold]
+    pub fn count_out_of_order(&mut self, lane: Lane, segments: u32) {
+        let (mut step, mut leaf) = (lane.course_step(), Some(self.first_leaf(lane)));
+        while let Some(number) = leaf {
+            if let Some(backlog) = self.backlogs.get_mut(number as usize) {
+                backlog.out_of_order += u64::from(segments);
+            }
+            if lane.is_short() {
+                return;
+            }
+            step += 1;
+            leaf = self.courses.leaf(lane.course_number(), step);
+        }
+    }
+
     /// Counts wire segments that a leaf has lost, for whatever reason.
     pub fn count_drop(&mut self, number: u32, segments: u32) {
         self.totals.dropped_packets += u64::from(segments);

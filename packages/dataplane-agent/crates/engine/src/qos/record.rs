@@ -26,6 +26,7 @@ struct Record {
     marked: u64,
     longest_wait: u32,
     average_wait: u32,
+    out_of_order: u64,
 }
 
 /// Counters of a tree's class as they stood at the last reset.
@@ -105,6 +106,7 @@ impl<F: Frame> Queues<F> {
             marked: backlog.marked(),
             longest_wait: waited.longest,
             average_wait: waited.average(),
+            out_of_order: backlog.out_of_order,
         })
     }
 
@@ -208,5 +210,6 @@ impl Record {
         for value in [self.longest_wait, self.average_wait] {
             out.extend_from_slice(&value.to_le_bytes());
         }
+        out.extend_from_slice(&self.out_of_order.to_le_bytes());
     }
 }

@@ -27,9 +27,18 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         if packet.meta.verdict == Verdict::Continue {
             entered += 1;
             classify(snapshot, state, &mut packet.meta);
+            come_out_of_order(state, &mut packet.meta);
         }
     }
     entered
+}
+
+/// Counts a packet at the queues of its lane, if it is out of order.
+pub(crate) fn come_out_of_order<F: Frame>(state: &mut WorkerState<F>, meta: &mut Meta) {
+    if meta.is(flag::OUT_OF_ORDER) {
+        state.queues.count_out_of_order(meta.lane, meta.segments);
+        meta.flags &= !flag::OUT_OF_ORDER;
+    }
 }
 
 fn classify<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &mut Meta) {

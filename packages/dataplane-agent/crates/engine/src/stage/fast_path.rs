@@ -17,11 +17,12 @@ use crate::slow::{self, SlowReason};
 use crate::snapshot::{Port, Snapshot};
 use crate::stage::alter::set_dscp;
 use crate::stage::bound;
+use crate::stage::classify::come_out_of_order;
 use crate::stage::filter::{conclude, decide};
 use crate::stage::moved;
 use crate::stage::stale::is_still_right;
 use crate::stage::stateless;
-use crate::stage::track::transport;
+use crate::stage::track::{note_order, transport};
 use crate::stage::ttl::largest_segment;
 use crate::state::WorkerState;
 use crate::tuple::steer;
@@ -182,7 +183,7 @@ fn act<F: Frame, const TRACKED: bool>(
     if !TRACKED {
         let Some(transport) = transport(meta, frame.head()) else { return Act::Slow };
         if !line.update(direction, &transport, state.now, snapshot.timeouts()) {
-            return act_while_closing(snapshot, state, packet, &transport);
+            return act_apart(snapshot, state, packet, &transport);
         }
     }
     let (packets, bytes) = (meta.segments, meta.wire_bytes());
@@ -208,11 +209,11 @@ fn act<F: Frame, const TRACKED: bool>(
     Act::Done
 }
 
-/// The same for a packet that changes more than windows and timers, if it closes its connection or comes while
-/// that is being closed.
+/// The same for a packet out of order, or that changes more than windows and timers, if it closes its connection or
+/// comes while that is being closed.
 #[cold]
 #[inline(never)]
-fn act_while_closing<F: Frame>(
+fn act_apart<F: Frame>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
@@ -222,10 +223,18 @@ fn act_while_closing<F: Frame>(
     let marked = state.table.connection_at(entry).is_some_and(|line| line.status.fasttrack());
     // With FastTrack as RouterOS has it, what closes a connection meets the rules.
     let apart = marked && snapshot.fasttrack_bypasses() && closes(&packet.meta);
-    if apart || !state.table.track_closing(entry, transport, state.now, snapshot.timeouts()) {
+    if apart {
         return Act::Slow;
     }
-    act::<F, true>(snapshot, state, packet)
+    let Some(order) = state.table.track_apart(entry, transport, state.now, snapshot.timeouts()) else {
+        return Act::Slow;
+    };
+    let result = act::<F, true>(snapshot, state, packet);
+    note_order(state, &mut packet.meta, order);
+    if matches!(result, Act::Done) {
+        come_out_of_order(state, &mut packet.meta);
+    }
+    result
 }
 
 /// Whether a packet is a TCP segment with FIN or RST.
@@ -346,6 +355,7 @@ fn resume<F: Frame, S: FrameSource<F>>(
         state.drop(packet, DropReason::NeighborFailed);
         return;
     };
+    come_out_of_order(state, &mut packet.meta);
     let needs_csum = packet.vnet.needs_csum;
     let fasttracked = state.table.connection_at(entry).is_some_and(|conn| conn.status.fasttrack());
     count(state, &packet.meta, fasttracked, packets, bytes);

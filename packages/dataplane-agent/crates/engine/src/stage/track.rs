@@ -4,7 +4,7 @@ use tollway_config::dataplane::ConnectionState;
 use tollway_wire::ipv4;
 
 use crate::batch::{Batch, Packet};
-use crate::conntrack::tcp::Segment;
+use crate::conntrack::tcp::{Order, Segment};
 use crate::conntrack::{Flow, InvalidReason, Tracked, Transport};
 use crate::frame::Frame;
 use crate::nat::icmp_error::embedded_tuple;
@@ -40,6 +40,7 @@ pub(crate) fn run<F: Frame, S>(
             state.drop(packet, DropReason::ConnectionTableFull);
             continue;
         }
+        note_order(state, &mut packet.meta, tracked.order);
         let meta = &mut packet.meta;
         (meta.state, meta.conn, meta.direction) = (tracked.state, tracked.conn, tracked.direction);
         if tracked.state != ConnectionState::Related
@@ -63,8 +64,13 @@ pub(crate) fn run<F: Frame, S>(
 fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Packet<F>) -> Option<Tracked> {
     let meta = &packet.meta;
     let head = packet.frame.as_ref()?.head();
-    let related =
-        |conn, direction| Tracked { state: ConnectionState::Related, conn, direction, reason: None };
+    let related = |conn, direction| Tracked {
+        state: ConnectionState::Related,
+        conn,
+        direction,
+        reason: None,
+        order: Order::InOrder,
+    };
     if meta.is(flag::ICMP_ERROR) {
         let embedded = embedded_tuple(head.get(usize::from(meta.l3)..)?)?;
         // An error goes to who sent the packet it quotes. Quoting one's own flow must not open the way to
@@ -85,6 +91,7 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
             conn: Some(conn),
             direction,
             reason: None,
+            order: Order::InOrder,
         });
     }
     let transport = transport(meta, head)?;
@@ -93,6 +100,15 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
     }
     let flow = Flow { tuple: &meta.tuple, key: &meta.key, hash: meta.hash, entry: meta.entry };
     Some(state.table.track_flow(&flow, &transport, state.now, snapshot.timeouts()))
+}
+
+/// Notes of a packet that it is out of order, if it is.
+#[inline]
+pub(crate) fn note_order<F>(state: &mut WorkerState<F>, meta: &mut Meta, order: Order) {
+    if order == Order::OutOfOrder {
+        meta.flags |= flag::OUT_OF_ORDER;
+        state.out_of_order += u64::from(meta.segments);
+    }
 }
 
 /// What the trackers read of a packet; `None` when a TCP header is not whole.

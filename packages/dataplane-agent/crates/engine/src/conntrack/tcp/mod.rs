@@ -107,6 +107,15 @@ const RETRANSMISSIONS: u8 = 7;
 /// Retransmissions from which on `tcp-max-retrans-timeout` applies: more than three.
 const RETRANSMITTED: u8 = 4;
 
+/// Where a segment stands among those that its connection has sent in its direction before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Behind all of them, or it has neither data nor SYN nor FIN.
+    InOrder,
+    /// It begins below the highest sequence number: overtaken on its way, or sent again.
+    OutOfOrder,
+}
+
 /// The result of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -237,16 +246,35 @@ impl Tracker {
         Outcome::Accepted
     }
 
-    /// Takes a packet that changes nothing but windows; `false` and no change when it is another.
+    /// Where a segment stands that is yet to be tracked.
+    pub fn order(&self, direction: Direction, segment: &Segment) -> Order {
+        let (own, _) = pick(&self.sides, direction);
+        let behind = before(segment.seq, own.end) && segment.end() != segment.seq;
+        // Of a side that has sent nothing nothing is known.
+        if behind && own.max_win != 0 { Order::OutOfOrder } else { Order::InOrder }
+    }
+
+    /// Takes a packet that changes nothing but windows, and begins below no other; `false` and no change when it is
+    /// another.
     #[inline]
     pub fn fast_track(&mut self, direction: Direction, segment: &Segment) -> bool {
+        self.track_plain::<true>(direction, segment)
+    }
+
+    /// The same for one that may begin below others.
+    pub fn track_below(&mut self, direction: Direction, segment: &Segment) -> bool {
+        self.track_plain::<false>(direction, segment)
+    }
+
+    #[inline]
+    fn track_plain<const ABOVE: bool>(&mut self, direction: Direction, segment: &Segment) -> bool {
         let plain = segment.flags & !flag::PSH == flag::ACK;
         let (own, peer) = pick(&self.sides, direction);
         if !plain || self.state != State::Established || own.max_win == 0 || peer.max_win == 0 {
             return false;
         }
         let bounds = self.bounds(direction, segment);
-        if !self.in_window(direction, &bounds) {
+        if !self.in_window::<ABOVE>(direction, &bounds) {
             return false;
         }
         self.advance(direction, segment, &bounds);

@@ -136,7 +136,7 @@ impl Tracker {
             sender.max_end = end.wrapping_add(sender.max_win);
         }
         let bounds = self.bounds(direction, segment);
-        if self.in_window(direction, &bounds) {
+        if self.in_window::<false>(direction, &bounds) {
             self.advance(direction, segment, &bounds);
             self.count_retransmission(direction, segment);
             return Place::Within;
@@ -188,16 +188,18 @@ impl Tracker {
         Bounds { seq, end, ack, sack }
     }
 
+    /// Whether a segment lies in the window; with `ABOVE` also, whether it begins below no other.
     #[inline]
-    pub(super) fn in_window(&self, direction: Direction, at: &Bounds) -> bool {
+    pub(super) fn in_window<const ABOVE: bool>(&self, direction: Direction, at: &Bounds) -> bool {
         let (sender, receiver) = pick(&self.sides, direction);
         let ack_window = sender.max_win.max(MAX_ACK_WINDOW);
-        // Each difference is negative when its bound does not hold: one branch decides all four.
+        // Each difference is negative when its bound does not hold: one branch decides all.
+        let above = if ABOVE { at.seq.wrapping_sub(sender.end) } else { 0 };
         let seq = sender.max_end.wrapping_sub(at.seq);
         let end = at.end.wrapping_sub(sender.end.wrapping_sub(receiver.max_win));
         let sack = receiver.end.wrapping_sub(at.sack);
         let reach = at.sack.wrapping_sub(receiver.end.wrapping_sub(ack_window));
-        ((seq | end | sack | reach) as i32) >= 0
+        ((seq | end | sack | reach | above) as i32) >= 0
     }
 
     #[inline]

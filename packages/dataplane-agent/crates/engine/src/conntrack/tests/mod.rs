@@ -5,7 +5,7 @@ mod protocols;
 mod scripts;
 mod table;
 
-use super::tcp::{Outcome, Segment, State, Tracker};
+use super::tcp::{Order, Outcome, Segment, State, Tracker};
 use super::*;
 use crate::time::Now;
 use crate::tuple::{Addr, Tuple};
@@ -47,6 +47,15 @@ impl Harness {
         }
         tracked
     }
+    /// As the fast path takes a packet; `None` when it does not.
+    fn take(&mut self, index: EntryIndex, transport: &Transport) -> Option<Order> {
+        let Self { table, timeouts, now } = self;
+        match table.fast_update(index, transport, *now, timeouts) {
+            true => Some(Order::InOrder),
+            false => table.track_apart(index, transport, *now, timeouts),
+        }
+    }
+
     fn tcp(&mut self, tuple: &Tuple, segment: Segment) -> Tracked {
         self.pass(tuple, &Transport::Tcp(segment))
     }

@@ -58,10 +58,9 @@ proptest! {
             let judged = slow.pass(&tuple, &transport);
             let hash = fast.table.hash(&tuple);
             let index = fast.table.verify(fast.table.probe(hash), &Key::of(&tuple), &tuple);
-            let taken = fast.table.fast_update(index, &transport, fast.now, &fast.timeouts)
-                || fast.table.track_closing(index, &transport, fast.now, &fast.timeouts);
-            if taken {
-                prop_assert_eq!(judged.state, ConnectionState::Established);
+            let taken = fast.take(index, &transport);
+            if let Some(order) = taken {
+                prop_assert_eq!((judged.state, judged.order), (ConnectionState::Established, order));
             } else {
                 prop_assert_eq!(fast.pass(&tuple, &transport), judged);
             }
@@ -89,12 +88,9 @@ proptest! {
             fast.now = slow.now;
             let judged = slow.pass(&tuple, &transport);
             let index = fast.table.find(&tuple).map(|(conn, direction)| conn.slot << 1 | direction as u32);
-            let taken = index.is_some_and(|index| {
-                fast.table.fast_update(index, &transport, fast.now, &fast.timeouts)
-                    || fast.table.track_closing(index, &transport, fast.now, &fast.timeouts)
-            });
-            if taken {
-                prop_assert_eq!(judged.state, ConnectionState::Established);
+            let taken = index.and_then(|index| fast.take(index, &transport));
+            if let Some(order) = taken {
+                prop_assert_eq!((judged.state, judged.order), (ConnectionState::Established, order));
             } else {
                 prop_assert_eq!(fast.pass(&tuple, &transport), judged);
             }

@@ -45,11 +45,10 @@ fn what_closes_a_connection_on_the_fast_path_ends_it_in_time() {
     let index = conn.slot << 1;
     let close = |harness: &mut Harness, index, segment| {
         let Harness { table, timeouts, now } = harness;
-        table.track_closing(index, &Transport::Tcp(segment), *now, timeouts)
+        table.track_apart(index, &Transport::Tcp(segment), *now, timeouts).is_some()
     };
-    // Data, what opens, and what is out of window are not its business.
+    // What opens, and what is out of window, is not its business.
     for other in [
-        segment(flag::ACK, 101, 5001, 10),
         segment(flag::SYN, 101, 0, 0),
         segment(flag::FIN | flag::ACK, 0x7000_0000, 5001, 0),
         segment(flag::FIN, 101, 5001, 0),
@@ -269,4 +268,27 @@ fn plain_segments_in_window_are_fast_and_others_are_not() {
         assert!(!fast(index, segment(flags, 10_101, 5001, 0)));
     }
     assert!(!fast(index, segment(flag::ACK, 1_000_000, 5001, 0)));
+}
+
+#[test]
+fn segments_out_of_order_are_told_apart_and_leave_the_timers_alone() {
+    let mut harness = Harness::new(10);
+    let flow = tuple(6, 1, 1000);
+    handshake(&mut harness, &flow);
+    let conn = harness.table.find(&flow).unwrap().0;
+    let index = conn.slot << 1;
+    let mut order = |index, seq: u32, ack: u32, payload| {
+        harness.take(index, &Transport::Tcp(segment(flag::ACK, seq, ack, payload)))
+    };
+    use Order::{InOrder, OutOfOrder};
+    assert_eq!(order(index, 101, 5001, 100), Some(InOrder));
+    assert_eq!(order(index, 301, 5001, 100), Some(InOrder), "one is missing");
+    assert_eq!(order(index, 201, 5001, 100), Some(OutOfOrder), "it comes after the next");
+    assert_eq!(order(index, 301, 5001, 100), Some(OutOfOrder), "it was sent again");
+    assert_eq!(order(index, 400, 5001, 1), Some(OutOfOrder), "a probe of a byte that was sent");
+    assert_eq!(order(index, 400, 5001, 0), Some(InOrder), "a probe without data");
+    assert_eq!(order(index, 390, 5001, 100), Some(OutOfOrder), "its end is new");
+    assert_eq!(order(index | 1, 5001, 490, 10), Some(InOrder), "the other direction has its own");
+    assert_eq!(order(index, 490, 5011, 10), Some(InOrder));
+    assert_eq!(seconds_left(&harness, conn), 300);
 }

@@ -96,11 +96,8 @@ fn run(script: &str) {
         let transport = Transport::Tcp(segment);
         let judged = slow.pass(&tuple, &transport);
         let index = fast.table.find(&tuple).map(|(conn, direction)| conn.slot << 1 | direction as u32);
-        let taken = index.is_some_and(|index| {
-            fast.table.fast_update(index, &transport, fast.now, &fast.timeouts)
-                || fast.table.track_closing(index, &transport, fast.now, &fast.timeouts)
-        });
-        if !taken {
+        let taken = index.and_then(|index| fast.take(index, &transport));
+        if taken.is_none() {
             assert_eq!(fast.pass(&tuple, &transport), judged, "{text}");
         }
         let known = |harness: &Harness| {

@@ -357,7 +357,7 @@ fn a_flood_into_a_table_full_of_ended_connections_finds_room_and_spares_establis
             (index | 1, segment(flag::FIN | flag::ACK, 5001, 102, 0)),
             (index, segment(flag::ACK, 102, 5002, 0)),
         ] {
-            assert!(table.track_closing(index, &Transport::Tcp(segment), *now, timeouts));
+            assert!(table.track_apart(index, &Transport::Tcp(segment), *now, timeouts).is_some());
         }
         assert_eq!(harness.state(flow), State::TimeWait);
     }
