@@ -35,6 +35,8 @@ export function argumentsOf(menu: Menu, args: Arguments): PacketWords {
   const { packet, '.proplist': _proplist, ...given } = args;
   const line = packet === undefined ? '' : textOf('packet', packet);
   if (line !== '') {
+    const whole = menu.props.packet?.kind.parse(line);
+    if (whole?.ok === false) throw errors.badProperty('packet', `value of packet: ${whole.error}`);
     const parsed = parsePacketLine(line);
     if (!parsed.ok) throw errors.badProperty('packet', `value of packet: ${parsed.error}`);
     for (const [name, text] of Object.entries(parsed.words)) put(name, text);

@@ -9,6 +9,7 @@ import type { Answer, Call } from '../services.js';
 /** `/tool/packet-trace`: packets that the filter describes, as they come, until there are enough or time is over. */
 export async function packetTrace({ services, menu, args, signal }: Call): Promise<Answer> {
   const { store, live } = services;
+  const names = proplistOf(args['.proplist']);
   const words = argumentsOf(menu, args);
   const filter = traceFilter(words, store.snapshot);
   const count = Number(words.packets);
@@ -18,18 +19,25 @@ export async function packetTrace({ services, menu, args, signal }: Call): Promi
     packets.push(...reply.packets);
   }
   signal.throwIfAborted();
-  return answer(services, args, packets.slice(0, count));
+  return answer(services, names, packets.slice(0, count));
 }
 
 /** `/tool/packet-trace/dry-run`: what would become of the described packet now. */
 export async function dryRun({ services, menu, args }: Call): Promise<Answer> {
   const { store, live } = services;
+  const names = proplistOf(args['.proplist']);
   const packet = await packetDescription(argumentsOf(menu, args), store.snapshot, live.agent);
   const { packets } = await live.agent.request({ op: 'dry-run', packet });
-  return answer(services, args, packets);
+  return answer(services, names, packets);
 }
 
-function answer({ store }: Call['services'], args: Call['args'], packets: readonly TracedPacket[]): Answer {
-  const rows = packets.map((packet) => restPacket(store.snapshot, packet));
-  return projected(rows, proplistOf(args['.proplist']));
+function answer(
+  { store }: Call['services'],
+  names: readonly string[] | undefined,
+  packets: readonly TracedPacket[],
+): Answer {
+  return projected(
+    packets.map((packet) => restPacket(store.snapshot, packet)),
+    names,
+  );
 }

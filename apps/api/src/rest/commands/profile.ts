@@ -2,14 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { durationMs } from '@tollway/schema';
 import { AgentGone } from '../../agent/messages.js';
 import { textOf } from '../../config/content.js';
-import { errors } from '../../errors.js';
-import { profile, readProfile } from '../../state/profile.js';
+import { type ApiError, errors } from '../../errors.js';
+import { type ProfileReading, profile, readProfile } from '../../state/profile.js';
 import { checkArguments } from '../arguments.js';
+import { projected, proplistOf } from '../listing.js';
 import type { Answer, Call } from '../services.js';
 
 /** `/tool/profile`: where the time of the cores went during `duration`. */
 export async function profileCommand({ services, menu, args, signal }: Call): Promise<Answer> {
   checkArguments(args, ['cpu', 'duration', 'once', '.proplist']);
+  const names = proplistOf(args['.proplist']);
   const argument = (name: string): string => {
     const prop = Object.hasOwn(menu.props, name) ? menu.props[name] : undefined;
     const text = args[name] === undefined ? (prop?.default ?? '') : textOf(name, args[name]);
@@ -25,16 +27,24 @@ export async function profileCommand({ services, menu, args, signal }: Call): Pr
   const cpu = argument('cpu');
   const ms = durationMs(argument('duration')) ?? 1000;
   const before = await readProfile(services.live);
+  // Nobody waits a minute to hear it.
+  if (before !== undefined && isNumber(cpu) && !before.ticks.some((core) => String(core.cpu) === cpu)) {
+    throw noWorker(cpu, before);
+  }
   await sleep(ms, undefined, { signal });
   const after = await readProfile(services.live);
   if (before === undefined || after === undefined) throw new AgentGone();
   const rows = profile(before, after, cpu);
-  if (rows.length === 0 && cpu !== 'total' && cpu !== 'all') {
-    const cores = after.stats.cores.map((core) => core.cpu).join(', ');
-    throw errors.badProperty(
-      'cpu',
-      `value of cpu: no worker may run on core ${cpu}; it accepts ${cores}, total or all`,
-    );
-  }
-  return rows.map(({ name, cpu: core, usage }) => ({ name, cpu: core, usage }));
+  if (rows.length === 0 && isNumber(cpu)) throw noWorker(cpu, after);
+  return projected(
+    rows.map(({ name, cpu: core, usage }) => ({ name, cpu: core, usage })),
+    names,
+  );
+}
+
+const isNumber = (cpu: string): boolean => cpu !== 'total' && cpu !== 'all';
+
+function noWorker(cpu: string, { stats }: ProfileReading): ApiError {
+  const cores = stats.cores.map((core) => `${core.cpu}, `).join('');
+  return errors.badProperty('cpu', `value of cpu: no worker may run on core ${cpu}; it accepts ${cores}total or all`);
 }
