@@ -36,13 +36,13 @@ pub struct Position {
     chain: u16,
     depth: u16,
     rule: u32,
-    /// Chain and next rule of each caller, outermost first.
-    callers: [(u16, u32); MAX_JUMP_DEPTH],
+    /// Next rule of each caller and above it its chain, outermost first: whole words, which are set to zero all at once.
+    callers: [u64; MAX_JUMP_DEPTH],
 }
 
 impl Position {
     pub(super) const fn at(chain: u16, rule: u32) -> Self {
-        Self { chain, depth: 0, rule, callers: [(0, 0); MAX_JUMP_DEPTH] }
+        Self { chain, depth: 0, rule, callers: [0; MAX_JUMP_DEPTH] }
     }
 
     /// The same; of one outside any jump, which is most, the callers are not read.
@@ -54,7 +54,7 @@ impl Position {
     /// Into another chain, to come back to the rule after this one.
     fn call(&mut self, chain: u16, rule: u32) -> bool {
         let Some(caller) = self.callers.get_mut(usize::from(self.depth)) else { return false };
-        *caller = (self.chain, self.rule + 1);
+        *caller = u64::from(self.chain) << 32 | u64::from(self.rule + 1);
         self.depth += 1;
         (self.chain, self.rule) = (chain, rule);
         true
@@ -64,9 +64,9 @@ impl Position {
     fn give_back(&mut self) -> bool {
         let Some(depth) = self.depth.checked_sub(1) else { return false };
         let Some(caller) = self.callers.get_mut(usize::from(depth)) else { return false };
-        (self.chain, self.rule) = *caller;
         // Equal positions must compare equal.
-        *caller = (0, 0);
+        let place = std::mem::take(caller);
+        (self.chain, self.rule) = ((place >> 32) as u16, place as u32);
         self.depth = depth;
         true
     }
