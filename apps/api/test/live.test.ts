@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readSamples } from '../src/live/traffic-file.js';
 import { Client } from './live-client.js';
 import { PASSWORD, Router } from './router.js';
@@ -211,6 +211,17 @@ describe('what a client may send', () => {
     client.send('x'.repeat(100_000));
     await expect.poll(() => client.closed, { timeout: 10_000 }).toBe(1009);
     expect((await router.request('GET', '/healthz')).status).toBe(200);
+  });
+});
+
+describe('a connection that breaks the protocol', () => {
+  it('is closed, and leaves nothing in the log of the API: it may be made any number of times', async () => {
+    const logged = vi.spyOn(router.app.log, 'error');
+    const client = await Client.open(router.url);
+    client.send('x'.repeat(100_000));
+    await expect.poll(() => client.closed, { timeout: 10_000 }).toBe(1009);
+    expect(logged).not.toHaveBeenCalled();
+    logged.mockRestore();
   });
 });
 

@@ -9,6 +9,11 @@ const MAX_MESSAGE = 64 << 10;
 export async function liveRoute(app: FastifyInstance, hub: Hub): Promise<void> {
   await app.register(websocket, {
     options: { maxPayload: MAX_MESSAGE },
+    // What a client does wrong on the wire (WS_ERR_…, ECONNRESET) is no error of ours, and it may do so any number of times.
+    errorHandler(error, socket, request) {
+      if (!('code' in error)) request.log.error(error);
+      socket.terminate();
+    },
     preClose(done) {
       hub.close();
       this.websocketServer.close();
