@@ -228,6 +228,22 @@ describe('users', () => {
     expect((await login()).status).toBe(200);
   });
 
+  it.each([' '.repeat(8), '\t \u3000'.repeat(4), 'xxxxxxxx', '🦊'.repeat(9), '0'.repeat(64)])(
+    'are not one character again and again: %j',
+    async (password) => {
+      router = await Router.start({ adminPassword: undefined });
+      const refused = {
+        status: 400,
+        body: { error: 400, property: 'password', detail: expect.stringMatching(/^password: .*guessed too easily/) },
+      };
+      const token = (await readFile(join(router.directory, 'setup-token'), 'utf8')).trim();
+      expect(await router.request('POST', '/api/v1/setup', { token, password })).toMatchObject(refused);
+      expect((await router.request('POST', '/api/v1/setup', { token, password: PASSWORD })).status).toBe(200);
+      expect(await router.rest('PUT', '/user', { name: 'ann', group: 'read', password })).toMatchObject(refused);
+      expect(await router.rest('PATCH', '/user/admin', { password })).toMatchObject(refused);
+    },
+  );
+
   it('the first of which is set up once, also by requests at the same time', async () => {
     router = await Router.start({ adminPassword: undefined });
     const token = (await readFile(join(router.directory, 'setup-token'), 'utf8')).trim();

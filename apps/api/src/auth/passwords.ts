@@ -33,6 +33,10 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
 export function refusePassword(password: string): string | undefined {
   if (password.length < 8) return 'password: give at least 8 characters';
   if (Buffer.byteLength(password) > MAX_PASSWORD) return `password is longer than ${MAX_PASSWORD} bytes`;
+  // Blanks count as well: eight of them are typed by mistake, and tried early.
+  if (new Set(password.trim() === '' ? ' ' : password).size === 1) {
+    return 'password: one character again and again is guessed too easily; give different ones';
+  }
   if (isCommonPassword(password)) return 'password: this is one of the most common passwords; give another';
   return undefined;
 }
