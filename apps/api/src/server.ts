@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { chmod, lstat, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -48,7 +49,14 @@ async function main(): Promise<void> {
   // Whatever this process makes is nobody else's.
   process.umask(0o077);
   const run = join(env.dataDir, 'run');
-  await mkdir(run, { recursive: true });
+  if (!existsSync(run)) {
+    await mkdir(run, { recursive: true }).catch((error: unknown) => {
+      process.stderr.write(
+        `The folder ${env.dataDir} of TOLLWAY_DATA_DIR cannot be written: make it writable, or give another one (${String(error)})\n`,
+      );
+      process.exit(2);
+    });
+  }
   await closeToOthers(env.dataDir);
   const pidFile = join(run, 'api.pid');
   const stop = async () => {
@@ -137,7 +145,11 @@ async function closeToOthers(dataDir: string): Promise<void> {
   for (const name of names) {
     const file = join(dataDir, name);
     const { mode } = await lstat(file);
-    if ((mode & 0o077) !== 0) await chmod(file, name === 'run' ? 0o700 : 0o600);
+    if ((mode & 0o077) === 0) continue;
+    // On a file system that is read-only it stays as it is; the router says then what is to be done.
+    await chmod(file, name === 'run' ? 0o700 : 0o600).catch((error: unknown) => {
+      process.stderr.write(`${file} stays open to others: ${String(error)}\n`);
+    });
   }
 }
 

@@ -54,9 +54,20 @@ const environment = () => ({
   TOLLWAY_ADMIN_PASSWORD: PASSWORD,
 });
 
-async function start(more: Record<string, string> = {}): Promise<void> {
+/** Runs a program in a mount namespace in which the data folder is read-only. */
+const readOnly = (): readonly string[] => [
+  'unshare',
+  '-m',
+  'sh',
+  '-c',
+  'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"',
+  directory,
+];
+
+async function start(more: Record<string, string> = {}, within: readonly string[] = []): Promise<void> {
   output = '';
-  const child = spawn(process.execPath, [dist('server.js')], { env: { ...environment(), ...more } });
+  const [program = '', ...args] = [...within, process.execPath, dist('server.js')];
+  const child = spawn(program, args, { env: { ...environment(), ...more } });
   api = child;
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)));
   await expect.poll(() => /listening on (\S+)/.exec(output)?.[1], { timeout: 60_000 }).toBeDefined();
@@ -198,6 +209,28 @@ describe('a start with a database that', () => {
     copyFileSync(`${database()}.copy`, database());
     await start();
     await refusesWith(/is older than the configuration that this router had last/, /--restore/);
+  });
+
+  it('is of another program is refused, and not changed', async () => {
+    for (const end of ['', '-wal', '-shm']) rmSync(database() + end, { force: true });
+    const foreign = openDatabase(`file:${database()}`);
+    await foreign.$executeRawUnsafe('CREATE TABLE "song" ("title" TEXT)');
+    await foreign.$disconnect();
+    const before = readFileSync(database());
+    await start();
+    await refusesWith(/was made by another program/, /Nothing in it was changed\. Move it away.*--restore/);
+    await stop();
+    expect(readFileSync(database()).equals(before)).toBe(true);
+    expect(readdirSync(directory).filter((name) => /^tollway\.db-(wal|journal)$/.test(name))).toEqual([]);
+  });
+
+  it.runIf(process.getuid?.() === 0)('cannot be written is told, and is used again when it can be', async () => {
+    await start({}, readOnly());
+    await refusesWith(/cannot be written: the file or its file system is read-only/, /Make it writable/);
+    await stop();
+    await start();
+    await healthy();
+    expect(await comments()).toContain('mine');
   });
 
   it('is a folder', async () => {

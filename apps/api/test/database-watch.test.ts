@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { DatabaseFault } from '../src/database/fault.js';
 import { DatabaseWatch } from '../src/database/watch.js';
@@ -25,4 +27,29 @@ it('a full disk is told of before something could not be written, and while it i
   expect(() => watch.refuse()).not.toThrow();
   await expect.poll(() => watch.fault, { timeout: 20_000 }).toBeUndefined();
   watch.close();
+});
+
+const root = process.getuid?.() === 0;
+
+it('a file that nobody may write any more is told of before something could not be written', async () => {
+  const file = `${router.directory}/tollway.db`;
+  // What root may do is not asked of the file's mode.
+  const harm = () => (root ? execFileSync('mount', ['--bind', '-o', 'ro', file, file]) : chmodSync(file, 0o444));
+  const mend = () => (root ? execFileSync('umount', [file]) : chmodSync(file, 0o600));
+  const told: string[] = [];
+  const watch = new DatabaseWatch(file, router.db, ({ kind }) => told.push(kind));
+  try {
+    expect(() => watch.refuse()).not.toThrow();
+    harm();
+    try {
+      expect(() => watch.refuse()).toThrow(/cannot be written: the file or its file system is read-only/);
+      await expect.poll(() => told, { timeout: 20_000 }).toEqual(['read-only']);
+      expect(watch.fault?.text).toMatch(/Make it writable; management goes on by itself then/);
+    } finally {
+      mend();
+    }
+    await expect.poll(() => watch.fault, { timeout: 20_000 }).toBeUndefined();
+  } finally {
+    watch.close();
+  }
 });

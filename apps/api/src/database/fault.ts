@@ -7,6 +7,7 @@ export type FaultKind =
   | 'gone'
   | 'empty'
   | 'damaged'
+  | 'foreign'
   | 'newer'
   | 'older'
   | 'no-users'
@@ -25,6 +26,10 @@ const TEXTS: Readonly<Record<FaultKind, readonly [problem: string, remedy: strin
   gone: ['is gone', RESTORE],
   empty: ['is empty, and this router has been set up', RESTORE],
   damaged: ['is damaged', RESTORE],
+  foreign: [
+    'was made by another program',
+    `Nothing in it was changed. Move it away, or start with another --data-dir; if this router has been set up: ${RESTORE}`,
+  ],
   newer: [
     'was made by a newer version of Tollway',
     'Start that version again, or start this one with npm start -- --restore: that goes back to the last configuration known here and keeps the newer file',

@@ -43,6 +43,28 @@ export async function readMigrations(directory: string): Promise<Migration[]> {
 }
 
 /**
+ * Whether the database at `url` has tables, and none of the migrations here made them. Reads only.
+ * @param migrations one of them is always the first
+ */
+export async function hasOtherTables(url: string, migrations: readonly Migration[]): Promise<boolean> {
+  const connection = await adapter(url).connect();
+  const texts = async (sql: string) =>
+    (await connection.queryRaw({ sql, args: [], argTypes: [] })).rows.map((row) => String(row[0]));
+  try {
+    const tables = await texts(
+      `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
+    );
+    if (!tables.includes('_prisma_migrations')) return tables.length > 0;
+    // A start that ended before its first migration leaves the table of them alone.
+    if (tables.length === 1) return false;
+    const applied = await texts('SELECT migration_name FROM _prisma_migrations');
+    return !applied.includes(migrations[0]?.name ?? '');
+  } finally {
+    await connection.dispose();
+  }
+}
+
+/**
  * Brings the database at `url` up to date.
  * @returns names of the migrations applied.
  * @throws Error when an applied migration was edited, is missing here, or failed half-way before.

@@ -3,7 +3,7 @@ import { agentRevision } from '../generations/agent-revision.js';
 import { keptGenerations, newestKept } from '../generations/generations.js';
 import { adapter } from './client.js';
 import { DatabaseFault, faultOf } from './fault.js';
-import { type Migration, migrate, NewerDatabase } from './migrate.js';
+import { hasOtherTables, type Migration, migrate, NewerDatabase } from './migrate.js';
 
 /** Path of a database by its URL, `file:/path`. */
 export const databaseFile = (url: string): string => url.replace(/^file:(\/\/(?=\/))?/, '');
@@ -34,7 +34,10 @@ export async function readyDatabase(url: string, dataDir: string, migrations: re
     const isSetUp = last > 0 || agentRevision(dataDir) > 0;
     const fresh = !existsSync(file) || statSync(file).size === 0;
     if (fresh && isSetUp) throw new DatabaseFault(existsSync(file) ? 'empty' : 'gone', file);
-    if (!fresh) await check(url, file);
+    if (!fresh) {
+      await check(url, file);
+      if (await hasOtherTables(url, migrations)) throw new DatabaseFault('foreign', file);
+    }
     await migrate(url, migrations);
     const { revision, hasUsers } = await content(url);
     if (!isSetUp) return;
