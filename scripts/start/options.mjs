@@ -15,6 +15,7 @@ default configuration and serves http://127.0.0.1:8080.
   --take-over           claim them even if one carries the default route or your SSH session
   --listen ADDR:PORT    where the web page and the API listen (127.0.0.1:8080)
   --name NAME           another name that the router answers to, e.g. router.example.net; may be given again
+  --trusted-proxy ADDR  a reverse proxy in front of the page, whose X-Forwarded-For says who asks; may be given again
   --data-dir DIR        database, active configuration, pid files (data in the project)
   --no-lab              do not make the lab
   --no-defaults         leave an empty database empty: no addresses, rules or queues
@@ -27,7 +28,7 @@ TOLLWAY_ADMIN_PASSWORD sets the first password of admin without the browser.`;
 
 /**
  * @typedef {{
- *   ports: string[] | undefined, takeOver: boolean, listen: string, names: string[], dataDir: string,
+ *   ports: string[] | undefined, takeOver: boolean, listen: string, names: string[], trustedProxies: string[], dataDir: string,
  *   restore: 'newest' | number | undefined, lab: boolean, defaults: 'lab' | 'ports' | 'none', memory: boolean, help: boolean,
  * }} StartOptions
  */
@@ -44,6 +45,7 @@ export function parseOptions(argv) {
     takeOver: false,
     listen: '127.0.0.1:8080',
     names: [],
+    trustedProxies: [],
     dataDir: inProject('data'),
     restore: undefined,
     lab: true,
@@ -62,6 +64,9 @@ export function parseOptions(argv) {
     },
     '--name': (value) => {
       options.names.push(hostName(value));
+    },
+    '--trusted-proxy': (value) => {
+      options.trustedProxies.push(proxyAddress(value));
     },
     '--data-dir': (value) => {
       options.dataDir = dataDir(value);
@@ -154,6 +159,12 @@ function listenAddress(value) {
 function hostName(value) {
   if (isIP(value) !== 0 || /^(?=.{1,253}$)[a-z0-9_]([a-z0-9._-]*[a-z0-9])?$/i.test(value)) return value;
   throw new UserError(`--name takes a host name without a port, e.g. router.example.net, not "${value}"`, 2);
+}
+
+/** @param {string} value */
+function proxyAddress(value) {
+  if (isIP(value) !== 0) return value;
+  throw new UserError(`--trusted-proxy takes the address of a reverse proxy, e.g. 127.0.0.1 or ::1, not "${value}"`, 2);
 }
 
 /** @param {string} value */

@@ -46,6 +46,10 @@ export function apiEnv(options) {
     TOLLWAY_ADMIN_PASSWORD_STDIN: '1',
     TOLLWAY_LISTEN: options.listen,
     TOLLWAY_NAMES: [...options.names, ...(process.env.TOLLWAY_NAMES ?? '').split(',')].join(','),
+    TOLLWAY_TRUSTED_PROXIES: [
+      ...options.trustedProxies,
+      ...(process.env.TOLLWAY_TRUSTED_PROXIES ?? '').split(','),
+    ].join(','),
     TOLLWAY_DATA_DIR: options.dataDir,
     TOLLWAY_AGENT_SOCKET: socketOf(options.dataDir),
     TOLLWAY_DEFAULTS: options.defaults,

@@ -3,6 +3,7 @@ import fastify, { type FastifyInstance, type FastifyReply, LogController } from 
 import { QueueAccounting } from './accounting/queue-days.js';
 import { QueueRecords } from './accounting/records.js';
 import type { AgentPort } from './agent/port.js';
+import { oneAddress } from './auth/address.js';
 import { ATTEMPT_LIMITS, type AttemptLimits, Attempts } from './auth/attempts.js';
 import { Authenticator } from './auth/authenticator.js';
 import { FailureReport, recordFailedLogin } from './auth/failed-logins.js';
@@ -65,6 +66,8 @@ export interface AppOptions {
   readonly accountingDays: number;
   /** Names that the router answers to beside its addresses, in lower case. */
   readonly names: readonly string[];
+  /** Addresses of reverse proxies whose `X-Forwarded-For` says who asks; of others it says nothing. */
+  readonly trustedProxies: readonly string[];
   /** Limits of connections, where they are not the usual ones. */
   readonly connectionLimits?: Partial<ConnectionLimits>;
   /** Limits of failing logins, where they are not the usual ones. */
@@ -79,6 +82,12 @@ const CLOCK_MS = 30_000;
 
 const SYSTEM = { name: 'system', address: '' } as const;
 
+/** Whether an address on the way of a request is one of these proxies; without any the header is not looked at. */
+function trusting(proxies: readonly string[]): false | ((address: string) => boolean) {
+  const known = new Set(proxies.map(oneAddress));
+  return known.size === 0 ? false : (address) => known.has(oneAddress(address));
+}
+
 /** Puts the parts together. The database is migrated; the agent may or may not be there yet. */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { db } = options;
@@ -88,6 +97,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     logger: { level: options.logLevel, stream: process.stderr },
     logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: true,
+    trustProxy: trusting(options.trustedProxies),
     clientErrorHandler: brokenRequest,
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 4096 },
     // A path that cannot be decoded is refused like any other wrong input.

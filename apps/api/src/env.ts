@@ -17,6 +17,8 @@ export interface Env {
   readonly passwordOnInput: boolean;
   /** Names that the router answers to beside its addresses, in lower case. */
   readonly names: readonly string[];
+  /** Addresses of reverse proxies whose `X-Forwarded-For` says who asks. */
+  readonly trustedProxies: readonly string[];
   readonly webRoot: string | undefined;
   readonly databaseUrl: string;
   /** Days for which it is kept what queues carried. */
@@ -40,6 +42,7 @@ export function readEnv(env: Readonly<Record<string, string | undefined>>): Env 
     adminPassword: env.TOLLWAY_ADMIN_PASSWORD || undefined,
     passwordOnInput: env.TOLLWAY_ADMIN_PASSWORD_STDIN === '1',
     names: hostNames(env.TOLLWAY_NAMES ?? ''),
+    trustedProxies: addresses(env.TOLLWAY_TRUSTED_PROXIES ?? ''),
     webRoot: env.TOLLWAY_WEB_ROOT ? resolve(env.TOLLWAY_WEB_ROOT) : undefined,
     databaseUrl: env.DATABASE_URL || `file:${join(dataDir, 'tollway.db')}`,
     accountingDays: days('TOLLWAY_ACCOUNTING_DAYS', env.TOLLWAY_ACCOUNTING_DAYS ?? '400'),
@@ -67,6 +70,16 @@ function hostNames(text: string): string[] {
   const wrong = names.find((name) => !isIP(name) && !/^(?=.{1,253}$)[a-z0-9_]([a-z0-9._-]*[a-z0-9])?$/.test(name));
   if (wrong === undefined) return names;
   throw new Error(`TOLLWAY_NAMES must be host names separated by commas, e.g. router.example.net, not "${wrong}"`);
+}
+
+function addresses(text: string): string[] {
+  const found = text
+    .split(',')
+    .map((address) => address.trim())
+    .filter((address) => address !== '');
+  const wrong = found.find((address) => isIP(address) === 0);
+  if (wrong === undefined) return found;
+  throw new Error(`TOLLWAY_TRUSTED_PROXIES must be addresses separated by commas, e.g. 127.0.0.1,::1, not "${wrong}"`);
 }
 
 /** `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`. Port 0 lets the system choose. */

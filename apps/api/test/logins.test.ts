@@ -87,6 +87,33 @@ describe('logins that fail', () => {
   });
 });
 
+describe('behind a reverse proxy logins', () => {
+  const address = { burst: 2, everyMs: 60_000 };
+  const limits = { address, account: FAST, overall: FAST, known: FAST, maxWaitMs: 0 };
+  const from = async (client: string, password: string, path = '/api/v1/login') =>
+    (await router.request('POST', path, { name: 'admin', password }, { 'x-forwarded-for': client })).status;
+  const lastLine = async () => {
+    const { rows } = await router.rest('GET', '/log?topics=system,info,account');
+    return rows.at(-1)?.message;
+  };
+
+  it.each(['127.0.0.1', '::ffff:127.0.0.1'])('are told apart by what it says (%s)', async (proxy) => {
+    router = await Router.start({ attemptLimits: limits, trustedProxies: ['192.0.2.1', proxy] });
+    for (const status of [401, 401, 429]) expect(await from('203.0.113.7', 'wrong')).toBe(status);
+    expect(await from('203.0.113.8', 'wrong')).toBe(401);
+    // What stands before the address that the proxy has seen may be anybody's invention.
+    expect(await from('198.51.100.1, 203.0.113.7', 'wrong')).toBe(429);
+    expect(await from('198.51.100.1, 203.0.113.9', PASSWORD)).toBe(200);
+    expect(await lastLine()).toBe('user admin logged in from 203.0.113.9 via web');
+  });
+
+  it.each([[[]], [['192.0.2.1', '::1']]])('are not, when it is nobody that is trusted (%j)', async (trustedProxies) => {
+    router = await Router.start({ attemptLimits: limits, trustedProxies });
+    expect(await from('203.0.113.9', PASSWORD)).toBe(200);
+    expect(await lastLine()).toBe('user admin logged in from 127.0.0.1 via web');
+  });
+});
+
 describe('budgets of logins', () => {
   const limits = {
     address: { burst: 2, everyMs: 60_000 },

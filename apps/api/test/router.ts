@@ -111,6 +111,7 @@ export class Router {
       accountingDays: 400,
       adminPassword: PASSWORD,
       names: [],
+      trustedProxies: [],
       webRoot: undefined,
       logLevel: 'silent',
       ...this.#options,

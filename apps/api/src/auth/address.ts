@@ -7,6 +7,12 @@ export const plainAddress = (address: string): string =>
     .replace(/^::ffff:(?=\d+\.)/, '')
     .replace(/%.*$/, '');
 
+/** The one text of an address, however it is written. */
+export function oneAddress(address: string): string {
+  const plain = plainAddress(address);
+  return isIPv6(plain) ? new URL(`http://[${plain}]`).hostname.slice(1, -1) : plain;
+}
+
 /** Who limits hold for: one IPv4 address, or the 64 bits of an IPv6 address that one subscriber has at least. */
 export function networkOf(address: string): string {
   const plain = plainAddress(address);
