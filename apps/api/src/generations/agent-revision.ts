@@ -1,15 +1,21 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Where the agent keeps the configuration that it forwards by; `crates/worker/src/active.rs` says what is in it. */
-const activeFile = (dataDir: string): string => join(dataDir, 'agent', 'active.tollway');
+/**
+ * Where the agent keeps the configuration that it forwards by, and those before it; `crates/worker/src/active.rs` says what
+ * is in them.
+ */
+const FILES = ['active.tollway', 'active.1.tollway', 'active.2.tollway'];
 
 const MAGIC = 'TOLLWAY\0';
 
-/** Revision of the configuration that the agent has on disk; 0 when there is none. */
-export function agentRevision(dataDir: string): number {
+/** Highest revision of the configurations that the agent has on disk; 0 when there is none. */
+export const agentRevision = (dataDir: string): number =>
+  Math.max(...FILES.map((name) => revisionOf(join(dataDir, 'agent', name))));
+
+function revisionOf(path: string): number {
   try {
-    const file = openSync(activeFile(dataDir), 'r');
+    const file = openSync(path, 'r');
     try {
       const header = Buffer.alloc(24);
       const whole = readSync(file, header, 0, header.length, 0) === header.length;

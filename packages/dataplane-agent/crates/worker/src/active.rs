@@ -1,18 +1,19 @@
-//! The active configuration on disk, from which the agent forwards before any API has spoken to it.
+//! The active configuration on disk, from which the agent forwards before any API has spoken to it, and those that were
+//! active before, for when it is damaged: `active.tollway`, `active.1.tollway`, `active.2.tollway`.
 //!
 //! A header of [`HEADER`] bytes, then the configuration as msgpack:
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 8 | `TOLLWAY` and a zero byte |
-//! | 8 | 4 | format of this file, 1, little-endian |
+//! | 8 | 4 | format of this file, 2, little-endian |
 //! | 12 | 4 | format of the configuration |
 //! | 16 | 8 | revision |
-//! | 24 | 32 | SHA-256 of the configuration's bytes |
+//! | 24 | 32 | SHA-256 of what is before it and of the configuration's bytes; in format 1 of these alone |
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,8 +23,14 @@ use tollway_config::dataplane::{DataplaneConfig, FORMAT};
 use crate::framing::{from_msgpack, to_msgpack};
 
 const MAGIC: [u8; 8] = *b"TOLLWAY\0";
-const FILE_FORMAT: u32 = 1;
+const FILE_FORMAT: u32 = 2;
+/// The format before, whose checksum does not cover the header.
+const BODY_FORMAT: u32 = 1;
 const HEADER: usize = 56;
+/// Bytes of the header before the checksum.
+const HEAD: usize = 24;
+/// Configurations that are kept beside the active one.
+const EARLIER: usize = 2;
 
 /// A configuration with its identity.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,14 +69,16 @@ impl Drop for Staged {
 /// When the disk does not take it; then nothing has changed.
 pub fn stage(path: &Path, token: u64, revision: u64, config: &DataplaneConfig) -> std::io::Result<Staged> {
     let body = to_msgpack(config).map_err(std::io::Error::other)?;
-    let digest = Sha256::digest(&body);
+    let mut head = Vec::with_capacity(HEAD);
+    head.extend_from_slice(&MAGIC);
+    head.extend_from_slice(&FILE_FORMAT.to_le_bytes());
+    head.extend_from_slice(&config.format.to_le_bytes());
+    head.extend_from_slice(&revision.to_le_bytes());
+    let digest = Sha256::new().chain_update(&head).chain_update(&body).finalize();
     let staged = Staged { temporary: path.with_extension(format!("{token}.new")), path: path.to_owned() };
     let mut file =
         OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&staged.temporary)?;
-    file.write_all(&MAGIC)?;
-    file.write_all(&FILE_FORMAT.to_le_bytes())?;
-    file.write_all(&config.format.to_le_bytes())?;
-    file.write_all(&revision.to_le_bytes())?;
+    file.write_all(&head)?;
     file.write_all(&digest)?;
     file.write_all(&body)?;
     file.sync_all()?;
@@ -77,16 +86,40 @@ pub fn stage(path: &Path, token: u64, revision: u64, config: &DataplaneConfig) -
 }
 
 impl Staged {
-    /// Puts it in the place of the active one.
+    /// Puts it in the place of the active one, which is kept as the newest of those before.
     ///
     /// # Errors
     /// When the file system refuses.
     pub fn commit(self) -> std::io::Result<()> {
+        keep(&self.path);
         fs::rename(&self.temporary, &self.path)?;
         if let Some(parent) = self.path.parent() {
             File::open(parent)?.sync_all()?;
         }
         Ok(())
+    }
+}
+
+/// Name of the configuration that was active so many configurations ago.
+fn place_of(path: &Path, ago: usize) -> PathBuf {
+    if ago == 0 { path.to_owned() } else { path.with_extension(format!("{ago}.tollway")) }
+}
+
+/// Keeps the active configuration as the newest of those before. What cannot be kept is no reason not to go on.
+fn keep(path: &Path) {
+    let inode = |ago| fs::metadata(place_of(path, ago)).ok().map(|file| file.ino());
+    // After a start with an earlier one that one is the active one too.
+    if inode(0).is_none() || inode(0) == inode(1) {
+        return;
+    }
+    for ago in (1..EARLIER).rev() {
+        let _ = fs::rename(place_of(path, ago), place_of(path, ago + 1));
+    }
+    // A link takes no room on a full disk. Where there are none, the active one is missing for a moment, in which a start
+    // takes the one before, which is the same.
+    let newest = place_of(path, 1);
+    if fs::hard_link(path, &newest).is_err() {
+        let _ = fs::rename(path, &newest);
     }
 }
 
@@ -104,11 +137,45 @@ pub fn remove_staged(path: &Path) {
     }
 }
 
-/// Reads the active configuration. `Ok(None)` when there is none.
-///
-/// # Errors
-/// Says what is wrong with the file; it has then been moved aside to `….bad`, for people to look at.
-pub fn load(path: &Path) -> Result<Option<Active>, String> {
+/// What was found on disk.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The configuration.
+    pub active: Active,
+    /// How many configurations ago it was the active one; 0 for that itself.
+    pub ago: usize,
+}
+
+/// Reads the newest configuration that is whole, from the one on that was active `ago` configurations ago. `None` when
+/// there is none. What is wrong with newer ones is added to `problems`, for people; damaged files have been moved aside
+/// to `….bad`. One from before becomes the active one.
+pub fn load(path: &Path, ago: usize, problems: &mut Vec<String>) -> Option<Found> {
+    let mut missing = None;
+    for ago in ago..=EARLIER {
+        let place = place_of(path, ago);
+        match read(&place) {
+            Ok(Some(active)) => {
+                problems.extend(missing);
+                if ago != 0 {
+                    // If that fails, the next start finds it here again.
+                    let _ = fs::hard_link(&place, path);
+                }
+                return Some(Found { active, ago });
+            }
+            // The first start finds nothing, and says nothing.
+            Ok(None) if ago == 0 => missing = Some(format!("{} is missing", place.display())),
+            Ok(None) => {}
+            Err(problem) => {
+                problems.extend(missing.take());
+                problems.push(problem);
+            }
+        }
+    }
+    None
+}
+
+/// Reads one file; `Ok(None)` when there is none.
+fn read(path: &Path) -> Result<Option<Active>, String> {
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -137,82 +204,26 @@ pub fn parse(bytes: &[u8]) -> Result<Active, String> {
     if !header.starts_with(&MAGIC) {
         return Err("not a configuration of this agent".to_owned());
     }
-    if number(8) != FILE_FORMAT {
-        return Err(format!("file format {} is not known (known: {FILE_FORMAT})", number(8)));
-    }
+    let covered = match number(8) {
+        FILE_FORMAT => header.get(..HEAD).unwrap_or_default(),
+        BODY_FORMAT => &[],
+        other => return Err(format!("file format {other} is not known (known: {FILE_FORMAT})")),
+    };
     if ![FORMAT, FORMAT - 1].contains(&number(12)) {
         return Err(format!("configuration format {} is not known (known: {FORMAT})", number(12)));
     }
-    let digest = Sha256::digest(body);
-    if header.get(24..) != Some(digest.as_slice()) {
+    let digest = Sha256::new().chain_update(covered).chain_update(body).finalize();
+    if header.get(HEAD..) != Some(digest.as_slice()) {
         return Err("the checksum does not fit: the file is damaged".to_owned());
     }
     let revision = u64::from(number(16)) | u64::from(number(20)) << 32;
+    if revision == 0 {
+        return Err("it has no revision: the file is damaged".to_owned());
+    }
     let mut config: DataplaneConfig = from_msgpack(body)?;
     config.upgrade();
     Ok(Active { revision, config: Arc::new(config) })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn directory(name: &str) -> PathBuf {
-        let path = std::env::temp_dir().join(format!("tollway-active-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        path
-    }
-
-    #[test]
-    fn what_was_stored_is_loaded() {
-        let directory = directory("roundtrip");
-        let path = directory.join("active.tollway");
-        assert_eq!(load(&path), Ok(None));
-        let config: Arc<DataplaneConfig> = Arc::default();
-        let staged = stage(&path, 1, 5_000_000_000, &config).unwrap();
-        assert_eq!(load(&path), Ok(None));
-        staged.commit().unwrap();
-        assert_eq!(load(&path), Ok(Some(Active { revision: 5_000_000_000, config })));
-        fs::remove_dir_all(directory).unwrap();
-    }
-
-    #[test]
-    fn what_was_only_staged_leaves_nothing() {
-        let directory = directory("staged");
-        let path = directory.join("active.tollway");
-        stage(&path, 1, 3, &DataplaneConfig::default()).unwrap().commit().unwrap();
-        drop(stage(&path, 2, 4, &DataplaneConfig::default()).unwrap());
-        let names =
-            || -> Vec<_> { fs::read_dir(&directory).unwrap().map(|e| e.unwrap().file_name()).collect() };
-        assert_eq!(names(), ["active.tollway"]);
-        std::mem::forget(stage(&path, 3, 4, &DataplaneConfig::default()).unwrap());
-        assert_eq!(names().len(), 2);
-        remove_staged(&path);
-        assert_eq!(names(), ["active.tollway"]);
-        assert_eq!(load(&path).unwrap().unwrap().revision, 3);
-        fs::remove_dir_all(directory).unwrap();
-    }
-
-    #[test]
-    fn every_damaged_byte_is_noticed_and_the_file_kept() {
-        let directory = directory("damage");
-        let path = directory.join("active.tollway");
-        stage(&path, 1, 3, &DataplaneConfig::default()).unwrap().commit().unwrap();
-        let good = fs::read(&path).unwrap();
-        // The revision (16..24) is not covered by the checksum of the configuration.
-        for at in (0..16).chain(24..good.len()) {
-            let mut bad = good.clone();
-            bad[at] ^= 0x40;
-            assert!(parse(&bad).is_err(), "byte {at}");
-        }
-        for length in 0..good.len() {
-            assert!(parse(&good[..length]).is_err(), "length {length}");
-        }
-        fs::write(&path, &good[..good.len() - 1]).unwrap();
-        assert!(load(&path).unwrap_err().contains("damaged"));
-        assert_eq!(load(&path), Ok(None));
-        assert_eq!(fs::read(path.with_extension("bad")).unwrap().len(), good.len() - 1);
-        fs::remove_dir_all(directory).unwrap();
-    }
-}
+mod tests;

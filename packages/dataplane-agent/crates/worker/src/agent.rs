@@ -23,7 +23,7 @@ use tollway_io::pool::{Partition, partitions};
 use tollway_io::thread::{cores, physical_memory, random_u64};
 use tollway_io::wake::{self, Wake};
 
-use crate::active::{self, Active, Staged};
+use crate::active::{self, Active, Found, Staged};
 use crate::exchange::Command;
 use crate::frames::Frames;
 use crate::journal::Journal;
@@ -291,10 +291,10 @@ pub fn run(options: &Options, stop: &Stop) -> Result<(), AgentError> {
     let active_path = state.join("active.tollway");
     active::remove_staged(&active_path);
     let mut problems = Vec::new();
-    let mut active = active::load(&active_path).unwrap_or_else(|problem| {
-        problems.push(format!("{problem}. Starting with an empty configuration"));
-        None
-    });
+    let found = active::load(&active_path, 0, &mut problems);
+    if !problems.is_empty() {
+        problems.push(starts_with(found.as_ref()));
+    }
 
     let claim = if options.memory {
         None
@@ -320,7 +320,7 @@ pub fn run(options: &Options, stop: &Stop) -> Result<(), AgentError> {
         active_path,
         claim: claim.as_ref(),
     };
-    let result = start.run(stop, server, active.take().unwrap_or_else(Active::empty), problems);
+    let result = start.run(stop, server, found, problems);
     match (&result, &claim) {
         (Ok(()), Some(claim)) => claim.release().map_err(|error| AgentError::Failed(error.to_string())),
         _ => result,
@@ -343,7 +343,7 @@ impl Start<'_> {
         self,
         stop: &Stop,
         mut server: Server,
-        active: Active,
+        found: Option<Found>,
         problems: Vec<String>,
     ) -> Result<(), AgentError> {
         let count = self.pools.len();
@@ -376,6 +376,7 @@ impl Start<'_> {
         let learned = learned.map_err(AgentError::failed("the router's routes"))?;
         let (journal, problem) = Journal::open(&self.active_path.with_file_name("connections.journal"));
         let problem = problem.map(|error| format!("the connection journal cannot be written: {error}"));
+        let (active, ago) = found.map_or((Active::empty(), 0), |found| (found.active, found.ago));
         let mut agent = Agent {
             active,
             digest: Digest::default(),
@@ -403,7 +404,7 @@ impl Start<'_> {
             agent.log("system,error", problem);
         }
         let monitor = LinkMonitor::new().map_err(AgentError::failed("the link monitor"))?;
-        let result = agent.begin(&monitor, self.claim, memory_ends).and_then(|()| {
+        let result = agent.begin(ago, &monitor, self.claim, memory_ends).and_then(|()| {
             let generator = generator.map(Generator::start).transpose();
             let generator = generator.map_err(AgentError::failed("the traffic generator"))?;
             let result = agent.control_loop(stop, &mut server, &monitor, self.claim);
@@ -420,32 +421,56 @@ impl Start<'_> {
     }
 }
 
+/// Says what a start goes on with when not all is well.
+fn starts_with(found: Option<&Found>) -> String {
+    match found {
+        Some(Found { active, .. }) => {
+            format!("starting with the configuration of revision {}", active.revision)
+        }
+        None => "starting with an empty configuration".to_owned(),
+    }
+}
+
 fn lost(error: WorkerLost) -> AgentError {
     AgentError::Failed(error.to_string())
 }
 
 impl Agent {
+    /// Forwards by the configuration from disk, which was active `ago` configurations ago; by the newest one before it
+    /// that works, if it does not.
+    fn resume(&mut self, mut ago: usize) -> Result<(), AgentError> {
+        while self.active.revision != 0 {
+            let config = Arc::clone(&self.active.config);
+            let error = match self.build(&config) {
+                Ok(tables) => {
+                    self.put_to_work(&config, tables).map_err(lost)?;
+                    break;
+                }
+                Err(error) => error,
+            };
+            let revision = self.active.revision;
+            let mut problems =
+                vec![format!("the configuration of revision {revision} cannot work ({error})")];
+            let found = active::load(&self.active_path, ago + 1, &mut problems);
+            problems.push(starts_with(found.as_ref()));
+            for problem in problems {
+                self.log("system,error", problem);
+            }
+            (self.active, ago) = found.map_or((Active::empty(), ago), |found| (found.active, found.ago));
+        }
+        self.digest = Digest::of(&self.active.config, None);
+        Ok(())
+    }
+
     /// Opens the ports and forwards by the configuration from disk.
     fn begin(
         &mut self,
+        ago: usize,
         monitor: &LinkMonitor,
         claim: Option<&Claim>,
         memory_ends: Vec<Vec<MemoryPort>>,
     ) -> Result<(), AgentError> {
-        if self.active.revision != 0 {
-            let config = Arc::clone(&self.active.config);
-            match self.build(&config) {
-                Ok(tables) => self.put_to_work(&config, tables).map_err(lost)?,
-                Err(error) => {
-                    let message = format!(
-                        "the configuration on disk cannot work ({error}); starting with an empty one"
-                    );
-                    self.log("system,error", message);
-                    self.active = Active::empty();
-                }
-            }
-        }
-        self.digest = Digest::of(&self.active.config, None);
+        self.resume(ago)?;
         let saved: Arc<[Translated]> = self.journal.connections().into();
         if !saved.is_empty() {
             let count = saved.len();
