@@ -9,7 +9,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tollway_config::dataplane::DataplaneConfig;
-use tollway_config::protocol::{Message, PROTOCOL, ReplyBody, Request, RequestBody, Stats};
+use tollway_config::protocol::{
+    Message, PROTOCOL, QUEUE_SCOPE_RECORD, ReplyBody, Request, RequestBody, Stats,
+};
 use tollway_testkit::RouterConfig;
 use tollway_worker::framing::{Decoder, encode, from_msgpack};
 use tollway_worker::options::Options;
@@ -154,6 +156,63 @@ impl Drop for Folder {
 /// Between the generator's hosts and its servers.
 fn router() -> RouterConfig {
     RouterConfig::new().interface("192.168.88.1/24").interface("198.51.100.1/24")
+}
+
+/// A queue is with one worker at a time, whose bucket is the queue's: what the others tell of it is not added to it.
+#[test]
+fn two_workers_tell_of_one_bucket() {
+    const LIMIT: u64 = 300_000;
+    let folder = Folder::new("bucket");
+    let agent = Agent::start(&folder.0);
+    let mut client = agent.client();
+    let config = router().queue(&["192.168.88.0/24"], LIMIT, 0).config;
+    let row = config.simple_queues[0].row;
+    // What the bucket holds at most, bits.
+    let depth = i64::from(config.simple_queues[0].upload.bucket_ms) * (LIMIT as i64) / 1000;
+    client.activate(config);
+    client.wait_until("a worker gives packets of the queue to the other", |client| {
+        client.stats().workers.iter().map(|worker| worker.handover_packets).sum::<u64>() > 20
+    });
+
+    let (mut after, mut milliseconds, mut passed, mut told, mut rates) =
+        (0, Vec::new(), 0_u64, 0, Vec::new());
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(4) {
+        let ReplyBody::QueueScope { records, .. } = client.ask(RequestBody::QueueScope { row, after }) else {
+            panic!("no answer about the queue");
+        };
+        for record in records.chunks_exact(QUEUE_SCOPE_RECORD) {
+            let u32_at = |at: usize| u32::from_le_bytes(record[at..at + 4].try_into().unwrap());
+            let u64_at = |at: usize| u64::from_le_bytes(record[at..at + 8].try_into().unwrap());
+            after = after.max(u64_at(0));
+            let (tokens, rate) = (u64_at(20) as i64, u64::from(u32_at(32)) * 1000);
+            passed += u64::from(u32_at(8));
+            assert!(rate == LIMIT || rate == 0 && u32_at(8) == 0, "a bucket of {rate} bits/s");
+            assert!(tokens <= depth, "{tokens} bits in a bucket of {depth}");
+            told += u32::from(rate == LIMIT);
+            milliseconds.push(u64_at(0));
+        }
+        rates.push(rate_of(&mut client, row));
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(told > 20, "{told} milliseconds of {}", milliseconds.len());
+    let seconds = (milliseconds.iter().max().unwrap() - milliseconds.iter().min().unwrap()) as f64 / 1000.0;
+    let most = seconds * LIMIT as f64 + depth as f64 + 12_000.0;
+    assert!((passed * 8) as f64 <= most, "{} bits passed in {seconds} s, {most} may", passed * 8);
+    // The traffic is more than the limit, and is held to it once.
+    let most = rates.iter().max().unwrap();
+    assert!(*most > LIMIT / 2 && *most <= LIMIT * 12 / 10 + depth as u64, "{rates:?}");
+}
+
+/// Rate of the upload of a queue, over all workers, bits/s.
+fn rate_of(client: &mut Client, row: u32) -> u64 {
+    let ReplyBody::Queues { records, .. } = client.ask(RequestBody::Queues) else {
+        panic!("no answer about the queues");
+    };
+    let number = |record: &[u8], at: usize| u64::from_le_bytes(record[at..at + 8].try_into().unwrap());
+    let is_upload = |record: &&[u8]| record[..4] == row.to_le_bytes() && record[6] == 0;
+    let records = records.chunks_exact(tollway_config::protocol::QUEUE_RECORD).filter(is_upload);
+    records.map(|record| number(record, 32)).sum()
 }
 
 /// The file of the active configuration is damaged in every way: the agent forwards by the one before, before any API
