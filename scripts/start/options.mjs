@@ -29,7 +29,7 @@ TOLLWAY_ADMIN_PASSWORD sets the first password of admin without the browser.`;
 /**
  * @typedef {{
  *   ports: string[] | undefined, takeOver: boolean, listen: string, names: string[], trustedProxies: string[], dataDir: string,
- *   restore: 'newest' | number | undefined, lab: boolean, defaults: 'lab' | 'ports' | 'none', memory: boolean, help: boolean,
+ *   restore: 'newest' | number | undefined, lab: boolean, defaults: 'lab' | 'memory' | 'ports' | 'none', memory: boolean, help: boolean,
  * }} StartOptions
  */
 
@@ -117,7 +117,7 @@ export function parseOptions(argv) {
     throw new UserError('--take-over belongs to --ports: name the interfaces to claim', 2);
   }
   if (options.ports !== undefined || options.memory) options.lab = false;
-  options.defaults = noDefaults ? 'none' : options.lab ? 'lab' : 'ports';
+  options.defaults = noDefaults ? 'none' : options.lab ? 'lab' : options.memory ? 'memory' : 'ports';
   return options;
 }
 

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 
 /** What an empty database is filled with. */
-export type Defaults = 'lab' | 'ports' | 'none';
+export type Defaults = 'lab' | 'memory' | 'ports' | 'none';
 
 /** Settings of the process, read once from the environment. */
 export interface Env {
@@ -38,7 +38,7 @@ export function readEnv(env: Readonly<Record<string, string | undefined>>): Env 
     ...listenAddress(env.TOLLWAY_LISTEN ?? '127.0.0.1:8080'),
     dataDir,
     agentSocket: env.TOLLWAY_AGENT_SOCKET ?? join(dataDir, 'run', 'agent.sock'),
-    defaults: oneOf('TOLLWAY_DEFAULTS', env.TOLLWAY_DEFAULTS ?? 'ports', ['lab', 'ports', 'none']),
+    defaults: oneOf('TOLLWAY_DEFAULTS', env.TOLLWAY_DEFAULTS ?? 'ports', ['lab', 'memory', 'ports', 'none']),
     adminPassword: env.TOLLWAY_ADMIN_PASSWORD || undefined,
     passwordOnInput: env.TOLLWAY_ADMIN_PASSWORD_STDIN === '1',
     names: hostNames(env.TOLLWAY_NAMES ?? ''),

@@ -1,7 +1,7 @@
 /** What an empty database is filled with. */
 
-/** Which configuration a new router starts with: the lab's networks, claimed network cards, or nothing. */
-export type DefaultsProfile = 'lab' | 'ports' | 'none';
+/** Which configuration a new router starts with: the lab's networks, memory ports, claimed network cards, or nothing. */
+export type DefaultsProfile = 'lab' | 'memory' | 'ports' | 'none';
 
 /** A row to add; ids are given when it is stored. */
 export interface DefaultRow {
@@ -38,7 +38,7 @@ export function defaultConfiguration(profile: DefaultsProfile, ports: readonly s
     row('/interface/list', { name: 'LAN' }, 'defconf: interfaces of the local networks'),
     ...(wan === undefined ? [] : [wanMember(profile, wan)]),
     ...lan.map((name) => row('/interface/list/member', { list: 'LAN', interface: name })),
-    ...(profile === 'lab' && wan !== undefined ? labUplink(wan) : []),
+    ...((profile === 'lab' || profile === 'memory') && wan !== undefined ? testUplink(wan) : []),
     ...lan
       .slice(0, MAX_LAN_PORTS)
       .map((name, index) => row('/ip/address', { address: lanAddress(index), interface: name })),
@@ -54,8 +54,8 @@ function wanMember(profile: DefaultsProfile, wan: string): DefaultRow {
   return row('/interface/list/member', { list: 'WAN', interface: wan }, comment);
 }
 
-/** The lab's uplink is TEST-NET-3 (RFC 5737); its host wan routes on. */
-const labUplink = (wan: string): DefaultRow[] => [
+/** The uplink of the lab and of memory ports is TEST-NET-3 (RFC 5737); who has 203.0.113.1 there routes on. */
+const testUplink = (wan: string): DefaultRow[] => [
   row('/ip/address', { address: '203.0.113.2/24', interface: wan }),
   row('/ip/route', { 'dst-address': '0.0.0.0/0', gateway: '203.0.113.1' }),
 ];

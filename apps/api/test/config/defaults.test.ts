@@ -17,8 +17,9 @@ const addresses = (rows: readonly DefaultRow[]) =>
   rows.filter(({ menu }) => menu === '/ip/address').map(({ values }) => `${values.interface} ${values.address}`);
 
 describe('default configuration', () => {
-  it.each<['lab' | 'ports', number]>([
+  it.each<['lab' | 'memory' | 'ports', number]>([
     ['lab', 3],
+    ['memory', 2],
     ['lab', 2],
     ['ports', 1],
     ['ports', 2],
@@ -52,6 +53,13 @@ describe('default configuration', () => {
       disabled: false,
       comment: 'defconf',
     });
+  });
+
+  it('memory ports have the way out, and nobody is limited', () => {
+    const rows = defaultConfiguration('memory', names(2));
+    expect(addresses(rows)).toEqual(['ether1 203.0.113.2/24', 'ether2 192.168.88.1/24']);
+    expect(rows.map(({ menu }) => menu)).toContain('/ip/route');
+    expect(rows.map(({ menu }) => menu)).not.toContain('/queue/simple');
   });
 
   it('fasttrack stands before the rule that accepts the same packets', () => {
