@@ -53,6 +53,26 @@ test('Esc puts back what was changed in settings; F4 asks before changes are los
   await expect(identity.root).toBeHidden();
 });
 
+test('closing all windows asks before changes are lost', async ({ ui }) => {
+  await ui.open('/system/identity');
+  const identity = ui.window('Identity');
+  const name = identity.root.getByRole('textbox', { name: 'Identity', exact: true });
+  await name.fill('edge');
+  const closeAll = async () => {
+    await ui.page.keyboard.press('Control+k');
+    await ui.page.keyboard.type('close all windows');
+    await ui.page.keyboard.press('Enter');
+  };
+  await closeAll();
+  const question = ui.page.getByRole('dialog', { name: 'Discard the changes in Identity?' });
+  await ui.page.keyboard.press('Escape');
+  await expect(question).toBeHidden();
+  await expect(name).toHaveValue('edge');
+  await closeAll();
+  await question.getByRole('button', { name: 'Discard' }).click();
+  await expect(identity.root).toBeHidden();
+});
+
 test('the tab of an item is open again after a reload', async ({ ui, router }) => {
   const [first] = await router.rest.list('/interface');
   await ui.page.goto(`${router.url}/interface/${first?.['.id']}`);

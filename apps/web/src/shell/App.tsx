@@ -7,7 +7,7 @@ import { Toasts } from '../ui/Toasts.tsx';
 import { groupOf } from '../windows/groups.ts';
 import { OpenWindow } from '../windows/open-window.ts';
 import { Desk } from '../wm/Desk.tsx';
-import { useDesk } from '../wm/desk-state.ts';
+import { act, useDesk } from '../wm/desk-state.ts';
 import { activeId, windowOf } from '../wm/reducer.ts';
 import { Taskbar } from '../wm/Taskbar.tsx';
 import { isPage } from './content.ts';
@@ -72,8 +72,8 @@ type Over = 'nothing' | 'palette' | 'windows';
 
 function Console({ user }: { readonly user: string }) {
   const narrow = useNarrow();
-  /** A window that is to be closed though what was changed in it is not stored. */
-  const [losing, setLosing] = useState<string>();
+  /** Windows that are to be closed though what was changed in them is not stored, and how. */
+  const [losing, setLosing] = useState<{ readonly ids: readonly string[]; readonly close: () => void }>();
   const [over, setOver] = useState<Over>('nothing');
   const [tree, setTree] = useState<'shown' | 'hidden'>('shown');
   const [drawer, setDrawer] = useState(false);
@@ -128,8 +128,15 @@ function Console({ user }: { readonly user: string }) {
   const leave = useCallback((id: string, how?: 'escape') => {
     const role = windowOf(useDesk.getState(), id)?.role;
     // Escape in the dialog of an item is Cancel.
-    if (isUnsaved(id) && !(how === 'escape' && role === 'dialog')) setLosing(id);
+    if (isUnsaved(id) && !(how === 'escape' && role === 'dialog'))
+      setLosing({ ids: [id], close: () => leaveWindow(id) });
     else leaveWindow(id);
+  }, []);
+  const leaveAll = useCallback(() => {
+    const ids = useDesk.getState().windows.flatMap(({ id }) => (isUnsaved(id) ? [id] : []));
+    const close = () => act({ do: 'close-all' });
+    if (ids.length > 0) setLosing({ ids, close });
+    else close();
   }, []);
   const stale = useStale();
   const classes = ['console'];
@@ -155,23 +162,30 @@ function Console({ user }: { readonly user: string }) {
         onClick={() => setDrawer(false)}
       />
       <OpenWindow value={openAddress}>
-        <Desk narrow={narrow} render={renderWindow} onAnother={openAnother} onLeave={leave} onBack={goBack}>
+        <Desk
+          narrow={narrow}
+          render={renderWindow}
+          onAnother={openAnother}
+          onLeave={leave}
+          onLeaveAll={leaveAll}
+          onBack={goBack}
+        >
           <p className="desk-note">No window is open. Choose one from the menus, or press Ctrl+K and type.</p>
         </Desk>
       </OpenWindow>
-      {!narrow && <Taskbar />}
+      {!narrow && <Taskbar onLeave={leave} />}
       {losing !== undefined && (
         <DiscardDialog
-          title={windowTitle(losing)}
+          titles={losing.ids.map(windowTitle)}
           onDiscard={() => {
             setLosing(undefined);
-            leaveWindow(losing);
+            losing.close();
           }}
           onClose={() => setLosing(undefined)}
         />
       )}
-      {over === 'palette' && <Palette onTree={toggleTree} onClose={() => setOver('nothing')} />}
-      {over === 'windows' && <WindowList onClose={() => setOver('nothing')} />}
+      {over === 'palette' && <Palette onTree={toggleTree} onLeaveAll={leaveAll} onClose={() => setOver('nothing')} />}
+      {over === 'windows' && <WindowList onLeave={leave} onClose={() => setOver('nothing')} />}
     </div>
   );
 }

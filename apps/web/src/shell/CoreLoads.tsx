@@ -14,7 +14,7 @@ function draw(root: HTMLElement): void {
     bar.className = 'core-load';
     root.append(bar);
   }
-  const words = cores.map(([core, load]) => `CPU ${core} ${Math.round(load)} %`).join(', ');
+  const words = cores.map(([core, load]) => `CPU ${core} ${Math.round(load)}%`).join(', ');
   root.hidden = cores.length === 0;
   if (root.title === words) return;
   root.title = words;

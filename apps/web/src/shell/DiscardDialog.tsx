@@ -1,19 +1,19 @@
-/** Asks before a window is closed whose changes are not stored. Enter and Escape keep it open. */
+/** Asks before windows are closed whose changes are not stored. Enter and Escape keep them open. */
 import { useEffect, useRef } from 'react';
 import { ModalDialog } from '../ui/ModalDialog.tsx';
 
 interface Props {
-  /** Of the window. */
-  readonly title: string;
+  /** Of the windows. */
+  readonly titles: readonly string[];
   readonly onDiscard: () => void;
   readonly onClose: () => void;
 }
 
-export function DiscardDialog({ title, onDiscard, onClose }: Props) {
+export function DiscardDialog({ titles, onDiscard, onClose }: Props) {
   const keep = useRef<HTMLButtonElement>(null);
   useEffect(() => keep.current?.focus(), []);
   return (
-    <ModalDialog title={`Discard the changes in ${title}?`} size="small" onClose={onClose}>
+    <ModalDialog title={`Discard the changes in ${together(titles)}?`} size="small" onClose={onClose}>
       <div className="ask-box">
         <p>They have not been applied.</p>
       </div>
@@ -28,3 +28,14 @@ export function DiscardDialog({ title, onDiscard, onClose }: Props) {
     </ModalDialog>
   );
 }
+
+/** `Identity`, `Identity and Clock`, `Identity, Clock and 3 more windows`. */
+export function together(titles: readonly string[]): string {
+  const [last = ''] = titles.slice(-1);
+  if (titles.length < 2) return last;
+  if (titles.length > MOST + 1) return `${titles.slice(0, MOST).join(', ')} and ${titles.length - MOST} more windows`;
+  return `${titles.slice(0, -1).join(', ')} and ${last}`;
+}
+
+/** Windows that are named. */
+const MOST = 3;

@@ -62,7 +62,7 @@ const onStatus = (changed: () => void) => useStatus.subscribe(changed);
 function drawFacts(root: HTMLElement): void {
   const { cpuLoad, freeMemory, uptime } = useStatus.getState();
   const texts: Readonly<Record<string, string | undefined>> = {
-    cpu: cpuLoad === undefined ? undefined : `${Math.round(Number(cpuLoad))} %`,
+    cpu: cpuLoad === undefined ? undefined : `${Math.round(Number(cpuLoad))}%`,
     memory: freeMemory === undefined ? undefined : displayBytes(freeMemory),
     uptime: uptime === undefined ? undefined : displayDuration(uptime),
   };

@@ -11,6 +11,8 @@ import { permitted, useGroup } from './permitted.ts';
 
 interface Props {
   readonly onTree: () => void;
+  /** Closes all windows, or asks. */
+  readonly onLeaveAll: () => void;
   readonly onClose: () => void;
 }
 
@@ -23,12 +25,12 @@ function windowEntries(): readonly Entry[] {
   }));
 }
 
-function commandEntries(onTree: () => void): readonly Entry[] {
+function commandEntries({ onTree, onLeaveAll }: Omit<Props, 'onClose'>): readonly Entry[] {
   const entry = (label: string, words: string, run: () => void): Entry => ({ label, hint: 'command', words, run });
   return [
     entry('Cascade windows', 'arrange', () => act({ do: 'cascade' })),
     entry('Minimise all windows', 'hide desk', () => act({ do: 'minimise-all' })),
-    entry('Close all windows', '', () => act({ do: 'close-all' })),
+    entry('Close all windows', '', onLeaveAll),
     entry('Show or hide the menu tree', 'toggle sidebar', onTree),
     ...THEMES.map((theme) => entry(`Theme: ${theme}`, 'appearance dark light colours', () => setAppearance({ theme }))),
     ...DENSITIES.map((density) => entry(`Rows: ${density}`, 'density height', () => setAppearance({ density }))),
@@ -36,7 +38,7 @@ function commandEntries(onTree: () => void): readonly Entry[] {
   ];
 }
 
-export function Palette({ onTree, onClose }: Props) {
+export function Palette({ onTree, onLeaveAll, onClose }: Props) {
   const listId = useId();
   const dialog = useRef<HTMLDialogElement>(null);
   const list = useRef<HTMLDivElement>(null);
@@ -46,8 +48,8 @@ export function Palette({ onTree, onClose }: Props) {
   const entries = useMemo(() => {
     const mayAdd = (menu: Menu) => permitted(menu, group).commands.includes('add');
     const items = [...menuEntries(openAddress, mayAdd), ...startEntries(openAddress, mayAdd)];
-    return [...windowEntries(), ...items, ...commandEntries(onTree)];
-  }, [onTree, group]);
+    return [...windowEntries(), ...items, ...commandEntries({ onTree, onLeaveAll })];
+  }, [onTree, onLeaveAll, group]);
   const shown = useMemo(() => found(entries, typed), [entries, typed]);
 
   useEffect(() => {

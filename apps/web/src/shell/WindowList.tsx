@@ -3,7 +3,12 @@ import { ModalDialog } from '../ui/ModalDialog.tsx';
 import { ToolButton } from '../ui/ToolButton.tsx';
 import { act, useActiveId, useDesk } from '../wm/desk-state.ts';
 
-export function WindowList({ onClose }: { readonly onClose: () => void }) {
+interface Props {
+  readonly onLeave: (id: string) => void;
+  readonly onClose: () => void;
+}
+
+export function WindowList({ onLeave, onClose }: Props) {
   const windows = useDesk((state) => state.windows);
   const active = useActiveId();
   return (
@@ -21,7 +26,7 @@ export function WindowList({ onClose }: { readonly onClose: () => void }) {
             >
               {title}
             </button>
-            <ToolButton name={`Close ${title}`} icon="close" onPress={() => act({ do: 'close', id })} />
+            <ToolButton name={`Close ${title}`} icon="close" onPress={() => onLeave(id)} />
           </li>
         ))}
       </ul>

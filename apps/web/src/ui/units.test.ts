@@ -12,7 +12,7 @@ test('rates get the prefix under which they have one to three digits', () => {
   expect(withUnit(1, 'packets')).toBe('1 packet');
   expect(withUnit(13_300, 'B')).toBe('12.9 KiB');
   expect(withUnit(2_000_000, 'bit')).toBe('2.00 Mbit');
-  expect(withUnit(43.26, '%')).toBe('43.3 %');
+  expect(withUnit(43.26, '%')).toBe('43.3%');
 });
 
 test('read-outs say the same as tables do', () => {

@@ -45,7 +45,7 @@ export function withUnit(value: number, unit: string): string {
   const scaled = Math.abs(value) / divisor;
   const digits = divisor === 1 && Number.isInteger(scaled) ? 0 : scaled >= 100 ? 0 : scaled >= 10 ? 1 : 2;
   const sign = value < 0 ? '-' : '';
-  return unit === '%' ? `${sign}${scaled.toFixed(1)} %` : `${sign}${scaled.toFixed(digits)} ${prefix}${unit}`;
+  return unit === '%' ? `${sign}${scaled.toFixed(1)}%` : `${sign}${scaled.toFixed(digits)} ${prefix}${unit}`;
 }
 
 /** `996 885 p/s`; what is less than one a second still is something. */

@@ -15,6 +15,7 @@ interface Props {
   readonly onAnother: (id: string) => void;
   /** Somebody wants to close a window. */
   readonly onLeave: (id: string, how?: 'escape') => void;
+  readonly onLeaveAll: () => void;
   /** Somebody wants to go from a page to the one before it. */
   readonly onBack: (id: string) => void;
   /** What is shown when no window is open. */
@@ -38,7 +39,7 @@ function visibleIds(state: DeskState, grabbed: string | undefined, narrow: boole
   return visible;
 }
 
-export function Desk({ narrow, render, onAnother, onLeave, onBack, children }: Props) {
+export function Desk({ narrow, render, onAnother, onLeave, onLeaveAll, onBack, children }: Props) {
   const root = useRef<HTMLElement>(null);
   const state = useDesk();
   const grabbed = useGrabbed((each) => each.id);
@@ -74,7 +75,7 @@ export function Desk({ narrow, render, onAnother, onLeave, onBack, children }: P
           onBack={onBack}
         />
       ))}
-      <WindowMenu onAnother={onAnother} onLeave={onLeave} />
+      <WindowMenu onAnother={onAnother} onLeave={onLeave} onLeaveAll={onLeaveAll} />
     </main>
   );
 }

@@ -4,7 +4,7 @@ import { act, openWindowMenu, useDesk } from './desk-state.ts';
 import { activeId } from './reducer.ts';
 import { taskLabels } from './task-label.ts';
 
-export function Taskbar() {
+export function Taskbar({ onLeave }: { readonly onLeave: (id: string) => void }) {
   const state = useDesk();
   const active = activeId(state);
   const labels = taskLabels(state.windows);
@@ -33,7 +33,7 @@ export function Taskbar() {
             aria-label={name}
             title={minimised ? `${name} (minimised)` : name}
             onClick={() => act({ do: id === active ? 'minimise' : 'focus', id })}
-            onAuxClick={(event) => event.button === 1 && act({ do: 'close', id })}
+            onAuxClick={(event) => event.button === 1 && onLeave(id)}
             onContextMenu={(event) => {
               event.preventDefault();
               openWindowMenu(id, event.clientX, event.clientY);

@@ -7,9 +7,10 @@ interface Props {
   /** Opens a second window with the same content. */
   readonly onAnother: (id: string) => void;
   readonly onLeave: (id: string) => void;
+  readonly onLeaveAll: () => void;
 }
 
-export function WindowMenu({ onAnother, onLeave }: Props) {
+export function WindowMenu({ onAnother, onLeave, onLeaveAll }: Props) {
   const menu = useWindowMenu();
   const win = useDesk((state) => (menu.id === undefined ? undefined : windowOf(state, menu.id)));
   if (win === undefined) return null;
@@ -50,7 +51,7 @@ export function WindowMenu({ onAnother, onLeave }: Props) {
         { label: 'Previous window', shortcut: 'Shift+F6, Alt+[', run: () => act({ do: 'previous' }) },
         'line',
         { label: 'Close', shortcut: 'F4, Esc, Alt+W', run: () => onLeave(id) },
-        { label: 'Close all', run: () => act({ do: 'close-all' }) },
+        { label: 'Close all', run: onLeaveAll },
       ]}
       onClose={() => useWindowMenu.setState({ id: undefined })}
     />

@@ -10,18 +10,18 @@ if (queues === undefined || rules === undefined || addresses === undefined) thro
 const queue = (rate: string, part: object = {}) => ({ '.id': '*1', 'max-limit': '20000000/10000000', rate, ...part });
 
 test('the fuller direction counts', () => {
-  expect(rowMark(queues, queue('0/0'))).toEqual({ load: 'low', hinted: false, title: '0 % of max limit (upload)' });
+  expect(rowMark(queues, queue('0/0'))).toEqual({ load: 'low', hinted: false, title: '0% of max limit (upload)' });
   expect(rowMark(queues, queue('10000000/5000000'))).toMatchObject({ load: 'low' });
   expect(rowMark(queues, queue('0/5000001'))).toEqual({
     load: 'middle',
     hinted: false,
-    title: '50 % of max limit (download)',
+    title: '50% of max limit (download)',
   });
   expect(rowMark(queues, queue('15000001/0'))).toMatchObject({ load: 'high' });
   expect(rowMark(queues, queue('20100000/0'))).toEqual({
     load: 'high',
     hinted: false,
-    title: '100 % of max limit (upload)',
+    title: '100% of max limit (upload)',
   });
 });
 
@@ -37,7 +37,7 @@ test('a node of a queue tree has one rate; a hint is told with the load', () => 
   expect(rowMark(tree, { '.id': '*1', 'max-limit': '1000', rate: '600', hint: 'no effect' })).toEqual({
     load: 'middle',
     hinted: true,
-    title: '60 % of max limit\nHint: no effect',
+    title: '60% of max limit\nHint: no effect',
   });
 });
 

@@ -51,5 +51,5 @@ function loadOf(row: Row): Pick<RowMark, 'load' | 'title'> {
   }
   if (fullest < 0) return { load: 'none', title: 'No max limit' };
   const load = fullest <= 0.5 ? 'low' : fullest <= 0.75 ? 'middle' : 'high';
-  return { load, title: `${Math.floor(fullest * 100)} % of max limit${direction}` };
+  return { load, title: `${Math.floor(fullest * 100)}% of max limit${direction}` };
 }

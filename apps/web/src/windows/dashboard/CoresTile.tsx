@@ -33,7 +33,7 @@ function draw(root: HTMLElement): void {
     if (share !== undefined) drawBar(row, share);
   }
   const mean = meanParts(shares);
-  writeAll(root, Object.fromEntries(PARTS.map(({ key }) => [key, `${mean[key].toFixed(1)} %`])));
+  writeAll(root, Object.fromEntries(PARTS.map(({ key }) => [key, `${mean[key].toFixed(1)}%`])));
 }
 
 export function CoresTile() {

@@ -30,7 +30,7 @@ function drawConnections(root: HTMLElement): void {
   writeAll(root, {
     now: number(now),
     of: row?.['active-ipv4'] === 'false' ? 'tracking is off' : most > 0 ? `of ${number(most)}` : '',
-    share: most > 0 ? `${((now / most) * 100).toFixed(1)} % of the table` : '',
+    share: most > 0 ? `${((now / most) * 100).toFixed(1)}% of the table` : '',
   });
   fillBar(root, most > 0 ? now / most : 0);
 }

@@ -55,8 +55,8 @@ test('trouble comes before warnings', () => {
   const found = judge({ ...WELL, engine: 'down', lostLinks: ['ether2', 'ether3'], connections: 960, freeMemory: 1 });
   expect(found.map(({ level, text }) => [level, text])).toEqual([
     ['trouble', 'The packet engine does not answer'],
-    ['trouble', 'The connection table is 96 % full'],
-    ['warning', 'Less than 5 % of the memory is free'],
+    ['trouble', 'The connection table is 96% full'],
+    ['warning', 'Less than 5% of the memory is free'],
     ['warning', 'ether2, ether3 have no link'],
   ]);
   expect(found.every(({ opens }) => opens?.startsWith('/'))).toBe(true);

@@ -104,12 +104,12 @@ function rooms(facts: Facts): readonly Finding[] {
     const percent = Math.floor(share * 100);
     found.push({
       level: share >= 0.95 ? 'trouble' : 'warning',
-      text: `The connection table is ${percent} % full`,
+      text: `The connection table is ${percent}% full`,
       opens: '/ip/firewall/connection',
     });
   }
   if (facts.totalMemory > 0 && facts.freeMemory / facts.totalMemory < 0.05) {
-    found.push({ level: 'warning', text: 'Less than 5 % of the memory is free', opens: '/system/resource' });
+    found.push({ level: 'warning', text: 'Less than 5% of the memory is free', opens: '/system/resource' });
   }
   return found;
 }

@@ -70,7 +70,7 @@ export function figuresOf(history: ScopeHistory, which: number, bucket: Bucket):
 
 const rateText = (bps: number): string => withUnit(Math.round(bps), 'bps');
 const amountText = (bits: number): string => withUnit(Math.round(bits), 'bit');
-const percent = (share: number): string => `${Math.round(share * 100)} %`;
+const percent = (share: number): string => `${Math.round(share * 100)}%`;
 const seconds = (ms: number): string => `${Math.max(1, Math.round(ms / 1000))} s`;
 
 /** Above the limit by more than counting in whole packets explains. */

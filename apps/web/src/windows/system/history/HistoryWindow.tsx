@@ -6,7 +6,7 @@ import { useStatus } from '../../../api/status.ts';
 import { takeBack } from '../../../menu/undo.ts';
 import { useVisible } from '../../../ui/visibility.ts';
 import './history.css';
-import { foundRevisions, timeText, whyNotUndone } from './history-words.ts';
+import { foundRevisions, notForetold, timeText, whyNotUndone } from './history-words.ts';
 
 const message = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
@@ -118,15 +118,18 @@ function Line({ revision, why, open, busy, onOpen, onUndo }: LineProps) {
       <td className="history-number">{thousands(String(rows))}</td>
       <td>
         {why === '' ? (
-          <button
-            type="button"
-            className="button"
-            disabled={busy}
-            aria-label={`Undo revision ${number}`}
-            onClick={onUndo}
-          >
-            Undo
-          </button>
+          <>
+            <button
+              type="button"
+              className="button"
+              disabled={busy}
+              aria-label={`Undo revision ${number}`}
+              onClick={onUndo}
+            >
+              Undo
+            </button>{' '}
+            <span className="history-why">{notForetold(revision)}</span>
+          </>
         ) : (
           <span className="history-why">{why}</span>
         )}

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Revision } from '../../../api/revisions.ts';
-import { foundRevisions, whyNotUndone } from './history-words.ts';
+import { foundRevisions, notForetold, whyNotUndone } from './history-words.ts';
 
 const revision = (part: Partial<Revision>): Revision => ({
   number: 7,
@@ -22,6 +22,11 @@ test('why a revision has no Undo', () => {
   // It was undone and then done again: it can be taken back once more.
   expect(whyNotUndone(revision({ undoneBy: 9 }), 'full')).toBe('');
   expect(whyNotUndone(revision({}), 'read')).toMatch(/only look/);
+});
+
+test('an Undo that nobody has looked at says so', () => {
+  expect(notForetold(revision({}))).toBe('');
+  expect(notForetold(revision({ undo: undefined }))).toBe('not looked at: trying tells');
 });
 
 test('revisions are found by any words of theirs', () => {

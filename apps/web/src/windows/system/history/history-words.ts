@@ -9,6 +9,11 @@ export function whyNotUndone({ undoneBy, undo }: Revision, group: string): strin
   return undo ?? '';
 }
 
+/** What stands beside Undo where nobody has looked whether it is possible; empty where somebody has. */
+export function notForetold({ undo }: Revision): string {
+  return undo === undefined ? 'not looked at: trying tells' : '';
+}
+
 /** `2026-11-22 14:03:09` in the time of the browser. */
 export function timeText(iso: string): string {
   const time = new Date(iso);

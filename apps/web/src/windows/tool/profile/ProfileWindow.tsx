@@ -64,11 +64,11 @@ export function ProfileWindow({ menu }: WindowProps) {
 function footText(rows: readonly Usage[], shown: readonly Usage[], cpu: string): string {
   const between = `handed over between workers: ${profileHandovers()} p/s; TCP out of order: ${profileOutOfOrder()} p/s`;
   if (cpu === 'all') {
-    const busy = busyCores(rows).map(({ core, busy: percent }) => `cpu${core} ${percent.toFixed(1)} %`);
+    const busy = busyCores(rows).map(({ core, busy: percent }) => `cpu${core} ${percent.toFixed(1)}%`);
     return `${shown.length} items; busy: ${busy.join(', ')}; ${between}`;
   }
   const sum = shown.reduce((total, row) => total + row.usage, 0);
-  return `${shown.length} items, sum ${sum.toFixed(1)} %; ${between}`;
+  return `${shown.length} items, sum ${sum.toFixed(1)}%; ${between}`;
 }
 
 function UsageTable({ rows, perCore }: { readonly rows: readonly Usage[]; readonly perCore: boolean }) {
@@ -92,7 +92,7 @@ function UsageTable({ rows, perCore }: { readonly rows: readonly Usage[]; readon
           <tr key={`${row.cpu} ${row.name}`}>
             <td>{row.name}</td>
             {perCore && <td>{row.cpu}</td>}
-            <td className="cell-right">{row.usage.toFixed(1)} %</td>
+            <td className="cell-right">{row.usage.toFixed(1)}%</td>
             <td>
               <div
                 className={row.name === 'idle' ? 'bar bar-idle' : 'bar'}
