@@ -76,12 +76,14 @@ pub struct Fragments<F> {
     datagrams: HashMap<Key, Datagram<F>>,
     /// In order of their start; some may be complete already.
     order: VecDeque<(u64, Key)>,
+    /// Those with fragments that wait, in order of the first one that did; some may wait no longer.
+    waiting: VecDeque<(u64, Key)>,
     held: usize,
 }
 
 impl<F> Default for Fragments<F> {
     fn default() -> Self {
-        Self { datagrams: HashMap::new(), order: VecDeque::new(), held: 0 }
+        Self { datagrams: HashMap::new(), order: VecDeque::new(), waiting: VecDeque::new(), held: 0 }
     }
 }
 
@@ -131,6 +133,10 @@ impl<F> Fragments<F> {
             }
             self.held += 1;
             datagram.held.push(fragment);
+            if datagram.held.len() == 1 {
+                self.waiting.push_back((datagram.started, key));
+                self.forget_served();
+            }
             return Seen::Held;
         };
         first.name(&mut fragment.meta);
@@ -147,20 +153,52 @@ impl<F> Fragments<F> {
         Seen::Known(waited)
     }
 
-    /// Gives up the oldest datagram when there is no room for that of `key`; returns its fragments that waited.
+    /// Gives up the oldest datagram when there is no room for that of `key`, or the oldest one of which fragments wait
+    /// when there is none for this fragment to wait; returns its fragments that waited. `None` when there is room.
     /// The parts of a datagram come within microseconds of each other. Refusing new ones until old ones time out
-    /// would let a few hundred beginnings a second, from anybody, keep out every datagram in parts.
-    pub fn make_room(&mut self, key: Key) -> ArrayVec<Packet<F>, HELD_PER_DATAGRAM> {
+    /// would let a few hundred a second, from anybody, keep out every datagram in parts.
+    pub fn make_room(&mut self, key: Key, place: Place) -> Option<ArrayVec<Packet<F>, HELD_PER_DATAGRAM>> {
         self.forget_finished();
         let full = self.datagrams.len() >= DATAGRAMS || self.order.len() >= ORDER;
-        if !full || self.datagrams.contains_key(&key) {
-            return ArrayVec::new();
+        let known = self.datagrams.get(&key);
+        if full && known.is_none() {
+            return self.order.pop_front().and_then(|(_, key)| self.give_up(key));
         }
-        let oldest = self.order.pop_front().and_then(|(_, key)| self.datagrams.remove(&key));
-        self.forget_finished();
-        let waited = oldest.map(|datagram| datagram.held).unwrap_or_default();
+        let waits =
+            place.offset != 0 && known.is_none_or(|known| known.first.is_none() && !known.held.is_full());
+        if self.held < HELD || !waits {
+            return None;
+        }
+        while let Some((started, key)) = self.waiting.pop_front() {
+            if self.waits(started, key) {
+                return self.give_up(key);
+            }
+        }
+        None
+    }
+
+    fn give_up(&mut self, key: Key) -> Option<ArrayVec<Packet<F>, HELD_PER_DATAGRAM>> {
+        let waited = self.datagrams.remove(&key)?.held;
         self.held -= waited.len();
-        waited
+        self.forget_finished();
+        Some(waited)
+    }
+
+    /// Whether fragments of the datagram that began then wait for its first one.
+    fn waits(&self, started: u64, key: Key) -> bool {
+        self.datagrams
+            .get(&key)
+            .is_some_and(|datagram| datagram.started == started && !datagram.held.is_empty())
+    }
+
+    /// Takes out of [`Self::waiting`] what waits no longer, when that is most of it.
+    fn forget_served(&mut self) {
+        if self.waiting.len() < 2 * HELD {
+            return;
+        }
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.retain(|&(started, key)| self.waits(started, key));
+        self.waiting = waiting;
     }
 
     /// Takes datagrams that are complete out of the front of the order.

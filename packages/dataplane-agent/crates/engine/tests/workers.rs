@@ -1,7 +1,7 @@
 //! Several workers, fragments, configuration changes: one flow has one owner, and nobody can tell.
 
 use tollway_config::dataplane::ConnectionState;
-use tollway_engine::fragments::DATAGRAMS;
+use tollway_engine::fragments::{DATAGRAMS, HELD, HELD_PER_DATAGRAM};
 use tollway_engine::frame::VnetState;
 use tollway_engine::tuple::{Addr, Tuple, steer};
 use tollway_testkit::packet::{PacketBuilder, ip, tcp_flag};
@@ -220,6 +220,36 @@ fn datagrams_that_never_come_in_whole_keep_out_no_others() {
         parts += router.inject(0, frame, VnetState::default()).len();
     }
     assert_eq!(parts, 3);
+}
+
+#[test]
+fn fragments_that_wait_for_nothing_keep_out_no_others() {
+    let mut router = Router::new(masquerading());
+    let from =
+        |last: u8| PacketBuilder::ipv4(&format!("192.168.88.{last}"), "203.0.113.5").eth_dst(port_mac(0));
+    let begun = from(30).ident(1).udp(4002, 53).payload_len(3000).build_fragments(1480);
+    assert_eq!(router.inject(0, begun[0].clone(), VnetState::default()).len(), 1);
+    // All but the first one of each, three times as many as may wait.
+    let datagrams = 3 * HELD / HELD_PER_DATAGRAM;
+    router.moved();
+    for number in 0..datagrams as u16 {
+        let datagram = from(20).ident(number).udp(4000, 53).payload_len(8 * 17).build_fragments(8);
+        for part in &datagram[1..=HELD_PER_DATAGRAM] {
+            router.inject(0, part.clone(), VnetState::default());
+        }
+    }
+    let dropped = (datagrams * HELD_PER_DATAGRAM - HELD) as i64;
+    expect_counters!(router, Held: HELD as i64, Drop(FragmentLimit): dropped);
+    // One in the wrong order goes through, and what was begun before goes on.
+    let reversed = from(10).ident(7).udp(4001, 53).payload_len(3000).build_fragments(1480);
+    let mut parts = 0;
+    for frame in reversed.into_iter().rev() {
+        parts += router.inject(0, frame, VnetState::default()).len();
+    }
+    assert_eq!(parts, 3);
+    assert_eq!(router.inject(0, begun[1].clone(), VnetState::default()).len(), 1);
+    router.advance_ms(6_000);
+    assert_eq!(router.stats().held, 0);
 }
 
 #[test]

@@ -52,8 +52,10 @@ pub(crate) fn run<F: Frame, S>(
             len: meta.l3_len.saturating_sub(u32::from(meta.l4 - meta.l3)),
             more: word & 0x2000 != 0,
         };
-        for mut displaced in state.fragments.make_room(key) {
-            state.drop(&mut displaced, DropReason::FragmentLimit);
+        while let Some(given_up) = state.fragments.make_room(key, place) {
+            for mut displaced in given_up {
+                state.drop(&mut displaced, DropReason::FragmentLimit);
+            }
         }
         let frame = packet.frame.take();
         let mut fragment = Some(crate::batch::Packet { frame, vnet: packet.vnet, meta: packet.meta });
