@@ -2,6 +2,7 @@
 /** What runs on the lab's `server`: HTTP, DNS-like answers and the sink of the UDP stream. */
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:http';
+import { reply } from './reply.mjs';
 import { STREAM_PORT } from './topology.mjs';
 
 const LARGEST_PAGE_BYTES = 4 << 20;
@@ -27,7 +28,7 @@ dns.on('message', (query, peer) => {
   const answer = Buffer.concat([query, Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 198, 51, 100, 10])]);
   answer.writeUInt16BE(0x8180, 2);
   answer.writeUInt16BE(1, 6);
-  dns.send(answer, peer.port, peer.address);
+  reply(dns, answer, peer);
 });
 dns.bind(53);
 
@@ -35,6 +36,6 @@ const sink = createSocket('udp4');
 let received = 0;
 sink.on('message', (_, peer) => {
   // A receiver of a stream reports now and then, as RTCP (RFC 3550) does; so the flow has two directions.
-  if (++received % REPORT_EVERY === 0) sink.send(`received ${received}`, peer.port, peer.address);
+  if (++received % REPORT_EVERY === 0) reply(sink, `received ${received}`, peer);
 });
 sink.bind(STREAM_PORT);
