@@ -258,7 +258,7 @@ fn run(seed: u64) -> Result<[u64; 5], TestCaseError> {
 
 #[test]
 fn a_dry_run_tells_what_then_becomes_of_the_packet() {
-    let config = Config { cases: tollway_testkit::cases(40), failure_persistence: None, ..Config::default() };
+    let config = Config { cases: tollway_testkit::cases(60), failure_persistence: None, ..Config::default() };
     let mut runner = TestRunner::new(config);
     let totals = std::cell::RefCell::new([0; 5]);
     let outcome = runner.run(&any::<u64>(), |seed| {
@@ -271,7 +271,7 @@ fn a_dry_run_tells_what_then_becomes_of_the_packet() {
     }
     let [held, passed, dropped, fast, slow] = totals.into_inner();
     assert!(
-        held > 20 && passed > 700 && dropped > 50 && fast > 200 && slow > 500,
+        held > 20 && passed > 800 && dropped > 100 && fast > 200 && slow > 500,
         "{totals:?}",
         totals = (held, passed, dropped, fast, slow)
     );

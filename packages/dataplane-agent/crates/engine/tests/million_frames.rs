@@ -48,7 +48,8 @@ fn packet(random: &mut Random, known: bool) -> (u16, PacketBuilder) {
     };
     // Each host keeps to ports of its own, so that answers find it behind the masquerade.
     let source = 1024 + (host as u16) * 16 + random.below(if known { 4 } else { 16 }) as u16;
-    let service = [80, 53, 54, 25, 443][usize::from(source) % 5];
+    // More of services that pass than of those that are refused: these have no flows.
+    let service = [80, 53, 54, 25, 443, 22, 123][usize::from(source) % 7];
     let (from, to) = if port == 1 { (service, source) } else { (source, service) };
     let len = [0, 10, 200, 1000][random.below(4) as usize];
     let builder = PacketBuilder::ipv4_bits(src, dst).ident(random.bits() as u16);
@@ -56,9 +57,9 @@ fn packet(random: &mut Random, known: bool) -> (u16, PacketBuilder) {
     let builder = builder.ttl(ttl).dont_fragment(random.one_in(2));
     let flags = [tcp_flag::SYN, tcp_flag::SYN | tcp_flag::ACK, tcp_flag::ACK | tcp_flag::PSH, tcp_flag::ACK];
     let builder = match random.below(20) {
-        0..9 => builder.udp(from, to),
-        9..17 if random.one_in(40) => builder.tcp(from, to, tcp_flag::RST, 1000, 1000),
-        9..17 => builder.tcp(from, to, flags[random.below(8).min(3) as usize], 1000, 1000),
+        0..11 => builder.udp(from, to),
+        11..17 if random.one_in(100) => builder.tcp(from, to, tcp_flag::RST, 1000, 1000),
+        11..17 => builder.tcp(from, to, flags[random.below(8).min(3) as usize], 1000, 1000),
         17 if port == 1 => builder.echo_reply(to, 1),
         17 | 18 => builder.echo_request(source, 1),
         _ => {
@@ -75,7 +76,7 @@ fn frame(random: &mut Random) -> (u16, Vec<u8>) {
         let len = random.below(200) as usize;
         return (random.below(4) as u16, (0..len).map(|_| random.bits() as u8).collect());
     }
-    let (port, builder) = packet(random, kind < 16);
+    let (port, builder) = packet(random, kind < 17);
     let builder = builder.eth_dst(port_mac(port));
     let mut bytes = if random.one_in(30) {
         let fragments = builder.build_fragments(64);
@@ -100,6 +101,14 @@ fn mutate(random: &mut Random, bytes: &mut Vec<u8>) {
                     *byte = random.bits() as u8;
                 }
             }
+        }
+    }
+    // What a byte changed at random hardly ever makes: a VLAN tag, an ARP packet, IPv4 options.
+    if random.one_in(100) && bytes.len() >= 34 {
+        match random.below(3) {
+            0 => bytes[12..14].copy_from_slice(&[0x81, 0]),
+            1 => bytes[12..14].copy_from_slice(&[8, 6]),
+            _ => bytes[14] = 0x46,
         }
     }
     // Half of them get past the header checksum.
@@ -168,11 +177,10 @@ fn a_million_frames(seed: u64) {
         |row: u32| stats.rules.iter().find(|(known, _)| *known == row).map_or(0, |(_, count)| count.packets);
     let in_flow = rows(1000) + rows(1003);
     println!("in a flow {in_flow}");
-    // From seed to seed 19 to 31 of a hundred were seen.
-    assert!(in_flow >= FRAMES / 8, "too few belong to a flow");
+    assert!(in_flow >= FRAMES / 5, "too few belong to a flow");
     assert!(fast > 10_000, "too few take the fast path");
-    // All but a few reasons must have fired, or the frames are not wild enough: with any seed 19 do so more than a dozen
-    // times, and up to five others now and then.
+    // All but a few reasons must have fired, or the frames are not wild enough: 23 do so more than a dozen times with any
+    // seed, others now and then.
     let reasons = stats.drops.iter().filter(|&&count| count != 0).count();
-    assert!(reasons >= 19, "only {reasons} reasons for a drop");
+    assert!(reasons >= 23, "only {reasons} reasons for a drop");
 }
