@@ -15,6 +15,37 @@ afterAll(() => router.close());
 const address = (last: number) => ({ address: `10.1.${last}.1/24`, interface: 'ether1' });
 
 describe('menus', () => {
+  it('show one user so many rows at once, on all connections, and more when others are closed', async () => {
+    const menu = '/ip/firewall/address-list';
+    const entries = Array.from({ length: 1_000 }, (_, n) => ({ list: 'many', address: `11.0.${n >> 8}.${n & 255}` }));
+    expect((await router.rest('PUT', menu, entries)).status).toBe(201);
+    const window = { op: 'subscribe', topic: 'menu', menu, columns: ['address'], count: 1_000, intervalMs: 200 };
+    const [full, other] = await Promise.all([Client.open(router.url), Client.open(router.url)]);
+    for (let id = 0; id < 64; id += 1) {
+      full.send({ ...window, id });
+      expect((await full.next((m) => m.id === id)).op).toBe('snapshot');
+    }
+    other.send({ ...window, id: 1, count: 1 });
+    expect(await other.next((m) => m.id === 1)).toEqual({
+      op: 'error',
+      id: 1,
+      detail: 'at most 64000 rows are shown to one user at once; close other windows',
+    });
+    full.send({ op: 'window', id: 5, count: 999 });
+    await full.next((m) => m.id === 5 && m.op === 'snapshot');
+    other.send({ op: 'window', id: 1, first: 7 });
+    expect(await other.next((m) => m.id === 1)).toMatchObject({ op: 'snapshot', first: 7 });
+    // A window that has more to show than it may has nothing, and leaves its rows to others.
+    other.send({ op: 'window', id: 1, count: 2 });
+    expect((await other.next((m) => m.id === 1)).op).toBe('error');
+    full.socket.close();
+    await vi.waitFor(() => {
+      other.send({ op: 'window', id: 1, count: 1_000 });
+      return other.next((m) => m.id === 1 && m.op === 'snapshot', 500);
+    });
+    other.socket.close();
+  }, 60_000);
+
   it('send a snapshot, then what changes, to every browser at once', async () => {
     const [one, two] = await Promise.all([Client.open(router.url), Client.open(router.url)]);
     for (const client of [one, two]) client.send({ op: 'subscribe', id: 7, topic: 'menu', menu: '/ip/address' });

@@ -1,6 +1,7 @@
 import { menuByPath } from '@tollway/schema';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MenuFeed, type Outlet } from '../src/live/menu-feed.js';
+import { ShownRows } from '../src/live/shown-rows.js';
 import { ArrayRows } from '../src/view/rows.js';
 
 const WINDOW = { filter: [], columns: undefined, find: '', sort: undefined, first: 0, count: 10 };
@@ -22,7 +23,7 @@ function feedOf(path: string, outlet: Outlet, rows: () => Record<string, string>
     reads.push(maxAgeMs);
     return new ArrayRows(rows());
   };
-  return { feed: new MenuFeed(1, menu, view, WINDOW, 1000, outlet), reads };
+  return { feed: new MenuFeed(1, menu, view, WINDOW, 1000, outlet, new ShownRows().share(1)), reads };
 }
 
 beforeEach(() => {
@@ -109,7 +110,10 @@ describe('feeds that open at once', () => {
       return new ArrayRows([{ '.id': '*1' }]);
     };
     setImmediate(look);
-    const feeds = Array.from({ length: 50 }, (_, id) => new MenuFeed(id, menu, view, WINDOW, 60_000, outlet));
+    const feeds = Array.from(
+      { length: 50 },
+      (_, id) => new MenuFeed(id, menu, view, WINDOW, 60_000, outlet, new ShownRows().share(1)),
+    );
     const sent = () => [...turns.values()].reduce((sum, count) => sum + count, 0);
     await vi.waitFor(() => expect(sent()).toBe(feeds.length));
     watching = false;
@@ -144,7 +148,7 @@ describe('the cost of a feed', () => {
       await new Promise((resolve) => setTimeout(resolve, 300));
       return new ArrayRows([{ '.id': '*1', 'rx-byte': String(reads) }]);
     };
-    const feed = new MenuFeed(1, menu, view, WINDOW, 1000, outlet);
+    const feed = new MenuFeed(1, menu, view, WINDOW, 1000, outlet, new ShownRows().share(1));
     await vi.advanceTimersByTimeAsync(9_000);
     // 300 ms are at most 8 % of the time.
     expect(reads).toBe(3);

@@ -20,11 +20,14 @@ interface Subscription {
 export class LiveClient implements Outlet {
   readonly #socket: WebSocket;
   readonly #hub: Hub;
+  readonly #user: number;
   readonly #subscriptions = new Map<number, Subscription>();
 
-  constructor(socket: WebSocket, hub: Hub) {
+  /** @param user number of whose connection it is */
+  constructor(socket: WebSocket, hub: Hub, user: number) {
     this.#socket = socket;
     this.#hub = hub;
+    this.#user = user;
     socket.on('message', (data, binary) => this.#receive(binary ? undefined : String(data)));
     socket.on('close', () => this.#closeAll());
     socket.on('error', () => socket.terminate());
@@ -92,7 +95,8 @@ export class LiveClient implements Outlet {
         const view = this.#hub.views.get(message.menu.path);
         if (view === undefined) throw new MessageError(`${message.menu.path} cannot be listed`, id);
         checkFilter(message.menu, message.window, id);
-        const feed = new MenuFeed(id, message.menu, view, message.window, message.intervalMs, this);
+        const share = this.#hub.shownRows.share(this.#user);
+        const feed = new MenuFeed(id, message.menu, view, message.window, message.intervalMs, this, share);
         return new MenuSubscription(message.menu, feed);
       }
       case 'traffic':

@@ -12,6 +12,7 @@ import type { Outlet } from './menu-feed.js';
 import { ProfileFeed } from './profile-feed.js';
 import { Sampler } from './sampler.js';
 import { ScopeFeed } from './scope-feed.js';
+import { ShownRows } from './shown-rows.js';
 import { type Status, takeStatus } from './status.js';
 import { TraceFeed } from './trace-feed.js';
 import { Traffic, type TrafficSample } from './traffic.js';
@@ -43,6 +44,7 @@ interface Connection {
 /** All live connections and what they share. */
 export class Hub {
   readonly views: ReadonlyMap<string, View>;
+  readonly shownRows = new ShownRows();
   readonly traffic: Traffic;
   readonly trafficSampler: Sampler<TrafficSample>;
   readonly profileSampler: Sampler<Awaited<ReturnType<ProfileFeed['take']>> & object>;
@@ -93,7 +95,7 @@ export class Hub {
       socket.close(TOO_MANY, `at most ${MAX_PER_USER} connections of one user`);
       return;
     }
-    const connection: Connection = { client: new LiveClient(socket, this), principal, alive: true };
+    const connection: Connection = { client: new LiveClient(socket, this, principal.userId), principal, alive: true };
     this.#connections.set(socket, connection);
     // The password may have changed, or the session ended, while the connection was being opened.
     if (!this.#mayStay(principal)) connection.client.close(SESSION_OVER, 'the session is over');

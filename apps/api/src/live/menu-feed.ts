@@ -1,6 +1,7 @@
 import type { Menu } from '@tollway/schema';
 import type { View } from '../view/rows.js';
 import type { MenuWindow } from './message.js';
+import type { Share } from './shown-rows.js';
 import { Slices, Stopped } from './slices.js';
 import { deltaOf, evaluate, type WindowContent } from './window.js';
 
@@ -23,9 +24,12 @@ export class MenuFeed {
   readonly #view: View;
   readonly #intervalMs: number;
   readonly #outlet: Outlet;
+  readonly #share: Share;
   readonly #timer: NodeJS.Timeout | undefined;
   #window: MenuWindow;
   #sent: WindowContent | undefined;
+  /** Why it shows nothing, when the client has been told so. */
+  #refused: string | undefined;
   /** When the next tick may be: a table that takes long to evaluate is evaluated less often. */
   #notBefore = 0;
   /** Stops the evaluation that runs. */
@@ -35,13 +39,22 @@ export class MenuFeed {
   #again: number | undefined;
   #closed = false;
 
-  constructor(id: number, menu: Menu, view: View, window: MenuWindow, intervalMs: number, outlet: Outlet) {
+  constructor(
+    id: number,
+    menu: Menu,
+    view: View,
+    window: MenuWindow,
+    intervalMs: number,
+    outlet: Outlet,
+    share: Share,
+  ) {
     this.#id = id;
     this.#menu = menu;
     this.#view = view;
     this.#window = window;
     this.#intervalMs = intervalMs;
     this.#outlet = outlet;
+    this.#share = share;
     // Configuration alone changes only by commits, which call refresh().
     this.#timer = menu.refreshMs === undefined ? undefined : setInterval(() => this.tick(), intervalMs);
     this.refresh(intervalMs / 2);
@@ -50,6 +63,7 @@ export class MenuFeed {
   setWindow(change: Partial<MenuWindow>): void {
     this.#window = { ...this.#window, ...change };
     this.#sent = undefined;
+    this.#refused = undefined;
     this.#stop.abort();
     this.refresh(this.#intervalMs / 2);
   }
@@ -81,6 +95,7 @@ export class MenuFeed {
 
   close(): void {
     this.#closed = true;
+    this.#share.close();
     this.#stop.abort();
     clearInterval(this.#timer);
   }
@@ -104,6 +119,14 @@ export class MenuFeed {
 
   #send(window: MenuWindow, content: WindowContent): void {
     const { total, matched } = content;
+    const refused = this.#share.resize(content.rows.length);
+    if (refused !== undefined) {
+      this.#sent = undefined;
+      if (refused !== this.#refused) this.#outlet.send({ op: 'error', id: this.#id, detail: refused });
+      this.#refused = refused;
+      return;
+    }
+    this.#refused = undefined;
     if (this.#sent === undefined) {
       this.#outlet.send({ id: this.#id, op: 'snapshot', total, matched, first: window.first, rows: content.rows });
     } else {
