@@ -15,7 +15,7 @@ function coreNumbers(): string {
 }
 
 function drawBar(row: HTMLElement, share: CoreShare): void {
-  write(row.querySelector('[data-live="load"]'), `${Math.round(share.load)}\u00a0%`);
+  write(row.querySelector('[data-live="load"]'), `${Math.round(share.load)}%`);
   let at = 0;
   for (const part of row.querySelectorAll<HTMLElement>('[data-part]')) {
     const key = PARTS.find((each) => each.key === part.dataset.part)?.key;

@@ -1,7 +1,7 @@
 //! bpf(2) without a library: the few commands that our programs need. They are assembled here
 //! ([`assembler`]): a few helpers and kinds of instructions need no compiler.
 
-use std::io::{Error, Result};
+use std::io::{Error, ErrorKind, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 pub mod assembler;
@@ -129,11 +129,11 @@ pub fn load(instructions: &[Instruction], kind: u32, attach: u32, flags: u32) ->
         ifindex: 0,
         attach_type: attach,
     };
-    descriptor(PROG_LOAD, &mut attributes).map_err(|error| {
+    until_verified(|| descriptor(PROG_LOAD, &mut attributes)).map_err(|error| {
         let mut text = vec![0_u8; EXPLANATION];
         (attributes.log_level, attributes.log_size) = (1, text.len() as u32);
         attributes.log = text.as_mut_ptr() as u64;
-        let _refused_again = descriptor(PROG_LOAD, &mut attributes);
+        let _refused_again = until_verified(|| descriptor(PROG_LOAD, &mut attributes));
         let text = String::from_utf8_lossy(&text);
         let said = text.trim_end_matches('\0').trim_end();
         let start = said.char_indices().rev().nth(2_000).map_or(0, |(at, _)| at);
@@ -142,6 +142,20 @@ pub fn load(instructions: &[Instruction], kind: u32, attach: u32, flags: u32) ->
             _ => error,
         }
     })
+}
+
+/// Tries that a program is given: the verifier stops with EAGAIN when a signal is pending, whoever that is for.
+const LOAD_TRIES: usize = 16;
+
+/// Loads again what the verifier has not finished with.
+fn until_verified<T>(mut load: impl FnMut() -> Result<T>) -> Result<T> {
+    for _ in 1..LOAD_TRIES {
+        match load() {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            outcome => return outcome,
+        }
+    }
+    load()
 }
 
 /// Attaches a program to a netdev. The kernel takes it off when the link is dropped or the process ends.
@@ -158,4 +172,24 @@ pub fn link(program: &OwnedFd, ifindex: u32, attach: u32, flags: u32) -> Result<
     }
     let mut create = LinkCreate { program: program.as_raw_fd() as u32, ifindex, attach_type: attach, flags };
     descriptor(LINK_CREATE, &mut create)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_whose_verification_was_interrupted_is_loaded_again() {
+        let refusing = |times: usize, kind: ErrorKind| {
+            let mut calls = 0;
+            let outcome = until_verified(|| {
+                calls += 1;
+                if calls > times { Ok(()) } else { Err(Error::from(kind)) }
+            });
+            (outcome.is_ok(), calls)
+        };
+        assert_eq!(refusing(3, ErrorKind::WouldBlock), (true, 4));
+        assert_eq!(refusing(LOAD_TRIES, ErrorKind::WouldBlock), (false, LOAD_TRIES));
+        assert_eq!(refusing(1, ErrorKind::PermissionDenied), (false, 1));
+    }
 }
