@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { isLoopback, networkOf } from '../auth/address.js';
+import { Turns } from './turns.js';
 
 /** Bounds of what connections may take. */
 export interface ConnectionLimits {
@@ -28,7 +29,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   total: 800,
   reserved: 64,
   perAddress: 256,
-  pipelined: 16,
+  pipelined: 4,
   headersMs: 10_000,
   requestMs: 60_000,
   idleMs: 15_000,
@@ -60,6 +61,7 @@ export class Connections {
   readonly #open = new Map<Socket, Connection>();
   readonly #byNetwork = new Map<string, Set<Connection>>();
   readonly #trusted = new Set<string>();
+  readonly #turns = new Turns<Socket>();
 
   constructor(limits: ConnectionLimits = CONNECTION_LIMITS) {
     this.#limits = limits;
@@ -76,7 +78,11 @@ export class Connections {
         keepAliveTimeout: idleMs,
       },
       (request, response) => {
-        if (this.#admit(request, response)) handler(request, response);
+        const { socket } = request;
+        if (!this.#admit(request, response)) return;
+        this.#turns.begin(socket, () => {
+          if (!socket.destroyed) handler(request, response);
+        });
       },
     );
     server.on('connection', (socket) => this.#accept(socket));
@@ -160,6 +166,7 @@ export class Connections {
 
   #forget(connection: Connection): void {
     this.#open.delete(connection.socket);
+    this.#turns.forget(connection.socket);
     const siblings = this.#byNetwork.get(connection.network);
     siblings?.delete(connection);
     if (siblings?.size === 0) this.#byNetwork.delete(connection.network);

@@ -1,0 +1,63 @@
+/** How long requests are begun in one turn of the event loop, ms. */
+const TURN_MS = 8;
+
+/**
+ * Begins requests in turns of the event loop. What comes while there is time is begun at once; the rest waits, and each
+ * connection has one request in every round, so that one with many keeps no others waiting.
+ */
+export class Turns<C> {
+  readonly #now: () => number;
+  readonly #soon: (work: () => void) => void;
+  /** What waits, by connection, in the order in which they are next. */
+  readonly #waiting = new Map<C, (() => void)[]>();
+  /** When requests are no longer begun in this turn; undefined before the first one. */
+  #until: number | undefined;
+
+  /**
+   * @param now clock, ms
+   * @param soon has something done in the next turn
+   */
+  constructor(now: () => number = () => performance.now(), soon: (work: () => void) => void = setImmediate) {
+    this.#now = now;
+    this.#soon = soon;
+  }
+
+  /** Requests that wait. */
+  get waiting(): number {
+    let count = 0;
+    for (const { length } of this.#waiting.values()) count += length;
+    return count;
+  }
+
+  /** Begins a request of a connection, now or in one of the next turns, after those that came before on that connection. */
+  begin(connection: C, request: () => void): void {
+    if (this.#until === undefined) this.#open();
+    const others = this.#waiting.get(connection);
+    if (others !== undefined) others.push(request);
+    else if (this.#now() < (this.#until ?? 0)) request();
+    else this.#waiting.set(connection, [request]);
+  }
+
+  /** The connection is gone. */
+  forget(connection: C): void {
+    this.#waiting.delete(connection);
+  }
+
+  #open(): void {
+    this.#until = this.#now() + TURN_MS;
+    this.#soon(() => this.#close());
+  }
+
+  /** One in each turn: what a request does in microtasks is done before the next one, and before others are heard. */
+  #close(): void {
+    this.#until = undefined;
+    const [next] = this.#waiting;
+    if (next === undefined) return;
+    const [connection, requests] = next;
+    const request = requests.shift();
+    this.#waiting.delete(connection);
+    if (requests.length > 0) this.#waiting.set(connection, requests);
+    this.#open();
+    request?.();
+  }
+}
