@@ -77,6 +77,8 @@ mod tests {
     use crate::tuple::{Addr, Tuple, steer};
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(256)))]
+
         #[test]
         fn the_owner_is_that_of_the_tuple(
             (src, dst) in any::<(u32, u32)>(),

@@ -137,6 +137,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(256)))]
+
         #[test]
         fn sum_agrees_with_sixteen_bit_addition(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let mut expected = 0u16;

@@ -369,6 +369,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(256)))]
+
         /// Whatever the lists' length, the candidates are those that a scan of all checks finds.
         #[test]
         fn candidates_are_those_of_a_scan(

@@ -65,6 +65,8 @@ mod tests {
     use super::*;
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(256)))]
+
         #[test]
         fn finds_the_last_start_that_is_not_greater(
             mut starts in proptest::collection::btree_set(prop_oneof![0u32..2000, any::<u32>()], 0..1200),

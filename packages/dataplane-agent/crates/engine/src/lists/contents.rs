@@ -186,6 +186,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(256)))]
+
         #[test]
         fn agrees_with_a_scan(
             ranges in proptest::collection::vec((0u128..300, 0u128..100), 0..12),

@@ -373,6 +373,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(256)))]
+
         #[test]
         fn a_map_agrees_with_a_set(
             from in 0u16..200,

@@ -158,6 +158,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(256)))]
+
         #[test]
         fn the_first_is_of_the_longest_and_all_are_those_that_wait(
             steps in proptest::collection::vec((0u32..12, any::<bool>(), 1u32..9, any::<bool>()), 1..200),

@@ -103,6 +103,8 @@ mod tests {
     use super::*;
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(256)))]
+
         /// Both forms give what the longest prefix says.
         #[test]
         fn the_longest_prefix_gives_the_value(

@@ -313,6 +313,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(256)))]
+
         #[test]
         fn any_bytes_are_read_and_marked_without_panic(
             mut bytes in proptest::collection::vec(any::<u8>(), 0..160),

@@ -298,6 +298,8 @@ mod tests {
     use super::*;
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(256)))]
+
         #[test]
         fn the_longest_is_at_most_twice_as_long_as_what_is_found(
             steps in proptest::collection::vec((0usize..40, prop_oneof![Just(0u64), 1..100u64, any::<u64>()]), 1..200),
