@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { QueueAccounting } from '../src/accounting/queue-days.js';
 import { QueueRecords } from '../src/accounting/records.js';
-import { QueueDump } from '../src/agent/queues.js';
+import { QueueDump, RECORD } from '../src/agent/queues.js';
 import type { Row } from '../src/config/snapshot.js';
 import { type Database, openDatabase } from '../src/database/client.js';
 import { migrate, readMigrations } from '../src/database/migrate.js';
@@ -76,11 +76,11 @@ function start(): void {
 }
 
 function records(): Buffer {
-  const buffer = Buffer.alloc(96 * counters.length);
+  const buffer = Buffer.alloc(RECORD * counters.length);
   for (const [number, [row, part, bytes]] of counters.entries()) {
-    buffer.writeUInt32LE(row, 96 * number);
-    buffer.writeUInt8(part, 96 * number + 6);
-    buffer.writeBigUInt64LE(BigInt(bytes), 96 * number + 8);
+    buffer.writeUInt32LE(row, RECORD * number);
+    buffer.writeUInt8(part, RECORD * number + 6);
+    buffer.writeBigUInt64LE(BigInt(bytes), RECORD * number + 8);
   }
   return buffer;
 }

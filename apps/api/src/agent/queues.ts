@@ -1,7 +1,7 @@
 import type { Queues } from './messages.js';
 
 /** Size of a record, bytes; the layout is documented at `ReplyBody::Queues` in crates/config/src/protocol/mod.rs. */
-const RECORD = 104;
+export const RECORD = 104;
 
 /** What a record is about. */
 export const PART = { upload: 0, download: 1, total: 2, whole: 3, interface: 4 } as const;
