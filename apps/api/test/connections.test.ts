@@ -216,4 +216,20 @@ describe('pipelined requests', () => {
     await closed(socket);
     expect((await router.rest('GET', '/system/identity')).status).toBe(200);
   });
+
+  it.each(['', 'expect: something\r\n'])(
+    'that end with an upgrade leave no socket behind, and nothing to wait for at the end (%j)',
+    async (header) => {
+      router = await Router.start();
+      const first = `GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n${header}\r\n`;
+      const upgrade =
+        'GET /live HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: Upgrade\r\nupgrade: websocket\r\n' +
+        'sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
+      const socket = await hostile(first + upgrade);
+      await eventually(() => socket.destroyed || socket.closed, 5_000).finally(() =>
+        router.app.server.closeAllConnections(),
+      );
+      await eventually(async () => (await connections()) === 0, 5_000);
+    },
+  );
 });

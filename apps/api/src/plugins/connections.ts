@@ -70,6 +70,13 @@ export class Connections {
   /** The server for {@link RequestListener}; give this to the framework. */
   readonly serve = (handler: RequestListener): Server => {
     const { headersMs, requestMs, idleMs, stalledMs } = this.#limits;
+    const serve = (request: IncomingMessage, response: ServerResponse) => {
+      const { socket } = request;
+      if (!this.#admit(request, response)) return;
+      this.#turns.begin(socket, () => {
+        if (!socket.destroyed) handler(request, response);
+      });
+    };
     const server = createServer(
       {
         connectionsCheckingInterval: Math.min(CHECK_MS, headersMs),
@@ -77,18 +84,17 @@ export class Connections {
         requestTimeout: requestMs,
         keepAliveTimeout: idleMs,
       },
-      (request, response) => {
-        const { socket } = request;
-        if (!this.#admit(request, response)) return;
-        this.#turns.begin(socket, () => {
-          if (!socket.destroyed) handler(request, response);
-        });
-      },
+      serve,
     );
+    // Node would answer itself: in its own shape, and without the request being counted.
+    server.on('checkExpectation', serve);
     server.on('connection', (socket) => this.#accept(socket));
     server.on('upgrade', ({ socket }) => {
       const connection = this.#open.get(socket);
-      if (connection !== undefined) connection.live = true;
+      if (connection === undefined) return;
+      // The socket still belongs to the answer before: nobody could answer this one, or would hear that the client is gone.
+      if (connection.pending > 0) this.#close(connection);
+      else connection.live = true;
     });
     server.setTimeout(stalledMs, (socket: Socket) => {
       const connection = this.#open.get(socket);
