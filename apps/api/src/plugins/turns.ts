@@ -22,13 +22,6 @@ export class Turns<C> {
     this.#soon = soon;
   }
 
-  /** Requests that wait. */
-  get waiting(): number {
-    let count = 0;
-    for (const { length } of this.#waiting.values()) count += length;
-    return count;
-  }
-
   /** Begins a request of a connection, now or in one of the next turns, after those that came before on that connection. */
   begin(connection: C, request: () => void): void {
     if (this.#until === undefined) this.#open();
