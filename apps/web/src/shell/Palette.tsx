@@ -1,6 +1,7 @@
 /** One line to type into that finds windows, menus and commands. */
 import type { Menu } from '@tollway/schema';
 import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 import { logout } from '../api/session.ts';
 import { showError } from '../ui/toasts.ts';
 import { act, useDesk } from '../wm/desk-state.ts';
@@ -65,9 +66,9 @@ export function Palette({ onTree, onLeaveAll, onClose }: Props) {
 
   function choose(entry: Entry | undefined) {
     if (entry === undefined) return;
-    onClose();
-    // After the palette has given the focus back, so that it ends in what is opened.
-    setTimeout(entry.run);
+    // The palette gives the focus back first, so that it ends in what is opened; a key pressed next meets that already.
+    flushSync(onClose);
+    entry.run();
   }
 
   function onKeyDown(event: KeyboardEvent) {
