@@ -14,8 +14,9 @@ import { main, UserError } from './project.mjs';
 import { currentNetns } from './start/claims.mjs';
 import { prepareDataDir } from './start/data-folder.mjs';
 import { parseOptions, usage } from './start/options.mjs';
+import { runDir } from './start/places.mjs';
 import { freeRouterNetns, instances, register, removeInstance, removeLeftovers, withLock } from './start/registry.mjs';
-import { agentCommand, apiCommand, apiEnv, health, isSetUp, restoreCommand, runDir, urlOf } from './start/services.mjs';
+import { agentCommand, apiCommand, apiEnv, health, isSetUp, restoreCommand, urlOf } from './start/services.mjs';
 import { Supervisor } from './start/supervisor.mjs';
 
 /** @typedef {import('./start/registry.mjs').Instance} Instance */

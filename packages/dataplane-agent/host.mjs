@@ -77,8 +77,16 @@ try {
 try {
   await agent.run(options);
 } catch (error) {
-  rmSync(pidFile, { force: true });
+  removePidFile();
   fail(error.message, error.code === 'InvalidArg' ? 2 : 1);
 }
-rmSync(pidFile, { force: true });
+removePidFile();
 process.exit(0);
+
+function removePidFile() {
+  try {
+    rmSync(pidFile, { force: true });
+  } catch {
+    // On a file system that has become read-only it stays.
+  }
+}

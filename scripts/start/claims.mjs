@@ -4,10 +4,11 @@
  * `DIR/agent/claims/`; an agent that is started gives back what is on record and not claimed again.
  */
 import { spawn } from 'node:child_process';
-import { readdirSync, readlinkSync, rmSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import { namedNetnsOf, netnsPath } from '../netns.mjs';
 import { endProcesses, identify, until } from '../process.mjs';
+import { removeIfPossible } from './places.mjs';
 
 /** How long an agent may take to start and give back, ms; one that cannot ends sooner by itself. */
 const GIVE_BACK_MS = 30_000;
@@ -27,7 +28,7 @@ function recorded(dataDir) {
 }
 
 /** Forgets the records of interfaces that are gone with their namespace. @param {string} dataDir */
-export const forgetClaims = (dataDir) => rmSync(claimsDir(dataDir), { recursive: true, force: true });
+export const forgetClaims = (dataDir) => removeIfPossible(claimsDir(dataDir));
 
 /**
  * Lets an agent without ports give back what the killed one had claimed.

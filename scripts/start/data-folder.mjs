@@ -3,13 +3,15 @@
 import { accessSync, chmodSync, constants, lstatSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { makeFolder, UserError } from '../project.mjs';
-import { runDir } from './services.mjs';
+import { isReadOnly, isReadOnlyError, runDir } from './places.mjs';
+import { isSetUp } from './services.mjs';
 
 /** What Tollway has in its data folder; nothing else there is touched. */
 const OWN = /^(run|log|agent|generations|traffic\.json.*|tollway\.db.*)$/;
 
 /**
- * Makes the folder, or gives one that exists, and what Tollway has in it, the modes 0700 and 0600.
+ * Makes the folder, or gives one that exists, and what Tollway has in it, the modes 0700 and 0600. One of a router that
+ * has been set up may be read-only.
  * @param {string} dataDir
  * @throws UserError (exit code 2) when it cannot be used, or cannot be closed to others
  */
@@ -17,6 +19,8 @@ export function prepareDataDir(dataDir) {
   try {
     makeFolder(dataDir, 0o700);
     closeToOthers(dataDir);
+    // A router forwards by what it has; the API says what cannot be stored.
+    if (isSetUp(dataDir) && isReadOnly(dataDir)) return;
     makeFolder(runDir(dataDir), 0o700);
     accessSync(runDir(dataDir), constants.W_OK);
   } catch (error) {
@@ -38,7 +42,7 @@ function closeToOthers(dataDir) {
         2,
       );
     }
-    chmodSync(dataDir, 0o700);
+    close(dataDir, 0o700);
   }
   for (const name of names) if (OWN.test(name)) closeTree(path.join(dataDir, name));
 }
@@ -47,8 +51,18 @@ function closeToOthers(dataDir) {
 function closeTree(file) {
   const stat = lstatSync(file, { throwIfNoEntry: false });
   if (stat === undefined || stat.isSymbolicLink()) return;
-  if ((stat.mode & 0o077) !== 0) chmodSync(file, stat.isDirectory() ? 0o700 : 0o600);
+  if ((stat.mode & 0o077) !== 0) close(file, stat.isDirectory() ? 0o700 : 0o600);
   if (stat.isDirectory()) for (const name of readdirSync(file)) closeTree(path.join(file, name));
+}
+
+/** @param {string} file @param {number} mode */
+function close(file, mode) {
+  try {
+    chmodSync(file, mode);
+  } catch (error) {
+    if (!isReadOnlyError(error)) throw error;
+    console.error(`${file} stays open to others: its file system is read-only`);
+  }
 }
 
 const isOpen = (/** @type {string} */ folder) => (lstatSync(folder).mode & 0o077) !== 0;

@@ -4,7 +4,6 @@
  * next start can take away what an instance that was killed left behind.
  */
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { removeLab } from '../lab/create.mjs';
 import { deleteNetns, netnsExists } from '../netns.mjs';
@@ -12,7 +11,8 @@ import { commandLine, endProcesses, identify, isRunning, until } from '../proces
 import { makeFolder, UserError } from '../project.mjs';
 import { forgetClaims, giveBackClaims } from './claims.mjs';
 import { instanceHash } from './options.mjs';
-import { agentCommand, runDir } from './services.mjs';
+import { registryDir, removeIfPossible, runDir, socketOf } from './places.mjs';
+import { agentCommand } from './services.mjs';
 
 /**
  * @typedef {import('../process.mjs').Identity} Identity
@@ -29,12 +29,13 @@ import { agentCommand, runDir } from './services.mjs';
  * }} Instance
  */
 
-const isRoot = process.getuid?.() === 0;
-const registryDir = isRoot ? '/run/tollway' : path.join(tmpdir(), `tollway-${process.getuid?.() ?? 'user'}`);
 const entryFile = (/** @type {string} */ dataDir) => path.join(registryDir, `${instanceHash(dataDir)}.json`);
 
 /** How long the agent may take to give its ports back, ms. */
 const AGENT_GRACE_MS = 5000;
+
+/** The same trouble at each process that starts is one line. */
+let lastComplaint = '';
 
 /** @returns {Instance[]} every registered instance, running or dead */
 export function instances() {
@@ -76,14 +77,17 @@ export function register(instance) {
   }
   if (problem === undefined) return;
   // A full disk is no reason to leave agent and API without anybody who starts them again.
-  console.error(`cannot note which processes run: ${problem instanceof Error ? problem.message : problem}`);
+  const complaint = `cannot note which processes run: ${problem instanceof Error ? problem.message : problem}`;
+  if (complaint !== lastComplaint) console.error(complaint);
+  lastComplaint = complaint;
 }
 
 /** @param {Instance} instance */
 export function unregister(instance) {
   for (const name of ['instance.json', 'agent.pid', 'api.pid', 'agent.sock', 'setup-token']) {
-    rmSync(path.join(runDir(instance.dataDir), name), { force: true });
+    removeIfPossible(path.join(runDir(instance.dataDir), name));
   }
+  rmSync(socketOf(instance.dataDir), { force: true });
   rmSync(entryFile(instance.dataDir), { force: true });
 }
 

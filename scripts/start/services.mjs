@@ -4,11 +4,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { enterNetns } from '../netns.mjs';
 import { agentDir, inProject } from '../project.mjs';
-
-/** Where the processes keep pid files, the socket and the like. @param {string} dataDir */
-export const runDir = (dataDir) => path.join(dataDir, 'run');
-
-const socketOf = (/** @type {string} */ dataDir) => path.join(runDir(dataDir), 'agent.sock');
+import { socketOf } from './places.mjs';
 
 /**
  * @param {Pick<import('./registry.mjs').Instance, 'dataDir' | 'routerNetns' | 'ports' | 'lab'>} instance without a router namespace: on memory ports

@@ -104,16 +104,44 @@ test('a full disk: nothing is half stored, either process starts anew and forwar
   await eventually(() => /disk is full|Tollway is up/.test(child.stderr + child.stdout) || child.exited, 60_000);
   expect(child.exited, child.stdout + child.stderr).toBe(false);
   expect(child.stderr).not.toMatch(/\n\s+at /);
-  // Its own record of hosts is on the full disk.
-  const ping = () =>
-    runCommand(['ip', 'netns', 'exec', lanOf(), 'ping', '-n', '-c', '1', '-W', '1', SERVER]).code === 0;
-  await eventually(ping, 30_000);
+  await eventually(pingFromLan, 30_000);
 
   rmSync(filler);
   await eventually(() => again.healthy(), 60_000);
   expect(await comments(again)).toContain('kept');
   await again.rest.add('/ip/firewall/filter', { ...restoring, comment: 'after' });
 }, 240_000);
+
+test('a data folder that can only be read: it forwards by its last configuration and says so; when it can be written it stores', async () => {
+  const dataDir = newDataDir();
+  expect(runCommand(['mount', '-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', dataDir]).code).toBe(0);
+  mounted.push(dataDir);
+  const remount = (access: 'ro' | 'rw') =>
+    expect(runCommand(['mount', '-o', `remount,${access}`, dataDir]).code).toBe(0);
+  const router = await started(dataDir);
+  await router.rest.add('/ip/firewall/filter', restoring);
+  await router.stop();
+  remount('ro');
+
+  const again = newRouter({ dataDir });
+  routers.push(again);
+  const child = again.launch();
+  await eventually(() => /read-only/.test(child.stderr) || child.exited, 60_000);
+  expect(child.exited, child.stdout + child.stderr).toBe(false);
+  expect(child.stderr).not.toMatch(/\n\s+at /);
+  await eventually(pingFromLan, 30_000);
+  await eventually(async () => /read-only/.test(await problemOf(again)), 30_000);
+
+  remount('rw');
+  await eventually(() => again.healthy(), 60_000);
+  expect(await comments(again)).toContain('kept');
+  await again.rest.add('/ip/firewall/filter', { ...restoring, comment: 'after' });
+}, 240_000);
+
+/** A ping where `npm start` could not write down which hosts it has. */
+function pingFromLan(): boolean {
+  return runCommand(['ip', 'netns', 'exec', lanOf(), 'ping', '-n', '-c', '1', '-W', '1', SERVER]).code === 0;
+}
 
 /** The newest namespace of a lab's host lan. */
 function lanOf(): string {

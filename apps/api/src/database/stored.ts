@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { agentRevision } from '../generations/agent-revision.js';
 import { keptGenerations, newestKept } from '../generations/generations.js';
 import { adapter } from './client.js';
@@ -34,6 +34,8 @@ export async function readyDatabase(url: string, dataDir: string, migrations: re
     const isSetUp = last > 0 || agentRevision(dataDir) > 0;
     const fresh = !existsSync(file) || statSync(file).size === 0;
     if (fresh && isSetUp) throw new DatabaseFault(existsSync(file) ? 'empty' : 'gone', file);
+    // A connection that was opened read-only would keep later ones of this process from writing.
+    if (!fresh && !isWritable(file)) throw new DatabaseFault('read-only', file);
     if (!fresh) {
       await check(url, file);
       if (await hasOtherTables(url, migrations)) throw new DatabaseFault('foreign', file);
@@ -64,6 +66,16 @@ async function check(url: string, file: string): Promise<void> {
     if (answer !== 'ok') throw new DatabaseFault('damaged', file, '', answer);
   } finally {
     await connection.dispose();
+  }
+}
+
+/** Whether this user and the file system let a file be written. */
+export function isWritable(file: string): boolean {
+  try {
+    accessSync(file, constants.W_OK);
+    return true;
+  } catch {
+    return false;
   }
 }
 

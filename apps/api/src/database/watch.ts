@@ -1,8 +1,8 @@
-import { accessSync, type BigIntStats, constants, statfsSync, statSync } from 'node:fs';
+import { type BigIntStats, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Database } from './client.js';
 import { DatabaseFault, faultOf } from './fault.js';
-import { startsAsDatabase } from './stored.js';
+import { isWritable, startsAsDatabase } from './stored.js';
 
 /** How often the file is looked at, ms. */
 const LOOK_MS = 2_000;
@@ -95,18 +95,9 @@ export class DatabaseWatch {
     if (stat === undefined || stat.ino !== this.#inode) return new DatabaseFault('gone', this.#file);
     if (stat.size === 0n) return new DatabaseFault('empty', this.#file);
     if (!startsAsDatabase(this.#file)) return new DatabaseFault('damaged', this.#file);
+    // What is open stays writable, but the next start would fail.
     if (!isWritable(this.#file)) return new DatabaseFault('read-only', this.#file);
     return this.#freeBytes(this.#file) < LEAST_FREE ? new DatabaseFault('full', this.#file) : undefined;
-  }
-}
-
-/** What is open stays writable while nothing else may be opened for it: the next start would fail. */
-function isWritable(file: string): boolean {
-  try {
-    accessSync(file, constants.W_OK);
-    return true;
-  } catch {
-    return false;
   }
 }
 

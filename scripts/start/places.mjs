@@ -1,0 +1,42 @@
+// @ts-check
+/** Where a run keeps what lives no longer than it does: pid files, the socket between agent and API, the register. */
+import { accessSync, constants, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { instanceHash } from './options.mjs';
+
+const isRoot = process.getuid?.() === 0;
+
+/** Which instances run on this machine. */
+export const registryDir = isRoot ? '/run/tollway' : path.join(tmpdir(), `tollway-${process.getuid?.() ?? 'user'}`);
+
+/** Where the processes keep pid files and the like. @param {string} dataDir */
+export const runDir = (dataDir) => path.join(dataDir, 'run');
+
+/** The agent's socket: in the data folder, or beside the register when that is on a file system that is read-only. */
+export const socketOf = (/** @type {string} */ dataDir) =>
+  isReadOnly(dataDir)
+    ? path.join(registryDir, `${instanceHash(dataDir)}.sock`)
+    : path.join(runDir(dataDir), 'agent.sock');
+
+/** Whether a folder is on a file system that is read-only. @param {string} folder */
+export function isReadOnly(folder) {
+  try {
+    accessSync(folder, constants.W_OK);
+    return false;
+  } catch (error) {
+    return isReadOnlyError(error);
+  }
+}
+
+/** @param {unknown} error */
+export const isReadOnlyError = (error) => error instanceof Error && 'code' in error && error.code === 'EROFS';
+
+/** Removes what may be there; on a file system that is read-only it stays. @param {string} file */
+export function removeIfPossible(file) {
+  try {
+    rmSync(file, { recursive: true, force: true });
+  } catch (error) {
+    if (!isReadOnlyError(error)) throw error;
+  }
+}
