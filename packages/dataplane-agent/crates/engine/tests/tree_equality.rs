@@ -108,9 +108,10 @@ fn run(seed: u64, workers: u32) -> Outcome {
 
 #[test]
 fn nested_trees_do_the_same_with_any_number_of_workers() {
+    let mut waited = [0; 5];
     for seed in tollway_testkit::seeds(8) {
         let one = run(seed, 1);
-        assert!(one.waited > 100, "seed {seed}: only {} packets waited", one.waited);
+        waited[1] += one.waited;
         for (flow, numbers) in &one.seen {
             assert!(numbers.is_sorted(), "seed {seed}: {flow:?}");
         }
@@ -119,7 +120,9 @@ fn nested_trees_do_the_same_with_any_number_of_workers() {
             assert!(more.handed_over > 0, "the queues should be spread");
             assert!(more.seen == one.seen, "seed {seed}, {workers} workers");
             assert_eq!(more.passed, one.passed, "seed {seed}, {workers} workers");
-            assert!(more.waited > 100, "seed {seed}, {workers} workers: only {} packets waited", more.waited);
+            waited[workers as usize] += more.waited;
         }
     }
+    // In trees that draw high rates only, none may have to wait.
+    assert!(waited[1..].iter().all(|waited| *waited > 1000), "packets that waited, by workers: {waited:?}");
 }
