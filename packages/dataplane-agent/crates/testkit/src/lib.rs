@@ -4,6 +4,7 @@
 
 pub mod config;
 pub mod counters;
+pub mod folder;
 pub mod frame;
 pub mod offload;
 pub mod packet;
@@ -14,6 +15,7 @@ mod soak;
 
 pub use config::{RouterConfig, pfifo, queue, queue_limit, rule};
 pub use counters::Counter;
+pub use folder::Folder;
 pub use frame::{HeapFrame, HeapSource};
 pub use packet::{Packet, PacketBuilder};
 pub use router::{Output, Router};

@@ -217,6 +217,8 @@ impl Journal {
 
 #[cfg(test)]
 mod tests {
+    use tollway_testkit::Folder;
+
     use super::*;
 
     fn saved(port: u16) -> Translated {
@@ -234,8 +236,8 @@ mod tests {
 
     #[test]
     fn what_lives_is_found_again_whatever_is_torn_off_the_end() {
-        let path = std::env::temp_dir().join(format!("tollway-journal-{}", std::process::id()));
-        let _ = std::fs::remove_file(&path);
+        let folder = Folder::new("journal");
+        let path = folder.join("connections.journal");
         let (mut journal, problem) = Journal::open(&path);
         assert!(problem.is_none());
         for port in 0..10 {
@@ -259,13 +261,12 @@ mod tests {
         bad[MAGIC.len() + 5 * RECORD + 20] ^= 1;
         std::fs::write(&path, &bad).unwrap();
         assert_eq!(read(&path).len(), 5);
-        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]
     fn a_failed_write_is_told_once_and_made_good() {
-        let path = std::env::temp_dir().join(format!("tollway-journal-full-{}", std::process::id()));
-        let _ = std::fs::remove_file(&path);
+        let folder = Folder::new("journal-full");
+        let path = folder.join("connections.journal");
         let (mut journal, problem) = Journal::open(&path);
         assert!(problem.is_none());
         // Not writable, as a full disk is not.
@@ -281,13 +282,12 @@ mod tests {
         journal.note(Change::Appeared(saved(4)));
         assert!(journal.flush().is_ok());
         assert_eq!(sorted(read(&path).into_values().collect()), [1, 2, 3, 4].map(saved));
-        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]
     fn a_disk_that_is_full_at_start_keeps_what_was_there() {
-        let path = std::env::temp_dir().join(format!("tollway-journal-start-{}", std::process::id()));
-        let _ = std::fs::remove_file(&path);
+        let folder = Folder::new("journal-start");
+        let path = folder.join("connections.journal");
         let (mut journal, _) = Journal::open(&path);
         journal.note(Change::Appeared(saved(1)));
         journal.flush().unwrap();
@@ -303,13 +303,12 @@ mod tests {
         journal.note(Change::Appeared(saved(3)));
         journal.flush().unwrap();
         assert_eq!(sorted(read(&path).into_values().collect()), [1, 2, 3].map(saved));
-        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]
     fn history_is_thrown_away() {
-        let path = std::env::temp_dir().join(format!("tollway-journal-history-{}", std::process::id()));
-        let _ = std::fs::remove_file(&path);
+        let folder = Folder::new("journal-history");
+        let path = folder.join("connections.journal");
         let (mut journal, problem) = Journal::open(&path);
         assert!(problem.is_none());
         journal.note(Change::Appeared(saved(1)));
@@ -322,6 +321,5 @@ mod tests {
         journal.note(Change::Appeared(saved(4)));
         journal.flush().unwrap();
         assert_eq!(sorted(read(&path).into_values().collect()), [saved(1), saved(4)]);
-        std::fs::remove_file(&path).unwrap();
     }
 }

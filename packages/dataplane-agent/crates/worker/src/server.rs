@@ -226,6 +226,8 @@ pub fn error(id: u32, code: ErrorCode, message: &str) -> Message {
 
 #[cfg(test)]
 mod tests {
+    use tollway_testkit::Folder;
+
     use super::*;
 
     fn client(stream: UnixStream) -> Client {
@@ -257,7 +259,8 @@ mod tests {
 
     #[test]
     fn whoever_waits_for_a_place_does_not_keep_the_poll_awake() {
-        let path = std::env::temp_dir().join(format!("tollway-server-{}.sock", std::process::id()));
+        let folder = Folder::new("server");
+        let path = folder.join("agent.sock");
         let mut server = Server::bind(&path).unwrap();
         let refuse = |_: Request, _: &mut bool| error(0, ErrorCode::BadRequest, "");
         let mut streams: Vec<_> = (0..=CLIENTS).map(|_| UnixStream::connect(&path).unwrap()).collect();

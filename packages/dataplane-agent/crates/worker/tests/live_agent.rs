@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use tollway_config::dataplane::DataplaneConfig;
 use tollway_config::protocol::{
     Message, PROTOCOL, QUEUE_SCOPE_RECORD, ReplyBody, Request, RequestBody, Stats,
 };
-use tollway_testkit::RouterConfig;
+use tollway_testkit::{Folder, RouterConfig};
 use tollway_worker::framing::{Decoder, encode, from_msgpack};
 use tollway_worker::options::Options;
 use tollway_worker::{Stop, run};
@@ -135,24 +135,6 @@ impl Client {
     }
 }
 
-/// A folder that goes with its test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tollway-live-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Between the generator's hosts and its servers.
 fn router() -> RouterConfig {
     RouterConfig::new().interface("192.168.88.1/24").interface("198.51.100.1/24")
@@ -162,8 +144,8 @@ fn router() -> RouterConfig {
 #[test]
 fn two_workers_tell_of_one_bucket() {
     const LIMIT: u64 = 300_000;
-    let folder = Folder::new("bucket");
-    let agent = Agent::start(&folder.0);
+    let folder = Folder::new("live-bucket");
+    let agent = Agent::start(&folder);
     let mut client = agent.client();
     let config = router().queue(&["192.168.88.0/24"], LIMIT, 0).config;
     let row = config.simple_queues[0].row;
@@ -219,17 +201,17 @@ fn rate_of(client: &mut Client, row: u32) -> u64 {
 /// has spoken to it, and says so.
 #[test]
 fn a_damaged_configuration_gives_way_to_the_one_before() {
-    let folder = Folder::new("damaged");
-    let active = folder.0.join("agent").join("active.tollway");
+    let folder = Folder::new("live-damaged");
+    let active = folder.join("agent").join("active.tollway");
     {
-        let agent = Agent::start(&folder.0);
+        let agent = Agent::start(&folder);
         let mut client = agent.client();
         client.activate(router().config);
     }
     for (number, damage) in ["truncated", "flipped", "empty", "missing"].into_iter().enumerate() {
         {
             // The newest one does not forward: nobody takes it for the one before.
-            let agent = Agent::start(&folder.0);
+            let agent = Agent::start(&folder);
             let mut client = agent.client();
             assert_eq!(client.revision, 1 + 2 * number as u64);
             client.activate(DataplaneConfig::default());
@@ -248,7 +230,7 @@ fn a_damaged_configuration_gives_way_to_the_one_before() {
             "empty" => fs::write(&active, b"").unwrap(),
             _ => fs::remove_file(&active).unwrap(),
         }
-        let agent = Agent::start(&folder.0);
+        let agent = Agent::start(&folder);
         let mut client = agent.client();
         assert_eq!(client.revision, 1 + 2 * number as u64, "{damage}");
         client.wait_until("packets are forwarded", |client| client.forwarded() > 10);

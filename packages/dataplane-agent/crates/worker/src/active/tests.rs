@@ -1,22 +1,15 @@
 use std::os::unix::fs::PermissionsExt;
 
+use tollway_testkit::Folder;
+
 use super::*;
 
-/// A folder of one test, which goes with it.
-struct Folder(PathBuf);
+/// The files of one test.
+struct Files(Folder);
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-impl Folder {
+impl Files {
     fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tollway-active-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
+        Self(Folder::new(&format!("active-{name}")))
     }
 
     fn path(&self) -> PathBuf {
@@ -24,7 +17,7 @@ impl Folder {
     }
 
     fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.0).unwrap();
+        let entries = fs::read_dir(&*self.0).unwrap();
         let mut names: Vec<_> =
             entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
@@ -59,7 +52,7 @@ fn config(revision: u64) -> Arc<DataplaneConfig> {
 
 #[test]
 fn what_was_stored_is_loaded() {
-    let folder = Folder::new("roundtrip");
+    let folder = Files::new("roundtrip");
     assert_eq!(folder.start(), (None, Vec::new()), "a first start says nothing");
     let staged = stage(&folder.path(), 1, 5_000_000_000, &config(5_000_000_000)).unwrap();
     assert_eq!(folder.start(), (None, Vec::new()));
@@ -69,7 +62,7 @@ fn what_was_stored_is_loaded() {
 
 #[test]
 fn what_was_only_staged_leaves_nothing() {
-    let folder = Folder::new("staged");
+    let folder = Files::new("staged");
     folder.activate(3..=3);
     drop(stage(&folder.path(), 2, 4, &config(4)).unwrap());
     assert_eq!(folder.names(), ["active.tollway"]);
@@ -82,7 +75,7 @@ fn what_was_only_staged_leaves_nothing() {
 
 #[test]
 fn every_damaged_byte_is_noticed_and_the_file_kept() {
-    let folder = Folder::new("damage");
+    let folder = Files::new("damage");
     folder.activate(3..=3);
     let good = fs::read(folder.path()).unwrap();
     for at in 0..good.len() {
@@ -102,7 +95,7 @@ fn every_damaged_byte_is_noticed_and_the_file_kept() {
 
 #[test]
 fn files_of_the_format_before_are_read() {
-    let folder = Folder::new("format");
+    let folder = Files::new("format");
     folder.activate(7..=7);
     let mut bytes = fs::read(folder.path()).unwrap();
     bytes[8..12].copy_from_slice(&BODY_FORMAT.to_le_bytes());
@@ -115,7 +108,7 @@ fn files_of_the_format_before_are_read() {
 
 #[test]
 fn the_last_ones_are_kept_for_their_owner_alone() {
-    let folder = Folder::new("kept");
+    let folder = Files::new("kept");
     folder.activate(1..=1);
     assert_eq!(folder.names(), ["active.tollway"]);
     folder.activate(2..=9);
@@ -155,7 +148,7 @@ fn a_damaged_one_gives_way_to_the_one_before_and_says_so() {
     for (number, damage) in
         [truncate, flip, flip_revision, empty, zeros, remove, folder_instead].into_iter().enumerate()
     {
-        let folder = Folder::new(&format!("before-{number}"));
+        let folder = Files::new(&format!("before-{number}"));
         folder.activate(1..=4);
         damage(&folder.path());
         let (found, problems) = folder.start();
@@ -172,7 +165,7 @@ fn a_damaged_one_gives_way_to_the_one_before_and_says_so() {
 
 #[test]
 fn the_oldest_one_is_better_than_none() {
-    let folder = Folder::new("oldest");
+    let folder = Files::new("oldest");
     folder.activate(1..=4);
     fs::write(folder.path(), b"").unwrap();
     fs::write(place_of(&folder.path(), 1), b"TOLLWAY").unwrap();
@@ -189,7 +182,7 @@ fn the_oldest_one_is_better_than_none() {
 /// What cannot work is passed over by the place it has.
 #[test]
 fn a_start_can_go_on_to_the_ones_before() {
-    let folder = Folder::new("onward");
+    let folder = Files::new("onward");
     folder.activate(1..=3);
     let mut problems = Vec::new();
     let found = load(&folder.path(), 1, &mut problems).unwrap();
@@ -200,7 +193,7 @@ fn a_start_can_go_on_to_the_ones_before() {
 /// After such a start two names are of one file: the next activation must not push the other one out.
 #[test]
 fn an_earlier_one_that_is_active_again_is_kept_once() {
-    let folder = Folder::new("again");
+    let folder = Files::new("again");
     folder.activate(1..=3);
     fs::write(folder.path(), b"").unwrap();
     assert_eq!(folder.start().0, Some((2, 1)));
@@ -211,7 +204,7 @@ fn an_earlier_one_that_is_active_again_is_kept_once() {
 
 #[test]
 fn what_cannot_be_kept_does_not_stop_an_activation() {
-    let folder = Folder::new("unkept");
+    let folder = Files::new("unkept");
     folder.activate(1..=1);
     // Neither a link nor a file can be put here.
     fs::create_dir_all(place_of(&folder.path(), 1).join("x")).unwrap();
