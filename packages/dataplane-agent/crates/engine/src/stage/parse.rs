@@ -39,8 +39,10 @@ pub(crate) fn run<F: Frame, S>(
         } else if tracking {
             packet.meta.hash = state.table.hash_of(&packet.meta.key);
         }
-        // Without connection tracking nobody looks there.
-        if tracking {
+    }
+    // Without connection tracking nobody looks there. Apart from parsing, so that many of them are under way at once.
+    if tracking {
+        for packet in batch.packets.iter().skip(batch.first) {
             state.table.fetch_bucket(packet.meta.hash);
         }
     }
