@@ -371,9 +371,19 @@ describe('an import', () => {
     expect(router.peer?.active?.['simple-queues']).toHaveLength(25_000);
     const again = await send({ csv: csv.replaceAll('50M', '60M'), remove: true });
     expect(again.lines.filter(({ action }) => action === 'change')).toHaveLength(25_000);
-    const none = await send({ csv: 'name,target\n', remove: true });
-    expect(none.lines).toHaveLength(25_000);
-    expect(await list()).toEqual([]);
+    const one = await send({ csv: 'name,target\nlast,10.99.0.1\n', remove: true });
+    expect(one.lines.filter(({ action }) => action === 'remove')).toHaveLength(25_000);
+    expect(await list()).toHaveLength(1);
+  });
+
+  it('takes no list without a line for the wish to have no queues', async () => {
+    await send({ csv: 'name,target\nalone,10.77.0.1\n' });
+    for (const csv of ['name,target\n', '', '\n\n']) {
+      const told = await send({ csv, remove: true });
+      expect(told.status).toBe(400);
+      expect(told.detail).toMatch(/no queue is in the list|title/);
+      expect(await list()).toHaveLength(1);
+    }
   });
 });
 

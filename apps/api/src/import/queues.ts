@@ -63,7 +63,9 @@ export class QueueImport {
       const { columns, titled } = columnsOf(first?.cells ?? []);
       this.#columns = columns;
       this.#lines = titled ? lines.slice(1) : lines;
-      this.#problem = undefined;
+      // More likely an empty export than the wish to have none.
+      const removesAll = options.remove && this.#lines.length === 0;
+      this.#problem = removesAll ? wrong(first?.number ?? 1, '', 'no queue is in the list, so all would go') : undefined;
     } catch (error) {
       if (!(error instanceof TitleError)) throw error;
       this.#columns = [];
