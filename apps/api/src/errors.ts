@@ -65,6 +65,7 @@ export const errors = {
   noSuchMenu: (word: string) => new ApiError(404, `no such command or directory (${word})`),
   noSuchCommand: (word: string) => new ApiError(400, `no such command or directory (${word})`),
   verbWithoutCommand: (word: string) => new ApiError(406, `no such command or directory (${word})`),
+  upgradeRequired: () => new ApiError(426, 'this address takes WebSockets only'),
   tooManyAttempts: (waitS: number) => {
     const seconds = Math.max(1, Math.ceil(waitS));
     return new ApiError(429, `too many failed logins; try again in ${seconds} s`, undefined, seconds);

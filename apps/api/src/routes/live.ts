@@ -1,5 +1,6 @@
 import websocket from '@fastify/websocket';
 import type { FastifyInstance } from 'fastify';
+import { errors } from '../errors.js';
 import type { Hub } from '../live/hub.js';
 
 /** Largest message of a client, bytes. */
@@ -24,5 +25,12 @@ export async function liveRoute(app: FastifyInstance, hub: Hub): Promise<void> {
   app.addHook('onResponse', async (request) => {
     if (request.headers.upgrade !== undefined) request.raw.socket.destroySoon();
   });
-  app.get('/live', { websocket: true }, (socket, request) => hub.accept(socket, request.principal));
+  app.route({
+    method: 'GET',
+    url: '/live',
+    wsHandler: (socket, request) => hub.accept(socket, request.principal),
+    handler: () => {
+      throw errors.upgradeRequired();
+    },
+  });
 }
