@@ -91,13 +91,15 @@ function trusting(proxies: readonly string[]): false | ((address: string) => boo
 /** Puts the parts together. The database is migrated; the agent may or may not be there yet. */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { db } = options;
-  const connections = new Connections({ ...CONNECTION_LIMITS, ...options.connectionLimits });
+  const isProxy = trusting(options.trustedProxies);
+  const limits = { ...CONNECTION_LIMITS, ...options.connectionLimits };
+  const connections = new Connections(limits, isProxy || undefined);
   const app = fastify({
     serverFactory: connections.serve,
     logger: { level: options.logLevel, stream: process.stderr },
     logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: true,
-    trustProxy: trusting(options.trustedProxies),
+    trustProxy: isProxy,
     clientErrorHandler: brokenRequest,
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 4096 },
     // A path that cannot be decoded is refused like any other wrong input.

@@ -134,6 +134,49 @@ describe('connections of somebody who is logged in', () => {
   });
 });
 
+describe('many connections of one user', () => {
+  const read = `Basic ${Buffer.from(`reader:${PASSWORD}`).toString('base64')}`;
+  const upgradeOf = (login: string) =>
+    `GET /live HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${login}\r\nconnection: Upgrade\r\n` +
+    'upgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
+
+  it.each([
+    ['of one address', { perAddress: 40, perUser: 10 }],
+    ['in all', { total: 40, reserved: 0, perUser: 10 }],
+  ])('do not keep out others %s', async (_where, limits) => {
+    router = await Router.start({ connectionLimits: limits });
+    const added = await router.rest('PUT', '/user', { name: 'reader', password: PASSWORD, group: 'read' });
+    expect(added.status).toBe(201);
+    // Again and again: a connection of the harness makes room for the first visit.
+    for (let visit = 0; visit < 3; visit += 1) {
+      for (let n = 0; n < 60; n += 1) await hostile(upgradeOf(read));
+      // Until all of them have logged in.
+      await wait(300);
+      expect((await rawRequest(`${router.url}/rest/system/identity`, 'GET', { authorization })).status).toBe(200);
+    }
+  });
+
+  it('are ended when there are too many live ones, also if their client does not answer', async () => {
+    router = await Router.start();
+    for (let n = 0; n < 60; n += 1) await hostile(upgradeOf(authorization));
+    await eventually(async () => (await connections()) <= 34, 10_000);
+  });
+
+  it('may come by a trusted proxy, beyond what an address may have', async () => {
+    router = await Router.start({ connectionLimits: { perAddress: 10 }, trustedProxies: ['127.0.0.50'] });
+    const request = `GET /rest/system/identity HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${authorization}\r\n\r\n`;
+    const opened: Socket[] = [];
+    for (let n = 0; n < 30; n += 1) {
+      const socket = await hostile('', '127.0.0.50');
+      const answered = new Promise((resolve) => socket.once('data', resolve));
+      socket.write(request);
+      await answered;
+      opened.push(socket);
+    }
+    expect(opened.filter(({ destroyed }) => destroyed)).toEqual([]);
+  });
+});
+
 const connections = () =>
   new Promise<number>((resolve, reject) =>
     router.app.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))),

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { menuByPath } from '@tollway/schema';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readSamples } from '../src/live/traffic-file.js';
 import { Client } from './live-client.js';
@@ -12,38 +13,55 @@ beforeAll(async () => {
 });
 afterAll(() => router.close());
 
+it('says to a request that is no upgrade what is taken there', async () => {
+  const response = await fetch(`${router.url}/live`, {
+    headers: { authorization: `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}` },
+  });
+  expect(response.status).toBe(426);
+  expect(await response.json()).toEqual({
+    error: 426,
+    message: 'Upgrade Required',
+    detail: 'this address takes WebSockets only',
+  });
+});
+
 const address = (last: number) => ({ address: `10.1.${last}.1/24`, interface: 'ether1' });
 
 describe('menus', () => {
-  it('show one user so many rows at once, on all connections, and more when others are closed', async () => {
-    const menu = '/ip/firewall/address-list';
-    const entries = Array.from({ length: 1_000 }, (_, n) => ({ list: 'many', address: `11.0.${n >> 8}.${n & 255}` }));
-    expect((await router.rest('PUT', menu, entries)).status).toBe(201);
-    const window = { op: 'subscribe', topic: 'menu', menu, columns: ['address'], count: 1_000, intervalMs: 200 };
+  it('show one user so many cells at once, on all connections, and more when others are closed', async () => {
+    const menu = '/queue/simple';
+    const queues = Array.from({ length: 1_000 }, (_, n) => ({ name: `q${n}`, target: `11.0.${n >> 8}.${n & 255}` }));
+    const ids = await router.rest('PUT', menu, queues);
+    expect(ids.status).toBe(201);
+    const columns = Object.keys(menuByPath(menu)?.props ?? {}).length;
+    const windows = Math.floor(1_500_000 / (1_000 * columns));
+    const left = Math.floor((1_500_000 - windows * 1_000 * columns) / columns);
+    const window = { op: 'subscribe', topic: 'menu', menu, count: 1_000, intervalMs: 10_000 };
     const [full, other] = await Promise.all([Client.open(router.url), Client.open(router.url)]);
-    for (let id = 0; id < 64; id += 1) {
+    for (let id = 0; id < windows; id += 1) {
       full.send({ ...window, id });
       expect((await full.next((m) => m.id === id)).op).toBe('snapshot');
     }
-    other.send({ ...window, id: 1, count: 1 });
+    other.send({ ...window, id: 1, count: left + 1 });
     expect(await other.next((m) => m.id === 1)).toEqual({
       op: 'error',
       id: 1,
-      detail: 'at most 64000 rows are shown to one user at once; close other windows',
+      detail: 'at most 1500000 cells, rows by columns, are shown to one user at once; close other windows',
     });
-    full.send({ op: 'window', id: 5, count: 999 });
-    await full.next((m) => m.id === 5 && m.op === 'snapshot');
-    other.send({ op: 'window', id: 1, first: 7 });
-    expect(await other.next((m) => m.id === 1)).toMatchObject({ op: 'snapshot', first: 7 });
-    // A window that has more to show than it may has nothing, and leaves its rows to others.
-    other.send({ op: 'window', id: 1, count: 2 });
-    expect((await other.next((m) => m.id === 1)).op).toBe('error');
+    other.send({ op: 'window', id: 1, count: left });
+    expect(await other.next((m) => m.id === 1 && m.op === 'snapshot')).toMatchObject({ first: 0 });
     full.socket.close();
     await vi.waitFor(() => {
       other.send({ op: 'window', id: 1, count: 1_000 });
-      return other.next((m) => m.id === 1 && m.op === 'snapshot', 500);
+      return other.next(
+        (m) => m.id === 1 && m.op === 'snapshot' && Array.isArray(m.rows) && m.rows.length === 1_000,
+        500,
+      );
     });
     other.socket.close();
+    expect(
+      (await router.rest('POST', `${menu}/remove`, { '.id': queues.map(({ name }) => name).join(',') })).status,
+    ).toBe(200);
   }, 60_000);
 
   it('send a snapshot, then what changes, to every browser at once', async () => {

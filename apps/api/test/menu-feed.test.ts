@@ -1,7 +1,7 @@
 import { menuByPath } from '@tollway/schema';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MenuFeed, type Outlet } from '../src/live/menu-feed.js';
-import { ShownRows } from '../src/live/shown-rows.js';
+import { ShownCells } from '../src/live/shown-cells.js';
 import { ArrayRows } from '../src/view/rows.js';
 
 const WINDOW = { filter: [], columns: undefined, find: '', sort: undefined, first: 0, count: 10 };
@@ -23,7 +23,7 @@ function feedOf(path: string, outlet: Outlet, rows: () => Record<string, string>
     reads.push(maxAgeMs);
     return new ArrayRows(rows());
   };
-  return { feed: new MenuFeed(1, menu, view, WINDOW, 1000, outlet, new ShownRows().share(1)), reads };
+  return { feed: new MenuFeed(1, menu, view, WINDOW, 1000, outlet, new ShownCells().share(1)), reads };
 }
 
 beforeEach(() => {
@@ -53,6 +53,51 @@ describe('a feed', () => {
     feed.close();
     await vi.advanceTimersByTimeAsync(3_000);
     expect(outlet.messages).toHaveLength(4);
+  });
+
+  it('decodes nothing that it may not show', async () => {
+    const menu = menuByPath('/queue/simple');
+    if (menu === undefined) throw new Error('no menu');
+    const outlet = new Recorder();
+    const cells = new ShownCells();
+    expect(cells.share(1).resize(1_499_990)).toBeUndefined();
+    let decoded = 0;
+    const set = {
+      length: 1_000,
+      id: String,
+      value: () => undefined,
+      row: (index: number) => {
+        decoded += 1;
+        return { '.id': `*${index}` };
+      },
+    };
+    const feed = new MenuFeed(1, menu, async () => set, WINDOW, 1000, outlet, cells.share(1));
+    await vi.advanceTimersByTimeAsync(2_500);
+    expect(outlet.messages).toEqual([
+      {
+        op: 'error',
+        id: 1,
+        detail: 'at most 1500000 cells, rows by columns, are shown to one user at once; close other windows',
+      },
+    ]);
+    expect(decoded).toBe(0);
+    feed.close();
+  });
+
+  it('sends no snapshot to a client that has not read what it was sent before', async () => {
+    const outlet = new Recorder();
+    const { feed } = feedOf('/ip/address', outlet, () => [{ '.id': '*1' }]);
+    await vi.advanceTimersByTimeAsync(100);
+    outlet.ready = false;
+    for (let first = 0; first < 100; first += 1) {
+      feed.setWindow({ first });
+      await vi.advanceTimersByTimeAsync(50);
+    }
+    expect(outlet.messages).toHaveLength(1);
+    outlet.ready = true;
+    await vi.advanceTimersByTimeAsync(500);
+    expect(outlet.messages.slice(1)).toMatchObject([{ op: 'snapshot', first: 99 }]);
+    feed.close();
   });
 
   it('is silent while nothing changes', async () => {
@@ -112,7 +157,7 @@ describe('feeds that open at once', () => {
     setImmediate(look);
     const feeds = Array.from(
       { length: 50 },
-      (_, id) => new MenuFeed(id, menu, view, WINDOW, 60_000, outlet, new ShownRows().share(1)),
+      (_, id) => new MenuFeed(id, menu, view, WINDOW, 60_000, outlet, new ShownCells().share(1)),
     );
     const sent = () => [...turns.values()].reduce((sum, count) => sum + count, 0);
     await vi.waitFor(() => expect(sent()).toBe(feeds.length));
@@ -148,7 +193,7 @@ describe('the cost of a feed', () => {
       await new Promise((resolve) => setTimeout(resolve, 300));
       return new ArrayRows([{ '.id': '*1', 'rx-byte': String(reads) }]);
     };
-    const feed = new MenuFeed(1, menu, view, WINDOW, 1000, outlet, new ShownRows().share(1));
+    const feed = new MenuFeed(1, menu, view, WINDOW, 1000, outlet, new ShownCells().share(1));
     await vi.advanceTimersByTimeAsync(9_000);
     // 300 ms are at most 8 % of the time.
     expect(reads).toBe(3);

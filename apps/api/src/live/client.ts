@@ -95,7 +95,7 @@ export class LiveClient implements Outlet {
         const view = this.#hub.views.get(message.menu.path);
         if (view === undefined) throw new MessageError(`${message.menu.path} cannot be listed`, id);
         checkFilter(message.menu, message.window, id);
-        const share = this.#hub.shownRows.share(this.#user);
+        const share = this.#hub.shownCells.share(this.#user);
         const feed = new MenuFeed(id, message.menu, view, message.window, message.intervalMs, this, share);
         return new MenuSubscription(message.menu, feed);
       }

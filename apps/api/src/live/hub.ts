@@ -12,7 +12,7 @@ import type { Outlet } from './menu-feed.js';
 import { ProfileFeed } from './profile-feed.js';
 import { Sampler } from './sampler.js';
 import { ScopeFeed } from './scope-feed.js';
-import { ShownRows } from './shown-rows.js';
+import { ShownCells } from './shown-cells.js';
 import { type Status, takeStatus } from './status.js';
 import { TraceFeed } from './trace-feed.js';
 import { Traffic, type TrafficSample } from './traffic.js';
@@ -44,7 +44,7 @@ interface Connection {
 /** All live connections and what they share. */
 export class Hub {
   readonly views: ReadonlyMap<string, View>;
-  readonly shownRows = new ShownRows();
+  readonly shownCells = new ShownCells();
   readonly traffic: Traffic;
   readonly trafficSampler: Sampler<TrafficSample>;
   readonly profileSampler: Sampler<Awaited<ReturnType<ProfileFeed['take']>> & object>;
@@ -93,12 +93,13 @@ export class Hub {
     const own = [...this.#connections.values()].filter((other) => other.principal.userId === principal.userId);
     if (own.length >= MAX_PER_USER) {
       socket.close(TOO_MANY, `at most ${MAX_PER_USER} connections of one user`);
+      endSoon(socket);
       return;
     }
     const connection: Connection = { client: new LiveClient(socket, this, principal.userId), principal, alive: true };
     this.#connections.set(socket, connection);
     // The password may have changed, or the session ended, while the connection was being opened.
-    if (!this.#mayStay(principal)) connection.client.close(SESSION_OVER, 'the session is over');
+    if (!this.#mayStay(principal)) endSession(socket, connection);
     socket.on('pong', () => {
       connection.alive = true;
     });
@@ -120,13 +121,13 @@ export class Hub {
     this.#stopRecording();
     for (const [socket, { client }] of this.#connections) {
       client.close(1001, 'the router is restarting');
-      setTimeout(() => socket.terminate(), LAST_WORDS_MS).unref();
+      endSoon(socket);
     }
   }
 
   #beat(): void {
     for (const [socket, connection] of this.#connections) {
-      if (!this.#mayStay(connection.principal)) connection.client.close(SESSION_OVER, 'the session is over');
+      if (!this.#mayStay(connection.principal)) endSession(socket, connection);
       else if (!connection.alive) socket.terminate();
       else {
         connection.alive = false;
@@ -143,8 +144,16 @@ export class Hub {
   }
 
   #closeWhere(over: (connection: Connection) => boolean): void {
-    for (const connection of this.#connections.values()) {
-      if (over(connection)) connection.client.close(SESSION_OVER, 'the session is over');
-    }
+    for (const [socket, connection] of this.#connections) if (over(connection)) endSession(socket, connection);
   }
+}
+
+function endSession(socket: WebSocket, { client }: Connection): void {
+  client.close(SESSION_OVER, 'the session is over');
+  endSoon(socket);
+}
+
+/** Ends a connection that has been told goodbye, also when its client does not answer that. */
+function endSoon(socket: WebSocket): void {
+  setTimeout(() => socket.terminate(), LAST_WORDS_MS).unref();
 }

@@ -1,9 +1,9 @@
 import type { Menu } from '@tollway/schema';
 import type { View } from '../view/rows.js';
 import type { MenuWindow } from './message.js';
-import type { Share } from './shown-rows.js';
+import type { Share } from './shown-cells.js';
 import { Slices, Stopped } from './slices.js';
-import { deltaOf, evaluate, type WindowContent } from './window.js';
+import { deltaOf, evaluate, mostCells, type WindowContent } from './window.js';
 
 /** Where a feed's messages go. */
 export interface Outlet {
@@ -14,6 +14,8 @@ export interface Outlet {
 
 /** Time between evaluations, in multiples of what one takes: a window never costs more than 8 % of a core. */
 const COST_FACTOR = 12;
+/** How often a client that does not keep up is looked at, ms. */
+const BUSY_MS = 100;
 /** What a reading is taken to cost at most, ms: one that waits for a data plane in trouble costs nothing meanwhile. */
 const MOST_READING_MS = 500;
 
@@ -101,6 +103,10 @@ export class MenuFeed {
   }
 
   async #update(maxAgeMs: number): Promise<void> {
+    // What a client has not read yet is in memory: it gets more when it has.
+    while (!this.#outlet.ready && !this.#closed) {
+      await new Promise((resolve) => setTimeout(resolve, BUSY_MS));
+    }
     const window = this.#window;
     const asked = performance.now();
     const rows = await this.#view(maxAgeMs);
@@ -110,6 +116,8 @@ export class MenuFeed {
     const slices = new Slices(this.#stop.signal);
     // Viewers share a reading and get it in the same turn of the event loop; they are not to be served in that one turn.
     await slices.pause();
+    // Before the rows are there: whoever may not have them is not to fill the memory with them.
+    if (!this.#mayShow(mostCells(this.#menu, rows.length, window))) return;
     const content = await evaluate(this.#menu, rows, window, slices);
     const workedMs = slices.workedMs;
     if (!this.#closed && window === this.#window) this.#send(window, content);
@@ -117,16 +125,19 @@ export class MenuFeed {
     this.#notBefore = Date.now() + COST_FACTOR * (readingMs + workedMs + sendingMs);
   }
 
-  #send(window: MenuWindow, content: WindowContent): void {
-    const { total, matched } = content;
-    const refused = this.#share.resize(content.rows.length);
+  /** Takes room for so many cells, or tells the client why there is none. */
+  #mayShow(cells: number): boolean {
+    const refused = this.#share.resize(cells);
     if (refused !== undefined) {
       this.#sent = undefined;
       if (refused !== this.#refused) this.#outlet.send({ op: 'error', id: this.#id, detail: refused });
-      this.#refused = refused;
-      return;
     }
-    this.#refused = undefined;
+    this.#refused = refused;
+    return refused === undefined;
+  }
+
+  #send(window: MenuWindow, content: WindowContent): void {
+    const { total, matched } = content;
     if (this.#sent === undefined) {
       this.#outlet.send({ id: this.#id, op: 'snapshot', total, matched, first: window.first, rows: content.rows });
     } else {

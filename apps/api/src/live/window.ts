@@ -41,6 +41,12 @@ export async function evaluate(
   return { total: set.length, matched, rows };
 }
 
+/** Most cells that a window on a menu of `total` items can show. */
+export function mostCells(menu: Menu, total: number, { first, count, columns }: MenuWindow): number {
+  const names = columns === undefined ? Object.keys(menu.props) : shownProperties(menu, columns);
+  return Math.max(0, Math.min(count, total - first)) * names.length;
+}
+
 /** The same, depth first; `matched` counts the lines. */
 async function evaluateTree(menu: Menu, set: RowSet, window: MenuWindow, slices: Slices): Promise<WindowContent> {
   const { first, count, sort, tree = { folded: false, except: new Set() } } = window;

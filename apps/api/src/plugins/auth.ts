@@ -38,7 +38,7 @@ export async function authentication(
       request.revision = revision;
     };
     request.principal = { ...(await authenticate(authenticator, request, reply)), stored };
-    connections.authenticated(request.raw.socket);
+    connections.authenticated(request.raw.socket, request.principal.userId);
   });
   app.addHook('onSend', async (request, reply) => {
     if (request.revision !== undefined) reply.header('x-tollway-revision', String(request.revision));

@@ -11,8 +11,10 @@ export interface ConnectionLimits {
   readonly total: number;
   /** Beyond those, for this machine and for addresses from which somebody is logged in. */
   readonly reserved: number;
-  /** From one address (of IPv6, one /64). */
+  /** From one address (of IPv6, one /64) that is no proxy. */
   readonly perAddress: number;
+  /** Of one user, when there is no room for others and nobody else has more. */
+  readonly perUser: number;
   /** Requests of one connection that wait for their answers. */
   readonly pipelined: number;
   /** Until the headers of a request are complete, ms. */
@@ -29,6 +31,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   total: 800,
   reserved: 64,
   perAddress: 256,
+  perUser: 48,
   pipelined: 4,
   headersMs: 10_000,
   requestMs: 60_000,
@@ -46,25 +49,29 @@ interface Connection {
   readonly network: string;
   /** Requests without an answer. */
   pending: number;
-  authenticated: boolean;
+  /** Number of the user who last proved to be somebody by it. */
+  user: number | undefined;
   /** It has become a WebSocket. */
   live: boolean;
 }
 
 /**
  * The HTTP server's connections. When there are too many, those go first that nobody has logged in by: of the address
- * that has most, and there the oldest that waits for nothing.
+ * that has most, and there the oldest that waits for nothing. Then those of the user who has most, if one has very many.
  */
 export class Connections {
   readonly #limits: ConnectionLimits;
+  readonly #isProxy: (address: string) => boolean;
   /** Oldest first. */
   readonly #open = new Map<Socket, Connection>();
   readonly #byNetwork = new Map<string, Set<Connection>>();
   readonly #trusted = new Set<string>();
   readonly #turns = new Turns<Socket>();
 
-  constructor(limits: ConnectionLimits = CONNECTION_LIMITS) {
+  /** @param isProxy by whose connections any number of people come */
+  constructor(limits: ConnectionLimits = CONNECTION_LIMITS, isProxy: (address: string) => boolean = () => false) {
     this.#limits = limits;
+    this.#isProxy = isProxy;
   }
 
   /** The server for {@link RequestListener}; give this to the framework. */
@@ -106,10 +113,10 @@ export class Connections {
   };
 
   /** Somebody has logged in, or proved to be, by this connection. */
-  authenticated(socket: Socket): void {
+  authenticated(socket: Socket, user: number): void {
     const connection = this.#open.get(socket);
-    if (connection === undefined || connection.authenticated) return;
-    connection.authenticated = true;
+    if (connection === undefined || connection.user === user) return;
+    connection.user = user;
     this.#trusted.delete(connection.network);
     this.#trusted.add(connection.network);
     for (const oldest of this.#trusted) {
@@ -119,12 +126,13 @@ export class Connections {
   }
 
   #accept(socket: Socket): void {
-    const network = networkOf(socket.remoteAddress ?? '');
-    if (!this.#makeRoom(network, isLoopback(socket.remoteAddress ?? ''))) {
+    const address = socket.remoteAddress ?? '';
+    const network = networkOf(address);
+    if (!this.#makeRoom(address, network)) {
       socket.destroy();
       return;
     }
-    const connection: Connection = { socket, network, pending: 0, authenticated: false, live: false };
+    const connection: Connection = { socket, network, pending: 0, user: undefined, live: false };
     this.#open.set(socket, connection);
     const siblings = this.#byNetwork.get(network) ?? new Set();
     siblings.add(connection);
@@ -134,14 +142,14 @@ export class Connections {
   }
 
   /** True when there is room for one more connection of this address. */
-  #makeRoom(network: string, local: boolean): boolean {
-    const { total, reserved, perAddress } = this.#limits;
+  #makeRoom(address: string, network: string): boolean {
+    const { total, reserved, perAddress, perUser } = this.#limits;
     const siblings = this.#byNetwork.get(network);
-    if (siblings !== undefined && siblings.size >= perAddress)
-      return this.#close(victimOf(siblings) ?? keptOf(siblings));
+    if (siblings !== undefined && siblings.size >= perAddress && !this.#isProxy(address))
+      return this.#close(victimOf(siblings) ?? ofMostUsing(siblings, perUser) ?? keptOf(siblings));
     if (this.#open.size < total) return true;
-    if (this.#close(this.#victim())) return true;
-    return (local || this.#trusted.has(network)) && this.#open.size < total + reserved;
+    if (this.#close(this.#victim() ?? ofMostUsing(this.#open.values(), perUser))) return true;
+    return (isLoopback(address) || this.#trusted.has(network)) && this.#open.size < total + reserved;
   }
 
   /** The connection that goes when there are too many. */
@@ -198,11 +206,25 @@ export class Connections {
 function victimOf(siblings: ReadonlySet<Connection>): Connection | undefined {
   let busy: Connection | undefined;
   for (const connection of siblings) {
-    if (connection.authenticated) continue;
+    if (connection.user !== undefined) continue;
     if (connection.pending === 0) return connection;
     busy ??= connection;
   }
   return busy;
+}
+
+/** The oldest connection of the user who has most of them, if those are more than `limit`. */
+function ofMostUsing(connections: Iterable<Connection>, limit: number): Connection | undefined {
+  const byUser = new Map<number, { readonly oldest: Connection; count: number }>();
+  let most: { readonly oldest?: Connection; count: number } = { count: limit };
+  for (const connection of connections) {
+    if (connection.user === undefined) continue;
+    const own = byUser.get(connection.user) ?? { oldest: connection, count: 0 };
+    own.count += 1;
+    byUser.set(connection.user, own);
+    if (own.count > most.count) most = own;
+  }
+  return most.oldest;
 }
 
 /** Of one address, the oldest connection that is only kept for a next request. Its client opens another. */

@@ -1,0 +1,46 @@
+/** Cells that the windows of one user show at once, on all live connections: they are kept to tell what changes. */
+const MAX_OF_USER = 1_500_000;
+/** Cells that all windows show at once: some 100 bytes each. */
+const MAX_OF_ALL = 4_000_000;
+
+/** The cells that windows show at once, so that they do not fill the memory. */
+export class ShownCells {
+  readonly #byUser = new Map<number, number>();
+  #all = 0;
+
+  /** What one window of a user shows; nothing yet. */
+  share(user: number): Share {
+    let cells = 0;
+    const set = (wanted: number) => {
+      const ofUser = (this.#byUser.get(user) ?? 0) + wanted - cells;
+      this.#all += wanted - cells;
+      cells = wanted;
+      if (ofUser === 0) this.#byUser.delete(user);
+      else this.#byUser.set(user, ofUser);
+    };
+    return {
+      resize: (wanted) => {
+        const more = wanted - cells;
+        const problem = more > 0 ? this.#problem(user, more) : undefined;
+        set(problem === undefined ? wanted : 0);
+        return problem;
+      },
+      close: () => set(0),
+    };
+  }
+
+  #problem(user: number, more: number): string | undefined {
+    if ((this.#byUser.get(user) ?? 0) + more > MAX_OF_USER) {
+      return `at most ${MAX_OF_USER} cells, rows by columns, are shown to one user at once; close other windows`;
+    }
+    if (this.#all + more > MAX_OF_ALL) return `at most ${MAX_OF_ALL} cells are shown at once to all users`;
+    return undefined;
+  }
+}
+
+/** A window's part of the cells that may be shown. */
+export interface Share {
+  /** Takes so many cells in all, or says why it may not; then it has none. */
+  resize(cells: number): string | undefined;
+  close(): void;
+}
