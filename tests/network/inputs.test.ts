@@ -13,6 +13,10 @@ beforeAll(async () => {
 }, 90_000);
 afterAll(() => dispose(router));
 
+/** The rows of a menu without what traffic counts. */
+const settings = async (menu: string) =>
+  (await router.rest.list(menu)).map((row) => ({ ...row, bytes: undefined, packets: undefined }));
+
 const detailOf = (body: unknown): string =>
   typeof body === 'object' && body !== null && 'detail' in body ? String(body.detail) : '';
 
@@ -56,13 +60,13 @@ describe.each([
   ],
 ])('%s', (_what, menu, row, property, accepts) => {
   test('is 400, names the property and what it accepts, and adds nothing', async () => {
-    const before = await router.rest.list(menu);
+    const before = await settings(menu);
     const answer = await router.rest.request('PUT', `/rest${menu}`, row);
     expect(answer.status, JSON.stringify(answer.body)).toBe(400);
     expect(answer.body).toMatchObject({ error: 400, message: 'Bad Request', property });
     expect(detailOf(answer.body)).toContain(property);
     expect(detailOf(answer.body)).toMatch(accepts);
-    expect(await router.rest.list(menu)).toEqual(before);
+    expect(await settings(menu)).toEqual(before);
   });
 });
 
