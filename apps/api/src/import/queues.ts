@@ -65,7 +65,9 @@ export class QueueImport {
       this.#lines = titled ? lines.slice(1) : lines;
       // More likely an empty export than the wish to have none.
       const removesAll = options.remove && this.#lines.length === 0;
-      this.#problem = removesAll ? wrong(first?.number ?? 1, '', 'no queue is in the list, so all would go') : undefined;
+      this.#problem = removesAll
+        ? wrong(first?.number ?? 1, '', 'no queue is in the list, so all would go')
+        : undefined;
     } catch (error) {
       if (!(error instanceof TitleError)) throw error;
       this.#columns = [];
