@@ -260,6 +260,19 @@ describe('pipelined requests', () => {
     expect((await router.rest('GET', '/system/identity')).status).toBe(200);
   });
 
+  it('of a connection that is closed for them are not even parsed', async () => {
+    router = await Router.start();
+    let requests = 0;
+    router.app.server.on('request', () => {
+      requests += 1;
+    });
+    for (let n = 0; n < 10; n += 1) {
+      await closed(await hostile('GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n'.repeat(1_400)));
+    }
+    expect(requests).toBeGreaterThan(10);
+    expect(requests).toBeLessThan(200);
+  });
+
   it.each(['', 'expect: something\r\n'])(
     'that end with an upgrade leave no socket behind, and nothing to wait for at the end (%j)',
     async (header) => {

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { isLoopback, networkOf } from '../auth/address.js';
+import { parseInPieces } from './pieces.js';
 import { Turns } from './turns.js';
 
 /** Bounds of what connections may take. */
@@ -53,6 +54,8 @@ interface Connection {
   user: number | undefined;
   /** It has become a WebSocket. */
   live: boolean;
+  /** Ends the parsing of requests. */
+  readonly endParsing: () => void;
 }
 
 /**
@@ -99,6 +102,7 @@ export class Connections {
     server.on('upgrade', ({ socket }) => {
       const connection = this.#open.get(socket);
       if (connection === undefined) return;
+      connection.endParsing();
       // The socket still belongs to the answer before: nobody could answer this one, or would hear that the client is gone.
       if (connection.pending > 0) this.#close(connection);
       else connection.live = true;
@@ -132,7 +136,14 @@ export class Connections {
       socket.destroy();
       return;
     }
-    const connection: Connection = { socket, network, pending: 0, user: undefined, live: false };
+    const connection: Connection = {
+      socket,
+      network,
+      pending: 0,
+      user: undefined,
+      live: false,
+      endParsing: parseInPieces(socket),
+    };
     this.#open.set(socket, connection);
     const siblings = this.#byNetwork.get(network) ?? new Set();
     siblings.add(connection);

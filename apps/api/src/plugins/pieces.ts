@@ -1,0 +1,30 @@
+import type { Socket } from 'node:net';
+
+/** Bytes that are parsed at once: less than a dozen of the shortest requests. */
+const PIECE = 256;
+
+/**
+ * Has a connection's bytes parsed in small pieces, until it is closed. Node parses all that one read has brought, up to 64 KiB,
+ * also when its connection has been closed meanwhile: with requests of 40 bytes those are 1,600, at 30 µs each.
+ *
+ * To be called when the server has set the connection up; Node's parser then no longer reads from the socket itself.
+ * @returns gives the connection back as it was, for another protocol
+ */
+export function parseInPieces(socket: Socket): () => void {
+  const pieces = (chunk: Buffer) => {
+    for (let at = 0; at < chunk.length; at += PIECE) {
+      // Nobody may send anything behind an upgrade before it has been answered (RFC 6455 §4.1).
+      if (ended) socket.destroy();
+      if (socket.destroyed) return;
+      for (const parse of parsers) parse.call(socket, chunk.subarray(at, at + PIECE));
+    }
+  };
+  let ended = false;
+  socket.on('data', pieces);
+  const parsers = socket.listeners('data').filter((listener) => listener !== pieces);
+  for (const parse of parsers) socket.off('data', parse as (chunk: Buffer) => void);
+  return () => {
+    ended = true;
+    socket.off('data', pieces);
+  };
+}
