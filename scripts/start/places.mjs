@@ -15,9 +15,10 @@ export const runDir = (dataDir) => path.join(dataDir, 'run');
 
 /** The agent's socket: in the data folder, or beside the register when that is on a file system that is read-only. */
 export const socketOf = (/** @type {string} */ dataDir) =>
-  isReadOnly(dataDir)
-    ? path.join(registryDir, `${instanceHash(dataDir)}.sock`)
-    : path.join(runDir(dataDir), 'agent.sock');
+  isReadOnly(dataDir) ? socketBesideRegister(dataDir) : path.join(runDir(dataDir), 'agent.sock');
+
+/** @param {string} dataDir */
+export const socketBesideRegister = (dataDir) => path.join(registryDir, `${instanceHash(dataDir)}.sock`);
 
 /** Whether a folder is on a file system that is read-only. @param {string} folder */
 export function isReadOnly(folder) {

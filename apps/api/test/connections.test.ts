@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Client } from './live-client.js';
-import { rawRequest } from './raw-request.js';
+import { rawRequest, upgradeRequest } from './raw-request.js';
 import { PASSWORD, Router } from './router.js';
 
 /** With TOLLWAY_SOAK=1 as many sockets as somebody with one machine has, and the router's own limits. */
@@ -136,9 +136,6 @@ describe('connections of somebody who is logged in', () => {
 
 describe('many connections of one user', () => {
   const read = `Basic ${Buffer.from(`reader:${PASSWORD}`).toString('base64')}`;
-  const upgradeOf = (login: string) =>
-    `GET /live HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${login}\r\nconnection: Upgrade\r\n` +
-    'upgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
 
   it.each([
     ['of one address', { perAddress: 40, perUser: 10 }],
@@ -149,7 +146,7 @@ describe('many connections of one user', () => {
     expect(added.status).toBe(201);
     // Again and again: a connection of the harness makes room for the first visit.
     for (let visit = 0; visit < 3; visit += 1) {
-      for (let n = 0; n < 60; n += 1) await hostile(upgradeOf(read));
+      for (let n = 0; n < 60; n += 1) await hostile(upgradeRequest(read));
       // Until all of them have logged in.
       await wait(300);
       expect((await rawRequest(`${router.url}/rest/system/identity`, 'GET', { authorization })).status).toBe(200);
@@ -158,7 +155,7 @@ describe('many connections of one user', () => {
 
   it('are ended when there are too many live ones, also if their client does not answer', async () => {
     router = await Router.start();
-    for (let n = 0; n < 60; n += 1) await hostile(upgradeOf(authorization));
+    for (let n = 0; n < 60; n += 1) await hostile(upgradeRequest(authorization));
     await eventually(async () => (await connections()) <= 34, 10_000);
   });
 
@@ -278,10 +275,7 @@ describe('pipelined requests', () => {
     async (header) => {
       router = await Router.start();
       const first = `GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n${header}\r\n`;
-      const upgrade =
-        'GET /live HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: Upgrade\r\nupgrade: websocket\r\n' +
-        'sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
-      const socket = await hostile(first + upgrade);
+      const socket = await hostile(first + upgradeRequest());
       await eventually(() => socket.destroyed || socket.closed, 5_000).finally(() =>
         router.app.server.closeAllConnections(),
       );

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Client } from './live-client.js';
-import { rawExchange } from './raw-request.js';
+import { rawExchange, upgradeRequest } from './raw-request.js';
 import { PASSWORD, Router } from './router.js';
 
 /** With as many rows as a large router has, nothing that only asks, or is refused, holds up the rest. */
@@ -13,6 +13,7 @@ const CHANGES = 10;
 const MAX_MS = 50;
 /** What blocks does so each time; a collection of garbage does not. */
 const TRIES = 4;
+const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
 
 let router: Router;
 beforeAll(async () => {
@@ -75,7 +76,7 @@ async function ask(method: string, path: string, body?: unknown): Promise<number
   const response = await fetch(router.url + path, {
     method,
     headers: {
-      authorization: `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`,
+      authorization,
       'content-type': 'application/json',
     },
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
@@ -269,10 +270,7 @@ describe('the event loop goes on', () => {
     const ms = await standstill(async () => {
       const socket = connect(Number(port), hostname);
       socket.on('error', () => undefined).resume();
-      socket.write(
-        `GET /live HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}\r\n` +
-          'connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
-      );
+      socket.write(upgradeRequest(authorization));
       await new Promise((resolve) => socket.once('data', resolve));
       socket.write(flood);
       await new Promise((resolve) => setTimeout(resolve, 3_000));
@@ -282,7 +280,6 @@ describe('the event loop goes on', () => {
   });
 
   it('and nothing is evaluated for somebody who has gone', async () => {
-    const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
     const body = JSON.stringify({ '.query': many(16, (n) => `<address=12.0.0.${n}`), 'count-only': '' });
     const request = `POST /rest${ENTRY}/print HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
     const work = async (clients: number, stayMs: number) => {

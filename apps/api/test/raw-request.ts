@@ -52,3 +52,12 @@ export function rawExchange(url: string, text: string, ms = 20_000): Promise<{ t
     socket.on('error', (error: NodeJS.ErrnoException) => (error.code === 'ECONNRESET' ? end(true) : reject(error)));
   });
 }
+
+/** The request that makes a connection a WebSocket of `/live`; `login` is the value of `Authorization`, if there is one. */
+export function upgradeRequest(login?: string): string {
+  const authorization = login === undefined ? '' : `authorization: ${login}\r\n`;
+  return (
+    `GET /live HTTP/1.1\r\nhost: 127.0.0.1\r\n${authorization}connection: Upgrade\r\nupgrade: websocket\r\n` +
+    'sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n'
+  );
+}
