@@ -27,7 +27,7 @@ describe('an interface list', () => {
     const rule = await add(FILTER, {
       chain: 'forward',
       action: 'drop',
-      'in-interface-list': 'guests',
+      'in-interface-list': '!guests',
       comment: 'no guests',
     });
     const revision = router.peer?.revision;
@@ -65,15 +65,45 @@ describe('an interface list', () => {
     expect(error.detail).toMatch(/ and 2 more; change those first$/);
   });
 
-  it('members may come and go: the rule goes on with what the list holds', async () => {
+  it('members may come and go; a drop that asks for a list without any is flagged and raises the alarm', async () => {
     await add(LISTS, { name: 'guests' });
+    await add(LISTS, { name: 'visitors', include: 'guests' });
     const member = await add('/interface/list/member', { list: 'guests', interface: 'ether1' });
-    const rule = await add(FILTER, { chain: 'forward', action: 'drop', 'in-interface-list': 'guests' });
-    expect((await router.rest('DELETE', `/interface/list/member/${member}`)).status).toBe(204);
-    expect(await invalid(FILTER, rule)).toBe('false');
-    expect(router.peer?.active?.filter.find(({ name }) => name === 'forward')?.rules).toMatchObject([
-      { matchers: [{ kind: 'in-interface', interfaces: [], negate: false }], action: { kind: 'drop' } },
-    ]);
+    const rule = await add(FILTER, { chain: 'forward', action: 'drop', 'in-interface-list': 'visitors' });
+    const others = [
+      await add(FILTER, { chain: 'forward', action: 'drop', 'in-interface-list': '!visitors' }),
+      await add(FILTER, { chain: 'forward', action: 'drop', 'out-interface-list': 'none' }),
+    ];
+    const dropping = () => router.peer?.active?.filter.find(({ name }) => name === 'forward')?.rules.length;
+    const client = await Client.open(router.url);
+    client.send({ op: 'subscribe', id: 1, topic: 'status' });
+    const alarmed = (texts: readonly string[]) =>
+      client.next(({ op, alarms }) => op === 'status' && JSON.stringify(alarms) === JSON.stringify(texts));
+    await alarmed([]);
+    const alarm =
+      `A rule with action drop cannot work and lets packets pass: ${FILTER} ${rule} (chain forward): ` +
+      'in-interface-list: interface list visitors has no members.';
+    const empty = async () => {
+      await alarmed([alarm]);
+      expect(await invalid(FILTER, rule)).toBe('true');
+      for (const other of others) expect(await invalid(FILTER, other)).toBe('false');
+      expect(dropping()).toBe(2);
+    };
+    const filled = async () => {
+      await alarmed([]);
+      expect(await invalid(FILTER, rule)).toBe('false');
+      expect(dropping()).toBe(3);
+    };
+    expect(dropping()).toBe(3);
+    await router.rest('PATCH', `/interface/list/member/${member}`, { disabled: 'true' });
+    await empty();
+    await router.rest('PATCH', `/interface/list/member/${member}`, { disabled: 'false' });
+    await filled();
+    await router.rest('DELETE', `/interface/list/member/${member}`);
+    await empty();
+    await add('/interface/list/member', { list: 'guests', interface: 'ether2' });
+    await filled();
+    client.socket.close();
   });
 
   it('can be renamed: rules follow', async () => {
@@ -157,6 +187,7 @@ describe('a drop that cannot work all the same', () => {
     const { rows: log } = await router.rest('GET', '/log');
     expect(log.filter(({ message }) => message === text)).toHaveLength(1);
     await add(LISTS, { name: 'guests' });
+    await add('/interface/list/member', { list: 'guests', interface: 'ether1' });
     await client.next(({ op, alarms }) => op === 'status' && Array.isArray(alarms) && alarms.length === 0);
     expect(await invalid(FILTER, rule)).toBe('false');
     client.socket.close();

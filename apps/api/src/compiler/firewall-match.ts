@@ -18,6 +18,7 @@ import type { Row } from '../config/snapshot.js';
 import { type AddressLists, addressRange } from './address-lists.js';
 import { CannotWork, type CompileContext } from './context.js';
 import type { Table } from './firewall.js';
+import { isBuiltinList } from './interface-names.js';
 
 interface Given {
   readonly text: string;
@@ -38,7 +39,7 @@ const TRANSLATIONS: Readonly<Record<string, Translate>> = {
   }),
   'in-interface-list': ({ text, negate }, context) => ({
     kind: 'in-interface',
-    interfaces: listed(context, 'in-interface-list', text),
+    interfaces: listed(context, 'in-interface-list', text, negate),
     negate,
   }),
   'out-interface': ({ text, negate }, context) => ({
@@ -48,7 +49,7 @@ const TRANSLATIONS: Readonly<Record<string, Translate>> = {
   }),
   'out-interface-list': ({ text, negate }, context) => ({
     kind: 'out-interface',
-    interfaces: listed(context, 'out-interface-list', text),
+    interfaces: listed(context, 'out-interface-list', text, negate),
     negate,
   }),
   protocol: ({ text, negate }) => {
@@ -140,9 +141,13 @@ function named(context: CompileContext, property: string, name: string): number[
   return [...rows];
 }
 
-function listed(context: CompileContext, property: string, name: string): number[] {
+/** A rule that asks for a list whose last member went would silently match nothing: it is flagged instead. */
+function listed(context: CompileContext, property: string, name: string, negate: boolean): number[] {
   const rows = context.interfaces.list(name);
   if (!rows) throw new CannotWork(`${property}: there is no interface list ${name}`);
+  if (rows.length === 0 && !negate && !isBuiltinList(name)) {
+    throw new CannotWork(`${property}: interface list ${name} has no members`);
+  }
   return [...rows];
 }
 

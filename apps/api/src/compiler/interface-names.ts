@@ -6,6 +6,11 @@ const ETHERNET = '/interface/ethernet';
 const LISTS = '/interface/list';
 const MEMBERS = '/interface/list/member';
 
+/** Whether a list is one of the router's own, e.g. `none`, which is empty on purpose. */
+export function isBuiltinList(name: string): boolean {
+  return menuByPath(LISTS)?.builtin?.some((list) => list.values.name === name) === true;
+}
+
 /** Resolves names of interfaces and of interface lists to rows of `/interface/ethernet`. */
 export class InterfaceNames {
   /** Interface rows by name. */
@@ -61,7 +66,7 @@ export class InterfaceNames {
   /** A list that is reached again through itself adds nothing. */
   #expand(name: string, path: ReadonlySet<string>): ReadonlySet<number> | undefined {
     if (path.has(name)) return new Set();
-    if (menuByPath(LISTS)?.builtin?.some((list) => list.values.name === name)) {
+    if (isBuiltinList(name)) {
       return new Set(name === 'all' || name === 'static' ? this.#all() : []);
     }
     const list = rowsOf(this.#snapshot, LISTS).find((row) => row.values.name === name);

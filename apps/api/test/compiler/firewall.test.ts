@@ -58,7 +58,8 @@ describe('matchers', () => {
     [{ 'in-interface-list': '!LAN' }, { kind: 'in-interface', interfaces: [2, 3], negate: true }],
     [{ 'out-interface-list': 'BOTH' }, { kind: 'out-interface', interfaces: [1, 2, 3], negate: false }],
     [{ 'out-interface-list': 'REST' }, { kind: 'out-interface', interfaces: [2, 3], negate: false }],
-    [{ 'out-interface-list': 'EMPTY' }, { kind: 'out-interface', interfaces: [], negate: false }],
+    [{ 'out-interface-list': '!EMPTY' }, { kind: 'out-interface', interfaces: [], negate: true }],
+    [{ 'out-interface-list': 'none' }, { kind: 'out-interface', interfaces: [], negate: false }],
     [{ 'in-interface-list': 'all' }, { kind: 'in-interface', interfaces: [1, 2, 3], negate: false }],
     [{ 'in-interface-list': 'static' }, { kind: 'in-interface', interfaces: [1, 2, 3], negate: false }],
     [{ 'in-interface-list': 'none' }, { kind: 'in-interface', interfaces: [], negate: false }],
@@ -336,6 +337,7 @@ describe('jumps', () => {
 describe('rules that cannot work', () => {
   it.each<[Written, string]>([
     [{ 'in-interface': 'ether9' }, 'in-interface: there is no interface ether9'],
+    [{ 'out-interface-list': 'EMPTY' }, 'out-interface-list: interface list EMPTY has no members'],
     [{ 'out-interface-list': '!GONE' }, 'out-interface-list: there is no interface list GONE'],
     [{ action: 'jump' }, 'jump-target is not set'],
     [{ action: 'tarpit' }, 'action: tarpit is no action of a filter rule'],
