@@ -16,6 +16,8 @@ export class AgentPeer {
   distort: (config: DataplaneConfig) => DataplaneConfig = (config) => config;
   /** Requests that are not answered: the process is there and does nothing any more. */
   mute: readonly string[] = [];
+  /** How long an answer takes, ms. */
+  delayMs = 0;
   /** Requests in which the connection ends. */
   fatal: readonly string[] = [];
   revision = 0;
@@ -88,7 +90,9 @@ export class AgentPeer {
           const op = String(body.op);
           if (this.fatal.includes(op)) socket.destroy();
           if (this.mute.includes(op) || socket.destroyed) continue;
-          socket.write(encodeFrame({ id, ...this.#answer(body) }));
+          const answer = encodeFrame({ id, ...this.#answer(body) });
+          if (this.delayMs === 0) socket.write(answer);
+          else setTimeout(() => socket.write(answer), this.delayMs);
         }
       });
     });

@@ -203,7 +203,8 @@ describe('a start with a database that', () => {
     copyFileSync(database(), `${database()}.copy`);
     await start();
     await healthy();
-    await ask('PUT', `/rest${FILTER}`, { chain: 'forward', action: 'accept', comment: 'later' });
+    const later = { chain: 'forward', action: 'accept', comment: 'later' };
+    expect(await ask('PUT', `/rest${FILTER}`, later)).toMatchObject({ status: 201 });
     await stop();
     for (const end of ['-wal', '-shm']) rmSync(database() + end, { force: true });
     copyFileSync(`${database()}.copy`, database());

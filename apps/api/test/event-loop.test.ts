@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Client } from './live-client.js';
 import { rawExchange, upgradeRequest } from './raw-request.js';
@@ -277,6 +277,59 @@ describe('the event loop goes on', () => {
       socket.destroy();
     });
     expect(ms).toBeLessThan(MAX_MS);
+  });
+
+  it.each<[string, string]>([
+    ['lists of what no queue has', `/rest${QUEUE}?disabled=true`],
+    ['queues by their names', `/rest${QUEUE}/queue-24999`],
+    ['accounts of queues', '/api/v1/queue-accounting'],
+  ])('during requests of many connections at once for %s', async (_what, path) => {
+    const { hostname, port } = new URL(router.url);
+    const request = `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${authorization}\r\nconnection: close\r\n\r\n`;
+    const connected = () =>
+      new Promise<Socket>((resolve) => {
+        const socket = connect(Number(port), hostname, () => resolve(socket));
+      });
+    const ms = await standstill(async () => {
+      const sockets = await Promise.all(Array.from({ length: 150 }, connected));
+      const answers = sockets.map(
+        (socket) =>
+          new Promise<string>((resolve, reject) => {
+            let text = '';
+            socket.setEncoding('latin1').on('data', (chunk: string) => {
+              text += chunk;
+            });
+            socket.on('error', reject).once('close', () => resolve(text));
+          }),
+      );
+      for (const socket of sockets) socket.write(request);
+      // They wait for the same reading of the data plane.
+      if (router.peer) router.peer.delayMs = 500;
+      for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1.1 200 /);
+    }).finally(() => {
+      if (router.peer) router.peer.delayMs = 0;
+    });
+    expect(ms).toBeLessThan(MAX_MS);
+  });
+
+  it('for a user while another has very many windows', async () => {
+    const reader = { name: 'reader', group: 'read', password: 'Windows-By-Turns-1' };
+    expect((await router.rest('PUT', '/user', reader)).status).toBe(201);
+    const window = { op: 'subscribe', topic: 'menu', menu: QUEUE, find: '9', sort: { by: 'name', desc: true } };
+    const many = await Promise.all(
+      Array.from({ length: 4 }, () =>
+        Client.open(router.url, {
+          authorization: `Basic ${Buffer.from(`${reader.name}:${reader.password}`).toString('base64')}`,
+        }),
+      ),
+    );
+    for (const client of many) for (let id = 1; id <= 40; id += 1) client.send({ ...window, id });
+    const one = await Client.open(router.url);
+    one.send({ ...window, id: 1 });
+    await one.next(({ op }) => op === 'snapshot', 60_000);
+    const answered = many.flatMap(({ messages }) => messages).length;
+    for (const { socket } of [...many, one]) socket.terminate();
+    expect(answered).toBeLessThan(20);
   });
 
   it('and nothing is evaluated for somebody who has gone', async () => {

@@ -57,6 +57,10 @@ export class QueueAccounting {
   readonly #moved = new Set<number>();
   #loaded = false;
   #turn: Promise<void> = Promise.resolve();
+  /** A reading whose turn has not come yet. */
+  #asked: Promise<void> | undefined;
+  /** Days that are read for a report as soon as their turn comes. */
+  readonly #askedDays = new Map<string, Promise<readonly QueueDay[]>>();
   #timers: ReturnType<typeof setInterval>[] = [];
   #pruned = '';
 
@@ -82,9 +86,13 @@ export class QueueAccounting {
     await this.flush();
   }
 
-  /** Adds what the queues have carried since the last time. */
+  /** Adds what the queues have carried since the last time. Those who ask before it has begun share it. */
   read(): Promise<void> {
-    return this.#inTurn(() => this.#read());
+    this.#asked ??= this.#inTurn(() => {
+      this.#asked = undefined;
+      return this.#read();
+    });
+    return this.#asked;
   }
 
   /** Adds and stores. */
@@ -118,14 +126,30 @@ export class QueueAccounting {
       return;
     }
     const slices = new Slices();
-    for (const day of await this.#inTurn(() => this.#daysBetween(from, to))) {
-      // In turn: what is stored meanwhile would be told twice or not at all.
-      const queues = await this.#inTurn(() => this.#queuesOf(day, slices));
+    // The driver works in this thread: each question has a turn of the event loop of its own.
+    const days = this.#inTurn(() => slices.pause().then(() => this.#daysBetween(from, to)));
+    for (const day of await days) {
+      const queues = await this.#sharedDay(day);
       for (let at = 0; at < queues.length; at += BATCH) {
         yield queues.slice(at, at + BATCH);
         if (slices.over) await slices.pause();
       }
     }
+  }
+
+  /**
+   * The queues of a day. Those who ask before it has begun share it: many reports that nobody reads would fill the memory.
+   * In turn: what is stored meanwhile would be told twice or not at all.
+   */
+  #sharedDay(day: string): Promise<readonly QueueDay[]> {
+    const asked = this.#askedDays.get(day);
+    if (asked !== undefined) return asked;
+    const queues = this.#inTurn(() => {
+      this.#askedDays.delete(day);
+      return this.#queuesOf(day);
+    });
+    this.#askedDays.set(day, queues);
+    return queues;
   }
 
   /** One after the other: two readings at once would add the same bytes twice. */
@@ -261,7 +285,8 @@ export class QueueAccounting {
     return [...new Set([...(await this.#records.days(from, to)), ...unstored])].sort(order);
   }
 
-  async #queuesOf(day: string, slices: Slices): Promise<QueueDay[]> {
+  async #queuesOf(day: string): Promise<QueueDay[]> {
+    const slices = new Slices();
     const queues = new Map<number, QueueDay>();
     for (let after = -1; ; ) {
       const part = await this.#records.partOfDay(day, after);

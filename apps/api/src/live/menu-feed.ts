@@ -2,7 +2,7 @@ import type { Menu } from '@tollway/schema';
 import type { View } from '../view/rows.js';
 import type { MenuWindow } from './message.js';
 import type { Share } from './shown-cells.js';
-import { Slices, Stopped } from './slices.js';
+import { Stopped, turnOf } from './slices.js';
 import { deltaOf, evaluate, mostCells, type WindowContent } from './window.js';
 
 /** Where a feed's messages go. */
@@ -113,9 +113,7 @@ export class MenuFeed {
     const readingMs = Math.min(MOST_READING_MS, performance.now() - asked);
     if (this.#closed || window !== this.#window) return;
     this.#stop = new AbortController();
-    const slices = new Slices(this.#stop.signal);
-    // Viewers share a reading and get it in the same turn of the event loop; they are not to be served in that one turn.
-    await slices.pause();
+    const slices = await turnOf(this.#stop.signal, this.#share.user);
     // Before the rows are there: whoever may not have them is not to fill the memory with them.
     if (!this.#mayShow(mostCells(this.#menu, rows.length, window))) return;
     const content = await evaluate(this.#menu, rows, window, slices);

@@ -19,6 +19,7 @@ export class ShownCells {
       else this.#byUser.set(user, ofUser);
     };
     return {
+      user,
       resize: (wanted) => {
         const more = wanted - cells;
         const problem = more > 0 ? this.#problem(user, more) : undefined;
@@ -40,6 +41,8 @@ export class ShownCells {
 
 /** A window's part of the cells that may be shown. */
 export interface Share {
+  /** Number of whose window it is. */
+  readonly user: number;
   /** Takes so many cells in all, or says why it may not; then it has none. */
   resize(cells: number): string | undefined;
   close(): void;

@@ -5,13 +5,31 @@ const SLICE_MS = 8;
 /** Items between two looks at the clock, which costs as much as a cheap item. Few enough that dear ones make no long slice. */
 const STRIDE = 8;
 
-/** Those whose slice is over, in the order in which they paused. */
-const waiting: (() => void)[] = [];
+/** For whom an evaluation is: a user, by number, or the router itself. */
+export type Owner = number | undefined;
 
-/** One continues per turn of the event loop: many viewers of long tables do not add up to one long stall. */
+/** Those whose slice is over, in the order in which they paused, by owner; owners in the order in which they are next. */
+const waiting = new Map<Owner, (() => void)[]>();
+
+/**
+ * One continues per turn of the event loop: many viewers of long tables do not add up to one long stall. Owners continue
+ * by turns: whoever has very many evaluations under way keeps none but himself waiting.
+ */
 function next(): void {
-  waiting.shift()?.();
-  if (waiting.length > 0) setImmediate(next);
+  const [first] = waiting;
+  if (first === undefined) return;
+  const [owner, others] = first;
+  const resume = others.shift();
+  waiting.delete(owner);
+  if (others.length > 0) waiting.set(owner, others);
+  if (waiting.size > 0) setImmediate(next);
+  resume?.();
+}
+
+function wait(owner: Owner, resume: () => void): void {
+  const others = waiting.get(owner);
+  if (others !== undefined) others.push(resume);
+  else if (waiting.set(owner, [resume]).size === 1) setImmediate(next);
 }
 
 /** Thrown out of an evaluation for which nobody waits any more. */
@@ -22,10 +40,15 @@ export class Slices {
   #since = performance.now();
   #worked = 0;
   readonly #stop: AbortSignal | undefined;
+  readonly #owner: Owner;
 
-  /** @param stop aborted when nobody waits for the outcome any more. */
-  constructor(stop?: AbortSignal) {
+  /**
+   * @param stop aborted when nobody waits for the outcome any more.
+   * @param owner for whom it is.
+   */
+  constructor(stop?: AbortSignal, owner?: Owner) {
     this.#stop = stop;
+    this.#owner = owner;
   }
 
   /** True when it is time to {@link pause}. */
@@ -57,11 +80,20 @@ export class Slices {
   async pause(): Promise<void> {
     if (this.#stop?.aborted) throw new Stopped();
     this.#worked += performance.now() - this.#since;
-    await new Promise<void>((resolve) => {
-      waiting.push(resolve);
-      if (waiting.length === 1) setImmediate(next);
-    });
+    await new Promise<void>((resolve) => wait(this.#owner, resolve));
     this.#since = performance.now();
     if (this.#stop?.aborted) throw new Stopped();
   }
+}
+
+/**
+ * The beginning of an evaluation, in its turn. Whoever shares a reading of the data plane gets it in the same turn of the
+ * event loop: they are not to be served in that one turn.
+ *
+ * @throws Stopped when nobody waits for the outcome any more.
+ */
+export async function turnOf(stop: AbortSignal, owner: Owner): Promise<Slices> {
+  const slices = new Slices(stop, owner);
+  await slices.pause();
+  return slices;
 }

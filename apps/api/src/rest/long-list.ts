@@ -1,19 +1,20 @@
 import { Readable } from 'node:stream';
 import type { Test } from '../config/query.js';
-import { Slices } from '../live/slices.js';
+import type { Slices } from '../live/slices.js';
 import type { RestRow, RowSet } from '../view/rows.js';
 
 /** Lists, however long: requests and viewers that come meanwhile need not wait for their end. */
 
-/** Items that are decoded and written in one go. */
-const AT_ONCE = 4_096;
+/** Items of an answer that is held in memory as a whole until its reader has taken it. */
+const AT_ONCE = 256;
+/** Characters sent at a time. */
+const PIECE = 1 << 16;
 
 export type Projection = (rows: RowSet, index: number) => RestRow;
 
 /** Items that pass a test; all of them without one. @throws Stopped when nobody waits for it any more. */
-export async function countOf(rows: RowSet, test: Test | undefined, gone: AbortSignal): Promise<number> {
+export async function countOf(rows: RowSet, test: Test | undefined, slices: Slices): Promise<number> {
   if (test === undefined) return rows.length;
-  const slices = new Slices(gone);
   let count = 0;
   for (let index = 0; index < rows.length; index += 1) {
     if (slices.overAt(index)) await slices.pause();
@@ -30,10 +31,9 @@ export async function listOf(
   rows: RowSet,
   test: Test | undefined,
   project: Projection,
-  gone: AbortSignal,
+  slices: Slices,
 ): Promise<readonly RestRow[] | Readable> {
-  if (rows.length > AT_ONCE) return Readable.from(json(rows, test, project, gone));
-  const slices = new Slices(gone);
+  if (rows.length > AT_ONCE) return Readable.from(json(rows, test, project, slices));
   const list: RestRow[] = [];
   for (let index = 0; index < rows.length; index += 1) {
     if (slices.overAt(index)) await slices.pause();
@@ -46,14 +46,13 @@ async function* json(
   rows: RowSet,
   test: Test | undefined,
   project: Projection,
-  gone: AbortSignal,
+  slices: Slices,
 ): AsyncGenerator<string, void> {
-  const slices = new Slices(gone);
   let text = '[';
   let first = true;
   for (let index = 0; index < rows.length; index += 1) {
     if (slices.overAt(index)) await slices.pause();
-    if (text.length > 1 << 16) {
+    if (text.length > PIECE) {
       yield text;
       text = '';
     }

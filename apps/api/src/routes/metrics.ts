@@ -3,7 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import type { Stats } from '../agent/messages.js';
 import { PART, type Part, type QueueDump } from '../agent/queues.js';
 import { errors } from '../errors.js';
-import { Slices } from '../live/slices.js';
+import { type Slices, turnOf } from '../live/slices.js';
+import { clientGone } from '../plugins/auth.js';
 import type { Services } from '../rest/services.js';
 import { VERSION } from '../version.js';
 
@@ -25,11 +26,12 @@ interface Family {
 
 /** `GET /metrics`: counters in the text format of Prometheus, for whoever may read the router. */
 export function metricsRoute(app: FastifyInstance, { live, store }: Services): void {
-  app.get('/metrics', async (_request, reply) => {
+  app.get('/metrics', async (request, reply) => {
     const [stats, queues] = await Promise.all([live.stats(SHARED_MS), live.queues(SHARED_MS)]);
     if (stats === undefined || queues === undefined) throw errors.failure('the data plane is not connected');
+    const slices = await turnOf(clientGone(reply), request.principal.userId);
     const families = [...routerFamilies(stats, store.revision), ...queueFamilies(queues, store)];
-    return reply.type(TEXT).send(Readable.from(lines(families)));
+    return reply.type(TEXT).send(Readable.from(lines(families, slices)));
   });
 }
 
@@ -37,8 +39,7 @@ export function metricsRoute(app: FastifyInstance, { live, store }: Services): v
 const PIECE = 1 << 16;
 
 /** In pieces, between which others are served: 25,000 queues are a quarter of a million lines. */
-async function* lines(families: readonly Family[]): AsyncGenerator<string, void> {
-  const slices = new Slices();
+async function* lines(families: readonly Family[], slices: Slices): AsyncGenerator<string, void> {
   let text = '';
   for (const { name, kind, help, samples } of families) {
     text += `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n`;

@@ -7,7 +7,7 @@ import { storageOf } from '../config/items.js';
 import { filterTest, QueryError } from '../config/query.js';
 import { parseRowId, rowIdText } from '../config/snapshot.js';
 import { errors } from '../errors.js';
-import { Slices } from '../live/slices.js';
+import { Slices, turnOf } from '../live/slices.js';
 import { clientGone } from '../plugins/auth.js';
 import { authorOf } from '../rest/author.js';
 import { commandOf, menuCommand } from '../rest/commands/run.js';
@@ -26,7 +26,8 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
   app.get('/rest/*', async (request, reply) => {
     const target = findTarget(pathOf(request));
     requirePermission(request.principal, target.menu.path, 'print');
-    return sent(reply, await list(request, target, await rowsOf(services, target), clientGone(reply)));
+    const rows = await rowsOf(services, target);
+    return sent(reply, await list(request, target, rows, await turnOf(clientGone(reply), request.principal.userId)));
   });
 
   app.put('/rest/*', async (request, reply) => {
@@ -122,7 +123,7 @@ function sent(reply: FastifyReply, answer: Answer): Answer {
   return answer;
 }
 
-async function list(request: FastifyRequest, { menu, item }: Target, rows: RowSet, gone: AbortSignal): Promise<Answer> {
+async function list(request: FastifyRequest, { menu, item }: Target, rows: RowSet, slices: Slices): Promise<Answer> {
   const query = new URLSearchParams(request.url.slice(request.url.split('?', 1)[0]?.length ?? 0));
   const names = proplistOf(query.get('.proplist') ?? undefined);
   query.delete('.proplist');
@@ -135,7 +136,7 @@ async function list(request: FastifyRequest, { menu, item }: Target, rows: RowSe
   const filters = [...query];
   try {
     const test = filters.length === 0 ? undefined : filterTest(menu, filters);
-    return await listOf(rows, test, projection(names), gone);
+    return await listOf(rows, test, projection(names), slices);
   } catch (error) {
     throw error instanceof QueryError ? errors.badRequest(error.message) : error;
   }

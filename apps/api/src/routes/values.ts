@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { errors } from '../errors.js';
-import { Slices } from '../live/slices.js';
+import { type Slices, turnOf } from '../live/slices.js';
+import { clientGone } from '../plugins/auth.js';
 import type { Services } from '../rest/services.js';
 import type { RowSet } from '../view/rows.js';
 
@@ -9,20 +10,20 @@ const MOST = 500;
 
 /** `?menu=/ip/firewall/address-list&property=list`: the different values of a property, for fields that offer them. */
 export function valuesRoute(app: FastifyInstance, { views }: Services): void {
-  app.get('/api/v1/values', async (request) => {
+  app.get('/api/v1/values', async (request, reply) => {
     const query = new URL(request.url, 'http://localhost').searchParams;
     const view = views.get(query.get('menu') ?? '');
     const property = query.get('property') ?? '';
     if (view === undefined) throw errors.badProperty('menu', 'menu must be the path of a menu, e.g. /interface');
     // The choices of a field may be some seconds old.
-    return differentValues(await view(5_000), property);
+    const rows = await view(5_000);
+    return differentValues(rows, property, await turnOf(clientGone(reply), request.principal.userId));
   });
 }
 
-async function differentValues(rows: RowSet, property: string): Promise<readonly string[]> {
+async function differentValues(rows: RowSet, property: string, slices: Slices): Promise<readonly string[]> {
   const known = rows.distinct?.(property);
   if (known !== undefined) return known.slice(0, MOST);
-  const slices = new Slices();
   const values = new Set<string>();
   for (let index = 0; index < rows.length && values.size < MOST; index += 1) {
     if (slices.overAt(index)) await slices.pause();

@@ -24,25 +24,32 @@ describe('default configuration', () => {
     ['ports', 1],
     ['ports', 2],
     ['ports', 5],
-  ])('%s with %i ports passes verification unchanged, and every rule works', (profile, count) => {
-    const rows = defaultConfiguration(profile, names(count));
-    const snapshot = applied(rows, count);
-    for (const { menu, values } of rows) {
-      expect(snapshot.get(menu)?.map((row) => row.values)).toContainEqual(values);
-    }
-    const { config, invalid } = compile(snapshot);
-    expect(Object.fromEntries(invalid)).toEqual({});
-    expect(config.filter.map((chain) => [chain.name, chain.rules.length])).toEqual([
-      ['input', 4],
-      ['forward', 4],
-      ['output', 0],
-    ]);
-    expect(config.nat.map((chain) => [chain.name, chain.rules.length])).toEqual([
-      ['srcnat', 1],
-      ['dstnat', 0],
-    ]);
-    expect(rows.every(({ comment }) => comment.startsWith('defconf'))).toBe(true);
-  });
+  ])(
+    '%s with %i ports passes verification unchanged, and every rule works that has its interfaces',
+    (profile, count) => {
+      const rows = defaultConfiguration(profile, names(count));
+      const snapshot = applied(rows, count);
+      for (const { menu, values } of rows) {
+        expect(snapshot.get(menu)?.map((row) => row.values)).toContainEqual(values);
+      }
+      const { config, invalid } = compile(snapshot);
+      // The only port belongs to the LAN: until there is a way out, those two wait for it.
+      const waiting = count === 1 ? 1 : 0;
+      expect([...invalid.values()].sort()).toEqual(
+        ['in', 'out'].slice(0, 2 * waiting).map((way) => `${way}-interface-list: interface list WAN has no members`),
+      );
+      expect(config.filter.map((chain) => [chain.name, chain.rules.length])).toEqual([
+        ['input', 4],
+        ['forward', 4 - waiting],
+        ['output', 0],
+      ]);
+      expect(config.nat.map((chain) => [chain.name, chain.rules.length])).toEqual([
+        ['srcnat', 1 - waiting],
+        ['dstnat', 0],
+      ]);
+      expect(rows.every(({ comment }) => comment.startsWith('defconf'))).toBe(true);
+    },
+  );
 
   it('the lab has its networks and the way out', () => {
     const rows = defaultConfiguration('lab', names(3));

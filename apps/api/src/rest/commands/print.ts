@@ -2,21 +2,23 @@ import type { Menu } from '@tollway/schema';
 import { textOf } from '../../config/content.js';
 import { QueryError, queryTest, type Test } from '../../config/query.js';
 import { errors } from '../../errors.js';
+import { turnOf } from '../../live/slices.js';
 import { switchedOn } from '../arguments.js';
 import { projection, proplistOf } from '../listing.js';
 import { countOf, listOf } from '../long-list.js';
 import type { Answer, Call } from '../services.js';
 
 /** `print`: the items that pass `.query`, or their number. Print switches such as `detail` and `stats` change nothing here. */
-export async function print({ services, menu, args, signal }: Call): Promise<Answer> {
+export async function print({ services, menu, args, signal, principal }: Call): Promise<Answer> {
   const view = services.views.get(menu.path);
   if (view === undefined) throw errors.noSuchCommand('print');
   const words = queryWords(args['.query']);
   const names = proplistOf(args['.proplist']);
   const rows = await view();
+  const slices = await turnOf(signal, principal.userId);
   const test = words.length === 0 ? undefined : testOf(menu, words);
-  if (switchedOn(args, 'count-only')) return { ret: String(await countOf(rows, test, signal)) };
-  return listOf(rows, test, projection(names), signal);
+  if (switchedOn(args, 'count-only')) return { ret: String(await countOf(rows, test, slices)) };
+  return listOf(rows, test, projection(names), slices);
 }
 
 function testOf(menu: Menu, words: readonly string[]): Test {
