@@ -253,18 +253,14 @@ describe('the event loop goes on', () => {
     client.socket.close();
   });
 
-  it.each<[string, number, (n: number) => object]>([
-    ['changes of a window', 20_000, (n) => ({ op: 'window', id: 1, first: n })],
-    [
-      'queues that are watched',
-      300,
-      (n) => ({ op: 'subscribe', topic: 'queue-scope', id: 9 + n, menu: QUEUE, queue: `queue-${n}` }),
-    ],
-  ])('during a flood of %s on a live connection', async (_what, count, message) => {
-    const frames = [
-      { op: 'subscribe', topic: 'menu', id: 1, menu: QUEUE, count: 1 },
-      ...Array.from({ length: count }, (_, n) => message(n)),
-    ];
+  it('during a flood of messages on a live connection', async () => {
+    const frames = Array.from({ length: 300 }, (_, n) => ({
+      op: 'subscribe',
+      topic: 'queue-scope',
+      id: n,
+      menu: QUEUE,
+      queue: `queue-${n}`,
+    }));
     const flood = Buffer.concat(frames.map(frameOf));
     const { hostname, port } = new URL(router.url);
     const ms = await standstill(async () => {

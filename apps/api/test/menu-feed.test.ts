@@ -84,6 +84,23 @@ describe('a feed', () => {
     feed.close();
   });
 
+  it('shows what it might not as soon as others are closed, also where nothing changes', async () => {
+    const menu = menuByPath('/ip/address');
+    if (menu === undefined) throw new Error('no menu');
+    const outlet = new Recorder();
+    const cells = new ShownCells();
+    const other = cells.share(1);
+    other.resize(1_499_999);
+    const view = async () => new ArrayRows([{ '.id': '*1' }]);
+    const feed = new MenuFeed(1, menu, view, WINDOW, 1000, outlet, cells.share(1));
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(outlet.messages).toMatchObject([{ op: 'error' }]);
+    other.close();
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(outlet.messages.slice(1)).toMatchObject([{ op: 'snapshot', total: 1 }]);
+    feed.close();
+  });
+
   it('sends no snapshot to a client that has not read what it was sent before', async () => {
     const outlet = new Recorder();
     const { feed } = feedOf('/ip/address', outlet, () => [{ '.id': '*1' }]);

@@ -54,6 +54,15 @@ describe('Host', () => {
     expect((await rawExchange(router.url, text)).text).toMatch(/^HTTP\/1.1 400 /);
   });
 
+  it('is not left out, but by HTTP/1.0', async () => {
+    const answer = (version: string) =>
+      rawExchange(router.url, `GET /healthz HTTP/${version}\r\nconnection: close\r\n\r\n`);
+    const { text } = await answer('1.1');
+    expect(text).toMatch(/^HTTP\/1.1 400 /);
+    expect(text).toContain('"detail":"the header Host is missing"');
+    expect((await answer('1.0')).text).toMatch(/^HTTP\/1.1 200 /);
+  });
+
   it('a request with a whole URL is none for a server', async () => {
     const text = `GET http://evil.example/rest/user HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n`;
     expect((await rawExchange(router.url, text)).text).toMatch(/^HTTP\/1.1 400 /);

@@ -16,6 +16,8 @@ export interface Outlet {
 const COST_FACTOR = 12;
 /** How often a client that does not keep up is looked at, ms. */
 const BUSY_MS = 100;
+/** When a window that has been refused is tried again: others may have been closed, ms. */
+const REFUSED_MS = 5_000;
 /** What a reading is taken to cost at most, ms: one that waits for a data plane in trouble costs nothing meanwhile. */
 const MOST_READING_MS = 500;
 
@@ -32,6 +34,7 @@ export class MenuFeed {
   #sent: WindowContent | undefined;
   /** Why it shows nothing, when the client has been told so. */
   #refused: string | undefined;
+  #retry: NodeJS.Timeout | undefined;
   /** When the next tick may be: a table that takes long to evaluate is evaluated less often. */
   #notBefore = 0;
   /** Stops the evaluation that runs. */
@@ -100,6 +103,7 @@ export class MenuFeed {
     this.#share.close();
     this.#stop.abort();
     clearInterval(this.#timer);
+    clearTimeout(this.#retry);
   }
 
   async #update(maxAgeMs: number): Promise<void> {
@@ -129,6 +133,8 @@ export class MenuFeed {
     if (refused !== undefined) {
       this.#sent = undefined;
       if (refused !== this.#refused) this.#outlet.send({ op: 'error', id: this.#id, detail: refused });
+      clearTimeout(this.#retry);
+      this.#retry = setTimeout(() => this.refresh(this.#intervalMs / 2), REFUSED_MS);
     }
     this.#refused = refused;
     return refused === undefined;

@@ -93,6 +93,8 @@ export class Connections {
         headersTimeout: headersMs,
         requestTimeout: requestMs,
         keepAliveTimeout: idleMs,
+        // Refused in our own shape, see requestOrigin().
+        requireHostHeader: false,
       },
       serve,
     );

@@ -16,6 +16,7 @@ export function requestOrigin(app: FastifyInstance, names: readonly string[]): v
     // Node takes the first; what is before it may have looked at another (RFC 9112 §3.2).
     if ((request.raw.headersDistinct.host?.length ?? 0) > 1) throw errors.badRequest('the header Host is given twice');
     const { host } = request.headers;
+    if (host === undefined && request.raw.httpVersion === '1.1') throw errors.badRequest('the header Host is missing');
     if (host !== undefined && !answersTo(host, request.socket.localAddress, names)) {
       throw errors.misdirected(
         `this router does not answer to ${shown(host)}; use its address, or start it with --name ${nameIn(host) ?? 'NAME'}`,
