@@ -40,12 +40,7 @@ describe('an agent that does not answer', () => {
     expect(took).toBeLessThan(SOON_MS);
     expect(peer.prepares).toBeLessThan(10);
     await unchanged(revision);
-    expect((await router.request('GET', '/healthz')).body).toMatchObject({
-      status: 'unavailable',
-      agent: 'down',
-      problem: expect.stringMatching(/^The data plane is not connected/),
-      remedy: expect.stringMatching(/started again by itself/),
-    });
+    expect((await router.request('GET', '/healthz')).body).toMatchObject({ status: 'unavailable', agent: 'down' });
     peer.mute = [];
     await router.healthy(30_000);
     expect((await put(9)).status).toBe(201);

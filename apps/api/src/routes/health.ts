@@ -1,29 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import type { SyncState } from '../config/agent-sync.js';
 import type { DatabaseWatch } from '../database/watch.js';
 import type { Services } from '../rest/services.js';
 import { VERSION } from '../version.js';
-
-/** What keeps the newest configuration from being in force, and what to do. */
-const AGENT_TROUBLE: Readonly<Record<SyncState, { readonly message: string; readonly remedy: string } | undefined>> = {
-  synced: undefined,
-  down: {
-    message: 'The data plane is not connected: nothing is forwarded, or by what it had last.',
-    remedy: 'It is started again by itself; if that takes longer, look at what the terminal says of the agent.',
-  },
-  behind: {
-    message: 'The data plane does not have the newest configuration yet.',
-    remedy: 'It is sent again by itself; wait a few seconds.',
-  },
-  ahead: {
-    message: 'The data plane forwards by a newer configuration than that of the database.',
-    remedy: 'Take that over with npm start -- --restore; the log says how to go back to the older one instead.',
-  },
-  refused: {
-    message: 'The data plane refuses the configuration and forwards by the one before.',
-    remedy: 'The log says which row it refuses: change or disable that row.',
-  },
-};
 
 /** 200 when the agent is connected and runs the newest configuration; 503 says what is missing. */
 export function healthRoute(
@@ -33,15 +11,14 @@ export function healthRoute(
   watch: DatabaseWatch | undefined,
 ): void {
   app.get('/healthz', { config: { public: true } }, async (_request, reply) => {
-    const { syncState } = store;
-    const forwarding = live.connected && syncState === 'synced' && ready();
-    const well = forwarding && watch?.fault === undefined;
-    const trouble = watch?.fault ?? AGENT_TROUBLE[live.connected ? syncState : 'down'];
+    const forwarding = live.connected && store.syncState === 'synced' && ready();
+    const fault = watch?.fault;
+    const well = forwarding && fault === undefined;
     return reply.code(well ? 200 : 503).send({
       status: well ? 'ok' : 'unavailable',
       forwarding,
-      ...(trouble && { problem: trouble.message, remedy: trouble.remedy }),
-      agent: syncState,
+      ...(fault && { problem: fault.message, remedy: fault.remedy }),
+      agent: store.syncState,
       revision: store.revision,
       version: VERSION,
     });
