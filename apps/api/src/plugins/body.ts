@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { errors } from '../errors.js';
+import { clientGone } from './auth.js';
+import { BodyRoom } from './body-room.js';
 import { parseJson } from './json.js';
 
 /** Largest request body that is read, bytes. */
@@ -19,6 +21,8 @@ const JSON_TYPE = /^application\/json\s*(;|$)/i;
 /** Reads bodies as JSON. An empty body is no body, whatever its content type says. */
 export function jsonBodies(app: FastifyInstance): void {
   const notJson = new WeakSet<FastifyRequest>();
+  const gone = new WeakMap<FastifyRequest, AbortSignal>();
+  const room = new BodyRoom();
   app.removeAllContentTypeParsers();
   app.addHook('onRequest', async (request) => {
     const type = request.headers['content-type'];
@@ -26,6 +30,9 @@ export function jsonBodies(app: FastifyInstance): void {
     if (type === undefined || !JSON_TYPE.test(type)) notJson.add(request);
     // The framework refuses what is no media type at all before a parser is asked.
     if (type !== undefined) request.raw.headers['content-type'] = 'application/json';
+  });
+  app.addHook('preParsing', async (request, reply) => {
+    gone.set(request, clientGone(reply));
   });
   app.addHook('onResponse', async ({ raw }) => {
     // Node would take in the rest of a refused body however long it is.
@@ -35,16 +42,33 @@ export function jsonBodies(app: FastifyInstance): void {
     raw.once('end', () => clearTimeout(timer));
   });
   app.addContentTypeParser('*', async (request: FastifyRequest) => {
-    const open = request.routeOptions.config.public === true;
-    const text = await textOf(request.raw, open ? MAX_PUBLIC_BODY : MAX_BODY, open ? PUBLIC_BODY_MS : undefined);
+    const { raw } = request;
+    // Without a login, be it that the path is none of ours, there is nothing that would need a long body.
+    const open = request.principal === undefined;
+    const limit = open ? MAX_PUBLIC_BODY : MAX_BODY;
+    const length = lengthOf(raw);
+    const wait = async (part: 'take' | 'read', bytes: number) => {
+      const signal = gone.get(request);
+      if (!open && signal !== undefined) await room[part](request.principal.userId, bytes, signal);
+    };
+    if (length <= limit) await wait('take', length);
+    const body = await bytesOf(raw, limit, open ? PUBLIC_BODY_MS : undefined);
+    await wait('read', body.length);
+    const text = body.toString('utf8');
     if (text === '') return undefined;
     if (notJson.has(request)) throw errors.unsupportedMediaType();
     return parseJson(text);
   });
 }
 
+/** How long a body says that it will be, bytes; as long as it may be when it does not say. */
+function lengthOf({ headers }: IncomingMessage): number {
+  const length = headers['content-length'];
+  return length === undefined ? MAX_BODY : Number(length);
+}
+
 /** The whole body. @throws ApiError for one that is longer than `limit` bytes or takes longer than `ms`. */
-async function textOf(raw: IncomingMessage, limit: number, ms: number | undefined): Promise<string> {
+async function bytesOf(raw: IncomingMessage, limit: number, ms: number | undefined): Promise<Buffer> {
   const timer = ms === undefined ? undefined : setTimeout(() => raw.socket.destroy(), ms).unref();
   const chunks: Buffer[] = [];
   let length = 0;
@@ -55,7 +79,8 @@ async function textOf(raw: IncomingMessage, limit: number, ms: number | undefine
       const bytes = Buffer.from(chunk);
       length += bytes.length;
       if (length <= limit) chunks.push(bytes);
-      else if (length > limit * DISCARDED) break;
+      else chunks.length = 0;
+      if (length > limit * DISCARDED) break;
     }
   } finally {
     clearTimeout(timer);
@@ -64,5 +89,5 @@ async function textOf(raw: IncomingMessage, limit: number, ms: number | undefine
     raw.resume();
     throw errors.bodyTooLarge(limit);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
