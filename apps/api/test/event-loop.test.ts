@@ -91,6 +91,9 @@ function frameOf(message: object): Buffer {
   return Buffer.concat([Buffer.from([0x81, 0x80 | 126, text.length >> 8, text.length & 255, 0, 0, 0, 0]), text]);
 }
 
+/** Users that read at once. */
+let readers = 0;
+
 const words = (count: number) => many(count, (n) => `name=x${n}`);
 
 describe('the event loop goes on', () => {
@@ -279,14 +282,20 @@ describe('the event loop goes on', () => {
     ['lists of what no queue has', `/rest${QUEUE}?disabled=true`],
     ['queues by their names', `/rest${QUEUE}/queue-24999`],
     ['accounts of queues', '/api/v1/queue-accounting'],
+    ['the history', '/api/v1/revisions'],
+    ['a large revision of it', '/api/v1/revisions/3'],
   ])('during requests of many connections at once for %s', async (_what, path) => {
     const { hostname, port } = new URL(router.url);
-    const request = `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${authorization}\r\nconnection: close\r\n\r\n`;
     const connected = () =>
       new Promise<Socket>((resolve) => {
         const socket = connect(Number(port), hostname, () => resolve(socket));
       });
     const ms = await standstill(async () => {
+      // They wait for the hash of the same password, which nobody has given before.
+      const name = `reader-${(readers += 1)}`;
+      expect((await router.rest('PUT', '/user', { name, group: 'read', password: PASSWORD })).status).toBe(201);
+      const login = `Basic ${Buffer.from(`${name}:${PASSWORD}`).toString('base64')}`;
+      const request = `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${login}\r\nconnection: close\r\n\r\n`;
       const sockets = await Promise.all(Array.from({ length: 150 }, connected));
       const answers = sockets.map(
         (socket) =>
@@ -299,7 +308,7 @@ describe('the event loop goes on', () => {
           }),
       );
       for (const socket of sockets) socket.write(request);
-      // They wait for the same reading of the data plane.
+      // And then for the same reading of the data plane.
       if (router.peer) router.peer.delayMs = 500;
       for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1.1 200 /);
     }).finally(() => {

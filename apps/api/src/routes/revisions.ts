@@ -25,24 +25,16 @@ const ROWS_TOLD = 200;
  */
 export function revisionRoutes(app: FastifyInstance, services: Services): void {
   const { db } = services;
+  let newest: { readonly revision: number; readonly list: ReturnType<typeof history> } | undefined;
   app.get('/api/v1/revisions', async () => {
-    const lines = await readRevisions(db);
-    const undo = await undoReasons(services, lines);
-    const undoneBy = new Map<number, number>();
-    for (const { number, undoes } of lines) {
-      if (undoes !== null && !undoneBy.has(undoes)) undoneBy.set(undoes, number);
-    }
-    return lines.map(({ number, author, via, time, summary, rows, undoes }) => ({
-      revision: number,
-      author,
-      via,
-      time: time.toISOString(),
-      summary,
-      rows,
-      ...(undoes !== null && { undoes }),
-      ...(undoneBy.has(number) && { 'undone-by': undoneBy.get(number) }),
-      ...(undo.has(number) && { undo: undo.get(number) }),
-    }));
+    const { revision } = services.store;
+    // It stays the same until there is another revision: whoever asks meanwhile shares it.
+    if (newest?.revision !== revision) newest = { revision, list: history(services) };
+    const { list } = newest;
+    list.catch(() => {
+      if (newest?.list === list) newest = undefined;
+    });
+    return list;
   });
 
   app.get<{ Params: { number: string } }>('/api/v1/revisions/:number', async (request) => {
@@ -74,6 +66,27 @@ export function revisionRoutes(app: FastifyInstance, services: Services): void {
     const { revision } = await undoRevision(services, authorOf(principal), number, allowed);
     return { undone: number, ...(revision !== undefined && { revision }) };
   });
+}
+
+/** The revisions that are kept, newest first. */
+async function history(services: Services) {
+  const lines = await readRevisions(services.db);
+  const undo = await undoReasons(services, lines);
+  const undoneBy = new Map<number, number>();
+  for (const { number, undoes } of lines) {
+    if (undoes !== null && !undoneBy.has(undoes)) undoneBy.set(undoes, number);
+  }
+  return lines.map(({ number, author, via, time, summary, rows, undoes }) => ({
+    revision: number,
+    author,
+    via,
+    time: time.toISOString(),
+    summary,
+    rows,
+    ...(undoes !== null && { undoes }),
+    ...(undoneBy.has(number) && { 'undone-by': undoneBy.get(number) }),
+    ...(undo.has(number) && { undo: undo.get(number) }),
+  }));
 }
 
 function numberOf(text: string): number {
