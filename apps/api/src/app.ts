@@ -29,6 +29,7 @@ import { CONNECTION_LIMITS, type ConnectionLimits, Connections, endStreams } fro
 import { brokenRequest, errorAnswers } from './plugins/errors.js';
 import { apiDescription } from './plugins/openapi.js';
 import { requestOrigin } from './plugins/origin.js';
+import { Room } from './plugins/room.js';
 import { securityHeaders } from './plugins/security-headers.js';
 import { singlePageApp } from './plugins/spa.js';
 import type { Services } from './rest/services.js';
@@ -80,6 +81,9 @@ export interface AppOptions {
 /** How often the offset of the clock from UTC is looked at, ms. */
 const CLOCK_MS = 30_000;
 
+/** Lists that are sent at once, to all users and to one; more wait. Each may hold a quarter of a million connections. */
+const MAX_LISTS = 32;
+const MAX_LISTS_OF_USER = 8;
 const SYSTEM = { name: 'system', address: '' } as const;
 
 /** Whether an address on the way of a request is one of these proxies; without any the header is not looked at. */
@@ -139,7 +143,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     options.accountingDays,
   );
   const editor = new Editor(store);
-  const services: Services = { db, store, editor, live, users, sessions, book, learnedIds, views, accounting };
+  const lists = new Room(MAX_LISTS, MAX_LISTS_OF_USER);
+  const services: Services = { db, store, editor, live, users, sessions, book, learnedIds, views, accounting, lists };
   const failures = new FailureReport(({ user, address, text }) => {
     book.add('system,error,critical', text);
     recordFailedLogin(db, user, address, text).catch((error: unknown) => watch?.failed(error) ?? app.log.error(error));

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Room } from '../src/plugins/body-room.js';
+import { Room } from '../src/plugins/room.js';
 import { rawExchange } from './raw-request.js';
 import { PASSWORD, Router } from './router.js';
 
@@ -14,9 +14,12 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 describe('room for bodies', () => {
   const entering = (room: Room) => {
     const entered: string[] = [];
-    const enter = (name: string, user: number, bytes: number) => {
+    const enter = (name: string, user: number, amount: number) => {
       const gone = new AbortController();
-      void room.enter(user, bytes, gone.signal).then(() => entered.push(name));
+      room.enter(user, amount, gone.signal).then(
+        () => entered.push(name),
+        () => undefined,
+      );
       return () => gone.abort();
     };
     return { entered, enter };

@@ -309,12 +309,40 @@ describe('the event loop goes on', () => {
       );
       for (const socket of sockets) socket.write(request);
       // And then for the same reading of the data plane.
-      if (router.peer) router.peer.delayMs = 500;
+      if (router.peer) router.peer.delayMs = 100;
       for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1.1 200 /);
     }).finally(() => {
       if (router.peer) router.peer.delayMs = 0;
     });
     expect(ms).toBeLessThan(MAX_MS);
+  });
+
+  it('for others while a user does not read the lists that he asked for; he himself waits', async () => {
+    const name = `reader-${(readers += 1)}`;
+    expect((await router.rest('PUT', '/user', { name, group: 'read', password: PASSWORD })).status).toBe(201);
+    const login = `Basic ${Buffer.from(`${name}:${PASSWORD}`).toString('base64')}`;
+    const { hostname, port } = new URL(router.url);
+    const request = `GET /rest${QUEUE} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${login}\r\nconnection: close\r\n\r\n`;
+    const unread = Array.from({ length: 8 }, () =>
+      connect(Number(port), hostname)
+        .pause()
+        .on('error', () => undefined),
+    );
+    for (const socket of unread) socket.write(request);
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    let answered = false;
+    const headers = { authorization: login };
+    const own = fetch(`${router.url}/rest${QUEUE}?name=queue-1`, { headers }).then((response) => {
+      answered = true;
+      return response.json();
+    });
+    expect((await fetch(`${router.url}/rest/system/identity`, { headers })).status).toBe(200);
+    expect(await ask('GET', `/rest${QUEUE}`)).toBe(200);
+    expect(await ask('GET', '/rest/interface')).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(answered).toBe(false);
+    for (const socket of unread) socket.destroy();
+    expect(await own).toMatchObject([{ name: 'queue-1' }]);
   });
 
   it('for a user while another has very many windows', async () => {

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import type { Test } from '../config/query.js';
 import type { Slices } from '../live/slices.js';
-import type { RestRow, RowSet } from '../view/rows.js';
+import type { Room } from '../plugins/room.js';
+import type { RestRow, RowSet, View } from '../view/rows.js';
 
 /** Lists, however long: requests and viewers that come meanwhile need not wait for their end. */
 
@@ -11,6 +12,20 @@ const AT_ONCE = 256;
 const PIECE = 1 << 16;
 
 export type Projection = (rows: RowSet, index: number) => RestRow;
+
+/**
+ * What a list is made of. Each long one holds a reading of the data plane, be it a quarter of a million connections, until it
+ * has been taken: only so many are sent at once, and those that wait are read when their turn comes.
+ *
+ * @throws Stopped when nobody waits for it any more.
+ */
+export async function rowsToSend(view: View, lists: Room, user: number, gone: AbortSignal): Promise<RowSet> {
+  let rows: RowSet | undefined = await view();
+  if (rows.length <= AT_ONCE) return rows;
+  if (!lists.fits(user, 1)) rows = undefined;
+  await lists.enter(user, 1, gone);
+  return rows ?? view();
+}
 
 /** Items that pass a test; all of them without one. @throws Stopped when nobody waits for it any more. */
 export async function countOf(rows: RowSet, test: Test | undefined, slices: Slices): Promise<number> {

@@ -8,6 +8,7 @@ import type { Arguments } from '../config/content.js';
 import type { Editor } from '../config/editor.js';
 import type { ConfigStore } from '../config/store.js';
 import type { Database } from '../database/client.js';
+import type { Room } from '../plugins/room.js';
 import type { LiveState } from '../state/live-state.js';
 import type { LogBook } from '../state/log-book.js';
 import type { LearnedIds } from '../view/arp.js';
@@ -25,6 +26,8 @@ export interface Services {
   readonly learnedIds: LearnedIds;
   readonly views: ReadonlyMap<string, View>;
   readonly accounting: QueueAccounting;
+  /** Lists that are being sent: each holds a reading of the data plane until it has been taken. */
+  readonly lists: Room;
 }
 
 /** A command of a menu being run. */

@@ -25,11 +25,14 @@ interface Family {
 }
 
 /** `GET /metrics`: counters in the text format of Prometheus, for whoever may read the router. */
-export function metricsRoute(app: FastifyInstance, { live, store }: Services): void {
+export function metricsRoute(app: FastifyInstance, { live, store, lists }: Services): void {
   app.get('/metrics', async (request, reply) => {
+    const { userId } = request.principal;
+    const gone = clientGone(reply);
+    await lists.enter(userId, 1, gone);
     const [stats, queues] = await Promise.all([live.stats(SHARED_MS), live.queues(SHARED_MS)]);
     if (stats === undefined || queues === undefined) throw errors.failure('the data plane is not connected');
-    const slices = await turnOf(clientGone(reply), request.principal.userId);
+    const slices = await turnOf(gone, userId);
     const families = [...routerFamilies(stats, store.revision), ...queueFamilies(queues, store)];
     return reply.type(TEXT).send(Readable.from(lines(families, slices)));
   });

@@ -13,10 +13,10 @@ import { authorOf } from '../rest/author.js';
 import { commandOf, menuCommand } from '../rest/commands/run.js';
 import { add, addAll, remove, set, setAll } from '../rest/edits.js';
 import { manyItems, oneItem, projected, projection, proplistOf } from '../rest/listing.js';
-import { listOf } from '../rest/long-list.js';
+import { listOf, rowsToSend } from '../rest/long-list.js';
 import type { Answer, Call, Services } from '../rest/services.js';
 import { findTarget, type Target } from '../rest/target.js';
-import type { RowSet } from '../view/rows.js';
+import type { RowSet, View } from '../view/rows.js';
 
 /** Longest time a request may take, ms (spec: any request ends after 60 s). */
 const TIME_LIMIT_MS = 60_000;
@@ -25,9 +25,11 @@ const TIME_LIMIT_MS = 60_000;
 export function restRoutes(app: FastifyInstance, services: Services): void {
   app.get('/rest/*', async (request, reply) => {
     const target = findTarget(pathOf(request));
+    const { userId } = request.principal;
     requirePermission(request.principal, target.menu.path, 'print');
-    const rows = await rowsOf(services, target);
-    return sent(reply, await list(request, target, rows, await turnOf(clientGone(reply), request.principal.userId)));
+    const gone = clientGone(reply);
+    const rows = await rowsToSend(viewOf(services, target), services.lists, userId, gone);
+    return sent(reply, await list(request, target, rows, await turnOf(gone, userId)));
   });
 
   app.put('/rest/*', async (request, reply) => {
@@ -111,11 +113,13 @@ async function idOf(services: Services, target: Target, item: string): Promise<s
   return oneItem(menu, await rowsOf(services, target), item)['.id'] ?? item;
 }
 
-async function rowsOf(services: Services, { menu }: Target): Promise<RowSet> {
-  const view = services.views.get(menu.path);
+function viewOf({ views }: Services, { menu }: Target): View {
+  const view = views.get(menu.path);
   if (view === undefined) throw errors.verbWithoutCommand('print');
-  return view();
+  return view;
 }
+
+const rowsOf = async (services: Services, target: Target): Promise<RowSet> => viewOf(services, target)();
 
 /** A stream does not tell what it holds. */
 function sent(reply: FastifyReply, answer: Answer): Answer {

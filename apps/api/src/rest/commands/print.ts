@@ -5,7 +5,7 @@ import { errors } from '../../errors.js';
 import { turnOf } from '../../live/slices.js';
 import { switchedOn } from '../arguments.js';
 import { projection, proplistOf } from '../listing.js';
-import { countOf, listOf } from '../long-list.js';
+import { countOf, listOf, rowsToSend } from '../long-list.js';
 import type { Answer, Call } from '../services.js';
 
 /** `print`: the items that pass `.query`, or their number. Print switches such as `detail` and `stats` change nothing here. */
@@ -14,7 +14,7 @@ export async function print({ services, menu, args, signal, principal }: Call): 
   if (view === undefined) throw errors.noSuchCommand('print');
   const words = queryWords(args['.query']);
   const names = proplistOf(args['.proplist']);
-  const rows = await view();
+  const rows = await rowsToSend(view, services.lists, principal.userId, signal);
   const slices = await turnOf(signal, principal.userId);
   const test = words.length === 0 ? undefined : testOf(menu, words);
   if (switchedOn(args, 'count-only')) return { ret: String(await countOf(rows, test, slices)) };

@@ -1,0 +1,72 @@
+import { Stopped } from '../live/slices.js';
+
+/** An amount of something that requests may take, in all and those of one user. Whoever comes when it is full waits. */
+export class Room {
+  readonly #most: number;
+  readonly #mostOfUser: number;
+  #all = 0;
+  readonly #byUser = new Map<number, number>();
+  /** In the order in which they came. */
+  readonly #line = new Set<{ readonly user: number; readonly amount: number; readonly enter: () => void }>();
+
+  constructor(most: number, mostOfUser: number) {
+    this.#most = most;
+    this.#mostOfUser = mostOfUser;
+  }
+
+  /**
+   * Waits for room and takes it.
+   * @param amount at most what one user may take
+   * @param gone aborted when it is given back, or no longer waited for.
+   * @throws Stopped when it is no longer waited for.
+   */
+  enter(user: number, amount: number, gone: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const waiting = {
+        user,
+        amount,
+        enter: () => {
+          this.#add(user, amount);
+          gone.removeEventListener('abort', forget);
+          gone.addEventListener('abort', () => {
+            this.#add(user, -amount);
+            this.#advance();
+          });
+          resolve();
+        },
+      };
+      const forget = () => {
+        this.#line.delete(waiting);
+        this.#advance();
+        reject(new Stopped());
+      };
+      if (gone.aborted) return forget();
+      gone.addEventListener('abort', forget);
+      this.#line.add(waiting);
+      this.#advance();
+    });
+  }
+
+  /** Whether there is room for so much now. */
+  fits(user: number, amount: number): boolean {
+    return this.#all + amount <= this.#most && (this.#byUser.get(user) ?? 0) + amount <= this.#mostOfUser;
+  }
+
+  /** Those of one user wait for each other, and nobody else waits for them as long as there is room in all. */
+  #advance(): void {
+    for (const waiting of this.#line) {
+      const { user, amount, enter } = waiting;
+      if ((this.#byUser.get(user) ?? 0) + amount > this.#mostOfUser) continue;
+      if (this.#all + amount > this.#most) return;
+      this.#line.delete(waiting);
+      enter();
+    }
+  }
+
+  #add(user: number, amount: number): void {
+    this.#all += amount;
+    const sum = (this.#byUser.get(user) ?? 0) + amount;
+    if (sum === 0) this.#byUser.delete(user);
+    else this.#byUser.set(user, sum);
+  }
+}
