@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { SESSION_MS, Sessions } from '../src/auth/sessions.js';
 import { type Answer, PASSWORD, Router } from './router.js';
 
 let router: Router;
@@ -103,6 +104,45 @@ describe('sessions', () => {
     expect(rows).toHaveLength(1);
     expect(rows[0]?.tokenHash).not.toBe(token);
     expect(rows[0]?.tokenHash).toMatch(/^[0-9a-f]{64}$/);
+  });
+});
+
+describe('the number of sessions', () => {
+  it('of one user is bounded: the oldest end, also in the database, and nobody else’s', async () => {
+    const router = await Router.start();
+    try {
+      const sessions = await Sessions.open(router.db);
+      const [user] = await router.db.user.findMany();
+      const other = await router.db.user.create({ data: { name: 'other', group: 'read' } });
+      const others = await sessions.begin(other.id, '192.0.2.9');
+      const tokens: string[] = [];
+      const ended: string[] = [];
+      sessions.onEnd((key) => ended.push(key));
+      for (let count = 0; count < 70; count += 1) tokens.push(await sessions.begin(user?.id ?? 0, '192.0.2.1'));
+      expect(tokens.map((token) => sessions.find(token) !== undefined)).toEqual(tokens.map((_, at) => at >= 6));
+      expect(ended).toHaveLength(6);
+      expect(sessions.find(others)).toBeDefined();
+      const again = await Sessions.open(router.db);
+      expect(tokens.filter((token) => again.find(token) !== undefined)).toEqual(tokens.slice(6));
+    } finally {
+      await router.close();
+    }
+  });
+
+  it('does not grow by those whose time is over', async () => {
+    const router = await Router.start();
+    try {
+      const sessions = await Sessions.open(router.db);
+      const [user] = await router.db.user.findMany();
+      for (let count = 0; count < 3; count += 1) await sessions.begin(user?.id ?? 0, '192.0.2.1');
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + SESSION_MS });
+      await sessions.begin(user?.id ?? 0, '192.0.2.1');
+      expect(sessions.list()).toHaveLength(1);
+      expect(await router.db.session.count()).toBe(1);
+    } finally {
+      vi.useRealTimers();
+      await router.close();
+    }
   });
 });
 

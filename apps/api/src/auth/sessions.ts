@@ -5,6 +5,9 @@ import { unlessFault } from '../database/fault.js';
 /** How long a session lives, ms. */
 export const SESSION_MS = 7 * 24 * 3600 * 1000;
 
+/** Sessions of one user; when there are more, the oldest ends. */
+const MAX_OF_USER = 64;
+
 export interface Session {
   /** SHA-256 of the cookie's token, hex: the database alone lets nobody in. */
   readonly key: string;
@@ -27,7 +30,9 @@ export class Sessions {
   static async open(db: Database): Promise<Sessions> {
     const sessions = new Sessions(db);
     await db.session.deleteMany({ where: { expiresAt: { lte: new Date() } } });
-    for (const { tokenHash, userId, expiresAt, address } of await db.session.findMany()) {
+    for (const { tokenHash, userId, expiresAt, address } of await db.session.findMany({
+      orderBy: { expiresAt: 'asc' },
+    })) {
       sessions.#sessions.set(tokenHash, { key: tokenHash, userId, expiresAt: expiresAt.getTime(), address });
     }
     return sessions;
@@ -40,6 +45,7 @@ export class Sessions {
 
   /** Begins a session and returns the token for the cookie. */
   async begin(userId: number, address: string): Promise<string> {
+    await this.#makeRoom(userId);
     const token = randomBytes(32).toString('base64url');
     const key = keyOf(token);
     const expiresAt = Date.now() + SESSION_MS;
@@ -48,6 +54,15 @@ export class Sessions {
     await this.#db.session.create({ data }).catch(unlessFault);
     this.#sessions.set(key, { key, userId, expiresAt, address });
     return token;
+  }
+
+  /** Ends those whose time is over, and the oldest ones of a user who has as many as can be. */
+  async #makeRoom(userId: number): Promise<void> {
+    const now = Date.now();
+    const over = this.list().filter(({ expiresAt }) => expiresAt <= now);
+    const own = this.list().filter((session) => session.userId === userId && session.expiresAt > now);
+    const oldest = own.slice(0, Math.max(0, own.length - MAX_OF_USER + 1));
+    for (const { key } of [...over, ...oldest]) await this.end(key);
   }
 
   find(token: string): Session | undefined {
