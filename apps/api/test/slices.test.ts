@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Slices, Stopped, turnOf } from '../src/live/slices.js';
+import { requestTurn, Slices, Stopped, turnOf } from '../src/live/slices.js';
 
 const NEVER = new AbortController().signal;
 
@@ -21,6 +21,21 @@ describe('slices', () => {
       evaluate('e', undefined, 1),
     ]);
     expect(order).toEqual(['a1', 'd1', 'e1', 'b1', 'd2', 'c1', 'd3', 'a2', 'b2', 'a3']);
+  });
+
+  it('of a user come after requests of his that begin, and keep those of others waiting for one turn only', async () => {
+    const order: string[] = [];
+    const note = (name: string) => () => order.push(name);
+    await Promise.all([
+      ...['a', 'b', 'c'].map((name) => turnOf(NEVER, 1).then(note(name))),
+      requestTurn(NEVER, 1).then(note('request')),
+      requestTurn(NEVER, 1).then(note('another')),
+      requestTurn(NEVER, 2).then(note('of somebody else')),
+    ]);
+    expect(order).toEqual(['request', 'of somebody else', 'another', 'a', 'b', 'c']);
+    const gone = new AbortController();
+    gone.abort();
+    await expect(requestTurn(gone.signal, 1)).rejects.toThrow(Stopped);
   });
 
   it('continue one per turn of the event loop', async () => {

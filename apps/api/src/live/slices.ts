@@ -8,8 +8,16 @@ const STRIDE = 8;
 /** For whom an evaluation is: a user, by number, or the router itself. */
 export type Owner = number | undefined;
 
-/** Those whose slice is over, in the order in which they paused, by owner; owners in the order in which they are next. */
-const waiting = new Map<Owner, (() => void)[]>();
+/** Those of one owner that wait, in the order in which they came. */
+interface Line {
+  /** Requests that begin: what they take is not known yet, and most take little. */
+  readonly requests: (() => void)[];
+  /** Evaluations whose slice is over. */
+  readonly evaluations: (() => void)[];
+}
+
+/** Who waits, by owner; owners in the order in which they are next. */
+const waiting = new Map<Owner, Line>();
 
 /**
  * One continues per turn of the event loop: many viewers of long tables do not add up to one long stall. Owners continue
@@ -18,18 +26,18 @@ const waiting = new Map<Owner, (() => void)[]>();
 function next(): void {
   const [first] = waiting;
   if (first === undefined) return;
-  const [owner, others] = first;
-  const resume = others.shift();
+  const [owner, line] = first;
+  const resume = line.requests.shift() ?? line.evaluations.shift();
   waiting.delete(owner);
-  if (others.length > 0) waiting.set(owner, others);
+  if (line.requests.length > 0 || line.evaluations.length > 0) waiting.set(owner, line);
   if (waiting.size > 0) setImmediate(next);
   resume?.();
 }
 
-function wait(owner: Owner, resume: () => void): void {
-  const others = waiting.get(owner);
-  if (others !== undefined) others.push(resume);
-  else if (waiting.set(owner, [resume]).size === 1) setImmediate(next);
+function wait(owner: Owner, kind: keyof Line, resume: () => void): void {
+  const line = waiting.get(owner) ?? { requests: [], evaluations: [] };
+  line[kind].push(resume);
+  if (!waiting.has(owner) && waiting.set(owner, line).size === 1) setImmediate(next);
 }
 
 /** Thrown out of an evaluation for which nobody waits any more. */
@@ -80,7 +88,7 @@ export class Slices {
   async pause(): Promise<void> {
     if (this.#stop?.aborted) throw new Stopped();
     this.#worked += performance.now() - this.#since;
-    await new Promise<void>((resolve) => wait(this.#owner, resolve));
+    await new Promise<void>((resolve) => wait(this.#owner, 'evaluations', resolve));
     this.#since = performance.now();
     if (this.#stop?.aborted) throw new Stopped();
   }
@@ -96,4 +104,10 @@ export async function turnOf(stop: AbortSignal, owner: Owner): Promise<Slices> {
   const slices = new Slices(stop, owner);
   await slices.pause();
   return slices;
+}
+
+/** The turn in which a request begins: before what its user has under way. @throws Stopped when its client has gone. */
+export async function requestTurn(gone: AbortSignal, user: number): Promise<void> {
+  await new Promise<void>((resolve) => wait(user, 'requests', resolve));
+  if (gone.aborted) throw new Stopped();
 }

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Authenticator, Principal } from '../auth/authenticator.js';
 import { SESSION_MS } from '../auth/sessions.js';
 import { errors } from '../errors.js';
-import { turnOf } from '../live/slices.js';
+import { requestTurn } from '../live/slices.js';
 import type { Connections } from './connections.js';
 
 export const COOKIE = 'tollway_session';
@@ -42,7 +42,7 @@ export async function authentication(
     const { userId } = request.principal;
     connections.authenticated(request.raw.socket, userId);
     // Those who waited for the same password's hash, say, are not to be served in one turn of the event loop.
-    await turnOf(clientGone(reply), userId);
+    await requestTurn(clientGone(reply), userId);
   });
   app.addHook('onSend', async (request, reply) => {
     if (request.revision !== undefined) reply.header('x-tollway-revision', String(request.revision));
