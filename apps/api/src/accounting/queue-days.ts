@@ -117,15 +117,16 @@ export class QueueAccounting {
   /**
    * What was carried on days `from` to `to`, oldest first, then by name; of one queue if `row` is given. A part at a
    * time: a month of 25,000 queues is not held in memory.
+   * @param user number of who asks
    */
-  async *days(from: string, to: string, row?: number): AsyncGenerator<readonly QueueDay[], void> {
+  async *days(from: string, to: string, row?: number, user?: number): AsyncGenerator<readonly QueueDay[], void> {
     await this.read();
     if (row !== undefined) {
       const days = await this.#inTurn(() => this.#daysOf(row, from, to));
       if (days.length > 0) yield days;
       return;
     }
-    const slices = new Slices();
+    const slices = new Slices(undefined, user);
     // The driver works in this thread: each question has a turn of the event loop of its own.
     const days = this.#inTurn(() => slices.pause().then(() => this.#daysBetween(from, to)));
     for (const day of await days) {

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { localDay } from '../accounting/queue-days.js';
 import type { QueueDay } from '../accounting/records.js';
 import { errors } from '../errors.js';
+import { clientGone } from '../plugins/auth.js';
 import type { Services } from '../rest/services.js';
 
 const DAY = /^\d{4}-\d\d-\d\d$/;
@@ -12,13 +13,17 @@ const ID = /^\*([0-9a-f]{1,8})$/i;
  * `GET /api/v1/queue-accounting?from=2026-11-01&to=2026-11-30`: bytes per queue and day, with `queue=*1A` those of one
  * queue, with `format=csv` as a table. Without `from` and `to` it is today.
  */
-export function accountingRoute(app: FastifyInstance, { accounting }: Services): void {
+export function accountingRoute(app: FastifyInstance, { accounting, lists }: Services): void {
   app.get('/api/v1/queue-accounting', async (request, reply) => {
     const query = new URL(request.url, 'http://localhost').searchParams;
     const to = dayOf(query, 'to') ?? localDay(new Date());
     const from = dayOf(query, 'from') ?? to;
-    const days = accounting.days(from, to, queueOf(query));
+    const queue = queueOf(query);
     const format = query.get('format') ?? 'json';
+    if (format !== 'json' && format !== 'csv') throw errors.badProperty('format', 'format must be json or csv');
+    const { userId } = request.principal;
+    await lists.enter(userId, 1, clientGone(reply));
+    const days = accounting.days(from, to, queue, userId);
     if (format === 'csv') {
       const file = `attachment; filename="queues-${from}-${to}.csv"`;
       return reply
@@ -26,7 +31,6 @@ export function accountingRoute(app: FastifyInstance, { accounting }: Services):
         .header('content-disposition', file)
         .send(Readable.from(csv(days)));
     }
-    if (format !== 'json') throw errors.badProperty('format', 'format must be json or csv');
     return reply.type('application/json; charset=utf-8').send(Readable.from(json(days)));
   });
 }
