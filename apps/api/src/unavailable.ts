@@ -45,6 +45,7 @@ export async function unavailableApp(fault: DatabaseFault, options: Options): Pr
     reply.code(503).send({
       status: 'unavailable',
       forwarding: agent.hello !== undefined && agent.hello.revision > 0,
+      concerns: 'database',
       problem: fault.message,
       remedy: fault.remedy,
       agent: agent.hello === undefined ? 'down' : 'unmanaged',

@@ -128,6 +128,7 @@ async function refusesWith(problem: RegExp, remedy: RegExp): Promise<void> {
   expect(health.status).toBe(503);
   expect(health.body).toMatchObject({
     status: 'unavailable',
+    concerns: 'database',
     problem: expect.stringMatching(problem),
     remedy: expect.stringMatching(remedy),
   });

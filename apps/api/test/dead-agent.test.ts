@@ -40,7 +40,13 @@ describe('an agent that does not answer', () => {
     expect(took).toBeLessThan(SOON_MS);
     expect(peer.prepares).toBeLessThan(10);
     await unchanged(revision);
-    expect((await router.request('GET', '/healthz')).body).toMatchObject({ status: 'unavailable', agent: 'down' });
+    expect((await router.request('GET', '/healthz')).body).toMatchObject({
+      status: 'unavailable',
+      agent: 'down',
+      concerns: 'data-plane',
+      problem: expect.stringMatching(/^The data plane does not answer/),
+      remedy: expect.stringMatching(/started again by itself/),
+    });
     peer.mute = [];
     await router.healthy(30_000);
     expect((await put(9)).status).toBe(201);

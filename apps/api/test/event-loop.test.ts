@@ -91,8 +91,12 @@ function frameOf(message: object): Buffer {
   return Buffer.concat([Buffer.from([0x81, 0x80 | 126, text.length >> 8, text.length & 255, 0, 0, 0, 0]), text]);
 }
 
-/** Users that read at once. */
 let readers = 0;
+/** Name of a user that has not been there. */
+const nextReader = (): string => {
+  readers += 1;
+  return `reader-${readers}`;
+};
 
 const words = (count: number) => many(count, (n) => `name=x${n}`);
 
@@ -292,7 +296,7 @@ describe('the event loop goes on', () => {
       });
     const ms = await standstill(async () => {
       // They wait for the hash of the same password, which nobody has given before.
-      const name = `reader-${(readers += 1)}`;
+      const name = nextReader();
       expect((await router.rest('PUT', '/user', { name, group: 'read', password: PASSWORD })).status).toBe(201);
       const login = `Basic ${Buffer.from(`${name}:${PASSWORD}`).toString('base64')}`;
       const request = `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${login}\r\nconnection: close\r\n\r\n`;
@@ -318,7 +322,7 @@ describe('the event loop goes on', () => {
   });
 
   it('for others while a user does not read the lists that he asked for; he himself waits', async () => {
-    const name = `reader-${(readers += 1)}`;
+    const name = nextReader();
     expect((await router.rest('PUT', '/user', { name, group: 'read', password: PASSWORD })).status).toBe(201);
     const login = `Basic ${Buffer.from(`${name}:${PASSWORD}`).toString('base64')}`;
     const { hostname, port } = new URL(router.url);

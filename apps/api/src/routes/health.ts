@@ -1,7 +1,30 @@
 import type { FastifyInstance } from 'fastify';
+import type { SyncState } from '../config/agent-sync.js';
 import type { DatabaseWatch } from '../database/watch.js';
 import type { Services } from '../rest/services.js';
 import { VERSION } from '../version.js';
+
+/** What keeps the newest configuration from being in force, and what to do. */
+const AGENT_TROUBLE: Readonly<Record<SyncState, { readonly problem: string; readonly remedy: string } | undefined>> = {
+  synced: undefined,
+  down: {
+    problem: 'The data plane does not answer: as long as it is down, nothing is forwarded.',
+    remedy:
+      'One that has ended is started again by itself; if it is not back in a minute, stop the router and start it.',
+  },
+  behind: {
+    problem: 'The data plane does not have the newest configuration yet.',
+    remedy: 'It is sent again by itself; wait a few seconds.',
+  },
+  ahead: {
+    problem: 'The data plane forwards by a newer configuration than that of the database.',
+    remedy: 'Take that over with npm start -- --restore; the log says how to go back to the older one instead.',
+  },
+  refused: {
+    problem: 'The data plane refuses the newest configuration and forwards by the one before.',
+    remedy: 'The log says which row it refuses: change or disable that row.',
+  },
+};
 
 /** 200 when the agent is connected and runs the newest configuration; 503 says what is missing. */
 export function healthRoute(
@@ -11,14 +34,18 @@ export function healthRoute(
   watch: DatabaseWatch | undefined,
 ): void {
   app.get('/healthz', { config: { public: true } }, async (_request, reply) => {
-    const forwarding = live.connected && store.syncState === 'synced' && ready();
+    const { syncState } = store;
+    const forwarding = live.connected && syncState === 'synced' && ready();
     const fault = watch?.fault;
     const well = forwarding && fault === undefined;
+    const agent = AGENT_TROUBLE[live.connected ? syncState : 'down'];
     return reply.code(well ? 200 : 503).send({
       status: well ? 'ok' : 'unavailable',
       forwarding,
-      ...(fault && { problem: fault.message, remedy: fault.remedy }),
-      agent: store.syncState,
+      ...(fault
+        ? { concerns: 'database', problem: fault.message, remedy: fault.remedy }
+        : agent && { concerns: 'data-plane', ...agent }),
+      agent: syncState,
       revision: store.revision,
       version: VERSION,
     });

@@ -3,6 +3,7 @@ import type { PairOf, Prop } from '@tollway/schema';
 import { useMemo } from 'react';
 import { control } from './control.ts';
 import { LiveText } from './LiveText.tsx';
+import { halvesOf, pairWith } from './pair-text.ts';
 
 interface Props {
   readonly id: string;
@@ -15,13 +16,6 @@ interface Props {
   readonly onChange: (value: string) => void;
 }
 
-/** The halves of `first/second`; one value stands for both. */
-function halvesOf(value: string | undefined): readonly [string | undefined, string | undefined] {
-  if (value === undefined) return [undefined, undefined];
-  const slash = value.indexOf('/');
-  return slash < 0 ? [value, value] : [value.slice(0, slash), value.slice(slash + 1)];
-}
-
 export function PairField({ id, prop, pair, value, readOnly, wrong, describedBy, onChange }: Props) {
   const { kind } = prop;
   const halves = halvesOf(value);
@@ -29,6 +23,13 @@ export function PairField({ id, prop, pair, value, readOnly, wrong, describedBy,
     () => pair.labels.map((label): Prop => ({ ...prop, kind: pair.of, label: `${label} ${prop.label}` })),
     [prop, pair],
   );
+  const change = (text: string, at: number) => {
+    const { value: both, next } = pairWith(text, at, halves);
+    onChange(both);
+    const second = next ? document.getElementById(`${id}-${pair.names[1]}`) : null;
+    second?.focus();
+    if (second instanceof HTMLInputElement) second.select();
+  };
   return (
     <div className="pair">
       {parts.map((part, at) => {
@@ -59,7 +60,7 @@ export function PairField({ id, prop, pair, value, readOnly, wrong, describedBy,
               disabled={readOnly}
               invalid={wrong && !pair.of.parse(half ?? '').ok}
               describedBy={describedBy}
-              onChange={(text) => onChange(at === 0 ? `${text}/${halves[1] ?? ''}` : `${halves[0] ?? ''}/${text}`)}
+              onChange={(text) => change(text, at)}
             />
             {pair.of.unit !== undefined && <span className="unit">{pair.of.unit}</span>}
           </div>
