@@ -30,3 +30,24 @@ test('with the router gone nothing is well: banner, grey values; a list says tha
     process.kill(api, 'SIGCONT');
   }
 });
+
+test('with the packet engine silent the page says so, and what it counted is grey until it answers again', async ({
+  ui,
+  router,
+}) => {
+  test.setTimeout(180_000);
+  const verdict = ui.page.getByRole('status', { name: 'State of the router' });
+  await expect(verdict).toContainText('All is well');
+  const tile = ui.page.locator('.tile').first();
+  const agent = router.pid('agent');
+  process.kill(agent, 'SIGSTOP');
+  try {
+    await expect(verdict).toContainText('The packet engine does not answer', { timeout: 90_000 });
+    await expect(tile).toHaveCSS('filter', 'grayscale(1)');
+    process.kill(agent, 'SIGCONT');
+    await expect(verdict).toContainText(/All is well|Needs a look/, { timeout: 60_000 });
+    await expect(tile).toHaveCSS('filter', 'none');
+  } finally {
+    process.kill(agent, 'SIGCONT');
+  }
+});

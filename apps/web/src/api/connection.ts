@@ -61,3 +61,8 @@ export const isStale = ({ liveness: now }: Connection): boolean => now === 'late
 export function useStale(): boolean {
   return useSyncExternalStore(subscribe, () => isStale(current));
 }
+
+/** True while the router answers and its packet engine does not: what is counted and measured there is old. */
+export function useEngineDown(): boolean {
+  return useSyncExternalStore(subscribe, () => current.liveness === 'engine-down');
+}

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useLayoutEffect, useState } from 'react';
-import { useConnection, useStale } from '../api/connection.ts';
+import { useConnection, useEngineDown, useStale } from '../api/connection.ts';
 import { refreshSession, useSession } from '../api/session.ts';
 import { connect, disconnect, useStatus } from '../api/status.ts';
 import { forgetOwnChanges, undoByKey, undoKey } from '../menu/undo.ts';
@@ -139,7 +139,9 @@ function Console({ user }: { readonly user: string }) {
     else close();
   }, []);
   const stale = useStale();
+  const engineDown = useEngineDown();
   const classes = ['console'];
+  if (engineDown) classes.push('console-engine-down');
   if (stale) classes.push('console-stale');
   if (drawer) classes.push('drawer-open');
   if (tree === 'hidden') classes.push('tree-hidden');
