@@ -128,7 +128,7 @@ export class QueueAccounting {
     }
     const slices = new Slices(undefined, user);
     // The driver works in this thread: each question has a turn of the event loop of its own.
-    const days = this.#inTurn(() => slices.pause().then(() => this.#daysBetween(from, to)));
+    const days = this.#inTurn(() => new Slices().pause().then(() => this.#daysBetween(from, to)));
     for (const day of await days) {
       const queues = await this.#sharedDay(day);
       for (let at = 0; at < queues.length; at += BATCH) {
