@@ -26,6 +26,7 @@ describe('a value that is wrong is refused with the property and what it accepts
     ['/ip/address', { address: null, interface: 'ether1' }, 'address', /text/],
     ['/ip/firewall/filter', { chain: 'forward', protocol: 'tcp', 'dst-port': '70000' }, 'dst-port', /65535/],
     ['/ip/firewall/filter', { chain: 'forward', action: 'explode' }, 'action', /accept/],
+    ['/ip/firewall/filter', { chain: 'forward', 'log-prefix': 'a\nb' }, 'log-prefix', /in one line/],
     ['/ip/firewall/filter', { chain: 'forward', 'place-before': '*FFFF' }, 'place-before', /no such item/],
     ['/ip/route', { 'dst-address': '10.0.0.0/8', gateway: '300.1.1.1' }, 'gateway', /address/],
   ])('PUT %s %j', async (path, body, property, detail) => {

@@ -181,7 +181,7 @@ export const logging: Readonly<Record<string, Prop>> = {
     dataplane: true,
   },
   'log-prefix': {
-    kind: text({ max: 31 }),
+    kind: text({ max: 31, oneLine: true }),
     label: 'Log Prefix',
     help: 'Put before the log line, at most 31 characters.',
     tab: 'Action',

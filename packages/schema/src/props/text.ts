@@ -4,6 +4,8 @@ import { hasControl, shown } from './shown.js';
 export interface TextOptions {
   /** Longest text, characters. */
   readonly max?: number;
+  /** No line ends and tabs either. */
+  readonly oneLine?: boolean;
   /** Suggestions. */
   readonly values?: readonly string[];
   /** Where further suggestions come from. */
@@ -11,14 +13,14 @@ export interface TextOptions {
 }
 
 /** Free text. */
-export function text({ max = 1024, values, ref }: TextOptions = {}): Kind {
-  const accepts = `text of at most ${max} characters`;
+export function text({ max = 1024, oneLine = false, values, ref }: TextOptions = {}): Kind {
+  const accepts = `text of at most ${max} characters${oneLine ? ' in one line' : ''}`;
   return {
     name: 'string',
     accepts,
     parse(value) {
       if (value.length > max) return { ok: false, error: `${shown(value)} is too long (${accepts})` };
-      if (hasControl(value.replace(/[\t\n]/g, '')))
+      if (hasControl(oneLine ? value : value.replace(/[\t\n]/g, '')))
         return { ok: false, error: `${shown(value)} holds control characters (${accepts})` };
       return { ok: true, value };
     },
