@@ -4,22 +4,65 @@ export interface Patience {
   readonly error: () => Error;
 }
 
-/** Runs asynchronous sections one after the other, in the order they were asked for. */
-export class Mutex {
-  #tail: Promise<unknown> = Promise.resolve();
+interface Waiting {
+  givenUp: boolean;
+  /** Runs the section; never fails. */
+  readonly begin: () => Promise<void>;
+}
 
-  run<T>(section: () => Promise<T>, patience?: Patience): Promise<T> {
+/**
+ * Runs asynchronous sections one after the other. Those of one owner run in the order in which they were asked for,
+ * owners by turns: whoever asks for very many keeps none but himself waiting.
+ */
+export class Mutex {
+  /** Sections that wait, by owner; owners in the order in which they are next. */
+  readonly #waiting = new Map<string | undefined, Waiting[]>();
+  #running = false;
+
+  /** @param owner for whom it runs; absent for the product itself. */
+  run<T>(section: () => Promise<T>, patience?: Patience, owner?: string): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      let givenUp = false;
       const giveUp = ({ error }: Patience) => {
-        givenUp = true;
+        waiting.givenUp = true;
         reject(error());
       };
       const timer = patience && setTimeout(giveUp, patience.ms, patience);
-      this.#tail = this.#tail.then(async () => {
-        clearTimeout(timer);
-        if (!givenUp) await section().then(resolve, reject);
-      });
+      const waiting: Waiting = {
+        givenUp: false,
+        begin: async () => {
+          clearTimeout(timer);
+          try {
+            resolve(await section());
+          } catch (error) {
+            reject(error);
+          }
+        },
+      };
+      const line = this.#waiting.get(owner);
+      if (line === undefined) this.#waiting.set(owner, [waiting]);
+      else line.push(waiting);
+      if (!this.#running) void this.#runAll();
     });
+  }
+
+  async #runAll(): Promise<void> {
+    this.#running = true;
+    // Whoever asks goes on before its section begins.
+    await Promise.resolve();
+    for (let next = this.#next(); next !== undefined; next = this.#next()) await next.begin();
+    this.#running = false;
+  }
+
+  /** Takes the next one out of the line of the owner whose turn it is. */
+  #next(): Waiting | undefined {
+    for (const [owner, line] of this.#waiting) {
+      this.#waiting.delete(owner);
+      const at = line.findIndex(({ givenUp }) => !givenUp);
+      if (at < 0) continue;
+      const rest = line.slice(at + 1);
+      if (rest.length > 0) this.#waiting.set(owner, rest);
+      return line[at];
+    }
+    return undefined;
   }
 }

@@ -197,7 +197,8 @@ export class ConfigStore {
       this.#events.emit('commit', committed);
       return { result, revision };
     };
-    return this.#mutex.run(change, { ms: WAIT_MS, error: () => errors.busy(WAIT_MS) });
+    const patience = { ms: WAIT_MS, error: () => errors.busy(WAIT_MS) };
+    return this.#mutex.run(change, patience, author.name);
   }
 
   /**
