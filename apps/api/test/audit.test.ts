@@ -91,6 +91,16 @@ describe('log, audit and history', () => {
 });
 
 describe('users', () => {
+  it('are not called what the router calls itself', async () => {
+    const password = 'a long secret 77';
+    for (const name of ['system', 'System', 'SYSTEM']) {
+      const { status, error } = await router.rest('PUT', '/user', { name, group: 'write', password });
+      expect([status, error.detail]).toEqual([400, expect.stringMatching(/^value of name: .*the router itself/)]);
+    }
+    const id = await put('/user', { name: 'systems', group: 'read', password });
+    expect((await router.rest('PATCH', `/user/${id}`, { name: 'SYSTEM' })).status).toBe(400);
+  });
+
   it('are told with what changed of them, and never their passwords', async () => {
     const password = 'a long secret 77';
     const id = await put('/user', { name: 'bob', group: 'read', password });

@@ -137,7 +137,27 @@ describe('a change', () => {
     expect(await comments()).toBe('b c a');
   });
 
-  it('is not taken back, and not tried for ever, while the database has another newest revision', async () => {
+  it('is taken back in its turn while others write', async () => {
+    const [busy = ''] = await add('busy');
+    let over = false;
+    const writers = Array.from({ length: 6 }, async (_, writer) => {
+      for (let time = 0; !over; time += 1) {
+        await router.rest('PATCH', `${FILTER}/${busy}`, { comment: `busy ${writer} ${time}` });
+      }
+    });
+    try {
+      for (let time = 0; time < 10; time += 1) {
+        const added = await router.rest('PUT', FILTER, { chain: 'forward', comment: 'mine' });
+        expect((await undo(revisionOf(added))).status).toBe(200);
+      }
+    } finally {
+      over = true;
+      await Promise.all(writers);
+    }
+    expect(await comments()).toMatch(/^busy \d+ \d+$/);
+  });
+
+  it('is not taken back while the database has another newest revision', async () => {
     const added = await router.rest('PUT', FILTER, { chain: 'forward', comment: 'a' });
     const foreign = revisionOf(added) + 1;
     await router.db.$executeRaw`

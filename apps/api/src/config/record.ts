@@ -8,7 +8,7 @@ import type { PastPlaces, PastRevision, PlaceBefore } from './undo.js';
 /** The database side of the configuration: what is stored, and how a commit is written. */
 
 export interface Author {
-  /** User name, or `system`. */
+  /** User name, or that of {@link SYSTEM}. */
   readonly name: string;
   /** Where the request came from; empty for the product itself. */
   readonly address: string;
@@ -17,6 +17,9 @@ export interface Author {
   /** Hears of each revision that is stored in the author's name. */
   readonly stored?: ((revision: number) => void) | undefined;
 }
+
+/** The product itself, which no user may be called. */
+export const SYSTEM: Author = { name: 'system', address: '' };
 
 /** Who it was, for people: `admin from 192.0.2.7 via web`. */
 export const authorText = ({ name, address, via }: Author): string =>

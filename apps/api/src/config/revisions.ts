@@ -8,6 +8,7 @@ import {
   readChangesFrom,
   readPlacesSince,
   readRevision,
+  SYSTEM,
 } from './record.js';
 import type { ConfigStore } from './store.js';
 import { changedSince, NONE, type PastPlaces, type PastRevision, rowsById, takeBack } from './undo.js';
@@ -17,11 +18,8 @@ import { changedSince, NONE, type PastPlaces, type PastRevision, rowsById, takeB
 /** Why nobody can take a revision back, whatever its rows are now; undefined when that depends on them. */
 export function neverUndone({ author, rows }: RevisionLine): string | undefined {
   if (rows === 0) return 'it changed no rows';
-  return author === SYSTEM ? 'the router made it itself' : undefined;
+  return author === SYSTEM.name ? 'the router made it itself' : undefined;
 }
-
-/** Author of what the product does by itself. */
-const SYSTEM = 'system';
 
 /**
  * Takes back what a revision did, in a revision of its own.
@@ -45,32 +43,27 @@ export async function undoRevision(
   }
   allowed(past);
   const menus = [...new Set(past.changes.map(({ menu }) => menu))];
-  let later: readonly PastPlaces[] = [];
-  for (let tries = 0; tries < TRIES; tries += 1) {
-    later = [...(await readPlacesSince(db, later[0]?.number ?? number, menus)), ...later];
-    const newest = later[0]?.number ?? number;
-    const { result: done, revision } = await store.revise(
-      author,
-      `undo revision ${number}`,
-      (draft) => {
-        // Another revision may have come between: then its rows are read, too.
-        if (store.revision !== newest) return false;
-        takeBack(draft, store.snapshot, past, later);
-        return true;
-      },
-      number,
-    );
-    if (done) return { past, revision };
-  }
-  throw errors.failure(
-    `revision ${number} cannot be undone now: the newest revision is ${store.revision}, and the newest one in the ` +
-      `database ${later[0]?.number ?? number}. Try again when nobody else changes the configuration; if they stay ` +
-      'different, the database is not the one that the router was started with: restart it',
+  let later: readonly PastPlaces[] = await readPlacesSince(db, number, menus);
+  const newest = () => later[0]?.number ?? number;
+  const { revision } = await store.revise(
+    author,
+    `undo revision ${number}`,
+    async (draft) => {
+      // Those that came between are read in its turn, when no more can come.
+      if (newest() < store.revision) later = [...(await readPlacesSince(db, newest(), menus)), ...later];
+      if (newest() !== store.revision) throw otherDatabase(number, store.revision, newest());
+      takeBack(draft, store.snapshot, past, later);
+    },
+    number,
   );
+  return { past, revision };
 }
 
-/** How often revisions that come meanwhile are read, too. */
-const TRIES = 5;
+const otherDatabase = (number: number, newest: number, stored: number) =>
+  errors.failure(
+    `revision ${number} cannot be undone now: the newest revision is ${newest}, and the newest one in the ` +
+      `database ${stored}. The database is not the one that the router was started with: restart it`,
+  );
 
 /** Rows that are looked at for telling which revisions of a list can be taken back. */
 const MOST_ROWS = 2_000;

@@ -3,6 +3,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { StoredSnapshot } from '../config/draft.js';
+import { SYSTEM } from '../config/record.js';
 import type { Committed } from '../config/store.js';
 import {
   baseLines,
@@ -54,7 +55,7 @@ export class Generations {
     if (this.#meanwhile !== undefined) return;
     const { store } = this.#source;
     const { revision, lastId, snapshot } = store;
-    const head = { revision, time: new Date().toISOString(), author: 'system', summary: 'as it was then' };
+    const head = { revision, time: new Date().toISOString(), author: SYSTEM.name, summary: 'as it was then' };
     this.#meanwhile = [];
     const path = join(this.#folder, `${revision}.rows`);
     try {

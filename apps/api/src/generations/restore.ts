@@ -1,4 +1,5 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
+import { SYSTEM } from '../config/record.js';
 import { adapter } from '../database/client.js';
 import { faultOf } from '../database/fault.js';
 import { type Migration, migrate } from '../database/migrate.js';
@@ -115,14 +116,14 @@ async function write(
      VALUES (?, ?, ?, ?, ?, '[]', 0, 2, '')`,
     revision,
     revision - 1,
-    'system',
+    SYSTEM.name,
     new Date().toISOString(),
     summary,
   );
   await run(
     `INSERT INTO "Audit" ("time", "user", "address", "action", "detail", "revision") VALUES (?, ?, ?, ?, ?, ?)`,
     new Date().toISOString(),
-    'system',
+    SYSTEM.name,
     '',
     'config',
     summary,

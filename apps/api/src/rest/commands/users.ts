@@ -5,7 +5,7 @@ import { groups, type User, type UserContent } from '../../auth/users.js';
 import { type Arguments, accepted } from '../../config/content.js';
 import { differences } from '../../config/described-changes.js';
 import { Mutex } from '../../config/mutex.js';
-import { authorText } from '../../config/record.js';
+import { authorText, SYSTEM } from '../../config/record.js';
 import { type ConfigSnapshot, parseRowId, type Row, rowIdText } from '../../config/snapshot.js';
 import { type RowContent, verifyAdd, verifySet } from '../../config/verify.js';
 import { type ApiError, errors } from '../../errors.js';
@@ -141,6 +141,10 @@ const nameTaken = (): ApiError =>
 
 function refuseTakenName({ users }: Services, name: string | undefined, except?: number): void {
   const look = lookOf(name ?? '');
+  if (look === lookOf(SYSTEM.name)) {
+    const why = `is what the log and the history call the router itself: choose another name`;
+    throw errors.badProperty('name', `value of name: ${name} ${why}`);
+  }
   if (users.list().some((user) => user.id !== except && lookOf(user.name) === look)) throw nameTaken();
 }
 
