@@ -97,6 +97,9 @@ it('tells a time, a queue, or a table', async () => {
   for (const [query, property] of [
     ['?from=yesterday', 'from'],
     ['?to=1.1.2026', 'to'],
+    ['?from=2026-13-45', 'from'],
+    ['?to=2026-02-30', 'to'],
+    ['?from=2026-11-02&to=2026-11-01', 'from'],
     ['?queue=7', 'queue'],
     ['?format=xml', 'format'],
   ]) {

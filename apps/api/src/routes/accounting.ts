@@ -18,6 +18,7 @@ export function accountingRoute(app: FastifyInstance, { accounting, lists }: Ser
     const query = new URL(request.url, 'http://localhost').searchParams;
     const to = dayOf(query, 'to') ?? localDay(new Date());
     const from = dayOf(query, 'from') ?? to;
+    if (from > to) throw errors.badProperty('from', `from must not be later than to, which is ${to}`);
     const queue = queueOf(query);
     const format = query.get('format') ?? 'json';
     if (format !== 'json' && format !== 'csv') throw errors.badProperty('format', 'format must be json or csv');
@@ -58,8 +59,15 @@ async function* json(days: AsyncIterable<readonly QueueDay[]>): AsyncGenerator<s
 function dayOf(query: URLSearchParams, property: 'from' | 'to'): string | undefined {
   const text = query.get(property);
   if (text === null) return undefined;
-  if (!DAY.test(text)) throw errors.badProperty(property, `${property} must be a day, e.g. 2026-11-30`);
+  if (!DAY.test(text) || !isInCalendar(text))
+    throw errors.badProperty(property, `${property} must be a day, e.g. 2026-11-30`);
   return text;
+}
+
+/** Not so the 30th of February: it is told as the 1st or 2nd of March, or is no date at all. */
+function isInCalendar(day: string): boolean {
+  const date = new Date(`${day}T00:00:00Z`);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);
 }
 
 function queueOf(query: URLSearchParams): number | undefined {
