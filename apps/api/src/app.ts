@@ -13,7 +13,7 @@ import { Users } from './auth/users.js';
 import { defaultConfiguration } from './config/defaults.js';
 import { Editor } from './config/editor.js';
 import { adoptPorts } from './config/ports.js';
-import { authorText } from './config/record.js';
+import { authorText, SYSTEM } from './config/record.js';
 import { ConfigStore, type Log } from './config/store.js';
 import type { Database } from './database/client.js';
 import { DatabaseWatch } from './database/watch.js';
@@ -21,6 +21,7 @@ import type { Defaults } from './env.js';
 import { errorBody } from './errors.js';
 import { Generations } from './generations/generations.js';
 import { QueueHints } from './lint/queue-hints.js';
+import { FairShare } from './live/fair-share.js';
 import { Hub } from './live/hub.js';
 import { readSamples, writeSamples } from './live/traffic-file.js';
 import { authentication } from './plugins/auth.js';
@@ -82,9 +83,10 @@ export interface AppOptions {
 const CLOCK_MS = 30_000;
 
 /** Lists that are sent at once, to all users and to one; more wait. Each may hold a quarter of a million connections. */
+/** Packets that the data plane traces at a time by different filters, `TRACES` of the engine's `trace/mod.rs`. */
+const TRACES = 4;
 const MAX_LISTS = 32;
 const MAX_LISTS_OF_USER = 8;
-const SYSTEM = { name: 'system', address: '' } as const;
 
 /** Whether an address on the way of a request is one of these proxies; without any the header is not looked at. */
 function trusting(proxies: readonly string[]): false | ((address: string) => boolean) {
@@ -144,7 +146,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   );
   const editor = new Editor(store);
   const lists = new Room(MAX_LISTS, MAX_LISTS_OF_USER);
-  const services: Services = { db, store, editor, live, users, sessions, book, learnedIds, views, accounting, lists };
+  const traces = new FairShare(TRACES);
+  const own = { db, store, editor, live, users, sessions, book, learnedIds, views, accounting };
+  const services: Services = { ...own, lists, traces };
   const failures = new FailureReport(({ user, address, text }) => {
     book.add('system,error,critical', text);
     recordFailedLogin(db, user, address, text).catch((error: unknown) => watch?.failed(error) ?? app.log.error(error));

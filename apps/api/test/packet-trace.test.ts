@@ -181,6 +181,30 @@ describe('a live trace', () => {
     expect(peer.traces).toBe(0);
   });
 
+  it('ends for another user who has fewer, when as many run as can be', async () => {
+    await router.rest('PUT', '/user', { name: 'reader', group: 'read', password: 'long enough' });
+    const as = `Basic ${Buffer.from('reader:long enough').toString('base64')}`;
+    const greedy = await Client.open(router.url, { authorization: as });
+    const follow = (id: number) =>
+      greedy.send({ op: 'subscribe', id, topic: 'trace', words: { protocol: 'udp', packets: '100' } });
+    try {
+      for (const id of [1, 2, 3, 4]) {
+        follow(id);
+        await greedy.next((message) => message.id === id && message.op === 'trace');
+      }
+      follow(5);
+      const refused = await greedy.next(({ id, op }) => id === 5 && op === 'error');
+      expect(refused.detail).toMatch(/as many traces run already as can be/);
+      const { status, rows } = await router.rest('POST', TRACE, { packets: '1', duration: '1s' });
+      expect([status, rows.length]).toEqual([200, 1]);
+      const ended = await greedy.next(({ id, op }) => id === 4 && op === 'error');
+      expect(ended.detail).toMatch(/the trace has ended for one of another user/);
+    } finally {
+      greedy.socket.close();
+    }
+    await expect.poll(() => peer.traces, { timeout: 10_000 }).toBe(0);
+  });
+
   it('of a browser tells packets as they come, with rows as links, and ends with its window', async () => {
     const client = await Client.open(router.url);
     client.send({ op: 'subscribe', id: 3, topic: 'trace', words: { protocol: 'tcp', packets: '1000' } });

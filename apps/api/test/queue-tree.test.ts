@@ -411,6 +411,36 @@ describe('the milliseconds of a queue', () => {
     }
   });
 
+  it('are shared by users: who watches more than another gives way to him', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    for (const [at, name] of names.entries()) await add(SIMPLE, { name, target: `10.0.0.${at + 1}` });
+    if (router.peer !== undefined) router.peer.scope = () => Buffer.alloc(0);
+    await router.rest('PUT', '/user', { name: 'reader', group: 'read', password: 'long enough' });
+    const as = `Basic ${Buffer.from('reader:long enough').toString('base64')}`;
+    const [greedy, other] = [await Client.open(router.url, { authorization: as }), await Client.open(router.url)];
+    const watch = (client: Client, id: number, queue: string) =>
+      client.send({ op: 'subscribe', id, topic: 'queue-scope', menu: SIMPLE, queue });
+    const heard = async (client: Client, id: number, op: string) =>
+      await client.next((message) => message.id === id && message.op === op);
+    try {
+      for (const [id, name] of ['a', 'b', 'c', 'd'].entries()) {
+        watch(greedy, id, name);
+        await heard(greedy, id, 'scope');
+      }
+      watch(other, 7, 'e');
+      await heard(other, 7, 'scope');
+      expect((await heard(greedy, 3, 'error')).detail).toMatch(/^4 other queues are watched now/);
+      // What both look at stays.
+      watch(other, 8, 'a');
+      await heard(other, 8, 'scope');
+      await heard(greedy, 0, 'scope');
+      await heard(greedy, 1, 'scope');
+    } finally {
+      greedy.socket.close();
+      other.socket.close();
+    }
+  });
+
   it('are told of four queues at a time, however many look at one of them', async () => {
     const names = ['a', 'b', 'c', 'd', 'e'];
     for (const [at, name] of names.entries()) await add(SIMPLE, { name, target: `10.0.0.${at + 1}` });

@@ -103,9 +103,9 @@ export class LiveClient implements Outlet {
         this.send({ id, op: 'history', samples: this.#hub.traffic.history() });
         return this.#listen(this.#hub.trafficSampler.listen((sample) => this.#tick({ id, op: 'sample', ...sample })));
       case 'queue-scope':
-        return this.#hub.scope(this, id, message);
+        return this.#hub.scope(this, id, this.#user, message);
       case 'trace':
-        return this.#hub.trace(message.dry, message.words, (answer) => this.send({ id, ...answer }));
+        return this.#hub.trace(this.#user, message.dry, message.words, (answer) => this.send({ id, ...answer }));
       case 'profile':
         return this.#listen(
           this.#hub.profileSampler.listen((update) => this.#tick({ id, op: 'profile', ...update }), true),

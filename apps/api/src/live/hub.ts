@@ -107,13 +107,14 @@ export class Hub {
   }
 
   /** A queue that one browser watches. */
-  scope(outlet: Outlet, id: number, watched: Watched): ScopeFeed {
-    return new ScopeFeed(this.#services, outlet, id, watched, this.#watchedRows);
+  scope(outlet: Outlet, id: number, user: number, watched: Watched): ScopeFeed {
+    const rows = { take: (row: number) => this.#watchedRows.take(row, user) };
+    return new ScopeFeed(this.#services, outlet, id, watched, rows);
   }
 
   /** A packet trace that one browser follows. */
-  trace(dry: boolean, words: Arguments, send: (message: object) => void): TraceFeed {
-    return new TraceFeed(this.#services, dry, words, send);
+  trace(user: number, dry: boolean, words: Arguments, send: (message: object) => void): TraceFeed {
+    return new TraceFeed(this.#services, user, dry, words, send);
   }
 
   close(): void {

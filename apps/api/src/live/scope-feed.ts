@@ -3,7 +3,7 @@ import { AgentGone, AgentRefusal } from '../agent/messages.js';
 import { type ScopePart, scopeSlots } from '../agent/queue-scope.js';
 import type { Services } from '../rest/services.js';
 import type { Outlet } from './menu-feed.js';
-import { type Watched, type WatchedRows, watchedRow } from './watched-queue.js';
+import { type Watch, type Watched, watchedRow } from './watched-queue.js';
 
 /** How often the data plane is asked, ms. */
 const POLL_MS = 100;
@@ -13,6 +13,11 @@ const SETTLE_MS = 20;
 const REMEMBERED_MS = 4_000;
 /** How long a data plane that does not answer is left alone, ms. */
 const RETRY_MS = 1_000;
+
+/** The rows that are watched. @see WatchedRows */
+interface Rows {
+  readonly take: (row: number) => Promise<Watch>;
+}
 
 /**
  * What one queue does in each millisecond, as `scope` messages: `fromMs` and `nowMs`, between which all is told, both
@@ -25,22 +30,16 @@ export class ScopeFeed {
   readonly #outlet: Outlet;
   readonly #id: number;
   readonly #watched: Watched;
-  readonly #rows: WatchedRows;
+  readonly #rows: Rows;
   /** The row in a configuration, which need not be looked for until that is another one. */
   #found: { readonly in: object; readonly row: number } | undefined;
   /** The row that it has a place for among those that are watched. */
-  #taken: number | undefined;
+  #taken: { readonly row: number; readonly watch: Watch } | undefined;
   /** Milliseconds up to this one were told; 0 while nothing is known of what was before. */
   #told = 0;
 
   /** @param id of the subscription. */
-  constructor(
-    services: Pick<Services, 'store' | 'live'>,
-    outlet: Outlet,
-    id: number,
-    watched: Watched,
-    rows: WatchedRows,
-  ) {
+  constructor(services: Pick<Services, 'store' | 'live'>, outlet: Outlet, id: number, watched: Watched, rows: Rows) {
     this.#services = services;
     this.#outlet = outlet;
     this.#id = id;
@@ -75,7 +74,8 @@ export class ScopeFeed {
   }
 
   async #ask(): Promise<void> {
-    const row = this.#row();
+    const row = await this.#row();
+    if (this.#end.signal.aborted) return this.#leave();
     const reply = await this.#services.live.agent.request({ op: 'queue-scope', row, after: this.#told });
     const until = Math.floor(Number(reply['now-ns']) / 1e6) - SETTLE_MS;
     const slots = scopeSlots(reply, this.#told, until);
@@ -91,23 +91,22 @@ export class ScopeFeed {
     });
   }
 
-  #row(): number {
+  async #row(): Promise<number> {
     const { store } = this.#services;
     const { compiled } = store;
     if (this.#found?.in !== compiled) {
       this.#found = { in: compiled, row: watchedRow(store, this.#watched) };
     }
     const { row } = this.#found;
-    if (this.#taken !== row) {
+    if (this.#taken?.row !== row || this.#taken.watch.over()) {
       this.#leave();
-      this.#rows.take(row);
-      this.#taken = row;
+      this.#taken = { row, watch: await this.#rows.take(row) };
     }
     return row;
   }
 
   #leave(): void {
-    if (this.#taken !== undefined) this.#rows.leave(this.#taken);
+    this.#taken?.watch.leave();
     this.#taken = undefined;
   }
 

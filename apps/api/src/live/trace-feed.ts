@@ -9,6 +9,8 @@ import { shownPacket } from '../trace/shown.js';
 
 const PATH = '/tool/packet-trace';
 
+type TraceServices = Pick<Services, 'store' | 'live' | 'traces'>;
+
 /**
  * A packet trace of one browser: `trace` messages as packets come, the first one empty; or what would become of the
  * described packet. The data plane notes packets only while it lives.
@@ -16,19 +18,14 @@ const PATH = '/tool/packet-trace';
 export class TraceFeed {
   readonly #end = new AbortController();
 
-  /** @param words arguments of `/tool/packet-trace`. */
-  constructor(
-    services: Pick<Services, 'store' | 'live'>,
-    dry: boolean,
-    words: Arguments,
-    send: (message: object) => void,
-  ) {
+  /** @param user whose it is. @param words arguments of `/tool/packet-trace`. */
+  constructor(services: TraceServices, user: number, dry: boolean, words: Arguments, send: (message: object) => void) {
     const tell = ({ packets, done, lost }: Trace): void => {
       if (this.#end.signal.aborted) return;
       const { snapshot } = services.store;
       send({ op: 'trace', packets: packets.map((packet) => shownPacket(snapshot, packet)), done, lost });
     };
-    const run = dry ? this.#dryRun(services, words, tell) : this.#follow(services, words, tell);
+    const run = dry ? this.#dryRun(services, words, tell) : this.#follow(services, user, words, tell);
     run.catch((error: unknown) => {
       if (!this.#end.signal.aborted) send({ op: 'error', ...explained(error) });
     });
@@ -38,17 +35,17 @@ export class TraceFeed {
     this.#end.abort();
   }
 
-  async #follow({ store, live }: Pick<Services, 'store' | 'live'>, words: Arguments, tell: (trace: Trace) => void) {
+  async #follow(services: TraceServices, user: number, words: Arguments, tell: (trace: Trace) => void) {
     const given = readArguments(words);
-    const filter = traceFilter(given, store.snapshot);
+    const filter = traceFilter(given, services.store.snapshot);
     let first = true;
-    for await (const reply of traced(live.agent, filter, Number(given.packets), this.#end.signal)) {
+    for await (const reply of traced(services, user, filter, Number(given.packets), this.#end.signal)) {
       if (first || reply.packets.length > 0 || reply.done) tell(reply);
       first = false;
     }
   }
 
-  async #dryRun({ store, live }: Pick<Services, 'store' | 'live'>, words: Arguments, tell: (trace: Trace) => void) {
+  async #dryRun({ store, live }: TraceServices, words: Arguments, tell: (trace: Trace) => void) {
     const packet = await packetDescription(readArguments(words), store.snapshot, live.agent);
     tell(await live.agent.request({ op: 'dry-run', packet }));
   }

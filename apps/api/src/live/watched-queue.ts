@@ -1,5 +1,6 @@
 import { parseRowId, type Row } from '../config/snapshot.js';
 import type { ConfigStore } from '../config/store.js';
+import { FairShare } from './fair-share.js';
 
 /** Menus whose queues can be watched. */
 export type ScopeMenu = '/queue/simple' | '/queue/tree';
@@ -42,25 +43,61 @@ function hasChildren(compiled: ConfigStore['compiled'], menu: ScopeMenu, { id }:
 /** Most queues that the data plane watches at a time, `ROWS` of the engine's `scope.rs`. */
 const MOST = 4;
 
-/** The rows that are watched, of all browsers: those that look at the same one need no place of their own. */
-export class WatchedRows {
-  readonly #watchers = new Map<number, number>();
+/** A row that is watched. */
+interface WatchedRow {
+  /** Those that look at it: they need no place of their own. */
+  readonly watchers: Set<object>;
+  /** Gives its place back. */
+  readonly leave: Promise<(() => void) | undefined>;
+}
 
-  /** @throws Error when there is no place for one more row. */
-  take(row: number): void {
-    const watchers = this.#watchers.get(row) ?? 0;
-    if (watchers === 0 && this.#watchers.size >= MOST) {
+/** The rows that are watched, of all browsers. */
+export class WatchedRows {
+  readonly #places = new FairShare(MOST);
+  readonly #rows = new Map<number, WatchedRow>();
+
+  /**
+   * @returns the watch: it is over when its place went to another user, and what leaves it.
+   * @throws Error when there is no place for one more row of this user.
+   */
+  async take(row: number, user: number): Promise<Watch> {
+    const watched = this.#rows.get(row) ?? this.#add(row, user);
+    const watcher = {};
+    watched.watchers.add(watcher);
+    if ((await watched.leave) === undefined) {
       throw new Error(
         `${MOST} other queues are watched now, as many as can be: leave the token bucket of one of them.`,
       );
     }
-    this.#watchers.set(row, watchers + 1);
+    return {
+      over: () => this.#rows.get(row) !== watched,
+      leave: () => {
+        watched.watchers.delete(watcher);
+        if (watched.watchers.size === 0) this.#remove(row, watched);
+      },
+    };
   }
 
-  /** Gives back what was taken. */
-  leave(row: number): void {
-    const watchers = this.#watchers.get(row) ?? 0;
-    if (watchers > 1) this.#watchers.set(row, watchers - 1);
-    else this.#watchers.delete(row);
+  #add(row: number, user: number): WatchedRow {
+    const taken = this.#places.take(user, async () => this.#forget(row, watched));
+    const watched: WatchedRow = { watchers: new Set(), leave: taken };
+    this.#rows.set(row, watched);
+    void taken.then((leave) => leave === undefined && this.#forget(row, watched));
+    return watched;
   }
+
+  #forget(row: number, watched: WatchedRow): void {
+    if (this.#rows.get(row) === watched) this.#rows.delete(row);
+  }
+
+  #remove(row: number, watched: WatchedRow): void {
+    this.#forget(row, watched);
+    void watched.leave.then((leave) => leave?.());
+  }
+}
+
+/** One that looks at a row. */
+export interface Watch {
+  readonly over: () => boolean;
+  readonly leave: () => void;
 }

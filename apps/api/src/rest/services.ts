@@ -8,6 +8,7 @@ import type { Arguments } from '../config/content.js';
 import type { Editor } from '../config/editor.js';
 import type { ConfigStore } from '../config/store.js';
 import type { Database } from '../database/client.js';
+import type { FairShare } from '../live/fair-share.js';
 import type { Room } from '../plugins/room.js';
 import type { LiveState } from '../state/live-state.js';
 import type { LogBook } from '../state/log-book.js';
@@ -28,6 +29,8 @@ export interface Services {
   readonly accounting: QueueAccounting;
   /** Lists that are being sent: each holds a reading of the data plane until it has been taken. */
   readonly lists: Room;
+  /** Packet traces that run. */
+  readonly traces: FairShare;
 }
 
 /** A command of a menu being run. */

@@ -1,32 +1,52 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Trace, TraceFilter } from '../agent/messages.js';
-import type { AgentPort } from '../agent/port.js';
+import { errors } from '../errors.js';
+import type { Services } from '../rest/services.js';
 
 /** How often a trace is asked for what it has noted, ms. */
 const POLL_MS = 250;
 
 /**
- * What a live trace notes, as it comes, until it has its packets or `signal` is aborted. The data plane's trace ends
- * with it.
- * @throws AgentRefusal when there are too many traces already, AgentGone when the data plane goes away.
+ * What a live trace of a user notes, as it comes, until it has its packets or `signal` is aborted. The data plane's
+ * trace ends with it.
+ * @throws ApiError when there are too many traces already, or another user who has fewer takes its place; AgentGone
+ * when the data plane goes away.
  */
 export async function* traced(
-  agent: AgentPort,
+  { live: { agent }, traces }: Pick<Services, 'live' | 'traces'>,
+  user: number,
   filter: TraceFilter,
   packets: number,
   signal: AbortSignal,
 ): AsyncGenerator<Trace, void> {
-  const { trace } = await agent.request({ op: 'start-trace', filter, packets });
+  const given = new AbortController();
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const leave = await traces.take(user, () => {
+    given.abort();
+    return ended;
+  });
+  if (leave === undefined) throw errors.failure('as many traces run already as can be: end one first');
+  const either = AbortSignal.any([signal, given.signal]);
   try {
-    let after = 0;
-    while (!signal.aborted) {
-      const reply = await agent.request({ op: 'trace', trace, after });
-      after = reply.packets.at(-1)?.number ?? after;
-      yield reply;
-      if (reply.done) return;
-      await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
+    const { trace } = await agent.request({ op: 'start-trace', filter, packets });
+    try {
+      let after = 0;
+      while (!either.aborted) {
+        const reply = await agent.request({ op: 'trace', trace, after });
+        after = reply.packets.at(-1)?.number ?? after;
+        yield reply;
+        if (reply.done) return;
+        await sleep(POLL_MS, undefined, { signal: either }).catch(() => undefined);
+      }
+    } finally {
+      await agent.request({ op: 'stop-trace', trace }).catch(() => undefined);
     }
+    if (given.signal.aborted) throw errors.failure('the trace has ended for one of another user, who had fewer');
   } finally {
-    await agent.request({ op: 'stop-trace', trace }).catch(() => undefined);
+    leave();
+    end();
   }
 }

@@ -7,15 +7,16 @@ import { projected, proplistOf } from '../listing.js';
 import type { Answer, Call } from '../services.js';
 
 /** `/tool/packet-trace`: packets that the filter describes, as they come, until there are enough or time is over. */
-export async function packetTrace({ services, menu, args, signal }: Call): Promise<Answer> {
-  const { store, live } = services;
+export async function packetTrace({ services, menu, args, principal, signal }: Call): Promise<Answer> {
+  const { store } = services;
   const names = proplistOf(args['.proplist']);
   const words = argumentsOf(menu, args);
   const filter = traceFilter(words, store.snapshot);
   const count = Number(words.packets);
   const over = AbortSignal.timeout(durationMs(words.duration ?? '') ?? 10_000);
   const packets: TracedPacket[] = [];
-  for await (const reply of traced(live.agent, filter, count, AbortSignal.any([signal, over]))) {
+  const end = AbortSignal.any([signal, over]);
+  for await (const reply of traced(services, principal.userId, filter, count, end)) {
     packets.push(...reply.packets);
   }
   signal.throwIfAborted();
