@@ -31,7 +31,7 @@ import { brokenRequest, errorAnswers } from './plugins/errors.js';
 import { apiDescription } from './plugins/openapi.js';
 import { requestOrigin } from './plugins/origin.js';
 import { Room } from './plugins/room.js';
-import { securityHeaders } from './plugins/security-headers.js';
+import { secure, securityHeaders } from './plugins/security-headers.js';
 import { singlePageApp } from './plugins/spa.js';
 import type { Services } from './rest/services.js';
 import { accountingRoute } from './routes/accounting.js';
@@ -109,7 +109,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     clientErrorHandler: brokenRequest,
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 4096 },
     // A path that cannot be decoded is refused like any other wrong input.
-    frameworkErrors: (error, _request, reply: FastifyReply) => {
+    frameworkErrors: (error, request, reply: FastifyReply) => {
+      secure(request, reply);
       reply.code(400).send(errorBody(400, error.message));
     },
   });

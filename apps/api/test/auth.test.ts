@@ -260,4 +260,13 @@ describe('headers', () => {
     expect(headers.get('x-content-type-options')).toBe('nosniff');
     expect(headers.get('x-frame-options')).toBe('DENY');
   });
+
+  it('are guarded also where the path cannot be decoded', async () => {
+    router = await Router.start();
+    const { status, headers } = await fetch(`${router.url}/rest/%zz`);
+    expect(status).toBe(400);
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('x-frame-options')).toBe('DENY');
+    expect(headers.get('content-security-policy')).toContain("default-src 'self'");
+  });
 });

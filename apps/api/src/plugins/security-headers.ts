@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /** Nothing is loaded from elsewhere; styles may be set by scripts (window positions, chart sizes). */
 const CONTENT_SECURITY_POLICY = [
@@ -13,13 +13,18 @@ const CONTENT_SECURITY_POLICY = [
 
 export function securityHeaders(app: FastifyInstance): void {
   app.addHook('onSend', async (request, reply, payload) => {
-    reply.headers({
-      'x-content-type-options': 'nosniff',
-      'x-frame-options': 'DENY',
-      'referrer-policy': 'no-referrer',
-    });
-    if (!reply.hasHeader('content-security-policy')) reply.header('content-security-policy', CONTENT_SECURITY_POLICY);
-    if (/^\/(rest|api|docs)(\/|$)/.test(request.url)) reply.header('cache-control', 'no-store');
+    secure(request, reply);
     return payload;
   });
+}
+
+/** For answers that pass no hooks. */
+export function secure(request: Pick<FastifyRequest, 'url'>, reply: FastifyReply): void {
+  reply.headers({
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'referrer-policy': 'no-referrer',
+  });
+  if (!reply.hasHeader('content-security-policy')) reply.header('content-security-policy', CONTENT_SECURITY_POLICY);
+  if (/^\/(rest|api|docs)(\/|$)/.test(request.url)) reply.header('cache-control', 'no-store');
 }
