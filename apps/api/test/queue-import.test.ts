@@ -24,6 +24,7 @@ interface Answer {
   readonly status: number;
   readonly lines: Line[];
   readonly revision?: number;
+  readonly digest?: string;
   readonly detail?: string;
 }
 
@@ -124,6 +125,7 @@ describe('an import', () => {
     const told = await send({ csv, 'dry-run': true });
     expect(told).toEqual({
       status: 200,
+      digest: expect.any(String),
       lines: [
         {
           line: 3,
@@ -347,6 +349,24 @@ describe('an import', () => {
     expect(answer.status).toBe(400);
     expect(answer.detail).toMatch(/^line 3: .*too much/);
     expect(await list()).toEqual([]);
+  });
+
+  it('that was told by a dry run does nothing else than that', async () => {
+    await router.rest('PUT', QUEUES, { name: 'old', target: '10.0.0.9' });
+    const body = { csv: 'name,target\nalice,10.0.0.1', remove: true };
+    const { digest } = await send({ ...body, 'dry-run': true });
+    await router.rest('PUT', QUEUES, { name: 'late', target: '10.0.0.8' });
+    expect(await send({ ...body, digest })).toMatchObject({ status: 400, property: 'digest' });
+    expect(await shown()).toHaveLength(2);
+    const again = await send({ ...body, 'dry-run': true });
+    expect(again.lines.map(({ action, name }) => `${action} ${name}`)).toEqual([
+      'add alice',
+      'remove old',
+      'remove late',
+    ]);
+    expect(await send({ ...body, digest: again.digest })).toMatchObject({ status: 200 });
+    expect(await shown()).toHaveLength(1);
+    expect(await send({ ...body, digest: 7 })).toMatchObject({ status: 400, property: 'digest' });
   });
 
   it('is refused to those who may only look, and with arguments that nobody knows', async () => {

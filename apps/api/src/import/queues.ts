@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type Menu, menuByPath, shown } from '@tollway/schema';
 import { compile } from '../compiler/compile.js';
 import type { FieldError } from '../config/candidate.js';
@@ -237,6 +238,15 @@ const wrong = (line: number, name: string, text: string): ImportLine => ({
   hint: '',
   row: undefined,
 });
+
+/** Tells apart what imports do: of lines that do the same it is the same, whatever the hints. */
+export async function digestOf(lines: readonly ImportLine[]): Promise<string> {
+  const hash = createHash('sha256');
+  await new Slices().map(lines, ({ line, action, name, text }) => {
+    hash.update(`${JSON.stringify([line, action, name, text])}\n`);
+  });
+  return hash.digest('hex');
+}
 
 /** What an import would do, with hints about the queues as they would be. */
 export async function dryRun(

@@ -4,7 +4,7 @@ import { requirePermission } from '../auth/permissions.js';
 import { undoRevision } from '../config/revisions.js';
 import type { Revised } from '../config/store.js';
 import { ApiError, errors } from '../errors.js';
-import { dryRun, type ImportLine, type ImportOptions, QueueImport } from '../import/queues.js';
+import { digestOf, dryRun, type ImportLine, type ImportOptions, QueueImport } from '../import/queues.js';
 import { takenBack } from '../import/undo.js';
 import { Slices } from '../live/slices.js';
 import { authorOf } from '../rest/author.js';
@@ -17,17 +17,21 @@ const QUEUES = '/queue/simple';
  *
  * Body: `csv`; `dry-run` only tells; `add` and `update` (both true) and `remove` (false) say what may happen. Answer:
  * `lines` with what becomes of each (`line`, `action` add, change, remove, same or error, `name`, `text`, `hint`),
- * and `revision` when it made one. A list with an error changes nothing.
+ * and `revision` when it made one; of a dry run also their `digest`. A list with an error changes nothing, nor does one
+ * with a `digest` that would do something else by now.
  */
 export function queueImportRoute(app: FastifyInstance, { store }: Services): void {
   app.post('/api/v1/queues/import', async (request, reply) => {
     requirePermission(request.principal, QUEUES, 'add');
-    const { csv, dry, options } = read(request.body);
+    const { csv, dry, digest, options } = read(request.body);
     const queues = await QueueImport.read(csv, options);
     reply.type('application/json; charset=utf-8');
-    if (dry) return Readable.from(json(await dryRun(store, queues), undefined));
-    const { result: lines, revision } = await commit(store, authorOf(request.principal), queues);
-    return Readable.from(json(lines, revision));
+    if (dry) {
+      const lines = await dryRun(store, queues);
+      return Readable.from(json(lines, { digest: await digestOf(lines) }));
+    }
+    const { result: lines, revision } = await commit(store, authorOf(request.principal), queues, digest);
+    return Readable.from(json(lines, { revision }));
   });
 }
 
@@ -63,7 +67,10 @@ const fieldsOf = (body: unknown): Readonly<Record<string, unknown>> =>
   typeof body === 'object' && body !== null && !Array.isArray(body) ? Object.fromEntries(Object.entries(body)) : {};
 
 /** The answer, in pieces: a list may have a hundred thousand lines. */
-async function* json(lines: readonly ImportLine[], revision: number | undefined): AsyncGenerator<string, void> {
+async function* json(
+  lines: readonly ImportLine[],
+  end: { readonly revision?: number | undefined; readonly digest?: string },
+): AsyncGenerator<string, void> {
   const slices = new Slices();
   let text = '{"lines":[';
   for (const [index, line] of lines.entries()) {
@@ -74,15 +81,20 @@ async function* json(lines: readonly ImportLine[], revision: number | undefined)
       text = '';
     }
   }
-  yield `${text}]${revision === undefined ? '' : `,"revision":${revision}`}}`;
+  const more = Object.entries(end).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
+  yield `${text}]${more.map(([name, value]) => `,"${name}":${JSON.stringify(value)}`).join('')}}`;
 }
 
 const shown = ({ row: _row, ...line }: ImportLine): Omit<ImportLine, 'row'> => line;
+
+const CHANGED =
+  'queues have changed since the dry run, and the list would do something else now: see what by another dry run';
 
 async function commit(
   store: Services['store'],
   author: Parameters<Services['store']['commit']>[0],
   queues: QueueImport,
+  digest: string | undefined,
 ): Promise<Revised<readonly ImportLine[]>> {
   let lines: readonly ImportLine[] = [];
   try {
@@ -94,6 +106,7 @@ async function commit(
         const more = errorLines.length > 1 ? `; and ${errorLines.length - 1} more lines are wrong` : '';
         throw errors.badRequest(`line ${first.line}: ${first.text}${more}`);
       }
+      if (digest !== undefined && digest !== (await digestOf(lines))) throw errors.failure(CHANGED, 'digest');
       return lines;
     });
   } catch (error) {
@@ -111,7 +124,15 @@ function summary(lines: readonly ImportLine[]): string {
   return `import /queue/simple: ${parts.join(', ')}`;
 }
 
-function read(body: unknown): { readonly csv: string; readonly dry: boolean; readonly options: ImportOptions } {
+interface Given {
+  readonly csv: string;
+  readonly dry: boolean;
+  /** That of a dry run, when nothing else is to be done than it told. */
+  readonly digest: string | undefined;
+  readonly options: ImportOptions;
+}
+
+function read(body: unknown): Given {
   const fields = fieldsOf(body);
   const { csv } = fields;
   if (typeof csv !== 'string') throw errors.missingProperty('csv', 'a text with a line for each queue');
@@ -120,11 +141,16 @@ function read(body: unknown): { readonly csv: string; readonly dry: boolean; rea
     if (typeof value !== 'boolean') throw errors.badProperty(name, `value of ${name}: give true or false`);
     return value;
   };
-  const known = ['csv', 'dry-run', 'add', 'update', 'remove'];
+  const { digest } = fields;
+  if (digest !== undefined && typeof digest !== 'string') {
+    throw errors.badProperty('digest', 'value of digest: give that of the dry run');
+  }
+  const known = ['csv', 'dry-run', 'digest', 'add', 'update', 'remove'];
   const unknown = Object.keys(fields).find((name) => !known.includes(name));
   if (unknown !== undefined) throw errors.unknownParameter(unknown);
   return {
     csv,
+    digest,
     dry: flag('dry-run', false),
     options: { add: flag('add', true), update: flag('update', true), remove: flag('remove', false) },
   };

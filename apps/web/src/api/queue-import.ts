@@ -19,6 +19,8 @@ export interface ImportReport {
   readonly lines: readonly ImportLine[];
   /** The revision that it made; undefined for a dry run, or when there was nothing to do. */
   readonly revision: number | undefined;
+  /** Of a dry run: stands for what it told. */
+  readonly digest?: string | undefined;
 }
 
 export interface ImportOptions {
@@ -26,6 +28,8 @@ export interface ImportOptions {
   readonly dryRun: boolean;
   /** Also removes queues that the list does not name. */
   readonly remove: boolean;
+  /** Of the dry run that told what it does: the router refuses when that is something else by now. */
+  readonly digest?: string | undefined;
 }
 
 const ACTIONS: readonly ImportAction[] = ['add', 'change', 'remove', 'same', 'error'];
@@ -45,7 +49,11 @@ function lineOf(raw: Readonly<Record<string, unknown>>): ImportLine {
 export function importReport(answer: unknown): ImportReport {
   const fields = isObject(answer) ? answer : {};
   const lines = Array.isArray(fields.lines) ? fields.lines.filter(isObject).map(lineOf) : [];
-  return { lines, revision: typeof fields.revision === 'number' ? fields.revision : undefined };
+  return {
+    lines,
+    revision: typeof fields.revision === 'number' ? fields.revision : undefined,
+    digest: typeof fields.digest === 'string' ? fields.digest : undefined,
+  };
 }
 
 /** Takes back what a revision did to simple queues. @throws RequestError */
@@ -54,6 +62,7 @@ export async function undoImport(revision: number): Promise<ImportReport> {
 }
 
 /** @throws RequestError */
-export async function importQueues(csv: string, { dryRun, remove }: ImportOptions): Promise<ImportReport> {
-  return importReport(await request('POST', '/api/v1/queues/import', { csv, 'dry-run': dryRun, remove }));
+export async function importQueues(csv: string, { dryRun, remove, digest }: ImportOptions): Promise<ImportReport> {
+  const words = { csv, 'dry-run': dryRun, remove, ...(digest !== undefined && { digest }) };
+  return importReport(await request('POST', '/api/v1/queues/import', words));
 }

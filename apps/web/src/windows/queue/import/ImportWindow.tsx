@@ -52,7 +52,8 @@ export function ImportWindow() {
         setReport(await undoImport(undo));
         setUndo(undefined);
       } else {
-        const done = await importQueues(csv, { dryRun: what === 'dry-run', remove });
+        const dryRun = what === 'dry-run';
+        const done = await importQueues(csv, { dryRun, remove, digest: dryRun ? undefined : report?.digest });
         setReport(done);
         if (what === 'apply') setUndo(done.revision);
       }
