@@ -82,9 +82,9 @@ export interface AppOptions {
 /** How often the offset of the clock from UTC is looked at, ms. */
 const CLOCK_MS = 30_000;
 
-/** Lists that are sent at once, to all users and to one; more wait. Each may hold a quarter of a million connections. */
-/** Packets that the data plane traces at a time by different filters, `TRACES` of the engine's `trace/mod.rs`. */
+/** Traces that the data plane follows at a time, `TRACES` of the engine's `trace/mod.rs`. */
 const TRACES = 4;
+/** Lists that are sent at once, to all users and to one; more wait. Each may hold a quarter of a million connections. */
 const MAX_LISTS = 32;
 const MAX_LISTS_OF_USER = 8;
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { FairShare } from '../src/live/fair-share.js';
+import { WatchedRows } from '../src/live/watched-queue.js';
 
 const ALICE = 1;
 const BOB = 2;
@@ -15,12 +16,12 @@ it('gives all places to who asks, and some of his to others, until they have as 
   for (const name of ['a1', 'a2', 'a3', 'a4']) expect(await take(ALICE, name)).toBeDefined();
   expect(await take(ALICE, 'a5')).toBeUndefined();
   expect(await take(BOB, 'b1')).toBeDefined();
-  const leave = await take(BOB, 'b2');
-  expect(leave).toBeDefined();
+  const place = await take(BOB, 'b2');
+  expect(place).toBeDefined();
   expect(given).toEqual(['a4', 'a3']);
   expect(await take(BOB, 'b3')).toBeUndefined();
   expect(await take(ALICE, 'a6')).toBeUndefined();
-  leave?.();
+  place?.leave();
   expect(await take(CAROL, 'c1')).toBeDefined();
   expect(given).toEqual(['a4', 'a3']);
 });
@@ -36,9 +37,9 @@ it('gives a place when what it was used for has ended', async () => {
   let has = false;
   const taken = share
     .take(BOB, () => ending)
-    .then((leave) => {
+    .then((place) => {
       has = true;
-      return leave;
+      return place;
     });
   await new Promise((resolve) => setTimeout(resolve, 20));
   expect(has).toBe(false);
@@ -46,4 +47,17 @@ it('gives a place when what it was used for has ended', async () => {
   expect(await share.take(CAROL, () => ending)).toBeUndefined();
   end();
   expect(await taken).toBeDefined();
+});
+
+it('has the place of a watched queue at once when it is left, whoever took it', async () => {
+  const rows = new WatchedRows();
+  const watches = [];
+  for (const row of [1, 2, 3, 4]) watches.push(await rows.take(row, ALICE));
+  watches[3]?.leave();
+  await rows.take(5, ALICE);
+  // Bob looks at the same ones, and Alice leaves them: they count to him, and she may have one of them.
+  for (const row of [1, 2, 3]) await rows.take(row, BOB);
+  for (const watch of watches.slice(0, 3)) watch.leave();
+  await rows.take(6, ALICE);
+  await expect(rows.take(7, ALICE)).rejects.toThrow(/^4 other queues are watched now/);
 });

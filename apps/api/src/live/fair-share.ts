@@ -1,5 +1,11 @@
-interface Place {
-  readonly user: number;
+/** A place that is taken. */
+export interface Place {
+  /** To whom it counts. */
+  user: number;
+  readonly leave: () => void;
+}
+
+interface Taken extends Place {
   /** Ends when what the place was used for has ended. */
   readonly giveUp: () => Promise<void>;
 }
@@ -11,7 +17,7 @@ interface Place {
 export class FairShare {
   readonly #most: number;
   /** In the order in which they were taken. */
-  readonly #taken = new Set<Place>();
+  readonly #taken = new Set<Taken>();
 
   /** @param most places that there are. */
   constructor(most: number) {
@@ -21,20 +27,20 @@ export class FairShare {
   /**
    * Takes a place, if need be from a user who has more of them: after he has given it up.
    * @param giveUp called when it goes to another user; it need not be left then.
-   * @returns what leaves it; undefined when there is none for this user.
+   * @returns the place; undefined when there is none for this user.
    */
-  async take(user: number, giveUp: () => Promise<void>): Promise<(() => void) | undefined> {
+  async take(user: number, giveUp: () => Promise<void>): Promise<Place | undefined> {
     const other = this.#taken.size < this.#most ? undefined : this.#tooMany(user);
     if (other === undefined && this.#taken.size >= this.#most) return undefined;
     if (other !== undefined) this.#taken.delete(other);
-    const place = { user, giveUp };
+    const place: Taken = { user, giveUp, leave: () => this.#taken.delete(place) };
     this.#taken.add(place);
     await other?.giveUp();
-    return () => this.#taken.delete(place);
+    return place;
   }
 
   /** The place that was taken last by the user who has most, if he has more than this one will have. */
-  #tooMany(user: number): Place | undefined {
+  #tooMany(user: number): Taken | undefined {
     const places = [...this.#taken];
     const of = (one: number) => places.filter((place) => place.user === one);
     const most = places.map((place) => of(place.user)).reduce((a, b) => (b.length > a.length ? b : a), []);

@@ -1,6 +1,6 @@
 import { parseRowId, type Row } from '../config/snapshot.js';
 import type { ConfigStore } from '../config/store.js';
-import { FairShare } from './fair-share.js';
+import { FairShare, type Place } from './fair-share.js';
 
 /** Menus whose queues can be watched. */
 export type ScopeMenu = '/queue/simple' | '/queue/tree';
@@ -45,10 +45,9 @@ const MOST = 4;
 
 /** A row that is watched. */
 interface WatchedRow {
-  /** Those that look at it: they need no place of their own. */
-  readonly watchers: Set<object>;
-  /** Gives its place back. */
-  readonly leave: Promise<(() => void) | undefined>;
+  /** Those that look at it, with their users: they need no place of their own. */
+  readonly watchers: Map<object, number>;
+  readonly place: Promise<Place | undefined>;
 }
 
 /** The rows that are watched, of all browsers. */
@@ -63,8 +62,9 @@ export class WatchedRows {
   async take(row: number, user: number): Promise<Watch> {
     const watched = this.#rows.get(row) ?? this.#add(row, user);
     const watcher = {};
-    watched.watchers.add(watcher);
-    if ((await watched.leave) === undefined) {
+    watched.watchers.set(watcher, user);
+    const place = await watched.place;
+    if (place === undefined) {
       throw new Error(
         `${MOST} other queues are watched now, as many as can be: leave the token bucket of one of them.`,
       );
@@ -73,26 +73,26 @@ export class WatchedRows {
       over: () => this.#rows.get(row) !== watched,
       leave: () => {
         watched.watchers.delete(watcher);
-        if (watched.watchers.size === 0) this.#remove(row, watched);
+        const users = [...watched.watchers.values()];
+        const [next] = users;
+        if (next === undefined) {
+          this.#forget(row, watched);
+          place.leave();
+        } else if (!users.includes(place.user)) place.user = next;
       },
     };
   }
 
   #add(row: number, user: number): WatchedRow {
-    const taken = this.#places.take(user, async () => this.#forget(row, watched));
-    const watched: WatchedRow = { watchers: new Set(), leave: taken };
+    const place = this.#places.take(user, async () => this.#forget(row, watched));
+    const watched: WatchedRow = { watchers: new Map(), place };
     this.#rows.set(row, watched);
-    void taken.then((leave) => leave === undefined && this.#forget(row, watched));
+    void place.then((taken) => taken === undefined && this.#forget(row, watched));
     return watched;
   }
 
   #forget(row: number, watched: WatchedRow): void {
     if (this.#rows.get(row) === watched) this.#rows.delete(row);
-  }
-
-  #remove(row: number, watched: WatchedRow): void {
-    this.#forget(row, watched);
-    void watched.leave.then((leave) => leave?.());
   }
 }
 

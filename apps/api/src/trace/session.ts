@@ -24,11 +24,11 @@ export async function* traced(
   const ended = new Promise<void>((resolve) => {
     end = resolve;
   });
-  const leave = await traces.take(user, () => {
+  const place = await traces.take(user, () => {
     given.abort();
     return ended;
   });
-  if (leave === undefined) throw errors.failure('as many traces run already as can be: end one first');
+  if (place === undefined) throw errors.failure('as many traces run already as can be: end one first');
   const either = AbortSignal.any([signal, given.signal]);
   try {
     const { trace } = await agent.request({ op: 'start-trace', filter, packets });
@@ -46,7 +46,7 @@ export async function* traced(
     }
     if (given.signal.aborted) throw errors.failure('the trace has ended for one of another user, who had fewer');
   } finally {
-    leave();
+    place.leave();
     end();
   }
 }
