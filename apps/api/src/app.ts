@@ -148,8 +148,20 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const editor = new Editor(store);
   const lists = new Room(MAX_LISTS, MAX_LISTS_OF_USER);
   const traces = new FairShare(TRACES);
-  const own = { db, store, editor, live, users, sessions, book, learnedIds, views, accounting };
-  const services: Services = { ...own, lists, traces };
+  const services: Services = {
+    db,
+    store,
+    editor,
+    live,
+    users,
+    sessions,
+    book,
+    learnedIds,
+    views,
+    accounting,
+    lists,
+    traces,
+  };
   const failures = new FailureReport(({ user, address, text }) => {
     book.add('system,error,critical', text);
     recordFailedLogin(db, user, address, text).catch((error: unknown) => watch?.failed(error) ?? app.log.error(error));

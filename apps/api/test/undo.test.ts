@@ -139,10 +139,14 @@ describe('a change', () => {
 
   it('is taken back in its turn while others write', async () => {
     const [busy = ''] = await add('busy');
+    await router.rest('PUT', '/user', { name: 'other', group: 'write', password: 'a long secret 77' });
+    const other = basic('other', 'a long secret 77');
     let over = false;
     const writers = Array.from({ length: 6 }, async (_, writer) => {
       for (let time = 0; !over; time += 1) {
-        await router.rest('PATCH', `${FILTER}/${busy}`, { comment: `busy ${writer} ${time}` });
+        const comment = `busy ${writer} ${time}`;
+        const { status } = await router.request('PATCH', `/rest${FILTER}/${busy}`, { comment }, other);
+        expect(status).toBe(200);
       }
     });
     try {
