@@ -1,4 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import type { DataplaneConfig, PortInfo } from '@tollway/dataplane-agent';
 import { encodeFrame, FrameDecoder } from '../src/agent/frames.js';
 import { PROTOCOL, type Stats, type TracedPacket } from '../src/agent/messages.js';
@@ -16,7 +17,7 @@ export class AgentPeer {
   distort: (config: DataplaneConfig) => DataplaneConfig = (config) => config;
   /** Requests that are not answered: the process is there and does nothing any more. */
   mute: readonly string[] = [];
-  /** How long an answer takes, ms. */
+  /** How long an answer takes from when the one before it was sent, ms. */
   delayMs = 0;
   /** Requests in which the connection ends. */
   fatal: readonly string[] = [];
@@ -80,6 +81,7 @@ export class AgentPeer {
   async start(): Promise<void> {
     const server = createServer((socket) => {
       const decoder = new FrameDecoder();
+      let before: Promise<unknown> = Promise.resolve();
       this.#sockets.add(socket);
       socket.on('close', () => this.#sockets.delete(socket));
       socket.on('error', () => undefined);
@@ -92,7 +94,9 @@ export class AgentPeer {
           if (this.mute.includes(op) || socket.destroyed) continue;
           const answer = encodeFrame({ id, ...this.#answer(body) });
           if (this.delayMs === 0) socket.write(answer);
-          else setTimeout(() => socket.write(answer), this.delayMs);
+          else {
+            before = before.then(() => setTimeout(this.delayMs)).then(() => socket.write(answer));
+          }
         }
       });
     });

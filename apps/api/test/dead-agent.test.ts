@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AgentPeer } from './agent-peer.js';
 import { Router } from './router.js';
 
@@ -61,6 +61,21 @@ describe('an agent that does not answer', () => {
     peer.mute = [];
     await router.healthy(30_000);
     expect(peer.active?.addresses).toHaveLength(1);
+  });
+});
+
+describe('an agent that hangs', () => {
+  it('is noticed without anybody asking for a change', async () => {
+    const started = Date.now();
+    peer.mute = ['stats', 'hello'];
+    await vi.waitFor(
+      async () =>
+        expect((await router.request('GET', '/healthz')).body).toMatchObject({ agent: 'down', concerns: 'data-plane' }),
+      { timeout: 15_000, interval: 250 },
+    );
+    expect(Date.now() - started).toBeGreaterThan(5_000);
+    peer.mute = [];
+    await router.healthy(30_000);
   });
 });
 

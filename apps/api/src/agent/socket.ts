@@ -16,8 +16,10 @@ import type { AgentEvent, AgentPort } from './port.js';
 
 /** How soon after a loss or a failed try the next try follows, ms. */
 const RECONNECT_MS = 150;
-/** How long an answer may take, ms. Preparing a very large configuration is the longest. */
+/** How long the agent may be silent over a request, ms. Listing a million routes or connections is the longest. */
 const REQUEST_TIMEOUT_MS = 20_000;
+/** The same for what is asked every second and is short: a process that hangs is noticed by it. */
+const STATS_TIMEOUT_MS = 8_000;
 /** The same for small changes of what the agent holds. */
 const CHANGE_TIMEOUT_MS = 5_000;
 const CHANGES = /^(add|remove|reset|start|stop)-/;
@@ -28,7 +30,10 @@ interface Pending {
   readonly timer: NodeJS.Timeout;
 }
 
-const timeoutOf = (op: string): number => (CHANGES.test(op) ? CHANGE_TIMEOUT_MS : REQUEST_TIMEOUT_MS);
+function timeoutOf(op: string): number {
+  if (op === 'stats') return STATS_TIMEOUT_MS;
+  return CHANGES.test(op) ? CHANGE_TIMEOUT_MS : REQUEST_TIMEOUT_MS;
+}
 
 interface Log {
   warn(message: string): void;
@@ -143,6 +148,8 @@ export class AgentSocket implements AgentPort {
     if (pending === undefined) return;
     this.#pending.delete(message.id);
     clearTimeout(pending.timer);
+    // Those that waited behind this one are the agent's concern from now on only.
+    for (const [id, { timer }] of this.#pending) if (id > message.id) timer.refresh();
     if (message.type === 'error') pending.reject(new AgentRefusal(message));
     else pending.resolve(message.body as never);
   }
