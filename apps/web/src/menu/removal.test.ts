@@ -54,6 +54,9 @@ test('moves, enabling and disabling offer it too; only the newest change does so
   undoByKey('undo');
   undoByKey('undo');
   await vi.advanceTimersByTimeAsync(0);
+  undoByKey('undo');
+  await vi.advanceTimersByTimeAsync(0);
+  expect(newest()?.text).toMatch(/^Nothing is left to undo/);
   undoByKey('redo');
   await vi.advanceTimersByTimeAsync(0);
   expect(paths().slice(2)).toEqual([42, 41, 44].map((number) => `/api/v1/revisions/${number}/undo`));

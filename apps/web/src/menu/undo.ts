@@ -69,13 +69,18 @@ export function undoByKey(what: 'undo' | 'redo'): void {
     await queue;
     const change = what === 'undo' ? own.last : own.lastUndone;
     if (change !== undefined) return takeBack(change.revision, change.text, what === 'undo' ? 'Undone' : 'Redone');
-    const text =
-      what === 'undo'
-        ? 'Nothing was changed here since this page was loaded. System ▸ History has older changes.'
-        : 'Nothing was undone here that could be done again.';
-    showToast({ kind: 'info', key: KEY, text });
+    showToast({ kind: 'info', key: KEY, text: nothingTo(what) });
     return undefined;
   });
+}
+
+function nothingTo(what: 'undo' | 'redo'): string {
+  if (what === 'redo') return 'Nothing was undone here that could be done again.';
+  const state =
+    own.lastUndone === undefined
+      ? 'Nothing was changed here since this page was loaded.'
+      : 'Nothing is left to undo of what was changed here since this page was loaded.';
+  return `${state} System ▸ History has older changes.`;
 }
 
 /** What Ctrl+Z and Ctrl+Y mean outside of fields, whose own undo they are. */
