@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { errors } from '../errors.js';
 import { clientGone } from './auth.js';
@@ -11,6 +12,8 @@ export const MAX_BODY = 8 << 20;
 export const MAX_PUBLIC_BODY = 4 << 10;
 /** A longer body is still taken in and thrown away up to so many times its limit, so that the client gets to read the answer. */
 const DISCARDED = 8;
+/** A body from which on taking it in costs milliseconds, bytes. */
+const LONG = 1 << 20;
 /** How long the body of a request that needs no login may take, ms. */
 const PUBLIC_BODY_MS = 10_000;
 /** How long a refused request may go on sending its body, ms. */
@@ -54,11 +57,20 @@ export function jsonBodies(app: FastifyInstance): void {
     if (length <= limit) await wait('take', length);
     const body = await bytesOf(raw, limit, open ? PUBLIC_BODY_MS : undefined);
     await wait('read', body.length);
-    const text = body.toString('utf8');
+    const text = await textOf(body);
     if (text === '') return undefined;
     if (notJson.has(request)) throw errors.unsupportedMediaType();
     return parseJson(text);
   });
+}
+
+/** Text of a body. Putting a long one together, decoding it and reading it are pieces of work of their own. */
+async function textOf(body: Buffer): Promise<string> {
+  if (body.length < LONG) return body.toString('utf8');
+  await setImmediate();
+  const text = body.toString('utf8');
+  await setImmediate();
+  return text;
 }
 
 /** How long a body says that it will be, bytes; as long as it may be when it does not say. */
@@ -76,7 +88,7 @@ async function bytesOf(raw: IncomingMessage, limit: number, ms: number | undefin
     // Leaving a loop over the message itself would destroy it, and Node takes the socket off a message that it destroys:
     // there would be nothing left to send the refusal on.
     for await (const chunk of raw.iterator({ destroyOnReturn: false })) {
-      const bytes = Buffer.from(chunk);
+      const bytes: Buffer = chunk;
       length += bytes.length;
       if (length <= limit) chunks.push(bytes);
       else chunks.length = 0;

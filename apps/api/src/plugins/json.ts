@@ -9,6 +9,8 @@ export const MAX_MEMBERS = 1_024;
 export const MAX_ELEMENTS = 200_000;
 /** Values between two looks at the clock. */
 const STRIDE = 512;
+/** And characters of them. */
+const LONG_TEXT = 1 << 18;
 
 type JsonObject = Record<string, unknown>;
 
@@ -32,7 +34,8 @@ export async function parseJson(text: string): Promise<unknown> {
   const reader = new JsonReader(text);
   const slices = new Slices();
   while (!reader.done) {
-    for (let count = 0; count < STRIDE && !reader.done; count += 1) reader.step();
+    const until = reader.at + LONG_TEXT;
+    for (let count = 0; count < STRIDE && !reader.done && reader.at < until; count += 1) reader.step();
     if (slices.over) await slices.pause();
   }
   return reader.result;
@@ -52,6 +55,11 @@ class JsonReader {
     this.#text = text;
     this.#blanks();
     if (this.#at === text.length) this.done = true;
+  }
+
+  /** Place of the character that is looked at next. */
+  get at(): number {
+    return this.#at;
   }
 
   /** Reads one value, or the beginning or end of an object or list. */
