@@ -123,6 +123,19 @@ fn answers_arp_for_its_address_on_the_same_interface_only() {
 }
 
 #[test]
+fn a_gateway_outside_the_networks_of_its_interface_is_learned_when_the_router_asks_for_it() {
+    let config = plain().route_to("10.9.0.0/16", RouteTarget::Interface { interface: 2 });
+    let mut router = Router::new(config).hosts(1, &["10.9.0.7"]);
+    // Who asks from outside makes himself no neighbour.
+    router.inject(1, request("10.9.0.8", "10.2.0.1"), VnetState::default());
+    let out = router.send(0, &PacketBuilder::ipv4("10.1.0.2", "10.9.0.8").udp(1, 2));
+    assert!(out[0].arp().is_some(), "{out:?}");
+    let out = router.send(0, &PacketBuilder::ipv4("10.1.0.2", "10.9.0.7").udp(1, 2));
+    assert_eq!(out[0].packet().eth_dst, host_mac(ip("10.9.0.7")));
+    assert_eq!(router.send(0, &PacketBuilder::ipv4("10.1.0.2", "10.9.0.7").udp(1, 2)).len(), 1);
+}
+
+#[test]
 fn arp_modes() {
     let answers = |mode: ArpMode, sender: &str, target: &str| {
         let mut router = Router::new(plain().with(|config| config.interfaces[0].arp = mode));
@@ -133,6 +146,13 @@ fn arp_modes() {
     assert_eq!(answers(ArpMode::Enabled, "10.1.0.2", "10.2.0.9"), 0);
     assert_eq!(answers(ArpMode::ProxyArp, "10.1.0.2", "10.2.0.9"), 1);
     assert_eq!(answers(ArpMode::ProxyArp, "10.1.0.2", "10.1.0.9"), 0);
+    let everywhere = |target: &str| {
+        let config = plain().with(|config| config.interfaces[0].arp = ArpMode::ProxyArp);
+        let mut router = Router::new(config.route("0.0.0.0/0", "10.2.0.254"));
+        router.inject(0, request("10.1.0.2", target), VnetState::default()).len()
+    };
+    let asked = ["203.0.113.1", "127.0.0.1", "0.1.2.3", "224.0.0.5", "255.255.255.255"];
+    assert_eq!(asked.map(everywhere), [1, 0, 0, 0, 0]);
     assert_eq!(answers(ArpMode::LocalProxyArp, "10.1.0.2", "10.1.0.9"), 1);
     // Neither asks: no neighbour without a static entry.
     for mode in [ArpMode::Disabled, ArpMode::ReplyOnly] {

@@ -176,6 +176,49 @@ fn fragments_are_translated_with_their_datagram_in_any_order_at_any_worker() {
 }
 
 #[test]
+fn fragments_of_a_segment_that_opens_a_connection_pass_with_it() {
+    for workers in [1, 2] {
+        for (reversed, together) in [(false, true), (true, true), (true, false)] {
+            for flags in [tcp_flag::SYN, tcp_flag::ACK] {
+                let mut router = Router::with_workers(masquerading(), workers);
+                let segment =
+                    PacketBuilder::ipv4("192.168.88.10", "203.0.113.5").eth_dst(port_mac(0)).ident(77);
+                let segment = segment.tcp(4000, 80, flags, 1, 0).payload_len(800);
+                let mut frames: Vec<_> = (segment.build_fragments(400).into_iter())
+                    .map(|frame| (0, frame, VnetState::default()))
+                    .collect();
+                if reversed {
+                    frames.reverse();
+                }
+                let batches = if together {
+                    vec![frames]
+                } else {
+                    frames.into_iter().map(|frame| vec![frame]).collect()
+                };
+                let sent: Vec<_> =
+                    batches.into_iter().flat_map(|batch| router.inject_batch(0, batch)).collect();
+                let parts: Vec<_> = sent.iter().map(|output| output.packet()).collect();
+                assert_eq!(parts.len(), 3, "{workers} workers, reversed {reversed}, together {together}");
+                assert!(parts.iter().all(|part| part.src.to_string() == "10.2.0.1" && part.checksums_right));
+                assert_eq!(router.connections()[0].counts[0].0, 3);
+            }
+        }
+    }
+}
+
+#[test]
+fn fragments_of_a_segment_that_may_not_open_a_connection_leave_none_behind() {
+    let config = masquerading().filter("forward", rule().drop());
+    let mut router = Router::new(config);
+    let segment = PacketBuilder::ipv4("192.168.88.10", "203.0.113.5").eth_dst(port_mac(0)).ident(77);
+    let frames = segment.tcp(4000, 80, tcp_flag::SYN, 1, 0).payload_len(800).build_fragments(400);
+    let frames = frames.into_iter().map(|frame| (0, frame, VnetState::default())).collect();
+    assert_eq!(router.inject_batch(0, frames), []);
+    assert_eq!(router.connections(), []);
+    expect_counters!(router, Drop(FilterDrop): 3, Rule(1002): 3, Rule(1003): 3);
+}
+
+#[test]
 fn fragments_without_their_first_one_time_out() {
     let mut router = Router::new(masquerading());
     router.moved();

@@ -120,6 +120,14 @@ impl Table {
         self.open(flow.tuple, transport, now, timeouts)
     }
 
+    /// The connection of a packet that moves nothing in it, such as a later fragment of a segment. It may be one that an
+    /// earlier packet of the same batch made. `None`: there is none.
+    pub fn join(&mut self, tuple: &Tuple, now: Now) -> Option<Tracked> {
+        let index = self.find_entry(tuple, self.hash(tuple))?;
+        self.connection_at(index).filter(|line| line.is_alive(now))?;
+        Some(self.taken(index, Self::direction_of(index)))
+    }
+
     #[inline]
     fn entry_of(&self, flow: &Flow<'_>) -> Option<EntryIndex> {
         if self.is_entry(flow.entry, flow.key) {

@@ -33,6 +33,8 @@ const AGE_INTERVAL: u64 = 10_000_000;
 /// How long a neighbour that has answered is kept in a full table after its confirmation ran out, ns: if it is
 /// used at all, it is asked again within that time. Linux's forced collection spares entries for as long.
 const SPARED_TIME: u64 = 5_000_000_000;
+/// Entries that have not answered that an interface may have in any case, however small the table.
+const UNCONFIRMED: usize = 64;
 /// How long an unconfirmed entry that nobody uses is kept, ns (Linux's `gc_stale_time`).
 pub const STALE_TIME: u64 = 60_000_000_000;
 
@@ -184,6 +186,8 @@ struct Table {
     synced: Option<u32>,
     /// Next time at which a full table may be searched for entries to forget, ns.
     collect_after: u64,
+    /// Entries that have not answered, by interface.
+    unconfirmed: HashMap<RowId, usize>,
 }
 
 /// The table.
@@ -194,6 +198,24 @@ pub struct Neighbors {
 }
 
 impl Table {
+    /// Whether there is no room for another neighbour of an interface. In a table that is half full an interface may not
+    /// have more than a quarter of it in entries that have not answered: a scan of the addresses behind one interface
+    /// leaves room for the neighbours at the others.
+    fn is_full(&self, interface: RowId, limit: u32) -> bool {
+        let (limit, used) = (limit as usize, self.index.len());
+        let unconfirmed = || self.unconfirmed.get(&interface).copied().unwrap_or(0);
+        used >= limit || used >= limit / 2 && unconfirmed() >= (limit / 4).max(UNCONFIRMED)
+    }
+
+    /// Counts an entry among those that have not answered, or takes it out.
+    fn count_unconfirmed(&mut self, interface: RowId, added: bool) {
+        let count = self.unconfirmed.entry(interface).or_default();
+        *count = if added { *count + 1 } else { count.saturating_sub(1) };
+        if *count == 0 {
+            self.unconfirmed.remove(&interface);
+        }
+    }
+
     /// Gives slots whose numbers have come to an end back, in two steps. `true` when all ids have to be called back.
     fn renumber(&mut self, now: Now) -> bool {
         if let Some((slots, until)) = &mut self.resting {
@@ -296,6 +318,9 @@ impl Neighbors {
             None => table.entries.push(entry),
         }
         table.index.insert(entry.key, index);
+        if !entry.confirmed {
+            table.count_unconfirmed(entry.key.0, true);
+        }
         self.publish(index, &entry);
         Some(u32::from(entry.usage) << INDEX_BITS | index)
     }
@@ -308,6 +333,9 @@ impl Neighbors {
             entry.due = u64::MAX;
             table.index.remove(&entry.key);
             let entry = *entry;
+            if !entry.confirmed {
+                table.count_unconfirmed(entry.key.0, false);
+            }
             self.publish(index, &entry);
             if entry.usage < LAST_USAGE {
                 table.free.push(index);
@@ -350,7 +378,7 @@ impl Neighbors {
         if !ask {
             return none;
         }
-        if table.index.len() >= limit as usize && !self.collect(table, limit, now) {
+        if table.is_full(key.0, limit) && !self.collect(table, key.0, limit, now) {
             return Resolution { full: true, ..none };
         }
         let entry = Entry {
@@ -377,7 +405,7 @@ impl Neighbors {
 
     /// Makes room by forgetting entries that nobody confirmed, or nobody used of late; searched at most once a
     /// second.
-    fn collect(&self, table: &mut Table, limit: u32, now: Now) -> bool {
+    fn collect(&self, table: &mut Table, interface: RowId, limit: u32, now: Now) -> bool {
         if now.0 < table.collect_after {
             return false;
         }
@@ -395,7 +423,7 @@ impl Neighbors {
         for index in old {
             self.forget(table, index);
         }
-        table.index.len() < limit as usize
+        !table.is_full(interface, limit)
     }
 
     /// Notes a station's link-layer address. `reachable_ms` is the base reachable time of the interface.
@@ -410,6 +438,7 @@ impl Neighbors {
                 return;
             }
             let known = !matches!(entry.status, NeighborStatus::Incomplete | NeighborStatus::Failed);
+            let confirms = how == Learned::Reply && !entry.confirmed;
             match how {
                 Learned::Reply => {
                     (entry.status, entry.due) = (NeighborStatus::Reachable, reachable_until);
@@ -422,11 +451,13 @@ impl Neighbors {
             entry.mac = mac;
             entry.probes = 0;
             let entry = *entry;
+            if confirms {
+                table.count_unconfirmed(key.0, false);
+            }
             self.publish(index, &entry);
             return;
         }
-        if how != Learned::Request
-            || (table.index.len() >= limit as usize && !self.collect(table, limit, now))
+        if how != Learned::Request || (table.is_full(key.0, limit) && !self.collect(table, key.0, limit, now))
         {
             return;
         }

@@ -170,3 +170,33 @@ fn an_id_that_is_kept_never_names_a_later_neighbour() {
     }
     assert!(again, "numbers are used again");
 }
+
+#[test]
+fn a_scan_behind_one_interface_leaves_room_at_the_others() {
+    let table = Neighbors::new();
+    const LIMIT: u32 = 1000;
+    // Known neighbours of the scanned interface, and others that ask.
+    for host in 0..100 {
+        table.resolve((1, host), true, LIMIT, at(0));
+        table.learn((1, host), MAC, Learned::Reply, 30_000, LIMIT, at(0));
+    }
+    let taken = |interface, from: u32, ms| {
+        (from..from + 2000)
+            .filter(|&host| !table.resolve((interface, host), true, LIMIT, at(ms)).full)
+            .count()
+    };
+    assert_eq!(taken(1, 1000, 1), 400);
+    for asking in 5000..7000 {
+        table.learn((1, asking), MAC, Learned::Request, 30_000, LIMIT, at(2));
+    }
+    assert_eq!(table.list().len(), 500);
+    assert!(!table.resolve((2, 1), true, LIMIT, at(2)).full, "another interface has room");
+    table.learn((2, 1), MAC, Learned::Reply, 30_000, LIMIT, at(3));
+    assert!(!table.resolve((1, 50), true, LIMIT, at(3)).full, "known neighbours stay");
+    // What did not answer is forgotten, and the count of it with it.
+    for second in 1..10 {
+        let _ = table.age(at(second * 1000 + 10), |_| {});
+    }
+    assert_eq!(table.list().len(), 101);
+    assert_eq!(taken(1, 1000, 10_100), 399);
+}

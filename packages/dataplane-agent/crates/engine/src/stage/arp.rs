@@ -92,10 +92,11 @@ fn judge<F>(
         arp::REQUEST if own && !announcement => Learned::Request,
         _ => Learned::Announcement,
     };
-    let plausible = packet.sender_addr != 0
-        && !snapshot.is_local(packet.sender_addr)
-        && interface.reaches(packet.sender_addr);
-    if plausible && interface.arp != ArpMode::ReplyOnly {
+    let plausible = packet.sender_addr != 0 && !snapshot.is_local(packet.sender_addr);
+    // Stations outside the networks of the interface, on-link gateways for example, are known only if a route leads to
+    // them and the router has asked: who asks from there makes himself no neighbour.
+    let asks_from_outside = how == Learned::Request && !interface.reaches(packet.sender_addr);
+    if plausible && !asks_from_outside && interface.arp != ArpMode::ReplyOnly {
         let (limit, now) = (snapshot.max_neighbors(), state.now);
         let key = (interface.row, packet.sender_addr);
         state.shared.neighbors.learn(key, packet.sender_mac, how, interface.reachable_ms, limit, now);
@@ -114,7 +115,7 @@ fn proxies(snapshot: &Snapshot, interface: &Interface, in_interface: u16, packet
     if interface.published.contains(&target) {
         return true;
     }
-    let usable = target >> 24 != 0 && target >> 24 < 224 && !snapshot.is_broadcast(target);
+    let usable = !matches!(target >> 24, 0 | 127 | 224..) && !snapshot.is_broadcast(target);
     if !usable || packet.sender_addr == 0 {
         return false;
     }

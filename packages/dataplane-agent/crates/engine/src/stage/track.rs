@@ -83,16 +83,7 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
     }
     if meta.is(flag::LATER_FRAGMENT) && meta.tuple.protocol == ipv4::TCP {
         // Its segment's header is in another packet: it belongs to the connection, and moves nothing.
-        let (conn, direction) = state.table.find(&meta.tuple)?;
-        let status = state.table.line(conn)?.status;
-        let known = if status.seen_reply() { ConnectionState::Established } else { ConnectionState::New };
-        return status.confirmed().then_some(Tracked {
-            state: known,
-            conn: Some(conn),
-            direction,
-            reason: None,
-            order: Order::InOrder,
-        });
+        return state.table.join(&meta.tuple, state.now);
     }
     let transport = transport(meta, head)?;
     if state.table.is_purging() {
