@@ -208,6 +208,7 @@ describe('refusals name the fault and what is accepted', () => {
     ['ratePair', '1/2/3', '1/2/3 is not a rate'],
     ['name', '*1', 'neither ! nor *'],
     ['name', ' LAN', 'a name of'],
+    ['name', 'lan\u202ecba', 'lan?cba is not a name of'],
     ['interfaceName', '10.0.0.1', 'at least one letter'],
     ['interfaceName', 'all-ethernet', 'not starting with all-'],
     ['secret', 'short', '5 characters'],

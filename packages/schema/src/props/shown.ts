@@ -7,3 +7,6 @@ export function shown(text: string): string {
 
 /** Whether a text holds control characters, which would break names, logs and exports, or half a surrogate pair, which is no text. */
 export const hasControl = (text: string): boolean => /[\p{Cc}\p{Cs}]/u.test(text);
+
+/** Whether a text holds marks that turn the direction of what follows (UAX #9): a name could look like another one. */
+export const hasDirection = (text: string): boolean => /\p{Bidi_Control}/u.test(text);

@@ -1,5 +1,5 @@
 import type { Kind } from '../define.js';
-import { hasControl, shown } from './shown.js';
+import { hasControl, hasDirection, shown } from './shown.js';
 
 export interface TextOptions {
   /** Longest text, characters. */
@@ -30,7 +30,7 @@ export function text({ max = 1024, oneLine = false, values, ref }: TextOptions =
   };
 }
 
-/** Name of an item or chain: not empty, no control characters, no leading `!` or `*` (they mean "not" and row ids). */
+/** Name of an item or chain: not empty, no control characters or marks of direction, no leading `!` or `*` (they mean "not" and row ids). */
 export function name({ max = 63, values, ref }: TextOptions = {}): Kind {
   return nameKind(/^[^!*,\s]([^,]*[^,\s])?$/, {
     accepts: `a name of 1 to ${max} characters without commas that starts with neither ! nor *`,
@@ -96,7 +96,7 @@ function nameKind(pattern: RegExp, { accepts, max, values, ref }: NameShape): Ki
     name: 'name',
     accepts,
     parse: (value) =>
-      value.length <= max && pattern.test(value) && !hasControl(value)
+      value.length <= max && pattern.test(value) && !hasControl(value) && !hasDirection(value)
         ? { ok: true, value }
         : { ok: false, error: `${shown(value)} is not ${accepts}` },
     ...(values ? { values } : {}),
