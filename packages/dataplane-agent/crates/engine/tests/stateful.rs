@@ -2,6 +2,8 @@
 
 use tollway_config::dataplane::{Action, LimitUnit, Matcher};
 use tollway_engine::frame::VnetState;
+use tollway_engine::lists::MAX_DYNAMIC;
+use tollway_engine::tuple::Addr;
 use tollway_testkit::packet::PacketBuilder;
 use tollway_testkit::router::port_mac;
 use tollway_testkit::{Output, Router, RouterConfig, rule};
@@ -91,6 +93,28 @@ fn an_entry_lives_as_long_as_packets_come_and_nearly_all_of_them_are_forwarded_f
     assert_eq!(entries(&router), 0);
     router.send(0, &packet(4000));
     assert_eq!(entries(&router), 1);
+}
+
+#[test]
+fn an_address_that_finds_no_room_in_a_list_is_not_in_it_for_the_rules_that_follow() {
+    let add = Action::AddSrcToAddressList { list: 0, timeout_ms: 8000 };
+    let listed = Matcher::SrcAddressList { list: 0, negate: false };
+    let config = base()
+        .filter("forward", rule().protocol(17).then(add))
+        .filter("forward", rule().protocol(17).matcher(listed).drop());
+    let mut router = started(config, 1);
+    assert!(router.send(0, &packet(4000)).is_empty());
+    router.advance_ms(9000);
+    let now = router.now();
+    let shared = router.shared();
+    for address in 1..=MAX_DYNAMIC as u32 {
+        shared.lists.add_to("list", Addr::v4(address), 32, 60_000, now, &shared.epochs);
+    }
+    assert!(shared.lists.is_full());
+    assert_eq!(router.send(0, &packet(4001)).len(), 1);
+    let shared = router.shared();
+    assert!(shared.lists.remove_from("list", Addr::v4(1), 32, &shared.epochs));
+    assert!(router.send(0, &packet(4002)).is_empty());
 }
 
 #[test]

@@ -353,7 +353,8 @@ impl Table {
             let Matcher::AddressList(member) = matcher else { continue };
             out.rests_on_list(member.listed(), position);
             let (list, address) = (member.listed().list, member.address(view));
-            let added = out.adds.iter().any(|add| add.list == list && add.address == address);
+            let added = out.adds.iter().any(|add| add.list == list && add.address == address)
+                && self.lists.has_room();
             if !(if added { member.wants_member() } else { member.matches(view, &self.lists) }) {
                 return false;
             }

@@ -76,6 +76,11 @@ impl AddressLists {
         self.number(list).map_or(ListCell::NONE, |number| ListCell::of(u32::from(number), address))
     }
 
+    /// Whether what a rule adds is taken.
+    pub fn has_room(&self) -> bool {
+        self.bound.get().is_none_or(|(sets, _)| !sets.is_full())
+    }
+
     /// Whether a list holds an address. An index without a list holds none.
     #[inline]
     pub fn contains(&self, list: u32, address: Addr) -> bool {

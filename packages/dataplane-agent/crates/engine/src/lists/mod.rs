@@ -15,7 +15,7 @@ pub(crate) mod table;
 mod tests;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arrayvec::ArrayVec;
@@ -84,6 +84,13 @@ struct Writer {
     refused: u64,
 }
 
+impl Writer {
+    /// Entries beside the configuration.
+    fn dynamic(&self) -> usize {
+        self.records.len() - self.free_records.len()
+    }
+}
+
 /// An entry beside the configuration, for clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DynamicEntry {
@@ -121,6 +128,8 @@ pub struct AddressSets {
     writer: Mutex<Writer>,
     /// When the next entry ends, ns.
     due: AtomicU64,
+    /// No more entries can be added.
+    full: AtomicBool,
 }
 
 impl AddressSets {
@@ -142,6 +151,7 @@ impl AddressSets {
             lengths: (0..MAX_LISTS / CHUNK).map(|_| OnceLock::new()).collect(),
             writer: Mutex::new(writer),
             due: AtomicU64::new(u64::MAX),
+            full: AtomicBool::new(false),
         }
     }
 
@@ -385,7 +395,7 @@ impl AddressSets {
             self.arm(writer, number, expires);
             return Added::Renewed;
         }
-        if writer.records.len() - writer.free_records.len() >= MAX_DYNAMIC {
+        if writer.dynamic() >= MAX_DYNAMIC {
             writer.refused += 1;
             return Added::Full;
         }
@@ -406,6 +416,7 @@ impl AddressSets {
                 (writer.records.len() - 1) as u32
             }
         };
+        self.full.store(writer.dynamic() >= MAX_DYNAMIC, Ordering::Relaxed);
         if key.address.as_v4().is_some() {
             self.v4.set_record(place, number);
         } else {
@@ -440,6 +451,7 @@ impl AddressSets {
         let Some(record) = writer.records.get_mut(number as usize).and_then(Option::take) else { return };
         writer.wheel.disarm(number);
         writer.free_records.push(number);
+        self.full.store(false, Ordering::Relaxed);
         if let Some(list) = writer.lists.get_mut(usize::from(record.key.list)) {
             list.dynamic = list.dynamic.saturating_sub(1);
         }
@@ -497,8 +509,13 @@ impl AddressSets {
 
     /// How many entries there are beside those of the configuration.
     pub fn dynamic(&self) -> usize {
-        let writer = self.writer();
-        writer.records.len() - writer.free_records.len()
+        self.writer().dynamic()
+    }
+
+    /// Whether there are as many of them as there may be: what a rule adds is refused.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.full.load(Ordering::Relaxed)
     }
 
     /// Calls `each` for every entry beside the configuration's, a slice at a time under the lock. What lives
