@@ -139,6 +139,14 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await list.root.getByRole('button', { name: 'Back', exact: true }).click();
       await expect(list.root).toBeHidden();
       await inside('behind-import');
+      // Names stay in view at the left, those with a hint in line with the others.
+      await simple.button('Tree').click();
+      await page.setViewportSize({ width: 420, height: 800 });
+      const names = simple.root.locator('.grid-narrow .cell-marked');
+      await expect(names.and(page.locator('[data-hinted]')).first()).toBeVisible();
+      const starts = await names.evaluateAll((cells) => cells.map((cell) => cell.getBoundingClientRect().x));
+      expect(new Set(starts).size, `names start at ${starts.join(', ')}`).toBe(1);
+      await inside('behind-import-phone');
     } finally {
       await context.close();
     }
