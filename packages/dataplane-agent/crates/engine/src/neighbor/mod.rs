@@ -403,8 +403,8 @@ impl Neighbors {
         }
     }
 
-    /// Makes room by forgetting entries that nobody confirmed, or nobody used of late; searched at most once a
-    /// second.
+    /// Makes room for a neighbour of an interface by forgetting entries that nobody confirmed, or nobody used of late;
+    /// searched at most once a second.
     fn collect(&self, table: &mut Table, interface: RowId, limit: u32, now: Now) -> bool {
         if now.0 < table.collect_after {
             return false;
