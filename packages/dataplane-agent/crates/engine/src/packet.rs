@@ -89,6 +89,8 @@ pub mod flag {
     pub const EACH: u32 = 2_097_152;
     /// A TCP segment out of order: see [`crate::conntrack::tcp::Order`].
     pub const OUT_OF_ORDER: u32 = 8_388_608;
+    /// Takes another pass, parsed as it is: see [`crate::stage::track`].
+    pub const AGAIN: u32 = 16_777_216;
     /// Moves with its flow to the worker that can give it a reply tuple: asked no rules there but those behind.
     pub const MOVED: u32 = 4_194_304;
 }

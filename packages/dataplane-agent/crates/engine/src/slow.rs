@@ -110,8 +110,8 @@ pub(crate) fn count<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, b
             SlowReason::TcpWindow if follows(batch, at, entry) => SlowReason::Order,
             reason => reason,
         };
-        // Another worker has counted it.
-        if !packet.meta.is(flag::MOVED) {
+        // Another worker has counted it, or an earlier pass.
+        if !packet.meta.is(flag::MOVED | flag::AGAIN) {
             note(state, reason, segments);
         }
         if let Some((_, packet)) = batch.slow_packet(at) {

@@ -35,8 +35,8 @@ pub(crate) fn run<F: Frame, S>(
             continue;
         }
         entered += 1;
-        // What is handed over has been parsed.
-        if packet.meta.is(flag::HANDED_OVER) || !parse_plain(snapshot, packet) {
+        // What is handed over, or was put off, has been parsed.
+        if packet.meta.is(flag::HANDED_OVER | flag::AGAIN) || !parse_plain(snapshot, packet) {
             if let Err(reason) = take_in(snapshot, state, packet) {
                 state.drop(packet, reason);
                 continue;
@@ -63,6 +63,10 @@ fn take_in<F: Frame>(
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
 ) -> Result<(), DropReason> {
+    if packet.meta.is(flag::AGAIN) {
+        // It has come this far before, with this configuration.
+        return Ok(());
+    }
     if packet.meta.is(flag::HANDED_OVER) {
         state.handover_packets += 1;
         if !arrive(snapshot, packet) {

@@ -5,7 +5,7 @@ use tollway_wire::ipv4;
 
 use crate::batch::{Batch, Packet};
 use crate::conntrack::tcp::{Order, Segment};
-use crate::conntrack::{Flow, InvalidReason, Tracked, Transport};
+use crate::conntrack::{Flow, InvalidReason, NO_ENTRY, Tracked, Transport};
 use crate::frame::Frame;
 use crate::nat::icmp_error::embedded_tuple;
 use crate::packet::{Meta, flag};
@@ -24,12 +24,18 @@ pub(crate) fn run<F: Frame, S>(
         return 0;
     }
     let mut entered = 0;
+    state.table.begin_pass();
     for at in 0..batch.slow.len() {
         let Some((index, packet)) = batch.slow_packet(at) else { continue };
         if packet.meta.verdict != Verdict::Continue || packet.meta.is(flag::ATTACHED) {
             continue;
         }
         entered += 1;
+        if meets(state, &packet.meta) {
+            let again = put_off(packet);
+            batch.packets.push(again);
+            continue;
+        }
         let is_moved = packet.meta.is(flag::MOVED);
         let Some(tracked) = track(snapshot, state, packet) else {
             packet.meta.state = ConnectionState::Invalid;
@@ -59,6 +65,24 @@ pub(crate) fn run<F: Frame, S>(
         }
     }
     entered
+}
+
+/// Whether a packet without a connection goes against one of this pass that has just opened a connection. With the
+/// next pass that one's way is decided, and whether this one is an answer.
+#[inline]
+fn meets<F>(state: &WorkerState<F>, meta: &Meta) -> bool {
+    // What has moved here is translated, so nothing that goes against it answers it.
+    const OTHERS: u32 = flag::AGAIN | flag::MOVED | flag::ICMP_ERROR;
+    meta.entry == NO_ENTRY && !meta.is(OTHERS) && state.table.is_opened_from_other_side(&meta.tuple)
+}
+
+/// Takes a packet, for another pass.
+#[cold]
+fn put_off<F: Frame>(packet: &mut Packet<F>) -> Packet<F> {
+    let again = Packet { frame: packet.frame.take(), vnet: packet.vnet, meta: packet.meta };
+    (packet.meta.verdict, packet.meta.trace) = (Verdict::Held, 0);
+    let meta = Meta { flags: (again.meta.flags & !flag::MISS) | flag::AGAIN, ..again.meta };
+    Packet { meta, ..again }
 }
 
 fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Packet<F>) -> Option<Tracked> {

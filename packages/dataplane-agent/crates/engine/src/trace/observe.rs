@@ -28,7 +28,8 @@ pub(crate) fn after<F: Frame>(
 ) {
     let Some(mut tracer) = state.trace.take() else { return };
     for index in batch.first..batch.packets.len() {
-        if let Some(packet) = batch.packets.get_mut(index) {
+        let is_put_off = |packet: &&mut Packet<F>| index >= batch.end && packet.meta.is(flag::AGAIN);
+        if let Some(packet) = batch.packets.get_mut(index).filter(|packet| !is_put_off(packet)) {
             tracer.look(stage, snapshot, state, packet);
         }
     }

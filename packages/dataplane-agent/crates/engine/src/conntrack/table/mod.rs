@@ -12,11 +12,13 @@ mod copy;
 mod evict;
 mod find;
 mod lifecycle;
+mod opened;
 mod store;
 
 pub(crate) use copy::Copied;
 
 use self::evict::Evictables;
+use self::opened::Opened;
 use self::store::{Cells, Record, V6};
 use crate::conntrack::bound::{Bound, EntryBounds};
 use crate::conntrack::buckets::Buckets;
@@ -74,6 +76,8 @@ pub struct Table {
     wheel: Wheel,
     /// Connections that are given up when the table is full.
     evictables: Evictables,
+    /// Flows that packets of this pass have opened.
+    opened: Opened,
     live: u32,
     max_entries: u32,
     /// Next slot to look at for connections whose masqueraded address is gone; `None` when all have been.
@@ -110,6 +114,7 @@ impl Table {
             last_source: Addr::default(),
             wheel: Wheel::new(capacity, EXPIRY_TICK),
             evictables: Evictables::default(),
+            opened: Opened::default(),
             live: 0,
             max_entries,
             purge: None,
