@@ -483,6 +483,7 @@ pub struct HandoverMeta {
     l4: u16,
     l4_len: u16,
     protocol: u8,
+    is_answer: bool,
     l4_kind: u8,
     icmp_code: u8,
     ttl: u8,
@@ -496,7 +497,7 @@ pub struct HandoverMeta {
 impl HandoverMeta {
     #[inline]
     fn new(meta: &Meta, errand: Errand) -> Self {
-        let Tuple { src, dst, src_port, dst_port, protocol } = meta.tuple;
+        let Tuple { src, dst, src_port, dst_port, protocol, is_answer } = meta.tuple;
         Self {
             addresses: (src.as_v4().unwrap_or(0), dst.as_v4().unwrap_or(0)),
             ports: (src_port, dst_port),
@@ -511,6 +512,7 @@ impl HandoverMeta {
             l4: meta.l4,
             l4_len: meta.l4_len,
             protocol,
+            is_answer,
             l4_kind: meta.l4_kind,
             icmp_code: meta.icmp_code,
             ttl: meta.ttl,
@@ -526,7 +528,7 @@ impl HandoverMeta {
     pub(crate) fn tuple(&self) -> Tuple {
         let ((src, dst), (src_port, dst_port)) = (self.addresses, self.ports);
         let (src, dst) = (Addr::v4(src), Addr::v4(dst));
-        Tuple { src, dst, src_port, dst_port, protocol: self.protocol }
+        Tuple { src, dst, src_port, dst_port, protocol: self.protocol, is_answer: self.is_answer }
     }
 
     /// As [`crate::stage`]s up to `fragment` leave it.

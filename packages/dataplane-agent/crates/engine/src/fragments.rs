@@ -30,6 +30,7 @@ pub type Key = (u32, u32, u16, u8);
 struct First {
     src_port: u16,
     dst_port: u16,
+    is_answer: bool,
     l4_kind: u8,
     icmp_code: u8,
     error: bool,
@@ -122,6 +123,7 @@ impl<F> Fragments<F> {
             datagram.first = Some(First {
                 src_port: fragment.meta.tuple.src_port,
                 dst_port: fragment.meta.tuple.dst_port,
+                is_answer: fragment.meta.tuple.is_answer,
                 l4_kind: fragment.meta.l4_kind,
                 icmp_code: fragment.meta.icmp_code,
                 error: fragment.meta.is(flag::ICMP_ERROR),
@@ -249,6 +251,7 @@ impl First {
     fn name(self, meta: &mut Meta) {
         meta.tuple.src_port = self.src_port;
         meta.tuple.dst_port = self.dst_port;
+        meta.tuple.is_answer = self.is_answer;
         meta.l4_kind = self.l4_kind;
         meta.icmp_code = self.icmp_code;
         meta.flags |= flag::REASSEMBLED;

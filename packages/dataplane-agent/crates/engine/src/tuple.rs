@@ -56,6 +56,9 @@ pub struct Tuple {
     pub dst_port: u16,
     /// IP protocol number.
     pub protocol: u8,
+    /// Of ICMP: these are answers, not queries, so that two hosts may ask each other with one identifier. `false` for
+    /// every other protocol.
+    pub is_answer: bool,
 }
 
 impl Tuple {
@@ -68,6 +71,7 @@ impl Tuple {
             src_port: self.dst_port,
             dst_port: self.src_port,
             protocol: self.protocol,
+            is_answer: self.protocol == ICMP && !self.is_answer,
         }
     }
 }

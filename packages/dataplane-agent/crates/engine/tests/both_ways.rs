@@ -115,3 +115,30 @@ fn a_trace_tells_each_stage_once() {
         }
     }
 }
+
+#[test]
+fn two_hosts_ping_each_other_with_one_identifier() {
+    for workers in [1, 2] {
+        let mut router = Router::with_workers(plain(), workers);
+        for sequence in 0..3 {
+            for (port, from, to) in [(0, A, B), (1, B, A)] {
+                let request = PacketBuilder::ipv4(from, to).echo_request(1, sequence);
+                let reply = PacketBuilder::ipv4(to, from).echo_reply(1, sequence);
+                for (port, packet) in [(port, request), (1 - port, reply)] {
+                    let out = router.send(port, &packet);
+                    assert_eq!(out.iter().map(|output| output.to).collect::<Vec<_>>(), [To::Port(1 - port)]);
+                    assert_eq!(out[0].packet().ports, (1, 1));
+                }
+            }
+        }
+        let mut counts: Vec<_> = router.connections().iter().map(|conn| conn.counts).collect();
+        counts.dedup();
+        assert_eq!(counts.iter().map(|[ahead, back]| (ahead.0, back.0)).collect::<Vec<_>>(), [(3, 3)]);
+        assert_eq!(router.connections().len(), 2);
+        assert_eq!((router.rule(NEW).0, router.rule(ESTABLISHED).0), (2, 10));
+        // A stranger's error about the one concerns the other no more than before.
+        let quoted = PacketBuilder::ipv4(A, B).echo_request(1, 9).build_l3();
+        let error = PacketBuilder::ipv4(B, A).icmp(3, 1, [0; 4]).payload(&quoted);
+        assert_eq!(router.send(1, &error).len(), 1);
+    }
+}

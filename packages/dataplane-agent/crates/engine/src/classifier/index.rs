@@ -361,7 +361,14 @@ mod tests {
         let protocol = prop_oneof![Just(6u8), Just(17), Just(1)];
         (0u32..70, 0u32..70, 0u16..70, 0u16..70, protocol).prop_map(
             |(src, dst, src_port, dst_port, protocol)| PacketView {
-                tuple: Tuple { src: Addr::v4(src), dst: Addr::v4(dst), src_port, dst_port, protocol },
+                tuple: Tuple {
+                    src: Addr::v4(src),
+                    dst: Addr::v4(dst),
+                    src_port,
+                    dst_port,
+                    protocol,
+                    is_answer: false,
+                },
                 state: ConnectionState::New,
                 ..PacketView::default()
             },

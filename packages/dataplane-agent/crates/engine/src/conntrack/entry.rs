@@ -95,7 +95,9 @@ pub struct Key {
 const IN_PORT: u32 = 48;
 const V4: u64 = 4 << 8;
 const V6: u64 = 6 << 8;
-const FAMILY: u64 = 0xff << 8;
+const FAMILY: u64 = 0x0f << 8;
+/// ICMP: packets are answers.
+const ANSWER: u64 = 0x80 << 8;
 /// In the family byte of a key for IPv6 only.
 const ELSEWHERE: u64 = V6 & !V4;
 
@@ -103,8 +105,9 @@ impl Key {
     /// Of packets with a tuple.
     #[inline]
     pub fn of(tuple: &Tuple) -> Self {
-        let rest =
-            u64::from(tuple.protocol) | u64::from(tuple.src_port) << 16 | u64::from(tuple.dst_port) << 32;
+        let answer = if tuple.is_answer { ANSWER } else { 0 };
+        let ports = u64::from(tuple.src_port) << 16 | u64::from(tuple.dst_port) << 32;
+        let rest = u64::from(tuple.protocol) | answer | ports;
         match (tuple.src.as_v4(), tuple.dst.as_v4()) {
             (Some(src), Some(dst)) => Self::v4(src, dst, rest),
             _ => Self { addresses: fingerprint(tuple) >> 32 << 32, rest: rest | V6 },
@@ -116,7 +119,7 @@ impl Key {
         Self { addresses: u64::from(src) << 32 | u64::from(dst), rest: rest | V4 }
     }
 
-    /// Of IPv4 packets with these addresses in host order, and ports as they stand in the header.
+    /// Of TCP and UDP over IPv4 with these addresses in host order, and ports as they stand in the header.
     #[inline]
     pub fn of_v4(src: u32, dst: u32, src_port: u16, dst_port: u16, protocol: u8) -> Self {
         let rest = u64::from(protocol) | u64::from(src_port) << 16 | u64::from(dst_port) << 32;
@@ -159,6 +162,7 @@ impl Key {
             src_port: (self.rest >> 16) as u16,
             dst_port: (self.rest >> 32) as u16,
             protocol: self.rest as u8,
+            is_answer: self.rest & ANSWER != 0,
         }
     }
 

@@ -156,7 +156,7 @@ mod tests {
     use tollway_config::dataplane::{ConnectionState, Tracking};
 
     fn tuple(src: u32, dst: u32, src_port: u16, dst_port: u16) -> Tuple {
-        Tuple { src: Addr::v4(src), dst: Addr::v4(dst), src_port, dst_port, protocol: 6 }
+        Tuple { src: Addr::v4(src), dst: Addr::v4(dst), src_port, dst_port, protocol: 6, is_answer: false }
     }
 
     fn saved() -> Translated {

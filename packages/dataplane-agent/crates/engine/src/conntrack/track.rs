@@ -209,10 +209,7 @@ impl Table {
                 see(conn, direction);
                 udp::timeout(conn.status, timeouts)
             }
-            Transport::Icmp { icmp_type, .. } => {
-                if !icmp::fits(*icmp_type, direction) {
-                    return Judged::Invalid;
-                }
+            Transport::Icmp { .. } => {
                 see(conn, direction);
                 timeouts.icmp
             }
@@ -311,12 +308,7 @@ impl Line {
                 }
                 udp::timeout(status, timeouts)
             }
-            Transport::Icmp { icmp_type, .. } => {
-                if !icmp::fits(*icmp_type, direction) {
-                    return false;
-                }
-                timeouts.icmp
-            }
+            Transport::Icmp { .. } => timeouts.icmp,
             Transport::Other => generic::timeout(timeouts),
         };
         self.extend(now, lifetime);

@@ -41,6 +41,7 @@ fn layout(l3: &[u8]) -> Option<Layout> {
 pub fn embedded_tuple(l3: &[u8]) -> Option<Tuple> {
     let Layout { embedded, l4, protocol, .. } = layout(l3)?;
     let l4 = l4?;
+    let mut is_answer = false;
     let (src_port, dst_port) = match protocol {
         TCP | UDP => {
             l3.get(l4..l4 + 4)?;
@@ -51,6 +52,7 @@ pub fn embedded_tuple(l3: &[u8]) -> Option<Tuple> {
             if !icmp::is_query(quoted.icmp_type()) && !icmp::is_answer(quoted.icmp_type()) {
                 return None;
             }
+            is_answer = icmp::is_answer(quoted.icmp_type());
             (quoted.ident(), quoted.ident())
         }
         _ => (0, 0),
@@ -61,6 +63,7 @@ pub fn embedded_tuple(l3: &[u8]) -> Option<Tuple> {
         src_port,
         dst_port,
         protocol,
+        is_answer,
     })
 }
 

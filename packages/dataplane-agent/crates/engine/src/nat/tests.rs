@@ -25,7 +25,7 @@ fn context(random: u32) -> Context<'static> {
 }
 
 fn tuple(protocol: u8, src: u32, src_port: u16, dst: u32, dst_port: u16) -> Tuple {
-    Tuple { src: Addr::v4(src), dst: Addr::v4(dst), src_port, dst_port, protocol }
+    Tuple { src: Addr::v4(src), dst: Addr::v4(dst), src_port, dst_port, protocol, is_answer: false }
 }
 
 fn masquerade() -> Target {
@@ -246,7 +246,8 @@ fn packet(tuple: &Tuple, payload: &[u8], no_checksum: bool) -> Vec<u8> {
         }
         ICMP => {
             let [a, b] = tuple.src_port.to_be_bytes();
-            icmp::Repr { icmp_type: 8, code: 0, rest: [a, b, 0, 1] }.emit(l4);
+            let icmp_type = if tuple.is_answer { 0 } else { 8 };
+            icmp::Repr { icmp_type, code: 0, rest: [a, b, 0, 1] }.emit(l4);
         }
         _ => {}
     }
@@ -319,7 +320,6 @@ proptest! {
             1 if use_partial => partial(tuple, &payload),
             _ => packet(tuple, &payload, mode == 2),
         };
-        // A translated packet of an ICMP flow is still an echo request with the same payload.
         let mut in_parts = build(&from);
         prop_assert!(Rewrite::of(&conn.tuples(), direction, Part::Destination).apply(&mut in_parts, use_partial));
         prop_assert!(Rewrite::of(&conn.tuples(), direction, Part::Source).apply(&mut in_parts, use_partial));

@@ -131,8 +131,9 @@ fn parse_plain<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> bool {
     }
     meta.in_interface = port.interface;
     meta.flags |= dont_fragment | flag::L4_HEADER;
-    meta.tuple = Tuple { src: Addr::v4(src), dst: Addr::v4(dst), src_port, dst_port, protocol };
     meta.key = Key::of_v4(src, dst, src_port, dst_port, protocol);
+    let (src, dst) = (Addr::v4(src), Addr::v4(dst));
+    meta.tuple = Tuple { src, dst, src_port, dst_port, protocol, is_answer: false };
     (meta.ttl, meta.l4_kind) = (ttl, if tcp { flags } else { 0 });
     (meta.l3, meta.l4) = (ethernet::HEADER as u16, (ethernet::HEADER + ipv4::HEADER) as u16);
     (meta.l3_len, meta.l4_len) = (total as u32, l4_len as u16);
@@ -232,7 +233,7 @@ fn parse<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> Result<(), Dr
         meta.flags |= flag::DONT_FRAGMENT;
     }
     let protocol = ip[9];
-    meta.tuple = Tuple { src: Addr::v4(src), dst: Addr::v4(dst), src_port: 0, dst_port: 0, protocol };
+    meta.tuple = Tuple { src: Addr::v4(src), dst: Addr::v4(dst), protocol, ..Tuple::default() };
     let offset = usize::from(fragment & 0x1fff) * 8;
     if fragment & 0x3fff != 0 {
         meta.flags |= flag::FRAGMENT | flag::SLOW;
@@ -292,6 +293,7 @@ fn parse_transport(meta: &mut Meta, l4: &[u8], len: usize) -> Result<(), DropRea
             if icmp::is_query(header[0]) || icmp::is_answer(header[0]) {
                 meta.tuple.src_port = field::get16(header, 4);
                 meta.tuple.dst_port = meta.tuple.src_port;
+                meta.tuple.is_answer = icmp::is_answer(header[0]);
             } else {
                 meta.flags |= flag::SLOW;
                 if icmp::is_error(header[0]) {

@@ -186,6 +186,7 @@ impl<'a> Described<'a> {
             src_port,
             dst_port,
             protocol: description.protocol,
+            is_answer: description.protocol == ipv4::ICMP && icmp::is_answer(description.icmp_type),
         };
         Ok(Self { description, tuple, src, dst, port })
     }

@@ -15,11 +15,25 @@ use tollway_wire::tcp::{Options, flag};
 const SECOND: u64 = 1_000_000_000;
 
 fn tuple(protocol: u8, src: u32, src_port: u16) -> Tuple {
-    Tuple { src: Addr::v4(0x0a00_0000 | src), dst: Addr::v4(0x0808_0808), src_port, dst_port: 443, protocol }
+    Tuple {
+        src: Addr::v4(0x0a00_0000 | src),
+        dst: Addr::v4(0x0808_0808),
+        src_port,
+        dst_port: 443,
+        protocol,
+        is_answer: false,
+    }
 }
 
 fn v6(src: u128) -> Tuple {
-    Tuple { src: Addr(0x2001 << 112 | src), dst: Addr(0x2002 << 112), src_port: 1, dst_port: 2, protocol: 17 }
+    Tuple {
+        src: Addr(0x2001 << 112 | src),
+        dst: Addr(0x2002 << 112),
+        src_port: 1,
+        dst_port: 2,
+        protocol: 17,
+        is_answer: false,
+    }
 }
 
 fn table(max: u32) -> Table {

@@ -237,14 +237,17 @@ fn udp_lives_longer_once_answered_and_is_assured_beyond_the_first_exchange() {
 fn icmp_queries_are_keyed_by_identifier() {
     let mut harness = Harness::new(10);
     let flow = Tuple { dst_port: 77, ..tuple(1, 1, 77) };
+    let against = Tuple { is_answer: false, ..flow.reversed() };
     let request = Transport::Icmp { icmp_type: 8, code: 0 };
     let reply = Transport::Icmp { icmp_type: 0, code: 0 };
-    let stray = harness.pass(&flow, &reply);
+    let stray = harness.pass(&against.reversed(), &reply);
     assert_eq!((stray.state, stray.reason), (ConnectionState::Invalid, Some(InvalidReason::NoEntry)));
     assert_eq!(harness.pass(&flow, &request).state, ConnectionState::New);
     assert_eq!(harness.pass(&flow.reversed(), &reply).state, ConnectionState::Established);
     assert_eq!(harness.pass(&flow, &request).state, ConnectionState::Established);
-    assert_eq!(harness.pass(&flow, &reply).state, ConnectionState::Invalid);
+    assert_eq!(harness.pass(&against.reversed(), &reply).state, ConnectionState::Invalid);
+    assert_eq!(harness.pass(&against, &request).state, ConnectionState::New);
+    assert_eq!(harness.pass(&against.reversed(), &reply).state, ConnectionState::Established);
     let (_, direction) = harness.table.related(&flow).unwrap();
     assert_eq!(direction, Direction::Reply);
     assert!(harness.table.related(&tuple(17, 9, 9)).is_none());
