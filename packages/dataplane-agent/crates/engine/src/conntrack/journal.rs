@@ -7,7 +7,7 @@ use tollway_config::dataplane::RowId;
 
 use super::connection::{ConnRef, Connection, Direction, Status};
 use super::table::Table;
-use super::tcp::Tracker;
+use super::tcp::{State, Tracker};
 use super::timeouts::Timeouts;
 use crate::time::Now;
 use crate::tuple::Tuple;
@@ -44,7 +44,7 @@ pub struct Translated {
 pub enum Change {
     /// A connection became one to keep, or is one again.
     Appeared(Translated),
-    /// It ended; the tuple is that of the original direction.
+    /// It ended, or was closed; the tuple is that of the original direction.
     Ended(Tuple),
 }
 
@@ -72,6 +72,11 @@ impl Journal {
 
 fn is_kept(protocol: u8, status: Status) -> bool {
     protocol == TCP && status.assured() && (status.srcnat() || status.dstnat())
+}
+
+/// Whether both ends have closed a connection, or one has reset it: what still comes is not worth a restored one.
+fn is_over(state: State) -> bool {
+    matches!(state, State::TimeWait | State::Close)
 }
 
 fn translated(conn: &Connection) -> Translated {
@@ -104,11 +109,23 @@ impl Table {
         self.connection_at(slot << 1).is_some_and(|line| is_kept(protocol, line.status))
     }
 
-    pub(super) fn note_ended(&mut self, original: Tuple, status: Status) {
-        if is_kept(original.protocol, status) {
-            let limit = PENDING + self.max_entries();
-            self.journal.push(Change::Ended(original), limit);
+    /// A connection was closed, and will not be open again.
+    pub(super) fn note_over(&mut self, slot: u32) {
+        if self.is_kept_at(slot) {
+            self.push_end(self.tuples_of(slot).original);
         }
+    }
+
+    pub(super) fn note_ended(&mut self, original: Tuple, status: Status, state: State) {
+        // The journal has been told when it was over.
+        if is_kept(original.protocol, status) && !is_over(state) {
+            self.push_end(original);
+        }
+    }
+
+    fn push_end(&mut self, original: Tuple) {
+        let limit = PENDING + self.max_entries();
+        self.journal.push(Change::Ended(original), limit);
     }
 
     /// Makes a connection from the journal as it was, but for its windows, which follow its next packets.
@@ -206,6 +223,41 @@ mod tests {
         assert!(table.remove(id));
         assert_eq!(table.take_change(), Some(Change::Ended(saved.original)));
         assert_eq!(table.take_change(), None);
+    }
+
+    #[test]
+    fn a_closed_connection_is_not_kept_and_told_of_once() {
+        const CLOSED: [u8; 2] = [0x11, 0x11];
+        const RESET: [u8; 2] = [0x10, 0x14];
+        let timeouts = Timeouts::new(&Tracking::default());
+        for flags in [CLOSED, RESET] {
+            let mut table = Table::new(0, 1, 16, 5);
+            let saved = saved();
+            assert!(table.restore(&saved, Now(1), &timeouts).is_some());
+            let segment = |seq, ack, flags| {
+                Transport::Tcp(Segment { seq, ack, window: 500, flags, ..Default::default() })
+            };
+            for (at, (of, transport)) in [
+                (saved.original, segment(5_000, 9_000, 0x10)),
+                (saved.reply, segment(9_000, 5_000, 0x10)),
+                (saved.original, segment(5_000, 9_000, flags[0])),
+                (saved.reply, segment(9_000, 5_000 + u32::from(flags[0] & 1), flags[1])),
+            ]
+            .into_iter()
+            .enumerate()
+            {
+                assert_eq!(table.take_change(), None, "packet {at}");
+                table.track(&of, &transport, Now(10 + at as u64), &timeouts);
+            }
+            if flags == CLOSED {
+                assert_eq!(table.take_change(), None, "the last FIN may be lost");
+                table.track(&saved.original, &segment(5_001, 9_001, 0x10), Now(20), &timeouts);
+            }
+            assert_eq!(table.take_change(), Some(Change::Ended(saved.original)), "{flags:?}");
+            let id = table.connections().next().unwrap().id;
+            assert!(table.remove(id));
+            assert_eq!(table.take_change(), None);
+        }
     }
 
     #[test]

@@ -83,6 +83,9 @@ impl Table {
         if self.records.get(slot as usize).is_some_and(|record| record.list != list) {
             self.unlist(slot);
             self.append(slot, list);
+            if list == Evictable::Over as u8 {
+                self.note_over(slot);
+            }
         }
     }
 

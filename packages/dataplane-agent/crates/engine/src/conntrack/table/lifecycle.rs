@@ -201,7 +201,7 @@ impl Table {
         let Some(line) = self.lines.get_mut(slot as usize).filter(|line| line.status.used()) else {
             return false;
         };
-        let status = line.status;
+        let (status, state) = (line.status, line.tcp.state());
         line.status.clear_indexed();
         let (original, reply) = (self.tuple(slot, Direction::Original), self.tuple(slot, Direction::Reply));
         let [original_hash, reply_hash] = hashes;
@@ -213,7 +213,7 @@ impl Table {
             self.buckets.remove(reply_hash, Self::index(slot, Direction::Reply));
             self.note_port(&reply, true);
         }
-        self.note_ended(original, status);
+        self.note_ended(original, status, state);
         if status.published() {
             self.unpublished.push(original);
         }

@@ -26,10 +26,11 @@ impl Default for Opened {
 }
 
 /// Word and bit of a flow. Both directions have the same.
+#[inline]
 fn place(tuple: &Tuple) -> (usize, u64) {
-    let ports = u32::from(tuple.src_port ^ tuple.dst_port) << 16 | u32::from(tuple.protocol);
-    let mixed = (tuple.src.fold() ^ tuple.dst.fold() ^ ports).wrapping_mul(0x9e37_79b1);
-    let bit = (mixed >> 20) as usize % BITS;
+    let addresses = (tuple.src.0 ^ tuple.dst.0) as u32;
+    let ports = u32::from(tuple.src_port ^ tuple.dst_port) << 16;
+    let bit = ((addresses ^ ports).wrapping_mul(0x9e37_79b1) >> 20) as usize % BITS;
     (bit / 64, 1 << (bit % 64))
 }
 
@@ -76,6 +77,7 @@ impl Table {
     }
 
     #[cold]
+    #[inline(never)]
     fn has_unconfirmed(&self, original: &Tuple) -> bool {
         let index = self.find_entry(original, self.hash(original));
         index.is_some_and(|index| {
