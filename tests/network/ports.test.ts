@@ -76,6 +76,42 @@ test('releasing gives a port back as it was', async () => {
   box.must('ip', 'address', 'flush', 'dev', 'eth1');
 });
 
+test.each(['af-packet', 'af-xdp'])(
+  'with %s the network device carries what its interface may send, and no less afterwards',
+  async (io) => {
+    const mtu = () => JSON.parse(box.must('ip', '-json', 'link', 'show', 'eth1'))[0].mtu;
+    const ping = (length: number) =>
+      left.run('ping', '-n', '-c', '3', '-i', '0.2', '-W', '1', '-M', 'do', '-s', String(length - 28), '10.10.2.2')
+        .stdout;
+    for (const host of [left, right]) host.must('ip', 'link', 'set', 'eth0', 'mtu', '9000');
+    const it = await start();
+    await addAddresses(it);
+    const rows = await it.rest.list('/interface/ethernet');
+    const set = async (values: Record<string, string>) => {
+      for (const row of rows) await it.rest.set('/interface/ethernet', row['.id'] ?? '', values);
+    };
+    await set({ io });
+    await eventually(() => left.ping('10.10.2.2', 1) === 1);
+    expect(mtu()).toBe(1500);
+    await set({ mtu: '9000' });
+    await eventually(() => ping(9000).includes(' 3 received'));
+    expect(mtu()).toBe(9000);
+    const [row] = await it.rest.list('/interface/ethernet');
+    expect(row?.['io-backend']).toBe('af-packet');
+    expect(row?.['io-reason']).toMatch(io === 'af-xdp' ? /its MTU of 9000 is beyond/ : /virtual/);
+    await set({ mtu: '1400' });
+    await eventually(() => mtu() === 1500);
+    expect(ping(1401)).toMatch(/mtu ?= ?1400/);
+    await eventually(async () => (await it.rest.list('/interface/ethernet'))[0]?.['io-backend'] === io);
+    left.must('ip', 'route', 'flush', 'cache');
+    await set({ mtu: '2000' });
+    await eventually(() => ping(2000).includes(' 3 received'));
+    expect(await it.stop()).toBe(0);
+    expect(mtu()).toBe(1500);
+    for (const host of [left, right]) host.must('ip', 'link', 'set', 'eth0', 'mtu', '1500');
+  },
+);
+
 test('what a kill -9 of everything leaves, the next start gives back', async () => {
   box.must('ip', 'address', 'add', '10.99.0.1/24', 'dev', 'eth1');
   const first = await start();

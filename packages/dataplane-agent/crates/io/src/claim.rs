@@ -74,6 +74,8 @@ pub struct Claim {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Record {
     up: bool,
+    /// Bytes; 0 if it is not known.
+    mtu: u32,
     disable_ipv6: Option<String>,
     lro: bool,
     gro: bool,
@@ -92,6 +94,7 @@ impl Record {
         for (key, value) in flags {
             text += &format!("{key} {}\n", u8::from(value));
         }
+        text += &format!("mtu {}\n", self.mtu);
         if let Some(value) = &self.disable_ipv6 {
             text += &format!("disable-ipv6 {value}\n");
         }
@@ -108,6 +111,7 @@ impl Record {
         for line in text.lines() {
             match line.split_once(' ') {
                 Some(("up", value)) => record.up = value == "1",
+                Some(("mtu", value)) => record.mtu = value.parse().unwrap_or(0),
                 Some(("lro", value)) => record.lro = value == "1",
                 Some(("gro", value)) => record.gro = value == "1",
                 Some(("vlan", value)) => record.vlan = value == "1",
@@ -218,6 +222,17 @@ impl Claim {
         }
     }
 
+    /// Has a claimed netdev carry IP packets of up to `mtu` bytes, and no less than before it was claimed. Returns the MTU
+    /// that it has then.
+    ///
+    /// # Errors
+    /// When the device does not take that.
+    pub fn set_mtu(&self, netdev: &str, mtu: u32) -> Result<u32, ClaimError> {
+        let mtu = mtu.max(self.record(netdev).map_or(0, |record| record.mtu));
+        ip(&format!("link set dev {netdev} mtu {mtu}"))?;
+        Ok(mtu)
+    }
+
     /// Puts the chain that drops everything before one netdev.
     fn silence(&self, netdev: &str) -> Result<(), ClaimError> {
         let table = &self.table;
@@ -269,11 +284,11 @@ impl Claim {
         let Some(record) = self.record(netdev) else { return Ok(()) };
         let table = &self.table;
         let chain = chain_name(netdev);
-        let present = LinkMonitor::new()?.links()?.iter().any(|link| link.name == netdev);
+        let present = LinkMonitor::new()?.links()?.into_iter().find(|link| link.name == netdev);
         // Without its netdev the chain may be gone already; the table goes at the end anyway.
         let _ = run("nft", &["delete", "chain", "netdev", table, &chain], "");
         let mut result = Ok(());
-        if present {
+        if let Some(link) = present {
             for (flag, before) in [(LRO, record.lro), (GRO, record.gro), (RX_VLAN, record.vlan)] {
                 if before {
                     set_flag(netdev, flag, true);
@@ -288,6 +303,9 @@ impl Claim {
             }
             for words in &record.routes {
                 lines.push(format!("route replace {words} dev {netdev}"));
+            }
+            if record.mtu != 0 && record.mtu != link.mtu {
+                lines.push(format!("link set dev {netdev} mtu {}", record.mtu));
             }
             if !record.up {
                 lines.push(format!("link set dev {netdev} down"));
@@ -387,6 +405,7 @@ fn observe(netdev: &str) -> Result<Record, ClaimError> {
     let link = link.ok_or_else(|| ClaimError::Missing(netdev.to_owned()))?;
     let mut record = Record {
         up: link.up,
+        mtu: link.mtu,
         lro: has_flag(netdev, LRO),
         gro: has_flag(netdev, GRO),
         vlan: has_flag(netdev, RX_VLAN),
@@ -498,6 +517,7 @@ mod tests {
     fn a_record_survives_the_disk() {
         let record = Record {
             up: true,
+            mtu: 9000,
             disable_ipv6: Some("0".into()),
             lro: false,
             gro: true,

@@ -41,6 +41,12 @@ pub struct PortState {
     pub io_reason: String,
     /// Backend that the configuration asks for.
     pub asked: IoChoice,
+    /// Longest IP packet that its interface is to send, bytes; 0 without an interface.
+    mtu: u32,
+    /// MTU that its netdev was given for that.
+    mtu_given: Option<u32>,
+    /// MTU that its netdev did not take.
+    mtu_refused: Option<u32>,
     /// What it is open with: the backend that was decided on, which need not be the one it got, and the
     /// netdev's MTU at the time.
     opened: Option<(IoBackend, u32)>,
@@ -135,6 +141,9 @@ fn state(index: usize, netdev: &str, io: IoBackend, reason: &str) -> PortState {
         io,
         io_reason: reason.to_owned(),
         asked: IoChoice::Auto,
+        mtu: 0,
+        mtu_given: None,
+        mtu_refused: None,
         opened: None,
         receive: Receive::Ring,
         rings: Vec::new(),
@@ -175,14 +184,16 @@ impl Ports {
         Self { states, counters, umem: None, offload: FlowOffload::default() }
     }
 
-    /// Notes which backends a configuration asks for. Returns whether [`Self::follow`] has to open a port
-    /// anew.
+    /// Notes which backends and MTUs a configuration asks for. Returns whether [`Self::follow`] has to look after a port
+    /// for that.
     pub fn ask(&mut self, config: &DataplaneConfig) -> bool {
         let mut changed = false;
         for port in &mut self.states {
             let of = config.interfaces.iter().find(|interface| interface.port == port.name);
             let asked = of.map_or(IoChoice::Auto, |interface| interface.io);
             changed |= std::mem::replace(&mut port.asked, asked) != asked;
+            let mtu = of.map_or(0, |interface| u32::from(interface.mtu).min(MAX_L2MTU));
+            changed |= std::mem::replace(&mut port.mtu, mtu) != mtu;
         }
         changed
     }
@@ -272,12 +283,16 @@ impl Ports {
                 let message = format!("{} ({}): the network device is gone", port.name, port.netdev);
                 changes.push(change(message, Some(false), false));
             }
-            let Some(found) = found else { continue };
+            let Some(mut found) = found.cloned() else { continue };
             if !same_device {
                 port.opened = None;
                 port.receive = Receive::Ring;
+                (port.mtu_given, port.mtu_refused) = (None, None);
             }
-            match open(index, port, found, claim, workers, self.umem, &mut self.offload)? {
+            if let Some(message) = fit_mtu(index, port, &mut found, claim, workers, &mut self.offload)? {
+                changes.push(change(message, None, true));
+            }
+            match open(index, port, &found, claim, workers, self.umem, &mut self.offload)? {
                 Ok(Some(message)) => changes.push(change(message, None, true)),
                 Ok(None) => {}
                 Err(reason) => {
@@ -319,6 +334,48 @@ impl Ports {
     }
 }
 
+/// Whether a netdev's packets have become too long for the frames that they are received in.
+fn is_too_long(port: &PortState, link: &Link) -> bool {
+    port.io == IoBackend::AfXdp && link.mtu > xdp::MAX_MTU
+}
+
+/// Has a netdev carry packets as long as its interface may send, or as before when that one sends shorter ones again.
+/// Returns what to tell people.
+fn fit_mtu(
+    index: usize,
+    port: &mut PortState,
+    link: &mut Link,
+    claim: &Claim,
+    workers: &mut Workers,
+    offload: &mut FlowOffload,
+) -> Result<Option<String>, WorkerLost> {
+    let is_short = link.mtu < port.mtu && port.mtu_refused != Some(port.mtu);
+    let is_ours = port.mtu_given == Some(link.mtu) && link.mtu > port.mtu;
+    if !is_short && !is_ours {
+        return Ok(None);
+    }
+    let mut given = claim.set_mtu(&link.name, port.mtu);
+    if given.is_err() && port.io == IoBackend::AfXdp && port.opened.is_some() {
+        // With a program of XDP a driver takes no frames that are longer than a page.
+        offload.forget(index, port, workers)?;
+        workers.ask(|_| Command::SetPort(index as PortId, None))?;
+        port.reopen = true;
+        given = claim.set_mtu(&link.name, port.mtu);
+    }
+    match given {
+        Ok(mtu) => {
+            link.mtu = mtu;
+            (port.mtu_given, port.mtu_refused) = (Some(mtu), None);
+            Ok(None)
+        }
+        Err(error) => {
+            port.mtu_refused = Some(port.mtu);
+            let (name, mtu) = (&port.name, port.mtu);
+            Ok(Some(format!("{name} ({}) does not carry packets of {mtu} bytes: {error}", port.netdev)))
+        }
+    }
+}
+
 /// Claims a netdev (again) and gives every worker a socket on it, unless it is open as it should be. Returns
 /// what to tell people.
 fn open(
@@ -335,8 +392,8 @@ fn open(
     if !std::mem::take(&mut port.reopen)
         && let Some((decided, mtu)) = port.opened
         && decided == backend
-        // What AF_XDP refused for its MTU it may take now.
-        && (port.io == decided || mtu == link.mtu)
+        // What AF_XDP refused for its MTU it may take now, and what it took be too long.
+        && (mtu == link.mtu || port.io == decided && !is_too_long(port, link))
     {
         return Ok(Ok(None));
     }

@@ -35,7 +35,7 @@ export const ethernet = defineMenu({
       dataplane: true,
     },
     mtu: {
-      kind: int({ min: 68, max: 65_535, unit: 'bytes' }),
+      kind: int({ min: 68, max: 9_216, unit: 'bytes' }),
       label: 'MTU',
       help: 'Largest IP packet that is sent, in bytes.',
       tab: 'General',

@@ -20,5 +20,5 @@ mod ring;
 mod sys;
 
 pub use bpf::Mode;
-pub use open::{MAX_FRAME, Opened, open};
+pub use open::{MAX_FRAME, MAX_MTU, Opened, open};
 pub use port::XdpPort;

@@ -29,6 +29,8 @@ pub const MAX_FRAME: usize = Umem::CHUNK - HEADROOM;
 
 /// Link-layer header and two VLAN tags, bytes.
 const LINK_LAYER: usize = 22;
+/// Largest MTU of a netdev whose frames fit, bytes.
+pub const MAX_MTU: u32 = (MAX_FRAME - LINK_LAYER) as u32;
 
 /// An open netdev.
 #[derive(Debug)]
@@ -51,12 +53,10 @@ pub fn open(
     workers: usize,
     modes: &[Mode],
 ) -> Result<Opened, String> {
-    let longest = link.mtu as usize + LINK_LAYER;
-    if longest > MAX_FRAME {
+    if link.mtu > MAX_MTU {
         return Err(format!(
-            "its MTU of {} is beyond the {} bytes that a frame of AF_XDP holds here",
-            link.mtu,
-            MAX_FRAME - LINK_LAYER
+            "its MTU of {} is beyond the {MAX_MTU} bytes that a frame of AF_XDP holds here",
+            link.mtu
         ));
     }
     let mut problems = Vec::new();
