@@ -13,12 +13,12 @@ export const registryDir = isRoot ? '/run/tollway' : path.join(tmpdir(), `tollwa
 /** Where the processes keep pid files and the like. @param {string} dataDir */
 export const runDir = (dataDir) => path.join(dataDir, 'run');
 
-/** The agent's socket: in the data folder, or beside the register when that is on a file system that is read-only. */
-export const socketOf = (/** @type {string} */ dataDir) =>
-  isReadOnly(dataDir) ? socketBesideRegister(dataDir) : path.join(runDir(dataDir), 'agent.sock');
-
-/** @param {string} dataDir */
-export const socketBesideRegister = (dataDir) => path.join(registryDir, `${instanceHash(dataDir)}.sock`);
+/**
+ * The agent's socket: beside the register, for the data folder may become read-only, and an agent that is started again
+ * must be able to make it.
+ * @param {string} dataDir
+ */
+export const socketOf = (dataDir) => path.join(registryDir, `${instanceHash(dataDir)}.sock`);
 
 /** Whether a folder is on a file system that is read-only. @param {string} folder */
 export function isReadOnly(folder) {

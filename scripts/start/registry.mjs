@@ -11,7 +11,7 @@ import { commandLine, endProcesses, identify, isRunning, until } from '../proces
 import { makeFolder, UserError } from '../project.mjs';
 import { forgetClaims, giveBackClaims } from './claims.mjs';
 import { instanceHash } from './options.mjs';
-import { registryDir, removeIfPossible, runDir, socketBesideRegister } from './places.mjs';
+import { registryDir, removeIfPossible, runDir, socketOf } from './places.mjs';
 import { agentCommand } from './services.mjs';
 
 /**
@@ -84,11 +84,10 @@ export function register(instance) {
 
 /** @param {Instance} instance */
 export function unregister(instance) {
-  for (const name of ['instance.json', 'agent.pid', 'api.pid', 'agent.sock', 'setup-token']) {
+  for (const name of ['instance.json', 'agent.pid', 'api.pid', 'setup-token']) {
     removeIfPossible(path.join(runDir(instance.dataDir), name));
   }
-  // Wherever it is: the file system may have become writable since the start.
-  rmSync(socketBesideRegister(instance.dataDir), { force: true });
+  rmSync(socketOf(instance.dataDir), { force: true });
   rmSync(entryFile(instance.dataDir), { force: true });
 }
 

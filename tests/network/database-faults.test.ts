@@ -138,6 +138,28 @@ test('a data folder that can only be read: it forwards by its last configuration
   await again.rest.add('/ip/firewall/filter', { ...restoring, comment: 'after' });
 }, 240_000);
 
+test('a data folder that becomes read-only: agent and API that are killed come back, and store when they can', async () => {
+  const dataDir = newDataDir();
+  const router = await started(dataDir);
+  await router.rest.add('/ip/firewall/filter', restoring);
+  const mount = (...words: string[]) => expect(runCommand(['mount', ...words]).code).toBe(0);
+  mount('--bind', dataDir, dataDir);
+  mounted.push(dataDir);
+  mount('-o', 'remount,ro,bind', dataDir);
+  const before = { agent: router.pid('agent'), api: router.pid('api') };
+
+  process.kill(before.agent, 'SIGKILL');
+  await eventually(() => router.host('lan').ping(SERVER, 1) === 1, 30_000);
+  process.kill(before.api, 'SIGKILL');
+  await eventually(async () => /read-only/.test(await problemOf(router)), 30_000);
+  expect(router.process.stderr).not.toMatch(/exit code/);
+
+  expect(runCommand(['umount', dataDir]).code).toBe(0);
+  await eventually(() => router.healthy(), 60_000);
+  expect(await comments(router)).toContain('kept');
+  await router.rest.add('/ip/firewall/filter', { ...restoring, comment: 'after' });
+}, 240_000);
+
 /** A ping where `npm start` could not write down which hosts it has. */
 function pingFromLan(): boolean {
   return runCommand(['ip', 'netns', 'exec', lanOf(), 'ping', '-n', '-c', '1', '-W', '1', SERVER]).code === 0;
