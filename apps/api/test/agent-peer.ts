@@ -30,8 +30,8 @@ export class AgentPeer {
   queues: Buffer = Buffer.alloc(0);
   /** Another number stands for another run of the data plane. */
   pid = process.pid;
-  /** Called when counters of queues are set to zero. */
-  onQueueReset: (() => void) | undefined;
+  /** Called when counters of queues are set to zero; may answer with the records of what they were. */
+  onQueueReset: (() => Buffer) | undefined;
   /** Packed records as the answer to `queue-scope`, by the millisecond that it is now. */
   scope: (nowMs: number) => Buffer = () => Buffer.alloc(0);
   /** What the clock of answers to `queue-scope` is ahead, ns. */
@@ -182,8 +182,7 @@ export class AgentPeer {
         return reply({ 'now-ns': Number(now), records: this.scope(Number(now / 1_000_000n)) });
       }
       case 'reset-queue-counters':
-        this.onQueueReset?.();
-        return { type: 'reply', body: { op: 'done', count: 0 } };
+        return { type: 'reply', body: { op: 'queues', 'now-ns': 0, records: this.onQueueReset?.() ?? this.queues } };
       case 'address-list-entries':
         return reply(this.entries);
       case 'add-address-list-entries':

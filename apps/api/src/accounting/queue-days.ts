@@ -1,5 +1,5 @@
-import type { Stats } from '../agent/messages.js';
-import { PART, type QueueDump } from '../agent/queues.js';
+import type { Queues, Stats } from '../agent/messages.js';
+import { PART, QueueDump } from '../agent/queues.js';
 import type { ConfigSnapshot, Row } from '../config/snapshot.js';
 import { Slices } from '../live/slices.js';
 import { BATCH, type Bytes, type Carried, type Meter, type QueueDay, type QueueRecords } from './records.js';
@@ -104,14 +104,30 @@ export class QueueAccounting {
     });
   }
 
-  /** Counters are set to zero by `reset`; what they had until then is added before. */
-  aroundReset(reset: () => Promise<unknown>): Promise<void> {
+  /** Counters of queues are set to zero by `reset`, which says what they had: that is added before. */
+  aroundReset(ids: readonly number[], reset: () => Promise<Pick<Queues, 'records'>>): Promise<void> {
     return this.#inTurn(async () => {
       await this.#read();
-      await reset();
-      // Now, while what they say is less than before: later it could not be told that they began at zero.
-      await this.#read();
+      const run = await this.#run();
+      const bytesOf = bytesIn(new QueueDump(await reset()));
+      const now = new Date();
+      if (run === undefined || now.getFullYear() < FIRST_YEAR) return;
+      const [day, asked, slices] = [localDay(now), new Set(ids), new Slices()];
+      for (const menu of MENUS) {
+        for (const row of this.#sources.store.snapshot.get(menu) ?? []) {
+          if (asked.has(row.id)) this.#countLast(menu, row, { day, run, seen: bytesOf(menu, row.id) });
+          if (slices.over) await slices.pause();
+        }
+      }
     });
+  }
+
+  /** Adds what a queue had carried when its counters were set to zero. */
+  #countLast(menu: string, row: Row, last: Meter): void {
+    this.#count(menu, row, last);
+    const meter = this.#meters.get(row.id);
+    if (meter !== undefined) this.#meters.set(row.id, { ...meter, seen: NOTHING });
+    this.#moved.add(row.id);
   }
 
   /**
@@ -211,17 +227,16 @@ export class QueueAccounting {
 
   async #counters() {
     const { live } = this.#sources;
-    const [dump, stats] = [await live.queues(), await live.stats()];
-    if (dump === undefined || stats === undefined) return undefined;
-    const bytesOf = (menu: (typeof MENUS)[number], row: number): Bytes => {
-      const read = (part: (typeof PART)[keyof typeof PART]) => dump.value(row, part, 'bytes') ?? 0n;
-      return menu === '/queue/tree'
-        ? { upload: 0n, download: read(PART.whole) }
-        : { upload: read(PART.upload), download: read(PART.download) };
-    };
-    // The monotonic clock of the machine when the data plane began, s.
-    const run = `${live.agent.hello?.pid ?? 0}@${Math.round((stats['now-ns'] - stats['uptime-ns']) / 1e9)}`;
-    return { run, bytesOf };
+    const [dump, run] = [await live.queues(), await this.#run()];
+    return dump === undefined || run === undefined ? undefined : { run, bytesOf: bytesIn(dump) };
+  }
+
+  /** Which run of the data plane counts: its process, and the monotonic clock of the machine when it began, s. */
+  async #run(): Promise<string | undefined> {
+    const { live } = this.#sources;
+    const stats = await live.stats();
+    if (stats === undefined) return undefined;
+    return `${live.agent.hello?.pid ?? 0}@${Math.round((stats['now-ns'] - stats['uptime-ns']) / 1e9)}`;
   }
 
   /** Goes on where the last run of this program ended. */
@@ -325,6 +340,16 @@ export class QueueAccounting {
     }
     this.#pruned = today;
   }
+}
+
+/** Reads what a queue has carried from a dump. */
+function bytesIn(dump: Pick<QueueDump, 'value'>) {
+  return (menu: (typeof MENUS)[number], row: number): Bytes => {
+    const read = (part: (typeof PART)[keyof typeof PART]) => dump.value(row, part, 'bytes') ?? 0n;
+    return menu === '/queue/tree'
+      ? { upload: 0n, download: read(PART.whole) }
+      : { upload: read(PART.upload), download: read(PART.download) };
+  };
 }
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -43,7 +43,7 @@ export interface ReplyFor {
   readonly connections: Connections;
   readonly queues: Queues;
   readonly 'queue-scope': QueueScope;
-  readonly 'reset-queue-counters': Done;
+  readonly 'reset-queue-counters': Queues;
   readonly 'remove-connections': Done;
   readonly neighbors: Extract<ReplyBody, { op: 'neighbors' }>;
   readonly 'remove-neighbor': Done;
@@ -61,7 +61,7 @@ export interface ReplyFor {
 }
 
 /** The agent's `PROTOCOL`. */
-export const PROTOCOL = 8;
+export const PROTOCOL = 9;
 /** The agent's `MAX_FRAME`, bytes. */
 export const MAX_FRAME = 256 << 20;
 

@@ -28,8 +28,11 @@ export async function resetAllCounters({ services, menu, args }: Call): Promise<
 
 /** What queues have carried is kept for accounting before their counters begin at zero. */
 async function reset({ live, accounting }: Call['services'], request: RequestBody): Promise<void> {
-  const done = () => live.agent.request(request);
-  await (request.op === 'reset-queue-counters' ? accounting.aroundReset(done) : done());
+  if (request.op === 'reset-queue-counters') {
+    await accounting.aroundReset(request.rows, () => live.agent.request(request));
+  } else {
+    await live.agent.request(request);
+  }
 }
 
 function resetOf(menu: string, rows: number[]): RequestBody {

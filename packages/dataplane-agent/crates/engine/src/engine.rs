@@ -445,10 +445,10 @@ impl<F: Frame> Engine<F> {
         self.state.queues.scope(row, after, now, out);
     }
 
-    /// Sets the counters of these simple queues to zero; empty means all.
-    pub fn reset_queue_counters(&mut self, rows: &[RowId]) {
+    /// Sets the counters of these queues to zero; empty means all. Appends their records as they were.
+    pub fn reset_queue_counters(&mut self, rows: &[RowId], out: &mut Vec<u8>) {
         let now = self.state.now;
-        self.state.queues.reset(self.snapshot.forest(), rows, now);
+        self.state.queues.reset(self.snapshot.forest(), rows, now, out);
     }
 
     /// Notes from now on what becomes of packets that any of the filters describes, in `buffer`; without

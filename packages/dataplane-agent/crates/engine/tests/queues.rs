@@ -134,7 +134,8 @@ fn packets_go_in_order_and_all_are_accounted_for() {
     assert_eq!(router.stats().held, 0);
     assert_eq!(ways(&router, 5000)[0].rate, 0);
     assert!(out.iter().filter(|(_, output)| output.fast).count() * 10 > out.len() * 9);
-    router.reset_queue_counters(&[5000]);
+    let before = router.queues();
+    assert_eq!(router.reset_queue_counters(&[5000]), before);
     assert_eq!(ways(&router, 5000)[0], down);
 }
 

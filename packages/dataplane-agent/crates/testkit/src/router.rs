@@ -650,6 +650,10 @@ impl Router {
                 from = engine.queues(row, 7, self.now, &mut bytes);
             }
         }
+        self.queue_records(&bytes)
+    }
+
+    fn queue_records(&self, bytes: &[u8]) -> Vec<QueueRecord> {
         let configured = self.config.simple_queues.iter().map(|queue| (queue.row, Vec::new()));
         let mut sums: BTreeMap<RowId, Vec<QueueRecord>> = configured.collect();
         for record in bytes.chunks_exact(tollway_config::protocol::QUEUE_RECORD).map(QueueRecord::read) {
@@ -658,11 +662,13 @@ impl Router {
         sums.into_iter().map(|(row, records)| QueueRecord::together(row, records)).collect()
     }
 
-    /// Sets queue counters to zero; empty means all.
-    pub fn reset_queue_counters(&mut self, rows: &[RowId]) {
+    /// Sets queue counters to zero; empty means all. Returns what the queues had.
+    pub fn reset_queue_counters(&mut self, rows: &[RowId]) -> Vec<QueueRecord> {
+        let mut bytes = Vec::new();
         for engine in &mut self.engines {
-            engine.reset_queue_counters(rows);
+            engine.reset_queue_counters(rows, &mut bytes);
         }
+        self.queue_records(&bytes)
     }
 
     /// Ends a connection.

@@ -35,8 +35,8 @@ pub enum Command {
     Dump(Dump, Part),
     /// Say what a queue did after a millisecond, into this buffer. [`Answer::Part`].
     QueueScope(RowId, u64, Vec<u8>),
-    /// [`Answer::Count`].
-    ResetQueueCounters(Arc<[RowId]>),
+    /// Set queues' counters to zero and put the records of what they were into this buffer. [`Answer::Part`].
+    ResetQueueCounters(Arc<[RowId]>, Vec<u8>),
     /// [`Answer::Count`].
     RemoveConnections(Arc<[u64]>),
     /// [`Answer::Count`].

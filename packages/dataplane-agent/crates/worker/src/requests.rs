@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tollway_config::dataplane::RowId;
 use tollway_config::protocol::{
-    ErrorCode, ErrorReply, Message, PROTOCOL, PacketDescription, QUEUE_SCOPE_RECORD, Reply, ReplyBody,
-    Request, RequestBody, TracedPacket,
+    ErrorCode, ErrorReply, Message, PROTOCOL, PacketDescription, QUEUE_RECORD, QUEUE_SCOPE_RECORD, Reply,
+    ReplyBody, Request, RequestBody, TracedPacket,
 };
 use tollway_engine::snapshot::BuildError;
 use tollway_engine::trace::TRACES;
@@ -137,12 +137,7 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
             Ok(ReplyBody::Queues { now_ns: clock::now().0, records })
         }
         RequestBody::QueueScope { row, after } => queue_scope(agent, row, after),
-        RequestBody::ResetQueueCounters { rows } => {
-            let count = rows.len() as u64;
-            let rows: Arc<[u32]> = rows.into();
-            agent.workers.ask(|_| Command::ResetQueueCounters(Arc::clone(&rows)))?;
-            Ok(ReplyBody::Done { count })
-        }
+        RequestBody::ResetQueueCounters { rows } => reset_queue_counters(agent, &rows),
         RequestBody::RemoveConnections { ids } => {
             let ids: Arc<[u64]> = ids.into();
             let count = agent.workers.count(|_| Command::RemoveConnections(Arc::clone(&ids)))?;
@@ -207,6 +202,27 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
             Ok(ReplyBody::Done { count })
         }
     }
+}
+
+/// Queues whose counters are reset at a time: packets wait for as long as that takes.
+const RESET_TOGETHER: usize = 500;
+/// Most records of a queue at one worker.
+const PARTS: usize = 5;
+
+fn reset_queue_counters(agent: &mut Agent, rows: &[RowId]) -> Result<ReplyBody, Refusal> {
+    let mut records = Vec::new();
+    let all = rows.is_empty().then_some(rows);
+    for rows in rows.chunks(RESET_TOGETHER).chain(all) {
+        let room = rows.len() * PARTS * QUEUE_RECORD;
+        let rows: Arc<[RowId]> = rows.into();
+        let reset = |_| Command::ResetQueueCounters(Arc::clone(&rows), Vec::with_capacity(room));
+        for answer in agent.workers.ask(reset)? {
+            if let Answer::Part(part, _) = answer {
+                records.extend(part);
+            }
+        }
+    }
+    Ok(ReplyBody::Queues { now_ns: clock::now().0, records })
 }
 
 /// What a queue did in each millisecond, at all workers, oldest first.

@@ -568,9 +568,9 @@ impl Worker {
                 self.engine.queue_scope(row, after, now, &mut records);
                 Answer::Part(records, None)
             }
-            Command::ResetQueueCounters(rows) => {
-                self.engine.reset_queue_counters(&rows);
-                Answer::Count(0)
+            Command::ResetQueueCounters(rows, mut records) => {
+                self.engine.reset_queue_counters(&rows, &mut records);
+                Answer::Part(records, None)
             }
             Command::RemoveConnections(ids) => {
                 let removed = self.engine.remove_connections(&ids) as u64;

@@ -22,7 +22,7 @@ pub use tables::{DynamicAddress, NeighborInfo, NeighborStatus};
 pub use trace::{PacketDescription, TraceFilter, TraceOutcome, TraceStep, TracedPacket};
 
 /// Version of the message set. A client whose `hello` names another version is refused.
-pub const PROTOCOL: u32 = 8;
+pub const PROTOCOL: u32 = 9;
 
 /// Largest frame either side accepts, bytes.
 pub const MAX_FRAME: u32 = 256 << 20;
@@ -118,7 +118,8 @@ pub enum RequestBody {
         /// Where to.
         address: std::net::Ipv4Addr,
     },
-    /// Set queues' counters to zero; no rows means all queues. Replies [`ReplyBody::Done`].
+    /// Set queues' counters to zero; no rows means all queues. Replies [`ReplyBody::Queues`] with the records of these queues
+    /// as they were.
     ResetQueueCounters {
         /// Queue rows.
         rows: Vec<RowId>,

@@ -155,16 +155,19 @@ impl<F: Frame> Queues<F> {
         self.since.retain(|identity, _| counts(before, *identity) && counts(forest, *identity));
     }
 
-    /// Sets the counters of these rows to zero; no rows means all.
-    pub fn reset(&mut self, forest: &Forest, rows: &[RowId], now: Now) {
+    /// Sets the counters of these rows to zero; no rows means all. Appends the records of what they were: who adds them up
+    /// misses nothing.
+    pub fn reset(&mut self, forest: &Forest, rows: &[RowId], now: Now, out: &mut Vec<u8>) {
         let all = rows.is_empty().then_some(0..self.entries.len());
         let of = |row: &RowId| {
             let end = |to: u64| self.entries.partition_point(|entry| u64::from(entry.identity.row) < to);
             end(u64::from(*row))..end(u64::from(*row) + 1)
         };
         let places: Vec<usize> = all.into_iter().chain(rows.iter().map(of)).flatten().collect();
+        let mut queued = None;
         for at in places {
             let Some(entry) = self.entries.get(at) else { break };
+            self.dump_row(forest, entry, &mut queued, now, out);
             for (id, leaf) in forest.parts(entry.class).into_iter().zip(entry.parts) {
                 if let (Some(leaf), Some(backlog)) =
                     (self.leaves.get(leaf as usize), self.backlogs.get_mut(leaf as usize))
