@@ -319,6 +319,26 @@ describe('--restore', () => {
     await kept.$disconnect();
   });
 
+  it('reaches what was before many starts', async () => {
+    const { revision } = peer;
+    for (const comment of ['a', 'b', 'c', 'd', 'e']) {
+      await start();
+      await healthy();
+      await ask('PUT', `/rest${FILTER}`, { chain: 'forward', action: 'accept', comment });
+      await stop();
+    }
+    expect(peer.revision).toBe(revision + 5);
+    expect(restoring('9999').stderr).toMatch(
+      new RegExp(`^There is no generation 9999 in .*; there are \\d+ to ${revision + 5}\\.\n$`),
+    );
+    expect(restoring(String(revision + 1)).code).toBe(0);
+    await start();
+    await healthy();
+    const found = await comments();
+    expect(found).toContain('a');
+    expect(found).not.toContain('b');
+  });
+
   it('of an earlier generation gives nobody back who may not log in any more', async () => {
     await start();
     await healthy();

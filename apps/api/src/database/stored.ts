@@ -1,6 +1,6 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { agentRevision } from '../generations/agent-revision.js';
-import { keptGenerations, newestKept } from '../generations/generations.js';
+import { lastKept, newestKept } from '../generations/generations.js';
 import { adapter } from './client.js';
 import { DatabaseFault, faultOf } from './fault.js';
 import { hasOtherTables, type Migration, migrate, NewerDatabase } from './migrate.js';
@@ -29,8 +29,8 @@ const CHECKED_BYTES = 512 << 20;
 export async function readyDatabase(url: string, dataDir: string, migrations: readonly Migration[]): Promise<void> {
   const file = databaseFile(url);
   try {
-    const kept = keptGenerations(dataDir);
-    const last = newestKept(kept)?.revision ?? 0;
+    const kept = newestKept(dataDir);
+    const last = lastKept(kept);
     const isSetUp = last > 0 || agentRevision(dataDir) > 0;
     const fresh = !existsSync(file) || statSync(file).size === 0;
     if (fresh && isSetUp) throw new DatabaseFault(existsSync(file) ? 'empty' : 'gone', file);
@@ -45,7 +45,7 @@ export async function readyDatabase(url: string, dataDir: string, migrations: re
     if (!isSetUp) return;
     if (revision === 0) throw new DatabaseFault('empty', file);
     if (revision < last) throw new DatabaseFault('older', file, `revision ${revision}; the last was ${last}`);
-    const hadUsers = kept[0]?.users.some(canLogIn) === true;
+    const hadUsers = kept?.users.some(canLogIn) === true;
     if (!hasUsers && hadUsers) throw new DatabaseFault('no-users', file);
   } catch (error) {
     if (error instanceof NewerDatabase) throw new DatabaseFault('newer', file, '', error);

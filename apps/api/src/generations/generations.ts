@@ -1,22 +1,16 @@
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
+import { open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { StoredSnapshot } from '../config/draft.js';
 import { SYSTEM } from '../config/record.js';
 import type { Committed } from '../config/store.js';
-import {
-  baseLines,
-  changeLine,
-  type GenerationHead,
-  type KeptUser,
-  type RowsFile,
-  readRows,
-  usersLine,
-} from './rows-file.js';
+import { baseLines, changeLine, type KeptUser, type RowsFile, readRows, usersLine } from './rows-file.js';
 
-/** Files that are kept: the newest, and those before it. */
-const FILES = 3;
+/** Revisions that can be gone back to, as many as the history tells of. Each start may begin a file, so files say little. */
+const REVISIONS = 1000;
+/** Most bytes of all files; the newest and the one before it are kept whatever their size. */
+const BYTES = 64 << 20;
 /** Bytes of changes after which the whole configuration is written anew, unless it is larger itself. */
 const CHANGES_BYTES = 4 << 20;
 
@@ -131,7 +125,16 @@ export class Generations {
   }
 
   async #prune(): Promise<void> {
-    for (const name of rowsFiles(this.#folder).slice(FILES)) await rm(join(this.#folder, name), { force: true });
+    const oldest = this.#source.store.revision - REVISIONS;
+    let bytes = 0;
+    // A file goes on until the next newer one begins.
+    let until = Number.POSITIVE_INFINITY;
+    for (const [place, name] of rowsFiles(this.#folder).entries()) {
+      const path = join(this.#folder, name);
+      bytes += (await stat(path)).size;
+      if (place > 1 && (bytes > BYTES || until <= oldest)) await rm(path, { force: true });
+      until = Number.parseInt(name, 10);
+    }
   }
 }
 
@@ -146,18 +149,31 @@ function rowsFiles(folder: string): string[] {
   }
 }
 
-/** The generations that are kept, the newest file first; files that are damaged from the start are left out. */
-export function keptGenerations(dataDir: string): readonly RowsFile[] {
+/**
+ * The generations that are kept, the newest file first; files that are damaged from the start are left out. Each is read
+ * when it is asked for.
+ */
+export function* keptGenerations(dataDir: string): Generator<RowsFile, void> {
   const folder = generationsFolder(dataDir);
-  return rowsFiles(folder).flatMap((name) => {
-    try {
-      return readRows(readFileSync(join(folder, name), 'utf8')) ?? [];
-    } catch {
-      return [];
-    }
-  });
+  for (const name of rowsFiles(folder)) {
+    const file = readFile(join(folder, name));
+    if (file !== undefined) yield file;
+  }
 }
 
-/** The newest generation that is kept. */
-export const newestKept = (files: readonly RowsFile[]): GenerationHead | undefined =>
-  files.flatMap(({ heads }) => heads.slice(-1)).sort((a, b) => b.revision - a.revision)[0];
+function readFile(path: string): RowsFile | undefined {
+  try {
+    return readRows(readFileSync(path, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The newest file that is whole, which has the newest generation, and the users. */
+export function newestKept(dataDir: string): RowsFile | undefined {
+  const [newest] = keptGenerations(dataDir);
+  return newest;
+}
+
+/** The last revision that is kept; 0 without any. */
+export const lastKept = (file: RowsFile | undefined): number => file?.heads.at(-1)?.revision ?? 0;

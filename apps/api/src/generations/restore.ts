@@ -5,7 +5,7 @@ import { faultOf } from '../database/fault.js';
 import { type Migration, migrate } from '../database/migrate.js';
 import { databaseFile } from '../database/stored.js';
 import { agentRevision } from './agent-revision.js';
-import { generationsFolder, keptGenerations, newestKept } from './generations.js';
+import { generationsFolder, keptGenerations, lastKept, newestKept } from './generations.js';
 import type { Generation, KeptUser } from './rows-file.js';
 
 /** Rebuilds the database from the rows that are kept beside it. */
@@ -36,8 +36,9 @@ export async function restore(
 ): Promise<Restored> {
   const file = databaseFile(url);
   const generation = chosen(dataDir, wanted);
+  const newest = newestKept(dataDir);
   // Whoever was removed since, or has another password, does not come back with an earlier configuration.
-  const users = keptGenerations(dataDir)[0]?.users ?? [];
+  const users = newest?.users ?? [];
   const building = `${file}.restored`;
   try {
     removeDatabase(building);
@@ -46,8 +47,7 @@ export async function restore(
     let revision: number;
     try {
       const before = await keepHistory(connection, file);
-      const last = newestKept(keptGenerations(dataDir))?.revision ?? 0;
-      revision = 1 + Math.max(before, last, agentRevision(dataDir));
+      revision = 1 + Math.max(before, lastKept(newest), agentRevision(dataDir));
       await write(connection, generation, users, revision);
       await connection.executeScript('PRAGMA wal_checkpoint(TRUNCATE)');
     } finally {
@@ -65,20 +65,26 @@ export async function restore(
 }
 
 function chosen(dataDir: string, wanted: number | undefined): Generation {
-  const files = keptGenerations(dataDir);
-  const revision = wanted ?? newestKept(files)?.revision;
   const folder = generationsFolder(dataDir);
-  if (revision === undefined) throw new CannotRestore(`There is nothing to restore: ${folder} holds no generation.`);
-  for (const file of files) {
-    const found = file.at(revision);
+  const held: number[] = [];
+  for (const file of keptGenerations(dataDir)) {
+    const found = file.at(wanted ?? lastKept(file));
     if (found !== undefined) return found;
+    held.push(...file.heads.map(({ revision }) => revision));
   }
-  const ranges = files
-    .toReversed()
-    .flatMap(({ heads: [first, ...more] }) =>
-      first ? [`${first.revision} to ${(more.at(-1) ?? first).revision}`] : [],
-    );
-  throw new CannotRestore(`There is no generation ${revision} in ${folder}; there are ${ranges.join(', ')}.`);
+  if (held.length === 0) throw new CannotRestore(`There is nothing to restore: ${folder} holds no generation.`);
+  throw new CannotRestore(`There is no generation ${wanted} in ${folder}; there are ${rangesOf(held)}.`);
+}
+
+/** `1 to 17, 20, 22 to 40` */
+function rangesOf(numbers: readonly number[]): string {
+  const ranges: [number, number][] = [];
+  for (const number of [...new Set(numbers)].sort((a, b) => a - b)) {
+    const last = ranges.at(-1);
+    if (last !== undefined && last[1] === number - 1) last[1] = number;
+    else ranges.push([number, number]);
+  }
+  return ranges.map(([from, to]) => (from === to ? `${from}` : `${from} to ${to}`)).join(', ');
 }
 
 /** Parameters of one statement stay below SQLite's limit. */
