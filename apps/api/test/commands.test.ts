@@ -70,12 +70,21 @@ describe('order', () => {
     expect((await router.rest('GET', `${FILTER}/${a}`)).body).toMatchObject({ comment: 'a', disabled: 'false' });
   });
 
+  it('a change names one item', async () => {
+    const [a, b] = [await add(rule('a')), await add(rule('b'))];
+    const change = (id: string) => router.rest('PATCH', `${FILTER}/${a}`, { '.id': id, comment: 'changed' });
+    expect(await change(b)).toMatchObject({ status: 400, body: { property: '.id' } });
+    expect(await order()).toEqual(['a', 'b']);
+    expect((await change(a)).status).toBe(200);
+    expect(await order()).toEqual(['changed', 'b']);
+  });
+
   it('destination and numbers must exist', async () => {
     const a = await add(rule('a'));
     for (const body of [{ numbers: a, destination: '*FFFF' }, { numbers: '*FFFF' }]) {
       expect(await router.rest('POST', `${FILTER}/move`, body)).toMatchObject({
         status: 400,
-        body: { detail: 'no such item' },
+        body: { detail: 'no such item: *FFFF' },
       });
     }
   });
@@ -241,7 +250,7 @@ describe('commands for programs', () => {
     ]);
     expect((await monitor({ numbers: 'ether9', once: '' })).error).toMatchObject({
       error: 400,
-      detail: 'no such item',
+      detail: 'no such item: ether9',
     });
     expect((await monitor({ once: '' })).error).toMatchObject({ error: 400, property: 'numbers' });
   });

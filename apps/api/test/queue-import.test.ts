@@ -216,6 +216,11 @@ describe('an import', () => {
     ]);
     const circle = await send({ csv: 'name,target,parent\np,10.2.0.1,q\nq,10.2.0.2,p\ns,10.2.0.3,s', 'dry-run': true });
     expect(circle.lines.map(({ action }) => action)).toEqual(['error', 'error', 'error']);
+    expect(circle.lines.map(({ text }) => text)).toEqual([
+      'column 3: value of parent: q leads back to p; give a queue that is not below this one',
+      'column 3: value of parent: p leads back to q; give a queue that is not below this one',
+      'column 3: value of parent: s leads back to s; give a queue that is not below this one',
+    ]);
   });
 
   it('reads targets however they are separated', async () => {

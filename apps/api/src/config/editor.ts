@@ -90,7 +90,7 @@ export class Editor {
     menu: Menu,
     items: readonly string[],
     args: Arguments,
-    missing: () => ApiError = noSuchItem,
+    missing: (item: string) => ApiError = noSuchItem,
   ): Promise<number[]> {
     return this.#each(author, 'set', menu, items, missing, (row, draft) => verified(draft, menu, row, args));
   }
@@ -115,7 +115,7 @@ export class Editor {
     author: Author,
     menu: Menu,
     items: readonly string[],
-    missing: () => ApiError = noSuchItem,
+    missing: (item: string) => ApiError = noSuchItem,
   ): Promise<number[]> {
     return this.#store.commit(author, summary('remove', menu), async (draft) => {
       const slices = new Slices();
@@ -158,7 +158,7 @@ export class Editor {
     command: string,
     menu: Menu,
     items: readonly string[],
-    missing: () => ApiError,
+    missing: (item: string) => ApiError,
     change: (row: Row, draft: Draft) => RowContent,
   ): Promise<number[]> {
     return this.#store.commit(author, summary(command, menu), (draft: Draft) =>
@@ -172,7 +172,7 @@ function changeOne(
   draft: Draft,
   menu: Menu,
   item: string,
-  missing: () => ApiError,
+  missing: (item: string) => ApiError,
   change: (row: Row) => RowContent,
 ): number {
   const storage = storageOf(menu);

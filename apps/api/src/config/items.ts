@@ -15,14 +15,19 @@ export const storageOf = (menu: Pick<Menu, 'path' | 'rowsOf'>): string => menu.r
  * The row that a text names.
  * @throws ApiError when there is none (`missing`), or when it cannot be changed.
  */
-export function findItem(menu: Menu, rows: readonly Row[], text: string, missing: () => ApiError): Row {
+export function findItem(menu: Menu, rows: readonly Row[], text: string, missing: (item: string) => ApiError): Row {
   const id = parseRowId(text);
   const row = rows.find((candidate) => (id === undefined ? nameOf(candidate.values) === text : candidate.id === id));
   return existing(menu, id === undefined && !('name' in menu.props) ? undefined : row, text, missing);
 }
 
 /** As {@link findItem}, of many items with one walk through the rows. */
-export function findItems(menu: Menu, rows: readonly Row[], texts: readonly string[], missing: () => ApiError): Row[] {
+export function findItems(
+  menu: Menu,
+  rows: readonly Row[],
+  texts: readonly string[],
+  missing: (item: string) => ApiError,
+): Row[] {
   const byId = new Map(rows.map((row) => [row.id, row]));
   const byKey = new RowsByKey('name' in menu.props ? rows : []);
   return texts.map((text) => {
@@ -33,7 +38,7 @@ export function findItems(menu: Menu, rows: readonly Row[], texts: readonly stri
 }
 
 /** As {@link findItem}, without a walk through the rows of the menu. */
-export function findDrafted(menu: Menu, draft: Draft, text: string, missing: () => ApiError): Row {
+export function findDrafted(menu: Menu, draft: Draft, text: string, missing: (item: string) => ApiError): Row {
   const storage = storageOf(menu);
   const id = parseRowId(text);
   if (id !== undefined) return existing(menu, draft.find(storage, id), text, missing);
@@ -41,11 +46,11 @@ export function findDrafted(menu: Menu, draft: Draft, text: string, missing: () 
   return existing(menu, [...named][0], text, missing);
 }
 
-function existing(menu: Menu, row: Row | undefined, text: string, missing: () => ApiError): Row {
+function existing(menu: Menu, row: Row | undefined, text: string, missing: (item: string) => ApiError): Row {
   if (row !== undefined) return row;
   const id = parseRowId(text);
   const builtin = builtinRow(menu, id === undefined ? { name: text } : { id });
-  if (builtin === undefined) throw missing();
+  if (builtin === undefined) throw missing(text);
   if (menu.builtinSettable) return builtin;
   throw errors.failure('a builtin item can not be changed');
 }
@@ -73,5 +78,9 @@ export function namedItems(args: Arguments): string[] {
   return items;
 }
 
+/** Most characters of what names an item that are repeated. */
+const TOLD = 64;
+
 /** Answer of commands for an item that is not there. */
-export const noSuchItem = (): ApiError => errors.badRequest('no such item');
+export const noSuchItem = (item: string): ApiError =>
+  errors.badRequest(`no such item: ${item.length > TOLD ? `${item.slice(0, TOLD)}...` : item}`);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Menu, menuByPath, shown } from '@tollway/schema';
 import { compile } from '../compiler/compile.js';
 import type { FieldError } from '../config/candidate.js';
+import { circle } from '../config/checks/queues.js';
 import { Draft } from '../config/draft.js';
 import { nameOf } from '../config/rows-by-key.js';
 import type { Row } from '../config/snapshot.js';
@@ -47,6 +48,8 @@ export class QueueImport {
   readonly #columns: readonly Column[];
   readonly #options: ImportOptions;
   readonly #problem: ImportLine | undefined;
+  /** Lines whose parents lead back to them. */
+  readonly #circling = new Set<CsvLine>();
 
   /** Reads a list. */
   static async read(csv: string, options: ImportOptions): Promise<QueueImport> {
@@ -112,10 +115,14 @@ export class QueueImport {
     const byName = new Map(this.#lines.toReversed().map((line) => [line.cells[name] ?? '', line]));
     const order = new Set<CsvLine>();
     await slices.map(this.#lines, (line) => {
-      // Lines in a circle come in any order, and are refused.
       const above = new Set<CsvLine>();
-      for (let next: CsvLine | undefined = line; next !== undefined && !order.has(next) && !above.has(next); ) {
+      let next: CsvLine | undefined = line;
+      while (next !== undefined && !order.has(next) && !above.has(next)) {
         above.add(next);
+        next = byName.get(next.cells[parent] || NO_NAME);
+      }
+      for (; next !== undefined && above.has(next) && !this.#circling.has(next); ) {
+        this.#circling.add(next);
         next = byName.get(next.cells[parent] || NO_NAME);
       }
       for (const each of [...above].toReversed()) order.add(each);
@@ -167,12 +174,17 @@ export class QueueImport {
     return detail;
   }
 
-  #added(draft: Draft, { number, cells }: CsvLine, settings: Readonly<Record<string, string>>): ImportLine {
+  #added(draft: Draft, line: CsvLine, settings: Readonly<Record<string, string>>): ImportLine {
+    const { number, cells } = line;
     const { name = '' } = settings;
     if (!this.#options.add)
       return { line: number, action: 'same', name, text: 'no such queue', hint: '', row: undefined };
     const verified = verifyAdd(this.#menu, settings, draft.snapshot(), draft.byKey(PATH));
-    if (!verified.ok) return wrong(number, name, this.#fault(cells, verified.errors[0]));
+    if (!verified.ok) {
+      const [error] = verified.errors;
+      const known = error.property === 'parent' && this.#circling.has(line);
+      return wrong(number, name, this.#fault(cells, known ? circle(settings.parent, name) : error));
+    }
     const { content } = verified;
     const values = { name: content.values.name ?? draft.freeName(PATH, 'queue'), ...content.values };
     const row = draft.add(PATH, { ...content, values });

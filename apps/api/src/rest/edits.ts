@@ -45,7 +45,11 @@ export async function addAll({ services, menu, principal }: Call, list: readonly
   return ids.map(rowIdText);
 }
 
-export async function set(call: Call, items: readonly string[], missing: () => ApiError = noSuchItem): Promise<void> {
+export async function set(
+  call: Call,
+  items: readonly string[],
+  missing: (item: string) => ApiError = noSuchItem,
+): Promise<void> {
   const { services, menu, args, principal } = call;
   const changes = withoutItem(args);
   if (menu.path === '/user') return setUsers(services, principal, menu, items, changes, missing);
@@ -71,7 +75,7 @@ export async function setAll({ services, menu, principal }: Call, list: readonly
 export async function remove(
   call: Call,
   items: readonly string[],
-  missing: () => ApiError = noSuchItem,
+  missing: (item: string) => ApiError = noSuchItem,
 ): Promise<void> {
   const { services, menu, principal } = call;
   if (menu.path === '/user') return removeUsers(services, principal, items, missing);
@@ -86,7 +90,7 @@ export async function remove(
 async function removeEntries(
   { services, menu, principal }: Call,
   items: readonly string[],
-  missing: () => ApiError,
+  missing: (item: string) => ApiError,
 ): Promise<void> {
   const dynamic = items.filter(isDynamicId);
   const stored = items.filter((item) => !isDynamicId(item));
@@ -171,14 +175,14 @@ async function refuseDynamic(
   services: Services,
   menu: Menu,
   items: readonly string[],
-  missing: () => ApiError,
+  missing: (item: string) => ApiError,
   text = 'a dynamic item can not be changed',
 ): Promise<void> {
   const dynamic = items.filter(isDynamicId);
   if (dynamic.length === 0) return;
   const rows = await services.views.get(menu.path)?.();
   for (const item of dynamic) {
-    if (rows === undefined || indexOfItem(menu, rows, item) === undefined) throw missing();
+    if (rows === undefined || indexOfItem(menu, rows, item) === undefined) throw missing(item);
   }
   throw errors.failure(text);
 }

@@ -61,7 +61,7 @@ function checkPlace({ values: { name, parent }, given, before, others }: Candida
 const tooDeep = (): FieldError =>
   fault('parent', `value of parent: queues nest at most ${MAX_QUEUE_LEVELS} levels deep; give a queue further up`);
 
-const circle = (parent: string | undefined, name: string | undefined): FieldError =>
+export const circle = (parent: string | undefined, name: string | undefined): FieldError =>
   fault('parent', `value of parent: ${parent} leads back to ${name}; give a queue that is not below this one`);
 
 /** `/queue/type` */

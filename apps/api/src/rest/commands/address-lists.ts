@@ -70,12 +70,12 @@ function dynamicEntry(
 export async function removeDynamicEntries(
   { live }: Services,
   items: readonly string[],
-  missing: () => ApiError,
+  missing: (item: string) => ApiError,
 ): Promise<void> {
   const dump = await live.addressLists();
   const entries = await new Slices().map(items, (item): DynamicAddress => {
     const entry = live.entries.entryOf(item);
-    if (entry === undefined || dump?.indexOf(item) === undefined) throw missing();
+    if (entry === undefined || dump?.indexOf(item) === undefined) throw missing(item);
     return { list: entry.list, address: entry.address, 'prefix-len': entry.prefixLen, 'timeout-ms': 0 };
   });
   await live.agent.request({ op: 'remove-address-list-entries', entries });

@@ -39,7 +39,7 @@ export function setUsers(
   menu: Menu,
   items: readonly string[],
   args: Arguments,
-  missing: () => ApiError,
+  missing: (item: string) => ApiError,
 ): Promise<void> {
   return oneAtATime.run(() => change(services, by, menu, items, args, missing));
 }
@@ -50,7 +50,7 @@ async function change(
   menu: Menu,
   items: readonly string[],
   args: Arguments,
-  missing: () => ApiError,
+  missing: (item: string) => ApiError,
 ): Promise<void> {
   const changes = items.map((item): { user: User; before: Row; content: UserContent } => {
     const user = findUser(services, item, missing);
@@ -76,7 +76,9 @@ async function change(
   const losing = new Set(
     changes.flatMap(({ user, content }) => (content.group === 'full' && !content.disabled ? [] : [user.id])),
   );
-  refuseWithoutFullUser(services, losing, 'disabled or moved to another group', 'group');
+  const regrouped = changes.some(({ user, content }) => user.group === 'full' && content.group !== 'full');
+  const property = regrouped ? 'group' : 'disabled';
+  refuseWithoutFullUser(services, losing, 'disabled or moved to another group', property);
   for (const { user, before, content } of changes) {
     await services.users.set(user.id, content);
     const cut = content.password !== undefined || content.disabled;
@@ -90,7 +92,7 @@ export function removeUsers(
   services: Services,
   by: Principal,
   items: readonly string[],
-  missing: () => ApiError,
+  missing: (item: string) => ApiError,
 ): Promise<void> {
   return oneAtATime.run(async () => {
     const users = new Map(items.map((item) => findUser(services, item, missing)).map((user) => [user.id, user]));
@@ -103,10 +105,10 @@ export function removeUsers(
   });
 }
 
-function findUser({ users }: Services, item: string, missing: () => ApiError): User {
+function findUser({ users }: Services, item: string, missing: (item: string) => ApiError): User {
   const id = parseRowId(item);
   const user = id === undefined ? users.byName(item) : users.byId(id);
-  if (user === undefined) throw missing();
+  if (user === undefined) throw missing(item);
   return user;
 }
 
