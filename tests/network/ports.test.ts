@@ -47,6 +47,9 @@ const interfaceRow = async (of: Router, name: string) =>
 
 test('an empty configuration forwards nothing; with two addresses it routes', async () => {
   const it = await start();
+  const log = await it.rest.list('/log');
+  expect(log.filter(({ message }) => message === 'ether1 link up')).toHaveLength(1);
+  expect(log.map(({ time }) => time)).toEqual(log.map(({ time }) => time).sort());
   expect(await it.rest.list('/ip/address')).toEqual([]);
   expect(await it.rest.list('/ip/firewall/filter')).toEqual([]);
   expect(left.ping('10.10.2.2', 3)).toBe(0);

@@ -248,11 +248,8 @@ function writeLog(book: LogBook, agent: AgentPort, store: ConfigStore, alarms: A
   };
   tellRules();
   agent.onEvent((event) => {
+    // It tells of its links in lines of its own.
     if (event.event === 'log') book.add(event.topics, event.message, event['time-ms']);
-    else if (event.event === 'link') {
-      const state = !event.present ? 'vanished' : event.running ? 'link up' : 'link down';
-      book.add('interface,info', `${event.port} ${state}`);
-    }
   });
   agent.onUp((hello) => book.add('system,info', `data plane connected, version ${hello.version}`));
   agent.onDown(() => book.add('system,error', 'data plane connection lost'));

@@ -203,7 +203,10 @@ describe('groups', () => {
   it('the last user who may do everything stays', async () => {
     router = await Router.start();
     expect((await router.rest('DELETE', '/user/admin')).status).toBe(400);
-    expect((await router.rest('PATCH', '/user/admin', { group: 'read' })).status).toBe(400);
+    for (const property of ['group', 'disabled']) {
+      const change = { [property]: property === 'group' ? 'read' : 'yes' };
+      expect(await router.rest('PATCH', '/user/admin', change)).toMatchObject({ status: 400, body: { property } });
+    }
     expect((await router.rest('POST', '/user/disable', { numbers: 'admin' })).status).toBe(400);
     await router.rest('PUT', '/user', { name: 'other', group: 'full', password: 'password of it' });
     expect((await router.rest('DELETE', '/user/other')).status).toBe(204);

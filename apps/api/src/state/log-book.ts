@@ -1,5 +1,7 @@
 /** Lines kept; the oldest go first. */
 export const LOG_LINES = 2_000;
+/** How much later than they were written lines of the data plane may come, ms; beyond that a clock was set back. */
+const LATE_MS = 10_000;
 /** What they may take, bytes; the oldest go first. */
 export const LOG_BYTES = 1 << 20;
 /** Longest line, characters. */
@@ -8,7 +10,7 @@ const MAX_MESSAGE = 2_048;
 const LINE_BYTES = 128;
 
 export interface LogLine {
-  /** Ascending, never reused while the process lives. */
+  /** In the order in which lines came to be known, never reused while the process lives. */
   readonly id: number;
   readonly timeMs: number;
   /** Comma list, e.g. `system,info`. */
@@ -30,13 +32,23 @@ export class LogBook {
     const text = printable(message.slice(0, MAX_MESSAGE)).slice(0, MAX_MESSAGE);
     const line = { id: this.#nextId, timeMs, topics, message: text };
     this.#nextId += 1;
-    this.#lines.push(line);
+    this.#lines.splice(this.#placeOf(timeMs), 0, line);
     this.#bytes += bytesOf(line);
     while (this.#lines.length > LOG_LINES || this.#bytes > LOG_BYTES) {
       const oldest = this.#lines.shift();
       if (oldest === undefined) break;
       this.#bytes -= bytesOf(oldest);
     }
+  }
+
+  /** Where a line of that time belongs. What the data plane did while nobody listened is known only afterwards. */
+  #placeOf(timeMs: number): number {
+    let at = this.#lines.length;
+    for (; at > 0; at -= 1) {
+      const after = (this.#lines[at - 1]?.timeMs ?? 0) - timeMs;
+      if (after <= 0 || after > LATE_MS) break;
+    }
+    return at;
   }
 
   /** Oldest first. */
