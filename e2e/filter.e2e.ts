@@ -1,6 +1,6 @@
 import { expect } from '@playwright/test';
 import { PASSWORD, SERVER } from '../tests/network/router.ts';
-import { Console } from './console.ts';
+import { Console, Dialog } from './console.ts';
 import { test } from './stack.ts';
 
 test('a rule from the browser: error beside the field, mended, and its effect on a real ping', async ({
@@ -138,4 +138,54 @@ test('two browsers see each other’s changes', async ({ ui, router, browser }) 
   } finally {
     await other.close();
   }
+});
+
+test('what was typed stays when somebody else removes the item, and can be added again', async ({ ui, router }) => {
+  const menu = '/ip/firewall/address-list';
+  const id = await router.rest.add(menu, { list: 'typed', address: '192.0.2.60', comment: 'as it was' });
+  const lists = await ui.open(menu);
+  const dialog = await lists.edit(lists.row('192.0.2.60'), /typed/);
+  await dialog.set('Address', '192.0.2.61');
+  await router.rest.remove(menu, id);
+  await expect(dialog.root.getByRole('alert')).toHaveText('This item does not exist any more.');
+  await expect(dialog.field('Address')).toHaveValue('192.0.2.61');
+  await expect(dialog.root.getByRole('button', { name: 'OK', exact: true })).toHaveCount(0);
+  await dialog.root.getByRole('button', { name: 'Add as New', exact: true }).click();
+  const anew = new Dialog(ui.page, /New Firewall Address List/);
+  await expect(anew.field('Address')).toHaveValue('192.0.2.61');
+  await anew.press('OK');
+  await anew.closed();
+  await expect(lists.row('192.0.2.61', 'as it was')).toHaveCount(1);
+  expect(await router.rest.list(menu)).toMatchObject([{ list: 'typed', address: '192.0.2.61', comment: 'as it was' }]);
+  await lists.select(lists.row('192.0.2.61'));
+  await lists.command('Remove').click();
+});
+
+test('a comment for several items begins with what they have in common', async ({ ui, router }) => {
+  const menu = '/ip/firewall/address-list';
+  for (const comment of ['one', 'two'])
+    await router.rest.add(menu, { list: 'several', address: `192.0.2.${comment === 'one' ? 71 : 72}`, comment });
+  const lists = await ui.open(menu);
+  await lists.find('several');
+  await lists.select(lists.row('several').first());
+  await ui.page.keyboard.press('Control+A');
+  await lists.command('Comment').click();
+  const field = ui.page.getByRole('dialog', { name: 'Comment' }).getByLabel('Comment', { exact: true });
+  await expect(field).toHaveValue('');
+  await expect(field).toHaveAttribute('placeholder', /different/);
+  await ui.page.keyboard.press('Enter');
+  expect((await router.rest.list(menu)).map(({ comment }) => comment).sort()).toEqual(['one', 'two']);
+  await lists.command('Comment').click();
+  await field.fill('both');
+  await ui.page.keyboard.press('Enter');
+  await expect.poll(async () => (await router.rest.list(menu)).map(({ comment }) => comment)).toEqual(['both', 'both']);
+  await lists.command('Comment').click();
+  await expect(field).toHaveValue('both');
+  await ui.page.keyboard.type('typed over');
+  await ui.page.keyboard.press('Enter');
+  await expect
+    .poll(async () => (await router.rest.list(menu)).map(({ comment }) => comment))
+    .toEqual(['typed over', 'typed over']);
+  await lists.command('Remove').click();
+  await expect(lists.row('several')).toHaveCount(0);
 });

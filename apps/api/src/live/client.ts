@@ -112,7 +112,9 @@ export class LiveClient implements Outlet {
         );
       case 'status':
         return this.#listen(
-          this.#hub.statusSampler.listen((status) => this.#tick({ id, op: 'status', ...status }), true),
+          this.#hub.statusSampler.listen((status) => {
+            this.#tick({ id, op: 'status', ...status, group: this.#hub.groupOf(this.#user) });
+          }, true),
         );
     }
   }

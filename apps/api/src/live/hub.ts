@@ -80,6 +80,7 @@ export class Hub {
     });
     users.onChange((id) => {
       for (const { client } of this.#connections.values()) client.refreshMenus((path) => path === '/user');
+      this.statusSampler.poke();
       this.#closeWhere(({ principal }) => principal.userId === id && !this.#mayStay(principal));
     });
     sessions.onEnd((key) => this.#closeWhere(({ principal }) => principal.session === key));
@@ -104,6 +105,11 @@ export class Hub {
       connection.alive = true;
     });
     socket.on('close', () => this.#connections.delete(socket));
+  }
+
+  /** The group of a user, who may have been moved to another one since the login. */
+  groupOf(user: number): string | undefined {
+    return this.#services.users.byId(user)?.group;
   }
 
   /** A queue that one browser watches. */

@@ -75,6 +75,12 @@ export async function setUp(token: string, password: string): Promise<void> {
   await refreshSession();
 }
 
+/** The group of who is logged in, as the router says it now. */
+export function followGroup(group: unknown): void {
+  const session = useSession.getState();
+  if (session.phase === 'in' && typeof group === 'string' && group !== session.group) replace({ ...session, group });
+}
+
 /** Ends the session here and on the server. */
 export async function logout(): Promise<void> {
   try {

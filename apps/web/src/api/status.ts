@@ -2,6 +2,7 @@
 import { create } from 'zustand';
 import { live } from './live.ts';
 import { isObject } from './rest.ts';
+import { followGroup } from './session.ts';
 
 export interface Status {
   readonly identity: string;
@@ -79,7 +80,9 @@ export function connect(): void {
     following = true;
     // Stays for the life of the page: it survives reconnects and logins.
     live.subscribe({ topic: 'status' }, (message) => {
-      if (message.op === 'status') useStatus.setState(toStatus(message));
+      if (message.op !== 'status') return;
+      useStatus.setState(toStatus(message));
+      followGroup(message.group);
     });
   }
   live.open();

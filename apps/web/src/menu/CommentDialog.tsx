@@ -2,7 +2,8 @@ import { useState } from 'react';
 import { AskDialog } from '../ui/AskDialog.tsx';
 
 interface Props {
-  readonly value: string;
+  /** The comment as it is; undefined when several items have different ones, which stay unless something is typed. */
+  readonly value: string | undefined;
   readonly onComment: (comment: string) => void;
   readonly onClose: () => void;
 }
@@ -11,12 +12,25 @@ interface Props {
 export function CommentDialog({ value, onComment, onClose }: Props) {
   const [text, setText] = useState(value);
   function answer() {
-    onComment(text);
+    if (text !== undefined && text !== value) onComment(text);
     onClose();
   }
   return (
     <AskDialog title="Comment" onAnswer={answer} onClose={onClose}>
-      <input type="text" aria-label="Comment" value={text} onChange={(event) => setText(event.target.value)} />
+      <input
+        type="text"
+        aria-label="Comment"
+        value={text ?? ''}
+        placeholder={value === undefined ? 'different comments' : undefined}
+        onFocus={(event) => event.target.select()}
+        onChange={(event) => setText(event.target.value)}
+      />
     </AskDialog>
   );
+}
+
+/** The comment that items have in common, or that of the only one; undefined when they differ. */
+export function commonComment(comments: readonly (string | undefined)[]): string | undefined {
+  const [first = '', ...others] = comments.map((comment) => comment ?? '');
+  return others.every((comment) => comment === first) ? first : undefined;
 }

@@ -9,6 +9,8 @@ interface Props {
   /** A request is under way. */
   readonly busy: boolean;
   readonly disabled: boolean;
+  /** The item is not there any more: all that can be done is to add it again. */
+  readonly gone: boolean;
   readonly onClose: () => void;
   readonly onApply: () => void;
   readonly onDisable: () => void;
@@ -24,6 +26,18 @@ export function FormButtons(props: Props) {
   const has = (command: string) => menu.commands.includes(command);
   const commands = isNew ? [] : specialCommands(menu).filter((command) => !actsOnAll(command));
   const fixed = locked !== undefined;
+  if (props.gone) {
+    return (
+      <div className="form-buttons">
+        {has('add') && !fixed && (
+          <button type="submit" className="button button-primary">
+            Add as New
+          </button>
+        )}
+        <Button label="Close" onPress={props.onClose} />
+      </div>
+    );
+  }
   return (
     <div className="form-buttons">
       <button type="submit" className="button button-primary" disabled={busy}>

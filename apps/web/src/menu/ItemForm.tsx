@@ -12,7 +12,7 @@ import { isSet, reason } from './cells/text.ts';
 import { FormButtons } from './FormButtons.tsx';
 import { FormFields } from './FormFields.tsx';
 import { FormStatus } from './FormStatus.tsx';
-import { copyOf, type Edits, proposals } from './form-model.ts';
+import { copyOf, type Edits, proposals, valuesOf } from './form-model.ts';
 import type { TabExtras } from './form-tabs.ts';
 import { itemTitle, lockedReason, newTitle } from './item.ts';
 import { loadingText } from './TableFooter.tsx';
@@ -42,15 +42,35 @@ export function ItemForm(props: Common & { readonly id: string }) {
   const { menu, Frame, id, onClose } = props;
   const item = useItem(menu, id);
   const stale = useStale();
-  // The frame comes with its content: an empty one would flash and take the focus.
-  if (item.state === 'loading') return stale ? <p className="form-note">{loadingText(true)}</p> : null;
-  if (item.state === 'here') {
+  const [last, setLast] = useState<Row>();
+  const [again, setAgain] = useState<Edits>();
+  const row = item.state === 'here' ? item.row : undefined;
+  // Of an item that somebody removes what was typed stays, and can be added again.
+  if (row !== undefined && row !== last) setLast(row);
+  if (again !== undefined) {
     return (
-      <Frame title={itemTitle(menu, item.row)} onClose={onClose}>
-        <Body {...props} base={item.row} isNew={false} initial={{}} />
+      <Frame title={newTitle(menu)} onClose={onClose}>
+        <Body {...props} key="again" base={EMPTY} isNew initial={again} />
       </Frame>
     );
   }
+  const shown = row ?? (item.state === 'missing' && !item.removed ? undefined : last);
+  if (shown !== undefined) {
+    return (
+      <Frame title={itemTitle(menu, shown)} onClose={onClose}>
+        <Body
+          {...props}
+          base={shown}
+          isNew={false}
+          initial={{}}
+          gone={item.state === 'missing' ? item.why : undefined}
+          onAddAgain={setAgain}
+        />
+      </Frame>
+    );
+  }
+  // The frame comes with its content: an empty one would flash and take the focus.
+  if (item.state !== 'missing') return stale ? <p className="form-note">{loadingText(true)}</p> : null;
   return (
     <Frame title={menu.singular} onClose={onClose}>
       <p className="form-note">{item.why}</p>
@@ -102,9 +122,13 @@ interface BodyProps extends Common {
   readonly isNew: boolean;
   readonly initial: Edits;
   readonly before?: string | undefined;
+  /** Why the item is not there any more. */
+  readonly gone?: string | undefined;
+  /** A new item is to be made of what stands in the form of one that is gone. */
+  readonly onAddAgain?: (values: Edits) => void;
 }
 
-function Body({ menu, extras, base, isNew, initial, before, onClose, onCopy, onAdded }: BodyProps) {
+function Body({ menu, extras, base, isNew, initial, before, gone, onClose, onCopy, onAdded, onAddAgain }: BodyProps) {
   const form = useForm(menu, base, isNew, initial);
   const [commenting, setCommenting] = useState(false);
   const id = base['.id'] ?? '';
@@ -126,12 +150,17 @@ function Body({ menu, extras, base, isNew, initial, before, onClose, onCopy, onA
   }
 
   async function ok() {
-    if (locked !== undefined || (await save()) !== undefined) onClose();
+    if (gone !== undefined) addAgain();
+    else if (locked !== undefined || (await save()) !== undefined) onClose();
   }
 
   async function apply() {
     const saved = await save();
     if (isNew && saved !== undefined && saved !== '') onAdded(saved);
+  }
+
+  function addAgain() {
+    if (menu.commands.includes('add')) onAddAgain?.({ ...valuesOf(menu, base), ...form.edits });
   }
 
   async function remove() {
@@ -151,6 +180,11 @@ function Body({ menu, extras, base, isNew, initial, before, onClose, onCopy, onA
       >
         <div className="form-main">
           {comment !== '' && <p className="form-comment">;;; {comment}</p>}
+          {gone !== undefined && (
+            <p className="form-error" role="alert">
+              {gone}
+            </p>
+          )}
           {why !== undefined && <p className="form-reason">{why}</p>}
           {(base.hint ?? '') !== '' && <p className="form-hint">{base.hint}</p>}
           {locked !== undefined && menu.commands.includes('set') && <p className="form-note">Read-only: {locked}.</p>}
@@ -160,7 +194,7 @@ function Body({ menu, extras, base, isNew, initial, before, onClose, onCopy, onA
             form={form}
             isNew={isNew}
             readOnly={locked !== undefined}
-            extras={extras}
+            extras={gone === undefined ? extras : undefined}
             place={isNew ? undefined : `${menu.path}/${id}`}
           />
           {form.errors[''] !== undefined && (
@@ -175,6 +209,7 @@ function Body({ menu, extras, base, isNew, initial, before, onClose, onCopy, onA
           locked={locked}
           busy={form.busy}
           disabled={disabled}
+          gone={gone !== undefined}
           onClose={onClose}
           onApply={() => void apply()}
           onDisable={() => {
@@ -186,7 +221,7 @@ function Body({ menu, extras, base, isNew, initial, before, onClose, onCopy, onA
           onRemove={() => void remove()}
           onCommand={(command) => void runOn(menu, command, [id])}
         />
-        {!isNew && <FormStatus menu={menu} row={base} />}
+        {!isNew && gone === undefined && <FormStatus menu={menu} row={base} />}
       </form>
       {commenting && (
         <CommentDialog

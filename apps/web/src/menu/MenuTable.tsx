@@ -9,7 +9,7 @@ import { useVisible } from '../ui/visibility.ts';
 import { runOn } from './actions.ts';
 import { useAddedRows } from './added-rows.ts';
 import { ColumnChooser } from './ColumnChooser.tsx';
-import { CommentDialog } from './CommentDialog.tsx';
+import { CommentDialog, commonComment } from './CommentDialog.tsx';
 import {
   type Column,
   filledColumns,
@@ -272,7 +272,7 @@ export function MenuTable(props: MenuTableProps) {
       )}
       {overlay.kind === 'comment' && (
         <CommentDialog
-          value={state.rows[0]?.comment ?? ''}
+          value={commonComment(state.rows.map(({ comment }) => comment))}
           onComment={(comment) => void runOn(menu, 'comment', selected.chosen(), { comment })}
           onClose={() => setOverlay(NOTHING)}
         />

@@ -20,7 +20,8 @@ test('why a command cannot run', () => {
   expect(whyNot(filter, 'remove', [], 0)).toBe('select a row first');
   expect(whyNot(filter, 'remove', [{ '.id': '*1' }], 1)).toBeUndefined();
   expect(whyNot(filter, 'remove', [{ '.id': '*1', dynamic: 'true' }], 1)).toMatch(/copy/);
-  expect(whyNot(filter, 'reset-counters', [{ '.id': '*1', dynamic: 'true' }], 1)).toBeUndefined();
+  expect(whyNot(filter, 'reset-counters', [{ '.id': '*1' }], 1)).toBeUndefined();
+  expect(whyNot(filter, 'reset-counters', [{ '.id': '*1', dynamic: 'true' }], 1)).toMatch(/dynamic/);
   expect(whyNot(connections, 'remove', [{ '.id': '*1' }], 1)).toBeUndefined();
   expect(whyNot(lists, 'remove', [{ '.id': '*2000000', builtin: 'true' }], 1)).toMatch(/always exists/);
 });

@@ -3,6 +3,7 @@ import type { Menu } from '@tollway/schema';
 import { move, run } from '../api/commands.ts';
 import type { Row } from '../api/row.ts';
 import { showError } from '../ui/toasts.ts';
+import { isSet } from './cells/text.ts';
 import { lockedReason } from './item.ts';
 import type { Move } from './moving.ts';
 import { tellChange } from './undo.ts';
@@ -98,7 +99,10 @@ export function actsOnAll(command: string): boolean {
 /** Why a command cannot run on these rows; undefined when it can. */
 export function whyNot(menu: Menu, command: string, rows: readonly Row[], count: number): string | undefined {
   if (count === 0) return 'select a row first';
-  if (command === 'reset-counters' || (command === 'remove' && !menu.commands.includes('set'))) return undefined;
+  if (command === 'reset-counters') {
+    return rows.some((row) => isSet(row, 'dynamic')) ? 'counters of a dynamic item cannot be reset' : undefined;
+  }
+  if (command === 'remove' && !menu.commands.includes('set')) return undefined;
   for (const row of rows) {
     const locked = lockedReason(menu, row);
     if (locked !== undefined) return locked;

@@ -128,12 +128,17 @@ export function proposals(menu: Menu): Edits {
 
 /** Edits that fill a new item from another one. Names must stay unique, so a name gets an ending. */
 export function copyOf(menu: Menu, row: Row): Edits {
+  const values = valuesOf(menu, row);
+  return values.name !== undefined && menu.key?.[0] === 'name' ? { ...values, name: `${values.name}-copy` } : values;
+}
+
+/** Edits that fill a new item with what one has that is gone. */
+export function valuesOf(menu: Menu, row: Row): Edits {
   const values: Record<string, string> = {};
   for (const [name, value] of Object.entries(givenValues(menu, row))) {
     const kind = menu.props[name]?.kind;
     values[name] = kind === undefined ? value : editValue(kind, value);
   }
-  if (values.name !== undefined && menu.key?.[0] === 'name') values.name = `${values.name}-copy`;
   return values;
 }
 

@@ -8,7 +8,8 @@ import { useVisible } from '../ui/visibility.ts';
 
 export type LiveItem =
   | { readonly state: 'loading' }
-  | { readonly state: 'missing'; readonly why: string }
+  /** `removed`: it was there and is not any more, or never was; else it cannot be read. */
+  | { readonly state: 'missing'; readonly why: string; readonly removed: boolean }
   | { readonly state: 'here'; readonly row: Row };
 
 const LOADING: LiveItem = { state: 'loading' };
@@ -43,6 +44,7 @@ export function useItem(menu: Menu, id: string | undefined): LiveItem {
   return useMemo(() => {
     if (row !== undefined && first !== undefined) return { state: 'here', row };
     if (phase === 'loading') return LOADING;
-    return { state: 'missing', why: phase === 'loaded' ? 'This item does not exist any more.' : phase };
+    const removed = phase === 'loaded';
+    return { state: 'missing', why: removed ? 'This item does not exist any more.' : phase, removed };
   }, [row, first, phase]);
 }

@@ -43,7 +43,13 @@ export function App() {
   return (
     <>
       {/* What was being edited stays there while the user logs in again. */}
-      {phase === 'unavailable' ? <Unavailable /> : user === undefined ? <Login /> : <Console user={user} />}
+      {phase === 'unavailable' ? (
+        <Unavailable />
+      ) : user === undefined ? (
+        <Login />
+      ) : (
+        <Console user={user} isOut={expired !== undefined} />
+      )}
       {expired !== undefined && <LoginAgain name={expired} />}
       <Toasts />
     </>
@@ -70,7 +76,13 @@ function StaleNote() {
 /** What is open over the desk. */
 type Over = 'nothing' | 'palette' | 'windows';
 
-function Console({ user }: { readonly user: string }) {
+interface ConsoleProps {
+  readonly user: string;
+  /** The session has ended: nothing is asked of the router until the user has logged in again. */
+  readonly isOut: boolean;
+}
+
+function Console({ user, isOut }: ConsoleProps) {
   const narrow = useNarrow();
   /** Windows that are to be closed though what was changed in them is not stored, and how. */
   const [losing, setLosing] = useState<{ readonly ids: readonly string[]; readonly close: () => void }>();
@@ -148,7 +160,7 @@ function Console({ user }: { readonly user: string }) {
   return (
     <div className={classes.join(' ')}>
       <Header onMenu={toggleTree} onFind={() => setOver('palette')} onWindows={() => setOver('windows')} />
-      {stale && <StaleNote />}
+      {stale && !isOut && <StaleNote />}
       <MenuTree
         current={current}
         onGo={(address) => {
