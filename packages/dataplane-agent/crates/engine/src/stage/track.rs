@@ -70,7 +70,7 @@ pub(crate) fn run<F: Frame, S>(
 /// Whether a packet without a connection goes against one of this pass that has just opened a connection. With the
 /// next pass that one's way is decided, and whether this one is an answer.
 #[inline]
-fn meets<F>(state: &WorkerState<F>, meta: &Meta) -> bool {
+fn meets<F>(state: &mut WorkerState<F>, meta: &Meta) -> bool {
     // What has moved here is translated, so nothing that goes against it answers it.
     const OTHERS: u32 = flag::AGAIN | flag::MOVED | flag::ICMP_ERROR;
     meta.entry == NO_ENTRY && !meta.is(OTHERS) && state.table.is_opened_from_other_side(&meta.tuple)

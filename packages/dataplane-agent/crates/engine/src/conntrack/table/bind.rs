@@ -27,7 +27,6 @@ impl Table {
         } else {
             self.counters.ip6 += 1;
         }
-        self.opened.note(&tuple);
         self.enter(slot, Direction::Original, &tuple);
         self.set_tuple(slot, Direction::Reply, &tuple.reversed());
         if self.workers > 1 && steer(&tuple, self.workers) != self.worker {

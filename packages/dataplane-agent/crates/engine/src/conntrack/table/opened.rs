@@ -35,22 +35,12 @@ fn place(tuple: &Tuple) -> (usize, u64) {
 }
 
 impl Opened {
+    /// Notes a flow. Says whether it may have been noted before.
     #[inline]
-    pub fn note(&mut self, tuple: &Tuple) {
+    fn insert(&mut self, tuple: &Tuple) -> bool {
         let (word, bit) = place(tuple);
-        if let Some(word) = self.words.get_mut(word) {
-            *word |= bit;
-        }
         self.is_empty = false;
-    }
-
-    #[inline]
-    fn may_hold(&self, tuple: &Tuple) -> bool {
-        if self.is_empty {
-            return false;
-        }
-        let (word, bit) = place(tuple);
-        self.words.get(word).is_some_and(|word| word & bit != 0)
+        self.words.get_mut(word).is_some_and(|word| std::mem::replace(word, *word | bit) & bit != 0)
     }
 
     #[inline]
@@ -69,11 +59,11 @@ impl Table {
         self.opened.clear();
     }
 
-    /// Whether a packet that no connection is found for goes against one that has opened a connection in this pass: its
-    /// place is known when that packet's way is decided.
+    /// Notes that a packet opens a connection, unless one of this pass that goes the other way has opened it: then this
+    /// one's place is known when that one's way is decided. To be asked for each packet that no connection is found for.
     #[inline]
-    pub fn is_opened_from_other_side(&self, tuple: &Tuple) -> bool {
-        self.opened.may_hold(tuple) && self.has_unconfirmed(&tuple.reversed()) && self.find(tuple).is_none()
+    pub fn is_opened_from_other_side(&mut self, tuple: &Tuple) -> bool {
+        self.opened.insert(tuple) && self.has_unconfirmed(&tuple.reversed()) && self.find(tuple).is_none()
     }
 
     #[cold]
