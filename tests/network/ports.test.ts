@@ -101,7 +101,7 @@ test.each(['af-packet', 'af-xdp'])(
     expect(mtu()).toBe(9000);
     const [row] = await it.rest.list('/interface/ethernet');
     expect(row?.['io-backend']).toBe('af-packet');
-    expect(row?.['io-reason']).toMatch(io === 'af-xdp' ? /its MTU of 9000 is beyond/ : /virtual/);
+    expect(row?.['io-reason']).toMatch(io === 'af-xdp' ? /its MTU of 9000 is beyond/ : /^chosen in the configuration/);
     await set({ mtu: '1400' });
     await eventually(() => mtu() === 1500);
     expect(ping(1401)).toMatch(/mtu ?= ?1400/);

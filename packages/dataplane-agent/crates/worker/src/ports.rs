@@ -39,6 +39,8 @@ pub struct PortState {
     pub io: IoBackend,
     /// Why this backend.
     pub io_reason: String,
+    /// Why a backend was decided on; part of `io_reason`.
+    decided_for: String,
     /// Backend that the configuration asks for.
     pub asked: IoChoice,
     /// Longest IP packet that its interface is to send, bytes; 0 without an interface.
@@ -93,6 +95,22 @@ impl PortState {
         }
     }
 
+    /// What backend it uses, for people.
+    fn uses(&self) -> String {
+        let word = if self.io == IoBackend::AfXdp { "AF_XDP" } else { "packet sockets" };
+        format!("{} ({}) uses {word}: {}", self.name, self.netdev, self.io_reason)
+    }
+
+    /// The backend that it uses is right for another reason than before. Returns what to tell people, if so.
+    fn decide_for(&mut self, reason: String) -> Option<String> {
+        if self.decided_for == reason {
+            return None;
+        }
+        self.io_reason = self.io_reason.replacen(&self.decided_for, &reason, 1);
+        self.decided_for = reason;
+        Some(self.uses())
+    }
+
     fn came_up(&mut self, up: bool) {
         if up {
             self.last_up_ms = wall_ms();
@@ -140,6 +158,7 @@ fn state(index: usize, netdev: &str, io: IoBackend, reason: &str) -> PortState {
         netdev: netdev.to_owned(),
         io,
         io_reason: reason.to_owned(),
+        decided_for: String::new(),
         asked: IoChoice::Auto,
         mtu: 0,
         mtu_given: None,
@@ -395,7 +414,7 @@ fn open(
         // What AF_XDP refused for its MTU it may take now, and what it took be too long.
         && (mtu == link.mtu || port.io == decided && !is_too_long(port, link))
     {
-        return Ok(Ok(None));
+        return Ok(Ok(port.decide_for(reason)));
     }
     let again = port.opened.take().is_some();
     if again {
@@ -405,20 +424,20 @@ fn open(
     } else if let Err(error) = claim.take_one(&port.netdev) {
         return Ok(Err(error.to_string()));
     }
-    let opened = sockets((backend, port.receive), reason, link, &device, workers.len(), umem);
-    let (ends, io, reason) = match opened {
+    let opened = sockets((backend, port.receive), reason.clone(), link, &device, workers.len(), umem);
+    let (ends, io, io_reason) = match opened {
         Ok(opened) => opened,
         Err(reason) => return Ok(Err(reason)),
     };
     port.rings = ends.iter().filter_map(Port::watch).collect();
     claim.set_frames_as_received(&port.netdev, io == IoBackend::AfXdp);
-    (port.io, port.io_reason, port.opened) = (io, reason, Some((backend, link.mtu)));
+    (port.io, port.io_reason, port.decided_for) = (io, io_reason, reason);
+    port.opened = Some((backend, link.mtu));
     port.sockets = ends.iter().filter_map(packet_socket).collect();
     let mut ends = ends.into_iter();
     workers.ask(|_| Command::SetPort(index as PortId, ends.next()))?;
-    let word = if io == IoBackend::AfXdp { "AF_XDP" } else { "packet sockets" };
     let tell = again || io != backend;
-    Ok(Ok(tell.then(|| format!("{} ({}) uses {word}: {}", port.name, port.netdev, port.io_reason))))
+    Ok(Ok(tell.then(|| port.uses())))
 }
 
 /// Opens a netdev with the backend that was decided on, or with packet sockets when it refuses AF_XDP.
