@@ -25,6 +25,9 @@ const ERROR_BURST: u32 = 6;
 /// which a burst takes no more than half.
 const MAX_ERROR_INTERVAL_MS: u32 = (1 << 31) / ERROR_BURST;
 
+/// Distance between lines that say that the connection table is full, ns.
+const FULL_INTERVAL: u64 = 60_000_000_000;
+
 /// Lines the log ring holds.
 pub const LOG_LINES: usize = 1024;
 /// Targets whose last ICMP error is remembered.
@@ -62,6 +65,10 @@ pub struct Shared {
     errors: Box<[AtomicU64]>,
     log: Mutex<LogRing>,
     log_pending: AtomicBool,
+    /// Packets that opened no connection because the table was full, since the last line that said so.
+    refused: AtomicU64,
+    /// Time from which on the next one may say so, ns.
+    tell_refused: AtomicU64,
     /// What the address lists hold.
     pub lists: Arc<AddressSets>,
     /// Wall clock less the clock of [`Now`], ns.
@@ -82,6 +89,8 @@ impl Shared {
             errors: (0..RATE_SLOTS).map(|_| AtomicU64::new(0)).collect(),
             log: Mutex::default(),
             log_pending: AtomicBool::new(false),
+            refused: AtomicU64::new(0),
+            tell_refused: AtomicU64::new(0),
             lists: Arc::new(AddressSets::new(seed)),
             utc_offset_ns: AtomicI64::new(0),
         }
@@ -111,6 +120,25 @@ impl Shared {
     /// people set it.
     pub fn set_wall_clock(&self, now: Now, utc_ns: i64) {
         self.utc_offset_ns.store(utc_ns.wrapping_sub_unsigned(now.0), Ordering::Relaxed);
+    }
+
+    /// A packet opened no connection because the table is full: once a minute the log says how many.
+    pub(crate) fn connection_refused(&self, now: Now) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        let due = self.tell_refused.load(Ordering::Relaxed);
+        let next = now.0.saturating_add(FULL_INTERVAL);
+        if now.0 < due
+            || self.tell_refused.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed).is_err()
+        {
+            return;
+        }
+        let packets = self.refused.swap(0, Ordering::Relaxed);
+        self.log(LogLine {
+            topics: "firewall,warning",
+            message: format!(
+                "the connection table is full; packets dropped that would open a connection: {packets}"
+            ),
+        });
     }
 
     pub(crate) fn utc_offset_ns(&self) -> i64 {

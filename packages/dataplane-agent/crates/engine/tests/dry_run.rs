@@ -357,6 +357,19 @@ fn a_full_table_has_no_room_for_a_described_connection_either() {
     assert_eq!(dry.drop_reason.as_deref(), Some("connection-table-full"), "{dry:?}");
     let known = router.dry_run(&Described::udp(HOSTS[0], 1, SERVERS[0], 53).description()).expect("a packet");
     assert_eq!(known.outcome, TraceOutcome::Forwarded);
+    // A packet that only might come is nothing to tell of; of those that do the log tells once a minute.
+    let mut refuse = |ports: std::ops::Range<u16>, seconds: u64| {
+        ports.for_each(|port| Described::udp(HOSTS[0], port, SERVERS[0], 53).send(&mut router));
+        let lines: Vec<String> = router.shared().take_log().into_iter().map(|line| line.message).collect();
+        router.sleep(seconds * 1_000_000_000);
+        lines
+    };
+    let line = |packets| {
+        vec![format!("the connection table is full; packets dropped that would open a connection: {packets}")]
+    };
+    assert_eq!(refuse(10..13, 30), line(1));
+    assert_eq!(refuse(10..13, 31), Vec::<String>::new());
+    assert_eq!(refuse(10..12, 1), line(6));
 }
 
 #[test]

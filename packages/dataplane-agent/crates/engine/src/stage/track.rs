@@ -44,6 +44,7 @@ pub(crate) fn run<F: Frame, S>(
         };
         if tracked.reason == Some(InvalidReason::TableFull) {
             state.drop(packet, DropReason::ConnectionTableFull);
+            state.shared.connection_refused(state.now);
             continue;
         }
         note_order(state, &mut packet.meta, tracked.order);
