@@ -1,9 +1,18 @@
-/** A user's text inside an error message: bounded, without control characters, never empty. */
+/**
+ * A user's text inside an error message: bounded, without control characters, never empty. Marks of direction, which
+ * nobody sees, are told by their escapes: a `?` would look like a character that is missing.
+ */
 export function shown(text: string): string {
   if (text === '') return 'an empty value';
-  const printable = text.slice(0, 41).replace(/\p{C}/gu, '?');
-  return printable.length > 40 ? `${printable.slice(0, 40)}...` : printable;
+  const printable = text
+    .slice(0, MOST)
+    .replace(/\p{Bidi_Control}/gu, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .replace(/\p{C}/gu, '?');
+  return text.length > MOST ? `${printable}...` : printable;
 }
+
+/** Characters of a text that are shown. */
+const MOST = 40;
 
 /** Whether a text holds control characters, which would break names, logs and exports, or half a surrogate pair, which is no text. */
 export const hasControl = (text: string): boolean => /[\p{Cc}\p{Cs}]/u.test(text);
