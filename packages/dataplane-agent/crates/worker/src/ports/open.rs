@@ -1,0 +1,148 @@
+//! Opens a port's netdev: claims it, lets it carry packets as long as its interface may send, and gives every worker a
+//! socket on it.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use tollway_config::protocol::IoBackend;
+use tollway_engine::snapshot::PortId;
+use tollway_io::Port;
+use tollway_io::af_packet::{self, Receive};
+use tollway_io::claim::Claim;
+use tollway_io::link::Link;
+use tollway_io::pool::Umem;
+use tollway_io::xdp::device::Device;
+use tollway_io::xdp::{self, Mode};
+
+use super::PortState;
+use crate::backend::{Choice, choose};
+use crate::exchange::Command;
+use crate::flow_offload::FlowOffload;
+use crate::workers::{WorkerLost, Workers};
+
+/// Whether a netdev's packets have become too long for the frames that they are received in.
+fn is_too_long(port: &PortState, link: &Link) -> bool {
+    port.io == IoBackend::AfXdp && link.mtu > xdp::MAX_MTU
+}
+
+/// Has a netdev carry packets as long as its interface may send, or as before when that one sends shorter ones again.
+/// Returns what to tell people.
+pub(super) fn fit_mtu(
+    index: usize,
+    port: &mut PortState,
+    link: &mut Link,
+    claim: &Claim,
+    workers: &mut Workers,
+    offload: &mut FlowOffload,
+) -> Result<Option<String>, WorkerLost> {
+    let is_short = link.mtu < port.mtu && port.mtu_refused != Some(port.mtu);
+    let is_ours = port.mtu_given == Some(link.mtu) && link.mtu > port.mtu;
+    if !is_short && !is_ours {
+        return Ok(None);
+    }
+    let mut given = claim.set_mtu(&link.name, port.mtu);
+    if given.is_err() && port.io == IoBackend::AfXdp && port.opened.is_some() {
+        // With a program of XDP a driver takes no frames that are longer than a page.
+        offload.forget(index, port, workers)?;
+        workers.ask(|_| Command::SetPort(index as PortId, None))?;
+        port.reopen = true;
+        given = claim.set_mtu(&link.name, port.mtu);
+    }
+    match given {
+        Ok(mtu) => {
+            link.mtu = mtu;
+            (port.mtu_given, port.mtu_refused) = (Some(mtu), None);
+            Ok(None)
+        }
+        Err(error) => {
+            port.mtu_refused = Some(port.mtu);
+            let (name, mtu) = (&port.name, port.mtu);
+            Ok(Some(format!("{name} ({}) does not carry packets of {mtu} bytes: {error}", port.netdev)))
+        }
+    }
+}
+
+/// Claims a netdev (again) and gives every worker a socket on it, unless it is open as it should be. Returns
+/// what to tell people.
+pub(super) fn open(
+    index: usize,
+    port: &mut PortState,
+    link: &Link,
+    claim: &Claim,
+    workers: &mut Workers,
+    umem: Option<&'static Umem>,
+    offload: &mut FlowOffload,
+) -> Result<Result<Option<String>, String>, WorkerLost> {
+    let device = Device::of(&link.name, link.index);
+    let Choice { backend, reason } = choose(port.asked, &device);
+    if !std::mem::take(&mut port.reopen)
+        && let Some((decided, mtu)) = port.opened
+        && decided == backend
+        // What AF_XDP refused for its MTU it may take now, and what it took be too long.
+        && (mtu == link.mtu || port.io == decided && !is_too_long(port, link))
+    {
+        return Ok(Ok(port.decide_for(reason)));
+    }
+    let again = port.opened.take().is_some();
+    if again {
+        offload.forget(index, port, workers)?;
+        // Both backends at a time would see every frame twice, or none.
+        workers.ask(|_| Command::SetPort(index as PortId, None))?;
+    } else if let Err(error) = claim.take_one(&port.netdev) {
+        return Ok(Err(error.to_string()));
+    }
+    let opened = sockets((backend, port.receive), reason.clone(), link, &device, workers.len(), umem);
+    let (ends, io, io_reason) = match opened {
+        Ok(opened) => opened,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    port.rings = ends.iter().filter_map(Port::watch).collect();
+    claim.set_frames_as_received(&port.netdev, io == IoBackend::AfXdp);
+    (port.io, port.io_reason, port.decided_for) = (io, io_reason, reason);
+    port.opened = Some((backend, link.mtu));
+    port.sockets = ends.iter().filter_map(packet_socket).collect();
+    let mut ends = ends.into_iter();
+    workers.ask(|_| Command::SetPort(index as PortId, ends.next()))?;
+    let tell = again || io != backend;
+    Ok(Ok(tell.then(|| port.uses())))
+}
+
+/// Opens a netdev with the backend that was decided on, or with packet sockets when it refuses AF_XDP.
+/// Returns the ends, the backend, and why.
+fn sockets(
+    (backend, receive): (IoBackend, Receive),
+    mut reason: String,
+    link: &Link,
+    device: &Device,
+    workers: usize,
+    umem: Option<&'static Umem>,
+) -> Result<(Vec<Port>, IoBackend, String), String> {
+    if backend == IoBackend::AfXdp {
+        let opened = umem
+            .ok_or_else(|| "there is no frame pool for it".to_owned())
+            .and_then(|umem| xdp::open(umem, link, device, workers, &[Mode::Native, Mode::Generic]));
+        match opened {
+            Ok(opened) => {
+                let ends = opened.ports.into_iter().map(Port::Xdp).collect();
+                return Ok((ends, IoBackend::AfXdp, format!("{reason}; {}", opened.how)));
+            }
+            Err(refused) => reason = format!("AF_XDP was {reason}, but is not possible: {refused}"),
+        }
+    }
+    let sockets = af_packet::open(link.index, workers, receive).map_err(|error| error.to_string())?;
+    if receive == Receive::Queue {
+        reason +=
+            "; without rings, for the kernel stopped one at a frame that no virtio-net header describes";
+    }
+    if let Some(error) = &sockets.fanout_refused {
+        reason += &format!("; one worker receives for all, fanout was refused: {error}");
+    }
+    Ok((sockets.ports.into_iter().map(Port::AfPacket).collect(), IoBackend::AfPacket, reason))
+}
+
+/// Another descriptor of a packet socket.
+fn packet_socket(port: &Port) -> Option<OwnedFd> {
+    match port {
+        Port::AfPacket(port) => port.as_fd().try_clone_to_owned().ok(),
+        Port::Xdp(_) | Port::Memory(_) => None,
+    }
+}
