@@ -1,5 +1,5 @@
 import { expect } from '@playwright/test';
-import { Console, TITLE_MIDDLE_PX } from './console.ts';
+import { TITLE_MIDDLE_PX } from './console.ts';
 import { test } from './stack.ts';
 
 test('a window is moved, resized, maximised and minimised by mouse, and is where it was after a reload', async ({
@@ -158,22 +158,16 @@ test('who may only look is offered no commands', async ({ ui, router, browser })
   await context.close();
 });
 
-test('who is moved to another group is offered what that one may, and who is logged out elsewhere is told no more', async ({
-  ui,
-  router,
-  browser,
-}) => {
+test('who is moved to another group is offered what that one may', async ({ ui, router, browser }) => {
   const id = await router.rest.add('/user', { name: 'mover', group: 'write', password: 'moves-around' });
   const context = await browser.newContext();
   try {
-    const pages = [await context.newPage(), await context.newPage()];
-    const [first, second] = pages.map((page) => new Console(page, `${ui.url}/ip/address`));
-    if (first === undefined || second === undefined) throw new Error('two pages');
-    await first.page.goto(first.url);
-    await first.page.getByLabel('User').fill('mover');
-    await first.page.getByLabel('Password').fill('moves-around');
-    await first.page.getByRole('button', { name: 'Log in' }).click();
-    const list = first.page.getByRole('region', { name: 'Address List' });
+    const page = await context.newPage();
+    await page.goto(`${ui.url}/ip/address`);
+    await page.getByLabel('User').fill('mover');
+    await page.getByLabel('Password').fill('moves-around');
+    await page.getByRole('button', { name: 'Log in' }).click();
+    const list = page.getByRole('region', { name: 'Address List' });
     const add = list.getByRole('button', { name: 'Add', exact: true });
     await expect(add).toHaveCount(1);
     await router.rest.set('/user', id, { group: 'read' });
@@ -181,15 +175,6 @@ test('who is moved to another group is offered what that one may, and who is log
     await expect(list.getByRole('grid')).toContainText('192.168.88.1/24');
     await router.rest.set('/user', id, { group: 'write' });
     await expect(add).toHaveCount(1);
-
-    await second.page.goto(second.url);
-    await expect(second.page.getByRole('region', { name: 'Address List' })).toBeVisible();
-    await first.page.getByLabel('User mover').click();
-    await first.page.getByRole('button', { name: 'Log out' }).click();
-    await expect(second.page.getByRole('dialog', { name: 'Log in again' })).toBeVisible();
-    await expect(second.connection).not.toHaveText('live');
-    await second.page.waitForTimeout(4000);
-    await expect(second.page.getByText(/No answer from the router/)).toHaveCount(0);
   } finally {
     await context.close();
   }

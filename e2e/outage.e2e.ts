@@ -1,4 +1,6 @@
 import { expect } from '@playwright/test';
+import { PASSWORD } from '../tests/network/router.ts';
+import { Console } from './console.ts';
 import { test } from './stack.ts';
 
 test('with the router gone nothing is well: banner, grey values; a list says that it cannot be reached, then comes', async ({
@@ -50,4 +52,33 @@ test('with the packet engine silent the page says so, and what it counted is gre
   } finally {
     process.kill(agent, 'SIGCONT');
   }
+});
+
+test('who logs out in one tab is told so in the others, and not that the router does not answer', async ({ ui }) => {
+  const other = new Console(await ui.page.context().newPage(), ui.url);
+  await other.page.goto(ui.url);
+  await expect(other.tree).toBeVisible();
+  await expect(other.connection).toHaveText('live');
+  // Every word that stands over the page, also for a moment.
+  await other.page.evaluate(() => {
+    new MutationObserver(() => {
+      const note = document.querySelector('.stale-note')?.textContent;
+      if (note) document.documentElement.dataset.told = note;
+    }).observe(document.body, { subtree: true, childList: true });
+  });
+  await ui.page.getByLabel('User admin').click();
+  await ui.page.getByRole('button', { name: 'Log out' }).click();
+  const again = other.page.getByRole('dialog', { name: 'Log in again' });
+  await expect(again).toBeVisible();
+  await expect(other.page.locator('.link')).toHaveText('logged out');
+  // Longer than a connection may be silent.
+  await other.page.waitForTimeout(4_000);
+  await expect(other.page.getByText('No answer from the router')).toHaveCount(0);
+  expect(await other.page.evaluate(() => document.documentElement.dataset.told)).toBeUndefined();
+  await expect(other.page.locator('.link')).toHaveText('logged out');
+
+  await again.getByLabel('Password').fill(PASSWORD);
+  await again.getByRole('button', { name: 'Log in' }).click();
+  await expect(again).toBeHidden();
+  await expect(other.connection).toHaveText('live');
 });

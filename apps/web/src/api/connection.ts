@@ -14,6 +14,8 @@ const LOOK_MS = 500;
 
 function measure(): Connection {
   const everOpen = live.lastMessageAt > 0;
+  // The router is not to blame for this silence.
+  if (everOpen && live.state === 'closed') return { liveness: 'logged-out', ageS: 0 };
   const ageS = everOpen ? Math.floor((performance.now() - live.lastMessageAt) / 1000) : 0;
   const now = liveness(live.state === 'open', everOpen, ageS, useStatus.getState().engine);
   return { liveness: now, ageS: now === 'live' ? 0 : ageS };
@@ -60,6 +62,11 @@ export const isStale = ({ liveness: now }: Connection): boolean => now === 'late
 /** True while what is shown is old: the router does not answer. */
 export function useStale(): boolean {
   return useSyncExternalStore(subscribe, () => isStale(current));
+}
+
+/** True when the session is over: what is shown is old, and will be until somebody logs in again. */
+export function useLoggedOut(): boolean {
+  return useSyncExternalStore(subscribe, () => current.liveness === 'logged-out');
 }
 
 /** True while the router answers and its packet engine does not: what is counted and measured there is old. */

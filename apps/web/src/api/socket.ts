@@ -19,11 +19,16 @@ export interface SubscriptionHandle {
   close(): void;
 }
 
-/** `open` while messages can flow; `lost` after a connection broke or none came up. */
+/**
+ * `open` while messages can flow; `lost` after a connection broke or none came up; `closed` when nobody wants one, or the
+ * server has said that the session is over.
+ */
 export type SocketState = 'closed' | 'connecting' | 'open' | 'lost';
 
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 2000;
+/** Close code for a session that is over. */
+const SESSION_OVER = 4401;
 
 /** Wait before the n-th retry (from 0), ms. */
 export function retryDelay(attempt: number): number {
@@ -40,7 +45,7 @@ export class LiveSocket {
   #attempt = 0;
   #nextId = 1;
   #state: SocketState = 'closed';
-  /** When the last message came, by `performance.now()`. */
+  /** When the last message came, by `performance.now()`; 0 before the first one since {@link open}. */
   lastMessageAt = 0;
 
   /**
@@ -64,6 +69,8 @@ export class LiveSocket {
 
   open(): void {
     if (this.#socket !== undefined || this.#timer !== undefined) return;
+    // How old that is which came before says nothing about this connection.
+    this.lastMessageAt = 0;
     this.#connect();
   }
 
@@ -119,12 +126,14 @@ export class LiveSocket {
       this.lastMessageAt = performance.now();
       if (typeof event.data === 'string') this.#dispatch(event.data);
     };
-    socket.onclose = () => {
+    socket.onclose = ({ code }) => {
       if (this.#socket !== socket) return;
       this.#socket = undefined;
-      this.#enter('lost');
+      const over = code === SESSION_OVER;
+      this.#enter(over ? 'closed' : 'lost');
       this.#lost();
-      this.#timer = setTimeout(() => this.#connect(), retryDelay(this.#attempt++));
+      // Whoever hears of it closes this, too, unless somebody has logged in again meanwhile.
+      this.#timer = setTimeout(() => this.#connect(), over ? LAST_RETRY_MS : retryDelay(this.#attempt++));
     };
   }
 

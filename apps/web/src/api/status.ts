@@ -21,8 +21,8 @@ export interface Status {
   readonly alarms: readonly string[];
 }
 
-/** How the connection to the router stands. */
-export type Liveness = 'connecting' | 'live' | 'late' | 'lost' | 'engine-down' | 'refused';
+/** How the connection to the router stands; `logged-out` when it ended with the session. */
+export type Liveness = 'connecting' | 'live' | 'late' | 'lost' | 'engine-down' | 'refused' | 'logged-out';
 
 export const useStatus = create<Status>(() => ({
   identity: '',

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useLayoutEffect, useState } from 'react';
-import { useConnection, useEngineDown, useStale } from '../api/connection.ts';
+import { useConnection, useEngineDown, useLoggedOut, useStale } from '../api/connection.ts';
 import { refreshSession, useSession } from '../api/session.ts';
 import { connect, disconnect, useStatus } from '../api/status.ts';
 import { forgetOwnChanges, undoByKey, undoKey } from '../menu/undo.ts';
@@ -43,13 +43,7 @@ export function App() {
   return (
     <>
       {/* What was being edited stays there while the user logs in again. */}
-      {phase === 'unavailable' ? (
-        <Unavailable />
-      ) : user === undefined ? (
-        <Login />
-      ) : (
-        <Console user={user} isOut={expired !== undefined} />
-      )}
+      {phase === 'unavailable' ? <Unavailable /> : user === undefined ? <Login /> : <Console user={user} />}
       {expired !== undefined && <LoginAgain name={expired} />}
       <Toasts />
     </>
@@ -76,13 +70,7 @@ function StaleNote() {
 /** What is open over the desk. */
 type Over = 'nothing' | 'palette' | 'windows';
 
-interface ConsoleProps {
-  readonly user: string;
-  /** The session has ended: nothing is asked of the router until the user has logged in again. */
-  readonly isOut: boolean;
-}
-
-function Console({ user, isOut }: ConsoleProps) {
+function Console({ user }: { readonly user: string }) {
   const narrow = useNarrow();
   /** Windows that are to be closed though what was changed in them is not stored, and how. */
   const [losing, setLosing] = useState<{ readonly ids: readonly string[]; readonly close: () => void }>();
@@ -152,15 +140,16 @@ function Console({ user, isOut }: ConsoleProps) {
   }, []);
   const stale = useStale();
   const engineDown = useEngineDown();
+  const loggedOut = useLoggedOut();
   const classes = ['console'];
   if (engineDown) classes.push('console-engine-down');
-  if (stale) classes.push('console-stale');
+  if (stale || loggedOut) classes.push('console-stale');
   if (drawer) classes.push('drawer-open');
   if (tree === 'hidden') classes.push('tree-hidden');
   return (
     <div className={classes.join(' ')}>
       <Header onMenu={toggleTree} onFind={() => setOver('palette')} onWindows={() => setOver('windows')} />
-      {stale && !isOut && <StaleNote />}
+      {stale && <StaleNote />}
       <MenuTree
         current={current}
         onGo={(address) => {

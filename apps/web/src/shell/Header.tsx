@@ -21,6 +21,7 @@ const WORDS: Readonly<Record<Liveness, string>> = {
   lost: 'no connection',
   'engine-down': 'engine down',
   refused: 'configuration refused',
+  'logged-out': 'logged out',
 };
 
 interface Props {

@@ -1,6 +1,6 @@
 /** The line at the top: is the router all right, and if not, what is wrong and where to look. */
 import { useCallback, useRef, useSyncExternalStore } from 'react';
-import { isStale, useConnection } from '../../api/connection.ts';
+import { type Connection, isStale, useConnection } from '../../api/connection.ts';
 import { useStatus } from '../../api/status.ts';
 import { trafficSamples } from '../../api/traffic.ts';
 import { useVisible } from '../../ui/visibility.ts';
@@ -10,6 +10,13 @@ import { type Facts, type Finding, judge } from './verdict.ts';
 
 /** Samples that the verdict looks back on. */
 const BACK = 10;
+
+/** Whether the router answers, by how the connection to it stands. */
+function heardBy(connection: Connection): Facts['heard'] {
+  if (isStale(connection)) return 'no-more';
+  if (connection.liveness === 'logged-out') return 'logged-out';
+  return connection.liveness === 'connecting' ? 'not-yet' : 'now';
+}
 
 function findings(heard: Facts['heard']): readonly Finding[] {
   const status = useStatus.getState();
@@ -30,8 +37,7 @@ function findings(heard: Facts['heard']): readonly Finding[] {
 /** The findings; the same array as long as they say the same. */
 function useFindings(): readonly Finding[] {
   const visible = useVisible();
-  const connection = useConnection();
-  const heard = isStale(connection) ? 'no-more' : connection.liveness === 'connecting' ? 'not-yet' : 'now';
+  const heard = heardBy(useConnection());
   const held = useRef<{ readonly key: string; readonly found: readonly Finding[] }>({ key: '[]', found: [] });
   const subscribe = useCallback((changed: () => void) => (visible ? onVerdict(changed) : () => {}), [visible]);
   return useSyncExternalStore(subscribe, () => {

@@ -67,4 +67,5 @@ test('a router that does not answer is never well, and nothing old is judged', (
   expect(lost).toMatchObject({ level: 'trouble', text: expect.stringMatching(/does not answer/) });
   expect(more).toEqual([]);
   expect(judge({ ...WELL, heard: 'not-yet' }).map(({ level }) => level)).toEqual(['warning']);
+  expect(texts({ heard: 'logged-out', lostLinks: ['ether1'] })).toEqual([expect.stringContaining('session has ended')]);
 });

@@ -14,7 +14,7 @@ export interface Finding {
 /** What is known now. Unknown figures are 0, unknown lists empty. */
 export interface Facts {
   /** Whether the router answers: nothing else can be judged while it does not, or has not yet. */
-  readonly heard: 'now' | 'not-yet' | 'no-more';
+  readonly heard: 'now' | 'not-yet' | 'no-more' | 'logged-out';
   /** How the packet engine stands, as the status topic says: `synced`, `behind`, `refused`, `down` … */
   readonly engine: string;
   /** What the router itself says must be looked at, a sentence each. */
@@ -117,6 +117,8 @@ function rooms(facts: Facts): readonly Finding[] {
 /** What is wrong, the worst first. Nothing: all is well as far as can be seen from here. */
 export function judge(facts: Facts): readonly Finding[] {
   if (facts.heard === 'not-yet') return [{ level: 'warning', text: 'Nothing has come from the router yet' }];
+  if (facts.heard === 'logged-out')
+    return [{ level: 'warning', text: 'The session has ended: what stands here is old' }];
   if (facts.heard === 'no-more') {
     const text = 'The router does not answer: what stands here is old, and nobody knows how it is now';
     return [{ level: 'trouble', text }];
