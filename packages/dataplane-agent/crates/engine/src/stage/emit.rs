@@ -9,7 +9,7 @@ use crate::icmp::{IcmpError, build_error};
 use crate::nat::icmp_error;
 use crate::nat::{Part, Rewrite};
 use crate::neighbor::arp::build;
-use crate::neighbor::{Adjacency, Solicit};
+use crate::neighbor::{Adjacency, AdjacencyId, Solicit};
 use crate::packet::{Hook, Meta, NONE, flag};
 use crate::snapshot::Snapshot;
 use crate::stage::cut::cut;
@@ -27,16 +27,17 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
 ) -> u64 {
     let released = if state.holds.is_empty() { 0 } else { release(state, batch) };
     let mut entered = 0;
+    let mut last = None;
     // Released packets are older than those of this batch, which stand behind them.
     for index in batch.first..batch.first + released {
         entered += 1;
-        leave(snapshot, state, batch, index, source);
+        leave(snapshot, state, batch, index, &mut last, source);
     }
     for at in 0..batch.slow.len() {
         let Some((index, packet)) = batch.slow_packet(at) else { continue };
         if packet.meta.verdict == Verdict::Forward {
             entered += 1;
-            leave(snapshot, state, batch, index, source);
+            leave(snapshot, state, batch, index, &mut last, source);
         }
     }
     solicit(snapshot, state, batch, source);
@@ -62,12 +63,13 @@ fn release<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>) -> usize 
     released
 }
 
-/// Sends one packet on its way.
+/// Sends one packet on its way. `last` is where the one before went, which most packets of a batch do, too.
 fn leave<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     batch: &mut Batch<F>,
     index: usize,
+    last: &mut Option<(AdjacencyId, [u8; 6])>,
     source: &mut S,
 ) {
     let Some(packet) = batch.packets.get_mut(index) else { return };
@@ -79,8 +81,18 @@ fn leave<F: Frame, S: FrameSource<F>>(
         state.drop(packet, DropReason::OutInterfaceDown);
         return;
     };
-    let mac = match link_address(snapshot, state, &mut packet.meta) {
-        Ok(mac) => mac,
+    let as_before = last.filter(|(id, _)| {
+        *id == packet.meta.adjacency && !packet.meta.is(flag::BROADCAST | flag::NO_NEIGHBOR)
+    });
+    let found = match as_before {
+        Some((_, mac)) => Ok(mac),
+        None => link_address(snapshot, state, &mut packet.meta),
+    };
+    let mac = match found {
+        Ok(mac) => {
+            *last = Some((packet.meta.adjacency, mac)).filter(|_| !packet.meta.is(flag::BROADCAST));
+            mac
+        }
         Err(Wait::Hold) => {
             hold(state, packet);
             return;

@@ -6,7 +6,7 @@ use crate::conntrack::CachedAction;
 use crate::frame::{Frame, FrameSource};
 use crate::nat::Rewrite;
 use crate::neighbor::Adjacency;
-use crate::packet::{Hook, Meta, NONE, Origin, flag};
+use crate::packet::{Hook, Meta, NO_INTERFACE, NONE, Origin, flag};
 use crate::paths::ROOT;
 use crate::slow::SlowReason;
 use crate::snapshot::Snapshot;
@@ -23,6 +23,8 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     _source: &mut S,
 ) -> u64 {
     let mut entered = 0;
+    // Most packets of a batch have the next hop of the one before.
+    let mut last = (NO_INTERFACE, 0, NONE);
     for at in 0..batch.slow.len() {
         let Some((_, packet)) = batch.slow_packet(at) else { continue };
         if packet.meta.path != ROOT {
@@ -54,7 +56,15 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
             continue;
         }
         packet.meta.verdict = Verdict::Forward;
-        resolve(snapshot, state, &mut packet.meta);
+        let meta = &mut packet.meta;
+        if (meta.out_interface, meta.next_hop) == (last.0, last.1) && !meta.is(flag::BROADCAST) {
+            meta.adjacency = last.2;
+        } else {
+            resolve(snapshot, state, meta);
+            if meta.adjacency != NONE && !meta.is(flag::NO_NEIGHBOR | flag::BROADCAST) {
+                last = (meta.out_interface, meta.next_hop, meta.adjacency);
+            }
+        }
         if snapshot.tracking() {
             let cached = if snapshot.allow_fast_path() {
                 cache(snapshot, state, &packet.meta)
@@ -125,7 +135,7 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
     if meta.origin != Origin::Port || meta.hook != Hook::Forward {
         return Err(SlowReason::FromRouter);
     }
-    let never = [
+    const NEVER: [(u32, SlowReason); 8] = [
         (flag::FRAGMENT, SlowReason::Fragment),
         (flag::OPTIONS, SlowReason::IpOptions),
         (flag::ICMP_ERROR | flag::ATTACHED, SlowReason::IcmpError),
@@ -136,7 +146,17 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
         // Its rules were asked by another worker.
         (flag::MOVED, SlowReason::NewConnection),
     ];
-    if let Some((_, reason)) = never.into_iter().find(|(flags, _)| meta.is(*flags)) {
+    const ANY: u32 = {
+        let (mut any, mut at) = (0, 0);
+        while at < NEVER.len() {
+            any |= NEVER[at].0;
+            at += 1;
+        }
+        any
+    };
+    if meta.is(ANY)
+        && let Some((_, reason)) = NEVER.into_iter().find(|(flags, _)| meta.is(*flags))
+    {
         return Err(reason);
     }
     if meta.adjacency == NONE {
