@@ -395,6 +395,19 @@ fn remove(router: &mut Router, record: Option<&ConnectionRecord>) -> bool {
     own.is_some_and(|own| router.remove_connection(own.id))
 }
 
+/// Packets that queues have dropped.
+fn dropped(router: &Router) -> u64 {
+    queued(router).iter().map(|(.., [_, dropped, _])| dropped).sum()
+}
+
+/// Packets that queues have passed, dropped and hold.
+fn queued(router: &Router) -> Vec<(u32, usize, [u64; 3])> {
+    let queues = router.queues();
+    let ways =
+        queues.iter().flat_map(|queue| queue.ways.iter().enumerate().map(move |each| (queue.row, each)));
+    ways.map(|(row, (way, of))| (row, way, [of.packets, of.dropped, of.queued_packets.into()])).collect()
+}
+
 /// Addresses that rules have put into lists.
 fn listed(router: &Router) -> Vec<(String, Addr)> {
     let mut entries = Vec::new();
@@ -515,6 +528,7 @@ fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
                 router.inject_batch(0, frames.clone())
             }
         };
+        let before = dropped(&fast);
         let (a, b, c) = (inject(&mut fast), inject(&mut slow), inject(&mut traced));
         prop_assert_eq!(&a, &c, "frames out under a trace, step {}", step);
         prop_assert_eq!(fast.stats(), traced.stats(), "counters under a trace, step {}", step);
@@ -527,6 +541,13 @@ fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
         learn(&mut flows, &b, &slow);
         prop_assert_eq!(counters(&fast), counters(&slow), "counters, step {}", step);
         prop_assert_eq!(connections(&fast), connections(&slow), "connections, step {}", step);
+        if fast.queues() != slow.queues() && !one_by_one && frames.len() > 1 {
+            // Packets keep their order within a flow. Of the packets of several flows that come together, a full queue
+            // drops as many either way, but not always the same ones: from here on the routers are in different states.
+            prop_assert!(dropped(&fast) > before, "queues, step {}", step);
+            prop_assert_eq!(queued(&fast), queued(&slow), "packets in queues, step {}", step);
+            return Ok(());
+        }
         prop_assert_eq!(fast.queues(), slow.queues(), "queues, step {}", step);
         prop_assert_eq!(listed(&fast), listed(&slow), "address lists, step {}", step);
         tally.waited.set(tally.waited.get() + fast.stats().queues.queued_packets);
@@ -605,4 +626,9 @@ fn the_flow_cache_does_what_the_stages_would_have_done() {
 #[test]
 fn connections_that_end_together_may_free_their_ids_in_another_order() {
     run(12_601_596_546_263_644_985, 88, &Tally::default()).expect("alike");
+}
+
+#[test]
+fn packets_of_several_flows_may_come_to_a_full_queue_in_another_order() {
+    run(13_897_368_779_888_699_422, 20, &Tally::default()).expect("alike");
 }
