@@ -141,6 +141,8 @@ export interface Menu {
   readonly refreshMs?: number;
   /** Configuration rows (stored) as opposed to live state only. */
   readonly stored: boolean;
+  /** `false`: its changes make no revision, so that nothing takes them back. */
+  readonly undoable?: false;
   /** Shows and changes the rows of this other menu (`/interface` those of `/interface/ethernet`). */
   readonly rowsOf?: string;
   /** Items that always exist: they are neither stored nor removed. */

@@ -15,6 +15,8 @@ import { FormStatus } from './FormStatus.tsx';
 import { copyOf, type Edits, proposals, valuesOf } from './form-model.ts';
 import type { TabExtras } from './form-tabs.ts';
 import { itemTitle, lockedReason, newTitle } from './item.ts';
+import { RemoveDialog } from './RemoveDialog.tsx';
+import { type RemoveQuestion, removeQuestion } from './remove-question.ts';
 import { loadingText } from './TableFooter.tsx';
 import { tellChange } from './undo.ts';
 import { useForm } from './use-form.ts';
@@ -131,6 +133,7 @@ interface BodyProps extends Common {
 function Body({ menu, extras, base, isNew, initial, before, gone, onClose, onCopy, onAdded, onAddAgain }: BodyProps) {
   const form = useForm(menu, base, isNew, initial);
   const [commenting, setCommenting] = useState(false);
+  const [question, setQuestion] = useState<RemoveQuestion>();
   const id = base['.id'] ?? '';
   const locked = isNew ? undefined : lockedReason(menu, base);
   const disabled = isNew ? form.edits.disabled === 'true' : isSet(base, 'disabled');
@@ -165,6 +168,13 @@ function Body({ menu, extras, base, isNew, initial, before, gone, onClose, onCop
 
   async function remove() {
     if (await removeItems(menu, [id])) onClose();
+  }
+
+  function askToRemove() {
+    const one = { ids: [id], rows: [base], filtered: false, hidden: 0, matched: 1, total: 1 };
+    const asked = removeQuestion(menu, one);
+    setQuestion(asked);
+    if (asked === undefined) void remove();
   }
 
   const why = reason(base);
@@ -218,11 +228,14 @@ function Body({ menu, extras, base, isNew, initial, before, gone, onClose, onCop
           }}
           onComment={() => setCommenting(true)}
           onCopy={() => onCopy(id)}
-          onRemove={() => void remove()}
+          onRemove={askToRemove}
           onCommand={(command) => void runOn(menu, command, [id])}
         />
         {!isNew && gone === undefined && <FormStatus menu={menu} row={base} />}
       </form>
+      {question !== undefined && (
+        <RemoveDialog question={question} onRemove={() => void remove()} onClose={() => setQuestion(undefined)} />
+      )}
       {commenting && (
         <CommentDialog
           value={comment}

@@ -1,4 +1,4 @@
-/** Asks before many items are removed. Enter and Escape keep them. */
+/** Asks before items are removed. Enter and Escape keep them. */
 import { thousands } from '@tollway/schema';
 import { useEffect, useRef } from 'react';
 import { ModalDialog } from '../ui/ModalDialog.tsx';
@@ -13,12 +13,13 @@ interface Props {
 export function RemoveDialog({ question, onRemove, onClose }: Props) {
   const cancel = useRef<HTMLButtonElement>(null);
   useEffect(() => cancel.current?.focus(), []);
-  const { ids, title, names, filtered } = question;
+  const { ids, title, names, filtered, final } = question;
   return (
     <ModalDialog title={title} size="small" onClose={onClose}>
       <div className="ask-box">
         <p>{names}</p>
         {filtered !== '' && <p>{filtered}</p>}
+        {final !== '' && <p>{final}</p>}
       </div>
       <footer className="modal-foot">
         <button

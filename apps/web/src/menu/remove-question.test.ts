@@ -26,6 +26,17 @@ test('nine rows that are seen go without a question, ten do not', () => {
   });
 });
 
+test('what does not come back is asked for, be it one', () => {
+  const users = menuByPath('/user');
+  if (users === undefined) throw new Error('the menu is missing');
+  expect(removeQuestion(users, removal(1, { matched: 3, total: 3 }))).toMatchObject({
+    title: 'Remove 1 item from Users?',
+    names: 'user0.',
+    final: 'This cannot be undone.',
+  });
+  expect(removeQuestion(simple, removal(10))?.final).toBe('');
+});
+
 test('with Find it says what stays and what is hidden', () => {
   const found = removeQuestion(simple, removal(502, { filtered: true, matched: 502 }));
   expect(found?.filtered).toBe(

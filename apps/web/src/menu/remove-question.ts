@@ -1,4 +1,4 @@
-/** What to ask before many items are removed, or some that nobody sees. Pure. */
+/** What to ask before many items are removed, some that nobody sees, or any that do not come back. Pure. */
 import { type Menu, thousands } from '@tollway/schema';
 import type { Row } from '../api/row.ts';
 
@@ -15,6 +15,8 @@ export interface RemoveQuestion {
   readonly names: string;
   /** What Find or the filter leaves out; empty without one. */
   readonly filtered: string;
+  /** That they do not come back; empty when they can. */
+  readonly final: string;
 }
 
 /** What is known when somebody removes items. */
@@ -45,7 +47,8 @@ function nameOf(menu: Menu, row: Row): string {
 /** The question, or undefined when the items may go without one. */
 export function removeQuestion(menu: Menu, removal: Removal): RemoveQuestion | undefined {
   const { ids, rows, filtered, hidden, matched, total } = removal;
-  if (ids.length < ASKED_FROM && hidden === 0) return undefined;
+  const final = menu.undoable === false;
+  if (ids.length < ASKED_FROM && hidden === 0 && !final) return undefined;
   const named = rows.slice(0, NAMED).map((row) => nameOf(menu, row));
   const more = ids.length - named.length;
   const parts = [
@@ -59,5 +62,6 @@ export function removeQuestion(menu: Menu, removal: Removal): RemoveQuestion | u
     title: `Remove ${number(ids.length)} ${ids.length === 1 ? 'item' : 'items'} from ${menu.title}?`,
     names: named.length === 0 ? '' : `${named.join(', ')}${more > 0 ? ` and ${number(more)} more` : ''}.`,
     filtered: filtered ? parts.join(' ') : '',
+    final: final ? 'This cannot be undone.' : '',
   };
 }

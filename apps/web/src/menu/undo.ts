@@ -78,7 +78,7 @@ function nothingTo(what: 'undo' | 'redo'): string {
   if (what === 'redo') return 'Nothing was undone here that could be done again.';
   const state =
     own.lastUndone === undefined
-      ? 'Nothing was changed here since this page was loaded.'
+      ? 'Nothing was changed here since this page was loaded that can be undone.'
       : 'Nothing is left to undo of what was changed here since this page was loaded.';
   return `${state} System ▸ History has older changes.`;
 }

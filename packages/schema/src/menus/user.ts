@@ -54,4 +54,5 @@ export const user = defineMenu({
   key: ['name'],
   commands: ['add', 'set', 'reset', 'remove', 'enable', 'disable', 'comment'],
   stored: true,
+  undoable: false,
 });
