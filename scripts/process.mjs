@@ -89,10 +89,10 @@ export async function endProcesses(processes, graceMs) {
  * @returns {Promise<boolean>} false when the time was up first
  */
 export async function until(condition, timeoutMs, everyMs = 20) {
-  const deadline = Date.now() + timeoutMs;
+  const deadline = performance.now() + timeoutMs;
   for (;;) {
     if (await condition()) return true;
-    if (Date.now() >= deadline) return false;
+    if (performance.now() >= deadline) return false;
     await sleep(everyMs);
   }
 }
@@ -140,7 +140,7 @@ export function run(program, args, options = {}) {
  * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, everyMs?: number }} [options]
  */
 export async function runLong(title, program, args, options = {}) {
-  const started = Date.now();
+  const started = performance.now();
   console.log(`• ${title}`);
   const child = spawn(program, args, {
     cwd: options.cwd,
@@ -179,8 +179,8 @@ export async function runLong(title, program, args, options = {}) {
   console.log(`  done: ${title.split(' (')[0]}, ${seconds(started)}`);
 }
 
-/** @param {number} started ms */
-export const seconds = (started) => `${((Date.now() - started) / 1000).toFixed(1)} s`;
+/** @param {number} started by `performance.now()` */
+export const seconds = (started) => `${((performance.now() - started) / 1000).toFixed(1)} s`;
 
 /** Pids of all processes. */
 export function allPids() {

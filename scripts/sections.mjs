@@ -23,7 +23,7 @@ export class Sections {
       return;
     }
     console.log(`\n━━━ ${title} ${'━'.repeat(Math.max(4, 90 - title.length))}`);
-    const started = Date.now();
+    const started = performance.now();
     /** @type {'ok' | 'FAILED'} */
     let outcome = 'ok';
     /** @type {string[]} */

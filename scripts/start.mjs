@@ -21,7 +21,7 @@ import { Supervisor } from './start/supervisor.mjs';
 
 /** @typedef {import('./start/registry.mjs').Instance} Instance */
 
-const started = Date.now();
+const started = performance.now();
 /** How often management is looked at, ms. */
 const LOOK_MS = 3_000;
 

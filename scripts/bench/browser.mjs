@@ -86,7 +86,7 @@ async function watch({ url, minutes, note, server, unwatched }) {
     await desktop.logIn(url, PASSWORD);
     await desktop.openWindows();
     note(`  ${desktop.titles.join(', ')} are open for ${minutes} minutes`);
-    const started = Date.now();
+    const started = performance.now();
     const served = measureShare(server);
     const session = await page.context().newCDPSession(page);
     await session.send('Performance.enable');
@@ -95,7 +95,7 @@ async function watch({ url, minutes, note, server, unwatched }) {
     const spans = { still: [], moving: [], tasks: [] };
     /** @type {Memory[]} */
     const memories = [];
-    const elapsed = () => (Date.now() - started) / 60_000 / minutes;
+    const elapsed = () => (performance.now() - started) / 60_000 / minutes;
     while (elapsed() < 1) {
       if (elapsed() * HEAP_LOOKS >= memories.length + 1) memories.push(await memory(session));
       const still = await traced(browser, page, url, () => sleep(5000));
@@ -103,7 +103,7 @@ async function watch({ url, minutes, note, server, unwatched }) {
       spans.still = spans.still.concat(still.frames);
       spans.moving = spans.moving.concat(moving.frames);
       spans.tasks = spans.tasks.concat(moving.tasks);
-      await sleep(Math.min(15_000, Math.max(0, started + minutes * 60_000 - Date.now())));
+      await sleep(Math.min(15_000, Math.max(0, started + minutes * 60_000 - performance.now())));
     }
     memories.push(await memory(session));
     return figures({ spans, memories, share: served(), unwatched });

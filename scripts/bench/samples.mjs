@@ -40,11 +40,11 @@ export async function inTurns(rounds, wires, note, take) {
   for (let round = 0; round < rounds; round += 1) {
     for (const wire of wires) {
       for (;;) {
-        const started = Date.now();
-        while (Date.now() - started < patience && elsewhere(await measured(() => sleep(300))) > FOREIGN) {
+        const started = performance.now();
+        while (performance.now() - started < patience && elsewhere(await measured(() => sleep(300))) > FOREIGN) {
           // Somebody is busy; look again.
         }
-        patience -= Date.now() - started;
+        patience -= performance.now() - started;
         const sample = await take(wire);
         if (process.env.TOLLWAY_BENCH_RAW) note(`  ${wire} ${JSON.stringify(sample)}`);
         const disturbed = elsewhere(sample) > FOREIGN;

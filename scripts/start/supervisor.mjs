@@ -73,7 +73,7 @@ export class Supervisor {
   /** @param {Service} service @param {number} delayMs @param {boolean} first */
   #spawn(service, delayMs, first) {
     const [program = '', ...args] = service.argv;
-    const startedAt = Date.now();
+    const startedAt = performance.now();
     const log = openLog(this.logFile(service.name));
     // A session of its own: Ctrl-C in the terminal reaches the supervisor only, which ends things in order.
     const child = spawn(program, args, {
@@ -97,7 +97,7 @@ export class Supervisor {
       if (this.#stopping) return;
       this.#onChange();
       if (service.onExit?.(code, this.#tail(service.name), first) === false) return;
-      const livedMs = Date.now() - startedAt;
+      const livedMs = performance.now() - startedAt;
       const nextMs = livedMs >= WELL_MS ? FIRST_RESTART_MS : delayMs;
       if (service.quiet !== true) console.log(`• ${service.name} ended (${how}); starting it again`);
       const timer = setTimeout(() => {

@@ -34,3 +34,11 @@ test('samples come once, in order, and old ones go', () => {
   extend(samples, [at(SPAN_MS + 1500)]);
   expect(samples.map((s) => s.t)).toEqual([2000, SPAN_MS + 1500]);
 });
+
+test('when the router’s clock was set back, what is ahead of it goes', () => {
+  const samples = [at(50_000), at(51_000), at(52_000)];
+  extend(samples, [at(50_500)]);
+  expect(samples.map((s) => s.t)).toEqual([50_000, 50_500]);
+  extend(samples, [at(1_000), at(2_000)]);
+  expect(samples.map((s) => s.t)).toEqual([1_000, 2_000]);
+});

@@ -90,8 +90,15 @@ export function toSample(message: unknown): Sample | undefined {
   };
 }
 
-/** Appends samples, in order of time and without repetitions, and forgets what is older than the span. */
+/**
+ * Appends samples, in order of time and without repetitions, and forgets what is older than the span. Where the newest is
+ * before those held, the router's clock was set back: they go from there on.
+ */
 export function extend(samples: Sample[], fresh: readonly Sample[]): void {
+  const [first, last] = [fresh[0], fresh.at(-1)];
+  if (first !== undefined && last !== undefined && last.t < (samples.at(-1)?.t ?? last.t)) {
+    samples.splice(samples.findIndex((sample) => sample.t >= first.t));
+  }
   for (const sample of fresh) if (sample.t > (samples.at(-1)?.t ?? Number.NEGATIVE_INFINITY)) samples.push(sample);
   const oldest = (samples.at(-1)?.t ?? 0) - SPAN_MS;
   const keep = samples.findIndex((sample) => sample.t >= oldest);
@@ -113,8 +120,9 @@ export function trafficSamples(): readonly Sample[] {
   return samples;
 }
 
-/** The samples newer than a time, ms since 1970, oldest first. */
+/** The samples newer than a time, ms since 1970, oldest first; all when none is as new: the clock was set back. */
 export function samplesAfter(afterMs: number): readonly Sample[] {
+  if ((samples.at(-1)?.t ?? afterMs) < afterMs) return samples;
   const from = samples.findLastIndex((sample) => sample.t <= afterMs) + 1;
   return from === 0 ? samples : samples.slice(from);
 }

@@ -10,6 +10,16 @@ test('points are appended once, and old ones forgotten', () => {
   expect(window.newestMs).toBe(7_500);
 });
 
+test('points that end before those held take their place', () => {
+  const window = new SlidingWindow(1, 60_000);
+  window.append({ times: [50_000, 51_000], values: [[1, 2]] });
+  window.append({ times: [], values: [[]] });
+  expect(window.times).toEqual([50, 51]);
+  window.append({ times: [3_000, 4_000], values: [[3, 4]] });
+  expect(window.times).toEqual([3, 4]);
+  expect(window.columns).toEqual([[3, 4]]);
+});
+
 test('the arrays stay the same objects', () => {
   const window = new SlidingWindow(2, 5_000);
   const { times, columns } = window;

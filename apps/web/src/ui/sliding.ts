@@ -29,8 +29,13 @@ export class SlidingWindow {
     return last === undefined ? Number.NEGATIVE_INFINITY : last * 1000;
   }
 
-  /** Appends points that are newer than those held. Time without samples becomes a hole in the lines. */
+  /**
+   * Appends points that are newer than those held. Time without samples becomes a hole in the lines. Points that end before
+   * those held take their place: the clock was set back.
+   */
   append({ times, values }: Points): void {
+    const last = times.at(-1);
+    if (last !== undefined && last < this.newestMs) this.#clear();
     for (const [index, time] of times.entries()) {
       const before = this.newestMs;
       if (time <= before) continue;
@@ -38,6 +43,11 @@ export class SlidingWindow {
       this.#push(time, (which) => values[which]?.[index] ?? null);
     }
     this.#forget();
+  }
+
+  #clear(): void {
+    this.times.length = 0;
+    for (const column of this.columns) column.length = 0;
   }
 
   #push(timeMs: number, value: ((which: number) => number | null) | undefined): void {

@@ -93,7 +93,8 @@ export class QueueRecorder {
   #record(): void {
     const { row } = this;
     if (this.#fresh()) {
-      const t = Date.now();
+      // Not of the clock, which may be set back.
+      const t = performance.timeOrigin + performance.now();
       const [up, down] = halves(row['max-wait']);
       this.#readings.push({
         t,
