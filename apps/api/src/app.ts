@@ -13,7 +13,7 @@ import { Users } from './auth/users.js';
 import { defaultConfiguration } from './config/defaults.js';
 import { Editor } from './config/editor.js';
 import { adoptPorts } from './config/ports.js';
-import { authorText, SYSTEM } from './config/record.js';
+import { authorText, readConfig, type StoredConfig, SYSTEM } from './config/record.js';
 import { ConfigStore, type Log } from './config/store.js';
 import type { Database } from './database/client.js';
 import { DatabaseWatch } from './database/watch.js';
@@ -56,6 +56,8 @@ export interface AppOptions {
   readonly databaseFile?: string;
   /** A second client of the same database, for the configuration alone. */
   readonly writer: Database;
+  /** The configuration, where it has been read before. */
+  readonly stored?: StoredConfig;
   /** A third one, for what queues carry alone. */
   readonly counts: Database;
   /** Makes the way to the agent; it complains to `log`. */
@@ -123,7 +125,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
           app.log.error(fault.text);
           book.add('system,error,critical', fault.text);
         });
-  const store = await ConfigStore.open(options.writer, agent, app.log, watch);
+  const stored = options.stored ?? (await readConfig(options.writer));
+  const store = new ConfigStore(options.writer, agent, app.log, stored, watch);
   const users = await Users.open(db);
   const sessions = await Sessions.open(db);
   const generations = new Generations(options.dataDir, {

@@ -10,9 +10,9 @@ import { refusePassword } from './auth/passwords.js';
 import { SetupToken } from './auth/setup-token.js';
 import type { Log } from './config/store.js';
 import { type Database, openDatabase } from './database/client.js';
-import { type DatabaseFault, faultOf } from './database/fault.js';
+import { DatabaseFault, faultOf } from './database/fault.js';
 import { type Migration, readMigrations } from './database/migrate.js';
-import { databaseFile, readyDatabase, signatureOf } from './database/stored.js';
+import { databaseFile, readStored, readyDatabase, signatureOf } from './database/stored.js';
 import { type Env, readEnv } from './env.js';
 import { unavailableApp } from './unavailable.js';
 
@@ -93,28 +93,30 @@ async function main(): Promise<void> {
 /** Opens the database and builds the application; or says what keeps it from that. */
 async function open(env: Env, known: readonly Migration[]): Promise<Running | DatabaseFault> {
   const databases: Database[] = [];
+  const file = databaseFile(env.databaseUrl);
   const opened = (): Database => {
     const database = openDatabase(env.databaseUrl);
     databases.push(database);
     return database;
   };
   try {
-    await readyDatabase(env.databaseUrl, env.dataDir, known);
+    const kept = await readyDatabase(env.databaseUrl, env.dataDir, known);
+    const writer = opened();
     const app = await buildApp({
       ...env,
       db: opened(),
-      writer: opened(),
+      writer,
+      stored: await readStored(writer, file, kept),
       counts: opened(),
-      databaseFile: databaseFile(env.databaseUrl),
+      databaseFile: file,
       agent: (log) => new AgentSocket(env.agentSocket, log),
       setup: new SetupToken(join(env.dataDir, 'run', 'setup-token')),
     });
     return { app, databases };
   } catch (error) {
     await Promise.all(databases.map((each) => each.$disconnect().catch(() => undefined)));
-    const fault = faultOf(error, databaseFile(env.databaseUrl));
-    if (fault === undefined) throw error;
-    return fault;
+    const why = error instanceof Error ? (error.message.trim().split('\n').at(-1) ?? '') : String(error);
+    return faultOf(error, file) ?? new DatabaseFault('unusable', file, why, error);
   }
 }
 

@@ -186,6 +186,7 @@ describe('a start with a database that', () => {
     ],
     ['is cut off', () => writeFileSync(database(), readFileSync(database()).subarray(0, 10_000)), /is damaged/],
   ])('%s', async (_, harm, problem) => {
+    checkpoint();
     for (const end of ['-wal', '-shm']) rmSync(database() + end, { force: true });
     harm();
     await start();
@@ -204,6 +205,66 @@ describe('a start with a database that', () => {
     await refusesWith(/was made by a newer version of Tollway/, /Start that version again/);
     await stop();
     expect(readFileSync(database()).equals(before)).toBe(true);
+  });
+
+  it.each([
+    ['has lost users', ['DROP TABLE "Session"', 'DROP TABLE "User"'], /is damaged \(no table (Session|User)\)/],
+    ['has lost what queues carried', ['DROP TABLE "QueueDay"'], /is damaged \(no table QueueDay\)/],
+    [
+      'has lost a column',
+      ['ALTER TABLE "Audit" DROP COLUMN "address"'],
+      /is damaged \(no column address in table Audit\)/,
+    ],
+    ['has lost all rows', ['DROP TABLE "ConfigRow"'], /is damaged \(no table ConfigRow\)/],
+    [
+      'has a row that is no JSON',
+      [`UPDATE "ConfigRow" SET data = '{oops' WHERE comment = 'mine'`],
+      /is damaged \(a row of the configuration cannot be read: .+\)/,
+    ],
+    [
+      'has a row without properties',
+      [`UPDATE "ConfigRow" SET data = '[]' WHERE comment = 'mine'`],
+      /is damaged \(a row of the configuration cannot be read: \*\w+ of \/ip\/firewall\/filter has no properties\)/,
+    ],
+    [
+      'has lost the rules',
+      [`DELETE FROM "ConfigRow" WHERE menu = '/ip/firewall/filter'`],
+      /is damaged \(rows of \/ip\/firewall\/filter are not those of revision \d+\)/,
+    ],
+    [
+      'has another rule',
+      [`UPDATE "ConfigRow" SET data = replace(data, 'udp', 'tcp') WHERE comment = 'mine'`],
+      /is damaged \(rows of \/ip\/firewall\/filter are not those of revision \d+\)/,
+    ],
+    [
+      'has nobody with a password that could be right',
+      [`UPDATE "User" SET "passwordHash" = 'garbage'`],
+      /has no user who may log in/,
+    ],
+    ['has a session that is none', [`INSERT INTO "Session" VALUES ('x', 'y', 'z', 'a', 'b')`], /cannot be used \(.+\)/],
+  ])('%s', async (_, harm, problem) => {
+    const db = openDatabase(`file:${database()}`);
+    for (const statement of ['PRAGMA foreign_keys = OFF', ...harm]) await db.$executeRawUnsafe(statement);
+    await db.$queryRawUnsafe('PRAGMA wal_checkpoint(TRUNCATE)');
+    await db.$disconnect();
+    await start();
+    await refusesWith(problem, /npm start -- --restore/);
+    await stop();
+    expect(restoring().code).toBe(0);
+    await start();
+    await healthy();
+    expect(await comments()).toContain('mine');
+  });
+
+  it('has rows of a menu that is not known', async () => {
+    const db = openDatabase(`file:${database()}`);
+    await db.$executeRawUnsafe(`UPDATE "ConfigRow" SET menu = '/ip/firewall/later' WHERE comment = 'mine'`);
+    await db.$queryRawUnsafe('PRAGMA wal_checkpoint(TRUNCATE)');
+    await db.$disconnect();
+    // As another version would have kept them.
+    rmSync(join(directory, 'generations'), { recursive: true });
+    await start();
+    await refusesWith(/was made by a newer version of Tollway \(it has rows of \/ip\/firewall\/later\)/, /--restore/);
   });
 
   it('is an old copy', async () => {
@@ -392,6 +453,7 @@ describe('a database that is lost while the router runs', () => {
     ['deleted', () => rmSync(database()), /is gone/],
     ['emptied', () => writeFileSync(database(), ''), /is empty/],
     ['overwritten', () => writeFileSync(database(), 'x'.repeat(50_000)), /is damaged/],
+    ['without its log', () => rmSync(`${database()}-wal`), /has lost the file that its last changes are in/],
   ])('%s: nothing is stored that would be lost, the rest goes on', async (_, harm, problem) => {
     const { revision } = peer;
     harm();
@@ -410,6 +472,27 @@ describe('a database that is lost while the router runs', () => {
     await healthy();
     expect(await comments()).toContain('mine');
   });
+});
+
+it('a database that others read while the router runs loses nothing', async () => {
+  await setUp();
+  await start();
+  await healthy();
+  // The database has been looked at meanwhile.
+  await new Promise((resolve) => setTimeout(resolve, 2_500));
+  const script = `
+    const { createClient } = await import('@libsql/client');
+    const client = createClient({ url: ${JSON.stringify(`file:${database()}`)} });
+    await client.execute('SELECT count(*) FROM "ConfigRow"');
+    client.close();`;
+  const { status, stderr } = spawnNow(['--input-type=module', '--eval', script]);
+  expect(status, stderr).toBe(0);
+  const later = { chain: 'forward', action: 'accept', comment: 'later' };
+  expect((await ask('PUT', `/rest${FILTER}`, later)).status).toBe(201);
+  await stop('SIGKILL');
+  await start();
+  await healthy();
+  expect(await comments()).toContain('later');
 });
 
 it('words of a request are not taken for errors of the database', async () => {

@@ -35,29 +35,52 @@ const flagBits = {
 
 type Reader = (dump: ConnectionDump, at: number) => string | undefined;
 
-/** One snapshot of the connection table. Nothing is decoded until it is asked for. */
+/** The connection table at one time. */
+export class Snapshot {
+  readonly nowNs: number;
+  readonly count: number;
+  readonly view: DataView;
+  #index: IdIndex | undefined;
+
+  constructor(reply: Connections) {
+    const { buffer, byteOffset, byteLength } = reply.records;
+    this.nowNs = Number(reply['now-ns']);
+    this.count = Math.floor(byteLength / RECORD);
+    this.view = new DataView(buffer, byteOffset, byteLength);
+  }
+
+  /** The place of a connection among the records; halves of its id. */
+  find(low: number, high: number): number | undefined {
+    this.#index ??= new IdIndex(this.view, this.count);
+    return this.#index.find(low, high);
+  }
+}
+
+/** A snapshot of the connection table, with rates since an earlier one. Nothing is decoded until it is asked for. */
 export class ConnectionDump {
   readonly count: number;
-  readonly nowNs: number;
+  readonly snapshot: Snapshot;
   readonly #view: DataView;
   readonly #bytes: Uint8Array;
   readonly #slowReasons: readonly string[];
-  #previous: ConnectionDump | undefined;
-  #index: IdIndex | undefined;
+  readonly #previous: Snapshot | undefined;
 
   /**
    * @param previous an earlier snapshot, which gives the rates.
    * @param slowReasons names of the reasons that records number from 1.
    */
-  constructor(reply: Connections, previous: ConnectionDump | undefined, slowReasons: readonly string[] = []) {
-    this.#slowReasons = slowReasons;
+  constructor(reply: Connections, previous: Snapshot | undefined, slowReasons: readonly string[] = []) {
+    this.snapshot = new Snapshot(reply);
+    this.count = this.snapshot.count;
+    this.#view = this.snapshot.view;
     this.#bytes = reply.records;
-    this.#view = new DataView(reply.records.buffer, reply.records.byteOffset, reply.records.byteLength);
-    this.nowNs = Number(reply['now-ns']);
-    this.count = Math.floor(reply.records.byteLength / RECORD);
+    this.#slowReasons = slowReasons;
     this.#previous = previous;
-    // Two snapshots are kept, not a chain of them.
-    if (previous !== undefined) previous.#previous = undefined;
+  }
+
+  /** Whether there was an earlier snapshot to take rates against. */
+  get hasRates(): boolean {
+    return this.#previous !== undefined;
   }
 
   id(index: number): bigint {
@@ -65,12 +88,7 @@ export class ConnectionDump {
   }
 
   indexOf(id: bigint): number | undefined {
-    return this.#find(Number(id & 0xffff_ffffn), Number(id >> 32n));
-  }
-
-  #find(low: number, high: number): number | undefined {
-    this.#index ??= new IdIndex(this.#view, this.count);
-    return this.#index.find(low, high);
+    return this.snapshot.find(Number(id & 0xffff_ffffn), Number(id >> 32n));
   }
 
   /** Text of a property, as REST sends it; `undefined` when the connection has no such thing. */
@@ -126,7 +144,7 @@ export class ConnectionDump {
 
   /** A counter as a number; beyond 2^53 it loses its last digits. */
   count64(at: number): number {
-    return this.u32(at) + this.u32(at + 4) * 0x1_0000_0000;
+    return count64(this.#view, at);
   }
 
   /** A number in the order of addresses; those of IPv6 come after all of IPv4. */
@@ -138,12 +156,18 @@ export class ConnectionDump {
   /** Bits per second of a byte counter at `offset` within the record, since the snapshot before. */
   rate(at: number, offset: number): number {
     const before = this.#previous;
-    if (before === undefined || before.nowNs >= this.nowNs) return 0;
-    const earlier = before.#find(this.u32(at), this.u32(at + 4));
+    const time = this.snapshot.nowNs - (before?.nowNs ?? 0);
+    if (before === undefined || time <= 0) return 0;
+    const earlier = before.find(this.u32(at), this.u32(at + 4));
     if (earlier === undefined) return 0;
-    const bytes = this.count64(at + offset) - before.count64(earlier * RECORD + offset);
-    return bytes > 0 ? Math.round((bytes * 8e9) / (this.nowNs - before.nowNs)) : 0;
+    const bytes = this.count64(at + offset) - count64(before.view, earlier * RECORD + offset);
+    return bytes > 0 ? Math.round((bytes * 8e9) / time) : 0;
   }
+}
+
+/** A counter as a number; beyond 2^53 it loses its last digits. */
+function count64(view: DataView, at: number): number {
+  return view.getUint32(at, true) + view.getUint32(at + 4, true) * 0x1_0000_0000;
 }
 
 /** Index of connections by id: open addressing, because a map of a hundred thousand bigints takes too long to fill. */

@@ -139,11 +139,11 @@ export class Attempts {
   // Of each bucket the time is kept at which it will be full again (the generic cell rate algorithm of ITU-T I.371).
 
   #waitFor(key: string, { burst, everyMs }: Rate): number {
-    return (this.#buckets.get(key) ?? 0) - Date.now() - (burst - 1) * everyMs;
+    return (this.#buckets.get(key) ?? 0) - performance.now() - (burst - 1) * everyMs;
   }
 
   #take(key: string, { everyMs }: Rate): void {
-    const full = Math.max(this.#buckets.get(key) ?? 0, Date.now()) + everyMs;
+    const full = Math.max(this.#buckets.get(key) ?? 0, performance.now()) + everyMs;
     this.#buckets.delete(key);
     this.#buckets.set(key, full);
     for (const oldest of this.#buckets.keys()) {

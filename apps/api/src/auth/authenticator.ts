@@ -82,7 +82,7 @@ export class Authenticator {
     const known = this.#verified.get(digest);
     const named = this.#users.byName(decoded.slice(0, colon));
     const password = named === undefined ? 0 : this.#users.passwordNumber(named.id);
-    let user = known !== undefined && known.until > Date.now() ? this.#users.byId(known.userId) : undefined;
+    let user = known !== undefined && known.until > performance.now() ? this.#users.byId(known.userId) : undefined;
     if (user === undefined) {
       user = await this.#verifyOnce(`${address} ${digest}`, () =>
         this.login(decoded.slice(0, colon), decoded.slice(colon + 1), address, gone),
@@ -104,7 +104,7 @@ export class Authenticator {
 
   #believe(digest: string, userId: number): void {
     this.#verified.delete(digest);
-    this.#verified.set(digest, { userId, until: Date.now() + BASIC_CACHE_MS });
+    this.#verified.set(digest, { userId, until: performance.now() + BASIC_CACHE_MS });
     for (const key of this.#verified.keys()) {
       if (this.#verified.size <= BASIC_CACHE_SIZE) break;
       this.#verified.delete(key);

@@ -53,6 +53,7 @@ export async function verifyPassword(stored: string | undefined, password: strin
   if (Buffer.byteLength(password) > MAX_PASSWORD) return false;
   dummy ??= hash('the hash of no user');
   const against = stored ?? (await dummy);
-  const matches = await inTurn(() => verify(against, password));
+  // A text that is no hash matches nothing.
+  const matches = await inTurn(() => verify(against, password).catch(() => false));
   return matches && stored !== undefined;
 }

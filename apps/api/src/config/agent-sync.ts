@@ -73,9 +73,9 @@ export class AgentSync {
 
   /** Waits until there is a connection; false after `timeoutMs`. */
   async connected(timeoutMs: number): Promise<boolean> {
-    const deadline = Date.now() + timeoutMs;
+    const deadline = performance.now() + timeoutMs;
     while (this.#agent.hello === undefined) {
-      const left = deadline - Date.now();
+      const left = deadline - performance.now();
       if (left <= 0) return false;
       await new Promise((resolve) => setTimeout(resolve, Math.min(left, 25)));
     }

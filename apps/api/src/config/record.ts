@@ -3,6 +3,7 @@ import type { Database } from '../database/client.js';
 import { inTransaction } from '../database/transaction.js';
 import { Slices } from '../live/slices.js';
 import type { RowChange, StoredRow, StoredSnapshot } from './draft.js';
+import { rowIdText } from './snapshot.js';
 import type { PastPlaces, PastRevision, PlaceBefore } from './undo.js';
 
 /** The database side of the configuration: what is stored, and how a commit is written. */
@@ -50,7 +51,13 @@ export interface StoredConfig {
   readonly lastId: number;
 }
 
-/** Reads the whole configuration. */
+/** What is stored as a row of the configuration is none. */
+export class NoRow extends Error {}
+
+/**
+ * Reads the whole configuration.
+ * @throws NoRow, or SyntaxError, when the content of a row is not what one is
+ */
 export async function readConfig(db: Database): Promise<StoredConfig> {
   const [rows, head, sequence] = await Promise.all([
     db.configRow.findMany({ orderBy: [{ menu: 'asc' }, { rank: 'asc' }, { id: 'asc' }] }),
@@ -61,6 +68,9 @@ export async function readConfig(db: Database): Promise<StoredConfig> {
   let lastId = Number(sequence[0]?.seq ?? 0);
   for (const { id, menu, rank, disabled, comment, data } of rows) {
     const menuRows = snapshot.get(menu) ?? [];
+    if (typeof data !== 'object' || data === null || Array.isArray(data)) {
+      throw new NoRow(`${rowIdText(id)} of ${menu} has no properties`);
+    }
     menuRows.push({ id, rank, disabled, comment: comment ?? '', values: texts(data) });
     snapshot.set(menu, menuRows);
     if (id < FIRST_BUILTIN_ROW) lastId = Math.max(lastId, id);
@@ -68,8 +78,7 @@ export async function readConfig(db: Database): Promise<StoredConfig> {
   return { snapshot, revision: head?.number ?? 0, lastId };
 }
 
-function texts(data: unknown): Record<string, string> {
-  if (typeof data !== 'object' || data === null) return {};
+function texts(data: object): Record<string, string> {
   return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, String(value)]));
 }
 
@@ -190,7 +199,7 @@ function rowOf(json: unknown): StoredRow {
     rank: Number(rank),
     disabled: disabled === true,
     comment: String(comment ?? ''),
-    values: texts(values),
+    values: texts(fieldsOf(values)),
   };
 }
 

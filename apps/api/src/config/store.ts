@@ -10,7 +10,7 @@ import { AgentSync, type SyncState } from './agent-sync.js';
 import { Draft, type RowChange, type StoredSnapshot } from './draft.js';
 import { refuseTakingFromUsers } from './in-use.js';
 import { Mutex } from './mutex.js';
-import { type Author, readConfig, type StoredConfig, writeRevision } from './record.js';
+import { type Author, type StoredConfig, writeRevision } from './record.js';
 import { rowIdText } from './snapshot.js';
 
 /** How long a write waits for those before it, for the agent to come back, and for each answer of the agent, ms. */
@@ -68,6 +68,7 @@ export class ConfigStore {
   #digest: string;
   #bringLater = (): void => undefined;
 
+  /** `writer` is a client that nothing else uses. */
   constructor(writer: Database, agent: AgentPort, log: Log, stored: StoredConfig, watch?: DatabaseWatch) {
     this.#watch = watch;
     this.#writer = writer;
@@ -83,11 +84,6 @@ export class ConfigStore {
       config: this.#compiled.config,
       digest: this.#digest,
     }));
-  }
-
-  /** `writer` is a client that nothing else uses. */
-  static async open(writer: Database, agent: AgentPort, log: Log, watch?: DatabaseWatch): Promise<ConfigStore> {
-    return new ConfigStore(writer, agent, log, await readConfig(writer), watch);
   }
 
   /** Keeps the agent on the newest revision from now on; `onSynced` follows each time that it is. */
@@ -162,7 +158,7 @@ export class ConfigStore {
    * @param undoes the revision that the edit takes back
    */
   revise<T>(author: Author, summary: Summary<T>, edit: Edit<T>, undoes?: number): Promise<Revised<T>> {
-    const deadline = Date.now() + WAIT_MS;
+    const deadline = performance.now() + WAIT_MS;
     const change = async (): Promise<Revised<T>> => {
       await this.#agentReady(deadline);
       const draft = new Draft(this.#snapshot, () => {
@@ -214,15 +210,15 @@ export class ConfigStore {
     return used !== undefined && used !== utcOffsetS();
   }
 
-  /** @param deadline when to give up, ms since the epoch. */
+  /** @param deadline when to give up, by `performance.now()`. */
   async #agentReady(deadline: number): Promise<void> {
     for (let silent = false; ; ) {
-      const left = deadline - Date.now();
+      const left = deadline - performance.now();
       if (left <= 0 || !(await this.#sync.connected(left))) {
         throw silent ? errors.agentSilent(WAIT_MS) : errors.agentUnavailable();
       }
       try {
-        await this.#sync.bring(Math.max(1, deadline - Date.now()));
+        await this.#sync.bring(Math.max(1, deadline - performance.now()));
         return;
       } catch (error) {
         if (!(error instanceof AgentGone)) throw error;
@@ -261,7 +257,7 @@ export class ConfigStore {
     } catch (error) {
       this.#log.warn(`revision ${revision} is stored but not yet active: ${String(error)}`);
       this.#sync.lost();
-      if (!(error instanceof AgentSilent)) await this.#agentReady(Date.now() + WAIT_MS).catch(() => undefined);
+      if (!(error instanceof AgentSilent)) await this.#agentReady(performance.now() + WAIT_MS).catch(() => undefined);
       this.#bringLater();
     }
   }

@@ -14,7 +14,9 @@ export type FaultKind =
   | 'full'
   | 'read-only'
   | 'locked'
-  | 'unreadable';
+  | 'unreadable'
+  | 'unusable'
+  | 'no-log';
 
 /** Faults that pass without anybody changing the file. */
 const PASSING: readonly FaultKind[] = ['full', 'read-only', 'locked', 'unreadable'];
@@ -42,6 +44,8 @@ const TEXTS: Readonly<Record<FaultKind, readonly [problem: string, remedy: strin
     'Make it writable; management goes on by itself then',
   ],
   locked: ['is locked by another program', 'End that program; management goes on by itself then'],
+  unusable: ['cannot be used', RESTORE],
+  'no-log': ['has lost the file that its last changes are in, which ends in -wal', RESTORE],
   unreadable: ['cannot be opened', 'Look at its permissions and at the disk; management goes on by itself then'],
 };
 
@@ -80,7 +84,7 @@ export function unlessFault(error: unknown): void {
 
 /** Words of SQLite and of the system in errors, the more telling ones first. */
 const SIGNS: readonly (readonly [RegExp, FaultKind])[] = [
-  [/SQLITE_NOTADB|SQLITE_CORRUPT|file is not a database|image is malformed/, 'damaged'],
+  [/SQLITE_NOTADB|SQLITE_CORRUPT|file is not a database|image is malformed|no such (?:table|column):/, 'damaged'],
   [/SQLITE_FULL|disk is full|ENOSPC|EDQUOT/, 'full'],
   [/SQLITE_READONLY|readonly database|EROFS/, 'read-only'],
   [/SQLITE_BUSY|SQLITE_LOCKED|database is locked/, 'locked'],

@@ -1,9 +1,12 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
+import { NoRow, readConfig, type StoredConfig } from '../config/record.js';
 import { agentRevision } from '../generations/agent-revision.js';
 import { lastKept, newestKept } from '../generations/generations.js';
-import { adapter } from './client.js';
+import type { Generation } from '../generations/rows-file.js';
+import { adapter, type Database } from './client.js';
 import { DatabaseFault, faultOf } from './fault.js';
 import { hasOtherTables, type Migration, migrate, NewerDatabase } from './migrate.js';
+import { menuUnlike, missingIn, unknownMenu } from './whole.js';
 
 /** Path of a database by its URL, `file:/path`. */
 export const databaseFile = (url: string): string => url.replace(/^file:(\/\/(?=\/))?/, '');
@@ -22,11 +25,16 @@ const MAGIC = 'SQLite format 3\0';
 const CHECKED_BYTES = 512 << 20;
 
 /**
- * Opens the database for use: it is what this router had last, whole, and up to date.
+ * Makes the database ready for use: it is what this router had last, whole, and up to date.
  * A router that has been set up gets no new database: that would lose what it is.
+ * @returns the copy of its configuration, where that was kept and the database is as old as it
  * @throws DatabaseFault
  */
-export async function readyDatabase(url: string, dataDir: string, migrations: readonly Migration[]): Promise<void> {
+export async function readyDatabase(
+  url: string,
+  dataDir: string,
+  migrations: readonly Migration[],
+): Promise<Generation | undefined> {
   const file = databaseFile(url);
   try {
     const kept = newestKept(dataDir);
@@ -40,17 +48,40 @@ export async function readyDatabase(url: string, dataDir: string, migrations: re
       await check(url, file);
       if (await hasOtherTables(url, migrations)) throw new DatabaseFault('foreign', file);
     }
-    await migrate(url, migrations);
+    const migrated = await migrate(url, migrations);
+    const missing = await missingIn(url, migrations);
+    if (missing !== undefined) throw new DatabaseFault('damaged', file, missing);
     const { revision, hasUsers } = await content(url);
-    if (!isSetUp) return;
+    if (!isSetUp) return undefined;
     if (revision === 0) throw new DatabaseFault('empty', file);
     if (revision < last) throw new DatabaseFault('older', file, `revision ${revision}; the last was ${last}`);
     const hadUsers = kept?.users.some(canLogIn) === true;
     if (!hasUsers && hadUsers) throw new DatabaseFault('no-users', file);
+    // A migration may change rows, and with a crash in between the last revision is not kept.
+    return migrated.length === 0 && revision === last ? kept?.at(last) : undefined;
   } catch (error) {
     if (error instanceof NewerDatabase) throw new DatabaseFault('newer', file, '', error);
     throw faultOf(error, file) ?? error;
   }
+}
+
+/**
+ * Reads the configuration of a database that is ready.
+ * @param kept the copy of it
+ * @throws DatabaseFault when it is not as it was stored, or has what this version does not know
+ */
+export async function readStored(db: Database, file: string, kept: Generation | undefined): Promise<StoredConfig> {
+  const stored = await readConfig(db).catch((error: unknown) => {
+    if (!(error instanceof SyntaxError) && !(error instanceof NoRow)) throw error;
+    throw new DatabaseFault('damaged', file, `a row of the configuration cannot be read: ${error.message}`, error);
+  });
+  const other = kept === undefined ? undefined : menuUnlike(stored, kept);
+  if (other !== undefined) {
+    throw new DatabaseFault('damaged', file, `rows of ${other} are not those of revision ${stored.revision}`);
+  }
+  const unknown = unknownMenu(stored);
+  if (unknown !== undefined) throw new DatabaseFault('newer', file, `it has rows of ${unknown}`);
+  return stored;
 }
 
 const canLogIn = (user: { group: string; disabled: boolean; passwordHash: string | null }): boolean =>
@@ -79,15 +110,23 @@ export function isWritable(file: string): boolean {
   }
 }
 
-/** Whether a file begins as a database does. */
-export function startsAsDatabase(file: string): boolean {
+/** Whether a file begins as a database does. Not while it is in use: see {@link holdsDatabase}. */
+function startsAsDatabase(file: string): boolean {
   const descriptor = openSync(file, 'r');
   try {
-    const start = Buffer.alloc(MAGIC.length);
-    return readSync(descriptor, start, 0, start.length, 0) === start.length && start.toString('latin1') === MAGIC;
+    return holdsDatabase(descriptor);
   } finally {
     closeSync(descriptor);
   }
+}
+
+/**
+ * Whether an open file begins as a database does. A process that closes any descriptor of a file loses all its locks on
+ * it (fcntl(2)), those of SQLite too: others would take themselves for the only users, and remove its log.
+ */
+export function holdsDatabase(descriptor: number): boolean {
+  const start = Buffer.alloc(MAGIC.length);
+  return readSync(descriptor, start, 0, start.length, 0) === start.length && start.toString('latin1') === MAGIC;
 }
 
 async function content(url: string): Promise<{ revision: number; hasUsers: boolean }> {
@@ -99,7 +138,7 @@ async function content(url: string): Promise<{ revision: number; hasUsers: boole
       hasUsers:
         Number(
           await first(
-            `SELECT count(*) FROM "User" WHERE "group" = 'full' AND "disabled" = 0 AND "passwordHash" IS NOT NULL`,
+            `SELECT count(*) FROM "User" WHERE "group" = 'full' AND "disabled" = 0 AND "passwordHash" LIKE '$argon2%'`,
           ),
         ) > 0,
     };

@@ -1,8 +1,8 @@
-import { type BigIntStats, statfsSync, statSync } from 'node:fs';
+import { type BigIntStats, openSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Database } from './client.js';
 import { DatabaseFault, faultOf } from './fault.js';
-import { isWritable, startsAsDatabase } from './stored.js';
+import { holdsDatabase, isWritable } from './stored.js';
 
 /** How often the file is looked at, ms. */
 const LOOK_MS = 2_000;
@@ -17,6 +17,10 @@ export class DatabaseWatch {
   readonly #file: string;
   readonly #db: Database;
   readonly #inode: bigint | undefined;
+  /** Never closed: see {@link holdsDatabase}. */
+  readonly #descriptor: number;
+  /** Inode of the log of what is not in the file yet. */
+  #log: bigint | undefined;
   readonly #freeBytes: (file: string) => number;
   readonly #timer: NodeJS.Timeout;
   #fault: DatabaseFault | undefined;
@@ -29,6 +33,8 @@ export class DatabaseWatch {
     this.#file = file;
     this.#db = db;
     this.#inode = statOf(file)?.ino;
+    this.#descriptor = openSync(file, 'r');
+    this.#log = this.#logInode();
     let told = '';
     const look = async () => {
       await this.#look();
@@ -91,13 +97,29 @@ export class DatabaseWatch {
 
   /** What can be seen without writing. */
   #seen(): DatabaseFault | undefined {
+    try {
+      return this.#looked();
+    } catch (error) {
+      // A disk that fails, no descriptor left.
+      return faultOf(error, this.#file) ?? new DatabaseFault('unreadable', this.#file, '', error);
+    }
+  }
+
+  #looked(): DatabaseFault | undefined {
     const stat = statOf(this.#file);
     if (stat === undefined || stat.ino !== this.#inode) return new DatabaseFault('gone', this.#file);
     if (stat.size === 0n) return new DatabaseFault('empty', this.#file);
-    if (!startsAsDatabase(this.#file)) return new DatabaseFault('damaged', this.#file);
+    if (!holdsDatabase(this.#descriptor)) return new DatabaseFault('damaged', this.#file);
+    const log = this.#logInode();
+    this.#log ??= log;
+    if (log !== this.#log) return new DatabaseFault('no-log', this.#file);
     // What is open stays writable, but the next start would fail.
     if (!isWritable(this.#file)) return new DatabaseFault('read-only', this.#file);
     return this.#freeBytes(this.#file) < LEAST_FREE ? new DatabaseFault('full', this.#file) : undefined;
+  }
+
+  #logInode(): bigint | undefined {
+    return statOf(`${this.#file}-wal`)?.ino;
   }
 }
 

@@ -75,7 +75,7 @@ export class MenuFeed {
 
   /** Live values may have changed. */
   tick(): void {
-    if (this.#outlet.ready && Date.now() >= this.#notBefore) this.refresh(this.#intervalMs / 2);
+    if (this.#outlet.ready && performance.now() >= this.#notBefore) this.refresh(this.#intervalMs / 2);
   }
 
   /** Configuration or window changed: evaluate now, on readings at most so old; viewers share readings. */
@@ -124,7 +124,7 @@ export class MenuFeed {
     const workedMs = slices.workedMs;
     if (!this.#closed && window === this.#window) this.#send(window, content);
     const sendingMs = slices.workedMs - workedMs;
-    this.#notBefore = Date.now() + COST_FACTOR * (readingMs + workedMs + sendingMs);
+    this.#notBefore = performance.now() + COST_FACTOR * (readingMs + workedMs + sendingMs);
   }
 
   /** Takes room for so many cells, or tells the client why there is none. */

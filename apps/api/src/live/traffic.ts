@@ -78,6 +78,9 @@ export class Traffic {
       fasttrackShare: before === undefined ? 0 : fasttrackShare(before, stats),
       drops: before === undefined ? {} : drops(before, stats),
     };
+    // The clock was set back: a graph's time only runs forward.
+    const ahead = this.#history.findIndex(({ t }) => t >= sample.t);
+    if (ahead >= 0) this.#history.splice(ahead);
     this.#history.push(sample);
     if (this.#history.length > HISTORY) this.#history.shift();
     return sample;

@@ -16,6 +16,10 @@ export function proplistOf(value: unknown): readonly string[] | undefined {
   return names.length === 0 ? undefined : names;
 }
 
+/** Whether a property is sent. */
+export const isNamed = (names: readonly string[] | undefined, property: string): boolean =>
+  names === undefined || names.includes(property);
+
 export function projected(rows: readonly RestRow[], names: readonly string[] | undefined): readonly RestRow[] {
   return names === undefined ? rows : rows.map((row) => project(row, names));
 }

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { Test } from '../config/query.js';
 import type { Slices } from '../live/slices.js';
 import type { Room } from '../plugins/room.js';
-import type { RestRow, RowSet, View } from '../view/rows.js';
+import type { Asked, RestRow, RowSet, View } from '../view/rows.js';
 
 /** Lists, however long: requests and viewers that come meanwhile need not wait for their end. */
 
@@ -19,12 +19,18 @@ export type Projection = (rows: RowSet, index: number) => RestRow;
  *
  * @throws Stopped when nobody waits for it any more.
  */
-export async function rowsToSend(view: View, lists: Room, user: number, gone: AbortSignal): Promise<RowSet> {
-  let rows: RowSet | undefined = await view();
+export async function rowsToSend(
+  view: View,
+  asked: Asked,
+  lists: Room,
+  user: number,
+  gone: AbortSignal,
+): Promise<RowSet> {
+  let rows: RowSet | undefined = await view(0, asked);
   if (rows.length <= AT_ONCE) return rows;
   if (!lists.fits(user, 1)) rows = undefined;
   await lists.enter(user, 1, gone);
-  return rows ?? view();
+  return rows ?? view(0, asked);
 }
 
 /** Items that pass a test; all of them without one. @throws Stopped when nobody waits for it any more. */

@@ -12,7 +12,7 @@ import { clientGone } from '../plugins/auth.js';
 import { authorOf } from '../rest/author.js';
 import { commandOf, menuCommand } from '../rest/commands/run.js';
 import { add, addAll, remove, set, setAll } from '../rest/edits.js';
-import { manyItems, oneItem, projected, projection, proplistOf } from '../rest/listing.js';
+import { isNamed, manyItems, oneItem, projected, projection, proplistOf } from '../rest/listing.js';
 import { listOf, rowsToSend } from '../rest/long-list.js';
 import type { Answer, Call, Services } from '../rest/services.js';
 import { findTarget, type Target } from '../rest/target.js';
@@ -28,8 +28,11 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
     const { userId } = request.principal;
     requirePermission(request.principal, target.menu.path, 'print');
     const gone = clientGone(reply);
-    const rows = await rowsToSend(viewOf(services, target), services.lists, userId, gone);
-    return sent(reply, await list(request, target, rows, await turnOf(gone, userId)));
+    const wanted = wantedOf(request);
+    const asked = (property: string) =>
+      isNamed(wanted.names, property) || wanted.filters.some(([name]) => name.includes(property));
+    const rows = await rowsToSend(viewOf(services, target), asked, services.lists, userId, gone);
+    return sent(reply, await list(wanted, target, rows, await turnOf(gone, userId)));
   });
 
   app.put('/rest/*', async (request, reply) => {
@@ -131,17 +134,27 @@ function sent(reply: FastifyReply, answer: Answer): Answer {
   return answer;
 }
 
-async function list(request: FastifyRequest, { menu, item }: Target, rows: RowSet, slices: Slices): Promise<Answer> {
+/** What a GET wants to know. */
+interface Wanted {
+  readonly names: readonly string[] | undefined;
+  readonly filters: readonly [name: string, value: string][];
+}
+
+/** @throws ApiError when `.proplist` is no list of names. */
+function wantedOf(request: FastifyRequest): Wanted {
   const query = new URLSearchParams(request.url.slice(request.url.split('?', 1)[0]?.length ?? 0));
   const names = proplistOf(query.get('.proplist') ?? undefined);
   query.delete('.proplist');
+  return { names, filters: [...query] };
+}
+
+async function list({ names, filters }: Wanted, { menu, item }: Target, rows: RowSet, slices: Slices): Promise<Answer> {
   const single = menu.kind === 'settings' || menu.kind === 'status';
   if (item !== undefined) {
     if (single) throw errors.noSuchItem();
     return projected([oneItem(menu, rows, item)], names)[0] ?? {};
   }
   if (single) return projected([rows.row(0)], names)[0] ?? {};
-  const filters = [...query];
   try {
     const test = filters.length === 0 ? undefined : filterTest(menu, filters);
     return await listOf(rows, test, projection(names), slices);

@@ -1,12 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { AddressListDump, EntryMemory } from '../agent/address-list-entries.js';
-import { ConnectionDump } from '../agent/connections.js';
+import { ConnectionDump, type Snapshot } from '../agent/connections.js';
 import { AgentGone, type NeighborInfo, type PortInfo, PROTOCOL, type Stats } from '../agent/messages.js';
 import type { AgentPort } from '../agent/port.js';
 import { QueueDump } from '../agent/queues.js';
 import { RouteDump } from '../agent/routes.js';
-
-/** Rates of connections are taken against a dump of this age, ms: a younger one is noise, an older one history. */
-const RATE_BASE_MS = { min: 700, max: 10_000 };
+import { BASE_AGE_MS, RateBase } from './rate-base.js';
 
 /**
  * Live state of the data plane, read when somebody asks. Askers at the same time share one request, and
@@ -29,13 +28,12 @@ export class LiveState {
     this.#stats = new Reading(() => agent.request({ op: 'stats' }));
     // The order of the reasons stays for the life of an agent.
     let slowReasons: readonly string[] | undefined;
-    let base: { readonly dump: ConnectionDump; readonly at: number } | undefined;
-    this.#connections = new Reading(async (previous, at) => {
+    const base = new RateBase<Snapshot>();
+    this.#connections = new Reading(async (reading, at) => {
       slowReasons ??= (await agent.request({ op: 'stats' })).slow.map(({ reason }) => reason);
       const reply = await agent.request({ op: 'connections' });
-      if (previous !== undefined && Date.now() - at >= RATE_BASE_MS.min) base = { dump: previous, at };
-      const usable = base !== undefined && Date.now() - base.at <= RATE_BASE_MS.max;
-      return new ConnectionDump(reply, usable ? base?.dump : undefined, slowReasons);
+      const last = reading && { reading: reading.snapshot, at };
+      return new ConnectionDump(reply, base.choose(last, performance.now()), slowReasons);
     });
     this.#queues = new Reading(async () => new QueueDump(await agent.request({ op: 'queues' })));
     this.#neighbors = new Reading<readonly NeighborInfo[]>(
@@ -51,6 +49,7 @@ export class LiveState {
     );
     agent.onDown(() => {
       slowReasons = undefined;
+      base.forget();
       const readings = [
         this.#stats,
         this.#connections,
@@ -76,8 +75,15 @@ export class LiveState {
     return this.#stats.read(maxAgeMs);
   }
 
-  connections(maxAgeMs = 0): Promise<ConnectionDump | undefined> {
-    return this.#connections.read(maxAgeMs);
+  /** @param withRates waits for a second reading when there was none to take rates against */
+  async connections(maxAgeMs = 0, withRates = false): Promise<ConnectionDump | undefined> {
+    let dump = await this.#connections.read(maxAgeMs);
+    // A timer may end a little before its time, and a reading under way be shared that was a little too early.
+    for (let wait = BASE_AGE_MS.min; withRates && dump?.hasRates === false && dump.count > 0; wait = RETRY_MS) {
+      await sleep(wait);
+      dump = await this.#connections.read(0);
+    }
+    return dump;
   }
 
   queues(maxAgeMs = 0): Promise<QueueDump | undefined> {
@@ -103,6 +109,9 @@ export class LiveState {
     return this.#routes.read(shared(maxAgeMs, this.#routes.last));
   }
 }
+
+/** How soon connections are read again when a reading was a little too early for rates. */
+const RETRY_MS = 50;
 
 /** Bytes of a reading that may be taken each millisecond: viewers of a million entries see them every few seconds. */
 const BYTES_PER_MS = 8_000;
@@ -133,7 +142,7 @@ class Reading<T> {
   }
 
   async read(maxAgeMs: number): Promise<T | undefined> {
-    if (this.#value !== undefined && Date.now() - this.#at < maxAgeMs) return this.#value;
+    if (this.#value !== undefined && performance.now() - this.#at < maxAgeMs) return this.#value;
     this.#pending ??= this.#fresh().finally(() => {
       this.#pending = undefined;
     });
@@ -144,7 +153,7 @@ class Reading<T> {
     try {
       const value = await this.#take(this.#value, this.#at);
       this.#value = value;
-      this.#at = Date.now();
+      this.#at = performance.now();
       return value;
     } catch (error) {
       if (error instanceof AgentGone) return undefined;

@@ -54,10 +54,10 @@ export class Processor {
 
   async #measure(): Promise<readonly CoreLoad[]> {
     let base = this.#base;
-    if (base === undefined || Date.now() - base.at > LONGEST_MS) {
+    if (base === undefined || performance.now() - base.at > LONGEST_MS) {
       base = await sample();
       await new Promise((resolve) => setTimeout(resolve, FIRST_MS));
-    } else if (Date.now() - base.at < SHARED_MS) return this.#cores;
+    } else if (performance.now() - base.at < SHARED_MS) return this.#cores;
     const now = await sample();
     this.#cores = loads(base.cores, now.cores);
     this.#base = now;
@@ -88,7 +88,7 @@ function loadOf(core: Ticks, before: Ticks): CoreLoad {
 }
 
 async function sample(): Promise<Sample> {
-  return { at: Date.now(), cores: await readTicks() };
+  return { at: performance.now(), cores: await readTicks() };
 }
 
 /** The kernel's account of each core that is online, as it stands. */

@@ -3,11 +3,13 @@ import type { ConfigStore } from '../config/store.js';
 import type { LiveState } from '../state/live-state.js';
 import { ArrayRows, type RestRow, type RowSet, type View } from './rows.js';
 
+const RATES = ['orig-rate', 'repl-rate'];
+
 /** The connection table, decoded cell by cell. */
 export function connectionsView(store: ConfigStore, live: LiveState): View {
   const names = new MarkNames(store);
-  return async (maxAgeMs) => {
-    const dump = await live.connections(maxAgeMs);
+  return async (maxAgeMs, asked) => {
+    const dump = await live.connections(maxAgeMs, asked !== undefined && RATES.some(asked));
     return dump === undefined ? new ArrayRows([]) : new DumpRows(dump, names);
   };
 }

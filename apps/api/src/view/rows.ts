@@ -44,10 +44,14 @@ export class ArrayRows implements RowSet {
   }
 }
 
+/** Which properties somebody asks for who looks once. */
+export type Asked = (property: string) => boolean;
+
 /**
  * What a menu shows: configuration joined with live state no older than `maxAgeMs` (default 0: read now).
- * Settings menus are one row without `.id`.
+ * Settings menus are one row without `.id`. Where `asked` is given and names rates, they are measured first if nobody
+ * looked before; those who go on looking see them the next time.
  */
-export type View = (maxAgeMs?: number) => Promise<RowSet>;
+export type View = (maxAgeMs?: number, asked?: Asked) => Promise<RowSet>;
 
 export const yesNo = (value: boolean): 'true' | 'false' => (value ? 'true' : 'false');

@@ -26,11 +26,11 @@ export async function samples(
     args.duration === undefined ? Number.POSITIVE_INFINITY : durationMs(textOf('duration', args.duration));
   if (duration === undefined) throw errors.badProperty('duration', 'value of duration: give a duration such as 3s');
   const all: RestRow[] = [];
-  const end = Date.now() + duration;
+  const end = performance.now() + duration;
   // A timer may end a little before its time: that is no time for another sample.
-  for (let section = 0; section * EACH_MS < duration && Date.now() < end; section += 1) {
+  for (let section = 0; section * EACH_MS < duration && performance.now() < end; section += 1) {
     for (const row of projected(await sample(), names)) all.push({ ...row, '.section': String(section) });
-    await sleep(Math.max(0, Math.min(EACH_MS, end - Date.now())), undefined, { signal });
+    await sleep(Math.max(0, Math.min(EACH_MS, end - performance.now())), undefined, { signal });
   }
   return all;
 }

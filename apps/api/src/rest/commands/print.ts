@@ -4,7 +4,7 @@ import { QueryError, queryTest, type Test } from '../../config/query.js';
 import { errors } from '../../errors.js';
 import { turnOf } from '../../live/slices.js';
 import { switchedOn } from '../arguments.js';
-import { projection, proplistOf } from '../listing.js';
+import { isNamed, projection, proplistOf } from '../listing.js';
 import { countOf, listOf, rowsToSend } from '../long-list.js';
 import type { Answer, Call } from '../services.js';
 
@@ -14,10 +14,13 @@ export async function print({ services, menu, args, signal, principal }: Call): 
   if (view === undefined) throw errors.noSuchCommand('print');
   const words = queryWords(args['.query']);
   const names = proplistOf(args['.proplist']);
-  const rows = await rowsToSend(view, services.lists, principal.userId, signal);
+  const counted = switchedOn(args, 'count-only');
+  const asked = (property: string) =>
+    (!counted && isNamed(names, property)) || words.some((word) => word.includes(property));
+  const rows = await rowsToSend(view, asked, services.lists, principal.userId, signal);
   const slices = await turnOf(signal, principal.userId);
   const test = words.length === 0 ? undefined : testOf(menu, words);
-  if (switchedOn(args, 'count-only')) return { ret: String(await countOf(rows, test, slices)) };
+  if (counted) return { ret: String(await countOf(rows, test, slices)) };
   return listOf(rows, test, projection(names), slices);
 }
 

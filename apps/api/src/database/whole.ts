@@ -1,0 +1,74 @@
+import { registry } from '@tollway/schema';
+import type { StoredRow } from '../config/draft.js';
+import { storageOf } from '../config/items.js';
+import type { StoredConfig } from '../config/record.js';
+import type { Generation } from '../generations/rows-file.js';
+import { adapter } from './client.js';
+import type { Migration } from './migrate.js';
+
+/** Whether a database that opens has all that it should: what SQLite takes for whole may have lost a table or rows. */
+
+type Connection = Awaited<ReturnType<ReturnType<typeof adapter>['connect']>>;
+
+async function tablesOf(connection: Connection): Promise<Map<string, Set<string>>> {
+  const { rows } = await connection.queryRaw({
+    sql: `SELECT "t".name, "c".name FROM sqlite_schema AS "t" JOIN pragma_table_info("t".name) AS "c" WHERE "t".type = 'table'`,
+    args: [],
+    argTypes: [],
+  });
+  const tables = new Map<string, Set<string>>();
+  for (const [table, column] of rows) {
+    const columns = tables.get(String(table)) ?? new Set();
+    tables.set(String(table), columns.add(String(column)));
+  }
+  return tables;
+}
+
+/** What the migrations made and the database at `url` has no more, in words; undefined when all is there. */
+export async function missingIn(url: string, migrations: readonly Migration[]): Promise<string | undefined> {
+  const model = await adapter(':memory:').connect();
+  const connection = await adapter(url).connect();
+  try {
+    for (const { sql } of migrations) await model.executeScript(sql);
+    const present = await tablesOf(connection);
+    for (const [table, columns] of await tablesOf(model)) {
+      const there = present.get(table);
+      if (there === undefined) return `no table ${table}`;
+      const column = [...columns].find((name) => !there.has(name));
+      if (column !== undefined) return `no column ${column} in table ${table}`;
+    }
+    return undefined;
+  } finally {
+    await model.dispose();
+    await connection.dispose();
+  }
+}
+
+/** The first menu whose rows are not those of a generation; undefined when all are. */
+export function menuUnlike({ snapshot }: StoredConfig, { rows }: Generation): string | undefined {
+  const kept = new Map(rows.map((row) => [row.id, row]));
+  for (const [menu, stored] of snapshot) {
+    for (const row of stored) {
+      const copy = kept.get(row.id);
+      kept.delete(row.id);
+      if (copy === undefined || copy.menu !== menu || textOf(copy) !== textOf(row)) return menu;
+    }
+  }
+  const [lost] = kept.values();
+  return lost?.menu;
+}
+
+/** What a row says, whatever the order in which its properties were given. */
+const textOf = (row: StoredRow): string =>
+  JSON.stringify([
+    row.rank,
+    row.disabled,
+    row.comment,
+    Object.entries(row.values).sort(([a], [b]) => (a < b ? -1 : 1)),
+  ]);
+
+/** The first menu with rows that this version does not know; undefined when there is none. */
+export function unknownMenu({ snapshot }: StoredConfig): string | undefined {
+  const known = new Set(registry.map(storageOf));
+  return [...snapshot.keys()].find((menu) => !known.has(menu));
+}

@@ -1,0 +1,37 @@
+/** Rates are taken against a reading of this age, ms: a younger one is noise, an older one history. */
+export const BASE_AGE_MS = { min: 700, max: 10_000 };
+
+interface Taken<T> {
+  readonly reading: T;
+  /** By `performance.now()`, ms. */
+  readonly at: number;
+}
+
+/** Chooses the reading that rates are taken against, however often somebody reads. */
+export class RateBase<T> {
+  #base: Taken<T> | undefined;
+  /** The base after this one, until it is old enough. */
+  #next: Taken<T> | undefined;
+
+  /**
+   * The reading to compare with at `now`; `undefined` while there is none of the right age.
+   * @param last the last reading before
+   */
+  choose(last: Taken<T> | undefined, now: number): T | undefined {
+    const isOld = ({ at }: Taken<T>) => now - at >= BASE_AGE_MS.min;
+    if (last !== undefined && isOld(last)) {
+      this.#base = last;
+      this.#next = undefined;
+    } else if (this.#next !== undefined && isOld(this.#next)) {
+      this.#base = this.#next;
+      this.#next = last;
+    } else this.#next ??= last;
+    if (this.#base !== undefined && now - this.#base.at > BASE_AGE_MS.max) this.#base = undefined;
+    return this.#base?.reading;
+  }
+
+  forget(): void {
+    this.#base = undefined;
+    this.#next = undefined;
+  }
+}
