@@ -300,7 +300,7 @@ describe('an import', () => {
       'a name that would be an id',
       'name,target\n*a,10.0.0.1',
       2,
-      /^column 1: value of name: \*a is not a name .* starts with neither ! nor \*$/,
+      /^column 1: value of name: \*a is not a name .* starts with neither ! nor \*/,
     ],
     [
       'half a pair',

@@ -56,6 +56,44 @@ describe('every menu', () => {
     for (const menu of registry) if (menu.rowsOf) expect(menuByPath(menu.rowsOf)?.stored).toBe(true);
   });
 
+  it('that shows the rows of another takes the same values', () => {
+    const texts = [
+      '',
+      '0',
+      '1',
+      '67',
+      '68',
+      '1500',
+      '9216',
+      '9217',
+      '65535',
+      '-1',
+      'x',
+      'global',
+      'all-x',
+      '2:0:0:0:0:1',
+    ];
+    for (const menu of registry) {
+      for (const [name, prop] of Object.entries(menu.props)) {
+        const own = menu.rowsOf === undefined ? undefined : menuByPath(menu.rowsOf)?.props[name];
+        if (own === undefined || own.readOnly === true || prop.readOnly === true) continue;
+        for (const text of texts)
+          expect(prop.kind.parse(text), `${menu.path} ${name} ${text}`).toEqual(own.kind.parse(text));
+      }
+    }
+  });
+
+  it('whose items are named where words of a meaning of their own may stand takes none of those as a name', () => {
+    for (const [, , { kind }] of props) {
+      for (const { menu, prop } of kind.ref ?? []) {
+        if (menu !== '/interface' || prop !== 'name') continue;
+        for (const word of kind.also ?? []) expect(menuByPath(menu)?.props.name?.kind.parse(word).ok, word).toBe(false);
+      }
+    }
+    expect(menuByPath('/interface')?.props.name?.kind.parse('aggregate').ok).toBe(false);
+    expect(menuByPath('/interface')?.props.name?.kind.parse('global1').ok).toBe(true);
+  });
+
   it('lists built-in items that its own kinds accept, with ids that no stored row gets', () => {
     const items = registry.flatMap((menu) => (menu.builtin ?? []).map((item) => ({ menu, item })));
     expect(items.length).toBeGreaterThan(0);

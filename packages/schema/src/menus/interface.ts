@@ -3,6 +3,7 @@ import { comment } from '../mixins/comment.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag } from '../mixins/disabled.js';
 import { interfaceCounters, trafficColumns } from '../mixins/interface-counters.js';
 import { monitorArguments } from '../mixins/monitor.js';
+import { mtu } from '../mixins/mtu.js';
 import { bool } from '../props/bool.js';
 import { counter } from '../props/counter.js';
 import { datetime } from '../props/datetime.js';
@@ -34,13 +35,7 @@ export const interfaces = defineMenu({
       tab: 'General',
       readOnly: true,
     },
-    mtu: {
-      kind: int({ min: 68, max: 65_535, unit: 'bytes' }),
-      label: 'MTU',
-      help: 'Largest IP packet that is sent, in bytes.',
-      tab: 'General',
-      default: '1500',
-    },
+    mtu,
     'actual-mtu': {
       kind: int({ min: 0, max: 65_535, unit: 'bytes' }),
       label: 'Actual MTU',

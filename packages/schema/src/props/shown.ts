@@ -8,7 +8,9 @@ export function shown(text: string): string {
     .slice(0, MOST)
     .replace(/\p{Bidi_Control}/gu, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`)
     .replace(/\p{C}/gu, '?');
-  return text.length > MOST ? `${printable}...` : printable;
+  const told = text.length > MOST ? `${printable}...` : printable;
+  // Spaces at an end are what is wrong with many a text, and would not be seen.
+  return /^\s|\s$/.test(text) ? `"${told}"` : told;
 }
 
 /** Characters of a text that are shown. */

@@ -33,7 +33,7 @@ export function text({ max = 1024, oneLine = false, values, ref }: TextOptions =
 /** Name of an item or chain: not empty, no control characters or marks of direction, no leading `!` or `*` (they mean "not" and row ids). */
 export function name({ max = 63, values, ref }: TextOptions = {}): Kind {
   return nameKind(/^[^!*,\s]([^,]*[^,\s])?$/, {
-    accepts: `a name of 1 to ${max} characters without commas that starts with neither ! nor *`,
+    accepts: `a name of 1 to ${max} characters without commas that starts with neither ! nor *, and with no space at either end`,
     max,
     values,
     ref,
@@ -67,22 +67,29 @@ export function nameList(options: TextOptions = {}): Kind {
 
 /** As {@link name}, and without slashes: fit for one half of a pair of names. */
 export const nameInPair: Kind = nameKind(/^[^!*,/\s]([^,/]*[^,/\s])?$/, {
-  accepts: 'a name of 1 to 63 characters without commas and slashes that starts with neither ! nor *',
+  accepts:
+    'a name of 1 to 63 characters without commas and slashes that starts with neither ! nor *, and with no space at either end',
   max: 63,
 });
 
 /** Name of a queue: nothing lists those separated by commas, and people may be called `Doe, John`. */
 export const queueName: Kind = nameKind(/^[^!*\s](.*\S)?$/, {
-  accepts: 'a name of 1 to 255 characters that starts with neither ! nor *',
+  accepts: 'a name of 1 to 255 characters that starts with neither ! nor *, and with no space at either end',
   max: 255,
 });
 
-/** Name of an interface: fit for next hops, lists and Linux alternative names, and not to be taken for an address. */
-export const interfaceName: Kind = nameKind(/^(?=.*[A-Za-z])(?!all-)[A-Za-z0-9][A-Za-z0-9._+-]*$/, {
-  accepts:
-    'a name of 1 to 32 letters, digits, dots, dashes, plus signs and underscores with at least one letter, not starting with all-',
-  max: 32,
-});
+/**
+ * Name of an interface: fit for next hops, lists and Linux alternative names, and not to be taken for an address or for
+ * one of the words that stand where an interface may be named: global, aggregate, all-ethernet.
+ */
+export const interfaceName: Kind = nameKind(
+  /^(?=.*[A-Za-z])(?!all-|(?:global|aggregate)$)[A-Za-z0-9][A-Za-z0-9._+-]*$/,
+  {
+    accepts:
+      'a name of 1 to 32 letters, digits, dots, dashes, plus signs and underscores with at least one letter, not starting with all-, and neither global nor aggregate',
+    max: 32,
+  },
+);
 
 interface NameShape {
   readonly accepts: string;

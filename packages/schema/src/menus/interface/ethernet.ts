@@ -3,6 +3,7 @@ import { comment } from '../../mixins/comment.js';
 import { disabled, disabledFlag } from '../../mixins/disabled.js';
 import { interfaceCounters, trafficColumns } from '../../mixins/interface-counters.js';
 import { monitorArguments } from '../../mixins/monitor.js';
+import { mtu } from '../../mixins/mtu.js';
 import { bool } from '../../props/bool.js';
 import { duration } from '../../props/duration.js';
 import { oneOf } from '../../props/enum.js';
@@ -34,14 +35,7 @@ export const ethernet = defineMenu({
       readOnly: true,
       dataplane: true,
     },
-    mtu: {
-      kind: int({ min: 68, max: 9_216, unit: 'bytes' }),
-      label: 'MTU',
-      help: 'Largest IP packet that is sent, in bytes.',
-      tab: 'General',
-      default: '1500',
-      dataplane: true,
-    },
+    mtu: { ...mtu, dataplane: true },
     l2mtu: {
       kind: int({ min: 0, max: 65_535, unit: 'bytes' }),
       label: 'L2 MTU',

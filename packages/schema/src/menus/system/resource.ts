@@ -17,7 +17,7 @@ export const systemResource = defineMenu({
   tree: ['System', 'Resources'],
   help: 'Processor, memory and storage of the machine, and the software version.',
   props: {
-    uptime: fact(duration(), 'Uptime', 'Time since the agent started.'),
+    uptime: fact(duration(), 'Uptime', 'Time since the machine started.'),
     version: fact(text(), 'Version', 'Software version.'),
     'free-memory': fact(bytes, 'Free Memory', 'Memory that is not in use.'),
     'total-memory': fact(bytes, 'Total Memory', 'Installed memory.'),
