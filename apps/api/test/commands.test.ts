@@ -70,6 +70,31 @@ describe('order', () => {
     expect((await router.rest('GET', `${FILTER}/${a}`)).body).toMatchObject({ comment: 'a', disabled: 'false' });
   });
 
+  it('print refuses what would choose items if it were known, and takes switches', async () => {
+    await add(rule('a'));
+    const print = (body: object) => router.rest('POST', `${FILTER}/print`, body);
+    for (const wrong of [{ qurey: ['x=1'] }, { numbers: '*1' }, { '.id': '*1' }, { from: '*1' }, { chain: 'input' }]) {
+      const [property] = Object.keys(wrong);
+      expect(await print(wrong)).toMatchObject({
+        status: 400,
+        body: { detail: `unknown parameter ${property}`, property },
+      });
+    }
+    for (const known of [{ active: '' }, { stats: 'detail' }, { detail: '', 'without-paging': true }]) {
+      expect((await print(known)).status).toBe(200);
+    }
+  });
+
+  it('a command whose .id and numbers name different items is refused', async () => {
+    const [a, b] = [await add(rule('a')), await add(rule('b'))];
+    const refused = { status: 400, body: { property: 'numbers' } };
+    expect(await router.rest('POST', `${FILTER}/set`, { '.id': a, numbers: b, comment: 'x' })).toMatchObject(refused);
+    expect(await router.rest('PATCH', `${FILTER}/${a}`, { numbers: b, comment: 'x' })).toMatchObject(refused);
+    expect(await router.rest('POST', `${FILTER}/remove`, { '.id': a, numbers: `${a},${b}` })).toMatchObject(refused);
+    expect((await router.rest('POST', `${FILTER}/set`, { '.id': a, numbers: a, comment: 'x' })).status).toBe(200);
+    expect((await router.rest('GET', `${FILTER}/${b}`)).body).toMatchObject({ comment: 'b' });
+  });
+
   it('a change names one item', async () => {
     const [a, b] = [await add(rule('a')), await add(rule('b'))];
     const change = (id: string) => router.rest('PATCH', `${FILTER}/${a}`, { '.id': id, comment: 'changed' });

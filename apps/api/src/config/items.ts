@@ -70,6 +70,9 @@ export function isDynamicId(text: string): boolean {
 export function namedItems(args: Arguments): string[] {
   const given = args['.id'] ?? args.numbers;
   if (given === undefined) throw errors.missingProperty('numbers', 'ids or names of items, separated by commas');
+  if (args.numbers !== undefined && JSON.stringify(given) !== JSON.stringify(args.numbers)) {
+    throw errors.badProperty('numbers', 'value of numbers: .id names other items; give one of the two');
+  }
   const texts = Array.isArray(given)
     ? given.map((item) => textOf('numbers', item))
     : textOf('numbers', given).split(',');

@@ -191,8 +191,10 @@ function checkReferences({ menu, values, given, snapshot }: Candidate, siblings:
     const own = ownRows ? namesOf(menu.path, 'name', snapshot, NAMES_TOLD + 1) : [];
     const accepted = [...also, ...own, ...known];
     const list = accepted.length > NAMES_TOLD ? `${accepted.slice(0, NAMES_TOLD).join(', ')}...` : accepted.join(', ');
+    const addresses = ['queue-target', 'queue-target-list', 'nexthop'].includes(prop.kind.name);
+    const is = addresses ? 'neither an address nor one of' : 'none of';
     return [
-      fault(property, `input does not match any value of ${property}: ${wrong} is none of ${list || '(none exist)'}`),
+      fault(property, `input does not match any value of ${property}: ${wrong} is ${is} ${list || '(none exist)'}`),
     ];
   });
 }

@@ -163,11 +163,20 @@ class JsonReader {
     const value = word === 'true' ? true : word === 'false' ? false : word === 'null' ? null : numberOf(word);
     if (value === undefined) {
       if (/^-?[\d.]+e[+-]?\d+$/i.test(word))
-        throw errors.badRequest(`numbers with an exponent are not accepted: ${word.slice(0, 40)}`);
+        throw this.#refusal(`numbers with an exponent are not accepted: ${word.slice(0, 40)}`);
       throw this.#wrong('a value');
     }
     this.#at += word.length;
     return value;
+  }
+
+  /** What is wrong with a value, naming the property and the element of a list that it is in. */
+  #refusal(text: string): Error {
+    const [outer] = this.#open;
+    const property = this.#open.findLast(({ into }) => !Array.isArray(into))?.key;
+    const error =
+      property === undefined ? errors.badRequest(text) : errors.badProperty(property, `value of ${property}: ${text}`);
+    return Array.isArray(outer?.into) && property !== undefined ? errors.inElement(outer.into.length, error) : error;
   }
 
   #char(): string {

@@ -67,9 +67,10 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
     if (item === undefined) throw errors.badRequest('missing or invalid resource identifier');
     // By `.id` from here on: the change may rename the item.
     const id = await idOf(services, target, item);
-    const named = call.args['.id'];
-    if (named !== undefined && named !== id && named !== item) {
-      throw errors.badProperty('.id', `value of .id: the path names ${id}, and another item is not changed with it`);
+    for (const by of ['.id', 'numbers']) {
+      const named = call.args[by];
+      if (named === undefined || named === id || named === item) continue;
+      throw errors.badProperty(by, `value of ${by}: the path names ${id}, and another item is not changed with it`);
     }
     await set(call, [id], errors.noSuchItem);
     return oneItem(menu, await rowsOf(services, target), id);

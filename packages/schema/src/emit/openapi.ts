@@ -173,7 +173,7 @@ function pathsOf(menu: Menu): [string, JsonObject][] {
     return runs.map((command) => [`${base}${command && `/${command}`}`, { post: runOperation(menu, command) }]);
   }
   const print: [string, JsonObject] = [`${base}/print`, { post: printOperation(menu) }];
-  if (isSingle(menu)) return [[base, { get: readSingle(menu) }], print, ...commands, ...calls];
+  if (isSingle(menu)) return [[base, single(menu)], print, ...commands, ...calls];
   return [[base, collection(menu)], [`${base}/{id}`, item(menu)], print, ...commands, ...calls];
 }
 
@@ -191,11 +191,23 @@ const proplist: JsonObject = {
   description: 'Comma list of the properties to send.',
 };
 
-const readSingle = (menu: Menu): JsonObject =>
-  operation(menu, 'get', `Read ${menu.title}`, {
-    parameters: [proplist],
-    responses: { '200': response(menu.help, reference(schemaName(menu))), ...failed() },
-  });
+function single(menu: Menu): JsonObject {
+  const name = schemaName(menu);
+  return {
+    get: operation(menu, 'get', `Read ${menu.title}`, {
+      parameters: [proplist],
+      responses: { '200': response(menu.help, reference(name)), ...failed() },
+    }),
+    ...(menu.commands.includes('set')
+      ? {
+          patch: operation(menu, 'change', `Change ${menu.title}`, {
+            requestBody: { required: true, ...content(reference(`${name}-set`)) },
+            responses: { '200': response('What it is now.', reference(name)), ...failed('BadRequest') },
+          }),
+        }
+      : {}),
+  };
+}
 
 function collection(menu: Menu): JsonObject {
   const name = schemaName(menu);
@@ -280,6 +292,10 @@ const printOperation = (menu: Menu): JsonObject =>
         '.proplist': { description: 'Properties to send, as a list or comma list.' },
         '.query': { ...listOf({ type: 'string' }), description: 'Words of a query stack.' },
         'count-only': { description: 'Answer with the number of items.' },
+      },
+      additionalProperties: {
+        enum: ['', 'detail', 'yes', 'no', 'true', 'false', true, false],
+        description: 'Switches such as detail and stats, which change nothing.',
       },
     }),
     responses: {

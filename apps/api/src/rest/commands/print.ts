@@ -8,10 +8,23 @@ import { isNamed, projection, proplistOf } from '../listing.js';
 import { countOf, listOf, rowsToSend } from '../long-list.js';
 import type { Answer, Call } from '../services.js';
 
-/** `print`: the items that pass `.query`, or their number. Print switches such as `detail` and `stats` change nothing here. */
+/** What `print` does something with. */
+const KNOWN = ['.proplist', '.query', 'count-only'];
+/** Switches that exporters send with a value. */
+const VALUED = ['stats', 'detail'];
+const SWITCH: readonly unknown[] = ['', true, false, 'true', 'false', 'yes', 'no'];
+
+/**
+ * `print`: the items that pass `.query`, or their number. Print switches such as `detail` and `stats` change nothing here.
+ * Anything else with a value would have been meant to choose items, and is refused: without it there are too many.
+ */
 export async function print({ services, menu, args, signal, principal }: Call): Promise<Answer> {
   const view = services.views.get(menu.path);
   if (view === undefined) throw errors.noSuchCommand('print');
+  for (const [name, value] of Object.entries(args)) {
+    const known = KNOWN.includes(name) || VALUED.includes(name) || SWITCH.includes(value);
+    if (!known) throw errors.unknownParameter(name);
+  }
   const words = queryWords(args['.query']);
   const names = proplistOf(args['.proplist']);
   const counted = switchedOn(args, 'count-only');
