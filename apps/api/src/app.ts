@@ -204,7 +204,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   securityHeaders(app);
   errorAnswers(app, watch);
   requestOrigin(app, options.names);
-  jsonBodies(app);
+  jsonBodies(app, limits.publicBodyMs);
   endStreams(app);
   await authentication(app, authenticator, connections);
   healthRoute(app, services, () => furnished, watch);

@@ -56,7 +56,7 @@ export const errors = {
   bodyTooLarge: (limit: number) =>
     new ApiError(400, `the body is larger than ${limit >= 1 << 20 ? `${limit >> 20} MiB` : `${limit >> 10} KiB`}`),
   unsupportedMediaType: () =>
-    new ApiError(415, 'the body must be JSON, with the header Content-Type: application/json'),
+    new ApiError(415, 'the body must be JSON in UTF-8, not encoded, with the header Content-Type: application/json'),
   misdirected: (detail: string) => new ApiError(421, detail),
   unauthorized: () => new ApiError(401),
   notEnoughPermissions: () => new ApiError(403, 'not enough permissions'),

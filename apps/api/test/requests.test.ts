@@ -140,11 +140,33 @@ describe('bodies', () => {
       'application/x-www-form-urlencoded',
       'multipart/form-data',
       'application/jsonx',
+      'application/json; charset=latin1',
       'nonsense',
     ]) {
       expect(await type({ 'content-type': wrong }), wrong).toBe(415);
     }
+    expect(await type({ ...json, 'content-encoding': 'gzip' })).toBe(415);
     expect((await post('/rest/ip/address/print', '', { 'content-type': 'text/plain' })).status).toBe(200);
+  });
+
+  it('and credentials are UTF-8: other bytes would all become the same character', async () => {
+    const put = (password: string) =>
+      rawRequest(
+        `${router.url}/rest/user`,
+        'PUT',
+        { authorization, ...json },
+        Buffer.from(`{"name":"lea","group":"read","password":"${password}"}`, 'latin1'),
+      );
+    const refused = await put('gr\u00fc\u00dfe von hier');
+    expect(refused.status).toBe(400);
+    expect(JSON.parse(refused.body)).toMatchObject({ detail: 'the body is not valid UTF-8' });
+    expect((await put(Buffer.from('gr\u00fc\u00dfe von hier').toString('latin1'))).status).toBe(201);
+    const as = async (bytes: Buffer) => {
+      const login = `Basic ${Buffer.concat([Buffer.from('lea:'), bytes]).toString('base64')}`;
+      return (await rawRequest(`${router.url}/rest/system/identity`, 'GET', { authorization: login })).status;
+    };
+    expect(await as(Buffer.from('gr\u00fc\u00dfe von hier', 'latin1'))).toBe(401);
+    expect(await as(Buffer.from('gr\u00fc\u00dfe von hier'))).toBe(200);
   });
 
   it('hold bare numbers as RouterOS takes them', async () => {
@@ -160,7 +182,14 @@ describe('bodies', () => {
     expect(await mtu('1400')).toMatchObject({ mtu: '1400' });
     expect(await mtu('02570')).toMatchObject({ mtu: '1400' });
     expect(await mtu('0x578')).toMatchObject({ mtu: '1400' });
-    expect(await mtu('1e3')).toMatchObject({ error: 400, detail: expect.stringContaining('exponent') });
+    expect(await mtu('1e3')).toMatchObject({
+      error: 400,
+      property: 'mtu',
+      detail: 'value of mtu: numbers with an exponent are not accepted: 1e3',
+    });
+    const list = '[{".id":"ether1","mtu":1400},{".id":"ether2","mtu":[1.5e3]}]';
+    const many = await rawRequest(`${router.url}/rest/interface/ethernet`, 'PATCH', { authorization, ...json }, list);
+    expect(JSON.parse(many.body)).toMatchObject({ property: 'mtu', detail: expect.stringMatching(/^element 1: /) });
     expect(await mtu('08')).toMatchObject({ error: 400, detail: expect.stringContaining('JSON') });
   });
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { createHmac, randomBytes } from 'node:crypto';
 import { errors } from '../errors.js';
 import type { Attempts } from './attempts.js';
@@ -73,9 +74,11 @@ export class Authenticator {
   /** @throws ApiError 401 or 429. */
   async byBasic(header: string, address: string, gone?: AbortSignal): Promise<Principal> {
     const encoded = /^Basic\s+([A-Za-z0-9+/=_-]+)\s*$/i.exec(header)?.[1];
-    const decoded = Buffer.from(encoded ?? '', 'base64').toString('utf8');
+    const bytes = Buffer.from(encoded ?? '', 'base64');
+    const decoded = bytes.toString('utf8');
     const colon = decoded.indexOf(':');
-    if (encoded === undefined || colon < 0) throw errors.unauthorized();
+    // Bytes that stand for no character would all be taken for the same one.
+    if (encoded === undefined || colon < 0 || !isUtf8(bytes)) throw errors.unauthorized();
     // No user has such a name or password: it is neither counted nor logged.
     if (colon > MAX_NAME || decoded.length - colon - 1 > MAX_PASSWORD) throw errors.unauthorized();
     const digest = createHmac('sha256', this.#key).update(decoded).digest('base64');

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -14,15 +15,20 @@ export const MAX_PUBLIC_BODY = 4 << 10;
 const DISCARDED = 8;
 /** A body from which on taking it in costs milliseconds, bytes. */
 const LONG = 1 << 20;
-/** How long the body of a request that needs no login may take, ms. */
-const PUBLIC_BODY_MS = 10_000;
 /** How long a refused request may go on sending its body, ms. */
 const LINGER_MS = 1_000;
 
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
-/** Reads bodies as JSON. An empty body is no body, whatever its content type says. */
-export function jsonBodies(app: FastifyInstance): void {
+/** Neither compressed nor in characters other than those of JSON (RFC 8259 §8.1). */
+const isPlain = (type: string, encoding: string): boolean =>
+  /^identity$/i.test(encoding) && /^utf-?8$/i.test(/;\s*charset\s*=\s*"?([^";\s]*)/i.exec(type)?.[1] ?? 'utf-8');
+
+/**
+ * Reads bodies as JSON. An empty body is no body, whatever its content type says.
+ * @param publicMs how long the body of a request that needs no login may take, ms
+ */
+export function jsonBodies(app: FastifyInstance, publicMs: number): void {
   const notJson = new WeakSet<FastifyRequest>();
   const gone = new WeakMap<FastifyRequest, AbortSignal>();
   const room = new BodyRoom();
@@ -30,7 +36,8 @@ export function jsonBodies(app: FastifyInstance): void {
   app.addHook('onRequest', async (request) => {
     const type = request.headers['content-type'];
     // Pages of other sites can send any other type, or none, without being asked.
-    if (type === undefined || !JSON_TYPE.test(type)) notJson.add(request);
+    const { 'content-encoding': encoding = 'identity' } = request.headers;
+    if (type === undefined || !JSON_TYPE.test(type) || !isPlain(type, encoding)) notJson.add(request);
     // The framework refuses what is no media type at all before a parser is asked.
     if (type !== undefined) request.raw.headers['content-type'] = 'application/json';
   });
@@ -55,7 +62,7 @@ export function jsonBodies(app: FastifyInstance): void {
       if (!open && signal !== undefined) await room[part](request.principal.userId, bytes, signal);
     };
     if (length <= limit) await wait('take', length);
-    const body = await bytesOf(raw, limit, open ? PUBLIC_BODY_MS : undefined);
+    const body = await bytesOf(raw, limit, open ? publicMs : undefined);
     await wait('read', body.length);
     const text = await textOf(body);
     if (text === '') return undefined;
@@ -64,8 +71,9 @@ export function jsonBodies(app: FastifyInstance): void {
   });
 }
 
-/** Text of a body. Putting a long one together, decoding it and reading it are pieces of work of their own. */
+/** Text of a body. @throws ApiError when it is none: bytes that stand for nothing would all become the same. Putting a long one together, decoding it and reading it are pieces of work of their own. */
 async function textOf(body: Buffer): Promise<string> {
+  if (!isUtf8(body)) throw errors.badRequest('the body is not valid UTF-8');
   if (body.length < LONG) return body.toString('utf8');
   await setImmediate();
   const text = body.toString('utf8');

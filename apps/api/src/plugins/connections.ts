@@ -22,6 +22,8 @@ export interface ConnectionLimits {
   readonly headersMs: number;
   /** Until a request is complete, ms. */
   readonly requestMs: number;
+  /** Until the body of a request that needs no login is complete, ms. */
+  readonly publicBodyMs: number;
   /** Without a request, ms. */
   readonly idleMs: number;
   /** While an answer waits for a reader that takes nothing of it, ms. */
@@ -36,6 +38,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   pipelined: 4,
   headersMs: 10_000,
   requestMs: 60_000,
+  publicBodyMs: 10_000,
   idleMs: 15_000,
   stalledMs: 20_000,
 };
