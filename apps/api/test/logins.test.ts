@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { networkOf } from '../src/auth/address.js';
 import { Attempts } from '../src/auth/attempts.js';
+import { isCommonPassword } from '../src/auth/common-passwords.js';
+import { MAX_RECORDED } from '../src/auth/failed-logins.js';
 import { LOG_BYTES, LogBook } from '../src/state/log-book.js';
 import { PASSWORD, Router } from './router.js';
 
@@ -84,6 +86,30 @@ describe('logins that fail', () => {
     const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => login(`user${n}`, 'wrong')));
     expect(answers.every(({ status }) => status === 401)).toBe(true);
     expect(hashes.most).toBe(2);
+  });
+
+  it('nor when the first unknown user comes while others are looked at', async () => {
+    router = await Router.start();
+    vi.resetModules();
+    const { hashPassword, verifyPassword } = await import('../src/auth/passwords.js');
+    const stored = await hashPassword('a password of somebody');
+    hashes.most = 0;
+    const answers = [stored, stored, undefined, undefined].map((each) => verifyPassword(each, 'wrong'));
+    expect(await Promise.all(answers)).toEqual([false, false, false, false]);
+    expect(hashes.most).toBe(2);
+  });
+
+  it('have so many rows in the audit and no more; the oldest go, and no others', async () => {
+    router = await Router.start();
+    const row = { user: 'eve', address: '192.0.2.1' };
+    await router.db.audit.create({ data: { ...row, action: 'login', detail: 'of somebody' } });
+    const old = Array.from({ length: MAX_RECORDED + 5 }, (_, n) => `failure ${n}`);
+    await router.db.audit.createMany({ data: old.map((detail) => ({ ...row, action: 'login-failed', detail })) });
+    expect((await login('eve', 'wrong')).status).toBe(401);
+    const where = { action: 'login-failed' };
+    await expect.poll(() => router.db.audit.count({ where }), { timeout: 10_000 }).toBe(MAX_RECORDED);
+    expect(await router.db.audit.findFirst({ where, orderBy: { id: 'asc' } })).toMatchObject({ detail: 'failure 6' });
+    expect(await router.db.audit.count({ where: { detail: 'of somebody' } })).toBe(1);
   });
 });
 
@@ -230,6 +256,15 @@ describe('users', () => {
     expect(await router.rest('PATCH', '/user/Paul1', { name: 'aDmin' })).toMatchObject({ status: 400 });
     expect((await router.rest('PATCH', '/user/Paul1', { name: 'paul1', comment: 'x' })).status).toBe(200);
     expect((await add('ann.lee+noc@example-1_x')).status).toBe(201);
+  });
+
+  it('know common passwords of every rank', () => {
+    const some =
+      'password 12345678 123456789 1234567890 football baseball superman trustno1 jennifer corvette mercedes ' +
+      'maverick midnight princess computer michelle starwars whatever dolphins scorpion december november ' +
+      'redskins 11111111 iloveyou metallica victoria charlie1 samantha kawasaki einstein snowball qwertyuiop';
+    expect(some.split(' ').filter((password) => !isCommonPassword(password))).toEqual([]);
+    expect(isCommonPassword('correct horse')).toBe(false);
   });
 
   it('get none of the most common passwords', async () => {

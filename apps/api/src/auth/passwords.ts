@@ -51,7 +51,7 @@ let dummy: Promise<string> | undefined;
 /** Takes as long for an unknown user or one without a password as for a wrong password. */
 export async function verifyPassword(stored: string | undefined, password: string): Promise<boolean> {
   if (Buffer.byteLength(password) > MAX_PASSWORD) return false;
-  dummy ??= hash('the hash of no user');
+  dummy ??= hashPassword('the hash of no user');
   const against = stored ?? (await dummy);
   // A text that is no hash matches nothing.
   const matches = await inTurn(() => verify(against, password).catch(() => false));

@@ -22,6 +22,12 @@ interface Log {
   error(message: string): void;
 }
 
+/** An agent has so much time for each answer, ms, however late it is asked: it is not to be taken for a silent one. */
+const LEAST_MS = 1_000;
+
+/** How long an answer may take that is due at `deadline`, by `performance.now()`, ms. */
+export const timeLeft = (deadline: number): number => Math.max(LEAST_MS, deadline - performance.now());
+
 /** Brings the agent to the newest revision: the database is the intent, the agent's generation the state. */
 export class AgentSync {
   readonly #agent: AgentPort;
@@ -85,14 +91,15 @@ export class AgentSync {
   /**
    * Activates the newest revision unless it is active. The caller holds the configuration's mutex. An agent
    * that refuses the newest revision stays where it is: another change may be what mends it.
-   * @param timeoutMs how long each answer may take, ms; as long as for any request without it.
+   * @param deadline when to give up, by `performance.now()`; without it each answer may take as long as any other.
    * @throws AgentGone, or ApiError when the agent is ahead of the database.
    */
-  async bring(timeoutMs?: number): Promise<void> {
+  async bring(deadline?: number): Promise<void> {
     if (this.#agent.hello === undefined) throw new AgentGone();
     if (this.#state === 'synced') return;
+    const left = () => (deadline === undefined ? undefined : timeLeft(deadline));
     if (this.#uncertain) {
-      this.#active = await this.#agent.request({ op: 'stats' }, timeoutMs);
+      this.#active = await this.#agent.request({ op: 'stats' }, left());
       this.#uncertain = false;
     }
     const { revision, config } = this.#head();
@@ -100,8 +107,8 @@ export class AgentSync {
     if (!this.#isInForce()) {
       try {
         const request = { op: 'prepare', base: this.active, revision, config } as const;
-        const { token } = await this.#agent.request(request, timeoutMs);
-        this.#active = await this.#agent.request({ op: 'activate', token }, timeoutMs);
+        const { token } = await this.#agent.request(request, left());
+        this.#active = await this.#agent.request({ op: 'activate', token }, left());
       } catch (error) {
         if (error instanceof AgentRefusal) {
           if (this.#state !== 'refused') this.#log.error(`the agent refuses revision ${revision}: ${error.message}`);

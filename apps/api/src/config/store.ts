@@ -6,14 +6,14 @@ import { digestOf } from '../compiler/digest.js';
 import type { Database } from '../database/client.js';
 import type { DatabaseWatch } from '../database/watch.js';
 import { ApiError, errors } from '../errors.js';
-import { AgentSync, type SyncState } from './agent-sync.js';
+import { AgentSync, type SyncState, timeLeft } from './agent-sync.js';
 import { Draft, type RowChange, type StoredSnapshot } from './draft.js';
 import { refuseTakingFromUsers } from './in-use.js';
 import { Mutex } from './mutex.js';
 import { type Author, type StoredConfig, writeRevision } from './record.js';
 import { rowIdText } from './snapshot.js';
 
-/** How long a write waits for those before it, for the agent to come back, and for each answer of the agent, ms. */
+/** How long a write waits for those before it; then for the agent until it can be stored, and after that, ms each. */
 const WAIT_MS = 5_000;
 /** How soon an agent that is there and not on the newest revision is brought to it again, ms. */
 const AGAIN_MS = 5_000;
@@ -160,7 +160,10 @@ export class ConfigStore {
   revise<T>(author: Author, summary: Summary<T>, edit: Edit<T>, undoes?: number): Promise<Revised<T>> {
     const deadline = performance.now() + WAIT_MS;
     const change = async (): Promise<Revised<T>> => {
+      const begun = performance.now();
       await this.#agentReady(deadline);
+      // What has been waited for the agent is not waited for it again; what is worked out here does not count.
+      const patience = WAIT_MS - (performance.now() - begun);
       const draft = new Draft(this.#snapshot, () => {
         this.#lastId += 1;
         return this.#lastId;
@@ -172,7 +175,7 @@ export class ConfigStore {
       const compiled = compile(snapshot, utcOffsetS());
       const revision = this.#revision + 1;
       this.#watch?.refuse();
-      const token = await this.#prepare(revision, compiled.config, deadline);
+      const token = await this.#prepare(revision, compiled.config, performance.now() + patience);
       const text = typeof summary === 'string' ? summary : summary(result, changes);
       const digest = digestOf(compiled.config);
       try {
@@ -210,7 +213,7 @@ export class ConfigStore {
     return used !== undefined && used !== utcOffsetS();
   }
 
-  /** @param deadline when to give up, by `performance.now()`. */
+  /** @param deadline when to give up, by `performance.now()` */
   async #agentReady(deadline: number): Promise<void> {
     for (let silent = false; ; ) {
       const left = deadline - performance.now();
@@ -218,7 +221,7 @@ export class ConfigStore {
         throw silent ? errors.agentSilent(WAIT_MS) : errors.agentUnavailable();
       }
       try {
-        await this.#sync.bring(Math.max(1, deadline - performance.now()));
+        await this.#sync.bring(deadline);
         return;
       } catch (error) {
         if (!(error instanceof AgentGone)) throw error;
@@ -227,12 +230,13 @@ export class ConfigStore {
     }
   }
 
+  /** @param deadline when to give up, by `performance.now()` */
   async #prepare(revision: number, config: DataplaneConfig, deadline: number): Promise<number> {
     // It may have been about to end anyway; one that ends again ends of this configuration.
     for (let tries = 2; tries > 0; tries -= 1) {
       try {
         const base = this.#sync.active;
-        const { token } = await this.#agent.request({ op: 'prepare', base, revision, config }, WAIT_MS);
+        const { token } = await this.#agent.request({ op: 'prepare', base, revision, config }, timeLeft(deadline));
         return token;
       } catch (error) {
         if (error instanceof AgentRefusal) throw this.#refusal(error);
@@ -252,12 +256,13 @@ export class ConfigStore {
 
   /** The revision is stored: if the agent dies here, it gets it when it is back. */
   async #activate(token: number, revision: number): Promise<void> {
+    const deadline = performance.now() + WAIT_MS;
     try {
       this.#sync.activated(await this.#agent.request({ op: 'activate', token }, WAIT_MS));
     } catch (error) {
       this.#log.warn(`revision ${revision} is stored but not yet active: ${String(error)}`);
       this.#sync.lost();
-      if (!(error instanceof AgentSilent)) await this.#agentReady(performance.now() + WAIT_MS).catch(() => undefined);
+      if (!(error instanceof AgentSilent)) await this.#agentReady(deadline).catch(() => undefined);
       this.#bringLater();
     }
   }
