@@ -40,13 +40,13 @@ export function FormButtons(props: Props) {
   }
   return (
     <div className="form-buttons">
-      <button type="submit" className="button button-primary" disabled={busy}>
+      <button type="submit" className="button button-primary" aria-disabled={busy}>
         OK
       </button>
       {!fixed && (
         <>
           <Button label="Cancel" onPress={props.onClose} />
-          <Button label="Apply" disabled={busy} onPress={props.onApply} />
+          <Button label="Apply" busy={busy} onPress={props.onApply} />
           <hr />
         </>
       )}
@@ -73,17 +73,20 @@ export function FormButtons(props: Props) {
 interface ButtonProps {
   readonly label: string;
   readonly disabled?: boolean;
+  /** As disabled for a moment: it keeps the focus. */
+  readonly busy?: boolean;
   /** Why it is disabled, for a tooltip. */
   readonly reason?: string | undefined;
   readonly onPress: () => void;
 }
 
-function Button({ label, disabled = false, reason, onPress }: ButtonProps) {
+function Button({ label, disabled = false, busy = false, reason, onPress }: ButtonProps) {
   return (
     <button
       type="button"
       className="button"
       disabled={disabled}
+      aria-disabled={busy || undefined}
       title={disabled ? reason : undefined}
       onClick={onPress}
     >

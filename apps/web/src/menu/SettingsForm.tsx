@@ -92,7 +92,7 @@ function Body({ menu, base, onClose }: BodyProps) {
           {fields}
         </div>
         <div className="form-buttons">
-          <button type="submit" className="button button-primary" disabled={form.busy}>
+          <button type="submit" className="button button-primary" aria-disabled={form.busy}>
             OK
           </button>
           {onClose !== undefined && (
@@ -110,8 +110,8 @@ function Body({ menu, base, onClose }: BodyProps) {
           <button
             type="button"
             className="button"
-            disabled={form.busy || !form.dirty}
-            onClick={() => void send().then(setApplied)}
+            aria-disabled={form.busy || !form.dirty}
+            onClick={() => form.dirty && void send().then(setApplied)}
           >
             Apply
           </button>

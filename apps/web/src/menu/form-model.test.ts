@@ -6,6 +6,7 @@ import {
   copyOf,
   edit,
   errorPlace,
+  errorText,
   fieldsOf,
   fieldValue,
   overtaken,
@@ -156,6 +157,17 @@ test('errors of the server stand beside their field, or in the dialog when there
   expect(errorPlace(filter, undefined)).toBe('');
 });
 
+test('errors of the server are in words of the page beside their field, with the value as it was typed', () => {
+  const text = (property: string | undefined, detail: string) => errorText(filter, property, detail);
+  expect(text('in-interface', 'input does not match any value of in-interface: ether9 is none of ether1, ether2')).toBe(
+    'ether9 is none of ether1, ether2',
+  );
+  expect(text('!dst-port', 'value of dst-port: x is not a port')).toBe('x is not a port');
+  expect(text('chain', 'failure: there is no such chain')).toBe('There is no such chain.');
+  expect(text('nonsense', 'value of nonsense: x is not one')).toBe('value of nonsense: x is not one');
+  expect(text(undefined, 'failure: try again')).toBe('failure: try again');
+});
+
 test('every writable property of every menu can be reached in its dialog', () => {
   for (const each of registry) {
     if (!each.commands.includes('set')) continue;
@@ -179,6 +191,12 @@ test('what is missing is named as people call it, and the wrong half of a pair a
   expect(valueError(limit, '-5M/0')).toMatch(/^Upload: -5M is not a rate/);
   expect(valueError(limit, '0/ten')).toMatch(/^Download: "?ten"? is not a rate/);
   expect(valueError(limit, '20M/5M')).toBeUndefined();
+  const { name, target } = menu('/queue/simple').props;
+  if (name === undefined || target === undefined) throw new Error('no name or target');
+  expect(valueError(name, ' lead')).toMatch(/^" lead" is not a name .* no space at either end/);
+  expect(valueError(name, 'x'.repeat(300))).toMatch(/^x{40}\.\.\. is not a name/);
+  expect(validate(menu('/queue/simple'), {}, true).target).toMatch(/^Required: .*IPv4/);
+  expect(validate(filter, {}, true).chain).toMatch(/^Required: a name/);
 });
 
 test('no tab holds a single value that only tells', () => {

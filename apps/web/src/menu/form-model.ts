@@ -2,7 +2,7 @@
  * What a user has changed in a dialog, and the request that follows from it. Pure. The item itself may change while
  * the dialog is open; only what was edited is kept apart from it and sent.
  */
-import { editValue, type Kind, type Menu, menuByPath, type Prop, splitNot } from '@tollway/schema';
+import { editValue, type Kind, type Menu, menuByPath, type Prop, shown, splitNot } from '@tollway/schema';
 import type { Row } from '../api/row.ts';
 import { givenValues } from './item.ts';
 
@@ -178,7 +178,9 @@ function refusal({ kind }: Prop, value: string): string | undefined {
 }
 
 /** What a value must be, in words of the page: an item of another menu by what such an item is called. */
-function wanted({ accepts, ref, also = [] }: Kind): string {
+function wanted({ name, accepts, ref, also = [] }: Kind): string {
+  // Others take more than names of items, or only suggest those.
+  if (name !== 'ref' && name !== 'ref-list') return accepts;
   const names = [...new Set((ref ?? []).map(({ menu }) => menuByPath(menu)?.singular.toLowerCase()))];
   if (names.length === 0 || names.includes(undefined)) return accepts;
   return [...names.map((name) => `the name of ${/^[aeiou]/.test(name ?? '') ? 'an' : 'a'} ${name}`), ...also].join(
@@ -192,9 +194,20 @@ export function errorPlace(menu: Menu, property: string | undefined): string {
   return menu.props[name] !== undefined && !BUTTONS.has(name) ? name : '';
 }
 
+/** An answer of REST about a property, in words of the page: beside its field it need not say which one is meant. */
+export function errorText(menu: Menu, property: string | undefined, detail: string): string {
+  const name = property?.replace(/^!/, '') ?? '';
+  const about = `value of ${name}: `;
+  const start = ['failure: ', `input does not match any ${about}`, about].find((words) => detail.startsWith(words));
+  if (start === undefined || errorPlace(menu, property) === '') return detail;
+  const text = detail.slice(start.length);
+  // What begins with the value itself stays as it was typed.
+  return start === 'failure: ' ? sentence(text, '') : text;
+}
+
 /** A sentence of an error text. One that begins with the value keeps it as it was typed. */
 function sentence(text: string, value: string): string {
-  if (value !== '' && text.startsWith(value)) return text + (text.endsWith('.') ? '' : '.');
+  if (value !== '' && text.startsWith(shown(value))) return text + (text.endsWith('.') ? '' : '.');
   return text.slice(0, 1).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.');
 }
 

@@ -10,6 +10,7 @@ import {
   type Errors,
   edit,
   errorPlace,
+  errorText,
   fieldValue,
   overtaken,
   validate,
@@ -77,6 +78,8 @@ export function useForm(menu: Menu, base: Row, isNew: boolean, initial: Edits = 
       setErrors({});
     },
     async send(save) {
+      // Its buttons stay focusable meanwhile: one that was disabled would lose the focus to the page.
+      if (busy) return false;
       const body = isNew ? additions(menu, edits) : changes(menu, base, edits);
       const wrong = validate(menu, body, isNew);
       setErrors(wrong);
@@ -95,8 +98,8 @@ export function useForm(menu: Menu, base: Row, isNew: boolean, initial: Edits = 
         return true;
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
-        const place = error instanceof RequestError ? errorPlace(menu, error.property) : '';
-        setErrors({ [place]: message });
+        const property = error instanceof RequestError ? error.property : undefined;
+        setErrors({ [errorPlace(menu, property)]: errorText(menu, property, message) });
         setRefused(refused + 1);
         return false;
       } finally {

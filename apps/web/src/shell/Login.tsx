@@ -41,6 +41,7 @@ export function PasswordForm({ name: proposed }: { readonly name: string }) {
 
   async function submit(event: FormEvent) {
     event.preventDefault();
+    if (busy) return;
     setBusy(true);
     setError(undefined);
     try {
@@ -74,7 +75,7 @@ export function PasswordForm({ name: proposed }: { readonly name: string }) {
           {error}
         </p>
       )}
-      <button type="submit" className="button button-primary" disabled={busy}>
+      <button type="submit" className="button button-primary" aria-disabled={busy}>
         Log in
       </button>
     </form>
@@ -99,6 +100,7 @@ function Setup({ token }: { readonly token: string | undefined }) {
 
   async function submit(event: FormEvent) {
     event.preventDefault();
+    if (busy) return;
     if (password.length < LEAST_PASSWORD) {
       setError(`The password needs at least ${LEAST_PASSWORD} characters.`);
       return;
@@ -142,7 +144,7 @@ function Setup({ token }: { readonly token: string | undefined }) {
           {error}
         </p>
       )}
-      <button type="submit" className="button button-primary" disabled={busy}>
+      <button type="submit" className="button button-primary" aria-disabled={busy}>
         Set password
       </button>
     </form>

@@ -9,11 +9,12 @@ import { useLive, write } from '../../ui/use-live.ts';
 import type { WindowProps } from '../bespoke.ts';
 import { useLinks } from '../open-window.ts';
 
-/** `0 B queued, 0 packets queued`, of all queues together; empty before the first sample. */
+/** `0 B, 0 packets queued in all queues`, whatever the table shows of them; empty before the first sample. */
 export function queuedText(): string {
   const queued = trafficSamples().at(-1)?.queued;
   if (queued === undefined) return '';
-  return `${displayBytes(String(queued.bytes))} queued, ${thousands(String(queued.packets))} packets queued`;
+  const packets = `${thousands(String(queued.packets))} ${queued.packets === 1 ? 'packet' : 'packets'}`;
+  return `${displayBytes(String(queued.bytes))}, ${packets} queued in all queues`;
 }
 
 function Queued() {
