@@ -226,6 +226,36 @@ mod tests {
     }
 
     #[test]
+    fn a_reset_or_fin_from_nowhere_does_not_end_a_restored_connection() {
+        let timeouts = Timeouts::new(&Tracking::default());
+        let segment =
+            |seq, ack, flags| Transport::Tcp(Segment { seq, ack, window: 500, flags, ..Default::default() });
+        for flags in [0x04, 0x14, 0x11] {
+            let mut table = Table::new(0, 1, 16, 5);
+            let saved = saved();
+            assert!(table.restore(&saved, Now(1), &timeouts).is_some());
+            let states: Vec<_> = [
+                (saved.reply, segment(3_999_999_999, 5_000, flags)),
+                (saved.original, segment(77, 9_000, flags)),
+                (saved.original, segment(5_000, 9_000, 0x10)),
+                (saved.reply, segment(9_000, 5_000, 0x10)),
+                // From here on the router knows where a reset has to be.
+                (saved.reply, segment(900_000_000, 5_000, flags)),
+                (saved.reply, segment(9_000, 5_000, flags)),
+            ]
+            .iter()
+            .map(|(of, transport)| {
+                table.track(of, transport, Now(10), &timeouts);
+                table.connections().next().map(|connection| connection.tcp.state())
+            })
+            .collect();
+            let [before @ .., last] = states.as_slice() else { unreachable!("there are six") };
+            assert!(before.iter().all(|state| *state == Some(State::Established)), "{states:?}");
+            assert_eq!(*last, Some(State::Close), "{states:?}");
+        }
+    }
+
+    #[test]
     fn a_closed_connection_is_not_kept_and_told_of_once() {
         const CLOSED: [u8; 2] = [0x11, 0x11];
         const RESET: [u8; 2] = [0x10, 0x14];

@@ -22,7 +22,7 @@ use crate::stage::filter::{conclude, decide};
 use crate::stage::moved;
 use crate::stage::stale::is_still_right;
 use crate::stage::stateless;
-use crate::stage::track::{note_order, transport};
+use crate::stage::track::{is_intact, note_order, transport};
 use crate::stage::ttl::largest_segment;
 use crate::state::WorkerState;
 use crate::tuple::steer;
@@ -223,7 +223,7 @@ fn act_apart<F: Frame>(
     let marked = state.table.connection_at(entry).is_some_and(|line| line.status.fasttrack());
     // With FastTrack as RouterOS has it, what closes a connection meets the rules.
     let apart = marked && snapshot.fasttrack_bypasses() && closes(&packet.meta);
-    if apart {
+    if apart || !is_intact(packet) {
         return Act::Slow;
     }
     let Some(order) = state.table.track_apart(entry, transport, state.now, snapshot.timeouts()) else {

@@ -1,7 +1,7 @@
 //! Which connection a packet belongs to, and the state that rules see.
 
 use tollway_config::dataplane::ConnectionState;
-use tollway_wire::ipv4;
+use tollway_wire::{checksum, ipv4, tcp};
 
 use crate::batch::{Batch, Packet};
 use crate::conntrack::tcp::{Order, Segment};
@@ -110,6 +110,9 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
         // Its segment's header is in another packet: it belongs to the connection, and moves nothing.
         return state.table.join(&meta.tuple, state.now);
     }
+    if !is_intact(packet) {
+        return None;
+    }
     let transport = transport(meta, head)?;
     if state.table.is_purging() {
         state.table.purge_flow(&meta.tuple, |row, address| !snapshot.masquerades(row, address));
@@ -125,6 +128,29 @@ pub(crate) fn note_order<F>(state: &mut WorkerState<F>, meta: &mut Meta, order: 
         meta.flags |= flag::OUT_OF_ORDER;
         state.out_of_order += u64::from(meta.segments);
     }
+}
+
+/// Whether a TCP segment that opens, closes or resets its connection is as its sender made it, as far as its checksum
+/// tells: the receiver discards a damaged one, and the connection stays what it was. Others can at most move windows.
+/// Linux asks the same of all packets (`nf_conntrack_checksum`).
+#[inline]
+pub(crate) fn is_intact<F: Frame>(packet: &Packet<F>) -> bool {
+    const CONTROL: u8 = tcp::flag::SYN | tcp::flag::FIN | tcp::flag::RST;
+    let Packet { frame: Some(frame), vnet, meta } = packet else { return true };
+    // Of a part of a segment nothing can be told; the others were summed by the device, or will be.
+    let told = meta.is(flag::FRAGMENT) || vnet.needs_csum || vnet.data_valid;
+    if meta.tuple.protocol != ipv4::TCP || meta.l4_kind & CONTROL == 0 || told {
+        return true;
+    }
+    let (l3, l4) = (usize::from(meta.l3), usize::from(meta.l4));
+    let head = frame.head();
+    let segment = head.get(l4..l3 + meta.l3_len as usize);
+    let addresses = head.get(l3 + ipv4::offset::SRC..l3 + ipv4::HEADER);
+    // A long segment that opens or closes is not in one piece.
+    let (Some(segment), Some(addresses)) = (segment, addresses) else { return true };
+    let Ok(len) = u16::try_from(segment.len()) else { return true };
+    let header = checksum::add(checksum::sum(addresses), checksum::pseudo_v4(0, 0, ipv4::TCP, len));
+    checksum::add(header, checksum::sum(segment)) == u16::MAX
 }
 
 /// What the trackers read of a packet; `None` when a TCP header is not whole.

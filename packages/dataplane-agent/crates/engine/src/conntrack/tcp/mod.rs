@@ -175,6 +175,12 @@ impl Tracker {
         Self { state: State::Established, traits: [traits; 2], ..Self::default() }
     }
 
+    /// Whether nothing has told yet where its sides are. What ends the connection shall not be the first to: anybody
+    /// could make that up.
+    fn is_nowhere(&self) -> bool {
+        self.state == State::Established && self.sides.iter().all(|side| side.max_win == 0)
+    }
+
     /// Of an ICMP connection: type and code of the first message.
     pub(in crate::conntrack) fn of_icmp(icmp_type: u8, code: u8) -> Self {
         Self { last: u16::from_be_bytes([icmp_type, code]), ..Self::default() }
@@ -201,6 +207,9 @@ impl Tracker {
                 return Outcome::Ignored;
             }
         };
+        if matches!(kind, Kind::Rst | Kind::Fin) && self.is_nowhere() {
+            return Outcome::Ignored;
+        }
         if self.may_be_answered()
             && let Some(outcome) = self.track_noted(direction, kind, segment)
         {
