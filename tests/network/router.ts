@@ -72,7 +72,11 @@ export class Router {
     return this;
   }
 
-  #instance(): { routerNetns: string; lab: { hosts: { name: string; netns: string }[]; portsNetns: string } } {
+  #instance(): {
+    routerNetns: string;
+    lab: { hosts: { name: string; netns: string }[]; portsNetns: string };
+    processes: { name: string; pid: number }[];
+  } {
     return JSON.parse(readFileSync(path.join(this.dataDir, 'run/instance.json'), 'utf8'));
   }
 
@@ -82,6 +86,11 @@ export class Router {
     const netns = name === 'router' ? routerNetns : lab.hosts.find((host) => host.name === name)?.netns;
     if (netns === undefined) throw new Error(`the lab has no host ${name}`);
     return new Host(netns);
+  }
+
+  /** What it has started: the agent, the API and the hosts of the lab. */
+  processes(): readonly { readonly name: string; readonly pid: number }[] {
+    return this.#instance().processes;
   }
 
   /** Names of all network namespaces that it has made. */

@@ -1,8 +1,8 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { Background, runCommand } from './netns.ts';
-import { dispose, newDataDir, newRouter, projectRoot, type Router, SERVER } from './router.ts';
+import { dispose, newDataDir, newRouter, PASSWORD, projectRoot, type Router, SERVER } from './router.ts';
 import { eventually } from './wait.ts';
 
 /** What `npm start` makes, says and takes away again. */
@@ -63,6 +63,23 @@ test('Ctrl-C takes everything away, exit code 0', async () => {
   expect(remaining(made)).toEqual([]);
   for (const pid of pids) expect(runs(pid)).toBe(false);
   expect(existsSync(path.join(router.dataDir, 'run/agent.pid'))).toBe(false);
+});
+
+test('the first password is in the environment of no child, and the data folder is closed to others', async () => {
+  const router = await start();
+  router.host('lan').ping(SERVER, 2);
+  for (const { name, pid } of router.processes()) {
+    const environment = readFileSync(`/proc/${pid}/environ`, 'latin1');
+    expect(environment, name).not.toContain(PASSWORD);
+    expect(environment, name).not.toContain('TOLLWAY_ADMIN_PASSWORD');
+  }
+  expect(router.processes().map(({ name }) => name)).toEqual(expect.arrayContaining(['agent', 'api']));
+  const all = readdirSync(router.dataDir, { recursive: true, encoding: 'utf8' });
+  expect(all.length).toBeGreaterThan(5);
+  for (const name of ['', ...all]) {
+    const { mode } = lstatSync(path.join(router.dataDir, name));
+    expect(`${name} ${(mode & 0o077).toString(8)}`).toBe(`${name} 0`);
+  }
 });
 
 test('after kill -9 of npm start the next one cleans up, whatever its data folder', async () => {

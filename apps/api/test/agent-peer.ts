@@ -41,6 +41,9 @@ export class AgentPeer {
   /** What `stats` tells of the ways past the slow path and of its reasons. */
   handlers: Stats['fast-path']['handlers'] = [];
   slow: Stats['slow'] = [];
+  /** What it tells of cores and of workers. */
+  cores: () => Stats['cores'] = () => [];
+  workers: () => Stats['workers'] = () => [];
   /** Answer to `address-list-entries`: names of lists, and packed records. */
   entries: { lists: string[]; records: Buffer } = { lists: [], records: Buffer.alloc(0) };
   /** Packed records as the answer to `routes`. */
@@ -170,8 +173,8 @@ export class AgentPeer {
             'fasttracked-entries': this.fasttracked,
             'max-entries': 0,
           },
-          cores: [],
-          workers: [],
+          cores: this.cores(),
+          workers: this.workers(),
         });
       case 'connections':
         return reply({ 'now-ns': Number(process.hrtime.bigint()), records: this.connections });

@@ -163,10 +163,21 @@ describe('what moves', () => {
     const [ether2] = await list('/interface?name=ether2');
     expect(Number(ether2?.['own-tx-packet'])).toBeGreaterThan(0);
     expect(Number(ether2?.['own-tx-packet'])).toBeLessThan(Number(ether2?.['tx-packet']));
-    expect(Number((await get('/system/resource'))['handed-over-packets'])).toBeGreaterThanOrEqual(0);
     const sections = (await monitor({ interface: 'ether1,aggregate', duration: '2s' })).rows;
     expect(sections.map((row) => row['.section'])).toEqual(['0', '0', '1', '1']);
     expect((await monitor({ interface: 'ether9', once: '' })).body).toMatchObject({ property: 'interface' });
+  });
+
+  it('the links of ports are up, and that of a disabled one is not', async () => {
+    const statuses = async () => {
+      const monitor = await router.rest('POST', '/interface/ethernet/monitor', { numbers: 'ether1,ether2', once: '' });
+      return monitor.rows.map(({ name, status }) => `${name} ${status}`);
+    };
+    await expect.poll(statuses, SLOW).toEqual(['ether1 link-ok', 'ether2 link-ok']);
+    expect((await router.rest('PATCH', '/interface/ether2', { disabled: 'yes' })).status).toBe(200);
+    await expect.poll(statuses, SLOW).toEqual(['ether1 link-ok', 'ether2 no-link']);
+    expect((await router.rest('PATCH', '/interface/ether2', { disabled: 'no' })).status).toBe(200);
+    await expect.poll(statuses, SLOW).toEqual(['ether1 link-ok', 'ether2 link-ok']);
   });
 });
 

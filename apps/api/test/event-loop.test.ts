@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Client } from './live-client.js';
-import { rawExchange, upgradeRequest } from './raw-request.js';
+import { rawExchange, rawRequest, upgradeRequest } from './raw-request.js';
 import { PASSWORD, Router } from './router.js';
 
 /** With as many rows as a large router has, nothing that only asks, or is refused, holds up the rest. */
@@ -130,6 +130,15 @@ describe('the event loop goes on', () => {
     ['the history', 200, 'GET', '/api/v1/revisions', undefined],
     ['one revision of it', 200, 'GET', '/api/v1/revisions/2', undefined],
     ['a large one', 200, 'GET', '/api/v1/revisions/3', undefined],
+    ['metrics', 200, 'GET', '/metrics', undefined],
+    ['the description of the API', 200, 'GET', '/docs/json', undefined],
+    [
+      'a dry run of a packet',
+      200,
+      'POST',
+      '/rest/tool/packet-trace/dry-run',
+      { packet: 'tcp 10.0.0.1:1 -> 11.0.0.1:2 in ether1' },
+    ],
     ['a queue with a wrong parent', 400, 'PUT', `/rest${QUEUE}`, { name: 'q', target: '1.1.1.1', parent: 'nobody' }],
     ['a change of a queue to a name that is taken', 400, 'PATCH', `/rest${QUEUE}/queue-1`, { name: 'queue-2' }],
     [
@@ -323,6 +332,22 @@ describe('the event loop goes on', () => {
       for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1.1 200 /);
     }).finally(() => {
       if (router.peer) router.peer.delayMs = 0;
+    });
+    expect(ms).toBeLessThan(MAX_MS);
+  });
+
+  it.each<[string, number, Record<string, string>]>([
+    ['wrong passwords', 401, { authorization: `Basic ${Buffer.from('admin:a wrong one').toString('base64')}` }],
+    ['no login', 401, {}],
+    ['the name of another site', 421, { host: 'evil.example' }],
+  ])('during 500 requests with %s', async (_what, status, headers) => {
+    const ms = await standstill(async () => {
+      for (let n = 0; n < 10; n += 1) {
+        const answers = await Promise.all(
+          Array.from({ length: 50 }, () => rawRequest(`${router.url}/rest${QUEUE}`, 'GET', headers)),
+        );
+        for (const answer of answers) expect([status, 429]).toContain(answer.status);
+      }
     });
     expect(ms).toBeLessThan(MAX_MS);
   });

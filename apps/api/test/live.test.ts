@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { menuByPath } from '@tollway/schema';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Stats } from '../src/agent/messages.js';
+import { SESSION_MS } from '../src/auth/sessions.js';
 import { readSamples } from '../src/live/traffic-file.js';
 import { Client } from './live-client.js';
 import { PASSWORD, Router } from './router.js';
@@ -224,6 +226,37 @@ describe('nobody looks', () => {
     await expect.poll(() => asked(1_500), { timeout: 20_000 }).toEqual([]);
   });
 
+  it('the profile tells what workers hand over and what comes out of order, each second and in all', async () => {
+    const { peer } = router;
+    if (peer === undefined) throw new Error('no peer');
+    const started = performance.now();
+    /** Counts of a worker that grow by so many a second. */
+    const worker = (handovers: number, late: number) => {
+      const seconds = (performance.now() - started) / 1000;
+      const counts = { 'handover-packets': 7 + seconds * handovers, 'out-of-order-packets': seconds * late };
+      return counts as Stats['workers'][number];
+    };
+    peer.workers = () => [worker(1_000, 300), worker(3_000, 100)];
+    peer.cores = () => {
+      const cycles = Math.round((performance.now() - started) * 1e6);
+      return [{ cpu: 0, cycles, 'idle-cycles': cycles, classes: [] }];
+    };
+    const client = await Client.open(router.url);
+    try {
+      client.send({ op: 'subscribe', id: 1, topic: 'profile' });
+      const { rows, handovers, outOfOrder } = await client.next((m) => m.op === 'profile', 20_000);
+      expect(rows).toEqual(expect.arrayContaining([{ name: 'idle', cpu: '0', usage: expect.any(String) }]));
+      expect(Number(handovers) / 4_000).toBeCloseTo(1, 0);
+      expect(Number(handovers) / Number(outOfOrder)).toBeCloseTo(10, 0);
+      peer.workers = () => [3, 4].map((count) => ({ 'handover-packets': count }) as Stats['workers'][number]);
+      expect((await router.rest('GET', '/system/resource')).item['handed-over-packets']).toBe('7');
+    } finally {
+      client.socket.close();
+      peer.workers = () => [];
+      peer.cores = () => [];
+    }
+  });
+
   it('at a menu that follows from the configuration alone, nothing is asked either', async () => {
     const client = await Client.open(router.url);
     client.send({ op: 'subscribe', id: 1, topic: 'menu', menu: '/ip/address' });
@@ -309,6 +342,28 @@ describe('who may connect', () => {
     const logout = await router.request('POST', '/api/v1/logout', undefined, { cookie, 'x-tollway': '1' });
     expect(logout.status).toBe(204);
     await expect.poll(() => client.closed, { timeout: 10_000 }).toBe(4401);
+  });
+
+  it('so does one whose user gets another password, and one whose time is over', async () => {
+    await router.rest('PUT', '/user', { name: 'carl', group: 'read', password: 'password of it' });
+    const enter = async (password: string) => {
+      const login = await router.request('POST', '/api/v1/login', { name: 'carl', password });
+      const cookie = (login.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+      return Client.open(router.url, { cookie, origin: router.url });
+    };
+    const first = await enter('password of it');
+    expect((await router.rest('PATCH', '/user/carl', { password: 'another one of it' })).status).toBe(200);
+    await expect.poll(() => first.closed, { timeout: 10_000 }).toBe(4401);
+    const second = await enter('another one of it');
+    const byBasic = await Client.open(router.url);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + SESSION_MS + 1_000 });
+    try {
+      await vi.waitFor(() => expect(second.closed).toBe(4401), { timeout: 50_000, interval: 100 });
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(byBasic.closed).toBeUndefined();
+    byBasic.socket.close();
   });
 });
 

@@ -277,6 +277,12 @@ describe('a million routes', () => {
     return { result, ms };
   }
 
+  /** What this process has worked, ms: a machine that is busy with other things makes it not more. */
+  const workedMs = () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1000;
+  };
+
   const count = async (...query: string[]) =>
     (await router.rest('POST', `${ROUTES}/print`, { 'count-only': '', '.query': query })).item.ret;
 
@@ -285,7 +291,13 @@ describe('a million routes', () => {
     expect(await count('bgp=yes')).toBe(String(COUNT - Math.ceil(COUNT / 64)));
     expect(await count('ospf=yes')).toBe(String(Math.ceil(COUNT / 64)));
     // 65,536 of the prefixes, the network of the address, and the static route.
-    expect(await count('dst-address in 10.0.0.0/8')).toBe('65538');
+    const times: number[] = [];
+    for (let tries = 0; tries < 3 && Math.min(...times, Number.POSITIVE_INFINITY) >= 1_000; tries += 1) {
+      const before = workedMs();
+      expect(await count('dst-address in 10.0.0.0/8')).toBe('65538');
+      times.push(workedMs() - before);
+    }
+    expect(Math.min(...times)).toBeLessThan(1_000);
     const { rows } = await router.rest('POST', `${ROUTES}/print`, { '.query': ['dst-address=16.66.63.0/28'] });
     expect(rows).toMatchObject([{ '.id': '*8000001C10423F0000000007' }]);
     expect((await router.rest('GET', `${ROUTES}/*8000001C10423F0000000007`)).item).toEqual(rows[0]);
@@ -307,14 +319,19 @@ describe('a million routes', () => {
     expect(await snapshot()).toMatchObject({ total: COUNT + 2, matched: COUNT + 2 });
     const filter = { 'dst-address': { op: 'in', value: '10.0.0.0/8' } };
     const windows = [{ filter, sort: { by: 'dst-address', desc: true } }, { filter: null }];
-    const { result, ms } = await longestTurn(async () => {
-      const shown = [];
-      for (const window of windows) {
-        client.send({ op: 'window', id: 1, ...window });
-        shown.push(await snapshot());
-      }
-      return shown;
-    });
+    const show = () =>
+      longestTurn(async () => {
+        const shown = [];
+        for (const window of windows) {
+          client.send({ op: 'window', id: 1, ...window });
+          shown.push(await snapshot());
+        }
+        return shown;
+      });
+    const { result, ms: first } = await show();
+    // What blocks does so each time; a collection of garbage does not.
+    let ms = first;
+    for (let tries = 0; tries < 3 && ms >= 50; tries += 1) ms = Math.min(ms, (await show()).ms);
     client.socket.close();
     expect(result).toMatchObject([
       { total: COUNT + 2, matched: 65_538, rows: Array.from({ length: 10 }, () => expect.anything()) },
@@ -323,8 +340,8 @@ describe('a million routes', () => {
     const [filtered, whole] = result.map(({ rows }) => (rows as Record<string, string>[])[0]);
     expect(filtered).toMatchObject({ 'dst-address': '10.255.255.0/28' });
     expect(whole).toMatchObject({ 'dst-address': '16.66.63.0/28' });
-    // 50 ms are meant, and 20 are usual.
-    expect(ms).toBeLessThan(250);
+    // 20 are usual.
+    expect(ms).toBeLessThan(50);
   });
 
   it('are asked about one by one in a dry run', async () => {
