@@ -1,4 +1,4 @@
-import { expect } from '@playwright/test';
+import { expect, type Locator } from '@playwright/test';
 import { PASSWORD } from '../tests/network/router.ts';
 import { Console } from './console.ts';
 import { test } from './stack.ts';
@@ -81,4 +81,52 @@ test('who logs out in one tab is told so in the others, and not that the router 
   await again.getByRole('button', { name: 'Log in' }).click();
   await expect(again).toBeHidden();
   await expect(other.connection).toHaveText('live');
+});
+
+/** Seconds of an outage that is a long one. */
+const OUTAGE_S = 40;
+const DAY_S = 24 * 3600;
+
+/** What a graph reads out with the pointer at a part of its width: the time of day in seconds, and the first value. */
+async function readOut(graph: Locator, part: number): Promise<{ readonly time: number; readonly value: string }> {
+  const box = await graph.locator('.u-over').boundingBox();
+  if (box === null) throw new Error('the graph is not on the screen');
+  const page = graph.page();
+  await page.mouse.move(box.x + 1 + part * (box.width - 2), box.y + box.height / 2);
+  // The pointer is followed once a frame.
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  const time = (await graph.locator('.chart-time').textContent()) ?? '';
+  const [hours = 0, minutes = 0, seconds = Number.NaN] = time.split(':').map(Number);
+  const value = (await graph.locator('dd').first().textContent()) ?? '';
+  return { time: (hours * 60 + minutes) * 60 + seconds, value };
+}
+
+test('after an outage graphs go on with what was before it and a gap, also on a page that is loaded anew', async ({
+  ui,
+  router,
+}) => {
+  test.setTimeout(300_000);
+  const graph = ui.page.locator('figure.chart').first();
+  const shownS = async (until: number) => (until - (await readOut(graph, 0)).time + DAY_S) % DAY_S;
+  const newest = async () => (await readOut(graph, 1)).time;
+  await expect.poll(async () => shownS(await newest()), { timeout: 90_000 }).toBeGreaterThan(30);
+  const outage = await newest();
+  const api = router.pid('api');
+  process.kill(api, 'SIGSTOP');
+  await ui.page.waitForTimeout(OUTAGE_S * 1000);
+  process.kill(api, 'SIGKILL');
+  await expect(ui.connection).toHaveText('live', { timeout: 60_000 });
+  const sinceS = async () => ((await newest()) - outage + DAY_S) % DAY_S;
+  await expect.poll(sinceS, { timeout: 60_000 }).toBeGreaterThanOrEqual(OUTAGE_S);
+  // The shortest axis, of a minute, would begin before the outage, too; not as long before it.
+  expect(await shownS(outage)).toBeGreaterThan(25);
+  const values: string[] = [];
+  for (let step = 0; step <= 20; step += 1) values.push((await readOut(graph, step / 20)).value);
+  expect(values).toContain('–');
+  expect(values.filter((value) => value !== '–').length).toBeGreaterThan(5);
+
+  await ui.page.reload();
+  await expect(ui.connection).toHaveText('live');
+  await expect.poll(sinceS, { timeout: 30_000 }).toBeGreaterThanOrEqual(OUTAGE_S);
+  await expect.poll(() => shownS(outage), { timeout: 30_000 }).toBeGreaterThan(25);
 });

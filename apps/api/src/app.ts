@@ -23,7 +23,7 @@ import { Generations } from './generations/generations.js';
 import { QueueHints } from './lint/queue-hints.js';
 import { FairShare } from './live/fair-share.js';
 import { Hub } from './live/hub.js';
-import { readSamples, writeSamples } from './live/traffic-file.js';
+import { readSamples, TrafficFile } from './live/traffic-file.js';
 import { authentication } from './plugins/auth.js';
 import { jsonBodies } from './plugins/body.js';
 import { CONNECTION_LIMITS, type ConnectionLimits, Connections, endStreams } from './plugins/connections.js';
@@ -189,13 +189,14 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 
   const samplesFile = join(options.dataDir, 'traffic.json');
   const hub = new Hub(services, processor, alarms, (error) => app.log.error(error), await readSamples(samplesFile));
+  const kept = new TrafficFile(samplesFile, () => hub.traffic.history());
   const clock = setInterval(() => {
     store.followClock(SYSTEM).catch((error: unknown) => app.log.error(error));
   }, CLOCK_MS).unref();
   app.addHook('onClose', async () => {
     clearInterval(clock);
     failures.flush();
-    await writeSamples(samplesFile, hub.traffic.history()).catch((error: unknown) => app.log.error(error));
+    await kept.close();
     watch?.close();
     generations.close();
     await accounting.stop().catch((error: unknown) => app.log.error(error));

@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { AgentPeer } from './agent-peer.js';
+import { Client } from './live-client.js';
 import { PASSWORD } from './router.js';
 
 /** The process as npm start runs it, built. */
@@ -72,3 +74,29 @@ it('refuses a first password that everybody tries', async () => {
   await expect.poll(() => child?.exitCode, { timeout: 20_000 }).toBe(2);
   expect(output).toMatch(/^TOLLWAY_ADMIN_PASSWORD cannot be used: .*common[^\n]*\n$/);
 });
+
+it('has the samples of its graphs again after it was killed', async () => {
+  const peer = new AgentPeer(join(folder, 'agent.sock'));
+  await peer.start();
+  try {
+    const environment = { TOLLWAY_ADMIN_PASSWORD: PASSWORD, TOLLWAY_AGENT_SOCKET: join(folder, 'agent.sock') };
+    const history = async (port: number) => {
+      const client = await Client.open(`http://127.0.0.1:${port}`);
+      client.send({ op: 'subscribe', id: 1, topic: 'traffic' });
+      const { samples } = await client.next((message) => message.op === 'history');
+      client.socket.close();
+      return Array.isArray(samples) ? samples.map(({ t }: { t: number }) => t) : [];
+    };
+    const first = await start(environment);
+    await expect.poll(() => history(first), { timeout: 20_000 }).not.toEqual([]);
+    const [oldest] = await history(first);
+    await expect.poll(() => readdir(folder), { timeout: 40_000 }).toContain('traffic.json');
+    const killed = child === undefined ? undefined : once(child, 'close');
+    child?.kill('SIGKILL');
+    await killed;
+    output = '';
+    expect((await history(await start(environment)))[0]).toBe(oldest);
+  } finally {
+    await peer.stop();
+  }
+}, 180_000);

@@ -1,9 +1,12 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import type { TrafficSample } from './traffic.js';
 
-/** The samples of the last minutes over a restart of the API: written once, when it ends. */
+/** The samples of the last minutes over a restart of the API: written from time to time, as it may be killed, and at its end. */
 
-/** Larger files were not written here, bytes. */
+/** How often, ms: so much is missing in the graphs after it was killed. */
+const EVERY_MS = 20_000;
+
+/** Most that is written; larger files are not from here, bytes. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
 /** The samples of a file, oldest first; none when there is no such file or it holds something else. */
@@ -17,11 +20,67 @@ export async function readSamples(file: string): Promise<readonly TrafficSample[
   }
 }
 
-/** @throws Error when the disk refuses. */
-export async function writeSamples(file: string, samples: readonly TrafficSample[]): Promise<void> {
-  const fresh = `${file}.new`;
-  await writeFile(fresh, JSON.stringify(samples), { mode: 0o600 });
-  await rename(fresh, file);
+/**
+ * Keeps the samples on disk. It is for graphs only: where the disk is full or read-only the file stays as old as it is, and
+ * nobody hears of it.
+ */
+export class TrafficFile {
+  readonly #file: string;
+  readonly #samples: () => readonly TrafficSample[];
+  /** Each sample is made text once: all of them at a time would hold up the event loop. */
+  readonly #texts = new WeakMap<TrafficSample, string>();
+  readonly #timer: NodeJS.Timeout;
+  #written: TrafficSample | undefined;
+  /** A write that has not ended, on a slow disk say: both would use the same name. */
+  #writing: Promise<void> | undefined;
+
+  /** @param samples what is to be kept, oldest first; it may have been read from the file */
+  constructor(file: string, samples: () => readonly TrafficSample[], everyMs = EVERY_MS) {
+    this.#file = file;
+    this.#samples = samples;
+    this.#written = samples().at(-1);
+    this.#timer = setInterval(() => {
+      this.#writing ??= this.#replace().finally(() => {
+        this.#writing = undefined;
+      });
+    }, everyMs).unref();
+  }
+
+  /** Writes for the last time. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#writing;
+    await this.#replace();
+  }
+
+  async #replace(): Promise<void> {
+    const samples = this.#samples();
+    const newest = samples.at(-1);
+    if (newest === undefined || newest === this.#written) return;
+    const fresh = `${this.#file}.new`;
+    try {
+      await writeFile(fresh, this.#textOf(samples), { mode: 0o600 });
+      await rename(fresh, this.#file);
+      this.#written = newest;
+    } catch {
+      // What there is of it takes room where there is none.
+      await rm(fresh, { force: true }).catch(() => undefined);
+    }
+  }
+
+  /** The newest samples, as many as a file may hold. */
+  #textOf(samples: readonly TrafficSample[]): string {
+    const lines: string[] = [];
+    let room = MOST_BYTES - 2;
+    for (const sample of samples.toReversed()) {
+      const text = this.#texts.get(sample) ?? JSON.stringify(sample);
+      this.#texts.set(sample, text);
+      room -= Buffer.byteLength(text) + 2;
+      if (room < 0) break;
+      lines.push(text);
+    }
+    return `[${lines.reverse().join(',\n')}]`;
+  }
 }
 
 function isSample(value: unknown): value is TrafficSample {

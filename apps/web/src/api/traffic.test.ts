@@ -42,3 +42,11 @@ test('when the router’s clock was set back, what is ahead of it goes', () => {
   extend(samples, [at(1_000), at(2_000)]);
   expect(samples.map((s) => s.t)).toEqual([1_000, 2_000]);
 });
+
+test('a history that ends at a sample held here says nothing new: the router was killed, and no clock was set back', () => {
+  const samples = [at(50_000), at(51_000), at(52_000), at(53_000)];
+  extend(samples, [at(49_000), at(50_000), at(51_000)]);
+  expect(samples.map((s) => s.t)).toEqual([50_000, 51_000, 52_000, 53_000]);
+  extend(samples, [at(95_000)]);
+  expect(samples.map((s) => s.t)).toEqual([50_000, 51_000, 52_000, 53_000, 95_000]);
+});

@@ -92,11 +92,13 @@ export function toSample(message: unknown): Sample | undefined {
 
 /**
  * Appends samples, in order of time and without repetitions, and forgets what is older than the span. Where the newest is
- * before those held, the router's clock was set back: they go from there on.
+ * before those held, the router's clock was set back: they go from there on. A newest that is held, too, is the end of what a
+ * router that was killed had written down: it knows less than this page, and its clock is right.
  */
 export function extend(samples: Sample[], fresh: readonly Sample[]): void {
   const [first, last] = [fresh[0], fresh.at(-1)];
-  if (first !== undefined && last !== undefined && last.t < (samples.at(-1)?.t ?? last.t)) {
+  const isBehind = last !== undefined && last.t < (samples.at(-1)?.t ?? last.t);
+  if (first !== undefined && isBehind && !samples.some(({ t }) => t === last.t)) {
     samples.splice(samples.findIndex((sample) => sample.t >= first.t));
   }
   for (const sample of fresh) if (sample.t > (samples.at(-1)?.t ?? Number.NEGATIVE_INFINITY)) samples.push(sample);

@@ -1,5 +1,6 @@
 import { menuByPath, menuColumn } from '@tollway/schema';
 import { expect, test } from 'vitest';
+import { SlidingWindow } from './sliding.ts';
 import { axisLabels, scaleFor, spanOf, withUnit } from './units.ts';
 
 test('rates get the prefix under which they have one to three digits', () => {
@@ -47,11 +48,24 @@ test('an axis has one prefix, and decimals only where ticks need them', () => {
   expect(axisLabels([], scaleFor(0))).toEqual([]);
 });
 
-test('an axis of time is as long as its samples need, since the last long pause', () => {
+test('an axis of time spans all samples that are held, also those from before an outage', () => {
   const seconds = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
   expect(spanOf([], 300_000)).toBe(60);
   expect(spanOf(seconds(0, 2), 300_000)).toBe(60);
   expect(spanOf(seconds(0, 61), 300_000)).toBe(90);
   expect(spanOf(seconds(0, 400), 300_000)).toBe(300);
-  expect(spanOf([...seconds(0, 90), ...seconds(200, 210)], 300_000)).toBe(60);
+  expect(spanOf([...seconds(0, 260), ...seconds(300, 300)], 300_000)).toBe(300);
+  expect(spanOf([...seconds(0, 90), ...seconds(130, 140)], 300_000)).toBe(180);
+});
+
+test('what came before a sleep of hours is forgotten, and the axis is as short as after a start', () => {
+  const window = new SlidingWindow(1, 300_000);
+  const append = (times: number[]) => window.append({ times, values: [times.map(() => 1)] });
+  append([0, 1_000, 2_000]);
+  append([7_200_000]);
+  append([7_201_000]);
+  expect(spanOf(window.times, 300_000)).toBe(60);
+  // Nor does the hole stay when the samples in front of it have gone.
+  append([7_300_000, 7_501_500]);
+  expect(window.times).toEqual([7_300, 7_300.001, 7_501.5]);
 });

@@ -65,13 +65,12 @@ export function axisLabels(ticks: readonly number[], scale: Scale): string[] {
 /** Time axes in seconds, the shortest first. */
 const SPANS_S: readonly number[] = [60, 90, 120, 180, 240, 300];
 
-/** Without samples for this long, what came before is another story, s. */
-const PAUSE_S = 30;
-
-/** The shortest time axis, s, that shows all samples since the last long pause, and at most `mostMs`. `times` in s. */
+/**
+ * The shortest time axis, s, that shows all samples held, and at most `mostMs`. `times` in s. An outage stands in it as a
+ * gap: what was before is what one looks for after it. After a sleep of hours nothing from before is held.
+ */
 export function spanOf(times: readonly number[], mostMs: number): number {
   const most = mostMs / 1000;
-  const start = times.findLastIndex((time, at) => time - (times[at - 1] ?? Number.NEGATIVE_INFINITY) > PAUSE_S);
-  const heldS = (times.at(-1) ?? 0) - (times[start] ?? 0);
+  const heldS = (times.at(-1) ?? 0) - (times[0] ?? 0);
   return Math.min(most, SPANS_S.find((span) => span >= heldS) ?? most);
 }
