@@ -56,6 +56,13 @@ export async function unavailableApp(fault: DatabaseFault, options: Options): Pr
   for (const url of ['/rest', '/rest/*', '/api/*', '/docs', '/docs/*', '/live', '/metrics']) {
     app.all(url, async (_request, reply) => refuse(reply));
   }
+  // Node leaves them to whoever listens, and close() would wait for them: an open page would keep management from coming back.
+  app.server.on('upgrade', (_request, socket) => {
+    socket.on('error', () => socket.destroy());
+    socket.end('HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\n\r\n', () =>
+      socket.destroy(),
+    );
+  });
   await singlePageApp(app, options.webRoot);
   app.addHook('onClose', async () => agent.close());
   agent.open();
