@@ -1,9 +1,11 @@
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { expect, type Locator } from '@playwright/test';
 import { PASSWORD } from '../tests/network/router.ts';
 import { Console } from './console.ts';
 import { test } from './stack.ts';
 
-test('with the router gone nothing is well: banner, grey values; a list says that it cannot be reached, then comes', async ({
+test('with the router gone nothing is well: banner, grey values; a list says that nothing comes, then comes', async ({
   ui,
   router,
 }) => {
@@ -21,7 +23,7 @@ test('with the router gone nothing is well: banner, grey values; a list says tha
     await expect(verdict).toContainText('does not answer');
     await expect(tile).toHaveCSS('filter', 'grayscale(1)');
     const addresses = await ui.open('/ip/address');
-    await expect(addresses.root.getByText('The router cannot be reached; trying again.').first()).toBeVisible();
+    await expect(addresses.root.getByText('Nothing comes from the router now; trying again.').first()).toBeVisible();
     await expect(addresses.root.getByText('Loading')).toHaveCount(0);
     process.kill(api, 'SIGCONT');
     await expect(addresses.row('192.168.88.1/24')).toHaveCount(1, { timeout: 30_000 });
@@ -129,4 +131,49 @@ test('after an outage graphs go on with what was before it and a gap, also on a 
   await expect(ui.connection).toHaveText('live');
   await expect.poll(sinceS, { timeout: 30_000 }).toBeGreaterThanOrEqual(OUTAGE_S);
   await expect.poll(() => shownS(outage), { timeout: 30_000 }).toBeGreaterThan(25);
+});
+
+test('with a damaged database an open page and a new one say so and what to do; both go on by themselves', async ({
+  ui,
+  router,
+}) => {
+  test.setTimeout(300_000);
+  const damaged = /is damaged.*--restore/;
+  const addresses = await ui.open('/ip/address');
+  const dialog = await addresses.add('Address');
+  await dialog.set('Address', '192.168.99.1/24');
+  const database = path.join(router.dataDir, 'tollway.db');
+  const api = router.pid('api');
+  process.kill(api, 'SIGSTOP');
+  // What has been written last comes back first: the database is opened when it has changed.
+  const whole = ['-wal', ''].flatMap((end) =>
+    existsSync(database + end) ? [{ file: database + end, content: readFileSync(database + end) }] : [],
+  );
+  const other = await ui.page.context().newPage();
+  try {
+    for (const end of ['-wal', '-shm']) rmSync(database + end, { force: true });
+    writeFileSync(database, 'x'.repeat(100_000));
+    process.kill(api, 'SIGKILL');
+    await expect(ui.page.getByRole('alert').filter({ hasText: damaged })).toBeVisible({ timeout: 120_000 });
+    await expect(ui.page.getByText('No answer from the router')).toHaveCount(0);
+    await expect(ui.page.getByRole('status', { name: 'State of the router' })).toContainText(damaged);
+    await expect(dialog.field('Address')).toHaveValue('192.168.99.1/24');
+    await other.goto(ui.url);
+    await expect(other.getByRole('alert')).toHaveText(damaged);
+    await expect(other.getByText('The router goes on forwarding by its last configuration')).toBeVisible();
+    await expect(other.getByRole('button', { name: 'Log in' })).toHaveCount(0);
+  } finally {
+    for (const { file, content } of whole) {
+      writeFileSync(`${file}.whole`, content, { mode: 0o600 });
+      renameSync(`${file}.whole`, file);
+    }
+  }
+  await expect(new Console(other, ui.url).tree).toBeVisible({ timeout: 60_000 });
+  await other.close();
+  await expect(ui.connection).toHaveText('live', { timeout: 60_000 });
+  await expect(ui.page.locator('.stale-note')).toHaveCount(0);
+  await dialog.set('Interface', 'ether2');
+  await dialog.press('OK');
+  await dialog.closed();
+  await expect(addresses.row('192.168.99.1/24')).toHaveCount(1);
 });

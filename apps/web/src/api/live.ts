@@ -1,5 +1,5 @@
 /** The page's one live connection. */
-import { refreshSession } from './session.ts';
+import { followProblem, refreshSession } from './session.ts';
 import { LiveSocket } from './socket.ts';
 
 function liveUrl(): string {
@@ -10,4 +10,8 @@ function liveUrl(): string {
 export const live = new LiveSocket(liveUrl, () => {
   // A refused upgrade looks like any other broken connection; only the session request tells them apart.
   void refreshSession();
+});
+
+live.onState(() => {
+  if (live.state === 'open') followProblem(undefined);
 });

@@ -13,7 +13,14 @@ export type Session =
   | { readonly phase: 'out'; readonly setup: boolean; readonly expired?: User; readonly problem?: string }
   /** Nobody can log in: the router says why, and what to do. */
   | { readonly phase: 'unavailable'; readonly problem: string }
-  | { readonly phase: 'in'; readonly name: string; readonly group: string; readonly version: string };
+  /** `problem`: what keeps the router's management from working now, and what to do, as the router says it. */
+  | {
+      readonly phase: 'in';
+      readonly name: string;
+      readonly group: string;
+      readonly version: string;
+      readonly problem?: string;
+    };
 
 export const useSession = create<Session>(() => ({ phase: 'unknown' }));
 
@@ -21,7 +28,10 @@ function replace(next: Session): void {
   useSession.setState(next, true);
 }
 
-/** Asks the server who we are. An unreachable server changes nothing for somebody who is logged in. */
+/**
+ * Asks the server who we are. A server that cannot be reached or cannot work logs nobody out: the page stays open, with what
+ * has been typed.
+ */
 export async function refreshSession(): Promise<void> {
   let response: Response;
   try {
@@ -30,6 +40,7 @@ export async function refreshSession(): Promise<void> {
     if (useSession.getState().phase === 'unknown') {
       replace({ phase: 'out', setup: false, problem: 'The router does not answer.' });
     }
+    followProblem(undefined);
     return;
   }
   let body: unknown;
@@ -50,10 +61,25 @@ export async function refreshSession(): Promise<void> {
   } else if (response.status === 401) {
     expire(fields.setup === true);
   } else if (response.status === 503 && typeof fields.detail === 'string') {
-    if (before.phase !== 'in') replace({ phase: 'unavailable', problem: fields.detail });
-  } else if (before.phase === 'unknown') {
-    replace({ phase: 'out', setup: false, problem: 'The router is starting; try again in a moment.' });
+    if (before.phase === 'in') followProblem(fields.detail);
+    // Nor does what is open go while its user is asked for the password again.
+    else if (before.phase !== 'out' || before.expired === undefined) {
+      replace({ phase: 'unavailable', problem: fields.detail });
+    }
+  } else {
+    followProblem(undefined);
+    if (before.phase === 'unknown') {
+      replace({ phase: 'out', setup: false, problem: 'The router is starting; try again in a moment.' });
+    }
   }
+}
+
+/** What keeps the router's management from working, for a page that is open; undefined when it works, or nobody knows. */
+export function followProblem(problem: string | undefined): void {
+  const session = useSession.getState();
+  if (session.phase !== 'in' || session.problem === problem) return;
+  const { problem: _over, ...rest } = session;
+  replace(problem === undefined ? rest : { ...rest, problem });
 }
 
 /** Logs in. @throws {RequestError} with the server's reason. */

@@ -13,7 +13,7 @@ export function footerText(matched: number, total: number, selected: number): st
 
 /** What stands where nothing has come yet. */
 export function loadingText(stale: boolean): string {
-  return stale ? 'The router cannot be reached; trying again.' : 'Loading';
+  return stale ? 'Nothing comes from the router now; trying again.' : 'Loading';
 }
 
 interface Props {

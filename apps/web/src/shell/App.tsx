@@ -56,13 +56,24 @@ const isUnsaved = (id: string): boolean =>
 
 const windowTitle = (id: string): string => windowOf(useDesk.getState(), id)?.title ?? '';
 
-/** Over everything while the router does not answer: no value below is one of this moment. */
+/** How often the router is asked what is wrong while no values come, ms. */
+const ASK_MS = 2_000;
+
+/** Over everything while the router does not answer, or says why its management cannot work: no value below is one of this moment. */
 function StaleNote() {
   const { ageS } = useConnection();
   const [since] = useState(() => new Date(Date.now() - ageS * 1000).toLocaleTimeString());
+  const problem = useSession((session) => (session.phase === 'in' ? session.problem : undefined));
+  // A connection for values that is being made and not answered says nothing for minutes.
+  useEffect(() => {
+    const timer = setInterval(() => void refreshSession(), ASK_MS);
+    return () => clearInterval(timer);
+  }, []);
   return (
     <div className="stale-note" role="alert">
-      No answer from the router. What is shown is of {since}; trying again.
+      {problem === undefined
+        ? `No answer from the router. What is shown is of ${since}; trying again.`
+        : `${problem} The router goes on forwarding by its last configuration. What is shown is of ${since}; this page goes on by itself when it can.`}
     </div>
   );
 }

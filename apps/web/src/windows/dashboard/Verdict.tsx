@@ -1,6 +1,7 @@
 /** The line at the top: is the router all right, and if not, what is wrong and where to look. */
 import { useCallback, useRef, useSyncExternalStore } from 'react';
 import { type Connection, isStale, useConnection } from '../../api/connection.ts';
+import { useSession } from '../../api/session.ts';
 import { useStatus } from '../../api/status.ts';
 import { trafficSamples } from '../../api/traffic.ts';
 import { useVisible } from '../../ui/visibility.ts';
@@ -20,9 +21,11 @@ function heardBy(connection: Connection): Facts['heard'] {
 
 function findings(heard: Facts['heard']): readonly Finding[] {
   const status = useStatus.getState();
+  const session = useSession.getState();
   const recent = trafficSamples().slice(-BACK);
   return judge({
     heard,
+    problem: session.phase === 'in' ? session.problem : undefined,
     engine: status.engine,
     alarms: status.alarms,
     lostLinks: lostLinks.rows.map((row) => row.name ?? ''),

@@ -66,6 +66,9 @@ test('a router that does not answer is never well, and nothing old is judged', (
   const [lost, ...more] = judge({ ...WELL, heard: 'no-more', lostLinks: ['ether1'] });
   expect(lost).toMatchObject({ level: 'trouble', text: expect.stringMatching(/does not answer/) });
   expect(more).toEqual([]);
+  const problem = 'The database is damaged. Stop the router.';
+  expect(texts({ heard: 'no-more', problem })).toEqual([`${problem} What stands here is old`]);
+  expect(texts({ heard: 'now', problem })).toEqual([]);
   expect(judge({ ...WELL, heard: 'not-yet' }).map(({ level }) => level)).toEqual(['warning']);
   expect(texts({ heard: 'logged-out', lostLinks: ['ether1'] })).toEqual([expect.stringContaining('session has ended')]);
 });

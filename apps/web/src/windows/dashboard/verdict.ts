@@ -15,6 +15,8 @@ export interface Finding {
 export interface Facts {
   /** Whether the router answers: nothing else can be judged while it does not, or has not yet. */
   readonly heard: 'now' | 'not-yet' | 'no-more' | 'logged-out';
+  /** What keeps its management from working, as the router says it. */
+  readonly problem?: string | undefined;
   /** How the packet engine stands, as the status topic says: `synced`, `behind`, `refused`, `down` … */
   readonly engine: string;
   /** What the router itself says must be looked at, a sentence each. */
@@ -120,7 +122,11 @@ export function judge(facts: Facts): readonly Finding[] {
   if (facts.heard === 'logged-out')
     return [{ level: 'warning', text: 'The session has ended: what stands here is old' }];
   if (facts.heard === 'no-more') {
-    const text = 'The router does not answer: what stands here is old, and nobody knows how it is now';
+    const { problem } = facts;
+    const text =
+      problem === undefined
+        ? 'The router does not answer: what stands here is old, and nobody knows how it is now'
+        : `${problem} What stands here is old`;
     return [{ level: 'trouble', text }];
   }
   const found = [

@@ -1,0 +1,50 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { refreshSession, useSession } from './session.ts';
+
+const answer = vi.fn<() => Promise<Response>>();
+const answers = (status: number, body: object) => answer.mockResolvedValue(Response.json(body, { status }));
+beforeEach(() => {
+  vi.stubGlobal('fetch', answer);
+  useSession.setState({ phase: 'unknown' }, true);
+});
+afterEach(() => vi.unstubAllGlobals());
+
+const who = { name: 'admin', group: 'full', version: '1' };
+const detail = 'The database is damaged. Stop the router and start it with --restore.';
+
+test('an open page stays open while management cannot work, says why, and forgets it when it is over', async () => {
+  answers(200, who);
+  await refreshSession();
+  answers(503, { detail });
+  await refreshSession();
+  expect(useSession.getState()).toEqual({ phase: 'in', ...who, problem: detail });
+  answer.mockRejectedValue(new TypeError('no answer'));
+  await refreshSession();
+  expect(useSession.getState()).toEqual({ phase: 'in', ...who });
+  answers(503, { detail });
+  await refreshSession();
+  answers(200, who);
+  await refreshSession();
+  expect(useSession.getState()).toEqual({ phase: 'in', ...who });
+});
+
+test('a page that nobody has logged in to says the same instead of its login', async () => {
+  answers(503, { detail });
+  await refreshSession();
+  expect(useSession.getState()).toEqual({ phase: 'unavailable', problem: detail });
+  answers(401, { setup: false });
+  await refreshSession();
+  expect(useSession.getState()).toEqual({ phase: 'out', setup: false });
+});
+
+test('what is open under the question for the password stays, too', async () => {
+  answers(200, who);
+  await refreshSession();
+  answers(401, { setup: false });
+  await refreshSession();
+  const asked = useSession.getState();
+  expect(asked).toMatchObject({ phase: 'out', expired: { name: 'admin' } });
+  answers(503, { detail });
+  await refreshSession();
+  expect(useSession.getState()).toEqual(asked);
+});
