@@ -12,7 +12,7 @@ use tollway_engine::tuple::{Addr, Tuple, steer};
 use tollway_testkit::packet::PacketBuilder;
 use tollway_testkit::random::Random;
 use tollway_testkit::router::{LIMITS, Output, To, port_mac};
-use tollway_testkit::{Router, RouterConfig, rule};
+use tollway_testkit::{Router, RouterConfig, rule, seeds};
 
 const SERVER: &str = "203.0.113.5";
 const OTHER_SERVER: &str = "203.0.113.6";
@@ -103,6 +103,11 @@ fn check_answers(router: &mut Router, random: &mut Random, ports: &[u16]) {
 
 #[test]
 fn one_outside_port_for_two_hosts_is_given_once() {
+    seeds(1).for_each(one_outside_port_is_given_once);
+}
+
+fn one_outside_port_is_given_once(seed: u64) {
+    let mut random = Random::new(seed);
     for workers in [1, 2, 4, 8] {
         for port in 5000..5032 {
             let nat = rule().out_interface(2).then(to_ports(4000, 4000));
@@ -113,8 +118,8 @@ fn one_outside_port_for_two_hosts_is_given_once() {
                     router.inject_batch(0, vec![request(host(number, port + number as u16), SERVER)])
                 })
                 .collect();
-            assert_eq!(left_with(&sent), [4000], "{workers} workers, port {port}");
-            check_answers(&mut router, &mut Random::new(1), &[4000]);
+            assert_eq!(left_with(&sent), [4000], "seed {seed}, {workers} workers, port {port}");
+            check_answers(&mut router, &mut random, &[4000]);
             // Another destination has its own.
             let sent = router.inject_batch(0, vec![request(host(9, port), OTHER_SERVER)]);
             assert_eq!(left_with(&sent), [4000]);
@@ -149,10 +154,14 @@ fn flows(mut random: Random, inside: Inside, workers: u32) -> impl Iterator<Item
 
 #[test]
 fn all_ports_to_one_destination_can_be_had_with_any_number_of_workers() {
+    seeds(1).for_each(all_ports_can_be_had);
+}
+
+fn all_ports_can_be_had(seed: u64) {
     for (workers, inside) in [(1, Inside::Any), (2, Inside::Any), (4, Inside::Few), (8, Inside::OneWorker)] {
         let mut router = router(masquerading(), workers);
-        let mut random = Random::new(u64::from(workers));
-        let hosts: Vec<Host> = flows(Random::new(5), inside, workers).take(PORTS).collect();
+        let mut random = Random::new(seed);
+        let hosts: Vec<Host> = flows(Random::new(!seed), inside, workers).take(PORTS).collect();
         let mut ports = BTreeSet::new();
         for hosts in hosts.chunks(200) {
             let worker = random.below(u64::from(workers)) as usize;
@@ -160,13 +169,17 @@ fn all_ports_to_one_destination_can_be_had_with_any_number_of_workers() {
             for port in left_with(&router.inject_batch(worker, frames)) {
                 assert!(
                     port >= 1024 && ports.insert(port),
-                    "{port} was given twice, {} are taken",
+                    "seed {seed}, {workers} workers: {port} was given twice, {} are taken",
                     ports.len()
                 );
             }
         }
-        println!("{workers} workers, {inside:?}: {} of {PORTS} flows have a port", ports.len());
-        assert!(ports.len() >= MOST_PORTS, "{workers} workers, {inside:?}: {} ports", ports.len());
+        println!("seed {seed}, {workers} workers, {inside:?}: {} of {PORTS} flows have a port", ports.len());
+        assert!(
+            ports.len() >= MOST_PORTS,
+            "seed {seed}, {workers} workers, {inside:?}: {} ports",
+            ports.len()
+        );
         check_answers(&mut router, &mut random, &ports.iter().copied().collect::<Vec<_>>());
     }
 }
@@ -174,13 +187,17 @@ fn all_ports_to_one_destination_can_be_had_with_any_number_of_workers() {
 /// Connections come and go at random workers, with nearly all ports taken all the time.
 #[test]
 fn outside_tuples_stay_unique_while_connections_come_and_go() {
+    seeds(1).for_each(outside_tuples_stay_unique);
+}
+
+fn outside_tuples_stay_unique(seed: u64) {
     for workers in [2, 4, 8] {
         // Two ranges of the same space: 200 ports, and all of the class.
         let few = rule().src("172.16.0.0/20").out_interface(2).then(to_ports(20_000, 20_199));
         let config = config().nat("srcnat", few).nat("srcnat", rule().out_interface(2).masquerade());
         let mut router = router(config, workers);
-        let mut random = Random::new(100 + u64::from(workers));
-        let mut hosts = flows(Random::new(u64::from(workers)), Inside::Any, workers);
+        let mut random = Random::new(seed);
+        let mut hosts = flows(Random::new(!seed), Inside::Any, workers);
         let (mut refused, mut opened) = (0, 0);
         for round in 0..7 {
             let offered = if round == 0 { 62_000 } else { 12_000 };
@@ -204,7 +221,7 @@ fn outside_tuples_stay_unique_while_connections_come_and_go() {
             // All are taken when more were offered than there were.
             assert!(
                 round < 4 || (few, many) == (200, PORTS),
-                "{workers} workers, round {round}: {few}, {many}"
+                "seed {seed}, {workers} workers, round {round}: {few}, {many}"
             );
             let some: Vec<u16> = ports.keys().copied().filter(|_| random.one_in(20)).collect();
             check_answers(&mut router, &mut random, &some);
@@ -216,7 +233,7 @@ fn outside_tuples_stay_unique_while_connections_come_and_go() {
                 .collect();
             gone.iter().for_each(|id| assert!(router.remove_connection(*id)));
         }
-        println!("{workers} workers: {opened} flows opened, {refused} refused");
+        println!("seed {seed}, {workers} workers: {opened} flows opened, {refused} refused");
         assert!(refused > 1_000);
         let all: Vec<u64> = router.connections().iter().map(|connection| connection.id).collect();
         all.iter().for_each(|id| assert!(router.remove_connection(*id)));
@@ -361,23 +378,4 @@ fn a_flow_that_has_moved_does_not_end_early_steering() {
     let plain = |port| frame(0, PacketBuilder::ipv4("172.16.0.9", "192.168.88.10").udp(port, 53));
     assert_eq!(router.inject_batch(0, (4000..4064).map(plain).collect()).len(), 64);
     assert_eq!((parsed(&router) - before.0, router.stats().handover_packets - before.1), (64, 48));
-}
-
-/// Prints what a new connection costs when all ports to its destination are taken; for people, with
-/// `--release --ignored --nocapture`.
-#[test]
-#[ignore = "measures"]
-fn cost_of_a_refused_flow() {
-    let mut router = router(masquerading(), 1);
-    let hosts: Vec<Host> = flows(Random::new(5), Inside::Any, 1).take(PORTS + 200_000).collect();
-    for (name, hosts) in [("accepted", &hosts[..PORTS]), ("refused", &hosts[PORTS..])] {
-        let batches: Vec<Vec<_>> = hosts
-            .chunks(200)
-            .map(|hosts| hosts.iter().map(|host| request(*host, SERVER)).collect())
-            .collect();
-        let start = std::time::Instant::now();
-        let sent: usize = batches.into_iter().map(|batch| router.inject_batch(0, batch).len()).sum();
-        let ns = start.elapsed().as_nanos() / hosts.len() as u128;
-        println!("{name}: {ns} ns a packet, of {} {sent} left", hosts.len());
-    }
 }

@@ -412,8 +412,12 @@ fn the_bound_of_the_table_holds_and_assured_flows_stay() {
 
 #[test]
 fn several_workers_give_the_frames_and_counters_of_one() {
+    tollway_testkit::seeds(1).for_each(frames_and_counters_of_one);
+}
+
+fn frames_and_counters_of_one(seed: u64) {
     let config = || masquerading().with(|config| config.nat.clear());
-    let mut random = tollway_testkit::random::Random::new(11);
+    let mut random = tollway_testkit::random::Random::new(seed);
     let mut routers: Vec<Router> = (1..=3).map(|workers| Router::with_workers(config(), workers)).collect();
     for step in 0..400 {
         let port = 4000 + random.below(20) as u16;
@@ -440,8 +444,8 @@ fn several_workers_give_the_frames_and_counters_of_one() {
             let counters = (stats.rules, stats.drops, stats.connections_ip4, stats.held);
             outcomes.push((out, counters));
         }
-        assert_eq!(outcomes[0], outcomes[1], "two workers, step {step}");
-        assert_eq!(outcomes[0], outcomes[2], "three workers, step {step}");
+        assert_eq!(outcomes[0], outcomes[1], "seed {seed}, two workers, step {step}");
+        assert_eq!(outcomes[0], outcomes[2], "seed {seed}, three workers, step {step}");
     }
-    assert!(routers[2].stats().handover_packets > 100);
+    assert!(routers[2].stats().handover_packets > 100, "seed {seed}");
 }

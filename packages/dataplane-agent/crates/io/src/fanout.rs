@@ -217,6 +217,9 @@ pub fn program(workers: u32) -> Vec<libc::sock_filter> {
 
 #[cfg(test)]
 mod tests {
+    use tollway_testkit::random::Random;
+    use tollway_testkit::seeds;
+
     use super::*;
 
     /// Classic BPF as linux/filter.h and the kernel's converter define it, on an Ethernet frame.
@@ -275,17 +278,9 @@ mod tests {
         }
     }
 
-    /// xorshift64*, so that a failure can be repeated.
-    fn random(state: &mut u64) -> u64 {
-        *state ^= *state >> 12;
-        *state ^= *state << 25;
-        *state ^= *state >> 27;
-        state.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn frame(state: &mut u64) -> Vec<u8> {
-        let mut frame: Vec<u8> = (0..90).map(|_| random(state) as u8).collect();
-        let draw = random(state);
+    fn frame(random: &mut Random) -> Vec<u8> {
+        let mut frame: Vec<u8> = (0..90).map(|_| random.bits() as u8).collect();
+        let draw = random.bits();
         let ethertype =
             [ETHERTYPE_IPV4, ETHERTYPE_IPV4, ETHERTYPE_IPV4, ETHERTYPE_IPV6, 0x0806][(draw % 5) as usize];
         frame[12..14].copy_from_slice(&ethertype.to_be_bytes());
@@ -313,35 +308,43 @@ mod tests {
 
     #[test]
     fn the_program_and_the_rust_agree() {
-        let mut state = 0x1234_5678_9abc_def1;
+        seeds(1).for_each(they_agree);
+    }
+
+    fn they_agree(seed: u64) {
+        let mut random = Random::new(seed);
         for workers in [1, 2, 3, 5, 16] {
             let program = program(workers);
             let mut seen = vec![0_u32; workers as usize];
             for _ in 0..5_000 {
-                let frame = frame(&mut state);
+                let frame = frame(&mut random);
                 let expected = worker_of(&frame, workers);
-                assert_eq!(run(&program, &frame), expected, "{frame:02x?}");
+                assert_eq!(run(&program, &frame), expected, "seed {seed}: {frame:02x?}");
                 seen[expected as usize] += 1;
             }
-            assert!(seen.iter().all(|&count| count > 100), "{seen:?}");
+            assert!(seen.iter().all(|&count| count > 100), "seed {seed}: {seen:?}");
         }
     }
 
     #[test]
     fn both_directions_of_a_flow_have_one_owner() {
-        let mut state = 99;
+        seeds(1).for_each(both_directions_have_one_owner);
+    }
+
+    fn both_directions_have_one_owner(seed: u64) {
+        let mut random = Random::new(seed);
         for _ in 0..2_000 {
-            let mut frame = frame(&mut state);
+            let mut frame = frame(&mut random);
             frame[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
             frame[14] = 0x45;
             frame[20..22].fill(0);
-            frame[23] = if random(&mut state) & 1 == 0 { TCP } else { UDP };
+            frame[23] = if random.one_in(2) { TCP } else { UDP };
             let mut reply = frame.clone();
             reply[26..30].copy_from_slice(&frame[30..34]);
             reply[30..34].copy_from_slice(&frame[26..30]);
             reply[34..36].copy_from_slice(&frame[36..38]);
             reply[36..38].copy_from_slice(&frame[34..36]);
-            assert_eq!(worker_of(&frame, 7), worker_of(&reply, 7));
+            assert_eq!(worker_of(&frame, 7), worker_of(&reply, 7), "seed {seed}");
         }
     }
 
