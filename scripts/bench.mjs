@@ -133,7 +133,10 @@ async function compare(options, ref) {
   for (const entry of cases) {
     note(`• measuring ${entry.name}, here and there`);
     try {
-      comparisons.push(await compareEngineCase(entry, { here, there, rounds: options.rounds, quick: options.quick }));
+      const { rounds, quick } = options;
+      const comparison = await compareEngineCase(entry, { here, there, rounds, quick });
+      if (comparison === undefined) note(`${entry.name}: skipped, the other commit does not have it`);
+      else comparisons.push(comparison);
     } catch (error) {
       failed = true;
       note(`${entry.name} failed: ${error instanceof Error ? error.message : error}`);

@@ -83,7 +83,7 @@ export async function buildThere(cargo, agent) {
  * Runs one engine case of both commits in turns, each pair in the other order than the one before.
  * @param {import('./cases.mjs').EngineCase} entry
  * @param {{ here: string, there: string, rounds: number, quick: boolean }} options programs, and how many pairs
- * @returns {Promise<Comparison>}
+ * @returns {Promise<Comparison | undefined>} undefined when the other commit does not have the case
  */
 export async function compareEngineCase(entry, { here, there, rounds, quick }) {
   /** @type {{ here: number, there: number }[]} */
@@ -99,7 +99,11 @@ export async function compareEngineCase(entry, { here, there, rounds, quick }) {
   for (let round = 0; round < rounds; round += 1) {
     if (round % 2 === 0) {
       const first = await take(here);
-      pairs.push({ here: first, there: await take(there) });
+      const second = await take(there).catch((error) => {
+        if (!saysUnknown(error, entry.name)) throw error;
+      });
+      if (second === undefined) return undefined;
+      pairs.push({ here: first, there: second });
     } else {
       const first = await take(there);
       pairs.push({ here: await take(here), there: first });
@@ -112,6 +116,11 @@ export async function compareEngineCase(entry, { here, there, rounds, quick }) {
     there: median(pairs.map((pair) => pair.there)),
     ...interval(pairs.map((pair) => (lessIsBetter ? pair.there / pair.here : pair.here / pair.there))),
   };
+}
+
+/** Whether a program's last words are that it has no such case. @param {unknown} error @param {string} name */
+function saysUnknown(error, name) {
+  return error instanceof Error && error.message.includes(`unknown case "${name}"`);
 }
 
 /**

@@ -29,6 +29,7 @@ export const CASES = [
   { name: 'engine/slow-10k', kind: 'engine' },
   { name: 'engine/cps-25', kind: 'engine' },
   { name: 'engine/cps-10k', kind: 'engine' },
+  { name: 'engine/nat-exhausted', kind: 'engine' },
   { name: 'engine/addrlist-1m', kind: 'engine' },
   { name: 'engine/list-updates', kind: 'engine' },
   { name: 'engine/queues-25', kind: 'engine' },

@@ -30,6 +30,7 @@ const CASES: &[(&str, Case)] = &[
     ("engine/slow-10k", crate::slow_cases::slow_10k),
     ("engine/cps-25", crate::slow_cases::cps_25),
     ("engine/cps-10k", crate::slow_cases::cps_10k),
+    ("engine/nat-exhausted", crate::nat_cases::exhausted),
     ("engine/addrlist-1m", crate::list_cases::addrlist_1m),
     ("engine/list-updates", crate::list_cases::list_updates),
     ("engine/queues-25", |windows| in_turns(windows, QUEUES_25, NO_QUEUES)),

@@ -18,6 +18,7 @@ mod generator;
 mod htb;
 mod list_cases;
 mod mark_cases;
+mod nat_cases;
 mod nft;
 mod packet;
 mod pin;

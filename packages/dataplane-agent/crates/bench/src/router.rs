@@ -450,14 +450,23 @@ impl Router {
         Ok(())
     }
 
-    /// Sends frames in by one port and puts those that left by the other, padded again, into `left`. Returns
-    /// ticks spent in `Engine::process`; fails if any did not leave.
+    /// As [`Self::offer`], but fails if any did not leave.
     pub fn exchange(
         &mut self,
         port: u16,
         frames: &[[u8; FRAME]],
         left: &mut Vec<[u8; FRAME]>,
     ) -> Result<u64, String> {
+        let ticks = self.offer(port, frames, left);
+        match left.len() == frames.len() {
+            true => Ok(ticks),
+            false => Err(format!("{} of {} packets passed: {}", left.len(), frames.len(), self.drops())),
+        }
+    }
+
+    /// Sends frames in by one port and puts those that left by the other, padded again, into `left`. Returns
+    /// ticks spent in `Engine::process`.
+    pub fn offer(&mut self, port: u16, frames: &[[u8; FRAME]], left: &mut Vec<[u8; FRAME]>) -> u64 {
         for content in frames {
             if let Some(frame) = self.frame(content) {
                 self.batch.push_rx(frame, port, VnetState::default());
@@ -479,10 +488,7 @@ impl Router {
             }
             self.pool.recycle(done.frame);
         }
-        match left.len() == frames.len() {
-            true => Ok(ticks),
-            false => Err(format!("{} of {} packets passed: {}", left.len(), frames.len(), self.drops())),
-        }
+        ticks
     }
 
     /// Lets time pass; returns ticks spent in `Engine::tick`.
@@ -549,7 +555,7 @@ impl Router {
     }
 
     /// Drop reasons that fired, for messages.
-    fn drops(&self) -> String {
+    pub fn drops(&self) -> String {
         let reasons = self.engine.stats().drop_stats();
         match reasons.is_empty() {
             true => "nothing was dropped".to_owned(),
