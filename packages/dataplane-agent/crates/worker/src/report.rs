@@ -240,6 +240,8 @@ fn interfaces(around: &Around<'_>) -> Vec<InterfaceStats> {
 
 #[cfg(test)]
 mod tests {
+    use tollway_io::link::Link;
+
     use super::*;
     use crate::core_time::CoreTime;
 
@@ -293,5 +295,29 @@ mod tests {
             let own = (rates.own_tx_pps, rates.own_tx_bps);
             assert_eq!((own, rates.rx_drops_ps, rates.tx_drops_ps), ((4, 3200), 3, 2));
         }
+    }
+
+    #[test]
+    fn errors_of_the_network_device_have_rates_while_it_counts_on() {
+        let mut ports = Ports::memory(&[[2, 0, 0, 0, 0, 1]], 1);
+        let mut rates = Rates::default();
+        let (mut second, here) = (0, ports.states[0].link.clone().unwrap());
+        let mut sampled = |errors: Option<(u64, u64)>| {
+            ports.states[0].link =
+                errors.map(|(rx_errors, tx_errors)| Link { rx_errors, tx_errors, ..here.clone() });
+            second += 1;
+            rates.sample(second * 1_000_000_000, &ports);
+            (rates.of(0).rx_errors_ps, rates.of(0).tx_errors_ps)
+        };
+        assert_eq!(sampled(Some((100, 1000))), (0, 0), "what was before the first sample");
+        assert_eq!(sampled(Some((105, 1007))), (5, 7));
+        assert_eq!(sampled(Some((105, 1007))), (0, 0));
+        // Gone, and back as it was: what it counted before is not new.
+        assert_eq!(sampled(None), (0, 0));
+        assert_eq!(sampled(None), (0, 0));
+        assert_eq!(sampled(Some((107, 1010))), (2, 3));
+        // Another device in its place, or a driver that was loaded anew, begins with 0.
+        assert_eq!(sampled(Some((3, 1))), (0, 0));
+        assert_eq!(sampled(Some((8, 3))), (5, 2));
     }
 }
