@@ -8,11 +8,13 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::command::{CommandError, ip, run};
 use crate::link::{Link, LinkMonitor};
+use crate::private;
 use crate::xdp::device::ethtool;
 
 /// Why a port cannot be claimed or given back.
@@ -148,7 +150,7 @@ impl Claim {
             unsaved: Mutex::default(),
         };
         // What cannot be noted on disk, which may be full, is remembered; it is no reason not to forward.
-        let _ = fs::create_dir_all(records);
+        let _ = private::create_folder(records);
         let links = LinkMonitor::new()?.links()?;
         for (index, netdev) in netdevs.iter().enumerate() {
             if netdevs.iter().take(index).any(|other| other == netdev) {
@@ -193,15 +195,8 @@ impl Claim {
     /// # Errors
     /// When a command fails.
     pub fn take_one(&self, netdev: &str) -> Result<(), ClaimError> {
-        let path = self.record_path(netdev);
-        if !path.exists() && !self.unsaved().contains_key(netdev) {
-            let record = observe(netdev)?;
-            let temporary = path.with_extension("new");
-            let saved = fs::write(&temporary, record.to_text()).and_then(|()| fs::rename(&temporary, &path));
-            if saved.is_err() {
-                let _ = fs::remove_file(&temporary);
-                self.unsaved().insert(netdev.to_owned(), record);
-            }
+        if !self.record_path(netdev).exists() && !self.unsaved().contains_key(netdev) {
+            self.save(netdev, observe(netdev)?);
         }
         self.silence(netdev)?;
         set_disable_ipv6(netdev, "1")?;
@@ -209,6 +204,19 @@ impl Claim {
         set_flag(netdev, LRO, false);
         ip(&format!("link set dev {netdev} up"))?;
         Ok(())
+    }
+
+    /// Notes what a netdev is like, in memory if not on disk.
+    fn save(&self, netdev: &str, record: Record) {
+        let path = self.record_path(netdev);
+        let temporary = path.with_extension("new");
+        let saved = private::create(&temporary)
+            .and_then(|mut file| file.write_all(record.to_text().as_bytes()))
+            .and_then(|()| fs::rename(&temporary, &path));
+        if saved.is_err() {
+            let _ = fs::remove_file(&temporary);
+            self.unsaved().insert(netdev.to_owned(), record);
+        }
     }
 
     /// Prepares a claimed netdev for AF_XDP, which carries neither frames that were merged nor tags that were
@@ -511,7 +519,33 @@ fn set_flag(netdev: &str, flag: Flag, on: bool) {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use tollway_testkit::Folder;
+
     use super::*;
+
+    #[test]
+    fn a_record_is_for_its_owner_alone() {
+        let folder = Folder::new("claim");
+        // As a killed agent may have left it.
+        let temporary = folder.join("eth0.new");
+        fs::write(&temporary, "mtu 1").unwrap();
+        fs::set_permissions(&temporary, fs::Permissions::from_mode(0o666)).unwrap();
+        let claim = Claim {
+            netdevs: Vec::new(),
+            table: String::new(),
+            records: folder.to_path_buf(),
+            unsaved: Mutex::default(),
+        };
+        for netdev in ["eth0", "eth1"] {
+            let record = Record { mtu: 9000, ..Record::default() };
+            claim.save(netdev, record.clone());
+            assert_eq!((claim.record(netdev), claim.unnoted()), (Some(record), Vec::new()));
+            let mode = fs::metadata(folder.join(netdev)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{netdev}");
+        }
+    }
 
     #[test]
     fn a_record_survives_the_disk() {

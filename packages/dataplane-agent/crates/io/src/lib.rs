@@ -19,6 +19,7 @@ pub mod packet_ring;
 pub mod packet_socket;
 pub mod pool;
 pub mod port;
+pub mod private;
 pub mod routes;
 pub mod scratch;
 pub mod tap;

@@ -11,14 +11,15 @@
 //! | 16 | 8 | revision |
 //! | 24 | 32 | SHA-256 of what is before it and of the configuration's bytes; in format 1 of these alone |
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::Write;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use tollway_config::dataplane::{DataplaneConfig, FORMAT};
+use tollway_io::private;
 
 use crate::framing::{from_msgpack, to_msgpack};
 
@@ -76,8 +77,7 @@ pub fn stage(path: &Path, token: u64, revision: u64, config: &DataplaneConfig) -
     head.extend_from_slice(&revision.to_le_bytes());
     let digest = Sha256::new().chain_update(&head).chain_update(&body).finalize();
     let staged = Staged { temporary: path.with_extension(format!("{token}.new")), path: path.to_owned() };
-    let mut file =
-        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&staged.temporary)?;
+    let mut file = private::create(&staged.temporary)?;
     file.write_all(&head)?;
     file.write_all(&digest)?;
     file.write_all(&body)?;

@@ -20,6 +20,7 @@ use tollway_io::generator::Generator;
 use tollway_io::link::LinkMonitor;
 use tollway_io::memory::MemoryPort;
 use tollway_io::pool::{Partition, partitions};
+use tollway_io::private;
 use tollway_io::thread::{cores, physical_memory, random_u64};
 use tollway_io::wake::{self, Wake};
 
@@ -276,7 +277,7 @@ impl Agent {
 pub fn run(options: &Options, stop: &Stop) -> Result<(), AgentError> {
     options.check()?;
     let state = options.data_dir.join("agent");
-    std::fs::create_dir_all(&state).map_err(AgentError::failed("the data directory"))?;
+    private::create_folder(&state).map_err(AgentError::failed("the data directory"))?;
     let server = Server::bind(&options.socket)
         .map_err(|error| AgentError::Usage(format!("{}: {error}", options.socket.display())))?;
     let cores = cores();

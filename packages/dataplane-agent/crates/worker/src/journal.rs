@@ -18,12 +18,13 @@
 //! | 84 | 4 | FNV-1a of the bytes before |
 
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use tollway_engine::conntrack::{Change, Translated};
 use tollway_engine::tuple::{Addr, Tuple};
+use tollway_io::private;
 
 use crate::workers::MAX_CONNECTIONS;
 
@@ -207,7 +208,7 @@ impl Journal {
         for saved in self.live.values() {
             encode(&Change::Appeared(*saved), &mut bytes);
         }
-        let mut file = OpenOptions::new().create(true).write(true).truncate(true).open(&temporary)?;
+        let mut file = private::create(&temporary)?;
         file.write_all(&bytes)?;
         std::fs::rename(&temporary, &self.path)?;
         self.file = Some(file);
@@ -218,6 +219,8 @@ impl Journal {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use tollway_testkit::Folder;
 
     use super::*;
@@ -316,6 +319,23 @@ mod tests {
         journal.note(Change::Appeared(saved(3)));
         journal.flush().unwrap();
         assert_eq!(sorted(read(&path).into_values().collect()), [1, 2, 3].map(saved));
+    }
+
+    #[test]
+    fn the_file_is_for_its_owner_alone() {
+        let folder = Folder::new("journal-mode");
+        let path = folder.join("connections.journal");
+        let mode = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        assert!(Journal::open(&path).1.is_none());
+        assert_eq!(mode(), 0o600);
+        // The file, and what a killed agent was about to put in its place, as an earlier release left them.
+        let new = path.with_extension("journal.new");
+        std::fs::write(&new, b"").unwrap();
+        for open in [&path, &new] {
+            std::fs::set_permissions(open, std::fs::Permissions::from_mode(0o666)).unwrap();
+        }
+        assert!(Journal::open(&path).1.is_none());
+        assert_eq!(mode(), 0o600);
     }
 
     #[test]

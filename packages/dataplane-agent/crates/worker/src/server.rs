@@ -53,7 +53,7 @@ impl Server {
             return Err(std::io::Error::new(ErrorKind::AddrInUse, "another agent is listening there"));
         }
         if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent)?;
+            tollway_io::private::create_folder(parent)?;
         }
         let _ = std::fs::remove_file(path);
         let listener = UnixListener::bind(path)?;

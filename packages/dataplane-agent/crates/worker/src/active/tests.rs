@@ -109,8 +109,11 @@ fn files_of_the_format_before_are_read() {
 #[test]
 fn the_last_ones_are_kept_for_their_owner_alone() {
     let folder = Files::new("kept");
+    let left = folder.path().with_extension("9.new");
+    fs::write(&left, b"").unwrap();
+    fs::set_permissions(&left, fs::Permissions::from_mode(0o666)).unwrap();
     folder.activate(1..=1);
-    assert_eq!(folder.names(), ["active.tollway"]);
+    assert_eq!(folder.names(), ["active.9.new", "active.tollway"]);
     folder.activate(2..=9);
     assert_eq!(folder.names(), ["active.1.tollway", "active.2.tollway", "active.tollway"]);
     for (ago, revision) in [(0, 9), (1, 8), (2, 7)] {
