@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use tollway_config::dataplane::{Cake, CakeAckFilter, CakeAtm, CakeDiffserv, CakeFlowmode, QueueType};
 use tollway_testkit::PacketBuilder;
+use tollway_testkit::random::Random;
 
 use super::support::{Leaf, MS, SECOND, Sent, TestFrame, udp};
 use crate::frame::{Gso, VnetState};
@@ -387,6 +388,11 @@ fn the_rate_follows_what_arrives_and_stays_when_nothing_does() {
 
 #[test]
 fn two_hundred_flows_have_lines_of_their_own_and_more_than_there_are_lines_keep_their_order() {
+    tollway_testkit::seeds(1).for_each(flows_keep_their_order);
+}
+
+fn flows_keep_their_order(seed: u64) {
+    let mut random = Random::new(seed);
     let mut leaf =
         leaf(Cake { flowmode: CakeFlowmode::Flows, memory_limit: 1 << 30, bandwidth: 0, ..cake() });
     for flow in 0..200u16 {
@@ -396,10 +402,8 @@ fn two_hundred_flows_have_lines_of_their_own_and_more_than_there_are_lines_keep_
     leaf.drain_until(leaf.now);
     // Two thousand in a thousand lines, some of which come and go.
     let (mut came, mut went) = (HashMap::<u16, u16>::new(), HashMap::<u16, u16>::new());
-    let mut state = 1u32;
     for step in 0..60_000u32 {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        let flow = (state >> 16) as u16 % 2000;
+        let flow = random.below(2000) as u16;
         let number = came.entry(flow).or_default();
         *number += 1;
         let mut frame = udp((flow % 200) as u8, 1, flow, 100, 0);
@@ -412,7 +416,7 @@ fn two_hundred_flows_have_lines_of_their_own_and_more_than_there_are_lines_keep_
             let flow = u16::from_be_bytes([sent.frame.0[34], sent.frame.0[35]]);
             let number = u16::from_be_bytes([sent.frame.0[18], sent.frame.0[19]]);
             let before = went.insert(flow, number).unwrap_or(0);
-            assert!(before < number, "flow {flow} was reordered");
+            assert!(before < number, "seed {seed}: flow {flow} was reordered");
         }
     }
     assert!(leaf.kind.sub_queues() <= 1024);
