@@ -41,3 +41,40 @@ test('the first password is set with the link that npm start printed; then log o
     await dispose(router);
   }
 });
+
+test('whoever may only look from now on sees what the router has, and what of the form is not saved', async ({
+  page,
+}) => {
+  test.setTimeout(120_000);
+  const router = await newRouter({ options: ['--memory'] }).up();
+  try {
+    const bob = await router.rest.add('/user', { name: 'bob', group: 'write', password: PASSWORD });
+    await router.rest.add('/ip/firewall/address-list', { list: 'office', address: '10.9.8.7' });
+    const ui = new Console(page, router.url);
+    await page.goto(router.url);
+    await page.getByLabel('User').fill('bob');
+    // A wrong password leaves the focus on the button.
+    await page.getByLabel('Password').fill('not it');
+    await page.getByLabel('Password').press('Tab');
+    await page.keyboard.press('Enter');
+    await expect(page.getByRole('alert')).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Log in' })).toBeFocused();
+    await page.getByLabel('Password').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await expect(ui.tree).toBeVisible();
+    const lists = await ui.open('/ip/firewall/address-list');
+    const dialog = await lists.edit(lists.row('10.9.8.7'), /office/);
+    await dialog.set('Address', '10.9.8.1');
+    await router.rest.set('/user', bob, { group: 'read' });
+    await expect(dialog.root.getByRole('alert')).toHaveText('Not saved, as you may only look now: Address: 10.9.8.1.', {
+      timeout: 20_000,
+    });
+    await expect(dialog.root.getByLabel('Address', { exact: true })).toHaveValue('10.9.8.7');
+    await router.rest.set('/user', bob, { group: 'write' });
+    await expect(dialog.root.getByLabel('Address', { exact: true })).toHaveValue('10.9.8.1', { timeout: 20_000 });
+    await dialog.press('OK');
+    await expect.poll(async () => (await router.rest.list('/ip/firewall/address-list'))[0]?.address).toBe('10.9.8.1');
+  } finally {
+    await dispose(router);
+  }
+});

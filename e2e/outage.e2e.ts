@@ -5,12 +5,15 @@ import { PASSWORD } from '../tests/network/router.ts';
 import { Console } from './console.ts';
 import { test } from './stack.ts';
 
+/** Nothing is wrong with the router; the machine may have more to do than that. */
+const FINE = /All is well|fully busy/;
+
 test('with the router gone nothing is well: banner, grey values; a list says that nothing comes, then comes', async ({
   ui,
   router,
 }) => {
   const verdict = ui.page.getByRole('status', { name: 'State of the router' });
-  await expect(verdict).toContainText('All is well');
+  await expect(verdict).toContainText(FINE);
   const tile = ui.page.locator('.tile').first();
   await expect(tile).toHaveCSS('filter', 'none');
   const api = router.pid('api');
@@ -41,7 +44,7 @@ test('with the packet engine silent the page says so, and what it counted is gre
 }) => {
   test.setTimeout(180_000);
   const verdict = ui.page.getByRole('status', { name: 'State of the router' });
-  await expect(verdict).toContainText('All is well');
+  await expect(verdict).toContainText(FINE);
   const tile = ui.page.locator('.tile').first();
   const agent = router.pid('agent');
   process.kill(agent, 'SIGSTOP');

@@ -13,8 +13,9 @@ const ENTRIES = 100_000;
 const CHANGES = 10;
 /** Longest time that the event loop may stand still, ms. */
 const MAX_MS = 50;
-/** What blocks does so each time; a collection of garbage does not. */
-const TRIES = 4;
+/** What blocks does so each time; a collection of garbage, or a neighbour that takes the caches, does not. */
+const TRIES = 8;
+vi.setConfig({ testTimeout: 300_000 });
 setFlagsFromString('--expose-gc');
 /** Collects what the test itself has left behind, which is no work of the router's. */
 const collectGarbage: () => void = runInNewContext('gc');
@@ -340,13 +341,12 @@ describe('the event loop goes on', () => {
     ['wrong passwords', 401, { authorization: `Basic ${Buffer.from('admin:a wrong one').toString('base64')}` }],
     ['no login', 401, {}],
     ['the name of another site', 421, { host: 'evil.example' }],
-  ])('during 500 requests with %s', async (_what, status, headers) => {
+  ])('during 200 requests at once with %s', async (_what, status, headers) => {
     const ms = await standstill(async () => {
-      for (let n = 0; n < 10; n += 1) {
-        const answers = await Promise.all(
-          Array.from({ length: 50 }, () => rawRequest(`${router.url}/rest${QUEUE}`, 'GET', headers)),
-        );
-        for (const answer of answers) expect([status, 429]).toContain(answer.status);
+      // Many at once; a few of those with wrong passwords are held up.
+      const ask = () => rawRequest(`${router.url}/rest${QUEUE}`, 'GET', headers);
+      for (const answer of await Promise.all(Array.from({ length: 200 }, ask))) {
+        expect([status, 429]).toContain(answer.status);
       }
     });
     expect(ms).toBeLessThan(MAX_MS);

@@ -5,9 +5,10 @@ import { setSettings } from '../api/commands.ts';
 import { useStale } from '../api/connection.ts';
 import type { Row } from '../api/row.ts';
 import { FormFields } from './FormFields.tsx';
+import { unsavedText } from './form-model.ts';
 import { loadingText } from './TableFooter.tsx';
 import { tellChange } from './undo.ts';
-import { useForm } from './use-form.ts';
+import { untouched, useForm } from './use-form.ts';
 import { useItem } from './use-item.ts';
 
 interface Props {
@@ -49,9 +50,22 @@ function Body({ menu, base, onClose }: BodyProps) {
     if (await send()) onClose?.();
   }
 
+  const unsaved = writable ? undefined : unsavedText(menu, base, form.edits);
   const fields = (
     <>
-      <FormFields menu={menu} base={base} form={form} isNew={false} readOnly={!writable} spread />
+      {unsaved !== undefined && (
+        <p className="form-error" role="alert">
+          {unsaved}
+        </p>
+      )}
+      <FormFields
+        menu={menu}
+        base={base}
+        form={writable ? form : untouched(form)}
+        isNew={false}
+        readOnly={!writable}
+        spread
+      />
       {form.errors[''] !== undefined && (
         <p className="form-error" role="alert">
           {form.errors['']}

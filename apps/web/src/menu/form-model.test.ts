@@ -12,6 +12,7 @@ import {
   overtaken,
   standsOpen,
   tabsOf,
+  unsavedText,
   validate,
   valueError,
 } from './form-model.ts';
@@ -166,6 +167,14 @@ test('errors of the server are in words of the page beside their field, with the
   expect(text('chain', 'failure: there is no such chain')).toBe('There is no such chain.');
   expect(text('nonsense', 'value of nonsense: x is not one')).toBe('value of nonsense: x is not one');
   expect(text(undefined, 'failure: try again')).toBe('failure: try again');
+});
+
+test('what was being edited is told when it can only be looked at any more', () => {
+  expect(unsavedText(filter, rule, {})).toBeUndefined();
+  expect(unsavedText(filter, rule, { action: rule.action ?? '' })).toBeUndefined();
+  expect(unsavedText(filter, { ...rule, protocol: 'tcp' }, { action: 'accept', protocol: null })).toBe(
+    'Not saved, as you may only look now: Action: accept; Protocol: unset.',
+  );
 });
 
 test('every writable property of every menu can be reached in its dialog', () => {

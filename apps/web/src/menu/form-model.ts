@@ -106,6 +106,17 @@ export function overtaken(
   return found;
 }
 
+/**
+ * What was edited and cannot be stored any more, as the group of the user may only look since; undefined when nothing was.
+ */
+export function unsavedText(menu: Menu, base: Row, edits: Edits): string | undefined {
+  const lost = Object.entries(changes(menu, base, edits)).map(([name, value]) => {
+    const label = menu.props[name.replace(/^!/, '')]?.label ?? name;
+    return `${label}: ${name.startsWith('!') ? 'unset' : value}`;
+  });
+  return lost.length === 0 ? undefined : `Not saved, as you may only look now: ${lost.join('; ')}.`;
+}
+
 /** Body of the PUT of a new item: what was filled in, without what the user cannot see. */
 export function additions(menu: Menu, edits: Edits): Record<string, string> {
   const body: Record<string, string> = {};

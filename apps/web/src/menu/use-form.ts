@@ -34,6 +34,9 @@ export interface Form {
   send(save: (body: Readonly<Record<string, string>>) => Promise<void>): Promise<boolean>;
 }
 
+/** A form of what may only be looked at: the values are those of the router, whatever was being edited before. */
+export const untouched = (form: Form): Form => ({ ...form, edits: {}, errors: {}, overtaken: {} });
+
 export function useForm(menu: Menu, base: Row, isNew: boolean, initial: Edits = {}): Form {
   const [edits, setEdits] = useState<Edits>(initial);
   const [origins, setOrigins] = useState<Readonly<Record<string, string | undefined>>>({});

@@ -62,7 +62,7 @@ const ASK_MS = 2_000;
 /** Over everything while the router does not answer, or says why its management cannot work: no value below is one of this moment. */
 function StaleNote() {
   const { ageS } = useConnection();
-  const [since] = useState(() => new Date(Date.now() - ageS * 1000).toLocaleTimeString());
+  const [since] = useState(() => new Date(Date.now() - ageS * 1000).toLocaleTimeString([], { hourCycle: 'h23' }));
   const problem = useSession((session) => (session.phase === 'in' ? session.problem : undefined));
   // A connection for values that is being made and not answered says nothing for minutes.
   useEffect(() => {

@@ -1,12 +1,19 @@
 /** Asks for the password over the page when a session has ended, so that nothing that was being edited is lost. */
+import { useEffect, useRef } from 'react';
 import { forgetSession } from '../api/session.ts';
 import { ModalDialog } from '../ui/ModalDialog.tsx';
 import { PasswordForm } from './Login.tsx';
 
 export function LoginAgain({ name }: { readonly name: string }) {
+  const box = useRef<HTMLDivElement>(null);
+  // The user is filled in already. On touch screens the keyboard would come up.
+  useEffect(() => {
+    if (window.matchMedia('(pointer: coarse)').matches) return;
+    box.current?.querySelector<HTMLInputElement>('input[name="password"]')?.focus();
+  }, []);
   return (
     <ModalDialog title="Log in again" size="small">
-      <div className="login-again">
+      <div ref={box} className="login-again">
         <p>The session has ended. What is open here stays as it is.</p>
         <PasswordForm name={name} />
         <button type="button" className="button" onClick={forgetSession}>
