@@ -81,7 +81,11 @@ fn a_damaged_reset_or_fin_ends_none_with_the_flow_cache_and_without() {
             from_client(flag::FIN | flag::ACK, 101, 501),
         ];
         for (count, end) in ends.into_iter().enumerate() {
-            assert_eq!(send(&mut router, damaged(end), VnetState::default()), 1, "invalid is for rules to drop");
+            assert_eq!(
+                send(&mut router, damaged(end), VnetState::default()),
+                1,
+                "invalid is for rules to drop"
+            );
             assert_eq!((state(&router), invalid(&router)), (before, count as u64 + 1), "fast {fast}");
         }
         send(&mut router, from_server(flag::RST, 501, 0), VnetState::default());

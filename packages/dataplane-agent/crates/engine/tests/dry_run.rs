@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use tollway_config::dataplane::{
-    Action, ConnectionState, LimitUnit, MarkName, Matcher, RejectWith, RpFilter, TrackingMode,
+    Action, ConnectionState, LimitUnit, MarkName, Matcher, PortRange, RejectWith, RpFilter, TrackingMode,
 };
 use tollway_config::protocol::{PacketDescription, TraceFilter, TraceOutcome, TracedPacket};
 use tollway_engine::trace::dry_run::DryRunError;
@@ -306,6 +306,32 @@ fn a_connection_that_gives_way_to_a_new_one_says_nothing_about_the_ports_of_that
         assert_eq!(decisions(&dry), decisions(&real));
         let kept = |packet: &TracedPacket| packet.steps.iter().any(|step| step.decision.ends_with(":4000"));
         assert!(!kept(&real), "{real:?}");
+    }
+}
+
+#[test]
+fn a_translation_whose_ports_are_all_taken_is_foretold_or_cannot_be_told() {
+    // Of few ports all are asked for, of many not.
+    for ports in [100, 400] {
+        let to_ports = Some(PortRange { from: 20_000, to: 20_000 + ports - 1 });
+        let masquerade = Action::Masquerade { to_ports, randomise_ports: false };
+        let config = base().nat("srcnat", rule().out_interface(2).protocol(17).then(masquerade));
+        let mut router = build(config, 1);
+        for port in 0..ports {
+            Described::udp(HOSTS[0], 5_000 + port, SERVERS[0], 53).send(&mut router);
+        }
+        assert_eq!(router.connections().len(), usize::from(ports));
+        let next = Described::udp(HOSTS[1], 4_000, SERVERS[0], 53);
+        match (ports, router.dry_run(&next.description())) {
+            (100, Ok(told)) => assert_eq!(told.outcome, TraceOutcome::Dropped),
+            (400, Err(DryRunError::Crowded)) => {}
+            other => panic!("{other:?}"),
+        }
+        next.send(&mut router);
+        assert_eq!(router.connections().len(), usize::from(ports));
+        // With another destination they are free.
+        let other = Described::udp(HOSTS[1], 4_000, SERVERS[1], 53);
+        assert_eq!(router.dry_run(&other.description()).expect("told").outcome, TraceOutcome::Forwarded);
     }
 }
 

@@ -249,6 +249,11 @@ fn would_become(agent: &mut Agent, packet: &PacketDescription) -> Result<TracedP
     };
     dry_run(packet, snapshot, shared, clock::now(), clock::wall_ms(), probe).map_err(|error| match error {
         DryRunError::Description(message) => refusal(ErrorCode::BadRequest, message),
+        DryRunError::Crowded => refusal(
+            ErrorCode::BadRequest,
+            "the translation finds its first ports taken, as most are; whether one is left for this packet cannot be told"
+                .to_owned(),
+        ),
         DryRunError::Probe(lost) => lost.into(),
     })
 }

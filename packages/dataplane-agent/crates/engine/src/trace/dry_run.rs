@@ -52,6 +52,8 @@ pub struct Probe {
 pub enum DryRunError<E> {
     /// The description cannot be a packet here; what is wrong with it.
     Description(String),
+    /// Connections hold all ports that a translation has tried, and those were not all that there are.
+    Crowded,
     /// The worker could not be asked.
     Probe(E),
 }
@@ -69,7 +71,8 @@ impl<F: Frame> Engine<F> {
 ///
 /// # Errors
 /// When the description names no interface with a port, an address of the wrong family, or too few bytes for
-/// its headers; and when `probe` fails.
+/// its headers; when too many ports are taken for it to be told here which one a translation finds, if any; and when
+/// `probe` fails.
 pub fn dry_run<E>(
     description: &PacketDescription,
     snapshot: &Arc<Snapshot>,
@@ -107,6 +110,9 @@ pub fn dry_run<E>(
             break;
         }
         way = run(&known, false);
+    }
+    if known.len() >= CLASHES {
+        return Err(DryRunError::Crowded);
     }
     let mut records = way.records.into_iter();
     let Some(mut record) = records.next() else {
