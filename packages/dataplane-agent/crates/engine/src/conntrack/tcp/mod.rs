@@ -14,7 +14,7 @@ use tollway_wire::tcp::{HEADER, Options, flag};
 
 use self::state::{Kind, Step, step};
 use self::window::{
-    MAX_ACK, MAX_SCALE, MAX_WINDOW, PICKED_UP, Place, SACK, Side, Traits, UNACKED, before, pick,
+    MAX_ACK, MAX_SCALE, MAX_WINDOW, PICKED_UP, Place, RESTORED, SACK, Side, Traits, UNACKED, before, pick,
 };
 use super::connection::Direction;
 use super::timeouts::Timeouts;
@@ -175,10 +175,22 @@ impl Tracker {
         Self { state: State::Established, traits: [traits; 2], ..Self::default() }
     }
 
-    /// Whether nothing has told yet where its sides are. What ends the connection shall not be the first to: anybody
-    /// could make that up.
+    /// Whether nothing has told yet where the sides of a restored connection are. What ends it shall not be the first to:
+    /// anybody could make that up.
     fn is_nowhere(&self) -> bool {
-        self.state == State::Established && self.sides.iter().all(|side| side.max_win == 0)
+        let [sends, _] = &self.traits;
+        sends.flags & RESTORED != 0
+            && self.state == State::Established
+            && self.sides.iter().all(|side| side.max_win == 0)
+    }
+
+    /// As [`Self::resumed`], and whatever comes first may be made up: nothing vouched for it before.
+    pub fn restored() -> Self {
+        let mut tracker = Self::resumed();
+        for side in &mut tracker.traits {
+            side.flags |= RESTORED;
+        }
+        tracker
     }
 
     /// Of an ICMP connection: type and code of the first message.

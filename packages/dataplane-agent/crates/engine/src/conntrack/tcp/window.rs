@@ -56,6 +56,9 @@ pub(super) const PICKED_UP: u8 = 16;
 /// Both sides have sent a SYN without an acknowledgement (RFC 9293 §3.5, figure 8).
 pub(super) const SIMULTANEOUS: u8 = 32;
 
+/// The connection was made from the journal of an earlier run.
+pub(super) const RESTORED: u8 = 64;
+
 /// Largest window scale (RFC 7323 §2.3), bits.
 pub(super) const MAX_SCALE: u8 = 14;
 
