@@ -133,7 +133,9 @@ impl<F: Frame> Engine<F> {
 
     fn sync_neighbors(&self) {
         let snapshot = &self.snapshot;
-        let keep = |row: RowId| snapshot.interface_of(row).is_some_and(|interface| interface.up);
+        let keep = |row: RowId| {
+            snapshot.interface_of(row).is_some_and(|interface| interface.up && interface.arp.learns())
+        };
         self.state.shared.neighbors.sync(snapshot.generation(), snapshot.fixed_neighbors(), keep);
     }
 

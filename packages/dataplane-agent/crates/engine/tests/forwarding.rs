@@ -166,6 +166,29 @@ fn arp_modes() {
 }
 
 #[test]
+fn an_interface_that_does_not_learn_any_more_forgets_whom_it_learned() {
+    for mode in [ArpMode::Disabled, ArpMode::ReplyOnly] {
+        let mut router = Router::new(plain()).hosts(0, &["10.1.0.2"]).hosts(1, &["10.2.0.2"]);
+        let sent = |router: &mut Router| {
+            router
+                .send(0, &udp())
+                .iter()
+                .filter(|output| output.to == To::Port(1) && output.arp().is_none())
+                .count()
+        };
+        for _ in 0..4 {
+            sent(&mut router);
+        }
+        assert_eq!(sent(&mut router), 1);
+        router.swap(|config| config.interfaces[1].arp = mode);
+        assert_eq!((sent(&mut router), sent(&mut router)), (0, 0), "{mode:?}");
+        router.swap(|config| config.interfaces[1].arp = ArpMode::Enabled);
+        sent(&mut router);
+        assert_eq!(sent(&mut router), 1);
+    }
+}
+
+#[test]
 fn published_static_entries_are_answered_for() {
     let mut router = Router::new(plain().neighbor(1, "10.1.0.9", "02:00:00:00:00:77", true));
     let out = router.inject(0, request("10.1.0.2", "10.1.0.9"), VnetState::default());

@@ -59,3 +59,10 @@ pub enum ArpMode {
     /// Also answers for addresses that are routed to this same interface.
     LocalProxyArp,
 }
+
+impl ArpMode {
+    /// Whether neighbours are asked for and learned, beside the static entries.
+    pub const fn learns(self) -> bool {
+        matches!(self, Self::Enabled | Self::ProxyArp | Self::LocalProxyArp)
+    }
+}

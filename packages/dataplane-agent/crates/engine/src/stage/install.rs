@@ -13,7 +13,6 @@ use crate::snapshot::Snapshot;
 use crate::stage::bound;
 use crate::state::WorkerState;
 use crate::verdict::{DropReason, Verdict};
-use tollway_config::dataplane::ArpMode;
 use tollway_wire::{ipv4, tcp};
 
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(
@@ -106,7 +105,7 @@ pub(crate) fn resolve<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: 
         meta.adjacency = id;
         return;
     }
-    let ask = matches!(out.arp, ArpMode::Enabled | ArpMode::ProxyArp | ArpMode::LocalProxyArp);
+    let ask = out.arp.learns();
     let found = state.shared.neighbors.resolve(key, ask, snapshot.max_neighbors(), state.now);
     if found.full {
         meta.flags |= flag::NO_NEIGHBOR;

@@ -3,7 +3,7 @@
 use tollway_config::dataplane::Action;
 
 use crate::batch::{Batch, TargetV4};
-use crate::conntrack::ConnRef;
+use crate::conntrack::{ConnRef, Direction};
 use crate::frame::{Frame, FrameSource, VnetState};
 use crate::nat::{Bound, Context, Target, bind_source};
 use crate::packet::{Hook, Meta, flag};
@@ -83,6 +83,14 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         }
         let Some(status) = state.table.line(reference).map(|line| line.status) else { continue };
         let meta = &mut packet.meta;
+        if status.srcnat() && status.confirmed() && meta.direction == Direction::Original && leaves(meta) {
+            let out = snapshot.interface(meta.out_interface).map_or(0, |out| out.row);
+            if state.table.end_masqueraded_elsewhere(reference, out) {
+                // The next packet begins anew, with the address of that interface (Linux: nf_nat_oif_changed).
+                state.drop(packet, DropReason::ConnectionGone);
+                continue;
+            }
+        }
         if (status.srcnat() || status.dstnat())
             && let Some(conn) = state.table.tuples(reference)
         {
@@ -99,6 +107,11 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         }
     }
     entered
+}
+
+/// Whether a packet of its connection leaves by an interface.
+fn leaves(meta: &Meta) -> bool {
+    !matches!(meta.hook, Hook::Input) && !meta.is(flag::TO_ROUTER | flag::ICMP_ERROR)
 }
 
 /// Writes what the rules ask for into `target`: as part of the outcome it would be copied once more.

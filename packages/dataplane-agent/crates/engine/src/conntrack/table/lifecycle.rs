@@ -4,7 +4,7 @@ use arrayvec::ArrayVec;
 use tollway_config::dataplane::RowId;
 
 use super::{MAX_SLOTS, SLOT_BITS, Table};
-use crate::conntrack::connection::{Direction, NIL, Totals};
+use crate::conntrack::connection::{ConnRef, Direction, NIL, Totals};
 use crate::conntrack::entry::Entry;
 use crate::conntrack::timeouts::Timeouts;
 use crate::time::Now;
@@ -62,6 +62,17 @@ impl Table {
     pub fn purge_flow(&mut self, tuple: &Tuple, mut gone: impl FnMut(RowId, Addr) -> bool) -> bool {
         let found = self.find_entry(tuple, self.hash(tuple));
         found.is_some_and(|index| self.purge_slot(index >> 1, &mut gone))
+    }
+
+    /// Removes a connection that took the address of another interface than that of row `out`, by which it leaves now: there
+    /// nobody would send the answers to that address. `false` for one that is not masqueraded, or leaves as before.
+    pub fn end_masqueraded_elsewhere(&mut self, reference: ConnRef, out: RowId) -> bool {
+        let masquerade = self.records.get(reference.slot as usize).map_or(0, |record| record.masquerade);
+        let elsewhere = masquerade != 0 && masquerade != out;
+        if elsewhere {
+            self.remove_slot(reference.slot);
+        }
+        elsewhere
     }
 
     fn purge_slot(&mut self, slot: u32, gone: &mut impl FnMut(RowId, Addr) -> bool) -> bool {
