@@ -137,7 +137,7 @@ async function superviseUntil(stop, supervisor, instance, options, adminPassword
   if (!first) console.error(`• ${notUp(supervisor, state).message}\n  The agent keeps running; stop with Ctrl-C.`);
   else if (state.problem !== undefined) console.error(unmanaged(state.problem, url));
   else welcome(url, instance, options);
-  const watching = watchManagement(url, state.problem);
+  const watching = watchManagement(url, state.problem, options.dataDir);
   await stop;
   clearInterval(watching);
   return undefined;
@@ -152,12 +152,15 @@ function unmanaged(problem, url) {
  * Says on the terminal when management can no longer work, and when it can again.
  * @param {string} url
  * @param {string | undefined} told what has been said already
+ * @param {string} dataDir
  */
-function watchManagement(url, told) {
+function watchManagement(url, told, dataDir) {
   return setInterval(async () => {
     const { listening, problem } = await health(url);
     if (!listening || problem === told) return;
     console.error(problem === undefined ? `• management works again: ${url}` : unmanaged(problem, url));
+    const link = problem === undefined ? setupLink(url, dataDir) : undefined;
+    if (link !== undefined) console.log(link);
     told = problem;
   }, LOOK_MS);
 }
@@ -177,16 +180,17 @@ function notUp(supervisor, state) {
   return new UserError(`after 30 s ${who}; see ${supervisor.logFile('agent')} and ${supervisor.logFile('api')}`);
 }
 
+/** The line with the link that sets the first password; undefined when there is one. @param {string} url @param {string} dataDir */
+function setupLink(url, dataDir) {
+  const tokenFile = path.join(runDir(dataDir), 'setup-token');
+  if (!existsSync(tokenFile)) return undefined;
+  return `  Set the first password of admin: ${url}/#setup=${readFileSync(tokenFile, 'utf8').trim()}`;
+}
+
 /** @param {string} url @param {Instance} instance @param {import('./start/options.mjs').StartOptions} options */
 function welcome(url, instance, options) {
-  const tokenFile = path.join(runDir(options.dataDir), 'setup-token');
   const lines = [`Tollway is up after ${seconds(started)}: ${url}`];
-  if (existsSync(tokenFile)) {
-    const token = readFileSync(tokenFile, 'utf8').trim();
-    lines.push(`  Set the first password of admin: ${url}/#setup=${token}`);
-  } else {
-    lines.push('  Log in as admin with the password set before.');
-  }
+  lines.push(setupLink(url, options.dataDir) ?? '  Log in as admin with the password set before.');
   if (instance.lab !== null) lines.push('  Lab: npm run lab            (hosts; npm run lab -- sh lan opens a shell)');
   if (instance.ports.length > 0 && instance.lab === null) {
     const names = instance.ports.map((port, index) => `${port} as ether${index + 1}`).join(', ');

@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { chmod, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { SESSION_MS, Sessions } from '../src/auth/sessions.js';
@@ -161,6 +161,17 @@ describe('failed logins', () => {
 });
 
 describe('the first password', () => {
+  it('is not set with a token that others could have written or read', async () => {
+    router = await Router.start({ adminPassword: undefined });
+    const file = join(router.directory, 'setup-token');
+    const token = (await readFile(file, 'utf8')).trim();
+    await router.shut();
+    await chmod(file, 0o644);
+    await router.open();
+    expect((await readFile(file, 'utf8')).trim()).not.toBe(token);
+    expect((await router.request('POST', '/api/v1/setup', { token, password: PASSWORD })).status).toBe(401);
+  });
+
   it('is set once with the token from the file, by nobody else', async () => {
     router = await Router.start({ adminPassword: undefined });
     const file = join(router.directory, 'setup-token');
@@ -170,6 +181,10 @@ describe('the first password', () => {
     expect((await login('admin', '')).status).toBe(401);
     const setup = (body: object) => router.request('POST', '/api/v1/setup', body);
     expect((await setup({ token: 'f'.repeat(32), password: PASSWORD })).status).toBe(401);
+    // Somebody may have the link of before a crash of the API.
+    await router.shut();
+    await router.open();
+    expect((await readFile(file, 'utf8')).trim()).toBe(token);
     expect(await setup({ token, password: 'short' })).toMatchObject({ status: 400, body: { property: 'password' } });
     const done = await setup({ token, password: PASSWORD });
     expect(done.status).toBe(200);

@@ -37,6 +37,23 @@ describe('rows of a list', () => {
   });
 });
 
+describe('a change to what an item has already', () => {
+  it('makes no revision, also where that is so by default', async () => {
+    const path = (await router.rest('PUT', '/queue/type', { name: 'nn', kind: 'codel' })).id;
+    const set = async (values: object) => {
+      const answer = await router.rest('PATCH', `/queue/type/${path}`, values);
+      expect(answer.status).toBe(200);
+      return answer.headers.get('x-tollway-revision');
+    };
+    expect((await router.rest('GET', `/queue/type/${path}`)).item['codel-target']).toBe('5ms');
+    expect(await set({ 'codel-target': '5ms' })).toBeNull();
+    expect(await set({ 'codel-target': '6ms' })).not.toBeNull();
+    expect(await set({ 'codel-target': '5ms' })).not.toBeNull();
+    expect(await set({ 'codel-target': '5ms' })).toBeNull();
+    await router.rest('DELETE', `/queue/type/${path}`);
+  });
+});
+
 describe('an address without a network', () => {
   it('is taken, with a hint that no neighbour is reached by it', async () => {
     const put = async (body: object) =>

@@ -98,7 +98,12 @@ describe('simple queues', () => {
 
   it.each([
     ['no target', {}, 'target', /target is required/],
-    ['an unknown interface as target', { target: 'ether9' }, 'target', /target: ether9 is none of ether1, ether2/],
+    [
+      'an unknown interface as target',
+      { target: 'ether9' },
+      'target',
+      /target: ether9 is neither an address nor one of ether1, ether2/,
+    ],
     [
       'one wrong target of several',
       { target: '10.0.0.1,10.0.0.300' },

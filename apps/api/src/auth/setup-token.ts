@@ -1,5 +1,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { rm, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, rm, writeFile } from 'node:fs/promises';
 
 /** The token that lets one browser set the first password. It lies in a file that only root can read. */
 export class SetupToken {
@@ -10,10 +11,30 @@ export class SetupToken {
     this.#file = file;
   }
 
+  /** The token that was issued before this process started still holds: somebody may have its link. */
   async issue(): Promise<void> {
+    const before = await this.#issued();
+    if (before !== undefined) {
+      this.#token = before;
+      return;
+    }
     this.#token = randomBytes(16).toString('hex');
     await rm(this.#file, { force: true });
     await writeFile(this.#file, this.#token, { mode: 0o600, flag: 'wx' });
+  }
+
+  /** What stands in the file; undefined unless it is a token that nobody else could have written or read. */
+  async #issued(): Promise<string | undefined> {
+    const file = await open(this.#file, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
+    if (file === undefined) return undefined;
+    try {
+      const { uid, mode } = await file.stat();
+      const own = (mode & 0o077) === 0 && uid === process.getuid?.();
+      const text = own ? (await file.readFile('utf8')).trim() : '';
+      return /^[0-9a-f]{32}$/.test(text) ? text : undefined;
+    } finally {
+      await file.close();
+    }
   }
 
   matches(token: string): boolean {

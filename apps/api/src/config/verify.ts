@@ -67,6 +67,9 @@ function verify(
     if ('detail' in change) errors.push(change);
     else if (change.value === undefined) content.delete(change.property);
     else {
+      // What an item has by default already is not stored because somebody says it again: that changes nothing.
+      const said = row !== undefined && !content.has(change.property) && isDefault(menu, change.property, change.value);
+      if (said) continue;
       content.set(change.property, change.value);
       given.add(change.property);
     }
@@ -94,6 +97,11 @@ function verify(
     },
   };
 }
+
+const isDefault = (menu: Menu, property: string, value: string): boolean => {
+  const prop = Object.hasOwn(menu.props, property) ? menu.props[property] : undefined;
+  return prop?.default === value && prop.unset !== true;
+};
 
 const requiredProps = new WeakMap<Menu, readonly (readonly [string, Prop])[]>();
 

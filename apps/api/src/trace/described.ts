@@ -89,7 +89,9 @@ export async function packetDescription(
   const destination = oneAddress('dst-address', words);
   const hasPorts = words['src-port'] !== undefined || words['dst-port'] !== undefined;
   const protocol = words.protocol === undefined ? (hasPorts ? TCP : ICMP) : (protocolNumber(words.protocol) ?? ICMP);
-  if (hasPorts && protocol !== TCP && protocol !== UDP) {
+  // The source port of an ICMP query is its identifier.
+  const takesPorts = protocol === TCP || protocol === UDP || (protocol === ICMP && words['dst-port'] === undefined);
+  if (hasPorts && !takesPorts) {
     const property = words['dst-port'] === undefined ? 'src-port' : 'dst-port';
     throw errors.badProperty(property, `value of ${property}: ports can be specified only if protocol is tcp or udp`);
   }

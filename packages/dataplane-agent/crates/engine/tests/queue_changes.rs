@@ -155,6 +155,58 @@ fn a_changed_rate_keeps_the_packets_and_counts_from_then_on() {
 }
 
 #[test]
+fn a_queue_that_becomes_a_parent_or_ceases_to_be_one_goes_on_counting() {
+    const TOP: u32 = 9000;
+    let shapes: [&[(u32, Option<u32>)]; 3] = [
+        &[(TOP, None)],
+        &[(TOP, None), (TOP + 1, Some(TOP))],
+        &[(TOP, None), (TOP + 1, Some(TOP)), (TOP + 2, Some(TOP + 1))],
+    ];
+    let shape = |config: &mut DataplaneConfig, rows: &[(u32, Option<u32>)]| {
+        let rows = rows.iter().map(|&(row, parent)| {
+            let mut queue = queue(row, &["192.168.88.0/24"], 400_000, 0);
+            queue.parent = parent;
+            queue
+        });
+        config.simple_queues = rows.collect();
+    };
+    for workers in [1, 2] {
+        let mut router = Router::with_workers(plain(), workers);
+        let (mut number, mut since, mut counted) = (0, 0, [0; 3]);
+        for (turn, at) in [0, 1, 0, 2, 1, 2, 0, 1, 0, 0, 2].into_iter().enumerate() {
+            router.swap(|config| shape(config, shapes[at]));
+            for worker in 0..workers as usize {
+                let frames = (0..20).map(|_| {
+                    number += 1;
+                    packet(10 + worker as u8, 4000, number, 500)
+                });
+                router.inject_batch(worker, frames.collect());
+            }
+            // Now and then packets wait while the shape changes.
+            router.advance_ms(if turn % 3 == 0 { 1 } else { 2_000 });
+            let records = router.queues();
+            let all = |row| {
+                let record = records.iter().find(|record| record.row == row);
+                record.map_or(0, |record| record.ways[0].packets + record.ways[0].dropped)
+            };
+            let waits = u64::from(router.stats().queues.queued_packets);
+            assert_eq!(all(TOP) + waits, u64::from(number) - since, "turn {turn}, {workers} workers");
+            // That of the middle one as well, as long as it is there.
+            for (at, row) in (0..).zip([TOP, TOP + 1, TOP + 2]) {
+                let there = records.iter().any(|record| record.row == row);
+                assert!(!there || all(row) >= counted[at], "row {row} in turn {turn}");
+                counted[at] = if there { all(row) } else { 0 };
+            }
+            if turn == 5 {
+                router.advance_ms(5_000);
+                router.reset_queue_counters(&[]);
+                (since, counted) = (u64::from(number), [0; 3]);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_parent_that_was_gone_counts_from_zero() {
     const PARENT: u32 = 9000;
     let tree = |config: &mut DataplaneConfig| {

@@ -5,6 +5,7 @@ use tollway_config::dataplane::{
     TrackingMode, TreeParent, TreeQueue,
 };
 use tollway_config::protocol::{TraceFilter, TraceOutcome, TracedPacket};
+use tollway_engine::frame::VnetState;
 use tollway_engine::time::Now;
 use tollway_engine::trace::Collector;
 use tollway_testkit::packet::{PacketBuilder, tcp_flag};
@@ -150,6 +151,28 @@ fn drops_alone_can_be_asked_for_and_name_reason_and_rule() {
             (53, Some("ttl-exceeded"), "ttl", &[][..]),
         ]
     );
+}
+
+#[test]
+fn packets_that_are_refused_at_once_are_found_by_what_their_headers_say() {
+    let mut router = hosts(Router::new(plain()));
+    let trace = router.start_trace(&TraceFilter { dropped: true, ..from_lan() });
+    let mut damaged = query().eth_dst(port_mac(0)).build();
+    // The header checksum.
+    damaged[24] ^= 1;
+    router.inject(0, damaged, VnetState::default());
+    router.send(0, &PacketBuilder::ipv4("192.168.88.10", "240.0.0.1").udp(4000, 53));
+    router.send(0, &PacketBuilder::ipv4("192.168.88.11", "240.0.0.1").udp(4000, 53));
+    let packets = router.traced(trace).packets;
+    let ends: Vec<_> = packets
+        .iter()
+        .map(|packet| {
+            (packet.src_address.to_string(), packet.dst_address.to_string(), packet.protocol, packet.dst_port)
+        })
+        .collect();
+    let [first, second] =
+        ["1.1.1.1", "240.0.0.1"].map(|dst| ("192.168.88.10".to_owned(), dst.to_owned(), 17, 53));
+    assert_eq!(ends, [first, second]);
 }
 
 #[test]

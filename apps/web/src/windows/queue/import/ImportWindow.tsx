@@ -4,7 +4,15 @@ import { useId, useRef, useState } from 'react';
 import { type ImportReport, importQueues, undoImport } from '../../../api/queue-import.ts';
 import { fileText, MOST_BYTES } from './file-text.ts';
 import { ImportList } from './ImportList.tsx';
-import { ACTION_TITLES, countsOf, isApplicable, reportText, type Show, shownLines } from './import-words.ts';
+import {
+  ACTION_TITLES,
+  countsOf,
+  isApplicable,
+  reportText,
+  type Show,
+  shownLines,
+  withHintsOf,
+} from './import-words.ts';
 import './import.css';
 
 const EXAMPLE = 'name,target,upload,download\nalice,192.168.88.10,20M,100M\nbob,192.168.88.11,5M,20M';
@@ -54,7 +62,8 @@ export function ImportWindow() {
       } else {
         const dryRun = what === 'dry-run';
         const done = await importQueues(csv, { dryRun, remove, digest: dryRun ? undefined : report?.digest });
-        setReport(done);
+        // What was a hint before it was done still is one.
+        setReport(dryRun ? done : withHintsOf(done, report));
         if (what === 'apply') setUndo(done.revision);
       }
       setShow('all');

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ImportAction, ImportLine } from '../../../api/queue-import.ts';
-import { countsOf, isApplicable, reportText, shownLines } from './import-words.ts';
+import { countsOf, isApplicable, reportText, shownLines, withHintsOf } from './import-words.ts';
 
 const line = (number: number, action: ImportAction, hint = ''): ImportLine => ({
   line: number,
@@ -34,4 +34,12 @@ test('a report in one sentence', () => {
     true,
     false,
   ]);
+});
+
+test('what was done keeps the hints of its dry run', () => {
+  const line = { line: 1, action: 'add', name: 'dora', text: '', hint: '' } as const;
+  const dryRun = { lines: [{ ...line, hint: 'gets no packets' }, line], revision: undefined, digest: 'd' };
+  const done = withHintsOf({ lines: [line, line], revision: 7 }, dryRun);
+  expect(done).toEqual({ lines: [{ ...line, hint: 'gets no packets' }, line], revision: 7 });
+  expect(withHintsOf({ lines: [line], revision: 7 }, undefined).lines).toEqual([line]);
 });

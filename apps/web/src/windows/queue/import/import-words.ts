@@ -71,3 +71,9 @@ export function isApplicable({ lines, revision }: ImportReport): boolean {
   const { error, add, change, remove } = countsOf(lines);
   return revision === undefined && error === 0 && add + change + remove > 0;
 }
+
+/** What was done, with the hints of the dry run before it: its digest says that the lines are the same. */
+export function withHintsOf(done: ImportReport, dryRun: ImportReport | undefined): ImportReport {
+  const lines = done.lines.map((line, index) => ({ ...line, hint: dryRun?.lines[index]?.hint ?? line.hint }));
+  return { ...done, lines };
+}

@@ -72,6 +72,15 @@ impl Passed {
             bytes: self.bytes.wrapping_sub(before.bytes),
         }
     }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            packets: self.packets.wrapping_add(other.packets),
+            bytes: self.bytes.wrapping_add(other.bytes),
+        }
+    }
 }
 
 /// What is touched when packets wait, once a second, and when somebody looks. A packet that begins to wait needs the

@@ -16,7 +16,7 @@ use super::kind::{Load, Next};
 use super::leaf::{Backlog, Leaf, WakeBy, special};
 use super::longest::Longest;
 use super::port::Ports;
-use super::record::Since;
+use super::record::{Carried, Since};
 use super::scope::{Event, Scopes};
 use super::slab::{Fifo, NodeId, Slab};
 use crate::frame::Frame;
@@ -98,6 +98,8 @@ pub struct Queues<F> {
     pub(super) ports: Ports,
     /// Counters of classes in trees that were reset.
     pub(super) since: HashMap<Identity, Since>,
+    /// What classes counted before they became leaves, or ceased to be.
+    pub(super) carried: HashMap<Identity, Carried>,
     pub(super) scopes: Scopes,
     pub(super) slab: Slab<F>,
     wheel: Wheel,
@@ -137,6 +139,7 @@ impl<F: Frame> Queues<F> {
             htb: Htb::new(worker, workers),
             ports: Ports::default(),
             since: HashMap::new(),
+            carried: HashMap::new(),
             scopes: Scopes::default(),
             slab: Slab::new(max_frames, max_footprint),
             wheel: Wheel::new(0, TICK),

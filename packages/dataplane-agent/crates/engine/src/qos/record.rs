@@ -37,6 +37,15 @@ pub struct Since {
     lends: u64,
 }
 
+/// What a class had counted when it became a leaf, or ceased to be one: what counts from then on begins at zero.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Carried {
+    passed: Passed,
+    dropped: u64,
+    marked: u64,
+    out_of_order: u64,
+}
+
 /// Bytes and packets that wait below a class.
 type Queued = HashMap<ClassId, (u64, u32)>;
 
@@ -79,6 +88,10 @@ impl<F: Frame> Queues<F> {
             } else {
                 let queued = queued.get_or_insert_with(|| self.queued_below(forest));
                 self.inner_record(id, class, queued, now)
+            };
+            let record = match self.carried.get(&class.identity) {
+                Some(carried) => Some(record.unwrap_or_default().with(carried)),
+                None => record,
             };
             if let Some(record) = record {
                 record.write(class.identity, self.worker, out);
@@ -153,6 +166,43 @@ impl<F: Frame> Queues<F> {
             class.is_some_and(|class| class.parent.is_some() || !class.is_leaf)
         };
         self.since.retain(|identity, _| counts(before, *identity) && counts(forest, *identity));
+        self.carried.retain(|identity, _| forest.find(*identity).is_some());
+    }
+
+    /// Keeps what the leaf of a class has counted that is no leaf any more.
+    pub(super) fn carry_leaf(&mut self, number: u32, identity: Identity, before: &Forest) {
+        let place = number as usize;
+        let (Some(leaf), Some(backlog)) = (self.leaves.get(place), self.backlogs.get(place)) else { return };
+        // In a tree its class has counted the same, and goes on with it.
+        let counted = before.class(leaf.class).is_some_and(|class| class.parent.is_some());
+        // What waits goes at once, past the class.
+        let waits = Passed { packets: leaf.queued().into(), bytes: backlog.queue.bytes() };
+        let carried = self.carried.entry(identity).or_default();
+        carried.passed = carried.passed.plus(waits);
+        if !counted {
+            carried.passed = carried.passed.plus(backlog.passed(leaf));
+        }
+        carried.dropped += backlog.dropped;
+        carried.marked += backlog.marked();
+        carried.out_of_order += backlog.out_of_order;
+    }
+
+    /// Keeps what classes have counted that are leaves from now on; to be called before the trees change.
+    pub(super) fn carry_inner(&mut self, before: &Forest, forest: &Forest, now: Now) {
+        for (number, class) in (0..).zip(before.classes()).filter(|(_, class)| !class.is_leaf) {
+            let identity = class.identity;
+            let new = forest.find(identity).and_then(|id| forest.class(id));
+            let (true, Some(view)) =
+                (new.is_some_and(|new| new.is_leaf), self.htb.view(ClassId(number), now))
+            else {
+                continue;
+            };
+            let total = Passed { packets: view.packets, bytes: view.bytes };
+            let since = self.since.entry(identity).or_default();
+            let carried = self.carried.entry(identity).or_default();
+            carried.passed = carried.passed.plus(total.since(since.passed));
+            since.passed = total;
+        }
     }
 
     /// Sets the counters of these rows to zero; no rows means all. Appends the records of what they were: who adds them up
@@ -169,6 +219,9 @@ impl<F: Frame> Queues<F> {
             let Some(entry) = self.entries.get(at) else { break };
             self.dump_row(forest, entry, &mut queued, now, out);
             for (id, leaf) in forest.parts(entry.class).into_iter().zip(entry.parts) {
+                if let Some(class) = id.and_then(|id| forest.class(id)) {
+                    self.carried.remove(&class.identity);
+                }
                 if let (Some(leaf), Some(backlog)) =
                     (self.leaves.get(leaf as usize), self.backlogs.get_mut(leaf as usize))
                 {
@@ -194,6 +247,17 @@ impl Since {
 }
 
 impl Record {
+    /// With what the class counted before.
+    fn with(self, carried: &Carried) -> Self {
+        Self {
+            passed: self.passed.plus(carried.passed),
+            dropped: self.dropped + carried.dropped,
+            marked: self.marked + carried.marked,
+            out_of_order: self.out_of_order + carried.out_of_order,
+            ..self
+        }
+    }
+
     fn write(&self, identity: Identity, worker: u32, out: &mut Vec<u8>) {
         out.extend_from_slice(&identity.row.to_le_bytes());
         out.extend_from_slice(&(worker as u16).to_le_bytes());

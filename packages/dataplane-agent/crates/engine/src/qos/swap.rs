@@ -83,6 +83,7 @@ impl<F: Frame> Queues<F> {
         old.for_each(|gone| self.retire(gone, now));
         drop(ownerships);
         self.entries = entries;
+        self.carry_inner(before.forest, forest, now);
         self.htb.swap(forest, &shared.accounts, now);
         self.forget_resets(before.forest, forest);
         // Numbers of leaves that are gone are given to others now.
@@ -114,9 +115,12 @@ impl<F: Frame> Queues<F> {
         for (place, new) in forest.parts(first).into_iter().enumerate() {
             let Some(part) = entry.parts.get_mut(place).filter(|part| **part != NIL) else { continue };
             let leaf = *part;
-            let new = new.and_then(|id| Some((id, forest.class(id)?))).filter(|(_, class)| class.is_leaf);
-            let Some((id, class)) = new else {
+            let new = new.and_then(|id| Some((id, forest.class(id)?)));
+            let Some((id, class)) = new.filter(|(_, class)| class.is_leaf) else {
                 *part = NIL;
+                if let Some((_, class)) = new {
+                    self.carry_leaf(leaf, class.identity, before);
+                }
                 self.retire_leaf(leaf, now);
                 continue;
             };

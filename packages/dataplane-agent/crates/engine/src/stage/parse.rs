@@ -204,22 +204,23 @@ fn parse<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> Result<(), Dr
     let total = usize::from(field::get16(ip, 2));
     let malformed = ip[0] >> 4 != 4 || header < ipv4::HEADER || total < header || start + total > len;
     if malformed {
-        return Err(DropReason::BadIpHeader);
+        return Err(refuse(meta, head, DropReason::BadIpHeader));
     }
     let sum = if header == ipv4::HEADER {
         checksum::sum(ip)
     } else {
         let options = head.get(start..start + header).ok_or(DropReason::BadIpHeader)?;
-        check_options(options.get(ipv4::HEADER..).unwrap_or_default())?;
+        check_options(options.get(ipv4::HEADER..).unwrap_or_default())
+            .map_err(|reason| refuse(meta, head, reason))?;
         meta.flags |= flag::OPTIONS | flag::SLOW;
         checksum::sum(options)
     };
     if sum != 0xffff {
-        return Err(DropReason::BadIpChecksum);
+        return Err(refuse(meta, head, DropReason::BadIpChecksum));
     }
     let (src, dst) = (field::get32(ip, 12), field::get32(ip, 16));
     if meta.origin == Origin::Port {
-        check_addresses(src, dst)?;
+        check_addresses(src, dst).map_err(|reason| refuse(meta, head, reason))?;
     }
     meta.ttl = ip[8];
     meta.l3 = start as u16;
@@ -254,6 +255,22 @@ fn parse<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> Result<(), Dr
         return Err(DropReason::BadIpHeader);
     }
     Ok(())
+}
+
+/// Notes what the header of a refused packet says, for traces: whoever looks for the packets of a host looks by that.
+#[cold]
+fn refuse(meta: &mut Meta, head: &[u8], reason: DropReason) -> DropReason {
+    let ip: Option<&[u8; ipv4::HEADER]> = head.get(ethernet::HEADER..).and_then(|rest| rest.first_chunk());
+    let Some(ip) = ip.filter(|ip| ip[0] >> 4 == 4) else { return reason };
+    let protocol = ip[ipv4::offset::PROTOCOL];
+    let [src, dst] = [ipv4::offset::SRC, ipv4::offset::DST].map(|at| Addr::v4(field::get32(ip, at)));
+    meta.tuple = Tuple { src, dst, protocol, ..Tuple::default() };
+    let l4 = ethernet::HEADER + usize::from(ip[0] & 15) * 4;
+    let ports: Option<&[u8; 4]> = head.get(l4..).and_then(|rest| rest.first_chunk());
+    if let (Some(ports), ipv4::TCP | ipv4::UDP) = (ports, protocol) {
+        (meta.tuple.src_port, meta.tuple.dst_port) = (field::get16(ports, 0), field::get16(ports, 2));
+    }
+    reason
 }
 
 /// Reads ports and flags. `l4` is what is there of the transport header and what follows, `len` how many
