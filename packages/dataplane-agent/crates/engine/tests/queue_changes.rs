@@ -189,7 +189,7 @@ fn a_queue_that_becomes_a_parent_or_ceases_to_be_one_goes_on_counting() {
                 let record = records.iter().find(|record| record.row == row);
                 record.map_or(0, |record| record.ways[0].packets + record.ways[0].dropped)
             };
-            let waits = u64::from(router.stats().queues.queued_packets);
+            let waits = router.stats().queues.queued_packets;
             assert_eq!(all(TOP) + waits, u64::from(number) - since, "turn {turn}, {workers} workers");
             // That of the middle one as well, as long as it is there.
             for (at, row) in (0..).zip([TOP, TOP + 1, TOP + 2]) {
