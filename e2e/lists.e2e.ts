@@ -46,3 +46,26 @@ test('an entry that is added with a timeout is there at once, is not stored, and
   expect((await router.rest.list(LISTS)).find((row) => row.list === 'guests')?.dynamic).toBe('true');
   await expect(lists.row('guests')).toHaveCount(0, { timeout: 60_000 });
 });
+
+test('a filter that the router refuses shows why, and no rows, until there is another one', async ({ ui }) => {
+  const menu = await ui.open('/ip/firewall/connection');
+  await expect(menu.row().first()).toBeVisible({ timeout: 30_000 });
+  await menu.command('Filter').click();
+  const funnel = menu.root.getByRole('form', { name: 'Filter' });
+  await funnel.getByLabel('Property').selectOption({ label: 'Src. Address' });
+  await funnel.getByLabel('Operator').selectOption({ label: 'in' });
+  const ask = async (value: string) => {
+    await funnel.getByLabel('Value').fill(value);
+    await funnel.getByRole('button', { name: 'Filter', exact: true }).click();
+  };
+  await ask('192.168.0.0/33');
+  const reason = menu.root.getByText(/^Not shown: .*192\.168\.0\.0\/33/);
+  await expect(reason).toBeVisible();
+  // Longer than the list is asked for anew.
+  await ui.page.waitForTimeout(3_000);
+  await expect(reason).toBeVisible();
+  await expect(menu.row()).toHaveCount(0);
+  await ask('192.168.0.0/16');
+  await expect(menu.row().first()).toBeVisible();
+  await expect(reason).toHaveCount(0);
+});

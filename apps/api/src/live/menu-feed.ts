@@ -89,7 +89,10 @@ export class MenuFeed {
       .catch((error: unknown) => {
         if (!(error instanceof Stopped)) throw error;
       })
-      .catch((error: unknown) => this.#outlet.send({ op: 'error', id: this.#id, detail: String(error) }))
+      .catch((error: unknown) => {
+        this.#sent = undefined;
+        this.#outlet.send({ op: 'error', id: this.#id, detail: String(error) });
+      })
       .finally(() => {
         this.#running = false;
         const again = this.#again;

@@ -30,6 +30,8 @@ function threeRows() {
     subscribed,
     closedCount,
     order: (...order: string[]) => receive({ op: 'delta', ...counts, set: [], remove: [], order }),
+    refuse: (detail: string) => receive({ op: 'error', detail }),
+    answer: (...ids: string[]) => receive({ op: 'snapshot', ...counts, rows: ids.map((id) => ({ '.id': id })) }),
   };
 }
 
@@ -79,4 +81,16 @@ test('a frozen window takes no news, and asks for what it missed when it thaws',
   expect(asked.length).toBe(1);
   order('*3', '*2', '*1');
   expect(live.shown).toEqual(['*3', '*2', '*1']);
+});
+
+test('a refused filter shows no rows, whatever comes of the window before, until another one is answered', () => {
+  const { live, order, refuse, answer, subscribed, closedCount } = threeRows();
+  live.show({ filter: { address: [{ op: 'in', value: '10.0.0.0/33' }] } });
+  refuse('10.0.0.0/33 is no address');
+  order('*3', '*2', '*1');
+  expect([live.error, live.shown, live.state.loaded]).toEqual(['10.0.0.0/33 is no address', [], false]);
+  live.show({ filter: { address: [{ op: 'in', value: '10.0.0.0/32' }] } });
+  expect([live.error, subscribed.length, closedCount()]).toEqual([undefined, 2, 1]);
+  answer('*2');
+  expect([live.error, live.shown]).toEqual([undefined, ['*2']]);
 });

@@ -133,7 +133,15 @@ export class LiveMenu {
     const before = this.#query;
     this.#query = { ...before, ...part };
     this.release();
-    this.#handle?.update(toRequest(this.#query));
+    if (this.#error === undefined || this.#handle === undefined) {
+      this.#handle?.update(toRequest(this.#query));
+      return;
+    }
+    // The server may have no subscription, or one with the window before the one that it refused.
+    this.#error = undefined;
+    this.#handle.close();
+    this.#handle = undefined;
+    this.open();
   }
 
   /**
@@ -183,9 +191,12 @@ export class LiveMenu {
   }
 
   #receive(message: Readonly<Record<string, unknown>>): void {
-    if (this.#frozen && message.op === 'delta') return;
+    // After a refusal the server may go on with the window before: rows that nobody asked for.
+    if (message.op === 'delta' && (this.#frozen || this.#error !== undefined)) return;
     if (message.op === 'error') {
       this.#error = typeof message.detail === 'string' ? message.detail : 'the server refused the subscription';
+      this.#state = emptyWindow;
+      this.#settle();
       this.#tell({ rows: new Set(), order: true });
       return;
     }
