@@ -71,7 +71,7 @@ test('the first password is in the environment of no child, and the data folder 
   for (const { name, pid } of router.processes()) {
     const environment = readFileSync(`/proc/${pid}/environ`, 'latin1');
     expect(environment, name).not.toContain(PASSWORD);
-    expect(environment, name).not.toContain('TOLLWAY_ADMIN_PASSWORD');
+    expect(environment, name).not.toContain('TOLLWAY_ADMIN_PASSWORD=');
   }
   expect(router.processes().map(({ name }) => name)).toEqual(expect.arrayContaining(['agent', 'api']));
   const all = readdirSync(router.dataDir, { recursive: true, encoding: 'utf8' });
