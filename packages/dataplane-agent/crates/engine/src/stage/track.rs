@@ -1,7 +1,7 @@
 //! Which connection a packet belongs to, and the state that rules see.
 
 use tollway_config::dataplane::ConnectionState;
-use tollway_wire::{checksum, ipv4, tcp};
+use tollway_wire::{checksum, field, ipv4, tcp};
 
 use crate::batch::{Batch, Packet};
 use crate::conntrack::tcp::{Order, Segment};
@@ -145,12 +145,16 @@ pub(crate) fn is_intact<F: Frame>(packet: &Packet<F>) -> bool {
     let (l3, l4) = (usize::from(meta.l3), usize::from(meta.l4));
     let head = frame.head();
     let segment = head.get(l4..l3 + meta.l3_len as usize);
-    let addresses = head.get(l3 + ipv4::offset::SRC..l3 + ipv4::HEADER);
+    let ip: Option<&[u8; ipv4::HEADER]> = head.get(l3..).and_then(|rest| rest.first_chunk());
     // A long segment that opens or closes is not in one piece.
-    let (Some(segment), Some(addresses)) = (segment, addresses) else { return true };
+    let (Some(segment), Some(ip)) = (segment, ip) else { return true };
     let Ok(len) = u16::try_from(segment.len()) else { return true };
-    let header = checksum::add(checksum::sum(addresses), checksum::pseudo_v4(0, 0, ipv4::TCP, len));
-    checksum::add(header, checksum::sum(segment)) == u16::MAX
+    let [src, dst] = [ipv4::offset::SRC, ipv4::offset::DST].map(|at| field::get32(ip, at));
+    let sum = match <&[u8; tcp::HEADER]>::try_from(segment) {
+        Ok(header) => checksum::sum_header(header),
+        Err(_) => checksum::sum(segment),
+    };
+    checksum::add(checksum::pseudo_v4(src, dst, ipv4::TCP, len), sum) == u16::MAX
 }
 
 /// What the trackers read of a packet; `None` when a TCP header is not whole.
