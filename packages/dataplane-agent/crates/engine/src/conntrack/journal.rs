@@ -158,7 +158,9 @@ impl Table {
             self.remove_slot(slot);
             return None;
         }
-        self.bind_source(reference, saved.masquerade);
+        let (source, own) =
+            ((saved.reply.dst, saved.reply.dst_port), (saved.original.src, saved.original.src_port));
+        self.bind_source(reference, (source != own).then_some(source.0), saved.masquerade);
         debug_assert!(self.find(&saved.reply).is_some_and(|(_, direction)| direction == Direction::Reply));
         Some(reference)
     }

@@ -4,7 +4,7 @@ use tollway_config::dataplane::{Action, AddressRange, PortRange, RowId};
 
 use super::ports::{self, PortRooms, PortSpace, with_port};
 use super::{ICMP, TCP, UDP};
-use crate::conntrack::{ConnRef, Table};
+use crate::conntrack::{ConnRef, Table, Tuples};
 use crate::tuple::{Addr, Tuple, steer};
 
 /// What a NAT rule asks for.
@@ -119,20 +119,20 @@ pub fn bind_destination(
     if status.destination_bound() || status.confirmed() {
         return Ok(());
     }
-    let conn = table.tuples(reference).ok_or(BindError::Gone)?;
-    let mut reply = conn.reply;
-    if let Some(target) = target {
-        let original = conn.original;
-        if let Some(address) = target.address(original.src) {
-            reply.src = address;
-        }
-        if let (Some(range), TCP | UDP) = (target.ports, original.protocol)
-            && !ports::contains(range, original.dst_port)
-        {
-            reply.src_port = range.from.saturating_add((random % ports::span(range)) as u16);
-        }
+    let Some(target) = target else {
+        table.bind_destination(reference, None);
+        return Ok(());
+    };
+    let Tuples { original, mut reply } = table.tuples(reference).ok_or(BindError::Gone)?;
+    if let Some(address) = target.address(original.src) {
+        reply.src = address;
     }
-    table.bind_destination(reference, Some(reply).filter(|reply| *reply != conn.original.reversed()));
+    if let (Some(range), TCP | UDP) = (target.ports, original.protocol)
+        && !ports::contains(range, original.dst_port)
+    {
+        reply.src_port = range.from.saturating_add((random % ports::span(range)) as u16);
+    }
+    table.bind_destination(reference, Some(reply).filter(|reply| *reply != original.reversed()));
     Ok(())
 }
 
@@ -161,7 +161,9 @@ pub fn bind_source(
     match choose(table, reference, base, target, context).ok_or(BindError::NoPort)? {
         Choice::Here(reply) => {
             table.reserve_free_reply(reference, reply).map_err(|_| BindError::NoPort)?;
-            table.bind_source(reference, target.and_then(|target| target.masquerade).unwrap_or(0));
+            let kept = (reply.dst, reply.dst_port) == (original.src, original.src_port);
+            let masquerade = target.and_then(|target| target.masquerade).unwrap_or(0);
+            table.bind_source(reference, (!kept).then_some(reply.dst), masquerade);
             Ok(Bound::Fresh)
         }
         Choice::Elsewhere(worker) => Ok(Bound::Elsewhere(worker)),

@@ -34,6 +34,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
 }
 
 /// Counts a packet at the queues of its lane, if it is out of order.
+#[inline]
 pub(crate) fn come_out_of_order<F: Frame>(state: &mut WorkerState<F>, meta: &mut Meta) {
     if meta.is(flag::OUT_OF_ORDER) {
         state.queues.count_out_of_order(meta.lane, meta.segments);

@@ -61,8 +61,8 @@ impl Table {
     }
 
     pub(super) fn enter(&mut self, slot: u32, direction: Direction, tuple: &Tuple) {
-        self.set_tuple(slot, direction, tuple);
-        let entered = self.buckets.insert(self.hash(tuple), Self::index(slot, direction));
+        let key = self.set_tuple(slot, direction, tuple);
+        let entered = self.buckets.insert(self.hash_of(&key), Self::index(slot, direction));
         self.note_port(tuple, false);
         if let Some(line) = self.lines.get_mut(slot as usize).filter(|_| entered) {
             match direction {
@@ -90,19 +90,16 @@ impl Table {
         }
     }
 
-    /// Decides the source of a connection, of which the reply tuple tells whether it changes.
-    /// `masquerade` is the interface row whose address it takes, 0 without masquerade.
-    pub fn bind_source(&mut self, reference: ConnRef, masquerade: RowId) {
-        let Some(conn) = self.tuples(reference) else { return };
-        let translated = (conn.reply.dst, conn.reply.dst_port) != (conn.original.src, conn.original.src_port);
-        self.last_source = if translated { conn.reply.dst } else { Addr::default() };
-        if let Some(line) = self.get_mut(reference) {
-            line.status.set_source_bound();
-            if translated {
-                line.status.set_srcnat();
-                line.invalidate();
-            }
+    /// Decides the source of a connection: the address that it takes, `None` when it keeps address and port.
+    /// `masquerade` is the interface row whose address that is, 0 without masquerade.
+    pub fn bind_source(&mut self, reference: ConnRef, address: Option<Addr>, masquerade: RowId) {
+        let Some(line) = self.get_mut(reference) else { return };
+        line.status.set_source_bound();
+        if address.is_some() {
+            line.status.set_srcnat();
+            line.invalidate();
         }
+        self.last_source = address.unwrap_or_default();
         if let Some(record) = self.records.get_mut(reference.slot as usize) {
             record.masquerade = masquerade;
         }
@@ -175,14 +172,15 @@ impl Table {
 
     /// The same for a tuple that is known to be free for it.
     pub fn reserve_free_reply(&mut self, reference: ConnRef, reply: Tuple) -> Result<(), Clash> {
-        let Some(conn) = self.tuples(reference) else { return Err(Clash) };
+        self.slot(reference).ok_or(Clash)?;
         if self.is_indexed(reference.slot, Direction::Reply) {
+            let held = self.tuple(reference.slot, Direction::Reply);
             let index = Self::index(reference.slot, Direction::Reply);
-            self.buckets.remove(self.hash(&conn.reply), index);
-            self.note_port(&conn.reply, true);
+            self.buckets.remove(self.hash(&held), index);
+            self.note_port(&held, true);
         }
         // A flow whose answers look like its questions is found by its original tuple.
-        if conn.original == reply {
+        if self.tuple(reference.slot, Direction::Original) == reply {
             self.set_tuple(reference.slot, Direction::Reply, &reply);
         } else {
             self.enter(reference.slot, Direction::Reply, &reply);

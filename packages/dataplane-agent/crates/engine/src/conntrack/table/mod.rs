@@ -252,9 +252,11 @@ impl Table {
         entry.map_or(0, |entry| entry.key().protocol())
     }
 
-    /// Writes the key of a direction.
-    fn set_tuple(&mut self, slot: u32, direction: Direction, tuple: &Tuple) {
-        let mut key = Key::of(tuple);
+    /// Writes the key of a direction. Returns it as packets have it.
+    #[inline]
+    fn set_tuple(&mut self, slot: u32, direction: Direction, tuple: &Tuple) -> Key {
+        let sought = Key::of(tuple);
+        let mut key = sought;
         if !key.is_v4() {
             let original = self.entries.get(Self::index(slot, Direction::Original) as usize);
             let place = original.and_then(|entry| entry.key().place());
@@ -265,6 +267,7 @@ impl Table {
         if let Some(entry) = self.entries.get_mut(Self::index(slot, direction) as usize) {
             *entry = Entry::new(key);
         }
+        sought
     }
 
     /// The line of an entry's connection.
