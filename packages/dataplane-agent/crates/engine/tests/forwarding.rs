@@ -146,6 +146,9 @@ fn arp_modes() {
     assert_eq!(answers(ArpMode::Enabled, "10.1.0.2", "10.2.0.9"), 0);
     assert_eq!(answers(ArpMode::ProxyArp, "10.1.0.2", "10.2.0.9"), 1);
     assert_eq!(answers(ArpMode::ProxyArp, "10.1.0.2", "10.1.0.9"), 0);
+    // The router's own address on the other interface.
+    assert_eq!(answers(ArpMode::Enabled, "10.1.0.2", "10.2.0.1"), 0);
+    assert_eq!(answers(ArpMode::ProxyArp, "10.1.0.2", "10.2.0.1"), 1);
     let everywhere = |target: &str| {
         let config = plain().with(|config| config.interfaces[0].arp = ArpMode::ProxyArp);
         let mut router = Router::new(config.route("0.0.0.0/0", "10.2.0.254"));

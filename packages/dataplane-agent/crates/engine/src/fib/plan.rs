@@ -82,6 +82,8 @@ pub struct Ground {
     pub addresses: Vec<Vec<(u32, u8)>>,
     /// Own addresses, broadcasts and connected networks, by prefix.
     pub fixed: Vec<Planned>,
+    /// The router's addresses and the broadcast addresses of their networks, sorted.
+    own: Vec<u32>,
     /// Connected networks for `/ip/route`, in configured order; those of interfaces without carrier too.
     pub connected: Vec<Connected>,
 }
@@ -144,12 +146,14 @@ impl Ground {
         }
         // Of equal prefixes and origins the one configured first comes first, and wins.
         ground.fixed.sort_by_key(|planned| (planned.prefix, planned.path.origin));
+        let own = ground.fixed.iter().filter(|planned| planned.path.origin == Origin::Own);
+        ground.own = own.map(|planned| planned.prefix.0).collect();
         Ok(ground)
     }
 
     /// The router's addresses and the broadcast addresses of their networks.
     pub fn own_addresses(&self) -> impl Iterator<Item = u32> {
-        self.fixed.iter().filter(|planned| planned.path.origin == Origin::Own).map(|planned| planned.prefix.0)
+        self.own.iter().copied()
     }
 
     fn host(&mut self, row: RowId, address: u32, lookup: Lookup, source: u32) {
@@ -182,7 +186,7 @@ impl Ground {
                 best = Some((len, interface, path.source));
             }
         }
-        best.filter(|(_, _, own)| *own != address).map(|(_, interface, own)| (interface, own))
+        best.map(|(_, interface, own)| (interface, own))
     }
 
     /// Where a path leads now; `None` when it leads nowhere, so that routes by it are not active.
@@ -194,6 +198,8 @@ impl Ground {
                 let interface = self.interfaces.index(interface).filter(|index| self.runs(*index))?;
                 NextHop { lookup: Lookup::Connected { interface }, source: self.first_address(interface) }
             }
+            // Nobody is there to take packets for others.
+            Target::Gateway { address, .. } if self.own.binary_search(&address).is_ok() => return None,
             Target::Gateway { address, interface } => {
                 let on = match interface {
                     Some(row) => Some(self.interfaces.index(row)?),

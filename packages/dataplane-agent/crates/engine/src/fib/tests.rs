@@ -124,6 +124,19 @@ fn static_routes_resolve_through_connected_networks_by_distance() {
 }
 
 #[test]
+fn the_router_itself_and_a_broadcast_address_are_no_gateways() {
+    let nobodys = ["192.168.88.1", "10.1.1.1", "172.16.0.1", "192.168.88.255", "10.1.1.3"];
+    for gateway in nobodys {
+        for interface in [None, Some(2)] {
+            let target = RouteTarget::Gateway { address: ip(gateway), interface };
+            let fib = build(vec![route(31, "0.0.0.0", 0, 1, target)], &[true, true, true]);
+            assert_eq!(fib.lookup(bits("8.8.8.8")), Lookup::NoRoute, "{gateway} {interface:?}");
+            assert_eq!(active(&fib), [11, 12, 13, 20], "{gateway} {interface:?}");
+        }
+    }
+}
+
+#[test]
 fn errors_name_the_row() {
     let refused = |routes: Vec<Route>| {
         let config = config(routes);

@@ -120,7 +120,10 @@ fn proxies(snapshot: &Snapshot, interface: &Interface, in_interface: u16, packet
         return false;
     }
     match interface.arp {
-        ArpMode::ProxyArp => snapshot.way_out(target).is_some_and(|out| out != in_interface),
+        // Its own addresses on other interfaces are among what can be reached through it.
+        ArpMode::ProxyArp => {
+            snapshot.is_local(target) || snapshot.way_out(target).is_some_and(|out| out != in_interface)
+        }
         ArpMode::LocalProxyArp => snapshot.way_out(target).is_some_and(|out| out == in_interface),
         ArpMode::Enabled | ArpMode::Disabled | ArpMode::ReplyOnly => false,
     }
