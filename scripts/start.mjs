@@ -135,7 +135,7 @@ async function superviseUntil(stop, supervisor, instance, options, adminPassword
   }
   // An agent that has a configuration forwards by it, however management is.
   if (!first) console.error(`• ${notUp(supervisor, state).message}\n  The agent keeps running; stop with Ctrl-C.`);
-  else if (state.problem !== undefined) console.error(unmanaged(state.problem, url));
+  else if (state.problem !== undefined) console.error(unmanaged(state.problem, url, options.dataDir));
   else welcome(url, instance, options);
   const watching = watchManagement(url, state.problem, options.dataDir);
   await stop;
@@ -143,9 +143,10 @@ async function superviseUntil(stop, supervisor, instance, options, adminPassword
   return undefined;
 }
 
-/** @param {string} problem @param {string} url */
-function unmanaged(problem, url) {
-  return `• ${problem}\n  The router forwards by its last configuration; ${url} says the same until that is mended. Stop with Ctrl-C.`;
+/** @param {string} problem @param {string} url @param {string} dataDir */
+function unmanaged(problem, url, dataDir) {
+  const meanwhile = isSetUp(dataDir) ? 'The router forwards by its last configuration' : 'Nothing is forwarded yet';
+  return `• ${problem}\n  ${meanwhile}; ${url} says what is wrong until that is mended. Stop with Ctrl-C.`;
 }
 
 /**
@@ -158,7 +159,7 @@ function watchManagement(url, told, dataDir) {
   return setInterval(async () => {
     const { listening, problem } = await health(url);
     if (!listening || problem === told) return;
-    console.error(problem === undefined ? `• management works again: ${url}` : unmanaged(problem, url));
+    console.error(problem === undefined ? `• management works again: ${url}` : unmanaged(problem, url, dataDir));
     const link = problem === undefined ? setupLink(url, dataDir) : undefined;
     if (link !== undefined) console.log(link);
     told = problem;

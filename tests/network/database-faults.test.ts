@@ -24,14 +24,18 @@ async function started(dataDir: string): Promise<Router> {
 }
 
 /** `npm start` once more with this data folder, until it says something about `problem`. */
-async function startedWith(problem: RegExp, dataDir: string): Promise<Router> {
+async function startedWith(
+  problem: RegExp,
+  dataDir: string,
+  meanwhile = 'The router forwards by its last configuration',
+): Promise<Router> {
   const router = newRouter({ dataDir });
   routers.push(router);
   const child = router.launch();
   await eventually(() => problem.test(child.stderr) || child.exited, 60_000);
   expect(child.exited, child.stdout + child.stderr).toBe(false);
   expect(child.stderr).toMatch(problem);
-  expect(child.stderr).toContain('The router forwards by its last configuration');
+  expect(child.stderr).toContain(meanwhile);
   expect(child.stderr).not.toMatch(/\n\s+at /);
   return router;
 }
@@ -74,6 +78,14 @@ test('a damaged database: no packet is lost, the terminal and the API say what t
   await eventually(() => restored.healthy());
   expect(restored.host('lan').ping(SERVER, 2)).toBe(2);
 }, 240_000);
+
+test('a damaged database in a folder that no router has used: nothing is forwarded, and the terminal says that', async () => {
+  const dataDir = newDataDir();
+  writeFileSync(path.join(dataDir, 'tollway.db'), 'x'.repeat(100_000));
+  const router = await startedWith(/is damaged/, dataDir, 'Nothing is forwarded yet');
+  expect(router.host('lan').ping(SERVER, 1)).toBe(0);
+  await router.stop();
+}, 120_000);
 
 test('a full disk: nothing is half stored, either process starts anew and forwards, and space mends it', async () => {
   const dataDir = newDataDir();
