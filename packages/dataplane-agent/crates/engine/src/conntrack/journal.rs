@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use tollway_config::dataplane::RowId;
 
 use super::connection::{ConnRef, Connection, Direction, Status};
+use super::entry::Key;
 use super::table::Table;
 use super::tcp::{State, Tracker};
 use super::timeouts::Timeouts;
@@ -51,23 +52,57 @@ pub enum Change {
 /// Changes since they were last taken.
 #[derive(Debug, Default)]
 pub(super) struct Journal {
-    pending: VecDeque<Change>,
+    /// Ends of IPv4 connections by their keys: a sixth of the memory that is written when a connection closes.
+    ends: VecDeque<(u64, Key)>,
+    /// All others.
+    others: VecDeque<(u64, Change)>,
+    /// Number of the next change; they are taken in the order in which they came.
+    next: u64,
 }
 
 impl Journal {
+    fn len(&self) -> usize {
+        self.ends.len() + self.others.len()
+    }
+
+    fn number(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+
     fn push(&mut self, change: Change, limit: usize) {
-        if self.pending.len() < limit {
-            self.pending.push_back(change);
+        if self.len() < limit {
+            let number = self.number();
+            self.others.push_back((number, change));
+        }
+    }
+
+    /// The end of an IPv4 connection.
+    fn push_end(&mut self, original: Key, limit: usize) {
+        if self.len() < limit {
+            let number = self.number();
+            self.ends.push_back((number, original));
         }
     }
 
     fn pop(&mut self) -> Option<Change> {
-        let change = self.pending.pop_front();
-        if self.pending.is_empty() && self.pending.capacity() > 2 * PENDING {
-            self.pending.shrink_to(PENDING);
+        let first = |number: Option<u64>| number.unwrap_or(u64::MAX);
+        let (end, other) = (self.ends.front().map(|end| end.0), self.others.front().map(|other| other.0));
+        if first(end) < first(other) {
+            pop(&mut self.ends).map(|original| Change::Ended(original.tuple()))
+        } else {
+            pop(&mut self.others)
         }
-        change
     }
+}
+
+/// The first of what waits. What a burst has made room for is given back when all is taken.
+fn pop<T>(waiting: &mut VecDeque<(u64, T)>) -> Option<T> {
+    let (_, first) = waiting.pop_front()?;
+    if waiting.is_empty() && waiting.capacity() > 2 * PENDING {
+        waiting.shrink_to(PENDING);
+    }
+    Some(first)
 }
 
 fn is_kept(protocol: u8, status: Status) -> bool {
@@ -112,20 +147,24 @@ impl Table {
     /// A connection was closed, and will not be open again.
     pub(super) fn note_over(&mut self, slot: u32) {
         if self.is_kept_at(slot) {
-            self.push_end(self.tuples_of(slot).original);
+            self.push_end(slot);
         }
     }
 
-    pub(super) fn note_ended(&mut self, original: Tuple, status: Status, state: State) {
+    /// A connection ended, with this status and state.
+    pub(super) fn note_ended(&mut self, slot: u32, status: Status, state: State) {
         // The journal has been told when it was over.
-        if is_kept(original.protocol, status) && !is_over(state) {
-            self.push_end(original);
+        if is_kept(self.protocol(slot), status) && !is_over(state) {
+            self.push_end(slot);
         }
     }
 
-    fn push_end(&mut self, original: Tuple) {
+    fn push_end(&mut self, slot: u32) {
         let limit = PENDING + self.max_entries();
-        self.journal.push(Change::Ended(original), limit);
+        match self.original_key(slot) {
+            Some(key) => self.journal.push_end(key, limit),
+            None => self.journal.push(Change::Ended(self.tuples_of(slot).original), limit),
+        }
     }
 
     /// Makes a connection from the journal as it was, but for its windows, which follow its next packets.
@@ -311,7 +350,35 @@ mod tests {
         assert_eq!(table.purge_masqueraded(u32::MAX, |_, _| true), count as usize);
         let ends = std::iter::from_fn(|| table.take_change()).count();
         assert_eq!(ends, count as usize);
-        assert!(table.journal.pending.capacity() <= 2 * PENDING);
+        assert!(table.journal.ends.capacity() <= 2 * PENDING);
+    }
+
+    #[test]
+    fn changes_are_taken_in_the_order_in_which_they_came() {
+        let mut journal = Journal::default();
+        let mut expected = Vec::new();
+        for port in 1..=300 {
+            let original = tuple(1, 2, port, 80);
+            let change = match port % 7 {
+                0 | 3 => Change::Appeared(Translated { original, ..saved() }),
+                5 => Change::Ended(Tuple { src: Addr(u128::from(port)), ..original }),
+                _ => Change::Ended(original),
+            };
+            match change {
+                Change::Ended(original) if original.src.as_v4().is_some() => {
+                    journal.push_end(Key::of(&original), 300);
+                }
+                change => journal.push(change, 300),
+            }
+            expected.push(change);
+            if port % 3 == 0 {
+                assert_eq!(journal.pop(), Some(expected.remove(0)));
+            }
+        }
+        let limit = journal.len();
+        journal.push(Change::Ended(tuple(9, 9, 9, 9)), limit);
+        journal.push_end(Key::of(&tuple(9, 9, 9, 9)), limit);
+        assert_eq!(std::iter::from_fn(|| journal.pop()).collect::<Vec<_>>(), expected);
     }
 
     #[test]

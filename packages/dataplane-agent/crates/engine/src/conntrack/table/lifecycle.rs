@@ -224,7 +224,7 @@ impl Table {
             self.buckets.remove(reply_hash, Self::index(slot, Direction::Reply));
             self.note_port(&reply, true);
         }
-        self.note_ended(original, status, state);
+        self.note_ended(slot, status, state);
         if status.published() {
             self.unpublished.push(original);
         }

@@ -246,6 +246,12 @@ impl Table {
         })
     }
 
+    /// The key of a connection's original direction as packets have it; `None` for IPv6, whose keys are not all of it.
+    pub(in crate::conntrack) fn original_key(&self, slot: u32) -> Option<Key> {
+        let entry = self.entries.get(Self::index(slot, Direction::Original) as usize)?;
+        Some(entry.key().without_port()).filter(Key::is_v4)
+    }
+
     /// IP protocol number of a connection.
     pub(in crate::conntrack) fn protocol(&self, slot: u32) -> u8 {
         let entry = self.entries.get(Self::index(slot, Direction::Original) as usize);
