@@ -273,13 +273,24 @@ describe('pipelined requests', () => {
     }
   });
 
-  it('are bounded: a connection that sends more is closed', async () => {
+  it('are bounded: one too many is refused when those before have been answered, and the connection is closed', async () => {
     router = await Router.start();
-    const request = `POST /interface/monitor-traffic HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 2\r\n\r\n{}`;
-    const slow = `POST /rest/interface/monitor-traffic HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\ncontent-length: 39\r\n\r\n{"interface":"ether1","duration":"30s"}`;
-    const socket = await hostile(slow + request.repeat(100));
+    const put = (n: number) => {
+      const body = `{"list":"pipelined","address":"10.9.9.${n}"}`;
+      return `PUT /rest/ip/firewall/address-list HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    };
+    const socket = await hostile('');
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += String(chunk);
+    });
+    socket.write(Array.from({ length: 100 }, (_, n) => put(n + 1)).join(''));
     await closed(socket);
-    expect((await router.rest('GET', '/system/identity')).status).toBe(200);
+    const statuses = [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => Number(match[1]));
+    expect(statuses).toEqual([201, 201, 201, 201, 429]);
+    expect(text).toContain('"error":429');
+    const kept = await router.rest('GET', '/ip/firewall/address-list?list=pipelined');
+    expect(kept.body).toHaveLength(4);
   });
 
   it('of a connection that is closed for them are not even parsed', async () => {

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { isLoopback, networkOf } from '../auth/address.js';
-import { parseInPieces } from './pieces.js';
+import { type Parsing, parseInPieces } from './pieces.js';
 import { Turns } from './turns.js';
 
 /** Bounds of what connections may take. */
@@ -16,7 +16,7 @@ export interface ConnectionLimits {
   readonly perAddress: number;
   /** Of one user, when there is no room for others and nobody else has more. */
   readonly perUser: number;
-  /** Requests of one connection that wait for their answers. */
+  /** Requests of one connection that wait for their answers; one more ends it, when those before have been answered. */
   readonly pipelined: number;
   /** Until the headers of a request are complete, ms. */
   readonly headersMs: number;
@@ -57,8 +57,9 @@ interface Connection {
   user: number | undefined;
   /** It has become a WebSocket. */
   live: boolean;
-  /** Ends the parsing of requests. */
-  readonly endParsing: () => void;
+  readonly parsing: Parsing;
+  /** It has sent one request too many: no more are taken. */
+  full: boolean;
 }
 
 /**
@@ -107,7 +108,7 @@ export class Connections {
     server.on('upgrade', ({ socket }) => {
       const connection = this.#open.get(socket);
       if (connection === undefined) return;
-      connection.endParsing();
+      connection.parsing.end();
       // The socket still belongs to the answer before: nobody could answer this one, or would hear that the client is gone.
       if (connection.pending > 0) this.#close(connection);
       else connection.live = true;
@@ -147,7 +148,8 @@ export class Connections {
       pending: 0,
       user: undefined,
       live: false,
-      endParsing: parseInPieces(socket),
+      parsing: parseInPieces(socket),
+      full: false,
     };
     this.#open.set(socket, connection);
     const siblings = this.#byNetwork.get(network) ?? new Set();
@@ -202,21 +204,30 @@ export class Connections {
     if (siblings?.size === 0) this.#byNetwork.delete(connection.network);
   }
 
-  /** Counts a request until it is answered. False for one too many: its connection is closed. */
+  /** Counts a request until it is answered. False for one too many: that is answered here, and those behind it are not. */
   #admit(request: IncomingMessage, response: ServerResponse): boolean {
     const connection = this.#open.get(request.socket);
-    if (connection === undefined || request.socket.destroyed) return false;
-    if (connection.pending >= this.#limits.pipelined) {
-      this.#close(connection);
-      return false;
-    }
+    if (connection === undefined || connection.full || request.socket.destroyed) return false;
+    connection.full = connection.pending >= this.#limits.pipelined;
     connection.pending += 1;
     response.once('close', () => {
       connection.pending -= 1;
     });
-    return true;
+    if (connection.full) {
+      connection.parsing.ignoreRest();
+      response.writeHead(429, { 'content-type': 'application/json; charset=utf-8', connection: 'close' });
+      response.end(JSON.stringify(tooMany(this.#limits.pipelined)));
+    }
+    return !connection.full;
   }
 }
+
+/** The answer to a request behind too many that wait, in the shape of all errors. @param waiting how many may wait */
+const tooMany = (waiting: number) => ({
+  error: 429,
+  message: 'Too Many Requests',
+  detail: `no more than ${waiting} requests of a connection can wait for their answers; send this one and those behind it again`,
+});
 
 /** Of one address, the oldest connection without a login that waits for nothing, or else the oldest without a login. */
 function victimOf(siblings: ReadonlySet<Connection>): Connection | undefined {

@@ -3,16 +3,26 @@ import type { Socket } from 'node:net';
 /** Bytes that are parsed at once: less than a dozen of the shortest requests. */
 const PIECE = 256;
 
+/** What becomes of a connection's next bytes. */
+export interface Parsing {
+  /** Gives the connection back as it was, for another protocol. */
+  readonly end: () => void;
+  /**
+   * What still comes is read and forgotten: it must not lie there when the connection is closed, or the client's TCP would be
+   * reset before the client has read the answers (RFC 9112 §9.6).
+   */
+  readonly ignoreRest: () => void;
+}
+
 /**
  * Has a connection's bytes parsed in small pieces, until it is closed. Node parses all that one read has brought, up to 64 KiB,
  * also when its connection has been closed meanwhile: with requests of 40 bytes those are 1,600, at 30 µs each.
  *
  * To be called when the server has set the connection up; Node's parser then no longer reads from the socket itself.
- * @returns gives the connection back as it was, for another protocol
  */
-export function parseInPieces(socket: Socket): () => void {
+export function parseInPieces(socket: Socket): Parsing {
   const pieces = (chunk: Buffer) => {
-    for (let at = 0; at < chunk.length; at += PIECE) {
+    for (let at = 0; at < chunk.length && !deaf; at += PIECE) {
       // Nobody may send anything behind an upgrade before it has been answered (RFC 6455 §4.1).
       if (ended) socket.destroy();
       if (socket.destroyed) return;
@@ -20,11 +30,17 @@ export function parseInPieces(socket: Socket): () => void {
     }
   };
   let ended = false;
+  let deaf = false;
   socket.on('data', pieces);
   const parsers = socket.listeners('data').filter((listener) => listener !== pieces);
   for (const parse of parsers) socket.off('data', parse as (chunk: Buffer) => void);
-  return () => {
-    ended = true;
-    socket.off('data', pieces);
+  return {
+    end: () => {
+      ended = true;
+      socket.off('data', pieces);
+    },
+    ignoreRest: () => {
+      deaf = true;
+    },
   };
 }
