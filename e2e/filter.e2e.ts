@@ -24,6 +24,8 @@ test('a rule from the browser: error beside the field, mended, and its effect on
   await dialog.press('OK');
   await expect(dialog.field('Src. Address')).toHaveAttribute('aria-invalid', 'true');
   await expect(dialog.field('Src. Address')).toHaveAccessibleDescription(/./);
+  // Its tab has come up, and it is ready to be mended.
+  await expect(dialog.field('Src. Address')).toBeFocused();
   await dialog.set('Src. Address', '192.168.88.0/24');
   await dialog.press('OK');
   await dialog.closed();
@@ -60,7 +62,7 @@ test('a rule from the browser: error beside the field, mended, and its effect on
   await ui.page.getByRole('dialog', { name: 'Comment' }).getByRole('button', { name: 'OK' }).click();
   await expect(filter.row('no pings today')).toHaveCount(1);
 
-  await filter.find('no pings');
+  await filter.find(' no pings ');
   await expect(filter.row()).toHaveCount(1);
   await filter.find('');
   await expect(filter.row('drop invalid')).toHaveCount(2);
@@ -93,6 +95,7 @@ test('what the server refuses is shown beside the field', async ({ ui }) => {
   await dialog.set('Interface', 'ether77');
   await dialog.press('Apply');
   await expect(dialog.field('Interface')).toHaveAccessibleDescription(/ether77|interface/i);
+  await expect(dialog.field('Interface')).toBeFocused();
   await dialog.press('Cancel');
   await dialog.closed();
   await expect(addresses.row('192.0.2.1/24')).toHaveCount(0);

@@ -127,4 +127,11 @@ describe('bodies', () => {
     const { text } = await rawExchange(router.url, head('PUT', '/rest/queue/simple', ADMIN, body.length) + body);
     expect(text).toMatch(/^HTTP\/1.1 201 /);
   });
+
+  it('of settings are one object: a list is refused, an empty one too', async () => {
+    for (const body of [[], [{ 'tcp-syncookies': 'true' }]]) {
+      const answer = await router.rest('PATCH', '/ip/settings', body);
+      expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringContaining('one JSON object') } });
+    }
+  });
 });

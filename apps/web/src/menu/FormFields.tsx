@@ -1,6 +1,6 @@
 /** Tabs of fields for one item. */
 import type { Menu } from '@tollway/schema';
-import { Fragment, useContext, useEffect, useId, useLayoutEffect, useState } from 'react';
+import { Fragment, useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import type { Row } from '../api/row.ts';
 import { Tabs } from '../ui/Tabs.tsx';
 import { Field } from './fields/Field.tsx';
@@ -49,6 +49,20 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
       setChosen((now) => (Object.keys(errors).some((name) => menu.props[name]?.tab === now) ? now : tab));
   }, [form.refused]);
 
+  // What was refused is there to be mended at once. Its tab may have to come first.
+  const start = useRef<HTMLSpanElement>(null);
+  const answered = useRef(form.refused);
+  useEffect(() => {
+    if (form.refused === answered.current) return;
+    const field = start.current?.parentElement?.querySelector<HTMLElement>('[aria-invalid="true"]');
+    if (field === null || field === undefined) {
+      if (tabOfError(menu, errors) === undefined) answered.current = form.refused;
+      return;
+    }
+    answered.current = form.refused;
+    field.focus();
+  });
+
   const fit = useContext(Fit);
   const shown = fieldsOf(menu, active, base, form.edits, isNew);
   // biome-ignore lint/correctness/useExhaustiveDependencies: what changes the height
@@ -58,6 +72,7 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
     const Extra = isNew ? undefined : extras?.[tab]?.Content;
     return (
       <>
+        {tab === active && <span ref={start} hidden />}
         {Extra !== undefined && <Extra row={base} />}
         {fieldsOf(menu, tab, base, form.edits, isNew).map((name, at, names) => {
           const prop = menu.props[name];

@@ -156,7 +156,9 @@ export function MenuTable(props: MenuTableProps) {
   function look(text: string, waitMs: number) {
     setFind(text);
     clearTimeout(findTimer.current);
-    findTimer.current = setTimeout(() => live.query.find !== text && live.show({ first: 0, find: text }), waitMs);
+    // Between words a blank counts; around them it is one that was typed before the next word, or pasted along.
+    const sought = text.trim();
+    findTimer.current = setTimeout(() => live.query.find !== sought && live.show({ first: 0, find: sought }), waitMs);
   }
 
   useAddedRows(menu, live, (index) => grid.current?.show(index));

@@ -165,6 +165,9 @@ test('errors of the server are in words of the page beside their field, with the
   );
   expect(text('!dst-port', 'value of dst-port: x is not a port')).toBe('x is not a port');
   expect(text('chain', 'failure: there is no such chain')).toBe('There is no such chain.');
+  expect(text('jump-target', 'jump-target is required when action is jump: the name of a chain')).toBe(
+    'Required when Action is jump: the name of a chain',
+  );
   expect(text('nonsense', 'value of nonsense: x is not one')).toBe('value of nonsense: x is not one');
   expect(text(undefined, 'failure: try again')).toBe('failure: try again');
 });

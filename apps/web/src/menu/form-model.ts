@@ -208,6 +208,11 @@ export function errorPlace(menu: Menu, property: string | undefined): string {
 /** An answer of REST about a property, in words of the page: beside its field it need not say which one is meant. */
 export function errorText(menu: Menu, property: string | undefined, detail: string): string {
   const name = property?.replace(/^!/, '') ?? '';
+  if (errorPlace(menu, property) !== '' && detail.startsWith(`${name} is required when `)) {
+    const words = detail.slice(`${name} is required when `.length);
+    const [other = ''] = words.split(' ', 1);
+    return `Required when ${menu.props[other]?.label ?? other}${words.slice(other.length)}`;
+  }
   const about = `value of ${name}: `;
   const start = ['failure: ', `input does not match any ${about}`, about].find((words) => detail.startsWith(words));
   if (start === undefined || errorPlace(menu, property) === '') return detail;

@@ -80,8 +80,10 @@ const changedItem: JsonObject = {
   properties: { '.id': { type: 'string', description: 'Id or name. Beside it stand the properties to change.' } },
 };
 
+const isSingle = ({ kind }: Menu): boolean => kind === 'settings' || kind === 'status';
+
 /** True where a list of items can be added or changed in one request: users are no part of the configuration. */
-export const takesLists = ({ stored, path }: Menu): boolean => stored && path !== '/user';
+export const takesLists = (menu: Menu): boolean => menu.stored && !isSingle(menu) && menu.path !== '/user';
 
 const oneOrMany = (schema: JsonObject, many: boolean): JsonObject =>
   many ? { oneOf: [schema, listOf(schema)] } : schema;
@@ -93,7 +95,7 @@ const failed = (...names: string[]): JsonObject =>
     ].map(([status, name]) => [status, { $ref: `#/components/responses/${name}` }]),
   );
 
-const isSingle = ({ kind }: Menu): boolean => kind === 'settings' || kind === 'status';
+const ABOUT: JsonObject = { type: 'string', description: 'Why the item cannot work; only of one that cannot.' };
 
 /** An item as it is read, as it is given on add, and as it is changed. */
 function schemasOf(menu: Menu): [string, JsonObject][] {
@@ -104,6 +106,7 @@ function schemasOf(menu: Menu): [string, JsonObject][] {
     type: 'object',
     properties: {
       ...(isSingle(menu) ? {} : { '.id': { type: 'string', pattern: '^\\*[0-9A-F]+$' } }),
+      ...(menu.stored && !isSingle(menu) ? { '.about': ABOUT } : {}),
       ...Object.fromEntries(readable.map(([key, prop]) => [key, { type: 'string', description: prop.help }])),
     },
   };
@@ -196,7 +199,7 @@ function single(menu: Menu): JsonObject {
   return {
     get: operation(menu, 'get', `Read ${menu.title}`, {
       parameters: [proplist],
-      responses: { '200': response(menu.help, reference(name)), ...failed() },
+      responses: { '200': response(menu.help, reference(name)), ...failed('BadRequest') },
     }),
     ...(menu.commands.includes('set')
       ? {
@@ -224,7 +227,7 @@ function collection(menu: Menu): JsonObject {
           description: 'Any property=value; all must hold.',
         },
       ],
-      responses: { '200': response(menu.help, listOf(reference(name))), ...failed() },
+      responses: { '200': response(menu.help, listOf(reference(name))), ...failed('BadRequest') },
     }),
     ...(menu.commands.includes('add')
       ? {
