@@ -430,3 +430,21 @@ fn descriptions_that_are_no_packets_here_are_refused_by_name() {
     let v6 = "2001:db8::1".parse().expect("an address");
     assert!(refused(PacketDescription { src_address: v6, ..good }).starts_with("src-address: "));
 }
+
+#[test]
+fn only_a_packet_that_a_route_was_sought_for_names_one() {
+    let router = build(base(), 1);
+    let routes = |src: &str, dst: &str| {
+        let told = router.dry_run(&Described::udp(src, 5, dst, 7).description()).expect("told");
+        rows(&told, "route").len()
+    };
+    assert_eq!(routes(HOSTS[0], "203.0.113.5"), 1);
+    for (src, dst) in [
+        // Nobody else may use the router's address.
+        ("192.168.88.1", "203.0.113.5"),
+        (HOSTS[0], "255.255.255.255"),
+        (HOSTS[0], "224.0.0.5"),
+    ] {
+        assert_eq!(routes(src, dst), 0, "{src} -> {dst}");
+    }
+}

@@ -51,6 +51,15 @@ test('no traffic, no limit, a burst, a steady rate', () => {
   );
 });
 
+test('a second that carried a little more, as whole packets do, is not said to have carried no more', () => {
+  const history = new ScopeHistory();
+  const slots = Array.from({ length: 3000 }, (_, ms) => ({ ms, sides: [{ ...quiet, bytes: 2507, tokens: 0 }] }));
+  history.append(slots, 0, 2999);
+  expect(explanation(figuresOf(history, 0, BUCKET), 'download')).toContain(
+    'The busiest second carried 20.1 Mbit, a few packets more than the limit.',
+  );
+});
+
 test('a time that nobody watched is no silence', () => {
   const history = saturated(10);
   const later = history.now + 20_000;

@@ -104,9 +104,14 @@ function secondText({ limit, capacity, busiest, spanMs }: ScopeFigures, holds: s
     );
   }
   const moment = (busiest[0] ?? 0) * 1000;
+  // The table below has the same figure; where it reads as more than the limit, "no more" would be wrong.
+  const most =
+    amountText(second) === amountText(limit) || second < limit
+      ? 'No second carried more'
+      : `The busiest second carried ${amountText(second)}, a few packets more than the limit`;
   return moment > limit * 1.5
-    ? `No second carried more, though for one millisecond it was ${rateText(moment)}: packets leave at the speed of the port while the bucket has tokens.`
-    : 'No second carried more.';
+    ? `${most}, though for one millisecond it was ${rateText(moment)}: packets leave at the speed of the port while the bucket has tokens.`
+    : `${most}.`;
 }
 
 function burstText({ limit, tokenRate }: ScopeFigures): string {

@@ -11,9 +11,10 @@ use crate::qos::Way;
 use crate::qos::forest::Part;
 use crate::slow::SlowReason;
 use crate::snapshot::Snapshot;
+use crate::stage::route::is_group;
 use crate::state::WorkerState;
 use crate::tuple::{Addr, Tuple};
-use crate::verdict::Verdict;
+use crate::verdict::{DropReason, Verdict};
 
 /// Serial numbers of a worker's traced packets; its own number stands above them.
 const SERIAL_BITS: u32 = 24;
@@ -246,7 +247,8 @@ fn decision<F: Frame>(
             ended.or_else(|| translation(stage == "dst_nat", seen, meta, own.is_empty()))
         }
         "route" if asked => {
-            rows.extend(meta.tuple.dst.as_v4().and_then(|dst| snapshot.fib().row_of(dst)));
+            let sought = meta.tuple.dst.as_v4().filter(|dst| has_looked_up(meta, *dst));
+            rows.extend(sought.and_then(|dst| snapshot.fib().row_of(dst)));
             ended.or_else(|| routed(meta))
         }
         "ttl" if asked => {
@@ -362,6 +364,12 @@ fn translation(destination: bool, seen: &Meta, meta: &Meta, no_rule: bool) -> Op
     } else {
         Some(Decision::NotTranslated)
     }
+}
+
+/// Whether a route was sought for a packet: not for one to a group, nor for one that its source address has ended.
+fn has_looked_up(meta: &Meta, dst: u32) -> bool {
+    const BEFORE: [DropReason; 2] = [DropReason::MartianSource, DropReason::ReversePath];
+    !is_group(dst) && !BEFORE.iter().any(|reason| meta.verdict == Verdict::Drop(*reason))
 }
 
 fn routed(meta: &Meta) -> Option<Decision> {
