@@ -26,7 +26,8 @@ test('a rule from the browser: error beside the field, mended, and its effect on
   await expect(dialog.field('Src. Address')).toHaveAccessibleDescription(/./);
   // Its tab has come up, and it is ready to be mended.
   await expect(dialog.field('Src. Address')).toBeFocused();
-  await dialog.set('Src. Address', '192.168.88.0/24');
+  // As it is pasted, with blanks around.
+  await dialog.set('Src. Address', ' 192.168.88.0/24 ');
   await dialog.press('OK');
   await dialog.closed();
   const mine = filter.row('192.168.88.0/24', 'icmp');

@@ -53,6 +53,19 @@ test('Esc puts back what was changed in settings; F4 asks before changes are los
   await expect(identity.root).toBeHidden();
 });
 
+test('a letter in the tree of menus goes to the next menu that begins with it', async ({ ui }) => {
+  const item = (name: string) => ui.tree.getByRole('treeitem', { name, exact: true });
+  await item('Dashboard').focus();
+  await ui.page.keyboard.press('u');
+  await expect(item('Users')).toBeFocused();
+  await ui.page.keyboard.press('r');
+  await expect(item('Routes')).toBeFocused();
+  await ui.page.keyboard.press('R');
+  await expect(item('Resources')).toBeFocused();
+  await ui.page.keyboard.press('x');
+  await expect(item('Resources')).toBeFocused();
+});
+
 test('closing all windows asks before changes are lost', async ({ ui }) => {
   await ui.open('/system/identity');
   const identity = ui.window('Identity');

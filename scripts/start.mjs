@@ -191,7 +191,7 @@ function setupLink(url, dataDir) {
 /** @param {string} url @param {Instance} instance @param {import('./start/options.mjs').StartOptions} options */
 function welcome(url, instance, options) {
   const lines = [`Tollway is up after ${seconds(started)}: ${url}`];
-  lines.push(setupLink(url, options.dataDir) ?? '  Log in as admin with the password set before.');
+  lines.push(setupLink(url, options.dataDir) ?? '  Log in as admin, whose password has been set.');
   if (instance.lab !== null) lines.push('  Lab: npm run lab            (hosts; npm run lab -- sh lan opens a shell)');
   if (instance.ports.length > 0 && instance.lab === null) {
     const names = instance.ports.map((port, index) => `${port} as ether${index + 1}`).join(', ');

@@ -134,4 +134,16 @@ describe('bodies', () => {
       expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringContaining('one JSON object') } });
     }
   });
+
+  it('that are announced as longer than would ever be taken in are refused before they come', async () => {
+    for (const [path, user, length] of [
+      ['/api/v1/login', '', 99_999_999_999_999],
+      ['/rest/queue/simple/print', ADMIN, 99_999_999_999_999],
+    ] as const) {
+      const started = Date.now();
+      const { text } = await rawExchange(router.url, `${head('POST', path, user, length)}{"a":`, 60_000);
+      expect(text).toMatch(/^HTTP\/1\.1 400 .*the body is larger than/s);
+      expect(Date.now() - started).toBeLessThan(8_000);
+    }
+  });
 });

@@ -61,6 +61,11 @@ export function jsonBodies(app: FastifyInstance, publicMs: number): void {
       const signal = gone.get(request);
       if (!open && signal !== undefined) await room[part](request.principal.userId, bytes, signal);
     };
+    if (length > limit * DISCARDED && raw.headers['content-length'] !== undefined) {
+      // It would not be taken in as a whole anyway.
+      raw.resume();
+      throw errors.bodyTooLarge(limit);
+    }
     if (length <= limit) await wait('take', length);
     const body = await bytesOf(raw, limit, open ? publicMs : undefined);
     await wait('read', body.length);

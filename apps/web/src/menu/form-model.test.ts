@@ -12,6 +12,7 @@ import {
   overtaken,
   standsOpen,
   tabsOf,
+  tidied,
   unsavedText,
   validate,
   valueError,
@@ -165,11 +166,17 @@ test('errors of the server are in words of the page beside their field, with the
   );
   expect(text('!dst-port', 'value of dst-port: x is not a port')).toBe('x is not a port');
   expect(text('chain', 'failure: there is no such chain')).toBe('There is no such chain.');
+  expect(errorText(menu('/user'), 'password', 'password: too short')).toBe('Too short.');
   expect(text('jump-target', 'jump-target is required when action is jump: the name of a chain')).toBe(
     'Required when Action is jump: the name of a chain',
   );
   expect(text('nonsense', 'value of nonsense: x is not one')).toBe('value of nonsense: x is not one');
   expect(text(undefined, 'failure: try again')).toBe('failure: try again');
+});
+
+test('blanks that came along with a value are no part of it; a text keeps them, and what is wrong stays as it was typed', () => {
+  const edits = { 'src-address': '  10.66.0.1/24 ', comment: ' a ', 'dst-address': ' x ', protocol: null };
+  expect(tidied(filter, edits)).toEqual({ ...edits, 'src-address': '10.66.0.1/24' });
 });
 
 test('what was being edited is told when it can only be looked at any more', () => {

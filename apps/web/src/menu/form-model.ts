@@ -176,6 +176,20 @@ export function valueError(prop: Prop, value: string | undefined): string | unde
   return refusal(prop, value);
 }
 
+/** A typed value without the blanks around it that came along when it was pasted, where they are no part of it. */
+function tidy(prop: Prop | undefined, value: string): string {
+  const bare = value.trim();
+  if (prop === undefined || bare === value || valueError(prop, value) === undefined) return value;
+  return valueError(prop, bare) === undefined ? bare : value;
+}
+
+/** The same of all that was edited. */
+export function tidied(menu: Menu, edits: Edits): Edits {
+  return Object.fromEntries(
+    Object.entries(edits).map(([name, value]) => [name, value === null ? null : tidy(menu.props[name], value)]),
+  );
+}
+
 /** Why a value cannot be, in a sentence; undefined when it can. Of a pair, about the half that cannot be. */
 function refusal({ kind }: Prop, value: string): string | undefined {
   const parsed = kind.parse(value);
@@ -214,11 +228,12 @@ export function errorText(menu: Menu, property: string | undefined, detail: stri
     return `Required when ${menu.props[other]?.label ?? other}${words.slice(other.length)}`;
   }
   const about = `value of ${name}: `;
-  const start = ['failure: ', `input does not match any ${about}`, about].find((words) => detail.startsWith(words));
+  const starts = ['failure: ', `input does not match any ${about}`, about, `${name}: `];
+  const start = starts.find((words) => detail.startsWith(words));
   if (start === undefined || errorPlace(menu, property) === '') return detail;
   const text = detail.slice(start.length);
   // What begins with the value itself stays as it was typed.
-  return start === 'failure: ' ? sentence(text, '') : text;
+  return start === 'failure: ' || start === `${name}: ` ? sentence(text, '') : text;
 }
 
 /** A sentence of an error text. One that begins with the value keeps it as it was typed. */

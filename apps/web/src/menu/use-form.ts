@@ -13,6 +13,7 @@ import {
   errorText,
   fieldValue,
   overtaken,
+  tidied,
   validate,
   valueError,
 } from './form-model.ts';
@@ -61,7 +62,9 @@ export function useForm(menu: Menu, base: Row, isNew: boolean, initial: Edits = 
       const prop = menu.props[name];
       const { base: item, edits: made } = latest.current;
       if (prop === undefined || made[name] === undefined) return;
-      const error = valueError(prop, fieldValue(prop, name, item, made));
+      const tidy = tidied(menu, made);
+      if (tidy[name] !== made[name]) setEdits((now) => tidied(menu, now));
+      const error = valueError(prop, fieldValue(prop, name, item, tidy));
       if (error !== undefined) setErrors((now) => ({ ...now, [name]: error }));
     },
     [menu],
@@ -83,7 +86,9 @@ export function useForm(menu: Menu, base: Row, isNew: boolean, initial: Edits = 
     async send(save) {
       // Its buttons stay focusable meanwhile: one that was disabled would lose the focus to the page.
       if (busy) return false;
-      const body = isNew ? additions(menu, edits) : changes(menu, base, edits);
+      const tidy = tidied(menu, edits);
+      setEdits(tidy);
+      const body = isNew ? additions(menu, tidy) : changes(menu, base, tidy);
       const wrong = validate(menu, body, isNew);
       setErrors(wrong);
       if (Object.keys(wrong).length > 0) {

@@ -20,6 +20,13 @@ interface Props {
   readonly onGo: (address: string) => void;
 }
 
+/** The next line that begins with a letter; around to the first one behind the last (ARIA Authoring Practices, Tree View). */
+function startingWith(lines: readonly TreeLine[], at: number, letter: string): TreeLine | undefined {
+  const wanted = letter.toLowerCase();
+  const around = [...lines.slice(at + 1), ...lines.slice(0, at + 1)];
+  return around.find(({ branch }) => branch.label.toLowerCase().startsWith(wanted));
+}
+
 export function MenuTree({ current, onGo }: Props) {
   const [closed, setClosed] = useState<ReadonlySet<string>>(closedBefore);
   const [focus, setFocus] = useState<string>();
@@ -81,7 +88,8 @@ export function MenuTree({ current, onGo }: Props) {
         press(line);
         break;
       default:
-        return;
+        if (event.key.length !== 1 || event.ctrlKey || event.altKey || event.metaKey) return;
+        focusOn(startingWith(lines, at, event.key));
     }
     event.preventDefault();
   }

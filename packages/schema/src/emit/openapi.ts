@@ -41,6 +41,11 @@ export function openApi(menus: readonly Menu[], { title, version }: OpenApiOptio
         ),
         Unauthorized: response('No or wrong credentials.', reference('Error')),
         NotFound: response('No such item.', reference('Error')),
+        Refused: response(
+          'Any other refusal: 403 the user or a page of another site may not, 406 no such command here, 415 a body that is no JSON, ' +
+            '421 another host is meant, 429 too much at once, 503 the router cannot do it now.',
+          reference('Error'),
+        ),
       },
     },
   };
@@ -92,6 +97,7 @@ const failed = (...names: string[]): JsonObject =>
     [
       ['401', 'Unauthorized'] as const,
       ...names.map((name) => [name === 'NotFound' ? '404' : '400', name] as const),
+      ['default', 'Refused'] as const,
     ].map(([status, name]) => [status, { $ref: `#/components/responses/${name}` }]),
   );
 
@@ -224,6 +230,8 @@ function collection(menu: Menu): JsonObject {
           style: 'form',
           explode: true,
           schema: { type: 'object', additionalProperties: { type: 'string' } },
+          // Pages that try requests out would make one up, which no item passes.
+          example: {},
           description: 'Any property=value; all must hold.',
         },
       ],

@@ -22,7 +22,7 @@ test('22 Mbps on a queue of 20 Mbps, explained by its bucket', () => {
   expect(figures.busiest[2]).toBe(2_000_000 + 999 * 20_000);
   expect(boundBits(BUCKET, BUCKET.limit, 1000)).toBe(22_000_000);
   const text = explanation(figures, 'upload');
-  expect(text).toContain('The busiest second carried 21.9 Mbps, 10% above the limit.');
+  expect(text).toContain('The busiest second carried 22.0 Mbit, 10% above the limit.');
   expect(text).toContain('holds 2.00 Mbit, what 20.0 Mbps bring in 100 ms');
   expect(text).toContain('up to 22.0 Mbit in one second');
   expect(text).toMatch(/speed test .* would show 20\.0 Mbps/);

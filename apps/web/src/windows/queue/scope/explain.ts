@@ -98,7 +98,7 @@ function secondText({ limit, capacity, busiest, spanMs }: ScopeFigures, holds: s
   if (clearlyAbove(second, limit)) {
     const most = boundBits({ limit, capacity }, limit, 1000);
     return (
-      `The busiest second carried ${rateText(second)}, ${percent(second / limit - 1)} above the limit. ` +
+      `The busiest second carried ${amountText(second)}, ${percent(second / limit - 1)} above the limit. ` +
       `The bucket allows that: after a quiet time it holds ${holds}, which may pass at once, and the rate comes on top: ` +
       `up to ${amountText(most)} in one second.`
     );
