@@ -205,7 +205,18 @@ describe('time', () => {
       `PUT /rest/user HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${authorization}\r\n${begun}`,
     );
     const before = await hostile(`POST /api/v1/login HTTP/1.1\r\nhost: 127.0.0.1\r\n${begun}`);
-    await eventually(() => before.destroyed || before.closed, 5_000);
+    let text = '';
+    before.on('data', (chunk) => {
+      text += String(chunk);
+    });
+    // A byte now and then makes it no longer.
+    const drip = setInterval(() => before.writable && before.write(' '), 100);
+    try {
+      await eventually(() => before.destroyed || before.closed, 8_000);
+    } finally {
+      clearInterval(drip);
+    }
+    expect(text).toMatch(/^HTTP\/1\.1 408 .*the body did not come within 0\.5 s/s);
     expect(own.destroyed || own.closed).toBe(false);
   });
 

@@ -94,25 +94,39 @@ function lengthOf({ headers }: IncomingMessage): number {
 
 /** The whole body. @throws ApiError for one that is longer than `limit` bytes or takes longer than `ms`. */
 async function bytesOf(raw: IncomingMessage, limit: number, ms: number | undefined): Promise<Buffer> {
-  const timer = ms === undefined ? undefined : setTimeout(() => raw.socket.destroy(), ms).unref();
+  // Leaving a loop over the message itself would destroy it, and Node takes the socket off a message that it destroys:
+  // there would be nothing left to send the refusal on.
+  const pieces: AsyncIterator<Buffer> = raw.iterator({ destroyOnReturn: false });
   const chunks: Buffer[] = [];
   let length = 0;
+  const deadline = ms === undefined ? undefined : deadlineIn(ms);
   try {
-    // Leaving a loop over the message itself would destroy it, and Node takes the socket off a message that it destroys:
-    // there would be nothing left to send the refusal on.
-    for await (const chunk of raw.iterator({ destroyOnReturn: false })) {
-      const bytes: Buffer = chunk;
-      length += bytes.length;
-      if (length <= limit) chunks.push(bytes);
+    while (length <= limit * DISCARDED) {
+      const piece = await (deadline === undefined ? pieces.next() : Promise.race([pieces.next(), deadline.over]));
+      if (piece === undefined) {
+        raw.resume();
+        throw errors.bodyTooSlow(ms ?? 0);
+      }
+      if (piece.done === true) break;
+      length += piece.value.length;
+      if (length <= limit) chunks.push(piece.value);
       else chunks.length = 0;
-      if (length > limit * DISCARDED) break;
     }
   } finally {
-    clearTimeout(timer);
+    deadline?.forget();
   }
   if (length > limit) {
     raw.resume();
     throw errors.bodyTooLarge(limit);
   }
   return Buffer.concat(chunks);
+}
+
+/** A moment from now on, unless it is forgotten before. */
+function deadlineIn(ms: number): { readonly over: Promise<undefined>; readonly forget: () => void } {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), ms).unref();
+  });
+  return { over, forget: () => clearTimeout(timer) };
 }

@@ -42,7 +42,7 @@ export function openApi(menus: readonly Menu[], { title, version }: OpenApiOptio
         Unauthorized: response('No or wrong credentials.', reference('Error')),
         NotFound: response('No such item.', reference('Error')),
         Refused: response(
-          'Any other refusal: 403 the user or a page of another site may not, 406 no such command here, 415 a body that is no JSON, ' +
+          'Any other refusal: 403 the user or a page of another site may not, 406 no such command here, 408 a body that does not come, 415 a body that is no JSON, ' +
             '421 another host is meant, 429 too much at once, 503 the router cannot do it now.',
           reference('Error'),
         ),
