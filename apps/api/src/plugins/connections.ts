@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { isLoopback, networkOf } from '../auth/address.js';
+import { errorBody } from '../errors.js';
 import { type Parsing, parseInPieces } from './pieces.js';
 import { Turns } from './turns.js';
 
@@ -216,18 +217,12 @@ export class Connections {
     if (connection.full) {
       connection.parsing.ignoreRest();
       response.writeHead(429, { 'content-type': 'application/json; charset=utf-8', connection: 'close' });
-      response.end(JSON.stringify(tooMany(this.#limits.pipelined)));
+      const detail = `no more than ${this.#limits.pipelined} requests of a connection can wait for their answers; send this one and those behind it again`;
+      response.end(JSON.stringify(errorBody(429, detail)));
     }
     return !connection.full;
   }
 }
-
-/** The answer to a request behind too many that wait, in the shape of all errors. @param waiting how many may wait */
-const tooMany = (waiting: number) => ({
-  error: 429,
-  message: 'Too Many Requests',
-  detail: `no more than ${waiting} requests of a connection can wait for their answers; send this one and those behind it again`,
-});
 
 /** Of one address, the oldest connection without a login that waits for nothing, or else the oldest without a login. */
 function victimOf(siblings: ReadonlySet<Connection>): Connection | undefined {

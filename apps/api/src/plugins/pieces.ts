@@ -22,7 +22,7 @@ export interface Parsing {
  */
 export function parseInPieces(socket: Socket): Parsing {
   const pieces = (chunk: Buffer) => {
-    for (let at = 0; at < chunk.length && !deaf; at += PIECE) {
+    for (let at = 0; at < chunk.length && !ignoring; at += PIECE) {
       // Nobody may send anything behind an upgrade before it has been answered (RFC 6455 §4.1).
       if (ended) socket.destroy();
       if (socket.destroyed) return;
@@ -30,7 +30,7 @@ export function parseInPieces(socket: Socket): Parsing {
     }
   };
   let ended = false;
-  let deaf = false;
+  let ignoring = false;
   socket.on('data', pieces);
   const parsers = socket.listeners('data').filter((listener) => listener !== pieces);
   for (const parse of parsers) socket.off('data', parse as (chunk: Buffer) => void);
@@ -40,7 +40,7 @@ export function parseInPieces(socket: Socket): Parsing {
       socket.off('data', pieces);
     },
     ignoreRest: () => {
-      deaf = true;
+      ignoring = true;
     },
   };
 }

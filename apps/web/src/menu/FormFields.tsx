@@ -23,6 +23,9 @@ interface Props {
   readonly place?: string | undefined;
 }
 
+/** How often it is looked for the field that was refused. */
+const LOOKS = 3;
+
 function tabOfError(menu: Menu, errors: Errors): string | undefined {
   const name = Object.keys(errors).find((each) => each !== '');
   return name === undefined ? undefined : menu.props[name]?.tab;
@@ -49,17 +52,20 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
       setChosen((now) => (Object.keys(errors).some((name) => menu.props[name]?.tab === now) ? now : tab));
   }, [form.refused]);
 
-  // What was refused is there to be mended at once. Its tab may have to come first.
+  // What was refused is there to be mended at once. Its tab may have to come first, which takes another look or two.
   const start = useRef<HTMLSpanElement>(null);
-  const answered = useRef(form.refused);
+  const looks = useRef({ refused: form.refused, left: 0 });
   useEffect(() => {
-    if (form.refused === answered.current) return;
-    const field = start.current?.parentElement?.querySelector<HTMLElement>('[aria-invalid="true"]');
-    if (field === null || field === undefined) {
-      if (tabOfError(menu, errors) === undefined) answered.current = form.refused;
-      return;
+    const now = looks.current;
+    if (now.refused !== form.refused) {
+      now.refused = form.refused;
+      now.left = tabOfError(menu, errors) === undefined ? 0 : LOOKS;
     }
-    answered.current = form.refused;
+    if (now.left === 0) return;
+    now.left -= 1;
+    const field = start.current?.parentElement?.querySelector<HTMLElement>('[aria-invalid="true"]');
+    if (field === null || field === undefined) return;
+    now.left = 0;
     field.focus();
   });
 
