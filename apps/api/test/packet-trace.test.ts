@@ -100,6 +100,13 @@ describe('a dry run', () => {
     expect(rows).toEqual([{ outcome: 'dropped' }]);
   });
 
+  it('names a row once that several stages have asked', async () => {
+    const steps = [...packet(1).steps, { stage: 'queue', decision: 'sent', rows: [rowOf(rule)] }];
+    peer.traced = [packet(1, { steps })];
+    const { rows } = await router.rest('POST', `${TRACE}/dry-run`, { packet: LINE });
+    expect(rows[0]?.rules).toBe(`*80000001,${rule}`);
+  });
+
   it('calls rules that mark and queues of trees by what they are', async () => {
     const marking = { chain: 'forward', action: 'mark-packet', 'new-packet-mark': 'voice', comment: 'calls' };
     const { id: mark } = await router.rest('PUT', '/ip/firewall/mangle', marking);

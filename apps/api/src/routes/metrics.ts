@@ -84,7 +84,7 @@ function routerFamilies(stats: Stats, revision: number): Family[] {
     ['tx_bytes', 'Bytes sent, L2 without FCS.', (each) => each['tx-bytes']],
     ['rx_packets', 'Packets received.', (each) => each['rx-packets']],
     ['tx_packets', 'Packets sent.', (each) => each['tx-packets']],
-    ['rx_drops', 'Received packets that were dropped.', (each) => each['rx-drops']],
+    ['rx_drops', 'Received frames that were lost for want of buffers.', (each) => each['rx-drops']],
     ['tx_drops', 'Packets that the port could not take.', (each) => each['tx-drops']],
     ['rx_errors', 'Receive errors.', (each) => each['rx-errors']],
     ['tx_errors', 'Transmit errors.', (each) => each['tx-errors']],

@@ -114,7 +114,7 @@ function shownStep(snapshot: ConfigSnapshot, { stage, decision, rows: ids }: Tra
 export function restPacket(snapshot: ConfigSnapshot, packet: TracedPacket): RestRow {
   const shown = shownPacket(snapshot, packet);
   const ports = PORT_PROTOCOLS.includes(packet.protocol);
-  const rules = shown.steps.flatMap(({ rows }) => rows.map(({ id }) => id));
+  const rules = [...new Set(shown.steps.flatMap(({ rows }) => rows.map(({ id }) => id)))];
   return {
     time: datetimeText(shown.timeMs),
     ...(shown.in !== '' && { 'in-interface': shown.in }),

@@ -43,7 +43,7 @@ export const interfaceCounters: Readonly<Record<string, Prop>> = {
   'rx-drops-per-second': live(
     packetRate,
     'Rx Drop (p/s)',
-    'Received packets dropped before routing in the last full second.',
+    'Received frames lost for want of buffers in the last full second.',
   ),
   'tx-errors-per-second': live(
     packetRate,
@@ -70,7 +70,11 @@ export const interfaceCounters: Readonly<Record<string, Prop>> = {
     'Packets sent that the router and its services made, not forwarded.',
   ),
   'tx-drop': live(packets, 'Tx Drops', 'Packets that the port could not take.'),
-  'rx-drop': live(packets, 'Rx Drops', 'Received packets that were dropped before routing.'),
+  'rx-drop': live(
+    packets,
+    'Rx Drops',
+    'Received frames that were lost for want of buffers, before the router looked at them.',
+  ),
   'tx-error': live(packets, 'Tx Errors', 'Transmit errors that the port reported.'),
   'rx-error': live(packets, 'Rx Errors', 'Receive errors that the port reported.'),
 };
