@@ -93,6 +93,20 @@ test('a program in the router namespace reaches the outside', async () => {
   expect(inRouter.run('curl', '-s', '-m', '10', '-o', '/dev/null', 'http://198.51.100.10/').code).toBe(0);
 });
 
+test('a route that the router does not use takes nothing from the programs in its namespace, nor does its end', async () => {
+  const services = router.host('router');
+  const routes = () => services.must('ip', 'route', 'show', 'default');
+  const before = routes();
+  for (const more of [{ blackhole: 'true' }, { gateway: '203.0.113.77' }]) {
+    const id = await router.rest.add('/ip/route', { 'dst-address': '0.0.0.0/0', distance: '1', ...more });
+    expect((await router.rest.get('/ip/route', id)).active).toBe('false');
+    expect(routes()).toBe(before);
+    await router.rest.remove('/ip/route', id);
+    expect(routes()).toBe(before);
+  }
+  expect(services.ping('198.51.100.10', 2)).toBe(2);
+}, 60_000);
+
 test('a packet too large for a link that must not be fragmented is answered with the size that fits', async () => {
   const lan = router.host('lan');
   await router.rest.set('/interface/ethernet', 'ether1', { mtu: '1400' });

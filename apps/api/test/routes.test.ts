@@ -187,11 +187,13 @@ describe('routes', () => {
       row,
       ...more,
     });
-    const [far, down, worse, out] = [
+    const [far, down, worse, out, mine, everybody] = [
       await put('10.20.0.0/24', '10.99.0.1'),
       await put('10.21.0.0/24', '10.3.0.9'),
       await put('10.22.0.0/24', '10.2.0.3'),
       await put('10.23.0.0/24', 'ether2'),
+      await put('10.24.0.0/24', '10.2.0.1'),
+      await put('10.25.0.0/24', '10.3.0.255'),
     ];
     const [network, configured] = own();
     const without: Route = { destination: 0x0a03_0000, flags: CONNECTED, interface: port, row: address + 1000 };
@@ -203,6 +205,8 @@ describe('routes', () => {
       unused(0x0a15_0000, down),
       unused(0x0a16_0000, worse, { gateway: 0x0a02_0003, interface: port }),
       unused(0x0a17_0000, out),
+      unused(0x0a18_0000, mine),
+      unused(0x0a19_0000, everybody),
     ]);
     const { rows } = await router.rest('GET', `${ROUTES}?static=yes`);
     expect(rows.map(({ inactive, hint }) => [inactive, hint])).toEqual([
@@ -211,6 +215,8 @@ describe('routes', () => {
       ['true', 'the interface ether1, behind which the gateway 10.3.0.9 is, has no link or is disabled'],
       ['true', 'another route to 10.22.0.0/24 is preferred'],
       ['true', 'the interface ether2 has no link or is disabled'],
+      ['true', 'the gateway 10.2.0.1 is an address of this router'],
+      ['true', 'the gateway 10.3.0.255 is the broadcast address of 10.3.0.0/24'],
     ]);
     for (const row of rows.slice(1)) await router.rest('DELETE', `${ROUTES}/${row['.id']}`);
   });

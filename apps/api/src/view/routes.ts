@@ -27,6 +27,7 @@ export function routesView(menu: Menu, store: ConfigStore, live: LiveState): Vie
     const names = new Map((snapshot.get(ETHERNET) ?? []).map((row) => [row.id, row.values.name]));
     const rows = snapshot.get(menu.path) ?? [];
     const byId = new Map(rows.map((row) => [row.id, row]));
+    const own = new Set((snapshot.get('/ip/address') ?? []).map(({ values }) => values.address?.split('/', 1)[0]));
     const stored = new StoredRows(rows, (row) => parts.of(row, invalid.get(row.id)), {
       properties: ['static', 'active', 'inactive', 'immediate-gw', 'hint'],
       value: (id, property) => {
@@ -40,7 +41,7 @@ export function routesView(menu: Menu, store: ConfigStore, live: LiveState): Vie
           case 'inactive':
             return yesNo(!active && live.connected && byId.get(id)?.disabled !== true);
           case 'hint':
-            return place === undefined || active ? undefined : whyUnused(dump, place, byId.get(id), names);
+            return place === undefined || active ? undefined : whyUnused(dump, place, byId.get(id), names, own);
           default:
             return place === undefined ? undefined : immediateGateway(dump, place, names);
         }
@@ -59,8 +60,14 @@ function immediateGateway(dump: RouteDump, place: number, names: Names): string 
   return gateway === undefined ? name : `${gateway}%${name}`;
 }
 
-/** Why a configured route that the data plane has is not used. */
-function whyUnused(dump: RouteDump, place: number, row: Row | undefined, names: Names): string | undefined {
+/** Why a configured route that the data plane has is not used. @param own addresses of the router */
+function whyUnused(
+  dump: RouteDump,
+  place: number,
+  row: Row | undefined,
+  names: Names,
+  own: ReadonlySet<string | undefined>,
+): string | undefined {
   if (dump.blackhole(place) || dump.interface(place) !== 0) {
     return `another route to ${dump.destination(place)} is preferred`;
   }
@@ -69,9 +76,14 @@ function whyUnused(dump: RouteDump, place: number, row: Row | undefined, names: 
     return hop?.interface === undefined ? undefined : `the interface ${hop.interface} has no link or is disabled`;
   }
   const gateway = ipv4Text(hop.address);
+  if (own.has(gateway)) return `the gateway ${gateway} is an address of this router`;
   let behind: string | undefined;
   for (let network = 0; network < dump.firstStatic; network += 1) {
     if (hop.address < dump.first(network) || hop.address > dump.last(network)) continue;
+    // Networks of two addresses have no broadcast address (RFC 3021).
+    if (hop.address === dump.last(network) && dump.last(network) - dump.first(network) > 1) {
+      return `the gateway ${gateway} is the broadcast address of ${dump.destination(network)}`;
+    }
     const name = names.get(dump.interface(network));
     if (hop.interface === undefined || hop.interface === name) behind ??= name;
   }

@@ -210,9 +210,21 @@ fn tap_lines(row: RowId, has: Option<&TapPlan>, plan: &TapPlan) -> Vec<String> {
     lines
 }
 
-/// Static routes as words of `ip route`; connected ones follow from the addresses.
+/// Static routes as words of `ip route`; connected ones follow from the addresses. The kernel has one route for each
+/// destination and metric: of several the one that the router itself uses, which is the first.
 fn plan_routes(config: &DataplaneConfig) -> BTreeSet<String> {
-    config.routes.iter().filter_map(|route| route_words(route, config)).collect()
+    let mut taken = BTreeSet::new();
+    let mut planned = BTreeSet::new();
+    for route in &config.routes {
+        let key = (route.destination, route.prefix_len, route.distance);
+        if !taken.contains(&key)
+            && let Some(words) = route_words(route, config)
+        {
+            taken.insert(key);
+            planned.insert(words);
+        }
+    }
+    planned
 }
 
 fn route_words(route: &Route, config: &DataplaneConfig) -> Option<String> {
@@ -234,11 +246,27 @@ fn route_words(route: &Route, config: &DataplaneConfig) -> Option<String> {
         RouteTarget::Interface { interface } => {
             format!("{prefix} dev {} scope link {tail}{source}", usable(*interface)?)
         }
+        // Nobody is there to take packets for others.
+        RouteTarget::Gateway { address: IpAddr::V4(gateway), .. }
+            if is_own_or_broadcast(*gateway, config) =>
+        {
+            return None;
+        }
         RouteTarget::Gateway { address: IpAddr::V4(gateway), interface } => {
             let row = interface.or_else(|| connected_interface(*gateway, config))?;
             format!("{prefix} via {gateway} dev {} onlink {tail}{source}", usable(row)?)
         }
         RouteTarget::Gateway { .. } => return None,
+    })
+}
+
+/// Whether an address is the router's own or the broadcast address of one of its networks.
+fn is_own_or_broadcast(gateway: Ipv4Addr, config: &DataplaneConfig) -> bool {
+    config.addresses.iter().any(|address| {
+        let IpAddr::V4(network) = address.network else { return false };
+        let hosts = u32::MAX.checked_shr(address.prefix_len.into()).unwrap_or(0);
+        address.address == IpAddr::V4(gateway)
+            || (address.prefix_len <= 30 && gateway.to_bits() == network.to_bits() | hosts)
     })
 }
 
@@ -328,11 +356,18 @@ mod tests {
             route([10, 9, 0, 0], 16, gateway([172, 16, 0, 1])),
             route([10, 8, 0, 0], 16, RouteTarget::Blackhole),
             route([10, 7, 0, 0], 16, RouteTarget::Interface { interface: 3 }),
+            // Of one destination and distance the router uses the first that works.
+            route([0, 0, 0, 0], 0, RouteTarget::Blackhole),
+            route([0, 0, 0, 0], 0, gateway([192, 168, 88, 253])),
+            route([10, 6, 0, 0], 16, gateway([192, 168, 88, 1])),
+            route([10, 6, 0, 0], 16, gateway([192, 168, 88, 255])),
+            route([10, 6, 0, 0], 16, gateway([192, 168, 88, 2])),
         ];
         assert_eq!(
             plan_routes(&config).into_iter().collect::<Vec<_>>(),
             [
                 "0.0.0.0/0 via 192.168.88.254 dev tw1 onlink proto 84 metric 1 src 192.168.88.1",
+                "10.6.0.0/16 via 192.168.88.2 dev tw1 onlink proto 84 metric 1 src 192.168.88.1",
                 "blackhole 10.8.0.0/16 proto 84 metric 1",
             ]
         );
