@@ -97,7 +97,8 @@ test('a route that the router does not use takes nothing from the programs in it
   const services = router.host('router');
   const routes = () => services.must('ip', 'route', 'show', 'default');
   const before = routes();
-  for (const more of [{ blackhole: 'true' }, { gateway: '203.0.113.77' }]) {
+  const unused: Record<string, string>[] = [{ blackhole: 'true' }, { gateway: '203.0.113.77' }];
+  for (const more of unused) {
     const id = await router.rest.add('/ip/route', { 'dst-address': '0.0.0.0/0', distance: '1', ...more });
     expect((await router.rest.get('/ip/route', id)).active).toBe('false');
     expect(routes()).toBe(before);

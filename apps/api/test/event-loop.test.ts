@@ -131,6 +131,7 @@ describe('the event loop goes on', () => {
     ['the history', 200, 'GET', '/api/v1/revisions', undefined],
     ['one revision of it', 200, 'GET', '/api/v1/revisions/2', undefined],
     ['a large one', 200, 'GET', '/api/v1/revisions/3', undefined],
+    ['the largest', 200, 'GET', '/api/v1/revisions/4', undefined],
     ['metrics', 200, 'GET', '/metrics', undefined],
     ['the description of the API', 200, 'GET', '/docs/json', undefined],
     [
@@ -304,6 +305,7 @@ describe('the event loop goes on', () => {
     ['accounts of queues', '/api/v1/queue-accounting'],
     ['the history', '/api/v1/revisions'],
     ['a large revision of it', '/api/v1/revisions/3'],
+    ['the largest of them', '/api/v1/revisions/4'],
   ])('during requests of many connections at once for %s', async (_what, path) => {
     const { hostname, port } = new URL(router.url);
     const connected = () =>

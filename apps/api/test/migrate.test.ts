@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readChangesFrom, readChangesOf, readRevision } from '../src/config/record.js';
 import { adapter, openDatabase } from '../src/database/client.js';
 import { type Migration, migrate, readMigrations } from '../src/database/migrate.js';
 
@@ -77,6 +78,31 @@ describe('migrations', () => {
     expect(await db.queueMeter.findMany({ orderBy: { row: 'asc' } })).toEqual([
       { row: 7, day: '2026-11-22', run: 'newer', seenUpload: 90n, seenDownload: 95n },
       { row: 8, day: '2026-11-20', run: 'older', seenUpload: 0n, seenDownload: 5n },
+    ]);
+    await db.$disconnect();
+  });
+
+  it('keep what revisions did, also beside one that cannot be read', async () => {
+    const migrations = await readMigrations(directory);
+    const before = migrations.findIndex(({ name }) => name.endsWith('_revision_diff_jsonb'));
+    await migrate(url, migrations.slice(0, before));
+    const after = { id: 5, rank: 0, disabled: false, comment: 'café', values: { address: '10.0.0.1/24' } };
+    const changes = [{ menu: '/ip/address', id: 5, after }];
+    const connection = await adapter(url).connect();
+    await connection.executeScript(`INSERT INTO "Revision"
+      ("number", "parent", "author", "via", "time", "summary", "undoes", "rows", "size", "sha256", "diff") VALUES
+      (1, 0, 'ann', 'web', '2026-11-22T10:00:00.000Z', 'add', NULL, 1, 99, 'x', '${JSON.stringify(changes)}'),
+      (2, 1, 'bob', 'rest', '2026-11-22T11:00:00.000Z', 'undo revision 1', 1, 1, 9, 'y', '[{"menu":')`);
+    await connection.dispose();
+    await migrate(url, migrations);
+    const db = openDatabase(url);
+    const line = { author: 'ann', via: 'web', summary: 'add', undoes: null, rows: 1 };
+    expect(await readRevision(db, 1)).toEqual({ ...line, number: 1, time: new Date('2026-11-22T10:00:00Z') });
+    expect(await readRevision(db, 2)).toMatchObject({ author: 'bob', undoes: 1 });
+    expect(await readChangesOf(db, 1, 10)).toEqual(changes);
+    expect(await readChangesFrom(db, 1)).toEqual([
+      { number: 2, changes: [] },
+      { number: 1, changes },
     ]);
     await db.$disconnect();
   });

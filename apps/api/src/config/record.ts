@@ -109,12 +109,12 @@ export async function readRevision(db: Database, number: number): Promise<Revisi
 
 /** What the revisions from `first` on changed, newest first. */
 export async function readChangesFrom(db: Database, first: number): Promise<readonly PastRevision[]> {
-  const found = await db.revision.findMany({
-    where: { number: { gte: first } },
-    orderBy: { number: 'desc' },
-    select: { number: true, diff: true },
+  const found = await db.$queryRaw<{ number: bigint | number; diff: string }[]>`
+    SELECT "number", json("diff") AS "diff" FROM "Revision" WHERE "number" >= ${first} ORDER BY "number" DESC`;
+  return found.map(({ number, diff }) => {
+    const changes: unknown = JSON.parse(diff);
+    return { number: Number(number), changes: Array.isArray(changes) ? changes.flatMap(changeOf) : [] };
   });
-  return found.map(({ number, diff }) => ({ number, changes: Array.isArray(diff) ? diff.flatMap(changeOf) : [] }));
 }
 
 /** The changes of one revision from the `first` on, counted from 0: `most` of them. */
@@ -234,20 +234,12 @@ export async function writeRevision(writer: Database, record: RevisionRecord): P
       await writer.$executeRaw`UPDATE sqlite_sequence SET seq = ${record.lastId} WHERE name = 'ConfigRow'`;
     }
     const diff = JSON.stringify(record.changes);
-    await writer.revision.create({
-      data: {
-        number: record.number,
-        parent: record.number - 1,
-        author: record.author.name,
-        via: record.author.via ?? '',
-        summary: record.summary,
-        undoes: record.undoes ?? null,
-        rows: record.changes.length,
-        size: diff.length,
-        sha256: record.sha256,
-        diff: JSON.parse(diff),
-      },
-    });
+    await writer.$executeRaw`
+      INSERT INTO "Revision"
+        ("number", "parent", "author", "via", "time", "summary", "undoes", "rows", "size", "sha256", "diff")
+      VALUES (${record.number}, ${record.number - 1}, ${record.author.name}, ${record.author.via ?? ''},
+        ${new Date().toISOString()}, ${record.summary}, ${record.undoes ?? null}, ${record.changes.length},
+        ${diff.length}, ${record.sha256}, jsonb(${diff}))`;
     await writer.$executeRaw`
       DELETE FROM "Revision" WHERE "number" < ${record.number} AND ("number" <= ${record.number - KEPT_REVISIONS}
         OR "number" <= (SELECT max("number") FROM (

@@ -119,7 +119,7 @@ async function write(
   const summary = `restored generation ${generation.revision} (${generation.summary})`;
   await run(
     `INSERT INTO "Revision" ("number", "parent", "author", "time", "summary", "diff", "rows", "size", "sha256")
-     VALUES (?, ?, ?, ?, ?, '[]', 0, 2, '')`,
+     VALUES (?, ?, ?, ?, ?, jsonb('[]'), 0, 2, '')`,
     revision,
     revision - 1,
     SYSTEM.name,
