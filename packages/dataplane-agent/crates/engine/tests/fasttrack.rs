@@ -138,6 +138,34 @@ fn control_packets_fragments_and_other_protocols_meet_the_rules() {
 }
 
 #[test]
+fn a_handshake_that_comes_again_puts_nothing_back_under_the_rules() {
+    let mut router = router(config(FasttrackMode::Bypass).queue(&["192.168.88.0/24"], 1_000_000, 1_000_000));
+    let host = |flags, seq, ack| PacketBuilder::ipv4(HOST, SERVER).tcp(4000, 80, flags, seq, ack);
+    let server = |flags, seq, ack| PacketBuilder::ipv4(SERVER, "10.2.0.1").tcp(80, 4000, flags, seq, ack);
+    let handshake = |router: &mut Router| {
+        router.send(0, &host(tcp_flag::SYN, 100, 0));
+        router.send(1, &server(tcp_flag::SYN | tcp_flag::ACK, 500, 101));
+        router.send(0, &host(tcp_flag::ACK, 101, 501));
+    };
+    let data = |router: &mut Router| {
+        for _ in 0..4 {
+            assert_eq!(router.send(0, &host(tcp_flag::ACK, 101, 501).payload_len(10)).len(), 1);
+            assert_eq!(router.send(1, &server(tcp_flag::ACK, 501, 111).payload_len(10)).len(), 1);
+        }
+    };
+    let asked = |router: &Router| {
+        let queue = router.queues().into_iter().next().expect("the queue");
+        (router.rule(ACCEPT).0, queue.ways[0].packets + queue.ways[1].packets)
+    };
+    handshake(&mut router);
+    data(&mut router);
+    handshake(&mut router);
+    let before = asked(&router);
+    data(&mut router);
+    assert_eq!(asked(&router), before);
+}
+
+#[test]
 fn a_trace_says_that_rules_were_passed_over() {
     let mut router = router(config(FasttrackMode::Bypass));
     exchange(&mut router, 2);

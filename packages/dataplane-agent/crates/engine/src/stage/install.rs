@@ -167,6 +167,11 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
     if line.version != meta.version {
         return Err(SlowReason::Stale);
     }
+    // What rules said of a SYN, FIN or RST does not hold for the packets of its connection that they are not asked about.
+    if snapshot.fasttrack_bypasses() && line.status.fasttrack() && !meta.is(flag::BYPASS) {
+        let installed = state.table.installed(reference.slot << 1 | meta.direction as u32);
+        return installed.map(drop).ok_or(SlowReason::TcpControl);
+    }
     // The answer changes the state that rules see.
     if meta.tuple.protocol == ipv4::TCP && !line.status.seen_reply() {
         return Err(SlowReason::Handshake);
