@@ -140,7 +140,8 @@ impl Tracker {
     pub fn open(segment: &Segment, timeouts: &Timeouts) -> Option<Self> {
         let state = match segment.kind()? {
             Kind::Syn => State::SynSent,
-            Kind::Ack | Kind::SynAck if timeouts.loose => State::Established,
+            Kind::Ack if timeouts.loose => State::Established,
+            // Nobody has asked for a SYN-ACK that comes first: as in Linux's table, it is invalid also with loose tracking.
             Kind::Ack | Kind::SynAck | Kind::Fin | Kind::Rst => return None,
         };
         let mut tracker = Self { state, ..Self::default() };

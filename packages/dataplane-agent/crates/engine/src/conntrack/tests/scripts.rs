@@ -185,6 +185,14 @@ fn an_answer_to_no_syn_that_was_let_through_changes_nothing() {
     );
 }
 
+/// Also with loose tracking, which picks up what goes on; what the answer was for has been lost then.
+#[test]
+fn an_answer_to_nothing_is_invalid_and_what_goes_on_is_picked_up() {
+    run("> S. 5000 ack 1001 = invalid
+         > . 5001 ack 1001 = new Established
+         < P. 1001:1101 ack 5001 = est Established");
+}
+
 #[test]
 fn a_peer_that_forgot_the_connection_and_does_not_listen_refuses_the_new_one() {
     after_opening(
