@@ -2532,7 +2532,7 @@ export interface TracedPacket {
    */
   'in-interface': number;
   /**
-   * Length of the IP packet, bytes; of the whole super-frame.
+   * Length of the IP packet on the wire, bytes; of a super-frame that of its full segments.
    */
   length: number;
   /**
@@ -2551,6 +2551,10 @@ export interface TracedPacket {
    * Protocol number.
    */
   protocol: number;
+  /**
+   * Packets that it is on the wire: the segments of a super-frame, else 1.
+   */
+  segments: number;
   /**
    * [`SlowStats::reason`] for which the flow cache did not.
    */

@@ -10,7 +10,7 @@ const ENDPOINTS = new RegExp(`${ADDRESS}\\s*(?:->|→|\\bto\\b)\\s*${ADDRESS}`);
 /** What may stand beside the endpoints, in any order; a group is the value of the property. */
 const PARTS: readonly (readonly [string, RegExp])[] = [
   ['in-interface', /\bin[: ] *([A-Za-z0-9][\w.+-]*)/],
-  ['packet-size', /\blen(?:gth)?[: ] *(\d{1,5})\b/],
+  ['packet-size', /\blen(?:gth)?[: ] *(\d{1,5})\b(?:, \d+ packets)?/],
   ['ttl', /\bttl[: ] *(\d{1,3})\b/],
   [
     'tcp-flags',

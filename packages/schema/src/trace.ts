@@ -33,8 +33,10 @@ export interface ShownPacket {
   /** Address, with the port where there is one. */
   readonly src: string;
   readonly dst: string;
-  /** Bytes of the IP packet. */
+  /** Bytes of the IP packet on the wire. */
   readonly length: number;
+  /** How many packets it is on the wire, when its sender left cutting it to the device; absent for one. */
+  readonly segments?: number;
   readonly fast: boolean;
   readonly slowReason?: string;
   readonly outcome: string;

@@ -47,6 +47,11 @@ describe('a packet in one line', () => {
         'packet-size': '84',
       },
     ],
+    [
+      'forward: in:ether2 out:ether1, connection-state:established src-mac 02:00:00:00:00:01, proto TCP (PSH,ACK), ' +
+        '192.168.88.10:40000->1.1.1.1:443, len 1500, 43 packets',
+      { ...web, 'in-interface': 'ether2', 'tcp-flags': 'psh,ack', 'packet-size': '1500' },
+    ],
   ])('%s', (line, words) => {
     expect(read(line)).toEqual(words);
   });

@@ -18,6 +18,9 @@ import { volumeRange } from '../props/volume-range.js';
 import { weekdayTimes } from '../props/weekday-times.js';
 import { NO_MARK } from './queue.js';
 
+/** Of conditions that count packets. */
+const UNCUT = 'Segments that a host of a virtual link left uncut (TSO) go one way together and count once.';
+
 type Tab = 'General' | 'Advanced' | 'Extra';
 
 /** A condition that a rule may have. */
@@ -106,9 +109,14 @@ export const rateMatch: Readonly<Record<string, Prop>> = {
     'Extra',
     'Tokens per time and how many may wait: 10,5:packet. Matches while there are tokens.',
   ),
-  nth: match(nth, 'Nth', 'Extra', 'One packet of each group: 3,1 is the first of three.'),
+  nth: match(nth, 'Nth', 'Extra', `One packet of each group: 3,1 is the first of three. ${UNCUT}`),
   time: match(weekdayTimes, 'Time', 'Extra', 'Time of day and days of the week by the clock of the router.'),
-  random: plainMatch(int({ min: 1, max: 99, unit: '%' }), 'Random', 'Extra', 'Share of the packets in percent.'),
+  random: plainMatch(
+    int({ min: 1, max: 99, unit: '%' }),
+    'Random',
+    'Extra',
+    `Share of the packets in percent. ${UNCUT}`,
+  ),
 };
 
 /** Mark to match or to give, with those that rules give as suggestions; a name that no rule gives never matches. */
@@ -175,7 +183,7 @@ export const logging: Readonly<Record<string, Prop>> = {
   log: {
     kind: bool,
     label: 'Log',
-    help: 'Write a log line for each packet that matches.',
+    help: 'Write a log line for each packet that matches; segments that their sender left uncut (TSO) share one, which counts them.',
     tab: 'Action',
     default: 'false',
     dataplane: true,

@@ -64,7 +64,9 @@ fn describe(
         ipv4::TCP | ipv4::UDP => write!(line, "{src}:{}->{dst}:{}, ", tuple.src_port, tuple.dst_port)?,
         _ => write!(line, "{src}->{dst}, ")?,
     }
-    write!(line, "len {}", meta.l3_len)
+    write!(line, "len {}", view.length)?;
+    // Of a super-frame all segments but the last have this length.
+    if view.segments > 1 { write!(line, ", {} packets", view.segments) } else { Ok(()) }
 }
 
 pub(crate) fn state_name(state: ConnectionState) -> &'static str {

@@ -6,6 +6,7 @@ use tollway_config::dataplane::{
     Action, ConnectionState, LimitUnit, MarkName, Matcher, PortRange, RejectWith, RpFilter, TrackingMode,
 };
 use tollway_config::protocol::{PacketDescription, TraceFilter, TraceOutcome, TracedPacket};
+use tollway_engine::frame::VnetState;
 use tollway_engine::trace::dry_run::DryRunError;
 use tollway_testkit::packet::{PacketBuilder, tcp_flag};
 use tollway_testkit::random::Random;
@@ -413,6 +414,29 @@ fn marks_are_told_by_their_names_also_those_of_the_revision_in_use() {
     assert_eq!(decision(&router), "gets packet mark office");
     router.swap(|config| config.mark_names = named("branch"));
     assert_eq!(decision(&router), "gets packet mark branch");
+}
+
+#[test]
+fn what_goes_to_all_or_a_group_comes_as_on_the_link() {
+    let mut router = build(base(), 1);
+    let dry = |router: &mut Router, dst: &str| {
+        let packet = router.dry_run(&Described::udp(HOSTS[0], 4000, dst, 53).description()).expect("a packet");
+        (packet.slow_reason.unwrap_or_default(), packet.drop_reason)
+    };
+    // The last is the broadcast address of another network, for which it comes to the router.
+    for (dst, reason) in [
+        ("192.168.88.255", "broadcast"),
+        ("255.255.255.255", "broadcast"),
+        ("224.0.0.251", "broadcast"),
+        ("10.2.0.255", "new-connection"),
+    ] {
+        assert_eq!(dry(&mut router, dst).0, reason, "{dst}");
+    }
+    let trace = router.start_trace(&TraceFilter::default());
+    let to_all = Described::udp(HOSTS[0], 4000, "192.168.88.255", 53).builder().eth_dst([0xff; 6]);
+    router.inject(0, to_all.build(), VnetState::default());
+    let real = router.traced(trace).packets.remove(0);
+    assert_eq!(dry(&mut router, "192.168.88.255"), (real.slow_reason.unwrap_or_default(), real.drop_reason));
 }
 
 #[test]

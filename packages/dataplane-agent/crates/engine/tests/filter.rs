@@ -167,6 +167,17 @@ fn a_rule_on_tcp_flags_is_asked_for_every_packet_of_a_cached_flow() {
 }
 
 #[test]
+fn segments_that_came_uncut_share_a_log_line_that_counts_them() {
+    let mut router = router(plain().filter("forward", rule().protocol(6).log("").accept()));
+    let segments = tcp(tcp_flag::ACK, 1, 1).payload_len(2500);
+    let (frame, vnet) = segments.eth_dst(tollway_testkit::router::port_mac(0)).build_gso(1000);
+    assert_eq!(router.inject(0, frame, vnet).len(), 1);
+    let lines: Vec<String> = router.shared().take_log().into_iter().map(|line| line.message).collect();
+    assert_eq!(lines.len(), 1);
+    assert!(lines[0].ends_with("10.1.0.2:1000->10.2.0.2:80, len 1040, 3 packets"), "{}", lines[0]);
+}
+
+#[test]
 fn log_lines_read_as_the_field_writes_them() {
     let config = plain()
         .filter("forward", rule().protocol(6).log("web").accept())

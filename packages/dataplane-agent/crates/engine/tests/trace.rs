@@ -46,6 +46,19 @@ fn steps(packet: &TracedPacket) -> Vec<(&str, &str, &[u32])> {
 }
 
 #[test]
+fn segments_that_came_uncut_are_told_as_what_they_are_on_the_wire() {
+    let mut router = hosts(Router::new(plain()));
+    let trace = router.start_trace(&TraceFilter::default());
+    let segments = PacketBuilder::ipv4("192.168.88.10", "1.1.1.1").tcp(4000, 80, tcp_flag::ACK, 1, 1);
+    let (frame, vnet) = segments.payload_len(2500).eth_dst(port_mac(0)).build_gso(1000);
+    router.inject(0, frame, vnet);
+    router.send(0, &query());
+    let packets = router.traced(trace).packets;
+    let lengths: Vec<_> = packets.iter().map(|packet| (packet.length, packet.segments)).collect();
+    assert_eq!(lengths, [(1040, 3), (48, 1)]);
+}
+
+#[test]
 fn the_first_packet_of_a_translated_connection_tells_every_stage() {
     let config = plain()
         .filter("forward", rule().protocol(17).passthrough())

@@ -76,7 +76,12 @@ export const toolPacketTrace = defineMenu({
     ttl: argument(int({ min: 0, max: 255 }), 'TTL', 'Dry run: time to live.', '64'),
     time: result(datetime, 'Time', 'When the packet came.'),
     'out-interface': result(text(), 'Out. Interface', 'Interface the packet left by.'),
-    length: result(int({ min: 0, max: 1_000_000, unit: 'bytes' }), 'Length', 'Length of the IP packet.'),
+    length: result(int({ min: 0, max: 1_000_000, unit: 'bytes' }), 'Length', 'Length of the IP packet on the wire.'),
+    segments: result(
+      int({ min: 2, max: 65_535 }),
+      'Segments',
+      'How many packets it is on the wire, when its sender left cutting it to the device (TSO, GSO).',
+    ),
     path: result(oneOf(['fast', 'slow']), 'Path', 'Whether the flow cache forwarded it.'),
     'slow-path-reason': result(text(), 'Slow Path Reason', 'Why the flow cache did not.'),
     outcome: result(

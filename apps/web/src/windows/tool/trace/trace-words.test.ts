@@ -1,6 +1,6 @@
 import type { ShownPacket } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { keep, MOST, outcomeText, pathText, wordsOfConnection, wordsOfLogLine } from './trace-words.ts';
+import { keep, lengthText, MOST, outcomeText, pathText, wordsOfConnection, wordsOfLogLine } from './trace-words.ts';
 
 const packet = (number: number): ShownPacket => ({
   number,
@@ -59,4 +59,6 @@ test('what became of a packet, and its way, in words', () => {
   expect(outcomeText({ ...packet(1), outcome: 'forwarded', dropReason: '' })).toBe('forwarded');
   expect(pathText(packet(1))).toBe('slow: first-packet');
   expect(pathText({ ...packet(1), fast: true })).toBe('fast');
+  expect(lengthText(packet(1))).toBe('60');
+  expect(lengthText({ ...packet(1), length: 1500, segments: 43 })).toBe('1500 × 43');
 });

@@ -42,6 +42,10 @@ export function keep(kept: readonly Kept[], run: number, { packets }: TraceNews)
 export const outcomeText = ({ outcome, dropReason }: ShownPacket): string =>
   dropReason ? `${outcome}: ${dropReason}` : outcome;
 
+/** `1500`, `1500 × 43` for what its sender left to its device to cut. */
+export const lengthText = ({ length, segments }: ShownPacket): string =>
+  segments === undefined ? String(length) : `${length} × ${segments}`;
+
 /** `fast`, `slow: first-packet`. */
 export const pathText = ({ fast, slowReason }: ShownPacket): string =>
   fast ? 'fast' : slowReason ? `slow: ${slowReason}` : 'slow';

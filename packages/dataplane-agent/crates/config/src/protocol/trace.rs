@@ -80,8 +80,10 @@ pub struct TracedPacket {
     pub src_port: u16,
     /// Destination port, as it came in.
     pub dst_port: u16,
-    /// Length of the IP packet, bytes; of the whole super-frame.
+    /// Length of the IP packet on the wire, bytes; of a super-frame that of its full segments.
     pub length: u32,
+    /// Packets that it is on the wire: the segments of a super-frame, else 1.
+    pub segments: u32,
     /// The flow cache forwarded it.
     pub fast: bool,
     /// [`SlowStats::reason`] for which the flow cache did not.

@@ -9,6 +9,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use tollway_config::dataplane::RowId;
 use tollway_config::protocol::{PacketDescription, TraceFilter, TracedPacket};
 use tollway_wire::{ethernet, icmp, ipv4, tcp, udp};
 
@@ -16,6 +17,7 @@ use super::{Decision, Filter, Record, TraceBuffer, text};
 use crate::batch::{Batch, Errand, Handover, Outcome, Told};
 use crate::conntrack::table::Copied;
 use crate::engine::{Engine, EngineLimits};
+use crate::fib::Lookup;
 use crate::frame::{Frame, FrameSource, VnetState};
 use crate::profiler::NoCycles;
 use crate::shared::Shared;
@@ -156,7 +158,9 @@ struct Described<'a> {
     src: u32,
     dst: u32,
     /// `None`: from the router.
-    port: Option<(PortId, [u8; 6])>,
+    port: Option<PortId>,
+    /// Link-layer destination; of a packet from the router none.
+    link_dst: [u8; 6],
 }
 
 impl<'a> Described<'a> {
@@ -167,12 +171,14 @@ impl<'a> Described<'a> {
         };
         let (src, dst) =
             (v4("src-address", description.src_address)?, v4("dst-address", description.dst_address)?);
-        let port = match description.in_interface {
-            None => None,
+        let (port, link_dst) = match description.in_interface {
+            None => (None, [0; 6]),
             Some(row) => {
                 let interface = snapshot.interface_of(row);
-                let port = interface.and_then(|interface| Some((interface.port?, interface.mac)));
-                Some(port.ok_or("in-interface: expected an interface whose port is there")?)
+                let port = interface.and_then(|interface| interface.port.zip(Some(interface)));
+                let (port, interface) =
+                    port.ok_or("in-interface: expected an interface whose port is there")?;
+                (Some(port), link_destination(snapshot, row, interface.mac, dst))
             }
         };
         let headers = ipv4::HEADER + header_len(description.protocol);
@@ -194,7 +200,7 @@ impl<'a> Described<'a> {
             protocol: description.protocol,
             is_answer: description.protocol == ipv4::ICMP && icmp::is_answer(description.icmp_type),
         };
-        Ok(Self { description, tuple, src, dst, port })
+        Ok(Self { description, tuple, src, dst, port, link_dst })
     }
 
     /// The frame. `place` is where a segment of its TCP connection would go on: sequence number and
@@ -202,8 +208,8 @@ impl<'a> Described<'a> {
     fn frame(&self, place: Option<(u32, u32)>) -> Vec<u8> {
         let description = self.description;
         let mut bytes = vec![0; ethernet::HEADER + usize::from(description.length)];
-        let dst_addr = self.port.map_or([0; 6], |(_, mac)| mac);
-        ethernet::Repr { dst_addr, src_addr: STATION, ethertype: ethernet::IPV4 }.emit(&mut bytes);
+        ethernet::Repr { dst_addr: self.link_dst, src_addr: STATION, ethertype: ethernet::IPV4 }
+            .emit(&mut bytes);
         let ip = bytes.get_mut(ethernet::HEADER..).unwrap_or_default();
         ipv4::Repr {
             tos: 0,
@@ -239,6 +245,19 @@ impl<'a> Described<'a> {
         }
         bytes
     }
+}
+
+/// Where a station on the network of an interface sends a packet on the link: to all or a group (RFC 1122 §2.4, RFC 1112
+/// §6.4), or to the router.
+fn link_destination(snapshot: &Snapshot, row: RowId, router: [u8; 6], dst: u32) -> [u8; 6] {
+    let is_in_row = |index| snapshot.interface(index).is_some_and(|interface| interface.row == row);
+    if dst == u32::MAX
+        || matches!(snapshot.lookup(dst), Lookup::Broadcast { interface } if is_in_row(interface))
+    {
+        return [0xff; 6];
+    }
+    let [first, second, third, fourth] = dst.to_be_bytes();
+    if first >> 4 == 0xe { [1, 0, 0x5e, second & 0x7f, third, fourth] } else { router }
 }
 
 /// Shortest transport header of a protocol, bytes.
@@ -325,7 +344,7 @@ impl Run<'_> {
         let mut batch = Batch::new();
         let frame = Bytes(self.described.frame(place));
         match self.described.port {
-            Some((port, _)) => batch.push_rx(frame, port, VnetState::default()),
+            Some(port) => batch.push_rx(frame, port, VnetState::default()),
             // What is described names no TAP.
             None => batch.push_local(frame, 0, VnetState::default()),
         }

@@ -195,8 +195,10 @@ pub struct Record {
     pub in_interface: RowId,
     /// Addresses and ports as it came in.
     pub tuple: Tuple,
-    /// Length of the IP packet, bytes.
-    pub l3_len: u32,
+    /// Length of the IP packet, bytes; of a super-frame that of its full segments.
+    pub length: u32,
+    /// Wire segments.
+    pub segments: u32,
     /// The flow cache forwarded it.
     pub fast: bool,
     /// Why the flow cache did not, or not alone.
@@ -223,7 +225,8 @@ impl Record {
             worker: 0,
             in_interface: 0,
             tuple: Tuple::default(),
-            l3_len: 0,
+            length: 0,
+            segments: 1,
             fast: false,
             slow: None,
             steps: Vec::with_capacity(STEPS),

@@ -12,6 +12,7 @@ use crate::qos::forest::Part;
 use crate::slow::SlowReason;
 use crate::snapshot::Snapshot;
 use crate::stage::route::is_group;
+use crate::stage::ttl::largest_segment;
 use crate::state::WorkerState;
 use crate::tuple::{Addr, Tuple};
 use crate::verdict::{DropReason, Verdict};
@@ -81,7 +82,7 @@ impl Tracer {
     ) {
         if packet.meta.trace == 0 {
             let Some(tuples) = as_it_came(stage, state, &packet.meta) else { return };
-            if !self.begin(snapshot, state, &mut packet.meta, tuples) {
+            if !self.begin(snapshot, state, packet, tuples) {
                 return;
             }
         }
@@ -110,9 +111,10 @@ impl Tracer {
         &mut self,
         snapshot: &Snapshot,
         state: &mut WorkerState<F>,
-        meta: &mut Meta,
+        packet: &mut Packet<F>,
         (tuple, known_by): (Tuple, Tuple),
     ) -> bool {
+        let Packet { meta, vnet, .. } = packet;
         let in_interface = if meta.origin == Origin::Port { row_of(snapshot, meta.in_interface) } else { 0 };
         let mut traces = 0u8;
         for (place, filter) in self.filters.iter().enumerate() {
@@ -133,7 +135,8 @@ impl Tracer {
         record.clear();
         (record.id, record.part, record.traces) = (meta.trace, 0, traces);
         (record.at, record.worker, record.in_interface) = (state.now, state.worker, in_interface);
-        (record.tuple, record.l3_len) = (tuple, meta.l3_len);
+        record.tuple = tuple;
+        (record.length, record.segments) = (largest_segment(meta, vnet), meta.segments);
         record.seen = Meta { verdict: Verdict::Continue, ..*meta };
         self.live.push(record);
         true
