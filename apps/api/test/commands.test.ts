@@ -314,6 +314,10 @@ describe('reset', () => {
     });
     expect(await reset({ numbers: id, 'value-name': 'toString' })).toMatchObject({ property: 'toString' });
     expect(await reset({ numbers: id })).toMatchObject({ property: 'value-name' });
+    expect(await reset({ numbers: id, 'value-name': 'action,' })).toMatchObject({
+      property: 'value-name',
+      detail: 'value of value-name: a name is missing after the comma; give names of properties, separated by commas',
+    });
     expect(await reset({ 'value-name': 'action' })).toMatchObject({ property: 'numbers' });
   });
 });

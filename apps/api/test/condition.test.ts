@@ -58,6 +58,8 @@ describe('a condition', () => {
     ['weather', 'is', 'fine', 'filter: /ip/firewall/connection has no column weather'],
     ['src-address', 'in', 'here', 'filter: value of src-address: here is no address, prefix'],
     ['orig-rate', 'less', 'slow', 'filter: value of orig-rate: slow is not a rate'],
+    ['src-address', 'in', '10.0.0.1,', 'filter: value of src-address: a value is missing after the comma; give values'],
+    ['dst-port', 'in', '80,,443', 'filter: value of dst-port: a value is missing between two commas; give values'],
     ['dst-port', 'in', '1-70000', 'filter: value of dst-port: 70000 is out of range'],
   ])('%s %s %s is refused', (column, op, value, text) => {
     expect(() => holds(CONNECTIONS, { column, op, value }, undefined)).toThrow(ConditionError);

@@ -166,6 +166,12 @@ describe('what moves', () => {
     const sections = (await monitor({ interface: 'ether1,aggregate', duration: '2s' })).rows;
     expect(sections.map((row) => row['.section'])).toEqual(['0', '0', '1', '1']);
     expect((await monitor({ interface: 'ether9', once: '' })).body).toMatchObject({ property: 'interface' });
+    expect((await monitor({ interface: 'ether1,', once: '' })).body).toMatchObject({
+      property: 'interface',
+      detail: expect.stringContaining(
+        'value of interface: a name is missing after the comma; give names of interfaces',
+      ),
+    });
   });
 
   it('the links of ports are up, and that of a disabled one is not', async () => {

@@ -10,6 +10,7 @@ export { CONNECTION_STATES, LIST_ACTIONS, TCP_FLAGS } from './mixins/firewall-ma
 export { NO_MARK, QUEUE_STATISTICS } from './mixins/queue.js';
 export { PACKET_LINE_ACCEPTS, type PacketWords, packetLine, parsePacketLine } from './packet-line.js';
 export { displayBytes } from './props/bytes.js';
+export { missingElement } from './props/comma-list.js';
 export { datetimeText } from './props/datetime.js';
 export { displayDuration, durationMs, durationText } from './props/duration.js';
 export { durationUs } from './props/fine-duration.js';

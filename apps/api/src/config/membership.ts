@@ -1,4 +1,4 @@
-import { ipv4Mask, ipv4Prefix, type Kind } from '@tollway/schema';
+import { ipv4Mask, ipv4Prefix, type Kind, missingElement, shown } from '@tollway/schema';
 
 /** What `in` asks of a value: to lie in a network, in a range of numbers, or to be one of several words. */
 
@@ -48,6 +48,10 @@ export function membership(name: string, kind: Kind, list: string): Membership {
   if (parts.length > MAX_PARTS) {
     throw new MembershipError(`value of ${name}: ${parts.length} values after in, ${MAX_PARTS} are accepted`);
   }
+  const missing = missingElement(list, 'a value');
+  if (missing !== undefined) {
+    throw new MembershipError(`value of ${name}: ${missing}; give values separated by commas after in`);
+  }
   if (ADDRESSES.includes(kind.name)) {
     const spans = parts.map((part) => spanOf(name, part));
     const holds = (value: string) =>
@@ -76,7 +80,9 @@ function one(name: string, kind: Kind, part: string): (value: string) => boolean
 function spanOf(name: string, part: string): Span {
   const found = span(part);
   if (found !== undefined) return found;
-  throw new MembershipError(`value of ${name}: ${part} is no address, prefix a.b.c.d/n or range a.b.c.d-e.f.g.h`);
+  throw new MembershipError(
+    `value of ${name}: ${shown(part)} is no address, prefix a.b.c.d/n or range a.b.c.d-e.f.g.h`,
+  );
 }
 
 /** The canonical text. @throws MembershipError for a text that is no value of the kind. */

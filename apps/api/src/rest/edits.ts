@@ -1,4 +1,4 @@
-import type { Menu } from '@tollway/schema';
+import { type Menu, missingElement } from '@tollway/schema';
 import { type Arguments, textOf, withoutItem } from '../config/content.js';
 import type { ItemChange } from '../config/editor.js';
 import { findItems, isDynamicId, namedItems, noSuchItem } from '../config/items.js';
@@ -126,10 +126,20 @@ export async function unset(call: Call): Promise<void> {
   const { services, menu, principal, args } = call;
   checkArguments(args, [...ITEMS, 'value-name']);
   const items = namedItems(args);
-  const names = textOf('value-name', args['value-name'] ?? '').split(',');
-  if (names.join('') === '') throw errors.missingProperty('value-name', 'the name of a property');
+  const names = propertyNames(args);
   await refuseDynamic(services, menu, items, noSuchItem);
   await services.editor.unset(authorOf(principal), menu, items, names);
+}
+
+const NAMES_ACCEPTED = 'names of properties, separated by commas';
+
+/** The properties that `value-name` names. @throws ApiError when it names none, or lacks one beside a comma. */
+function propertyNames(args: Call['args']): string[] {
+  const text = textOf('value-name', args['value-name'] ?? '');
+  if (text === '') throw errors.missingProperty('value-name', NAMES_ACCEPTED);
+  const missing = missingElement(text, 'a name');
+  if (missing === undefined) return text.split(',');
+  throw errors.badProperty('value-name', `value of value-name: ${missing}; give ${NAMES_ACCEPTED}`);
 }
 
 /** `reset`: properties get their defaults again. */
@@ -137,8 +147,7 @@ export async function reset(call: Call): Promise<void> {
   const { services, menu, principal, args } = call;
   const settings = menu.kind === 'settings';
   checkArguments(args, [...(settings ? [] : ITEMS), 'value-name']);
-  const names = textOf('value-name', args['value-name'] ?? '').split(',');
-  if (names.join('') === '') throw errors.missingProperty('value-name', 'names of properties, separated by commas');
+  const names = propertyNames(args);
   const changes = defaultsOf(menu, names);
   if (settings) await services.editor.setSettings(authorOf(principal), menu, changes);
   else await set({ ...call, args: changes }, namedItems(args));

@@ -88,6 +88,18 @@ describe('add', () => {
       'dst-port',
       'value of dst-port: 70000 is out of range (0..65535)',
     ],
+    [
+      FILTER,
+      { chain: 'forward', protocol: 'tcp', 'dst-port': '80,' },
+      'dst-port',
+      'value of dst-port: a port or range is missing after the comma; give a comma list of ports and ranges 0..65535',
+    ],
+    [
+      FILTER,
+      { chain: 'forward', protocol: 'tcp', 'dst-port': '!80,,443' },
+      'dst-port',
+      'value of dst-port: a port or range is missing between two commas',
+    ],
     [FILTER, { chain: 'forward', 'dst-port': '80' }, 'dst-port', 'only if protocol is tcp or udp'],
     [FILTER, { chain: 'forward', protocol: '!tcp', port: '80' }, 'port', 'only if protocol is tcp or udp'],
     [FILTER, { chain: 'forward', protocol: 'udp', 'tcp-flags': 'syn' }, 'tcp-flags', 'only if protocol is tcp'],

@@ -126,6 +126,11 @@ test('a field is judged when it is left, but not while it is empty or only negat
   expect(valueError(prop, '!192.0.2.0/24')).toBeUndefined();
   expect(valueError(prop, '!')).toBeUndefined();
   expect(valueError(prop, '')).toBeUndefined();
+  const ports = filter.props['dst-port'];
+  if (ports === undefined) throw new Error('no property');
+  expect(valueError(ports, '80,')).toBe(
+    'A port or range is missing after the comma; give a comma list of ports and ranges 0..65535 such as 80,443,1000-2000.',
+  );
 });
 
 test('fields appear with the value that they depend on', () => {

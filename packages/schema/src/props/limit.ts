@@ -1,4 +1,5 @@
 import type { Kind } from '../define.js';
+import { missingElement } from './comma-list.js';
 import { durationMs, durationText } from './duration.js';
 import { configuredRate } from './rate.js';
 import { shown } from './shown.js';
@@ -39,6 +40,8 @@ export const limit: Kind = {
   name: 'limit',
   accepts: ACCEPTS,
   parse(text) {
+    const missing = missingElement(text, 'the burst', 'the rate');
+    if (missing !== undefined) return { ok: false, error: `${missing}; give ${ACCEPTS}` };
     const parsed = parseLimit(text);
     if (!parsed) return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
     const per = parsed.perMs === SECOND_MS ? '' : `/${durationText(parsed.perMs)}`;

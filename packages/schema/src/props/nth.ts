@@ -1,4 +1,5 @@
 import type { Kind } from '../define.js';
+import { missingElement } from './comma-list.js';
 import { shown } from './shown.js';
 
 /** One packet of each group of `every`. */
@@ -25,6 +26,8 @@ export const nth: Kind = {
   name: 'nth',
   accepts: ACCEPTS,
   parse(text) {
+    const missing = missingElement(text, 'the packet', 'every');
+    if (missing !== undefined) return { ok: false, error: `${missing}; give ${ACCEPTS}` };
     const parsed = parseNth(text);
     if (!parsed) return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
     return { ok: true, value: `${parsed.every},${parsed.packet}` };

@@ -1,4 +1,5 @@
 import type { Kind } from '../define.js';
+import { missingElement } from './comma-list.js';
 import { compareLeadingNumbers } from './int.js';
 import { type IntRange, intRangeText, parseIntRange } from './int-range.js';
 import { shown } from './shown.js';
@@ -21,6 +22,8 @@ export const portList: Kind = {
   name: 'port-list',
   accepts: ACCEPTS,
   parse(text) {
+    const missing = missingElement(text, 'a port or range');
+    if (missing !== undefined) return { ok: false, error: `${missing}; give ${ACCEPTS}` };
     const result = portRanges(text);
     if ('wrong' in result) {
       const outside = /^\d+(-\d+)?$/.test(result.wrong) && result.wrong.split('-').some((n) => Number(n) > 65_535);
@@ -28,7 +31,7 @@ export const portList: Kind = {
         ok: false,
         error: outside
           ? `${shown(result.wrong)} is out of range (0..65535)`
-          : `${shown(result.wrong)} is not in ${ACCEPTS}`,
+          : `${shown(result.wrong)} is not ${result.wrong === '' ? '' : 'in '}${ACCEPTS}`,
       };
     }
     return { ok: true, value: [...new Set(result.ranges.map(intRangeText))].join(',') };

@@ -1,4 +1,5 @@
 import type { Kind, Parsed } from '../define.js';
+import { missingElement } from './comma-list.js';
 import { compareAddresses, ipv4Mask, ipv4Prefix, ipv4Text } from './ip.js';
 import { ipv6Prefix, ipv6Text } from './ipv6.js';
 import { shown } from './shown.js';
@@ -48,6 +49,8 @@ export const queueTargetList: Kind = {
   name: 'queue-target-list',
   accepts: SOME,
   parse(text): Parsed {
+    const missing = missingElement(text, 'a prefix or the name of an interface');
+    if (missing !== undefined) return { ok: false, error: `${missing}; give ${SOME}` };
     const targets = text.split(',').map((part) => parseQueueTarget(part.trim()));
     const known = targets.flatMap((target) => target ?? []);
     if (known.length < targets.length) return { ok: false, error: `${shown(text)} is not ${SOME}` };

@@ -1,4 +1,5 @@
 import type { Kind } from '../define.js';
+import { missingElement } from './comma-list.js';
 import { hasControl, shown } from './shown.js';
 
 export interface ReferenceOptions {
@@ -51,7 +52,9 @@ export function referenceList(menu: string, prop: string): Kind {
     parse(text) {
       const names = text.split(',').map((word) => word.trim());
       if (text.trim() === '') return { ok: true, value: '' };
-      if (names.some((name) => name === '' || name.startsWith('!') || hasControl(name))) {
+      const missing = missingElement(text, `a ${prop}`);
+      if (missing !== undefined) return { ok: false, error: `${missing}; give ${accepts}` };
+      if (names.some((name) => name.startsWith('!') || hasControl(name))) {
         return { ok: false, error: `${shown(text)} is not ${accepts}` };
       }
       return { ok: true, value: [...new Set(names)].join(',') };

@@ -1,4 +1,5 @@
 import type { Kind } from '../define.js';
+import { missingElement } from './comma-list.js';
 import { shown } from './shown.js';
 
 export interface SetOptions {
@@ -8,6 +9,8 @@ export interface SetOptions {
   readonly spelled?: Readonly<Record<string, string>>;
 }
 
+const notIn = (word: string, accepts: string): string => `${shown(word)} is not ${word === '' ? '' : 'in '}${accepts}`;
+
 /** Comma list out of a closed list of words; canonical in the order of the list, each once. */
 export function setOf(values: readonly string[], { empty = false, spelled = {} }: SetOptions = {}): Kind {
   const accepts = `a comma list out of ${values.join(', ')}`;
@@ -16,12 +19,14 @@ export function setOf(values: readonly string[], { empty = false, spelled = {} }
     accepts,
     parse(text) {
       if (empty && text.trim() === '') return { ok: true, value: '' };
+      const missing = missingElement(text, 'a word');
+      if (missing !== undefined) return { ok: false, error: `${missing}; give ${accepts}` };
       const words = text.split(',').map((part) => {
         const word = part.trim();
         return Object.hasOwn(spelled, word) ? (spelled[word] ?? word) : word;
       });
       const wrong = words.find((word) => !values.includes(word));
-      if (wrong !== undefined) return { ok: false, error: `${shown(wrong)} is not in ${accepts}` };
+      if (wrong !== undefined) return { ok: false, error: notIn(wrong, accepts) };
       return { ok: true, value: values.filter((value) => words.includes(value)).join(',') };
     },
     values,
@@ -36,10 +41,12 @@ export function triStateSetOf(values: readonly string[]): Kind {
     name: 'tri-set',
     accepts,
     parse(text) {
+      const missing = missingElement(text, 'a word');
+      if (missing !== undefined) return { ok: false, error: `${missing}; give ${accepts}` };
       const words = text.split(',').map((word) => word.trim());
       for (const word of words) {
         const plain = word.replace(/^!/, '');
-        if (!values.includes(plain)) return { ok: false, error: `${shown(word)} is not in ${accepts}` };
+        if (!values.includes(plain)) return { ok: false, error: notIn(word, accepts) };
         if (words.includes(plain) && words.includes(`!${plain}`)) {
           return { ok: false, error: `${plain} is asked to be set and clear at once` };
         }

@@ -1,4 +1,5 @@
 import type { Kind } from '../define.js';
+import { missingElement } from './comma-list.js';
 import { hasControl, hasDirection, shown } from './shown.js';
 
 export interface TextOptions {
@@ -55,6 +56,8 @@ export function nameList(options: TextOptions = {}): Kind {
     name: 'name-list',
     accepts,
     parse(value) {
+      const missing = missingElement(value, 'a name');
+      if (missing !== undefined) return { ok: false, error: `${missing}; give ${accepts}` };
       const names = value.trim() === '' ? [] : value.split(',').map((part) => part.trim());
       if (!names.every((part) => one.parse(part).ok)) return { ok: false, error: `${shown(value)} is not ${accepts}` };
       return { ok: true, value: [...new Set(names)].join(',') };

@@ -1,4 +1,5 @@
 import type { Kind } from '../define.js';
+import { missingElement } from './comma-list.js';
 import { durationMs, durationText } from './duration.js';
 import { shown } from './shown.js';
 
@@ -33,6 +34,8 @@ export const weekdayTimes: Kind = {
   name: 'weekday-times',
   accepts: ACCEPTS,
   parse(text) {
+    const missing = missingElement(text, 'a day of the week', 'from-to');
+    if (missing !== undefined) return { ok: false, error: `${missing}; give ${ACCEPTS}` };
     const times = parseWeekdayTimes(text);
     if (!times) return { ok: false, error: `${shown(text)} is not ${ACCEPTS}` };
     return { ok: true, value: `${durationText(times.fromMs)}-${durationText(times.toMs)},${times.days.join(',')}` };

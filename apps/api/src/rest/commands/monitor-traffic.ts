@@ -1,3 +1,4 @@
+import { missingElement } from '@tollway/schema';
 import { AgentGone } from '../../agent/messages.js';
 import { textOf } from '../../config/content.js';
 import { findItem } from '../../config/items.js';
@@ -10,14 +11,18 @@ import { checkArguments } from '../arguments.js';
 import type { Answer, Call, Services } from '../services.js';
 import { samples } from './monitor.js';
 
+const ACCEPTS = 'names of interfaces, separated by commas, or aggregate';
+
 /** `/interface/monitor-traffic`: rates of interfaces, once or each second for a while. */
 export async function monitorTraffic(call: Call): Promise<Answer> {
   const { services, menu, args } = call;
   checkArguments(args, ['interface', 'numbers', '.id', 'once', 'duration', '.proplist']);
   const named = args.interface ?? args.numbers ?? args['.id'];
-  if (named === undefined)
-    throw errors.missingProperty('interface', 'names of interfaces, separated by commas, or aggregate');
-  const names = [...new Set(textOf('interface', named).split(','))];
+  if (named === undefined) throw errors.missingProperty('interface', ACCEPTS);
+  const text = textOf('interface', named);
+  const missing = missingElement(text, 'a name');
+  if (missing !== undefined) throw errors.badProperty('interface', `value of interface: ${missing}; give ${ACCEPTS}`);
+  const names = [...new Set(text.split(','))];
   const stored = services.store.snapshot.get(ETHERNET) ?? [];
   const rows = names
     .filter((name) => name !== 'aggregate')

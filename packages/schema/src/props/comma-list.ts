@@ -1,0 +1,15 @@
+/**
+ * What a comma list lacks, in words, e.g. `a port is missing after the comma`; undefined when something stands on both
+ * sides of each comma. A text without commas lacks nothing that could be told by its place.
+ * @param element what stands between two commas, e.g. `a port`
+ * @param first what stands before the first one, where that is something else
+ */
+export function missingElement(text: string, element: string, first = element): string | undefined {
+  const parts = text.split(',');
+  const at = parts.findIndex((part) => part.trim() === '');
+  if (at < 0 || parts.length === 1) return undefined;
+  const comma = (which: string) => (parts.length === 2 ? 'the comma' : `the ${which} comma`);
+  if (at === 0) return `${first} is missing before ${comma('first')}`;
+  if (at === parts.length - 1) return `${element} is missing after ${comma('last')}`;
+  return `${element} is missing between two commas`;
+}
