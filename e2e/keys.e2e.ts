@@ -53,6 +53,45 @@ test('Esc puts back what was changed in settings; F4 asks before changes are los
   await expect(identity.root).toBeHidden();
 });
 
+test('Esc in a list clears the selection first, then closes the window; in Find it clears the text', async ({ ui }) => {
+  const rules = await ui.open(FILTER);
+  const { keyboard } = ui.page;
+  const chosen = rules.grid.locator('[role="row"][aria-selected="true"]');
+  await rules.select(rules.row('accept').first());
+  await keyboard.press('Control+a');
+  await expect(chosen).not.toHaveCount(1);
+  await keyboard.press('Escape');
+  await expect(chosen).toHaveCount(0);
+  await expect(rules.root).toBeVisible();
+
+  // The keyboard is where it was, and the key is the window's: also while its toolbar has the focus.
+  await keyboard.press('ArrowDown');
+  await expect(chosen).toHaveCount(1);
+  await rules.command('Filter').focus();
+  await keyboard.press('Escape');
+  await expect(chosen).toHaveCount(0);
+  await expect(rules.root).toBeVisible();
+
+  // A text in Find is another thing to give up, and so is a menu: the rows stay selected.
+  await rules.select(rules.row('accept').first());
+  await rules.find('accept');
+  const find = rules.root.getByRole('searchbox', { name: 'Find' });
+  await find.press('Escape');
+  await expect(find).toHaveValue('');
+  await find.press('Escape');
+  await expect(rules.root).toBeVisible();
+  await expect(chosen).toHaveCount(1);
+  await rules.grid.focus();
+  await keyboard.press('Shift+F10');
+  await expect(ui.page.getByRole('menuitem', { name: 'Select none Esc' })).toBeEnabled();
+  await keyboard.press('Escape');
+  await expect(chosen).toHaveCount(1);
+  await keyboard.press('Escape');
+  await expect(chosen).toHaveCount(0);
+  await keyboard.press('Escape');
+  await expect(rules.root).toBeHidden();
+});
+
 test('a letter in the tree of menus goes to the next menu that begins with it', async ({ ui }) => {
   const item = (name: string) => ui.tree.getByRole('treeitem', { name, exact: true });
   await item('Dashboard').focus();

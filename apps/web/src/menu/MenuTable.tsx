@@ -4,6 +4,7 @@ import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import type { LiveMenu } from '../api/live-menu.ts';
 import { useOptions } from '../api/references.ts';
 import type { Row } from '../api/row.ts';
+import { useEscape } from '../ui/escape.ts';
 import { type Command, PopupMenu } from '../ui/PopupMenu.tsx';
 import { useVisible } from '../ui/visibility.ts';
 import { runOn } from './actions.ts';
@@ -163,6 +164,7 @@ export function MenuTable(props: MenuTableProps) {
 
   useAddedRows(menu, live, (index) => grid.current?.show(index));
   const visible = useVisible();
+  useEscape(root, visible, () => selection.ids.size > 0 && actions.run('select-none'));
   const run = useRef(actions.run);
   run.current = actions.run;
   useEffect(() => {

@@ -56,6 +56,7 @@ const KNOWN = {
   'fold-all': { label: 'Fold all' },
   'copy-text': { label: 'Copy as text', shortcut: 'Ctrl+C' },
   'select-all': { label: 'Select all', shortcut: 'Ctrl+A' },
+  'select-none': { label: 'Select none', shortcut: 'Esc' },
   find: { label: 'Find', shortcut: 'Ctrl+F' },
   'find-next': { label: 'Find next', shortcut: 'F3' },
   columns: { label: 'Show columns' },
@@ -72,6 +73,7 @@ export function hasCommand(menu: Menu, name: CommandName): boolean {
     case 'open':
     case 'copy-text':
     case 'select-all':
+    case 'select-none':
     case 'find':
     case 'find-next':
     case 'columns':
@@ -124,6 +126,7 @@ export function whyNotNow(state: TableState, name: CommandName): string | undefi
     case 'copy':
       return count === 1 ? undefined : 'select one row';
     case 'copy-text':
+    case 'select-none':
       return count > 0 ? undefined : 'select a row first';
     case 'insert-above':
     case 'insert-below':
@@ -169,7 +172,7 @@ const GROUPS: readonly (readonly CommandName[])[] = [
   ['parent', 'indent', 'outdent', 'unfold-all', 'fold-all'],
 ];
 const LAST: readonly (readonly CommandName[])[] = [
-  ['copy-text', 'select-all'],
+  ['copy-text', 'select-all', 'select-none'],
   ['find', 'find-next', 'columns', 'inline-comments'],
 ];
 

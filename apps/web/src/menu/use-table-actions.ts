@@ -188,6 +188,10 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
       case 'select-all':
         selectAll();
         break;
+      case 'select-none':
+        // The keyboard stays where it is.
+        select(({ focus }) => nothingAt(focus));
+        break;
       case 'remove':
         live.release();
         void removeChosen();

@@ -1,5 +1,6 @@
 /** The desk: all windows one over another, or on a narrow screen one page at a time. */
 import { type ReactNode, useEffect, useLayoutEffect, useMemo, useRef } from 'react';
+import { takesEscape } from '../ui/escape.ts';
 import { isCovered } from './cover.ts';
 import { act, openWindowMenu, useDesk, useGrabbed } from './desk-state.ts';
 import type { Rect } from './geometry.ts';
@@ -108,8 +109,9 @@ function useKeys(root: { readonly current: HTMLElement | null }, onLeave: Props[
       else if (command === 'menu') {
         const { left, top } = element.getBoundingClientRect();
         openWindowMenu(id, left + 4, top + 30);
-      } else if (command === 'escape') leave.current(id, 'escape');
-      else leave.current(id);
+      } else if (command === 'escape') {
+        if (!takesEscape(element)) leave.current(id, 'escape');
+      } else leave.current(id);
     };
     window.addEventListener('keydown', press);
     return () => window.removeEventListener('keydown', press);
