@@ -61,6 +61,44 @@ test('the firewall opens with what matters in view, and columns without values t
   await titleInView(connections, 'Repl. Rate');
 });
 
+test('a column that came with what a filter found goes when the filter does; one that was chosen stays', async ({
+  ui,
+  router,
+}) => {
+  const { rest } = router;
+  const ids: string[] = [];
+  // The last of many, so that a window which has just opened has not seen it.
+  for (let at = 0; at < 150; at++) {
+    const last = at === 149 && { protocol: 'udp', 'src-port': '5201' };
+    ids.push(await rest.add(FILTER, { chain: 'far', action: 'accept', comment: `far-${at}`, ...last }));
+  }
+  const rules = await ui.open(FILTER);
+  const title = (name: string) => rules.grid.getByRole('columnheader', { name, exact: true });
+  await expect(rules.row('accept').first()).toBeVisible();
+  await expect(title('Src. Port')).toHaveCount(0);
+  await rules.find('far-149');
+  await expect(title('Src. Port')).toBeVisible();
+  await rules.find('');
+  await expect(title('Src. Port')).toHaveCount(0);
+
+  await rules.command('Filter').click();
+  const funnel = rules.root.getByRole('form', { name: 'Filter' });
+  await funnel.getByLabel('Property').selectOption({ label: 'Src. Port' });
+  await funnel.getByLabel('Value').fill('5201');
+  await funnel.getByRole('button', { name: 'Filter', exact: true }).click();
+  await expect(rules.row()).toHaveCount(1);
+  await expect(title('Src. Port')).toBeVisible();
+  await rules.command('Columns').click();
+  const chooser = ui.page.getByRole('dialog', { name: 'Columns of Filter Rules' });
+  await chooser.getByRole('checkbox', { name: 'Log Prefix' }).check();
+  await chooser.getByRole('searchbox').press('Escape');
+  await funnel.getByRole('button', { name: 'Clear', exact: true }).click();
+  await expect(rules.row('accept').first()).toBeVisible();
+  await expect(title('Src. Port')).toHaveCount(0);
+  await expect(title('Log Prefix')).toBeVisible();
+  await rest.request('POST', `/rest${FILTER}/remove`, { '.id': ids });
+});
+
 test('the menu on a title sorts, hides, puts comments into a column, and leads to the columns beside the table', async ({
   ui,
 }) => {

@@ -65,6 +65,7 @@ export class LiveMenu {
   readonly #listeners = new Set<(change: Change) => void>();
   #query: Query;
   #handle: SubscriptionHandle | undefined;
+  #listed: Query;
   #state: WindowState = emptyWindow;
   #shown: readonly string[] = [];
   #ghosts = new Map<string, Row>();
@@ -78,6 +79,7 @@ export class LiveMenu {
     this.#socket = socket;
     this.#menu = menu;
     this.#query = query;
+    this.#listed = query;
     this.#intervalMs = intervalMs;
   }
 
@@ -87,6 +89,11 @@ export class LiveMenu {
 
   get query(): Query {
     return this.#query;
+  }
+
+  /** What the rows of {@link state} were asked for by; {@link query} until those of another one have come. */
+  get listed(): Query {
+    return this.#listed;
   }
 
   /** Why the server refuses the subscription. */
@@ -205,6 +212,7 @@ export class LiveMenu {
     if (!change.order && change.rows.size === 0) return;
     const state = { ...sent, order: this.#reorders.reduce((order, reorder) => reorder(order), sent.order) };
     this.#state = state;
+    if (message.op === 'snapshot') this.#listed = this.#query;
     this.#error = undefined;
     const now = performance.now();
     const held = this.#heldSince !== undefined && now - this.#heldSince < HOLD_MS && state.first === before.first;

@@ -12,7 +12,8 @@ import {
   toggleColumn,
   WIDEST,
 } from './columns.ts';
-import { FilledColumns } from './filled-columns.ts';
+import { FilledColumns, TableFilled } from './filled-columns.ts';
+import { FOLDED } from './tree.ts';
 
 const filter = registry.find((menu) => menu.path === '/ip/firewall/filter');
 const route = registry.find((menu) => menu.path === '/ip/route');
@@ -106,6 +107,45 @@ test('a column without values takes no room unless it was chosen by hand', () =>
   // A row with a value brings its column.
   expect(filled.look([{ '.id': '*3', 'dst-port': '5201' }], filter.columns)).toBe(true);
   expect(filledColumns(filter, {}, { empty: filled.empty(filter.columns) })).toContain('dst-port');
+});
+
+test('a column that only rows of a filter have values for goes with the filter', () => {
+  const known = new FilledColumns(filter);
+  const table = new TableFilled(filter, known);
+  const names = ['action', 'chain', 'src-port', 'dst-port'];
+  const everything = { filter: {}, find: '' };
+  const rule: Row = { '.id': '*1', action: 'accept', chain: 'input' };
+  const seen = () => names.filter((name) => !table.empty(names).has(name));
+  // A window that opens with a filter shows the columns of its rows alone.
+  const forward = { filter: { chain: 'forward' }, find: '' };
+  table.look([{ ...rule, chain: 'forward', 'dst-port': '80' }], names, forward, { matched: 1, total: 200 });
+  expect(seen()).toEqual(['action', 'chain', 'dst-port']);
+  table.look([rule], names, everything, { matched: 200, total: 200 });
+  expect(seen()).toEqual(['action', 'chain']);
+
+  const found = { filter: {}, find: '5' };
+  table.look([{ ...rule, 'src-port': '5201' }], names, found, { matched: 1, total: 200 });
+  expect(seen()).toEqual(['action', 'chain', 'src-port']);
+  // Typing on does not make columns come and go.
+  table.look([rule], names, { ...found, find: '52' }, { matched: 1, total: 200 });
+  expect(seen()).toContain('src-port');
+  expect(table.look([], names, forward, { matched: 0, total: 200 })).toBe(true);
+  expect(seen()).toEqual(['action', 'chain']);
+
+  // What was there without a filter stays, also in another window and under a filter.
+  table.look([{ ...rule, 'dst-port': '443' }], names, everything, { matched: 200, total: 200 });
+  table.look([rule], names, forward, { matched: 1, total: 200 });
+  expect(seen()).toContain('dst-port');
+  expect(known.empty(names)).toEqual(new Set(['src-port']));
+});
+
+test('a tree is looked at as a whole, although rows of it are folded away', () => {
+  const known = new FilledColumns(filter);
+  const table = new TableFilled(filter, known);
+  const folded = { filter: {}, find: '', tree: FOLDED };
+  table.look([{ '.id': '*1', 'src-port': '1' }], ['action', 'src-port'], folded, { matched: 1, total: 3 });
+  table.look([{ '.id': '*1' }], ['action', 'src-port'], { ...folded, find: 'x' }, { matched: 1, total: 3 });
+  expect(table.empty(['action', 'src-port'])).toEqual(new Set(['action']));
 });
 
 test('half of a pair has a value when the pair has one', () => {

@@ -1,7 +1,8 @@
 /** Which columns of a table have nothing in them, as far as its rows are known. */
 import { columnValue, type Menu, menuColumn } from '@tollway/schema';
-import { useEffect, useState } from 'react';
-import type { LiveMenu } from '../api/live-menu.ts';
+import { useEffect, useMemo, useState } from 'react';
+import type { LiveMenu, Query } from '../api/live-menu.ts';
+import type { WindowState } from '../api/live-window.ts';
 import type { Row } from '../api/row.ts';
 
 /** Columns of a menu that some row had a value for. One that had stays: columns do not go while somebody looks. */
@@ -28,9 +29,64 @@ export class FilledColumns {
     return this.#filled.size > before || (first && this.#rows > 0);
   }
 
+  /** True for a column that some row had a value for. */
+  has(name: string): boolean {
+    return this.#filled.has(name);
+  }
+
+  /** Rows were looked at. */
+  get known(): boolean {
+    return this.#rows > 0;
+  }
+
   /** Those of the columns that no row had a value for; none before there was a row. */
   empty(columns: readonly string[]): ReadonlySet<string> {
     return new Set(this.#rows === 0 ? [] : columns.filter((name) => !this.#filled.has(name)));
+  }
+}
+
+type Counts = Pick<WindowState, 'matched' | 'total'>;
+
+/** What rows were asked for by. */
+type Asked = Pick<Query, 'filter' | 'find' | 'tree'>;
+
+/** True when all items were asked for; of a tree, some of them may be folded away. */
+const asksForAll = ({ filter, find, tree }: Asked): boolean =>
+  tree !== undefined && tree !== null && find === '' && Object.keys(filter).length === 0;
+
+/** The columns of one table that have something in them. What only rows of a filter have goes with that filter. */
+export class TableFilled {
+  readonly #menu: Menu;
+  readonly #all: FilledColumns;
+  #filtered: FilledColumns;
+  #filter = '';
+
+  /** @param all what is known of the menu, whoever looked at it */
+  constructor(menu: Menu, all: FilledColumns) {
+    this.#menu = menu;
+    this.#all = all;
+    this.#filtered = new FilledColumns(menu);
+  }
+
+  /**
+   * As {@link FilledColumns.look}.
+   * @param by what the rows were asked for by
+   */
+  look(rows: Iterable<Row>, columns: readonly string[], by: Asked, { matched, total }: Counts): boolean {
+    // While a word is typed into Find, columns stay: they would come and go with each letter.
+    const filter = JSON.stringify([by.filter, by.find !== '']);
+    const other = filter !== this.#filter;
+    if (other) this.#filtered = new FilledColumns(this.#menu);
+    this.#filter = filter;
+    // A filter that all items pass hides nothing.
+    const whole = matched === total || asksForAll(by);
+    return (whole ? this.#all : this.#filtered).look(rows, columns) || other;
+  }
+
+  /** Those of the columns that no row had a value for; none before there was a row. */
+  empty(columns: readonly string[]): ReadonlySet<string> {
+    const [all, filtered] = [this.#all, this.#filtered];
+    return new Set([...(all.known ? all : filtered).empty(columns)].filter((name) => !filtered.has(name)));
   }
 }
 
@@ -40,18 +96,18 @@ const found = new Map<string, FilledColumns>();
 /** The columns that no row has a value for; changes as rows come. */
 export function useEmptyColumns(menu: Menu, live: LiveMenu, columns: readonly string[]): ReadonlySet<string> {
   const names = columns.join(' ');
-  const [empty, setEmpty] = useState(() => filledOf(menu).empty(columns));
+  const filled = useMemo(() => new TableFilled(menu, filledOf(menu)), [menu]);
+  const [empty, setEmpty] = useState(() => filled.empty(columns));
   useEffect(() => {
-    const filled = filledOf(menu);
     const all = names.split(' ');
     const look = (ids: Iterable<string>) => {
       const rows = [...ids].map((id) => live.row(id)).filter((row) => row !== undefined);
-      if (filled.look(rows, all)) setEmpty(filled.empty(all));
+      if (filled.look(rows, all, live.listed, live.state)) setEmpty(filled.empty(all));
     };
     look(live.shown);
     setEmpty(filled.empty(all));
     return live.subscribe((change) => look(change.rows));
-  }, [menu, live, names]);
+  }, [filled, live, names]);
   return empty;
 }
 
