@@ -221,6 +221,37 @@ describe('routes', () => {
     for (const row of rows.slice(1)) await router.rest('DELETE', `${ROUTES}/${row['.id']}`);
   });
 
+  it('that cannot work at all tell why', async () => {
+    const put = async (more: Record<string, string>) =>
+      (await router.rest('PUT', ROUTES, { 'dst-address': '10.26.0.0/24', gateway: '10.2.0.2', ...more })).id;
+    const foreign = await put({ 'pref-src': '10.9.9.9' });
+    const mine = await put({ gateway: '10.2.0.1' });
+    // The data plane has not been given them.
+    peer.routes = packed(own());
+    const read = async (id: string) => (await router.rest('GET', `${ROUTES}/${id}`)).item;
+    const noSource = 'pref-src: 10.9.9.9 is no enabled address of this router; give one of those, or unset it';
+    expect(await read(foreign)).toMatchObject({
+      active: 'false',
+      inactive: 'true',
+      '.about': noSource,
+      hint: noSource,
+    });
+    expect(await read(mine)).toMatchObject({
+      inactive: 'true',
+      hint: 'gateway: 10.2.0.1 is an address of this router itself',
+    });
+    const { rows } = await router.rest('POST', `${ROUTES}/print`, { '.query': [`hint=${noSource}`] });
+    expect(rows.map((row) => row['.id'])).toEqual([foreign]);
+
+    // With the address there is nothing to hint at; nor is there of a route that is switched off.
+    const address = await router.rest('PUT', '/ip/address', { address: '10.9.9.9/24', interface: 'ether2' });
+    expect(await read(foreign)).not.toHaveProperty('hint');
+    await router.rest('DELETE', `/ip/address/${address.id}`);
+    await router.rest('PATCH', `${ROUTES}/${foreign}`, { disabled: 'yes' });
+    expect(await read(foreign)).not.toHaveProperty('hint');
+    for (const id of [foreign, mine]) await router.rest('DELETE', `${ROUTES}/${id}`);
+  });
+
   it('lie in networks that a query or a window names', async () => {
     peer.routes = packed([
       ...own(),

@@ -14,7 +14,7 @@ export function compileRoutes(context: CompileContext, addresses: readonly Inter
     if (!prefix) throw new CannotWork(`dst-address: ${text} is no prefix`);
     const prefSrc = effective(MENU, row, 'pref-src');
     if (prefSrc !== undefined && !own.has(prefSrc)) {
-      throw new CannotWork(`pref-src: ${prefSrc} is no address of this router`);
+      throw new CannotWork(`pref-src: ${prefSrc} is no enabled address of this router; give one of those, or unset it`);
     }
     return {
       row: row.id,

@@ -41,7 +41,9 @@ export function routesView(menu: Menu, store: ConfigStore, live: LiveState): Vie
           case 'inactive':
             return yesNo(!active && live.connected && byId.get(id)?.disabled !== true);
           case 'hint':
-            return place === undefined || active ? undefined : whyUnused(dump, place, byId.get(id), names, own);
+            // One that cannot work at all, as its gateway is the router itself, the data plane has not been given.
+            if (place === undefined) return invalid.get(id);
+            return active ? undefined : whyUnused(dump, place, byId.get(id), names, own);
           default:
             return place === undefined ? undefined : immediateGateway(dump, place, names);
         }

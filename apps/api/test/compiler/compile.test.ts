@@ -180,7 +180,7 @@ describe('compile', () => {
       2: 'interface: there is no interface ether7',
       4: 'gateway: there is no interface ether7',
       5: 'gateway: 10.0.1.1 is an address of this router itself',
-      6: 'pref-src: 10.0.0.1 is no address of this router',
+      6: 'pref-src: 10.0.0.1 is no enabled address of this router; give one of those, or unset it',
       7: 'gateway: there is no interface ether7',
       8: 'interface: there is no interface ether7',
     });

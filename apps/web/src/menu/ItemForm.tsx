@@ -197,7 +197,7 @@ function Body({ menu, extras, base, isNew, initial, before, gone, onClose, onCop
             </p>
           )}
           {why !== undefined && <p className="form-reason">{why}</p>}
-          {(base.hint ?? '') !== '' && <p className="form-hint">{base.hint}</p>}
+          {(base.hint ?? '') !== '' && base.hint !== why && <p className="form-hint">{base.hint}</p>}
           {locked !== undefined && menu.commands.includes('set') && <p className="form-note">Read-only: {locked}.</p>}
           {unsaved !== undefined && (
             <p className="form-error" role="alert">
