@@ -9,6 +9,7 @@ import {
   errorText,
   fieldsOf,
   fieldValue,
+  judged,
   overtaken,
   standsOpen,
   tabsOf,
@@ -182,6 +183,23 @@ test('errors of the server are in words of the page beside their field, with the
 test('blanks that came along with a value are no part of it; a text keeps them, and what is wrong stays as it was typed', () => {
   const edits = { 'src-address': '  10.66.0.1/24 ', comment: ' a ', 'dst-address': ' x ', protocol: null };
   expect(tidied(filter, edits)).toEqual({ ...edits, 'src-address': '10.66.0.1/24' });
+});
+
+test('a field that is left is judged once, twice where blanks may be what is wrong', () => {
+  const asked: string[] = [];
+  const known = filter.props['src-address'];
+  if (known === undefined) throw new Error('no property');
+  const parse = (text: string) => {
+    asked.push(text);
+    return known.kind.parse(text);
+  };
+  const prop = { ...known, kind: { ...known.kind, parse } };
+  expect(judged(prop, '10.0.0.1')).toEqual({ value: '10.0.0.1', error: undefined });
+  expect(asked).toEqual(['10.0.0.1']);
+  expect(judged(prop, ' 10.0.0.1')).toEqual({ value: '10.0.0.1', error: undefined });
+  expect(asked).toEqual(['10.0.0.1', ' 10.0.0.1', '10.0.0.1']);
+  expect(judged(prop, ' x')).toMatchObject({ value: ' x', error: expect.stringContaining('" x" is not an IPv4') });
+  expect(judged(prop, '')).toEqual({ value: '', error: undefined });
 });
 
 test('what was being edited is told when it can only be looked at any more', () => {

@@ -176,17 +176,29 @@ export function valueError(prop: Prop, value: string | undefined): string | unde
   return refusal(prop, value);
 }
 
-/** A typed value without the blanks around it that came along when it was pasted, where they are no part of it. */
-function tidy(prop: Prop | undefined, value: string): string {
-  const bare = value.trim();
-  if (prop === undefined || bare === value || valueError(prop, value) === undefined) return value;
-  return valueError(prop, bare) === undefined ? bare : value;
+/** A typed value as it is kept, and what is wrong with it. */
+interface Judged {
+  readonly value: string;
+  readonly error: string | undefined;
 }
 
-/** The same of all that was edited. */
+/**
+ * Judges a typed value. Blanks around it that came along when it was pasted go, where they are no part of it.
+ */
+export function judged(prop: Prop, value: string): Judged {
+  const error = valueError(prop, value);
+  const bare = value.trim();
+  if (error === undefined || bare === value || valueError(prop, bare) !== undefined) return { value, error };
+  return { value: bare, error: undefined };
+}
+
+/** All that was edited, without such blanks. */
 export function tidied(menu: Menu, edits: Edits): Edits {
   return Object.fromEntries(
-    Object.entries(edits).map(([name, value]) => [name, value === null ? null : tidy(menu.props[name], value)]),
+    Object.entries(edits).map(([name, value]) => {
+      const prop = menu.props[name];
+      return [name, value === null || prop === undefined ? value : judged(prop, value).value];
+    }),
   );
 }
 

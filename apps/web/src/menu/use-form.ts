@@ -11,11 +11,10 @@ import {
   edit,
   errorPlace,
   errorText,
-  fieldValue,
+  judged,
   overtaken,
   tidied,
   validate,
-  valueError,
 } from './form-model.ts';
 
 export interface Form {
@@ -60,11 +59,10 @@ export function useForm(menu: Menu, base: Row, isNew: boolean, initial: Edits = 
   const leave = useCallback(
     (name: string) => {
       const prop = menu.props[name];
-      const { base: item, edits: made } = latest.current;
-      if (prop === undefined || made[name] === undefined) return;
-      const tidy = tidied(menu, made);
-      if (tidy[name] !== made[name]) setEdits((now) => tidied(menu, now));
-      const error = valueError(prop, fieldValue(prop, name, item, tidy));
+      const typed = latest.current.edits[name];
+      if (prop === undefined || typed === undefined || typed === null) return;
+      const { value, error } = judged(prop, typed);
+      if (value !== typed) setEdits((now) => (now[name] === typed ? { ...now, [name]: value } : now));
       if (error !== undefined) setErrors((now) => ({ ...now, [name]: error }));
     },
     [menu],
