@@ -1,6 +1,6 @@
 /** Tabs of fields for one item. */
 import type { Menu } from '@tollway/schema';
-import { Fragment, useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
+import { Fragment, useCallback, useContext, useEffect, useId, useLayoutEffect, useState } from 'react';
 import type { Row } from '../api/row.ts';
 import { Tabs } from '../ui/Tabs.tsx';
 import { Field } from './fields/Field.tsx';
@@ -23,9 +23,6 @@ interface Props {
   readonly place?: string | undefined;
 }
 
-/** How often it is looked for the field that was refused. */
-const LOOKS = 3;
-
 function tabOfError(menu: Menu, errors: Errors): string | undefined {
   const name = Object.keys(errors).find((each) => each !== '');
   return name === undefined ? undefined : menu.props[name]?.tab;
@@ -45,29 +42,17 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
   const marked = new Set(Object.keys(errors).map((name) => menu.props[name]?.tab ?? ''));
 
   // An error on another tab would go unseen. Only a refusal leads there: who leaves a field for a tab wants that tab.
+  // What was refused is there to be mended at once: its field takes the focus, with its tab.
+  const [sought, setSought] = useState<string>();
   // biome-ignore lint/correctness/useExhaustiveDependencies: the errors of the moment of the refusal
   useEffect(() => {
-    const tab = tabOfError(menu, errors);
-    if (form.refused > 0 && tab !== undefined)
-      setChosen((now) => (Object.keys(errors).some((name) => menu.props[name]?.tab === now) ? now : tab));
+    if (form.refused === 0) return;
+    const tab = marked.has(active) ? active : tabOfError(menu, errors);
+    if (tab === undefined) return;
+    setChosen(tab);
+    setSought(fieldsOf(menu, tab, base, form.edits, isNew).find((name) => errors[name] !== undefined));
   }, [form.refused]);
-
-  // What was refused is there to be mended at once. Its tab may have to come first, which takes another look or two.
-  const start = useRef<HTMLSpanElement>(null);
-  const looks = useRef({ refused: form.refused, left: 0 });
-  useEffect(() => {
-    const now = looks.current;
-    if (now.refused !== form.refused) {
-      now.refused = form.refused;
-      now.left = tabOfError(menu, errors) === undefined ? 0 : LOOKS;
-    }
-    if (now.left === 0) return;
-    now.left -= 1;
-    const field = start.current?.parentElement?.querySelector<HTMLElement>('[aria-invalid="true"]');
-    if (field === null || field === undefined) return;
-    now.left = 0;
-    field.focus();
-  });
+  const found = useCallback(() => setSought(undefined), []);
 
   const fit = useContext(Fit);
   const shown = fieldsOf(menu, active, base, form.edits, isNew);
@@ -78,7 +63,6 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
     const Extra = isNew ? undefined : extras?.[tab]?.Content;
     return (
       <>
-        {tab === active && <span ref={start} hidden />}
         {Extra !== undefined && <Extra row={base} />}
         {fieldsOf(menu, tab, base, form.edits, isNew).map((name, at, names) => {
           const prop = menu.props[name];
@@ -96,6 +80,8 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
                 open={open}
                 readOnly={readOnly}
                 error={errors[name]}
+                sought={sought === name}
+                onFound={found}
                 overtaken={form.overtaken[name]}
                 onChange={form.change}
                 onBlur={form.leave}

@@ -1,6 +1,6 @@
 /** One line of a form: label, fold, negation, the control of the kind, unit, error. */
 import { type Prop, splitNot } from '@tollway/schema';
-import { memo, type ReactNode, useId } from 'react';
+import { memo, type ReactNode, useEffect, useId, useRef } from 'react';
 import { flushSync } from 'react-dom';
 import { Icon } from '../../ui/icons.tsx';
 import { unfoldedValue } from '../form-model.ts';
@@ -18,6 +18,9 @@ export interface FieldProps {
   readonly error: string | undefined;
   /** What somebody else has made of the value that is being edited here. */
   readonly overtaken: string | undefined;
+  /** Its control takes the focus, and tells so. */
+  readonly sought?: boolean;
+  readonly onFound?: () => void;
   readonly onChange: (name: string, value: string | undefined) => void;
   readonly onBlur: (name: string) => void;
 }
@@ -43,9 +46,20 @@ export const Field = memo(function Field({
   readOnly,
   error,
   overtaken,
+  sought = false,
   ...owner
 }: FieldProps) {
   const id = useId();
+  const line = useRef<HTMLDivElement>(null);
+  const { onFound } = owner;
+  useEffect(() => {
+    if (!sought) return;
+    // Of several controls the one that is wrong; the first, where none of them tells.
+    const wrong = line.current?.querySelector<HTMLElement>('[aria-invalid="true"]');
+    const first = line.current?.querySelector<HTMLElement>('.field-body :is(input, select, textarea, button)');
+    (wrong ?? first)?.focus();
+    onFound?.();
+  }, [sought, onFound]);
   const onChange = (next: string | undefined) => owner.onChange(name, next);
   const errorId = `${id}-error`;
   const { not } = prop;
@@ -85,10 +99,10 @@ export const Field = memo(function Field({
         aria-expanded="false"
         disabled={readOnly}
         onClick={(event) => {
-          const line = event.currentTarget.closest('.field');
+          const folded = event.currentTarget.closest('.field');
           // The control takes the place of the line; whoever opened it types at once.
           flushSync(() => onChange(unfoldedValue(prop)));
-          const next = line?.querySelector('input, select, .list-field button');
+          const next = folded?.querySelector('input, select, .list-field button');
           if (next instanceof HTMLElement) next.focus();
         }}
       >
@@ -141,6 +155,7 @@ export const Field = memo(function Field({
 
   return (
     <div
+      ref={line}
       className={error === undefined ? 'field' : 'field field-wrong'}
       data-property={name}
       {...(grouped ? { role: 'group', 'aria-labelledby': `${id}-label` } : {})}
