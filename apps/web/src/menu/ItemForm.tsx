@@ -12,12 +12,13 @@ import { isSet, reason } from './cells/text.ts';
 import { FormButtons } from './FormButtons.tsx';
 import { FormFields } from './FormFields.tsx';
 import { FormStatus } from './FormStatus.tsx';
-import { copyOf, type Edits, proposals, unsavedText, valuesOf } from './form-model.ts';
+import { copyOf, type Edits, proposals, valuesOf } from './form-model.ts';
 import type { TabExtras } from './form-tabs.ts';
 import { itemTitle, lockedReason, newTitle } from './item.ts';
 import { RemoveDialog } from './RemoveDialog.tsx';
 import { type RemoveQuestion, removeQuestion } from './remove-question.ts';
 import { loadingText } from './TableFooter.tsx';
+import { UnsavedNote } from './UnsavedNote.tsx';
 import { tellChange } from './undo.ts';
 import { untouched, useForm } from './use-form.ts';
 import { useItem } from './use-item.ts';
@@ -178,7 +179,6 @@ function Body({ menu, extras, base, isNew, initial, before, gone, onClose, onCop
   }
 
   const why = reason(base);
-  const unsaved = locked === undefined ? undefined : unsavedText(menu, base, form.edits);
   return (
     <div className="item-box" data-unsaved={isNew && same(form.edits, initial) ? undefined : form.dirty || undefined}>
       <form
@@ -199,11 +199,7 @@ function Body({ menu, extras, base, isNew, initial, before, gone, onClose, onCop
           {why !== undefined && <p className="form-reason">{why}</p>}
           {(base.hint ?? '') !== '' && base.hint !== why && <p className="form-hint">{base.hint}</p>}
           {locked !== undefined && menu.commands.includes('set') && <p className="form-note">Read-only: {locked}.</p>}
-          {unsaved !== undefined && (
-            <p className="form-error" role="alert">
-              {unsaved}
-            </p>
-          )}
+          {locked !== undefined && <UnsavedNote menu={menu} base={base} edits={form.edits} />}
           <FormFields
             menu={menu}
             base={base}

@@ -5,8 +5,8 @@ import { setSettings } from '../api/commands.ts';
 import { useStale } from '../api/connection.ts';
 import type { Row } from '../api/row.ts';
 import { FormFields } from './FormFields.tsx';
-import { unsavedText } from './form-model.ts';
 import { loadingText } from './TableFooter.tsx';
+import { UnsavedNote } from './UnsavedNote.tsx';
 import { tellChange } from './undo.ts';
 import { untouched, useForm } from './use-form.ts';
 import { useItem } from './use-item.ts';
@@ -50,14 +50,9 @@ function Body({ menu, base, onClose }: BodyProps) {
     if (await send()) onClose?.();
   }
 
-  const unsaved = writable ? undefined : unsavedText(menu, base, form.edits);
   const fields = (
     <>
-      {unsaved !== undefined && (
-        <p className="form-error" role="alert">
-          {unsaved}
-        </p>
-      )}
+      {!writable && <UnsavedNote menu={menu} base={base} edits={form.edits} />}
       <FormFields
         menu={menu}
         base={base}

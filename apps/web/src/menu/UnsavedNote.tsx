@@ -1,0 +1,19 @@
+import type { Menu } from '@tollway/schema';
+import type { Row } from '../api/row.ts';
+import { type Edits, unsavedText } from './form-model.ts';
+
+interface Props {
+  readonly menu: Menu;
+  readonly base: Row;
+  readonly edits: Edits;
+}
+
+/** Over a form that may only be looked at since: what was being edited in it, so that it is not lost without a word. */
+export function UnsavedNote({ menu, base, edits }: Props) {
+  const text = unsavedText(menu, base, edits);
+  return text === undefined ? null : (
+    <p className="form-error" role="alert">
+      {text}
+    </p>
+  );
+}
