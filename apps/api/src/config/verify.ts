@@ -68,8 +68,10 @@ function verify(
     else if (change.value === undefined) content.delete(change.property);
     else {
       // What an item has by default already is not stored because somebody says it again: that changes nothing.
-      const said = row !== undefined && !content.has(change.property) && isDefault(menu, change.property, change.value);
-      if (said) continue;
+      // One that may be unset is stored: what it has without being given may be another thing than its default.
+      const prop = propOf(menu, change.property);
+      const had = row !== undefined && !content.has(change.property) && prop?.unset !== true;
+      if (had && isDefault(prop, change.value)) continue;
       content.set(change.property, change.value);
       given.add(change.property);
     }
@@ -98,10 +100,13 @@ function verify(
   };
 }
 
-const isDefault = (menu: Menu, property: string, value: string): boolean => {
-  const prop = Object.hasOwn(menu.props, property) ? menu.props[property] : undefined;
-  return prop?.default === value && prop.unset !== true;
-};
+/** A property of the menu; undefined for any other name that a request may hold. */
+const propOf = (menu: Menu, property: string): Prop | undefined =>
+  Object.hasOwn(menu.props, property) ? menu.props[property] : undefined;
+
+/** Clients that send every property send those at their defaults too: that asks for nothing. */
+const isDefault = (prop: Prop | undefined, value: string | undefined): boolean =>
+  prop?.default !== undefined && prop.default === value;
 
 const requiredProps = new WeakMap<Menu, readonly (readonly [string, Prop])[]>();
 
@@ -127,7 +132,7 @@ function readChange(menu: Menu, key: string, value: unknown): Change | FieldErro
     menu.constants !== undefined && Object.hasOwn(menu.constants, property) ? menu.constants[property] : undefined;
   if (constant !== undefined)
     return key === property ? unchangeable(property, constant, value) : { property, value: undefined };
-  const prop = Object.hasOwn(menu.props, property) ? menu.props[property] : undefined;
+  const prop = propOf(menu, property);
   if (!prop || prop.readOnly) {
     const text = `unknown parameter ${property}`;
     return fault(property, prop ? `${text}: it is read-only` : text);
@@ -174,8 +179,7 @@ function checkConditions({ menu, values, given }: Candidate): FieldError[] {
     const prop = menu.props[property];
     const when = prop?.when;
     const other = when && (values[when.prop] ?? menu.props[when.prop]?.default ?? '');
-    // Clients that send every property send those at their defaults too.
-    if (!when || when.values.includes(other ?? '') || values[property] === prop.default) return [];
+    if (!when || when.values.includes(other ?? '') || isDefault(prop, values[property])) return [];
     return [fault(property, `value of ${property}: applies only when ${when.prop} is ${when.values.join(' or ')}`)];
   });
 }
