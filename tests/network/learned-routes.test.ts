@@ -56,6 +56,29 @@ test('packets of a running flow follow it, and the default route again when it i
   await ping.end('SIGINT');
 });
 
+test('a route of type unreachable or prohibit is answered as Linux answers it, a blackhole not at all', async () => {
+  const lan = router.host('lan');
+  const ping = () => lan.run('ping', '-n', '-c', '2', '-i', '0.3', '-W', '1', '192.0.2.7').stdout;
+  const types = [
+    ['unreachable', /Destination Host Unreachable/],
+    ['prohibit', /Packet filtered/],
+  ] as const;
+  for (const [type, answer] of types) {
+    route('add', type, '192.0.2.0/24', 'proto', 'static');
+    await eventually(async () => (await listed('192.0.2.0/24')) !== undefined);
+    const row = await listed('192.0.2.0/24');
+    expect(row).toMatchObject({ active: 'true', dynamic: 'true', hint: expect.stringContaining(`of type ${type}`) });
+    expect(row?.blackhole).toBeUndefined();
+    expect(ping()).toMatch(answer);
+    route('del', type, '192.0.2.0/24');
+    await eventually(async () => (await listed('192.0.2.0/24')) === undefined);
+  }
+  route('add', 'blackhole', '192.0.2.0/24', 'proto', 'static');
+  await eventually(async () => (await listed('192.0.2.0/24'))?.blackhole === 'true');
+  expect(ping()).not.toMatch(/From/);
+  route('del', 'blackhole', '192.0.2.0/24');
+});
+
 test('a thousand routes at once come and go without one left behind', async () => {
   const lines = Array.from(
     { length: 1000 },

@@ -9,6 +9,8 @@ const ACTIVE = 1;
 const CONNECTED = 2;
 const STATIC = 4;
 const BLACKHOLE = 8;
+const UNREACHABLE = 16;
+const PROHIBIT = 32;
 const BGP = 186;
 
 interface Route {
@@ -159,6 +161,26 @@ describe('routes', () => {
     const refused = await router.rest('DELETE', `${ROUTES}/${rows[2]?.['.id']}`);
     expect(refused.error.detail).toMatch(/^failure: .*dynamic/);
     expect((await router.rest('GET', `${ROUTES}/*800000182000000000000008`)).status).toBe(404);
+  });
+
+  it('of a type that RouterOS has no property for say so in the hint', async () => {
+    const nowhere = { gateway: 0, interface: 0 };
+    peer.routes = packed([
+      ...own(),
+      bgp(0x2000_0000, { flags: ACTIVE | BLACKHOLE, ...nowhere }),
+      bgp(0x2000_0100, { flags: ACTIVE | UNREACHABLE, ...nowhere }),
+      bgp(0x2000_0200, { flags: ACTIVE | PROHIBIT, ...nowhere }),
+    ]);
+    const { rows } = await router.rest('GET', `${ROUTES}?bgp=yes`);
+    expect(rows.map(({ blackhole, active, hint }) => [blackhole, active, hint])).toEqual([
+      ['true', 'true', undefined],
+      [undefined, 'true', 'a route of type unreachable: packets are answered with host unreachable'],
+      [
+        undefined,
+        'true',
+        'a route of type prohibit: packets are answered with communication administratively prohibited',
+      ],
+    ]);
   });
 
   it('keep their ids while others come and go', async () => {

@@ -7,6 +7,8 @@ const ACTIVE = 1;
 const CONNECTED = 2;
 const STATIC = 4;
 const BLACKHOLE = 8;
+const UNREACHABLE = 16;
+const PROHIBIT = 32;
 
 /** An `.id` of a route of another program: `*8` …, of the prefix length, the destination and the metric, which name it. */
 const LEARNED_ID = /^\*800000([0-9A-F]{2})([0-9A-F]{8})([0-9A-F]{8})$/i;
@@ -86,6 +88,16 @@ export class RouteDump {
 
   blackhole(place: number): boolean {
     return this.#flag(place, BLACKHOLE);
+  }
+
+  /** Answers packets with host unreachable. */
+  unreachable(place: number): boolean {
+    return this.#flag(place, UNREACHABLE);
+  }
+
+  /** Answers packets with communication administratively prohibited. */
+  prohibit(place: number): boolean {
+    return this.#flag(place, PROHIBIT);
   }
 
   distance(place: number): number {

@@ -98,6 +98,15 @@ function whyUnused(
 
 type Reader = (dump: RouteDump, place: number, names: Names) => string | undefined;
 
+/** What of a route of another program RouterOS has no property for. */
+function beyondProperties(dump: RouteDump, place: number): string | undefined {
+  if (dump.unreachable(place)) return 'a route of type unreachable: packets are answered with host unreachable';
+  if (dump.prohibit(place)) {
+    return 'a route of type prohibit: packets are answered with communication administratively prohibited';
+  }
+  return undefined;
+}
+
 const flagOf =
   (flag: string): Reader =>
   (dump, place) =>
@@ -113,6 +122,7 @@ const readers: Readonly<Record<string, Reader>> = {
   'immediate-gw': immediateGateway,
   distance: (dump, place) => String(dump.distance(place)),
   blackhole: (dump, place) => (dump.blackhole(place) ? 'true' : undefined),
+  hint: beyondProperties,
   disabled: () => 'false',
   dynamic: () => 'true',
   active: (dump, place) => yesNo(dump.active(place)),

@@ -31,6 +31,8 @@ const KNOWN: Readonly<Record<string, readonly [Weight, string]>> = {
   'filter-drop': ['policy', FILTER],
   'filter-reject': ['policy', FILTER],
   blackhole: ['policy', ROUTES],
+  'unreachable-route': ['policy', ROUTES],
+  'prohibit-route': ['policy', ROUTES],
   'reverse-path': ['policy', SETTINGS],
   'queue-full': ['policy', QUEUES],
   'connection-table-full': ['trouble', '/ip/firewall/connection/tracking'],

@@ -40,6 +40,8 @@ impl IcmpError {
     pub const NETWORK: Self = Self::unreachable(0);
     /// Host unreachable.
     pub const HOST: Self = Self::unreachable(1);
+    /// Communication administratively prohibited (RFC 1812 §5.2.7.1).
+    pub const PROHIBITED: Self = Self::unreachable(13);
     /// Larger than the MTU of the way on.
     pub const fn too_big(mtu: u16) -> Self {
         Self { icmp_type: icmp::UNREACHABLE, code: icmp::FRAGMENTATION_NEEDED, mtu }

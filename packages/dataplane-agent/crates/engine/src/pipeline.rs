@@ -81,7 +81,8 @@ stages! {
     dst_nat Networking "Translates the destination; the rules are asked for a connection's first packet."
         [NatExhausted NatNoAddress];
     route Networking "Decides between the router itself, an interface and a next hop, or nothing."
-        [MartianSource DirectedBroadcast NotForUs ForwardingOff Blackhole NoRoute OutInterfaceDown ReversePath];
+        [MartianSource DirectedBroadcast NotForUs ForwardingOff Blackhole UnreachableRoute ProhibitRoute NoRoute
+         OutInterfaceDown ReversePath];
     ttl Networking "Ends packets whose time to live runs out, or that are too long and must not be cut."
         [TtlExceeded FragmentationNeeded];
     mangle Firewall "Asks the rules of mangle's chain input, forward or output."

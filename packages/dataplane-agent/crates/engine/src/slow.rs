@@ -72,7 +72,7 @@ slow_reasons! {
     TooManyPaths "too-many-paths" "It hit a combination of rules beyond those that can be remembered.";
     FastPathOff "fast-path-off" "The fast path is switched off: allow-fast-path is no.";
     RulesWithoutTracking "rules-without-tracking" "Rules exist while connections are not tracked, so that each packet is asked.";
-    NotRoutable "not-routable" "Connections are not tracked, and there is no plain route for it: none, a blackhole, or forwarding is off.";
+    NotRoutable "not-routable" "Connections are not tracked, and there is no plain route for it: none, one that discards, or forwarding is off.";
     ReversePath "reverse-path" "Connections are not tracked, and each source is checked by rp-filter.";
 }
 
@@ -237,7 +237,7 @@ fn untracked<F: Frame>(snapshot: &Snapshot, packet: &Packet<F>) -> SlowReason {
     let out = match snapshot.lookup(dst) {
         Lookup::Local { .. } => return SlowReason::ToRouter,
         Lookup::Broadcast { .. } => return SlowReason::Broadcast,
-        Lookup::Blackhole | Lookup::NoRoute => return SlowReason::NotRoutable,
+        Lookup::Discard(_) | Lookup::NoRoute => return SlowReason::NotRoutable,
         Lookup::Connected { interface } | Lookup::Via { interface, .. } => snapshot.interface(interface),
     };
     let Some(out) = out.filter(|out| out.up && !snapshot.is_local_or_broadcast(src)) else {

@@ -78,6 +78,8 @@ drop_reasons! {
     ForwardingOff "forwarding-off" "Forwarding is switched off.";
     NoRoute "no-route" "No route to the destination.";
     Blackhole "blackhole" "The route is a blackhole.";
+    UnreachableRoute "unreachable-route" "The route is of type unreachable.";
+    ProhibitRoute "prohibit-route" "The route is of type prohibit.";
     DirectedBroadcast "directed-broadcast" "Broadcast for a network behind another interface.";
     TtlExceeded "ttl-exceeded" "The time to live ran out.";
     FragmentationNeeded "fragmentation-needed" "Larger than the MTU and must not be fragmented.";

@@ -3,7 +3,8 @@
 use std::net::Ipv4Addr;
 
 use tollway_config::dataplane::{Route, RouteTarget, RowId};
-use tollway_engine::fib::{DynamicRoute, DynamicTarget, RouteChange};
+use tollway_config::protocol::TraceFilter;
+use tollway_engine::fib::{Discard, DynamicRoute, DynamicTarget, RouteChange};
 use tollway_engine::snapshot::{Basis, PortFacts, Snapshot};
 use tollway_testkit::config::{RouterConfig, prefix, rule};
 use tollway_testkit::packet::{PacketBuilder, ip};
@@ -80,6 +81,43 @@ fn packets_follow_routes_of_other_programs_as_they_come_and_go() {
     router.change_routes(&[gone("100.64.0.0/16"), gone("100.64.0.0/16")]);
     router.advance_ms(100);
     unreachable(&mut router);
+}
+
+#[test]
+fn a_route_that_discards_answers_as_its_type_says() {
+    let mut router = start(base());
+    let types = [
+        (Discard::Blackhole, None, "blackhole"),
+        (Discard::Unreachable, Some((3, 1)), "unreachable-route"),
+        (Discard::Prohibit, Some((3, 13)), "prohibit-route"),
+    ];
+    router.change_routes(&[RouteChange::Replace(dynamic("100.64.0.0/16", "10.2.0.2"))]);
+    for (discard, icmp, reason) in types {
+        // Packets of a flow that is in the cache follow it too.
+        assert_eq!(ways(&router.send(0, &udp("100.64.1.1", 53))), [To::Port(1)]);
+        let target = DynamicTarget::Discard(discard);
+        router.change_routes(&[RouteChange::Replace(DynamicRoute {
+            target,
+            ..dynamic("100.64.1.0/24", "10.2.0.2")
+        })]);
+        let trace = router.start_trace(&TraceFilter { dropped: true, ..TraceFilter::default() });
+        let out = router.send(0, &udp("100.64.1.1", 53));
+        let answers: Vec<_> = out.iter().map(|output| (output.to, output.packet().icmp)).collect();
+        let answer = icmp.map(|icmp| (To::Port(0), Some(icmp)));
+        assert_eq!(answers, answer.into_iter().collect::<Vec<_>>(), "{discard:?}");
+        let told: Vec<_> =
+            router.traced(trace).packets.into_iter().map(|packet| packet.drop_reason).collect();
+        assert_eq!(told, [Some(reason.to_owned())]);
+        router.change_routes(&[gone("100.64.1.0/24")]);
+    }
+    // No more of them than of other ICMP errors.
+    let target = DynamicTarget::Discard(Discard::Unreachable);
+    router.change_routes(&[RouteChange::Replace(DynamicRoute {
+        target,
+        ..dynamic("100.64.1.0/24", "10.2.0.2")
+    })]);
+    let answers: usize = (0..20).map(|port| router.send(0, &udp("100.64.1.1", port)).len()).sum();
+    assert!((1..=6).contains(&answers), "{answers} answers");
 }
 
 #[test]

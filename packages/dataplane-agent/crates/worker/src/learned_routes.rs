@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::os::fd::RawFd;
 
 use tollway_config::dataplane::RowId;
-use tollway_engine::fib::{DynamicRoute, DynamicTarget, RouteChange};
+use tollway_engine::fib::{Discard, DynamicRoute, DynamicTarget, RouteChange};
 use tollway_io::link::LinkMonitor;
 use tollway_io::netns::Namespace;
 use tollway_io::routes::{KernelRoute, KernelRouteChange, RouteMonitor};
@@ -118,7 +118,9 @@ fn dynamic(route: &KernelRoute, devices: &HashMap<u32, RowId>) -> Option<Dynamic
                 None => DynamicTarget::Interface { interface },
             }
         }
-        libc::RTN_BLACKHOLE | libc::RTN_UNREACHABLE | libc::RTN_PROHIBIT => DynamicTarget::Blackhole,
+        libc::RTN_BLACKHOLE => DynamicTarget::Discard(Discard::Blackhole),
+        libc::RTN_UNREACHABLE => DynamicTarget::Discard(Discard::Unreachable),
+        libc::RTN_PROHIBIT => DynamicTarget::Discard(Discard::Prohibit),
         _ => return None,
     };
     Some(DynamicRoute {
@@ -168,8 +170,14 @@ mod tests {
         assert_eq!((learned.target, learned.distance, learned.metric), (by_neighbor, 20, 20));
         let direct = dynamic(&KernelRoute { gateway: None, ..route }, &devices).unwrap();
         assert_eq!(direct.target, DynamicTarget::Interface { interface: 3 });
-        let nowhere = KernelRoute { kind: libc::RTN_UNREACHABLE, device: 0, ..route };
-        assert_eq!(dynamic(&nowhere, &devices).unwrap().target, DynamicTarget::Blackhole);
+        for (kind, discard) in [
+            (libc::RTN_BLACKHOLE, Discard::Blackhole),
+            (libc::RTN_UNREACHABLE, Discard::Unreachable),
+            (libc::RTN_PROHIBIT, Discard::Prohibit),
+        ] {
+            let nowhere = KernelRoute { kind, gateway: None, device: 0, ..route };
+            assert_eq!(dynamic(&nowhere, &devices).unwrap().target, DynamicTarget::Discard(discard));
+        }
         assert_eq!(dynamic(&KernelRoute { device: 1, ..route }, &devices), None);
         for protocol in [RTPROT_KERNEL, RTPROT_REDIRECT, ROUTE_PROTOCOL] {
             assert_eq!(dynamic(&KernelRoute { protocol, ..route }, &devices), None);

@@ -3,13 +3,15 @@
 use std::net::Ipv4Addr;
 
 use tollway_config::protocol::{ROUTE_RECORD, ReplyBody};
-use tollway_engine::fib::{ListedRoute, Lookup, RouteSource};
+use tollway_engine::fib::{Discard, ListedRoute, Lookup, RouteSource};
 use tollway_engine::snapshot::Snapshot;
 
 const ACTIVE: u8 = 1;
 const CONNECTED: u8 = 2;
 const STATIC: u8 = 4;
 const BLACKHOLE: u8 = 8;
+const UNREACHABLE: u8 = 16;
+const PROHIBIT: u8 = 32;
 
 /// Every route, packed.
 pub fn all(snapshot: &Snapshot) -> ReplyBody {
@@ -26,7 +28,13 @@ fn pack(route: &ListedRoute, out: &mut Vec<u8>) {
         RouteSource::Dynamic { metric, protocol } => (0, 0, metric, protocol),
     };
     let flag = |set: bool, flag: u8| if set { flag } else { 0 };
-    let flags = kind | flag(route.active, ACTIVE) | flag(route.blackhole, BLACKHOLE);
+    let discard = match route.discard {
+        None => 0,
+        Some(Discard::Blackhole) => BLACKHOLE,
+        Some(Discard::Unreachable) => UNREACHABLE,
+        Some(Discard::Prohibit) => PROHIBIT,
+    };
+    let flags = kind | flag(route.active, ACTIVE) | discard;
     out.extend_from_slice(&route.destination.to_le_bytes());
     out.extend_from_slice(&[route.prefix_len, flags, route.distance, protocol]);
     out.extend_from_slice(&route.gateway.unwrap_or(0).to_le_bytes());
@@ -87,6 +95,32 @@ mod tests {
         for record in of_five {
             assert_eq!(record[5], if record[20] == 7 { ACTIVE } else { 0 });
             assert_eq!(record[4..8], [24, record[5], 20, 186]);
+        }
+    }
+
+    #[test]
+    fn a_route_that_discards_says_how() {
+        let snapshot = snapshot();
+        let types = [
+            (Discard::Blackhole, BLACKHOLE),
+            (Discard::Unreachable, UNREACHABLE),
+            (Discard::Prohibit, PROHIBIT),
+        ];
+        for (discard, flag) in types {
+            let route = DynamicRoute {
+                destination: 0x2000_0000,
+                prefix_len: 24,
+                metric: 7,
+                protocol: 186,
+                distance: 20,
+                target: DynamicTarget::Discard(discard),
+                source: 0,
+            };
+            snapshot.fib().change(&[RouteChange::Replace(route)], &mut Vec::new()).unwrap();
+            let ReplyBody::Routes { records } = all(&snapshot) else { panic!() };
+            let record = records.chunks_exact(ROUTE_RECORD).last().unwrap();
+            assert_eq!(record[..8], [0, 0, 0, 0x20, 24, ACTIVE | flag, 20, 186]);
+            assert_eq!(record[8..16], [0; 8], "neither next hop nor interface");
         }
     }
 

@@ -70,7 +70,7 @@ export const ipRoute = defineMenu({
     ...disabled(),
     ...comment(),
     ...dynamic(),
-    ...hint('Why the route is not used.', 'Status'),
+    ...hint('Why the route is not used, or what the other properties do not say of it.', 'Status'),
     inactive: state('Inactive', 'Not used now: the gateway is unreachable or a better route exists.'),
     active: state('Active', 'Used now.'),
     connect: state('Connect', 'Follows from an address of the router.'),

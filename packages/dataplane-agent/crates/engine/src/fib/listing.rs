@@ -2,8 +2,8 @@
 
 use tollway_config::dataplane::RowId;
 
-use super::Fib;
-use super::plan::{Origin, Path, Target};
+use super::plan::{Origin, Path};
+use super::{Discard, Fib};
 
 /// Where a listed route comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,11 +40,11 @@ pub struct ListedRoute {
     pub distance: u8,
     /// Lookups find it.
     pub active: bool,
-    /// Drops what it is found for.
-    pub blackhole: bool,
+    /// What it does with packets, if it leads nowhere on purpose.
+    pub discard: Option<Discard>,
     /// Next hop, if it names one.
     pub gateway: Option<u32>,
-    /// Interface row that it leaves by; 0 when unresolved or blackhole.
+    /// Interface row that it leaves by; 0 when it leads nowhere.
     pub interface: RowId,
 }
 
@@ -64,7 +64,7 @@ impl Fib {
                 source: RouteSource::Connected { address: route.address_row },
                 distance: 0,
                 active: route.path.as_ref().is_some_and(wins),
-                blackhole: false,
+                discard: None,
                 gateway: None,
                 interface: route.interface,
             });
@@ -75,7 +75,7 @@ impl Fib {
             source,
             distance: path.distance,
             active,
-            blackhole: path.target == Target::Blackhole,
+            discard: path.discard(),
             gateway: path.gateway(),
             interface: self.hops.lookup(number).interface().map_or(0, |index| control.ground.row(index)),
         };

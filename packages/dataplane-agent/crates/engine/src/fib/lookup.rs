@@ -29,10 +29,21 @@ pub enum Lookup {
         /// Its IPv4 address.
         gateway: u32,
     },
-    /// Dropped silently.
-    Blackhole,
+    /// Nowhere, as a route says.
+    Discard(Discard),
     /// Nowhere.
     NoRoute,
+}
+
+/// What a route that leads nowhere on purpose does with packets: its type in rtnetlink(7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Discard {
+    /// Drops them silently.
+    Blackhole,
+    /// Answers them with host unreachable.
+    Unreachable,
+    /// Answers them with communication administratively prohibited.
+    Prohibit,
 }
 
 impl Lookup {
@@ -43,16 +54,18 @@ impl Lookup {
             | Self::Broadcast { interface }
             | Self::Connected { interface }
             | Self::Via { interface, .. } => Some(interface),
-            Self::Blackhole | Self::NoRoute => None,
+            Self::Discard(_) | Self::NoRoute => None,
         }
     }
 
-    /// Kind in the bits from 48, interface from 32, gateway below. 0 is [`Lookup::NoRoute`].
+    /// Kind in the bits from 48, interface from 32, gateway or type of route below. 0 is [`Lookup::NoRoute`].
     fn packed(self) -> u64 {
         let kind = |kind: u64, interface: InterfaceIndex| kind << 48 | u64::from(interface) << 32;
         match self {
             Self::NoRoute => 0,
-            Self::Blackhole => kind(1, 0),
+            Self::Discard(Discard::Blackhole) => kind(1, 0),
+            Self::Discard(Discard::Unreachable) => kind(1, 0) | 1,
+            Self::Discard(Discard::Prohibit) => kind(1, 0) | 2,
             Self::Local { interface } => kind(2, interface),
             Self::Broadcast { interface } => kind(3, interface),
             Self::Connected { interface } => kind(4, interface),
@@ -68,7 +81,11 @@ impl Lookup {
             4 => Self::Connected { interface },
             3 => Self::Broadcast { interface },
             2 => Self::Local { interface },
-            1 => Self::Blackhole,
+            1 => Self::Discard(match packed as u32 {
+                1 => Discard::Unreachable,
+                2 => Discard::Prohibit,
+                _ => Discard::Blackhole,
+            }),
             _ => Self::NoRoute,
         }
     }
@@ -125,7 +142,9 @@ mod tests {
         let (interface, gateway) = (0xfffe, 0xffff_fffe);
         for lookup in [
             Lookup::NoRoute,
-            Lookup::Blackhole,
+            Lookup::Discard(Discard::Blackhole),
+            Lookup::Discard(Discard::Unreachable),
+            Lookup::Discard(Discard::Prohibit),
             Lookup::Local { interface },
             Lookup::Broadcast { interface },
             Lookup::Connected { interface },

@@ -30,8 +30,8 @@ use crate::interface::{InterfaceIndex, InterfaceMap};
 use cells::Cells;
 use control::{Control, Published};
 pub use listing::{ListedRoute, RouteSource};
-pub use lookup::Lookup;
 use lookup::NextHops;
+pub use lookup::{Discard, Lookup};
 pub use plan::Planned;
 use plan::{Ground, Origin, Path, Target, mask};
 pub use table::Prefix;
@@ -91,8 +91,8 @@ pub enum DynamicTarget {
         /// Interface row.
         interface: RowId,
     },
-    /// Dropped silently.
-    Blackhole,
+    /// Nowhere.
+    Discard(Discard),
 }
 
 impl DynamicRoute {
@@ -100,7 +100,7 @@ impl DynamicRoute {
         let target = match self.target {
             DynamicTarget::Gateway { address, interface } => Target::Gateway { address, interface },
             DynamicTarget::Interface { interface } => Target::Interface { interface },
-            DynamicTarget::Blackhole => Target::Blackhole,
+            DynamicTarget::Discard(discard) => Target::Discard(discard),
         };
         let origin = Origin::Dynamic { metric: self.metric, protocol: self.protocol };
         Path { origin, distance: self.distance, target, source: self.source }
@@ -111,7 +111,7 @@ impl DynamicRoute {
         let target = match path.target {
             Target::Gateway { address, interface } => DynamicTarget::Gateway { address, interface },
             Target::Interface { interface } => DynamicTarget::Interface { interface },
-            Target::Blackhole => DynamicTarget::Blackhole,
+            Target::Discard(discard) => DynamicTarget::Discard(discard),
             Target::Fixed(_) => return None,
         };
         let (destination, prefix_len) = prefix;

@@ -104,7 +104,7 @@ fn target(gateway: usize) -> RouteTarget {
 fn dynamic(spot: Spot, metric: u32, distance: u8, gateway: usize) -> DynamicRoute {
     let target = match GATEWAYS.get(gateway) {
         Some(text) => DynamicTarget::Gateway { address: bits(text), interface: None },
-        None => DynamicTarget::Blackhole,
+        None => DynamicTarget::Discard(Discard::Blackhole),
     };
     let (destination, prefix_len) = (spot.network, spot.len);
     DynamicRoute { destination, prefix_len, metric, protocol: 11, distance, target, source: 0 }
@@ -116,7 +116,7 @@ fn resolved(gateway: usize) -> Option<Lookup> {
         0 | 1 => Lookup::Via { interface: 0, gateway: bits(GATEWAYS[gateway]) },
         2 => Lookup::Via { interface: 1, gateway: bits(GATEWAYS[2]) },
         3 => return None,
-        _ => Lookup::Blackhole,
+        _ => Lookup::Discard(Discard::Blackhole),
     })
 }
 

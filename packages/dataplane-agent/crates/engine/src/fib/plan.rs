@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use tollway_config::dataplane::{DataplaneConfig, Route, RouteTarget, RowId};
 
-use super::lookup::{Lookup, NextHop};
+use super::lookup::{Discard, Lookup, NextHop};
 use super::table::Prefix;
 use crate::error::BuildError;
 use crate::interface::{InterfaceIndex, InterfaceMap};
@@ -28,7 +28,15 @@ impl Path {
     pub fn gateway(&self) -> Option<u32> {
         match self.target {
             Target::Gateway { address, .. } => Some(address),
-            Target::Fixed(_) | Target::Interface { .. } | Target::Blackhole => None,
+            Target::Fixed(_) | Target::Interface { .. } | Target::Discard(_) => None,
+        }
+    }
+
+    /// What it does with packets, if it leads nowhere on purpose.
+    pub fn discard(&self) -> Option<Discard> {
+        match self.target {
+            Target::Discard(discard) => Some(discard),
+            Target::Fixed(_) | Target::Interface { .. } | Target::Gateway { .. } => None,
         }
     }
 }
@@ -61,7 +69,7 @@ pub enum Target {
     Interface {
         interface: RowId,
     },
-    Blackhole,
+    Discard(Discard),
 }
 
 /// A route of the configuration, checked.
@@ -193,7 +201,7 @@ impl Ground {
     pub fn resolve(&self, path: &Path) -> Option<NextHop> {
         let hop = match path.target {
             Target::Fixed(lookup) => NextHop { lookup, source: path.source },
-            Target::Blackhole => NextHop { lookup: Lookup::Blackhole, source: 0 },
+            Target::Discard(discard) => NextHop { lookup: Lookup::Discard(discard), source: 0 },
             Target::Interface { interface } => {
                 let interface = self.interfaces.index(interface).filter(|index| self.runs(*index))?;
                 NextHop { lookup: Lookup::Connected { interface }, source: self.first_address(interface) }
@@ -226,7 +234,7 @@ impl Ground {
         let network = v4(route.row, "destination", route.destination)?;
         let len = checked_len(route.row, route.prefix_len)?;
         let target = match &route.target {
-            RouteTarget::Blackhole => Target::Blackhole,
+            RouteTarget::Blackhole => Target::Discard(Discard::Blackhole),
             RouteTarget::Interface { interface } => {
                 find(&self.interfaces, route.row, *interface)?;
                 Target::Interface { interface: *interface }

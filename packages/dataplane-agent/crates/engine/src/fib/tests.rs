@@ -108,7 +108,7 @@ fn static_routes_resolve_through_connected_networks_by_distance() {
     let wan = Lookup::Via { interface: 1, gateway: bits("10.1.1.2") };
     assert_eq!(fib.lookup(bits("8.8.8.8")), wan);
     assert_eq!(fib.source_for(bits("8.8.8.8")), Some(bits("10.1.1.1")));
-    assert_eq!(fib.lookup(bits("20.9.9.9")), Lookup::Blackhole);
+    assert_eq!(fib.lookup(bits("20.9.9.9")), Lookup::Discard(Discard::Blackhole));
     assert_eq!(fib.lookup(bits("20.1.2.3")), Lookup::Connected { interface: 0 });
     assert_eq!(fib.lookup(bits("30.0.0.1")), wan);
     assert_eq!(fib.lookup(bits("40.0.0.1")), Lookup::Via { interface: 1, gateway: bits("99.9.9.9") });

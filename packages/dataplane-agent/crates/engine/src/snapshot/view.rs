@@ -186,7 +186,7 @@ impl Snapshot {
     pub(crate) fn way_out(&self, address: u32) -> Option<u16> {
         match self.fib.lookup(address) {
             Lookup::Connected { interface } | Lookup::Via { interface, .. } => Some(interface),
-            Lookup::Local { .. } | Lookup::Broadcast { .. } | Lookup::Blackhole | Lookup::NoRoute => None,
+            Lookup::Local { .. } | Lookup::Broadcast { .. } | Lookup::Discard(_) | Lookup::NoRoute => None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Where a packet goes: to the router itself, or out of an interface by a next hop.
 
 use crate::batch::Batch;
-use crate::fib::Lookup;
+use crate::fib::{Discard, Lookup};
 use crate::frame::{Frame, FrameSource};
 use crate::icmp::{IcmpError, send_error};
 use crate::packet::{Hook, Meta, NO_INTERFACE, Origin, flag};
@@ -96,7 +96,7 @@ fn decide(snapshot: &Snapshot, meta: &mut Meta) -> Result<(), Refusal> {
             meta.flags |= flag::BROADCAST;
             (interface, dst)
         }
-        Lookup::Blackhole => return Err((DropReason::Blackhole, None)),
+        Lookup::Discard(discard) => return Err(refusal(discard)),
         Lookup::Local { .. } | Lookup::NoRoute => {
             return Err((DropReason::NoRoute, Some(IcmpError::NETWORK)));
         }
@@ -106,6 +106,15 @@ fn decide(snapshot: &Snapshot, meta: &mut Meta) -> Result<(), Refusal> {
     }
     (meta.out_interface, meta.next_hop) = (interface, next_hop);
     Ok(())
+}
+
+/// As Linux answers for routes of these types.
+fn refusal(discard: Discard) -> Refusal {
+    match discard {
+        Discard::Blackhole => (DropReason::Blackhole, None),
+        Discard::Unreachable => (DropReason::UnreachableRoute, Some(IcmpError::HOST)),
+        Discard::Prohibit => (DropReason::ProhibitRoute, Some(IcmpError::PROHIBITED)),
+    }
 }
 
 /// Nobody else may use the router's addresses, nobody at all the broadcast address of a connected network (RFC 1812

@@ -49,7 +49,7 @@ fn leads_to<F>(snapshot: &Snapshot, state: &WorkerState<F>, dst: u32, action: &C
     let (interface, next_hop) = match snapshot.lookup(dst) {
         Lookup::Connected { interface } => (interface, dst),
         Lookup::Via { interface, gateway } => (interface, gateway),
-        Lookup::Local { .. } | Lookup::Broadcast { .. } | Lookup::Blackhole | Lookup::NoRoute => {
+        Lookup::Local { .. } | Lookup::Broadcast { .. } | Lookup::Discard(_) | Lookup::NoRoute => {
             return false;
         }
     };

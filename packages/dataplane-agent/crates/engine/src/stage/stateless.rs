@@ -96,7 +96,9 @@ fn next<'a, F>(
     let (interface, next_hop) = match snapshot.lookup(dst) {
         Lookup::Connected { interface } => (interface, dst),
         Lookup::Via { interface, gateway } => (interface, gateway),
-        Lookup::Local { .. } | Lookup::Broadcast { .. } | Lookup::Blackhole | Lookup::NoRoute => return None,
+        Lookup::Local { .. } | Lookup::Broadcast { .. } | Lookup::Discard(_) | Lookup::NoRoute => {
+            return None;
+        }
     };
     let out = snapshot.interface(interface)?;
     let port = out.port.filter(|_| out.up)?;
