@@ -108,6 +108,28 @@ test('a route that the router does not use takes nothing from the programs in it
   expect(services.ping('198.51.100.10', 2)).toBe(2);
 }, 60_000);
 
+test('programs in the namespace have no route by a link that is down, but the one that the router goes on by', async () => {
+  const services = router.host('router');
+  const routes = () => services.must('ip', 'route', 'show', '192.0.2.0/24');
+  const ids: string[] = [];
+  const add = async (gateway: string, distance: string) =>
+    ids.push(await router.rest.add('/ip/route', { 'dst-address': '192.0.2.0/24', gateway, distance }));
+  await add('203.0.113.1', '1');
+  await add('192.168.88.254', '2');
+  try {
+    expect(routes()).toMatch(/via 203\.0\.113\.1 .*metric 1 [\s\S]*via 192\.168\.88\.254 .*metric 2 /);
+    router.host('wan').must('ip', 'link', 'set', 'eth0', 'down');
+    await eventually(() => !routes().includes('203.0.113.1'));
+    expect(routes()).toMatch(/via 192\.168\.88\.254 .*metric 2 /);
+    expect((await router.rest.get('/ip/route', ids[1] ?? '')).active).toBe('true');
+  } finally {
+    router.host('wan').must('ip', 'link', 'set', 'eth0', 'up');
+    await eventually(() => routes().includes('203.0.113.1'));
+    for (const id of ids) await router.rest.remove('/ip/route', id);
+  }
+  await eventually(() => services.ping('198.51.100.10', 2) === 2);
+}, 60_000);
+
 test('a packet too large for a link that must not be fragmented is answered with the size that fits', async () => {
   const lan = router.host('lan');
   await router.rest.set('/interface/ethernet', 'ether1', { mtu: '1400' });

@@ -274,6 +274,27 @@ describe('routes', () => {
     for (const id of [foreign, mine]) await router.rest('DELETE', `${ROUTES}/${id}`);
   });
 
+  it('by an address of a disabled interface do not take it for an address of the router', async () => {
+    const id = async (path: string, values: Record<string, string>) => (await router.rest('PUT', path, values)).id;
+    const address2 = await id('/ip/address', { address: '10.4.0.1/24', interface: 'ether2' });
+    const route2 = await id(ROUTES, { 'dst-address': '10.27.0.0/24', gateway: '10.4.0.1' });
+    const port2 = rowOf((await router.rest('GET', '/interface/ether2')).id);
+    const [network, configured] = own();
+    peer.routes = packed([
+      ...(network ? [network] : []),
+      { destination: 0x0a04_0000, flags: CONNECTED, interface: port2, row: rowOf(address2) },
+      ...(configured ? [configured] : []),
+      { destination: 0x0a1b_0000, flags: STATIC, distance: 1, protocol: 0, row: rowOf(route2) },
+    ]);
+    const hint = async () => (await router.rest('GET', `${ROUTES}/${route2}`)).item.hint;
+    expect(await hint()).toBe('the gateway 10.4.0.1 is an address of this router');
+    await router.rest('POST', '/interface/disable', { numbers: 'ether2' });
+    expect(await hint()).toBe('the interface ether2, behind which the gateway 10.4.0.1 is, has no link or is disabled');
+    await router.rest('POST', '/interface/enable', { numbers: 'ether2' });
+    await router.rest('DELETE', `${ROUTES}/${route2}`);
+    await router.rest('DELETE', `/ip/address/${address2}`);
+  });
+
   it('lie in networks that a query or a window names', async () => {
     peer.routes = packed([
       ...own(),

@@ -24,10 +24,11 @@ export function routesView(menu: Menu, store: ConfigStore, live: LiveState): Vie
   return async (maxAgeMs) => {
     const dump = (await live.routes(maxAgeMs)) ?? NO_ROUTES;
     const { snapshot, invalid } = store;
-    const names = new Map((snapshot.get(ETHERNET) ?? []).map((row) => [row.id, row.values.name]));
+    const ports = snapshot.get(ETHERNET) ?? [];
+    const names = new Map(ports.map((row) => [row.id, row.values.name]));
     const rows = snapshot.get(menu.path) ?? [];
     const byId = new Map(rows.map((row) => [row.id, row]));
-    const own = new Set((snapshot.get('/ip/address') ?? []).map(({ values }) => values.address?.split('/', 1)[0]));
+    const own = ownAddresses(snapshot.get('/ip/address') ?? [], ports);
     const stored = new StoredRows(rows, (row) => parts.of(row, invalid.get(row.id)), {
       properties: ['static', 'active', 'inactive', 'immediate-gw', 'hint'],
       value: (id, property) => {
@@ -51,6 +52,13 @@ export function routesView(menu: Menu, store: ConfigStore, live: LiveState): Vie
     });
     return new RouteRows(rows, stored, dump, names);
   };
+}
+
+/** Addresses that the router has: not those that are disabled, nor those of disabled interfaces. */
+function ownAddresses(addresses: readonly Row[], ports: readonly Row[]): ReadonlySet<string | undefined> {
+  const off = new Set(ports.filter(({ disabled }) => disabled).map(({ values }) => values.name));
+  const has = ({ disabled, values }: Row) => !disabled && !off.has(values.interface);
+  return new Set(addresses.filter(has).map(({ values }) => values.address?.split('/', 1)[0]));
 }
 
 type Names = ReadonlyMap<number, string | undefined>;

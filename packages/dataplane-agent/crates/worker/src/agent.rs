@@ -193,11 +193,17 @@ impl Agent {
     }
 
     fn update_router_namespace(&mut self) -> Result<(), WorkerLost> {
+        self.follow_in_router_namespace()?;
+        self.learn_routes(LearnedRoutes::all_there_are)
+    }
+
+    /// Gives the router's namespace the interfaces, addresses and routes that the router has now.
+    fn follow_in_router_namespace(&mut self) -> Result<(), WorkerLost> {
         let Some(router) = &mut self.router else { return Ok(()) };
-        for problem in router.apply(&self.active.config, &mut self.workers)? {
+        for problem in router.apply(&self.active.config, self.snapshot.fib(), &mut self.workers)? {
             self.log("system,error", format!("router namespace: {problem}"));
         }
-        self.learn_routes(LearnedRoutes::all_there_are)
+        Ok(())
     }
 
     /// Follows the routes of other programs.
@@ -259,12 +265,13 @@ impl Agent {
         self.facts_version += 1;
         let config = Arc::clone(&self.active.config);
         match self.build(&config) {
-            Ok(tables) => self.put_to_work(&config, tables),
+            Ok(tables) => self.put_to_work(&config, tables)?,
             Err(error) => {
                 self.log("system,error", format!("the active configuration no longer works: {error}"));
-                Ok(())
             }
         }
+        // Routes by an interface are of use while it has a carrier.
+        self.follow_in_router_namespace()
     }
 }
 

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 
-use tollway_config::dataplane::{DataplaneConfig, InterfaceAddress, Route, RouteTarget, RowId};
+use tollway_config::dataplane::{DataplaneConfig, InterfaceAddress, RowId};
+use tollway_engine::fib::{Discard, Fib, ListedRoute};
 use tollway_io::netns::Namespace;
 use tollway_io::tap;
 
@@ -54,17 +55,19 @@ impl RouterNamespace {
         self.namespace.name()
     }
 
-    /// Brings the namespace in line with a configuration. Returns what could not be done, for the log.
+    /// Brings the namespace in line with a configuration and with the routes that the router makes of it now: those
+    /// change with its links too. Returns what could not be done, for the log.
     ///
     /// # Errors
     /// When a worker is lost.
     pub fn apply(
         &mut self,
         config: &DataplaneConfig,
+        fib: &Fib,
         workers: &mut Workers,
     ) -> Result<Vec<String>, WorkerLost> {
         let wanted = plan_taps(config);
-        let routes = plan_routes(config);
+        let routes = plan_routes(fib, &wanted);
         let mut problems = Vec::new();
 
         let mut changed = false;
@@ -210,84 +213,57 @@ fn tap_lines(row: RowId, has: Option<&TapPlan>, plan: &TapPlan) -> Vec<String> {
     lines
 }
 
-/// Static routes as words of `ip route`; connected ones follow from the addresses. The kernel has one route for each
-/// destination and metric: of several the one that the router itself uses, which is the first.
-fn plan_routes(config: &DataplaneConfig) -> BTreeSet<String> {
+/// Static routes that the router can use as words of `ip route`; connected ones follow from the addresses. The kernel
+/// has one route for each destination and metric: of several the first, as the router itself.
+fn plan_routes(fib: &Fib, taps: &BTreeMap<RowId, TapPlan>) -> BTreeSet<String> {
     let mut taken = BTreeSet::new();
     let mut planned = BTreeSet::new();
-    for route in &config.routes {
+    fib.for_each_static(|route| {
         let key = (route.destination, route.prefix_len, route.distance);
         if !taken.contains(&key)
-            && let Some(words) = route_words(route, config)
+            && let Some(words) = route_words(route, taps)
         {
             taken.insert(key);
             planned.insert(words);
         }
-    }
+    });
     planned
 }
 
-fn route_words(route: &Route, config: &DataplaneConfig) -> Option<String> {
-    let IpAddr::V4(destination) = route.destination else { return None };
-    let prefix = format!("{destination}/{}", route.prefix_len);
+/// `None` for a route that the router cannot use, and for one by an interface that has no TAP.
+fn route_words(route: &ListedRoute, taps: &BTreeMap<RowId, TapPlan>) -> Option<String> {
+    let prefix = format!("{}/{}", Ipv4Addr::from_bits(route.destination), route.prefix_len);
     let tail = format!("proto {ROUTE_PROTOCOL} metric {}", route.distance);
-    let usable = |row: RowId| {
-        let up = config.interfaces.iter().any(|interface| interface.row == row && !interface.disabled);
-        let addressed =
-            config.addresses.iter().any(|address| address.interface == row && address.address.is_ipv4());
-        (up && addressed).then(|| device(row))
+    let kind = match route.discard {
+        None => "",
+        Some(Discard::Blackhole) => "blackhole ",
+        Some(Discard::Unreachable) => "unreachable ",
+        Some(Discard::Prohibit) => "prohibit ",
+    };
+    if !kind.is_empty() {
+        return Some(format!("{kind}{prefix} {tail}"));
+    }
+    if !taps.contains_key(&route.interface) {
+        return None;
+    }
+    let way = match route.gateway {
+        Some(gateway) => {
+            format!("via {} dev {} onlink", Ipv4Addr::from_bits(gateway), device(route.interface))
+        }
+        None => format!("dev {} scope link", device(route.interface)),
     };
     let source = match route.pref_src {
-        Some(IpAddr::V4(source)) => format!(" src {source}"),
-        _ => String::new(),
+        0 => String::new(),
+        source => format!(" src {}", Ipv4Addr::from_bits(source)),
     };
-    Some(match &route.target {
-        RouteTarget::Blackhole => format!("blackhole {prefix} {tail}"),
-        RouteTarget::Interface { interface } => {
-            format!("{prefix} dev {} scope link {tail}{source}", usable(*interface)?)
-        }
-        // Nobody is there to take packets for others.
-        RouteTarget::Gateway { address: IpAddr::V4(gateway), .. }
-            if is_own_or_broadcast(*gateway, config) =>
-        {
-            return None;
-        }
-        RouteTarget::Gateway { address: IpAddr::V4(gateway), interface } => {
-            let row = interface.or_else(|| connected_interface(*gateway, config))?;
-            format!("{prefix} via {gateway} dev {} onlink {tail}{source}", usable(row)?)
-        }
-        RouteTarget::Gateway { .. } => return None,
-    })
-}
-
-/// Whether an address is the router's own or the broadcast address of one of its networks.
-fn is_own_or_broadcast(gateway: Ipv4Addr, config: &DataplaneConfig) -> bool {
-    config.addresses.iter().any(|address| {
-        let IpAddr::V4(network) = address.network else { return false };
-        let hosts = u32::MAX.checked_shr(address.prefix_len.into()).unwrap_or(0);
-        address.address == IpAddr::V4(gateway)
-            || (address.prefix_len <= 30 && gateway.to_bits() == network.to_bits() | hosts)
-    })
-}
-
-fn connected_interface(gateway: Ipv4Addr, config: &DataplaneConfig) -> Option<RowId> {
-    let contains = |address: &&InterfaceAddress| {
-        let IpAddr::V4(network) = address.network else { return false };
-        let shift = 32 - u32::from(address.prefix_len).min(32);
-        (network.to_bits() ^ gateway.to_bits()).checked_shr(shift).unwrap_or(0) == 0
-    };
-    config
-        .addresses
-        .iter()
-        .filter(contains)
-        .max_by_key(|address| address.prefix_len)
-        .map(|address| address.interface)
+    Some(format!("{prefix} {way} {tail}{source}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tollway_config::dataplane::{ArpMode, Interface};
+    use tollway_config::dataplane::{ArpMode, Interface, Route, RouteTarget};
+    use tollway_engine::snapshot::{PortFacts, Snapshot};
 
     fn config() -> DataplaneConfig {
         let interface = |row: RowId, name: &str| Interface {
@@ -338,6 +314,18 @@ mod tests {
         assert!(tap_lines(1, Some(&plans[&1]), &plans[&1]).is_empty());
     }
 
+    /// The routes of the namespace while these interfaces have a carrier.
+    fn planned(config: &DataplaneConfig, running: impl Fn(&str) -> bool) -> Vec<String> {
+        let facts = |interface: &Interface| PortFacts {
+            name: interface.port.clone(),
+            mac: [2, 0, 0, 0, 0, interface.row as u8],
+            running: running(&interface.port),
+        };
+        let facts: Vec<PortFacts> = config.interfaces.iter().map(facts).collect();
+        let snapshot = Snapshot::build(config, &facts, 1, 1).unwrap();
+        plan_routes(snapshot.fib(), &plan_taps(config)).into_iter().collect()
+    }
+
     #[test]
     fn routes_leave_by_the_connected_tap() {
         let mut config = config();
@@ -364,12 +352,43 @@ mod tests {
             route([10, 6, 0, 0], 16, gateway([192, 168, 88, 2])),
         ];
         assert_eq!(
-            plan_routes(&config).into_iter().collect::<Vec<_>>(),
+            planned(&config, |_| true),
             [
                 "0.0.0.0/0 via 192.168.88.254 dev tw1 onlink proto 84 metric 1 src 192.168.88.1",
                 "10.6.0.0/16 via 192.168.88.2 dev tw1 onlink proto 84 metric 1 src 192.168.88.1",
                 "blackhole 10.8.0.0/16 proto 84 metric 1",
             ]
         );
+    }
+
+    #[test]
+    fn routes_are_those_that_the_router_can_use() {
+        let mut config = config();
+        // Addresses of an interface that is disabled are not the router's, and its networks not connected.
+        config.interfaces[2].disabled = true;
+        let address = |address: [u8; 4], prefix_len: u8, network: [u8; 4]| InterfaceAddress {
+            row: 103,
+            interface: 3,
+            address: IpAddr::from(address),
+            prefix_len,
+            network: IpAddr::from(network),
+        };
+        config.addresses.push(address([192, 168, 88, 66], 32, [192, 168, 88, 66]));
+        config.addresses.push(address([192, 168, 88, 80], 28, [192, 168, 88, 80]));
+        let route = |distance: u8, gateway: [u8; 4]| Route {
+            row: 200,
+            destination: IpAddr::from([10, 9, 0, 0]),
+            prefix_len: 16,
+            distance,
+            target: RouteTarget::Gateway { address: IpAddr::from(gateway), interface: None },
+            pref_src: None,
+        };
+        config.routes =
+            vec![route(1, [192, 168, 88, 66]), route(2, [192, 168, 88, 95]), route(3, [10, 0, 0, 2])];
+        let first = "10.9.0.0/16 via 192.168.88.66 dev tw1 onlink proto 84 metric 1";
+        let second = "10.9.0.0/16 via 192.168.88.95 dev tw1 onlink proto 84 metric 2";
+        let third = "10.9.0.0/16 via 10.0.0.2 dev tw2 onlink proto 84 metric 3";
+        assert_eq!(planned(&config, |_| true), [third, first, second]);
+        assert_eq!(planned(&config, |port| port != "ether1"), [third]);
     }
 }

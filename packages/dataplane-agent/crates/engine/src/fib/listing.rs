@@ -2,8 +2,9 @@
 
 use tollway_config::dataplane::RowId;
 
+use super::control::Control;
 use super::plan::{Origin, Path};
-use super::{Discard, Fib};
+use super::{Discard, Fib, Prefix};
 
 /// Where a listed route comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +47,8 @@ pub struct ListedRoute {
     pub gateway: Option<u32>,
     /// Interface row that it leaves by; 0 when it leads nowhere.
     pub interface: RowId,
+    /// Source for the router's own packets that it names; 0 without one.
+    pub pref_src: u32,
 }
 
 impl Fib {
@@ -67,9 +70,46 @@ impl Fib {
                 discard: None,
                 gateway: None,
                 interface: route.interface,
+                pref_src: 0,
             });
         }
-        let listed = |(destination, prefix_len), source, path: &Path, number, active| ListedRoute {
+        self.for_each_static_of(&control, &mut tell);
+        for (prefix, number) in control.dynamics() {
+            let Some(path) = control.path(number) else { continue };
+            let Origin::Dynamic { metric, protocol } = path.origin else { continue };
+            let source = RouteSource::Dynamic { metric, protocol };
+            let active = control.winner(prefix) == number;
+            tell(&self.listed(&control, prefix, source, number, path, active));
+        }
+    }
+
+    /// Tells the configured routes with their state, by destination and then in configured order.
+    pub fn for_each_static(&self, tell: impl FnMut(&ListedRoute)) {
+        self.for_each_static_of(&self.control(), tell);
+    }
+
+    fn for_each_static_of(&self, control: &Control, mut tell: impl FnMut(&ListedRoute)) {
+        for route in control.statics() {
+            let Some(path) = control.path(route.number) else { continue };
+            let prefix = route.prefix();
+            let first = control.statics_of(prefix).iter().find(|other| other.number == route.number);
+            let active =
+                control.winner(prefix) == route.number && first.is_some_and(|first| first.row == route.row);
+            let source = RouteSource::Static { row: route.row };
+            tell(&self.listed(control, prefix, source, route.number, path, active));
+        }
+    }
+
+    fn listed(
+        &self,
+        control: &Control,
+        (destination, prefix_len): Prefix,
+        source: RouteSource,
+        number: u16,
+        path: &Path,
+        active: bool,
+    ) -> ListedRoute {
+        ListedRoute {
             destination,
             prefix_len,
             source,
@@ -78,20 +118,7 @@ impl Fib {
             discard: path.discard(),
             gateway: path.gateway(),
             interface: self.hops.lookup(number).interface().map_or(0, |index| control.ground.row(index)),
-        };
-        for route in control.statics() {
-            let Some(path) = control.path(route.number) else { continue };
-            let prefix = route.prefix();
-            let first = control.statics_of(prefix).iter().find(|other| other.number == route.number);
-            let active =
-                control.winner(prefix) == route.number && first.is_some_and(|first| first.row == route.row);
-            tell(&listed(prefix, RouteSource::Static { row: route.row }, path, route.number, active));
-        }
-        for (prefix, number) in control.dynamics() {
-            let Some(path) = control.path(number) else { continue };
-            let Origin::Dynamic { metric, protocol } = path.origin else { continue };
-            let active = control.winner(prefix) == number;
-            tell(&listed(prefix, RouteSource::Dynamic { metric, protocol }, path, number, active));
+            pref_src: path.source,
         }
     }
 
