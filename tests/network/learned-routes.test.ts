@@ -79,6 +79,21 @@ test('a route of type unreachable or prohibit is answered as Linux answers it, a
   route('del', 'blackhole', '192.0.2.0/24');
 });
 
+test('a route of several next hops goes by the first, and says so', async () => {
+  const hops = ['203.0.113.1', '203.0.113.3'].flatMap((gateway) => ['nexthop', 'via', gateway]);
+  route('add', '192.0.2.0/24', 'proto', '186', ...hops);
+  await eventually(async () => (await listed('192.0.2.0/24')) !== undefined);
+  expect(await listed('192.0.2.0/24')).toMatchObject({
+    active: 'true',
+    gateway: '203.0.113.1',
+    hint: expect.stringContaining('only the first'),
+  });
+  route('replace', '192.0.2.0/24', 'proto', '186', 'via', '203.0.113.1');
+  await eventually(async () => (await listed('192.0.2.0/24'))?.hint === undefined);
+  route('del', '192.0.2.0/24');
+  await eventually(async () => (await listed('192.0.2.0/24')) === undefined);
+});
+
 test('a thousand routes at once come and go without one left behind', async () => {
   const lines = Array.from(
     { length: 1000 },

@@ -11,6 +11,7 @@ const STATIC = 4;
 const BLACKHOLE = 8;
 const UNREACHABLE = 16;
 const PROHIBIT = 32;
+const MULTIPATH = 64;
 const BGP = 186;
 
 interface Route {
@@ -163,13 +164,14 @@ describe('routes', () => {
     expect((await router.rest('GET', `${ROUTES}/*800000182000000000000008`)).status).toBe(404);
   });
 
-  it('of a type that RouterOS has no property for say so in the hint', async () => {
+  it('that RouterOS has no properties for say in the hint what they are', async () => {
     const nowhere = { gateway: 0, interface: 0 };
     peer.routes = packed([
       ...own(),
       bgp(0x2000_0000, { flags: ACTIVE | BLACKHOLE, ...nowhere }),
       bgp(0x2000_0100, { flags: ACTIVE | UNREACHABLE, ...nowhere }),
       bgp(0x2000_0200, { flags: ACTIVE | PROHIBIT, ...nowhere }),
+      bgp(0x2000_0300, { flags: ACTIVE | MULTIPATH }),
     ]);
     const { rows } = await router.rest('GET', `${ROUTES}?bgp=yes`);
     expect(rows.map(({ blackhole, active, hint }) => [blackhole, active, hint])).toEqual([
@@ -180,6 +182,7 @@ describe('routes', () => {
         'true',
         'a route of type prohibit: packets are answered with communication administratively prohibited',
       ],
+      [undefined, 'true', 'of the several next hops of this route only the first is used'],
     ]);
   });
 

@@ -9,6 +9,7 @@ const STATIC = 4;
 const BLACKHOLE = 8;
 const UNREACHABLE = 16;
 const PROHIBIT = 32;
+const MULTIPATH = 64;
 
 /** An `.id` of a route of another program: `*8` …, of the prefix length, the destination and the metric, which name it. */
 const LEARNED_ID = /^\*800000([0-9A-F]{2})([0-9A-F]{8})([0-9A-F]{8})$/i;
@@ -98,6 +99,11 @@ export class RouteDump {
   /** Answers packets with communication administratively prohibited. */
   prohibit(place: number): boolean {
     return this.#flag(place, PROHIBIT);
+  }
+
+  /** A route of another program that has more next hops, which are not used. */
+  multipath(place: number): boolean {
+    return this.#flag(place, MULTIPATH);
   }
 
   distance(place: number): number {

@@ -112,7 +112,7 @@ function beyondProperties(dump: RouteDump, place: number): string | undefined {
   if (dump.prohibit(place)) {
     return 'a route of type prohibit: packets are answered with communication administratively prohibited';
   }
-  return undefined;
+  return dump.multipath(place) ? 'of the several next hops of this route only the first is used' : undefined;
 }
 
 const flagOf =

@@ -49,6 +49,7 @@ fn learned(prefix: Prefix, number: u32) -> RouteChange {
         protocol,
         distance,
         target,
+        multipath: false,
         source: 0,
     })
 }

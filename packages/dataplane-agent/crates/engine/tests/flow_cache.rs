@@ -41,6 +41,7 @@ fn dynamic(address: u32, prefix_len: u8, gateway: &str) -> RouteChange {
         protocol: 186,
         distance: 20,
         target: DynamicTarget::Gateway { address: ip(gateway), interface: None },
+        multipath: false,
         source: 0,
     })
 }

@@ -210,6 +210,7 @@ impl Both {
                     protocol: 186,
                     distance: 20,
                     target: DynamicTarget::Gateway { address: ip("10.3.0.2"), interface: None },
+                    multipath: false,
                     source: 0,
                 };
                 let change = if there {

@@ -40,6 +40,7 @@ fn dynamic(destination: &str, gateway: &str) -> DynamicRoute {
         protocol: 186,
         distance: 20,
         target: DynamicTarget::Gateway { address: ip(gateway), interface: None },
+        multipath: false,
         source: 0,
     }
 }

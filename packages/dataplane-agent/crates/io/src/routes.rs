@@ -36,6 +36,8 @@ pub struct KernelRoute {
     pub kind: u8,
     /// Neighbour, host order. Of several next hops the first.
     pub gateway: Option<u32>,
+    /// There are more next hops than the one that is given here.
+    pub multipath: bool,
     /// Index of the device; 0 without one.
     pub device: u32,
     /// Preferred source, host order; 0 without one.
@@ -181,6 +183,7 @@ fn parse(body: &[u8]) -> Option<KernelRoute> {
         protocol,
         kind,
         gateway: None,
+        multipath: false,
         device: 0,
         source: 0,
     };
@@ -196,6 +199,8 @@ fn parse(body: &[u8]) -> Option<KernelRoute> {
             RTA_MULTIPATH => {
                 route.device = u32_at(value, 4)?;
                 let length = usize::from(u16::from_ne_bytes(*value.first_chunk()?));
+                // Each but the last is followed by another one, on a boundary of four bytes.
+                route.multipath = value.len() >= length.next_multiple_of(4) + RTNEXTHOP;
                 let mut own = attributes(value.get(RTNEXTHOP..length)?);
                 route.gateway = own.find(|(kind, _)| *kind == RTA_GATEWAY).and_then(|(_, v)| address(v));
             }
@@ -236,9 +241,10 @@ mod tests {
         assert_eq!((learned.metric, learned.protocol, learned.prefix_len), (20, 186, 16));
         assert_eq!((learned.gateway, learned.kind), (Some(0x0a00_0002), libc::RTN_UNICAST));
         assert_eq!(
-            one(8).map(|route| (route.gateway, route.device)),
-            Some((Some(0x0a00_0003), learned.device))
+            one(8).map(|route| (route.gateway, route.device, route.multipath)),
+            Some((Some(0x0a00_0003), learned.device, true))
         );
+        assert!(!learned.multipath);
         assert_eq!(one(9).map(|route| route.kind), Some(libc::RTN_BLACKHOLE));
         assert_eq!(one(6), None);
         namespace.ip("route del 10.7.0.0/16 metric 20").unwrap();

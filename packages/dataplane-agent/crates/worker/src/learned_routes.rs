@@ -130,6 +130,7 @@ fn dynamic(route: &KernelRoute, devices: &HashMap<u32, RowId>) -> Option<Dynamic
         protocol: route.protocol,
         distance: distance(route.protocol),
         target,
+        multipath: route.multipath,
         source: route.source,
     })
 }
@@ -162,6 +163,7 @@ mod tests {
             protocol: 186,
             kind: libc::RTN_UNICAST,
             gateway: Some(0x0a00_0002),
+            multipath: false,
             device: 7,
             source: 0,
         };
@@ -170,6 +172,8 @@ mod tests {
         assert_eq!((learned.target, learned.distance, learned.metric), (by_neighbor, 20, 20));
         let direct = dynamic(&KernelRoute { gateway: None, ..route }, &devices).unwrap();
         assert_eq!(direct.target, DynamicTarget::Interface { interface: 3 });
+        assert!(!learned.multipath);
+        assert!(dynamic(&KernelRoute { multipath: true, ..route }, &devices).unwrap().multipath);
         for (kind, discard) in [
             (libc::RTN_BLACKHOLE, Discard::Blackhole),
             (libc::RTN_UNREACHABLE, Discard::Unreachable),

@@ -12,6 +12,7 @@ const STATIC: u8 = 4;
 const BLACKHOLE: u8 = 8;
 const UNREACHABLE: u8 = 16;
 const PROHIBIT: u8 = 32;
+const MULTIPATH: u8 = 64;
 
 /// Every route, packed.
 pub fn all(snapshot: &Snapshot) -> ReplyBody {
@@ -25,7 +26,9 @@ fn pack(route: &ListedRoute, out: &mut Vec<u8>) {
     let (kind, row, metric, protocol) = match route.source {
         RouteSource::Connected { address } => (CONNECTED, address, 0, 0),
         RouteSource::Static { row } => (STATIC, row, 0, 0),
-        RouteSource::Dynamic { metric, protocol } => (0, 0, metric, protocol),
+        RouteSource::Dynamic { metric, protocol, multipath } => {
+            (if multipath { MULTIPATH } else { 0 }, 0, metric, protocol)
+        }
     };
     let flag = |set: bool, flag: u8| if set { flag } else { 0 };
     let discard = match route.discard {
@@ -73,6 +76,7 @@ mod tests {
                 protocol: 186,
                 distance: 20,
                 target: DynamicTarget::Gateway { address: 0x0a02_0002, interface: None },
+                multipath: false,
                 source: 0,
             })
         };
@@ -114,6 +118,7 @@ mod tests {
                 protocol: 186,
                 distance: 20,
                 target: DynamicTarget::Discard(discard),
+                multipath: false,
                 source: 0,
             };
             snapshot.fib().change(&[RouteChange::Replace(route)], &mut Vec::new()).unwrap();
@@ -122,6 +127,31 @@ mod tests {
             assert_eq!(record[..8], [0, 0, 0, 0x20, 24, ACTIVE | flag, 20, 186]);
             assert_eq!(record[8..16], [0; 8], "neither next hop nor interface");
         }
+    }
+
+    #[test]
+    fn a_route_of_several_next_hops_says_so() {
+        let snapshot = snapshot();
+        let mut route = DynamicRoute {
+            destination: 0x2000_0000,
+            prefix_len: 24,
+            metric: 7,
+            protocol: 186,
+            distance: 20,
+            target: DynamicTarget::Gateway { address: 0x0a02_0002, interface: None },
+            multipath: true,
+            source: 0,
+        };
+        let flags = |route| {
+            snapshot.fib().change(&[RouteChange::Replace(route)], &mut Vec::new()).unwrap();
+            let ReplyBody::Routes { records } = all(&snapshot) else { panic!() };
+            records.chunks_exact(ROUTE_RECORD).last().unwrap()[5]
+        };
+        assert_eq!(flags(route), ACTIVE | MULTIPATH);
+        // It goes over into a new table as it is.
+        assert_eq!(snapshot.fib().dynamic_routes().collect::<Vec<_>>(), [route]);
+        route.multipath = false;
+        assert_eq!(flags(route), ACTIVE);
     }
 
     #[test]

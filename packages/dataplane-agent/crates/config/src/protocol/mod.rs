@@ -381,7 +381,7 @@ pub enum ReplyBody {
     /// |---|---|---|
     /// | 0 | 4 | destination network, as a number |
     /// | 4 | 1 | prefix length, bits |
-    /// | 5 | 1 | flags: 1 in the forwarding table, 2 connected, 4 configured; its type: 8 blackhole, 16 unreachable, 32 prohibit |
+    /// | 5 | 1 | flags: 1 in the forwarding table, 2 connected, 4 configured; its type: 8 blackhole, 16 unreachable, 32 prohibit; 64 has more next hops |
     /// | 6 | 1 | distance; 0 for connected |
     /// | 7 | 1 | routing protocol number (rtnetlink(7)) of a route of another program, 0 of others |
     /// | 8 | 4 | next hop's address, as a number; 0 without one |

@@ -25,6 +25,8 @@ pub enum RouteSource {
         metric: u32,
         /// Routing protocol number (rtnetlink(7)).
         protocol: u8,
+        /// There are more next hops, which are not used.
+        multipath: bool,
     },
 }
 
@@ -76,8 +78,8 @@ impl Fib {
         self.for_each_static_of(&control, &mut tell);
         for (prefix, number) in control.dynamics() {
             let Some(path) = control.path(number) else { continue };
-            let Origin::Dynamic { metric, protocol } = path.origin else { continue };
-            let source = RouteSource::Dynamic { metric, protocol };
+            let Origin::Dynamic { metric, protocol, multipath } = path.origin else { continue };
+            let source = RouteSource::Dynamic { metric, protocol, multipath };
             let active = control.winner(prefix) == number;
             tell(&self.listed(&control, prefix, source, number, path, active));
         }

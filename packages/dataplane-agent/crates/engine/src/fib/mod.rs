@@ -72,6 +72,8 @@ pub struct DynamicRoute {
     pub distance: u8,
     /// Where it leads.
     pub target: DynamicTarget,
+    /// It has more next hops than `target`, which are not used.
+    pub multipath: bool,
     /// Source for the router's own packets; 0 for an address of the interface.
     pub source: u32,
 }
@@ -102,12 +104,13 @@ impl DynamicRoute {
             DynamicTarget::Interface { interface } => Target::Interface { interface },
             DynamicTarget::Discard(discard) => Target::Discard(discard),
         };
-        let origin = Origin::Dynamic { metric: self.metric, protocol: self.protocol };
+        let DynamicRoute { metric, protocol, multipath, .. } = *self;
+        let origin = Origin::Dynamic { metric, protocol, multipath };
         Path { origin, distance: self.distance, target, source: self.source }
     }
 
     fn of(prefix: Prefix, path: &Path) -> Option<Self> {
-        let Origin::Dynamic { metric, protocol } = path.origin else { return None };
+        let Origin::Dynamic { metric, protocol, multipath } = path.origin else { return None };
         let target = match path.target {
             Target::Gateway { address, interface } => DynamicTarget::Gateway { address, interface },
             Target::Interface { interface } => DynamicTarget::Interface { interface },
@@ -116,7 +119,7 @@ impl DynamicRoute {
         };
         let (destination, prefix_len) = prefix;
         let Path { distance, source, .. } = *path;
-        Some(Self { destination, prefix_len, metric, protocol, distance, target, source })
+        Some(Self { destination, prefix_len, metric, protocol, distance, target, multipath, source })
     }
 }
 

@@ -107,7 +107,16 @@ fn dynamic(spot: Spot, metric: u32, distance: u8, gateway: usize) -> DynamicRout
         None => DynamicTarget::Discard(Discard::Blackhole),
     };
     let (destination, prefix_len) = (spot.network, spot.len);
-    DynamicRoute { destination, prefix_len, metric, protocol: 11, distance, target, source: 0 }
+    DynamicRoute {
+        destination,
+        prefix_len,
+        metric,
+        protocol: 11,
+        distance,
+        target,
+        multipath: false,
+        source: 0,
+    }
 }
 
 /// Where a gateway leads by the connected networks; the last of them is nobody's neighbour.

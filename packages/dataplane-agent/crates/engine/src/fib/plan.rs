@@ -54,6 +54,8 @@ pub enum Origin {
         metric: u32,
         /// Routing protocol number (rtnetlink(7)).
         protocol: u8,
+        /// There are more next hops, which are not used.
+        multipath: bool,
     },
 }
 
