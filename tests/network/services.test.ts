@@ -108,6 +108,21 @@ test('a route that the router does not use takes nothing from the programs in it
   expect(services.ping('198.51.100.10', 2)).toBe(2);
 }, 60_000);
 
+test('the only address of an interface takes the routes by it along, and nothing fails', async () => {
+  const [address] = (await router.rest.list('/ip/address')).filter((row) => row.interface === 'ether3');
+  const route = await router.rest.add('/ip/route', { 'dst-address': '192.0.2.0/24', gateway: '192.168.89.254' });
+  const routes = () => router.host('router').must('ip', 'route', 'show', '192.0.2.0/24');
+  expect(routes()).toContain('via 192.168.89.254');
+  const id = address?.['.id'] ?? '';
+  await router.rest.set('/ip/address', id, { disabled: 'yes' });
+  expect(routes()).toBe('');
+  await router.rest.set('/ip/address', id, { disabled: 'no' });
+  expect(routes()).toContain('via 192.168.89.254');
+  await router.rest.remove('/ip/route', route);
+  const log = await router.rest.list('/log');
+  expect(log.filter(({ topics }) => topics?.includes('error'))).toEqual([]);
+});
+
 test('programs in the namespace have no route by a link that is down, but the one that the router goes on by', async () => {
   const services = router.host('router');
   const routes = () => services.must('ip', 'route', 'show', '192.0.2.0/24');

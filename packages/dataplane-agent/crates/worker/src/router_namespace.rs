@@ -70,8 +70,15 @@ impl RouterNamespace {
         let routes = plan_routes(fib, &wanted);
         let mut problems = Vec::new();
 
+        let stale = self.routes.difference(&routes).map(|route| format!("route del {route}"));
+        let mut lines: Vec<String> = stale.collect();
         let mut changed = false;
         let gone: Vec<RowId> = self.taps.keys().filter(|row| !wanted.contains_key(row)).copied().collect();
+        if !gone.is_empty() {
+            // Devices take their routes along, and there would be nothing to delete.
+            problems.extend(self.namespace.ip_batch(&lines).err().map(|error| error.to_string()));
+            lines.clear();
+        }
         for row in gone {
             // The device goes with its last queue.
             workers.ask(|_| Command::SetTap(row, None))?;
@@ -79,10 +86,6 @@ impl RouterNamespace {
             changed = true;
         }
 
-        let mut lines = Vec::new();
-        for route in self.routes.difference(&routes) {
-            lines.push(format!("route del {route}"));
-        }
         let removals = lines.len();
         for (&row, plan) in &wanted {
             if !self.taps.contains_key(&row) {
@@ -104,12 +107,7 @@ impl RouterNamespace {
         // A device that went or whose addresses changed took routes with it, so all are stated again.
         let known = if lines.len() == removals && !changed { &self.routes } else { &BTreeSet::new() };
         lines.extend(routes.difference(known).map(|route| format!("route replace {route}")));
-        if lines.is_empty() {
-            return Ok(problems);
-        }
-        if let Err(error) = self.namespace.ip_batch(&lines) {
-            problems.push(error.to_string());
-        }
+        problems.extend(self.namespace.ip_batch(&lines).err().map(|error| error.to_string()));
         self.routes = routes;
         Ok(problems)
     }
