@@ -420,7 +420,8 @@ fn marks_are_told_by_their_names_also_those_of_the_revision_in_use() {
 fn what_goes_to_all_or_a_group_comes_as_on_the_link() {
     let mut router = build(base(), 1);
     let dry = |router: &mut Router, dst: &str| {
-        let packet = router.dry_run(&Described::udp(HOSTS[0], 4000, dst, 53).description()).expect("a packet");
+        let packet =
+            router.dry_run(&Described::udp(HOSTS[0], 4000, dst, 53).description()).expect("a packet");
         (packet.slow_reason.unwrap_or_default(), packet.drop_reason)
     };
     // The last is the broadcast address of another network, for which it comes to the router.
