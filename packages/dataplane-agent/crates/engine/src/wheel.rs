@@ -30,11 +30,9 @@ impl Link {
     }
 }
 
-/// The wheel; deadlines belong to small numbers that the caller gives out.
+/// The wheel, with a resolution of `TICK` ns; deadlines belong to small numbers that the caller gives out.
 #[derive(Debug)]
-pub struct Wheel {
-    /// Resolution, ns.
-    tick: u64,
+pub struct Wheel<const TICK: u64> {
     heads: [u32; LEVELS * SLOTS],
     occupied: [u64; LEVELS],
     links: Vec<Link>,
@@ -43,14 +41,13 @@ pub struct Wheel {
     armed: usize,
 }
 
-impl Wheel {
-    /// Memory of a slot, bytes.
-    pub const SLOT_BYTES: usize = size_of::<Link>();
+/// Memory of a slot, bytes.
+pub const SLOT_BYTES: usize = size_of::<Link>();
 
-    /// A wheel with a resolution of `tick` ns, and room for `capacity` slots before it grows.
-    pub fn new(capacity: usize, tick: u64) -> Self {
+impl<const TICK: u64> Wheel<TICK> {
+    /// A wheel with room for `capacity` slots before it grows.
+    pub fn new(capacity: usize) -> Self {
         Self {
-            tick: tick.max(1),
             heads: [NIL; LEVELS * SLOTS],
             occupied: [0; LEVELS],
             links: Vec::with_capacity(capacity),
@@ -66,20 +63,45 @@ impl Wheel {
 
     /// Sets the deadline of `slot`, in place of an older one. It comes up at most one tick after it.
     pub fn arm(&mut self, slot: u32, deadline: Now) {
+        self.arm_tick(slot, deadline.0.div_ceil(TICK));
+    }
+
+    /// Has `slot` come up by a deadline, or a tick later; if it comes up sooner, that stays.
+    pub fn arm_by(&mut self, slot: u32, deadline: Now) {
+        let tick = deadline.0.div_ceil(TICK);
+        if !self.is_armed_by_tick(slot, tick) {
+            self.arm_tick(slot, tick);
+        }
+    }
+
+    /// Whether `slot` comes up by a deadline, or a tick later.
+    #[cfg(test)]
+    pub fn is_armed_by(&self, slot: u32, deadline: Now) -> bool {
+        self.is_armed_by_tick(slot, deadline.0.div_ceil(TICK))
+    }
+
+    /// Has the memory of `slot` fetched.
+    #[inline]
+    pub fn fetch(&self, slot: u32) {
+        if let Some(link) = self.links.get(slot as usize) {
+            tollway_prefetch::fetch(link);
+        }
+    }
+
+    fn is_armed_by_tick(&self, slot: u32, tick: u64) -> bool {
+        self.links.get(slot as usize).is_some_and(|link| {
+            let ahead = u64::from(link.place).wrapping_sub(self.cursor) % HORIZON;
+            link.next != UNARMED && self.cursor + ahead <= tick
+        })
+    }
+
+    fn arm_tick(&mut self, slot: u32, tick: u64) {
         while self.links.len() <= slot as usize {
             self.links.push(Link { next: UNARMED, previous: NIL, place: 0 });
         }
         self.disarm(slot);
         self.armed += 1;
-        self.link(slot, deadline.0.div_ceil(self.tick));
-    }
-
-    /// Whether `slot` comes up by a deadline, or a tick later.
-    pub fn is_armed_by(&self, slot: u32, deadline: Now) -> bool {
-        self.links.get(slot as usize).is_some_and(|link| {
-            let ahead = u64::from(link.place).wrapping_sub(self.cursor) % HORIZON;
-            link.next != UNARMED && self.cursor + ahead <= deadline.0.div_ceil(self.tick)
-        })
+        self.link(slot, tick);
     }
 
     /// Forgets `slot`.
@@ -103,7 +125,7 @@ impl Wheel {
 
     /// The next slot whose deadline has passed; it is disarmed.
     pub fn pop(&mut self, now: Now) -> Option<u32> {
-        let present = now.0 / self.tick;
+        let present = now.0 / TICK;
         loop {
             if self.armed == 0 {
                 self.cursor = self.cursor.max(present);
@@ -124,14 +146,14 @@ impl Wheel {
     /// Says what time it is while no slot is armed, so that the next deadline is seen from there.
     pub fn follow(&mut self, now: Now) {
         if self.armed == 0 {
-            self.cursor = self.cursor.max(now.0 / self.tick);
+            self.cursor = self.cursor.max(now.0 / TICK);
         }
     }
 
     /// When something may come up next.
     pub fn next_deadline(&self) -> Option<Now> {
         let tick = (0..LEVELS).filter_map(|level| self.next_tick(level)).min()?;
-        Some(Now(tick.saturating_mul(self.tick)))
+        Some(Now(tick.saturating_mul(TICK)))
     }
 
     /// First tick at which a slot of the level must be looked at.
@@ -217,7 +239,7 @@ mod tests {
         fn comes_up_in_time_and_only_then(
             steps in proptest::collection::vec((0u32..20, 0u64..100_000_000, 0u64..30_000, any::<bool>()), 1..120)
         ) {
-            let mut wheel = Wheel::new(20, 100_000_000);
+            let mut wheel = Wheel::<100_000_000>::new(20);
             let mut deadlines = [None; 20];
             let mut now = 0u64;
             for (slot, ahead_ms, advance_ms, disarm) in steps {

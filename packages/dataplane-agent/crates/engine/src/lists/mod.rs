@@ -23,7 +23,7 @@ use arrayvec::ArrayVec;
 use crate::epochs::{Epochs, ListCell};
 use crate::time::Now;
 use crate::tuple::Addr;
-use crate::wheel::Wheel;
+use crate::wheel::{self, Wheel};
 
 pub use contents::{Contents, Entries};
 pub use table::Key;
@@ -78,7 +78,7 @@ struct Writer {
     free_lists: Vec<u16>,
     records: Vec<Option<Record>>,
     free_records: Vec<u32>,
-    wheel: Wheel,
+    wheel: Wheel<TICK>,
     /// Lists of the configuration that was taken over last, by name.
     taken: Option<Arc<Contents>>,
     refused: u64,
@@ -141,7 +141,7 @@ impl AddressSets {
             free_lists: Vec::new(),
             records: Vec::new(),
             free_records: Vec::new(),
-            wheel: Wheel::new(0, TICK),
+            wheel: Wheel::new(0),
             taken: None,
             refused: 0,
         };
@@ -183,7 +183,7 @@ impl AddressSets {
     /// Bytes of the tables.
     pub fn memory(&self) -> usize {
         let writer = self.writer();
-        let records = writer.records.capacity() * (size_of::<Option<Record>>() + Wheel::SLOT_BYTES);
+        let records = writer.records.capacity() * (size_of::<Option<Record>>() + wheel::SLOT_BYTES);
         self.v4.memory() + self.v6.memory() + records
     }
 

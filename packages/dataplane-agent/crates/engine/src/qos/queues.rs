@@ -102,7 +102,7 @@ pub struct Queues<F> {
     pub(super) carried: HashMap<Identity, Carried>,
     pub(super) scopes: Scopes,
     pub(super) slab: Slab<F>,
-    wheel: Wheel,
+    wheel: Wheel<TICK>,
     /// Leaves whose time has come, in turn.
     pub(super) due: VecDeque<u32>,
     /// It is the turn of a leaf in a tree.
@@ -142,7 +142,7 @@ impl<F: Frame> Queues<F> {
             carried: HashMap::new(),
             scopes: Scopes::default(),
             slab: Slab::new(max_frames, max_footprint),
-            wheel: Wheel::new(0, TICK),
+            wheel: Wheel::new(0),
             due: VecDeque::new(),
             trees_turn: false,
             again: Vec::new(),

@@ -87,7 +87,17 @@ fn look_up<F>(state: &WorkerState<F>, packets: &mut [Packet<F>]) {
     for packet in packets.iter_mut().filter(|packet| packet.meta.verdict == Verdict::Continue) {
         packet.meta.entry = state.table.probe(packet.meta.hash);
         state.table.fetch_entry(packet.meta.entry);
+        if changes_state(&packet.meta) {
+            state.table.fetch_timer(packet.meta.entry);
+        }
     }
+}
+
+/// Whether a packet may lead its connection to another TCP state, as far as its flags tell.
+#[inline]
+fn changes_state(meta: &Meta) -> bool {
+    const CONTROL: u8 = tcp::flag::SYN | tcp::flag::FIN | tcp::flag::RST;
+    meta.l4_kind & CONTROL != 0 && meta.tuple.protocol == ipv4::TCP
 }
 
 /// Forwards what the cache knows; notes the rest as slow. Returns how many packets there were to decide.
@@ -124,6 +134,7 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
         }
         let Some(packet) = batch.packets.get_mut(index) else { break };
         if stays(state, packet) {
+            state.table.fetch_timer(packet.meta.entry);
             batch.slow.push(index as u32);
         } else if packet.meta.is(flag::MOVED) {
             moved::go_on(&mut packet.meta, &batch.openings, &mut batch.moving);
@@ -220,9 +231,10 @@ fn act_apart<F: Frame>(
     transport: &Transport,
 ) -> Act {
     let entry = packet.meta.entry;
-    let marked = state.table.connection_at(entry).is_some_and(|line| line.status.fasttrack());
     // With FastTrack as RouterOS has it, what closes a connection meets the rules.
-    let apart = marked && snapshot.fasttrack_bypasses() && closes(&packet.meta);
+    let apart = snapshot.fasttrack_bypasses()
+        && closes(&packet.meta)
+        && state.table.connection_at(entry).is_some_and(|line| line.status.fasttrack());
     if apart || !is_intact(packet) {
         return Act::Slow;
     }

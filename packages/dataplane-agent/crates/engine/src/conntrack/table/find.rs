@@ -51,6 +51,19 @@ impl Table {
         }
     }
 
+    /// The same of what is needed beside them when the TCP state changes: the timer, the list that a full table evicts
+    /// from, and the name that the journal knows the connection by.
+    #[inline]
+    pub fn fetch_timer(&self, index: EntryIndex) {
+        if let Some(record) = self.records.get(index as usize >> 1) {
+            tollway_prefetch::fetch(record);
+            self.wheel.fetch(index >> 1);
+        }
+        if let Some(original) = self.entries.get(index as usize & !1) {
+            tollway_prefetch::fetch(original);
+        }
+    }
+
     /// Third step: the entry of the tuple with this key, [`NO_ENTRY`] if there is none. Usually `candidate`.
     #[inline]
     pub fn verify(&self, candidate: EntryIndex, key: &Key, tuple: &Tuple) -> EntryIndex {

@@ -6,12 +6,11 @@ use tollway_config::dataplane::RowId;
 use super::{MAX_SLOTS, SLOT_BITS, Table};
 use crate::conntrack::connection::{ConnRef, Direction, NIL, Totals};
 use crate::conntrack::entry::Entry;
+use crate::conntrack::tcp::State;
 use crate::conntrack::timeouts::Timeouts;
 use crate::time::Now;
 use crate::tuple::{Addr, Tuple};
 
-/// IP protocol number of TCP.
-const TCP: u8 = 6;
 /// How often a slot is given away before its ids come again: an id has the worker's number above.
 const MAX_SERIAL: u32 = 1 << (56 - SLOT_BITS);
 /// Connections whose time is over that are looked at together.
@@ -148,7 +147,8 @@ impl Table {
     /// The shortest time that packets of the fast path may give a connection, ns.
     fn shortest_timeout(&self, slot: u32, timeouts: &Timeouts) -> u64 {
         match self.lines.get(slot as usize) {
-            Some(line) if self.protocol(slot) == TCP => line.tcp.shortest_timeout(timeouts),
+            // Others have no TCP state; their entry need not be read.
+            Some(line) if line.tcp.state() != State::None => line.tcp.shortest_timeout(timeouts),
             _ => u64::MAX,
         }
     }
@@ -161,9 +161,7 @@ impl Table {
             line.extend(now, lifetime);
         }
         let deadline = now.after(lifetime.min(self.shortest_timeout(slot, timeouts)));
-        if !self.wheel.is_armed_by(slot, deadline) {
-            self.wheel.arm(slot, deadline);
-        }
+        self.wheel.arm_by(slot, deadline);
     }
 
     /// Takes the original tuple of a removed connection that must leave the directory.

@@ -73,7 +73,7 @@ pub struct Table {
     ended: u32,
     /// Source that was given to a connection last; none when the last one kept its own.
     last_source: Addr,
-    wheel: Wheel,
+    wheel: Wheel<EXPIRY_TICK>,
     /// Connections that are given up when the table is full.
     evictables: Evictables,
     /// Flows that packets of this pass have opened.
@@ -112,7 +112,7 @@ impl Table {
             free: NIL,
             ended: NIL,
             last_source: Addr::default(),
-            wheel: Wheel::new(capacity, EXPIRY_TICK),
+            wheel: Wheel::new(capacity),
             evictables: Evictables::default(),
             opened: Opened::default(),
             live: 0,
@@ -362,11 +362,12 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wheel;
 
     #[test]
     fn a_connection_takes_at_most_256_bytes_and_64_more_with_ipv6() {
         for slots in [1000, 65_536, 200_000, 1 << 20] {
-            let fixed = 2 * size_of::<Entry>() + size_of::<Line>() + size_of::<Record>() + Wheel::SLOT_BYTES;
+            let fixed = 2 * size_of::<Entry>() + size_of::<Line>() + size_of::<Record>() + wheel::SLOT_BYTES;
             let hashed = Buckets::new(2 * slots).bytes().div_ceil(slots);
             assert!(fixed + hashed <= 256, "{fixed} + {hashed} with {slots} connections");
         }

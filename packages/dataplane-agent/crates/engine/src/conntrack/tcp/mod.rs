@@ -116,6 +116,16 @@ pub enum Order {
     OutOfOrder,
 }
 
+/// What a reset does.
+enum Reset {
+    /// It ends the connection.
+    Ends,
+    /// It is not exactly where the peer expects it, and only draws a challenge ACK (RFC 5961 §3).
+    IsChallenged,
+    /// It is behind what the peer has acknowledged.
+    IsOld,
+}
+
 /// The result of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -228,44 +238,59 @@ impl Tracker {
         {
             return outcome;
         }
-        let mut tracker = if begun_anew { self.begun_by_noted_syn(segment.ack) } else { *self };
-        if tracker.state == State::SynRecv && self.opens_simultaneously(direction, kind) {
+        // Nothing reads back what was just written, as a copy that becomes the tracker would.
+        let before = *self;
+        if begun_anew {
+            *self = self.begun_by_noted_syn(segment.ack);
+        }
+        if self.state == State::SynRecv && self.opens_simultaneously(direction, kind) {
             next = State::Established;
         }
-        match tracker.window(direction, segment, timeouts) {
+        match self.window(direction, segment, timeouts) {
             Place::Within => {}
             Place::Behind => {
+                *self = before;
                 self.note(direction, kind, segment);
                 return Outcome::Ignored;
             }
-            Place::Outside => return Outcome::Invalid,
-        }
-        if kind == Kind::Rst {
-            let (own, peer) = pick(&self.sides, direction);
-            let (_, knows) = pick(&self.traits, direction);
-            if knows.flags & MAX_ACK != 0 && before(segment.seq, peer.max_ack) {
+            Place::Outside => {
+                *self = before;
                 return Outcome::Invalid;
             }
-            // A reset that is not exactly where the peer expects it only draws a challenge ACK.
-            let exact = knows.flags & MAX_ACK == 0
-                || segment.seq == peer.max_ack
-                || (self.last_was_of(direction) && own.end == segment.seq);
-            let living = self.state == State::Established || self.course & CHALLENGED != 0;
-            if living && !exact {
-                *self = tracker;
-                return Outcome::Accepted;
+        }
+        if kind == Kind::Rst {
+            match before.judge_reset(direction, segment) {
+                Reset::Ends => {}
+                Reset::IsChallenged => return Outcome::Accepted,
+                Reset::IsOld => {
+                    *self = before;
+                    return Outcome::Invalid;
+                }
             }
         }
         if next == State::Listen {
-            tracker.opens_at_once();
+            self.opens_at_once();
         }
-        let opened = next == State::Established && self.state != State::Established;
-        if opened || (tracker.state == State::SynSent && next != State::SynSent) {
-            tracker.course &= !CHALLENGED;
+        let opened = next == State::Established && before.state != State::Established;
+        if opened || (self.state == State::SynSent && next != State::SynSent) {
+            self.course &= !CHALLENGED;
         }
-        tracker.state = next;
-        *self = tracker;
+        self.state = next;
         Outcome::Accepted
+    }
+
+    /// What a reset within the window does.
+    fn judge_reset(&self, direction: Direction, segment: &Segment) -> Reset {
+        let (own, peer) = pick(&self.sides, direction);
+        let (_, knows) = pick(&self.traits, direction);
+        if knows.flags & MAX_ACK != 0 && before(segment.seq, peer.max_ack) {
+            return Reset::IsOld;
+        }
+        let exact = knows.flags & MAX_ACK == 0
+            || segment.seq == peer.max_ack
+            || (self.last_was_of(direction) && own.end == segment.seq);
+        let living = self.state == State::Established || self.course & CHALLENGED != 0;
+        if living && !exact { Reset::IsChallenged } else { Reset::Ends }
     }
 
     /// Where a segment stands that is yet to be tracked.
@@ -313,15 +338,11 @@ impl Tracker {
             State::FinWait | State::CloseWait | State::LastAck | State::TimeWait | State::Close
         );
         let plain = (closes && self.state == State::Established) || closing;
-        if !plain || segment.has(flag::SYN) {
+        // Then only what is accepted changes anything.
+        if !plain || segment.has(flag::SYN) || self.may_be_answered() {
             return false;
         }
-        let before = *self;
-        let taken = self.track(direction, segment, timeouts) == Outcome::Accepted;
-        if !taken {
-            *self = before;
-        }
-        taken
+        self.track(direction, segment, timeouts) == Outcome::Accepted
     }
 
     /// How long the connection lives without another packet, ns.

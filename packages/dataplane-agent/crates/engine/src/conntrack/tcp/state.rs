@@ -49,12 +49,18 @@ impl State {
 
 /// A segment by its flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
 pub(super) enum Kind {
     Syn,
     SynAck,
     Fin,
     Ack,
     Rst,
+}
+
+impl Kind {
+    /// All, in the order of their numbers.
+    const ALL: [Self; 5] = [Self::Syn, Self::SynAck, Self::Fin, Self::Ack, Self::Rst];
 }
 
 /// What a packet does to the state.
@@ -68,8 +74,31 @@ pub(super) enum Step {
     Invalid,
 }
 
+/// [`decide`] of all states, directions and kinds: nothing to jump by.
+static STEPS: [[[Step; State::COUNT]; 2]; Kind::ALL.len()] = {
+    let mut steps = [[[Step::Invalid; State::COUNT]; 2]; Kind::ALL.len()];
+    let mut kind = 0;
+    while kind < Kind::ALL.len() {
+        let mut state = 0;
+        while state < State::COUNT {
+            let (of, from) = (Kind::ALL[kind], State::ALL[state]);
+            steps[kind][Direction::Original.index()][state] = decide(from, Direction::Original, of);
+            steps[kind][Direction::Reply.index()][state] = decide(from, Direction::Reply, of);
+            state += 1;
+        }
+        kind += 1;
+    }
+    steps
+};
+
 /// What a packet of a direction does to a state.
+#[inline]
 pub(super) fn step(state: State, direction: Direction, kind: Kind) -> Step {
+    let steps = STEPS.get(kind as usize).and_then(|of_kind| of_kind.get(direction.index()));
+    steps.and_then(|steps| steps.get(state as usize)).copied().unwrap_or(Step::Invalid)
+}
+
+const fn decide(state: State, direction: Direction, kind: Kind) -> Step {
     use State::*;
     use Step::*;
     match (kind, direction, state) {

@@ -27,9 +27,7 @@ impl Core {
         let talked = tree.talked.unwrap_or_default();
         let at = Now(talked.0.saturating_add(gap).max(now.0));
         let root = tree.root;
-        if !self.wheel.is_armed_by(root, at) {
-            self.wheel.arm(root, at);
-        }
+        self.wheel.arm_by(root, at);
     }
 
     /// Tells what this worker needs and did, and takes what it is lent; or all, if it is alone.

@@ -72,10 +72,8 @@ impl Core {
 
     /// Lets the wheel bring up a class when its colour may change for the better.
     pub fn arm(&mut self, slot: u32, books: &Books) {
-        if let Some(event) = self.event(slot, books)
-            && !self.wheel.is_armed_by(slot, event)
-        {
-            self.wheel.arm(slot, event);
+        if let Some(event) = self.event(slot, books) {
+            self.wheel.arm_by(slot, event);
         }
     }
 

@@ -160,7 +160,7 @@ pub struct Core {
     pub inners: Vec<Inner>,
     pub trees: Vec<Tree>,
     /// Event times by slot. That of a root is the time of the next talk while its tree is lent.
-    pub wheel: Wheel,
+    pub wheel: Wheel<TICK>,
     /// Trees in which a leaf may send.
     pub ready: VecDeque<u32>,
     /// Trees that may have runs.
@@ -169,7 +169,7 @@ pub struct Core {
 
 impl Core {
     pub fn new(now: Now) -> Self {
-        let mut wheel = Wheel::new(0, TICK);
+        let mut wheel = Wheel::new(0);
         wheel.follow(now);
         Self {
             nodes: Vec::new(),
