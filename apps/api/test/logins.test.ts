@@ -140,6 +140,31 @@ describe('behind a reverse proxy logins', () => {
   });
 });
 
+describe('an address', () => {
+  it('is known by a Basic password that was right, also when another address has just given the same', async () => {
+    const account = { burst: 1, everyMs: 600_000 };
+    const limits = { address: FAST, account, overall: FAST, known: FAST, maxWaitMs: 0 };
+    router = await Router.start({ attemptLimits: limits, trustedProxies: ['127.0.0.1'] });
+    const ask = async (client: string, password = PASSWORD) => {
+      const authorization = `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`;
+      const headers = { authorization, 'x-forwarded-for': client };
+      return (await fetch(`${router.url}/rest/system/identity`, { headers })).status;
+    };
+    for (const client of ['203.0.113.7', '203.0.113.8']) expect(await ask(client)).toBe(200);
+    // The tries of others use up what those have who are not known.
+    expect(await ask('203.0.113.9', 'wrong')).toBe(401);
+    expect(await ask('203.0.113.9', 'wrong')).toBe(429);
+    // A password is believed for some time only; then it is a login again.
+    const now = performance.now();
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now + 61_000);
+    try {
+      for (const client of ['203.0.113.7', '203.0.113.8']) expect(await ask(client)).toBe(200);
+    } finally {
+      clock.mockRestore();
+    }
+  });
+});
+
 describe('budgets of logins', () => {
   const limits = {
     address: { burst: 2, everyMs: 60_000 },

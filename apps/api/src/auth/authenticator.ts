@@ -91,6 +91,9 @@ export class Authenticator {
         this.login(decoded.slice(0, colon), decoded.slice(colon + 1), address, gone),
       );
       this.#believe(digest, user.id);
+    } else {
+      // From here too the password was the right one: tries of others do not hold this address up later.
+      this.#attempts.remember(address, decoded.slice(0, colon));
     }
     if (user.disabled) throw errors.unauthorized();
     return { userId: user.id, name: user.name, group: user.group, address, session: undefined, password };
