@@ -359,7 +359,7 @@ describe('--restore', () => {
     const { revision } = peer;
     await start();
     await healthy();
-    await ask('PUT', `/rest${FILTER}`, { chain: 'forward', action: 'accept', comment: 'later' });
+    const later = await ask('PUT', `/rest${FILTER}`, { chain: 'forward', action: 'accept', comment: 'later' });
     await stop();
     const db = openDatabase(`file:${database()}`);
     await db.queueDay.create({
@@ -374,6 +374,11 @@ describe('--restore', () => {
     expect(found).toContain('mine');
     expect(found).not.toContain('later');
     expect(peer.revision).toBeGreaterThan(revision + 1);
+    // The history says what that did, and no id stands for two rows.
+    const { body: told } = await ask('GET', `/api/v1/revisions/${peer.revision}`);
+    expect(told).toMatchObject({ rows: 1, changes: [{ menu: FILTER, action: 'remove', '.id': later.body['.id'] }] });
+    const fresh = await ask('PUT', `/rest${FILTER}`, { chain: 'forward', action: 'accept' });
+    expect(fresh.body['.id']).not.toBe(later.body['.id']);
     await stop();
     const kept = openDatabase(`file:${database()}`);
     expect(await kept.queueDay.count()).toBe(1);

@@ -1,4 +1,6 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
+import type { RowChange } from '../config/draft.js';
 import { SYSTEM } from '../config/record.js';
 import { adapter } from '../database/client.js';
 import { faultOf } from '../database/fault.js';
@@ -46,9 +48,13 @@ export async function restore(
     const connection = await adapter(`file:${building}`).connect();
     let revision: number;
     try {
-      const before = await keepHistory(connection, file);
-      revision = 1 + Math.max(before, lastKept(newest), agentRevision(dataDir));
-      await write(connection, generation, users, revision);
+      const old = await keepHistory(connection, file);
+      revision = 1 + Math.max(old.revision, lastKept(newest), agentRevision(dataDir));
+      const last = newest?.at(lastKept(newest));
+      // What the history tells of an id stays true of it: none is given a second time.
+      const lastId = Math.max(generation.lastId, last?.lastId ?? 0, old.lastId);
+      const changes = last === undefined ? [] : difference(last, generation);
+      await write(connection, { ...generation, lastId }, users, { revision, changes });
       await connection.executeScript('PRAGMA wal_checkpoint(TRUNCATE)');
     } finally {
       await connection.dispose();
@@ -90,11 +96,26 @@ function rangesOf(numbers: readonly number[]): string {
 /** Parameters of one statement stay below SQLite's limit. */
 const ROWS_AT_ONCE = 5_000;
 
+/** What makes one configuration of another. */
+function difference(from: Generation, to: Generation): RowChange[] {
+  const old = new Map(from.rows.map((row) => [row.id, row]));
+  const changes: RowChange[] = [];
+  for (const row of to.rows) {
+    const { menu, ...after } = row;
+    const before = old.get(row.id);
+    old.delete(row.id);
+    if (isDeepStrictEqual(before, row)) continue;
+    changes.push({ menu, id: row.id, ...(before !== undefined && { before }), after });
+  }
+  for (const { menu, ...before } of old.values()) changes.push({ menu, id: before.id, before });
+  return changes;
+}
+
 async function write(
   connection: Connection,
   generation: Generation,
   users: readonly KeptUser[],
-  revision: number,
+  { revision, changes }: { readonly revision: number; readonly changes: readonly RowChange[] },
 ): Promise<void> {
   const { rows, lastId } = generation;
   const run = (sql: string, ...args: (string | number | null)[]) =>
@@ -116,15 +137,19 @@ async function write(
             nullif(value ->> 'comment', '') FROM json_each(?)`,
     JSON.stringify(users),
   );
+  const diff = JSON.stringify(changes);
   const summary = `restored generation ${generation.revision} (${generation.summary})`;
   await run(
     `INSERT INTO "Revision" ("number", "parent", "author", "time", "summary", "diff", "rows", "size", "sha256")
-     VALUES (?, ?, ?, ?, ?, jsonb('[]'), 0, 2, '')`,
+     VALUES (?, ?, ?, ?, ?, jsonb(?), ?, ?, '')`,
     revision,
     revision - 1,
     SYSTEM.name,
     new Date().toISOString(),
     summary,
+    diff,
+    changes.length,
+    diff.length,
   );
   await run(
     `INSERT INTO "Audit" ("time", "user", "address", "action", "detail", "revision") VALUES (?, ?, ?, ?, ?, ?)`,
@@ -140,22 +165,27 @@ async function write(
 /** What is history, and no configuration: as much of it as can still be read goes along. */
 const HISTORY = ['Revision', 'Audit', 'QueueDay', 'QueueMeter'];
 
-/** Returns the newest revision in the old database, as far as it can be read. */
-async function keepHistory(connection: Connection, file: string): Promise<number> {
-  if (!existsSync(file)) return 0;
+/** Returns the newest revision in the old database and the highest row id that it gave, as far as they can be read. */
+async function keepHistory(
+  connection: Connection,
+  file: string,
+): Promise<{ readonly revision: number; readonly lastId: number }> {
+  if (!existsSync(file)) return { revision: 0, lastId: 0 };
   const tried = async (sql: string): Promise<boolean> =>
     connection.executeScript(sql).then(
       () => true,
       () => false,
     );
-  if (!(await tried(`ATTACH '${file.replaceAll("'", "''")}' AS old`))) return 0;
+  if (!(await tried(`ATTACH '${file.replaceAll("'", "''")}' AS old`))) return { revision: 0, lastId: 0 };
+  const numberOf = async (sql: string): Promise<number> =>
+    Number((await connection.queryRaw({ sql, args: [], argTypes: [] })).rows[0]?.[0] ?? 0);
   for (const table of HISTORY) {
     const columns = await commonColumns(connection, table).catch(() => '');
     if (columns !== '') await tried(`INSERT INTO main."${table}" (${columns}) SELECT ${columns} FROM old."${table}"`);
   }
+  const lastId = await numberOf(`SELECT seq FROM old.sqlite_sequence WHERE name = 'ConfigRow'`).catch(() => 0);
   await tried('DETACH old');
-  const newest = 'SELECT coalesce(max("number"), 0) FROM "Revision"';
-  return Number((await connection.queryRaw({ sql: newest, args: [], argTypes: [] })).rows[0]?.[0]);
+  return { revision: await numberOf('SELECT coalesce(max("number"), 0) FROM "Revision"'), lastId };
 }
 
 /** Names of the columns that a table has here and in the old database, of whichever version that is. */
