@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tollway_config::dataplane::{RpFilter, TrackingMode};
+use tollway_config::dataplane::{ConnectionState, RpFilter, TrackingMode};
 use tollway_engine::slow::{SlowReason, handlers};
 use tollway_testkit::packet::{PacketBuilder, tcp_flag};
 use tollway_testkit::router::port_mac;
@@ -63,13 +63,33 @@ fn a_udp_flow_is_slow_until_each_direction_is_known_in_its_state() {
     assert_eq!(why(&mut router, 0, &udp()), None);
     assert_eq!(router.slow_reasons(), [None]);
     assert_eq!(why(&mut router, 1, &answer()), Some(SlowReason::NewConnection));
-    // The answer changed the state that rules see.
-    assert_eq!(router.slow_reasons(), [Some(SlowReason::Stale)]);
+    // The answer changed the state that rules see, for the next packet of the other direction: those after it are fast.
+    assert_eq!(router.slow_reasons(), [None]);
     assert_eq!(why(&mut router, 0, &udp()), Some(SlowReason::Stale));
     assert_eq!(why(&mut router, 0, &udp()), None);
     assert_eq!(why(&mut router, 1, &answer()), None);
     assert_eq!(router.slow_reasons(), [None]);
     assert_eq!(why(&mut router, 2, &udp()), Some(SlowReason::OtherPort));
+}
+
+/// What the rules did with its first packet, a translation or a mark, says nothing about those that follow.
+#[test]
+fn a_stream_with_one_answer_has_no_reason_and_a_single_packet_that_of_a_first_one() {
+    let config = tracking()
+        .filter("forward", rule().state(&[ConnectionState::Established]).fasttrack())
+        .nat("srcnat", rule().out_interface(2).masquerade());
+    let mut router = Router::new(config);
+    router.send(0, &udp());
+    assert_eq!(router.slow_reasons(), [Some(SlowReason::NewConnection)]);
+    let own = router.connections()[0].endpoints[3].1;
+    router.send(0, &udp());
+    assert_eq!(router.slow_reasons(), [None]);
+    router.send(1, &PacketBuilder::ipv4("10.2.0.2", "10.2.0.1").udp(2000, own));
+    for _ in 0..2 {
+        router.send(0, &udp());
+    }
+    assert_eq!(why(&mut router, 0, &udp()), None);
+    assert_eq!(router.slow_reasons(), [None]);
 }
 
 #[test]

@@ -29,18 +29,34 @@ impl Table {
     }
 
     /// Why the packets of a connection are not all forwarded by the flow cache. A direction of which
-    /// nothing has come is not asked.
+    /// nothing has come is not asked; nor is one whose next packet will be decided once for all that follow, while the
+    /// other's are forwarded by the cache.
     fn slow_reason(&self, slot: u32, conn: &Connection, totals: &Totals) -> Option<SlowReason> {
-        [Direction::Original, Direction::Reply].into_iter().find_map(|direction| {
-            if totals.packets.get(direction.index()) == Some(&0) {
-                return None;
+        let mut reasons = [Direction::Original, Direction::Reply]
+            .into_iter()
+            .filter(|direction| totals.packets.get(direction.index()) != Some(&0))
+            .map(|direction| {
+                conn.slow_reason(direction).or_else(|| match self.installed(slot << 1 | direction as u32) {
+                    Some(action) if action.version != conn.version => Some(SlowReason::Stale),
+                    Some(action) => (action.resume != 0).then_some(SlowReason::Rule),
+                    None => Some(SlowReason::NewConnection),
+                })
+            });
+        let passes = |reason: &Option<SlowReason>| {
+            matches!(reason, None | Some(SlowReason::Stale | SlowReason::NewConnection))
+        };
+        let (first, second) = (reasons.next()?, reasons.next());
+        match second {
+            None => first,
+            Some(second) if passes(&first) && passes(&second) => first.and(second),
+            Some(second) => {
+                if passes(&first) {
+                    second
+                } else {
+                    first
+                }
             }
-            conn.slow_reason(direction).or_else(|| match self.installed(slot << 1 | direction as u32) {
-                Some(action) if action.version != conn.version => Some(SlowReason::Stale),
-                Some(action) => (action.resume != 0).then_some(SlowReason::Rule),
-                None => Some(SlowReason::NewConnection),
-            })
-        })
+        }
     }
 
     fn record(&self, slot: u32, conn: &Connection, now: Now) -> [u8; CONNECTION_RECORD] {

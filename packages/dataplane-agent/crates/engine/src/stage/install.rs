@@ -70,7 +70,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
             } else {
                 Err(SlowReason::FastPathOff)
             };
-            note_slow(state, &packet.meta, cached.err());
+            note_slow(state, &packet.meta, cached.err().map(|reason| first_reason(&packet.meta, reason)));
         }
         packet.meta.flags &= !flag::MOVED;
     }
@@ -116,6 +116,15 @@ pub(crate) fn resolve<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: 
     }
     if let Some(solicit) = found.solicit {
         state.solicits.push(solicit);
+    }
+}
+
+/// The reason to note of a packet that may not be done like. A first one that changes what its own decision rests on, as by
+/// its translation, is no more than a first one.
+fn first_reason(meta: &Meta, reason: SlowReason) -> SlowReason {
+    match (meta.slow, reason) {
+        (Some(first @ SlowReason::NewConnection), SlowReason::Stale) => first,
+        _ => reason,
     }
 }
 
