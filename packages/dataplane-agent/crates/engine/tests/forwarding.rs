@@ -540,3 +540,29 @@ fn multicast_to_the_routers_link_address_is_not_forwarded() {
         assert_eq!(router.send(0, &to(group))[0].to, To::Local(1), "{group}");
     }
 }
+
+/// RFC 1812 §5.2.4.1.
+#[test]
+fn the_option_record_route_gets_the_address_that_a_packet_leaves_by() {
+    let mut router = router();
+    let sent = |router: &mut Router, options: &[u8]| {
+        let out = router.send(0, &PacketBuilder::ipv4("10.1.0.2", "10.2.0.2").udp(1, 1).ip_options(options));
+        let ip = out[0].bytes[14..].to_vec();
+        assert_eq!(tollway_wire::checksum::sum(&ip[..20 + options.len()]), 0xffff);
+        ip[20..20 + options.len()].to_vec()
+    };
+    let own = [10, 2, 0, 1];
+    // Behind a NOP; with one address there already; full; without one; cut off.
+    let cases: [(&[u8], &[u8]); 5] = [
+        (&[1, 7, 7, 4, 0, 0, 0, 0], &[1, 7, 7, 8, 10, 2, 0, 1]),
+        (&[7, 11, 8, 9, 9, 9, 9, 0, 0, 0, 0, 0], &[7, 11, 12, 9, 9, 9, 9, own[0], own[1], own[2], own[3], 0]),
+        (&[7, 7, 8, 9, 9, 9, 9, 0], &[7, 7, 8, 9, 9, 9, 9, 0]),
+        (&[148, 4, 0, 0], &[148, 4, 0, 0]),
+        (&[7, 3, 4, 0], &[7, 3, 4, 0]),
+    ];
+    for (options, expected) in cases {
+        assert_eq!(sent(&mut router, options), expected, "{options:?}");
+    }
+    let _total = sent(&mut router, &[7, 7, 255, 0, 0, 0, 0, 0]);
+    let _total = sent(&mut router, &[7, 7, 0, 0, 0, 0, 0, 0]);
+}
