@@ -109,3 +109,27 @@ fn a_checksum_that_the_device_vouches_for_or_will_make_is_not_looked_at() {
         assert_ne!(state(&router), before);
     }
 }
+
+/// Linux has them be invalid, too; the receiver discards them.
+#[test]
+fn damaged_datagrams_and_messages_open_nothing() {
+    for fast in [false, true] {
+        let mut router = router(fast);
+        let of = |builder: PacketBuilder| (0, builder.eth_dst(port_mac(0)).build());
+        let udp = || PacketBuilder::ipv4(CLIENT, SERVER).udp(4000, 53).payload_len(11);
+        let ping = || PacketBuilder::ipv4(CLIENT, SERVER).echo_request(7, 1).payload_len(11);
+        for (number, packet) in [damaged(of(udp())), damaged(of(ping()))].into_iter().enumerate() {
+            assert_eq!(send(&mut router, packet, VnetState::default()), 1);
+            assert_eq!((invalid(&router), router.connections().len()), (number as u64 + 1, 0));
+        }
+        let device = VnetState { data_valid: true, ..VnetState::default() };
+        send(&mut router, damaged(of(udp())), device);
+        assert_eq!((invalid(&router), router.connections().len()), (2, 1), "the device has summed it");
+        let (port, mut unsummed) =
+            damaged(of(PacketBuilder::ipv4(CLIENT, SERVER).udp(4001, 53).payload_len(11)));
+        unsummed[40..42].fill(0);
+        send(&mut router, (port, unsummed), VnetState::default());
+        send(&mut router, of(ping()), VnetState::default());
+        assert_eq!((invalid(&router), router.connections().len()), (2, 3));
+    }
+}

@@ -1,7 +1,7 @@
 //! Which connection a packet belongs to, and the state that rules see.
 
 use tollway_config::dataplane::ConnectionState;
-use tollway_wire::{checksum, field, ipv4, tcp};
+use tollway_wire::{checksum, field, ipv4, tcp, udp};
 
 use crate::batch::{Batch, Packet};
 use crate::conntrack::tcp::{Order, Segment};
@@ -96,6 +96,9 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
         reason: None,
         order: Order::InOrder,
     };
+    if !is_intact(packet) {
+        return None;
+    }
     if meta.is(flag::ICMP_ERROR) {
         let embedded = embedded_tuple(head.get(usize::from(meta.l3)..)?)?;
         // An error goes to who sent the packet it quotes. Quoting one's own flow must not open the way to
@@ -109,9 +112,6 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
     if meta.is(flag::LATER_FRAGMENT) && meta.tuple.protocol == ipv4::TCP {
         // Its segment's header is in another packet: it belongs to the connection, and moves nothing.
         return state.table.join(&meta.tuple, state.now);
-    }
-    if !is_intact(packet) {
-        return None;
     }
     let transport = transport(meta, head)?;
     if state.table.is_purging() {
@@ -130,31 +130,47 @@ pub(crate) fn note_order<F>(state: &mut WorkerState<F>, meta: &mut Meta, order: 
     }
 }
 
-/// Whether a TCP segment that opens, closes or resets its connection is as its sender made it, as far as its checksum
-/// tells: the receiver discards a damaged one, and the connection stays what it was. Others can at most move windows.
-/// Linux asks the same of all packets (`nf_conntrack_checksum`).
+/// Whether a packet that opens, closes or resets its connection, or is an ICMP error, is as its sender made it, as far as
+/// its checksum tells: the receiver discards a damaged one, and the connection stays what it was. Others can at most
+/// move windows. Linux asks the same of all packets (`nf_conntrack_checksum`).
 #[inline]
 pub(crate) fn is_intact<F: Frame>(packet: &Packet<F>) -> bool {
     const CONTROL: u8 = tcp::flag::SYN | tcp::flag::FIN | tcp::flag::RST;
     let Packet { frame: Some(frame), vnet, meta } = packet else { return true };
-    // Of a part of a segment nothing can be told; the others were summed by the device, or will be.
+    // Of a part of a packet nothing can be told; the others were summed by the device, or will be.
     let told = meta.is(flag::FRAGMENT) || vnet.needs_csum || vnet.data_valid;
-    if meta.tuple.protocol != ipv4::TCP || meta.l4_kind & CONTROL == 0 || told {
+    let matters = match meta.tuple.protocol {
+        ipv4::TCP => meta.l4_kind & CONTROL != 0,
+        ipv4::UDP | ipv4::ICMP => meta.entry == NO_ENTRY,
+        _ => false,
+    };
+    if !matters || told {
         return true;
     }
     let (l3, l4) = (usize::from(meta.l3), usize::from(meta.l4));
     let head = frame.head();
-    let segment = head.get(l4..l3 + meta.l3_len as usize);
+    let transport = head.get(l4..l3 + meta.l3_len as usize);
     let ip: Option<&[u8; ipv4::HEADER]> = head.get(l3..).and_then(|rest| rest.first_chunk());
-    // A long segment that opens or closes is not in one piece.
-    let (Some(segment), Some(ip)) = (segment, ip) else { return true };
-    let Ok(len) = u16::try_from(segment.len()) else { return true };
+    // A long packet is not in one piece.
+    let (Some(mut transport), Some(ip)) = (transport, ip) else { return true };
+    if meta.tuple.protocol == ipv4::ICMP {
+        return checksum::sum(transport) == u16::MAX;
+    }
+    if meta.tuple.protocol == ipv4::UDP {
+        // What the header counts; a sum of zero stands for none (RFC 768).
+        let claimed = usize::from(field::get16(transport, 4));
+        if field::get16(transport, udp::CHECKSUM) == 0 {
+            return true;
+        }
+        transport = transport.get(..claimed).unwrap_or(transport);
+    }
+    let Ok(len) = u16::try_from(transport.len()) else { return true };
     let [src, dst] = [ipv4::offset::SRC, ipv4::offset::DST].map(|at| field::get32(ip, at));
-    let sum = match <&[u8; tcp::HEADER]>::try_from(segment) {
+    let sum = match <&[u8; tcp::HEADER]>::try_from(transport) {
         Ok(header) => checksum::sum_header(header),
-        Err(_) => checksum::sum(segment),
+        Err(_) => checksum::sum(transport),
     };
-    checksum::add(checksum::pseudo_v4(src, dst, ipv4::TCP, len), sum) == u16::MAX
+    checksum::add(checksum::pseudo_v4(src, dst, meta.tuple.protocol, len), sum) == u16::MAX
 }
 
 /// What the trackers read of a packet; `None` when a TCP header is not whole.
