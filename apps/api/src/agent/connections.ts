@@ -20,7 +20,8 @@ const tcpStates = [
 const ICMP = 1;
 const ICMPV6 = 58;
 /** Protocols whose records carry ports. */
-const portProtocols = new Set([6, 17, 33, 132, 136]);
+/** Protocols whose ports the data plane reads: TCP and UDP. */
+const portProtocols = new Set([6, 17]);
 
 const flagBits = {
   'seen-reply': 1,

@@ -22,7 +22,8 @@ const MENUS = [
   '/ip/address',
   '/ip/arp',
 ];
-const PORT_PROTOCOLS = [6, 17, 33, 132, 136];
+/** Protocols whose ports the data plane reads: TCP and UDP. */
+const PORT_PROTOCOLS = [6, 17];
 
 /** A row with its menu and its place there. */
 type Place = { readonly menu: string; readonly row: Row; readonly at: number };
