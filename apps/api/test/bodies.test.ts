@@ -96,6 +96,20 @@ describe('bodies', () => {
     },
   );
 
+  it('that are no object are refused by commands, also null; one that is not there has no arguments', async () => {
+    const run = (body?: string) =>
+      fetch(`${router.url}/rest/ip/firewall/filter/reset-counters-all`, {
+        method: 'POST',
+        headers: {
+          authorization: ADMIN.slice('authorization: '.length).trim(),
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+        ...(body !== undefined && { body }),
+      });
+    for (const body of ['null', '[]', '5', '"x"']) expect((await run(body)).status, body).toBe(400);
+    for (const body of [undefined, '{}']) expect((await run(body)).status, body).toBe(200);
+  });
+
   it('of one user, as large as may be, wait for each other and are all answered', async () => {
     const list = `[${Array(190_000).fill('{}').join(',')}]`;
     const body = `[${Array(14).fill(list).join(',')}]`;

@@ -185,8 +185,8 @@ function elementOf(element: unknown, index: number): Arguments {
 
 /** Arguments of the command; a request without a body has none. */
 function bodyOf({ body }: FastifyRequest): Arguments {
-  if (body === undefined || body === null) return {};
-  if (typeof body !== 'object' || Array.isArray(body)) {
+  if (body === undefined) return {};
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw errors.badRequest('the body must be one JSON object, e.g. {"comment":"text"}');
   }
   return Object.fromEntries(Object.entries(body));

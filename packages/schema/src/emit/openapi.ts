@@ -82,7 +82,9 @@ const CHANGES =
 const changedItem: JsonObject = {
   type: 'object',
   required: ['.id'],
-  properties: { '.id': { type: 'string', description: 'Id or name. Beside it stand the properties to change.' } },
+  properties: {
+    '.id': { type: 'string', minLength: 1, description: 'Id or name. Beside it stand the properties to change.' },
+  },
 };
 
 const isSingle = ({ kind }: Menu): boolean => kind === 'settings' || kind === 'status';
@@ -300,7 +302,11 @@ const printOperation = (menu: Menu): JsonObject =>
     requestBody: content({
       type: 'object',
       properties: {
-        '.proplist': { description: 'Properties to send, as a list or comma list.' },
+        '.proplist': {
+          type: ['string', 'array'],
+          items: { type: 'string' },
+          description: 'Properties to send, as a list or comma list.',
+        },
         '.query': { ...listOf({ type: 'string' }), description: 'Words of a query stack.' },
         'count-only': { description: 'Answer with the number of items.' },
       },
@@ -349,19 +355,35 @@ const ARGUMENTS: Readonly<Record<string, { readonly required?: readonly string[]
     comment: { required: ['comment'], properties: { comment: { type: 'string' } } },
     unset: {
       required: ['value-name'],
-      properties: { 'value-name': { type: 'string', description: 'Properties to take away, comma separated.' } },
+      properties: {
+        'value-name': { type: 'string', minLength: 1, description: 'Properties to take away, comma separated.' },
+      },
     },
     reset: {
       required: ['value-name'],
       properties: {
-        'value-name': { type: 'string', description: 'Properties to give their default again, comma separated.' },
+        'value-name': {
+          type: 'string',
+          minLength: 1,
+          description: 'Properties to give their default again, comma separated.',
+        },
       },
     },
   };
 
 const itemArguments: JsonObject = {
-  numbers: { type: ['string', 'array'], description: 'Ids or names, comma separated or a list; all of them or none.' },
-  '.id': { type: ['string', 'array'], description: 'The same, in place of numbers.' },
+  numbers: {
+    type: ['string', 'array'],
+    minLength: 1,
+    items: { type: 'string', minLength: 1 },
+    description: 'Ids or names, comma separated or a list; all of them or none.',
+  },
+  '.id': {
+    type: ['string', 'array'],
+    minLength: 1,
+    items: { type: 'string', minLength: 1 },
+    description: 'The same, in place of numbers.',
+  },
 };
 
 /** An item must be named; counters of interfaces are reset of all of them when none is. */

@@ -19,7 +19,7 @@ import { weekdayTimes } from '../props/weekday-times.js';
 import { NO_MARK } from './queue.js';
 
 /** Of conditions that count packets. */
-const UNCUT = 'Segments that a host of a virtual link left uncut (TSO) go one way together and count once.';
+const UNCUT = 'Segments that their sender left uncut (TSO) are one.';
 
 type Tab = 'General' | 'Advanced' | 'Extra';
 
