@@ -75,8 +75,7 @@ fn the_first_packet_of_a_translated_connection_tells_every_stage() {
     let new = "not forwarded by the flow cache: no earlier packet of this direction of its connection was \
                decided, or it belongs to no connection";
     // The translation was decided with this very packet.
-    const STALE: &str = "the flow cache does not keep it: what the flow's entry rests on has changed: the \
-                         state of its connection, the configuration, a route or a list";
+    const FIRST: &str = "the first packet of its direction: the next one tells what the flow cache keeps";
     let expected: &[(&str, &str, &[u32])] = &[
         ("parse", "UDP, time to live 64", &[]),
         ("fast_path", new, &[]),
@@ -86,7 +85,7 @@ fn the_first_packet_of_a_translated_connection_tells_every_stage() {
         ("filter", "accepted", &[1000, 1001, 1002]),
         ("src_nat", "becomes 203.0.113.1:40000", &[1003]),
         ("classify", "in a queue, as upload", &[5000]),
-        ("install", STALE, &[]),
+        ("install", FIRST, &[]),
         ("emit", "waits for the link-layer address of its next hop", &[]),
         ("emit", "sent", &[]),
         ("queue", "passed its queue at once", &[5000]),

@@ -12,6 +12,7 @@ use crate::conntrack::Direction;
 use crate::log::{flag_names, state_name};
 use crate::marks::MarkNames;
 use crate::qos::Way;
+use crate::slow::SlowReason;
 use crate::tuple::Addr;
 use crate::verdict::{DropReason, Verdict};
 
@@ -102,6 +103,9 @@ pub fn sentence(decision: &Decision, names: &MarkNames) -> String {
         Decision::Decided { tracked: false, .. } => "belongs to no connection".to_owned(),
         Decision::Decided { uncached: None, .. } => {
             "the flow cache forwards the packets that follow".to_owned()
+        }
+        Decision::Decided { uncached: Some(SlowReason::NewConnection), .. } => {
+            "the first packet of its direction: the next one tells what the flow cache keeps".to_owned()
         }
         Decision::Decided { uncached: Some(reason), .. } => {
             format!("the flow cache does not keep it: {}", lower(reason.text()))
