@@ -104,6 +104,59 @@ test('Delete that is held removes one rule, and none is selected then; drag, Alt
   await expect.poll(disabled).toEqual([]);
 });
 
+test('an undo that failed is the next one still: an earlier change stays, and what was done without an answer is found', async ({
+  ui,
+  router,
+}) => {
+  const { rest } = router;
+  for (const name of ['kept', 'gone']) await rest.add(QUEUES, { name, target: '10.77.0.1' });
+  const state = async () =>
+    (await rest.list(QUEUES)).flatMap(({ name, disabled }) =>
+      name === 'kept' || name === 'gone' ? [`${name} ${disabled}`] : [],
+    );
+  const queues = await ui.open(QUEUES);
+  const change = async () => {
+    await queues.select(queues.row('kept'));
+    await ui.page.keyboard.press('Control+KeyD');
+    await expect.poll(state).toContain('kept true');
+    await queues.select(queues.row('gone'));
+    await ui.page.keyboard.press('Delete');
+    await expect.poll(state).toEqual(['kept true']);
+  };
+  const failure = ui.page.getByRole('alert').filter({ hasText: 'Not undone: Removed 1 item from Simple Queues' });
+
+  // The name is taken meanwhile.
+  await change();
+  const taken = await rest.add(QUEUES, { name: 'gone', target: '10.77.0.2' });
+  await ui.page.keyboard.press('Control+KeyZ');
+  await expect(failure).toContainText('already have');
+  expect(await barriers(ui.page, '.toasts')).toEqual([]);
+  await expect(failure.getByRole('button', { name: 'Skip' })).toBeVisible();
+  await rest.remove(QUEUES, taken);
+  await failure.getByRole('button', { name: 'Try Again' }).click();
+  await expect.poll(state).toEqual(['kept true', 'gone false']);
+  await ui.page.keyboard.press('Control+KeyZ');
+  await expect.poll(state).toEqual(['kept false', 'gone false']);
+
+  // It is done, and the answer is lost.
+  await change();
+  await ui.page.route('**/undo', async (route) => {
+    await route.fetch();
+    await route.abort();
+  });
+  await offered(ui, 'Undo').click();
+  await expect(failure).toContainText('No answer');
+  await ui.page.unroute('**/undo');
+  expect(await state()).toEqual(['kept true', 'gone false']);
+  await queues.grid.focus();
+  await ui.page.keyboard.press('Control+KeyZ');
+  await expect(offered(ui, 'Redo')).toBeVisible();
+  expect(await state()).toEqual(['kept true', 'gone false']);
+  await ui.page.keyboard.press('Control+KeyZ');
+  await expect.poll(state).toEqual(['kept false', 'gone false']);
+  for (const name of ['kept', 'gone']) await rest.remove(QUEUES, name);
+});
+
 test('the history lists changes with what they did, takes one back, and tells why another stays', async ({
   ui,
   router,

@@ -60,3 +60,10 @@ export async function revisionRows(revision: number): Promise<readonly RevisionR
 export async function undoRevision(revision: number): Promise<number | undefined> {
   return (await send('POST', `/api/v1/revisions/${revision}/undo`)).revision;
 }
+
+/** The revision by which another one is taken back now; undefined when it is not. @throws RequestError */
+export async function undoneBy(revision: number): Promise<number | undefined> {
+  const found = (await listRevisions()).find(({ number }) => number === revision);
+  // What was undone and done again can be undone anew.
+  return found?.undo === '' ? undefined : found?.undoneBy;
+}

@@ -16,7 +16,7 @@ test('changes are taken back the newest first, and done again the other way', ()
   expect(own.lastUndone).toEqual({ revision: 7, text: 'b' });
 });
 
-test('a new change ends what could be done again; one that cannot be taken back is no longer in the way', () => {
+test('a new change ends what could be done again; one that is dropped is no longer in the way', () => {
   const own = new OwnChanges();
   own.made({ revision: 1, text: 'a' });
   own.made({ revision: 2, text: 'b' });
@@ -25,4 +25,20 @@ test('a new change ends what could be done again; one that cannot be taken back 
   expect(own.lastUndone).toBeUndefined();
   own.drop(4);
   expect(own.last?.revision).toBe(1);
+});
+
+test('what could not be taken back stays the next, and is known as one that was tried until it is done or skipped', () => {
+  const own = new OwnChanges();
+  own.made({ revision: 1, text: 'a' });
+  own.made({ revision: 2, text: 'b' });
+  own.failed(2);
+  expect([own.last?.revision, own.hasFailed(2), own.hasFailed(1), own.has(2), own.has(9)]).toEqual([
+    2,
+    true,
+    false,
+    true,
+    false,
+  ]);
+  own.undone(2, 3, 'b');
+  expect([own.last?.revision, own.hasFailed(2)]).toEqual([1, false]);
 });

@@ -10,6 +10,8 @@ export interface OwnChange {
 export class OwnChanges {
   #done: readonly OwnChange[] = [];
   #undone: readonly OwnChange[] = [];
+  /** Revisions of which an attempt to take them back has failed. */
+  #failed: ReadonlySet<number> = new Set();
 
   /** A change was made. What was taken back before it cannot be done again by key. */
   made(change: OwnChange): void {
@@ -36,8 +38,24 @@ export class OwnChanges {
     else this.#undone = [...this.#undone, { revision: by, text }];
   }
 
-  /** Forgets a revision, e.g. one that cannot be taken back any more. */
+  /** Taking a revision back has failed. It stays the next one: what is older counts on the rows before it. */
+  failed(revision: number): void {
+    this.#failed = new Set([...this.#failed, revision]);
+  }
+
+  /** Whether an attempt has failed; one without an answer may have been done all the same. */
+  hasFailed(revision: number): boolean {
+    return this.#failed.has(revision);
+  }
+
+  /** Whether a revision is one of this page that can be taken back or done again by key. */
+  has(revision: number): boolean {
+    return [...this.#done, ...this.#undone].some((change) => change.revision === revision);
+  }
+
+  /** Forgets a revision: it was taken back, or somebody has said that it is to stay. */
   drop(revision: number): void {
+    this.#failed = new Set([...this.#failed].filter((each) => each !== revision));
     this.#done = this.#done.filter((change) => change.revision !== revision);
     this.#undone = this.#undone.filter((change) => change.revision !== revision);
   }
@@ -45,5 +63,6 @@ export class OwnChanges {
   clear(): void {
     this.#done = [];
     this.#undone = [];
+    this.#failed = new Set();
   }
 }

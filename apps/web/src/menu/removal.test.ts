@@ -62,22 +62,108 @@ test('moves, enabling and disabling offer it too; only the newest change does so
   expect(paths().slice(2)).toEqual([42, 41, 44].map((number) => `/api/v1/revisions/${number}/undo`));
 });
 
-test('what is no configuration offers no Undo; what cannot be taken back says why and is in nobody’s way', async () => {
+test('what is no configuration offers no Undo', async () => {
   sent.mockImplementationOnce(async () => Response.json([]));
   await removeItems(simple, ['*1']);
   expect(newest()?.action).toBeUndefined();
   undoByKey('undo');
   await vi.advanceTimersByTimeAsync(0);
   expect(newest()?.text).toMatch(/^Nothing was changed here/);
+});
 
+const refuse = (status: number, detail: string) => async () =>
+  Response.json({ error: status, message: '', detail }, { status });
+const lost = async () => {
+  throw new TypeError('Failed to fetch');
+};
+const history = (list: readonly object[]) => async () => Response.json(list);
+const key = async (what: 'undo' | 'redo') => {
+  undoByKey(what);
+  await vi.advanceTimersByTimeAsync(0);
+};
+
+/** Disables an item by revision 41, removes another one by 42. */
+const changed = async () => {
   await runOn(simple, 'disable', ['*1']);
-  await runOn(simple, 'disable', ['*2']);
+  await removeItems(simple, ['*2']);
+  sent.mockClear();
+};
+
+test.each([
+  ['no answer', lost, /^Not undone: Removed 1 item from Simple Queues: No answer from the router/],
+  ['a full disk', refuse(503, 'failure: the disk is full'), /: failure: the disk is full$/],
+  ['a name that is taken', refuse(400, 'failure: the name is taken'), /: failure: the name is taken$/],
+])('an undo that failed (%s) stays the next one: by Ctrl+Z and by a button that stands', async (_, fails, text) => {
+  for (const again of ['key', 'button']) {
+    await changed();
+    const removal = revision;
+    sent.mockImplementationOnce(fails);
+    await key('undo');
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(newest()).toMatchObject({ kind: 'error', action: { label: 'Try Again' } });
+    expect(newest()?.text).toMatch(text);
+
+    sent.mockImplementationOnce(history([{ revision: removal, undo: '' }]));
+    if (again === 'key') await key('undo');
+    else newest()?.action?.run();
+    await vi.advanceTimersByTimeAsync(0);
+    const undo = `/api/v1/revisions/${removal}/undo`;
+    expect(paths()).toEqual([undo, '/api/v1/revisions', undo]);
+    expect(useToasts.getState().toasts.map((toast) => toast.text)).toEqual([
+      'Undone: Removed 1 item from Simple Queues.',
+    ]);
+    await key('undo');
+    expect(paths().at(-1)).toBe(`/api/v1/revisions/${removal - 1}/undo`);
+  }
+});
+
+test('an undo that was done though no answer came is not tried twice, and can be done again', async () => {
+  await changed();
+  sent.mockImplementationOnce(lost);
+  await key('undo');
+  // Nothing is tried before it is known.
+  sent.mockImplementationOnce(lost);
+  await key('undo');
+  expect(paths()).toEqual(['/api/v1/revisions/42/undo', '/api/v1/revisions']);
+  sent.mockImplementationOnce(history([{ revision: 43 }, { revision: 42, 'undone-by': 43, undo: 'is there again' }]));
+  await key('undo');
+  expect(newest()).toMatchObject({ text: 'Undone: Removed 1 item from Simple Queues.', action: { label: 'Redo' } });
+  expect(paths()).toHaveLength(3);
+  await key('redo');
+  expect(paths().at(-1)).toBe('/api/v1/revisions/43/undo');
+});
+
+test('what the router refuses is offered again, or is skipped when somebody says so', async () => {
+  await changed();
   const detail = 'failure: revision 42 cannot be undone, nothing was changed: /queue/simple b was changed';
-  sent.mockImplementationOnce(async () => Response.json({ error: 400, message: '', detail }, { status: 400 }));
-  undoByKey('undo');
-  await vi.advanceTimersByTimeAsync(0);
-  expect(newest()).toMatchObject({ kind: 'error', text: `Undo: ${detail}` });
-  undoByKey('undo');
-  await vi.advanceTimersByTimeAsync(0);
+  sent.mockImplementation(async (path) =>
+    path.endsWith('/undo') ? refuse(400, detail)() : Response.json([{ revision: 42, undo: 'b was changed' }]),
+  );
+  for (let presses = 0; presses < 2; presses += 1) {
+    await key('undo');
+    expect(newest()).toMatchObject({
+      kind: 'error',
+      text: `Not undone: Removed 1 item from Simple Queues: ${detail}`,
+      instead: { label: 'Skip' },
+    });
+  }
+  expect(paths().filter((path) => path.endsWith('/undo'))).toEqual(Array(2).fill('/api/v1/revisions/42/undo'));
+  newest()?.instead?.run();
+  expect(newest()?.text).toBe(
+    'Skipped: Removed 1 item from Simple Queues. Next to undo: Disabled 1 item in Simple Queues.',
+  );
+  await key('undo');
   expect(paths().at(-1)).toBe('/api/v1/revisions/41/undo');
+});
+
+test('a redo that failed stays the next one too', async () => {
+  await changed();
+  await key('undo');
+  sent.mockImplementationOnce(lost);
+  await key('redo');
+  expect(newest()?.text).toMatch(/^Not redone: Removed 1 item/);
+  sent.mockImplementationOnce(history([{ revision: 43, undo: '' }]));
+  await key('redo');
+  expect(paths().slice(-2)).toEqual(['/api/v1/revisions', '/api/v1/revisions/43/undo']);
+  expect(newest()?.text).toBe('Redone: Removed 1 item from Simple Queues.');
 });

@@ -1,15 +1,19 @@
 /** Tells of changes that were made here, and takes them back: from the message, by key, from the history. */
-import { undoRevision } from '../api/revisions.ts';
-import { showError, showToast } from '../ui/toasts.ts';
+import { RequestError } from '../api/rest.ts';
+import { undoneBy, undoRevision } from '../api/revisions.ts';
+import { dismissKey, showToast } from '../ui/toasts.ts';
 import { OwnChanges } from './own-changes.ts';
 
 const own = new OwnChanges();
 
-/** Forgets what was changed here, e.g. when somebody else logs in. */
-export const forgetOwnChanges = (): void => own.clear();
-
 /** Only the newest change offers Undo; the others are in the history. */
 const KEY = 'change';
+
+/** Forgets what was changed here, e.g. when somebody else logs in. */
+export function forgetOwnChanges(): void {
+  own.clear();
+  dismissKey(KEY);
+}
 
 /**
  * Tells of a change and offers to take it back.
@@ -36,11 +40,11 @@ function offerUndo(text: string, revision: number): void {
 /** One after the other: each counts on the rows that the one before it left. */
 let queue: Promise<unknown> = Promise.resolve();
 
-/** Takes a revision back, and offers to take that back. True when it was done. */
+/** Takes a revision back, and offers to take that back. True when it was done; otherwise it stays the next one to take back. */
 export function takeBack(revision: number, text: string, done: 'Undone' | 'Redone'): Promise<boolean> {
   const next = queue.then(async () => {
     try {
-      const by = await undoRevision(revision);
+      const by = await takenBack(revision);
       own.undone(revision, by, text);
       const news = `${done}: ${text}`;
       if (by === undefined) showToast({ kind: 'info', key: KEY, text: news });
@@ -51,13 +55,45 @@ export function takeBack(revision: number, text: string, done: 'Undone' | 'Redon
       }
       return true;
     } catch (error) {
-      own.drop(revision);
-      showError(done === 'Undone' ? 'Undo' : 'Redo', error);
+      own.failed(revision);
+      tellFailure(revision, text, done, error);
       return false;
     }
   });
   queue = next;
   return next;
+}
+
+/** Takes a revision back, unless an attempt that seemed to fail has done so: its answer may have been lost. */
+async function takenBack(revision: number): Promise<number | undefined> {
+  const before = own.hasFailed(revision) ? await undoneBy(revision) : undefined;
+  return before ?? undoRevision(revision);
+}
+
+/** Says why a revision was not taken back. The message stays, for the cause may need some time to go away. */
+function tellFailure(revision: number, text: string, done: 'Undone' | 'Redone', error: unknown): void {
+  const why = error instanceof Error ? error.message : String(error);
+  const refused = error instanceof RequestError && REFUSALS.has(error.status) && own.has(revision);
+  showToast({
+    kind: 'error',
+    key: KEY,
+    text: `Not ${done.toLowerCase()}: ${text.replace(/\.$/, '')}: ${why}`,
+    stays: true,
+    action: { label: 'Try Again', run: () => void takeBack(revision, text, done) },
+    // What is refused may be so for good, and must not keep from what is older.
+    ...(refused && { instead: { label: 'Skip', run: () => skip(revision, text, done) } }),
+  });
+}
+
+/** Answers by which the router has looked at a revision and will not take it back: it says why. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 403, 404]);
+
+/** Leaves a change as it is, and tells what comes in its place. */
+function skip(revision: number, text: string, done: 'Undone' | 'Redone'): void {
+  own.drop(revision);
+  const [next, what] = done === 'Undone' ? [own.last, 'undo'] : [own.lastUndone, 'redo'];
+  const then = next === undefined ? `Nothing else is left to ${what} here.` : `Next to ${what}: ${next.text}`;
+  showToast({ kind: 'info', key: KEY, text: `Skipped: ${text} ${then}` });
 }
 
 /** Keys that were pressed: what one of them does decides what is the last change for the next. */

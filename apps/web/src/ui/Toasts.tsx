@@ -24,17 +24,21 @@ export function Toasts() {
       {toasts.map((toast) => (
         <div key={toast.id} className={`toast toast-${toast.kind}`} role={toast.kind === 'error' ? 'alert' : 'status'}>
           <span>{toast.text}</span>
-          {toast.action !== undefined && (
-            <button
-              type="button"
-              className="button"
-              onClick={() => {
-                leave(toast.id);
-                toast.action?.run();
-              }}
-            >
-              {toast.action.label}
-            </button>
+          {[toast.action, toast.instead].map(
+            (action) =>
+              action !== undefined && (
+                <button
+                  key={action.label}
+                  type="button"
+                  className="button"
+                  onClick={() => {
+                    leave(toast.id);
+                    action.run();
+                  }}
+                >
+                  {action.label}
+                </button>
+              ),
           )}
           <button type="button" className="tool" aria-label="Dismiss" onClick={() => leave(toast.id)}>
             <Icon name="close" />

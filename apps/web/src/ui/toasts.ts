@@ -1,13 +1,22 @@
 /** Short messages at the bottom of the page. */
 import { create } from 'zustand';
 
+export interface ToastAction {
+  readonly label: string;
+  readonly run: () => void;
+}
+
 export interface Toast {
   readonly id: number;
   readonly kind: 'info' | 'error';
   readonly text: string;
   /** A message takes the place of one with the same key. */
   readonly key?: string;
-  readonly action?: { readonly label: string; readonly run: () => void };
+  readonly action?: ToastAction;
+  /** What can be done instead. */
+  readonly instead?: ToastAction;
+  /** Stands until it is dismissed or another one takes its place. */
+  readonly stays?: boolean;
 }
 
 /** How long a message stays, ms. */
@@ -21,14 +30,19 @@ export function dismissToast(id: number): void {
   useToasts.setState(({ toasts }) => ({ toasts: toasts.filter((toast) => toast.id !== id) }));
 }
 
-/** Shows a message for 10 s. */
+/** Takes away the message with a key. */
+export function dismissKey(key: string): void {
+  useToasts.setState(({ toasts }) => ({ toasts: toasts.filter((toast) => toast.key !== key) }));
+}
+
+/** Shows a message, for 10 s unless it stays. */
 export function showToast(toast: Omit<Toast, 'id'>): void {
   const id = nextId++;
   useToasts.setState(({ toasts }) => {
     const others = toasts.filter(({ key }) => key === undefined || key !== toast.key);
     return { toasts: [...others.slice(-2), { ...toast, id }] };
   });
-  setTimeout(() => dismissToast(id), TOAST_MS);
+  if (toast.stays !== true) setTimeout(() => dismissToast(id), TOAST_MS);
 }
 
 /** Shows what went wrong. */
