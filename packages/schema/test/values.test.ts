@@ -229,6 +229,8 @@ describe('refusals name the fault and what is accepted', () => {
     ['name', ' LAN', 'a name of'],
     ['name', 'lan\u202ecba', 'lan\\u202ecba is not a name of'],
     ['name', '\u061clan\u2066x\u2069', '\\u061clan\\u2066x\\u2069 is not a name of'],
+    ['name', 'lan\u202e', 'and without control characters and marks that turn the direction of writing'],
+    ['nameInPair', 'lan\u0007', 'and without control characters and marks that turn the direction of writing'],
     ['interfaceName', '10.0.0.1', 'at least one letter'],
     ['interfaceName', 'all-ethernet', 'not starting with all-'],
     ['secret', 'short', '5 characters'],

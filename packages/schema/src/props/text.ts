@@ -101,14 +101,20 @@ interface NameShape {
   readonly ref?: Kind['ref'] | undefined;
 }
 
+/** What else a name must be, said where that is what is wrong: nobody sees such characters. */
+const VISIBLE = ', and without control characters and marks that turn the direction of writing';
+
 function nameKind(pattern: RegExp, { accepts, max, values, ref }: NameShape): Kind {
   return {
     name: 'name',
     accepts,
-    parse: (value) =>
-      value.length <= max && pattern.test(value) && !hasControl(value) && !hasDirection(value)
-        ? { ok: true, value }
-        : { ok: false, error: `${shown(value)} is not ${accepts}` },
+    parse(value) {
+      if (hasControl(value) || hasDirection(value)) {
+        return { ok: false, error: `${shown(value)} is not ${accepts}${VISIBLE}` };
+      }
+      if (value.length <= max && pattern.test(value)) return { ok: true, value };
+      return { ok: false, error: `${shown(value)} is not ${accepts}` };
+    },
     ...(values ? { values } : {}),
     ...(ref ? { ref } : {}),
     jsonSchema: { type: 'string', minLength: 1, maxLength: max },
