@@ -1,5 +1,6 @@
 import { chmod, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { menuByPath } from '@tollway/schema';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { SESSION_MS, Sessions } from '../src/auth/sessions.js';
 import { type Answer, PASSWORD, Router } from './router.js';
@@ -105,6 +106,17 @@ describe('sessions', () => {
     expect(rows[0]?.tokenHash).not.toBe(token);
     expect(rows[0]?.tokenHash).toMatch(/^[0-9a-f]{64}$/);
   });
+});
+
+it('the last login is one on the page, as its help says', async () => {
+  router = await Router.start();
+  const last = async () =>
+    (await router.request('GET', '/rest/user/admin', undefined, basic('admin', PASSWORD))).item['last-logged-in'];
+  expect(await last()).toBeUndefined();
+  expect(await last()).toBeUndefined();
+  await login();
+  expect(await last()).toMatch(/^\d{4}-/);
+  expect(menuByPath('/user')?.props['last-logged-in']?.help).toMatch(/on the page.*REST requests.*do not count/);
 });
 
 describe('the number of sessions', () => {

@@ -41,7 +41,7 @@ export const user = defineMenu({
     'last-logged-in': {
       kind: datetime,
       label: 'Last Logged In',
-      help: 'Time of the last login.',
+      help: 'Time of the last login on the page. REST requests, each of which carries the password, do not count.',
       tab: 'General',
       readOnly: true,
     },
