@@ -161,10 +161,33 @@ describe('commands', () => {
     ]);
     expect(await print({ 'count-only': '' })).toEqual({ ret: '3' });
     expect(await print({ stats: '', '.proplist': 'comment' })).toHaveLength(3);
+    expect(await print({ 'without-paging': '', detail: 'yes', '.proplist': 'comment' })).toHaveLength(3);
     expect(await print({ '.query': ['protocol=('] })).toEqual([]);
     expect((await router.rest('POST', `${FILTER}/print`, { '.query': ['#x'] })).body).toMatchObject({
       error: 400,
       property: '.query',
+    });
+  });
+
+  it.each([{ follow: '' }, { follow: true }, { 'follow-only': 'yes' }, { dynamic: '' }, { terse: 'a' }])(
+    'print refuses what it would not do: %j',
+    async (body) => {
+      expect(await router.rest('POST', `${FILTER}/print`, body)).toMatchObject({
+        status: 400,
+        error: { property: Object.keys(body)[0], detail: `unknown parameter ${Object.keys(body)[0]}` },
+      });
+    },
+  );
+
+  it('monitor-traffic takes interfaces under one name, and refuses others beside them', async () => {
+    const monitor = (body: object) => router.rest('POST', '/interface/monitor-traffic', { once: '', ...body });
+    expect(await monitor({ interface: 'ether1', numbers: 'ether2' })).toMatchObject({
+      status: 400,
+      error: { property: 'numbers' },
+    });
+    expect(await monitor({ numbers: 'ether1', '.id': 'ether2' })).toMatchObject({
+      status: 400,
+      error: { property: '.id' },
     });
   });
 

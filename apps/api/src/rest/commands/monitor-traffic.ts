@@ -19,6 +19,10 @@ export async function monitorTraffic(call: Call): Promise<Answer> {
   checkArguments(args, ['interface', 'numbers', '.id', 'once', 'duration', '.proplist']);
   const named = args.interface ?? args.numbers ?? args['.id'];
   if (named === undefined) throw errors.missingProperty('interface', ACCEPTS);
+  for (const other of ['numbers', '.id']) {
+    if (args[other] === undefined || JSON.stringify(args[other]) === JSON.stringify(named)) continue;
+    throw errors.badProperty(other, `value of ${other}: other interfaces are named beside it; give one of the two`);
+  }
   const text = textOf('interface', named);
   const missing = missingElement(text, 'a name');
   if (missing !== undefined) throw errors.badProperty('interface', `value of interface: ${missing}; give ${ACCEPTS}`);

@@ -12,17 +12,24 @@ import type { Answer, Call } from '../services.js';
 const KNOWN = ['.proplist', '.query', 'count-only'];
 /** Switches that exporters send with a value. */
 const VALUED = ['stats', 'detail'];
+/**
+ * Switches that say how a terminal shows items, or to show all of them, as is done here anyway; and `active`, which
+ * exporters send to every menu, where it would choose nothing.
+ */
+const SHAPES = ['active', 'all', 'as-value', 'brief', 'show-ids', 'terse', 'value-list', 'without-paging'];
 const SWITCH: readonly unknown[] = ['', true, false, 'true', 'false', 'yes', 'no'];
 
 /**
  * `print`: the items that pass `.query`, or their number. Print switches such as `detail` and `stats` change nothing here.
- * Anything else with a value would have been meant to choose items, and is refused: without it there are too many.
+ * Anything else would have been meant to choose items or to wait for news, as `dynamic` and `follow` do elsewhere, and
+ * is refused.
  */
 export async function print({ services, menu, args, signal, principal }: Call): Promise<Answer> {
   const view = services.views.get(menu.path);
   if (view === undefined) throw errors.noSuchCommand('print');
   for (const [name, value] of Object.entries(args)) {
-    const known = KNOWN.includes(name) || VALUED.includes(name) || SWITCH.includes(value);
+    const shape = SHAPES.includes(name) && SWITCH.includes(value) && !Object.hasOwn(menu.props, name);
+    const known = KNOWN.includes(name) || VALUED.includes(name) || shape;
     if (!known) throw errors.unknownParameter(name);
   }
   const words = queryWords(args['.query']);
