@@ -70,6 +70,10 @@ describe('a list in one request', () => {
     expect((await patch({ parent: 'none' })).error.detail).toMatch(/^element 0: missing .*\.id/);
     expect((await patch({ '.id': '*FFFF', parent: 'none' })).error.detail).toMatch(/^element 0: no such item/);
     expect((await router.rest('GET', '/queue/simple')).rows[0]).toMatchObject({ parent: 'up' });
+    const twice = await patch({ '.id': a?.['.id'], comment: 'one' }, { '.id': a?.['.id'], comment: 'two' });
+    expect(twice).toMatchObject({ status: 400, error: { property: '.id' } });
+    expect(twice.error.detail).toBe(`element 1: value of .id: an element before this one names ${a?.['.id']} too`);
+    expect((await router.rest('GET', `/queue/simple/${a?.['.id']}`)).item.comment).toBeUndefined();
     expect((await router.rest('PATCH', '/user', [{ '.id': '*1' }])).status).toBe(400);
     for (const row of [a, b]) await router.rest('DELETE', `/queue/simple/${row?.['.id']}`);
   });

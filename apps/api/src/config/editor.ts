@@ -8,7 +8,7 @@ import { type Draft, equal, type RowContent } from './draft.js';
 import { findDrafted, noSuchItem, storageOf } from './items.js';
 import type { Author } from './record.js';
 import { followRename } from './references.js';
-import type { Row } from './snapshot.js';
+import { type Row, rowIdText } from './snapshot.js';
 import type { ConfigStore, Summary } from './store.js';
 import { verifyAdd, verifySet } from './verify.js';
 
@@ -49,9 +49,16 @@ export class Editor {
    * @throws ApiError that says which element is wrong, counted from 0.
    */
   setAll(author: Author, menu: Menu, list: readonly ItemChange[]): Promise<number[]> {
-    return this.#listed(author, 'set', menu, list, ({ item, args }, draft) =>
-      changeOne(draft, menu, item, noSuchItem, (row) => verified(draft, menu, row, args)),
-    );
+    const named = new Set<number>();
+    return this.#listed(author, 'set', menu, list, ({ item, args }, draft) => {
+      const id = changeOne(draft, menu, item, noSuchItem, (row) => verified(draft, menu, row, args));
+      // Of two changes of one item, one would be lost without a word.
+      if (named.has(id)) {
+        throw errors.badProperty('.id', `value of .id: an element before this one names ${rowIdText(id)} too`);
+      }
+      named.add(id);
+      return id;
+    });
   }
 
   async #listed<Element>(
