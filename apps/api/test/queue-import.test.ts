@@ -120,6 +120,20 @@ describe('a list that is too much', () => {
 });
 
 describe('an import', () => {
+  it('hints at a direction that a line leaves without a limit while it limits the other one', async () => {
+    const csv =
+      'name,target,upload,download\nup,10.0.0.1,20M,\ndown,10.0.0.2,,20M\nboth,10.0.0.3,20M,0\nnone,10.0.0.4,,\n';
+    const hints = async (text: string) =>
+      (await send({ csv: text, 'dry-run': true })).lines.map(
+        ({ hint }) => /the line gives no (\w+) limit/.exec(hint)?.[1],
+      );
+    expect(await hints(csv)).toEqual(['download', 'upload', undefined, undefined]);
+    expect(await hints('short,10.0.0.5,20M')).toEqual(['download']);
+    await router.rest('PUT', QUEUES, { name: 'up', target: '10.0.0.1', 'max-limit': '1M/2M' });
+    // What the queue has stays.
+    expect(await hints(csv)).toEqual([undefined, 'upload', undefined, undefined]);
+  });
+
   it('tells first, then does all of it in one revision', async () => {
     const csv = '# our customers\nname,target,upload,download\nalice,10.0.0.1,5M,20M\nbob,10.0.0.2,1M,2M\n';
     const told = await send({ csv, 'dry-run': true });

@@ -143,7 +143,24 @@ export class QueueImport {
     const name = settings.name ?? '';
     const misplaced = problem ?? this.#misplaced(cells);
     if (misplaced !== undefined) return wrong(number, name, misplaced);
-    return row === undefined ? this.#added(draft, line, settings) : this.#changed(draft, line, row, settings);
+    const answer = row === undefined ? this.#added(draft, line, settings) : this.#changed(draft, line, row, settings);
+    return answer.row === undefined ? answer : { ...answer, hint: this.#unlimited(draft, cells, answer.row) };
+  }
+
+  /** A direction of which a line says nothing while it limits the other one, and that has no limit. */
+  #unlimited(draft: Draft, cells: readonly string[], id: number): string {
+    const given = new Set(
+      this.#columns.flatMap(({ property, half }, place) =>
+        property === 'max-limit' && half !== undefined && (cells[place] ?? '') !== '' ? [half] : [],
+      ),
+    );
+    const [only] = given;
+    if (only === undefined || given.size > 1) return '';
+    const halves = this.#menu.props['max-limit']?.kind.pair?.names ?? [];
+    const limits = draft.find(PATH, id)?.values['max-limit']?.split('/') ?? [];
+    const other = only === 0 ? 1 : 0;
+    if (limits[only] === '0' || limits[other] !== '0') return '';
+    return `the line gives no ${halves[other]} limit, only one of ${halves[only]}: ${halves[other]} is not limited`;
   }
 
   /** The queue that a line means: by name, or by targets where it gives none. */
@@ -282,6 +299,6 @@ export async function dryRun(
   return lines.map((line) =>
     line.row === undefined || line.action === 'remove'
       ? line
-      : { ...line, hint: hints.get(line.row)?.join('; ') ?? '' },
+      : { ...line, hint: [line.hint, ...(hints.get(line.row) ?? [])].filter((hint) => hint !== '').join('; ') },
   );
 }
