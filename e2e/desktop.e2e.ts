@@ -155,6 +155,14 @@ test('who may only look is offered no commands', async ({ ui, router, browser })
   const dialog = page.getByRole('dialog');
   await expect(dialog.getByLabel('Address', { exact: true })).toBeDisabled();
   await expect(dialog.getByRole('button', { name: 'Apply' })).toHaveCount(0);
+  await page.goto(`${ui.url}/queue/simple`);
+  const queues = page.getByRole('region', { name: 'Queue List' });
+  await expect(queues.getByRole('button', { name: 'Hints' })).toBeVisible();
+  await expect(queues.getByRole('button', { name: 'Import' })).toHaveCount(0);
+  await page.goto(`${ui.url}/queue/simple/import`);
+  const imported = page.getByRole('region', { name: 'Import Subscribers' });
+  await expect(imported).toContainText('Your group may not add queues.');
+  await expect(imported.getByRole('button', { name: 'Dry Run' })).toHaveCount(0);
   await context.close();
 });
 

@@ -20,7 +20,7 @@ import { isPage } from './content.ts';
 import { ItemFrame } from './ItemFrame.tsx';
 import { formatPlace, type Item as PlaceItem, parsePlace } from './location.ts';
 import { leaveWindow, openAddress } from './open.ts';
-import { permitted, useGroup } from './permitted.ts';
+import { mayOpen, permitted, useGroup } from './permitted.ts';
 
 /** Draws the window `id`. */
 export function renderWindow(id: string, address: string): ReactNode {
@@ -74,13 +74,15 @@ interface PagesProps {
 function Pages({ id, path, group }: PagesProps) {
   const tabsId = useId();
   const page = group.pages.find((each) => each.address === path) ?? group.pages[0];
+  const user = useGroup();
+  const openers = page.openers.filter(({ address }) => mayOpen(address, user));
   const tabbed = group.pages.length > 1;
   const visible = useContext(Visibility);
   const [visited, setVisited] = useState<readonly string[]>([path]);
   if (!visited.includes(path)) setVisited([...visited, path]);
   return (
     <>
-      {(tabbed || page.openers.length > 0) && (
+      {(tabbed || openers.length > 0) && (
         <div className="window-tabs">
           {tabbed && (
             <TabList
@@ -94,9 +96,9 @@ function Pages({ id, path, group }: PagesProps) {
               }}
             />
           )}
-          {page.openers.length > 0 && (
+          {openers.length > 0 && (
             <div className="window-openers">
-              {page.openers.map((opener) => (
+              {openers.map((opener) => (
                 <button
                   key={opener.address}
                   type="button"
@@ -131,10 +133,18 @@ function Pages({ id, path, group }: PagesProps) {
 
 function Page({ path }: { readonly path: string }) {
   if (path === DASHBOARD) return <Dashboard />;
-  if (path === QUEUE_IMPORT) return <ImportWindow />;
+  if (path === QUEUE_IMPORT) return <ImportPage />;
   if (path === HISTORY) return <HistoryPage />;
   const menu = menuByPath(path);
   return menu === undefined ? null : <MenuPage menu={menu} />;
+}
+
+function ImportPage() {
+  return mayOpen(QUEUE_IMPORT, useGroup()) ? (
+    <ImportWindow />
+  ) : (
+    <p className="form-note">Your group may not add queues.</p>
+  );
 }
 
 function HistoryPage() {

@@ -28,6 +28,8 @@ test('new items are offered only to those who may add them', () => {
   const labels = menuEntries(open, () => false).map((entry) => entry.label);
   expect(labels).toContain('Address List');
   expect(labels).not.toContain('New Address');
+  expect(labels).not.toContain('Import Subscribers');
+  expect(entries.map((entry) => entry.label)).toContain('Import Subscribers');
 });
 
 test('what people often want is found by its own words', () => {

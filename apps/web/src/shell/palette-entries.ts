@@ -1,7 +1,7 @@
 /** What the palette offers, and what fits the words that were typed. Pure. */
 import { type Menu, menuByPath } from '@tollway/schema';
 import { newTitle } from '../menu/item.ts';
-import { groups } from '../windows/groups.ts';
+import { addsTo, groups } from '../windows/groups.ts';
 import { starts } from '../windows/starts.ts';
 import { formatPlace } from './location.ts';
 
@@ -33,6 +33,8 @@ export function menuEntries(open: (address: string) => void, mayAdd: (menu: Menu
   return groups.flatMap((group) =>
     group.pages.flatMap((page): readonly Entry[] => {
       const menu = menuByPath(page.address);
+      const into = addsTo(page.address);
+      if (into !== undefined && !mayAdd(into)) return [];
       const alone = group.pages.length === 1;
       const place = menu?.tree ?? group.tree ?? [group.title];
       const entry: Entry = {

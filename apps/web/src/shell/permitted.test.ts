@@ -1,6 +1,7 @@
 import { menuByPath } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { permitted } from './permitted.ts';
+import { QUEUE_IMPORT } from '../windows/groups.ts';
+import { mayOpen, permitted } from './permitted.ts';
 
 const commands = (path: string, group: string) => {
   const menu = menuByPath(path);
@@ -16,4 +17,9 @@ test('who may only look is offered no commands, who may write none of users', ()
   expect(commands('/ip/firewall/filter', 'read')).toBe(0);
   expect(commands('/user', 'full')).toBeGreaterThan(0);
   expect(commands('/user', 'write')).toBe(0);
+});
+
+test('the import is nothing for those who may add no queues', () => {
+  expect(['full', 'write', 'read'].map((group) => mayOpen(QUEUE_IMPORT, group))).toEqual([true, true, false]);
+  expect(mayOpen('/queue/lint', 'read')).toBe(true);
 });

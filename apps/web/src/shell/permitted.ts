@@ -1,6 +1,7 @@
 /** What the group of a user may do: commands that the router would refuse are not offered. */
 import type { Menu } from '@tollway/schema';
 import { useSession } from '../api/session.ts';
+import { addsTo } from '../windows/groups.ts';
 
 /** Menus without their commands; always the same one for a menu, so that nothing is drawn anew. */
 const barred = new Map<Menu, Menu>();
@@ -12,6 +13,12 @@ export function permitted(menu: Menu, group: string): Menu {
   const without = barred.get(menu) ?? { ...menu, commands: [] };
   barred.set(menu, without);
   return without;
+}
+
+/** Whether a group can do anything in a window. */
+export function mayOpen(address: string, group: string): boolean {
+  const into = addsTo(address);
+  return into === undefined || permitted(into, group).commands.includes('add');
 }
 
 /** Group of the user, also of one who is to log in again over what is open. */

@@ -34,6 +34,10 @@ export const HISTORY = '/system/history';
 /** Address of the list of subscribers that becomes queues. */
 export const QUEUE_IMPORT = '/queue/simple/import';
 
+/** The menu to which a window only adds items: it is nothing for those who may not. */
+export const addsTo = (address: string): Menu | undefined =>
+  address === QUEUE_IMPORT ? menuByPath('/queue/simple') : undefined;
+
 interface Shared {
   readonly title: string;
   readonly tree: readonly string[];
