@@ -154,7 +154,7 @@ function Details({ revision }: { readonly revision: Revision }) {
   }, [revision.number]);
   const more = revision.rows - (rows?.length ?? revision.rows);
   return (
-    <section className="history-details" aria-label={`Revision ${revision.number}`}>
+    <section className="history-details" aria-label={`Revision ${revision.number}`} tabIndex={0}>
       {problem !== '' && <p className="form-error">{problem}</p>}
       <ul>
         {rows?.map(({ menu, id, name, action, text }) => (
