@@ -61,6 +61,12 @@ test('a filter that the router refuses shows why, and no rows, until there is an
   await ask('192.168.0.0/33');
   const reason = menu.root.getByText(/^Not shown: .*192\.168\.0\.0\/33/);
   await expect(reason).toBeVisible();
+  const value = funnel.getByLabel('Value');
+  await expect(value).toHaveAttribute('aria-invalid', 'true');
+  await expect(funnel.getByRole('alert')).toHaveText(/^value of src-address: 192\.168\.0\.0\/33 /);
+  await expect(value).toHaveAccessibleDescription(/192\.168\.0\.0\/33/);
+  await expect(menu.root.getByText('Nothing is listed: the router does not understand the filter.')).toBeVisible();
+  expect(await barriers(ui.page, '.window-active')).toEqual([]);
   // Longer than the list is asked for anew.
   await ui.page.waitForTimeout(3_000);
   await expect(reason).toBeVisible();
@@ -68,4 +74,6 @@ test('a filter that the router refuses shows why, and no rows, until there is an
   await ask('192.168.0.0/16');
   await expect(menu.row().first()).toBeVisible();
   await expect(reason).toHaveCount(0);
+  await expect(value).not.toHaveAttribute('aria-invalid', 'true');
+  await expect(funnel.getByRole('alert')).toHaveCount(0);
 });

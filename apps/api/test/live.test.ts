@@ -119,7 +119,10 @@ describe('menus', () => {
     client.send({ op: 'window', id: 1, filter: { ...last, disabled: false } });
     expect(await client.next((m) => m.op === 'snapshot')).toMatchObject({ matched: 1, rows: [{ '.id': ids[0] }] });
     client.send({ op: 'window', id: 1, filter: { address: { op: 'in', value: 'here' } } });
-    expect(await client.next((m) => m.op === 'error')).toMatchObject({ id: 1 });
+    expect(await client.next((m) => m.op === 'error')).toMatchObject({
+      id: 1,
+      condition: { column: 'address', op: 'in', value: 'here' },
+    });
     client.send({ op: 'unsubscribe', id: 1 });
     client.send({ op: 'window', id: 1, first: 0 });
     expect(await client.next((m) => m.op === 'error')).toMatchObject({ id: 1 });

@@ -60,7 +60,8 @@ export class LiveClient implements Outlet {
       this.#handle(readMessage(text));
     } catch (error) {
       if (!(error instanceof MessageError)) throw error;
-      this.send({ op: 'error', ...(error.id !== undefined && { id: error.id }), detail: error.message });
+      const { id, message: detail, condition } = error;
+      this.send({ op: 'error', ...(id !== undefined && { id }), detail, ...(condition && { condition }) });
     }
   }
 
@@ -146,9 +147,11 @@ class MenuSubscription implements Subscription {
 
 /** @throws MessageError for a condition that no cell of the menu could meet. */
 function checkFilter(menu: Menu, { filter = [] }: Partial<MenuWindow>, id: number): void {
-  try {
-    for (const condition of filter) testOf(menu, condition);
-  } catch (error) {
-    throw error instanceof ConditionError ? new MessageError(error.message, id) : error;
+  for (const condition of filter) {
+    try {
+      testOf(menu, condition);
+    } catch (error) {
+      throw error instanceof ConditionError ? new MessageError(error.message, id, condition) : error;
+    }
   }
 }

@@ -70,6 +70,8 @@ export class MessageError extends Error {
   constructor(
     text: string,
     readonly id?: number,
+    /** The condition of a filter at fault. */
+    readonly condition?: Condition,
   ) {
     super(text);
   }

@@ -30,7 +30,7 @@ function threeRows() {
     subscribed,
     closedCount,
     order: (...order: string[]) => receive({ op: 'delta', ...counts, set: [], remove: [], order }),
-    refuse: (detail: string) => receive({ op: 'error', detail }),
+    refuse: (detail: string, condition?: object) => receive({ op: 'error', detail, condition }),
     answer: (...ids: string[]) => receive({ op: 'snapshot', ...counts, rows: ids.map((id) => ({ '.id': id })) }),
   };
 }
@@ -86,10 +86,13 @@ test('a frozen window takes no news, and asks for what it missed when it thaws',
 test('a refused filter shows no rows, whatever comes of the window before, until another one is answered', () => {
   const { live, order, refuse, answer, subscribed, closedCount } = threeRows();
   live.show({ filter: { address: [{ op: 'in', value: '10.0.0.0/33' }] } });
-  refuse('10.0.0.0/33 is no address');
+  const asked = { column: 'address', op: 'in', value: '10.0.0.0/33' };
+  refuse('filter: 10.0.0.0/33 is no address', asked);
   order('*3', '*2', '*1');
-  expect([live.error, live.shown, live.state.loaded]).toEqual(['10.0.0.0/33 is no address', [], false]);
+  expect([live.error, live.shown, live.state.loaded]).toEqual(['filter: 10.0.0.0/33 is no address', [], false]);
+  expect(live.refused).toEqual({ ...asked, why: '10.0.0.0/33 is no address' });
   live.show({ filter: { address: [{ op: 'in', value: '10.0.0.0/32' }] } });
+  expect(live.refused).toBeUndefined();
   expect([live.error, subscribed.length, closedCount()]).toEqual([undefined, 2, 1]);
   answer('*2');
   expect([live.error, live.shown]).toEqual([undefined, ['*2']]);

@@ -2,7 +2,7 @@
 
 import type { TreeShape } from '../menu/tree.ts';
 import { applyMessage, type Change, emptyWindow, heldOrder, type WindowState } from './live-window.ts';
-import { RequestError } from './rest.ts';
+import { isObject, RequestError } from './rest.ts';
 import type { Row } from './row.ts';
 import type { LiveSocket, SubscriptionHandle } from './socket.ts';
 
@@ -58,6 +58,23 @@ function opening(menu: string, query: Query, intervalMs: number): Record<string,
   };
 }
 
+/** A condition of a filter that the server does not take. */
+export interface RefusedCondition {
+  readonly column: string;
+  readonly op: string;
+  readonly value: string;
+  /** What it says about it. */
+  readonly why: string;
+}
+
+/** The condition that a refusal names. */
+function refusedBy({ condition, detail }: Readonly<Record<string, unknown>>): RefusedCondition | undefined {
+  if (!isObject(condition)) return undefined;
+  const { column, op, value } = condition;
+  if (typeof column !== 'string' || typeof op !== 'string' || typeof value !== 'string') return undefined;
+  return { column, op, value, why: typeof detail === 'string' ? detail.replace(/^filter: /, '') : '' };
+}
+
 export class LiveMenu {
   readonly #socket: Pick<LiveSocket, 'subscribe'>;
   readonly #menu: string;
@@ -74,6 +91,7 @@ export class LiveMenu {
   #heldSince: number | undefined;
   #frozen = false;
   #error: string | undefined;
+  #refused: RefusedCondition | undefined;
 
   constructor(socket: Pick<LiveSocket, 'subscribe'>, menu: string, query: Query, intervalMs: number) {
     this.#socket = socket;
@@ -99,6 +117,11 @@ export class LiveMenu {
   /** Why the server refuses the subscription. */
   get error(): string | undefined {
     return this.#error;
+  }
+
+  /** The condition of the filter for which it does so, if it is one. */
+  get refused(): RefusedCondition | undefined {
+    return this.#error === undefined ? undefined : this.#refused;
   }
 
   /** Ids of the window in the order to show. */
@@ -202,6 +225,7 @@ export class LiveMenu {
     if (message.op === 'delta' && (this.#frozen || this.#error !== undefined)) return;
     if (message.op === 'error') {
       this.#error = typeof message.detail === 'string' ? message.detail : 'the server refused the subscription';
+      this.#refused = refusedBy(message);
       this.#state = emptyWindow;
       this.#settle();
       this.#tell({ rows: new Set(), order: true });

@@ -12,7 +12,10 @@ export function EmptyNote({ menu, live }: { readonly menu: Menu; readonly live: 
     () => {
       const { state, query, error } = live;
       if (error === undefined && !state.loaded) return undefined;
-      if (error !== undefined || live.shown.length > 0 || state.matched > 0) return '';
+      if (error !== undefined) {
+        return live.refused === undefined ? '' : 'Nothing is listed: the router does not understand the filter.';
+      }
+      if (live.shown.length > 0 || state.matched > 0) return '';
       if (query.find !== '' || Object.keys(query.filter).length > 0) return 'Nothing matches Find or the filter.';
       return menu.commands.includes('add') ? 'Nothing here yet. Press + (Insert) to add an item.' : 'Nothing here now.';
     },

@@ -1,6 +1,7 @@
 /** The funnel: rows of field, operator and value; an item is shown when all of them hold. */
 import { type Menu, menuColumn } from '@tollway/schema';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import type { LiveMenu } from '../api/live-menu.ts';
 import { useOptions } from '../api/references.ts';
 import { Combo } from '../ui/Combo.tsx';
 import { ToolButton } from '../ui/ToolButton.tsx';
@@ -13,6 +14,8 @@ interface Line {
 
 interface Props {
   readonly menu: Menu;
+  /** The list: it hears which condition the router does not understand. */
+  readonly live: LiveMenu;
   /** Columns of the table; the first one is what a new row asks about. */
   readonly columns: readonly string[];
   readonly conditions: readonly Condition[];
@@ -27,7 +30,7 @@ function linesOf(conditions: readonly Condition[]): readonly Line[] {
   return conditions.map((condition) => ({ key: nextKey++, condition }));
 }
 
-export function FilterBar({ menu, columns, conditions, onFilter, asked }: Props) {
+export function FilterBar({ menu, live, columns, conditions, onFilter, asked }: Props) {
   const form = useRef<HTMLFormElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: when it appears
   useEffect(() => {
@@ -35,6 +38,13 @@ export function FilterBar({ menu, columns, conditions, onFilter, asked }: Props)
   }, []);
   const fresh = () => emptyCondition(menu, columns[0] ?? menu.columns[0] ?? '');
   const [lines, setLines] = useState(() => linesOf(conditions.length > 0 ? conditions : [fresh()]));
+
+  const refused = useSyncExternalStore(
+    (changed) => live.subscribe(changed),
+    () => live.refused,
+  );
+  const whyNot = ({ prop, op, value }: Condition) =>
+    refused?.column === prop && refused.op === op && refused.value === value ? refused.why : '';
 
   const change = (key: number, part: Partial<Condition>) =>
     setLines(lines.map((line) => (line.key === key ? { key, condition: { ...line.condition, ...part } } : line)));
@@ -63,7 +73,13 @@ export function FilterBar({ menu, columns, conditions, onFilter, asked }: Props)
     >
       {lines.map(({ key, condition }, index) => (
         <div key={key} className="filter-row">
-          <ConditionFields menu={menu} id={key} condition={condition} onChange={(part) => change(key, part)} />
+          <ConditionFields
+            menu={menu}
+            id={key}
+            condition={condition}
+            wrong={whyNot(condition)}
+            onChange={(part) => change(key, part)}
+          />
           <ToolButton name="Add condition" icon="add" onPress={() => addAfter(index)} />
           <ToolButton name="Remove condition" icon="remove" onPress={() => remove(key)} />
           {index === lines.length - 1 && (
@@ -83,20 +99,29 @@ export function FilterBar({ menu, columns, conditions, onFilter, asked }: Props)
               </button>
             </>
           )}
+          {whyNot(condition) !== '' && (
+            <p id={errorId(key)} className="field-error" role="alert">
+              {whyNot(condition)}
+            </p>
+          )}
         </div>
       ))}
     </form>
   );
 }
 
+const errorId = (key: number): string => `filter-${key}-wrong`;
+
 interface ConditionProps {
   readonly menu: Menu;
   readonly id: number;
   readonly condition: Condition;
+  /** Why the router does not take it; empty when it does. */
+  readonly wrong: string;
   readonly onChange: (part: Partial<Condition>) => void;
 }
 
-function ConditionFields({ menu, id, condition, onChange }: ConditionProps) {
+function ConditionFields({ menu, id, condition, wrong, onChange }: ConditionProps) {
   const kind = menuColumn(menu, condition.prop)?.kind;
   const { options, load } = useOptions(kind);
   const operators = kind === undefined ? [] : operatorsFor(kind);
@@ -137,6 +162,8 @@ function ConditionFields({ menu, id, condition, onChange }: ConditionProps) {
         label="Value"
         value={condition.value}
         options={choices}
+        invalid={wrong !== ''}
+        describedBy={wrong === '' ? undefined : errorId(id)}
         onOpen={load}
         onChange={(value) => onChange({ value })}
       />

@@ -211,6 +211,7 @@ export function MenuTable(props: MenuTableProps) {
       {filtering && (
         <FilterBar
           menu={menu}
+          live={live}
           columns={shown}
           conditions={wants.conditions}
           onFilter={(conditions) => change({ conditions })}
