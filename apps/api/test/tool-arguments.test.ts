@@ -56,6 +56,19 @@ it.each<[string, string, unknown, RegExp]>([
   expect(performance.now() - started).toBeLessThan(900);
 });
 
+it.each([
+  [TRACE, 'ttl', '3'],
+  [TRACE, 'tcp-flags', 'syn'],
+  [DRY, 'packets', '3'],
+  [DRY, 'dropped', 'yes'],
+])('%s refuses %s, with which it would do nothing', async (path, property, value) => {
+  const { status, error } = await router.rest('POST', path, {
+    ...(path === DRY && { packet: LINE }),
+    [property]: value,
+  });
+  expect([status, error.property, error.detail]).toEqual([400, property, `unknown parameter ${property}`]);
+});
+
 it.each([['-1'], ['0'], ['abc'], ['1e3'], ['9'.repeat(40)], [''], ['1', '2']])(
   'a restore refuses %j and touches nothing',
   (...args) => {

@@ -1,15 +1,29 @@
 import { durationMs } from '@tollway/schema';
 import type { TracedPacket } from '../../agent/messages.js';
+import type { Arguments } from '../../config/content.js';
+import { errors } from '../../errors.js';
 import { argumentsOf, packetDescription, traceFilter } from '../../trace/described.js';
 import { traced } from '../../trace/session.js';
 import { restPacket } from '../../trace/shown.js';
 import { projected, proplistOf } from '../listing.js';
 import type { Answer, Call } from '../services.js';
 
+/** What describes the packet of a dry run, and by which no packets can be chosen. */
+const OF_DRY_RUN = ['icmp-options', 'packet-size', 'tcp-flags', 'ttl'];
+/** What says which packets are waited for, and how long. */
+const OF_TRACE = ['dropped', 'duration', 'packets'];
+
+/** @throws ApiError for the first argument that only the other command does something with. */
+function refuseOthers(args: Arguments, others: readonly string[]): void {
+  const other = Object.keys(args).find((name) => others.includes(name) && args[name] !== '');
+  if (other !== undefined) throw errors.unknownParameter(other);
+}
+
 /** `/tool/packet-trace`: packets that the filter describes, as they come, until there are enough or time is over. */
 export async function packetTrace({ services, menu, args, principal, signal }: Call): Promise<Answer> {
   const { store } = services;
   const names = proplistOf(args['.proplist']);
+  refuseOthers(args, OF_DRY_RUN);
   const words = argumentsOf(menu, args);
   const filter = traceFilter(words, store.snapshot);
   const count = Number(words.packets);
@@ -27,6 +41,7 @@ export async function packetTrace({ services, menu, args, principal, signal }: C
 export async function dryRun({ services, menu, args }: Call): Promise<Answer> {
   const { store, live } = services;
   const names = proplistOf(args['.proplist']);
+  refuseOthers(args, OF_TRACE);
   const packet = await packetDescription(argumentsOf(menu, args), store.snapshot, live.agent);
   const { packets } = await live.agent.request({ op: 'dry-run', packet });
   return answer(services, names, packets);
