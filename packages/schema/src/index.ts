@@ -9,6 +9,7 @@ export { CAKE_OVERHEAD_SCHEMES, CAKE_RTT_SCHEMES } from './menus/queue/type/cake
 export { CONNECTION_STATES, LIST_ACTIONS, TCP_FLAGS } from './mixins/firewall-match.js';
 export { NO_MARK, QUEUE_STATISTICS } from './mixins/queue.js';
 export { PACKET_LINE_ACCEPTS, type PacketWords, packetLine, parsePacketLine } from './packet-line.js';
+export { printSwitches, SWITCH_VALUES, VALUED_SWITCHES } from './print-switches.js';
 export { displayBytes } from './props/bytes.js';
 export { missingElement } from './props/comma-list.js';
 export { datetimeText } from './props/datetime.js';

@@ -66,6 +66,15 @@ describe('OpenAPI of the registry', () => {
     expect(Object(at('#/paths'))['/rest/ip/firewall/connection/{id}']).not.toHaveProperty('patch');
   });
 
+  it('print takes the switches that change nothing, and no others', () => {
+    const [body] = [...objects(Object(at('#/paths'))['/rest/ip/firewall/filter/print'])].flatMap(([, object]) =>
+      'additionalProperties' in object && Object(object.properties)['count-only'] !== undefined ? [object] : [],
+    );
+    expect(body?.additionalProperties).toBe(false);
+    expect(Object.keys(Object(body?.properties))).toEqual(expect.arrayContaining(['stats', 'without-paging']));
+    expect(body?.properties).not.toHaveProperty('follow');
+  });
+
   it('requests hold what may be given, replies what can be read', () => {
     expect(schema('ip-address-add')).toMatchObject({ required: ['address', 'interface'], additionalProperties: false });
     expect(schema('ip-address-set')).not.toHaveProperty('required');

@@ -1,4 +1,5 @@
 import type { Call, Menu, Prop } from '../define.js';
+import { printSwitches, SWITCH_VALUES, VALUED_SWITCHES } from '../print-switches.js';
 
 /** A JSON value. */
 type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
@@ -297,6 +298,8 @@ function item(menu: Menu): JsonObject {
   };
 }
 
+const NO_CHANGE = 'A switch that changes nothing.';
+
 const printOperation = (menu: Menu): JsonObject =>
   operation(menu, 'print', `Print ${menu.title}`, {
     requestBody: content({
@@ -309,11 +312,12 @@ const printOperation = (menu: Menu): JsonObject =>
         },
         '.query': { ...listOf({ type: 'string' }), description: 'Words of a query stack.' },
         'count-only': { description: 'Answer with the number of items.' },
+        ...Object.fromEntries(VALUED_SWITCHES.map((name) => [name, { description: NO_CHANGE }])),
+        ...Object.fromEntries(
+          printSwitches(menu).map((name) => [name, { enum: [...SWITCH_VALUES], description: NO_CHANGE }]),
+        ),
       },
-      additionalProperties: {
-        enum: ['', 'detail', 'yes', 'no', 'true', 'false', true, false],
-        description: 'Switches such as detail and stats, which change nothing.',
-      },
+      additionalProperties: false,
     }),
     responses: {
       '200': response(menu.help, { oneOf: [listOf(reference(schemaName(menu))), { type: 'object' }] }),

@@ -1,4 +1,4 @@
-import type { Menu } from '@tollway/schema';
+import { type Menu, printSwitches, SWITCH_VALUES, VALUED_SWITCHES } from '@tollway/schema';
 import { textOf } from '../../config/content.js';
 import { QueryError, queryTest, type Test } from '../../config/query.js';
 import { errors } from '../../errors.js';
@@ -10,14 +10,6 @@ import type { Answer, Call } from '../services.js';
 
 /** What `print` does something with. */
 const KNOWN = ['.proplist', '.query', 'count-only'];
-/** Switches that exporters send with a value. */
-const VALUED = ['stats', 'detail'];
-/**
- * Switches that say how a terminal shows items, or to show all of them, as is done here anyway; and `active`, which
- * exporters send to every menu, where it would choose nothing.
- */
-const SHAPES = ['active', 'all', 'as-value', 'brief', 'show-ids', 'terse', 'value-list', 'without-paging'];
-const SWITCH: readonly unknown[] = ['', true, false, 'true', 'false', 'yes', 'no'];
 
 /**
  * `print`: the items that pass `.query`, or their number. Print switches such as `detail` and `stats` change nothing here.
@@ -27,9 +19,10 @@ const SWITCH: readonly unknown[] = ['', true, false, 'true', 'false', 'yes', 'no
 export async function print({ services, menu, args, signal, principal }: Call): Promise<Answer> {
   const view = services.views.get(menu.path);
   if (view === undefined) throw errors.noSuchCommand('print');
+  const switches = printSwitches(menu);
   for (const [name, value] of Object.entries(args)) {
-    const shape = SHAPES.includes(name) && SWITCH.includes(value) && !Object.hasOwn(menu.props, name);
-    const known = KNOWN.includes(name) || VALUED.includes(name) || shape;
+    const shape = switches.includes(name) && SWITCH_VALUES.some((known) => known === value);
+    const known = KNOWN.includes(name) || VALUED_SWITCHES.includes(name) || shape;
     if (!known) throw errors.unknownParameter(name);
   }
   const words = queryWords(args['.query']);
