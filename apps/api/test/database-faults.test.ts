@@ -335,6 +335,9 @@ describe('a start with a database that', () => {
   });
 });
 
+/** `.id` of the item in an answer. */
+const idOf = ({ body }: { body: unknown }): unknown => Object(body)['.id'];
+
 describe('--restore', () => {
   beforeEach(setUp);
 
@@ -376,9 +379,9 @@ describe('--restore', () => {
     expect(peer.revision).toBeGreaterThan(revision + 1);
     // The history says what that did, and no id stands for two rows.
     const { body: told } = await ask('GET', `/api/v1/revisions/${peer.revision}`);
-    expect(told).toMatchObject({ rows: 1, changes: [{ menu: FILTER, action: 'remove', '.id': later.body['.id'] }] });
+    expect(told).toMatchObject({ rows: 1, changes: [{ menu: FILTER, action: 'remove', '.id': idOf(later) }] });
     const fresh = await ask('PUT', `/rest${FILTER}`, { chain: 'forward', action: 'accept' });
-    expect(fresh.body['.id']).not.toBe(later.body['.id']);
+    expect(idOf(fresh)).not.toBe(idOf(later));
     await stop();
     const kept = openDatabase(`file:${database()}`);
     expect(await kept.queueDay.count()).toBe(1);

@@ -36,6 +36,7 @@ const packet = (number: number, more: Partial<TracedPacket> = {}): TracedPacket 
   'src-port': 40_000,
   'dst-port': 443,
   length: 84,
+  segments: 1,
   fast: false,
   'slow-reason': 'first-packet',
   steps: [
