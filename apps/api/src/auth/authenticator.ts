@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { createHmac, randomBytes } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errors } from '../errors.js';
 import type { Attempts } from './attempts.js';
 import { MAX_PASSWORD } from './passwords.js';
@@ -36,6 +37,8 @@ export class Authenticator {
   readonly #failures: Failures;
   readonly #key = randomBytes(32);
   readonly #verifying = new Map<string, Promise<User>>();
+  /** When the last of those goes on who waited for the same hash. */
+  #lastTurn: Promise<void> = Promise.resolve();
   readonly #verified = new Map<string, { userId: number; until: number }>();
 
   constructor(users: Users, sessions: Sessions, attempts: Attempts, failures: Failures) {
@@ -87,10 +90,11 @@ export class Authenticator {
     const password = named === undefined ? 0 : this.#users.passwordNumber(named.id);
     let user = known !== undefined && known.until > performance.now() ? this.#users.byId(known.userId) : undefined;
     if (user === undefined) {
-      user = await this.#verifyOnce(`${address} ${digest}`, () =>
-        this.login(decoded.slice(0, colon), decoded.slice(colon + 1), address, gone),
-      );
-      this.#believe(digest, user.id);
+      user = await this.#verifyOnce(`${address} ${digest}`, async () => {
+        const verified = await this.login(decoded.slice(0, colon), decoded.slice(colon + 1), address, gone);
+        this.#believe(digest, verified.id);
+        return verified;
+      });
     } else {
       // From here too the password was the right one: tries of others do not hold this address up later.
       this.#attempts.remember(address, decoded.slice(0, colon));
@@ -100,9 +104,17 @@ export class Authenticator {
   }
 
   /** Clients send several requests at once: the same credentials are hashed, and counted, once. */
-  #verifyOnce(key: string, verify: () => Promise<User>): Promise<User> {
+  async #verifyOnce(key: string, verify: () => Promise<User>): Promise<User> {
     const running = this.#verifying.get(key);
-    if (running !== undefined) return running;
+    if (running !== undefined) {
+      try {
+        return await running;
+      } finally {
+        // All of them hear of it at once; one goes on in each turn of the event loop.
+        this.#lastTurn = this.#lastTurn.then(() => nextTurn());
+        await this.#lastTurn;
+      }
+    }
     const verifying = verify().finally(() => this.#verifying.delete(key));
     this.#verifying.set(key, verifying);
     return verifying;
