@@ -7,11 +7,15 @@ use crate::neighbor::{Adjacency, AdjacencyId};
 use crate::packet::{NONE, Origin, flag};
 use crate::qos::forest::Context;
 use crate::snapshot::{Interface, PortId, Snapshot};
-use crate::stage::fast_path::{AHEAD, count, lower_ttl, write_link};
+use crate::stage::fast_path::{count, lower_ttl, write_link};
 use crate::stage::route::is_group;
 use crate::stage::ttl::largest_segment;
 use crate::state::WorkerState;
 use crate::verdict::Verdict;
+
+/// Packets that are looked up together: enough to keep memory busy, few enough for their metadata to stay
+/// in the first-level cache.
+const AHEAD: usize = 64;
 
 /// Forwards what needs nothing but a route and notes the rest as slow. Returns how many packets there were
 /// to decide. Routes are asked for twice: first for some packets together, so that the memory their
