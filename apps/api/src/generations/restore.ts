@@ -102,10 +102,11 @@ function difference(from: Generation, to: Generation): RowChange[] {
   const changes: RowChange[] = [];
   for (const row of to.rows) {
     const { menu, ...after } = row;
-    const before = old.get(row.id);
+    const previous = old.get(row.id);
     old.delete(row.id);
-    if (isDeepStrictEqual(before, row)) continue;
-    changes.push({ menu, id: row.id, ...(before !== undefined && { before }), after });
+    if (isDeepStrictEqual(previous, row)) continue;
+    const { menu: _, ...before } = previous ?? row;
+    changes.push({ menu, id: row.id, ...(previous !== undefined && { before }), after });
   }
   for (const { menu, ...before } of old.values()) changes.push({ menu, id: before.id, before });
   return changes;

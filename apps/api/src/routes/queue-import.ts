@@ -17,8 +17,8 @@ const QUEUES = '/queue/simple';
  *
  * Body: `csv`; `dry-run` only tells; `add` and `update` (both true) and `remove` (false) say what may happen. Answer:
  * `lines` with what becomes of each (`line`, `action` add, change, remove, same or error, `name`, `text`, `hint`,
- * all of them of a dry run), and `revision` when it made one; of a dry run also their `digest`. A list with an error changes nothing, nor does one
- * with a `digest` that would do something else by now.
+ * all of them of a dry run), and `revision` when it made one; of a dry run also their `digest`. A list with an error
+ * changes nothing, nor does one with a `digest` that would do something else by now.
  */
 export function queueImportRoute(app: FastifyInstance, { store }: Services): void {
   app.post('/api/v1/queues/import', async (request, reply) => {
