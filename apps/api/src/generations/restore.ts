@@ -96,19 +96,21 @@ function rangesOf(numbers: readonly number[]): string {
 /** Parameters of one statement stay below SQLite's limit. */
 const ROWS_AT_ONCE = 5_000;
 
+/** What a change keeps of a row: its menu is told once. */
+const contentOf = ({ menu: _, ...content }: Generation['rows'][number]) => content;
+
 /** What makes one configuration of another. */
 function difference(from: Generation, to: Generation): RowChange[] {
   const old = new Map(from.rows.map((row) => [row.id, row]));
   const changes: RowChange[] = [];
   for (const row of to.rows) {
-    const { menu, ...after } = row;
     const previous = old.get(row.id);
     old.delete(row.id);
     if (isDeepStrictEqual(previous, row)) continue;
-    const { menu: _, ...before } = previous ?? row;
-    changes.push({ menu, id: row.id, ...(previous !== undefined && { before }), after });
+    const before = previous && contentOf(previous);
+    changes.push({ menu: row.menu, id: row.id, ...(before && { before }), after: contentOf(row) });
   }
-  for (const { menu, ...before } of old.values()) changes.push({ menu, id: before.id, before });
+  for (const row of old.values()) changes.push({ menu: row.menu, id: row.id, before: contentOf(row) });
   return changes;
 }
 

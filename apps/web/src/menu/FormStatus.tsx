@@ -17,8 +17,7 @@ export function FormStatus({ menu, row }: { readonly menu: Menu; readonly row: R
   return (
     <footer className="form-status">
       {words.map((word, at) => (
-        // Words have no identity but their place.
-        // biome-ignore lint/suspicious/noArrayIndexKey: see above
+        // biome-ignore lint/suspicious/noArrayIndexKey: words have no identity but their place
         <span key={at} className={`state state-${word === '' ? 'off' : word.replaceAll(' ', '-')}`}>
           {word}
         </span>

@@ -35,8 +35,7 @@ export function ListField({ id, prop, value, disabled, invalid, describedBy, onC
         const change = (text: string) => put(rows.map((other, at) => (at === index ? text : other)));
         const last = index === rows.length - 1;
         return (
-          // Rows have no identity but their place.
-          // biome-ignore lint/suspicious/noArrayIndexKey: see above
+          // biome-ignore lint/suspicious/noArrayIndexKey: rows have no identity but their place
           <div key={index} className="list-row">
             {suggests(prop.kind) ? (
               <Combo

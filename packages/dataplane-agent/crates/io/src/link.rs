@@ -45,8 +45,8 @@ const IFF_LOWER_UP: u32 = 1 << 16;
 
 /// A routing socket that hears of these groups.
 pub(crate) fn netlink(groups: u32) -> std::io::Result<OwnedFd> {
-    // SAFETY: the call takes no pointers.
     let fd =
+        // SAFETY: the call takes no pointers.
         unsafe { libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_ROUTE) };
     if fd < 0 {
         return Err(std::io::Error::last_os_error());
@@ -103,8 +103,8 @@ impl LinkMonitor {
         request[0..4].copy_from_slice(&32_u32.to_ne_bytes());
         request[4..6].copy_from_slice(&libc::RTM_GETLINK.to_ne_bytes());
         request[6..8].copy_from_slice(&((libc::NLM_F_REQUEST | libc::NLM_F_DUMP) as u16).to_ne_bytes());
-        // SAFETY: the buffer is valid for its length.
         let sent =
+            // SAFETY: the buffer is valid for its length.
             unsafe { libc::send(self.requests.as_raw_fd(), request.as_ptr().cast(), request.len(), 0) };
         if sent < 0 {
             return Err(std::io::Error::last_os_error());
@@ -112,8 +112,8 @@ impl LinkMonitor {
         let mut links = Vec::new();
         let mut buffer = vec![0_u8; 64 << 10];
         loop {
-            // SAFETY: the buffer is valid for its length.
             let read =
+                // SAFETY: the buffer is valid for its length.
                 unsafe { libc::recv(self.requests.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) };
             let Ok(read) = usize::try_from(read) else {
                 let error = std::io::Error::last_os_error();

@@ -128,8 +128,8 @@ impl RouteMonitor {
         request[4..6].copy_from_slice(&libc::RTM_GETROUTE.to_ne_bytes());
         request[6..8].copy_from_slice(&((libc::NLM_F_REQUEST | libc::NLM_F_DUMP) as u16).to_ne_bytes());
         request[16] = libc::AF_INET as u8;
-        // SAFETY: the buffer is valid for its length.
         let sent =
+            // SAFETY: the buffer is valid for its length.
             unsafe { libc::send(self.requests.as_raw_fd(), request.as_ptr().cast(), request.len(), 0) };
         if sent < 0 {
             return Err(std::io::Error::last_os_error());

@@ -293,8 +293,8 @@ fn vlan_tag(header: &libc::msghdr) -> Option<[u8; 4]> {
     if control.cmsg_level != libc::SOL_PACKET || control.cmsg_type != libc::PACKET_AUXDATA {
         return None;
     }
-    // SAFETY: a PACKET_AUXDATA message holds a tpacket_auxdata, perhaps unaligned.
     let auxiliary: libc::tpacket_auxdata =
+        // SAFETY: a PACKET_AUXDATA message holds a tpacket_auxdata, perhaps unaligned.
         unsafe { libc::CMSG_DATA(control).cast::<libc::tpacket_auxdata>().read_unaligned() };
     tag_of(auxiliary.tp_status, auxiliary.tp_vlan_tpid, auxiliary.tp_vlan_tci)
 }
