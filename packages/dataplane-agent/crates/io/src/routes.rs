@@ -12,6 +12,12 @@ const RTA_PRIORITY: u16 = 6;
 const RTA_PREFSRC: u16 = 7;
 const RTA_MULTIPATH: u16 = 9;
 const RTA_TABLE: u16 = 15;
+/// A next hop of another address family (RFC 8950).
+const RTA_VIA: u16 = 18;
+const RTNH_F_DEAD: u8 = 1;
+const RTNH_F_LINKDOWN: u8 = 16;
+/// Flags of a next hop that the kernel does not use.
+const UNUSABLE: u8 = RTNH_F_DEAD | RTNH_F_LINKDOWN;
 /// Bytes of an `rtmsg`.
 const RTMSG: usize = 12;
 /// Bytes of an `rtnexthop`.
@@ -34,8 +40,10 @@ pub struct KernelRoute {
     pub protocol: u8,
     /// What it does: `RTN_UNICAST`, `RTN_BLACKHOLE` …
     pub kind: u8,
-    /// Neighbour, host order. Of several next hops the first.
+    /// Neighbour, host order. Of several next hops the first that can be used.
     pub gateway: Option<u32>,
+    /// The neighbour is no IPv4 one: nothing that is sent as IPv4 over Ethernet can find it here.
+    pub foreign_gateway: bool,
     /// There are more next hops than the one that is given here.
     pub multipath: bool,
     /// Index of the device; 0 without one.
@@ -164,6 +172,40 @@ impl RouteMonitor {
     }
 }
 
+/// One next hop of several.
+struct NextHop {
+    flags: u8,
+    device: u32,
+    gateway: Option<u32>,
+    foreign_gateway: bool,
+}
+
+/// The next hops in the value of an `RTA_MULTIPATH`: `rtnexthop`s, each with its attributes, on boundaries of four bytes.
+#[derive(Clone)]
+struct NextHops<'a> {
+    rest: &'a [u8],
+}
+
+impl Iterator for NextHops<'_> {
+    type Item = NextHop;
+
+    fn next(&mut self) -> Option<NextHop> {
+        let length = usize::from(u16::from_ne_bytes(*self.rest.first_chunk()?));
+        let own = self.rest.get(RTNEXTHOP..length)?;
+        let flags = *self.rest.get(2)?;
+        let mut hop = NextHop { flags, device: u32_at(self.rest, 4)?, gateway: None, foreign_gateway: false };
+        for (kind, value) in attributes(own) {
+            match kind {
+                RTA_GATEWAY => hop.gateway = address(value),
+                RTA_VIA => hop.foreign_gateway = true,
+                _ => {}
+            }
+        }
+        self.rest = self.rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+        Some(hop)
+    }
+}
+
 fn address(value: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(*value.first_chunk()?))
 }
@@ -183,6 +225,7 @@ fn parse(body: &[u8]) -> Option<KernelRoute> {
         protocol,
         kind,
         gateway: None,
+        foreign_gateway: false,
         multipath: false,
         device: 0,
         source: 0,
@@ -196,13 +239,15 @@ fn parse(body: &[u8]) -> Option<KernelRoute> {
             RTA_PRIORITY => route.metric = u32_at(value, 0)?,
             RTA_PREFSRC => route.source = address(value)?,
             RTA_TABLE => table = u32_at(value, 0)?,
+            RTA_VIA => route.foreign_gateway = true,
             RTA_MULTIPATH => {
-                route.device = u32_at(value, 4)?;
-                let length = usize::from(u16::from_ne_bytes(*value.first_chunk()?));
-                // Each but the last is followed by another one, on a boundary of four bytes.
-                route.multipath = value.len() >= length.next_multiple_of(4) + RTNEXTHOP;
-                let mut own = attributes(value.get(RTNEXTHOP..length)?);
-                route.gateway = own.find(|(kind, _)| *kind == RTA_GATEWAY).and_then(|(_, v)| address(v));
+                let hops = NextHops { rest: value };
+                route.multipath = hops.clone().count() > 1;
+                let usable = |hop: &NextHop| hop.flags & UNUSABLE == 0 && !hop.foreign_gateway;
+                let hop = hops.clone().find(usable).or_else(|| hops.clone().next())?;
+                route.device = hop.device;
+                route.gateway = hop.gateway;
+                route.foreign_gateway = hop.foreign_gateway;
             }
             _ => {}
         }
@@ -221,13 +266,16 @@ mod tests {
         // Without the privilege to make a namespace there is nothing to look at.
         let Ok(namespace) = Namespace::open_or_create(&name) else { return };
         let mut monitor = namespace.within(RouteMonitor::new).unwrap().unwrap();
+        namespace.ip("link add d0 type veth peer name d1").unwrap();
+        namespace.set("net/ipv6/conf/d0/disable_ipv6", "0").unwrap();
         let lines = [
-            "link add d0 type veth peer name d1",
             "link set dev d1 up",
             "address add 10.0.0.1/24 dev d0",
             "link set dev d0 up",
             "route add 10.7.0.0/16 via 10.0.0.2 proto 186 metric 20",
             "route add 10.8.0.0/16 nexthop via 10.0.0.3 nexthop via 10.0.0.4",
+            "route add 10.5.0.0/16 via inet6 fe80::1 dev d0",
+            "route add 10.4.0.0/16 nexthop via inet6 fe80::1 dev d0 nexthop via 10.0.0.5",
             "route add blackhole 10.9.0.0/16 proto bird",
             "route add 10.6.0.0/16 via 10.0.0.2 table 77",
         ];
@@ -244,7 +292,13 @@ mod tests {
             one(8).map(|route| (route.gateway, route.device, route.multipath)),
             Some((Some(0x0a00_0003), learned.device, true))
         );
-        assert!(!learned.multipath);
+        assert!(!learned.multipath && !learned.foreign_gateway);
+        // A next hop of IPv6: not a route without a gateway.
+        assert!(one(5).is_some_and(|route| route.foreign_gateway));
+        assert_eq!(
+            one(4).map(|route| (route.gateway, route.foreign_gateway, route.multipath)),
+            Some((Some(0x0a00_0005), false, true))
+        );
         assert_eq!(one(9).map(|route| route.kind), Some(libc::RTN_BLACKHOLE));
         assert_eq!(one(6), None);
         namespace.ip("route del 10.7.0.0/16 metric 20").unwrap();
@@ -253,6 +307,31 @@ mod tests {
         assert!(changes.contains(&KernelRouteChange::Added(learned)), "{changes:?}");
         assert_eq!(changes.last(), Some(&KernelRouteChange::Removed(learned)));
         namespace.remove().unwrap();
+    }
+
+    #[test]
+    fn of_several_next_hops_the_first_usable_one_counts() {
+        let hop = |flags: u8, device: u32, last: u8| {
+            let mut bytes = vec![16, 0, flags, 0];
+            bytes.extend(device.to_ne_bytes());
+            bytes.extend([8, 0, RTA_GATEWAY as u8, 0, 10, 0, 0, last]);
+            bytes
+        };
+        let read = |hops: Vec<u8>| {
+            let mut body = vec![0; RTMSG];
+            body[0] = libc::AF_INET as u8;
+            body[4] = libc::RT_TABLE_MAIN;
+            body.extend([(4 + hops.len()) as u8, 0, RTA_MULTIPATH as u8, 0]);
+            body.extend(hops);
+            parse(&body).map(|route| (route.device, route.gateway.map_or(0, |gateway| gateway & 0xff)))
+        };
+        let (dead, down) = (RTNH_F_DEAD, RTNH_F_LINKDOWN);
+        assert_eq!(read([hop(0, 3, 1), hop(0, 4, 2)].concat()), Some((3, 1)));
+        assert_eq!(read([hop(dead, 3, 1), hop(down, 5, 3), hop(0, 4, 2)].concat()), Some((4, 2)));
+        assert_eq!(read([hop(dead, 3, 1), hop(dead, 4, 2)].concat()), Some((3, 1)));
+        // Shorter than its own header, or than it says.
+        assert_eq!(read(vec![4, 0, 0, 0, 3, 0, 0, 0]), None);
+        assert_eq!(read(vec![24, 0, 0, 0, 3, 0, 0, 0]), None);
     }
 
     #[test]

@@ -104,10 +104,10 @@ fn removal(route: &KernelRoute) -> RouteChange {
     RouteChange::Remove { destination, prefix_len, metric }
 }
 
-/// A route in the forwarding table's terms; `None` for what is not another program's, or leaves by a device
-/// that is no interface of the router.
+/// A route in the forwarding table's terms; `None` for what is not another program's, leaves by a device that is no
+/// interface of the router, or by a neighbour that only IPv6 finds.
 fn dynamic(route: &KernelRoute, devices: &HashMap<u32, RowId>) -> Option<DynamicRoute> {
-    if !is_foreign(route) {
+    if !is_foreign(route) || route.foreign_gateway {
         return None;
     }
     let target = match route.kind {
@@ -163,6 +163,7 @@ mod tests {
             protocol: 186,
             kind: libc::RTN_UNICAST,
             gateway: Some(0x0a00_0002),
+            foreign_gateway: false,
             multipath: false,
             device: 7,
             source: 0,
@@ -183,6 +184,8 @@ mod tests {
             assert_eq!(dynamic(&nowhere, &devices).unwrap().target, DynamicTarget::Discard(discard));
         }
         assert_eq!(dynamic(&KernelRoute { device: 1, ..route }, &devices), None);
+        let by_ipv6 = KernelRoute { gateway: None, foreign_gateway: true, ..route };
+        assert_eq!(dynamic(&by_ipv6, &devices), None);
         for protocol in [RTPROT_KERNEL, RTPROT_REDIRECT, ROUTE_PROTOCOL] {
             assert_eq!(dynamic(&KernelRoute { protocol, ..route }, &devices), None);
         }
