@@ -208,6 +208,8 @@ describe('bodies', () => {
     ['a line break in a string', '{"a":"\n"}', /JSON/],
     ['an escape that is none', '{"a":"\\x"}', /JSON/],
     ['nothing after a colon', '{"a":', /JSON/],
+    ['a name that is given twice', '{"name":"a","name":"b"}', /^value of name: it is given twice$/],
+    ['and with an escape', '{"name":"a","n\\u0061me":"b"}', /^value of name: it is given twice$/],
   ])('%s is refused', async (_what, body, detail) => {
     const answer = await post('/rest/system/identity/set', body);
     expect(answer.status).toBe(400);

@@ -25,7 +25,8 @@ interface Open {
 /**
  * Reads the JSON of a request, letting others work in between. As RouterOS does, bare numbers may be octal (leading 0)
  * or hexadecimal (0x), and exponents are refused. Whole numbers that no double holds exactly stay the text that was sent.
- * The key `__proto__` is refused: it would not become a property of the object.
+ * The key `__proto__` is refused: it would not become a property of the object. So is a name that an object has already: which
+ * of its values is meant, nobody knows (RFC 8259 section 4).
  *
  * @returns `undefined` for a text of blanks.
  * @throws ApiError 400 that says what is wrong, and where.
@@ -93,6 +94,7 @@ class JsonReader {
     if (this.#char() !== '"') throw this.#wrong('a name in double quotes');
     open.key = this.#string();
     if (open.key === '__proto__') throw errors.badRequest('unknown parameter __proto__');
+    if (Object.hasOwn(open.into, open.key)) throw this.#twice(open.key);
     this.#blanks();
     if (this.#char() !== ':') throw this.#wrong('a colon');
     this.#at += 1;
@@ -168,6 +170,13 @@ class JsonReader {
     }
     this.#at += word.length;
     return value;
+  }
+
+  #twice(name: string): Error {
+    const [outer] = this.#open;
+    const shown = name.slice(0, 40);
+    const error = errors.badProperty(shown, `value of ${shown}: it is given twice`);
+    return Array.isArray(outer?.into) ? errors.inElement(outer.into.length, error) : error;
   }
 
   /** What is wrong with a value, naming the property and the element of a list that it is in. */
