@@ -23,7 +23,7 @@ const TARGET = { frameMs: 8, taskMs: 50, heapGrowth: 1.02, serverShare: 0.1 };
 const HEAP_LOOKS = 5;
 /** The look that the last one is held against: minute 6 of 10, when the five minutes that graphs hold are full. */
 const FULL_LOOK = 2;
-const PASSWORD = 'bench';
+const PASSWORD = 'browser-bench';
 const CHROMIUM = process.env.TOLLWAY_CHROMIUM ?? '/usr/bin/chromium';
 /** TCP through the router, bits/s; the queue of the sender holds it at half. */
 const OFFERED = '40M';
