@@ -17,6 +17,9 @@ export class RequestError extends Error {
   }
 }
 
+/** Longest time that an answer is waited for, ms: the router ends every request after 60 s. */
+const LONGEST_MS = 70_000;
+
 type Listener = () => void;
 const expired = new Set<Listener>();
 
@@ -63,9 +66,10 @@ export async function request(method: string, path: string, body?: unknown): Pro
 /**
  * Sends a request and returns the decoded answer.
  *
+ * @param limitMs how long the answer is waited for, ms
  * @throws {RequestError} for every answer outside 2xx and when there is no answer.
  */
-export async function send(method: string, path: string, body?: unknown): Promise<Answered> {
+export async function send(method: string, path: string, body?: unknown, limitMs = LONGEST_MS): Promise<Answered> {
   const headers: Record<string, string> = { accept: 'application/json' };
   if (method !== 'GET') headers['x-tollway'] = '1';
   if (body !== undefined) headers['content-type'] = 'application/json';
@@ -75,6 +79,7 @@ export async function send(method: string, path: string, body?: unknown): Promis
       method,
       headers,
       credentials: 'same-origin',
+      signal: AbortSignal.timeout(limitMs),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
   } catch {
@@ -86,12 +91,23 @@ export async function send(method: string, path: string, body?: unknown): Promis
     throw error;
   }
   const revision = revisionOf(response);
-  const content = response.status === 204 ? '' : await response.text();
+  const content = response.status === 204 ? '' : await contentOf(response);
   if (content === '') return { body: undefined, revision };
   try {
     return { body: JSON.parse(content), revision };
   } catch {
     throw new RequestError(response.status, 'the answer is not JSON; is this address a Tollway router?');
+  }
+}
+
+async function contentOf(response: Response): Promise<string> {
+  try {
+    return await response.text();
+  } catch {
+    throw new RequestError(
+      0,
+      'The answer of the router broke off. Look whether the change was made before you try again.',
+    );
   }
 }
 

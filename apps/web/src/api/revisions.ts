@@ -32,7 +32,7 @@ const objects = (value: unknown) => (Array.isArray(value) ? value.filter(isObjec
 
 /** Newest first. @throws RequestError */
 export async function listRevisions(): Promise<readonly Revision[]> {
-  return objects(await request('GET', '/api/v1/revisions')).map((raw) => ({
+  return objects((await send('GET', '/api/v1/revisions', undefined, UNDO_LIMIT_MS)).body).map((raw) => ({
     number: number(raw.revision) ?? 0,
     author: text(raw.author),
     via: text(raw.via),
@@ -56,9 +56,12 @@ export async function revisionRows(revision: number): Promise<readonly RevisionR
   }));
 }
 
+/** How long the answer to an undo is waited for, ms; the router itself gives up after some 15 s. The next undo waits meanwhile. */
+const UNDO_LIMIT_MS = 30_000;
+
 /** Takes a revision back. Returns the revision that did it. @throws RequestError that names each row in the way. */
 export async function undoRevision(revision: number): Promise<number | undefined> {
-  return (await send('POST', `/api/v1/revisions/${revision}/undo`)).revision;
+  return (await send('POST', `/api/v1/revisions/${revision}/undo`, undefined, UNDO_LIMIT_MS)).revision;
 }
 
 /** The revision by which another one is taken back now; undefined when it is not. @throws RequestError */

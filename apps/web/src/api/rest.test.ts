@@ -1,0 +1,30 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { RequestError, send } from './rest.ts';
+import { undoRevision } from './revisions.ts';
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+test('an answer is waited for as long as was said, and no longer', async () => {
+  vi.stubGlobal('fetch', (_path: string, { signal }: RequestInit) => {
+    return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+  });
+  const error = await send('POST', '/rest/system/identity/set', {}, 20).catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(RequestError);
+  expect(error).toMatchObject({ status: 0 });
+});
+
+test('an undo without an answer ends, so that the next one can begin', async () => {
+  const limit = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => AbortSignal.abort());
+  vi.stubGlobal('fetch', (_path: string, { signal }: RequestInit) => Promise.reject(signal?.reason));
+  await expect(undoRevision(7)).rejects.toMatchObject({ status: 0 });
+  expect(limit).toHaveBeenCalledWith(30_000);
+});
+
+test('an answer that breaks off is told as such', async () => {
+  const broken = new ReadableStream({ pull: (controller) => controller.error(new TypeError('terminated')) });
+  vi.stubGlobal('fetch', () => Promise.resolve(new Response(broken, { status: 200 })));
+  await expect(send('PUT', '/rest/ip/address', {})).rejects.toMatchObject({ status: 0, message: /broke off/ });
+});
