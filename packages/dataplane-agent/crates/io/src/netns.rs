@@ -72,6 +72,16 @@ impl Namespace {
         run("ip", &["-n", &self.name, "-force", "-batch", "-"], &input).map(|_| ())
     }
 
+    /// Adds routes, given as words of `ip route`, before those of other programs with the same destination and metric,
+    /// which stay (`ip route replace` would take their place). What is there already is no failure.
+    ///
+    /// # Errors
+    /// Names the refused lines.
+    pub fn add_routes<'a>(&self, routes: impl Iterator<Item = &'a String>) -> Result<(), CommandError> {
+        let lines: Vec<String> = routes.map(|route| format!("route prepend {route}")).collect();
+        self.ip_batch(&lines).or_else(|error| if only_known(&error.reason) { Ok(()) } else { Err(error) })
+    }
+
     /// Writes a sysctl inside, by its path under `/proc/sys`.
     ///
     /// # Errors
@@ -114,5 +124,49 @@ fn enter(file: &File) -> std::io::Result<()> {
         Ok(())
     } else {
         Err(std::io::Error::last_os_error())
+    }
+}
+
+/// Whether `ip -force -batch` refused lines only for what is there already.
+fn only_known(reason: &str) -> bool {
+    let known =
+        |line: &str| line == "RTNETLINK answers: File exists" || line.starts_with("Command failed -:");
+    reason.lines().all(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn routes_are_added_before_those_of_others_and_take_no_place() {
+        let name = format!("tollway-added-{}", std::process::id());
+        // Without the privilege to make a namespace there is nothing to look at.
+        let Ok(namespace) = Namespace::open_or_create(&name) else { return };
+        namespace.ip("link add d0 type veth peer name d1").unwrap();
+        let before = [
+            "link set dev d1 up",
+            "address add 10.0.0.1/24 dev d0",
+            "link set dev d0 up",
+            "route add 10.7.0.0/16 via 10.0.0.2 proto bird metric 5",
+        ];
+        namespace.ip_batch(&before.map(str::to_owned)).unwrap();
+        let own = [
+            "10.7.0.0/16 via 10.0.0.3 dev d0 proto 84 metric 5".to_owned(),
+            "10.8.0.0/16 via 10.0.0.3 dev d0 proto 84 metric 1".to_owned(),
+        ];
+        // The second time all are there already.
+        for _ in 0..2 {
+            namespace.add_routes(own.iter()).unwrap();
+            let routes = namespace.ip("route show 10.7.0.0/16").unwrap();
+            let gateways: Vec<&str> =
+                routes.split_whitespace().filter(|word| word.starts_with("10.0.0.")).collect();
+            assert_eq!(gateways, ["10.0.0.3", "10.0.0.2"], "{routes}");
+        }
+        let refused = ["10.9.0.0/16 via 172.16.0.1 proto 84".to_owned(), own[0].clone()];
+        assert!(namespace.add_routes(refused.iter()).is_err());
+        namespace.ip_batch(&own.map(|route| format!("route del {route}"))).unwrap();
+        assert!(namespace.ip("route show 10.7.0.0/16").unwrap().contains("via 10.0.0.2"));
+        namespace.remove().unwrap();
     }
 }

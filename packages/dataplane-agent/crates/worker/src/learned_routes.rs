@@ -65,12 +65,14 @@ impl LearnedRoutes {
         }
         let devices = &self.devices;
         let change = |change: &KernelRouteChange| match change {
+            // The kernel's own and those that the agent adds take no other's place.
+            KernelRouteChange::Added(route) | KernelRouteChange::Removed(route) if !is_foreign(route) => None,
             KernelRouteChange::Added(route) => Some(match dynamic(route, devices) {
                 Some(route) => RouteChange::Replace(route),
                 // It may have taken the place of one that was of use.
                 None => removal(route),
             }),
-            KernelRouteChange::Removed(route) => is_foreign(route).then(|| removal(route)),
+            KernelRouteChange::Removed(route) => Some(removal(route)),
         };
         Ok(Learned::Changes(self.changes.iter().filter_map(change).collect()))
     }

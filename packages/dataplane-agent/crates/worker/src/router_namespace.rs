@@ -106,8 +106,9 @@ impl RouterNamespace {
         }
         // A device that went or whose addresses changed took routes with it, so all are stated again.
         let known = if lines.len() == removals && !changed { &self.routes } else { &BTreeSet::new() };
-        lines.extend(routes.difference(known).map(|route| format!("route replace {route}")));
         problems.extend(self.namespace.ip_batch(&lines).err().map(|error| error.to_string()));
+        let added = self.namespace.add_routes(routes.difference(known));
+        problems.extend(added.err().map(|error| error.to_string()));
         self.routes = routes;
         Ok(problems)
     }
