@@ -66,9 +66,26 @@ test('some hundred subscribers from a list: errors by line, a dry run, one revis
   await list.button('Dry Run').click();
   await expect(report).toHaveText('Would change 300 queues, in one revision.');
 
-  await list.root.getByRole('button', { name: /^Undo revision/ }).click();
+  const undo = list.root.getByRole('button', { name: /^Undo revision/ });
+  await undo.click();
   await expect(report).toHaveText(/^Revision \d+: removed 300 queues\.$/);
   expect(await count()).toBe(before);
+  await expect(undo).toHaveCount(0);
+
+  // An import is a change like another: the keys take it back and do it again, and the window knows.
+  await list.button('Dry Run').click();
+  await list.button('Apply').click();
+  await expect(report).toHaveText(/^Revision \d+: added 300 queues\.$/);
+  await expect(undo).toBeVisible();
+  await list.root.getByRole('button', { name: 'Dry Run' }).focus();
+  await page.keyboard.press('Control+z');
+  await expect.poll(count).toBe(before);
+  await expect(page.locator('.toasts')).toContainText('Undone: Imported subscribers: added 300 queues.');
+  await expect(undo).toHaveCount(0);
+  await page.keyboard.press('Control+y');
+  await expect.poll(count).toBe(before + 300);
+  await page.keyboard.press('Control+z');
+  await expect.poll(count).toBe(before);
 });
 
 test('25,000 queues: the browser holds what it shows, as a list and as a tree', async ({ ui, router }) => {

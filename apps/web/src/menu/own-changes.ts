@@ -12,11 +12,23 @@ export class OwnChanges {
   #undone: readonly OwnChange[] = [];
   /** Revisions of which an attempt to take them back has failed. */
   #failed: ReadonlySet<number> = new Set();
+  readonly #listeners = new Set<() => void>();
+
+  /** Calls `listener` after each change of what can be taken back. Returns the function that stops it. */
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
 
   /** A change was made. What was taken back before it cannot be done again by key. */
   made(change: OwnChange): void {
     this.#done = [...this.#done, change];
     this.#undone = [];
+    this.#tell();
   }
 
   /** The newest change that was not taken back. */
@@ -36,6 +48,7 @@ export class OwnChanges {
     if (by === undefined) return;
     if (again) this.#done = [...this.#done, { revision: by, text }];
     else this.#undone = [...this.#undone, { revision: by, text }];
+    this.#tell();
   }
 
   /** Taking a revision back has failed. It stays the next one: what is older counts on the rows before it. */
@@ -58,11 +71,13 @@ export class OwnChanges {
     this.#failed = new Set([...this.#failed].filter((each) => each !== revision));
     this.#done = this.#done.filter((change) => change.revision !== revision);
     this.#undone = this.#undone.filter((change) => change.revision !== revision);
+    this.#tell();
   }
 
   clear(): void {
     this.#done = [];
     this.#undone = [];
     this.#failed = new Set();
+    this.#tell();
   }
 }

@@ -1,4 +1,5 @@
 /** Tells of changes that were made here, and takes them back: from the message, by key, from the history. */
+import { useSyncExternalStore } from 'react';
 import { RequestError } from '../api/rest.ts';
 import { undoneBy, undoRevision } from '../api/revisions.ts';
 import { dismissKey, showToast } from '../ui/toasts.ts';
@@ -40,11 +41,22 @@ function offerUndo(text: string, revision: number): void {
 /** One after the other: each counts on the rows that the one before it left. */
 let queue: Promise<unknown> = Promise.resolve();
 
-/** Takes a revision back, and offers to take that back. True when it was done; otherwise it stays the next one to take back. */
-export function takeBack(revision: number, text: string, done: 'Undone' | 'Redone'): Promise<boolean> {
+/** Takes a revision back. Returns the revision that did it. */
+type Undo = (revision: number) => Promise<number | undefined>;
+
+/**
+ * Takes a revision back, and offers to take that back. True when it was done; otherwise it stays the next one to take back.
+ * @param undo the request that does it
+ */
+export function takeBack(
+  revision: number,
+  text: string,
+  done: 'Undone' | 'Redone',
+  undo: Undo = undoRevision,
+): Promise<boolean> {
   const next = queue.then(async () => {
     try {
-      const by = await takenBack(revision);
+      const by = await takenBack(revision, undo);
       own.undone(revision, by, text);
       const news = `${done}: ${text}`;
       if (by === undefined) showToast({ kind: 'info', key: KEY, text: news });
@@ -65,9 +77,16 @@ export function takeBack(revision: number, text: string, done: 'Undone' | 'Redon
 }
 
 /** Takes a revision back, unless an attempt that seemed to fail has done so: its answer may have been lost. */
-async function takenBack(revision: number): Promise<number | undefined> {
+async function takenBack(revision: number, undo: Undo): Promise<number | undefined> {
   const before = own.hasFailed(revision) ? await undoneBy(revision) : undefined;
-  return before ?? undoRevision(revision);
+  return before ?? undo(revision);
+}
+
+const subscribe = (listener: () => void) => own.subscribe(listener);
+
+/** Whether a revision is a change of this page that stands: it was neither taken back nor skipped. */
+export function useStands(revision: number | undefined): boolean {
+  return useSyncExternalStore(subscribe, () => revision !== undefined && own.has(revision));
 }
 
 /** Says why a revision was not taken back. The message stays, for the cause may need some time to go away. */

@@ -2,11 +2,13 @@
 import { displayBytes, thousands } from '@tollway/schema';
 import { useId, useRef, useState } from 'react';
 import { type ImportReport, importQueues, undoImport } from '../../../api/queue-import.ts';
+import { takeBack, tellChange, useStands } from '../../../menu/undo.ts';
 import { fileText, MOST_BYTES } from './file-text.ts';
 import { ImportList } from './ImportList.tsx';
 import {
   ACTION_TITLES,
   countsOf,
+  importNews,
   isApplicable,
   reportText,
   type Show,
@@ -27,8 +29,9 @@ export function ImportWindow() {
   /** While the router reads the list it stays as it is, so that what is applied is what was told of. */
   const [busy, setBusy] = useState(false);
   const [show, setShow] = useState<Show>('all');
-  /** Revision that the last list made, while it can be taken back. */
-  const [undo, setUndo] = useState<number>();
+  /** What the last list did. */
+  const [made, setMade] = useState<{ readonly revision: number; readonly text: string }>();
+  const undoable = useStands(made?.revision);
 
   function forget() {
     setReport(undefined);
@@ -50,21 +53,19 @@ export function ImportWindow() {
     }
   }
 
-  /** Puts the list in, or takes back what the last one did. */
-  async function run(what: 'dry-run' | 'apply' | 'undo') {
+  /** Asks what the list would do, or puts it in. */
+  async function run(what: 'dry-run' | 'apply') {
     setBusy(true);
     setProblem('');
     try {
-      if (what === 'undo') {
-        if (undo === undefined) return;
-        setReport(await undoImport(undo));
-        setUndo(undefined);
-      } else {
-        const dryRun = what === 'dry-run';
-        const done = await importQueues(csv, { dryRun, remove, digest: dryRun ? undefined : report?.digest });
-        // What was a hint before it was done still is one.
-        setReport(dryRun ? done : withHintsOf(done, report));
-        if (what === 'apply') setUndo(done.revision);
+      const dryRun = what === 'dry-run';
+      const done = await importQueues(csv, { dryRun, remove, digest: dryRun ? undefined : report?.digest });
+      // What was a hint before it was done still is one.
+      setReport(dryRun ? done : withHintsOf(done, report));
+      if (done.revision !== undefined) {
+        const text = importNews(done);
+        setMade({ revision: done.revision, text });
+        tellChange(text, done.revision);
       }
       setShow('all');
     } catch (error) {
@@ -72,6 +73,22 @@ export function ImportWindow() {
     } finally {
       setBusy(false);
     }
+  }
+
+  /** Takes back what the last list did, and shows what became of each queue. */
+  async function undo() {
+    if (made === undefined) return;
+    setBusy(true);
+    setProblem('');
+    let undone: ImportReport | undefined;
+    const done = await takeBack(made.revision, made.text, 'Undone', async (revision) => {
+      undone = await undoImport(revision);
+      return undone.revision;
+    });
+    // Why it was not done is told in a message that stays.
+    if (done) setReport(undone);
+    setShow('all');
+    setBusy(false);
   }
 
   const ready = report !== undefined && isApplicable(report);
@@ -155,15 +172,15 @@ export function ImportWindow() {
                 ? ''
                 : reportText(report)}
         </p>
-        {undo !== undefined && (
+        {made !== undefined && undoable && (
           <button
             type="button"
             className="button"
             disabled={busy}
             title="Makes the queues of the list what they were before it, in one revision"
-            onClick={() => void run('undo')}
+            onClick={() => void undo()}
           >
-            Undo revision {undo}
+            Undo revision {made.revision}
           </button>
         )}
       </div>

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ImportAction, ImportLine } from '../../../api/queue-import.ts';
-import { countsOf, isApplicable, reportText, shownLines, withHintsOf } from './import-words.ts';
+import { countsOf, importNews, isApplicable, reportText, shownLines, withHintsOf } from './import-words.ts';
 
 const line = (number: number, action: ImportAction, hint = ''): ImportLine => ({
   line: number,
@@ -29,6 +29,7 @@ test('a report in one sentence', () => {
     'The queues are already as the list says.',
   );
   expect(reportText({ lines: good, revision: 7 })).toMatch(/^Revision 7: added 2 queues, removed 1 queue\./);
+  expect(importNews({ lines: good, revision: 7 })).toBe('Imported subscribers: added 2 queues, removed 1 queue.');
   expect([lines, good, [line(1, 'same')]].map((each) => isApplicable({ lines: each, revision: undefined }))).toEqual([
     false,
     true,

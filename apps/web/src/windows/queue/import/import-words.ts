@@ -66,6 +66,11 @@ export function reportText({ lines, revision }: ImportReport): string {
   return would === '' ? 'The queues are already as the list says.' : `Would ${would}, in one revision.`;
 }
 
+/** What an import has done, for its message and the history of this page. */
+export function importNews({ lines }: ImportReport): string {
+  return `Imported subscribers: ${deeds(countsOf(lines), ['added', 'changed', 'removed'])}.`;
+}
+
 /** True when applying the report would change something and nothing stands against it. */
 export function isApplicable({ lines, revision }: ImportReport): boolean {
   const { error, add, change, remove } = countsOf(lines);
