@@ -18,6 +18,7 @@ execFileSync('cargo', ['build', '--locked', '--profile', profile, '-p', 'tollway
 const target = process.env.CARGO_TARGET_DIR ?? path.join(root, 'target');
 const built = path.join(target, profile === 'dev' ? 'debug' : profile, 'libtollway_binding.so');
 const addon = path.join(root, `tollway.${profile}.node`);
-// A running agent keeps the file it has mapped.
-copyFileSync(built, `${addon}.new`);
-renameSync(`${addon}.new`, addon);
+// A running agent keeps the file it has mapped, and two builds at once do not take each other's copy.
+const copy = path.join(root, `tollway.${profile}.${process.pid}.node`);
+copyFileSync(built, copy);
+renameSync(copy, addon);
