@@ -135,16 +135,16 @@ export class Menu extends Win {
     await this.root.getByRole('searchbox', { name: 'Find' }).fill(text);
   }
 
-  /** Drags a row of an ordered list to the upper edge of another one. */
-  async drag(row: Locator, before: Locator): Promise<void> {
+  /** Drags a row of an ordered list to the upper edge of another one, or to its lower edge. */
+  async drag(row: Locator, other: Locator, edge: 'upper' | 'lower' = 'upper'): Promise<void> {
     const from = await row.boundingBox();
-    const to = await before.boundingBox();
+    const to = await other.boundingBox();
     if (from === null || to === null) throw new Error('the rows are not on the screen');
     const { mouse } = this.page;
     await mouse.move(from.x + 60, from.y + from.height / 2);
     await mouse.down();
     await mouse.move(to.x + 60, to.y + to.height, { steps: 8 });
-    await mouse.move(to.x + 60, to.y + 2, { steps: 4 });
+    await mouse.move(to.x + 60, edge === 'upper' ? to.y + 2 : to.y + to.height - 2, { steps: 4 });
     await mouse.up();
   }
 

@@ -193,3 +193,64 @@ test('a comment for several items begins with what they have in common', async (
   await lists.command('Remove').click();
   await expect(lists.row('several')).toHaveCount(0);
 });
+
+test('while the list is narrowed, rules go beside the rules that are shown, not behind those that are left out', async ({
+  ui,
+  router,
+}) => {
+  const { rest } = router;
+  const path = '/ip/firewall/filter';
+  const [first] = (await rest.list(path)).filter((row) => row.dynamic === 'false');
+  const ids: string[] = [];
+  // Each is placed before the rules that are there: a, b, c, …
+  for (const [comment, action] of [
+    ['web: block', 'drop'],
+    ['web: allow one', 'accept'],
+    ['everything else', 'accept'],
+  ] as const) {
+    ids.push(
+      await rest.add(path, {
+        chain: 'forward',
+        'dst-address': '192.0.2.99',
+        action,
+        comment,
+        'place-before': first?.['.id'] ?? '',
+      }),
+    );
+  }
+  const order = async () =>
+    (await rest.list(path))
+      .filter((row) => row.dynamic === 'false')
+      .map((row) => row.comment)
+      .slice(0, 4);
+  try {
+    const filter = await ui.open(path);
+    await filter.toggleSize();
+    await filter.find('web:');
+    const block = filter.row('web: block');
+    await expect(filter.row()).toHaveCount(2);
+    await filter.drag(block, filter.row('web: allow one'), 'lower');
+    await expect.poll(order).toMatchObject(['web: allow one', 'web: block', 'everything else', expect.anything()]);
+
+    // By the keyboard up and down again.
+    await filter.select(block);
+    await ui.page.keyboard.press('Alt+ArrowUp');
+    await expect.poll(order).toMatchObject(['web: block', 'web: allow one', 'everything else', expect.anything()]);
+    await ui.page.keyboard.press('Alt+ArrowDown');
+    await expect.poll(order).toMatchObject(['web: allow one', 'web: block', 'everything else', expect.anything()]);
+
+    await block.click({ button: 'right' });
+    await ui.page.getByRole('menuitem', { name: 'Insert below' }).click();
+    const dialog = new Dialog(ui.page, 'New Firewall Rule');
+    await dialog.set('Chain', 'forward');
+    await dialog.set('Dst. Address', '192.0.2.98');
+    await dialog.press('OK');
+    await dialog.closed();
+    await expect.poll(async () => (await order())[3]).toBe('everything else');
+    const [, , added] = (await rest.list(path)).filter((row) => row.dynamic === 'false');
+    expect(added?.['dst-address']).toBe('192.0.2.98');
+    ids.push(added?.['.id'] ?? '');
+  } finally {
+    for (const id of ids) await rest.remove(path, id);
+  }
+});

@@ -42,6 +42,29 @@ describe('order', () => {
     expect(forward?.rules.map(({ row }) => `*${row.toString(16).toUpperCase()}`)).toEqual([b, a, c, d]);
   });
 
+  it('place-after puts new and moved items just below another one', async () => {
+    const ids = [];
+    for (const name of ['a', 'b', 'c', 'd']) ids.push(await add(rule(name)));
+    const [a = '', b = '', c, d] = ids;
+    expect((await router.rest('PUT', FILTER, rule('x', { 'place-after': b }))).status).toBe(201);
+    expect(await order()).toEqual(['a', 'b', 'x', 'c', 'd']);
+    expect((await router.rest('PUT', FILTER, rule('y', { 'place-after': d }))).status).toBe(201);
+    expect(await order()).toEqual(['a', 'b', 'x', 'c', 'd', 'y']);
+    const move = (numbers: string, after: string | undefined) =>
+      router.rest('POST', `${FILTER}/move`, { numbers, 'place-after': after });
+    expect((await move(`${d},${a}`, b)).status).toBe(200);
+    expect(await order()).toEqual(['b', 'd', 'a', 'x', 'c', 'y']);
+    // After an item that moves itself: where that one was.
+    expect((await move(`${b},${a}`, b)).status).toBe(200);
+    expect(await order()).toEqual(['b', 'a', 'd', 'x', 'c', 'y']);
+    expect(await move(a, '*FFFF')).toMatchObject({ status: 400, body: { detail: 'no such item: *FFFF' } });
+    const unknown = await router.rest('PUT', FILTER, rule('z', { 'place-after': '*FFFF' }));
+    expect(unknown).toMatchObject({ status: 400, body: { property: 'place-after' } });
+    const two = await router.rest('POST', `${FILTER}/move`, { numbers: a, destination: b, 'place-after': c });
+    expect(two).toMatchObject({ status: 400, body: { property: 'place-after' } });
+    expect(await order()).toEqual(['b', 'a', 'd', 'x', 'c', 'y']);
+  });
+
   it('place-before is an argument of add alone', async () => {
     const a = await add(rule('a'));
     const b = await add(rule('b'));
@@ -53,6 +76,12 @@ describe('order', () => {
       'place-before': a,
     });
     expect(added).toMatchObject({ status: 400, body: { detail: 'unknown parameter place-before' } });
+    const after = await router.rest('PUT', '/ip/address', {
+      address: '10.0.0.1/8',
+      interface: 'ether1',
+      'place-after': a,
+    });
+    expect(after).toMatchObject({ status: 400, body: { detail: 'unknown parameter place-after' } });
   });
 
   it('commands refuse arguments that they do not know, and change nothing', async () => {

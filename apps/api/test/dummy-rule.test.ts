@@ -64,6 +64,8 @@ describe('the rule that shows fasttrack counters', () => {
       router.rest('POST', `${FILTER}/move`, { numbers: id, destination: rules[1] }),
       router.rest('POST', `${FILTER}/move`, { numbers: rules[1], destination: id }),
       router.rest('PUT', FILTER, { chain: 'forward', 'place-before': id }),
+      router.rest('PUT', FILTER, { chain: 'forward', 'place-after': id }),
+      router.rest('POST', `${FILTER}/move`, { numbers: rules[1], 'place-after': id }),
       router.rest('POST', `${FILTER}/reset-counters`, { '.id': id }),
     ]);
     for (const { status, error } of failures) {

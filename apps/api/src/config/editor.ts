@@ -135,15 +135,14 @@ export class Editor {
     });
   }
 
-  /** Moves items, in the order given, to before `destination`, or to the end. */
-  move(author: Author, menu: Menu, items: readonly string[], destination: string | undefined): Promise<number[]> {
+  /** Moves items, in the order given, to their place, or to the end. */
+  move(author: Author, menu: Menu, items: readonly string[], place: Place): Promise<number[]> {
     let places: ReadonlyMap<number, number> = new Map();
     const moved: Summary<number[]> = (ids, changes) =>
       describedChanges('move', menu, ids, changes, (id) => places.get(id) ?? 0);
     return this.#store.commit(author, moved, async (draft) => {
       const ids = await new Slices().map(items, (item) => findDrafted(menu, draft, item, noSuchItem).id);
-      const before = destination === undefined ? undefined : findDrafted(menu, draft, destination, noSuchItem).id;
-      draft.move(menu.path, ids, before);
+      draft.move(menu.path, ids, rowBelow(draft, menu, place, new Set(ids)));
       places = new Map(draft.rows(menu.path).map(({ id }, place) => [id, place]));
       return ids;
     });
@@ -202,20 +201,59 @@ function put(draft: Draft, menu: Menu, id: number, content: RowContent): void {
   else draft.set(storage, id, content);
 }
 
-/** Adds a row before the item of `place-before`, or at the end. Returns its id. */
+/** Adds a row before the item of `place-before`, after that of `place-after`, or at the end. Returns its id. */
 function addOne(draft: Draft, menu: Menu, args: Arguments): number {
-  const { 'place-before': before, ...given } = args;
-  if (before !== undefined && menu.kind !== 'ordered') throw errors.unknownParameter('place-before');
+  const { 'place-before': _before, 'place-after': _after, ...given } = args;
+  const wanted = placeOf(args, 'place-before');
+  if (menu.kind !== 'ordered' && wanted.by !== undefined) throw errors.unknownParameter(wanted.by);
   const content = named(draft, menu, accepted(verifyAdd(menu, given, draft.snapshot(), draft.byKey(menu.path))));
-  const place =
-    before === undefined
-      ? undefined
-      : findDrafted(menu, draft, textOf('place-before', before), () =>
-          errors.badProperty('place-before', 'place-before: no such item; it accepts the .id of a row'),
-        ).id;
+  const place = rowBelow(draft, menu, wanted, new Set(), () => {
+    const by = wanted.by ?? 'place-before';
+    return errors.badProperty(by, `${by}: no such item; it accepts the .id of a row`);
+  });
   const stamped: Readonly<Record<string, string>> =
     'creation-time' in menu.props ? { 'creation-time': datetimeText(Date.now()) } : {};
   return draft.add(menu.path, { ...content, values: { ...content.values, ...stamped } }, place);
+}
+
+/** Where items go in an ordered menu: beside another one, or to the end. */
+export interface Place {
+  /** The argument that names the other item; undefined for the end. */
+  readonly by: string | undefined;
+  readonly item: string;
+  /** The place is below the other item; otherwise it is above it. */
+  readonly below: boolean;
+}
+
+/**
+ * The place that arguments name: by `place-after`, or by the argument of this name, which RouterOS has.
+ * @throws ApiError when they name two.
+ */
+export function placeOf(args: Arguments, above: 'place-before' | 'destination'): Place {
+  const after = args['place-after'];
+  // An empty destination is the end.
+  const before = above === 'destination' && args.destination === '' ? undefined : args[above];
+  if (before !== undefined && after !== undefined) {
+    throw errors.badProperty('place-after', `value of place-after: give it or ${above}, not both`);
+  }
+  if (after !== undefined) return { by: 'place-after', item: textOf('place-after', after), below: true };
+  if (before !== undefined) return { by: above, item: textOf(above, before), below: false };
+  return { by: undefined, item: '', below: false };
+}
+
+/** The row that a place is just above, of those that do not move there themselves; undefined for the end. */
+function rowBelow(
+  draft: Draft,
+  menu: Menu,
+  { by, item, below }: Place,
+  moved: ReadonlySet<number>,
+  missing: (item: string) => ApiError = noSuchItem,
+): number | undefined {
+  if (by === undefined) return undefined;
+  const { id } = findDrafted(menu, draft, item, missing);
+  if (!below) return id;
+  const rows = draft.rows(menu.path);
+  return rows.slice(rows.findIndex((row) => row.id === id) + 1).find((row) => !moved.has(row.id))?.id;
 }
 
 function verified(draft: Draft, menu: Menu, row: Row, args: Arguments): RowContent {

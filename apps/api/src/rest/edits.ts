@@ -1,6 +1,6 @@
 import { type Menu, missingElement } from '@tollway/schema';
 import { type Arguments, textOf, withoutItem } from '../config/content.js';
-import type { ItemChange } from '../config/editor.js';
+import { type ItemChange, type Place, placeOf } from '../config/editor.js';
 import { findItems, isDynamicId, namedItems, noSuchItem } from '../config/items.js';
 import { rowIdText } from '../config/snapshot.js';
 import { type ApiError, errors } from '../errors.js';
@@ -32,9 +32,7 @@ const ITEMS = ['.id', 'numbers'];
 export async function add({ services, menu, args, principal }: Call): Promise<string> {
   if (menu.path === '/user') return addUser(services, principal, menu, args);
   if (hasTimeout(menu, args)) return (await addDynamicEntries(services, menu, [args]))[0] ?? '';
-  if (args['place-before'] !== undefined) {
-    await refuseDynamic(services, menu, [textOf('place-before', args['place-before'])], noSuchItem, NOT_ABOVE);
-  }
+  await refuseBesideDynamic(services, menu, placeOf(args, 'place-before'));
   return rowIdText(await services.editor.add(authorOf(principal), menu, args));
 }
 
@@ -169,15 +167,22 @@ function defaultsOf(menu: Menu, names: readonly string[]): Readonly<Record<strin
 
 export async function move(call: Call): Promise<void> {
   const { services, menu, principal, args } = call;
-  checkArguments(args, [...ITEMS, 'destination']);
-  const destination = args.destination === undefined ? '' : textOf('destination', args.destination);
+  checkArguments(args, [...ITEMS, 'destination', 'place-after']);
+  const place = placeOf(args, 'destination');
   const items = namedItems(args);
   await refuseDynamic(services, menu, items, noSuchItem);
-  await refuseDynamic(services, menu, [destination], noSuchItem, NOT_ABOVE);
-  await services.editor.move(authorOf(principal), menu, items, destination || undefined);
+  await refuseBesideDynamic(services, menu, place);
+  await services.editor.move(authorOf(principal), menu, items, place);
 }
 
-const NOT_ABOVE = 'nothing can be placed before a dynamic item; name the first rule below it';
+/** Items that the data plane made have a place of their own. */
+async function refuseBesideDynamic(services: Services, menu: Menu, { by, item, below }: Place): Promise<void> {
+  if (by === undefined) return;
+  const why = below
+    ? 'nothing can be placed after a dynamic item; place it before the first rule below'
+    : 'nothing can be placed before a dynamic item; name the first rule below it';
+  await refuseDynamic(services, menu, [item], noSuchItem, why);
+}
 
 /** Items that the data plane made cannot be changed here. */
 async function refuseDynamic(

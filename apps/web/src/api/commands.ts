@@ -1,4 +1,5 @@
 /** The commands of a menu, as REST requests. Changes tell the revision that they made: it can be taken back. */
+import type { Place } from '../menu/moving.ts';
 import { request, send } from './rest.ts';
 import { type Row, toRow } from './row.ts';
 
@@ -53,8 +54,9 @@ export async function run(
   return (await send('POST', url(menu, `/${command}`), body)).revision;
 }
 
-/** Moves items, in the order given, before `destination`; to the end without one. */
-export async function move(menu: string, ids: readonly string[], destination: string | undefined): Promise<Revision> {
-  const body = { numbers: ids.join(','), ...(destination === undefined ? {} : { destination }) };
+/** Moves items, in the order given, to beside another one. */
+export async function move(menu: string, ids: readonly string[], place: Place): Promise<Revision> {
+  const beside = 'before' in place ? { destination: place.before } : { 'place-after': place.after };
+  const body = { numbers: ids.join(','), ...beside };
   return (await send('POST', url(menu, '/move'), body)).revision;
 }

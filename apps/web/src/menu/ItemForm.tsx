@@ -85,6 +85,8 @@ interface NewProps extends Common {
   readonly copy: string | undefined;
   /** Id of the item that the new one goes before; to the end of an ordered list without one. */
   readonly before?: string | undefined;
+  /** Id of the item that it goes after. */
+  readonly after?: string | undefined;
   /** Values that it starts with, beside those that are proposed. */
   readonly values?: Readonly<Record<string, string>> | undefined;
 }
@@ -125,13 +127,27 @@ interface BodyProps extends Common {
   readonly isNew: boolean;
   readonly initial: Edits;
   readonly before?: string | undefined;
+  readonly after?: string | undefined;
   /** Why the item is not there any more. */
   readonly gone?: string | undefined;
   /** A new item is to be made of what stands in the form of one that is gone. */
   readonly onAddAgain?: (values: Edits) => void;
 }
 
-function Body({ menu, extras, base, isNew, initial, before, gone, onClose, onCopy, onAdded, onAddAgain }: BodyProps) {
+function Body({
+  menu,
+  extras,
+  base,
+  isNew,
+  initial,
+  before,
+  after,
+  gone,
+  onClose,
+  onCopy,
+  onAdded,
+  onAddAgain,
+}: BodyProps) {
   const form = useForm(menu, base, isNew, initial);
   const [commenting, setCommenting] = useState(false);
   const [question, setQuestion] = useState<RemoveQuestion>();
@@ -144,7 +160,11 @@ function Body({ menu, extras, base, isNew, initial, before, gone, onClose, onCop
   async function save(): Promise<string | undefined> {
     let saved = id;
     const taken = await form.send(async (body) => {
-      const full = before === undefined ? body : { ...body, 'place-before': before };
+      const full = {
+        ...body,
+        ...(before !== undefined && { 'place-before': before }),
+        ...(after !== undefined && { 'place-after': after }),
+      };
       const { row, revision } = isNew ? await add(menu.path, full) : await set(menu.path, id, body);
       saved = row['.id'] ?? id;
       if (isNew && saved !== '') announceAdded(menu.path, saved);

@@ -51,9 +51,9 @@ function doneText(menu: Menu, command: string, count: number): string {
 }
 
 /** Moves items of an ordered menu. */
-export async function moveItems(menu: Menu, { ids, destination }: Move): Promise<boolean> {
+export async function moveItems(menu: Menu, { ids, place }: Move): Promise<boolean> {
   try {
-    const revision = await move(menu.path, ids, destination);
+    const revision = await move(menu.path, ids, place);
     if (revision !== undefined) tellChange(`Moved ${items(ids.length)} in ${menu.title}.`, revision);
     return true;
   } catch (error) {

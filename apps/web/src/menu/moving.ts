@@ -1,32 +1,42 @@
 /** Where rows of an ordered menu go when they are moved. Pure. */
 
+/** A place beside a row that is shown: what Find and the filter leave out, and what is not loaded, stays where it is. */
+export type Place = { readonly before: string } | { readonly after: string };
+
 /** Arguments of the `move` command. */
 export interface Move {
   /** Rows to move, in their order. */
   readonly ids: readonly string[];
-  /** The row that they go before; the end of the list without one. */
-  readonly destination: string | undefined;
+  readonly place: Place;
 }
 
-/** The order after a move; the same order when the destination has gone. */
-export function reordered(order: readonly string[], { ids, destination }: Move): readonly string[] {
+/** The order after a move; the same order when the row beside it has gone. */
+export function reordered(order: readonly string[], { ids, place }: Move): readonly string[] {
   const moved = new Set(ids);
   const rest = order.filter((id) => !moved.has(id));
-  const at = destination === undefined ? rest.length : rest.indexOf(destination);
-  if (at < 0) return order;
+  const beside = rest.indexOf('before' in place ? place.before : place.after);
+  if (beside < 0) return order;
+  const at = 'before' in place ? beside : beside + 1;
   return [...rest.slice(0, at), ...ids, ...rest.slice(at)];
 }
 
 /**
- * Drops rows into the gap before position `gap` of `order`. Undefined when nothing would move.
+ * Drops rows into the gap before position `gap` of `order`. Undefined when nothing would move. Rows that are not shown may
+ * lie in the gap, too: what is moved down stops above them, what is moved up below them.
  *
  * @param ids rows to move, in their order; they may lie outside of `order`, which then is part of the list
  */
 export function dropAt(order: readonly string[], ids: readonly string[], gap: number): Move | undefined {
-  const moved = new Set(ids);
-  const destination = order.slice(Math.max(gap, 0)).find((id) => !moved.has(id));
   if (ids.length === 0) return undefined;
-  const move = { ids, destination };
+  const moved = new Set(ids);
+  const at = Math.max(gap, 0);
+  const above = order.slice(0, at).findLast((id) => !moved.has(id));
+  const below = order.slice(at).find((id) => !moved.has(id));
+  const first = order.findIndex((id) => moved.has(id));
+  const down = above !== undefined && first >= 0 && first < order.indexOf(above);
+  const place = below !== undefined && !down ? { before: below } : above === undefined ? undefined : { after: above };
+  if (place === undefined) return undefined;
+  const move = { ids, place };
   return reordered(order, move).every((id, index) => id === order[index]) ? undefined : move;
 }
 

@@ -46,7 +46,7 @@ test('what was removed comes back by its revision, whatever its number, and goes
 });
 
 test('moves, enabling and disabling offer it too; only the newest change does so, the others go by Ctrl+Z', async () => {
-  await moveItems(simple, { ids: ['*1'], destination: '*2' });
+  await moveItems(simple, { ids: ['*1'], place: { before: '*2' } });
   await runOn(simple, 'disable', ['*1', '*2']);
   expect(useToasts.getState().toasts.map(({ text, action }) => [text, action?.label])).toEqual([
     ['Disabled 2 items in Simple Queues.', 'Undo'],

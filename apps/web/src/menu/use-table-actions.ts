@@ -18,8 +18,9 @@ import type { TableSelection } from './use-selection.ts';
 export interface NewItem {
   /** Id of the item whose values it takes. */
   readonly copy?: string;
-  /** Id of the item that it goes before; to the end without one. */
+  /** Id of the item that it goes before; to the end without one and without the one it goes after. */
   readonly before?: string;
+  readonly after?: string;
 }
 
 interface Options {
@@ -153,9 +154,11 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
   }
 
   function insert(id: string, below: boolean) {
+    if (!below) return onAdd({ before: id });
+    // Beside what the system made there is no place: below it the first one begins.
     const at = live.shown.indexOf(id);
-    const before = below ? live.shown[at + 1] : id;
-    onAdd(before === undefined ? {} : { before });
+    const next = isSet(live.row(id) ?? {}, 'dynamic') ? live.shown[at + 1] : undefined;
+    onAdd(next === undefined ? { after: id } : { before: next });
   }
 
   /** Runs a command if it can run now; true when the menu has it. */

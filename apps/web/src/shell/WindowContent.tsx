@@ -57,7 +57,7 @@ function Item({ id, menu, item }: ItemProps) {
       <p className="form-note">Your group may not add items here.</p>
     </ItemFrame>
   ) : (
-    <NewItemForm copy={item.copy} before={item.before} values={item.values} {...common} />
+    <NewItemForm copy={item.copy} before={item.before} after={item.after} values={item.values} {...common} />
   );
 }
 
@@ -161,7 +161,7 @@ function MenuPage({ menu: whole }: { readonly menu: Menu }) {
     density,
     onOpen: (id: string) => openAddress(formatPlace(menu.path, { kind: 'id', id })),
     onAdd: (start: NewItem = {}) =>
-      openAddress(formatPlace(menu.path, { kind: 'new', copy: start.copy, before: start.before })),
+      openAddress(formatPlace(menu.path, { kind: 'new', copy: start.copy, before: start.before, after: start.after })),
   };
   if (Bespoke !== undefined) return <Bespoke {...list} />;
   if (menu.kind === 'settings' || menu.kind === 'status')

@@ -12,6 +12,7 @@ test('every menu, item and new item has an address that leads back to it', () =>
     { kind: 'new', copy: undefined },
     { kind: 'new', copy: '*1A' },
     { kind: 'new', copy: undefined, before: '*1B' },
+    { kind: 'new', copy: undefined, before: undefined, after: '*1B' },
     { kind: 'new', copy: '*1A', before: '*1B' },
     { kind: 'new', copy: undefined, before: undefined, values: { 'dst-port': '', comment: 'a & b=?' } },
   ] as const;

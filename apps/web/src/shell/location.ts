@@ -1,6 +1,6 @@
 /**
  * Addresses: `/ip/firewall/filter` is a menu, `/ip/firewall/filter/*1A` an item's dialog, `/ip/firewall/filter/new` a new
- * item (`?copy=*1A` filled from another, `?before=*1B` placed before one, other words are values of it). Pure.
+ * item (`?copy=*1A` filled from another, `?before=*1B` and `?after=*1B` placed beside one, other words are values of it). Pure.
  */
 
 /** The item that an address names. */
@@ -10,6 +10,7 @@ export type Item =
       readonly kind: 'new';
       readonly copy: string | undefined;
       readonly before?: string | undefined;
+      readonly after?: string | undefined;
       /** What it starts with, by property. */
       readonly values?: Readonly<Record<string, string>>;
     }
@@ -20,6 +21,9 @@ export interface Place {
   readonly menu: string | undefined;
   readonly item: Item;
 }
+
+/** Words of a new item's address that are no properties of it. */
+const START: ReadonlySet<string> = new Set(['copy', 'before', 'after']);
 
 const NO_ITEM: Item = { kind: 'none' };
 
@@ -39,10 +43,12 @@ export function parsePlace(address: string, isMenu: (path: string) => boolean): 
   }
   if (last === 'new') {
     const start = new URLSearchParams(search);
-    const [copy, before] = [start.get('copy') ?? undefined, start.get('before') ?? undefined];
-    const given = [...start].filter(([name]) => name !== 'copy' && name !== 'before');
+    const copy = start.get('copy') ?? undefined;
+    const before = start.get('before') ?? undefined;
+    const after = start.get('after') ?? undefined;
+    const given = [...start].filter(([name]) => !START.has(name));
     const values = given.length === 0 ? {} : { values: Object.fromEntries(given) };
-    return { menu: parent, item: { kind: 'new', copy, before, ...values } };
+    return { menu: parent, item: { kind: 'new', copy, before, ...(after !== undefined && { after }), ...values } };
   }
   if (last.startsWith('*')) return { menu: parent, item: { kind: 'id', id: last } };
   return { menu: undefined, item: NO_ITEM };
@@ -57,6 +63,7 @@ export function formatPlace(menu: string, item: Item = NO_ITEM): string {
       const start = [
         ...(item.copy === undefined ? [] : [`copy=${item.copy}`]),
         ...(item.before === undefined ? [] : [`before=${item.before}`]),
+        ...(item.after === undefined ? [] : [`after=${item.after}`]),
         ...Object.entries(item.values ?? {}).map(([name, value]) => `${name}=${encodeURIComponent(value)}`),
       ];
       return `${menu}/new${start.length === 0 ? '' : `?${start.join('&')}`}`;

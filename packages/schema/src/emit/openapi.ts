@@ -106,6 +106,12 @@ const failed = (...names: string[]): JsonObject =>
 
 const ABOUT: JsonObject = { type: 'string', description: 'Why the item cannot work; only of one that cannot.' };
 
+/** Where an item is inserted. */
+const PLACE: JsonObject = {
+  'place-before': { type: 'string', description: 'Id of the item to insert before; without it, the end.' },
+  'place-after': { type: 'string', description: 'Id of the item to insert after, in place of place-before.' },
+};
+
 /** An item as it is read, as it is given on add, and as it is changed. */
 function schemasOf(menu: Menu): [string, JsonObject][] {
   const name = schemaName(menu);
@@ -122,10 +128,9 @@ function schemasOf(menu: Menu): [string, JsonObject][] {
   if (writable.length === 0) return [[name, read]];
   const required = writable.flatMap(([key, prop]) => (prop.required ? [key] : []));
   const properties = givenProperties(menu);
-  const place = { type: 'string', description: 'Id of the item to insert before; without it, the end.' };
   const added: JsonObject = {
     required,
-    properties: { ...properties, ...(menu.kind === 'ordered' ? { 'place-before': place } : {}) },
+    properties: { ...properties, ...(menu.kind === 'ordered' ? PLACE : {}) },
   };
   const write: JsonObject = {
     type: 'object',
@@ -355,7 +360,12 @@ function callOperation(menu: Menu, name: string, { help, args, answers }: Call):
 /** Arguments that a command takes beside those of {@link itemArguments}. */
 const ARGUMENTS: Readonly<Record<string, { readonly required?: readonly string[]; readonly properties: JsonObject }>> =
   {
-    move: { properties: { destination: { type: 'string', description: 'Item to move before; without it, the end.' } } },
+    move: {
+      properties: {
+        destination: { type: 'string', description: 'Item to move before; without it, the end.' },
+        'place-after': { type: 'string', description: 'Item to move after, in place of destination.' },
+      },
+    },
     comment: { required: ['comment'], properties: { comment: { type: 'string' } } },
     unset: {
       required: ['value-name'],
@@ -417,7 +427,7 @@ function commandOperation(menu: Menu, command: string): JsonObject {
     properties: { ...(ofItems && itemArguments), ...properties, ...(command === 'set' && givenProperties(menu)) },
   };
   return operation(menu, `post-${command}`, summary, {
-    requestBody: { required: ofItems || required.length > 0, ...content(schema) },
+    requestBody: { required: 'anyOf' in schema || required.length > 0, ...content(schema) },
     responses,
   });
 }
