@@ -13,6 +13,8 @@ const REVISIONS = 1000;
 const BYTES = 64 << 20;
 /** Bytes of changes after which the whole configuration is written anew, unless it is larger itself. */
 const CHANGES_BYTES = 4 << 20;
+/** Time between two attempts while the disk does not take them, ms. */
+const AGAIN_MS = 5_000;
 
 export const generationsFolder = (dataDir: string): string => join(dataDir, 'generations');
 
@@ -23,7 +25,10 @@ interface Source {
   log(message: string): void;
 }
 
-/** Keeps the rows of each revision beside the database. A disk that does not take them is told of, and no reason to stop. */
+/**
+ * Keeps the rows of each revision beside the database. A disk that does not take them is told of, and no reason to stop: all
+ * of them are written as soon as it does again, so that nobody goes back to users and passwords that are gone.
+ */
 export class Generations {
   readonly #folder: string;
   readonly #source: Source;
@@ -33,6 +38,8 @@ export class Generations {
   /** Lines since a whole configuration is being written, for the file that comes of it. */
   #meanwhile: string[] | undefined;
   #problem: string | undefined;
+  #again: NodeJS.Timeout | undefined;
+  #closed = false;
 
   constructor(dataDir: string, source: Source) {
     this.#folder = generationsFolder(dataDir);
@@ -46,7 +53,8 @@ export class Generations {
 
   /** Writes the whole configuration. What is committed meanwhile follows it. */
   async begin(): Promise<void> {
-    if (this.#meanwhile !== undefined) return;
+    if (this.#meanwhile !== undefined || this.#closed) return;
+    clearTimeout(this.#again);
     const { store } = this.#source;
     const { revision, lastId, snapshot } = store;
     const head = { revision, time: new Date().toISOString(), author: SYSTEM.name, summary: 'as it was then' };
@@ -66,7 +74,8 @@ export class Generations {
         await file.close();
       }
       await rename(`${path}.new`, path);
-      this.close();
+      this.#end();
+      if (this.#closed) return;
       this.#file = openSync(path, 'a', 0o600);
       this.#baseBytes = bytes;
       this.#bytes = 0;
@@ -93,6 +102,12 @@ export class Generations {
   }
 
   close(): void {
+    this.#closed = true;
+    clearTimeout(this.#again);
+    this.#end();
+  }
+
+  #end(): void {
     if (this.#file !== undefined) closeSync(this.#file);
     this.#file = undefined;
   }
@@ -122,6 +137,8 @@ export class Generations {
     const text = `A copy of the configuration cannot be kept in ${this.#folder}: ${why}.`;
     if (this.#problem !== text) this.#source.log(text);
     this.#problem = text;
+    clearTimeout(this.#again);
+    if (!this.#closed) this.#again = setTimeout(() => void this.begin(), AGAIN_MS).unref();
   }
 
   async #prune(): Promise<void> {

@@ -1,0 +1,44 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { Generations, generationsFolder, newestKept } from '../src/generations/generations.js';
+import type { KeptUser } from '../src/generations/rows-file.js';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollway-generations-'));
+});
+afterEach(() => {
+  vi.useRealTimers();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it('writes the users of now as soon as the disk takes them again, without another change', async () => {
+  let users: KeptUser[] = [user('admin'), user('eve')];
+  const log = vi.fn();
+  const store = { revision: 1, lastId: 1, snapshot: new Map() };
+  // Something else stands where the folder should be.
+  writeFileSync(generationsFolder(folder), '');
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const generations = new Generations(folder, { store, users: () => users, log });
+  try {
+    await generations.begin();
+    expect(generations.problem).toMatch(/^A copy of the configuration cannot be kept/);
+    users = [user('admin')];
+    generations.usersChanged();
+    vi.advanceTimersByTime(60_000);
+    await vi.waitUntil(() => vi.getTimerCount() > 0);
+    expect(log).toHaveBeenCalledTimes(1);
+
+    rmSync(generationsFolder(folder));
+    vi.advanceTimersByTime(6_000);
+    vi.useRealTimers();
+    await expect.poll(() => generations.problem, { timeout: 5_000 }).toBeUndefined();
+    expect(newestKept(folder)?.users.map(({ name }) => name)).toEqual(['admin']);
+  } finally {
+    generations.close();
+  }
+});
+
+const user = (name: string): KeptUser => ({ name, group: 'full', disabled: false, comment: '', passwordHash: null });
