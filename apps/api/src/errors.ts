@@ -67,6 +67,7 @@ export const errors = {
   noSuchCommand: (word: string) => new ApiError(400, `no such command or directory (${word})`),
   verbWithoutCommand: (word: string) => new ApiError(406, `no such command or directory (${word})`),
   upgradeRequired: () => new ApiError(426, 'this address takes WebSockets only'),
+  tooManyTraces: () => new ApiError(429, 'failure: as many traces run already as can be: end one first'),
   tooManyAttempts: (waitS: number) => {
     const seconds = Math.max(1, Math.ceil(waitS));
     return new ApiError(429, `too many failed logins; try again in ${seconds} s`, undefined, seconds);
@@ -79,6 +80,7 @@ export const errors = {
       503,
       `failure: the data plane agent did not answer within ${ms / 1000} s; nothing was changed, try again`,
     ),
+  agentFault: (detail: string) => new ApiError(503, `failure: ${detail}; nothing was changed`),
   agentDied: () =>
     new ApiError(503, 'failure: the data plane agent ended while it prepared this change; nothing was changed'),
   busy: (ms: number) =>

@@ -12,7 +12,7 @@ import { digestOf } from '../src/compiler/digest.js';
 export class AgentPeer {
   readonly ports: PortInfo[];
   /** Refuses a configuration: message, and the row at fault. */
-  refuse: ((config: DataplaneConfig) => { message: string; row: number } | undefined) | undefined;
+  refuse: ((config: DataplaneConfig) => { message: string; row?: number; code?: string } | undefined) | undefined;
   /** What it activates instead of what it was sent. */
   distort: (config: DataplaneConfig) => DataplaneConfig = (config) => config;
   /** Requests that are not answered: the process is there and does nothing any more. */
@@ -131,7 +131,7 @@ export class AgentPeer {
         const config = body.config as DataplaneConfig;
         if (body.base !== this.revision) return error('stale-base', `active is ${this.revision}`);
         const refusal = this.refuse?.(config);
-        if (refusal !== undefined) return error('bad-config', refusal.message, refusal.row);
+        if (refusal !== undefined) return error(refusal.code ?? 'bad-config', refusal.message, refusal.row);
         const token = this.#nextToken++;
         this.#prepared.set(token, { revision: Number(body.revision), config });
         return { type: 'reply', body: { op: 'prepared', token } };

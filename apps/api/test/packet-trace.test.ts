@@ -203,6 +203,8 @@ describe('a live trace', () => {
       follow(5);
       const refused = await greedy.next(({ id, op }) => id === 5 && op === 'error');
       expect(refused.detail).toMatch(/as many traces run already as can be/);
+      const over = await router.request('POST', `/rest${TRACE}`, { packets: '1' }, { authorization: as });
+      expect([over.status, over.error.detail]).toEqual([429, refused.detail]);
       const { status, rows } = await router.rest('POST', TRACE, { packets: '1', duration: '1s' });
       expect([status, rows.length]).toEqual([200, 1]);
       const ended = await greedy.next(({ id, op }) => id === 4 && op === 'error');

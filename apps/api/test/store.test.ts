@@ -25,6 +25,23 @@ describe('a configuration that the data plane refuses', () => {
   });
 });
 
+describe('a data plane that cannot store a configuration', () => {
+  it('is no fault of the change: 503, and nothing is stored', async () => {
+    router = await Router.start();
+    if (router.peer === undefined) throw new Error('no peer');
+    router.peer.refuse = () => ({
+      code: 'internal',
+      message: 'the data plane cannot store the configuration: disk full',
+    });
+    const answer = await router.rest('PUT', '/ip/address', address(1));
+    expect([answer.status, answer.error.detail]).toEqual([
+      503,
+      'failure: the data plane cannot store the configuration: disk full; nothing was changed',
+    ]);
+    expect((await router.rest('GET', '/ip/address')).body).toEqual([]);
+  });
+});
+
 describe('an agent that is away', () => {
   it('makes writes wait, then fail with nothing stored; reads go on', async () => {
     router = await Router.start();

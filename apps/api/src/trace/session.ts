@@ -28,7 +28,7 @@ export async function* traced(
     given.abort();
     return ended;
   });
-  if (place === undefined) throw errors.failure('as many traces run already as can be: end one first');
+  if (place === undefined) throw errors.tooManyTraces();
   const either = AbortSignal.any([signal, given.signal]);
   try {
     const { trace } = await agent.request({ op: 'start-trace', filter, packets });

@@ -244,7 +244,8 @@ impl Agent {
         }
     }
 
-    fn log(&mut self, topics: &str, message: String) {
+    /// Tells the log of the router.
+    pub fn log(&mut self, topics: &str, message: String) {
         self.events.push(Event::Log { time_ms: wall_ms(), topics: topics.to_owned(), message });
     }
 

@@ -74,9 +74,10 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
             let tables = agent.build(&config)?;
             agent.token += 1;
             let token = agent.token;
-            let staged = agent
-                .stage(token, revision, &config)
-                .map_err(|reason| refusal(ErrorCode::Internal, reason))?;
+            let staged = agent.stage(token, revision, &config).map_err(|reason| {
+                agent.log("system,error,critical", format!("A change was refused: {reason}."));
+                refusal(ErrorCode::Internal, reason)
+            })?;
             let now = clock::now().0;
             agent.prepared.retain(|prepared| now.saturating_sub(prepared.made_ns) < TOKEN_LIFE_NS);
             if agent.prepared.len() >= TOKENS {
