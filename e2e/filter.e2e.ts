@@ -1,5 +1,6 @@
 import { expect } from '@playwright/test';
 import { PASSWORD, SERVER } from '../tests/network/router.ts';
+import { barriers } from './barriers.ts';
 import { Console, Dialog } from './console.ts';
 import { test } from './stack.ts';
 
@@ -190,6 +191,20 @@ test('a comment for several items begins with what they have in common', async (
   await expect
     .poll(async () => (await router.rest.list(menu)).map(({ comment }) => comment))
     .toEqual(['typed over', 'typed over']);
+  // Several lines stay several, and a row shows them all in its one.
+  await lists.command('Comment').click();
+  await ui.page.keyboard.type('first');
+  await ui.page.keyboard.press('Shift+Enter');
+  await ui.page.keyboard.type('second');
+  await ui.page.keyboard.press('Enter');
+  await expect
+    .poll(async () => (await router.rest.list(menu)).map(({ comment }) => comment))
+    .toEqual(['first\nsecond', 'first\nsecond']);
+  await expect(lists.row('first ↵ second')).toHaveCount(2);
+  await lists.command('Comment').click();
+  await expect(field).toHaveValue('first\nsecond');
+  expect(await barriers(ui.page, 'dialog')).toEqual([]);
+  await ui.page.keyboard.press('Escape');
   await lists.command('Remove').click();
   await expect(lists.row('several')).toHaveCount(0);
 });

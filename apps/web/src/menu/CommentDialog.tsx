@@ -17,13 +17,20 @@ export function CommentDialog({ value, onComment, onClose }: Props) {
   }
   return (
     <AskDialog title="Comment" onAnswer={answer} onClose={onClose}>
-      <input
-        type="text"
+      <textarea
         aria-label="Comment"
+        rows={3}
+        title="Enter takes the comment, Shift+Enter begins another line"
         value={text ?? ''}
         placeholder={value === undefined ? 'different comments' : undefined}
         onFocus={(event) => event.target.select()}
         onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+          event.preventDefault();
+          event.stopPropagation();
+          event.currentTarget.form?.requestSubmit();
+        }}
       />
     </AskDialog>
   );

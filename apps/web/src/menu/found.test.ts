@@ -1,11 +1,16 @@
 import { menuByPath } from '@tollway/schema';
 import { expect, test } from 'vitest';
 import { tableColumns } from './columns.ts';
-import { foundElsewhere, pieces } from './found.ts';
+import { foundElsewhere, inOneLine, pieces } from './found.ts';
 
 const connections = menuByPath('/ip/firewall/connection');
 const filter = menuByPath('/ip/firewall/filter');
 if (connections === undefined || filter === undefined) throw new Error('menus are missing');
+
+test('several lines are shown in one', () => {
+  expect(inOneLine('a\nb\r\nc')).toBe('a ↵ b ↵ c');
+  expect(inOneLine('a b')).toBe('a b');
+});
 
 test('a text is cut at every place of what is looked for, in any case', () => {
   expect(pieces('defconf: Drop all, drop it', 'drop')).toEqual([

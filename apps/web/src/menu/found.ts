@@ -32,18 +32,23 @@ export function pieces(text: string, find: string): readonly Piece[] {
   return cut;
 }
 
+/** A row has one line for a text; where others begin, a sign stands. */
+export function inOneLine(text: string): string {
+  return text.includes('\n') ? text.replaceAll(/\r?\n/g, ' ↵ ') : text;
+}
+
 /** Writes a text, with marks around what was looked for. */
 export function writeMarked(element: HTMLElement, text: string, find: string): void {
   const cut = pieces(text, find);
   if (cut.every(({ hit }) => !hit)) {
-    element.textContent = text;
+    element.textContent = inOneLine(text);
     return;
   }
   element.replaceChildren(
     ...cut.map((piece) => {
-      if (!piece.hit) return piece.text;
+      if (!piece.hit) return inOneLine(piece.text);
       const mark = document.createElement('mark');
-      mark.textContent = piece.text;
+      mark.textContent = inOneLine(piece.text);
       return mark;
     }),
   );

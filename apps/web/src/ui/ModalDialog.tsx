@@ -10,7 +10,7 @@ interface Props {
   readonly children: ReactNode;
 }
 
-const CONTROLS = 'input:enabled, select:enabled, [role="tab"][aria-selected="true"]';
+const CONTROLS = 'input:enabled, textarea:enabled, select:enabled, [role="tab"][aria-selected="true"]';
 
 export function ModalDialog({ title, size = 'normal', onClose, children }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
