@@ -14,7 +14,7 @@ import type { ErrorBody } from '../src/errors.js';
 import { AgentPeer } from './agent-peer.js';
 
 // Deadlines only catch what hangs: the machine may be busy with other tests.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
+vi.setConfig({ hookTimeout: 120_000 });
 
 export const PASSWORD = 'correct horse';
 const migrations = fileURLToPath(new URL('../../../prisma/migrations/', import.meta.url));
