@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tollway_config::dataplane::RowId;
+use tollway_config::dataplane::{ArpMode, RowId};
 use tollway_wire::{field, ipv4};
 
 use crate::batch::{BATCH, Batch, Errand, HandoverMeta};
@@ -10,6 +10,7 @@ use crate::conntrack::{Change, Table, Translated};
 use crate::fragments::Fragments;
 use crate::frame::{Frame, FrameSource};
 use crate::icmp::echo_meta;
+use crate::neighbor::Solicit;
 use crate::neighbor::hold::{Holds, POLL_INTERVAL};
 use crate::packet::{NO_INTERFACE, flag};
 use crate::paths::Paths;
@@ -177,7 +178,27 @@ impl<F: Frame> Engine<F> {
             renumber(state, &old, new);
             self.sync_neighbors();
         }
+        self.announce(&old);
         old
+    }
+
+    /// Tells the networks of an interface whose link-layer address is another one than before (RFC 826, RFC 5227 section
+    /// 3): stations would send to the old one until they ask again. One worker does it for all.
+    fn announce(&mut self, old: &Snapshot) {
+        if self.state.worker != 0 {
+            return;
+        }
+        for interface in self.snapshot.interfaces() {
+            let before = old.interface_of(interface.row);
+            let other = before.is_some_and(|before| before.port.is_some() && before.mac != interface.mac);
+            if !other || !interface.up || interface.arp == ArpMode::Disabled {
+                continue;
+            }
+            let own = interface.addresses.iter().map(|&(address, _)| address);
+            self.state
+                .solicits
+                .extend(own.map(|address| Solicit { key: (interface.row, address), unicast: None }));
+        }
     }
 
     /// How the frames of the next burst are sorted: those that are steered to other workers need not be parsed here,
@@ -323,7 +344,8 @@ impl<F: Frame> Engine<F> {
         let holds = (!state.holds.is_empty()).then(|| Now(state.now.0.saturating_add(POLL_INTERVAL)));
         let queues = state.queues.next_deadline(state.now);
         let purge = state.table.is_purging().then_some(state.now);
-        [connections, neighbors, holds, state.fragments.next_deadline(), queues, purge]
+        let solicits = (!state.solicits.is_empty()).then_some(state.now);
+        [connections, neighbors, holds, state.fragments.next_deadline(), queues, purge, solicits]
             .into_iter()
             .flatten()
             .min()

@@ -136,6 +136,29 @@ fn a_gateway_outside_the_networks_of_its_interface_is_learned_when_the_router_as
 }
 
 #[test]
+fn another_link_layer_address_is_announced_for_each_address() {
+    let mut router = Router::new(plain().with(|config| config.interfaces[1].arp = ArpMode::Disabled));
+    assert!(router.advance_ms(10).is_empty());
+    for interface in [0, 1] {
+        router.swap(move |config| {
+            config.interfaces[interface].mac_address = Some(format!("02:00:00:00:aa:0{interface}"));
+        });
+    }
+    let out = router.advance_ms(10);
+    let announced = out.iter().map(|output| {
+        let packet = output.arp().unwrap();
+        assert_eq!(packet.operation, arp::REQUEST);
+        (output.to, output.bytes[..6].to_vec(), packet.sender_mac, packet.sender_addr, packet.target_addr)
+    });
+    let own = u32::from_be_bytes([10, 1, 0, 1]);
+    // The other interface does not speak ARP.
+    let expected = (To::Port(0), vec![0xff; 6], [2, 0, 0, 0, 0xaa, 0], own, own);
+    assert_eq!(announced.collect::<Vec<_>>(), [expected]);
+    router.swap(|config| config.settings.icmp_rate_limit_ms += 1);
+    assert!(router.advance_ms(10).is_empty());
+}
+
+#[test]
 fn arp_modes() {
     let answers = |mode: ArpMode, sender: &str, target: &str| {
         let mut router = Router::new(plain().with(|config| config.interfaces[0].arp = mode));
@@ -538,6 +561,38 @@ fn multicast_to_the_routers_link_address_is_not_forwarded() {
     assert!(router.send(0, &to("203.0.113.1"))[0].fast);
     for group in ["224.0.0.5", "239.1.2.3", "255.255.255.255"] {
         assert_eq!(router.send(0, &to(group))[0].to, To::Local(1), "{group}");
+    }
+}
+
+/// RFC 791 §3.1.
+#[test]
+fn the_option_timestamp_is_filled_in_and_counts_who_found_no_room() {
+    let through = |options: &[u8]| {
+        let mut router = router();
+        let packet = PacketBuilder::ipv4("10.1.0.2", "10.2.0.2").udp(1, 1).ip_options(options);
+        let out = router.send(0, &packet);
+        assert!(out[0].packet().checksums_right, "{options:?}");
+        out[0].bytes[34..34 + options.len()].to_vec()
+    };
+    let stamped = through(&[68, 8, 5, 0, 0xff, 0xff, 0xff, 0xff]);
+    assert_eq!(stamped[..4], [68, 8, 9, 0]);
+    let ms = |bytes: &[u8]| u32::from_be_bytes(*bytes.first_chunk().unwrap());
+    assert!(ms(&stamped[4..]) < 86_400_000);
+    let with_address = through(&[68, 12, 5, 1, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]);
+    assert_eq!(with_address[..8], [68, 12, 13, 1, 10, 2, 0, 1]);
+    assert!(ms(&with_address[8..]) < 86_400_000);
+    // The sender names who is to stamp.
+    let named = through(&[68, 12, 5, 3, 10, 1, 0, 1, 0xff, 0xff, 0xff, 0xff]);
+    assert_eq!(named[..8], [68, 12, 13, 3, 10, 1, 0, 1]);
+    assert!(ms(&named[8..]) < 86_400_000);
+    let others = [68, 12, 5, 3, 10, 9, 9, 9, 0, 0, 0, 0];
+    assert_eq!(through(&others), others);
+    // Full: counted, but not beyond what the field holds.
+    assert_eq!(through(&[68, 4, 5, 0x20]), [68, 4, 5, 0x30]);
+    assert_eq!(through(&[68, 4, 5, 0xf0]), [68, 4, 5, 0xf0]);
+    // Wrong lengths and places leave it as it is.
+    for odd in [[68, 4, 0, 0xf0], [68, 3, 5, 0], [68, 4, 5, 2]] {
+        assert_eq!(through(&odd), odd);
     }
 }
 

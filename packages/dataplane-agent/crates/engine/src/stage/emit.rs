@@ -1,7 +1,7 @@
 //! Writes the headers a packet leaves with. Packets whose next hop is not known yet wait here; those
 //! that are too long are cut.
 
-use tollway_wire::{arp, ethernet, field, ipv4};
+use tollway_wire::{arp, ethernet};
 
 use crate::batch::{Batch, Packet};
 use crate::frame::{Frame, FrameSource, Gso};
@@ -15,6 +15,7 @@ use crate::snapshot::Snapshot;
 use crate::stage::cut::cut;
 use crate::stage::fast_path::{lower_ttl, write_link};
 use crate::stage::install::resolve;
+use crate::stage::ip_options::{self, Passage};
 use crate::stage::ttl::largest_segment;
 use crate::state::WorkerState;
 use crate::verdict::{DropReason, Verdict};
@@ -126,7 +127,8 @@ fn leave<F: Frame, S: FrameSource<F>>(
         if meta.is(flag::OPTIONS)
             && let Some(address) = out.address_for(meta.next_hop)
         {
-            record_route(l3, address);
+            let passage = Passage::at(address, state.utc_ns());
+            ip_options::fill(l3, passage, |own| snapshot.is_local(own));
         }
     }
     write_link(head, mac, out.mac);
@@ -140,38 +142,6 @@ fn leave<F: Frame, S: FrameSource<F>>(
         meta.verdict = Verdict::Tx(port);
     } else {
         cut(state, batch, index, out, port, source);
-    }
-}
-
-/// Enters the address that a forwarded packet leaves by into its option Record Route, if it has one with room (RFC 791
-/// §3.1, RFC 1812 §5.2.4.1).
-#[cold]
-fn record_route(l3: &mut [u8], address: u32) {
-    const RECORD_ROUTE: u8 = 7;
-    let header = usize::from(field::get8(l3, 0) & 15) * 4;
-    let Some(mut options) = l3.get_mut(ipv4::HEADER..header) else { return };
-    while let [kind, rest @ ..] = options {
-        let len = match (*kind, rest.first()) {
-            (0, _) | (_, None) => return,
-            (1, _) => 1,
-            (_, Some(&len)) => usize::from(len).max(2),
-        };
-        if *kind == RECORD_ROUTE {
-            break;
-        }
-        let Some(next) = options.get_mut(len..) else { return };
-        options = next;
-    }
-    // Kind, length, and the place of the next address, counted from 1.
-    let [_, len, pointer, ..] = options else { return };
-    let (len, place) = (usize::from(*len), *pointer);
-    let room = usize::from(place).checked_sub(1).filter(|at| *at >= 3).map(|at| at..at + 4);
-    let cell = options.get_mut(..len).zip(room).and_then(|(option, room)| option.get_mut(room));
-    let Some(cell) = cell else { return };
-    cell.copy_from_slice(&address.to_be_bytes());
-    field::put(options, 2, &[place.saturating_add(4)]);
-    if let Ok(mut header) = ipv4::Packet::new_checked(l3) {
-        header.fill_checksum();
     }
 }
 
@@ -254,10 +224,12 @@ pub(crate) fn solicit<F: Frame, S: FrameSource<F>>(
     while let Some(Solicit { key: (row, target), unicast }) = state.solicits.pop() {
         let Some(interface) = snapshot.interface_of(row).filter(|interface| interface.up) else { continue };
         let Some(port) = interface.port else { continue };
+        // Who asks for an address of his own announces it.
+        let own = interface.has_address(target).then_some(target);
         let packet = arp::Repr {
             operation: arp::REQUEST,
             sender_mac: interface.mac,
-            sender_addr: interface.address_for(target).unwrap_or(0),
+            sender_addr: own.or_else(|| interface.address_for(target)).unwrap_or(0),
             target_mac: [0; 6],
             target_addr: target,
         };

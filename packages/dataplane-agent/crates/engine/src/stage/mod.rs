@@ -50,5 +50,6 @@ pub(crate) mod local;
 mod cut;
 
 pub(crate) mod emit;
+mod ip_options;
 
 pub(crate) mod queue;

@@ -1,0 +1,88 @@
+//! Options that routers fill in: Record Route and Internet Timestamp (RFC 791 section 3.1, RFC 1812 section 5.3.13).
+
+use tollway_wire::{field, ipv4};
+
+const RECORD_ROUTE: u8 = 7;
+const TIMESTAMP: u8 = 68;
+const DAY_MS: i64 = 86_400_000;
+
+/// What a router writes into options.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Passage {
+    /// Address that the packet leaves by.
+    pub address: u32,
+    /// Milliseconds since midnight UTC.
+    pub midnight_ms: u32,
+}
+
+impl Passage {
+    /// At a wall clock, ns since 1970 UTC.
+    pub fn at(address: u32, utc_ns: i64) -> Self {
+        let midnight_ms = (utc_ns / 1_000_000).rem_euclid(DAY_MS);
+        Self { address, midnight_ms: u32::try_from(midnight_ms).unwrap_or(0) }
+    }
+}
+
+/// Enters a passage into the options of an IPv4 packet that ask for it and have room. `is_local` knows the router's addresses.
+#[cold]
+pub(crate) fn fill(l3: &mut [u8], passage: Passage, is_local: impl Fn(u32) -> bool) {
+    let header = usize::from(field::get8(l3, 0) & 15) * 4;
+    let Some(mut rest) = l3.get_mut(ipv4::HEADER..header) else { return };
+    let mut changed = false;
+    while let [kind, after @ ..] = rest {
+        let len = match (*kind, after.first()) {
+            (0, _) | (_, None) => break,
+            (1, _) => 1,
+            (_, Some(&len)) => usize::from(len).max(2),
+        };
+        let Some((option, next)) = rest.split_at_mut_checked(len) else { break };
+        changed |= match option.first() {
+            Some(&RECORD_ROUTE) => enter(option, 3, &passage.address.to_be_bytes()),
+            Some(&TIMESTAMP) => stamp(option, passage, &is_local),
+            _ => false,
+        };
+        rest = next;
+    }
+    if changed && let Ok(mut header) = ipv4::Packet::new_checked(l3) {
+        header.fill_checksum();
+    }
+}
+
+/// Writes at the place that the option's third byte names, counted from 1, and moves that on. `false` without room.
+fn enter(option: &mut [u8], first: usize, value: &[u8]) -> bool {
+    let pointer = field::get8(option, 2);
+    let Some(at) = usize::from(pointer).checked_sub(1).filter(|at| *at >= first) else { return false };
+    let Some(cell) = option.get_mut(at..at + value.len()) else { return false };
+    cell.copy_from_slice(value);
+    field::put(option, 2, &[pointer.saturating_add(value.len() as u8)]);
+    true
+}
+
+fn stamp(option: &mut [u8], passage: Passage, is_local: &impl Fn(u32) -> bool) -> bool {
+    let Passage { address, midnight_ms } = passage;
+    let ms = midnight_ms.to_be_bytes();
+    let [a, b, c, d] = address.to_be_bytes();
+    let [e, f, g, h] = ms;
+    let flags = field::get8(option, 3);
+    let asked = usize::from(field::get8(option, 2)).checked_sub(1).and_then(|at| option.get(at..at + 4));
+    let entered = match flags & 15 {
+        0 => enter(option, 4, &ms),
+        1 => enter(option, 4, &[a, b, c, d, e, f, g, h]),
+        // Of those whom the sender has named.
+        3 => match asked.and_then(|named| named.first_chunk()).copied() {
+            Some(named) if is_local(u32::from_be_bytes(named)) => {
+                let [a, b, c, d] = named;
+                enter(option, 4, &[a, b, c, d, e, f, g, h])
+            }
+            Some(_) => return false,
+            None => false,
+        },
+        _ => return false,
+    };
+    // Those that find no room are counted, up to 15.
+    if !entered && flags < 0xf0 && option.len() > 3 {
+        field::put(option, 3, &[flags + 0x10]);
+        return true;
+    }
+    entered
+}
