@@ -150,6 +150,20 @@ describe('add', () => {
     [NAT, { chain: 'srcnat', action: 'redirect' }, 'action', 'redirect works in chain dstnat only'],
     [NAT, { chain: 'dstnat', 'out-interface-list': 'WAN' }, 'out-interface-list', 'not possible in chain dstnat'],
     [NAT, { chain: 'dstnat', action: 'dst-nat' }, 'to-addresses', 'to-addresses is required when action is dst-nat'],
+    ...['0.0.0.0', '127.0.0.1', '224.0.0.1', '255.255.255.255', '126.0.0.1-128.0.0.1', '0.0.0.0/0'].map(
+      (to): [string, Record<string, unknown>, string, string] => [
+        NAT,
+        { chain: 'dstnat', action: 'dst-nat', 'to-addresses': to },
+        'to-addresses',
+        'no packet is sent to or from',
+      ],
+    ),
+    [
+      NAT,
+      { chain: 'dstnat', action: 'redirect', protocol: 'udp', 'to-ports': '0-9' },
+      'to-ports',
+      'value of to-ports: nothing is sent to or from port 0',
+    ],
     [NAT, { chain: 'dstnat', action: 'redirect', 'to-ports': '53' }, 'to-ports', 'only if protocol is tcp or udp'],
     [
       NAT,

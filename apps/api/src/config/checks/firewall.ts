@@ -1,4 +1,4 @@
-import { LIST_ACTIONS } from '@tollway/schema';
+import { ipv4Range, LIST_ACTIONS, parseIntRange } from '@tollway/schema';
 import { type Candidate, type FieldError, fault } from '../candidate.js';
 
 /** `/ip/firewall/filter`, `/ip/firewall/nat` and `/ip/firewall/mangle` */
@@ -82,6 +82,13 @@ function checkAction({ values, menu }: Candidate): FieldError | undefined {
 const SRCNAT_ACTIONS: readonly string[] = ['masquerade', 'src-nat'];
 const DSTNAT_ACTIONS: readonly string[] = ['dst-nat', 'redirect'];
 
+/** Addresses that no host has (RFC 1122 section 3.2.1.3), and groups. */
+const NO_HOSTS = [
+  { from: 0, to: 0x00ff_ffff },
+  { from: 0x7f00_0000, to: 0x7fff_ffff },
+  { from: 0xe000_0000, to: 0xffff_ffff },
+];
+
 function checkNat({ menu, values }: Candidate): FieldError | undefined {
   if (menu.path !== '/ip/firewall/nat') return undefined;
   const { chain, action = 'accept', protocol } = values;
@@ -90,6 +97,17 @@ function checkNat({ menu, values }: Candidate): FieldError | undefined {
   const translates = SRCNAT_ACTIONS.includes(action) || DSTNAT_ACTIONS.includes(action);
   if (translates && values['to-ports'] !== undefined && protocol !== 'tcp' && protocol !== 'udp') {
     return portsNeedProtocol('to-ports');
+  }
+  if (translates && values['to-ports'] !== undefined && parseIntRange(values['to-ports'])?.from === 0) {
+    return fault('to-ports', 'value of to-ports: nothing is sent to or from port 0; it accepts ports from 1 to 65535');
+  }
+  const to = translates && values['to-addresses'] !== undefined ? ipv4Range(values['to-addresses']) : undefined;
+  if (to !== undefined && NO_HOSTS.some(({ from, to: last }) => to.from <= last && to.to >= from)) {
+    return fault(
+      'to-addresses',
+      'value of to-addresses: no packet is sent to or from 0.0.0.0/8, 127.0.0.0/8 and addresses from 224.0.0.0 up; it accepts ' +
+        'addresses of hosts',
+    );
   }
   const needsTarget = action === 'dst-nat' || action === 'src-nat';
   if (needsTarget && values['to-addresses'] === undefined && values['to-ports'] === undefined) {
