@@ -152,6 +152,9 @@ describe('parents', () => {
     await add(SIMPLE, { name: 'low', target: '10.0.0.1', parent: 'top' });
     const refused = await call('DELETE', `${SIMPLE}/top`);
     expect(refused.error.detail).toBe('failure: simple queue top is in use by /queue/simple low; change that first');
+    await call('POST', `${SIMPLE}/disable`, { numbers: 'top' });
+    expect((await call('DELETE', `${SIMPLE}/top`)).error.detail).toBe(refused.error.detail);
+    await call('POST', `${SIMPLE}/enable`, { numbers: 'top' });
     await call('PATCH', `${SIMPLE}/top`, { name: 'peak' });
     expect((await list(SIMPLE)).map(({ parent }) => parent)).toEqual(['none', 'peak']);
     expect((await call('POST', `${SIMPLE}/remove`, { numbers: 'peak,low' })).status).toBe(200);

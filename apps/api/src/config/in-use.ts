@@ -58,8 +58,9 @@ export function refuseTakingFromUsers(changes: readonly RowChange[], snapshot: C
     for (const named of namedIn(menu)) {
       const gone = new Set<string>();
       for (const { menu: changed, before, after } of changes) {
-        // What is switched off has been given up already.
-        const name = changed !== path || before === undefined || before.disabled ? undefined : given(named, before);
+        if (changed !== path || before === undefined) continue;
+        // A mark of a rule that is switched off is given up already; an item's name is not.
+        const name = before.disabled && named.property !== 'name' ? undefined : given(named, before);
         if (name !== undefined && (after === undefined || given(named, after) !== name)) gone.add(name);
       }
       if (gone.size === 0) continue;
