@@ -223,7 +223,7 @@ export class Dialog {
     await this.root.getByRole('radio', { name: label, exact: true }).check();
   }
 
-  async press(name: 'OK' | 'Cancel' | 'Apply' | 'Remove' | 'Enable' | 'Disable'): Promise<void> {
+  async press(name: 'OK' | 'Cancel' | 'Apply' | 'Remove' | 'Enable' | 'Disable' | 'Copy'): Promise<void> {
     await this.root.getByRole('button', { name, exact: true }).click();
   }
 

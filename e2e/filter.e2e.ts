@@ -116,6 +116,14 @@ test('several dialogs at once, and an edit reaches the router', async ({ ui, rou
   await dialog.press('Apply');
   await expect(lists.row('192.0.2.8')).toHaveCount(1);
   expect((await router.rest.get(menu, id)).address).toBe('192.0.2.8');
+  // A copy has what stands in the form.
+  await dialog.set('Address', '192.0.2.77');
+  await dialog.press('Copy');
+  const copy = new Dialog(ui.page, 'New Firewall Address List');
+  await expect(copy.field('Address')).toHaveValue('192.0.2.77');
+  await expect(copy.field('Name')).toHaveValue('edited');
+  await copy.press('Cancel');
+  await copy.closed();
   await dialog.press('Remove');
   await dialog.closed();
   await expect(lists.row('192.0.2.8')).toHaveCount(0);

@@ -137,6 +137,23 @@ test('another parent by drag and by keyboard, taken back; a circle is refused', 
     .poll(() => outline(queues))
     .toEqual(expect.arrayContaining(['1 floor', '2 desk-1', '2 desk-2', '1 hall']));
 
+  // Find shows what a row is below, and takes only what it has found.
+  await queues.find('desk-1');
+  await expect.poll(() => outline(queues)).toEqual(['1 floor', '2 desk-1']);
+  const foot = queues.root.locator('.table-foot').last();
+  await expect(foot).toHaveText(/^1 item out of/);
+  await queues.select(queues.row('desk-1'));
+  await page.keyboard.press('Control+a');
+  await expect(foot).toContainText('(1 selected)');
+  await queues.command('Disable').click();
+  const state = async (name: string) =>
+    (await router.rest.list('/queue/simple')).find((row) => row.name === name)?.disabled;
+  await expect.poll(() => state('desk-1')).toBe('true');
+  expect(await state('floor')).toBe('false');
+  await page.keyboard.press('Control+z');
+  await expect.poll(() => state('desk-1')).toBe('false');
+  await queues.find('');
+
   // By drag below another queue, taken back, and a circle refused before anything is sent.
   await queues.dragOnto(queues.row('desk-2'), queues.row('hall'));
   await expect.poll(() => parentOf(router.rest, '/queue/simple', 'desk-2')).toBe('hall');

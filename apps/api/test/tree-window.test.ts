@@ -51,6 +51,9 @@ it('shows what passes with all that it is below, also what is folded; sorting is
   const folded = { folded: true, except: new Set<string>() };
   const found = await evaluate(menu, new ArrayRows(family), { ...WINDOW, find: 'son', tree: folded });
   expect(found.rows.map((row) => row.name)).toEqual(['grandmother', 'mother', 'son']);
+  // Those that it is below do not pass themselves.
+  expect(found.rows.map((row) => row['.context'])).toEqual(['true', 'true', undefined]);
+  expect(found).toMatchObject({ matched: 3, context: 2 });
   // Nothing of it can be folded.
   expect(found.rows.filter((row) => '.open' in row)).toEqual([]);
   const sort = { by: 'name', desc: false };

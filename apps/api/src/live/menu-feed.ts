@@ -144,13 +144,14 @@ export class MenuFeed {
   }
 
   #send(window: MenuWindow, content: WindowContent): void {
-    const { total, matched } = content;
+    const { total, matched, context = 0 } = content;
+    const counts = { total, matched, ...(window.tree !== undefined && { context }) };
     if (this.#sent === undefined) {
-      this.#outlet.send({ id: this.#id, op: 'snapshot', total, matched, first: window.first, rows: content.rows });
+      this.#outlet.send({ id: this.#id, op: 'snapshot', ...counts, first: window.first, rows: content.rows });
     } else {
       const delta = deltaOf(this.#sent, content);
       if (delta === undefined) return;
-      this.#outlet.send({ id: this.#id, op: 'delta', total, matched, ...delta });
+      this.#outlet.send({ id: this.#id, op: 'delta', ...counts, ...delta });
     }
     this.#sent = content;
   }

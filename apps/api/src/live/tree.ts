@@ -20,6 +20,8 @@ export interface TreeLine {
   readonly children: number;
   /** Whether what is below it is shown; undefined where it is in any case. */
   readonly open: boolean | undefined;
+  /** It is shown only for those below it that pass. */
+  readonly context: boolean;
 }
 
 const NO_CHILDREN: readonly number[] = [];
@@ -44,6 +46,7 @@ export async function treeLines(
 ): Promise<TreeLine[]> {
   const parents = await parentsOf(set, slices);
   const shown = passed === undefined ? undefined : withAncestors(passed, parents);
+  const passing = passed === undefined ? undefined : new Set(passed);
   const below = new Map<number, number[]>();
   const roots: number[] = [];
   let looked = 0;
@@ -68,7 +71,8 @@ export async function treeLines(
       const children = below.get(index) ?? NO_CHILDREN;
       const id = set.id(index);
       const open = shown === undefined ? shape.folded === shape.except.has(id) : undefined;
-      lines.push({ index, above, children: children.length, open });
+      const context = passing !== undefined && !passing.has(index);
+      lines.push({ index, above, children: children.length, open, context });
       if (open === false || children.length === 0) continue;
       const path = [...above, id];
       for (const child of children.toReversed()) waiting.push({ index: child, above: path });

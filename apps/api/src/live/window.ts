@@ -11,8 +11,10 @@ import { isTree, type TreeLine, treeLines } from './tree.js';
 export interface WindowContent {
   /** Items of the menu. */
   readonly total: number;
-  /** Items that pass filter and find. */
+  /** Items that pass filter and find; in a tree all that are shown. */
   readonly matched: number;
+  /** How many of those are shown only for what is below them; undefined when none is. */
+  readonly context?: number;
   readonly rows: readonly RestRow[];
 }
 
@@ -59,13 +61,15 @@ async function evaluateTree(menu: Menu, set: RowSet, window: MenuWindow, slices:
     const row = names === undefined ? set.row(line.index) : cells(set, line.index, names);
     return { ...withId(row, menu.kind === 'ordered' ? line.index : undefined), ...placeInTree(line) };
   });
-  return { total: set.length, matched: lines.length, rows };
+  const context = lines.reduce((count, line) => count + (line.context ? 1 : 0), 0);
+  return { total: set.length, matched: lines.length, ...(context > 0 && { context }), rows };
 }
 
-const placeInTree = ({ above, children, open }: TreeLine): RestRow => ({
+const placeInTree = ({ above, children, open, context }: TreeLine): RestRow => ({
   '.above': above.join(','),
   '.children': String(children),
   ...(open !== undefined && { '.open': yesNo(open && children > 0) }),
+  ...(context && { '.context': yesNo(true) }),
 });
 
 /** Indexes of the items that pass filter and find; `undefined`: all of them, in their order. */
@@ -161,7 +165,8 @@ export function deltaOf(before: WindowContent, after: WindowContent): Delta | un
     after.rows.some((row, index) => row['.id'] !== before.rows[index]?.['.id']);
   const hasUnset = Object.keys(unset).length > 0;
   const same = set.length === 0 && remove.length === 0 && !hasUnset && !reordered;
-  if (same && before.total === after.total && before.matched === after.matched) return undefined;
+  const counted = before.total === after.total && before.matched === after.matched && before.context === after.context;
+  if (same && counted) return undefined;
   return {
     ...(reordered && { order: after.rows.map((row) => row['.id'] ?? '') }),
     set,

@@ -282,10 +282,16 @@ export function countOf(socket: LiveSocket, menu: string, query: Query): Promise
   });
 }
 
+/** Whether a row is shown in a tree only for what is below it: it does not pass Find and the filter. */
+export function isContext(row: Row | undefined): boolean {
+  return row?.['.context'] === 'true';
+}
+
 /** Ids of all items that pass a query, in its order, e.g. to select all of them. */
 export function idsOf(socket: LiveSocket, menu: string, query: Query): Promise<readonly string[]> {
   return new Promise((resolve, reject) => {
     const ids: string[] = [];
+    let read = 0;
     const live = new LiveMenu(socket, menu, { ...query, first: 0, count: WINDOW_ROWS }, 60_000);
     const late = () => finish('the router did not list the items in time');
     let timer = setTimeout(late, PAGE_MS);
@@ -298,14 +304,15 @@ export function idsOf(socket: LiveSocket, menu: string, query: Query): Promise<r
     live.subscribe(() => {
       const { state, error } = live;
       if (error !== undefined) finish(error);
-      else if (!state.loaded || state.first !== ids.length) return;
+      else if (!state.loaded || state.first !== read) return;
       else {
-        ids.push(...state.order);
-        if (state.order.length === 0 || ids.length >= state.matched) finish(undefined);
+        ids.push(...state.order.filter((id) => !isContext(state.rows.get(id))));
+        read += state.order.length;
+        if (state.order.length === 0 || read >= state.matched) finish(undefined);
         else {
           clearTimeout(timer);
           timer = setTimeout(late, PAGE_MS);
-          live.show({ first: ids.length });
+          live.show({ first: read });
         }
       }
     });

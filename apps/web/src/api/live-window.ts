@@ -12,6 +12,8 @@ export interface WindowState {
   readonly total: number;
   /** Items that pass filter and find. */
   readonly matched: number;
+  /** How many of the matched are shown in a tree only for what is below them. */
+  readonly context: number;
   /** Position of the first row of the window among the matched. */
   readonly first: number;
   /** Ids of the window in order. */
@@ -31,6 +33,7 @@ export const emptyWindow: WindowState = {
   loaded: false,
   total: 0,
   matched: 0,
+  context: 0,
   first: 0,
   order: [],
   rows: new Map(),
@@ -65,6 +68,7 @@ function snapshot(message: Message): { state: WindowState; change: Change } {
       loaded: true,
       total,
       matched: count(message.matched, total),
+      context: count(message.context, 0),
       first: count(message.first, 0),
       order,
       rows,
@@ -108,9 +112,11 @@ function delta(state: WindowState, message: Message): { state: WindowState; chan
 
   const total = count(message.total, state.total);
   const matched = count(message.matched, state.matched);
+  const context = count(message.context, state.context);
   const first = count(message.first, state.first);
-  const next: WindowState = { loaded: true, total, matched, first, order, rows };
-  const moved = order !== state.order || total !== state.total || matched !== state.matched || first !== state.first;
+  const next: WindowState = { loaded: true, total, matched, context, first, order, rows };
+  const counted = total === state.total && matched === state.matched && context === state.context;
+  const moved = order !== state.order || !counted || first !== state.first;
   return { state: next, change: { rows: changed, order: moved } };
 }
 

@@ -12,7 +12,7 @@ import { isSet, reason } from './cells/text.ts';
 import { FormButtons } from './FormButtons.tsx';
 import { FormFields } from './FormFields.tsx';
 import { FormStatus } from './FormStatus.tsx';
-import { copyOf, type Edits, proposals, valuesOf } from './form-model.ts';
+import { copiedEdits, copyOf, type Edits, proposals, valuesOf, withEdits } from './form-model.ts';
 import type { TabExtras } from './form-tabs.ts';
 import { itemTitle, lockedReason, newTitle } from './item.ts';
 import { RemoveDialog } from './RemoveDialog.tsx';
@@ -34,8 +34,8 @@ interface Common {
   readonly Frame: Frame;
   readonly extras?: TabExtras | undefined;
   readonly onClose: () => void;
-  /** Opens the dialog of a new item that is filled from this one. */
-  readonly onCopy: (id: string) => void;
+  /** Opens the dialog of a new item that is filled from this one, with what was changed in its form. */
+  readonly onCopy: (id: string, values: Readonly<Record<string, string>>) => void;
   /** The item has been added; its dialog may be shown from now on. */
   readonly onAdded: (id: string) => void;
 }
@@ -94,19 +94,18 @@ interface NewProps extends Common {
 /** Dialog of an item that does not exist yet, empty or filled from the item `copy`. */
 export function NewItemForm(props: NewProps) {
   const { menu, Frame, copy, values, onClose } = props;
-  const [initial, setInitial] = useState<Edits | undefined>(
-    copy === undefined ? { ...proposals(menu), ...values } : undefined,
-  );
+  const [start, setStart] = useState<Edits | undefined>(copy === undefined ? proposals(menu) : undefined);
   useEffect(() => {
     if (copy === undefined) return;
     print(menu.path, { '.id': copy })
-      .then(([row]) => setInitial(row === undefined ? {} : copyOf(menu, row)))
+      .then(([row]) => setStart(row === undefined ? {} : copyOf(menu, row)))
       .catch((error: unknown) => {
         showError('Copy', error);
-        setInitial({});
+        setStart({});
       });
   }, [menu, copy]);
-  if (initial === undefined) return null;
+  if (start === undefined) return null;
+  const initial = withEdits(start, values ?? {});
   return (
     <Frame title={newTitle(menu)} onClose={onClose}>
       <Body {...props} base={EMPTY} isNew initial={initial} />
@@ -249,7 +248,7 @@ function Body({
             else void runOn(menu, disabled ? 'enable' : 'disable', [id]);
           }}
           onComment={() => setCommenting(true)}
-          onCopy={() => onCopy(id)}
+          onCopy={() => onCopy(id, copiedEdits(menu, form.edits))}
           onRemove={askToRemove}
           onCommand={(command) => void runOn(menu, command, [id])}
         />

@@ -26,9 +26,9 @@ export function TableFooter({ live, selected, more }: Props) {
   const text = useSyncExternalStore(
     (changed) => live.subscribe(changed),
     () => {
-      const { loaded, matched, total } = live.state;
+      const { loaded, matched, context, total } = live.state;
       if (live.error !== undefined) return `Not shown: ${live.error}`;
-      return loaded ? footerText(matched, total, selected) : undefined;
+      return loaded ? footerText(matched - context, total, selected) : undefined;
     },
   );
   const stale = useStale();

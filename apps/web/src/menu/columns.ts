@@ -82,7 +82,7 @@ export function tableColumns(menu: Menu, layout: Layout, tree = false, findings:
   };
   if (menu.flags.length > 0)
     special('.flags', 'Flags', Math.max(LEAST_WIDTH, 14 + 9 * Math.min(menu.flags.length, 6)), false);
-  if (menu.kind === 'ordered') special('.nr', '#', 40, true);
+  if (menu.kind === 'ordered') special('.nr', '#', 52, true);
   for (const name of filledColumns(menu, layout, findings)) {
     const shows = menuColumn(menu, name);
     if (shows === undefined) continue;

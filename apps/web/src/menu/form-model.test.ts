@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import {
   additions,
   changes,
+  copiedEdits,
   copyOf,
   edit,
   errorPlace,
@@ -17,6 +18,7 @@ import {
   unsavedText,
   validate,
   valueError,
+  withEdits,
 } from './form-model.ts';
 
 function menu(path: string): Menu {
@@ -27,6 +29,15 @@ function menu(path: string): Menu {
 
 const filter = menu('/ip/firewall/filter');
 const rule = { '.id': '*1', chain: 'forward', action: 'drop', protocol: 'tcp', 'dst-port': '80', comment: 'web' };
+
+test('a copy of an item whose form was changed has what stands there', () => {
+  const menuOf = menu('/ip/firewall/filter');
+  const values = copiedEdits(menuOf, { 'dst-port': '777', comment: null });
+  expect(values).toEqual({ 'dst-port': '777', '!comment': '' });
+  const copy = { chain: 'forward', 'dst-port': '555', comment: 'web' };
+  expect(withEdits(copy, values)).toEqual({ chain: 'forward', 'dst-port': '777' });
+  expect(copiedEdits(menu('/user'), { password: 'secret words', group: 'read' })).toEqual({ group: 'read' });
+});
 
 test('only what was changed is sent', () => {
   let edits = edit(filter, {}, rule, 'dst-port', '443');

@@ -143,6 +143,23 @@ export function copyOf(menu: Menu, row: Row): Edits {
   return values.name !== undefined && menu.key?.[0] === 'name' ? { ...values, name: `${values.name}-copy` } : values;
 }
 
+/** What a copy starts with beside the item itself: what was changed in its form. Secrets do not go into an address. */
+export function copiedEdits(menu: Menu, edits: Edits): Readonly<Record<string, string>> {
+  const values: Record<string, string> = {};
+  for (const [name, value] of Object.entries(edits)) {
+    if (menu.props[name]?.secret === true) continue;
+    values[value === null ? `!${name}` : name] = value ?? '';
+  }
+  return values;
+}
+
+/** A copy with what {@link copiedEdits} gives. */
+export function withEdits(copy: Edits, values: Readonly<Record<string, string>>): Edits {
+  const gone = new Set(Object.keys(values).flatMap((name) => (name.startsWith('!') ? [name.slice(1)] : [])));
+  const given = Object.entries({ ...copy, ...values });
+  return Object.fromEntries(given.filter(([name]) => !name.startsWith('!') && !gone.has(name)));
+}
+
 /** Edits that fill a new item with what one has that is gone. */
 export function valuesOf(menu: Menu, row: Row): Edits {
   const values: Record<string, string> = {};

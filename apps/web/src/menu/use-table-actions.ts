@@ -2,7 +2,7 @@
 import type { Menu } from '@tollway/schema';
 import { useRef } from 'react';
 import { live as socket } from '../api/live.ts';
-import { idsOf, type LiveMenu } from '../api/live-menu.ts';
+import { idsOf, isContext, type LiveMenu } from '../api/live-menu.ts';
 import { showError, showToast } from '../ui/toasts.ts';
 import { actsOnAll, moveItems, removeItems, runOn, whyNot } from './actions.ts';
 import { isSet } from './cells/text.ts';
@@ -58,7 +58,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
 
   /** How many of the items Find or the filter leaves out: a long list keeps them selected. */
   async function hiddenAmong(ids: readonly string[]): Promise<number> {
-    const shown = new Set(live.shown);
+    const shown = new Set(live.shown.filter((id) => !isContext(live.row(id))));
     if (state().filtered !== true || ids.every((id) => shown.has(id))) return 0;
     const matching = new Set(await idsOf(socket, menu.path, live.query));
     return ids.filter((id) => !matching.has(id)).length;
@@ -71,9 +71,10 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     try {
       const ids = selected.chosen();
       const rows = selected.chosenRows();
-      const { matched, total } = live.state;
+      const { matched, context, total } = live.state;
       const hidden = await hiddenAmong(ids);
-      const question = removeQuestion(menu, { ids, rows, filtered: state().filtered === true, hidden, matched, total });
+      const filtered = state().filtered === true;
+      const question = removeQuestion(menu, { ids, rows, filtered, hidden, matched: matched - context, total });
       if (question === undefined) await remove(ids);
       else ask(question);
     } catch (error) {
@@ -145,7 +146,8 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
   function selectAll() {
     const { matched } = live.state;
     if (matched <= live.shown.length) {
-      select((now) => everything(now, live.shown));
+      const passing = live.shown.filter((id) => !isContext(live.row(id)));
+      select((now) => everything(now, passing));
       return;
     }
     idsOf(socket, menu.path, live.query)

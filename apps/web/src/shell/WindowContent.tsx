@@ -45,7 +45,8 @@ function Item({ id, menu, item }: ItemProps) {
     Frame: ItemFrame,
     extras: tabExtras[path],
     onClose: () => leaveWindow(id),
-    onCopy: (copy: string) => openAddress(formatPlace(path, { kind: 'new', copy })),
+    onCopy: (copy: string, values: Readonly<Record<string, string>>) =>
+      openAddress(formatPlace(path, { kind: 'new', copy, values })),
     onAdded: (added: string) => {
       const to = formatPlace(path, { kind: 'id', id: added });
       act({ do: 'show', id, address: to, key: to });

@@ -44,6 +44,7 @@ export function reason(row: Row): string | undefined {
 
 /** Class of a row that follows from its state. */
 export function rowTone(menu: Menu, row: Row): string {
+  if (isSet(row, '.context')) return 'row-context';
   if (isSet(row, 'disabled')) return 'row-disabled';
   if (isSet(row, 'invalid')) return 'row-invalid';
   if (isSet(row, 'inactive')) return 'row-inactive';

@@ -4,6 +4,7 @@
  */
 import { type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
 import type { ImportLine } from '../../../api/queue-import.ts';
+import { inOneLine } from '../../../menu/found.ts';
 
 const ROW_PX = 24;
 /** Rows drawn beyond the screen, above and below. */
@@ -94,10 +95,10 @@ export function ImportList({ lines }: { readonly lines: readonly ImportLine[] })
                 </span>
                 <span role="gridcell">{ACTION_WORDS[line.action]}</span>
                 <span role="gridcell" title={line.name}>
-                  {line.name}
+                  {inOneLine(line.name)}
                 </span>
                 <span role="gridcell" title={line.hint === '' ? line.text : `${line.text}\nHint: ${line.hint}`}>
-                  {line.text}
+                  {inOneLine(line.text)}
                   {line.hint !== '' && <span className="import-hint"> ⚠ {line.hint}</span>}
                 </span>
               </div>
