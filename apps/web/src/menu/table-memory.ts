@@ -1,4 +1,4 @@
-/** What a table looks for, remembered for each menu until the browser tab is closed. */
+/** What a table looks for, remembered for each menu until the page is loaded anew. */
 import type { Query } from '../api/live-menu.ts';
 import type { Condition } from './conditions.ts';
 import type { TreeShape } from './tree.ts';

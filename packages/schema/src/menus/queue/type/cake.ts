@@ -57,7 +57,12 @@ export const CAKE_RTT_SCHEMES = [
 /** Settings of queue types of kind `cake`. */
 export const cakeSettings: Readonly<Record<string, Prop>> = {
   'cake-bandwidth': optional(
-    cake(configuredRate, 'Bandwidth', 'Rate of its own shaper; 0 for none, as under a queue with max-limit.', '0'),
+    cake(
+      configuredRate,
+      'Bandwidth',
+      'Rate of its own shaper; 0 for none, as under a queue with max-limit. Of the queue of a port each worker has its own.',
+      '0',
+    ),
   ),
   'cake-autorate-ingress': optional(
     cake(bool, 'Autorate Ingress', 'Follow the rate at which packets arrive instead of the bandwidth.'),
