@@ -94,6 +94,18 @@ describe('a dry run', () => {
     ]);
   });
 
+  it('counts the rule that shows fasttrack counters, as the list of rules does', async () => {
+    peer.fasttracked = 1;
+    try {
+      const { rows } = await router.rest('POST', `${TRACE}/dry-run`, { packet: LINE });
+      expect(rows[0]?.steps).toContain(`${rule} #1 forward: drop (no web)`);
+      const listed = (await router.rest('GET', '/ip/firewall/filter')).rows;
+      expect(listed.findIndex((row) => row['.id'] === rule)).toBe(1);
+    } finally {
+      peer.fasttracked = 0;
+    }
+  });
+
   it('takes properties by themselves, which stand before those of the line', async () => {
     const more = { packet: LINE, 'dst-port': '80', 'tcp-flags': 'ack,rst', ttl: 3, '.proplist': 'outcome' };
     const { rows } = await router.rest('POST', `${TRACE}/dry-run`, more);

@@ -5,11 +5,12 @@ import { ApiError } from '../errors.js';
 import type { Services } from '../rest/services.js';
 import { argumentsOf, packetDescription, traceFilter } from '../trace/described.js';
 import { traced } from '../trace/session.js';
-import { shownPacket } from '../trace/shown.js';
+import { namesNow, shownPacket } from '../trace/shown.js';
 
 const PATH = '/tool/packet-trace';
 
-type TraceServices = Pick<Services, 'store' | 'live' | 'traces'>;
+type TraceServices = Pick<Services, 'store' | 'views' | 'live' | 'traces'>;
+type Tell = (trace: Trace) => Promise<void>;
 
 /**
  * A packet trace of one browser: `trace` messages as packets come, the first one empty; or what would become of the
@@ -20,10 +21,10 @@ export class TraceFeed {
 
   /** @param user whose it is. @param words arguments of `/tool/packet-trace`. */
   constructor(services: TraceServices, user: number, dry: boolean, words: Arguments, send: (message: object) => void) {
-    const tell = ({ packets, done, lost }: Trace): void => {
+    const tell: Tell = async ({ packets, done, lost }) => {
+      const names = await namesNow(services);
       if (this.#end.signal.aborted) return;
-      const { snapshot } = services.store;
-      send({ op: 'trace', packets: packets.map((packet) => shownPacket(snapshot, packet)), done, lost });
+      send({ op: 'trace', packets: packets.map((packet) => shownPacket(names, packet)), done, lost });
     };
     const run = dry ? this.#dryRun(services, words, tell) : this.#follow(services, user, words, tell);
     run.catch((error: unknown) => {
@@ -35,19 +36,19 @@ export class TraceFeed {
     this.#end.abort();
   }
 
-  async #follow(services: TraceServices, user: number, words: Arguments, tell: (trace: Trace) => void) {
+  async #follow(services: TraceServices, user: number, words: Arguments, tell: Tell) {
     const given = readArguments(words);
     const filter = traceFilter(given, services.store.snapshot);
     let first = true;
     for await (const reply of traced(services, user, filter, Number(given.packets), this.#end.signal)) {
-      if (first || reply.packets.length > 0 || reply.done) tell(reply);
+      if (first || reply.packets.length > 0 || reply.done) await tell(reply);
       first = false;
     }
   }
 
-  async #dryRun({ store, live }: TraceServices, words: Arguments, tell: (trace: Trace) => void) {
+  async #dryRun({ store, live }: TraceServices, words: Arguments, tell: Tell) {
     const packet = await packetDescription(readArguments(words), store.snapshot, live.agent);
-    tell(await live.agent.request({ op: 'dry-run', packet }));
+    await tell(await live.agent.request({ op: 'dry-run', packet }));
   }
 }
 

@@ -9,11 +9,13 @@ import {
 import type { TracedPacket, TraceStep } from '../agent/messages.js';
 import { ETHERNET } from '../config/ports.js';
 import { type ConfigSnapshot, FIRST_DYNAMIC_ROW, type Row, rowIdText, rowsOf } from '../config/snapshot.js';
+import type { Services } from '../rest/services.js';
 import type { RestRow } from '../view/rows.js';
 
 /** Menus whose rows stages decide by. */
+const FILTER = '/ip/firewall/filter';
 const MENUS = [
-  '/ip/firewall/filter',
+  FILTER,
   '/ip/firewall/nat',
   '/ip/firewall/mangle',
   '/queue/simple',
@@ -24,6 +26,20 @@ const MENUS = [
 ];
 /** Protocols whose ports the data plane reads: TCP and UDP. */
 const PORT_PROTOCOLS = [6, 17];
+
+/** What packets are shown by. */
+export interface Names {
+  readonly snapshot: ConfigSnapshot;
+  /** How many rows of the data plane's own stand above the filter rules: they are counted, too. */
+  readonly above: number;
+}
+
+/** The names as they are now. */
+export async function namesNow({ store, views }: Pick<Services, 'store' | 'views'>): Promise<Names> {
+  const shown = await views.get(FILTER)?.();
+  const { snapshot } = store;
+  return { snapshot, above: Math.max(0, (shown?.length ?? 0) - rowsOf(snapshot, FILTER).length) };
+}
 
 /** A row with its menu and its place there. */
 type Place = { readonly menu: string; readonly row: Row; readonly at: number };
@@ -53,8 +69,9 @@ function indexOf(snapshot: ConfigSnapshot): ReadonlyMap<number, Place> {
 const actionOf = ({ menu, row: { values } }: Place): string =>
   values.action ?? menuByPath(menu)?.props.action?.default ?? '';
 
-function labelOf(place: Place): string {
-  const { menu, at } = place;
+function labelOf(place: Place, above: number): string {
+  const { menu } = place;
+  const at = place.at + (menu === FILTER ? above : 0);
   const { values, comment } = place.row;
   if (values.name !== undefined) return values.name;
   const rule = values.chain === undefined ? '' : `#${at} ${values.chain}: ${actionOf(place)}`;
@@ -64,7 +81,7 @@ function labelOf(place: Place): string {
 }
 
 /** The row of this id, as far as it is known. */
-export function rowReference(snapshot: ConfigSnapshot, id: number): TracedRow {
+export function rowReference({ snapshot, above }: Names, id: number): TracedRow {
   const place = indexOf(snapshot).get(id);
   if (place !== undefined) {
     const action = place.row.values.chain === undefined ? '' : actionOf(place);
@@ -72,7 +89,7 @@ export function rowReference(snapshot: ConfigSnapshot, id: number): TracedRow {
     return {
       id: rowIdText(id),
       menu: place.menu,
-      label: labelOf(place),
+      label: labelOf(place, above),
       ...(effect !== undefined && { effect }),
     };
   }
@@ -80,7 +97,8 @@ export function rowReference(snapshot: ConfigSnapshot, id: number): TracedRow {
 }
 
 /** A packet with the names of the configuration. */
-export function shownPacket(snapshot: ConfigSnapshot, packet: TracedPacket): ShownPacket {
+export function shownPacket(names: Names, packet: TracedPacket): ShownPacket {
+  const { snapshot } = names;
   const name = (row: number): string => {
     const port = row === 0 ? undefined : rowsOf(snapshot, ETHERNET).find(({ id }) => id === row);
     return port === undefined ? '' : (port.values.name ?? port.values['default-name'] ?? '');
@@ -101,20 +119,20 @@ export function shownPacket(snapshot: ConfigSnapshot, packet: TracedPacket): Sho
     ...(packet['slow-reason'] && { slowReason: packet['slow-reason'] }),
     outcome: packet.outcome,
     ...(packet['drop-reason'] && { dropReason: packet['drop-reason'] }),
-    steps: packet.steps.map((step) => shownStep(snapshot, step)),
+    steps: packet.steps.map((step) => shownStep(names, step)),
   };
 }
 
-function shownStep(snapshot: ConfigSnapshot, { stage, decision, rows: ids }: TraceStep): TracedStep {
-  const rows = ids.map((row) => rowReference(snapshot, row));
+function shownStep(names: Names, { stage, decision, rows: ids }: TraceStep): TracedStep {
+  const rows = ids.map((row) => rowReference(names, row));
   // What no rule decides is let through.
   const undecided = stage === 'filter' && decision === 'accepted' && rows.every(({ effect }) => effect !== undefined);
   return { stage, decision: undecided ? 'accepted: no rule decided otherwise' : decision, rows };
 }
 
 /** A packet as REST sends it. */
-export function restPacket(snapshot: ConfigSnapshot, packet: TracedPacket): RestRow {
-  const shown = shownPacket(snapshot, packet);
+export function restPacket(names: Names, packet: TracedPacket): RestRow {
+  const shown = shownPacket(names, packet);
   const ports = PORT_PROTOCOLS.includes(packet.protocol);
   const rules = [...new Set(shown.steps.flatMap(({ rows }) => rows.map(({ id }) => id)))];
   return {

@@ -4,7 +4,7 @@ import type { Arguments } from '../../config/content.js';
 import { errors } from '../../errors.js';
 import { argumentsOf, packetDescription, traceFilter } from '../../trace/described.js';
 import { traced } from '../../trace/session.js';
-import { restPacket } from '../../trace/shown.js';
+import { namesNow, restPacket } from '../../trace/shown.js';
 import { projected, proplistOf } from '../listing.js';
 import type { Answer, Call } from '../services.js';
 
@@ -47,13 +47,14 @@ export async function dryRun({ services, menu, args }: Call): Promise<Answer> {
   return answer(services, names, packets);
 }
 
-function answer(
-  { store }: Call['services'],
-  names: readonly string[] | undefined,
+async function answer(
+  services: Call['services'],
+  properties: readonly string[] | undefined,
   packets: readonly TracedPacket[],
-): Answer {
+): Promise<Answer> {
+  const names = await namesNow(services);
   return projected(
-    packets.map((packet) => restPacket(store.snapshot, packet)),
-    names,
+    packets.map((packet) => restPacket(names, packet)),
+    properties,
   );
 }
