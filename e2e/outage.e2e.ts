@@ -88,6 +88,47 @@ test('who logs out in one tab is told so in the others, and not that the router 
   await expect(other.connection).toHaveText('live');
 });
 
+test('a tab does nothing with the rights of whom another tab has logged in, and keeps what is open in it', async ({
+  ui,
+  router,
+}) => {
+  const menu = '/ip/firewall/address-list';
+  const user = await router.rest.add('/user', { name: 'bob', group: 'write', password: 'long enough' });
+  const bob = new Console(await ui.page.context().newPage(), ui.url);
+  const logIn = async ({ page }: Console, name: string, password: string) => {
+    await page.getByLabel('User', { exact: true }).fill(name);
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button', { name: 'Log in' }).click();
+  };
+  await ui.page.getByLabel('User admin').click();
+  await ui.page.getByRole('button', { name: 'Log out' }).click();
+  await bob.page.goto(ui.url);
+  await logIn(bob, 'bob', 'long enough');
+  const lists = await bob.open(menu);
+  const dialog = await lists.add('Firewall Address List');
+  await dialog.set('Name', 'by-bob');
+  await dialog.set('Address', '192.0.2.90');
+  // From now on the cookie of both is admin's.
+  await logIn(ui, 'admin', PASSWORD);
+  await expect(ui.tree).toBeVisible();
+  await dialog.press('OK');
+  const again = bob.page.getByRole('dialog', { name: 'Log in again' });
+  await expect(again).toBeVisible();
+  const names = async () => (await router.rest.list(menu)).map((row) => row.list);
+  expect(await names()).not.toContain('by-bob');
+  await again.getByLabel('Password').fill('long enough');
+  await again.getByRole('button', { name: 'Log in' }).click();
+  await expect(again).toBeHidden();
+  await expect(dialog.field('Name')).toHaveValue('by-bob');
+  await dialog.press('OK');
+  await dialog.closed();
+  await expect.poll(names).toContain('by-bob');
+  const [added] = (await router.rest.list(menu)).filter((row) => row.list === 'by-bob');
+  await router.rest.remove(menu, added?.['.id'] ?? '');
+  await bob.page.close();
+  await router.rest.remove('/user', user);
+});
+
 /** Seconds of an outage that is a long one. */
 const OUTAGE_S = 40;
 const DAY_S = 24 * 3600;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { menuByPath } from '@tollway/schema';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { SESSION_MS, Sessions } from '../src/auth/sessions.js';
+import { rawRequest } from './raw-request.js';
 import { type Answer, PASSWORD, Router } from './router.js';
 
 let router: Router;
@@ -80,6 +81,12 @@ describe('sessions', () => {
     expect((await set({ 'x-tollway': '1', origin: 'http://evil.example' })).status).toBe(403);
     expect((await set({ 'x-tollway': '1', origin: router.url })).status).toBe(200);
     expect((await set({ 'x-tollway': '1' })).status).toBe(200);
+    // A page that takes itself to be somebody else's: another tab has logged in since.
+    expect((await set({ 'x-tollway': '1', 'x-tollway-user': 'bob' })).status).toBe(401);
+    expect((await set({ 'x-tollway': '1', 'x-tollway-user': '%' })).status).toBe(401);
+    expect((await set({ 'x-tollway': '1', 'x-tollway-user': 'admin' })).status).toBe(200);
+    const upgrade = { cookie, connection: 'upgrade', upgrade: 'websocket' };
+    expect((await rawRequest(`${router.url}/live?user=bob`, 'GET', upgrade)).status).toBe(401);
     expect((await router.request('POST', '/api/v1/logout', undefined, { cookie, 'x-tollway': '1' })).status).toBe(204);
     expect((await router.request('GET', '/api/v1/session', undefined, { cookie })).status).toBe(401);
   });

@@ -60,11 +60,27 @@ async function authenticate(
   const token = request.cookies[COOKIE];
   const principal = token === undefined ? undefined : authenticator.byCookie(token, request.ip);
   if (principal === undefined) throw errors.unauthorized();
+  // The tabs of a browser share one cookie: what is done in the name of one user must not be done with another's rights.
+  const meant = userMeant(request);
+  if (meant !== undefined && meant !== principal.name) throw errors.unauthorized();
   const safe = request.method === 'GET' || request.method === 'HEAD';
   if (!safe && request.headers['x-tollway'] !== '1') {
     throw errors.forbiddenOrigin('the header X-Tollway: 1 is missing');
   }
   return principal;
+}
+
+/** Whom a page takes itself to be: the header `X-Tollway-User`, URI encoded; of a WebSocket, which has none, the word `user`. */
+function userMeant({ headers, query }: FastifyRequest): string | undefined {
+  const header = headers['x-tollway-user'];
+  const words: unknown = headers.upgrade === undefined ? undefined : query;
+  const word = typeof words === 'object' && words !== null && 'user' in words ? words.user : undefined;
+  if (typeof header !== 'string') return typeof word === 'string' ? word : undefined;
+  try {
+    return decodeURIComponent(header);
+  } catch {
+    return header;
+  }
 }
 
 /** Aborted when the connection ends; after the answer that no longer matters. */

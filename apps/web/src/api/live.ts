@@ -1,10 +1,14 @@
 /** The page's one live connection. */
+
+import { speaker } from './rest.ts';
 import { followProblem, refreshSession } from './session.ts';
 import { LiveSocket } from './socket.ts';
 
 function liveUrl(): string {
   const { protocol, host } = window.location;
-  return `${protocol === 'https:' ? 'wss:' : 'ws:'}//${host}/live`;
+  const user = speaker();
+  const words = user === undefined ? '' : `?user=${encodeURIComponent(user)}`;
+  return `${protocol === 'https:' ? 'wss:' : 'ws:'}//${host}/live${words}`;
 }
 
 export const live = new LiveSocket(liveUrl, () => {

@@ -38,6 +38,22 @@ function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
+/** Whom the page takes itself to be; undefined before a login. */
+let user: string | undefined;
+
+/**
+ * Says in whose name requests are sent from now on. Another tab of the browser may log somebody else in, and both share the
+ * cookie: the server refuses what is not meant to be done by them.
+ */
+export function speakAs(name: string | undefined): void {
+  user = name;
+}
+
+/** Whom requests are sent as. */
+export function speaker(): string | undefined {
+  return user;
+}
+
 async function errorFrom(response: Response): Promise<RequestError> {
   let body: unknown;
   try {
@@ -73,6 +89,7 @@ export async function send(method: string, path: string, body?: unknown, limitMs
   const headers: Record<string, string> = { accept: 'application/json' };
   if (method !== 'GET') headers['x-tollway'] = '1';
   if (body !== undefined) headers['content-type'] = 'application/json';
+  if (user !== undefined) headers['x-tollway-user'] = encodeURIComponent(user);
   let response: Response;
   try {
     response = await fetch(path, {

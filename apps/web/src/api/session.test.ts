@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { refreshSession, useSession } from './session.ts';
+import { speaker } from './rest.ts';
+import { login, refreshSession, useSession } from './session.ts';
 
 const answer = vi.fn<() => Promise<Response>>();
 const answers = (status: number, body: object) => answer.mockResolvedValue(Response.json(body, { status }));
@@ -47,4 +48,23 @@ test('what is open under the question for the password stays, too', async () => 
   answers(503, { detail });
   await refreshSession();
   expect(useSession.getState()).toEqual(asked);
+});
+
+test('whom another tab has logged in does not take over a page, unless they log in there', async () => {
+  answers(200, { ...who, name: 'bob' });
+  await refreshSession();
+  expect(speaker()).toBe('bob');
+  answers(200, who);
+  await refreshSession();
+  expect(useSession.getState()).toMatchObject({ phase: 'out', expired: { name: 'bob' } });
+  await refreshSession();
+  expect(useSession.getState()).toMatchObject({ phase: 'out', expired: { name: 'bob' } });
+  expect(speaker()).toBe('bob');
+  answers(200, { ...who, name: 'bob' });
+  await refreshSession();
+  expect(useSession.getState()).toMatchObject({ phase: 'in', name: 'bob' });
+  answer.mockImplementation(() => Promise.resolve(Response.json(who)));
+  await login('admin', 'long enough');
+  expect(useSession.getState()).toMatchObject({ phase: 'in', name: 'admin' });
+  expect(speaker()).toBe('admin');
 });

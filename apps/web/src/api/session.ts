@@ -1,6 +1,6 @@
 /** Who is logged in. */
 import { create } from 'zustand';
-import { isObject, onUnauthorized, RequestError, request } from './rest.ts';
+import { isObject, onUnauthorized, RequestError, request, speakAs } from './rest.ts';
 
 interface User {
   readonly name: string;
@@ -25,14 +25,15 @@ export type Session =
 export const useSession = create<Session>(() => ({ phase: 'unknown' }));
 
 function replace(next: Session): void {
+  speakAs(next.phase === 'in' ? next.name : next.phase === 'out' ? next.expired?.name : undefined);
   useSession.setState(next, true);
 }
 
 /**
  * Asks the server who we are. A server that cannot be reached or cannot work logs nobody out: the page stays open, with what
- * has been typed.
+ * has been typed. Somebody else than before is let in only `anybody`, after a login here: another tab may have logged them in.
  */
-export async function refreshSession(): Promise<void> {
+export async function refreshSession(anybody = false): Promise<void> {
   let response: Response;
   try {
     response = await fetch('/api/v1/session', { credentials: 'same-origin' });
@@ -52,6 +53,11 @@ export async function refreshSession(): Promise<void> {
   const fields = isObject(body) ? body : {};
   const before = useSession.getState();
   if (response.ok) {
+    const whose = before.phase === 'in' ? before.name : before.phase === 'out' ? before.expired?.name : undefined;
+    if (!anybody && whose !== undefined && whose !== fields.name) {
+      expire(false);
+      return;
+    }
     replace({
       phase: 'in',
       name: typeof fields.name === 'string' ? fields.name : '',
@@ -92,13 +98,13 @@ export async function login(name: string, password: string): Promise<void> {
     }
     throw error;
   }
-  await refreshSession();
+  await refreshSession(true);
 }
 
 /** Sets the first password and logs in. @throws {RequestError} with the server's reason. */
 export async function setUp(token: string, password: string): Promise<void> {
   await request('POST', '/api/v1/setup', { token, password });
-  await refreshSession();
+  await refreshSession(true);
 }
 
 /** The group of who is logged in, as the router says it now. */

@@ -14,7 +14,10 @@ export function LoginAgain({ name }: { readonly name: string }) {
   return (
     <ModalDialog title="Log in again" size="small">
       <div ref={box} className="login-again">
-        <p>The session has ended. What is open here stays as it is.</p>
+        <p>
+          The session of {name} has ended. Log in again, and what is open here stays as it is. Another user begins with
+          an empty desk: what was not saved is lost then.
+        </p>
         <PasswordForm name={name} />
         <button type="button" className="button" onClick={forgetSession}>
           Leave without saving
