@@ -65,7 +65,9 @@ describe('log, audit and history', () => {
     const second = await put(FILTER, { chain: 'input' });
     expect(await summary()).toBe(`add ${FILTER} input accept (${second})`);
     await router.rest('POST', `${FILTER}/move`, { numbers: second, destination: first });
-    expect(await summary()).toBe(`move ${FILTER} input accept (${second}) to #0`);
+    expect(await summary()).toBe(`move ${FILTER} input accept (${second}) to the top`);
+    await router.rest('POST', `${FILTER}/move`, { numbers: second });
+    expect(await summary()).toBe(`move ${FILTER} input accept (${second}) below ${first}`);
     await router.rest('PATCH', `${FILTER}/${first}`, { '!dst-port': '', disabled: 'yes' });
     expect(await summary()).toMatch(
       new RegExp(`^set ${FILTER} forward drop "no web" \\(\\${first}\\): .*dst-port 80 → none`),

@@ -87,14 +87,15 @@ function itemText(menu: Menu, { before, after }: RowChange): string {
 /**
  * A command and what it did to the items of these ids, in their order: `set /queue/simple lan (*18): max-limit
  * 10M/10M → 20M/20M`. Items that changed because they refer to those are counted.
- * @param place of an item that was moved.
+ * @param place where an item was moved to, in words; numbers would count other rows than windows, which show those of the
+ *   data plane, too
  */
 export function describedChanges(
   command: string,
   menu: Menu,
   ids: readonly number[],
   changes: readonly RowChange[],
-  place?: (id: number) => number,
+  place?: (id: number) => string,
 ): string {
   const byId = new Map(changes.map((change) => [change.id, change]));
   const own = menuByPath(storageOf(menu)) ?? menu;
@@ -103,7 +104,7 @@ export function describedChanges(
     const change = byId.get(id);
     if (change === undefined) return '';
     const row = change.after ?? change.before;
-    return place === undefined || row === undefined ? itemText(own, change) : `${itemLabel(own, row)} to #${place(id)}`;
+    return place === undefined || row === undefined ? itemText(own, change) : `${itemLabel(own, row)} ${place(id)}`;
   });
   const more = touched.length - items.length;
   const others = changes.length - new Set(touched).size;

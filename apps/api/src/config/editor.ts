@@ -137,13 +137,17 @@ export class Editor {
 
   /** Moves items, in the order given, to their place, or to the end. */
   move(author: Author, menu: Menu, items: readonly string[], place: Place): Promise<number[]> {
-    let places: ReadonlyMap<number, number> = new Map();
-    const moved: Summary<number[]> = (ids, changes) =>
-      describedChanges('move', menu, ids, changes, (id) => places.get(id) ?? 0);
+    let above: ReadonlyMap<number, number | undefined> = new Map();
+    const where = (id: number): string => {
+      const other = above.get(id);
+      return other === undefined ? 'to the top' : `below ${rowIdText(other)}`;
+    };
+    const moved: Summary<number[]> = (ids, changes) => describedChanges('move', menu, ids, changes, where);
     return this.#store.commit(author, moved, async (draft) => {
       const ids = await new Slices().map(items, (item) => findDrafted(menu, draft, item, noSuchItem).id);
       draft.move(menu.path, ids, rowBelow(draft, menu, place, new Set(ids)));
-      places = new Map(draft.rows(menu.path).map(({ id }, place) => [id, place]));
+      const rows = draft.rows(menu.path);
+      above = new Map(rows.map(({ id }, place) => [id, rows[place - 1]?.id]));
       return ids;
     });
   }
