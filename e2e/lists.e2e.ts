@@ -47,6 +47,22 @@ test('an entry that is added with a timeout is there at once, is not stored, and
   await expect(lists.row('guests')).toHaveCount(0, { timeout: 60_000 });
 });
 
+test('an entry with a timeout is taken away by the page', async ({ ui, router }) => {
+  const lists = await ui.open(LISTS);
+  const dialog = await lists.add('Firewall Address List');
+  await dialog.set('Name', 'mistaken');
+  await dialog.set('Address', '192.0.2.8');
+  await dialog.set('Timeout', '1h30m');
+  await dialog.press('OK');
+  await dialog.closed();
+  await expect(ui.page.locator('.toasts')).toContainText(/^Added .*192\.0\.2\.8/);
+  await lists.select(lists.row('mistaken'));
+  await expect(lists.command('Disable')).toBeDisabled();
+  await lists.command('Remove').click();
+  await expect(lists.row('mistaken')).toHaveCount(0);
+  expect((await router.rest.list(LISTS)).filter((row) => row.list === 'mistaken')).toEqual([]);
+});
+
 test('a filter that the router refuses shows why, and no rows, until there is another one', async ({ ui }) => {
   const menu = await ui.open('/ip/firewall/connection');
   await expect(menu.row().first()).toBeVisible({ timeout: 30_000 });

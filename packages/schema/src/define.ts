@@ -141,6 +141,8 @@ export interface Menu {
   readonly refreshMs?: number;
   /** Configuration rows (stored) as opposed to live state only. */
   readonly stored: boolean;
+  /** Items that the data plane made can be removed, though not changed. */
+  readonly dynamicRemovable?: true;
   /** `false`: its changes make no revision, so that nothing takes them back. */
   readonly undoable?: false;
   /** Shows and changes the rows of this other menu (`/interface` those of `/interface/ethernet`). */

@@ -78,24 +78,37 @@ export async function remove(
   const { services, menu, principal } = call;
   if (menu.path === '/user') return removeUsers(services, principal, items, missing);
   if (menu.path === '/ip/firewall/connection') return removeConnections(services, items, missing);
-  if (menu.path === '/ip/arp' && items.every(isDynamicId)) return removeLearned(services, items, missing);
-  if (menu.path === ADDRESS_LISTS) return removeEntries(call, items, missing);
+  const removeDynamic = REMOVE_DYNAMIC[menu.path];
+  if (removeDynamic !== undefined) return removeBoth(call, items, missing, removeDynamic);
   await refuseDynamic(services, menu, items, missing);
   await services.editor.remove(authorOf(principal), menu, items, missing);
 }
 
-/** Entries that are stored and those of the data plane: nothing is removed when one of them is not there. */
-async function removeEntries(
+type RemoveDynamic = (
+  services: Services,
+  items: readonly string[],
+  missing: (item: string) => ApiError,
+) => Promise<unknown>;
+
+/** How items of the data plane are removed, of the menus where they can be. */
+const REMOVE_DYNAMIC: Readonly<Record<string, RemoveDynamic>> = {
+  '/ip/arp': removeLearned,
+  [ADDRESS_LISTS]: removeDynamicEntries,
+};
+
+/** Items that are stored and those of the data plane: nothing is removed when one of them is not there. */
+async function removeBoth(
   { services, menu, principal }: Call,
   items: readonly string[],
   missing: (item: string) => ApiError,
+  removeDynamic: RemoveDynamic,
 ): Promise<void> {
   const dynamic = items.filter(isDynamicId);
   const stored = items.filter((item) => !isDynamicId(item));
   if (dynamic.length > 0) {
     // Those that are stored are removed after them: first it is seen that they are there.
     findItems(menu, services.store.snapshot.get(menu.path) ?? [], stored, missing);
-    await removeDynamicEntries(services, dynamic, missing);
+    await removeDynamic(services, dynamic, missing);
   }
   if (stored.length > 0) await services.editor.remove(authorOf(principal), menu, stored, missing);
 }

@@ -6,6 +6,8 @@ interface Props {
   readonly isNew: boolean;
   /** Why the item cannot be changed. */
   readonly locked: string | undefined;
+  /** Why it cannot be removed. */
+  readonly kept: string | undefined;
   /** A request is under way. */
   readonly busy: boolean;
   readonly disabled: boolean;
@@ -61,7 +63,7 @@ export function FormButtons(props: Props) {
       {has('comment') && <Button label="Comment" disabled={fixed} reason={locked} onPress={props.onComment} />}
       {!isNew && has('add') && <Button label="Copy" onPress={props.onCopy} />}
       {!isNew && has('remove') && (
-        <Button label="Remove" disabled={fixed && has('set')} reason={locked} onPress={props.onRemove} />
+        <Button label="Remove" disabled={props.kept !== undefined} reason={props.kept} onPress={props.onRemove} />
       )}
       {commands.map((command) => (
         <Button key={command} label={commandLabel(command)} onPress={() => props.onCommand(command)} />

@@ -14,7 +14,7 @@ import { FormFields } from './FormFields.tsx';
 import { FormStatus } from './FormStatus.tsx';
 import { copiedEdits, copyOf, type Edits, proposals, valuesOf, withEdits } from './form-model.ts';
 import type { TabExtras } from './form-tabs.ts';
-import { itemTitle, lockedReason, newTitle } from './item.ts';
+import { itemTitle, lockedReason, newTitle, removalLock } from './item.ts';
 import { RemoveDialog } from './RemoveDialog.tsx';
 import { type RemoveQuestion, removeQuestion } from './remove-question.ts';
 import { loadingText } from './TableFooter.tsx';
@@ -167,7 +167,9 @@ function Body({
       const { row, revision } = isNew ? await add(menu.path, full) : await set(menu.path, id, body);
       saved = row['.id'] ?? id;
       if (isNew && saved !== '') announceAdded(menu.path, saved);
-      if (revision !== undefined) tellChange(`${isNew ? 'Added' : 'Changed'} ${itemTitle(menu, row)}.`, revision);
+      // What is made with a timeout is no configuration; it is told of all the same.
+      if (isNew || revision !== undefined)
+        tellChange(`${isNew ? 'Added' : 'Changed'} ${itemTitle(menu, row)}.`, revision);
     });
     return taken ? saved : undefined;
   }
@@ -238,6 +240,7 @@ function Body({
           menu={menu}
           isNew={isNew}
           locked={locked}
+          kept={removalLock(menu, base)}
           busy={form.busy}
           disabled={disabled}
           gone={gone !== undefined}

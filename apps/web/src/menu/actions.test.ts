@@ -20,6 +20,11 @@ test('why a command cannot run', () => {
   expect(whyNot(filter, 'remove', [], 0)).toBe('select a row first');
   expect(whyNot(filter, 'remove', [{ '.id': '*1' }], 1)).toBeUndefined();
   expect(whyNot(filter, 'remove', [{ '.id': '*1', dynamic: 'true' }], 1)).toMatch(/copy/);
+  // Entries with a timeout are the data plane's, and can be taken away, though not changed.
+  const entries = menuByPath('/ip/firewall/address-list');
+  if (entries === undefined) throw new Error('the menu is missing');
+  expect(whyNot(entries, 'remove', [{ '.id': '*80000001', dynamic: 'true' }], 1)).toBeUndefined();
+  expect(whyNot(entries, 'disable', [{ '.id': '*80000001', dynamic: 'true' }], 1)).toMatch(/copy/);
   expect(whyNot(filter, 'reset-counters', [{ '.id': '*1' }], 1)).toBeUndefined();
   expect(whyNot(filter, 'reset-counters', [{ '.id': '*1', dynamic: 'true' }], 1)).toMatch(/dynamic/);
   expect(whyNot(connections, 'remove', [{ '.id': '*1' }], 1)).toBeUndefined();

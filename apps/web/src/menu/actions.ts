@@ -4,7 +4,7 @@ import { move, run } from '../api/commands.ts';
 import type { Row } from '../api/row.ts';
 import { showError } from '../ui/toasts.ts';
 import { isSet } from './cells/text.ts';
-import { lockedReason } from './item.ts';
+import { lockedReason, removalLock } from './item.ts';
 import type { Move } from './moving.ts';
 import { tellChange } from './undo.ts';
 
@@ -102,9 +102,9 @@ export function whyNot(menu: Menu, command: string, rows: readonly Row[], count:
   if (command === 'reset-counters') {
     return rows.some((row) => isSet(row, 'dynamic')) ? 'counters of a dynamic item cannot be reset' : undefined;
   }
-  if (command === 'remove' && !menu.commands.includes('set')) return undefined;
+  const lock = command === 'remove' ? removalLock : lockedReason;
   for (const row of rows) {
-    const locked = lockedReason(menu, row);
+    const locked = lock(menu, row);
     if (locked !== undefined) return locked;
   }
   return undefined;

@@ -29,6 +29,12 @@ export function lockedReason(menu: Menu, row: Row): string | undefined {
   return undefined;
 }
 
+/** Why an item cannot be removed; undefined when it can. */
+export function removalLock(menu: Menu, row: Row): string | undefined {
+  if (!menu.commands.includes('set')) return undefined;
+  return menu.dynamicRemovable === true && isSet(row, 'dynamic') ? undefined : lockedReason(menu, row);
+}
+
 /** The properties that a user gave an item, e.g. to add it again. */
 export function givenValues(menu: Menu, row: Row): Record<string, string> {
   const values: Record<string, string> = {};
