@@ -78,6 +78,11 @@ impl Bucket {
         self.tokens
     }
 
+    /// Most bits in it.
+    pub const fn depth(&self) -> i64 {
+        self.depth
+    }
+
     /// Goes on from the tokens that another worker left, bits, as they were at `counted`.
     pub fn resume(&mut self, tokens: i64, counted: Now) {
         *self = Self { tokens: tokens.min(self.depth), filled: counted, remainder: 0, ..*self };

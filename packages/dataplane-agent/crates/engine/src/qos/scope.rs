@@ -38,6 +38,8 @@ struct Moment {
     dropped: u32,
     waiting: u32,
     tokens: i64,
+    /// Most tokens that the bucket holds.
+    depth: i64,
     longest_wait: u32,
     rate_kbit: u32,
 }
@@ -49,7 +51,8 @@ impl Moment {
             passed: 0,
             dropped: 0,
             longest_wait: 0,
-            tokens: self.tokens.saturating_add(i64::from(self.rate_kbit)),
+            // What comes when it is full is lost; one that is late may hold more already.
+            tokens: self.tokens.saturating_add(i64::from(self.rate_kbit)).min(self.depth.max(self.tokens)),
             ..self
         }
     }
@@ -122,10 +125,13 @@ impl<F: Frame> Queues<F> {
             return leaf.set(special::WATCHED, false);
         };
         let view = leaf.is(special::TREE).then(|| self.htb.view(leaf.class, now)).flatten();
-        let (tokens, rate) = match view {
-            Some(view) if view.ceiling_tokens != i64::MAX => (view.ceiling_tokens, self.htb.rate(leaf.class)),
-            Some(view) => (view.tokens, self.htb.rate(leaf.class)),
-            None => (leaf.bucket.tokens(), leaf.bucket.rate()),
+        let (tokens, depth, rate) = match view {
+            Some(view) => {
+                let limited = view.ceiling_tokens != i64::MAX;
+                let tokens = if limited { view.ceiling_tokens } else { view.tokens };
+                (tokens, view.depth, self.htb.rate(leaf.class))
+            }
+            None => (leaf.bucket.tokens(), leaf.bucket.depth(), leaf.bucket.rate()),
         };
         let Some(scope) = self.scopes.all.get_mut(at) else { return };
         if now.0.saturating_sub(scope.asked.0) > LOOKED_AWAY {
@@ -138,7 +144,7 @@ impl<F: Frame> Queues<F> {
         way.dropped = way.dropped.saturating_add(event.dropped);
         way.longest_wait = way.longest_wait.max(event.wait);
         way.waiting = u32::try_from(backlog.queue.bytes()).unwrap_or(u32::MAX);
-        way.tokens = tokens;
+        (way.tokens, way.depth) = (tokens, depth);
         way.rate_kbit = u32::try_from(rate / 1000).unwrap_or(u32::MAX);
     }
 
@@ -200,5 +206,25 @@ impl Millisecond {
             }
         }
         debug_assert_eq!(out.len() - start, QUEUE_SCOPE_RECORD);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_fills_up_to_its_depth_while_nothing_happens() {
+        let mut moment =
+            Moment { tokens: 29_600, depth: 30_000, rate_kbit: 300, waiting: 1, ..Moment::default() };
+        let mut told = Vec::new();
+        for _ in 0..3 {
+            moment = moment.next();
+            told.push(moment.tokens);
+        }
+        assert_eq!(told, [29_900, 30_000, 30_000]);
+        // One that is late holds more than its depth for a while; it does not get more.
+        let late = Moment { tokens: 31_000, ..moment };
+        assert_eq!(late.next().tokens, 31_000);
     }
 }

@@ -87,6 +87,8 @@ pub enum Mode {
 /// What is known of a class. Counters are of this worker alone; those of all workers add up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClassView {
+    /// Most bits that its bucket holds: the one of its ceiling, or of its rate when it has no ceiling.
+    pub depth: i64,
     /// L3 bytes that passed it.
     pub bytes: u64,
     /// Wire segments that passed it.
@@ -367,11 +369,13 @@ impl Htb {
             account = run::charged(class.account, charges);
         }
         account.fill(now, node.live != 0);
-        let ceiling_tokens = match account.terms().ceiling {
-            account::UNLIMITED => i64::MAX,
-            _ => account.ceiling_tokens,
+        let terms = account.terms();
+        let (ceiling_tokens, depth) = match terms.ceiling {
+            account::UNLIMITED => (i64::MAX, terms.depth),
+            _ => (account.ceiling_tokens, terms.ceiling_depth),
         };
         Some(ClassView {
+            depth,
             bytes: node.bytes,
             packets: node.packets,
             borrows: node.borrows,
