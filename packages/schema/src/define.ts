@@ -92,7 +92,7 @@ export interface Flag {
 }
 
 /**
- * `list` items in no order; `ordered` position matters (`move`, `place-before`); `fixed` items exist by
+ * `list` items in no order; `ordered` position matters (`move`, `place-before`, `place-after`); `fixed` items exist by
  * themselves and can only be changed (ports); `settings` one object; `status-list` and `status` are
  * read-only views of live state (`remove` may exist); `command` runs (`/tool/profile`).
  */

@@ -20,7 +20,7 @@ export type Verified =
 /**
  * Checks the body of an `add`: property names, value kinds, required properties, references to other
  * items, and what must hold between properties and rows. Arguments of the command itself
- * (`place-before`, `numbers`, `.id`) are the caller's and must not be in `body`.
+ * (`place-before`, `place-after`, `numbers`, `.id`) are the caller's and must not be in `body`.
  * @param rows those of the menu in `snapshot`, for callers that check many bodies against them.
  */
 export function verifyAdd(
