@@ -24,6 +24,12 @@ export type Session =
 
 export const useSession = create<Session>(() => ({ phase: 'unknown' }));
 
+/** Name of who is logged in. */
+export function loggedIn(): string | undefined {
+  const session = useSession.getState();
+  return session.phase === 'in' ? session.name : undefined;
+}
+
 function replace(next: Session): void {
   speakAs(next.phase === 'in' ? next.name : next.phase === 'out' ? next.expired?.name : undefined);
   useSession.setState(next, true);

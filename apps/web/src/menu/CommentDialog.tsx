@@ -10,9 +10,11 @@ interface Props {
 
 /** The small window that asks for a comment. */
 export function CommentDialog({ value, onComment, onClose }: Props) {
-  const [text, setText] = useState(value);
+  // As it was when it was asked for: what happens to the items meanwhile does not change the question.
+  const [before] = useState(value);
+  const [text, setText] = useState(before);
   function answer() {
-    if (text !== undefined && text !== value) onComment(text);
+    if (text !== undefined && text !== before) onComment(text);
     onClose();
   }
   return (
@@ -22,7 +24,7 @@ export function CommentDialog({ value, onComment, onClose }: Props) {
         rows={3}
         title="Enter takes the comment, Shift+Enter begins another line"
         value={text ?? ''}
-        placeholder={value === undefined ? 'different comments' : undefined}
+        placeholder={before === undefined ? 'different comments' : undefined}
         onFocus={(event) => event.target.select()}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {

@@ -4,6 +4,7 @@ import { type ComponentType, type ReactNode, useEffect, useState } from 'react';
 import { add, print, set } from '../api/commands.ts';
 import { useStale } from '../api/connection.ts';
 import type { Row } from '../api/row.ts';
+import { loggedIn } from '../api/session.ts';
 import { showError } from '../ui/toasts.ts';
 import { removeItems, runOn } from './actions.ts';
 import { announceAdded } from './added-rows.ts';
@@ -16,11 +17,11 @@ import { copiedEdits, copyOf, type Edits, proposals, valuesOf, withEdits } from 
 import type { TabExtras } from './form-tabs.ts';
 import { itemTitle, lockedReason, newTitle, removalLock } from './item.ts';
 import { RemoveDialog } from './RemoveDialog.tsx';
-import { type RemoveQuestion, removeQuestion } from './remove-question.ts';
+import { disableQuestion, type RemoveQuestion, removeQuestion } from './remove-question.ts';
 import { loadingText } from './TableFooter.tsx';
 import { UnsavedNote } from './UnsavedNote.tsx';
 import { tellChange } from './undo.ts';
-import { untouched, useForm } from './use-form.ts';
+import { orphaned, untouched, useForm } from './use-form.ts';
 import { useItem } from './use-item.ts';
 
 export type Frame = ComponentType<{
@@ -193,10 +194,16 @@ function Body({
   }
 
   function askToRemove() {
-    const one = { ids: [id], rows: [base], filtered: false, hidden: 0, matched: 1, total: 1 };
+    const one = { ids: [id], rows: [base], filtered: false, hidden: 0, matched: 1, total: 1, user: loggedIn() };
     const asked = removeQuestion(menu, one);
     setQuestion(asked);
     if (asked === undefined) void remove();
+  }
+
+  function disable() {
+    const asked = disableQuestion(menu, [id], [base], loggedIn());
+    setQuestion(asked);
+    if (asked === undefined) void runOn(menu, 'disable', [id]);
   }
 
   const why = reason(base);
@@ -224,7 +231,7 @@ function Body({
           <FormFields
             menu={menu}
             base={base}
-            form={locked === undefined ? form : untouched(form)}
+            form={locked !== undefined ? untouched(form) : gone !== undefined ? orphaned(form) : form}
             isNew={isNew}
             readOnly={locked !== undefined}
             extras={gone === undefined ? extras : undefined}
@@ -248,7 +255,8 @@ function Body({
           onApply={() => void apply()}
           onDisable={() => {
             if (isNew) form.change('disabled', disabled ? undefined : 'true');
-            else void runOn(menu, disabled ? 'enable' : 'disable', [id]);
+            else if (disabled) void runOn(menu, 'enable', [id]);
+            else disable();
           }}
           onComment={() => setCommenting(true)}
           onCopy={() => onCopy(id, copiedEdits(menu, form.edits))}
@@ -258,7 +266,11 @@ function Body({
         {!isNew && gone === undefined && <FormStatus menu={menu} row={base} />}
       </form>
       {question !== undefined && (
-        <RemoveDialog question={question} onRemove={() => void remove()} onClose={() => setQuestion(undefined)} />
+        <RemoveDialog
+          question={question}
+          onAnswer={() => void (question.command === 'remove' ? remove() : runOn(menu, 'disable', [id]))}
+          onClose={() => setQuestion(undefined)}
+        />
       )}
       {commenting && (
         <CommentDialog

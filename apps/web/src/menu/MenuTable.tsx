@@ -292,7 +292,7 @@ export function MenuTable(props: MenuTableProps) {
       {overlay.kind === 'remove' && (
         <RemoveDialog
           question={overlay.question}
-          onRemove={() => void actions.remove(overlay.question.ids)}
+          onAnswer={() => actions.confirmed(overlay.question)}
           onClose={() => setOverlay(NOTHING)}
         />
       )}

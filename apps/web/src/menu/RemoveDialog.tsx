@@ -1,4 +1,4 @@
-/** Asks before items are removed. Enter and Escape keep them. */
+/** Asks before items are removed or disabled. Enter and Escape leave them as they are. */
 import { thousands } from '@tollway/schema';
 import { useEffect, useRef } from 'react';
 import { ModalDialog } from '../ui/ModalDialog.tsx';
@@ -6,20 +6,22 @@ import type { RemoveQuestion } from './remove-question.ts';
 
 interface Props {
   readonly question: RemoveQuestion;
-  readonly onRemove: () => void;
+  /** Yes was the answer. */
+  readonly onAnswer: () => void;
   readonly onClose: () => void;
 }
 
-export function RemoveDialog({ question, onRemove, onClose }: Props) {
+export function RemoveDialog({ question, onAnswer, onClose }: Props) {
   const cancel = useRef<HTMLButtonElement>(null);
   useEffect(() => cancel.current?.focus(), []);
-  const { ids, title, names, filtered, final } = question;
+  const { command, ids, title, names, filtered, final, self } = question;
   return (
     <ModalDialog title={title} size="small" onClose={onClose}>
       <div className="ask-box">
         <p>{names}</p>
         {filtered !== '' && <p>{filtered}</p>}
         {final !== '' && <p>{final}</p>}
+        {self !== '' && <p>{self}</p>}
       </div>
       <footer className="modal-foot">
         <button
@@ -27,10 +29,10 @@ export function RemoveDialog({ question, onRemove, onClose }: Props) {
           className="button"
           onClick={() => {
             onClose();
-            onRemove();
+            onAnswer();
           }}
         >
-          Remove {thousands(String(ids.length))}
+          {command === 'remove' ? 'Remove' : 'Disable'} {thousands(String(ids.length))}
         </button>
         <button ref={cancel} type="button" className="button button-primary" onClick={onClose}>
           Cancel

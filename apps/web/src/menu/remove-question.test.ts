@@ -1,6 +1,6 @@
 import { menuByPath } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { removeQuestion } from './remove-question.ts';
+import { disableQuestion, removeQuestion } from './remove-question.ts';
 
 const simple = menuByPath('/queue/simple');
 const filter = menuByPath('/ip/firewall/filter');
@@ -14,6 +14,7 @@ const removal = (count: number, part: object = {}) => ({
   hidden: 0,
   matched: 504,
   total: 504,
+  user: undefined,
   ...part,
 });
 
@@ -56,4 +57,20 @@ test('rows without a name go by their comment, or by what they say first', () =>
   ];
   const { names } = removeQuestion(filter, removal(10, { rows: some })) ?? {};
   expect(names).toBe('"drop all", forward accept and 8 more.');
+});
+
+test('users are asked before they disable or remove themselves', () => {
+  const users = menuByPath('/user');
+  if (users === undefined) throw new Error('the menu is missing');
+  const said = 'You are logged in as user1: this logs you out.';
+  expect(disableQuestion(users, ['*0', '*1'], rows(2), 'user1')).toMatchObject({
+    command: 'disable',
+    title: 'Disable 2 items?',
+    names: 'user0, user1.',
+    self: said,
+  });
+  expect(disableQuestion(users, ['*0', '*1'], rows(2), 'user2')).toBeUndefined();
+  expect(disableQuestion(simple, ['*0', '*1'], rows(2), 'user1')).toBeUndefined();
+  expect(removeQuestion(users, removal(2, { user: 'user1' }))?.self).toBe(said);
+  expect(removeQuestion(users, removal(2, { user: 'user2' }))?.self).toBe('');
 });

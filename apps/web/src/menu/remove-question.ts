@@ -1,4 +1,7 @@
-/** What to ask before many items are removed, some that nobody sees, or any that do not come back. Pure. */
+/**
+ * What to ask before many items are removed, some that nobody sees, or any that do not come back, and before users lock
+ * themselves out. Pure.
+ */
 import { type Menu, thousands } from '@tollway/schema';
 import type { Row } from '../api/row.ts';
 
@@ -8,7 +11,8 @@ export const ASKED_FROM = 10;
 const NAMED = 5;
 
 export interface RemoveQuestion {
-  /** What is removed when the answer is yes, whatever is selected by then. */
+  readonly command: 'remove' | 'disable';
+  /** What is removed or disabled when the answer is yes, whatever is selected by then. */
   readonly ids: readonly string[];
   readonly title: string;
   /** Some of the items, and how many more there are. */
@@ -17,6 +21,8 @@ export interface RemoveQuestion {
   readonly filtered: string;
   /** That they do not come back; empty when they can. */
   readonly final: string;
+  /** That whoever is asked is one of the items; empty when not. */
+  readonly self: string;
 }
 
 /** What is known when somebody removes items. */
@@ -31,9 +37,12 @@ export interface Removal {
   /** Rows that Find or the filter shows, and rows of the menu. */
   readonly matched: number;
   readonly total: number;
+  /** Name of who is logged in. */
+  readonly user: string | undefined;
 }
 
 const number = (value: number) => thousands(String(value));
+const items = (count: number) => `${number(count)} ${count === 1 ? 'item' : 'items'}`;
 
 /** How a row is called in a sentence: its name, its comment, or what its first columns say. */
 function nameOf(menu: Menu, row: Row): string {
@@ -44,9 +53,28 @@ function nameOf(menu: Menu, row: Row): string {
   return words.length > 0 ? words.join(' ') : (row['.id'] ?? '');
 }
 
+/** What is said when one of the rows is who is logged in; empty when none is. */
+function selfAmong(menu: Menu, rows: readonly Row[], user: string | undefined): string {
+  const own = menu.path === '/user' && user !== undefined && rows.some((row) => row.name === user);
+  return own ? `You are logged in as ${user}: this logs you out.` : '';
+}
+
+/** The question before items are disabled, or undefined when they may be without one. */
+export function disableQuestion(
+  menu: Menu,
+  ids: readonly string[],
+  rows: readonly Row[],
+  user: string | undefined,
+): RemoveQuestion | undefined {
+  const self = selfAmong(menu, rows, user);
+  if (self === '') return undefined;
+  const names = `${rows.map((row) => nameOf(menu, row)).join(', ')}.`;
+  return { command: 'disable', ids, title: `Disable ${items(ids.length)}?`, names, filtered: '', final: '', self };
+}
+
 /** The question, or undefined when the items may go without one. */
 export function removeQuestion(menu: Menu, removal: Removal): RemoveQuestion | undefined {
-  const { ids, rows, filtered, hidden, matched, total } = removal;
+  const { ids, rows, filtered, hidden, matched, total, user } = removal;
   const final = menu.undoable === false;
   if (ids.length < ASKED_FROM && hidden === 0 && !final) return undefined;
   const named = rows.slice(0, NAMED).map((row) => nameOf(menu, row));
@@ -58,10 +86,12 @@ export function removeQuestion(menu: Menu, removal: Removal): RemoveQuestion | u
       : 'All selected items are among those shown; hidden ones stay.',
   ];
   return {
+    command: 'remove',
     ids,
-    title: `Remove ${number(ids.length)} ${ids.length === 1 ? 'item' : 'items'} from ${menu.title}?`,
+    title: `Remove ${items(ids.length)} from ${menu.title}?`,
     names: named.length === 0 ? '' : `${named.join(', ')}${more > 0 ? ` and ${number(more)} more` : ''}.`,
     filtered: filtered ? parts.join(' ') : '',
     final: final ? 'This cannot be undone.' : '',
+    self: selfAmong(menu, rows, user),
   };
 }

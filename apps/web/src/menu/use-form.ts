@@ -37,6 +37,9 @@ export interface Form {
 /** A form of what may only be looked at: the values are those of the router, whatever was being edited before. */
 export const untouched = (form: Form): Form => ({ ...form, edits: {}, errors: {}, overtaken: {} });
 
+/** A form of an item that is gone: nothing that others gave it can be overwritten any more. */
+export const orphaned = (form: Form): Form => ({ ...form, overtaken: {} });
+
 export function useForm(menu: Menu, base: Row, isNew: boolean, initial: Edits = {}): Form {
   const [edits, setEdits] = useState<Edits>(initial);
   const [origins, setOrigins] = useState<Readonly<Record<string, string | undefined>>>({});

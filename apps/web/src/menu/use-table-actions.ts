@@ -3,12 +3,13 @@ import type { Menu } from '@tollway/schema';
 import { useRef } from 'react';
 import { live as socket } from '../api/live.ts';
 import { idsOf, isContext, type LiveMenu } from '../api/live-menu.ts';
+import { loggedIn } from '../api/session.ts';
 import { showError, showToast } from '../ui/toasts.ts';
 import { actsOnAll, moveItems, removeItems, runOn, whyNot } from './actions.ts';
 import { isSet } from './cells/text.ts';
 import { type Move, reordered, step } from './moving.ts';
 import { setParent } from './parents.ts';
-import { type RemoveQuestion, removeQuestion } from './remove-question.ts';
+import { disableQuestion, type RemoveQuestion, removeQuestion } from './remove-question.ts';
 import { everything, nothingAt } from './selection.ts';
 import { type CommandName, hasCommand, type TableState, whyNotNow } from './table-commands.ts';
 import { type Drop, rootParent, siblingAbove, stepAmongSiblings, treePlace } from './tree.ts';
@@ -33,7 +34,7 @@ interface Options {
   readonly onAdd: (start?: NewItem) => void;
   /** Commands that are the table's own: `find`, `columns`, `comment`, `tree` … */
   readonly show: (name: CommandName) => void;
-  /** Asks before many items are removed, or some that are not shown. */
+  /** Asks before many items are removed, or some that are not shown, and before users disable themselves. */
   readonly ask: (question: RemoveQuestion) => void;
 }
 
@@ -74,7 +75,15 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
       const { matched, context, total } = live.state;
       const hidden = await hiddenAmong(ids);
       const filtered = state().filtered === true;
-      const question = removeQuestion(menu, { ids, rows, filtered, hidden, matched: matched - context, total });
+      const question = removeQuestion(menu, {
+        ids,
+        rows,
+        filtered,
+        hidden,
+        matched: matched - context,
+        total,
+        user: loggedIn(),
+      });
       if (question === undefined) await remove(ids);
       else ask(question);
     } catch (error) {
@@ -94,6 +103,11 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     select(
       nothingAt(order.slice(at).find((id) => !gone.has(id)) ?? order.slice(0, at).findLast((id) => !gone.has(id))),
     );
+  }
+
+  /** Does what was asked about. */
+  function confirmed({ command, ids }: RemoveQuestion) {
+    void (command === 'remove' ? remove(ids) : runOn(menu, command, ids));
   }
 
   function moveTo(move: Move | undefined) {
@@ -213,6 +227,14 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
       case 'copy-text':
         show(name);
         break;
+      case 'disable': {
+        live.release();
+        const ids = selected.chosen();
+        const question = disableQuestion(menu, ids, selected.chosenRows(), loggedIn());
+        if (question === undefined) void runOn(menu, name, ids);
+        else ask(question);
+        break;
+      }
       default:
         live.release();
         void runOn(menu, name, actsOnAll(name) ? [] : selected.chosen());
@@ -220,5 +242,5 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     return true;
   }
 
-  return { state, run, moveTo, drop, remove };
+  return { state, run, moveTo, drop, confirmed };
 }

@@ -19,6 +19,7 @@ test('a few letters find what they mean', () => {
   expect(best('add address')).toBe('New Address');
   expect(best('route')).toBe('Route List');
   expect(best('ip sett')).toBe('IP Settings');
+  expect(best('new interface list')).toBe('New Interface List');
   expect(best('FILTER')).toBe('Firewall: Filter Rules');
   expect(best('dash')).toBe('Dashboard');
   expect(found(entries, 'zzz')).toEqual([]);

@@ -71,7 +71,7 @@ function fit({ label, hint, words }: Entry, word: string): number {
   return `${label} ${rest}`.toLowerCase().includes(word) ? 1 : 0;
 }
 
-/** The entries that have all the words, the best first. */
+/** The entries that have all the words, the best first; of those that fit alike, the one that was typed in full. */
 export function found(entries: readonly Entry[], typed: string): readonly Entry[] {
   const words = typed
     .toLowerCase()
@@ -80,7 +80,12 @@ export function found(entries: readonly Entry[], typed: string): readonly Entry[
   return entries
     .map((entry, at) => ({ entry, at, fits: words.map((word) => fit(entry, word)) }))
     .filter(({ fits }) => fits.every((each) => each > 0))
-    .map(({ entry, at, fits }) => ({ entry, at, sum: fits.reduce((total, each) => total + each, 0) }))
-    .sort((a, b) => b.sum - a.sum || a.at - b.at)
+    .map(({ entry, at, fits }) => ({
+      entry,
+      at,
+      sum: fits.reduce((total, each) => total + each, 0),
+      whole: Number(wordsOf(entry.label).join(' ') === words.join(' ')),
+    }))
+    .sort((a, b) => b.sum - a.sum || b.whole - a.whole || a.at - b.at)
     .map(({ entry }) => entry);
 }
