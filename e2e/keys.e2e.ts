@@ -105,6 +105,29 @@ test('a letter in the tree of menus goes to the next menu that begins with it', 
   await expect(item('Resources')).toBeFocused();
 });
 
+test('who is about to disable himself is asked, by keys and in the dialog', async ({ ui, router }) => {
+  const state = async () => (await router.rest.list('/user')).find(({ name }) => name === 'admin')?.disabled;
+  const users = await ui.open('/user');
+  const question = ui.page.getByRole('dialog', { name: 'Disable 1 item?' });
+  await users.select(users.row('admin'));
+  await ui.page.keyboard.press('Control+d');
+  await expect(question).toContainText('You are logged in as admin');
+  await ui.page.keyboard.press('Enter');
+  await expect(question).toBeHidden();
+  expect(await state()).toBe('false');
+  const dialog = await users.edit(users.row('admin'), /admin/);
+  await dialog.press('Disable');
+  await expect(question).toBeVisible();
+  await ui.page.keyboard.press('Escape');
+  await expect(question).toBeHidden();
+  expect(await state()).toBe('false');
+  // Yes is an answer, too; the last one who may do everything stays all the same.
+  await dialog.press('Disable');
+  await question.getByRole('button', { name: 'Disable 1' }).click();
+  await expect(ui.page.locator('.toasts')).toContainText('the last user of group full can not be disabled');
+  expect(await state()).toBe('false');
+});
+
 test('closing all windows asks before changes are lost', async ({ ui }) => {
   await ui.open('/system/identity');
   const identity = ui.window('Identity');
