@@ -70,7 +70,9 @@ test('whoever may only look from now on sees what the router has, and what of th
       timeout: 20_000,
     });
     await expect(dialog.root.getByLabel('Address', { exact: true })).toHaveValue('10.9.8.7');
-    await router.rest.set('/user', bob, { group: 'write' });
+    // Another name is no other user: nothing ends.
+    await router.rest.set('/user', bob, { group: 'write', name: 'robert' });
+    await expect(page.getByLabel('User robert')).toBeVisible({ timeout: 20_000 });
     await expect(dialog.root.getByLabel('Address', { exact: true })).toHaveValue('10.9.8.1', { timeout: 20_000 });
     await dialog.press('OK');
     await expect.poll(async () => (await router.rest.list('/ip/firewall/address-list'))[0]?.address).toBe('10.9.8.1');

@@ -114,7 +114,7 @@ export class LiveClient implements Outlet {
       case 'status':
         return this.#listen(
           this.#hub.statusSampler.listen((status) => {
-            this.#tick({ id, op: 'status', ...status, group: this.#hub.groupOf(this.#user) });
+            this.#tick({ id, op: 'status', ...status, user: this.#hub.person(this.#user) });
           }, true),
         );
     }

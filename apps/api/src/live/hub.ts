@@ -107,9 +107,10 @@ export class Hub {
     socket.on('close', () => this.#connections.delete(socket));
   }
 
-  /** The group of a user, who may have been moved to another one since the login. */
-  groupOf(user: number): string | undefined {
-    return this.#services.users.byId(user)?.group;
+  /** Name and group of a user, which others may have changed since the login; undefined for one who is gone. */
+  person(user: number): { readonly name: string; readonly group: string } | undefined {
+    const { name, group } = this.#services.users.byId(user) ?? {};
+    return name === undefined || group === undefined ? undefined : { name, group };
   }
 
   /** A queue that one browser watches. */

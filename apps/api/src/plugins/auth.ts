@@ -2,6 +2,7 @@ import cookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Authenticator, Principal } from '../auth/authenticator.js';
 import { SESSION_MS } from '../auth/sessions.js';
+import { rowIdText } from '../config/snapshot.js';
 import { errors } from '../errors.js';
 import { requestTurn } from '../live/slices.js';
 import type { Connections } from './connections.js';
@@ -62,7 +63,7 @@ async function authenticate(
   if (principal === undefined) throw errors.unauthorized();
   // The tabs of a browser share one cookie: what is done in the name of one user must not be done with another's rights.
   const meant = userMeant(request);
-  if (meant !== undefined && meant !== principal.name) throw errors.unauthorized();
+  if (meant !== undefined && meant !== rowIdText(principal.userId)) throw errors.unauthorized();
   const safe = request.method === 'GET' || request.method === 'HEAD';
   if (!safe && request.headers['x-tollway'] !== '1') {
     throw errors.forbiddenOrigin('the header X-Tollway: 1 is missing');
@@ -70,17 +71,12 @@ async function authenticate(
   return principal;
 }
 
-/** Whom a page takes itself to be: the header `X-Tollway-User`, URI encoded; of a WebSocket, which has none, the word `user`. */
+/** The id of whom a page takes itself to be: the header `X-Tollway-User`; of a WebSocket, which has none, the word `user`. */
 function userMeant({ headers, query }: FastifyRequest): string | undefined {
   const header = headers['x-tollway-user'];
   const words: unknown = headers.upgrade === undefined ? undefined : query;
   const word = typeof words === 'object' && words !== null && 'user' in words ? words.user : undefined;
-  if (typeof header !== 'string') return typeof word === 'string' ? word : undefined;
-  try {
-    return decodeURIComponent(header);
-  } catch {
-    return header;
-  }
+  return typeof header === 'string' ? header : typeof word === 'string' ? word : undefined;
 }
 
 /** Aborted when the connection ends; after the answer that no longer matters. */

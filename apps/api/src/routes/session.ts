@@ -3,6 +3,7 @@ import type { Authenticator, Principal } from '../auth/authenticator.js';
 import { MAX_PASSWORD, refusePassword } from '../auth/passwords.js';
 import type { SetupToken } from '../auth/setup-token.js';
 import { FIRST_USER, MAX_NAME, type User } from '../auth/users.js';
+import { rowIdText } from '../config/snapshot.js';
 import { unlessFault } from '../database/fault.js';
 import { errors } from '../errors.js';
 import { COOKIE, clientGone, setSessionCookie } from '../plugins/auth.js';
@@ -67,7 +68,7 @@ export function sessionRoutes(
   });
 }
 
-const person = ({ name, group }: Principal) => ({ name, group });
+const person = ({ userId, name, group }: Principal) => ({ id: rowIdText(userId), name, group });
 
 export function identityOf({ store }: Pick<Services, 'store'>): string {
   return store.snapshot.get(IDENTITY)?.[0]?.values.name ?? 'Tollway';

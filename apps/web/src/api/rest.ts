@@ -38,18 +38,18 @@ function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Whom the page takes itself to be; undefined before a login. */
+/** Id of whom the page takes itself to be; undefined before a login. */
 let user: string | undefined;
 
 /**
  * Says in whose name requests are sent from now on. Another tab of the browser may log somebody else in, and both share the
  * cookie: the server refuses what is not meant to be done by them.
  */
-export function speakAs(name: string | undefined): void {
-  user = name;
+export function speakAs(id: string | undefined): void {
+  user = id;
 }
 
-/** Whom requests are sent as. */
+/** Id of whom requests are sent as. */
 export function speaker(): string | undefined {
   return user;
 }
@@ -89,7 +89,7 @@ export async function send(method: string, path: string, body?: unknown, limitMs
   const headers: Record<string, string> = { accept: 'application/json' };
   if (method !== 'GET') headers['x-tollway'] = '1';
   if (body !== undefined) headers['content-type'] = 'application/json';
-  if (user !== undefined) headers['x-tollway-user'] = encodeURIComponent(user);
+  if (user !== undefined) headers['x-tollway-user'] = user;
   let response: Response;
   try {
     response = await fetch(path, {

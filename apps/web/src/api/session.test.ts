@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { speaker } from './rest.ts';
-import { login, refreshSession, useSession } from './session.ts';
+import { followUser, login, refreshSession, useSession } from './session.ts';
 
 const answer = vi.fn<() => Promise<Response>>();
 const answers = (status: number, body: object) => answer.mockResolvedValue(Response.json(body, { status }));
@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
-const who = { name: 'admin', group: 'full', version: '1' };
+const who = { id: '*1', name: 'admin', group: 'full', version: '1' };
 const detail = 'The database is damaged. Stop the router and start it with --restore.';
 
 test('an open page stays open while management cannot work, says why, and forgets it when it is over', async () => {
@@ -51,20 +51,31 @@ test('what is open under the question for the password stays, too', async () => 
 });
 
 test('whom another tab has logged in does not take over a page, unless they log in there', async () => {
-  answers(200, { ...who, name: 'bob' });
+  answers(200, { ...who, id: '*2', name: 'bob' });
   await refreshSession();
-  expect(speaker()).toBe('bob');
+  expect(speaker()).toBe('*2');
   answers(200, who);
   await refreshSession();
   expect(useSession.getState()).toMatchObject({ phase: 'out', expired: { name: 'bob' } });
   await refreshSession();
   expect(useSession.getState()).toMatchObject({ phase: 'out', expired: { name: 'bob' } });
-  expect(speaker()).toBe('bob');
-  answers(200, { ...who, name: 'bob' });
+  expect(speaker()).toBe('*2');
+  answers(200, { ...who, id: '*2', name: 'bob' });
   await refreshSession();
   expect(useSession.getState()).toMatchObject({ phase: 'in', name: 'bob' });
   answer.mockImplementation(() => Promise.resolve(Response.json(who)));
   await login('admin', 'long enough');
   expect(useSession.getState()).toMatchObject({ phase: 'in', name: 'admin' });
-  expect(speaker()).toBe('admin');
+  expect(speaker()).toBe('*1');
+});
+
+test('who is renamed stays logged in', async () => {
+  answers(200, who);
+  await refreshSession();
+  followUser({ name: 'root', group: 'full' });
+  expect(useSession.getState()).toMatchObject({ phase: 'in', id: '*1', name: 'root' });
+  answers(200, { ...who, name: 'root' });
+  await refreshSession();
+  expect(useSession.getState()).toMatchObject({ phase: 'in', id: '*1', name: 'root' });
+  expect(speaker()).toBe('*1');
 });

@@ -3,6 +3,8 @@ import { create } from 'zustand';
 import { isObject, onUnauthorized, RequestError, request, speakAs } from './rest.ts';
 
 interface User {
+  /** As in `/user`; a user may be renamed. */
+  readonly id: string;
   readonly name: string;
   readonly group: string;
 }
@@ -16,6 +18,7 @@ export type Session =
   /** `problem`: what keeps the router's management from working now, and what to do, as the router says it. */
   | {
       readonly phase: 'in';
+      readonly id: string;
       readonly name: string;
       readonly group: string;
       readonly version: string;
@@ -31,7 +34,7 @@ export function loggedIn(): string | undefined {
 }
 
 function replace(next: Session): void {
-  speakAs(next.phase === 'in' ? next.name : next.phase === 'out' ? next.expired?.name : undefined);
+  speakAs(next.phase === 'in' ? next.id : next.phase === 'out' ? next.expired?.id : undefined);
   useSession.setState(next, true);
 }
 
@@ -59,13 +62,14 @@ export async function refreshSession(anybody = false): Promise<void> {
   const fields = isObject(body) ? body : {};
   const before = useSession.getState();
   if (response.ok) {
-    const whose = before.phase === 'in' ? before.name : before.phase === 'out' ? before.expired?.name : undefined;
-    if (!anybody && whose !== undefined && whose !== fields.name) {
+    const whose = before.phase === 'in' ? before.id : before.phase === 'out' ? before.expired?.id : undefined;
+    if (!anybody && whose !== undefined && whose !== fields.id) {
       expire(false);
       return;
     }
     replace({
       phase: 'in',
+      id: typeof fields.id === 'string' ? fields.id : '',
       name: typeof fields.name === 'string' ? fields.name : '',
       group: typeof fields.group === 'string' ? fields.group : '',
       version: typeof fields.version === 'string' ? fields.version : '',
@@ -113,10 +117,13 @@ export async function setUp(token: string, password: string): Promise<void> {
   await refreshSession(true);
 }
 
-/** The group of who is logged in, as the router says it now. */
-export function followGroup(group: unknown): void {
+/** Name and group of who is logged in, as the router says them now. */
+export function followUser(user: unknown): void {
   const session = useSession.getState();
-  if (session.phase === 'in' && typeof group === 'string' && group !== session.group) replace({ ...session, group });
+  if (session.phase !== 'in' || !isObject(user)) return;
+  const { name, group } = user;
+  if (typeof name !== 'string' || typeof group !== 'string') return;
+  if (name !== session.name || group !== session.group) replace({ ...session, name, group });
 }
 
 /** Ends the session here and on the server. */
@@ -137,7 +144,7 @@ export function forgetSession(): void {
 function expire(setup: boolean): void {
   const session = useSession.getState();
   if (session.phase === 'in' && !setup)
-    replace({ phase: 'out', setup, expired: { name: session.name, group: session.group } });
+    replace({ phase: 'out', setup, expired: { id: session.id, name: session.name, group: session.group } });
   else if (session.phase !== 'out' || session.setup !== setup) replace({ phase: 'out', setup });
 }
 

@@ -2,7 +2,7 @@
 import { create } from 'zustand';
 import { live } from './live.ts';
 import { isObject } from './rest.ts';
-import { followGroup } from './session.ts';
+import { followUser } from './session.ts';
 
 export interface Status {
   readonly identity: string;
@@ -82,7 +82,7 @@ export function connect(): void {
     live.subscribe({ topic: 'status' }, (message) => {
       if (message.op !== 'status') return;
       useStatus.setState(toStatus(message));
-      followGroup(message.group);
+      followUser(message.user);
     });
   }
   live.open();

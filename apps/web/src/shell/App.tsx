@@ -27,8 +27,9 @@ import { WindowList } from './WindowList.tsx';
 
 export function App() {
   const phase = useSession((session) => session.phase);
-  const expired = useSession((session) => (session.phase === 'out' ? session.expired?.name : undefined));
-  const user = useSession((session) => (session.phase === 'in' ? session.name : undefined)) ?? expired;
+  const expired = useSession((session) => (session.phase === 'out' ? session.expired : undefined));
+  const user = useSession((session) => (session.phase === 'in' ? session.id : undefined)) ?? expired?.id;
+  const name = useSession((session) => (session.phase === 'in' ? session.name : undefined)) ?? expired?.name;
   const identity = useStatus((status) => status.identity);
   useEffect(() => void refreshSession(), []);
   useEffect(() => {
@@ -36,15 +37,15 @@ export function App() {
     else disconnect();
   }, [phase]);
   useEffect(() => {
-    document.title = pageTitle(identity, user, window.location.host);
-  }, [identity, user]);
+    document.title = pageTitle(identity, name, window.location.host);
+  }, [identity, name]);
 
   if (phase === 'unknown') return null;
   return (
     <>
       {/* What was being edited stays there while the user logs in again. */}
       {phase === 'unavailable' ? <Unavailable /> : user === undefined ? <Login /> : <Console user={user} />}
-      {expired !== undefined && <LoginAgain name={expired} />}
+      {expired !== undefined && <LoginAgain name={expired.name} />}
       <Toasts />
     </>
   );
@@ -81,6 +82,7 @@ function StaleNote() {
 /** What is open over the desk. */
 type Over = 'nothing' | 'palette' | 'windows';
 
+/** @param user id of who is logged in */
 function Console({ user }: { readonly user: string }) {
   const narrow = useNarrow();
   /** Windows that are to be closed though what was changed in them is not stored, and how. */

@@ -92,7 +92,10 @@ export function followAddress(): () => void {
 
 const SAVE_MS = 400;
 
-/** Opens the windows that this user had open, and the one of the address bar; keeps them until it is stopped. */
+/**
+ * Opens the windows that a user had open, and the one of the address bar; keeps them until it is stopped.
+ * @param user id of the user
+ */
 export function keepDesk(user: string): () => void {
   const name = `desk.${user}`;
   const { desk } = useDesk.getState();
