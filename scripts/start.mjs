@@ -10,7 +10,7 @@ import { createLab, removeLab } from './lab/create.mjs';
 import { labOf } from './lab/topology.mjs';
 import { trafficOf } from './lab/traffic.mjs';
 import { commandLine, endProcesses, identify, isRunning, parentOf, run, seconds, until } from './process.mjs';
-import { main, UserError } from './project.mjs';
+import { inProject, main, UserError } from './project.mjs';
 import { currentNetns } from './start/claims.mjs';
 import { prepareDataDir } from './start/data-folder.mjs';
 import { parseOptions, usage } from './start/options.mjs';
@@ -192,7 +192,12 @@ function setupLink(url, dataDir) {
 function welcome(url, instance, options) {
   const lines = [`Tollway is up after ${seconds(started)}: ${url}`];
   lines.push(setupLink(url, options.dataDir) ?? '  Log in as admin, whose password has been set.');
-  if (instance.lab !== null) lines.push('  Lab: npm run lab            (hosts; npm run lab -- sh lan opens a shell)');
+  if (instance.lab !== null) {
+    const here = options.dataDir === inProject('data') ? '' : ` --data-dir ${options.dataDir}`;
+    lines.push(
+      `  Lab: npm run lab${here && ` --${here}`}            (hosts; npm run lab --${here} sh lan opens a shell)`,
+    );
+  }
   if (instance.ports.length > 0 && instance.lab === null) {
     const names = instance.ports.map((port, index) => `${port} as ether${index + 1}`).join(', ');
     lines.push(`  Claimed: ${names}; given back at the end.`);

@@ -69,18 +69,18 @@ export const restoreCommand = (revision) => [
 export const isSetUp = (dataDir) => existsSync(path.join(dataDir, 'agent', 'active.tollway'));
 
 /**
- * One look at the API. `problem`: what keeps management from working, and what to do. Of the agent it is told elsewhere:
- * whoever starts it sees it end.
+ * One look at the API. `problem`: what keeps management from working, and what to do. That the agent has ended, or has not
+ * got its configuration yet, is none: whoever starts it sees it end.
  * @param {string} url
  * @returns {Promise<{ listening: boolean, forwarding: boolean, problem?: string }>}
  */
 export async function health(url) {
   try {
     const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(1000) });
-    /** @type {{ concerns?: unknown, problem?: unknown, remedy?: unknown }} */
+    /** @type {{ concerns?: unknown, agent?: unknown, problem?: unknown, remedy?: unknown }} */
     const body = Object(await response.json());
     const problem =
-      typeof body.problem === 'string' && body.concerns === 'database'
+      typeof body.problem === 'string' && (body.concerns === 'database' || body.agent === 'ahead')
         ? { problem: `${body.problem} ${body.remedy ?? ''}` }
         : {};
     return { listening: true, forwarding: response.status === 200, ...problem };

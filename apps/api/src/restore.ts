@@ -17,15 +17,19 @@ async function main(): Promise<number> {
   }
   try {
     const number = wanted === undefined ? undefined : Number(wanted);
-    const { generation, revision, keptAs } = await restore(
+    const { generation, revision, keptAs, replaced } = await restore(
       databaseUrl,
       dataDir,
       await readMigrations(migrations),
       number,
     );
     const old = keptAs === undefined ? '' : `; the database from before is kept as ${keptAs}`;
+    const lost =
+      replaced === undefined
+        ? ''
+        : `; revision ${replaced}, which the data plane has and nothing else has kept, is replaced by it`;
     process.stdout.write(
-      `restored generation ${generation.revision} of ${generation.time} (${generation.summary}) as revision ${revision}${old}\n`,
+      `restored generation ${generation.revision} of ${generation.time} (${generation.summary}) as revision ${revision}${old}${lost}\n`,
     );
     return 0;
   } catch (error) {

@@ -281,6 +281,49 @@ describe('a start with a database that', () => {
     await refusesWith(/is older than the configuration that this router had last/, /--restore/);
   });
 
+  it('is a copy from before a user was removed', async () => {
+    await start();
+    await healthy();
+    const gone = { name: 'gone', group: 'full', password: 'staple battery' };
+    const id = Object(await ask('PUT', '/rest/user', gone)).body['.id'];
+    await stop();
+    checkpoint();
+    copyFileSync(database(), `${database()}.copy`);
+    await start();
+    await healthy();
+    expect(await ask('DELETE', `/rest/user/${id}`)).toMatchObject({ status: 204 });
+    await stop();
+    for (const end of ['-wal', '-shm']) rmSync(database() + end, { force: true });
+    copyFileSync(`${database()}.copy`, database());
+    await start();
+    await refusesWith(/is older than .+ had last \(revision \d+, but its users have changed since\)/, /--restore/);
+    await stop();
+    expect(restoring().code).toBe(0);
+    await start();
+    await healthy();
+    const names = (await ask('GET', '/rest/user?.proplist=name')).body;
+    expect(names).toEqual([{ name: 'admin' }]);
+  });
+
+  it('is older than what the data plane has, and so are the copies: what goes is said', async () => {
+    const header = Buffer.alloc(24);
+    header.write('TOLLWAY\0', 'latin1');
+    header.writeBigUInt64LE(99n, 16);
+    mkdirSync(join(directory, 'agent'), { recursive: true });
+    writeFileSync(join(directory, 'agent', 'active.tollway'), header);
+    const { code, stdout } = restoring();
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/as revision 100; .*; revision 99, which the data plane has and nothing else has kept, is/);
+    rmSync(database());
+    rmSync(join(directory, 'generations'), { recursive: true });
+    expect(restoring()).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/Started without --restore the router/),
+    });
+    await start();
+    await refusesWith(/is gone, and so are the copies of its configuration/, /Put back the one or the other/);
+  });
+
   it('is of another program is refused, and not changed', async () => {
     for (const end of ['', '-wal', '-shm']) rmSync(database() + end, { force: true });
     const foreign = openDatabase(`file:${database()}`);

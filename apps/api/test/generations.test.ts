@@ -21,7 +21,7 @@ it('writes the users of now as soon as the disk takes them again, without anothe
   // Something else stands where the folder should be.
   writeFileSync(generationsFolder(folder), '');
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const generations = new Generations(folder, { store, users: () => users, log });
+  const generations = new Generations(folder, { store, users: () => ({ users, changes: users.length }), log });
   try {
     await generations.begin();
     expect(generations.problem).toMatch(/^A copy of the configuration cannot be kept/);
@@ -35,7 +35,7 @@ it('writes the users of now as soon as the disk takes them again, without anothe
     vi.advanceTimersByTime(6_000);
     vi.useRealTimers();
     await expect.poll(() => generations.problem, { timeout: 5_000 }).toBeUndefined();
-    expect(newestKept(folder)?.users.map(({ name }) => name)).toEqual(['admin']);
+    expect(newestKept(folder)?.users.users.map(({ name }) => name)).toEqual(['admin']);
   } finally {
     generations.close();
   }

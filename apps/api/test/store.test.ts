@@ -123,9 +123,15 @@ describe('an agent that is away', () => {
     await expect
       .poll(async () => (await router.request('GET', '/healthz')).item.agent, { timeout: 10_000 })
       .toBe('ahead');
+    // It forwards all the same, and nothing else has kept that configuration.
+    expect((await router.request('GET', '/healthz')).body).toMatchObject({
+      forwarding: true,
+      concerns: 'data-plane',
+      remedy: expect.stringMatching(/^Put back the newer database with the folder generations.*--restore/),
+    });
     const answer = await router.rest('PUT', '/ip/address', address(1));
     expect(answer.status).toBe(400);
-    expect(answer.error.detail).toMatch(/revision 99/);
+    expect(answer.error.detail).toMatch(/revision 99.*Put back/);
     expect(peer.revision).toBe(99);
   });
 });

@@ -1,6 +1,6 @@
 import type { Database } from '../database/client.js';
 import { unlessFault } from '../database/fault.js';
-import type { KeptUser } from '../generations/rows-file.js';
+import type { KeptUsers } from '../generations/rows-file.js';
 import { hashPassword, verifyPassword } from './passwords.js';
 
 export const groups = ['full', 'write', 'read'] as const;
@@ -41,6 +41,9 @@ export class Users {
   /** How often the password of a user has changed since the start. */
   readonly #passwords = new Map<number, number>();
 
+  /** How often they have been changed, by the database's count. */
+  #changes = 0;
+
   private constructor(db: Database) {
     this.#db = db;
   }
@@ -50,6 +53,7 @@ export class Users {
     const users = new Users(db);
     if ((await db.user.count()) === 0) await db.user.create({ data: { name: FIRST_USER, group: 'full' } });
     for (const row of await db.user.findMany({ orderBy: { id: 'asc' } })) users.#remember(row);
+    await users.#count();
     return users;
   }
 
@@ -63,14 +67,15 @@ export class Users {
   }
 
   /** All of them as they are kept beside the database. */
-  kept(): KeptUser[] {
-    return [...this.#records.values()].map(({ name, group, disabled, comment, passwordHash }) => ({
+  kept(): KeptUsers {
+    const users = [...this.#records.values()].map(({ name, group, disabled, comment, passwordHash }) => ({
       name,
       group,
       disabled,
       comment,
       passwordHash: passwordHash ?? null,
     }));
+    return { users, changes: this.#changes };
   }
 
   byId(id: number): User | undefined {
@@ -109,6 +114,7 @@ export class Users {
     const { password, ...data } = content;
     const passwordHash = password === undefined ? null : await hashPassword(password);
     const user = this.#remember(await this.#db.user.create({ data: { ...data, passwordHash } }));
+    await this.#count();
     for (const listener of this.#listeners) listener(user.id);
     return user;
   }
@@ -119,6 +125,7 @@ export class Users {
     const row = await this.#db.user.update({ where: { id }, data: { ...data, passwordHash } });
     const user = this.#remember(row);
     if (passwordHash !== undefined) this.#passwords.set(id, this.passwordNumber(id) + 1);
+    await this.#count();
     for (const listener of this.#listeners) listener(id);
     return user;
   }
@@ -126,12 +133,19 @@ export class Users {
   async remove(id: number): Promise<void> {
     await this.#db.user.delete({ where: { id } });
     this.#records.delete(id);
+    await this.#count();
     for (const listener of this.#listeners) listener(id);
   }
 
   async loggedIn(id: number): Promise<void> {
     const row = await this.#db.user.update({ where: { id }, data: { lastLoggedIn: new Date() } }).catch(unlessFault);
     if (row !== undefined) this.#remember(row);
+  }
+
+  /** A count that cannot be read now stays behind, and nothing is taken for older by it. */
+  async #count(): Promise<void> {
+    const row = await this.#db.userChanges.findFirst().catch(unlessFault);
+    if (row) this.#changes = row.count;
   }
 
   #remember(row: {

@@ -15,6 +15,11 @@ interface Head {
   readonly digest: string;
 }
 
+/** What to do about an agent that is ahead. */
+export const AHEAD_REMEDY =
+  'Put back the newer database with the folder generations beside it; or stop the router and start it as before with ' +
+  '--restore added (npm start -- --restore): that puts the configuration of generations in the place of the newer one.';
+
 /** What the agent says that it has in force. */
 type InForce = Pick<Hello, 'revision' | 'digest'>;
 
@@ -140,9 +145,7 @@ export class AgentSync {
 
   /** Never overwritten: the agent may be right, and the database an old copy. */
   #ahead(revision: number) {
-    const text =
-      `the agent runs revision ${this.active}, the database ends at ${revision}. ` +
-      'If the database was restored from a backup, stop the agent, remove its "agent" directory and start again';
+    const text = `the data plane runs revision ${this.active}, the database ends at ${revision}. ${AHEAD_REMEDY}`;
     if (this.#state !== 'ahead') this.#log.error(text);
     this.#state = 'ahead';
     return errors.failure(text);

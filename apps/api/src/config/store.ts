@@ -134,6 +134,11 @@ export class ConfigStore {
     return this.#compiled.config;
   }
 
+  /** Revision that the agent has in force; 0 when none was ever made. */
+  get activeRevision(): number {
+    return this.#sync.active;
+  }
+
   get syncState(): SyncState {
     return this.#sync.state;
   }

@@ -5,6 +5,7 @@ import { ApiError } from '../errors.js';
 
 export type FaultKind =
   | 'gone'
+  | 'lost'
   | 'empty'
   | 'damaged'
   | 'foreign'
@@ -21,11 +22,16 @@ export type FaultKind =
 /** Faults that pass without anybody changing the file. */
 const PASSING: readonly FaultKind[] = ['full', 'read-only', 'locked', 'unreadable'];
 
-const RESTORE =
-  'Stop the router and start it with npm start -- --restore: that rebuilds the database from the last configuration and keeps the old file';
+const REBUILD =
+  'Stop the router and start it as before with --restore added (npm start -- --restore): that rebuilds the database from the last configuration';
+const RESTORE = `${REBUILD} and keeps the old file`;
 
 const TEXTS: Readonly<Record<FaultKind, readonly [problem: string, remedy: string]>> = {
-  gone: ['is gone', RESTORE],
+  gone: ['is gone', REBUILD],
+  lost: [
+    'is gone, and so are the copies of its configuration in the folder generations beside it',
+    'Put back the one or the other from a backup; to set the router up anew, stop it and move its data folder away',
+  ],
   empty: ['is empty, and this router has been set up', RESTORE],
   damaged: ['is damaged', RESTORE],
   foreign: [
@@ -34,7 +40,7 @@ const TEXTS: Readonly<Record<FaultKind, readonly [problem: string, remedy: strin
   ],
   newer: [
     'was made by a newer version of Tollway',
-    'Start that version again, or start this one with npm start -- --restore: that goes back to the last configuration known here and keeps the newer file',
+    'Start that version again, or start this one as before with --restore added (npm start -- --restore): that goes back to the last configuration known here and keeps the newer file',
   ],
   older: ['is older than the configuration that this router had last', RESTORE],
   'no-users': ['has no user who may log in, and this router has been set up', RESTORE],

@@ -41,7 +41,9 @@ export async function readyDatabase(
     const last = lastKept(kept);
     const isSetUp = last > 0 || agentRevision(dataDir) > 0;
     const fresh = !existsSync(file) || statSync(file).size === 0;
-    if (fresh && isSetUp) throw new DatabaseFault(existsSync(file) ? 'empty' : 'gone', file);
+    if (fresh && isSetUp) {
+      throw new DatabaseFault(last === 0 ? 'lost' : existsSync(file) ? 'empty' : 'gone', file);
+    }
     // A connection that was opened read-only would keep later ones of this process from writing.
     if (!fresh && !isWritable(file)) throw new DatabaseFault('read-only', file);
     if (!fresh) {
@@ -51,11 +53,16 @@ export async function readyDatabase(
     const migrated = await migrate(url, migrations);
     const missing = await missingIn(url, migrations);
     if (missing !== undefined) throw new DatabaseFault('damaged', file, missing);
-    const { revision, hasUsers } = await content(url);
+    const { revision, hasUsers, userChanges } = await content(url);
     if (!isSetUp) return undefined;
     if (revision === 0) throw new DatabaseFault('empty', file);
     if (revision < last) throw new DatabaseFault('older', file, `revision ${revision}; the last was ${last}`);
-    const hadUsers = kept?.users.some(canLogIn) === true;
+    const users = kept?.users;
+    // What happens to users makes no revision.
+    if (userChanges < (users?.changes ?? 0)) {
+      throw new DatabaseFault('older', file, `revision ${revision}, but its users have changed since`);
+    }
+    const hadUsers = users?.users.some(canLogIn) === true;
     if (!hasUsers && hadUsers) throw new DatabaseFault('no-users', file);
     // A migration may change rows, and with a crash in between the last revision is not kept.
     return migrated.length === 0 && revision === last ? kept?.at(last) : undefined;
@@ -129,12 +136,13 @@ export function holdsDatabase(descriptor: number): boolean {
   return readSync(descriptor, start, 0, start.length, 0) === start.length && start.toString('latin1') === MAGIC;
 }
 
-async function content(url: string): Promise<{ revision: number; hasUsers: boolean }> {
+async function content(url: string): Promise<{ revision: number; hasUsers: boolean; userChanges: number }> {
   const connection = await adapter(url).connect();
   try {
     const first = async (sql: string) => (await connection.queryRaw({ sql, args: [], argTypes: [] })).rows[0]?.[0];
     return {
       revision: Number(await first('SELECT coalesce(max("number"), 0) FROM "Revision"')),
+      userChanges: Number(await first('SELECT coalesce(max("count"), 0) FROM "UserChanges"')),
       hasUsers:
         Number(
           await first(

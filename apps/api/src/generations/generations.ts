@@ -5,7 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { StoredSnapshot } from '../config/draft.js';
 import { SYSTEM } from '../config/record.js';
 import type { Committed } from '../config/store.js';
-import { baseLines, changeLine, type KeptUser, type RowsFile, readRows, usersLine } from './rows-file.js';
+import { baseLines, changeLine, type KeptUsers, type RowsFile, readRows, usersLine } from './rows-file.js';
 
 /** Revisions that can be gone back to, as many as the history tells of. Each start may begin a file, so files say little. */
 const REVISIONS = 1000;
@@ -21,7 +21,7 @@ export const generationsFolder = (dataDir: string): string => join(dataDir, 'gen
 /** Where the configuration and the users come from. */
 interface Source {
   readonly store: { readonly revision: number; readonly lastId: number; readonly snapshot: StoredSnapshot };
-  users(): readonly KeptUser[];
+  users(): KeptUsers;
   log(message: string): void;
 }
 

@@ -8,7 +8,7 @@ import { type Migration, migrate } from '../database/migrate.js';
 import { databaseFile } from '../database/stored.js';
 import { agentRevision } from './agent-revision.js';
 import { generationsFolder, keptGenerations, lastKept, newestKept } from './generations.js';
-import type { Generation, KeptUser } from './rows-file.js';
+import type { Generation, KeptUsers } from './rows-file.js';
 
 /** Rebuilds the database from the rows that are kept beside it. */
 
@@ -21,6 +21,8 @@ export interface Restored {
   readonly revision: number;
   /** Where the database from before is now; undefined when there was none. */
   readonly keptAs: string | undefined;
+  /** Revision that the data plane had and nothing here has kept: it is replaced, too. Undefined when there is none. */
+  readonly replaced: number | undefined;
 }
 
 type Connection = Awaited<ReturnType<ReturnType<typeof adapter>['connect']>>;
@@ -40,21 +42,24 @@ export async function restore(
   const generation = chosen(dataDir, wanted);
   const newest = newestKept(dataDir);
   // Whoever was removed since, or has another password, does not come back with an earlier configuration.
-  const users = newest?.users ?? [];
+  const users = newest?.users ?? { users: [], changes: 0 };
   const building = `${file}.restored`;
   try {
     removeDatabase(building);
     await migrate(`file:${building}`, migrations);
     const connection = await adapter(`file:${building}`).connect();
     let revision: number;
+    let known: number;
     try {
       const old = await keepHistory(connection, file);
-      revision = 1 + Math.max(old.revision, lastKept(newest), agentRevision(dataDir));
+      known = old.revision;
+      revision = 1 + Math.max(known, lastKept(newest), agentRevision(dataDir));
       const last = newest?.at(lastKept(newest));
       // What the history tells of an id stays true of it: none is given a second time.
       const lastId = Math.max(generation.lastId, last?.lastId ?? 0, old.lastId);
       const changes = last === undefined ? [] : difference(last, generation);
-      await write(connection, { ...generation, lastId }, users, { revision, changes });
+      const counted = { ...users, changes: 1 + Math.max(users.changes, old.userChanges) };
+      await write(connection, { ...generation, lastId }, counted, { revision, changes });
       await connection.executeScript('PRAGMA wal_checkpoint(TRUNCATE)');
     } finally {
       await connection.dispose();
@@ -62,7 +67,8 @@ export async function restore(
     const keptAs = setAside(file);
     for (const end of ['-wal', '-shm']) rmSync(`${building}${end}`, { force: true });
     renameSync(building, file);
-    return { generation, revision, keptAs };
+    const ahead = agentRevision(dataDir);
+    return { generation, revision, keptAs, replaced: ahead > Math.max(known, lastKept(newest)) ? ahead : undefined };
   } catch (error) {
     removeDatabase(building);
     const why = faultOf(error, building)?.text ?? (error instanceof Error ? error.message : String(error));
@@ -78,7 +84,10 @@ function chosen(dataDir: string, wanted: number | undefined): Generation {
     if (found !== undefined) return found;
     held.push(...file.heads.map(({ revision }) => revision));
   }
-  if (held.length === 0) throw new CannotRestore(`There is nothing to restore: ${folder} holds no generation.`);
+  if (held.length === 0) {
+    const meanwhile = agentRevision(dataDir) > 0 ? ' Started without --restore the router forwards as before.' : '';
+    throw new CannotRestore(`There is nothing to restore: ${folder} holds no generation.${meanwhile}`);
+  }
   throw new CannotRestore(`There is no generation ${wanted} in ${folder}; there are ${rangesOf(held)}.`);
 }
 
@@ -117,7 +126,7 @@ function difference(from: Generation, to: Generation): RowChange[] {
 async function write(
   connection: Connection,
   generation: Generation,
-  users: readonly KeptUser[],
+  { users, changes: userChanges }: KeptUsers,
   { revision, changes }: { readonly revision: number; readonly changes: readonly RowChange[] },
 ): Promise<void> {
   const { rows, lastId } = generation;
@@ -140,6 +149,7 @@ async function write(
             nullif(value ->> 'comment', '') FROM json_each(?)`,
     JSON.stringify(users),
   );
+  await run(`UPDATE "UserChanges" SET "count" = ?`, userChanges);
   const diff = JSON.stringify(changes);
   const summary = `restored generation ${generation.revision} (${generation.summary})`;
   await run(
@@ -168,18 +178,26 @@ async function write(
 /** What is history, and no configuration: as much of it as can still be read goes along. */
 const HISTORY = ['Revision', 'Audit', 'QueueDay', 'QueueMeter'];
 
-/** Returns the newest revision in the old database and the highest row id that it gave, as far as they can be read. */
-async function keepHistory(
-  connection: Connection,
-  file: string,
-): Promise<{ readonly revision: number; readonly lastId: number }> {
-  if (!existsSync(file)) return { revision: 0, lastId: 0 };
+/** What is counted in a database. */
+interface Counts {
+  /** The newest revision. */
+  readonly revision: number;
+  /** The highest row id that it gave. */
+  readonly lastId: number;
+  readonly userChanges: number;
+}
+
+const NOTHING: Counts = { revision: 0, lastId: 0, userChanges: 0 };
+
+/** Returns what the old database has counted, as far as it can be read. */
+async function keepHistory(connection: Connection, file: string): Promise<Counts> {
+  if (!existsSync(file)) return NOTHING;
   const tried = async (sql: string): Promise<boolean> =>
     connection.executeScript(sql).then(
       () => true,
       () => false,
     );
-  if (!(await tried(`ATTACH '${file.replaceAll("'", "''")}' AS old`))) return { revision: 0, lastId: 0 };
+  if (!(await tried(`ATTACH '${file.replaceAll("'", "''")}' AS old`))) return NOTHING;
   const numberOf = async (sql: string): Promise<number> =>
     Number((await connection.queryRaw({ sql, args: [], argTypes: [] })).rows[0]?.[0] ?? 0);
   for (const table of HISTORY) {
@@ -187,8 +205,10 @@ async function keepHistory(
     if (columns !== '') await tried(`INSERT INTO main."${table}" (${columns}) SELECT ${columns} FROM old."${table}"`);
   }
   const lastId = await numberOf(`SELECT seq FROM old.sqlite_sequence WHERE name = 'ConfigRow'`).catch(() => 0);
+  const userChanges = await numberOf('SELECT max("count") FROM old."UserChanges"').catch(() => 0);
   await tried('DETACH old');
-  return { revision: await numberOf('SELECT coalesce(max("number"), 0) FROM "Revision"'), lastId };
+  const revision = await numberOf('SELECT coalesce(max("number"), 0) FROM "Revision"');
+  return { revision, lastId, userChanges };
 }
 
 /** Names of the columns that a table has here and in the old database, of whichever version that is. */

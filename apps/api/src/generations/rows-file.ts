@@ -18,6 +18,13 @@ export interface KeptUser {
   readonly passwordHash: string | null;
 }
 
+/** All users at some time. */
+export interface KeptUsers {
+  readonly users: readonly KeptUser[];
+  /** How often users had been changed until then. */
+  readonly changes: number;
+}
+
 /** What a revision is, for people who choose one. */
 export interface GenerationHead {
   readonly revision: number;
@@ -36,7 +43,7 @@ export interface Generation extends GenerationHead {
 type Line =
   | ({ kind: 'base'; format: number; rows: number; lastId: number } & GenerationHead)
   | { kind: 'row'; row: StoredRow & { menu: string } }
-  | { kind: 'users'; users: readonly KeptUser[] }
+  | { kind: 'users'; users: readonly KeptUser[]; changes?: number }
   | ({
       kind: 'change';
       lastId: number;
@@ -50,7 +57,7 @@ function lineOf(line: Line): string {
   return `${sum(json)} ${json}\n`;
 }
 
-export const usersLine = (users: readonly KeptUser[]): string => lineOf({ kind: 'users', users });
+export const usersLine = (kept: KeptUsers): string => lineOf({ kind: 'users', ...kept });
 
 export function changeLine(head: GenerationHead, lastId: number, changes: readonly RowChange[]): string {
   const kept = changes.map(({ menu, id, after }) => ({ menu, id, ...(after !== undefined && { after }) }));
@@ -65,7 +72,7 @@ export function* baseLines(
   head: GenerationHead,
   lastId: number,
   snapshot: StoredSnapshot,
-  users: readonly KeptUser[],
+  users: KeptUsers,
 ): Generator<string> {
   const count = [...snapshot.values()].reduce((total, rows) => total + rows.length, 0);
   yield lineOf({ kind: 'base', format: FORMAT, ...head, lastId, rows: count });
@@ -84,8 +91,8 @@ export function* baseLines(
 export interface RowsFile {
   /** The revisions in it, in order; the first is that of the whole configuration. */
   readonly heads: readonly GenerationHead[];
-  /** Users as they were last: they are no part of a revision. */
-  readonly users: readonly KeptUser[];
+  /** Users as they were last: they are no part of a revision. Files of before changes were counted say 0. */
+  readonly users: KeptUsers;
   /** The configuration at one of them. */
   at(revision: number): Generation | undefined;
 }
@@ -101,7 +108,8 @@ export function readRows(text: string): RowsFile | undefined {
     return undefined;
   }
   const heads = [base, ...rest.flatMap((line) => (line.kind === 'change' ? [line] : []))].map(headOf);
-  const users = rest.flatMap((line) => (line.kind === 'users' ? [line.users] : [])).at(-1) ?? [];
+  const last = rest.findLast((line) => line.kind === 'users');
+  const users = { users: last?.users ?? [], changes: last?.changes ?? 0 };
   return {
     heads,
     users,

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { SyncState } from '../config/agent-sync.js';
+import { AHEAD_REMEDY, type SyncState } from '../config/agent-sync.js';
 import type { DatabaseWatch } from '../database/watch.js';
 import type { Services } from '../rest/services.js';
 import { VERSION } from '../version.js';
@@ -17,8 +17,9 @@ const AGENT_TROUBLE: Readonly<Record<SyncState, { readonly problem: string; read
     remedy: 'It is sent again by itself; wait a few seconds.',
   },
   ahead: {
-    problem: 'The data plane forwards by a newer configuration than that of the database.',
-    remedy: 'Take that over with npm start -- --restore; the log says how to go back to the older one instead.',
+    problem:
+      'The data plane forwards by a newer configuration than that of the database, which can change nothing now.',
+    remedy: AHEAD_REMEDY,
   },
   refused: {
     problem: 'The data plane refuses the newest configuration and forwards by the one before.',
@@ -26,7 +27,10 @@ const AGENT_TROUBLE: Readonly<Record<SyncState, { readonly problem: string; read
   },
 };
 
-/** 200 when the agent is connected and runs the newest configuration; 503 says what is missing. */
+/**
+ * 200 when the agent is connected and runs the newest configuration; 503 says what is missing. `forwarding`: whether the
+ * agent forwards, be it by another configuration.
+ */
 export function healthRoute(
   app: FastifyInstance,
   { store, live }: Services,
@@ -35,9 +39,9 @@ export function healthRoute(
 ): void {
   app.get('/healthz', { config: { public: true } }, async (_request, reply) => {
     const { syncState } = store;
-    const forwarding = live.connected && syncState === 'synced' && ready();
+    const forwarding = live.connected && (syncState === 'synced' || store.activeRevision > 0);
     const fault = watch?.fault;
-    const well = forwarding && fault === undefined;
+    const well = forwarding && syncState === 'synced' && ready() && fault === undefined;
     const agent = AGENT_TROUBLE[live.connected ? syncState : 'down'];
     return reply.code(well ? 200 : 503).send({
       status: well ? 'ok' : 'unavailable',
