@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import os from 'node:os';
 import path from 'node:path';
 import { inProject, main, UserError } from './project.mjs';
+import { isSameFolder } from './start/places.mjs';
 import { runningInstances } from './start/registry.mjs';
 import { urlOf } from './start/services.mjs';
 
@@ -48,7 +49,7 @@ function findInstance(dataDir) {
   const running = runningInstances();
   const wanted = dataDir ?? inProject('data');
   const instance =
-    running.find((each) => each.dataDir === wanted) ??
+    running.find((each) => isSameFolder(each.dataDir, wanted)) ??
     (dataDir === undefined && running.length === 1 ? running[0] : undefined);
   if (instance === undefined) {
     const others = running.map((each) => `\n  npm run lab -- --data-dir ${each.dataDir}`).join('');

@@ -14,7 +14,7 @@ import { inProject, main, UserError } from './project.mjs';
 import { currentNetns } from './start/claims.mjs';
 import { prepareDataDir } from './start/data-folder.mjs';
 import { parseOptions, usage } from './start/options.mjs';
-import { runDir } from './start/places.mjs';
+import { isSameFolder, runDir } from './start/places.mjs';
 import { freeRouterNetns, instances, register, removeInstance, removeLeftovers, withLock } from './start/registry.mjs';
 import { agentCommand, apiCommand, apiEnv, health, isSetUp, restoreCommand, urlOf } from './start/services.mjs';
 import { Supervisor } from './start/supervisor.mjs';
@@ -233,7 +233,7 @@ function claim(options) {
 
 /** Two runs on one data folder would share a database and a socket. */
 async function refuseSecond(/** @type {string} */ dataDir) {
-  const other = instances().find((instance) => instance.dataDir === dataDir);
+  const other = instances().find((instance) => isSameFolder(instance.dataDir, dataDir));
   if (other === undefined) return;
   // A run whose npm was killed notices it within a second and removes itself.
   if (await until(() => !isRunning(other.supervisor), 4000)) return;

@@ -1,6 +1,6 @@
 // @ts-check
 /** Where a run keeps what lives no longer than it does: pid files, the socket between agent and API, the register. */
-import { accessSync, constants, rmSync } from 'node:fs';
+import { accessSync, constants, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { instanceHash } from './options.mjs';
@@ -19,6 +19,13 @@ export const runDir = (dataDir) => path.join(dataDir, 'run');
  * @param {string} dataDir
  */
 export const socketOf = (dataDir) => path.join(registryDir, `${instanceHash(dataDir)}.sock`);
+
+/** Whether two paths lead to one folder, be it by a symbolic link or a bind mount. @param {string} a @param {string} b */
+export function isSameFolder(a, b) {
+  if (a === b) return true;
+  const [first, second] = [a, b].map((folder) => statSync(folder, { bigint: true, throwIfNoEntry: false }));
+  return first !== undefined && second !== undefined && first.dev === second.dev && first.ino === second.ino;
+}
 
 /** Whether a folder is on a file system that is read-only. @param {string} folder */
 export function isReadOnly(folder) {

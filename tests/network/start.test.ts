@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { Background, runCommand } from './netns.ts';
@@ -117,10 +117,13 @@ test('two routers run beside each other; a second one on the same data folder is
   const two = await start();
   expect(one.host('lan').ping(SERVER, 2)).toBe(2);
   expect(two.host('lan').ping(SERVER, 2)).toBe(2);
-  const third = newRouter({ dataDir: one.dataDir });
-  const refused = await third.launch().ended();
-  expect(refused.code).toBe(1);
-  expect(refused.stderr).toContain('already runs');
+  const link = path.join(newDataDir(), 'link');
+  symlinkSync(one.dataDir, link);
+  for (const dataDir of [one.dataDir, link]) {
+    const refused = await newRouter({ dataDir }).launch().ended();
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('already runs');
+  }
   await two.stop();
   expect(one.host('lan').ping(SERVER, 2)).toBe(2);
 });

@@ -82,7 +82,8 @@ function chosen(dataDir: string, wanted: number | undefined): Generation {
   for (const file of keptGenerations(dataDir)) {
     const found = file.at(wanted ?? lastKept(file));
     if (found !== undefined) return found;
-    held.push(...file.heads.map(({ revision }) => revision));
+    // Before the first one there is nothing to go back to.
+    held.push(...file.heads.map(({ revision }) => revision).filter((revision) => revision > 0));
   }
   if (held.length === 0) {
     const meanwhile = agentRevision(dataDir) > 0 ? ' Started without --restore the router forwards as before.' : '';
