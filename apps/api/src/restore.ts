@@ -17,7 +17,7 @@ async function main(): Promise<number> {
   }
   try {
     const number = wanted === undefined ? undefined : Number(wanted);
-    const { generation, revision, keptAs, replaced } = await restore(
+    const { generation, revision, keptAs, damaged, replaced } = await restore(
       databaseUrl,
       dataDir,
       await readMigrations(migrations),
@@ -28,8 +28,10 @@ async function main(): Promise<number> {
       replaced === undefined
         ? ''
         : `; revision ${replaced}, which the data plane has and nothing else has kept, is replaced by it`;
+    const unsure =
+      damaged.length === 0 ? '' : `; users are those of that time, as ${damaged.join(', ')} is damaged: look at them`;
     process.stdout.write(
-      `restored generation ${generation.revision} of ${generation.time} (${generation.summary}) as revision ${revision}${old}${lost}\n`,
+      `restored generation ${generation.revision} of ${generation.time} (${generation.summary}) as revision ${revision}${old}${lost}${unsure}\n`,
     );
     return 0;
   } catch (error) {

@@ -61,6 +61,9 @@ async function main(): Promise<void> {
   const pidFile = join(run, 'api.pid');
   const stop = async () => {
     await running?.app.close();
+    // What is stored is in the file itself then: a copy of it alone is whole.
+    const [database] = running?.databases ?? [];
+    await database?.$queryRawUnsafe('PRAGMA wal_checkpoint(TRUNCATE)').catch(() => undefined);
     await Promise.all(running?.databases.map((each) => each.$disconnect()) ?? []);
     await rm(pidFile, { force: true }).catch(() => undefined);
     process.exit(0);

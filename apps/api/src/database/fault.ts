@@ -29,7 +29,7 @@ const RESTORE = `${REBUILD} and keeps the old file`;
 const TEXTS: Readonly<Record<FaultKind, readonly [problem: string, remedy: string]>> = {
   gone: ['is gone', REBUILD],
   lost: [
-    'is gone, and so are the copies of its configuration in the folder generations beside it',
+    'is gone, and no copy of its configuration in the folder generations beside it can be read',
     'Put back the one or the other from a backup; to set the router up anew, stop it and move its data folder away',
   ],
   empty: ['is empty, and this router has been set up', RESTORE],

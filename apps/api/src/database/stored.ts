@@ -1,7 +1,7 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { NoRow, readConfig, type StoredConfig } from '../config/record.js';
 import { agentRevision } from '../generations/agent-revision.js';
-import { lastKept, newestKept } from '../generations/generations.js';
+import { lastKept, newestBegun, newestKept } from '../generations/generations.js';
 import type { Generation } from '../generations/rows-file.js';
 import { adapter, type Database } from './client.js';
 import { DatabaseFault, faultOf } from './fault.js';
@@ -38,11 +38,11 @@ export async function readyDatabase(
   const file = databaseFile(url);
   try {
     const kept = newestKept(dataDir);
-    const last = lastKept(kept);
+    const last = Math.max(lastKept(kept), newestBegun(dataDir));
     const isSetUp = last > 0 || agentRevision(dataDir) > 0;
     const fresh = !existsSync(file) || statSync(file).size === 0;
     if (fresh && isSetUp) {
-      throw new DatabaseFault(last === 0 ? 'lost' : existsSync(file) ? 'empty' : 'gone', file);
+      throw new DatabaseFault(kept === undefined ? 'lost' : existsSync(file) ? 'empty' : 'gone', file);
     }
     // A connection that was opened read-only would keep later ones of this process from writing.
     if (!fresh && !isWritable(file)) throw new DatabaseFault('read-only', file);

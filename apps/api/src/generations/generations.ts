@@ -186,11 +186,30 @@ function readFile(path: string): RowsFile | undefined {
   }
 }
 
-/** The newest file that is whole, which has the newest generation, and the users. */
+/**
+ * Files that are damaged, the newest first, among those that hold what came last: what they held is not known, nor the users
+ * of that time.
+ */
+export function damagedNewest(dataDir: string): readonly string[] {
+  const folder = generationsFolder(dataDir);
+  const damaged: string[] = [];
+  for (const name of rowsFiles(folder)) {
+    const file = readFile(join(folder, name));
+    if (file?.isWhole !== true) damaged.push(join(folder, name));
+    if (file !== undefined) break;
+  }
+  return damaged;
+}
+
+/** The newest file that can be read, which has the newest generation that is known, and the users of that time. */
 export function newestKept(dataDir: string): RowsFile | undefined {
   const [newest] = keptGenerations(dataDir);
   return newest;
 }
+
+/** The revision that the newest file begins with, also when it cannot be read; 0 without any. */
+export const newestBegun = (dataDir: string): number =>
+  Number.parseInt(rowsFiles(generationsFolder(dataDir))[0] ?? '0', 10);
 
 /** The last revision that is kept; 0 without any. */
 export const lastKept = (file: RowsFile | undefined): number => file?.heads.at(-1)?.revision ?? 0;

@@ -7,7 +7,7 @@ import { faultOf } from '../database/fault.js';
 import { type Migration, migrate } from '../database/migrate.js';
 import { databaseFile } from '../database/stored.js';
 import { agentRevision } from './agent-revision.js';
-import { generationsFolder, keptGenerations, lastKept, newestKept } from './generations.js';
+import { damagedNewest, generationsFolder, keptGenerations, lastKept, newestKept } from './generations.js';
 import type { Generation, KeptUsers } from './rows-file.js';
 
 /** Rebuilds the database from the rows that are kept beside it. */
@@ -21,6 +21,8 @@ export interface Restored {
   readonly revision: number;
   /** Where the database from before is now; undefined when there was none. */
   readonly keptAs: string | undefined;
+  /** Copies of later revisions that are damaged: whoever was removed since, or has another password, is not known. */
+  readonly damaged: readonly string[];
   /** Revision that the data plane had and nothing here has kept: it is replaced, too. Undefined when there is none. */
   readonly replaced: number | undefined;
 }
@@ -41,6 +43,13 @@ export async function restore(
   const file = databaseFile(url);
   const generation = chosen(dataDir, wanted);
   const newest = newestKept(dataDir);
+  const damaged = damagedNewest(dataDir);
+  if (wanted === undefined && damaged.length > 0) {
+    throw new CannotRestore(
+      `What was kept last is damaged (${damaged.join(', ')}), and with it later changes, and who may log in since. ` +
+        `To go back to revision ${generation.revision} and the users of that time: npm start -- --restore ${generation.revision}`,
+    );
+  }
   // Whoever was removed since, or has another password, does not come back with an earlier configuration.
   const users = newest?.users ?? { users: [], changes: 0 };
   const building = `${file}.restored`;
@@ -68,7 +77,13 @@ export async function restore(
     for (const end of ['-wal', '-shm']) rmSync(`${building}${end}`, { force: true });
     renameSync(building, file);
     const ahead = agentRevision(dataDir);
-    return { generation, revision, keptAs, replaced: ahead > Math.max(known, lastKept(newest)) ? ahead : undefined };
+    return {
+      generation,
+      revision,
+      keptAs,
+      damaged,
+      replaced: ahead > Math.max(known, lastKept(newest)) ? ahead : undefined,
+    };
   } catch (error) {
     removeDatabase(building);
     const why = faultOf(error, building)?.text ?? (error instanceof Error ? error.message : String(error));
@@ -79,6 +94,7 @@ export async function restore(
 function chosen(dataDir: string, wanted: number | undefined): Generation {
   const folder = generationsFolder(dataDir);
   const held: number[] = [];
+  const damaged = damagedNewest(dataDir);
   for (const file of keptGenerations(dataDir)) {
     const found = file.at(wanted ?? lastKept(file));
     if (found !== undefined) return found;
@@ -87,7 +103,8 @@ function chosen(dataDir: string, wanted: number | undefined): Generation {
   }
   if (held.length === 0) {
     const meanwhile = agentRevision(dataDir) > 0 ? ' Started without --restore the router forwards as before.' : '';
-    throw new CannotRestore(`There is nothing to restore: ${folder} holds no generation.${meanwhile}`);
+    const none = damaged.length === 0 ? 'holds no generation' : 'holds none that can be read';
+    throw new CannotRestore(`There is nothing to restore: ${folder} ${none}.${meanwhile}`);
   }
   throw new CannotRestore(`There is no generation ${wanted} in ${folder}; there are ${rangesOf(held)}.`);
 }

@@ -93,13 +93,15 @@ export interface RowsFile {
   readonly heads: readonly GenerationHead[];
   /** Users as they were last: they are no part of a revision. Files of before changes were counted say 0. */
   readonly users: KeptUsers;
+  /** Nothing after it is damaged or torn off: what came last is in it. */
+  readonly isWhole: boolean;
   /** The configuration at one of them. */
   at(revision: number): Generation | undefined;
 }
 
 /** Reads the content of a file; undefined when not even its first configuration is whole. */
 export function readRows(text: string): RowsFile | undefined {
-  const lines = wholeLines(text);
+  const { lines, isWhole } = wholeLines(text);
   const [base] = lines;
   if (base?.kind !== 'base' || base.format !== FORMAT) return undefined;
   const rows = lines.slice(1, 1 + base.rows);
@@ -113,6 +115,7 @@ export function readRows(text: string): RowsFile | undefined {
   return {
     heads,
     users,
+    isWhole,
     at(revision) {
       const head = heads.find((each) => each.revision === revision);
       if (head === undefined) return undefined;
@@ -139,15 +142,16 @@ const headOf = ({ revision, time, author, summary }: GenerationHead): Generation
   summary,
 });
 
-function wholeLines(text: string): Line[] {
+/** The lines until the first one that is not as it was written. */
+function wholeLines(text: string): { readonly lines: readonly Line[]; readonly isWhole: boolean } {
   const lines: Line[] = [];
   for (let at = 0; at < text.length; ) {
     const end = text.indexOf('\n', at);
     const json = text.slice(at + 17, end);
-    if (end < 0 || text.slice(at, at + 16) !== sum(json)) break;
+    if (end < 0 || text.slice(at, at + 16) !== sum(json)) return { lines, isWhole: false };
     // The sum says that it is as it was written.
     lines.push(JSON.parse(json) as Line);
     at = end + 1;
   }
-  return lines;
+  return { lines, isWhole: true };
 }
