@@ -217,6 +217,48 @@ test('a comment for several items begins with what they have in common', async (
   await expect(lists.row('several')).toHaveCount(0);
 });
 
+test('a comment whose item is gone stays in its window; a drag that is let go outside of the list moves nothing', async ({
+  ui,
+  router,
+}) => {
+  const menu = '/ip/firewall/mangle';
+  const ids: string[] = [];
+  for (const port of [7001, 7002, 7003]) {
+    ids.push(
+      await router.rest.add(menu, { chain: 'forward', action: 'accept', protocol: 'tcp', 'dst-port': `${port}` }),
+    );
+  }
+  const order = async () => (await router.rest.list(menu)).map((row) => row['dst-port']);
+  const mangle = await ui.open(menu);
+  const from = await mangle.row('7003').boundingBox();
+  const { x, y, width } = await mangle.box();
+  if (from === null) throw new Error('the row is not on the screen');
+  const { mouse } = ui.page;
+  for (const outside of [
+    { x: x + width + 20, y: from.y - 60 },
+    { x: from.x + 60, y: y - 40 },
+  ]) {
+    await mouse.move(from.x + 60, from.y + from.height / 2);
+    await mouse.down();
+    await mouse.move(from.x + 60, from.y - 40, { steps: 4 });
+    await mouse.move(outside.x, outside.y, { steps: 4 });
+    await mouse.up();
+  }
+  await mangle.drag(mangle.row('7002'), mangle.row('7001'));
+  await expect.poll(order).toEqual(['7002', '7001', '7003']);
+
+  await mangle.select(mangle.row('7003'));
+  await mangle.command('Comment').click();
+  const comment = ui.page.getByRole('dialog', { name: 'Comment' });
+  await comment.getByRole('textbox').fill('not to be lost');
+  await router.rest.remove(menu, ids[2] ?? '');
+  await expect(mangle.row('7003')).toHaveCount(0);
+  await comment.getByRole('button', { name: 'OK' }).click();
+  await expect(ui.page.locator('.toasts')).toContainText('Comment: no such item');
+  await expect(comment.getByRole('textbox')).toHaveValue('not to be lost');
+  await comment.getByRole('button', { name: 'Cancel' }).click();
+});
+
 test('while the list is narrowed, rules go beside the rules that are shown, not behind those that are left out', async ({
   ui,
   router,

@@ -128,6 +128,29 @@ test('who is about to disable himself is asked, by keys and in the dialog', asyn
   expect(await state()).toBe('false');
 });
 
+test('Escape and a reload ask before what was typed in an item is lost; Cancel does not', async ({ ui }) => {
+  const addresses = await ui.open('/ip/address');
+  const dialog = await addresses.add('Address');
+  await dialog.set('Address', '10.1.2.3/24');
+  const question = ui.page.getByRole('dialog', { name: 'Discard the changes in New Address?' });
+  await ui.page.keyboard.press('Escape');
+  await expect(question).toBeVisible();
+  await ui.page.keyboard.press('Escape');
+  await expect(question).toBeHidden();
+  await expect(dialog.field('Address')).toHaveValue('10.1.2.3/24');
+
+  const asked = ui.page.waitForEvent('dialog');
+  const reload = ui.page.evaluate(() => window.location.reload()).catch(() => undefined);
+  const leaving = await asked;
+  expect(leaving.type()).toBe('beforeunload');
+  await leaving.dismiss();
+  await reload;
+  await expect(dialog.field('Address')).toHaveValue('10.1.2.3/24');
+  await dialog.press('Cancel');
+  await dialog.closed();
+  await expect(question).toBeHidden();
+});
+
 test('closing all windows asks before changes are lost', async ({ ui }) => {
   await ui.open('/system/identity');
   const identity = ui.window('Identity');

@@ -4,7 +4,8 @@ import { AskDialog } from '../ui/AskDialog.tsx';
 interface Props {
   /** The comment as it is; undefined when several items have different ones, which stay unless something is typed. */
   readonly value: string | undefined;
-  readonly onComment: (comment: string) => void;
+  /** Gives the items the comment; false when that failed, which has been said: what was typed stays then. */
+  readonly onComment: (comment: string) => Promise<boolean>;
   readonly onClose: () => void;
 }
 
@@ -13,12 +14,11 @@ export function CommentDialog({ value, onComment, onClose }: Props) {
   // As it was when it was asked for: what happens to the items meanwhile does not change the question.
   const [before] = useState(value);
   const [text, setText] = useState(before);
-  function answer() {
-    if (text !== undefined && text !== before) onComment(text);
-    onClose();
+  async function answer() {
+    if (text === undefined || text === before || (await onComment(text))) onClose();
   }
   return (
-    <AskDialog title="Comment" onAnswer={answer} onClose={onClose}>
+    <AskDialog title="Comment" onAnswer={() => void answer()} onClose={onClose}>
       <textarea
         aria-label="Comment"
         rows={3}

@@ -275,9 +275,10 @@ function Body({
       {commenting && (
         <CommentDialog
           value={comment}
-          onComment={(text) => {
-            if (isNew) form.change('comment', text === '' ? undefined : text);
-            else void runOn(menu, 'comment', [id], { comment: text });
+          onComment={async (text) => {
+            if (!isNew) return runOn(menu, 'comment', [id], { comment: text });
+            form.change('comment', text === '' ? undefined : text);
+            return true;
           }}
           onClose={() => setCommenting(false)}
         />

@@ -60,7 +60,9 @@ const FIND_WAIT_MS = 150;
 
 /** What stands over the table. */
 type Overlay =
-  | { readonly kind: 'nothing' | 'comment' | 'parent' }
+  | { readonly kind: 'nothing' | 'parent' }
+  /** `ids`: those that were selected when it was asked for. */
+  | { readonly kind: 'comment'; readonly ids: readonly string[] }
   | { readonly kind: 'remove'; readonly question: RemoveQuestion }
   | { readonly kind: 'column'; readonly column: Column; readonly at: { readonly x: number; readonly y: number } }
   | { readonly kind: 'menu'; readonly at: { readonly x: number; readonly y: number } };
@@ -130,7 +132,7 @@ export function MenuTable(props: MenuTableProps) {
   function show(name: CommandName) {
     if (name === 'columns') setChoosing(true);
     else if (name === 'inline-comments') relayout(toggleColumn(menu, layout, 'comment', findings));
-    else if (name === 'comment') setOverlay({ kind: 'comment' });
+    else if (name === 'comment') setOverlay({ kind: 'comment', ids: selected.chosen() });
     else if (name === 'parent') setOverlay({ kind: 'parent' });
     else if (name === 'tree') {
       // The column of the tree needs more room, or less.
@@ -278,7 +280,7 @@ export function MenuTable(props: MenuTableProps) {
       {overlay.kind === 'comment' && (
         <CommentDialog
           value={commonComment(state.rows.map(({ comment }) => comment))}
-          onComment={(comment) => void runOn(menu, 'comment', selected.chosen(), { comment })}
+          onComment={(comment) => runOn(menu, 'comment', overlay.ids, { comment })}
           onClose={() => setOverlay(NOTHING)}
         />
       )}

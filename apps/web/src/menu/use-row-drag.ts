@@ -7,8 +7,15 @@ import { type Drop, dropOf } from './tree.ts';
 
 /** Pixels that the pointer moves before a press becomes a drag. */
 const DRAG_PX = 5;
+/** How far above or below the list the pointer still means it: there it scrolls fast, px. */
+const AROUND_PX = 48;
 /** Height of the line between rows, px. */
 const LINE_PX = 3;
+
+/** Whether a drag has left the list: whoever lets go there wants nothing moved. */
+export function hasLeft(list: Pick<DOMRect, 'left' | 'right' | 'top' | 'bottom'>, x: number, y: number): boolean {
+  return x < list.left || x > list.right || y < list.top - AROUND_PX || y > list.bottom + AROUND_PX;
+}
 
 interface Drag {
   /** Rows that move, in their order. */
@@ -70,6 +77,12 @@ export function useRowDrag({ view, scroller, line, fixed, onMove, onRefused, tre
     if (element.textContent !== text) element.textContent = text;
   }
 
+  function aimOutside(moving: Drag) {
+    moving.gap = -1;
+    moving.drop = undefined;
+    if (line.current !== null) line.current.hidden = true;
+  }
+
   function aimAtNothing(grid: GridView, clientY: number, why: string) {
     const { y, height } = grid.rowAtPoint(clientY);
     mark('refusal', y, height, why);
@@ -113,8 +126,13 @@ export function useRowDrag({ view, scroller, line, fixed, onMove, onRefused, tre
         scroller.current?.setPointerCapture(event.pointerId);
         scroller.current?.classList.add('grid-dragging');
       }
-      const { clientY } = event;
+      const { clientX, clientY } = event;
       cancelAnimationFrame(scrolling.current);
+      const list = scroller.current?.getBoundingClientRect();
+      if (moving.why === undefined && list !== undefined && hasLeft(list, clientX, clientY)) {
+        aimOutside(moving);
+        return;
+      }
       const aim = () => {
         if (drag.current !== moving || line.current === null) return;
         const inTree = tree();

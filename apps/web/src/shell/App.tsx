@@ -138,12 +138,17 @@ function Console({ user }: { readonly user: string }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: of each user
   useEffect(() => forgetOwnChanges, [user]);
 
-  const leave = useCallback((id: string, how?: 'escape') => {
-    const role = windowOf(useDesk.getState(), id)?.role;
-    // Escape in the dialog of an item is Cancel.
-    if (isUnsaved(id) && !(how === 'escape' && role === 'dialog'))
-      setLosing({ ids: [id], close: () => leaveWindow(id) });
+  // Cancel is a word, Escape and the window's corner are where a hand slips: they ask.
+  const leave = useCallback((id: string) => {
+    if (isUnsaved(id)) setLosing({ ids: [id], close: () => leaveWindow(id) });
     else leaveWindow(id);
+  }, []);
+  useEffect(() => {
+    const ask = (event: BeforeUnloadEvent) => {
+      if (document.querySelector('[data-unsaved]') !== null) event.preventDefault();
+    };
+    window.addEventListener('beforeunload', ask);
+    return () => window.removeEventListener('beforeunload', ask);
   }, []);
   const leaveAll = useCallback(() => {
     const ids = useDesk.getState().windows.flatMap(({ id }) => (isUnsaved(id) ? [id] : []));

@@ -15,7 +15,7 @@ interface Props {
   /** Opens a second window with the content of the window `id`. */
   readonly onAnother: (id: string) => void;
   /** Somebody wants to close a window. */
-  readonly onLeave: (id: string, how?: 'escape') => void;
+  readonly onLeave: (id: string) => void;
   readonly onLeaveAll: () => void;
   /** Somebody wants to go from a page to the one before it. */
   readonly onBack: (id: string) => void;
@@ -110,7 +110,7 @@ function useKeys(root: { readonly current: HTMLElement | null }, onLeave: Props[
         const { left, top } = element.getBoundingClientRect();
         openWindowMenu(id, left + 4, top + 30);
       } else if (command === 'escape') {
-        if (!takesEscape(element)) leave.current(id, 'escape');
+        if (!takesEscape(element)) leave.current(id);
       } else leave.current(id);
     };
     window.addEventListener('keydown', press);
