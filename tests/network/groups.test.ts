@@ -38,7 +38,11 @@ function fileIn(name: string, text: string, mode = 0o644): string {
   return file;
 }
 
-test('a dnsmasq in the router namespace gives hosts of two links their addresses by broadcast', async () => {
+test.each([
+  { by: 'broadcast', server: ['--dhcp-broadcast'], client: ['-B'] },
+  // To the station that has no address yet: dnsmasq names it to the kernel (RFC 2131 §4.1).
+  { by: 'unicast', server: [], client: [] },
+])('a dnsmasq in the router namespace gives hosts of two links their addresses by $by', async (way) => {
   const links = [
     { host: 'lan', port: 'ether2', network: '192.168.88' },
     { host: 'lan2', port: 'ether3', network: '192.168.89' },
@@ -48,7 +52,7 @@ test('a dnsmasq in the router namespace gives hosts of two links their addresses
     .start(
       'dnsmasq',
       ...['--keep-in-foreground', '--conf-file=/dev/null', '--user=root', '--port=0', '--no-ping', '--log-facility=-'],
-      ...['--dhcp-broadcast', '--dhcp-authoritative', '--log-dhcp', '--pid-file', '--leasefile-ro'],
+      ...[...way.server, '--dhcp-authoritative', '--log-dhcp', '--pid-file', '--leasefile-ro'],
       ...links.map(({ port }) => `--interface=${tapOf(port)}`),
       ...links.map(({ network }) => `--dhcp-range=${network}.100,${network}.150,255.255.255.0,1h`),
     );
@@ -62,7 +66,7 @@ test('a dnsmasq in the router namespace gives hosts of two links their addresses
       );
       const client = router
         .host(host)
-        .run('udhcpc', '-f', '-q', '-n', '-B', '-i', 'eth0', '-t', '10', '-T', '1', '-s', script);
+        .run('udhcpc', '-f', '-q', '-n', ...way.client, '-i', 'eth0', '-t', '10', '-T', '1', '-s', script);
       const seen = `${client.stdout}${client.stderr}${server.stdout}${server.stderr}`;
       expect(client.stdout, seen).toMatch(new RegExp(`^bound ${network}\\.1\\d\\d from ${network}\\.1$`, 'm'));
       const replies = (await asked?.end()) ?? [];
@@ -71,7 +75,7 @@ test('a dnsmasq in the router namespace gives hosts of two links their addresses
       for (const { source, destination, sourcePort, destinationPort } of replies) {
         expect({ source, destination, sourcePort, destinationPort }).toEqual({
           source: `${network}.1`,
-          destination: ALL,
+          destination: way.by === 'broadcast' ? ALL : expect.stringMatching(new RegExp(`^${network}\\.1\\d\\d$`)),
           sourcePort: 67,
           destinationPort: 68,
         });

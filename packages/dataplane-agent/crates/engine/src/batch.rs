@@ -252,8 +252,9 @@ impl<F: Frame> Batch<F> {
         std::mem::take(&mut self.unopened)
     }
 
-    /// Adds a frame from a TAP of the router namespace, of the interface with row `tap`: it enters at `output`. Its
-    /// Ethernet header is ignored.
+    /// Adds a frame from a TAP of the router namespace, of the interface with row `tap`: it enters at `output`. Of its
+    /// Ethernet header the destination counts, if it is one of a station: a service that answers somebody who has no
+    /// address yet names the station (arp(7), SIOCSARP; RFC 2131 §4.1). It holds when the packet leaves by that interface.
     #[inline]
     pub fn push_local(&mut self, frame: F, tap: RowId, vnet: VnetState) {
         let meta = Meta { origin: Origin::LocalService, tap, ..Meta::default() };

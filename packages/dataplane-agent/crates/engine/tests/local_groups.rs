@@ -168,3 +168,24 @@ fn what_the_router_makes_is_told_apart_from_what_it_forwards_also_behind_a_queue
         }
     }
 }
+
+#[test]
+fn an_answer_to_who_has_no_address_yet_goes_to_the_station_that_the_service_names() {
+    let station = [0x9a, 0x10, 0x67, 0x5c, 0x6d, 0x96];
+    let to = |address: &str| PacketBuilder::ipv4("10.2.0.1", address).udp(67, 68);
+    for workers in [1, 2] {
+        let mut router = Router::with_workers(tracking(), workers);
+        for worker in 0..workers as usize {
+            let out = router.send_local_to(worker, 2, station, &to("10.2.0.77").build_l3());
+            assert_eq!(left_by(&out), [To::Port(1)], "worker {worker} of {workers}");
+            assert_eq!(out[0].packet().eth_dst, station);
+            assert_eq!(out[0].packet().eth_src, port_mac(1));
+        }
+        // What leaves by another interface is not meant by it, and what names no station is asked for.
+        for (station, address) in [(station, "10.1.0.77"), ([0; 6], "10.2.0.78"), ([0xff; 6], "10.2.0.79")] {
+            let out = router.send_local_to(0, 2, station, &to(address).build_l3());
+            let asked = out.iter().all(|output| output.arp().is_some());
+            assert!(!out.is_empty() && asked, "{station:?} {address}: {out:?}");
+        }
+    }
+}

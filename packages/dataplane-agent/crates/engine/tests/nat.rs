@@ -348,3 +348,35 @@ fn what_is_to_be_redirected_does_not_pass_an_interface_without_address() {
     expect_counters!(router, Drop(NatNoAddress): 1, Rule(1000): 1);
     assert_eq!(router.connections(), []);
 }
+
+#[test]
+fn fragments_of_two_hosts_behind_one_address_are_told_apart_by_their_identification() {
+    // As they come, and cut by the router.
+    for mtu in [1500, 1000] {
+        let mut router = Router::new(masquerading().with(|config| config.interfaces[1].mtu = mtu));
+        let datagram = |host: &str| {
+            let datagram = PacketBuilder::ipv4(host, "203.0.113.5").udp(5000, 6000);
+            datagram.ident(77).dont_fragment(false).eth_dst(tollway_testkit::router::port_mac(0))
+        };
+        let mut idents = Vec::new();
+        for host in ["192.168.88.10", "192.168.88.11"] {
+            // Those of 1,428 bytes are too long for the smaller MTU: the router cuts them.
+            let (len, size) = if mtu == 1000 { (1400, 2000) } else { (1900, 1000) };
+            let fragments = datagram(host).payload_len(len).build_fragments(size);
+            let mut seen = Vec::new();
+            for fragment in fragments {
+                for output in router.inject(0, fragment, Default::default()) {
+                    let packet = output.packet();
+                    assert_eq!((packet.src.to_string(), packet.checksums_right), ("10.2.0.1".into(), true));
+                    seen.push(u16::from_be_bytes([output.bytes[18], output.bytes[19]]));
+                }
+            }
+            assert!(seen.len() >= 2 && seen.iter().all(|ident| *ident == seen[0]), "{mtu}: {seen:?}");
+            idents.push(seen[0]);
+        }
+        assert_ne!(idents[0], idents[1]);
+        // What leaves in one piece keeps its own.
+        let sent = router.send(0, &datagram("192.168.88.12").payload_len(100));
+        assert_eq!(sent[0].bytes[18..20], 77u16.to_be_bytes());
+    }
+}

@@ -322,7 +322,19 @@ impl Router {
 
     /// The same, by the TAP of an interface, read by a worker.
     pub fn send_local_by(&mut self, worker: usize, tap: RowId, packet: &[u8]) -> Vec<Output> {
+        self.send_local_to(worker, tap, [0; 6], packet)
+    }
+
+    /// The same, to a station that the service has chosen.
+    pub fn send_local_to(
+        &mut self,
+        worker: usize,
+        tap: RowId,
+        station: [u8; 6],
+        packet: &[u8],
+    ) -> Vec<Output> {
         let mut frame = vec![0; ethernet::HEADER];
+        frame[..6].copy_from_slice(&station);
         frame.extend_from_slice(packet);
         let mut out = std::mem::take(&mut self.early);
         self.injected += 1;

@@ -413,8 +413,14 @@ impl Worker {
         }
         let Some(end) = self.taps.get_mut(index) else { return false };
         let batch = &mut self.batch;
-        let row = end.row;
-        let received = end.tap.receive(BURST, &mut self.scratch, &mut self.pool, |frame, vnet| {
+        let (row, own) = (end.row, end.tap.mac());
+        let received = end.tap.receive(BURST, &mut self.scratch, &mut self.pool, |mut frame, vnet| {
+            // A device without ARP gives its own address to what it knows no station for.
+            if let Some(destination) = frame.head_mut().first_chunk_mut::<6>()
+                && *destination == own
+            {
+                *destination = [0; 6];
+            }
             batch.push_local(frame, row, vnet);
         });
         match received {

@@ -7,6 +7,7 @@
 
 mod bind;
 pub mod icmp_error;
+pub(crate) mod ident;
 pub mod ports;
 mod rewrite;
 

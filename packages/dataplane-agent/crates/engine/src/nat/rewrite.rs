@@ -156,7 +156,7 @@ impl Rewrite {
     }
 }
 
-fn v4(address: Addr) -> u32 {
+pub(super) fn v4(address: Addr) -> u32 {
     address.as_v4().unwrap_or(0)
 }
 

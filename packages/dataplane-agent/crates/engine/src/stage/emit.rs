@@ -6,12 +6,11 @@ use tollway_wire::{arp, ethernet};
 use crate::batch::{Batch, Packet};
 use crate::frame::{Frame, FrameSource, Gso};
 use crate::icmp::{IcmpError, build_error};
-use crate::nat::icmp_error;
-use crate::nat::{Part, Rewrite};
+use crate::nat::{Part, Rewrite, icmp_error, ident};
 use crate::neighbor::arp::build;
 use crate::neighbor::{Adjacency, AdjacencyId, Solicit};
-use crate::packet::{Hook, Meta, NONE, flag};
-use crate::snapshot::Snapshot;
+use crate::packet::{Hook, Meta, NONE, Origin, flag};
+use crate::snapshot::{Interface, Snapshot};
 use crate::stage::cut::cut;
 use crate::stage::fast_path::{lower_ttl, write_link};
 use crate::stage::install::resolve;
@@ -82,16 +81,18 @@ fn leave<F: Frame, S: FrameSource<F>>(
         state.drop(packet, DropReason::OutInterfaceDown);
         return;
     };
+    let chosen = chosen_station(out, packet);
     let as_before = last.filter(|(id, _)| {
         *id == packet.meta.adjacency && !packet.meta.is(flag::BROADCAST | flag::NO_NEIGHBOR)
     });
-    let found = match as_before {
-        Some((_, mac)) => Ok(mac),
-        None => link_address(snapshot, state, &mut packet.meta),
+    let found = match (chosen, as_before) {
+        (Some(mac), _) | (None, Some((_, mac))) => Ok(mac),
+        (None, None) => link_address(snapshot, state, &mut packet.meta),
     };
     let mac = match found {
         Ok(mac) => {
-            *last = Some((packet.meta.adjacency, mac)).filter(|_| !packet.meta.is(flag::BROADCAST));
+            let for_all = chosen.is_none() && !packet.meta.is(flag::BROADCAST);
+            *last = for_all.then_some((packet.meta.adjacency, mac));
             mac
         }
         Err(Wait::Hold) => {
@@ -113,7 +114,9 @@ fn leave<F: Frame, S: FrameSource<F>>(
             return;
         }
     };
-    if let Err(reason) = translate(state, packet) {
+    let too_long = largest_segment(&packet.meta, &packet.vnet) > u32::from(out.mtu);
+    let cuts = too_long && packet.vnet.gso != Gso::Tcp4;
+    if let Err(reason) = translate(state, packet, cuts) {
         state.drop(packet, reason);
         return;
     }
@@ -132,9 +135,9 @@ fn leave<F: Frame, S: FrameSource<F>>(
         }
     }
     write_link(head, mac, out.mac);
-    if largest_segment(meta, &packet.vnet) <= u32::from(out.mtu) {
+    if !too_long {
         meta.verdict = Verdict::Tx(port);
-    } else if packet.vnet.gso == Gso::Tcp4 {
+    } else if !cuts {
         // Smaller segments carry the same bytes.
         let payload = meta.l3_len.saturating_sub(meta.headers());
         packet.vnet.gso_size = (u32::from(out.mtu).saturating_sub(meta.headers())).max(8) as u16;
@@ -149,6 +152,16 @@ enum Wait {
     Hold,
     Failed,
     Full,
+}
+
+/// The station that a local service has chosen for a packet that leaves by the service's interface.
+pub(crate) fn chosen_station<F: Frame>(out: &Interface, packet: &Packet<F>) -> Option<[u8; 6]> {
+    let Packet { frame, meta, .. } = packet;
+    if meta.origin != Origin::LocalService || meta.tap != out.row || meta.is(flag::BROADCAST) {
+        return None;
+    }
+    let mac: [u8; 6] = *frame.as_ref()?.head().first_chunk()?;
+    (mac != [0; 6] && !ethernet::is_group(mac)).then_some(mac)
 }
 
 /// Link-layer destination of a packet.
@@ -192,8 +205,12 @@ fn hold<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) {
     }
 }
 
-/// Gives a packet the translation of its connection.
-pub(crate) fn translate<F: Frame>(state: &WorkerState<F>, packet: &mut Packet<F>) -> Result<(), DropReason> {
+/// Gives a packet the translation of its connection. `cut`: it leaves in fragments.
+pub(crate) fn translate<F: Frame>(
+    state: &WorkerState<F>,
+    packet: &mut Packet<F>,
+    cut: bool,
+) -> Result<(), DropReason> {
     let meta = &packet.meta;
     if !meta.is(flag::TRANSLATED) {
         return Ok(());
@@ -209,6 +226,9 @@ pub(crate) fn translate<F: Frame>(state: &WorkerState<F>, packet: &mut Packet<F>
         icmp_error::translate(l3, &conn, meta.direction, Part::Destination)
             && icmp_error::translate(l3, &conn, meta.direction, Part::Source)
     } else {
+        if cut || meta.is(flag::FRAGMENT) {
+            ident::translate(l3, conn.tuple(meta.direction), &conn.target(meta.direction));
+        }
         Rewrite::both(&conn, meta.direction).apply(l3, packet.vnet.needs_csum)
     };
     if done { Ok(()) } else { Err(DropReason::BadIpHeader) }

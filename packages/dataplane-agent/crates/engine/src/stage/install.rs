@@ -11,6 +11,7 @@ use crate::paths::ROOT;
 use crate::slow::SlowReason;
 use crate::snapshot::Snapshot;
 use crate::stage::bound;
+use crate::stage::emit::chosen_station;
 use crate::state::WorkerState;
 use crate::verdict::{DropReason, Verdict};
 use tollway_wire::{ipv4, tcp};
@@ -55,8 +56,12 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
             continue;
         }
         packet.meta.verdict = Verdict::Forward;
+        let out = snapshot.interface(packet.meta.out_interface);
+        let chosen = out.and_then(|out| chosen_station(out, packet)).is_some();
         let meta = &mut packet.meta;
-        if (meta.out_interface, meta.next_hop) == (last.0, last.1) && !meta.is(flag::BROADCAST) {
+        if chosen {
+            meta.adjacency = NONE;
+        } else if (meta.out_interface, meta.next_hop) == (last.0, last.1) && !meta.is(flag::BROADCAST) {
             meta.adjacency = last.2;
         } else {
             resolve(snapshot, state, meta);

@@ -25,7 +25,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
             continue;
         }
         entered += 1;
-        if let Err(reason) = translate(state, packet) {
+        if let Err(reason) = translate(state, packet, false) {
             state.drop(packet, reason);
             continue;
         }
