@@ -247,6 +247,17 @@ test('a comment whose item is gone stays in its window; a drag that is let go ou
   await mangle.drag(mangle.row('7002'), mangle.row('7001'));
   await expect.poll(order).toEqual(['7002', '7001', '7003']);
 
+  await mangle.row('7001').click({ button: 'right' });
+  await ui.page.getByRole('menuitem', { name: 'Insert above' }).click();
+  const inserted = new Dialog(ui.page, 'New Mangle Rule');
+  await inserted.set('Chain', 'postrouting');
+  await router.rest.remove(menu, ids[0] ?? '');
+  await inserted.press('OK');
+  await expect(inserted.root.getByRole('alert')).toContainText('OK adds it at the end of the list.');
+  await inserted.press('OK');
+  await inserted.closed();
+  await expect.poll(async () => (await router.rest.list(menu)).map(({ chain }) => chain).at(-1)).toBe('postrouting');
+
   await mangle.select(mangle.row('7003'));
   await mangle.command('Comment').click();
   const comment = ui.page.getByRole('dialog', { name: 'Comment' });

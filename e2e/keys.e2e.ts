@@ -1,4 +1,6 @@
 import { expect } from '@playwright/test';
+import { PASSWORD } from '../tests/network/router.ts';
+import { Console } from './console.ts';
 import { test } from './stack.ts';
 
 const FILTER = '/ip/firewall/filter';
@@ -146,6 +148,12 @@ test('Escape and a reload ask before what was typed in an item is lost; Cancel d
   await leaving.dismiss();
   await reload;
   await expect(dialog.field('Address')).toHaveValue('10.1.2.3/24');
+  await ui.page.getByLabel('User admin').click();
+  await ui.page.getByRole('button', { name: 'Log out' }).click();
+  await expect(question).toBeVisible();
+  await ui.page.keyboard.press('Enter');
+  await expect(question).toBeHidden();
+  await expect(dialog.field('Address')).toHaveValue('10.1.2.3/24');
   await dialog.press('Cancel');
   await dialog.closed();
   await expect(question).toBeHidden();
@@ -187,4 +195,26 @@ test('the tab of an item is open again after a reload', async ({ ui, router }) =
   await dialog.getByRole('tab', { name: 'Traffic', exact: true }).click();
   await ui.page.reload();
   await expect(dialog.getByRole('tab', { name: 'Traffic', exact: true })).toHaveAttribute('aria-selected', 'true');
+});
+
+test('on a phone, the step back from an item leaves it open while something is typed in it', async ({
+  browser,
+  router,
+}) => {
+  const context = await browser.newContext({ viewport: { width: 390, height: 844 }, hasTouch: true });
+  try {
+    const ui = new Console(await context.newPage(), router.url);
+    await ui.logIn(PASSWORD, { narrow: true });
+    await ui.page.getByRole('button', { name: 'Menus', exact: true }).click();
+    const addresses = await ui.open('/ip/address');
+    const dialog = await addresses.add('Address');
+    await dialog.set('Address', '10.1.2.3/24');
+    await ui.page.goBack();
+    await expect(addresses.grid).toBeVisible();
+    await expect(ui.page.locator('.toasts')).toContainText('New Address stays open');
+    await ui.page.goForward();
+    await expect(dialog.field('Address')).toHaveValue('10.1.2.3/24');
+  } finally {
+    await context.close();
+  }
 });

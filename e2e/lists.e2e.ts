@@ -93,3 +93,52 @@ test('a filter that the router refuses shows why, and no rows, until there is an
   await expect(value).not.toHaveAttribute('aria-invalid', 'true');
   await expect(funnel.getByRole('alert')).toHaveCount(0);
 });
+
+test('a range of rows reaches from where it began, however far that is', async ({ ui, router }) => {
+  const { rest } = router;
+  await rest.request(
+    'PUT',
+    `/rest${LISTS}`,
+    Array.from({ length: 300 }, (_, at) => ({
+      list: 'long',
+      address: `10.30.${Math.floor(at / 100)}.${(at % 100) + 1}`,
+    })),
+  );
+  const ids = (await rest.list(LISTS)).filter(({ list }) => list === 'long').map((row) => row['.id'] ?? '');
+  try {
+    const lists = await ui.open(LISTS);
+    await lists.find('long');
+    await expect(lists.root).toContainText('300 items');
+    await lists.select(lists.row('10.30.0.2').first());
+    await ui.page.keyboard.press('Shift+End');
+    await expect(lists.root).toContainText('299 selected');
+    for (let step = 0; step < 5; step += 1) await ui.page.keyboard.press('Shift+ArrowUp');
+    await expect(lists.root).toContainText('294 selected');
+    await ui.page.keyboard.press('Home');
+    await expect(lists.root).toContainText('1 selected');
+    await ui.page.mouse.wheel(0, 4000);
+    await expect(lists.row('10.30.0.2').first()).toBeHidden();
+    await lists
+      .row('10.30.1.')
+      .last()
+      .click({ modifiers: ['Shift'] });
+    await expect(lists.root).toContainText(/1\d\d selected/);
+    // Keys count in their order, also while the router lists what is to be selected.
+    await lists.select(lists.row('10.30.1.').last());
+    await ui.page.keyboard.press('Control+a');
+    await ui.page.keyboard.press('Control+d');
+    await expect
+      .poll(
+        async () =>
+          (await rest.list(LISTS)).filter(({ list, disabled }) => list === 'long' && disabled === 'true').length,
+      )
+      .toBe(300);
+    await ui.page.keyboard.press('Control+a');
+    await ui.page.keyboard.press('Escape');
+    await expect(lists.root).not.toContainText('selected');
+    await ui.page.waitForTimeout(500);
+    await expect(lists.root).not.toContainText('selected');
+  } finally {
+    await rest.request('POST', `/rest${LISTS}/remove`, { '.id': ids });
+  }
+});

@@ -70,6 +70,23 @@ test('whoever may only look from now on sees what the router has, and what of th
       timeout: 20_000,
     });
     await expect(dialog.root.getByLabel('Address', { exact: true })).toHaveValue('10.9.8.7');
+    // Nor is what was typed for a new item lost.
+    const routes = await ui.open('/ip/route');
+    await router.rest.set('/user', bob, { group: 'write' });
+    const added = await routes.add('Route');
+    await added.set('Dst. Address', '10.77.0.0/16');
+    await router.rest.set('/user', bob, { group: 'read' });
+    await expect(added.root.getByRole('alert')).toHaveText('Not added: your group may not add items here now.', {
+      timeout: 20_000,
+    });
+    await expect(added.field('Dst. Address')).toHaveValue('10.77.0.0/16');
+    await router.rest.set('/user', bob, { group: 'write' });
+    await expect(added.root.getByRole('alert')).toBeHidden({ timeout: 20_000 });
+    await expect(added.field('Dst. Address')).toHaveValue('10.77.0.0/16');
+    await added.press('Cancel');
+    await ui.bringUp(/office/);
+    await router.rest.set('/user', bob, { group: 'read' });
+    await expect(dialog.root.getByRole('alert')).toBeVisible({ timeout: 20_000 });
     // Another name is no other user: nothing ends.
     await router.rest.set('/user', bob, { group: 'write', name: 'robert' });
     await expect(page.getByLabel('User robert')).toBeVisible({ timeout: 20_000 });

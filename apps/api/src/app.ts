@@ -47,7 +47,6 @@ import { Alarms } from './state/alarms.js';
 import { LiveState } from './state/live-state.js';
 import { LogBook } from './state/log-book.js';
 import { Processor } from './state/processor.js';
-import { LearnedIds } from './view/arp.js';
 import { createViews } from './view/views.js';
 
 export interface AppOptions {
@@ -140,9 +139,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const alarms = new Alarms(store, watch, generations);
   const live = new LiveState(agent);
   const processor = new Processor();
-  const learnedIds = new LearnedIds();
   const hints = new QueueHints(store);
-  const views = createViews({ store, live, users, log: book, processor, learnedIds, hints, dataDir: options.dataDir });
+  const views = createViews({ store, live, users, log: book, processor, hints, dataDir: options.dataDir });
   const accounting = new QueueAccounting(
     new QueueRecords(options.counts),
     { store, live, failed: (error) => watch?.failed(error) ?? app.log.error(error) },
@@ -159,7 +157,6 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     users,
     sessions,
     book,
-    learnedIds,
     views,
     accounting,
     lists,

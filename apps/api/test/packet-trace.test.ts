@@ -259,6 +259,10 @@ describe('a live trace', () => {
     const client = await Client.open(router.url);
     client.send({ op: 'subscribe', id: 4, topic: 'trace', dry: true, words: { packet: 'nonsense' } });
     expect(await client.next((m) => m.op === 'error')).toMatchObject({ id: 4, property: 'packet' });
+    // No packet could ever be like that.
+    const words = { protocol: 'icmp', 'dst-port': '443' };
+    client.send({ op: 'subscribe', id: 6, topic: 'trace', dry: false, words });
+    expect(await client.next((m) => m.op === 'error' && m.id === 6)).toMatchObject({ property: 'dst-port' });
     client.send({ op: 'subscribe', id: 5, topic: 'trace', dry: true, words: { packet: LINE } });
     expect(await client.next((m) => m.op === 'trace')).toMatchObject({ id: 5, done: true, packets: [{ number: 1 }] });
     client.socket.close();

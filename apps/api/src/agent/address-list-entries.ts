@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { datetimeText, durationText, ipv4Text } from '@tollway/schema';
 import type { AddressListEntries } from './messages.js';
 
@@ -14,29 +15,32 @@ export interface DynamicEntry {
 }
 
 /**
- * Names and times that stay from one reading to the next. An `.id` is made of the entry itself: number of its list,
- * prefix length and address. A million entries so need no table of ids.
+ * Names and times that stay from one reading to the next. An `.id` is made of the entry itself: a code of its list's name,
+ * prefix length and address. A million entries so need no table of ids, and an id means the same entry after a restart.
  */
 export class EntryMemory {
-  readonly #numbers = new Map<string, number>();
-  readonly #names: string[] = [];
+  /** By the name of the list. */
+  readonly #codes = new Map<string, string>();
+  readonly #names = new Map<string, string>();
   /** Creation of entries that were looked at, seconds since 1970. */
   readonly #created = new Map<string, number>();
 
-  numberOf(list: string): number {
-    const known = this.#numbers.get(list);
-    if (known !== undefined) return known;
-    const number = this.#names.push(list) - 1;
-    this.#numbers.set(list, number);
-    return number;
+  codeOf(list: string): string {
+    let code = this.#codes.get(list);
+    if (code === undefined) {
+      code = createHash('sha256').update(list).digest('hex').slice(0, CODE_DIGITS).toUpperCase();
+      this.#codes.set(list, code);
+      this.#names.set(code, list);
+    }
+    return code;
   }
 
   /** `.id` of an entry: `*8` … for IPv4, `*C` … for IPv6. */
   idOf({ list, address, prefixLen }: DynamicEntry): string {
-    const number = this.numberOf(list);
-    if (address.includes(':')) return id6(number, prefixLen, groupsOf(address));
+    const code = this.codeOf(list);
+    if (address.includes(':')) return id6(code, prefixLen, groupsOf(address));
     return id4(
-      number,
+      code,
       prefixLen,
       address.split('.').reduce((sum, octet) => sum * 256 + Number(octet), 0),
     );
@@ -44,18 +48,14 @@ export class EntryMemory {
 
   /** Entry of an `.id`; undefined for a text that is none, or names a list that was never seen. */
   entryOf(id: string): DynamicEntry | undefined {
-    const match = /^\*([89AB][0-9A-F]{7})([0-9A-F]{8})$|^\*([CDEF][0-9A-F]{7})([0-9A-F]{32})$/i.exec(id);
-    const [, head4, tail4, head6, tail6 = ''] = match ?? [];
-    if (head4 !== undefined) {
-      const head = Number.parseInt(head4, 16) - MARK_4;
-      const list = this.#names[Math.floor(head / 64)];
-      if (list === undefined || head % 64 > 32) return undefined;
-      return { list, address: ipv4Text(Number.parseInt(tail4 ?? '', 16)), prefixLen: head % 64 };
+    const [, mark, code = '', length = '', address = ''] = ID.exec(id.toUpperCase()) ?? [];
+    const list = this.#names.get(code);
+    const prefixLen = Number.parseInt(length, 16);
+    if (list === undefined || prefixLen > (mark === MARK_4 ? 32 : 128)) return undefined;
+    if (mark === MARK_4) {
+      return address.length === 8 ? { list, address: ipv4Text(Number.parseInt(address, 16)), prefixLen } : undefined;
     }
-    const head = Number.parseInt(head6 ?? '', 16) - MARK_6;
-    const list = this.#names[Math.floor(head / 256)];
-    if (list === undefined || head % 256 > 128) return undefined;
-    return { list, address: ipv6Text(tail6.match(/.{4}/g) ?? []), prefixLen: head % 256 };
+    return address.length === 32 ? { list, address: ipv6Text(address.match(/.{4}/g) ?? []), prefixLen } : undefined;
   }
 
   /** Forgets what is known of entries when there are none left. */
@@ -73,15 +73,19 @@ export class EntryMemory {
   }
 }
 
-const MARK_4 = 0x8000_0000;
-const MARK_6 = 0xc000_0000;
+const MARK_4 = '8';
+const MARK_6 = 'C';
+/** Of 44 bits: with a thousand lists two have one code with a probability of 3e-8. */
+const CODE_DIGITS = 11;
+/** Mark, code of the list, prefix length, address. */
+const ID = /^\*([8C])([0-9A-F]{11})([0-9A-F]{2})((?:[0-9A-F]{8}){1,4})$/;
 const MOST_CREATED = 20_000;
 
-const hex = (value: number): string => value.toString(16).toUpperCase().padStart(8, '0');
-const id4 = (list: number, prefixLen: number, address: number): string =>
-  `*${hex(MARK_4 + list * 64 + prefixLen)}${hex(address)}`;
-const id6 = (list: number, prefixLen: number, groups: readonly string[]): string =>
-  `*${hex(MARK_6 + list * 256 + prefixLen)}${groups
+const hex = (value: number, digits: number): string => value.toString(16).toUpperCase().padStart(digits, '0');
+const id4 = (code: string, prefixLen: number, address: number): string =>
+  `*${MARK_4}${code}${hex(prefixLen, 2)}${hex(address, 8)}`;
+const id6 = (code: string, prefixLen: number, groups: readonly string[]): string =>
+  `*${MARK_6}${code}${hex(prefixLen, 2)}${groups
     .map((group) => group.padStart(4, '0'))
     .join('')
     .toUpperCase()}`;
@@ -105,7 +109,7 @@ export class AddressListDump {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
   readonly #memory: EntryMemory;
-  readonly #numbers: readonly number[];
+  readonly #codes: readonly string[];
   readonly #readS: number;
 
   /** @param readMs when it was read, milliseconds since 1970. */
@@ -114,7 +118,7 @@ export class AddressListDump {
     this.#bytes = records;
     this.#view = new DataView(records.buffer, records.byteOffset, records.byteLength);
     this.#memory = memory;
-    this.#numbers = lists.map((list) => memory.numberOf(list));
+    this.#codes = lists.map((list) => memory.codeOf(list));
     this.#readS = Math.floor(readMs / 1000);
     this.count = Math.floor(records.byteLength / RECORD);
     if (this.count === 0) memory.forgetTimes();
@@ -126,10 +130,10 @@ export class AddressListDump {
 
   id(index: number): string {
     const at = index * RECORD;
-    const number = this.#numbers[this.#view.getUint32(at, true)] ?? 0;
+    const code = this.#codes[this.#view.getUint32(at, true)] ?? '';
     const prefixLen = this.#bytes[at + 5] ?? 0;
-    if (this.#bytes[at + 4] === 4) return id4(number, prefixLen, this.#view.getUint32(at + 20, false));
-    return id6(number, prefixLen, this.#groups(at));
+    if (this.#bytes[at + 4] === 4) return id4(code, prefixLen, this.#view.getUint32(at + 20, false));
+    return id6(code, prefixLen, this.#groups(at));
   }
 
   indexOf(id: string): number | undefined {

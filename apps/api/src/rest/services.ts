@@ -12,7 +12,6 @@ import type { FairShare } from '../live/fair-share.js';
 import type { Room } from '../plugins/room.js';
 import type { LiveState } from '../state/live-state.js';
 import type { LogBook } from '../state/log-book.js';
-import type { LearnedIds } from '../view/arp.js';
 import type { RestRow, View } from '../view/rows.js';
 
 /** What the commands work with. */
@@ -24,7 +23,6 @@ export interface Services {
   readonly users: Users;
   readonly sessions: Sessions;
   readonly book: LogBook;
-  readonly learnedIds: LearnedIds;
   readonly views: ReadonlyMap<string, View>;
   readonly accounting: QueueAccounting;
   /** Lists that are being sent: each holds a reading of the data plane until it has been taken. */

@@ -51,17 +51,19 @@ export function argumentsOf(menu: Menu, args: Arguments): PacketWords {
   return words;
 }
 
-/** Which packets a live trace notes. @throws ApiError for an interface that is not there. */
+/** Which packets a live trace notes. @throws ApiError for an interface that is not there, and ports where none can be. */
 export function traceFilter(words: PacketWords, snapshot: ConfigSnapshot): TraceFilter {
   const prefix = (name: string) => {
     const parsed = ipv4Prefix(words[name] ?? '');
     return parsed === undefined ? null : { address: ipv4Text(parsed.address), 'prefix-len': parsed.length };
   };
   const number = (name: string) => (words[name] === undefined ? null : Number(words[name]));
+  const protocol = words.protocol === undefined ? undefined : protocolNumber(words.protocol);
+  if (protocol !== undefined) refusePorts(protocol, words);
   return {
     'src-address': prefix('src-address'),
     'dst-address': prefix('dst-address'),
-    protocol: words.protocol === undefined ? null : (protocolNumber(words.protocol) ?? null),
+    protocol: protocol ?? null,
     'src-port': number('src-port'),
     'dst-port': number('dst-port'),
     'in-interface': words['in-interface'] === undefined ? null : interfaceRow(words['in-interface'], snapshot),
@@ -89,12 +91,7 @@ export async function packetDescription(
   const destination = oneAddress('dst-address', words);
   const hasPorts = words['src-port'] !== undefined || words['dst-port'] !== undefined;
   const protocol = words.protocol === undefined ? (hasPorts ? TCP : ICMP) : (protocolNumber(words.protocol) ?? ICMP);
-  // The source port of an ICMP query is its identifier.
-  const takesPorts = protocol === TCP || protocol === UDP || (protocol === ICMP && words['dst-port'] === undefined);
-  if (hasPorts && !takesPorts) {
-    const property = words['dst-port'] === undefined ? 'src-port' : 'dst-port';
-    throw errors.badProperty(property, `value of ${property}: ports can be specified only if protocol is tcp or udp`);
-  }
+  refusePorts(protocol, words);
   const named = words['in-interface'];
   const icmp = parseIcmpOptions(words['icmp-options'] ?? '');
   const flags = words['tcp-flags']?.split(',');
@@ -114,6 +111,15 @@ export async function packetDescription(
     length: Number(words['packet-size']),
     ttl: Number(words.ttl),
   };
+}
+
+/** @throws ApiError for ports of a protocol that has none. The source port of an ICMP query is its identifier. */
+function refusePorts(protocol: number, words: PacketWords): void {
+  const { 'src-port': source, 'dst-port': destination } = words;
+  if (source === undefined && destination === undefined) return;
+  if (protocol === TCP || protocol === UDP || (protocol === ICMP && destination === undefined)) return;
+  const property = destination === undefined ? 'src-port' : 'dst-port';
+  throw errors.badProperty(property, `value of ${property}: ports can be specified only if protocol is tcp or udp`);
 }
 
 function oneAddress(name: string, words: PacketWords): number {

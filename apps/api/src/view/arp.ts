@@ -1,44 +1,30 @@
-import type { Menu } from '@tollway/schema';
+import { ipv4Text, type Menu } from '@tollway/schema';
 import type { NeighborInfo } from '../agent/messages.js';
 import { ETHERNET } from '../config/ports.js';
-import { FIRST_DYNAMIC_ROW, rowIdText } from '../config/snapshot.js';
 import type { ConfigStore } from '../config/store.js';
 import type { LiveState } from '../state/live-state.js';
 import { ArrayRows, type RestRow, type View, yesNo } from './rows.js';
 import { storedRow } from './stored.js';
 
-/** Ids of learned entries, kept for as long as an entry lives and not given again soon. */
-export class LearnedIds {
-  readonly #ids = new Map<string, number>();
-  #next = FIRST_DYNAMIC_ROW;
+type LearnedEntry = Pick<NeighborInfo, 'interface' | 'address'>;
 
-  /** Id of each entry, in their order; entries that are gone lose theirs. */
-  assign(entries: readonly NeighborInfo[]): number[] {
-    const keys = entries.map((entry) => `${entry.interface} ${entry.address}`);
-    const alive = new Set(keys);
-    for (const key of this.#ids.keys()) if (!alive.has(key)) this.#ids.delete(key);
-    return keys.map((key) => {
-      const id = this.#ids.get(key) ?? this.#next;
-      if (id === this.#next) {
-        this.#ids.set(key, id);
-        this.#next = this.#next >= 0xffff_ffff ? FIRST_DYNAMIC_ROW : this.#next + 1;
-      }
-      return id;
-    });
-  }
+const ID = /^\*8([0-9A-F]{8})([0-9A-F]{8})$/i;
 
-  /** Interface row and address of a learned entry. */
-  find(id: number): { interface: number; address: string } | undefined {
-    for (const [key, value] of this.#ids) {
-      const [row = '', address = ''] = key.split(' ');
-      if (value === id) return { interface: Number(row), address };
-    }
-    return undefined;
-  }
+const hex = (value: number): string => value.toString(16).toUpperCase().padStart(8, '0');
+
+/** `.id` of a learned entry: `*8`, its interface's row and its address, so that it is no other's after a restart. */
+export const learnedId = ({ interface: row, address }: LearnedEntry): string =>
+  `*8${hex(row)}${hex(address.split('.').reduce((sum, octet) => sum * 256 + Number(octet), 0))}`;
+
+/** The learned entry that an id names, whether it is there or not; undefined for any other text. */
+export function learnedEntry(id: string): LearnedEntry | undefined {
+  const [, row, address] = ID.exec(id) ?? [];
+  if (row === undefined || address === undefined) return undefined;
+  return { interface: Number.parseInt(row, 16), address: ipv4Text(Number.parseInt(address, 16)) };
 }
 
 /** Static ARP entries, then the learned ones. */
-export function arpView(menu: Menu, store: ConfigStore, live: LiveState, ids: LearnedIds): View {
+export function arpView(menu: Menu, store: ConfigStore, live: LiveState): View {
   return async (maxAgeMs) => {
     const neighbors = (await live.neighbors(maxAgeMs)) ?? [];
     const byRow = new Map(neighbors.filter((entry) => entry.row !== 0).map((entry) => [entry.row, entry]));
@@ -49,14 +35,12 @@ export function arpView(menu: Menu, store: ConfigStore, live: LiveState, ids: Le
     });
     const names = new Map((store.snapshot.get(ETHERNET) ?? []).map((row) => [row.id, row.values.name]));
     const learned = neighbors.filter((entry) => entry.row === 0);
-    const learnedIds = ids.assign(learned);
     return new ArrayRows([
       ...stored,
-      ...learned.map((entry, index): RestRow => {
+      ...learned.map((entry): RestRow => {
         const mac = entry['mac-address'];
         return {
-          // assign() returns one id per entry.
-          '.id': rowIdText(learnedIds[index] ?? 0),
+          '.id': learnedId(entry),
           address: entry.address,
           ...(mac && { 'mac-address': mac.toUpperCase() }),
           interface: names.get(entry.interface) ?? 'unknown',

@@ -7,7 +7,7 @@ import type { LogBook } from '../state/log-book.js';
 import type { Processor } from '../state/processor.js';
 import { addressListsView } from './address-lists.js';
 import { addressesView } from './addresses.js';
-import { arpView, type LearnedIds } from './arp.js';
+import { arpView } from './arp.js';
 import { connectionsView } from './connections.js';
 import { fastPathView, slowPathView } from './fast-path.js';
 import { rulesView } from './firewall.js';
@@ -29,7 +29,6 @@ export interface ViewSources {
   readonly users: Users;
   readonly log: LogBook;
   readonly processor: Processor;
-  readonly learnedIds: LearnedIds;
   readonly hints: QueueHints;
   readonly dataDir: string;
 }
@@ -44,10 +43,7 @@ export function createViews(sources: ViewSources): ReadonlyMap<string, View> {
   return views;
 }
 
-function viewOf(
-  menu: Menu,
-  { store, live, users, log, processor, learnedIds, hints, dataDir }: ViewSources,
-): View | undefined {
+function viewOf(menu: Menu, { store, live, users, log, processor, hints, dataDir }: ViewSources): View | undefined {
   switch (menu.path) {
     case '/interface':
     case '/interface/ethernet':
@@ -71,7 +67,7 @@ function viewOf(
     case '/ip/route':
       return routesView(menu, store, live);
     case '/ip/arp':
-      return arpView(menu, store, live, learnedIds);
+      return arpView(menu, store, live);
     case '/ip/settings/fast-path':
       return fastPathView(live);
     case '/ip/settings/slow-path':

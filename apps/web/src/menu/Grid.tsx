@@ -25,10 +25,12 @@ import { GridView } from './grid-view.ts';
 import { lockedReason } from './item.ts';
 import type { Move } from './moving.ts';
 import { rowsText } from './rows-text.ts';
-import { extendTo, inOrder, only, type Selection, toggle } from './selection.ts';
+import { inOrder, nothingAt, only, type Selection, toggle } from './selection.ts';
 import { type Drop, type TreeShape, toggled, treePlace } from './tree.ts';
 import { TypeAhead } from './type-ahead.ts';
+import { useRange } from './use-range.ts';
 import { useRowDrag } from './use-row-drag.ts';
+import type { TableSelection } from './use-selection.ts';
 import { fixedRows } from './use-table-actions.ts';
 
 /** What the owner can ask of the rows. */
@@ -51,6 +53,7 @@ export interface GridProps {
   readonly columns: readonly Column[];
   readonly sort: Query['sort'];
   readonly selection: Selection;
+  readonly pending: TableSelection['pending'];
   /** Follows the end of the list while it is in view. */
   readonly tail: boolean;
   readonly density: string;
@@ -115,11 +118,13 @@ export function Grid(props: GridProps) {
     view.current?.show(columns, selection);
   }, [columns, selection, menu, live]);
 
+  const selectRange = useRange(menu, live, latest, props.pending);
+
   function moveFocus(to: number, extend: boolean) {
     const grid = view.current;
     grid?.focusRow(to, (id) => {
-      const { selection: now, onSelect } = latest.current;
-      onSelect(extend ? extendTo(now, grid.order(), id) : only(id));
+      if (extend) selectRange(grid.order(), id, false);
+      else latest.current.onSelect(only(id));
     });
   }
 
@@ -133,7 +138,9 @@ export function Grid(props: GridProps) {
   useImperativeHandle(props.handle, () => ({
     focus() {
       scroller.current?.focus();
-      if (latest.current.selection.focus === undefined) moveFocus(0, false);
+      // The keyboard has to be somewhere; nothing is selected by that.
+      if (latest.current.selection.focus !== undefined) return;
+      view.current?.focusRow(0, (id) => latest.current.onSelect(nothingAt(id)));
     },
     show: (index) => moveFocus(index, false),
     fit: (name) => header.onResized(name, undefined),
@@ -249,8 +256,10 @@ export function Grid(props: GridProps) {
     if (event.shiftKey) {
       event.preventDefault();
       scroller.current?.focus();
-      next = extendTo(selection, order, id, ctrl);
-    } else if (ctrl) next = toggle(selection, id);
+      selectRange(order, id, ctrl);
+      return;
+    }
+    if (ctrl) next = toggle(selection, id);
     else if (!selection.ids.has(id)) next = only(id);
     if (next !== selection) props.onSelect(next);
     if (event.pointerType === 'touch') return;

@@ -3,6 +3,7 @@ import type { Menu } from '@tollway/schema';
 import { type ComponentType, type ReactNode, useEffect, useState } from 'react';
 import { add, print, set } from '../api/commands.ts';
 import { useStale } from '../api/connection.ts';
+import { RequestError } from '../api/rest.ts';
 import type { Row } from '../api/row.ts';
 import { loggedIn } from '../api/session.ts';
 import { showError } from '../ui/toasts.ts';
@@ -116,6 +117,10 @@ export function NewItemForm(props: NewProps) {
 
 const EMPTY: Row = {};
 
+/** The item that a new one was to stand beside has gone meanwhile. */
+const isPlaceGone = (error: unknown): error is RequestError =>
+  error instanceof RequestError && /^place-(before|after): no such item/.test(error.message);
+
 /** Nothing was changed of what a new item starts with. */
 const same = (edits: Edits, initial: Edits): boolean => {
   const names = Object.keys(edits);
@@ -151,21 +156,36 @@ function Body({
   const form = useForm(menu, base, isNew, initial);
   const [commenting, setCommenting] = useState(false);
   const [question, setQuestion] = useState<RemoveQuestion>();
+  /** Where a new item goes in an ordered list. */
+  const [place, setPlace] = useState({ before, after });
   const id = base['.id'] ?? '';
   const locked = isNew ? undefined : lockedReason(menu, base);
   const disabled = isNew ? form.edits.disabled === 'true' : isSet(base, 'disabled');
   const comment = isNew ? (form.edits.comment ?? '') : (base.comment ?? '');
 
+  async function addAtPlace(body: Readonly<Record<string, string>>) {
+    const full = {
+      ...body,
+      ...(place.before !== undefined && { 'place-before': place.before }),
+      ...(place.after !== undefined && { 'place-after': place.after }),
+    };
+    try {
+      return await add(menu.path, full);
+    } catch (error) {
+      if (!isPlaceGone(error)) throw error;
+      setPlace({ before: undefined, after: undefined });
+      throw new RequestError(
+        error.status,
+        'The item that it was to stand beside does not exist any more. OK adds it at the end of the list.',
+      );
+    }
+  }
+
   /** Sends the form; gives the id of the item, or undefined when the server refused it. */
   async function save(): Promise<string | undefined> {
     let saved = id;
     const taken = await form.send(async (body) => {
-      const full = {
-        ...body,
-        ...(before !== undefined && { 'place-before': before }),
-        ...(after !== undefined && { 'place-after': after }),
-      };
-      const { row, revision } = isNew ? await add(menu.path, full) : await set(menu.path, id, body);
+      const { row, revision } = isNew ? await addAtPlace(body) : await set(menu.path, id, body);
       saved = row['.id'] ?? id;
       if (isNew && saved !== '') announceAdded(menu.path, saved);
       // What is made with a timeout is no configuration; it is told of all the same.
@@ -226,6 +246,11 @@ function Body({
           )}
           {why !== undefined && <p className="form-reason">{why}</p>}
           {(base.hint ?? '') !== '' && base.hint !== why && <p className="form-hint">{base.hint}</p>}
+          {isNew && !menu.commands.includes('add') && (
+            <p className="form-error" role="alert">
+              Not added: your group may not add items here now.
+            </p>
+          )}
           {locked !== undefined && menu.commands.includes('set') && <p className="form-note">Read-only: {locked}.</p>}
           {locked !== undefined && <UnsavedNote menu={menu} base={base} edits={form.edits} />}
           <FormFields

@@ -227,6 +227,7 @@ export function MenuTable(props: MenuTableProps) {
         columns={columns}
         sort={wants.sort}
         selection={selection}
+        pending={selected.pending}
         tail={tail}
         density={density}
         onSelect={select}

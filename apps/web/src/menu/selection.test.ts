@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { everything, extendTo, inOrder, noSelection, only, toggle, within } from './selection.ts';
+import { everything, extendTo, inOrder, noSelection, only, reachedFar, toggle, within } from './selection.ts';
 
 const order = ['a', 'b', 'c', 'd', 'e'];
 
@@ -41,4 +41,10 @@ test('rows that are gone leave the selection', () => {
 
 test('selected rows come in the order of the table', () => {
   expect(inOrder(toggle(toggle(only('d'), 'a'), 'far'), order)).toEqual(['a', 'd', 'far']);
+});
+
+test('a range whose beginning is not loaded keeps its anchor until all ids are known', () => {
+  const far = reachedFar(only('a'), 'z');
+  expect(far).toEqual({ ids: new Set(['a', 'z']), focus: 'z', anchor: 'a' });
+  expect([...extendTo(far, ['a', 'b', 'y', 'z'], 'z').ids]).toEqual(['a', 'b', 'y', 'z']);
 });

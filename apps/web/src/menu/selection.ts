@@ -37,6 +37,11 @@ export function extendTo(selection: Selection, order: readonly string[], id: str
   return { ids: new Set(keep ? [...selection.ids, ...range] : range), focus: id, anchor };
 }
 
+/** A range that ends at `id`, before it is known what lies between: nothing of the selection goes, and the anchor stays. */
+export function reachedFar({ ids, anchor }: Selection, id: string): Selection {
+  return { ids: new Set([...ids, id]), focus: id, anchor };
+}
+
 /** Selects everything in `order`; the keyboard stays where it is. */
 export function everything(selection: Selection, order: readonly string[]): Selection {
   return { ids: new Set(order), focus: selection.focus ?? order[0], anchor: order[0] };

@@ -1,6 +1,14 @@
 /** The selection of a table, without rows that are gone or filtered out: those must not be acted on. */
 import type { Menu } from '@tollway/schema';
-import { type Dispatch, type SetStateAction, useEffect, useState, useSyncExternalStore } from 'react';
+import {
+  type Dispatch,
+  type RefObject,
+  type SetStateAction,
+  useEffect,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from 'react';
 import type { LiveMenu } from '../api/live-menu.ts';
 import type { Row } from '../api/row.ts';
 import { flagLetters } from './cells/text.ts';
@@ -12,6 +20,8 @@ const MOST_STATES = 500;
 export interface TableSelection {
   readonly selection: Selection;
   readonly select: Dispatch<SetStateAction<Selection>>;
+  /** Rows that are to be selected once the router has listed them: what is done with the selection waits until then. */
+  readonly pending: RefObject<Promise<void> | undefined>;
   /** Selected ids in the order of the list. */
   chosen(): readonly string[];
   /** Selected rows that are loaded, with their values of this moment. */
@@ -25,6 +35,7 @@ function isComplete({ state }: LiveMenu): boolean {
 
 export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
   const [selection, select] = useState<Selection>(noSelection);
+  const pending = useRef<Promise<void>>(undefined);
   useEffect(
     () =>
       live.subscribe((change) => {
@@ -47,5 +58,5 @@ export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
       return states;
     },
   );
-  return { selection, select, chosen: ids, chosenRows: () => rowsOf(ids()) };
+  return { selection, select, pending, chosen: ids, chosenRows: () => rowsOf(ids()) };
 }

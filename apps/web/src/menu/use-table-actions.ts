@@ -1,6 +1,7 @@
 /** What the commands of a table do. Failures are shown; nothing is retried by itself. */
 import type { Menu } from '@tollway/schema';
 import { useRef } from 'react';
+import { flushSync } from 'react-dom';
 import { live as socket } from '../api/live.ts';
 import { idsOf, isContext, type LiveMenu } from '../api/live-menu.ts';
 import { loggedIn } from '../api/session.ts';
@@ -49,7 +50,8 @@ export function fixedRows(menu: Menu, live: LiveMenu): number {
 export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, show, ask }: Options) {
   const removing = useRef(false);
   const moves = useRef(Promise.resolve());
-  const { selection, select } = selected;
+  const { selection, select, pending } = selected;
+  const latest = useRef<(name: CommandName) => boolean>(() => false);
   const state = (): TableState => {
     const rows = selected.chosenRows();
     const { sort, find, filter } = live.query;
@@ -164,9 +166,14 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
       select((now) => everything(now, passing));
       return;
     }
-    idsOf(socket, menu.path, live.query)
-      .then((ids) => select((now) => everything(now, ids)))
-      .catch((error: unknown) => showError('Select all', error));
+    const listed = idsOf(socket, menu.path, live.query)
+      // What the user selects meanwhile counts.
+      .then((ids) => flushSync(() => select((now) => (now === selection ? everything(now, ids) : now))))
+      .catch((error: unknown) => showError('Select all', error))
+      .finally(() => {
+        if (pending.current === listed) pending.current = undefined;
+      });
+    pending.current = listed;
   }
 
   function insert(id: string, below: boolean) {
@@ -180,6 +187,11 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
   /** Runs a command if it can run now; true when the menu has it. */
   function run(name: CommandName): boolean {
     if (!hasCommand(menu, name)) return false;
+    if (pending.current !== undefined && name !== 'select-none' && name !== 'select-all') {
+      // Keys count in the order in which they are pressed.
+      void pending.current.then(() => latest.current(name));
+      return true;
+    }
     if (whyNotNow(state(), name) !== undefined) return true;
     const [id] = selection.ids;
     switch (name) {
@@ -242,5 +254,6 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     return true;
   }
 
+  latest.current = run;
   return { state, run, moveTo, drop, confirmed };
 }

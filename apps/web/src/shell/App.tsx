@@ -1,9 +1,10 @@
 import { useCallback, useEffect, useLayoutEffect, useState } from 'react';
 import { useConnection, useEngineDown, useLoggedOut, useStale } from '../api/connection.ts';
-import { refreshSession, useSession } from '../api/session.ts';
+import { logout, refreshSession, useSession } from '../api/session.ts';
 import { connect, disconnect, useStatus } from '../api/status.ts';
 import { forgetOwnChanges, undoByKey, undoKey } from '../menu/undo.ts';
 import { Toasts } from '../ui/Toasts.tsx';
+import { showError } from '../ui/toasts.ts';
 import { groupOf } from '../windows/groups.ts';
 import { OpenWindow } from '../windows/open-window.ts';
 import { Desk } from '../wm/Desk.tsx';
@@ -22,6 +23,7 @@ import { followAddress, goBack, keepDesk, leaveWindow, openAddress, openAnother 
 import { Palette } from './Palette.tsx';
 import { pageTitle } from './page-title.ts';
 import { Unavailable } from './Unavailable.tsx';
+import { isAnyUnsaved, isUnsaved } from './unsaved.ts';
 import { renderWindow } from './WindowContent.tsx';
 import { WindowList } from './WindowList.tsx';
 
@@ -50,10 +52,6 @@ export function App() {
     </>
   );
 }
-
-/** Whether what was changed in a window is not stored: its form says so. */
-const isUnsaved = (id: string): boolean =>
-  document.querySelector(`[data-window="${CSS.escape(id)}"] [data-unsaved]`) !== null;
 
 const windowTitle = (id: string): string => windowOf(useDesk.getState(), id)?.title ?? '';
 
@@ -143,19 +141,24 @@ function Console({ user }: { readonly user: string }) {
     if (isUnsaved(id)) setLosing({ ids: [id], close: () => leaveWindow(id) });
     else leaveWindow(id);
   }, []);
+  const back = useCallback((id: string) => goBack(id, leave), [leave]);
   useEffect(() => {
     const ask = (event: BeforeUnloadEvent) => {
-      if (document.querySelector('[data-unsaved]') !== null) event.preventDefault();
+      if (isAnyUnsaved()) event.preventDefault();
     };
     window.addEventListener('beforeunload', ask);
     return () => window.removeEventListener('beforeunload', ask);
   }, []);
-  const leaveAll = useCallback(() => {
+  const unlessUnsaved = useCallback((close: () => void) => {
     const ids = useDesk.getState().windows.flatMap(({ id }) => (isUnsaved(id) ? [id] : []));
-    const close = () => act({ do: 'close-all' });
     if (ids.length > 0) setLosing({ ids, close });
     else close();
   }, []);
+  const leaveAll = useCallback(() => unlessUnsaved(() => act({ do: 'close-all' })), [unlessUnsaved]);
+  const logOut = useCallback(
+    () => unlessUnsaved(() => void logout().catch((error: unknown) => showError('Log out', error))),
+    [unlessUnsaved],
+  );
   const stale = useStale();
   const engineDown = useEngineDown();
   const loggedOut = useLoggedOut();
@@ -166,7 +169,12 @@ function Console({ user }: { readonly user: string }) {
   if (tree === 'hidden') classes.push('tree-hidden');
   return (
     <div className={classes.join(' ')}>
-      <Header onMenu={toggleTree} onFind={() => setOver('palette')} onWindows={() => setOver('windows')} />
+      <Header
+        onMenu={toggleTree}
+        onFind={() => setOver('palette')}
+        onWindows={() => setOver('windows')}
+        onLogOut={logOut}
+      />
       {stale && <StaleNote />}
       <MenuTree
         current={current}
@@ -189,7 +197,7 @@ function Console({ user }: { readonly user: string }) {
           onAnother={openAnother}
           onLeave={leave}
           onLeaveAll={leaveAll}
-          onBack={goBack}
+          onBack={back}
         >
           <p className="desk-note">No window is open. Choose one from the menus, or press Ctrl+K and type.</p>
         </Desk>
@@ -205,7 +213,9 @@ function Console({ user }: { readonly user: string }) {
           onClose={() => setLosing(undefined)}
         />
       )}
-      {over === 'palette' && <Palette onTree={toggleTree} onLeaveAll={leaveAll} onClose={() => setOver('nothing')} />}
+      {over === 'palette' && (
+        <Palette onTree={toggleTree} onLeaveAll={leaveAll} onLogOut={logOut} onClose={() => setOver('nothing')} />
+      )}
       {over === 'windows' && <WindowList onLeave={leave} onClose={() => setOver('nothing')} />}
     </div>
   );

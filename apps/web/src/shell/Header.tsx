@@ -2,11 +2,10 @@
 import { displayBytes, displayDuration } from '@tollway/schema';
 import { useEffect, useRef } from 'react';
 import { isStale, useConnection } from '../api/connection.ts';
-import { logout, useSession } from '../api/session.ts';
+import { useSession } from '../api/session.ts';
 import { type Liveness, useStatus } from '../api/status.ts';
 import { Icon } from '../ui/icons.tsx';
 import { ToolButton } from '../ui/ToolButton.tsx';
-import { showError } from '../ui/toasts.ts';
 import { useLive, write } from '../ui/use-live.ts';
 import { useDesk } from '../wm/desk-state.ts';
 import { DENSITIES, setAppearance, THEMES, useAppearance } from './appearance.ts';
@@ -28,9 +27,11 @@ interface Props {
   readonly onMenu: () => void;
   readonly onFind: () => void;
   readonly onWindows: () => void;
+  /** Logs out, or asks. */
+  readonly onLogOut: () => void;
 }
 
-export function Header({ onMenu, onFind, onWindows }: Props) {
+export function Header({ onMenu, onFind, onWindows, onLogOut }: Props) {
   return (
     <header className="header">
       <ToolButton name="Menus" icon="menu" onPress={onMenu} />
@@ -48,7 +49,7 @@ export function Header({ onMenu, onFind, onWindows }: Props) {
       <Facts />
       <Link />
       <WindowsButton onPress={onWindows} />
-      <UserMenu />
+      <UserMenu onLogOut={onLogOut} />
     </header>
   );
 }
@@ -121,7 +122,7 @@ function WindowsButton({ onPress }: { readonly onPress: () => void }) {
   );
 }
 
-function UserMenu() {
+function UserMenu({ onLogOut }: Pick<Props, 'onLogOut'>) {
   const session = useSession();
   const { theme, density } = useAppearance();
   const details = useRef<HTMLDetailsElement>(null);
@@ -183,11 +184,7 @@ function UserMenu() {
             ))}
           </select>
         </label>
-        <button
-          type="button"
-          className="button"
-          onClick={() => void logout().catch((error: unknown) => showError('Log out', error))}
-        >
+        <button type="button" className="button" onClick={onLogOut}>
           Log out
         </button>
       </div>

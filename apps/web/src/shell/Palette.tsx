@@ -2,8 +2,6 @@
 import type { Menu } from '@tollway/schema';
 import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
-import { logout } from '../api/session.ts';
-import { showError } from '../ui/toasts.ts';
 import { act, useDesk } from '../wm/desk-state.ts';
 import { DENSITIES, setAppearance, THEMES } from './appearance.ts';
 import { openAddress } from './open.ts';
@@ -14,6 +12,8 @@ interface Props {
   readonly onTree: () => void;
   /** Closes all windows, or asks. */
   readonly onLeaveAll: () => void;
+  /** Logs out, or asks. */
+  readonly onLogOut: () => void;
   readonly onClose: () => void;
 }
 
@@ -26,7 +26,7 @@ function windowEntries(): readonly Entry[] {
   }));
 }
 
-function commandEntries({ onTree, onLeaveAll }: Omit<Props, 'onClose'>): readonly Entry[] {
+function commandEntries({ onTree, onLeaveAll, onLogOut }: Omit<Props, 'onClose'>): readonly Entry[] {
   const entry = (label: string, words: string, run: () => void): Entry => ({ label, hint: 'command', words, run });
   return [
     entry('Cascade windows', 'arrange', () => act({ do: 'cascade' })),
@@ -35,11 +35,11 @@ function commandEntries({ onTree, onLeaveAll }: Omit<Props, 'onClose'>): readonl
     entry('Show or hide the menu tree', 'toggle sidebar', onTree),
     ...THEMES.map((theme) => entry(`Theme: ${theme}`, 'appearance dark light colours', () => setAppearance({ theme }))),
     ...DENSITIES.map((density) => entry(`Rows: ${density}`, 'density height', () => setAppearance({ density }))),
-    entry('Log out', 'exit session', () => void logout().catch((error: unknown) => showError('Log out', error))),
+    entry('Log out', 'exit session', onLogOut),
   ];
 }
 
-export function Palette({ onTree, onLeaveAll, onClose }: Props) {
+export function Palette({ onTree, onLeaveAll, onLogOut, onClose }: Props) {
   const listId = useId();
   const dialog = useRef<HTMLDialogElement>(null);
   const list = useRef<HTMLDivElement>(null);
@@ -49,8 +49,8 @@ export function Palette({ onTree, onLeaveAll, onClose }: Props) {
   const entries = useMemo(() => {
     const mayAdd = (menu: Menu) => permitted(menu, group).commands.includes('add');
     const items = [...menuEntries(openAddress, mayAdd), ...startEntries(openAddress, mayAdd)];
-    return [...windowEntries(), ...items, ...commandEntries({ onTree, onLeaveAll })];
-  }, [onTree, onLeaveAll, group]);
+    return [...windowEntries(), ...items, ...commandEntries({ onTree, onLeaveAll, onLogOut })];
+  }, [onTree, onLeaveAll, onLogOut, group]);
   const shown = useMemo(() => found(entries, typed), [entries, typed]);
 
   useEffect(() => {

@@ -52,8 +52,11 @@ function Item({ id, menu, item }: ItemProps) {
       act({ do: 'show', id, address: to, key: to });
     },
   };
+  const mayAdd = common.menu.commands.includes('add');
+  // Who may not any more keeps what was typed.
+  const [begun] = useState(mayAdd);
   if (item.kind === 'id') return <ItemForm key={item.id} id={item.id} {...common} />;
-  return !common.menu.commands.includes('add') ? (
+  return !mayAdd && !begun ? (
     <ItemFrame title={newTitle(menu)}>
       <p className="form-note">Your group may not add items here.</p>
     </ItemFrame>

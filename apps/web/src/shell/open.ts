@@ -3,10 +3,11 @@ import { showToast } from '../ui/toasts.ts';
 import { DASHBOARD } from '../windows/groups.ts';
 import { act, summon, useDesk } from '../wm/desk-state.ts';
 import { deserialise, serialise } from '../wm/persist.ts';
-import { activeId, emptyDesk, windowOf } from '../wm/reducer.ts';
+import { activeId, emptyDesk, type Win, windowOf } from '../wm/reducer.ts';
 import { contentOf, isLasting } from './content.ts';
 import { isNarrow } from './narrow.ts';
 import { readStored, writeStored } from './stored.ts';
+import { isUnsaved } from './unsaved.ts';
 
 /** Opens what an address names, or brings the window to the front that shows it. */
 export function openAddress(address: string, another = false): void {
@@ -47,12 +48,21 @@ export function leaveWindow(id: string): void {
   } else act({ do: 'close', id });
 }
 
-/** Goes from a page to the one before it. A dialog closes; a list stays open behind. */
-export function goBack(id: string): void {
+/** A dialog closes with the step back from it, unless that would lose what was changed in it. */
+function closesBehind(win: Win | undefined): boolean {
+  if (win?.role !== 'dialog') return false;
+  if (!isUnsaved(win.id)) return true;
+  showToast({ kind: 'info', text: `${win.title} stays open: what was changed in it is not applied.` });
+  return false;
+}
+
+/** Goes from a page to the one before it. A dialog closes; a list stays open behind. The last one is left. */
+export function goBack(id: string, leave: (id: string) => void): void {
   const state = useDesk.getState();
   const below = state.order.at(-2);
   if (depth() > 0) window.history.back();
-  else if (windowOf(state, id)?.role === 'dialog' || below === undefined) act({ do: 'close', id });
+  else if (below === undefined) leave(id);
+  else if (closesBehind(windowOf(state, id))) act({ do: 'close', id });
   else act({ do: 'focus', id: below });
 }
 
@@ -75,8 +85,7 @@ export function followAddress(): () => void {
     const id = activeId(state);
     const win = id === undefined ? undefined : windowOf(state, id);
     following = true;
-    if (isNarrow() && win !== undefined && (win.id === leaving || win.role === 'dialog'))
-      act({ do: 'close', id: win.id });
+    if (isNarrow() && win !== undefined && (win.id === leaving || closesBehind(win))) act({ do: 'close', id: win.id });
     leaving = undefined;
     if (contentOf(here()) !== undefined) openAddress(here());
     following = false;

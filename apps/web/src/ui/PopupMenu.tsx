@@ -62,6 +62,14 @@ export function PopupMenu({ label, at, entries, onClose }: Props) {
     };
   }, []);
 
+  // A command that can no longer be run lets go of the focus; the keys are still the menu's.
+  useEffect(() => {
+    const element = root.current;
+    const { activeElement } = document;
+    if (element === null || (element.contains(activeElement) && activeElement?.matches(':disabled') !== true)) return;
+    (element.querySelector<HTMLElement>('button:enabled') ?? element).focus();
+  });
+
   function onKeyDown(event: KeyboardEvent) {
     // What is under the menu must not take its keys.
     event.stopPropagation();
@@ -81,7 +89,15 @@ export function PopupMenu({ label, at, entries, onClose }: Props) {
 
   let lines = 0;
   return (
-    <div ref={root} popover="manual" role="menu" aria-label={label} className="popup-menu" onKeyDown={onKeyDown}>
+    <div
+      ref={root}
+      popover="manual"
+      role="menu"
+      tabIndex={-1}
+      aria-label={label}
+      className="popup-menu"
+      onKeyDown={onKeyDown}
+    >
       {entries.map((entry) =>
         entry === 'line' ? (
           <hr key={`line ${lines++}`} />

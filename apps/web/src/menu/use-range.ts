@@ -1,0 +1,71 @@
+/** Ranges of rows, selected with Shift; also when the row that they began at has been scrolled out of what is loaded. */
+import type { Menu } from '@tollway/schema';
+import { type RefObject, useRef } from 'react';
+import { flushSync } from 'react-dom';
+import { live as socket } from '../api/live.ts';
+import { idsOf, type LiveMenu } from '../api/live-menu.ts';
+import { showError } from '../ui/toasts.ts';
+import { extendTo, reachedFar, type Selection } from './selection.ts';
+
+interface Owner {
+  readonly selection: Selection;
+  readonly onSelect: (selection: Selection) => void;
+}
+
+/** A range whose beginning only the router knows the place of. */
+interface Far {
+  readonly id: string;
+  readonly keep: boolean;
+  /** What is selected until it is known. */
+  readonly meanwhile: Selection;
+}
+
+/** Gives what selects from the anchor to a row; `order` is that of the loaded rows. */
+export function useRange(
+  menu: Menu,
+  live: LiveMenu,
+  owner: RefObject<Owner>,
+  pending: RefObject<Promise<void> | undefined>,
+) {
+  const wanted = useRef<Far>(undefined);
+  const asking = useRef<Promise<void>>(undefined);
+
+  /** The router is asked once at a time, however fast a held key goes on. */
+  async function ask() {
+    try {
+      while (wanted.current !== undefined) {
+        const { query } = live;
+        const ids = await idsOf(socket, menu.path, query);
+        const far = wanted.current;
+        wanted.current = undefined;
+        const { selection, onSelect } = owner.current;
+        const { focus, anchor } = far.meanwhile;
+        // Something else was selected or asked for meanwhile: that counts.
+        if (selection.focus !== focus || selection.anchor !== anchor || live.query.find !== query.find) return;
+        flushSync(() => onSelect(extendTo(selection, ids, far.id, far.keep)));
+      }
+    } catch (error) {
+      wanted.current = undefined;
+      showError('Select', error);
+    }
+  }
+
+  return (order: readonly string[], id: string, keep: boolean) => {
+    const { selection, onSelect } = owner.current;
+    if (selection.anchor === undefined || order.includes(selection.anchor)) {
+      wanted.current = undefined;
+      onSelect(extendTo(selection, order, id, keep));
+      return;
+    }
+    const meanwhile = reachedFar(selection, id);
+    wanted.current = { id, keep, meanwhile };
+    onSelect(meanwhile);
+    if (asking.current !== undefined) return;
+    const asked = ask().finally(() => {
+      asking.current = undefined;
+      if (pending.current === asked) pending.current = undefined;
+    });
+    asking.current = asked;
+    pending.current = asked;
+  };
+}
