@@ -56,8 +56,10 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
             continue;
         }
         packet.meta.verdict = Verdict::Forward;
-        let out = snapshot.interface(packet.meta.out_interface);
-        let chosen = out.and_then(|out| chosen_station(out, packet)).is_some();
+        let chosen = packet.meta.origin == Origin::LocalService
+            && snapshot
+                .interface(packet.meta.out_interface)
+                .is_some_and(|out| chosen_station(out, packet).is_some());
         let meta = &mut packet.meta;
         if chosen {
             meta.adjacency = NONE;
