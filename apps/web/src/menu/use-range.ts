@@ -3,7 +3,7 @@ import type { Menu } from '@tollway/schema';
 import { type RefObject, useRef } from 'react';
 import { flushSync } from 'react-dom';
 import { live as socket } from '../api/live.ts';
-import { idsOf, type LiveMenu } from '../api/live-menu.ts';
+import { idsOf, type LiveMenu, type Query } from '../api/live-menu.ts';
 import { showError } from '../ui/toasts.ts';
 import { extendTo, reachedFar, type Selection } from './selection.ts';
 
@@ -20,33 +20,37 @@ interface Far {
   readonly meanwhile: Selection;
 }
 
+const isSameList = (a: Query, b: Query): boolean => a.find === b.find && a.filter === b.filter && a.sort === b.sort;
+
 /** Gives what selects from the anchor to a row; `order` is that of the loaded rows. */
 export function useRange(
   menu: Menu,
   live: LiveMenu,
   owner: RefObject<Owner>,
-  pending: RefObject<Promise<void> | undefined>,
+  pending: RefObject<Promise<boolean> | undefined>,
 ) {
   const wanted = useRef<Far>(undefined);
-  const asking = useRef<Promise<void>>(undefined);
+  const asking = useRef<Promise<boolean>>(undefined);
 
-  /** The router is asked once at a time, however fast a held key goes on. */
-  async function ask() {
+  /** The router is asked once at a time, however fast a held key goes on. False when it does not answer. */
+  async function ask(): Promise<boolean> {
     try {
       while (wanted.current !== undefined) {
         const { query } = live;
         const ids = await idsOf(socket, menu.path, query);
-        const far = wanted.current;
+        const far: Far | undefined = wanted.current;
         wanted.current = undefined;
         const { selection, onSelect } = owner.current;
-        const { focus, anchor } = far.meanwhile;
         // Something else was selected or asked for meanwhile: that counts.
-        if (selection.focus !== focus || selection.anchor !== anchor || live.query.find !== query.find) return;
+        if (far === undefined || !isSameList(live.query, query)) return true;
+        if (selection.focus !== far.meanwhile.focus || selection.anchor !== far.meanwhile.anchor) return true;
         flushSync(() => onSelect(extendTo(selection, ids, far.id, far.keep)));
       }
+      return true;
     } catch (error) {
       wanted.current = undefined;
       showError('Select', error);
+      return false;
     }
   }
 

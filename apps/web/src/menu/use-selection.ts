@@ -20,8 +20,11 @@ const MOST_STATES = 500;
 export interface TableSelection {
   readonly selection: Selection;
   readonly select: Dispatch<SetStateAction<Selection>>;
-  /** Rows that are to be selected once the router has listed them: what is done with the selection waits until then. */
-  readonly pending: RefObject<Promise<void> | undefined>;
+  /**
+   * Rows that are to be selected once the router has listed them: what is done with the selection waits until then, and
+   * is not done when it is false, as the router has not.
+   */
+  readonly pending: RefObject<Promise<boolean> | undefined>;
   /** Selected ids in the order of the list. */
   chosen(): readonly string[];
   /** Selected rows that are loaded, with their values of this moment. */
@@ -35,7 +38,7 @@ function isComplete({ state }: LiveMenu): boolean {
 
 export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
   const [selection, select] = useState<Selection>(noSelection);
-  const pending = useRef<Promise<void>>(undefined);
+  const pending = useRef<Promise<boolean>>(undefined);
   useEffect(
     () =>
       live.subscribe((change) => {

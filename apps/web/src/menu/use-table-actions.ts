@@ -168,8 +168,14 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     }
     const listed = idsOf(socket, menu.path, live.query)
       // What the user selects meanwhile counts.
-      .then((ids) => flushSync(() => select((now) => (now === selection ? everything(now, ids) : now))))
-      .catch((error: unknown) => showError('Select all', error))
+      .then((ids) => {
+        flushSync(() => select((now) => (now === selection ? everything(now, ids) : now)));
+        return true;
+      })
+      .catch((error: unknown) => {
+        showError('Select all', error);
+        return false;
+      })
       .finally(() => {
         if (pending.current === listed) pending.current = undefined;
       });
@@ -189,7 +195,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     if (!hasCommand(menu, name)) return false;
     if (pending.current !== undefined && name !== 'select-none' && name !== 'select-all') {
       // Keys count in the order in which they are pressed.
-      void pending.current.then(() => latest.current(name));
+      void pending.current.then((done) => done && latest.current(name));
       return true;
     }
     if (whyNotNow(state(), name) !== undefined) return true;
