@@ -11,7 +11,7 @@ import { isSet } from './cells/text.ts';
 import { type Move, reordered, step } from './moving.ts';
 import { setParent } from './parents.ts';
 import { disableQuestion, type RemoveQuestion, removeQuestion } from './remove-question.ts';
-import { everything, nothingAt } from './selection.ts';
+import { everything, nothingAt, within } from './selection.ts';
 import { type CommandName, hasCommand, type TableState, whyNotNow } from './table-commands.ts';
 import { type Drop, rootParent, siblingAbove, stepAmongSiblings, treePlace } from './tree.ts';
 import type { TableSelection } from './use-selection.ts';
@@ -59,6 +59,29 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     return { menu, rows, count: selection.ids.size, ordered: sort === null, tree, filtered };
   };
 
+  /**
+   * Does something with the selected items that are still there. Of those that are not loaded nobody here hears when somebody
+   * removes them.
+   */
+  async function withChosen(act: (ids: readonly string[]) => Promise<unknown>): Promise<void> {
+    const ids = selected.chosen();
+    const loaded = new Set(live.shown);
+    let present = ids;
+    if (!ids.every((id) => loaded.has(id))) {
+      try {
+        const all = await idsOf(socket, menu.path, { ...live.query, sort: null, find: '', filter: {}, tree: null });
+        const there = new Set(all);
+        present = ids.filter((id) => there.has(id));
+        select((now) => within(now, all));
+      } catch (error) {
+        showError('Select', error);
+        return;
+      }
+    }
+    if (present.length > 0) await act(present);
+    else showToast({ kind: 'info', text: 'What was selected does not exist any more.' });
+  }
+
   /** How many of the items Find or the filter leaves out: a long list keeps them selected. */
   async function hiddenAmong(ids: readonly string[]): Promise<number> {
     const shown = new Set(live.shown.filter((id) => !isContext(live.row(id))));
@@ -68,11 +91,8 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
   }
 
   /** Removes what is selected, or asks first. */
-  async function removeChosen() {
-    if (removing.current) return;
-    removing.current = true;
+  async function removeChosen(ids: readonly string[]) {
     try {
-      const ids = selected.chosen();
       const rows = selected.chosenRows();
       const { matched, context, total } = live.state;
       const hidden = await hiddenAmong(ids);
@@ -90,8 +110,6 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
       else ask(question);
     } catch (error) {
       showError('Remove', error);
-    } finally {
-      removing.current = false;
     }
   }
 
@@ -231,7 +249,11 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
         break;
       case 'remove':
         live.release();
-        void removeChosen();
+        if (removing.current) break;
+        removing.current = true;
+        void withChosen(removeChosen).finally(() => {
+          removing.current = false;
+        });
         break;
       case 'find':
       case 'find-next':
@@ -247,15 +269,17 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
         break;
       case 'disable': {
         live.release();
-        const ids = selected.chosen();
-        const question = disableQuestion(menu, ids, selected.chosenRows(), loggedIn());
-        if (question === undefined) void runOn(menu, name, ids);
-        else ask(question);
+        void withChosen(async (ids) => {
+          const question = disableQuestion(menu, ids, selected.chosenRows(), loggedIn());
+          if (question === undefined) await runOn(menu, name, ids);
+          else ask(question);
+        });
         break;
       }
       default:
         live.release();
-        void runOn(menu, name, actsOnAll(name) ? [] : selected.chosen());
+        if (actsOnAll(name)) void runOn(menu, name, []);
+        else void withChosen((ids) => runOn(menu, name, ids));
     }
     return true;
   }
