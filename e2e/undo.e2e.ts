@@ -187,3 +187,32 @@ test('the history lists changes with what they did, takes one back, and tells wh
   expect(entry?.comment).toBe('first');
   await rest.remove('/ip/firewall/address-list', id);
 });
+
+test('Ctrl+Z after a change of a user says that there is no way back, before it takes back what is older', async ({
+  ui,
+  router,
+}) => {
+  const menu = '/ip/firewall/address-list';
+  const entries = async () => (await router.rest.list(menu)).filter(({ list }) => list === 'older');
+  const lists = await ui.open(menu);
+  const entry = await lists.add('Firewall Address List');
+  await entry.set('Name', 'older');
+  await entry.set('Address', '10.66.0.1');
+  await entry.press('OK');
+  await entry.closed();
+  const users = await ui.open('/user');
+  const user = await users.add('User');
+  await user.set('Name', 'carol');
+  await user.set('Group', 'read');
+  await user.set('Password', 'a long one for carol');
+  await user.press('OK');
+  await user.closed();
+  await users.grid.focus();
+  await ui.page.keyboard.press('Control+z');
+  await expect(ui.page.locator('.toasts')).toContainText(
+    'no way back from it: Added User <carol>. Next to undo: Added',
+  );
+  expect(await entries()).toHaveLength(1);
+  await ui.page.keyboard.press('Control+z');
+  await expect.poll(entries).toHaveLength(0);
+});

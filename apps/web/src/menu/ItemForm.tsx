@@ -189,7 +189,7 @@ function Body({
       saved = row['.id'] ?? id;
       if (isNew && saved !== '') announceAdded(menu.path, saved);
       // What is made with a timeout is no configuration; it is told of all the same.
-      if (isNew || revision !== undefined)
+      if (isNew || revision !== undefined || menu.undoable === false)
         tellChange(`${isNew ? 'Added' : 'Changed'} ${itemTitle(menu, row)}.`, revision);
     });
     return taken ? saved : undefined;

@@ -34,7 +34,7 @@ export async function runOn(
 ): Promise<boolean> {
   try {
     const revision = await run(menu.path, command, ids, values);
-    if (revision !== undefined) tellChange(doneText(menu, command, ids.length), revision);
+    if (revision !== undefined || menu.undoable === false) tellChange(doneText(menu, command, ids.length), revision);
     return true;
   } catch (error) {
     showError(commandLabel(command), error);

@@ -10,9 +10,13 @@ const own = new OwnChanges();
 /** Only the newest change offers Undo; the others are in the history. */
 const KEY = 'change';
 
+/** What was done last, if there is no way back from it: Ctrl+Z must not take back what was done before it. */
+let final: string | undefined;
+
 /** Forgets what was changed here, e.g. when somebody else logs in. */
 export function forgetOwnChanges(): void {
   own.clear();
+  final = undefined;
   dismissKey(KEY);
 }
 
@@ -21,6 +25,7 @@ export function forgetOwnChanges(): void {
  * @param revision the one it made; undefined for what is no configuration, and then there is no Undo
  */
 export function tellChange(text: string, revision: number | undefined): void {
+  final = revision === undefined ? text : undefined;
   if (revision === undefined) {
     showToast({ kind: 'info', text });
     return;
@@ -122,6 +127,16 @@ let keys: Promise<unknown> = Promise.resolve();
 export function undoByKey(what: 'undo' | 'redo'): void {
   keys = keys.then(async () => {
     await queue;
+    if (what === 'undo' && final !== undefined) {
+      const text = `Not undone, as there is no way back from it: ${final}`;
+      final = undefined;
+      showToast({
+        kind: 'info',
+        key: KEY,
+        text: own.last === undefined ? text : `${text} Next to undo: ${own.last.text}`,
+      });
+      return undefined;
+    }
     const change = what === 'undo' ? own.last : own.lastUndone;
     if (change !== undefined) return takeBack(change.revision, change.text, what === 'undo' ? 'Undone' : 'Redone');
     showToast({ kind: 'info', key: KEY, text: nothingTo(what) });
