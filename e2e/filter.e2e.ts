@@ -265,7 +265,7 @@ test('a comment whose item is gone stays in its window; a drag that is let go ou
   await router.rest.remove(menu, ids[2] ?? '');
   await expect(mangle.row('7003')).toHaveCount(0);
   await comment.getByRole('button', { name: 'OK' }).click();
-  await expect(ui.page.locator('.toasts')).toContainText('Comment: no such item');
+  await expect(ui.page.locator('.toasts')).toContainText('What was selected does not exist any more.');
   await expect(comment.getByRole('textbox')).toHaveValue('not to be lost');
   await comment.getByRole('button', { name: 'Cancel' }).click();
 });

@@ -7,7 +7,6 @@ import type { Row } from '../api/row.ts';
 import { useEscape } from '../ui/escape.ts';
 import { type Command, PopupMenu } from '../ui/PopupMenu.tsx';
 import { useVisible } from '../ui/visibility.ts';
-import { runOn } from './actions.ts';
 import { useAddedRows } from './added-rows.ts';
 import { ColumnChooser } from './ColumnChooser.tsx';
 import { CommentDialog, commonComment } from './CommentDialog.tsx';
@@ -281,7 +280,7 @@ export function MenuTable(props: MenuTableProps) {
       {overlay.kind === 'comment' && (
         <CommentDialog
           value={commonComment(state.rows.map(({ comment }) => comment))}
-          onComment={(comment) => runOn(menu, 'comment', overlay.ids, { comment })}
+          onComment={(comment) => actions.comment(overlay.ids, comment)}
           onClose={() => setOverlay(NOTHING)}
         />
       )}

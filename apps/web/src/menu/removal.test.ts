@@ -68,6 +68,10 @@ test('what is no configuration offers no Undo', async () => {
   expect(newest()?.action).toBeUndefined();
   undoByKey('undo');
   await vi.advanceTimersByTimeAsync(0);
+  // What is older must not be taken back in its place; the next press is meant.
+  expect(newest()?.text).toBe('Not undone, as there is no way back from it: Removed 1 item from Simple Queues.');
+  undoByKey('undo');
+  await vi.advanceTimersByTimeAsync(0);
   expect(newest()?.text).toMatch(/^Nothing was changed here/);
 });
 

@@ -60,11 +60,13 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
   };
 
   /**
-   * Does something with the selected items that are still there. Of those that are not loaded nobody here hears when somebody
-   * removes them.
+   * Does something with those of some items that are still there; false when none is, or nobody knows. Of those that are not
+   * loaded nobody here hears when somebody removes them.
    */
-  async function withChosen(act: (ids: readonly string[]) => Promise<unknown>): Promise<void> {
-    const ids = selected.chosen();
+  async function withPresent(
+    ids: readonly string[],
+    act: (ids: readonly string[]) => Promise<boolean>,
+  ): Promise<boolean> {
     const loaded = new Set(live.shown);
     let present = ids;
     if (!ids.every((id) => loaded.has(id))) {
@@ -75,11 +77,12 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
         select((now) => within(now, all));
       } catch (error) {
         showError('Select', error);
-        return;
+        return false;
       }
     }
-    if (present.length > 0) await act(present);
-    else showToast({ kind: 'info', text: 'What was selected does not exist any more.' });
+    if (present.length > 0) return act(present);
+    showToast({ kind: 'info', text: 'What was selected does not exist any more.' });
+    return false;
   }
 
   /** How many of the items Find or the filter leaves out: a long list keeps them selected. */
@@ -91,7 +94,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
   }
 
   /** Removes what is selected, or asks first. */
-  async function removeChosen(ids: readonly string[]) {
+  async function removeChosen(ids: readonly string[]): Promise<boolean> {
     try {
       const rows = selected.chosenRows();
       const { matched, context, total } = live.state;
@@ -106,28 +109,35 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
         total,
         user: loggedIn(),
       });
-      if (question === undefined) await remove(ids);
-      else ask(question);
+      if (question === undefined) return await remove(ids);
+      ask(question);
+      return true;
     } catch (error) {
       showError('Remove', error);
+      return false;
     }
   }
 
   /** Removes items. Nothing is selected then, so that no second Delete takes more. */
-  async function remove(ids: readonly string[]) {
+  async function remove(ids: readonly string[]): Promise<boolean> {
     const gone = new Set(ids);
     const order = live.shown;
     const at = order.findIndex((id) => gone.has(id));
-    if (!(await removeItems(menu, ids))) return;
+    if (!(await removeItems(menu, ids))) return false;
     live.release();
     select(
       nothingAt(order.slice(at).find((id) => !gone.has(id)) ?? order.slice(0, at).findLast((id) => !gone.has(id))),
     );
+    return true;
   }
+
+  /** Gives items a comment. */
+  const comment = (ids: readonly string[], text: string): Promise<boolean> =>
+    withPresent(ids, (present) => runOn(menu, 'comment', present, { comment: text }));
 
   /** Does what was asked about. */
   function confirmed({ command, ids }: RemoveQuestion) {
-    void (command === 'remove' ? remove(ids) : runOn(menu, command, ids));
+    void withPresent(ids, (present) => (command === 'remove' ? remove(present) : runOn(menu, command, present)));
   }
 
   function moveTo(move: Move | undefined) {
@@ -251,7 +261,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
         live.release();
         if (removing.current) break;
         removing.current = true;
-        void withChosen(removeChosen).finally(() => {
+        void withPresent(selected.chosen(), removeChosen).finally(() => {
           removing.current = false;
         });
         break;
@@ -269,21 +279,22 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
         break;
       case 'disable': {
         live.release();
-        void withChosen(async (ids) => {
+        void withPresent(selected.chosen(), async (ids) => {
           const question = disableQuestion(menu, ids, selected.chosenRows(), loggedIn());
-          if (question === undefined) await runOn(menu, name, ids);
-          else ask(question);
+          if (question === undefined) return runOn(menu, name, ids);
+          ask(question);
+          return true;
         });
         break;
       }
       default:
         live.release();
         if (actsOnAll(name)) void runOn(menu, name, []);
-        else void withChosen((ids) => runOn(menu, name, ids));
+        else void withPresent(selected.chosen(), (ids) => runOn(menu, name, ids));
     }
     return true;
   }
 
   latest.current = run;
-  return { state, run, moveTo, drop, confirmed };
+  return { state, run, moveTo, drop, comment, confirmed };
 }
