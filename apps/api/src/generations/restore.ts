@@ -41,9 +41,9 @@ export async function restore(
   wanted?: number,
 ): Promise<Restored> {
   const file = databaseFile(url);
-  const generation = chosen(dataDir, wanted);
-  const newest = newestKept(dataDir);
   const damaged = damagedNewest(dataDir);
+  const generation = chosen(dataDir, wanted, damaged);
+  const newest = newestKept(dataDir);
   if (wanted === undefined && damaged.length > 0) {
     throw new CannotRestore(
       `What was kept last is damaged (${damaged.join(', ')}), and with it later changes, and who may log in since. ` +
@@ -52,6 +52,7 @@ export async function restore(
   }
   // Whoever was removed since, or has another password, does not come back with an earlier configuration.
   const users = newest?.users ?? { users: [], changes: 0 };
+  const ahead = agentRevision(dataDir);
   const building = `${file}.restored`;
   try {
     removeDatabase(building);
@@ -62,7 +63,7 @@ export async function restore(
     try {
       const old = await keepHistory(connection, file);
       known = old.revision;
-      revision = 1 + Math.max(known, lastKept(newest), agentRevision(dataDir));
+      revision = 1 + Math.max(known, lastKept(newest), ahead);
       const last = newest?.at(lastKept(newest));
       // What the history tells of an id stays true of it: none is given a second time.
       const lastId = Math.max(generation.lastId, last?.lastId ?? 0, old.lastId);
@@ -76,7 +77,6 @@ export async function restore(
     const keptAs = setAside(file);
     for (const end of ['-wal', '-shm']) rmSync(`${building}${end}`, { force: true });
     renameSync(building, file);
-    const ahead = agentRevision(dataDir);
     return {
       generation,
       revision,
@@ -91,10 +91,9 @@ export async function restore(
   }
 }
 
-function chosen(dataDir: string, wanted: number | undefined): Generation {
+function chosen(dataDir: string, wanted: number | undefined, damaged: readonly string[]): Generation {
   const folder = generationsFolder(dataDir);
   const held: number[] = [];
-  const damaged = damagedNewest(dataDir);
   for (const file of keptGenerations(dataDir)) {
     const found = file.at(wanted ?? lastKept(file));
     if (found !== undefined) return found;
