@@ -54,7 +54,7 @@ export const errors = {
   inElement: (index: number, { status, detail, message, property }: ApiError) =>
     new ApiError(status, `element ${index}: ${detail ?? message}`, property),
   bodyTooLarge: (limit: number) =>
-    new ApiError(400, `the body is larger than ${limit >= 1 << 20 ? `${limit >> 20} MiB` : `${limit >> 10} KiB`}`),
+    new ApiError(413, `the body is larger than ${limit >= 1 << 20 ? `${limit >> 20} MiB` : `${limit >> 10} KiB`}`),
   bodyTooSlow: (ms: number) => new ApiError(408, `the body did not come within ${ms / 1000} s`),
   unsupportedMediaType: () =>
     new ApiError(415, 'the body must be JSON in UTF-8, not encoded, with the header Content-Type: application/json'),

@@ -90,7 +90,7 @@ describe('bodies', () => {
       const body = `[${'{},'.repeat(2_000)}{}]`;
       for (const who of ['', ADMIN]) {
         const { text } = await rawExchange(router.url, head('POST', path, who, body.length) + body);
-        expect(text).toMatch(/^HTTP\/1.1 400 /);
+        expect(text).toMatch(/^HTTP\/1.1 413 /);
         expect(text).toContain('the body is larger than 4 KiB');
       }
     },
@@ -156,7 +156,7 @@ describe('bodies', () => {
     ] as const) {
       const started = Date.now();
       const { text } = await rawExchange(router.url, `${head('POST', path, user, length)}{"a":`, 60_000);
-      expect(text).toMatch(/^HTTP\/1\.1 400 .*the body is larger than/s);
+      expect(text).toMatch(/^HTTP\/1\.1 413 .*the body is larger than/s);
       expect(Date.now() - started).toBeLessThan(8_000);
     }
   });

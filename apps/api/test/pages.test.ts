@@ -11,6 +11,8 @@ let router: Router;
 let web: string;
 const large = 'export const x = 1;\n'.repeat(5_000);
 const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
+/** What browsers ask for when they open an address. */
+const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 
 beforeAll(async () => {
   web = await mkdtemp(join(tmpdir(), 'tollway-web-'));
@@ -28,14 +30,23 @@ afterAll(async () => {
 describe('the browser application', () => {
   it('is served without authentication, its paths get the index page', async () => {
     for (const path of ['/', '/interfaces', '/ip/firewall/filter?x=1']) {
-      const answer = await router.request('GET', path);
+      const answer = await router.request('GET', path, undefined, path === '/' ? {} : BROWSER);
       expect(answer).toMatchObject({ status: 200, body: '<title>index</title>' });
       expect(answer.headers.get('cache-control')).toBe('no-cache');
     }
     const asset = await router.request('GET', '/assets/app.js');
     expect(asset).toMatchObject({ status: 200, body: 'export {}' });
     expect(asset.headers.get('cache-control')).toMatch(/immutable/);
-    expect((await router.request('GET', '/assets/gone.js')).status).toBe(404);
+    expect((await router.request('GET', '/assets/gone.js', undefined, BROWSER)).status).toBe(404);
+  });
+
+  it('is not the answer to a program that mistypes a path', async () => {
+    for (const path of ['/REST/interface', '//rest/interface', '/readyz', '/ip/address']) {
+      for (const accept of ['', '*/*', 'application/json']) {
+        const answer = await router.request('GET', path, undefined, { accept });
+        expect(answer, path).toMatchObject({ status: 404, body: { error: 404, message: 'Not Found' } });
+      }
+    }
   });
 
   it('is compressed for who takes that, and not sent again to who has it', async () => {

@@ -219,7 +219,7 @@ describe('bodies', () => {
   it('before login have at most 4 KiB, names at most 64 characters and passwords 1,024 bytes', async () => {
     const login = (body: object) => rawRequest(`${router.url}/api/v1/login`, 'POST', json, JSON.stringify(body));
     const large = await login({ name: 'x'.repeat(4_096), password: 'x' });
-    expect(large.status).toBe(400);
+    expect(large.status).toBe(413);
     expect(JSON.parse(large.body).detail).toMatch(/4 KiB/);
     const long = await login({ name: 'x'.repeat(65), password: 'x' });
     expect(long.status).toBe(400);
@@ -236,7 +236,7 @@ describe('bodies', () => {
     const request = `POST /api/v1/login HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n`;
     for (const length of [body.length, 1_000_000_000]) {
       const answer = await rawExchange(router.url, `${request}content-length: ${length}\r\n\r\n${body}`, 5_000);
-      expect(answer.text, String(length)).toMatch(/^HTTP\/1.1 400 /);
+      expect(answer.text, String(length)).toMatch(/^HTTP\/1.1 413 /);
       expect(answer.text).toContain('the body is larger than 4 KiB');
       expect(answer.closed).toBe(true);
     }

@@ -54,13 +54,17 @@ export async function singlePageApp(app: FastifyInstance, root: string | undefin
     if (files === undefined || index === undefined || !page || /^\/(rest|api|docs|live|healthz)(\/|$)/.test(path)) {
       return reply.code(404).send(errorBody(404));
     }
-    const file = files.get(path);
-    if (file === undefined && /\.[a-z0-9]+$/i.test(path)) return reply.code(404).send(errorBody(404));
+    const file = files.get(path) ?? (path === '/' ? index : undefined);
+    // Menus have addresses in the browser, which says that it takes a page: a program that mistyped a path shall not take one for its answer.
+    const opensMenu = !/\.[a-z0-9]+$/i.test(path) && takesPages(request.headers.accept);
+    if (file === undefined && !opensMenu) return reply.code(404).send(errorBody(404));
     const lasting = file !== undefined && immutable.test(path);
     reply.header('cache-control', lasting ? 'public, max-age=31536000, immutable' : 'no-cache');
     return sendFile(request, reply, file ?? index);
   });
 }
+
+const takesPages = (accept: string | undefined): boolean => /\btext\/html\b/i.test(accept ?? '');
 
 function sendFile(request: FastifyRequest, reply: FastifyReply, { type, etag, bodies }: File): FastifyReply {
   const coding = codingFor(request.headers['accept-encoding'], bodies);
