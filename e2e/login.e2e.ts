@@ -97,3 +97,45 @@ test('whoever may only look from now on sees what the router has, and what of th
     await dispose(router);
   }
 });
+
+test('whoever may only look changes the own password in System ▸ Password', async ({ page }) => {
+  test.setTimeout(120_000);
+  const router = await newRouter({ options: ['--memory'] }).up();
+  try {
+    await router.rest.add('/user', { name: 'bob', group: 'read', password: PASSWORD });
+    const ui = new Console(page, router.url);
+    await page.goto(router.url);
+    await page.getByLabel('User').fill('bob');
+    await page.getByLabel('Password').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByLabel('User bob').click();
+    await page.getByRole('button', { name: 'Change password' }).click();
+    const { root } = ui.window('Password');
+    const field = (name: string) => root.getByLabel(name, { exact: true });
+    await field('Old Password').fill('not it at all');
+    await field('New Password').fill('a password of bob');
+    await field('Confirm New Password').fill('a password of rob');
+    await root.getByRole('button', { name: 'Change' }).click();
+    await expect(root).toContainText('it is not the new password');
+    await field('Confirm New Password').fill('a password of bob');
+    await root.getByRole('button', { name: 'Change' }).click();
+    await expect(root).toContainText('it is not the password of bob');
+    await field('Old Password').fill(PASSWORD);
+    await field('Old Password').press('Enter');
+    await expect(page.getByText('Your password is changed.')).toBeVisible();
+    await expect(root).toBeHidden();
+    // The page goes on; the old password does not.
+    await expect(ui.connection).toHaveText('live', { timeout: 20_000 });
+    await page.getByLabel('User bob').click();
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByLabel('User').fill('bob');
+    await page.getByLabel('Password').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await expect(page.getByRole('alert')).toContainText('wrong user name or password');
+    await page.getByLabel('Password').fill('a password of bob');
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await expect(ui.tree).toBeVisible();
+  } finally {
+    await dispose(router);
+  }
+});

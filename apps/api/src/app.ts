@@ -149,19 +149,6 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const editor = new Editor(store);
   const lists = new Room(MAX_LISTS, MAX_LISTS_OF_USER);
   const traces = new FairShare(TRACES);
-  const services: Services = {
-    db,
-    store,
-    editor,
-    live,
-    users,
-    sessions,
-    book,
-    views,
-    accounting,
-    lists,
-    traces,
-  };
   const failures = new FailureReport(({ user, address, text }) => {
     book.add('system,error,critical', text);
     recordFailedLogin(db, user, address, text).catch((error: unknown) => watch?.failed(error) ?? app.log.error(error));
@@ -172,6 +159,20 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     if (user !== undefined) attempts.remember(address, user.name);
   }
   const authenticator = new Authenticator(users, sessions, attempts, failures);
+  const services: Services = {
+    db,
+    store,
+    editor,
+    live,
+    users,
+    sessions,
+    authenticator,
+    book,
+    views,
+    accounting,
+    lists,
+    traces,
+  };
 
   writeLog(book, agent, store, alarms);
   if (users.needsSetup && options.adminPassword !== undefined) await setFirstPassword(services, options.adminPassword);

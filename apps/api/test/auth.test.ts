@@ -278,6 +278,52 @@ describe('groups', () => {
     expect(await add('a:b')).toMatchObject({ status: 400, body: { property: 'name' } });
   });
 
+  it('everybody may change their own password, who knows it', async () => {
+    router = await Router.start();
+    const [first, second] = ['password of ann', 'another of hers'] as const;
+    await router.rest('PUT', '/user', { name: 'ann', group: 'read', password: first });
+    const change = (old: string, next: string, again = next, password: string = first) => {
+      const body = { 'old-password': old, 'new-password': next, 'confirm-new-password': again };
+      return router.request('POST', '/rest/password', body, basic('ann', password));
+    };
+    const cookie = cookieOf(await login('ann', first));
+    const refused = (property: string) => ({ status: 400, body: { error: 400, property } });
+    expect(await change('not hers', second)).toMatchObject(refused('old-password'));
+    expect(await change(first, second, 'a third one')).toMatchObject(refused('confirm-new-password'));
+    expect(await change(first, 'short')).toMatchObject(refused('new-password'));
+    expect(await change(first, 'password')).toMatchObject(refused('new-password'));
+    const some = await router.request('POST', '/rest/password', { 'new-password': second }, basic('ann', first));
+    expect(some).toMatchObject(refused('old-password'));
+    expect((await login('ann', first)).status).toBe(200);
+    expect(await change(first, second)).toMatchObject({ status: 200, body: [] });
+    expect((await login('ann', first)).status).toBe(401);
+    expect((await login('ann', second)).status).toBe(200);
+    expect((await router.request('GET', '/api/v1/session', undefined, { cookie })).status).toBe(401);
+    expect(await change(second, first, first, second)).toMatchObject({ status: 200 });
+    expect((await router.rest('GET', '/user/ann')).item).toMatchObject({
+      name: 'ann',
+      group: 'read',
+      disabled: 'false',
+    });
+    const messages = (await router.rest('GET', '/log')).rows.map(({ message = '' }) => message).join('\n');
+    expect(messages).toContain('set user ann: password changed by ann from 127.0.0.1 via rest');
+    expect(messages).toContain('login failure for user ann');
+    expect(messages).not.toMatch(/password of ann|another of hers/);
+  });
+
+  it('a change of the own password is no way to find out the old one', async () => {
+    router = await Router.start({ attemptLimits: { maxWaitMs: 1_000 } });
+    await router.rest('PUT', '/user', { name: 'ann', group: 'read', password: 'password of ann' });
+    const cookie = cookieOf(await login('ann', 'password of ann'));
+    const body = { 'old-password': 'x', 'new-password': 'another one', 'confirm-new-password': 'another one' };
+    const tries = Array.from({ length: 40 }, () =>
+      router.request('POST', '/rest/password', body, { cookie, 'x-tollway': '1' }),
+    );
+    const answers = (await Promise.all(tries)).map(({ status }) => status);
+    expect(answers.filter((status) => status === 429).length).toBeGreaterThan(20);
+    expect(answers.filter((status) => status === 400).length).toBeGreaterThan(0);
+  });
+
   it('a disabled user is out at once', async () => {
     router = await Router.start();
     await router.rest('PUT', '/user', { name: 'ann', group: 'write', password: 'password of it' });

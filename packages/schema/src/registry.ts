@@ -18,6 +18,7 @@ import { ipFastPath } from './menus/ip/settings/fast-path.js';
 import { ipSlowPath } from './menus/ip/settings/slow-path.js';
 import { ipSettings } from './menus/ip/settings.js';
 import { log } from './menus/log.js';
+import { password } from './menus/password.js';
 import { interfaceQueue } from './menus/queue/interface.js';
 import { queueLint } from './menus/queue/lint.js';
 import { simpleQueue } from './menus/queue/simple.js';
@@ -56,6 +57,7 @@ export const registry: readonly Menu[] = [
   systemResource,
   systemResourceCpu,
   user,
+  password,
   log,
   toolPacketTrace,
   toolProfile,

@@ -191,8 +191,10 @@ const OURS: Readonly<Record<string, string>> = {
   '/system/resource handed-over-packets': 'packets that workers gave to others',
 };
 
-/** Menus that RouterOS does not have. */
+/** Menus that RouterOS does not have as such. */
 const OUR_MENUS: readonly string[] = [
+  // A command of RouterOS, no menu.
+  '/password',
   '/ip/settings/fast-path',
   '/ip/settings/slow-path',
   '/queue/lint',

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Menu } from '@tollway/schema';
 import type { QueueAccounting } from '../accounting/queue-days.js';
-import type { Principal } from '../auth/authenticator.js';
+import type { Authenticator, Principal } from '../auth/authenticator.js';
 import type { Sessions } from '../auth/sessions.js';
 import type { Users } from '../auth/users.js';
 import type { Arguments } from '../config/content.js';
@@ -22,6 +22,7 @@ export interface Services {
   readonly live: LiveState;
   readonly users: Users;
   readonly sessions: Sessions;
+  readonly authenticator: Authenticator;
   readonly book: LogBook;
   readonly views: ReadonlyMap<string, View>;
   readonly accounting: QueueAccounting;

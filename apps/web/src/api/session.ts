@@ -117,6 +117,11 @@ export async function setUp(token: string, password: string): Promise<void> {
   await refreshSession(true);
 }
 
+/** Changes one's own password. @throws {RequestError} with the server's reason. */
+export async function changePassword(values: Readonly<Record<string, string>>): Promise<void> {
+  await request('POST', '/rest/password', values);
+}
+
 /** Name and group of who is logged in, as the router says them now. */
 export function followUser(user: unknown): void {
   const session = useSession.getState();

@@ -10,6 +10,7 @@ import { useLive, write } from '../ui/use-live.ts';
 import { useDesk } from '../wm/desk-state.ts';
 import { DENSITIES, setAppearance, THEMES, useAppearance } from './appearance.ts';
 import { CoreLoads } from './CoreLoads.tsx';
+import { openAddress } from './open.ts';
 
 const PRODUCT = 'Tollway';
 
@@ -184,6 +185,16 @@ function UserMenu({ onLogOut }: Pick<Props, 'onLogOut'>) {
             ))}
           </select>
         </label>
+        <button
+          type="button"
+          className="button"
+          onClick={() => {
+            if (details.current !== null) details.current.open = false;
+            openAddress('/password');
+          }}
+        >
+          Change password
+        </button>
         <button type="button" className="button" onClick={onLogOut}>
           Log out
         </button>

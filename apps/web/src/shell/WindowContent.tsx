@@ -167,8 +167,8 @@ function MenuPage({ menu: whole }: { readonly menu: Menu }) {
     onAdd: (start: NewItem = {}) =>
       openAddress(formatPlace(menu.path, { kind: 'new', copy: start.copy, before: start.before, after: start.after })),
   };
-  if (Bespoke !== undefined) return <Bespoke {...list} />;
-  if (menu.kind === 'settings' || menu.kind === 'status')
-    return <SettingsForm menu={menu} onClose={() => leaveWindow(id)} />;
+  const onClose = () => leaveWindow(id);
+  if (Bespoke !== undefined) return <Bespoke {...list} onClose={onClose} />;
+  if (menu.kind === 'settings' || menu.kind === 'status') return <SettingsForm menu={menu} onClose={onClose} />;
   return <MenuTable {...list} />;
 }

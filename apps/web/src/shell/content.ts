@@ -28,6 +28,7 @@ const SIZES: Readonly<Record<string, Size>> = {
   '/ip/settings': { width: 960, height: 540 },
   '/system/resource': { width: 760, height: 600 },
   '/system/identity': { width: 520, height: 200 },
+  '/password': { width: 560, height: 270 },
   '/tool/packet-trace': { width: 980, height: 640 },
   '/tool/profile': { width: 620, height: 560 },
 };

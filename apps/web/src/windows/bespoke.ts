@@ -15,18 +15,21 @@ import { HintsWindow } from './queue/lint/HintsWindow.tsx';
 import { QueueGraphs } from './queue/QueueGraphs.tsx';
 import { QueueWindow } from './queue/QueueWindow.tsx';
 import { TokenBucket } from './queue/scope/TokenBucket.tsx';
+import { PasswordWindow } from './system/PasswordWindow.tsx';
 import { CpuWindow } from './system/resource/CpuWindow.tsx';
 import { ResourceWindow } from './system/resource/ResourceWindow.tsx';
 import { ProfileWindow } from './tool/profile/ProfileWindow.tsx';
 import { TraceWindow } from './tool/trace/TraceWindow.tsx';
 import './windows.css';
 
-/** What every window of a list gets from the shell. */
+/** What every such window gets from the shell. */
 export interface WindowProps {
   readonly menu: Menu;
   readonly density: string;
   readonly onOpen: (id: string) => void;
   readonly onAdd: (start?: NewItem) => void;
+  /** Closes the window. */
+  readonly onClose: () => void;
 }
 
 export const bespokeWindows: Readonly<Record<string, ComponentType<WindowProps>>> = {
@@ -34,6 +37,7 @@ export const bespokeWindows: Readonly<Record<string, ComponentType<WindowProps>>
   '/interface/ethernet': InterfaceWindow,
   '/ip/firewall/connection': ConnectionsWindow,
   '/log': LogWindow,
+  '/password': PasswordWindow,
   '/queue/lint': HintsWindow,
   '/queue/simple': QueueWindow,
   '/queue/tree': QueueWindow,

@@ -9,6 +9,7 @@ import { writeLog } from './log.js';
 import { monitorEthernet } from './monitor.js';
 import { monitorTraffic } from './monitor-traffic.js';
 import { dryRun, packetTrace } from './packet-trace.js';
+import { changePassword } from './password.js';
 import { print } from './print.js';
 import { profileCommand } from './profile.js';
 
@@ -87,6 +88,7 @@ export function commandOf(call: Pick<Call, 'menu'>, name: string): Command {
 export const menuCommand = (path: string): Command | undefined => (Object.hasOwn(RUN, path) ? RUN[path] : undefined);
 
 const RUN: Readonly<Record<string, Command>> = {
+  '/password': changePassword,
   '/tool/profile': profileCommand,
   '/tool/packet-trace': packetTrace,
 };

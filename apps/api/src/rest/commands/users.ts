@@ -88,6 +88,19 @@ async function change(
   }
 }
 
+/** Gives who asks a new password. @throws ApiError naming `property` for one that is guessed too easily. */
+export function setPassword(services: Services, by: Principal, password: string, property: string): Promise<void> {
+  return oneAtATime.run(async () => {
+    refuseWeak(password, property);
+    const user = services.users.byId(by.userId);
+    if (user === undefined) throw errors.unauthorized();
+    const { name, group, disabled, comment } = user;
+    await services.users.set(user.id, { name, group, disabled, comment, password });
+    await services.sessions.endAllOf(user.id, by.session);
+    await record(services, by, `set user ${name}: password changed`);
+  });
+}
+
 export function removeUsers(
   services: Services,
   by: Principal,
@@ -130,9 +143,9 @@ function userContent({ values, disabled, comment }: RowContent): UserContent {
   };
 }
 
-function refuseWeak(password: string | undefined): void {
+function refuseWeak(password: string | undefined, property = 'password'): void {
   const refused = password === undefined ? undefined : refusePassword(password);
-  if (refused !== undefined) throw errors.badProperty('password', refused);
+  if (refused !== undefined) throw errors.badProperty(property, refused.replace(/^password/, property));
 }
 
 const nameTaken = (): ApiError =>

@@ -1,0 +1,53 @@
+/** Where users change their own password; those of others are changed in Users. */
+import { changePassword } from '../../api/session.ts';
+import { FormFields } from '../../menu/FormFields.tsx';
+import { useForm } from '../../menu/use-form.ts';
+import { showToast } from '../../ui/toasts.ts';
+import type { WindowProps } from '../bespoke.ts';
+
+export function PasswordWindow({ menu, onClose }: WindowProps) {
+  const form = useForm(menu, {}, true);
+
+  async function send() {
+    if (!(await form.send(changePassword))) return;
+    showToast({ kind: 'info', text: 'Your password is changed. Your sessions in other browsers have ended.' });
+    onClose();
+  }
+
+  return (
+    <div className="item-box" data-unsaved={form.dirty || undefined}>
+      <form
+        className="item-form"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          void send();
+        }}
+      >
+        <div role="group" className="form-main" aria-label={menu.title}>
+          <FormFields menu={menu} base={{}} form={form} isNew readOnly={false} />
+          {form.errors[''] !== undefined && (
+            <p className="form-error" role="alert">
+              {form.errors['']}
+            </p>
+          )}
+        </div>
+        <div className="form-buttons">
+          <button type="submit" className="button button-primary" aria-disabled={form.busy}>
+            Change
+          </button>
+          <button
+            type="button"
+            className="button"
+            onClick={() => {
+              form.reset();
+              onClose();
+            }}
+          >
+            Cancel
+          </button>
+        </div>
+      </form>
+    </div>
+  );
+}
