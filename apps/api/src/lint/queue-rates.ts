@@ -94,7 +94,8 @@ function guarantees(node: QueueNode, side: Side, rates: Rates, found: Found): Qu
 function ceilings(node: QueueNode, side: Side, rates: Rates, found: Found): QueueFinding[] {
   const findings: QueueFinding[] = [];
   const { prefix, word } = side;
-  if (rates.maxLimit > 0 && rates.maxLimit < rates.limitAt) {
+  // Without a parent limit-at has no effect, which is another finding.
+  if (node.parent !== undefined && rates.maxLimit > 0 && rates.maxLimit < rates.limitAt) {
     findings.push(
       found(
         'max-limit-below-limit-at',

@@ -58,6 +58,8 @@ describe('rates of queues', () => {
       child('b', { 'max-limit': '10/10' }),
     ]);
     expect(about('max-limit-below-limit-at', found)).toEqual(['a max-limit-below-limit-at max-limit']);
+    const alone = lint([], [{ name: 'up', parent: 'ether1', 'limit-at': '6', 'max-limit': '5' }]);
+    expect(alone).toEqual(['up limit-at-without-parent limit-at']);
     expect(about('max-limit-over-parent', found)).toEqual(['a max-limit-over-parent max-limit']);
   });
 
