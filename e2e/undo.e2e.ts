@@ -188,6 +188,31 @@ test('the history lists changes with what they did, takes one back, and tells wh
   await rest.remove('/ip/firewall/address-list', id);
 });
 
+test('what others change does not move the history under the pointer', async ({ ui, router }) => {
+  const { rest } = router;
+  const menu = '/ip/firewall/address-list';
+  const add = (address: string) => rest.add(menu, { list: 'pointed', address });
+  const ids = [await add('192.0.2.1'), await add('192.0.2.2')];
+  await ui.open('/system/history');
+  const history = ui.window('History');
+  const lines = history.root.getByRole('row').filter({ hasText: 'pointed' });
+  await expect(lines).toHaveCount(2);
+  const undo = lines.filter({ hasText: '192.0.2.2' }).getByRole('button', { name: /^Undo/ });
+  const box = await undo.boundingBox();
+  if (box === null) throw new Error('Undo is not on the screen');
+  await ui.page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  ids.push(await add('192.0.2.3'));
+  await expect(history.root.getByRole('status')).toContainText('1 newer when the pointer leaves the list');
+  await ui.page.mouse.down();
+  await ui.page.mouse.up();
+  await expect
+    .poll(async () => (await rest.list(menu)).flatMap((row) => (row.list === 'pointed' ? row.address : [])))
+    .toEqual(['192.0.2.1', '192.0.2.3']);
+  await ui.page.mouse.move(5, 5);
+  await expect(lines.filter({ hasText: '192.0.2.3' })).toHaveCount(1);
+  for (const id of [ids[0], ids[2]]) await rest.remove(menu, id ?? '');
+});
+
 test('Ctrl+Z after a change of a user says that there is no way back, before it takes back what is older', async ({
   ui,
   router,

@@ -38,3 +38,13 @@ test('without news from the router there is a gap, and old readings go', () => {
   vi.advanceTimersByTime(2 * SPAN_MS);
   expect(recorder.rates(0).times.length).toBe(SPAN_MS / 1000 + 1);
 });
+
+test('over a reset of the counters there is a gap, not a second without drops', () => {
+  const recorder = new QueueRecorder(() => true);
+  recorder.listen(() => {});
+  for (const dropped of ['5000/0', '8000/0', '700/0', '3700/0']) {
+    recorder.row = { dropped };
+    vi.advanceTimersByTime(1_000);
+  }
+  expect(recorder.drops(0, 1).values).toEqual([[null, 3_000, null, 3_000]]);
+});

@@ -64,9 +64,10 @@ export class QueueRecorder {
   drops(afterMs: number, directions = 2): Points {
     return this.#points(afterMs, ({ t, dropped }, before) =>
       dropped.slice(0, directions).map((now, which) => {
-        if (before === undefined || t - before.t > GAP_MS) return null;
-        // Less than before: the counters were reset.
-        return (Math.max(0, now - (before.dropped[which] ?? 0)) * 1000) / (t - before.t);
+        const counted = before?.dropped[which] ?? 0;
+        // Less than before: the counters were reset, and nobody knows how many there were until then.
+        if (before === undefined || t - before.t > GAP_MS || now < counted) return null;
+        return ((now - counted) * 1000) / (t - before.t);
       }),
     );
   }

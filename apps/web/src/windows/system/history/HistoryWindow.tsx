@@ -6,7 +6,7 @@ import { useStatus } from '../../../api/status.ts';
 import { takeBack } from '../../../menu/undo.ts';
 import { useVisible } from '../../../ui/visibility.ts';
 import './history.css';
-import { foundRevisions, notForetold, timeText, whyNotUndone } from './history-words.ts';
+import { foundRevisions, notForetold, timeText, upTo, whyNotUndone } from './history-words.ts';
 
 const message = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
@@ -19,6 +19,8 @@ export function HistoryWindow({ group }: { readonly group: string }) {
   const [typed, setTyped] = useState('');
   const [chosen, setChosen] = useState<number>();
   const [busy, setBusy] = useState<number>();
+  // While the pointer is on the list its rows stay where they are: a click must not mean another one than was seen.
+  const [held, setHeld] = useState<number>();
 
   const load = useCallback(async () => {
     try {
@@ -40,7 +42,9 @@ export function HistoryWindow({ group }: { readonly group: string }) {
     await load();
   }
 
-  const shown = foundRevisions(revisions ?? [], typed);
+  const listed = upTo(revisions ?? [], held);
+  const newer = (revisions?.length ?? 0) - listed.length;
+  const shown = foundRevisions(listed, typed);
   const open = shown.find(({ number }) => number === chosen);
   return (
     <div role="group" className="menu-table history" aria-label="History">
@@ -48,10 +52,21 @@ export function HistoryWindow({ group }: { readonly group: string }) {
         <label htmlFor={`${id}-find`}>Find</label>
         <input id={`${id}-find`} type="search" value={typed} onChange={(event) => setTyped(event.target.value)} />
         <span role="status" className={problem === '' ? undefined : 'form-error'}>
-          {problem !== '' ? problem : revisions === undefined ? 'Loading' : countText(shown.length, revisions.length)}
+          {problem !== ''
+            ? problem
+            : revisions === undefined
+              ? 'Loading'
+              : countText(shown.length, listed.length, newer)}
         </span>
       </div>
-      <div className="history-list" tabIndex={0} role="region" aria-label="Revisions">
+      <div
+        className="history-list"
+        tabIndex={0}
+        role="region"
+        aria-label="Revisions"
+        onPointerEnter={() => setHeld(revisions?.[0]?.number)}
+        onPointerLeave={() => setHeld(undefined)}
+      >
         <table>
           <thead>
             <tr>
@@ -88,9 +103,11 @@ export function HistoryWindow({ group }: { readonly group: string }) {
   );
 }
 
-function countText(shown: number, all: number): string {
+/** `newer`: those that wait for the pointer to leave the list. */
+function countText(shown: number, all: number, newer: number): string {
   const number = (value: number) => thousands(String(value));
-  return shown === all ? `${number(all)} changes` : `${number(shown)} of ${number(all)} changes`;
+  const text = shown === all ? `${number(all)} changes` : `${number(shown)} of ${number(all)} changes`;
+  return newer === 0 ? text : `${text}; ${number(newer)} newer when the pointer leaves the list`;
 }
 
 interface LineProps {

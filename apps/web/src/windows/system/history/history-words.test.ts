@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Revision } from '../../../api/revisions.ts';
-import { foundRevisions, notForetold, whyNotUndone } from './history-words.ts';
+import { foundRevisions, notForetold, upTo, whyNotUndone } from './history-words.ts';
 
 const revision = (part: Partial<Revision>): Revision => ({
   number: 7,
@@ -34,4 +34,10 @@ test('revisions are found by any words of theirs', () => {
   expect(foundRevisions(all, '').length).toBe(2);
   expect(foundRevisions(all, 'ann simple').map(({ number }) => number)).toEqual([7]);
   expect(foundRevisions(all, 'remove 8').map(({ number }) => number)).toEqual([8]);
+});
+
+test('a list that is held shows nothing newer', () => {
+  const all = [revision({ number: 8 }), revision({})];
+  expect(upTo(all, undefined)).toBe(all);
+  expect(upTo(all, 7).map(({ number }) => number)).toEqual([7]);
 });

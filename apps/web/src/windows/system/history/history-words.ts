@@ -23,6 +23,11 @@ export function timeText(iso: string): string {
   return `${date} ${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`;
 }
 
+/** Revisions that are not newer than the one with this number; all without one. */
+export function upTo(revisions: readonly Revision[], newest: number | undefined): readonly Revision[] {
+  return newest === undefined ? revisions : revisions.filter(({ number }) => number <= newest);
+}
+
 /** Revisions that have all the words somewhere. */
 export function foundRevisions(revisions: readonly Revision[], typed: string): readonly Revision[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
