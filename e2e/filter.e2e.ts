@@ -166,6 +166,11 @@ test('what was typed stays when somebody else removes the item, and can be added
   await dialog.root.getByRole('button', { name: 'Add as New', exact: true }).click();
   const anew = new Dialog(ui.page, /New Firewall Address List/);
   await expect(anew.field('Address')).toHaveValue('192.0.2.61');
+  // It has the focus, and is not lost by a slip.
+  await ui.page.keyboard.press('F4');
+  const question = ui.page.getByRole('dialog', { name: /^Discard the changes in New Firewall Address List/ });
+  await expect(question).toBeVisible();
+  await question.getByRole('button', { name: 'Keep editing' }).click();
   await anew.press('OK');
   await anew.closed();
   await expect(lists.row('192.0.2.61', 'as it was')).toHaveCount(1);
@@ -215,6 +220,42 @@ test('a comment for several items begins with what they have in common', async (
   await ui.page.keyboard.press('Escape');
   await lists.command('Remove').click();
   await expect(lists.row('several')).toHaveCount(0);
+});
+
+test('a comment that was typed is not lost by Escape, nor one of somebody else replaced without a word', async ({
+  ui,
+  router,
+}) => {
+  const menu = '/ip/firewall/address-list';
+  const id = await router.rest.add(menu, { list: 'typed', address: '192.0.2.75', comment: 'before' });
+  const comment = async () => (await router.rest.list(menu)).find((row) => row['.id'] === id)?.comment;
+  const lists = await ui.open(menu);
+  await lists.select(lists.row('192.0.2.75'));
+  const dialog = ui.page.getByRole('dialog', { name: 'Comment' });
+  const field = dialog.getByLabel('Comment', { exact: true });
+  await ui.page.keyboard.press('Control+m');
+  await field.fill('a long one');
+  await ui.page.keyboard.press('Escape');
+  await expect(dialog.getByRole('alert')).toContainText('not stored');
+  await expect(field).toHaveValue('a long one');
+  await router.rest.request('PATCH', `/rest${menu}/${id}`, { comment: 'theirs' });
+  await expect(dialog.getByRole('status')).toContainText('Somebody has made it theirs meanwhile');
+  await ui.page.keyboard.press('Escape');
+  await expect(dialog).toBeHidden();
+  expect(await comment()).toBe('theirs');
+  await ui.page.keyboard.press('Control+m');
+  await expect(field).toHaveValue('theirs');
+  await field.fill('another');
+  // The browser closes a dialog by itself when Escape is pressed again and again.
+  await ui.page.keyboard.press('Escape');
+  await field.fill('another one');
+  await ui.page.keyboard.press('Escape');
+  await expect(dialog).toBeVisible();
+  await expect(field).toHaveValue('another one');
+  await field.press('Enter');
+  await expect(dialog).toBeHidden();
+  expect(await comment()).toBe('another one');
+  await router.rest.remove(menu, id);
 });
 
 test('a comment whose item is gone stays in its window; a drag that is let go outside of the list moves nothing', async ({

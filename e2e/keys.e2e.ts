@@ -26,6 +26,36 @@ test('Insert adds after a click on a tab; the new row is selected and in view', 
   await rest.request('POST', '/rest/ip/firewall/address-list/remove', { '.id': ids });
 });
 
+test('keys mean the row that was just added by the button', async ({ ui, router }) => {
+  const lists = await ui.open('/ip/firewall/address-list');
+  const dialog = await lists.add('Firewall Address List');
+  await dialog.set('Name', 'keys-button');
+  await dialog.set('Address', '192.0.2.251');
+  await dialog.press('OK');
+  const added = lists.row('keys-button');
+  await expect(added).toHaveAttribute('aria-selected', 'true');
+  await expect(lists.grid).toBeFocused();
+  await ui.page.keyboard.press('Control+d');
+  await expect(ui.page.locator('.toasts')).toContainText('Disabled 1 item in Address Lists.');
+  const rows = await router.rest.list('/ip/firewall/address-list');
+  expect(rows.find(({ list }) => list === 'keys-button')?.disabled).toBe('true');
+  await ui.page.keyboard.press('Delete');
+  await expect(added).toHaveCount(0);
+});
+
+test('the log follows its end after the filter bar has come and gone', async ({ ui, router }) => {
+  const say = (message: string) => router.rest.command('/log/info', { message });
+  for (let at = 0; at < 60; at++) await say(`line ${at} of keys`);
+  const log = await ui.open('/log');
+  await log.grid.press('End');
+  await expect(log.row('line 59 of keys')).toBeInViewport();
+  for (const step of ['opened', 'closed']) {
+    await log.command('Filter').click();
+    await say(`the bar is ${step}`);
+    await expect(log.row(`the bar is ${step}`)).toBeInViewport({ ratio: 0.9 });
+  }
+});
+
 test('a drag while a column sorts says why nothing moves', async ({ ui }) => {
   const rules = await ui.open(FILTER);
   await expect(rules.row('accept').first()).toBeVisible();

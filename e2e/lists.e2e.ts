@@ -4,6 +4,7 @@ import { test } from './stack.ts';
 
 const FILTER = '/ip/firewall/filter';
 const LISTS = '/ip/firewall/address-list';
+const NAT = '/ip/firewall/nat';
 
 test('a rule with a limit fills an address list, which the window shows with the time left', async ({ ui, router }) => {
   const { rest } = router;
@@ -149,4 +150,64 @@ test('a range of rows reaches from where it began, however far that is', async (
     const left = (await rest.list(LISTS)).filter(({ list }) => list === 'long').map((row) => row['.id'] ?? '');
     await rest.request('POST', `/rest${LISTS}/remove`, { '.id': left });
   }
+});
+
+test('the keys go on where a row was that somebody else removed', async ({ ui, router }) => {
+  const ids = new Map<string, string>();
+  for (let at = 1; at <= 9; at++) {
+    const address = `10.78.1.${at}`;
+    ids.set(address, await router.rest.add(LISTS, { list: 'went', address }));
+  }
+  const remove = async (address: string) => {
+    await router.rest.remove(LISTS, ids.get(address) ?? '');
+    await expect(lists.row(address)).toHaveCount(0);
+  };
+  const lists = await ui.open(LISTS);
+  const { keyboard } = ui.page;
+  const selected = () =>
+    lists.grid
+      .getByRole('row', { selected: true })
+      .evaluateAll((rows) => rows.map((row) => /10\.78\.1\.\d/.exec(row.textContent ?? '')?.[0]));
+  await lists.select(lists.row('10.78.1.5'));
+  await remove('10.78.1.5');
+  await keyboard.press('ArrowDown');
+  expect(await selected()).toEqual(['10.78.1.6']);
+  await remove('10.78.1.6');
+  await keyboard.press('ArrowUp');
+  expect(await selected()).toEqual(['10.78.1.4']);
+  await keyboard.press('Shift+ArrowDown');
+  expect(await selected()).toEqual(['10.78.1.4', '10.78.1.7']);
+  await remove('10.78.1.7');
+  await keyboard.press('Shift+ArrowDown');
+  expect(await selected()).toEqual(['10.78.1.4', '10.78.1.8']);
+  await remove('10.78.1.4');
+  await keyboard.press('Shift+ArrowDown');
+  expect(await selected()).toEqual(['10.78.1.8', '10.78.1.9']);
+  await router.rest.request('POST', `/rest${LISTS}/remove`, {
+    '.id': ['1', '2', '3', '8', '9'].map((at) => ids.get(`10.78.1.${at}`)),
+  });
+});
+
+test('a double click over which the list moves opens nothing', async ({ ui, router }) => {
+  const rules = await ui.open(NAT);
+  const add = (comment: string, before: string) =>
+    router.rest.add(NAT, { chain: 'srcnat', action: 'accept', comment, 'place-before': before });
+  const first = (await router.rest.list(NAT))[0]?.['.id'] ?? '';
+  const ids = [await add('moves-1', first), await add('moves-2', first)];
+  const box = await rules.row('moves-2').boundingBox();
+  if (box === null) throw new Error('the row is not on the screen');
+  const { mouse } = ui.page;
+  await mouse.move(box.x + 60, box.y + box.height - 6);
+  await mouse.down();
+  await mouse.up();
+  await expect(rules.row('moves-2')).toHaveAttribute('aria-selected', 'true');
+  ids.push(await add('moves-0', ids[0] ?? ''));
+  await expect(rules.row('moves-0')).toBeVisible();
+  await mouse.down({ clickCount: 2 });
+  await mouse.up({ clickCount: 2 });
+  await expect(rules.row('moves-1')).toHaveAttribute('aria-selected', 'true');
+  await expect(ui.page.getByRole('dialog')).toHaveCount(0);
+  await rules.row('moves-1').dblclick();
+  await expect(ui.page.getByRole('dialog', { name: /NAT Rule/ })).toBeVisible();
+  await router.rest.request('POST', `/rest${NAT}/remove`, { '.id': ids });
 });

@@ -28,3 +28,14 @@ test('an answer that breaks off is told as such', async () => {
   vi.stubGlobal('fetch', () => Promise.resolve(new Response(broken, { status: 200 })));
   await expect(send('PUT', '/rest/ip/address', {})).rejects.toMatchObject({ status: 0, message: /broke off/ });
 });
+
+test('an id of an item that is gone means nothing to people', async () => {
+  const refused = (detail: string) => new Response(JSON.stringify({ error: 400, detail }), { status: 400 });
+  for (const [detail, message] of [
+    ['no such item: *1C', 'the item does not exist any more'],
+    ['no such item: bob', 'no such item: bob'],
+  ] as const) {
+    vi.stubGlobal('fetch', () => Promise.resolve(refused(detail)));
+    await expect(send('POST', '/rest/ip/firewall/nat/move', {})).rejects.toMatchObject({ status: 400, message });
+  }
+});

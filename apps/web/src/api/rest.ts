@@ -54,6 +54,8 @@ export function speaker(): string | undefined {
   return user;
 }
 
+const GONE = 'the item does not exist any more';
+
 async function errorFrom(response: Response): Promise<RequestError> {
   let body: unknown;
   try {
@@ -63,6 +65,8 @@ async function errorFrom(response: Response): Promise<RequestError> {
   }
   const fields = isObject(body) ? body : {};
   const detail = text(fields.detail) ?? text(fields.message) ?? `the server answered ${response.status}`;
+  // Ids stand nowhere in the page, and each of them was there when it was sent.
+  if (/^no such item: \*[0-9A-F]+$/.test(detail)) return new RequestError(response.status, GONE);
   return new RequestError(response.status, detail, text(fields.property));
 }
 

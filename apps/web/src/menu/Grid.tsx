@@ -90,6 +90,8 @@ export function Grid(props: GridProps) {
   const view = useRef<GridView>(undefined);
   const latest = useRef(props);
   latest.current = props;
+  /** Rows under the last two presses of the pointer. */
+  const pressed = useRef<readonly [string | undefined, string | undefined]>([undefined, undefined]);
 
   useLayoutEffect(() => {
     if (scroller.current === null || body.current === null || pane.current === null) return;
@@ -139,15 +141,16 @@ export function Grid(props: GridProps) {
     focus() {
       scroller.current?.focus();
       // The keyboard has to be somewhere; nothing is selected by that.
-      if (latest.current.selection.focus !== undefined) return;
-      view.current?.focusRow(0, (id) => latest.current.onSelect(nothingAt(id)));
+      const grid = view.current;
+      if (grid === undefined || latest.current.selection.focus !== undefined) return;
+      grid.focusRow(grid.stepFrom(undefined, 1), (id) => latest.current.onSelect(nothingAt(id)));
     },
     show: (index) => moveFocus(index, false),
     fit: (name) => header.onResized(name, undefined),
     next() {
       const grid = view.current;
       if (grid === undefined) return;
-      const next = grid.focusIndex(selection.focus) + 1;
+      const next = grid.stepFrom(selection.focus, 1);
       moveFocus(next < live.state.matched ? next : 0, false);
     },
     copy() {
@@ -220,10 +223,10 @@ export function Grid(props: GridProps) {
     const at = grid.focusIndex(selection.focus);
     const page = Math.max(grid.rowsInView - 1, 1);
     const to = {
-      ArrowDown: at + 1,
-      ArrowUp: Math.max(at - 1, 0),
-      PageDown: at + page,
-      PageUp: at - page,
+      ArrowDown: grid.stepFrom(selection.focus, 1),
+      ArrowUp: grid.stepFrom(selection.focus, -1),
+      PageDown: grid.stepFrom(selection.focus, page),
+      PageUp: grid.stepFrom(selection.focus, -page),
       Home: 0,
       End: Number.MAX_SAFE_INTEGER,
     }[event.key];
@@ -244,6 +247,7 @@ export function Grid(props: GridProps) {
 
   function onPointerDown(event: PointerEvent) {
     const id = rowIdAt(event.target);
+    if (event.button === 0) pressed.current = [pressed.current[1], id];
     if (id === undefined || event.button !== 0) return;
     if (isHandle(event.target)) {
       scroller.current?.focus();
@@ -327,7 +331,8 @@ export function Grid(props: GridProps) {
       onCopy={onCopy}
       onDoubleClick={(event) => {
         const id = rowIdAt(event.target);
-        if (id !== undefined && !isHandle(event.target)) props.onOpen(id);
+        // The list may have moved between the two clicks.
+        if (id !== undefined && id === pressed.current[0] && !isHandle(event.target)) props.onOpen(id);
       }}
     >
       <GridHeader columns={columns} sort={props.sort} {...header} />

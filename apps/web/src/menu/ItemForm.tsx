@@ -54,8 +54,9 @@ export function ItemForm(props: Common & { readonly id: string }) {
   if (row !== undefined && row !== last) setLast(row);
   if (again !== undefined) {
     return (
-      <Frame title={newTitle(menu)} onClose={onClose}>
-        <Body {...props} key="again" base={EMPTY} isNew initial={again} />
+      // A frame of its own takes the focus, whose button is gone.
+      <Frame key="again" title={newTitle(menu)} onClose={onClose}>
+        <Body {...props} base={EMPTY} isNew initial={again} isTyped />
       </Frame>
     );
   }
@@ -131,6 +132,8 @@ interface BodyProps extends Common {
   readonly base: Row;
   readonly isNew: boolean;
   readonly initial: Edits;
+  /** What a new item starts with was typed, and is stored nowhere. */
+  readonly isTyped?: boolean;
   readonly before?: string | undefined;
   readonly after?: string | undefined;
   /** Why the item is not there any more. */
@@ -145,6 +148,7 @@ function Body({
   base,
   isNew,
   initial,
+  isTyped = false,
   before,
   after,
   gone,
@@ -228,7 +232,10 @@ function Body({
 
   const why = reason(base);
   return (
-    <div className="item-box" data-unsaved={isNew && same(form.edits, initial) ? undefined : form.dirty || undefined}>
+    <div
+      className="item-box"
+      data-unsaved={isNew && !isTyped && same(form.edits, initial) ? undefined : form.dirty || undefined}
+    >
       <form
         className="item-form"
         noValidate
@@ -299,7 +306,7 @@ function Body({
       )}
       {commenting && (
         <CommentDialog
-          value={comment}
+          now={comment}
           onComment={async (text) => {
             if (!isNew) return runOn(menu, 'comment', [id], { comment: text });
             form.change('comment', text === '' ? undefined : text);

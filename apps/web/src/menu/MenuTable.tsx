@@ -9,7 +9,7 @@ import { type Command, PopupMenu } from '../ui/PopupMenu.tsx';
 import { useVisible } from '../ui/visibility.ts';
 import { useAddedRows } from './added-rows.ts';
 import { ColumnChooser } from './ColumnChooser.tsx';
-import { CommentDialog, commonComment } from './CommentDialog.tsx';
+import { RowsCommentDialog } from './CommentDialog.tsx';
 import {
   type Column,
   filledColumns,
@@ -163,7 +163,12 @@ export function MenuTable(props: MenuTableProps) {
     findTimer.current = setTimeout(() => live.query.find !== sought && live.show({ first: 0, find: sought }), waitMs);
   }
 
-  useAddedRows(menu, live, (index) => grid.current?.show(index));
+  useAddedRows(menu, live, (index) => {
+    // The dialog gave the focus back to the button that opened it, but what is selected now is what keys are meant for.
+    const focused = document.activeElement;
+    if (focused instanceof HTMLButtonElement && root.current?.contains(focused)) grid.current?.focus();
+    grid.current?.show(index);
+  });
   const visible = useVisible();
   useEscape(root, visible, () => selection.ids.size > 0 && actions.run('select-none'));
   const run = useRef(actions.run);
@@ -278,8 +283,9 @@ export function MenuTable(props: MenuTableProps) {
         />
       )}
       {overlay.kind === 'comment' && (
-        <CommentDialog
-          value={commonComment(state.rows.map(({ comment }) => comment))}
+        <RowsCommentDialog
+          live={live}
+          ids={overlay.ids}
           onComment={(comment) => actions.comment(overlay.ids, comment)}
           onClose={() => setOverlay(NOTHING)}
         />

@@ -14,6 +14,13 @@ const WIDE_TEXT: Readonly<Record<string, string>> = {
   counter: '9 999 999',
   duration: '1d 00:00:00',
 };
+/** As wide as texts may be of rows that are not loaded, by kind. */
+const UNSEEN_TEXT: Readonly<Record<string, string>> = {
+  ip: '200.200.200.200',
+  'ip-prefix': '200.200.200.200',
+  'ip-range': '200.200.200.200',
+  'ip-port': '200.200.200.200:50000',
+};
 /** Room for the icon of an action or a mark, px. */
 const ICON_PX = 20;
 /** Room for the sign of a hint, px. */
@@ -71,6 +78,7 @@ export function fitWidth(menu: Menu, live: LiveMenu, column: Column, font: strin
     }
     // Numbers that tick get room to grow, so that columns stay where they are.
     if (shows.kind.name === 'percent') widest = Math.max(widest, SHARE_PX);
+    if (live.state.matched > live.shown.length) widest = Math.max(widest, width(UNSEEN_TEXT[shows.kind.name] ?? ''));
     if (shows.prop.readOnly === true) widest = Math.max(widest, width(WIDE_TEXT[shows.kind.name] ?? ''));
   }
   if (column.tree === true) widest = Math.max(widest, TREE_PX);

@@ -67,6 +67,7 @@ export class GridView {
   #asking: ReturnType<typeof setTimeout> | undefined;
   #atEnd = true;
   #pending: { index: number; found: (id: string) => void } | undefined;
+  /** Number of the row that the keyboard is on, or was when that was last known. */
   #lastFocus = 0;
   #active: string | undefined;
   /** What the known extra lines belong to. */
@@ -79,7 +80,7 @@ export class GridView {
     this.#lines = new RowLines(options.menu, [], '');
     const scroll = () => {
       this.#scrollTop = scroller.scrollTop;
-      this.#atEnd = this.#scrollTop + this.#measures.viewport >= this.#geometry.scrollable - 4;
+      this.#atEnd = this.#isAtEnd();
       clearTimeout(this.#resting);
       this.#resting = setTimeout(() => {
         this.#resting = undefined;
@@ -121,8 +122,14 @@ export class GridView {
       width: scroller.clientWidth,
     };
     this.#scrollTop = scroller.scrollTop;
+    // With more room the browser scrolls up to the end before the new size is known here.
+    this.#atEnd ||= this.#isAtEnd();
     this.#pin();
     this.#schedule();
+  }
+
+  #isAtEnd(): boolean {
+    return this.#scrollTop + this.#measures.viewport >= this.#geometry.scrollable - 4;
   }
 
   /** Position of the first loaded row. */
@@ -162,6 +169,18 @@ export class GridView {
   resize(name: string, width: number): void {
     const columns = this.#columns.map((column) => (column.name === name ? { ...column, width } : column));
     this.#options.scroller.style.setProperty('--columns', tracks(columns, this.#measures.width));
+  }
+
+  /**
+   * Number of the row that is so many rows, up to negative, from the one that the keyboard is on. Where that one is gone, the
+   * row that took its place is the next one.
+   */
+  stepFrom(id: string | undefined, rows: number): number {
+    const at = id === undefined ? -1 : this.order().indexOf(id);
+    if (at >= 0) return this.firstLoaded + at + rows;
+    const place = this.#lastFocus - this.firstLoaded;
+    const isGone = id === undefined || (place >= 0 && place < this.order().length);
+    return this.#lastFocus + (isGone && rows > 0 ? rows - 1 : rows);
   }
 
   /** Number of the row with an id; where the keyboard last was when it is not loaded. */
@@ -303,6 +322,7 @@ export class GridView {
     const aimed = this.#aimed !== undefined && isSameList(this.#aimed, query);
     if (!same && state.loaded && !aimed) this.#scrollTo(0);
     if (!same) this.#aimed = undefined;
+    if (!same && !aimed) this.#lastFocus = 0;
     if (!same || before.matched !== state.matched) this.#geometry.clearExtra();
   }
 
@@ -371,7 +391,9 @@ export class GridView {
       number: (index, row) => row['.nr'] ?? (plain ? String(index) : ''),
     });
     const { focus } = this.#selection;
-    const active = focus !== undefined && live.shown.includes(focus) ? this.#painter.elementId(focus) : undefined;
+    const at = focus === undefined ? -1 : live.shown.indexOf(focus);
+    if (at >= 0) this.#lastFocus = this.firstLoaded + at;
+    const active = focus !== undefined && at >= 0 ? this.#painter.elementId(focus) : undefined;
     if (active !== this.#active) {
       this.#active = active;
       if (active === undefined) scroller.removeAttribute('aria-activedescendant');

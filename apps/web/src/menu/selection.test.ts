@@ -39,6 +39,14 @@ test('rows that are gone leave the selection', () => {
   expect(within(left, order)).toBe(left);
 });
 
+test('a range whose first row is gone begins at the end of what is left of it', () => {
+  const down = within(extendTo(only('b'), order, 'd'), ['a', 'c', 'd', 'e']);
+  expect(down).toEqual({ ids: new Set(['c', 'd']), focus: 'd', anchor: 'c' });
+  const up = within(extendTo(only('d'), order, 'b'), ['a', 'b', 'c', 'e']);
+  expect(up).toEqual({ ids: new Set(['b', 'c']), focus: 'b', anchor: 'c' });
+  expect(within(only('b'), ['a'])).toEqual(noSelection);
+});
+
 test('selected rows come in the order of the table', () => {
   expect(inOrder(toggle(toggle(only('d'), 'a'), 'far'), order)).toEqual(['a', 'd', 'far']);
 });

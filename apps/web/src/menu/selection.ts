@@ -47,13 +47,17 @@ export function everything(selection: Selection, order: readonly string[]): Sele
   return { ids: new Set(order), focus: selection.focus ?? order[0], anchor: order[0] };
 }
 
-/** Forgets rows that are not in `order`. Returns the same object when all are. */
+/**
+ * Forgets rows that are not in `order`. Returns the same object when all are. A range whose first row is gone begins at the
+ * end of what is left of it.
+ */
 export function within(selection: Selection, order: readonly string[]): Selection {
   const present = new Set(order);
   const keeps = (id: string | undefined) => (id !== undefined && present.has(id) ? id : undefined);
   const ids = new Set([...selection.ids].filter((id) => present.has(id)));
   const focus = keeps(selection.focus);
-  const anchor = keeps(selection.anchor);
+  const left = order.filter((id) => ids.has(id));
+  const anchor = keeps(selection.anchor) ?? (left[0] === focus ? left.at(-1) : left[0]);
   if (ids.size === selection.ids.size && focus === selection.focus && anchor === selection.anchor) return selection;
   return { ids, focus, anchor };
 }

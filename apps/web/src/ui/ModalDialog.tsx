@@ -31,11 +31,18 @@ export function ModalDialog({ title, size = 'normal', onClose, children }: Props
       (control ?? dialog).focus();
     }
     const cancel = (event: Event) => {
+      // What cannot be prevented closes the dialog, and is told by that.
+      if (!event.cancelable) return;
       event.preventDefault();
       close.current?.();
     };
-    // A second Escape closes the dialog without asking.
-    const closed = () => (close.current === undefined ? dialog.showModal() : close.current());
+    // A second Escape closes the dialog without asking; one whose owner keeps it comes back.
+    const closed = () => {
+      close.current?.();
+      requestAnimationFrame(() => {
+        if (dialog.isConnected && !dialog.open) dialog.showModal();
+      });
+    };
     dialog.addEventListener('cancel', cancel);
     dialog.addEventListener('close', closed);
     return () => {
