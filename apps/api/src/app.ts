@@ -59,6 +59,8 @@ export interface AppOptions {
   readonly stored?: StoredConfig;
   /** A third one, for what queues carry alone. */
   readonly counts: Database;
+  /** A fourth one, for changes of users alone. */
+  readonly accounts: Database;
   /** Makes the way to the agent; it complains to `log`. */
   readonly agent: (log: Log) => AgentPort;
   readonly setup: SetupToken;
@@ -126,7 +128,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
         });
   const stored = options.stored ?? (await readConfig(options.writer));
   const store = new ConfigStore(options.writer, agent, app.log, stored, watch);
-  const users = await Users.open(db);
+  const users = await Users.open(db, options.accounts);
   const sessions = await Sessions.open(db);
   const generations = new Generations(options.dataDir, {
     store,

@@ -111,6 +111,7 @@ async function open(env: Env, known: readonly Migration[]): Promise<Running | Da
       writer,
       stored: await readStored(writer, file, kept),
       counts: opened(),
+      accounts: opened(),
       databaseFile: file,
       agent: (log) => new AgentSocket(env.agentSocket, log),
       setup: new SetupToken(join(env.dataDir, 'run', 'setup-token')),

@@ -324,6 +324,41 @@ describe('groups', () => {
     expect(answers.filter((status) => status === 400).length).toBeGreaterThan(0);
   });
 
+  it('changes that the database cannot hold as a whole are not made at all', async () => {
+    router = await Router.start();
+    const [first, second] = ['password of ann', 'another of hers'];
+    const add = (name: string) => router.rest('PUT', '/user', { name, group: 'write', password: first });
+    for (const name of ['ann', 'bob']) await add(name);
+    const cookie = cookieOf(await login('ann', first));
+    // The second line of the audit finds the disk full.
+    await router.db.$executeRawUnsafe(`CREATE TRIGGER "full" BEFORE INSERT ON "Audit"
+      WHEN new."detail" NOT LIKE '%user ann%' BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`);
+    const before = (await router.rest('GET', '/user')).rows;
+    const both = { numbers: 'ann,bob' };
+    const answers = [
+      await add('carl'),
+      await router.rest('POST', '/user/set', { ...both, group: 'read' }),
+      await router.rest('POST', '/user/set', { ...both, password: second }),
+      await router.rest('POST', '/user/disable', both),
+      await router.rest('POST', '/user/remove', both),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([500, 500, 500, 500, 500]);
+    expect((await router.rest('GET', '/user')).rows).toEqual(before);
+    expect((await router.request('GET', '/api/v1/session', undefined, { cookie })).status).toBe(200);
+    expect((await router.request('GET', '/rest/user/ann', undefined, basic('ann', first))).status).toBe(200);
+    await router.db.$executeRawUnsafe('DROP TRIGGER "full"');
+    await router.shut();
+    await router.open();
+    await router.healthy();
+    expect((await router.rest('GET', '/user')).rows.map(({ name, group }) => `${name} ${group}`)).toEqual([
+      'admin full',
+      'ann write',
+      'bob write',
+    ]);
+    expect((await router.rest('POST', '/user/remove', both)).status).toBe(200);
+    expect((await router.request('GET', '/api/v1/session', undefined, { cookie })).status).toBe(401);
+  });
+
   it('a disabled user is out at once', async () => {
     router = await Router.start();
     await router.rest('PUT', '/user', { name: 'ann', group: 'write', password: 'password of it' });

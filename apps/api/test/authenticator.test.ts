@@ -17,7 +17,7 @@ describe('requests with the same credentials at once', () => {
     ['a wrong one', 'not that one'],
   ])('go on in turns when %s has been hashed, so that others have theirs between them', async (_what, password) => {
     const failures = { count: 0, add: () => (failures.count += 1) };
-    const users = await Users.open(router.db);
+    const users = await Users.open(router.db, router.accounts);
     const authenticator = new Authenticator(users, await Sessions.open(router.db), new Attempts(), failures);
     const header = `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`;
     let answered = 0;

@@ -73,6 +73,7 @@ export class Router {
   db!: Database;
   writer!: Database;
   counts!: Database;
+  accounts!: Database;
   url!: string;
   #options: Partial<AppOptions>;
   readonly #host: string;
@@ -100,10 +101,12 @@ export class Router {
     this.db = openDatabase(url);
     this.writer = openDatabase(url);
     this.counts = openDatabase(url);
+    this.accounts = openDatabase(url);
     this.app = await buildApp({
       db: this.db,
       writer: this.writer,
       counts: this.counts,
+      accounts: this.accounts,
       agent: (log) => new AgentSocket(this.socket, log),
       setup: new SetupToken(join(this.directory, 'setup-token')),
       dataDir: this.directory,
@@ -124,7 +127,7 @@ export class Router {
   /** Stops the API, keeping database and peer. */
   async shut(): Promise<void> {
     await this.app.close();
-    await Promise.all([this.db.$disconnect(), this.writer.$disconnect(), this.counts.$disconnect()]);
+    await Promise.all([this.db, this.writer, this.counts, this.accounts].map((client) => client.$disconnect()));
   }
 
   async close(): Promise<void> {

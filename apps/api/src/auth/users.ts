@@ -1,5 +1,7 @@
+import { Mutex } from '../config/mutex.js';
 import type { Database } from '../database/client.js';
 import { unlessFault } from '../database/fault.js';
+import { inTransaction } from '../database/transaction.js';
 import type { KeptUsers } from '../generations/rows-file.js';
 import { hashPassword, verifyPassword } from './passwords.js';
 
@@ -25,6 +27,21 @@ export interface UserContent {
   readonly password?: string;
 }
 
+/** A change of who may log in. */
+export type UserChange =
+  | { readonly do: 'add'; readonly content: UserContent }
+  | { readonly do: 'set'; readonly id: number; readonly content: UserContent }
+  | { readonly do: 'remove'; readonly id: number };
+
+/** What the audit says of a change. */
+export interface AuditNote {
+  /** Who made it. */
+  readonly user: string;
+  readonly address: string;
+  readonly action: string;
+  readonly detail: string;
+}
+
 interface Record extends User {
   readonly passwordHash: string | undefined;
 }
@@ -36,6 +53,8 @@ export const MAX_NAME = 64;
 /** The people who may log in. All are in memory; the database is the record. */
 export class Users {
   readonly #db: Database;
+  readonly #writer: Database;
+  readonly #oneAtATime = new Mutex();
   readonly #records = new Map<number, Record>();
   readonly #listeners: ((id: number) => void)[] = [];
   /** How often the password of a user has changed since the start. */
@@ -44,13 +63,17 @@ export class Users {
   /** How often they have been changed, by the database's count. */
   #changes = 0;
 
-  private constructor(db: Database) {
+  private constructor(db: Database, writer: Database) {
     this.#db = db;
+    this.#writer = writer;
   }
 
-  /** Reads the users; an empty table gets `admin` without a password. */
-  static async open(db: Database): Promise<Users> {
-    const users = new Users(db);
+  /**
+   * Reads the users; an empty table gets `admin` without a password.
+   * @param writer a client of their own, see {@link inTransaction}
+   */
+  static async open(db: Database, writer: Database): Promise<Users> {
+    const users = new Users(db, writer);
     if ((await db.user.count()) === 0) await db.user.create({ data: { name: FIRST_USER, group: 'full' } });
     for (const row of await db.user.findMany({ orderBy: { id: 'asc' } })) users.#remember(row);
     await users.#count();
@@ -110,31 +133,36 @@ export class Users {
     return this.#passwords.get(id) ?? 0;
   }
 
-  async add(content: UserContent): Promise<User> {
-    const { password, ...data } = content;
-    const passwordHash = password === undefined ? null : await hashPassword(password);
-    const user = this.#remember(await this.#db.user.create({ data: { ...data, passwordHash } }));
-    await this.#count();
-    for (const listener of this.#listeners) listener(user.id);
-    return user;
-  }
-
-  async set(id: number, content: UserContent): Promise<User> {
-    const { password, ...data } = content;
-    const passwordHash = password === undefined ? undefined : await hashPassword(password);
-    const row = await this.#db.user.update({ where: { id }, data: { ...data, passwordHash } });
-    const user = this.#remember(row);
-    if (passwordHash !== undefined) this.#passwords.set(id, this.passwordNumber(id) + 1);
-    await this.#count();
-    for (const listener of this.#listeners) listener(id);
-    return user;
-  }
-
-  async remove(id: number): Promise<void> {
-    await this.#db.user.delete({ where: { id } });
-    this.#records.delete(id);
-    await this.#count();
-    for (const listener of this.#listeners) listener(id);
+  /**
+   * Stores changes together with what the audit says of them: all of it, or nothing when the database cannot be written.
+   * Returns who was added or set, in their order.
+   */
+  change(changes: readonly UserChange[], notes: readonly AuditNote[]): Promise<readonly User[]> {
+    return this.#oneAtATime.run(async () => {
+      const rows: UserRow[] = [];
+      const steps = await Promise.all(changes.map(withHash));
+      const writer = this.#writer;
+      await inTransaction(writer, async () => {
+        for (const step of steps) {
+          if (step.do === 'add') rows.push(await writer.user.create({ data: step.data }));
+          else if (step.do === 'set') rows.push(await writer.user.update({ where: { id: step.id }, data: step.data }));
+          else await writer.user.delete({ where: { id: step.id } });
+        }
+        for (const data of notes) await writer.audit.create({ data });
+      });
+      const stored = rows.map((row) => this.#remember(row));
+      for (const step of steps) if (step.do === 'remove') this.#records.delete(step.id);
+      for (const step of steps) {
+        if (step.do === 'set' && step.data.passwordHash !== undefined) {
+          this.#passwords.set(step.id, this.passwordNumber(step.id) + 1);
+        }
+      }
+      await this.#count();
+      for (const id of new Set([...stored.map((user) => user.id), ...steps.flatMap(idOf)])) {
+        for (const listener of this.#listeners) listener(id);
+      }
+      return stored;
+    });
   }
 
   async loggedIn(id: number): Promise<void> {
@@ -148,15 +176,7 @@ export class Users {
     if (row) this.#changes = row.count;
   }
 
-  #remember(row: {
-    id: number;
-    name: string;
-    passwordHash: string | null;
-    group: string;
-    disabled: boolean;
-    comment: string | null;
-    lastLoggedIn: Date | null;
-  }): User {
+  #remember(row: UserRow): User {
     const record: Record = {
       id: row.id,
       name: row.name,
@@ -170,4 +190,27 @@ export class Users {
     this.#records.set(row.id, record);
     return record;
   }
+}
+
+/** A user as the database holds one. */
+interface UserRow {
+  readonly id: number;
+  readonly name: string;
+  readonly passwordHash: string | null;
+  readonly group: string;
+  readonly disabled: boolean;
+  readonly comment: string | null;
+  readonly lastLoggedIn: Date | null;
+}
+
+const idOf = (change: { readonly id?: number }): readonly number[] => (change.id === undefined ? [] : [change.id]);
+
+/** A change with the hash of the password that it gives, which takes its time to compute. */
+async function withHash(change: UserChange) {
+  if (change.do === 'remove') return change;
+  const { password, ...data } = change.content;
+  const passwordHash = password === undefined ? undefined : await hashPassword(password);
+  return change.do === 'add'
+    ? { do: 'add' as const, data: { ...data, passwordHash: passwordHash ?? null } }
+    : { do: 'set' as const, id: change.id, data: { ...data, passwordHash } };
 }

@@ -75,11 +75,15 @@ export function identityOf({ store }: Pick<Services, 'store'>): string {
 }
 
 /** Gives the first user a password and full rights. */
-export async function setFirstPassword({ users, db }: Pick<Services, 'users' | 'db'>, password: string): Promise<User> {
+export async function setFirstPassword({ users }: Pick<Services, 'users'>, password: string): Promise<User> {
   const content = { name: FIRST_USER, group: 'full', disabled: false, comment: '', password } as const;
   const admin = users.byName(FIRST_USER);
-  const user = admin === undefined ? await users.add(content) : await users.set(admin.id, content);
-  await db.audit.create({ data: { user: user.name, address: '', action: 'password', detail: 'first password set' } });
+  const note = { user: FIRST_USER, address: '', action: 'password', detail: 'first password set' };
+  const [user] = await users.change(
+    [admin === undefined ? { do: 'add', content } : { do: 'set', id: admin.id, content }],
+    [note],
+  );
+  if (user === undefined) throw errors.unauthorized();
   return user;
 }
 

@@ -1,7 +1,7 @@
 import type { Menu } from '@tollway/schema';
 import type { Principal } from '../../auth/authenticator.js';
 import { refusePassword } from '../../auth/passwords.js';
-import { groups, type User, type UserContent } from '../../auth/users.js';
+import { groups, type User, type UserChange, type UserContent } from '../../auth/users.js';
 import { type Arguments, accepted } from '../../config/content.js';
 import { differences } from '../../config/described-changes.js';
 import { Mutex } from '../../config/mutex.js';
@@ -27,9 +27,11 @@ export function addUser(services: Services, by: Principal, menu: Menu, args: Arg
     const content = accepted(verifyAdd(menu, args, NO_CONFIGURATION));
     refuseTakenName(services, content.values.name);
     refuseWeak(content.values.password);
-    const user = await services.users.add(userContent(content));
-    await record(services, by, `add user ${user.name} (${user.group})`);
-    return rowIdText(user.id);
+    const added = userContent(content);
+    const [user] = await store(services, by, [
+      { change: { do: 'add', content: added }, detail: `add user ${added.name} (${added.group})` },
+    ]);
+    return rowIdText(user?.id ?? 0);
   });
 }
 
@@ -79,12 +81,17 @@ async function change(
   const regrouped = changes.some(({ user, content }) => user.group === 'full' && content.group !== 'full');
   const property = regrouped ? 'group' : 'disabled';
   refuseWithoutFullUser(services, losing, 'disabled or moved to another group', property);
-  for (const { user, before, content } of changes) {
-    await services.users.set(user.id, content);
-    const cut = content.password !== undefined || content.disabled;
-    if (cut) await services.sessions.endAllOf(user.id, by.session);
-    const changed = differences(menu, before, rowOf(user.id, content));
-    await record(services, by, `set user ${before.values.name}${changed === '' ? '' : `: ${changed}`}`);
+  await store(
+    services,
+    by,
+    changes.map(({ user: { id }, before, content }) => {
+      const changed = differences(menu, before, rowOf(id, content));
+      const detail = `set user ${before.values.name}${changed === '' ? '' : `: ${changed}`}`;
+      return { change: { do: 'set', id, content }, detail };
+    }),
+  );
+  for (const { user, content } of changes) {
+    if (content.password !== undefined || content.disabled) await services.sessions.endAllOf(user.id, by.session);
   }
 }
 
@@ -95,9 +102,11 @@ export function setPassword(services: Services, by: Principal, password: string,
     const user = services.users.byId(by.userId);
     if (user === undefined) throw errors.unauthorized();
     const { name, group, disabled, comment } = user;
-    await services.users.set(user.id, { name, group, disabled, comment, password });
+    const content = { name, group, disabled, comment, password };
+    await store(services, by, [
+      { change: { do: 'set', id: user.id, content }, detail: `set user ${name}: password changed` },
+    ]);
     await services.sessions.endAllOf(user.id, by.session);
-    await record(services, by, `set user ${name}: password changed`);
   });
 }
 
@@ -110,11 +119,12 @@ export function removeUsers(
   return oneAtATime.run(async () => {
     const users = new Map(items.map((item) => findUser(services, item, missing)).map((user) => [user.id, user]));
     refuseWithoutFullUser(services, new Set(users.keys()), 'removed');
-    for (const user of users.values()) {
-      await services.sessions.endAllOf(user.id);
-      await services.users.remove(user.id);
-      await record(services, by, `remove user ${user.name}`);
-    }
+    const removals = [...users.values()].map(({ id, name }) => ({
+      change: { do: 'remove', id } as const,
+      detail: `remove user ${name}`,
+    }));
+    await store(services, by, removals);
+    for (const id of users.keys()) await services.sessions.endAllOf(id);
   });
 }
 
@@ -185,9 +195,29 @@ function refuseWithoutFullUser(
   throw errors.failure(`the last user of group full can not be ${become}`, property);
 }
 
-async function record({ db, book }: Services, by: Principal, detail: string): Promise<void> {
+/** A change, and what the log and the audit say of it. */
+interface Described {
+  readonly change: UserChange;
+  readonly detail: string;
+}
+
+/** Stores changes with their lines of the audit, all or none, and tells the log. */
+async function store(
+  { users, book }: Services,
+  by: Principal,
+  described: readonly Described[],
+): Promise<readonly User[]> {
   const author = authorOf(by);
-  book.add('system,info,account', `${detail} by ${authorText(author)}`);
-  const data = { user: by.name, address: by.address, action: 'user', detail: `${detail} via ${author.via}` };
-  await db.audit.create({ data });
+  const notes = described.map(({ detail }) => ({
+    user: by.name,
+    address: by.address,
+    action: 'user',
+    detail: `${detail} via ${author.via}`,
+  }));
+  const stored = await users.change(
+    described.map(({ change }) => change),
+    notes,
+  );
+  for (const { detail } of described) book.add('system,info,account', `${detail} by ${authorText(author)}`);
+  return stored;
 }
