@@ -241,3 +241,45 @@ test('Ctrl+Z after a change of a user says that there is no way back, before it 
   await ui.page.keyboard.press('Control+z');
   await expect.poll(entries).toHaveLength(0);
 });
+
+test('Ctrl+Z at once after Delete takes back that one, and the second of two quick keys counts', async ({
+  ui,
+  router,
+}) => {
+  const { rest } = router;
+  const ids = [];
+  for (const comment of ['older', 'newer', 'third']) {
+    ids.push(await rest.add(FILTER, { chain: 'forward', action: 'passthrough', comment, disabled: 'true' }));
+  }
+  const rules = await ui.open(FILTER);
+  const state = async () =>
+    (await rest.list(FILTER)).flatMap(({ comment, disabled }) =>
+      ['older', 'newer', 'third'].includes(comment ?? '') ? `${comment} ${disabled}` : [],
+    );
+  await rules.select(rules.row('older'));
+  await ui.page.keyboard.press('Control+e');
+  await expect.poll(state).toEqual(['older false', 'newer true', 'third true']);
+  await expect(ui.page.locator('.toasts')).toContainText('Enabled');
+  // The line to the router is slow.
+  await ui.page.route('**/rest/**', async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await route.continue();
+  });
+  await rules.select(rules.row('newer'));
+  await ui.page.keyboard.press('Delete');
+  await ui.page.keyboard.press('Control+z');
+  await expect(ui.page.locator('.toasts')).toContainText('Undone: Removed 1 item', { timeout: 15_000 });
+  expect((await state()).sort()).toEqual(['newer true', 'older false', 'third true']);
+  await rules.select(rules.row('third'));
+  await ui.page.keyboard.press('Control+e');
+  await ui.page.keyboard.press('Control+d');
+  await expect(ui.page.locator('.toasts')).toContainText('Disabled 1 item', { timeout: 15_000 });
+  expect(await state()).toContain('third true');
+  await ui.page.unroute('**/rest/**');
+  // The second click of two does not do the same again, nor go to what is beneath.
+  await ui.page.locator('.toasts').getByRole('button', { name: 'Undo' }).dblclick();
+  await expect(ui.page.locator('.toasts')).toContainText('Undone: Disabled 1 item');
+  expect(await state()).toContain('third false');
+  await expect(rules.root).toHaveClass(/window-active/);
+  for (const id of ids) await rest.remove(FILTER, id);
+});

@@ -3,6 +3,8 @@
  * Failures become {@link RequestError}; an expired session is announced once to whoever listens.
  */
 
+import { underway } from './underway.ts';
+
 /** A request that the server refused, or that never reached it (`status` 0). */
 export class RequestError extends Error {
   /** HTTP status; 0 when there was no answer. */
@@ -89,7 +91,12 @@ export async function request(method: string, path: string, body?: unknown): Pro
  * @param limitMs how long the answer is waited for, ms
  * @throws {RequestError} for every answer outside 2xx and when there is no answer.
  */
-export async function send(method: string, path: string, body?: unknown, limitMs = LONGEST_MS): Promise<Answered> {
+export function send(method: string, path: string, body?: unknown, limitMs = LONGEST_MS): Promise<Answered> {
+  const sent = exchange(method, path, body, limitMs);
+  return method === 'GET' ? sent : underway(sent);
+}
+
+async function exchange(method: string, path: string, body: unknown, limitMs: number): Promise<Answered> {
   const headers: Record<string, string> = { accept: 'application/json' };
   if (method !== 'GET') headers['x-tollway'] = '1';
   if (body !== undefined) headers['content-type'] = 'application/json';

@@ -1,4 +1,5 @@
 import type { Menu } from '@tollway/schema';
+import { useState } from 'react';
 import { actsOnAll, commandLabel, specialCommands } from './actions.ts';
 
 interface Props {
@@ -15,7 +16,8 @@ interface Props {
   readonly gone: boolean;
   readonly onClose: () => void;
   readonly onApply: () => void;
-  readonly onDisable: () => void;
+  /** Disables the item, or enables it. */
+  readonly onDisable: (disable: boolean) => void;
   readonly onComment: () => void;
   readonly onCopy: () => void;
   readonly onRemove: () => void;
@@ -53,12 +55,7 @@ export function FormButtons(props: Props) {
         </>
       )}
       {has('disable') && menu.props.disabled !== undefined && (
-        <Button
-          label={props.disabled ? 'Enable' : 'Disable'}
-          disabled={fixed}
-          reason={locked}
-          onPress={props.onDisable}
-        />
+        <DisableButton disabled={props.disabled} fixed={fixed} reason={locked} onPress={props.onDisable} />
       )}
       {has('comment') && <Button label="Comment" disabled={fixed} reason={locked} onPress={props.onComment} />}
       {!isNew && has('add') && <Button label="Copy" onPress={props.onCopy} />}
@@ -69,6 +66,37 @@ export function FormButtons(props: Props) {
         <Button key={command} label={commandLabel(command)} onPress={() => props.onCommand(command)} />
       ))}
     </div>
+  );
+}
+
+interface DisableProps {
+  readonly disabled: boolean;
+  readonly fixed: boolean;
+  readonly reason: string | undefined;
+  readonly onPress: (disable: boolean) => void;
+}
+
+/** Says what it does as long as the pointer is on it: what others do meanwhile does not turn it into its opposite. */
+function DisableButton({ disabled, fixed, reason, onPress }: DisableProps) {
+  const [held, setHeld] = useState<boolean>();
+  const disables = !(held ?? disabled);
+  return (
+    <button
+      type="button"
+      className="button"
+      disabled={fixed}
+      title={fixed ? reason : undefined}
+      onPointerEnter={() => setHeld(disabled)}
+      onPointerLeave={() => setHeld(undefined)}
+      onClick={({ detail }) => {
+        // The second click of two would take back the first.
+        if (detail > 1) return;
+        if (held !== undefined) setHeld(disables);
+        onPress(disables);
+      }}
+    >
+      {disables ? 'Disable' : 'Enable'}
+    </button>
   );
 }
 

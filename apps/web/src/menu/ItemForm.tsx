@@ -285,10 +285,10 @@ function Body({
           gone={gone !== undefined}
           onClose={onClose}
           onApply={() => void apply()}
-          onDisable={() => {
-            if (isNew) form.change('disabled', disabled ? undefined : 'true');
-            else if (disabled) void runOn(menu, 'enable', [id]);
-            else disable();
+          onDisable={(wanted) => {
+            if (isNew) form.change('disabled', wanted ? 'true' : undefined);
+            else if (wanted) disable();
+            else void runOn(menu, 'enable', [id]);
           }}
           onComment={() => setCommenting(true)}
           onCopy={() => onCopy(id, copiedEdits(menu, form.edits))}

@@ -101,8 +101,17 @@ export function hasCommand(menu: Menu, name: CommandName): boolean {
   }
 }
 
-/** Why a command cannot run now; undefined when it can. */
+/** Why a command is not offered now; undefined when it is. */
 export function whyNotNow(state: TableState, name: CommandName): string | undefined {
+  const why = refusal(state, name);
+  if (why !== undefined || (name !== 'enable' && name !== 'disable')) return why;
+  const { rows, count } = state;
+  const done = rows.length === count && rows.every((row) => isSet(row, 'disabled') === (name === 'disable'));
+  return done ? `already ${name}d` : undefined;
+}
+
+/** Why a command cannot run now; undefined when it can, though it may change nothing. */
+export function refusal(state: TableState, name: CommandName): string | undefined {
   const { menu, rows, count, ordered } = state;
   switch (name) {
     case 'add':
@@ -138,12 +147,6 @@ export function whyNotNow(state: TableState, name: CommandName): string | undefi
     case 'move-up':
     case 'move-down':
       return whyNot(menu, 'move', rows, count) ?? (ordered ? undefined : 'sort by # first');
-    case 'enable':
-    case 'disable': {
-      const why = whyNot(menu, name, rows, count);
-      const done = rows.length === count && rows.every((row) => isSet(row, 'disabled') === (name === 'disable'));
-      return why ?? (done ? `already ${name}d` : undefined);
-    }
     default:
       return actsOnAll(name) ? undefined : whyNot(menu, name, rows, count);
   }

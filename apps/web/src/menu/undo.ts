@@ -2,6 +2,7 @@
 import { useSyncExternalStore } from 'react';
 import { RequestError } from '../api/rest.ts';
 import { undoneBy, undoRevision } from '../api/revisions.ts';
+import { settled } from '../api/underway.ts';
 import { dismissKey, showToast } from '../ui/toasts.ts';
 import { OwnChanges } from './own-changes.ts';
 
@@ -125,7 +126,10 @@ let keys: Promise<unknown> = Promise.resolve();
 
 /** Takes back the last change that was made here (Ctrl+Z), or does again what was taken back last (Ctrl+Y). */
 export function undoByKey(what: 'undo' | 'redo'): void {
+  // What was done before the key is what it means, also while the router has not answered yet.
+  const before = settled();
   keys = keys.then(async () => {
+    await before;
     await queue;
     if (what === 'undo' && final !== undefined) {
       const text = `Not undone, as there is no way back from it: ${final}`;

@@ -5,6 +5,7 @@ import { flushSync } from 'react-dom';
 import { live as socket } from '../api/live.ts';
 import { idsOf, isContext, type LiveMenu } from '../api/live-menu.ts';
 import { loggedIn } from '../api/session.ts';
+import { underway } from '../api/underway.ts';
 import { showError, showToast } from '../ui/toasts.ts';
 import { actsOnAll, moveItems, removeItems, runOn, whyNot } from './actions.ts';
 import { isSet } from './cells/text.ts';
@@ -12,7 +13,7 @@ import { type Move, reordered, step } from './moving.ts';
 import { setParent } from './parents.ts';
 import { disableQuestion, type RemoveQuestion, removeQuestion } from './remove-question.ts';
 import { everything, nothingAt, within } from './selection.ts';
-import { type CommandName, hasCommand, type TableState, whyNotNow } from './table-commands.ts';
+import { type CommandName, hasCommand, refusal, type TableState } from './table-commands.ts';
 import { type Drop, rootParent, siblingAbove, stepAmongSiblings, treePlace } from './tree.ts';
 import type { TableSelection } from './use-selection.ts';
 
@@ -50,6 +51,7 @@ export function fixedRows(menu: Menu, live: LiveMenu): number {
 export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, show, ask }: Options) {
   const removing = useRef(false);
   const moves = useRef(Promise.resolve());
+  const commands = useRef<Promise<unknown>>(Promise.resolve());
   const { selection, select, pending } = selected;
   const latest = useRef<(name: CommandName) => boolean>(() => false);
   const state = (): TableState => {
@@ -83,6 +85,13 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     if (present.length > 0) return act(present);
     showToast({ kind: 'info', text: 'What was selected does not exist any more.' });
     return false;
+  }
+
+  /** The same as a command: after those that were given before, and before what takes it back. */
+  function commandOn(ids: readonly string[], act: (ids: readonly string[]) => Promise<boolean>): Promise<boolean> {
+    const done = underway(commands.current.then(() => withPresent(ids, act)));
+    commands.current = done;
+    return done;
   }
 
   /** How many of the items Find or the filter leaves out: a long list keeps them selected. */
@@ -133,11 +142,11 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
 
   /** Gives items a comment. */
   const comment = (ids: readonly string[], text: string): Promise<boolean> =>
-    withPresent(ids, (present) => runOn(menu, 'comment', present, { comment: text }));
+    commandOn(ids, (present) => runOn(menu, 'comment', present, { comment: text }));
 
   /** Does what was asked about. */
   function confirmed({ command, ids }: RemoveQuestion) {
-    void withPresent(ids, (present) => (command === 'remove' ? remove(present) : runOn(menu, command, present)));
+    void commandOn(ids, (present) => (command === 'remove' ? remove(present) : runOn(menu, command, present)));
   }
 
   function moveTo(move: Move | undefined) {
@@ -147,11 +156,13 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     // In a tree rows go with all that is below them, which the server knows.
     const settled = tree ? () => {} : live.reorder((order) => reordered(order, move));
     // One after the other: each move counts on the order that the one before it made.
-    moves.current = moves.current.then(async () => {
-      const moved = await moveItems(menu, move);
-      settled();
-      if (!moved) live.refresh();
-    });
+    moves.current = underway(
+      moves.current.then(async () => {
+        const moved = await moveItems(menu, move);
+        settled();
+        if (!moved) live.refresh();
+      }),
+    );
   }
 
   const lines = () => live.shown.map((id) => live.row(id)).filter((row) => row !== undefined);
@@ -226,7 +237,8 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
       void pending.current.then((done) => done && latest.current(name));
       return true;
     }
-    if (whyNotNow(state(), name) !== undefined) return true;
+    // That a row is enabled already may be news from before the last key.
+    if (refusal(state(), name) !== undefined) return true;
     const [id] = selection.ids;
     switch (name) {
       case 'add':
@@ -261,7 +273,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
         live.release();
         if (removing.current) break;
         removing.current = true;
-        void withPresent(selected.chosen(), removeChosen).finally(() => {
+        void commandOn(selected.chosen(), removeChosen).finally(() => {
           removing.current = false;
         });
         break;
@@ -279,7 +291,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
         break;
       case 'disable': {
         live.release();
-        void withPresent(selected.chosen(), async (ids) => {
+        void commandOn(selected.chosen(), async (ids) => {
           const question = disableQuestion(menu, ids, selected.chosenRows(), loggedIn());
           if (question === undefined) return runOn(menu, name, ids);
           ask(question);
@@ -290,7 +302,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
       default:
         live.release();
         if (actsOnAll(name)) void runOn(menu, name, []);
-        else void withPresent(selected.chosen(), (ids) => runOn(menu, name, ids));
+        else void commandOn(selected.chosen(), (ids) => runOn(menu, name, ids));
     }
     return true;
   }

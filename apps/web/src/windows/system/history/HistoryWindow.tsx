@@ -1,6 +1,6 @@
 /** Who changed what and when, newest first, each with what it did to its rows and with Undo. */
 import { displayBytes, thousands } from '@tollway/schema';
-import { useCallback, useEffect, useId, useState } from 'react';
+import { useCallback, useEffect, useId, useRef, useState } from 'react';
 import { listRevisions, type Revision, type RevisionRow, revisionRows } from '../../../api/revisions.ts';
 import { useStatus } from '../../../api/status.ts';
 import { takeBack } from '../../../menu/undo.ts';
@@ -21,6 +21,21 @@ export function HistoryWindow({ group }: { readonly group: string }) {
   const [busy, setBusy] = useState<number>();
   // While the pointer is on the list its rows stay where they are: a click must not mean another one than was seen.
   const [held, setHeld] = useState<number>();
+  const list = useRef<HTMLDivElement>(null);
+  const newestListed = useRef<number>(undefined);
+  newestListed.current = revisions?.[0]?.number;
+  // The browser's own events: React misses that the pointer leaves when the button under it has gone.
+  useEffect(() => {
+    const element = list.current;
+    const hold = () => setHeld(newestListed.current);
+    const release = () => setHeld(undefined);
+    element?.addEventListener('pointerenter', hold);
+    element?.addEventListener('pointerleave', release);
+    return () => {
+      element?.removeEventListener('pointerenter', hold);
+      element?.removeEventListener('pointerleave', release);
+    };
+  }, []);
 
   const load = useCallback(async () => {
     try {
@@ -59,14 +74,7 @@ export function HistoryWindow({ group }: { readonly group: string }) {
               : countText(shown.length, listed.length, newer)}
         </span>
       </div>
-      <div
-        className="history-list"
-        tabIndex={0}
-        role="region"
-        aria-label="Revisions"
-        onPointerEnter={() => setHeld(revisions?.[0]?.number)}
-        onPointerLeave={() => setHeld(undefined)}
-      >
+      <div className="history-list" tabIndex={0} role="region" aria-label="Revisions" ref={list}>
         <table>
           <thead>
             <tr>

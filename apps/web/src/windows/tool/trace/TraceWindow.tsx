@@ -13,6 +13,10 @@ import { TraceForm, type Wrong } from './TraceForm.tsx';
 import { type Kept, keep, MOST } from './trace-words.ts';
 import './trace.css';
 
+/** What ended a trace may be over long before the message goes. */
+const ended = ({ status, message }: RequestError): RequestError =>
+  new RequestError(status, `Stopped at ${new Date().toLocaleTimeString()}: ${message}. Start begins anew.`);
+
 /** Arguments that say how a trace runs, not which packet it is about. */
 const RUNNING_WORDS = { packets: String(MOST) };
 
@@ -75,7 +79,7 @@ export function TraceWindow({ menu }: WindowProps) {
     };
     const onError = (error: RequestError) => {
       setRunning(false);
-      refuse(error);
+      refuse(error.property === undefined ? ended(error) : error);
     };
     const { 'tcp-flags': _flags, 'icmp-options': _icmp, 'packet-size': _size, ttl: _ttl, ...filter } = words;
     stop.current = followTrace({ ...filter, ...RUNNING_WORDS }, { onNews, onError });
