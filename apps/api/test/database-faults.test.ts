@@ -450,6 +450,26 @@ describe('--restore', () => {
     expect(found).not.toContain('b');
   });
 
+  it('keeps the ids of users, and gives none a second time', async () => {
+    await start();
+    await healthy();
+    const add = async (name: string) =>
+      idOf(await ask('PUT', '/rest/user', { name, group: 'read', password: 'a password of theirs' }));
+    const ids = [await add('first'), await add('second'), await add('third'), await add('fourth')];
+    for (const name of ['first', 'fourth']) expect((await ask('DELETE', `/rest/user/${name}`)).status).toBe(204);
+    await stop();
+    expect(restoring().code).toBe(0);
+    await start();
+    await healthy();
+    const { body } = await ask('GET', '/rest/user?.proplist=name,.id');
+    expect(body).toEqual([
+      { '.id': '*1', name: 'admin' },
+      { '.id': ids[1], name: 'second' },
+      { '.id': ids[2], name: 'third' },
+    ]);
+    expect(ids).not.toContain(await add('fifth'));
+  });
+
   it('of an earlier generation gives nobody back who may not log in any more', async () => {
     await start();
     await healthy();
@@ -480,6 +500,17 @@ describe('--restore', () => {
     const refused = restoring();
     expect(refused.code).toBe(1);
     const number = /^What was kept last is damaged \(.+\.rows\).* --restore (\d+)\n$/.exec(refused.stderr)?.[1];
+    // Whoever is told to restore is told the number at once.
+    await start();
+    const { body } = await ask('GET', '/healthz');
+    expect(body).toMatchObject({
+      remedy: expect.stringMatching(
+        new RegExp(
+          `\\(npm start -- --restore ${number}\\): that rebuilds the database from revision ${number}, the last of`,
+        ),
+      ),
+    });
+    await stop();
     expect(restoring(number ?? '')).toMatchObject({ code: 0, stdout: expect.stringContaining('users are those of') });
     await start();
     await healthy();

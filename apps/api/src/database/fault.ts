@@ -57,7 +57,7 @@ const TEXTS: Readonly<Record<FaultKind, readonly [problem: string, remedy: strin
 
 /** The database cannot be used. The message is one sentence; {@link remedy} says what to do. */
 export class DatabaseFault extends Error {
-  readonly remedy: string;
+  readonly #detail: string;
 
   constructor(
     readonly kind: FaultKind,
@@ -65,11 +65,20 @@ export class DatabaseFault extends Error {
     readonly file: string,
     detail = '',
     cause?: unknown,
+    readonly remedy = `${TEXTS[kind][1]}.`,
   ) {
-    const [problem, remedy] = TEXTS[kind];
+    const [problem] = TEXTS[kind];
     super(`The database ${file} ${problem}${detail === '' ? '' : ` (${detail})`}.`, { cause });
     this.name = 'DatabaseFault';
-    this.remedy = `${remedy}.`;
+    this.#detail = detail;
+  }
+
+  /** The same where copies of what came last are damaged, and `--restore` has to name the revision to go back to. */
+  naming(revision: number): DatabaseFault {
+    const remedy = this.remedy
+      .replaceAll('--restore', `--restore ${revision}`)
+      .replace(/the last configuration( known here)?/, `revision ${revision}, the last of which there is a whole copy`);
+    return new DatabaseFault(this.kind, this.file, this.#detail, this.cause, remedy);
   }
 
   /** It may pass while the file stays as it is. */
@@ -93,7 +102,8 @@ const SIGNS: readonly (readonly [RegExp, FaultKind])[] = [
   [/SQLITE_NOTADB|SQLITE_CORRUPT|file is not a database|image is malformed|no such (?:table|column):/, 'damaged'],
   [/SQLITE_FULL|disk is full|ENOSPC|EDQUOT/, 'full'],
   [/SQLITE_READONLY|readonly database|EROFS/, 'read-only'],
-  [/SQLITE_BUSY|SQLITE_LOCKED|database is locked/, 'locked'],
+  // The driver's words for a database that somebody else writes are those of a time-out.
+  [/SQLITE_BUSY|SQLITE_LOCKED|database is locked|Operation has timed out/, 'locked'],
   [
     /SQLITE_CANTOPEN|SQLITE_IOERR|disk I\/O error|[Uu]nable to open|EACCES|EPERM|EIO|EISDIR|ENOTDIR|ELOOP/,
     'unreadable',

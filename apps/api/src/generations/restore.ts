@@ -30,6 +30,16 @@ export interface Restored {
 type Connection = Awaited<ReturnType<ReturnType<typeof adapter>['connect']>>;
 
 /**
+ * What a restart with `--restore` needs as its value: the revision to go back to, where copies of later ones are damaged;
+ * undefined where it needs none, or there is nothing to go back to.
+ */
+export function valueOfRestore(dataDir: string): number | undefined {
+  if (damagedNewest(dataDir).length === 0) return undefined;
+  const newest = newestKept(dataDir);
+  return newest === undefined ? undefined : lastKept(newest);
+}
+
+/**
  * Puts a new database in the place of the one at `url`, with the configuration of a generation as a new revision.
  * @param wanted revision to go back to; the newest without it.
  * @throws CannotRestore
@@ -68,7 +78,11 @@ export async function restore(
       // What the history tells of an id stays true of it: none is given a second time.
       const lastId = Math.max(generation.lastId, last?.lastId ?? 0, old.lastId);
       const changes = last === undefined ? [] : difference(last, generation);
-      const counted = { ...users, changes: 1 + Math.max(users.changes, old.userChanges) };
+      const counted = {
+        ...users,
+        changes: 1 + Math.max(users.changes, old.userChanges),
+        lastUserId: old.lastUserId,
+      };
       await write(connection, { ...generation, lastId }, counted, { revision, changes });
       await connection.executeScript('PRAGMA wal_checkpoint(TRUNCATE)');
     } finally {
@@ -143,7 +157,7 @@ function difference(from: Generation, to: Generation): RowChange[] {
 async function write(
   connection: Connection,
   generation: Generation,
-  { users, changes: userChanges }: KeptUsers,
+  { users, changes: userChanges, lastUserId }: KeptUsers & { readonly lastUserId: number },
   { revision, changes }: { readonly revision: number; readonly changes: readonly RowChange[] },
 ): Promise<void> {
   const { rows, lastId } = generation;
@@ -161,11 +175,13 @@ async function write(
   await run(`DELETE FROM sqlite_sequence WHERE name = 'ConfigRow'`);
   await run(`INSERT INTO sqlite_sequence (name, seq) VALUES ('ConfigRow', ?)`, lastId);
   await run(
-    `INSERT INTO "User" ("name", "passwordHash", "group", "disabled", "comment")
-     SELECT value ->> 'name', value ->> 'passwordHash', value ->> 'group', value ->> 'disabled',
+    `INSERT INTO "User" ("id", "name", "passwordHash", "group", "disabled", "comment")
+     SELECT value ->> 'id', value ->> 'name', value ->> 'passwordHash', value ->> 'group', value ->> 'disabled',
             nullif(value ->> 'comment', '') FROM json_each(?)`,
     JSON.stringify(users),
   );
+  // Nobody gets the id of a user who was removed.
+  await run(`UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'User'`, lastUserId);
   await run(`UPDATE "UserChanges" SET "count" = ?`, userChanges);
   const diff = JSON.stringify(changes);
   const summary = `restored generation ${generation.revision} (${generation.summary})`;
@@ -202,9 +218,11 @@ interface Counts {
   /** The highest row id that it gave. */
   readonly lastId: number;
   readonly userChanges: number;
+  /** The highest id of a user. */
+  readonly lastUserId: number;
 }
 
-const NOTHING: Counts = { revision: 0, lastId: 0, userChanges: 0 };
+const NOTHING: Counts = { revision: 0, lastId: 0, userChanges: 0, lastUserId: 0 };
 
 /** Returns what the old database has counted, as far as it can be read. */
 async function keepHistory(connection: Connection, file: string): Promise<Counts> {
@@ -221,11 +239,13 @@ async function keepHistory(connection: Connection, file: string): Promise<Counts
     const columns = await commonColumns(connection, table).catch(() => '');
     if (columns !== '') await tried(`INSERT INTO main."${table}" (${columns}) SELECT ${columns} FROM old."${table}"`);
   }
-  const lastId = await numberOf(`SELECT seq FROM old.sqlite_sequence WHERE name = 'ConfigRow'`).catch(() => 0);
+  const lastOf = (table: string) =>
+    numberOf(`SELECT seq FROM old.sqlite_sequence WHERE name = '${table}'`).catch(() => 0);
+  const [lastId, lastUserId] = [await lastOf('ConfigRow'), await lastOf('User')];
   const userChanges = await numberOf('SELECT max("count") FROM old."UserChanges"').catch(() => 0);
   await tried('DETACH old');
   const revision = await numberOf('SELECT coalesce(max("number"), 0) FROM "Revision"');
-  return { revision, lastId, userChanges };
+  return { revision, lastId, userChanges, lastUserId };
 }
 
 /** Names of the columns that a table has here and in the old database, of whichever version that is. */

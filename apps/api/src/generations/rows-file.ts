@@ -11,6 +11,8 @@ export const FORMAT = 1;
 
 /** A user as it is kept; the hash lets nobody in by itself. */
 export interface KeptUser {
+  /** Absent in files of before it was kept. */
+  readonly id?: number;
   readonly name: string;
   readonly group: string;
   readonly disabled: boolean;
