@@ -28,6 +28,7 @@ import { authentication } from './plugins/auth.js';
 import { jsonBodies } from './plugins/body.js';
 import { CONNECTION_LIMITS, type ConnectionLimits, Connections, endStreams } from './plugins/connections.js';
 import { brokenRequest, errorAnswers } from './plugins/errors.js';
+import { forwardedAddresses } from './plugins/forwarded.js';
 import { apiDescription } from './plugins/openapi.js';
 import { requestOrigin } from './plugins/origin.js';
 import { Room } from './plugins/room.js';
@@ -203,6 +204,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     agent.close();
   });
   securityHeaders(app);
+  if (isProxy !== false) forwardedAddresses(app);
   errorAnswers(app, watch);
   requestOrigin(app, options.names);
   jsonBodies(app, limits.publicBodyMs);

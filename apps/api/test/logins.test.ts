@@ -131,6 +131,17 @@ describe('behind a reverse proxy logins', () => {
     expect(await from('198.51.100.1, 203.0.113.7', 'wrong')).toBe(429);
     expect(await from('198.51.100.1, 203.0.113.9', PASSWORD)).toBe(200);
     expect(await lastLine()).toBe('user admin logged in from 203.0.113.9 via web');
+    for (const [said, address] of [
+      ['203.0.113.10:4711', '203.0.113.10'],
+      ['[2001:db8::7]:4711', '2001:db8::7'],
+      ['2001:db8::8', '2001:db8::8'],
+      ['198.51.100.1, somebody, 203.0.113.11', '203.0.113.11'],
+      ['203.0.113.12, somebody', '127.0.0.1'],
+      ['', '127.0.0.1'],
+    ] as const) {
+      expect(await from(said, PASSWORD), said).toBe(200);
+      expect(await lastLine(), said).toBe(`user admin logged in from ${address} via web`);
+    }
   });
 
   it.each([[[]], [['192.0.2.1', '::1']]])('are not, when it is nobody that is trusted (%j)', async (trustedProxies) => {
@@ -303,6 +314,10 @@ describe('users', () => {
       'Baseball',
       'trustno1',
       '1q2w3e4r',
+      'admin123',
+      'P@ssw0rd',
+      'Administrator1',
+      'tollway1',
     ]) {
       const added = await router.rest('PUT', '/user', { name: 'ann', group: 'read', password });
       expect(added, password).toMatchObject({

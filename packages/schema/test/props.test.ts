@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { text } from '../src/props/text.js';
 import { kinds } from './kinds.js';
 
 /** Text made of what values are made of, so that many of them nearly parse. */
@@ -137,3 +138,11 @@ function examplesFor(name: string): [string, string][] {
   const example = known[name];
   return example ? [[example[0], example[1]]] : [];
 }
+
+it('a text of one line holds no line ends, and no marks that turn the direction of writing', () => {
+  const kind = text({ max: 64, oneLine: true });
+  expect(kind.parse(' a b ')).toEqual({ ok: true, value: ' a b ' });
+  for (const value of ['a\nb', 'a\tb', 'a\u202eb', 'a\u0000'])
+    expect(kind.parse(value).ok, JSON.stringify(value)).toBe(false);
+  expect(text().parse('a\n\tb')).toEqual({ ok: true, value: 'a\n\tb' });
+});

@@ -29,6 +29,10 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+/** What stands for a router and who looks after it, or for a password, with some digits: tried first on every router. */
+const USUAL =
+  /^(admin(istrator)?|root|super(user|visor)?|user|guest|router|gateway|tollway|p[a@]ss(w[o0]rd)?|welcome|changeme|letmein|default)[\d!@#$._-]{0,4}$/i;
+
 /** A text that says why the password cannot be used, or undefined. */
 export function refusePassword(password: string): string | undefined {
   if (password.length < 8) return 'password: give at least 8 characters';
@@ -37,7 +41,8 @@ export function refusePassword(password: string): string | undefined {
   if (new Set(password.trim() === '' ? ' ' : password).size === 1) {
     return 'password: one character again and again is guessed too easily; give different ones';
   }
-  if (isCommonPassword(password)) return 'password: this is one of the most common passwords; give another';
+  if (isCommonPassword(password) || USUAL.test(password))
+    return 'password: this is one of the most common passwords; give another';
   return undefined;
 }
 

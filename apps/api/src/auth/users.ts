@@ -91,7 +91,8 @@ export class Users {
 
   /** All of them as they are kept beside the database. */
   kept(): KeptUsers {
-    const users = [...this.#records.values()].map(({ name, group, disabled, comment, passwordHash }) => ({
+    const users = [...this.#records.values()].map(({ id, name, group, disabled, comment, passwordHash }) => ({
+      id,
       name,
       group,
       disabled,

@@ -5,7 +5,7 @@ import { hasControl, hasDirection, shown } from './shown.js';
 export interface TextOptions {
   /** Longest text, characters. */
   readonly max?: number;
-  /** No line ends and tabs either. */
+  /** No line ends and tabs either, nor marks that turn the direction of writing. */
   readonly oneLine?: boolean;
   /** Suggestions. */
   readonly values?: readonly string[];
@@ -23,6 +23,8 @@ export function text({ max = 1024, oneLine = false, values, ref }: TextOptions =
       if (value.length > max) return { ok: false, error: `${shown(value)} is too long (${accepts})` };
       if (hasControl(oneLine ? value : value.replace(/[\t\n]/g, '')))
         return { ok: false, error: `${shown(value)} holds control characters (${accepts})` };
+      if (oneLine && hasDirection(value))
+        return { ok: false, error: `${shown(value)} holds marks that turn the direction of writing (${accepts})` };
       return { ok: true, value };
     },
     ...(values ? { values } : {}),
