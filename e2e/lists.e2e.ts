@@ -211,3 +211,33 @@ test('a double click over which the list moves opens nothing', async ({ ui, rout
   await expect(ui.page.getByRole('dialog', { name: /NAT Rule/ })).toBeVisible();
   await router.rest.request('POST', `/rest${NAT}/remove`, { '.id': ids });
 });
+
+test('a second Delete, on another row, counts while the first is under way; what is typed replaces what is proposed', async ({
+  ui,
+  router,
+}) => {
+  const { keyboard } = ui.page;
+  for (let at = 1; at <= 4; at++) await router.rest.add(LISTS, { list: 'quick', address: `10.79.1.${at}` });
+  const left = async () =>
+    (await router.rest.list(LISTS)).flatMap(({ list, address }) => (list === 'quick' ? address : []));
+  const lists = await ui.open(LISTS);
+  await lists.select(lists.row('10.79.1.1'));
+  await ui.page.route('**/rest/**', async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await route.continue();
+  });
+  for (const key of ['Delete', 'Delete', 'ArrowDown', 'Delete', 'Delete', 'ArrowDown']) await keyboard.press(key);
+  await expect.poll(left).toEqual(['10.79.1.3', '10.79.1.4']);
+  await expect(lists.row('10.79.1.2')).toHaveCount(0);
+  await expect(lists.row('10.79.1.3')).toHaveAttribute('aria-selected', 'true');
+  await ui.page.unroute('**/rest/**');
+  await keyboard.press('Delete');
+  await expect(lists.row('10.79.1.3')).toHaveCount(0);
+  const rules = await ui.open(NAT);
+  await rules.grid.focus();
+  await keyboard.press('Insert');
+  const chain = ui.page.getByRole('dialog', { name: 'New NAT Rule' }).getByLabel('Chain', { exact: true });
+  await expect(chain).toBeFocused();
+  await keyboard.type('dstnat');
+  await expect(chain).toHaveValue('dstnat');
+});

@@ -49,7 +49,8 @@ export function fixedRows(menu: Menu, live: LiveMenu): number {
 }
 
 export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, show, ask }: Options) {
-  const removing = useRef(false);
+  /** What is being removed: pressed again and again, Delete means it once. */
+  const removing = useRef<ReadonlySet<string>>(undefined);
   const moves = useRef(Promise.resolve());
   const commands = useRef<Promise<unknown>>(Promise.resolve());
   const { selection, select, pending } = selected;
@@ -127,16 +128,18 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     }
   }
 
-  /** Removes items. Nothing is selected then, so that no second Delete takes more. */
+  /** Removes items. Nothing is selected then, so that no second Delete takes more; but for what was selected meanwhile. */
   async function remove(ids: readonly string[]): Promise<boolean> {
     const gone = new Set(ids);
     const order = live.shown;
     const at = order.findIndex((id) => gone.has(id));
     if (!(await removeItems(menu, ids))) return false;
     live.release();
-    select(
-      nothingAt(order.slice(at).find((id) => !gone.has(id)) ?? order.slice(0, at).findLast((id) => !gone.has(id))),
-    );
+    const next = order.slice(at).find((id) => !gone.has(id)) ?? order.slice(0, at).findLast((id) => !gone.has(id));
+    select((now) => {
+      const left = [...now.ids].filter((id) => !gone.has(id));
+      return left.length === 0 ? nothingAt(next) : { ...now, ids: new Set(left) };
+    });
     return true;
   }
 
@@ -271,10 +274,10 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
         break;
       case 'remove':
         live.release();
-        if (removing.current) break;
-        removing.current = true;
+        if (removing.current === selection.ids) break;
+        removing.current = selection.ids;
         void commandOn(selected.chosen(), removeChosen).finally(() => {
-          removing.current = false;
+          if (removing.current === selection.ids) removing.current = undefined;
         });
         break;
       case 'find':

@@ -13,4 +13,6 @@ export function focusContent(element: HTMLElement, page: boolean): void {
     .map((selector) => body?.querySelector<HTMLElement>(selector))
     .find((found) => found !== null && found !== undefined);
   (wanted ?? element).focus({ preventScroll: true });
+  // As by Tab: what is typed takes the place of what is proposed.
+  if (wanted instanceof HTMLInputElement) wanted.select();
 }
