@@ -183,6 +183,16 @@ test('who is moved to another group is offered what that one may', async ({ ui, 
     await expect(list.getByRole('grid')).toContainText('192.168.88.1/24');
     await router.rest.set('/user', id, { group: 'write' });
     await expect(add).toHaveCount(1);
+    // What was typed of a list of subscribers outlives it.
+    await page.goto(`${ui.url}/queue/simple/import`);
+    const imported = page.getByRole('region', { name: 'Import Subscribers' });
+    await imported.getByRole('textbox').fill('one,10.64.0.1,5M,20M');
+    await router.rest.set('/user', id, { group: 'read' });
+    await expect(imported.getByRole('alert')).toContainText('Your group may not add queues now.');
+    await expect(imported.getByRole('button', { name: 'Dry Run' })).toBeDisabled();
+    await router.rest.set('/user', id, { group: 'write' });
+    await expect(imported.getByRole('button', { name: 'Dry Run' })).toBeEnabled();
+    await expect(imported.getByRole('textbox')).toHaveValue('one,10.64.0.1,5M,20M');
   } finally {
     await context.close();
   }

@@ -245,7 +245,7 @@ describe('the event loop goes on', () => {
     ],
     ['a body of one long text', 400, 'PUT', `/rest${QUEUE}`, `{"name":"${'x'.repeat(8_000_000)}"}`],
     ['a body of many members', 400, 'PUT', `/rest${QUEUE}`, `[${many(190_000, () => '{"a":1}').join(',')}, x]`],
-    ['a body that is too large', 400, 'PUT', `/rest${QUEUE}`, 'x'.repeat(9_000_000)],
+    ['a body that is too large', 413, 'PUT', `/rest${QUEUE}`, 'x'.repeat(9_000_000)],
   ])('during %s', async (_what, status, method, path, body) => {
     const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
     const ms = await standstill(async () => expect(await ask(method, path, text)).toBe(status));

@@ -255,6 +255,21 @@ describe('an import', () => {
     expect(await shown()).toEqual(['a 10.0.0.1/32 1000000/1000000']);
   });
 
+  it('without titles takes lines with and without bursts in any order', async () => {
+    const csv = 'a,10.0.0.1,1M,2M\nb,10.0.0.2,1M,2M,3M,4M,500k/500k,10s\nc,10.0.0.3,5M\n';
+    const { lines } = await send({ csv });
+    expect(lines.map(({ action, hint = '' }) => `${action} ${hint}`)).toEqual([
+      'add ',
+      'add ',
+      'add the line gives no download limit, only one of upload: download is not limited',
+    ]);
+    expect(await shown()).toEqual([
+      'a 10.0.0.1/32 1000000/2000000',
+      'b 10.0.0.2/32 1000000/2000000',
+      'c 10.0.0.3/32 5000000/0',
+    ]);
+  });
+
   it('tells every wrong line, and changes nothing then', async () => {
     const csv =
       'a,10.0.0.1,1M,1M\nb,10.0.0.300,1M,1M\na,10.0.0.9,1M,1M\nc,10.0.0.4,fast,1M\nd,10.0.0.5,1M,1M,1M,1M,1M,1s,more\n';
@@ -270,7 +285,7 @@ describe('an import', () => {
       expect.stringMatching(/^column 2: value of target: 10.0.0.300 is not/),
       'line 1 names the same queue',
       expect.stringMatching(/^column 3: value of max-limit \(upload\): fast is not a rate in bits per second/),
-      'it has 9 cells for 4 columns',
+      'it has 9 cells for 8 columns',
     ]);
     const refused = await send({ csv });
     expect(refused.status).toBe(400);

@@ -62,7 +62,7 @@ describe('bodies', () => {
 
   it('of 10 MB', async () => {
     const answer = await router.rest('PUT', '/ip/address', JSON.stringify({ comment: 'x'.repeat(10_000_000) }));
-    expect(answer).toMatchObject({ status: 400, body: { error: 400, message: 'Bad Request' } });
+    expect(answer).toMatchObject({ status: 413, body: { error: 413, message: 'Payload Too Large' } });
   });
 
   it('keys of the prototype are no parameters', async () => {

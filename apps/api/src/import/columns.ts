@@ -60,7 +60,7 @@ export function columnsOf(first: readonly string[]): { readonly columns: readonl
           'a line of titles has at least name or target',
       );
     }
-    return { columns: USUAL.slice(0, first.length), titled: false };
+    return { columns: USUAL, titled: false };
   }
   const columns = read.map((column, place) => {
     if (column !== undefined) return column;

@@ -144,8 +144,11 @@ function Page({ path }: { readonly path: string }) {
 }
 
 function ImportPage() {
-  return mayOpen(QUEUE_IMPORT, useGroup()) ? (
-    <ImportWindow />
+  const allowed = mayOpen(QUEUE_IMPORT, useGroup());
+  // Who may not any more keeps what was typed.
+  const [begun] = useState(allowed);
+  return allowed || begun ? (
+    <ImportWindow allowed={allowed} />
   ) : (
     <p className="form-note">Your group may not add queues.</p>
   );

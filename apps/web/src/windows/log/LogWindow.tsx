@@ -31,7 +31,7 @@ export function LogWindow(props: WindowProps) {
           />
         )
       }
-      footer={frozen ? 'Frozen: new messages are not shown.' : undefined}
+      footer={frozen ? 'Frozen: new messages are shown only when Find or the filter changes.' : undefined}
     />
   );
 }

@@ -19,10 +19,13 @@ import './import.css';
 
 const EXAMPLE = 'name,target,upload,download\nalice,192.168.88.10,20M,100M\nbob,192.168.88.11,5M,20M';
 
-export function ImportWindow() {
+/** `allowed`: the user may add queues; what was typed before that changed stays. */
+export function ImportWindow({ allowed }: { readonly allowed: boolean }) {
   const id = useId();
   const file = useRef<HTMLInputElement>(null);
   const [csv, setCsv] = useState('');
+  /** The list that was put in last. */
+  const [applied, setApplied] = useState('');
   const [remove, setRemove] = useState(false);
   const [report, setReport] = useState<ImportReport>();
   const [problem, setProblem] = useState('');
@@ -65,6 +68,7 @@ export function ImportWindow() {
       if (done.revision !== undefined) {
         const text = importNews(done);
         setMade({ revision: done.revision, text });
+        setApplied(csv);
         tellChange(text, done.revision);
       }
       setShow('all');
@@ -107,6 +111,7 @@ export function ImportWindow() {
           placeholder={EXAMPLE}
           value={csv}
           readOnly={busy}
+          data-unsaved={(csv.trim() !== '' && csv !== applied) || undefined}
           onChange={(event) => {
             setCsv(event.target.value);
             forget();
@@ -145,7 +150,7 @@ export function ImportWindow() {
             <button
               type="button"
               className="button"
-              disabled={busy || csv.trim() === ''}
+              disabled={busy || !allowed || csv.trim() === ''}
               onClick={() => void run('dry-run')}
             >
               Dry Run
@@ -153,7 +158,7 @@ export function ImportWindow() {
             <button
               type="button"
               className="button button-primary"
-              disabled={busy || !ready}
+              disabled={busy || !allowed || !ready}
               title={ready ? undefined : 'first a dry run without errors'}
               onClick={() => void run('apply')}
             >
@@ -162,6 +167,11 @@ export function ImportWindow() {
           </span>
         </div>
       </div>
+      {!allowed && (
+        <p className="form-error" role="alert">
+          Your group may not add queues now. What is typed here stays.
+        </p>
+      )}
       <div className="import-report">
         <p className={problem === '' ? undefined : 'form-error'} role="status">
           {busy
