@@ -208,6 +208,13 @@ test('what others change does not move the history under the pointer', async ({ 
   await expect
     .poll(async () => (await rest.list(menu)).flatMap((row) => (row.list === 'pointed' ? row.address : [])))
     .toEqual(['192.0.2.1', '192.0.2.3']);
+  // Nor does it when the Undo of others goes, which have been changed since.
+  const heights = await history.root
+    .getByRole('region', { name: 'Revisions' })
+    .locator('tbody tr')
+    .evaluateAll((rows) => rows.map((row) => row.getBoundingClientRect().height));
+  expect(heights.length).toBeGreaterThan(1);
+  expect(Math.max(...heights) - Math.min(...heights)).toBeLessThan(0.5);
   await ui.page.mouse.move(5, 5);
   await expect(lines.filter({ hasText: '192.0.2.3' })).toHaveCount(1);
   for (const id of [ids[0], ids[2]]) await rest.remove(menu, id ?? '');

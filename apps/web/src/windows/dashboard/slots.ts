@@ -1,5 +1,5 @@
 /** A short table with a fixed number of rows, whose texts change without a render. */
-import { writeAll } from '../../ui/use-live.ts';
+import { write, writeAll } from '../../ui/use-live.ts';
 
 export interface Slot {
   /** Address that the row opens. */
@@ -12,13 +12,36 @@ export interface Slot {
   readonly tone?: string;
 }
 
-/** Fills the rows below `root` with the slots, and hides those that are left. */
+/** What tells a slot from others: several may open the same window. */
+const keyOf = (opens: string, name: string): string => `${opens} ${name}`;
+
+/**
+ * The slots in the places where they stand: `shown` are the keys of the rows. The place of what is not among the slots any
+ * more is undefined, and what came waits.
+ */
+export function inPlace(shown: readonly string[], slots: readonly Slot[]): readonly (Slot | undefined)[] {
+  const known = new Map(slots.map((slot) => [keyOf(slot.opens, slot.texts.name ?? ''), slot]));
+  return shown.map((key) => known.get(key));
+}
+
+/** Somebody is about to open one of the rows: by a pointer that rests, which touch has none of, or by the keyboard. */
+const isPointedAt = (root: HTMLElement): boolean =>
+  root.matches(':focus-within') || (window.matchMedia('(hover: hover)').matches && root.matches(':hover'));
+
+/** Fills the rows below `root` with the slots, and hides those that are left. A row that is pointed at stays what it is. */
 export function fillSlots(root: HTMLElement, slots: readonly Slot[], empty: string): void {
-  for (const [index, row] of root.querySelectorAll<HTMLElement>('[data-slot]').entries()) {
-    const slot = slots[index];
-    const hidden = slot === undefined;
+  const rows = [...root.querySelectorAll<HTMLElement>('[data-slot]')];
+  const shown = rows.filter((row) => !row.hidden).map(shownKey);
+  const held = shown.length > 0 && isPointedAt(root);
+  const placed = held ? inPlace(shown, slots) : slots;
+  for (const [index, row] of rows.entries()) {
+    const slot = placed[index];
+    const hidden = slot === undefined && !(held && index < shown.length);
     if (row.hidden !== hidden) row.hidden = hidden;
-    if (slot === undefined) continue;
+    if (slot === undefined) {
+      if (!hidden) forgetFigures(row);
+      continue;
+    }
     writeAll(row, slot.texts);
     const link = row.querySelector('a');
     if (link !== null && link.getAttribute('href') !== slot.opens) link.setAttribute('href', slot.opens);
@@ -27,5 +50,17 @@ export function fillSlots(root: HTMLElement, slots: readonly Slot[], empty: stri
     const tone = slot.tone ?? '';
     if (row.dataset.tone !== tone) row.dataset.tone = tone;
   }
-  writeAll(root, { empty: slots.length === 0 ? empty : '' });
+  writeAll(root, { empty: slots.length === 0 && !held ? empty : '' });
+}
+
+function shownKey(row: HTMLElement): string {
+  const name = row.querySelector('[data-live="name"]')?.textContent ?? '';
+  return keyOf(row.querySelector('a')?.getAttribute('href') ?? '', name);
+}
+
+/** The row stays, but nobody knows its figures any more. */
+function forgetFigures(row: HTMLElement): void {
+  for (const figure of row.querySelectorAll('[data-live]:not([data-live="name"], [data-live="mark"])'))
+    write(figure, '–');
+  row.style.backgroundSize = '0% 100%';
 }
