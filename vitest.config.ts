@@ -15,6 +15,8 @@ const project = (name: string, root: string) => ({
 /** Unit and API tests. The network tests have a configuration of their own. */
 export default defineConfig({
   test: {
+    // Most of the API's tests wait for other processes.
+    maxWorkers: 2,
     projects: [
       project('schema', 'packages/schema'),
       project('api', 'apps/api'),

@@ -128,7 +128,7 @@ test('whoever may only look changes the own password in System ▸ Password', as
     await expect(ui.connection).toHaveText('live', { timeout: 20_000 });
     await page.getByLabel('User bob').click();
     await page.getByRole('button', { name: 'Log out' }).click();
-    await page.getByLabel('User').fill('bob');
+    await page.getByRole('textbox', { name: 'User' }).fill('bob');
     await page.getByLabel('Password').fill(PASSWORD);
     await page.getByRole('button', { name: 'Log in' }).click();
     await expect(page.getByRole('alert')).toContainText('wrong user name or password');

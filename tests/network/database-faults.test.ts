@@ -110,6 +110,15 @@ test('a full disk: nothing is half stored, either process starts anew and forwar
   await eventually(() => router.host('lan').ping(SERVER, 1) === 1, 30_000);
   await router.stop();
 
+  // A restore ends, and does not say that anything goes on by itself.
+  const restored = newRouter({ dataDir, options: ['--restore'] });
+  routers.push(restored);
+  const refusal = restored.launch();
+  await eventually(() => refusal.exited, 60_000);
+  expect(refusal.stderr).toMatch(
+    /full\. Free some space, then give the same command again\. Started without --restore/,
+  );
+
   const again = newRouter({ dataDir });
   routers.push(again);
   const child = again.launch();

@@ -37,6 +37,22 @@ describe('rows of a list', () => {
   });
 });
 
+describe('a request', () => {
+  it('finds a menu whose path is escaped', async () => {
+    expect((await router.rest('GET', '/%75ser/%61dmin')).item.name).toBe('admin');
+    expect((await router.rest('GET', '/ip/%61ddress')).status).toBe(200);
+    expect((await router.rest('GET', '/%2Fuser')).status).toBe(404);
+  });
+
+  it('cannot leave a matcher out by a list with nothing in it', async () => {
+    const answer = await router.rest('PUT', '/ip/firewall/filter', { chain: 'forward', 'src-address': [] });
+    expect(answer).toMatchObject({ status: 400, body: { property: 'src-address' } });
+    const listed = await router.rest('PUT', '/ip/firewall/filter', { chain: 'input', 'connection-state': ['new'] });
+    expect(listed.item['connection-state']).toBe('new');
+    await router.rest('DELETE', `/ip/firewall/filter/${listed.id}`);
+  });
+});
+
 describe('a change to what an item has already', () => {
   it('makes no revision, also where that is so by default', async () => {
     const path = (await router.rest('PUT', '/queue/type', { name: 'nn', kind: 'codel' })).id;

@@ -145,6 +145,10 @@ function readChange(menu: Menu, key: string, value: unknown): Change | FieldErro
   const text = requestText(value);
   if (text === undefined) return fault(property, `value of ${property}: give a text, a number, yes or no, or a list`);
   const parsed = prop.kind.parse(text);
+  // It may come from a program that found nothing: a rule without the matcher would match everything.
+  if (Array.isArray(value) && text === '' && !parsed.ok) {
+    return fault(property, `value of ${property}: an empty list is no value; give "" to leave it out`);
+  }
   if (prop.unset && text === '' && (!parsed.ok || parsed.value === '')) return { property, value: undefined };
   if (!parsed.ok) return fault(property, `value of ${property}: ${parsed.error}`);
   // A present-or-absent argument that is denied is absent.

@@ -1,4 +1,4 @@
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync, statfsSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import type { RowChange } from '../config/draft.js';
 import { SYSTEM } from '../config/record.js';
@@ -25,6 +25,18 @@ export interface Restored {
   readonly damaged: readonly string[];
   /** Revision that the data plane had and nothing here has kept: it is replaced, too. Undefined when there is none. */
   readonly replaced: number | undefined;
+}
+
+/** With less free space than this, a disk counts as full, bytes. */
+const LEAST_FREE = 256 << 10;
+
+function freeBytes(folder: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
 }
 
 type Connection = Awaited<ReturnType<ReturnType<typeof adapter>['connect']>>;
@@ -100,8 +112,18 @@ export async function restore(
     };
   } catch (error) {
     removeDatabase(building);
-    const why = faultOf(error, building)?.text ?? (error instanceof Error ? error.message : String(error));
-    throw new CannotRestore(`The database could not be rebuilt, and nothing was changed: ${why}`, { cause: error });
+    const fault = faultOf(error, building);
+    // SQLite says of some steps on a full disk no more than that they failed.
+    const full = fault?.kind === 'full' || (fault?.kind === 'unreadable' && freeBytes(dataDir) < LEAST_FREE);
+    const why = full
+      ? 'the disk is full.'
+      : (fault?.message ?? (error instanceof Error ? error.message : String(error)));
+    const remedy = full ? 'Free some space, then give' : 'When that is mended, give';
+    const meanwhile = ahead > 0 ? ' Started without --restore the router forwards as before.' : '';
+    throw new CannotRestore(
+      `The database could not be rebuilt, and nothing was changed: ${why} ${remedy} the same command again.${meanwhile}`,
+      { cause: error },
+    );
   }
 }
 

@@ -21,16 +21,19 @@ const directories = new Set(
  * @throws ApiError 404 for a path that is no menu, 400 for a broken escape.
  */
 export function findTarget(path: string): Target {
-  const parts = path.split('/').filter((part) => part !== '');
+  const parts = path
+    .split('/')
+    .filter((part) => part !== '')
+    .map(decode);
   for (let length = parts.length; length > 0; length -= 1) {
     const menu = menuByPath(`/${parts.slice(0, length).join('/')}`);
     if (menu === undefined) continue;
     const rest = parts.slice(length);
-    if (rest.length > 1) throw errors.noSuchMenu(decode(rest[0] ?? ''));
-    return { menu, item: rest[0] === undefined ? undefined : decode(rest[0]) };
+    if (rest.length > 1) throw errors.noSuchMenu(rest[0] ?? '');
+    return { menu, item: rest[0] };
   }
   const unknown = parts.findIndex((_, index) => !directories.has(`/${parts.slice(0, index + 1).join('/')}`));
-  throw errors.noSuchMenu(decode(parts[unknown < 0 ? parts.length - 1 : unknown] ?? ''));
+  throw errors.noSuchMenu(parts[unknown < 0 ? parts.length - 1 : unknown] ?? '');
 }
 
 function decode(part: string): string {
