@@ -39,6 +39,7 @@ const KNOWN: Readonly<Record<string, readonly [Weight, string]>> = {
   'fragment-limit': ['trouble', INTERFACES],
   'nat-exhausted': ['trouble', NAT],
   'nat-no-address': ['trouble', NAT],
+  'icmp-redirect': ['noise', NAT],
   'neighbor-table-full': ['trouble', SETTINGS],
   'neighbor-failed': ['noise', ARP],
   'neighbor-queue-full': ['noise', ARP],

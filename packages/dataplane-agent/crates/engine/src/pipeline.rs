@@ -79,7 +79,7 @@ stages! {
     mangle_pre Firewall "Asks the rules of mangle's chain prerouting."
         [];
     dst_nat Networking "Translates the destination; the rules are asked for a connection's first packet."
-        [NatExhausted NatNoAddress];
+        [IcmpRedirect NatExhausted NatNoAddress];
     route Networking "Decides between the router itself, an interface and a next hop, or nothing."
         [MartianSource DirectedBroadcast NotForUs ForwardingOff Blackhole UnreachableRoute ProhibitRoute NoRoute
          OutInterfaceDown ReversePath];

@@ -87,6 +87,7 @@ drop_reasons! {
     FilterReject "filter-reject" "A firewall rule rejected it.";
     NatExhausted "nat-exhausted" "No free address and port for the translation.";
     NatNoAddress "nat-no-address" "The interface has no address to masquerade with or to redirect to.";
+    IcmpRedirect "icmp-redirect" "ICMP redirect about a translated connection: its gateway is of the network on the other side.";
     ConnectionGone "connection-gone" "Its connection ended while the packet was on its way, or as it leaves by another interface now.";
     NeighborFailed "neighbor-failed" "The next hop does not answer ARP.";
     NeighborQueueFull "neighbor-queue-full" "Too many packets waiting for the next hop's address.";

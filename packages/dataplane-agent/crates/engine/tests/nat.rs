@@ -149,6 +149,60 @@ fn icmp_errors_find_the_translated_flow_and_are_translated_inside() {
 }
 
 #[test]
+fn redirects_about_translated_flows_are_dropped_and_others_pass() {
+    let redirect = |dst: &str, quoted: &[u8]| {
+        PacketBuilder::ipv4("10.2.0.254", dst).icmp(5, 1, [10, 2, 0, 253]).payload(quoted)
+    };
+    // The gateway tells whom it believes to be the sender.
+    let mut router = Router::new(masquerading());
+    let sent = router.send(0, &out("192.168.88.10", 4000));
+    let quoted = sent[0].bytes[14..].to_vec();
+    router.moved();
+    assert_eq!(router.send(1, &redirect("10.2.0.1", &quoted)), []);
+    expect_counters!(router, Drop(IcmpRedirect): 1);
+    // A forwarded port: the inside host is told of a gateway outside, or somebody outside of one inside.
+    let forward = plain().nat("dstnat", rule().protocol(17).dst_port(53).dst_nat("192.168.88.10", 5353));
+    let mut router = Router::new(forward);
+    let quoted = PacketBuilder::ipv4("203.0.113.5", "10.2.0.1").udp(5555, 53);
+    router.send(1, &quoted);
+    let quoted = PacketBuilder::ipv4("203.0.113.5", "192.168.88.10").udp(5555, 5353).build_l3();
+    let inside = PacketBuilder::ipv4("192.168.88.11", "203.0.113.5").icmp(5, 1, [192, 168, 88, 12]);
+    router.moved();
+    assert_eq!(router.send(0, &inside.payload(&quoted)), []);
+    expect_counters!(router, Drop(IcmpRedirect): 1);
+    // Nothing is translated.
+    let mut router = Router::new(plain());
+    let sent = router.send(0, &out("192.168.88.10", 4000));
+    let sent = router.send(1, &redirect("192.168.88.10", &sent[0].bytes[14..]));
+    let packet = sent[0].packet();
+    assert_eq!(
+        (sent[0].to, packet.icmp, packet.dst.to_string()),
+        (To::Port(0), Some((5, 1)), "192.168.88.10".into())
+    );
+    let inner = packet.quoted().expect("a quoted packet");
+    assert_eq!(inner.src.to_string(), "192.168.88.10");
+    // Nor is what quotes a packet that nobody has sent.
+    let stray = PacketBuilder::ipv4("10.2.0.1", "203.0.113.5").udp(4001, 53).build_l3();
+    assert_eq!(Router::new(masquerading()).send(1, &redirect("10.2.0.1", &stray))[0].to, To::Local(2));
+}
+
+#[test]
+fn a_redirect_about_a_flow_that_has_just_begun_does_not_pass_before_it_is_translated() {
+    let mut router = Router::new(masquerading());
+    let frame = |port, packet: PacketBuilder| {
+        (port, packet.eth_dst(tollway_testkit::router::port_mac(port)).build(), Default::default())
+    };
+    // It claims to be about an answer, which there is none of yet.
+    let quoted = PacketBuilder::ipv4("203.0.113.5", "192.168.88.10").udp(53, 4000).build_l3();
+    let redirect = PacketBuilder::ipv4("192.168.88.11", "203.0.113.5").icmp(5, 1, [192, 168, 88, 12]);
+    router.moved();
+    let sent = router
+        .inject_batch(0, vec![frame(0, out("192.168.88.10", 4000)), frame(0, redirect.payload(&quoted))]);
+    assert_eq!((sent.len(), sent[0].packet().ports), (1, (4000, 53)));
+    expect_counters!(router, Drop(IcmpRedirect): 1, Connections: 1, Rule(1000): 1);
+}
+
+#[test]
 fn errors_about_translated_packets_quote_them_as_they_were_sent() {
     let config = plain()
         .nat("dstnat", rule().protocol(17).dst_port(53).dst_nat("10.2.0.254", 5353))

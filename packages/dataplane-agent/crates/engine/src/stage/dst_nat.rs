@@ -2,9 +2,10 @@
 //! routed. The frame itself is rewritten by `emit`, so that errors quote what the sender sent.
 
 use tollway_config::dataplane::Action;
+use tollway_wire::icmp;
 
 use crate::batch::Batch;
-use crate::conntrack::ConnRef;
+use crate::conntrack::{ConnRef, Status};
 use crate::frame::{Frame, FrameSource, VnetState};
 use crate::nat::{Target, bind_destination};
 use crate::packet::{Hook, Meta, Origin, flag};
@@ -41,6 +42,10 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
             }
         }
         let Some(status) = state.table.line(reference).map(|line| line.status) else { continue };
+        if is_redirect_of_translated(&packet.meta, status) {
+            state.drop(packet, DropReason::IcmpRedirect);
+            continue;
+        }
         let meta = &mut packet.meta;
         if (status.srcnat() || status.dstnat())
             && let Some(conn) = state.table.tuples(reference)
@@ -56,6 +61,16 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         }
     }
     entered
+}
+
+/// Whether a packet is an ICMP redirect about a connection that is translated, or may yet be. The gateway that it names
+/// is of the network that it came from, and of no use to a host of another one; there is nothing that it could be
+/// translated to (Linux drops these as well: nf_nat_icmp_reply_translation).
+fn is_redirect_of_translated(meta: &Meta, status: Status) -> bool {
+    let open = !status.source_bound() && !status.confirmed();
+    meta.is(flag::ICMP_ERROR)
+        && meta.l4_kind == icmp::REDIRECT
+        && (open || status.srcnat() || status.dstnat())
 }
 
 /// Asks the rules, and binds the connection to the answer.
