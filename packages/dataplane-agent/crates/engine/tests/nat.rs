@@ -1,6 +1,6 @@
 //! Address translation through the whole router.
 
-use tollway_config::dataplane::{ConnectionState, RejectWith, RouteTarget};
+use tollway_config::dataplane::{ConnectionState, RejectWith};
 use tollway_testkit::packet::{PacketBuilder, tcp_flag};
 use tollway_testkit::router::To;
 use tollway_testkit::{Router, RouterConfig, expect_counters, rule};
@@ -232,41 +232,6 @@ fn masqueraded_flows_end_with_the_address_and_others_stay() {
     assert_eq!(sent.src.to_string(), "10.2.0.9");
     router.carrier(1, false);
     assert_eq!(router.connections().len(), 1);
-}
-
-#[test]
-fn a_masqueraded_flow_begins_anew_when_it_leaves_by_another_interface_and_others_go_on() {
-    let translations = [rule().masquerade(), rule().src_nat("10.2.0.1")];
-    for (translation, other) in translations.into_iter().zip(["10.3.0.1", "10.2.0.1"]) {
-        let config = plain()
-            .interface("10.3.0.1/24")
-            .neighbor(3, "10.3.0.254", "02:01:0a:03:00:02", false)
-            .nat("srcnat", translation);
-        let mut router = Router::new(config);
-        let by = |router: &mut Router, gateway: &str| {
-            let address = gateway.parse().expect("an address");
-            router.swap(|config| config.routes[0].target = RouteTarget::Gateway { address, interface: None });
-        };
-        let sent = |router: &mut Router| {
-            let sent = router.send(0, &out("192.168.88.10", 4000));
-            sent.first().map(|sent| (sent.to, sent.packet().src.to_string()))
-        };
-        for _ in 0..3 {
-            assert_eq!(sent(&mut router), Some((To::Port(1), "10.2.0.1".into())));
-            router.send(1, &back(4000));
-        }
-        by(&mut router, "10.3.0.254");
-        // One packet finds that out.
-        let found = sent(&mut router);
-        assert_eq!(found.is_none(), other == "10.3.0.1");
-        for _ in 0..3 {
-            assert_eq!(sent(&mut router), Some((To::Port(2), other.into())));
-            assert_eq!(router.connections().len(), 1);
-        }
-        by(&mut router, "10.2.0.254");
-        sent(&mut router);
-        assert_eq!(sent(&mut router), Some((To::Port(1), "10.2.0.1".into())));
-    }
 }
 
 #[test]

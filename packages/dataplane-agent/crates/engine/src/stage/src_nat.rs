@@ -86,7 +86,8 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         if status.srcnat() && status.confirmed() && meta.direction == Direction::Original && leaves(meta) {
             let out = snapshot.interface(meta.out_interface).map_or(0, |out| out.row);
             if state.table.end_masqueraded_elsewhere(reference, out) {
-                // The next packet begins anew, with the address of that interface (Linux: nf_nat_oif_changed).
+                // `track` has not seen it: the packet cannot open another connection, was routed by another worker, or
+                // the route has changed since.
                 state.drop(packet, DropReason::ConnectionGone);
                 continue;
             }

@@ -1,6 +1,6 @@
 //! Which connection a packet belongs to, and the state that rules see.
 
-use tollway_config::dataplane::ConnectionState;
+use tollway_config::dataplane::{ConnectionState, RowId};
 use tollway_wire::{checksum, field, ipv4, tcp, udp};
 
 use crate::batch::{Batch, Packet};
@@ -11,7 +11,9 @@ use crate::nat::icmp_error::embedded_tuple;
 use crate::packet::{Meta, flag};
 use crate::snapshot::Snapshot;
 use crate::stage::moved;
+use crate::stage::route::is_group;
 use crate::state::WorkerState;
+use crate::tuple::Addr;
 use crate::verdict::{DropReason, Verdict};
 
 pub(crate) fn run<F: Frame, S>(
@@ -118,7 +120,19 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
         state.table.purge_flow(&meta.tuple, |row, address| !snapshot.masquerades(row, address));
     }
     let flow = Flow { tuple: &meta.tuple, key: &meta.key, hash: meta.hash, entry: meta.entry };
+    // By that interface no answer to the address would come back. The packet is the first of a new connection, which
+    // gets an address of its own; Linux drops it (nf_nat_oif_changed).
+    state.table.begin_anew_elsewhere(&flow, &transport, snapshot.timeouts(), |row, address| {
+        leaves_by_another(snapshot, row, address)
+    });
     Some(state.table.track_flow(&flow, &transport, state.now, snapshot.timeouts()))
+}
+
+/// Whether packets to an address leave by an interface, and by another one than that of a row.
+fn leaves_by_another(snapshot: &Snapshot, row: RowId, address: Addr) -> bool {
+    let Some(address) = address.as_v4().filter(|address| !is_group(*address)) else { return false };
+    let out = snapshot.way_out(address).and_then(|interface| snapshot.interface(interface));
+    out.is_some_and(|out| out.row != row && out.up)
 }
 
 /// Notes of a packet that it is out of order, if it is.

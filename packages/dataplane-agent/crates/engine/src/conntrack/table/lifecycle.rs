@@ -4,7 +4,7 @@ use arrayvec::ArrayVec;
 use tollway_config::dataplane::RowId;
 
 use super::{MAX_SLOTS, SLOT_BITS, Table};
-use crate::conntrack::connection::{ConnRef, Direction, NIL, Totals};
+use crate::conntrack::connection::{Direction, NIL, Totals};
 use crate::conntrack::entry::Entry;
 use crate::conntrack::tcp::State;
 use crate::conntrack::timeouts::Timeouts;
@@ -63,20 +63,15 @@ impl Table {
         found.is_some_and(|index| self.purge_slot(index >> 1, &mut gone))
     }
 
-    /// Removes a connection that took the address of another interface than that of row `out`, by which it leaves now: there
-    /// nobody would send the answers to that address. `false` for one that is not masqueraded, or leaves as before.
-    pub fn end_masqueraded_elsewhere(&mut self, reference: ConnRef, out: RowId) -> bool {
-        let masquerade = self.records.get(reference.slot as usize).map_or(0, |record| record.masquerade);
-        let elsewhere = masquerade != 0 && masquerade != out;
-        if elsewhere {
-            self.remove_slot(reference.slot);
-        }
-        elsewhere
+    /// Interface row whose address a connection took; 0 without masquerade.
+    #[inline]
+    pub(super) fn masquerade(&self, slot: u32) -> RowId {
+        self.records.get(slot as usize).map_or(0, |record| record.masquerade)
     }
 
     fn purge_slot(&mut self, slot: u32, gone: &mut impl FnMut(RowId, Addr) -> bool) -> bool {
         let used = self.lines.get(slot as usize).is_some_and(|line| line.status.used());
-        let masquerade = self.records.get(slot as usize).map_or(0, |record| record.masquerade);
+        let masquerade = self.masquerade(slot);
         let purge = used && masquerade != 0 && gone(masquerade, self.tuple(slot, Direction::Reply).dst);
         if purge {
             self.remove_slot(slot);

@@ -9,6 +9,7 @@
 mod bind;
 mod cached;
 mod copy;
+mod elsewhere;
 mod evict;
 mod find;
 mod lifecycle;

@@ -1,0 +1,65 @@
+//! Masqueraded connections whose packets leave by another interface than when they began: nobody there would send answers to
+//! the address that they took.
+
+use tollway_config::dataplane::RowId;
+
+use super::Table;
+use crate::conntrack::connection::{ConnRef, Direction};
+use crate::conntrack::icmp;
+use crate::conntrack::tcp::Tracker;
+use crate::conntrack::timeouts::Timeouts;
+use crate::conntrack::track::{Flow, Transport};
+use crate::tuple::Addr;
+
+impl Table {
+    /// Ends the masqueraded connection of a packet that is to open another one in its place, if `elsewhere` holds of it:
+    /// of the interface row whose address it took, and the address that its packets go to. Only for a packet in original
+    /// direction that can open one.
+    #[inline]
+    pub fn begin_anew_elsewhere(
+        &mut self,
+        flow: &Flow<'_>,
+        transport: &Transport,
+        timeouts: &Timeouts,
+        elsewhere: impl FnOnce(RowId, Addr) -> bool,
+    ) {
+        let Some((row, address)) = self.masquerade_of(flow) else { return };
+        if !elsewhere(row, address) {
+            return;
+        }
+        let opens = match transport {
+            Transport::Tcp(segment) => Tracker::open(segment, timeouts).is_some(),
+            Transport::Icmp { icmp_type, .. } => icmp::opens(*icmp_type),
+            Transport::Udp | Transport::Other => true,
+        };
+        if opens {
+            self.replace(flow.entry >> 1);
+        }
+    }
+
+    /// The interface row whose address a packet's connection took, and where the packet goes; `None` when the connection
+    /// is not masqueraded or not confirmed, or the packet answers.
+    #[inline]
+    fn masquerade_of(&self, flow: &Flow<'_>) -> Option<(RowId, Addr)> {
+        let status = self.connection_at(flow.entry)?.status;
+        let original = Self::direction_of(flow.entry) == Direction::Original;
+        if !original || !status.srcnat() || !status.confirmed() || !self.is_entry(flow.entry, flow.key) {
+            return None;
+        }
+        let slot = flow.entry >> 1;
+        let row = self.masquerade(slot);
+        let address = if status.dstnat() { self.tuple(slot, Direction::Reply).src } else { flow.tuple.dst };
+        (row != 0).then_some((row, address))
+    }
+
+    /// Removes a connection that took the address of another interface than that of row `out`, by which it leaves now.
+    /// `false` for one that is not masqueraded, or leaves as before.
+    pub fn end_masqueraded_elsewhere(&mut self, reference: ConnRef, out: RowId) -> bool {
+        let masquerade = self.masquerade(reference.slot);
+        let elsewhere = masquerade != 0 && masquerade != out;
+        if elsewhere {
+            self.remove_slot(reference.slot);
+        }
+        elsewhere
+    }
+}
