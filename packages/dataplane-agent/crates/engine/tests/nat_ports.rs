@@ -338,6 +338,93 @@ fn two_forwards_to_one_service_do_not_share_a_reply_tuple() {
     }
 }
 
+/// To a service of the LAN by the outside address, from the LAN: the answers come as from another port than the flow went
+/// to, so that they are steered to another worker than it. Its port is kept all the same, as long as it is free.
+#[test]
+fn a_flow_that_is_translated_at_both_ends_keeps_its_port() {
+    let config = config()
+        .nat("dstnat", rule().in_interface(1).protocol(17).dst_port(8080).dst_nat("192.168.88.10", 80))
+        .nat("dstnat", rule().in_interface(1).protocol(17).dst_port(5060).dst_nat("192.168.88.10", 5060))
+        .nat("srcnat", rule().out_interface(1).masquerade());
+    for workers in [1, 2, 4, 8] {
+        let mut router = router(config.clone(), workers);
+        // With equal ports the addresses say whose a flow is.
+        for (port, forwarded, service) in
+            (5000..5032).map(|port| (port, 8080, 80)).chain([(5060, 5060, 5060), (5060, 8080, 80)])
+        {
+            let mut seen = BTreeSet::new();
+            for number in 0..3 {
+                let (source, receiver) =
+                    (host(number, port).0.to_string(), number as usize % workers as usize);
+                let packet = || frame(0, PacketBuilder::ipv4(&source, OUTSIDE).udp(port, forwarded));
+                let sent = router.inject_batch(receiver, vec![packet(), packet()]);
+                let left: Vec<_> = sent.iter().map(|output| (output.to, output.packet())).collect();
+                assert_eq!(left.len(), 2);
+                let (to, packet) = &left[0];
+                assert_eq!(
+                    (*to, packet.src.to_string(), packet.ports.1),
+                    (To::Port(0), "192.168.88.1".into(), service)
+                );
+                assert_eq!(packet.ports, left[1].1.ports);
+                assert_eq!(packet.ports.0 == port, number == 0, "{workers} workers, port {port}");
+                assert!(seen.insert(packet.ports.0));
+                let back = PacketBuilder::ipv4("192.168.88.10", "192.168.88.1").udp(service, packet.ports.0);
+                let answered = router.inject_batch((receiver + 1) % workers as usize, vec![frame(0, back)]);
+                let answer = answered[0].packet();
+                assert_eq!((answer.src.to_string(), answer.dst.to_string()), (OUTSIDE.into(), source));
+                assert_eq!(answer.ports, (forwarded, port));
+            }
+        }
+        by_port(&router);
+        let all: Vec<u64> = router.connections().iter().map(|connection| connection.id).collect();
+        all.iter().for_each(|id| assert!(router.remove_connection(*id)));
+        assert!(router.shared().directory().is_empty());
+    }
+}
+
+/// Masquerade alone changes no port, but with equal ones the address, which says then whose a flow is.
+#[test]
+fn a_masqueraded_flow_from_the_port_that_it_goes_to_keeps_it() {
+    for workers in [1, 2, 4, 8] {
+        let mut router = router(masquerading(), workers);
+        for port in [123, 500, 4500, 5060, 51_820] {
+            for number in 0..4 {
+                let server = Ipv4Addr::from_bits(0xcb00_7100 + number).to_string();
+                let source = host(number, port).0.to_string();
+                let sent = router
+                    .inject_batch(0, vec![frame(0, PacketBuilder::ipv4(&source, &server).udp(port, port))]);
+                assert_eq!(sent[0].packet().ports, (port, port), "{workers} workers");
+                let back = PacketBuilder::ipv4(&server, OUTSIDE).udp(port, port);
+                assert_eq!(router.inject_batch(0, vec![frame(1, back)])[0].packet().dst.to_string(), source);
+            }
+        }
+    }
+}
+
+/// A flow that has moved for its port in vain takes another one, wherever there is one.
+#[test]
+fn flows_that_move_for_their_port_find_every_other_one() {
+    for workers in [1, 2, 4, 8] {
+        let ports = 20_000..20_064u16;
+        let config = config()
+            .nat("dstnat", rule().in_interface(1).protocol(17).dst_port(8080).dst_nat("192.168.88.10", 80))
+            .nat("srcnat", rule().out_interface(1).then(to_ports(ports.start, ports.end - 1)));
+        let mut router = router(config, workers);
+        let (mut seen, mut refused) = (BTreeSet::new(), 0);
+        for number in 0..4 * ports.len() as u32 {
+            // All want the same one.
+            let (source, port) = host(number, ports.start);
+            let packet = PacketBuilder::ipv4(&source.to_string(), OUTSIDE).udp(port, 8080);
+            match router.inject_batch(number as usize % workers as usize, vec![frame(0, packet)]).first() {
+                Some(sent) => assert!(seen.insert(sent.packet().ports.0), "{workers} workers"),
+                None => refused += 1,
+            }
+        }
+        assert_eq!((seen.len(), refused), (ports.len(), 3 * ports.len()), "{workers} workers");
+        by_port(&router);
+    }
+}
+
 /// Protocols without ports have one outside tuple to each destination; echo requests have their identifiers.
 #[test]
 fn protocols_without_ports_and_echo_requests_share_no_tuple() {

@@ -81,13 +81,21 @@ fn config(random: &mut Random) -> (RouterConfig, bool) {
             }),
         };
     }
-    let config = match random.below(4) {
+    let both_ends = |config: RouterConfig, port| {
+        config
+            .nat("dstnat", rule().protocol(6).dst_port(80).dst_nat("203.0.113.9", port))
+            .nat("srcnat", rule().out_interface(2).masquerade())
+    };
+    let translation = random.below(5);
+    // Flows whose destination port changes move to the worker of their answers. Their packets take a longer way there than
+    // the answers, so that those which arrive together have no order among each other.
+    ordered |= translation == 4;
+    let config = match translation {
         0 => config,
         1 => config.nat("srcnat", rule().out_interface(2).masquerade()),
         2 => config.nat("srcnat", rule().out_interface(2).src_nat("10.2.0.7")),
-        _ => config
-            .nat("dstnat", rule().protocol(6).dst_port(80).dst_nat("203.0.113.9", 8080))
-            .nat("srcnat", rule().out_interface(2).masquerade()),
+        3 => both_ends(config, 80),
+        _ => both_ends(config, 8080),
     };
     let (config, queued) = marks(config, random);
     (config, ordered || queued)

@@ -84,6 +84,8 @@ pub struct Context<'a> {
     pub taken: &'a dyn Fn(&Tuple) -> bool,
     /// Where other workers have free ports. `None` when the flow cannot move: every port counts as this worker's then.
     pub rooms: Option<&'a PortRooms>,
+    /// The flow has moved before: it is to find a port here, and moves on only if there is none.
+    pub moved: bool,
     /// The packet only might come: other workers are told nothing.
     pub peek: bool,
 }
@@ -206,8 +208,9 @@ fn choose(
     if keep && free(table, &base) {
         return Some(Choice::Here(base));
     }
-    // An untranslated source is kept if it can be: others know it by that port.
-    if target.is_none() && !home(&base) {
+    // A port is kept if it can be: others know the source by it. Whether it is free only its home knows; if it is not, the
+    // flow finds another one there.
+    if keep && !context.moved && !home(&base) {
         return Some(Choice::Elsewhere(steer(&base, workers)));
     }
     let space = PortSpace::of(&base)?;

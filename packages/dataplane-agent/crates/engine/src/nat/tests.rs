@@ -21,7 +21,7 @@ fn free(_: &Tuple) -> bool {
 }
 
 fn context(random: u32) -> Context<'static> {
-    Context { random, taken: &free, rooms: None, peek: false }
+    Context { random, taken: &free, rooms: None, moved: false, peek: false }
 }
 
 fn tuple(protocol: u8, src: u32, src_port: u16, dst: u32, dst_port: u16) -> Tuple {
@@ -147,7 +147,7 @@ fn privileged_ports_stay_privileged_and_other_workers_are_asked() {
     let mut table = Table::new(0, 1, 100, 1);
     let taken = |reply: &Tuple| reply.dst_port == 123;
     let conn = open(&mut table, &tuple(UDP, LAN, 123, SERVER, 123));
-    let context = Context { random: 40_000, taken: &taken, rooms: None, peek: false };
+    let context = Context { random: 40_000, taken: &taken, rooms: None, moved: false, peek: false };
     bind_source(&mut table, conn, Some(&masquerade()), &context).unwrap();
     let port = table.get(conn).unwrap().reply.dst_port;
     assert!(port != 123 && port < 512);
@@ -187,30 +187,53 @@ fn a_reply_tuple_is_had_from_the_worker_that_answers_are_steered_to() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(64)))]
     #[test]
-    fn source_nat_stays_on_its_worker(
+    fn source_nat_stays_on_its_worker_or_moves_to_where_the_port_is(
         port in 1024u16.., random: u32, randomise: bool, workers in 1u32..9, clashes in 0u32..3,
-        hairpin: bool, icmp: bool,
+        hairpin: bool, icmp: bool, equal: bool, occupied: bool,
     ) {
         let request = if icmp {
             tuple(ICMP, LAN, port, SERVER, port)
         } else {
-            tuple(TCP, LAN, port, SERVER, 443)
+            // With equal ports the addresses say whose a flow is, and those change.
+            tuple(TCP, LAN, port, SERVER, if equal { port } else { 443 })
         };
         let worker = steer(&request, workers);
         let mut table = Table::new(worker, workers, 100, 1);
         for clash in 0..clashes {
             flow(&mut table, &Tuple { src: Addr::v4(LAN2 + clash), ..request }, None, Some(&masquerade()));
         }
-        let conn = open(&mut table, &request);
+        let mut conn = open(&mut table, &request);
         let destination = to(INSIDE, Some(80));
         bind_destination(&mut table, conn, hairpin.then_some(&destination), random).unwrap();
         let target = Target { randomise, ..masquerade() };
         let rooms = PortRooms::default();
         let context = Context { rooms: Some(&rooms), ..context(random) };
-        let bound = bind_source(&mut table, conn, Some(&target), &context).unwrap();
+        let mut bound = bind_source(&mut table, conn, Some(&target), &context).unwrap();
+        let kept = Tuple { dst: Addr::v4(WAN), ..table.get(conn).unwrap().reply };
+        let kept = Tuple { dst_port: port, ..kept };
+        let home = steer(&kept, workers);
+        let clashes = clashes > 0 && !hairpin;
+        if home == worker || randomise {
+            prop_assert_eq!(bound, Bound::Fresh);
+            let reply = table.get(conn).unwrap().reply;
+            prop_assert_eq!(steer(&reply, workers), worker);
+            prop_assert!(randomise || (reply == kept) != clashes);
+        } else {
+            prop_assert_eq!(bound, Bound::Elsewhere(home));
+            table = Table::new(home, workers, 100, 1);
+            let destination = hairpin.then_some(&destination);
+            if occupied {
+                flow(&mut table, &Tuple { src: Addr::v4(LAN2), ..request }, destination, Some(&masquerade()));
+            }
+            conn = open(&mut table, &request);
+            bind_destination(&mut table, conn, destination, random).unwrap();
+            bound = bind_source(&mut table, conn, Some(&target), &Context { moved: true, ..context }).unwrap();
+            prop_assert_eq!(bound, Bound::Fresh);
+            let reply = table.get(conn).unwrap().reply;
+            prop_assert_eq!(steer(&reply, workers), home);
+            prop_assert_eq!(reply == kept, !occupied);
+        }
         let reply = table.get(conn).unwrap().reply;
-        prop_assert_eq!(bound, Bound::Fresh);
-        prop_assert_eq!(steer(&reply, workers), worker);
         prop_assert_eq!(reply.dst, Addr::v4(WAN));
         prop_assert!(!icmp || reply.src_port == reply.dst_port);
     }

@@ -66,7 +66,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
                 state.drop(packet, reason);
                 continue;
             }
-            match bind(state, reference, target.as_ref()) {
+            match bind(state, reference, target.as_ref(), opening.is_some()) {
                 Ok(Bound::Before | Bound::Fresh) => {}
                 Ok(Bound::Elsewhere(worker)) => {
                     let meta = &mut packet.meta;
@@ -139,11 +139,12 @@ fn ask_rules<F>(
     Ok(())
 }
 
-/// Binds the connection to what the rules ask for.
+/// Binds the connection to what the rules ask for. `moved`: its flow came from another worker.
 fn bind<F>(
     state: &mut WorkerState<F>,
     reference: ConnRef,
     target: Option<&Target>,
+    moved: bool,
 ) -> Result<Bound, DropReason> {
     let random = state.random();
     let WorkerState { shared, worker, workers, table, peek, .. } = state;
@@ -151,6 +152,6 @@ fn bind<F>(
     let (directory, worker) = (&shared.directory, *worker);
     let workers = *workers;
     let taken = |tuple: &Tuple| workers > 1 && directory.owner(tuple).is_some_and(|owner| owner != worker);
-    let context = Context { random, taken: &taken, rooms: Some(&shared.port_rooms), peek };
+    let context = Context { random, taken: &taken, rooms: Some(&shared.port_rooms), moved, peek };
     bind_source(table, reference, target, &context).map_err(|_| DropReason::NatExhausted)
 }
