@@ -473,3 +473,13 @@ fn only_a_packet_that_a_route_was_sought_for_names_one() {
         assert_eq!(routes(src, dst), 0, "{src} -> {dst}");
     }
 }
+
+/// Also before any stage but the first has seen it.
+#[test]
+fn what_is_refused_at_once_has_its_length() {
+    let router = build(base(), 1);
+    let description =
+        PacketDescription { length: 577, ..Described::udp("127.0.0.1", 1, SERVERS[0], 2).description() };
+    let packet = router.dry_run(&description).expect("a packet");
+    assert_eq!((packet.drop_reason.as_deref(), packet.length), (Some("martian-source"), 577));
+}

@@ -175,6 +175,10 @@ fn packets_that_are_refused_at_once_are_found_by_what_their_headers_say() {
     router.inject(0, damaged, VnetState::default());
     router.send(0, &PacketBuilder::ipv4("192.168.88.10", "240.0.0.1").udp(4000, 53));
     router.send(0, &PacketBuilder::ipv4("192.168.88.11", "240.0.0.1").udp(4000, 53));
+    // It claims to be longer than it is.
+    let mut short = PacketBuilder::ipv4("192.168.88.10", "1.1.1.2").udp(4000, 53).payload_len(72);
+    short = short.eth_dst(port_mac(0));
+    router.inject(0, short.build()[..14 + 60].to_vec(), VnetState::default());
     let packets = router.traced(trace).packets;
     let ends: Vec<_> = packets
         .iter()
@@ -182,9 +186,11 @@ fn packets_that_are_refused_at_once_are_found_by_what_their_headers_say() {
             (packet.src_address.to_string(), packet.dst_address.to_string(), packet.protocol, packet.dst_port)
         })
         .collect();
-    let [first, second] =
-        ["1.1.1.1", "240.0.0.1"].map(|dst| ("192.168.88.10".to_owned(), dst.to_owned(), 17, 53));
-    assert_eq!(ends, [first, second]);
+    let [first, second, third] =
+        ["1.1.1.1", "240.0.0.1", "1.1.1.2"].map(|dst| ("192.168.88.10".to_owned(), dst.to_owned(), 17, 53));
+    assert_eq!(ends, [first, second, third]);
+    let lengths: Vec<_> = packets.iter().map(|packet| packet.length).collect();
+    assert_eq!(lengths, [query().build_l3().len() as u32, 28, 60]);
 }
 
 #[test]

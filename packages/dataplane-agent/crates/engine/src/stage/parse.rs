@@ -196,23 +196,23 @@ fn parse<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> Result<(), Dr
     let total = usize::from(field::get16(ip, 2));
     let malformed = ip[0] >> 4 != 4 || header < ipv4::HEADER || total < header || start + total > len;
     if malformed {
-        return Err(refuse(meta, head, DropReason::BadIpHeader));
+        return Err(refuse(meta, (head, len), DropReason::BadIpHeader));
     }
     let sum = if header == ipv4::HEADER {
         checksum::sum(ip)
     } else {
         let options = head.get(start..start + header).ok_or(DropReason::BadIpHeader)?;
         check_options(options.get(ipv4::HEADER..).unwrap_or_default())
-            .map_err(|reason| refuse(meta, head, reason))?;
+            .map_err(|reason| refuse(meta, (head, len), reason))?;
         meta.flags |= flag::OPTIONS | flag::SLOW;
         checksum::sum(options)
     };
     if sum != 0xffff {
-        return Err(refuse(meta, head, DropReason::BadIpChecksum));
+        return Err(refuse(meta, (head, len), DropReason::BadIpChecksum));
     }
     let (src, dst) = (field::get32(ip, 12), field::get32(ip, 16));
     if meta.origin == Origin::Port {
-        check_addresses(src, dst).map_err(|reason| refuse(meta, head, reason))?;
+        check_addresses(src, dst).map_err(|reason| refuse(meta, (head, len), reason))?;
     }
     meta.ttl = ip[8];
     meta.l3 = start as u16;
@@ -249,11 +249,14 @@ fn parse<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> Result<(), Dr
     Ok(())
 }
 
-/// Notes what the header of a refused packet says, for traces: whoever looks for the packets of a host looks by that.
+/// Notes what the header of a refused packet says, for traces: whoever looks for the packets of a host looks by that. `len`
+/// bytes are there of the frame, which is all that the length can be believed to.
 #[cold]
-fn refuse(meta: &mut Meta, head: &[u8], reason: DropReason) -> DropReason {
+fn refuse(meta: &mut Meta, (head, len): (&[u8], usize), reason: DropReason) -> DropReason {
     let ip: Option<&[u8; ipv4::HEADER]> = head.get(ethernet::HEADER..).and_then(|rest| rest.first_chunk());
     let Some(ip) = ip.filter(|ip| ip[0] >> 4 == 4) else { return reason };
+    let total = usize::from(field::get16(ip, ipv4::offset::TOTAL_LEN));
+    meta.l3_len = total.min(len.saturating_sub(ethernet::HEADER)) as u32;
     let protocol = ip[ipv4::offset::PROTOCOL];
     let [src, dst] = [ipv4::offset::SRC, ipv4::offset::DST].map(|at| Addr::v4(field::get32(ip, at)));
     meta.tuple = Tuple { src, dst, protocol, ..Tuple::default() };
