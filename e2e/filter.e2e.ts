@@ -159,8 +159,11 @@ test('what was typed stays when somebody else removes the item, and can be added
   const lists = await ui.open(menu);
   const dialog = await lists.edit(lists.row('192.0.2.60'), /typed/);
   await dialog.set('Address', '192.0.2.61');
+  await dialog.root.getByRole('button', { name: 'Copy', exact: true }).focus();
   await router.rest.remove(menu, id);
   await expect(dialog.root.getByRole('alert')).toHaveText('This item does not exist any more.');
+  // The focus was on a button that has gone.
+  await expect(dialog.root.getByRole('button', { name: 'Add as New', exact: true })).toBeFocused();
   await expect(dialog.field('Address')).toHaveValue('192.0.2.61');
   await expect(dialog.root.getByRole('button', { name: 'OK', exact: true })).toHaveCount(0);
   await dialog.root.getByRole('button', { name: 'Add as New', exact: true }).click();

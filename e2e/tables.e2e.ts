@@ -233,3 +233,45 @@ test('sixteen windows: their buttons tell them apart', async ({ ui, router }) =>
   expect(await barriers(ui.page, '.taskbar')).toEqual([]);
   for (const id of ids) await router.rest.remove(QUEUES, id);
 });
+
+test('Escape while a column is dragged, or its edge, leaves everything as it was', async ({ ui }) => {
+  const rules = await ui.open(FILTER);
+  const { mouse, keyboard } = ui.page;
+  const head = (name: string) => rules.grid.getByRole('columnheader', { name, exact: true });
+  const titles = () => rules.grid.getByRole('columnheader').allInnerTexts();
+  const before = await titles();
+  const from = await head('Action').boundingBox();
+  const to = await head('Chain').boundingBox();
+  if (from === null || to === null) throw new Error('the titles are not on the screen');
+  await mouse.move(from.x + 10, from.y + 8);
+  await mouse.down();
+  await mouse.move(to.x + to.width - 4, to.y + 8, { steps: 4 });
+  await keyboard.press('Escape');
+  await mouse.up();
+  await expect(rules.root).toBeVisible();
+  expect(await titles()).toEqual(before);
+  await mouse.move(from.x + from.width - 2, from.y + 8);
+  await mouse.down();
+  await mouse.move(from.x + from.width + 80, from.y + 8, { steps: 4 });
+  await keyboard.press('Escape');
+  await mouse.up();
+  await expect(rules.root).toBeVisible();
+  expect((await head('Action').boundingBox())?.width).toBe(from.width);
+});
+
+test('the graphs below the interfaces follow one that is renamed, with what they had', async ({ ui, router }) => {
+  const list = await ui.open('/interface');
+  const [first] = await router.rest.list('/interface/ethernet');
+  const [id = '', name = ''] = [first?.['.id'], first?.name];
+  await list.select(list.row(name).first());
+  await expect(list.root.getByRole('group', { name: `Traffic of ${name}` })).toBeVisible();
+  await router.rest.set('/interface/ethernet', id, { name: 'renamed' });
+  try {
+    const graphs = list.root.getByRole('group', { name: 'Traffic of renamed' });
+    await expect(graphs).toBeVisible();
+    await expect(graphs.getByRole('img', { name: /renamed bits/ })).toBeVisible();
+    await expect(graphs.locator('figure').first()).not.toContainText('–');
+  } finally {
+    await router.rest.set('/interface/ethernet', id, { name });
+  }
+});

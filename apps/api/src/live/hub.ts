@@ -66,7 +66,7 @@ export class Hub {
     const { store, live, users, sessions } = services;
     this.#services = services;
     this.views = services.views;
-    this.traffic = new Traffic(store, live, processor, earlier);
+    this.traffic = new Traffic(live, processor, earlier);
     const profile = new ProfileFeed(live);
     this.trafficSampler = new Sampler(() => this.traffic.take(), onError);
     // Graphs show what was before somebody looked: one small request a second.

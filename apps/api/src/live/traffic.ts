@@ -1,6 +1,5 @@
 import type { Stats } from '../agent/messages.js';
-import { ETHERNET } from '../config/ports.js';
-import type { ConfigStore } from '../config/store.js';
+import { rowIdText } from '../config/snapshot.js';
 import type { LiveState } from '../state/live-state.js';
 import type { Processor } from '../state/processor.js';
 
@@ -19,6 +18,7 @@ export interface InterfaceSample {
 export interface TrafficSample {
   /** Milliseconds since 1970. */
   readonly t: number;
+  /** By `.id`: an interface may be renamed. */
   readonly interfaces: Readonly<Record<string, InterfaceSample>>;
   /** What all ports together sent in the last full second. */
   readonly throughput: { readonly bps: number; readonly pps: number };
@@ -39,16 +39,14 @@ const HISTORY = 300;
 
 /** Makes the samples of the live graphs. */
 export class Traffic {
-  readonly #store: ConfigStore;
   readonly #live: LiveState;
   readonly #processor: Processor;
   readonly #history: TrafficSample[];
   #before: Stats | undefined;
 
   /** @param earlier samples from before, oldest first */
-  constructor(store: ConfigStore, live: LiveState, processor: Processor, earlier: readonly TrafficSample[] = []) {
+  constructor(live: LiveState, processor: Processor, earlier: readonly TrafficSample[] = []) {
     this.#history = earlier.filter(({ t }) => t <= Date.now()).slice(-HISTORY);
-    this.#store = store;
     this.#live = live;
     this.#processor = processor;
   }
@@ -87,10 +85,9 @@ export class Traffic {
   }
 
   #rates(stats: Stats): TrafficSample['interfaces'] {
-    const names = new Map((this.#store.snapshot.get(ETHERNET) ?? []).map((row) => [row.id, row.values.name]));
     return Object.fromEntries(
-      stats.interfaces.map(({ row, port, rates }) => [
-        names.get(row) ?? port,
+      stats.interfaces.map(({ row, rates }) => [
+        rowIdText(row),
         {
           rx: rates['rx-bps'],
           tx: rates['tx-bps'],

@@ -18,6 +18,7 @@ export interface InterfaceRates {
 export interface Sample {
   /** Milliseconds since 1970. */
   readonly t: number;
+  /** By `.id`. */
   readonly interfaces: ReadonlyMap<string, InterfaceRates>;
   /** Load of each core, percent. */
   readonly cpu: ReadonlyMap<number, number>;

@@ -132,6 +132,18 @@ export const GridHeader = memo(function GridHeader(props: Props) {
   );
 });
 
+/** Calls `cancel` for an Escape that is pressed during a drag, which means nothing else then. Returns what ends that. */
+function onEscape(cancel: () => void): () => void {
+  const press = (event: globalThis.KeyboardEvent) => {
+    if (event.key !== 'Escape') return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    cancel();
+  };
+  window.addEventListener('keydown', press, true);
+  return () => window.removeEventListener('keydown', press, true);
+}
+
 /** A title that is dragged; a line shows where its column would go. */
 function useColumnDrag(
   row: { readonly current: HTMLElement | null },
@@ -139,6 +151,7 @@ function useColumnDrag(
   onReorder: Props['onReorder'],
 ) {
   const drag = useRef<{ name: string; x: number; active: boolean; before: string | undefined }>(undefined);
+  const deaf = useRef<() => void>(undefined);
   const click = useRef(true);
   const line = () => row.current?.querySelector<HTMLElement>('.head-drop');
 
@@ -162,6 +175,8 @@ function useColumnDrag(
   }
 
   function end() {
+    deaf.current?.();
+    deaf.current = undefined;
     drag.current = undefined;
     const mark = line();
     if (mark !== null && mark !== undefined) mark.hidden = true;
@@ -179,6 +194,10 @@ function useColumnDrag(
       if (!moving.active) {
         if (Math.abs(event.clientX - moving.x) < DRAG_PX) return;
         moving.active = true;
+        deaf.current = onEscape(() => {
+          end();
+          click.current = false;
+        });
         event.currentTarget.setPointerCapture(event.pointerId);
       }
       aim(event.clientX);
@@ -203,6 +222,12 @@ function useColumnDrag(
 /** The right edge of a title, dragged to change the width. */
 function useEdgeDrag({ onResize, onResized }: Pick<Props, 'onResize' | 'onResized'>) {
   const drag = useRef<{ name: string; x: number; width: number; to: number | undefined }>(undefined);
+  const deaf = useRef<() => void>(undefined);
+  function end() {
+    deaf.current?.();
+    deaf.current = undefined;
+    drag.current = undefined;
+  }
   return {
     press(event: PointerEvent<HTMLElement>, name: string) {
       const cell = event.currentTarget.parentElement;
@@ -210,7 +235,12 @@ function useEdgeDrag({ onResize, onResized }: Pick<Props, 'onResize' | 'onResize
       event.stopPropagation();
       event.preventDefault();
       event.currentTarget.setPointerCapture(event.pointerId);
-      drag.current = { name, x: event.clientX, width: cell.offsetWidth, to: undefined };
+      const width = cell.offsetWidth;
+      drag.current = { name, x: event.clientX, width, to: undefined };
+      deaf.current = onEscape(() => {
+        if (drag.current?.to !== undefined) onResize(name, width);
+        end();
+      });
     },
     move(event: PointerEvent<HTMLElement>) {
       const moving = drag.current;
@@ -221,7 +251,7 @@ function useEdgeDrag({ onResize, onResized }: Pick<Props, 'onResize' | 'onResize
     },
     release() {
       const moving = drag.current;
-      drag.current = undefined;
+      end();
       if (moving?.to !== undefined) onResized(moving.name, moving.to);
     },
   };

@@ -1,6 +1,6 @@
 /** The dialog of one item. The frame around it (a modal dialog, a window) is given by the owner. */
 import type { Menu } from '@tollway/schema';
-import { type ComponentType, type ReactNode, useEffect, useState } from 'react';
+import { type ComponentType, type ReactNode, useEffect, useRef, useState } from 'react';
 import { add, print, set } from '../api/commands.ts';
 import { useStale } from '../api/connection.ts';
 import { RequestError } from '../api/rest.ts';
@@ -231,8 +231,16 @@ function Body({
   }
 
   const why = reason(base);
+  const box = useRef<HTMLDivElement>(null);
+  // The button that had the focus is gone with the item, and keys would mean nothing.
+  useEffect(() => {
+    const lost = document.activeElement === null || document.activeElement === document.body;
+    if (gone === undefined || !lost || box.current?.closest('.window-active') === null) return;
+    box.current?.querySelector<HTMLElement>('.form-buttons button')?.focus();
+  }, [gone]);
   return (
     <div
+      ref={box}
       className="item-box"
       data-unsaved={isNew && !isTyped && same(form.edits, initial) ? undefined : form.dirty || undefined}
     >

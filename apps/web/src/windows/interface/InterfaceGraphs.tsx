@@ -18,20 +18,19 @@ const GRAPHS = [
   { title: 'Packets', unit: 'p/s', pick: packets },
 ] as const;
 
-export function InterfaceGraphs({ row }: { readonly row: Row }) {
-  const name = row.name ?? '';
+export function InterfaceGraphs({ row: { '.id': id = '', name = '' } }: { readonly row: Row }) {
   const appearance = useAppearanceKey();
   return (
     <div className="graph-pair">
       {GRAPHS.map(({ title, unit, pick }) => (
         <Chart
-          key={`${title} ${name}`}
+          key={`${title} ${id}`}
           title={`${name} ${title.toLowerCase()}`}
           unit={unit}
           lines={LINES}
           spanMs={SPAN_MS}
           appearance={appearance}
-          read={(afterMs) => interfacePoints(name, pick, afterMs)}
+          read={(afterMs) => interfacePoints(id, pick, afterMs)}
           subscribe={onTraffic}
         />
       ))}

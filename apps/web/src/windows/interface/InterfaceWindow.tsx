@@ -1,23 +1,27 @@
 /** The interface list with live graphs of the selected interface below it. */
-import { useCallback, useState } from 'react';
+import { useCallback, useState, useSyncExternalStore } from 'react';
 import type { LiveMenu } from '../../api/live-menu.ts';
-import type { Row } from '../../api/row.ts';
 import { MenuTable } from '../../menu/MenuTable.tsx';
 import type { WindowProps } from '../bespoke.ts';
 import { InterfaceGraphs } from './InterfaceGraphs.tsx';
 
 export function InterfaceWindow(props: WindowProps) {
-  const [row, setRow] = useState<Row>();
+  const [shown, setShown] = useState<{ readonly id: string; readonly live: LiveMenu }>();
   const onSelection = useCallback((selected: readonly string[], loaded: readonly string[], live: LiveMenu) => {
     const id = selected[0] ?? loaded[0];
-    setRow(id === undefined ? undefined : live.row(id));
+    setShown((now) => (id === undefined ? undefined : now?.id === id && now.live === live ? now : { id, live }));
   }, []);
+  // Renders anew when it is renamed, but not when its counters tick.
+  const name = useSyncExternalStore(
+    useCallback((changed) => shown?.live.subscribe(changed) ?? (() => {}), [shown]),
+    () => (shown === undefined ? undefined : shown.live.row(shown.id)?.name),
+  );
   return (
     <div className="split">
       <MenuTable key={props.menu.path} {...props} onSelection={onSelection} />
-      {row !== undefined && (
-        <div role="group" className="split-below" tabIndex={0} aria-label={`Traffic of ${row.name ?? ''}`}>
-          <InterfaceGraphs row={row} />
+      {shown !== undefined && name !== undefined && (
+        <div role="group" className="split-below" tabIndex={0} aria-label={`Traffic of ${name}`}>
+          <InterfaceGraphs row={{ '.id': shown.id, name }} />
         </div>
       )}
     </div>

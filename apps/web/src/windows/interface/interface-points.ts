@@ -9,10 +9,10 @@ export const bits: Pick = (rates) => [rates.tx, rates.rx, rates.fpTx, rates.fpRx
 export const packets: Pick = (rates) => [rates.txPps, rates.rxPps, rates.fpTxPps, rates.fpRxPps];
 
 /** Points of one interface after a time; none where the interface was not there. */
-export function interfacePoints(name: string, pick: Pick, afterMs: number): Points {
+export function interfacePoints(id: string, pick: Pick, afterMs: number): Points {
   const samples = samplesAfter(afterMs);
   const picked = samples.map((sample) => {
-    const rates = sample.interfaces.get(name);
+    const rates = sample.interfaces.get(id);
     return rates === undefined ? undefined : pick(rates);
   });
   return {
