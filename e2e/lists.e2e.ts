@@ -230,7 +230,13 @@ test('a second Delete, on another row, counts while the first is under way; what
   await expect.poll(left).toEqual(['10.79.1.3', '10.79.1.4']);
   await expect(lists.row('10.79.1.2')).toHaveCount(0);
   await expect(lists.row('10.79.1.3')).toHaveAttribute('aria-selected', 'true');
+  const dialog = await lists.edit(lists.row('10.79.1.4'), /quick/);
+  await dialog.root.getByRole('button', { name: 'Remove', exact: true }).dblclick();
+  await expect.poll(left).toEqual(['10.79.1.3']);
+  await dialog.closed();
+  await expect(ui.page.locator('.toasts')).not.toContainText('not removed');
   await ui.page.unroute('**/rest/**');
+  await lists.select(lists.row('10.79.1.3'));
   await keyboard.press('Delete');
   await expect(lists.row('10.79.1.3')).toHaveCount(0);
   const rules = await ui.open(NAT);

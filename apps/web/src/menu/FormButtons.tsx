@@ -118,7 +118,10 @@ function Button({ label, disabled = false, busy = false, reason, onPress }: Butt
       disabled={disabled}
       aria-disabled={busy || undefined}
       title={disabled ? reason : undefined}
-      onClick={onPress}
+      onClick={({ detail }) => {
+        // The second click of two means nothing more.
+        if (detail < 2) onPress();
+      }}
     >
       {label}
     </button>
