@@ -91,7 +91,8 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
   /** The same as a command: after those that were given before, and before what takes it back. */
   function commandOn(ids: readonly string[], act: (ids: readonly string[]) => Promise<boolean>): Promise<boolean> {
     const done = underway(commands.current.then(() => withPresent(ids, act)));
-    commands.current = done;
+    // One that failed keeps none of the next from being done.
+    commands.current = done.catch(() => undefined);
     return done;
   }
 
