@@ -93,9 +93,9 @@ test('malformed JSON is 400 in the error shape', async () => {
   expect(await response.json()).toMatchObject({ error: 400, message: 'Bad Request' });
 });
 
-test('a body of 10 MB is 400 and the API goes on', async () => {
+test('a body of 10 MB is 413 and the API goes on', async () => {
   const response = await put(JSON.stringify({ comment: 'x'.repeat(10 << 20) }));
-  expect(response.status).toBe(400);
+  expect(response.status).toBe(413);
   expect(await router.healthy()).toBe(true);
 });
 
