@@ -38,8 +38,8 @@ interface File {
 }
 
 /**
- * Serves the browser's application; paths that are no file get its index page. All of it is kept in memory, compressed
- * too: no request opens a file.
+ * Serves the browser's application; to browsers, paths that are no file get its index page. All of it is kept in memory,
+ * compressed too: no request opens a file.
  */
 export async function singlePageApp(app: FastifyInstance, root: string | undefined): Promise<void> {
   const files = root === undefined ? undefined : await readFiles(root);

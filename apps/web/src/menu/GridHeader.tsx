@@ -151,7 +151,8 @@ function useColumnDrag(
   onReorder: Props['onReorder'],
 ) {
   const drag = useRef<{ name: string; x: number; active: boolean; before: string | undefined }>(undefined);
-  const deaf = useRef<() => void>(undefined);
+  /** Ends listening for Escape. */
+  const escape = useRef<() => void>(undefined);
   const click = useRef(true);
   const line = () => row.current?.querySelector<HTMLElement>('.head-drop');
 
@@ -175,8 +176,8 @@ function useColumnDrag(
   }
 
   function end() {
-    deaf.current?.();
-    deaf.current = undefined;
+    escape.current?.();
+    escape.current = undefined;
     drag.current = undefined;
     const mark = line();
     if (mark !== null && mark !== undefined) mark.hidden = true;
@@ -194,7 +195,7 @@ function useColumnDrag(
       if (!moving.active) {
         if (Math.abs(event.clientX - moving.x) < DRAG_PX) return;
         moving.active = true;
-        deaf.current = onEscape(() => {
+        escape.current = onEscape(() => {
           end();
           click.current = false;
         });
@@ -222,10 +223,11 @@ function useColumnDrag(
 /** The right edge of a title, dragged to change the width. */
 function useEdgeDrag({ onResize, onResized }: Pick<Props, 'onResize' | 'onResized'>) {
   const drag = useRef<{ name: string; x: number; width: number; to: number | undefined }>(undefined);
-  const deaf = useRef<() => void>(undefined);
+  /** Ends listening for Escape. */
+  const escape = useRef<() => void>(undefined);
   function end() {
-    deaf.current?.();
-    deaf.current = undefined;
+    escape.current?.();
+    escape.current = undefined;
     drag.current = undefined;
   }
   return {
@@ -237,7 +239,7 @@ function useEdgeDrag({ onResize, onResized }: Pick<Props, 'onResize' | 'onResize
       event.currentTarget.setPointerCapture(event.pointerId);
       const width = cell.offsetWidth;
       drag.current = { name, x: event.clientX, width, to: undefined };
-      deaf.current = onEscape(() => {
+      escape.current = onEscape(() => {
         if (drag.current?.to !== undefined) onResize(name, width);
         end();
       });
