@@ -152,7 +152,7 @@ function useColumnDrag(
 ) {
   const drag = useRef<{ name: string; x: number; active: boolean; before: string | undefined }>(undefined);
   /** Ends listening for Escape. */
-  const escape = useRef<() => void>(undefined);
+  const unlisten = useRef<() => void>(undefined);
   const click = useRef(true);
   const line = () => row.current?.querySelector<HTMLElement>('.head-drop');
 
@@ -176,8 +176,8 @@ function useColumnDrag(
   }
 
   function end() {
-    escape.current?.();
-    escape.current = undefined;
+    unlisten.current?.();
+    unlisten.current = undefined;
     drag.current = undefined;
     const mark = line();
     if (mark !== null && mark !== undefined) mark.hidden = true;
@@ -195,7 +195,7 @@ function useColumnDrag(
       if (!moving.active) {
         if (Math.abs(event.clientX - moving.x) < DRAG_PX) return;
         moving.active = true;
-        escape.current = onEscape(() => {
+        unlisten.current = onEscape(() => {
           end();
           click.current = false;
         });
@@ -224,10 +224,10 @@ function useColumnDrag(
 function useEdgeDrag({ onResize, onResized }: Pick<Props, 'onResize' | 'onResized'>) {
   const drag = useRef<{ name: string; x: number; width: number; to: number | undefined }>(undefined);
   /** Ends listening for Escape. */
-  const escape = useRef<() => void>(undefined);
+  const unlisten = useRef<() => void>(undefined);
   function end() {
-    escape.current?.();
-    escape.current = undefined;
+    unlisten.current?.();
+    unlisten.current = undefined;
     drag.current = undefined;
   }
   return {
@@ -239,7 +239,7 @@ function useEdgeDrag({ onResize, onResized }: Pick<Props, 'onResize' | 'onResize
       event.currentTarget.setPointerCapture(event.pointerId);
       const width = cell.offsetWidth;
       drag.current = { name, x: event.clientX, width, to: undefined };
-      escape.current = onEscape(() => {
+      unlisten.current = onEscape(() => {
         if (drag.current?.to !== undefined) onResize(name, width);
         end();
       });
