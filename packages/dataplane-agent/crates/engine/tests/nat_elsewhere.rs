@@ -191,19 +191,36 @@ fn a_flow_of_another_worker_begins_anew() {
     }
 }
 
-/// A segment that can open no connection ends the one that it cannot go on in, and does not leave untranslated.
+fn tcp(flags: u8, seq: u32, ack: u32) -> PacketBuilder {
+    PacketBuilder::ipv4(HOST, SERVER).tcp(4000, 80, flags, seq, ack)
+}
+
+/// A segment of an established connection ends it, since its peer would refuse it from another address. It does not leave
+/// untranslated.
 #[test]
-fn what_opens_no_connection_does_not_pass() {
-    let mut router = Router::new(config(true).nat("srcnat", rule().out_interface(2).masquerade()));
-    let tcp = |flags, seq, ack| PacketBuilder::ipv4(HOST, SERVER).tcp(4000, 80, flags, seq, ack);
-    let back = PacketBuilder::ipv4(SERVER, "10.2.0.1");
-    router.send(0, &tcp(tcp_flag::SYN, 100, 0));
-    router.send(1, &back.tcp(80, 4000, tcp_flag::SYN | tcp_flag::ACK, 500, 101));
-    router.send(0, &tcp(tcp_flag::ACK, 101, 501));
+fn a_segment_that_is_no_syn_does_not_pass() {
+    for flags in [tcp_flag::FIN | tcp_flag::ACK, tcp_flag::ACK] {
+        let mut router = Router::new(config(true).nat("srcnat", rule().out_interface(2).masquerade()));
+        let back = PacketBuilder::ipv4(SERVER, "10.2.0.1");
+        router.send(0, &tcp(tcp_flag::SYN, 100, 0));
+        router.send(1, &back.tcp(80, 4000, tcp_flag::SYN | tcp_flag::ACK, 500, 101));
+        router.send(0, &tcp(tcp_flag::ACK, 101, 501));
+        lead_by(&mut router, "10.3.0.254");
+        router.moved();
+        assert_eq!(router.send(0, &tcp(flags, 101, 501)), []);
+        expect_counters!(router, Drop(ConnectionGone): 1, Connections: -1);
+    }
+}
+
+#[test]
+fn a_syn_that_is_sent_again_opens_a_connection_there() {
+    let mut router = Router::new(config(true).nat("srcnat", rule().masquerade()));
+    let source =
+        |router: &mut Router| router.send(0, &tcp(tcp_flag::SYN, 100, 0))[0].packet().src.to_string();
+    assert_eq!(source(&mut router), "10.2.0.1");
     lead_by(&mut router, "10.3.0.254");
-    router.moved();
-    assert_eq!(router.send(0, &tcp(tcp_flag::FIN | tcp_flag::ACK, 101, 501)), []);
-    expect_counters!(router, Drop(ConnectionGone): 1, Connections: -1);
+    assert_eq!(source(&mut router), "10.3.0.1");
+    assert_eq!(router.connections().len(), 1);
 }
 
 #[test]

@@ -33,6 +33,10 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         let Some(reference) = packet.meta.conn else { continue };
         let Some(line) = state.table.line(reference) else { continue };
         entered += 1;
+        if packet.meta.is(flag::ICMP_ERROR) && is_redirect_of_translated(&packet.meta, line.status) {
+            state.drop(packet, DropReason::IcmpRedirect);
+            continue;
+        }
         let undecided = !line.status.destination_bound() && !line.status.confirmed();
         if undecided && !packet.meta.is(flag::ICMP_ERROR) {
             let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
@@ -42,10 +46,6 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
             }
         }
         let Some(status) = state.table.line(reference).map(|line| line.status) else { continue };
-        if is_redirect_of_translated(&packet.meta, status) {
-            state.drop(packet, DropReason::IcmpRedirect);
-            continue;
-        }
         let meta = &mut packet.meta;
         if (status.srcnat() || status.dstnat())
             && let Some(conn) = state.table.tuples(reference)
@@ -63,14 +63,13 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
     entered
 }
 
-/// Whether a packet is an ICMP redirect about a connection that is translated, or may yet be. The gateway that it names
+/// Whether an ICMP error is a redirect about a connection that is translated, or may yet be. The gateway that it names
 /// is of the network that it came from, and of no use to a host of another one; there is nothing that it could be
 /// translated to (Linux drops these as well: nf_nat_icmp_reply_translation).
+#[cold]
 fn is_redirect_of_translated(meta: &Meta, status: Status) -> bool {
     let open = !status.source_bound() && !status.confirmed();
-    meta.is(flag::ICMP_ERROR)
-        && meta.l4_kind == icmp::REDIRECT
-        && (open || status.srcnat() || status.dstnat())
+    meta.l4_kind == icmp::REDIRECT && (open || status.srcnat() || status.dstnat())
 }
 
 /// Asks the rules, and binds the connection to the answer.

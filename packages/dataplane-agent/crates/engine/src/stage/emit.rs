@@ -81,18 +81,16 @@ fn leave<F: Frame, S: FrameSource<F>>(
         state.drop(packet, DropReason::OutInterfaceDown);
         return;
     };
-    let chosen = chosen_station(out, packet);
     let as_before = last.filter(|(id, _)| {
         *id == packet.meta.adjacency && !packet.meta.is(flag::BROADCAST | flag::NO_NEIGHBOR)
     });
-    let found = match (chosen, as_before) {
-        (Some(mac), _) | (None, Some((_, mac))) => Ok(mac),
-        (None, None) => link_address(snapshot, state, &mut packet.meta),
+    let found = match as_before {
+        Some((_, mac)) => Ok(mac),
+        None => link_address(snapshot, state, out, packet),
     };
     let mac = match found {
         Ok(mac) => {
-            let for_all = chosen.is_none() && !packet.meta.is(flag::BROADCAST);
-            *last = for_all.then_some((packet.meta.adjacency, mac));
+            *last = Some((packet.meta.adjacency, mac)).filter(|(id, _)| *id != NONE);
             mac
         }
         Err(Wait::Hold) => {
@@ -165,11 +163,19 @@ pub(crate) fn chosen_station<F: Frame>(out: &Interface, packet: &Packet<F>) -> O
 }
 
 /// Link-layer destination of a packet.
-fn link_address<F>(
+fn link_address<F: Frame>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
-    meta: &mut Meta,
+    out: &Interface,
+    packet: &mut Packet<F>,
 ) -> Result<[u8; 6], Wait> {
+    // `install` has asked for no neighbour of such a packet.
+    if packet.meta.adjacency == NONE
+        && let Some(mac) = chosen_station(out, packet)
+    {
+        return Ok(mac);
+    }
+    let meta = &mut packet.meta;
     if meta.is(flag::BROADCAST) {
         return Ok(ethernet::group_of_ipv4(meta.next_hop).unwrap_or(ethernet::BROADCAST));
     }

@@ -122,9 +122,9 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
     let flow = Flow { tuple: &meta.tuple, key: &meta.key, hash: meta.hash, entry: meta.entry };
     // By that interface no answer to the address would come back. The packet is the first of a new connection, which
     // gets an address of its own; Linux drops it (nf_nat_oif_changed).
-    state.table.begin_anew_elsewhere(&flow, &transport, snapshot.timeouts(), |row, address| {
-        leaves_by_another(snapshot, row, address)
-    });
+    state
+        .table
+        .begin_anew_elsewhere(&flow, &transport, |row, address| leaves_by_another(snapshot, row, address));
     Some(state.table.track_flow(&flow, &transport, state.now, snapshot.timeouts()))
 }
 

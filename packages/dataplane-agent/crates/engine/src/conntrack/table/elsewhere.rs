@@ -6,33 +6,29 @@ use tollway_config::dataplane::RowId;
 use super::Table;
 use crate::conntrack::connection::{ConnRef, Direction};
 use crate::conntrack::icmp;
-use crate::conntrack::tcp::Tracker;
-use crate::conntrack::timeouts::Timeouts;
 use crate::conntrack::track::{Flow, Transport};
 use crate::tuple::Addr;
 
 impl Table {
     /// Ends the masqueraded connection of a packet that is to open another one in its place, if `elsewhere` holds of it:
     /// of the interface row whose address it took, and the address that its packets go to. Only for a packet in original
-    /// direction that can open one.
+    /// direction that can open one. Of TCP that is a SYN: a peer refuses any other segment from an address it does not know.
     #[inline]
     pub fn begin_anew_elsewhere(
         &mut self,
         flow: &Flow<'_>,
         transport: &Transport,
-        timeouts: &Timeouts,
         elsewhere: impl FnOnce(RowId, Addr) -> bool,
     ) {
-        let Some((row, address)) = self.masquerade_of(flow) else { return };
-        if !elsewhere(row, address) {
-            return;
-        }
         let opens = match transport {
-            Transport::Tcp(segment) => Tracker::open(segment, timeouts).is_some(),
+            Transport::Tcp(segment) => segment.is_syn(),
             Transport::Icmp { icmp_type, .. } => icmp::opens(*icmp_type),
             Transport::Udp | Transport::Other => true,
         };
-        if opens {
+        if opens
+            && let Some((row, address)) = self.masquerade_of(flow)
+            && elsewhere(row, address)
+        {
             self.replace(flow.entry >> 1);
         }
     }

@@ -63,6 +63,10 @@ impl Segment {
         let control = self.has(flag::SYN) as u32 + self.has(flag::FIN) as u32;
         self.seq.wrapping_add(self.payload).wrapping_add(control)
     }
+    /// Whether it asks for a connection.
+    pub(in crate::conntrack) fn is_syn(&self) -> bool {
+        self.kind() == Some(Kind::Syn)
+    }
     fn kind(&self) -> Option<Kind> {
         // URG with SYN or ACK occurs; ECN bits and PSH say nothing about state.
         match self.flags & (flag::FIN | flag::SYN | flag::RST | flag::ACK) {
