@@ -152,6 +152,47 @@ test('a range of rows reaches from where it began, however far that is', async (
   }
 });
 
+test('rows that Find leaves out are selected no more, and no command means them', async ({ ui, router }) => {
+  const { rest } = router;
+  const many = Array.from({ length: 400 }, (_, at) => ({
+    list: 'found',
+    address: `10.3${Math.floor(at / 200)}.0.${(at % 200) + 1}`,
+  }));
+  await rest.request('PUT', `/rest${LISTS}`, many);
+  const present = async () => (await rest.list(LISTS)).filter(({ list }) => list === 'found');
+  const disabled = async () => (await present()).flatMap((row) => (row.disabled === 'true' ? [row.address] : []));
+  try {
+    const lists = await ui.open(LISTS);
+    await lists.find('10.30.0.');
+    await expect(lists.root).toContainText(/200 items out of \d+/);
+    await lists.select(lists.row('10.30.0.1').first());
+    await ui.page.keyboard.press('Shift+End');
+    await expect(lists.root).toContainText('200 selected');
+    // More than are loaded, so that only the router knows which of the selected ones are among them.
+    await lists.find('10.3');
+    await expect(lists.root).toContainText(/4\d\d items out of \d+/);
+    await expect(lists.root).toContainText('200 selected');
+    await lists.find('10.31.0.');
+    await expect(lists.root).toContainText(/200 items out of \d+/);
+    await expect(lists.root).not.toContainText('selected');
+    await lists.row('10.31.0.3').first().click();
+    await expect(lists.root).toContainText('1 selected');
+    await ui.page.keyboard.press('Control+d');
+    await expect.poll(disabled).toEqual(['10.31.0.3']);
+    // What leaves the list while it is selected is not meant either.
+    await ui.page.keyboard.press('Control+a');
+    await expect(lists.root).toContainText('200 selected');
+    const last = (await present()).find(({ address }) => address === '10.31.0.200')?.['.id'] ?? '';
+    await rest.request('PATCH', `/rest${LISTS}/${last}`, { address: '10.32.0.1' });
+    await expect(lists.root).toContainText(/199 items out of \d+/);
+    await ui.page.keyboard.press('Control+d');
+    await expect.poll(async () => (await disabled()).length).toBe(199);
+    expect(await disabled()).not.toContain('10.32.0.1');
+  } finally {
+    await rest.request('POST', `/rest${LISTS}/remove`, { '.id': (await present()).map((row) => row['.id'] ?? '') });
+  }
+});
+
 test('the keys go on where a row was that somebody else removed', async ({ ui, router }) => {
   const ids = new Map<string, string>();
   for (let at = 1; at <= 9; at++) {

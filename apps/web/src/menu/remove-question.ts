@@ -1,5 +1,5 @@
 /**
- * What to ask before many items are removed, some that nobody sees, or any that do not come back, and before users lock
+ * What to ask before many items are removed, or any that do not come back, and before users lock
  * themselves out. Pure.
  */
 import { type Menu, thousands } from '@tollway/schema';
@@ -32,8 +32,6 @@ export interface Removal {
   readonly rows: readonly Row[];
   /** Find or a filter leaves rows out. */
   readonly filtered: boolean;
-  /** How many of the items Find or the filter leaves out. */
-  readonly hidden: number;
   /** Rows that Find or the filter shows, and rows of the menu. */
   readonly matched: number;
   readonly total: number;
@@ -74,16 +72,14 @@ export function disableQuestion(
 
 /** The question, or undefined when the items may go without one. */
 export function removeQuestion(menu: Menu, removal: Removal): RemoveQuestion | undefined {
-  const { ids, rows, filtered, hidden, matched, total, user } = removal;
+  const { ids, rows, filtered, matched, total, user } = removal;
   const final = menu.undoable === false;
-  if (ids.length < ASKED_FROM && hidden === 0 && !final) return undefined;
+  if (ids.length < ASKED_FROM && !final) return undefined;
   const named = rows.slice(0, NAMED).map((row) => nameOf(menu, row));
   const more = ids.length - named.length;
   const parts = [
     ...(matched < total ? [`Find or the filter shows ${number(matched)} of ${number(total)} items.`] : []),
-    hidden > 0
-      ? `${number(hidden)} of the selected items ${hidden === 1 ? 'is' : 'are'} hidden and would be removed too.`
-      : 'All selected items are among those shown; hidden ones stay.',
+    'All selected items are among those shown; hidden ones stay.',
   ];
   return {
     command: 'remove',

@@ -9,8 +9,11 @@ import {
   useState,
   useSyncExternalStore,
 } from 'react';
-import type { LiveMenu } from '../api/live-menu.ts';
+import { flushSync } from 'react-dom';
+import { live as socket } from '../api/live.ts';
+import { idsOf, type LiveMenu, type Query } from '../api/live-menu.ts';
 import type { Row } from '../api/row.ts';
+import { showError } from '../ui/toasts.ts';
 import { flagLetters } from './cells/text.ts';
 import { inOrder, noSelection, type Selection, within } from './selection.ts';
 
@@ -21,8 +24,8 @@ export interface TableSelection {
   readonly selection: Selection;
   readonly select: Dispatch<SetStateAction<Selection>>;
   /**
-   * Rows that are to be selected once the router has listed them: what is done with the selection waits until then, and
-   * is not done when it is false, as the router has not.
+   * Rows that are to be selected, or to stay so, once the router has listed them: what is done with the selection waits
+   * until then, and is not done when it is false, as the router has not.
    */
   readonly pending: RefObject<Promise<boolean> | undefined>;
   /** Selected ids in the order of the list. */
@@ -36,16 +39,51 @@ function isComplete({ state }: LiveMenu): boolean {
   return state.loaded && state.first === 0 && state.order.length === state.matched;
 }
 
+/** Ids of all items that Find and the filter let through, whatever a tree folds away. */
+export const matching = (menu: Menu, query: Query): Promise<readonly string[]> =>
+  idsOf(socket, menu.path, { ...query, sort: null, tree: null });
+
+const passSame = (one: Query, other: Query): boolean => one.find === other.find && one.filter === other.filter;
+
 export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
   const [selection, select] = useState<Selection>(noSelection);
   const pending = useRef<Promise<boolean>>(undefined);
-  useEffect(
-    () =>
-      live.subscribe((change) => {
-        if (change.order && isComplete(live)) select((now) => within(now, live.shown));
-      }),
-    [live],
-  );
+  const latest = useRef(selection);
+  latest.current = selection;
+  useEffect(() => {
+    let known = live.listed;
+    /** Has the router list what passes now, as not all of it is loaded. */
+    const leaveOut = () => {
+      const query = live.listed;
+      const before = pending.current;
+      const listed = Promise.resolve(before)
+        .then(() => matching(menu, query))
+        .then((ids) => {
+          flushSync(() => select((now) => within(now, [...ids, ...live.shown])));
+          return true;
+        })
+        .catch((error: unknown) => {
+          showError('Select', error);
+          return false;
+        })
+        .finally(() => {
+          if (pending.current === listed) pending.current = undefined;
+        });
+      pending.current = listed;
+    };
+    return live.subscribe((change) => {
+      if (!change.order) return;
+      const { listed, shown } = live;
+      const asBefore = passSame(known, listed);
+      known = listed;
+      if (isComplete(live)) select((now) => within(now, shown));
+      else if (!asBefore) {
+        const loaded = new Set(shown);
+        const waits = pending.current !== undefined;
+        if (waits || [...latest.current.ids].some((id) => !loaded.has(id))) leaveOut();
+      }
+    });
+  }, [menu, live]);
   const ids = () => inOrder(selection, live.shown);
   const rowsOf = (list: readonly string[]) => list.map((id) => live.row(id)).filter((row) => row !== undefined);
   // Renders anew when a selected row becomes disabled, dynamic …, but not when its counters tick.

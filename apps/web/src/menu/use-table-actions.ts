@@ -15,7 +15,7 @@ import { disableQuestion, type RemoveQuestion, removeQuestion } from './remove-q
 import { everything, nothingAt, within } from './selection.ts';
 import { type CommandName, hasCommand, refusal, type TableState } from './table-commands.ts';
 import { type Drop, rootParent, siblingAbove, stepAmongSiblings, treePlace } from './tree.ts';
-import type { TableSelection } from './use-selection.ts';
+import { matching, type TableSelection } from './use-selection.ts';
 
 /** What the dialog of a new item starts from. */
 export interface NewItem {
@@ -36,7 +36,7 @@ interface Options {
   readonly onAdd: (start?: NewItem) => void;
   /** Commands that are the table's own: `find`, `columns`, `comment`, `tree` … */
   readonly show: (name: CommandName) => void;
-  /** Asks before many items are removed, or some that are not shown, and before users disable themselves. */
+  /** Asks before many items are removed, and before users disable themselves. */
   readonly ask: (question: RemoveQuestion) => void;
 }
 
@@ -63,8 +63,8 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
   };
 
   /**
-   * Does something with those of some items that are still there; false when none is, or nobody knows. Of those that are not
-   * loaded nobody here hears when somebody removes them.
+   * Does something with those of some items that are still there, and that Find and the filter let through; false when none
+   * is, or nobody knows. Of those that are not loaded nobody here hears when somebody removes or changes them.
    */
   async function withPresent(
     ids: readonly string[],
@@ -74,17 +74,17 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     let present = ids;
     if (!ids.every((id) => loaded.has(id))) {
       try {
-        const all = await idsOf(socket, menu.path, { ...live.query, sort: null, find: '', filter: {}, tree: null });
-        const there = new Set(all);
+        const there = new Set([...(await matching(menu, live.query)), ...loaded]);
         present = ids.filter((id) => there.has(id));
-        select((now) => within(now, all));
+        select((now) => within(now, [...there]));
       } catch (error) {
         showError('Select', error);
         return false;
       }
     }
     if (present.length > 0) return act(present);
-    showToast({ kind: 'info', text: 'What was selected does not exist any more.' });
+    const leftOut = state().filtered === true ? ', or Find or the filter leaves it out now' : '';
+    showToast({ kind: 'info', text: `What was selected does not exist any more${leftOut}.` });
     return false;
   }
 
@@ -96,37 +96,22 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     return done;
   }
 
-  /** How many of the items Find or the filter leaves out: a long list keeps them selected. */
-  async function hiddenAmong(ids: readonly string[]): Promise<number> {
-    const shown = new Set(live.shown.filter((id) => !isContext(live.row(id))));
-    if (state().filtered !== true || ids.every((id) => shown.has(id))) return 0;
-    const matching = new Set(await idsOf(socket, menu.path, live.query));
-    return ids.filter((id) => !matching.has(id)).length;
-  }
-
   /** Removes what is selected, or asks first. */
   async function removeChosen(ids: readonly string[]): Promise<boolean> {
-    try {
-      const rows = selected.chosenRows();
-      const { matched, context, total } = live.state;
-      const hidden = await hiddenAmong(ids);
-      const filtered = state().filtered === true;
-      const question = removeQuestion(menu, {
-        ids,
-        rows,
-        filtered,
-        hidden,
-        matched: matched - context,
-        total,
-        user: loggedIn(),
-      });
-      if (question === undefined) return await remove(ids);
-      ask(question);
-      return true;
-    } catch (error) {
-      showError('Remove', error);
-      return false;
-    }
+    const rows = selected.chosenRows();
+    const { matched, context, total } = live.state;
+    const filtered = state().filtered === true;
+    const question = removeQuestion(menu, {
+      ids,
+      rows,
+      filtered,
+      matched: matched - context,
+      total,
+      user: loggedIn(),
+    });
+    if (question === undefined) return remove(ids);
+    ask(question);
+    return true;
   }
 
   /** Removes items. Nothing is selected then, so that no second Delete takes more; but for what was selected meanwhile. */
