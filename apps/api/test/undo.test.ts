@@ -38,6 +38,23 @@ async function add(...names: string[]): Promise<string[]> {
   return ids;
 }
 
+describe('a port with a queue of its own', () => {
+  it('has its changes told and taken back, whichever menu they were made by', async () => {
+    const [port] = (await router.rest('GET', '/queue/interface')).rows;
+    const id = port?.['.id'] ?? '';
+    const first = await router.rest('PATCH', `/queue/interface/${id}`, { queue: 'default-small' });
+    const second = await router.rest('PATCH', `/queue/interface/${id}`, { queue: 'ethernet-default' });
+    const { changes } = (await api('GET', `/${revisionOf(second)}`)).body as { changes: unknown };
+    expect(changes).toMatchObject([{ action: 'change', text: 'queue default-small → ethernet-default' }]);
+    expect((await undo(revisionOf(second))).status).toBe(200);
+    const port2 = await router.rest('PATCH', `/interface/ethernet/${id}`, { comment: 'uplink' });
+    expect((await undo(revisionOf(port2))).status).toBe(200);
+    expect((await router.rest('GET', `/queue/interface/${id}`)).body).toMatchObject({ queue: 'default-small' });
+    expect((await undo(revisionOf(first))).status).toBe(200);
+    expect((await router.rest('GET', `/queue/interface/${id}`)).body).toMatchObject({ queue: 'only-hardware-queue' });
+  });
+});
+
 describe('a change', () => {
   it('is named by its answer, and only by its own', async () => {
     const added = await router.rest('PUT', FILTER, { chain: 'forward', comment: 'a' });

@@ -1,4 +1,4 @@
-import type { Menu } from '@tollway/schema';
+import { type Menu, type Prop, registry } from '@tollway/schema';
 import { type ApiError, errors } from '../errors.js';
 import { builtinRow } from './builtin.js';
 import { type Arguments, textOf } from './content.js';
@@ -10,6 +10,23 @@ import { FIRST_DYNAMIC_ROW, parseRowId, type Row } from './snapshot.js';
 
 /** Menu that holds the rows that `menu` shows. */
 export const storageOf = (menu: Pick<Menu, 'path' | 'rowsOf'>): string => menu.rowsOf ?? menu.path;
+
+/** Menus that show and change the rows which a menu holds, itself first. */
+export function menusOf(menu: Menu): readonly Menu[] {
+  return [menu, ...registry.filter((other) => other.path !== menu.path && storageOf(other) === menu.path)];
+}
+
+const known = new WeakMap<Menu, Readonly<Record<string, Prop>>>();
+
+/** What rows of a menu may hold, by name: a menu that shows them may have properties of its own (`/queue/interface`). */
+export function storedProps(menu: Menu): Readonly<Record<string, Prop>> {
+  let props = known.get(menu);
+  if (props === undefined) {
+    props = Object.assign({}, ...menusOf(menu).map((each) => each.props), menu.props) as Record<string, Prop>;
+    known.set(menu, props);
+  }
+  return props;
+}
 
 /**
  * The row that a text names.

@@ -2,6 +2,7 @@ import { type Menu, menuByPath } from '@tollway/schema';
 import { errors } from '../errors.js';
 import { builtinRow } from './builtin.js';
 import { type Draft, equal, type RowChange, type StoredRow, type StoredSnapshot } from './draft.js';
+import { menusOf } from './items.js';
 import { besideOthers, movedBetween, placedAsBefore } from './places.js';
 import { RANK_STEP } from './ranks.js';
 import { namesInUse } from './references.js';
@@ -153,8 +154,11 @@ function impossible(draft: Draft, path: string, past: PastRevision): readonly Co
   const found = past.changes.flatMap(({ menu: of, id, before }) => {
     const row = of !== path || before === undefined ? undefined : draft.find(path, id);
     if (row === undefined) return [];
-    const verified = verifySet(menu, row, settable(menu, row), draft.snapshot(), rows);
-    return verified.ok ? [] : [conflict(row, `cannot come back: ${verified.errors[0].detail}`)];
+    for (const [through, body] of settable(menu, row)) {
+      const verified = verifySet(through, row, body, draft.snapshot(), rows);
+      if (!verified.ok) return [conflict(row, `cannot come back: ${verified.errors[0].detail}`)];
+    }
+    return [];
   });
   const names = past.changes.flatMap(({ menu: of, after }) => (of === path && after?.values.name ? [after] : []));
   if (names.length === 0) return found;
@@ -170,9 +174,16 @@ function impossible(draft: Draft, path: string, past: PastRevision): readonly Co
   ];
 }
 
-/** What of a row a request could give. */
-function settable(menu: Menu, { values }: Row): Record<string, string> {
-  return Object.fromEntries(Object.entries(values).filter(([name]) => menu.props[name]?.readOnly !== true));
+/** What of a row requests could give, by the menus that take it; what no menu knows is its own menu's. */
+function settable(menu: Menu, { values }: Row): ReadonlyMap<Menu, Readonly<Record<string, string>>> {
+  const bodies = new Map<Menu, Record<string, string>>([[menu, {}]]);
+  const menus = menusOf(menu);
+  for (const [name, value] of Object.entries(values)) {
+    const through = menus.find(({ props }) => Object.hasOwn(props, name)) ?? menu;
+    if (through.props[name]?.readOnly === true) continue;
+    bodies.set(through, { ...bodies.get(through), [name]: value });
+  }
+  return bodies;
 }
 
 function titleOf(row: Row | StoredRow | undefined): string {
