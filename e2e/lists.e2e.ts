@@ -1,5 +1,6 @@
 import { expect } from '@playwright/test';
 import { barriers } from './barriers.ts';
+import { Dialog } from './console.ts';
 import { test } from './stack.ts';
 
 const FILTER = '/ip/firewall/filter';
@@ -287,4 +288,118 @@ test('a second Delete, on another row, counts while the first is under way; what
   await expect(chain).toBeFocused();
   await keyboard.type('dstnat');
   await expect(chain).toHaveValue('dstnat');
+});
+
+test('what is typed after Apply, before the answer comes, stays as a change that is not stored', async ({
+  ui,
+  router,
+}) => {
+  const menu = '/ip/firewall/address-list';
+  const { page } = ui;
+  const entry = async () => {
+    const [found] = (await router.rest.list(menu)).filter(({ list }) => list === 'slow' || list === 'slower');
+    return found === undefined ? undefined : `${found.list} ${found.address} ${found.comment ?? ''}`.trim();
+  };
+  /** Lets the answer go that is held back; the change is made before. */
+  let release: () => void = () => {};
+  const gate = () =>
+    new Promise<void>((resolve) => {
+      release = resolve;
+    });
+  let held = gate();
+  await page.route('**/rest/**', async (route) => {
+    if (route.request().method() === 'GET') return route.continue();
+    const until = held;
+    const response = await route.fetch();
+    await until;
+    await route.fulfill({ response });
+  });
+  const answered = async () => {
+    const answer = page.waitForResponse((response) => response.request().method() !== 'GET');
+    release();
+    held = gate();
+    await answer;
+  };
+  const question = page.getByRole('dialog', { name: /^Discard the changes in / });
+  const lists = await ui.open(menu);
+
+  // A new item.
+  const fresh = await lists.add('Firewall Address List');
+  await fresh.set('Name', 'slow');
+  await fresh.set('Address', '10.2.1.4');
+  await fresh.press('Apply');
+  await expect.poll(entry).toBe('slow 10.2.1.4');
+  await fresh.field('Address').press('End');
+  await page.keyboard.type('5');
+  await answered();
+  const dialog = new Dialog(page, /^Firewall Address List </);
+  await expect(dialog.root).toBeVisible();
+  // Typing goes on over the answer.
+  await page.keyboard.type('5');
+  await expect(dialog.field('Address')).toHaveValue('10.2.1.455');
+  await expect(dialog.root.getByRole('status').filter({ hasText: 'meanwhile' })).toHaveCount(0);
+  await dialog.press('Cancel');
+  await expect(question).toBeVisible();
+  await page.keyboard.press('Escape');
+  await dialog.set('Address', '10.2.1.45');
+
+  // The item that it has become: another field, and the same one.
+  await dialog.press('Apply');
+  await expect.poll(entry).toBe('slow 10.2.1.45');
+  await dialog.set('Name', 'slower');
+  await answered();
+  await expect(page.locator('.toasts')).toContainText('Changed Firewall Address List');
+  await expect(dialog.field('Name')).toHaveValue('slower');
+  await expect(dialog.field('Address')).toHaveValue('10.2.1.45');
+  await dialog.press('OK');
+  await expect.poll(entry).toBe('slower 10.2.1.45');
+  await dialog.field('Name').press('End');
+  await page.keyboard.type('s');
+  await answered();
+  await expect(page.locator('.toasts')).toContainText('what was typed after OK is not stored yet');
+  await expect(dialog.field('Name')).toHaveValue('slowers');
+  // What is typed back to what is stored is no change.
+  await dialog.field('Name').press('Backspace');
+  await dialog.press('Cancel');
+  await dialog.closed();
+  await expect(question).toBeHidden();
+
+  // A comment.
+  await lists.select(lists.row('10.2.1.45'));
+  await page.keyboard.press('Control+m');
+  const comment = page.getByRole('dialog', { name: 'Comment' });
+  await comment.getByRole('textbox').fill('one');
+  await page.keyboard.press('Enter');
+  await expect.poll(entry).toBe('slower 10.2.1.45 one');
+  await page.keyboard.type(' and two');
+  await answered();
+  await expect(page.locator('.toasts')).toContainText('Commented 1 item');
+  await expect(comment.getByRole('textbox')).toHaveValue('one and two');
+  await expect(comment.getByRole('status')).toHaveCount(0);
+  await page.keyboard.press('Enter');
+  await expect.poll(entry).toBe('slower 10.2.1.45 one and two');
+  await answered();
+  await expect(comment).toBeHidden();
+
+  // Settings.
+  await ui.open('/system/identity');
+  const identity = ui.window('Identity');
+  const name = identity.root.getByRole('textbox', { name: 'Identity', exact: true });
+  const before = await name.inputValue();
+  await name.fill('edge');
+  await identity.button('Apply').click();
+  const stored = async () => (await router.rest.request('GET', '/rest/system/identity')).body;
+  await expect.poll(stored).toMatchObject({ name: 'edge' });
+  // Back to what it was is a change, too.
+  await name.fill(before);
+  await answered();
+  await expect(page.locator('.toasts')).toContainText('Changed Identity');
+  await expect(name).toHaveValue(before);
+  await identity.button('Cancel').click();
+  await expect(question).toBeVisible();
+  await page.keyboard.press('Escape');
+  await page.unroute('**/rest/**');
+  await identity.button('OK').click();
+  await expect(identity.root).toBeHidden();
+  await expect.poll(stored).toMatchObject({ name: before });
 });

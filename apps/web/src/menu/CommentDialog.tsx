@@ -1,6 +1,7 @@
-import { useState, useSyncExternalStore } from 'react';
+import { useRef, useState, useSyncExternalStore } from 'react';
 import type { LiveMenu } from '../api/live-menu.ts';
 import { AskDialog } from '../ui/AskDialog.tsx';
+import { tellStaysOpen } from './use-form.ts';
 
 interface Props {
   /** The comment as it is now; undefined when several items have different ones, null when it is not known. */
@@ -13,12 +14,27 @@ interface Props {
 /** The small window that asks for a comment. */
 export function CommentDialog({ now, onComment, onClose }: Props) {
   // As it was when it was asked for: what others do meanwhile does not change the question.
-  const [before] = useState(now ?? undefined);
+  const [before, setBefore] = useState(now ?? undefined);
   const [text, setText] = useState(before);
   const [asked, setAsked] = useState(false);
+  /** What the news still call it when another one has been stored; null when none has. */
+  const [old, setOld] = useState<string | undefined | null>(null);
+  const latest = useRef(text);
+  latest.current = text;
+  const sending = useRef(false);
   const typed = text !== undefined && text !== before;
   async function answer() {
-    if (!typed || (await onComment(text))) onClose();
+    if (sending.current) return;
+    if (!typed) return onClose();
+    sending.current = true;
+    const stored = await onComment(text);
+    sending.current = false;
+    if (!stored) return;
+    if (latest.current === text) return onClose();
+    // What was typed since is not stored.
+    setOld(before);
+    setBefore(text);
+    tellStaysOpen();
   }
   return (
     <AskDialog
@@ -48,7 +64,7 @@ export function CommentDialog({ now, onComment, onClose }: Props) {
           event.currentTarget.form?.requestSubmit();
         }}
       />
-      {now !== null && now !== before && now !== text && before !== undefined && (
+      {now !== null && now !== before && now !== text && now !== old && before !== undefined && (
         <p className="field-note" role="status">
           {overtakenText(now)}
         </p>

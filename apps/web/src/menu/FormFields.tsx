@@ -2,7 +2,7 @@
 import type { Menu } from '@tollway/schema';
 import { Fragment, useCallback, useContext, useEffect, useId, useLayoutEffect, useState } from 'react';
 import type { Row } from '../api/row.ts';
-import { Tabs } from '../ui/Tabs.tsx';
+import { TabList } from '../ui/Tabs.tsx';
 import { Field } from './fields/Field.tsx';
 import { Fit } from './fit.ts';
 import { type Errors, fieldsOf, fieldValue, standsOpen, tabsOf } from './form-model.ts';
@@ -93,17 +93,8 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
     );
   };
   const passive = shown.every((name) => readOnly || menu.props[name]?.readOnly === true);
-  if (tabs.length <= 1) {
-    // A form that is spread scrolls with the page around it.
-    return passive && !spread ? (
-      <div role="group" className="tab-panel" tabIndex={0} aria-label={active}>
-        {fields(active)}
-      </div>
-    ) : (
-      <div className="tab-panel">{fields(active)}</div>
-    );
-  }
-  if (spread) {
+  const many = tabs.length > 1;
+  if (many && spread) {
     return (
       <div className="form-spread">
         {tabs.map((tab) => (
@@ -115,11 +106,22 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
       </div>
     );
   }
+  // One panel whether there are several tabs or not: a new item may get more once it is added, while somebody types.
   return (
-    <Tabs id={id} tabs={tabs} active={active} marked={marked} passive={passive} onSelect={choose}>
-      {fields(active)}
-    </Tabs>
+    <>
+      {many && <TabList id={id} tabs={tabs} active={active} marked={marked} onSelect={choose} />}
+      <div className="tab-panel" {...panelRole()}>
+        {fields(active)}
+      </div>
+    </>
   );
+
+  function panelRole() {
+    const tabIndex = passive ? 0 : undefined;
+    if (many) return { role: 'tabpanel', id: `${id}-panel`, tabIndex };
+    // A form that is spread scrolls with the page around it.
+    return passive && !spread ? { role: 'group', tabIndex, 'aria-label': active } : {};
+  }
 }
 
 /** Titles over two columns of fields; each field is named by its own label. */

@@ -22,7 +22,7 @@ import { disableQuestion, type RemoveQuestion, removeQuestion } from './remove-q
 import { loadingText } from './TableFooter.tsx';
 import { UnsavedNote } from './UnsavedNote.tsx';
 import { tellChange } from './undo.ts';
-import { orphaned, untouched, useForm } from './use-form.ts';
+import { orphaned, type Sent, tellStaysOpen, untouched, useForm } from './use-form.ts';
 import { useItem } from './use-item.ts';
 
 export type Frame = ComponentType<{
@@ -36,41 +36,72 @@ interface Common {
   readonly Frame: Frame;
   readonly extras?: TabExtras | undefined;
   readonly onClose: () => void;
+  /** Closes it too, but asks first when something in it is not stored. */
+  readonly onLeave: () => void;
   /** Opens the dialog of a new item that is filled from this one, with what was changed in its form. */
   readonly onCopy: (id: string, values: Readonly<Record<string, string>>) => void;
-  /** The item has been added; its dialog may be shown from now on. */
+  /** The item has been added; the dialog is its own from now on. */
   readonly onAdded: (id: string) => void;
+}
+
+/** What is in a dialog: an item, or a new one. */
+interface Shown {
+  /** Null for a new one. */
+  readonly id: string | null;
+  /** What a new one starts with. */
+  readonly initial: Edits;
+  /** That was typed, and is stored nowhere. */
+  readonly isTyped: boolean;
+  /** Number of the frame: one of its own takes the focus. */
+  readonly frame: number;
 }
 
 /** Dialog of an item that exists. */
 export function ItemForm(props: Common & { readonly id: string }) {
-  const { menu, Frame, id, onClose } = props;
+  return <ItemDialog {...props} start={{ id: props.id, initial: {}, isTyped: false, frame: 0 }} />;
+}
+
+interface DialogProps extends Common {
+  readonly start: Shown;
+  readonly before?: string | undefined;
+  readonly after?: string | undefined;
+}
+
+/** One form from a new item to the one that it becomes when it is added, so that typing goes on over that. */
+function ItemDialog({ start, before, after, ...common }: DialogProps) {
+  const { menu, Frame, onClose } = common;
+  const [{ id, initial, isTyped, frame }, setShown] = useState(start);
   const item = useItem(menu, id);
   const stale = useStale();
   const [last, setLast] = useState<Row>();
-  const [again, setAgain] = useState<Edits>();
   const row = item.state === 'here' ? item.row : undefined;
   // Of an item that somebody removes what was typed stays, and can be added again.
   if (row !== undefined && row !== last) setLast(row);
-  if (again !== undefined) {
-    return (
-      // A frame of its own takes the focus, whose button is gone.
-      <Frame key="again" title={newTitle(menu)} onClose={onClose}>
-        <Body {...props} base={EMPTY} isNew initial={again} isTyped />
-      </Frame>
-    );
-  }
-  const shown = row ?? (item.state === 'missing' && !item.removed ? undefined : last);
+  const known = row ?? (item.state === 'missing' && !item.removed ? undefined : last);
+  const shown = id === null ? EMPTY : known;
   if (shown !== undefined) {
+    const isNew = id === null;
     return (
-      <Frame title={itemTitle(menu, shown)} onClose={onClose}>
+      <Frame key={frame} title={isNew ? newTitle(menu) : itemTitle(menu, shown)} onClose={onClose}>
         <Body
-          {...props}
-          base={shown}
-          isNew={false}
-          initial={{}}
+          {...common}
+          // What is added again goes to the end: where it was is not known.
+          {...(frame === start.frame && { before, after })}
+          item={shown}
+          isNew={isNew}
+          initial={initial}
+          isTyped={isTyped}
           gone={item.state === 'missing' ? item.why : undefined}
-          onAddAgain={setAgain}
+          onAdded={(added) => {
+            const id = added['.id'] ?? '';
+            setLast(added);
+            setShown((now) => ({ ...now, id }));
+            common.onAdded(id);
+          }}
+          // The button that had the focus is gone with the item.
+          onAddAgain={(values) =>
+            setShown((now) => ({ id: null, initial: values, isTyped: true, frame: now.frame + 1 }))
+          }
         />
       </Frame>
     );
@@ -96,7 +127,7 @@ interface NewProps extends Common {
 
 /** Dialog of an item that does not exist yet, empty or filled from the item `copy`. */
 export function NewItemForm(props: NewProps) {
-  const { menu, Frame, copy, values, onClose } = props;
+  const { menu, copy, values } = props;
   const [start, setStart] = useState<Edits | undefined>(copy === undefined ? proposals(menu) : undefined);
   useEffect(() => {
     if (copy === undefined) return;
@@ -108,11 +139,8 @@ export function NewItemForm(props: NewProps) {
       });
   }, [menu, copy]);
   if (start === undefined) return null;
-  const initial = withEdits(start, values ?? {});
   return (
-    <Frame title={newTitle(menu)} onClose={onClose}>
-      <Body {...props} base={EMPTY} isNew initial={initial} />
-    </Frame>
+    <ItemDialog {...props} start={{ id: null, initial: withEdits(start, values ?? {}), isTyped: false, frame: 0 }} />
   );
 }
 
@@ -128,44 +156,51 @@ const same = (edits: Edits, initial: Edits): boolean => {
   return names.length === Object.keys(initial).length && names.every((name) => edits[name] === initial[name]);
 };
 
-interface BodyProps extends Common {
-  readonly base: Row;
+interface BodyProps extends Omit<Common, 'onAdded'> {
+  /** By its news; empty for a new one. */
+  readonly item: Row;
   readonly isNew: boolean;
   readonly initial: Edits;
   /** What a new item starts with was typed, and is stored nowhere. */
-  readonly isTyped?: boolean;
+  readonly isTyped: boolean;
   readonly before?: string | undefined;
   readonly after?: string | undefined;
   /** Why the item is not there any more. */
   readonly gone?: string | undefined;
   /** A new item is to be made of what stands in the form of one that is gone. */
-  readonly onAddAgain?: (values: Edits) => void;
+  readonly onAddAgain: (values: Edits) => void;
+  /** The new item was added; the dialog is to be its own. */
+  readonly onAdded: (added: Row) => void;
 }
 
 function Body({
   menu,
   extras,
-  base,
+  item,
   isNew,
   initial,
-  isTyped = false,
+  isTyped,
   before,
   after,
   gone,
   onClose,
+  onLeave,
   onCopy,
   onAdded,
   onAddAgain,
 }: BodyProps) {
-  const form = useForm(menu, base, isNew, initial);
+  const form = useForm(menu, item, isNew, initial);
+  const { base } = form;
   const [commenting, setCommenting] = useState(false);
   const [question, setQuestion] = useState<RemoveQuestion>();
   /** Where a new item goes in an ordered list. */
   const [place, setPlace] = useState({ before, after });
   const id = base['.id'] ?? '';
   const locked = isNew ? undefined : lockedReason(menu, base);
-  const disabled = isNew ? form.edits.disabled === 'true' : isSet(base, 'disabled');
-  const comment = isNew ? (form.edits.comment ?? '') : (base.comment ?? '');
+  /** What buttons change is sent with the form: of a new item, and what was changed so while that was being added. */
+  const isEdit = (name: string) => isNew || form.edits[name] !== undefined;
+  const disabled = isEdit('disabled') ? form.edits.disabled === 'true' : isSet(base, 'disabled');
+  const comment = isEdit('comment') ? (form.edits.comment ?? '') : (base.comment ?? '');
 
   async function addAtPlace(body: Readonly<Record<string, string>>) {
     const full = {
@@ -185,32 +220,34 @@ function Body({
     }
   }
 
-  /** Sends the form; gives the id of the item, or undefined when the server refused it. */
-  async function save(): Promise<string | undefined> {
-    let saved = id;
-    const taken = await form.send(async (body) => {
+  /** Sends the form. One of a new item becomes that of the item when it is to stay, or must as more was typed. */
+  async function save(stays: boolean): Promise<Sent> {
+    let added: Row | undefined;
+    const sent = await form.send(async (body) => {
       const { row, revision } = isNew ? await addAtPlace(body) : await set(menu.path, id, body);
-      saved = row['.id'] ?? id;
-      if (isNew && saved !== '') announceAdded(menu.path, saved);
+      const saved = row['.id'] ?? '';
+      if (isNew && saved !== '') {
+        announceAdded(menu.path, saved);
+        added = row;
+      }
       // What is made with a timeout is no configuration; it is told of all the same.
       if (isNew || revision !== undefined || menu.undoable === false)
         tellChange(`${isNew ? 'Added' : 'Changed'} ${itemTitle(menu, row)}.`, revision);
+      return row;
     });
-    return taken ? saved : undefined;
+    if (added !== undefined && (stays || sent === 'typed-since')) onAdded(added);
+    return sent;
   }
 
   async function ok() {
-    if (gone !== undefined) addAgain();
-    else if (locked !== undefined || (await save()) !== undefined) onClose();
-  }
-
-  async function apply() {
-    const saved = await save();
-    if (isNew && saved !== undefined && saved !== '') onAdded(saved);
+    if (gone !== undefined) return addAgain();
+    const sent = locked === undefined ? await save(false) : 'taken';
+    if (sent === 'taken') onClose();
+    else if (sent === 'typed-since') tellStaysOpen();
   }
 
   function addAgain() {
-    if (menu.commands.includes('add')) onAddAgain?.({ ...valuesOf(menu, base), ...form.edits });
+    if (menu.commands.includes('add')) onAddAgain({ ...valuesOf(menu, base), ...form.edits });
   }
 
   async function remove() {
@@ -291,10 +328,10 @@ function Body({
           busy={form.busy}
           disabled={disabled}
           gone={gone !== undefined}
-          onClose={onClose}
-          onApply={() => void apply()}
+          onClose={form.late ? onLeave : onClose}
+          onApply={() => void save(true)}
           onDisable={(wanted) => {
-            if (isNew) form.change('disabled', wanted ? 'true' : undefined);
+            if (isEdit('disabled')) form.change('disabled', wanted ? 'true' : isNew ? undefined : 'false');
             else if (wanted) disable();
             else void runOn(menu, 'enable', [id]);
           }}
@@ -316,8 +353,8 @@ function Body({
         <CommentDialog
           now={comment}
           onComment={async (text) => {
-            if (!isNew) return runOn(menu, 'comment', [id], { comment: text });
-            form.change('comment', text === '' ? undefined : text);
+            if (!isEdit('comment')) return runOn(menu, 'comment', [id], { comment: text });
+            form.change('comment', isNew && text === '' ? undefined : text);
             return true;
           }}
           onClose={() => setCommenting(false)}

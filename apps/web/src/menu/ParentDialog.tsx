@@ -1,10 +1,11 @@
 import type { Menu } from '@tollway/schema';
-import { useId, useState } from 'react';
+import { useId, useRef, useState } from 'react';
 import { useOptions } from '../api/references.ts';
 import { AskDialog } from '../ui/AskDialog.tsx';
 import { Combo } from '../ui/Combo.tsx';
 import { changeParent, type Moved } from './parents.ts';
 import { rootParent } from './tree.ts';
+import { tellStaysOpen } from './use-form.ts';
 
 interface Props {
   readonly menu: Menu;
@@ -20,9 +21,16 @@ export function ParentDialog({ menu, moved, onClose }: Props) {
   const [wrong, setWrong] = useState('');
   const { options, load } = useOptions(menu.props.parent?.kind);
   const own = new Set(rows.map((row) => row.name));
+  const latest = useRef(parent);
+  latest.current = parent;
   function answer() {
-    changeParent(menu, moved, parent).then(onClose, (error: unknown) =>
-      setWrong(error instanceof Error ? error.message : String(error)),
+    changeParent(menu, moved, parent).then(
+      () => {
+        // What was typed since is not stored.
+        if (latest.current === parent) onClose();
+        else tellStaysOpen();
+      },
+      (error: unknown) => setWrong(error instanceof Error ? error.message : String(error)),
     );
   }
   return (

@@ -8,16 +8,18 @@ import { FormFields } from './FormFields.tsx';
 import { loadingText } from './TableFooter.tsx';
 import { UnsavedNote } from './UnsavedNote.tsx';
 import { tellChange } from './undo.ts';
-import { untouched, useForm } from './use-form.ts';
+import { tellStaysOpen, untouched, useForm } from './use-form.ts';
 import { useItem } from './use-item.ts';
 
 interface Props {
   readonly menu: Menu;
   /** Closes the window; without it there are no buttons that do. */
   readonly onClose?: () => void;
+  /** Closes it too, but asks first when something in it is not stored. */
+  readonly onLeave?: () => void;
 }
 
-export function SettingsForm({ menu, onClose }: Props) {
+export function SettingsForm({ menu, onClose, onLeave }: Props) {
   const item = useItem(menu, undefined);
   const stale = useStale();
   if (item.state !== 'here') {
@@ -27,27 +29,32 @@ export function SettingsForm({ menu, onClose }: Props) {
       </div>
     );
   }
-  return <Body menu={menu} base={item.row} onClose={onClose} />;
+  return <Body menu={menu} row={item.row} onClose={onClose} onLeave={onLeave} />;
 }
 
 interface BodyProps {
   readonly menu: Menu;
-  readonly base: Row;
+  readonly row: Row;
   readonly onClose: (() => void) | undefined;
+  readonly onLeave: (() => void) | undefined;
 }
 
-function Body({ menu, base, onClose }: BodyProps) {
-  const form = useForm(menu, base, false);
+function Body({ menu, row, onClose, onLeave }: BodyProps) {
+  const form = useForm(menu, row, false);
+  const { base } = form;
   const [applied, setApplied] = useState(false);
   const apply = async (body: Readonly<Record<string, string>>) => {
     const revision = await setSettings(menu.path, body);
     if (revision !== undefined) tellChange(`Changed ${menu.title}.`, revision);
+    return undefined;
   };
   const writable = menu.commands.includes('set');
   const send = () => form.send(apply);
 
   async function ok() {
-    if (await send()) onClose?.();
+    const sent = await send();
+    if (sent === 'taken') onClose?.();
+    else if (sent === 'typed-since' && onClose !== undefined) tellStaysOpen();
   }
 
   const fields = (
@@ -109,6 +116,7 @@ function Body({ menu, base, onClose }: BodyProps) {
               type="button"
               className="button"
               onClick={() => {
+                if (form.late && onLeave !== undefined) return onLeave();
                 form.reset();
                 onClose();
               }}
@@ -120,7 +128,7 @@ function Body({ menu, base, onClose }: BodyProps) {
             type="button"
             className="button"
             aria-disabled={form.busy || !form.dirty}
-            onClick={() => form.dirty && void send().then(setApplied)}
+            onClick={() => form.dirty && void send().then((sent) => setApplied(sent === 'taken'))}
           >
             Apply
           </button>

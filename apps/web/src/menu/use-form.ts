@@ -1,8 +1,10 @@
 /** State of a form: edits, errors, and sending. */
 import type { Menu } from '@tollway/schema';
-import { useCallback, useRef, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { RequestError } from '../api/rest.ts';
 import type { Row } from '../api/row.ts';
+import { showToast } from '../ui/toasts.ts';
+import { isBehind, type Told, toldBy, typedSince, withBody, withTold } from './answered.ts';
 import {
   additions,
   changes,
@@ -17,21 +19,36 @@ import {
   validate,
 } from './form-model.ts';
 
+/** What became of what was sent; `typed-since`: it was taken, and more was typed before the answer came. */
+export type Sent = 'refused' | 'taken' | 'typed-since';
+
 export interface Form {
+  /** The item: by its news, or by the last answer while those are behind it. */
+  readonly base: Row;
   readonly edits: Edits;
   readonly errors: Errors;
   /** How often sending failed; those errors must be seen, unlike those of a field that was just left. */
   readonly refused: number;
   readonly busy: boolean;
   readonly dirty: boolean;
+  /** Some of it was typed after the last request went out: who sent that may take it for stored. */
+  readonly late: boolean;
   /** What others gave edited properties meanwhile; empty for one that they unset. */
   readonly overtaken: Readonly<Record<string, string>>;
   change(name: string, value: string | undefined): void;
   /** Judges a field that the user has left. */
   leave(name: string): void;
   reset(): void;
-  /** Sends what was changed. True when the server took it or there was nothing to send. */
-  send(save: (body: Readonly<Record<string, string>>) => Promise<void>): Promise<boolean>;
+  /**
+   * Sends what was changed, if anything was. What is typed meanwhile stays.
+   * @param save gives the item as it was answered, where it was
+   */
+  send(save: (body: Readonly<Record<string, string>>) => Promise<Row | undefined>): Promise<Sent>;
+}
+
+/** Says why a window is still there though what was sent by its OK was taken. */
+export function tellStaysOpen(): void {
+  showToast({ kind: 'info', text: 'The window stays open: what was typed after OK is not stored yet.' });
 }
 
 /** A form of what may only be looked at: the values are those of the router, whatever was being edited before. */
@@ -40,12 +57,28 @@ export const untouched = (form: Form): Form => ({ ...form, edits: {}, errors: {}
 /** A form of an item that is gone: nothing that others gave it can be overwritten any more. */
 export const orphaned = (form: Form): Form => ({ ...form, overtaken: {} });
 
-export function useForm(menu: Menu, base: Row, isNew: boolean, initial: Edits = {}): Form {
+/** How long news of an item may be behind an answer, ms; then they know something else. */
+const BEHIND_MS = 10_000;
+
+/** @param news the item as it is heard of; empty before it is added */
+export function useForm(menu: Menu, news: Row, isNew: boolean, initial: Edits = {}): Form {
   const [edits, setEdits] = useState<Edits>(initial);
   const [origins, setOrigins] = useState<Readonly<Record<string, string | undefined>>>({});
   const [errors, setErrors] = useState<Errors>({});
   const [busy, setBusy] = useState(false);
   const [refused, setRefused] = useState(0);
+  const [late, setLate] = useState(false);
+  /** What was typed since the request went out; undefined while none is under way. */
+  const typed = useRef<Map<string, string | undefined>>(undefined);
+  const [told, setTold] = useState<Told>();
+  const base = useMemo(() => withTold(news, told), [news, told]);
+  useEffect(() => {
+    if (told === undefined) return;
+    const timer = setTimeout(() => setTold(undefined), BEHIND_MS);
+    return () => clearTimeout(timer);
+  }, [told]);
+  // Should somebody put back what was before, that is no old news.
+  if (told !== undefined && !isBehind(news, told)) setTold(undefined);
 
   const latest = useRef({ base, edits });
   latest.current = { base, edits };
@@ -53,6 +86,8 @@ export function useForm(menu: Menu, base: Row, isNew: boolean, initial: Edits = 
   const change = useCallback(
     (name: string, value: string | undefined) => {
       const { base: item, edits: made } = latest.current;
+      typed.current?.set(name, value);
+      if (typed.current !== undefined) setLate(true);
       if (made[name] === undefined) setOrigins((now) => ({ ...now, [name]: item[name] }));
       setEdits((now) => edit(menu, now, item, name, value));
       setErrors(({ [name]: _, '': __, ...rest }) => rest);
@@ -62,31 +97,36 @@ export function useForm(menu: Menu, base: Row, isNew: boolean, initial: Edits = 
   const leave = useCallback(
     (name: string) => {
       const prop = menu.props[name];
-      const typed = latest.current.edits[name];
-      if (prop === undefined || typed === undefined || typed === null) return;
-      const { value, error } = judged(prop, typed);
-      if (value !== typed) setEdits((now) => (now[name] === typed ? { ...now, [name]: value } : now));
+      const text = latest.current.edits[name];
+      if (prop === undefined || text === undefined || text === null) return;
+      const { value, error } = judged(prop, text);
+      if (value !== text) setEdits((now) => (now[name] === text ? { ...now, [name]: value } : now));
+      if (typed.current?.get(name) === text) typed.current.set(name, value);
       if (error !== undefined) setErrors((now) => ({ ...now, [name]: error }));
     },
     [menu],
   );
 
   return {
+    base,
     edits,
     errors,
     refused,
     busy,
     dirty: Object.keys(edits).length > 0,
+    late,
     overtaken: isNew ? {} : overtaken(menu, base, edits, origins),
     change,
     leave,
     reset() {
+      typed.current?.clear();
       setEdits({});
       setErrors({});
+      setLate(false);
     },
     async send(save) {
       // Its buttons stay focusable meanwhile: one that was disabled would lose the focus to the page.
-      if (busy) return false;
+      if (busy) return 'refused';
       const tidy = tidied(menu, edits);
       setEdits(tidy);
       const body = isNew ? additions(menu, tidy) : changes(menu, base, tidy);
@@ -94,24 +134,35 @@ export function useForm(menu: Menu, base: Row, isNew: boolean, initial: Edits = 
       setErrors(wrong);
       if (Object.keys(wrong).length > 0) {
         setRefused(refused + 1);
-        return false;
+        return 'refused';
       }
       if (!isNew && Object.keys(body).length === 0) {
         setEdits({});
-        return true;
+        setLate(false);
+        return 'taken';
       }
       setBusy(true);
+      setLate(false);
+      const meanwhile = new Map<string, string | undefined>();
+      typed.current = meanwhile;
       try {
-        await save(body);
-        setEdits({});
-        return true;
+        const now = (await save(body)) ?? withBody(base, body);
+        const left = typedSince(menu, now, meanwhile);
+        const names = Object.keys(left);
+        setEdits(left);
+        setOrigins(Object.fromEntries(names.map((name) => [name, now[name]])));
+        setTold(isNew ? undefined : toldBy(menu, news, now, body));
+        setLate(names.length > 0);
+        return names.length > 0 ? 'typed-since' : 'taken';
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
         const property = error instanceof RequestError ? error.property : undefined;
         setErrors({ [errorPlace(menu, property)]: errorText(menu, property, message) });
         setRefused(refused + 1);
-        return false;
+        setLate(false);
+        return 'refused';
       } finally {
+        typed.current = undefined;
         setBusy(false);
       }
     },

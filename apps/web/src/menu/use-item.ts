@@ -14,10 +14,10 @@ export type LiveItem =
 
 const LOADING: LiveItem = { state: 'loading' };
 
-/** One item by id, or the only one of a settings menu. */
-export function useItem(menu: Menu, id: string | undefined): LiveItem {
+/** One item by id, or the only one of a settings menu; null is heard nothing of, as it does not exist yet. */
+export function useItem(menu: Menu, id: string | undefined | null): LiveItem {
   const live = useMemo(() => {
-    const filter: Record<string, string> = id === undefined ? {} : { '.id': id };
+    const filter: Record<string, string> = id === undefined || id === null ? {} : { '.id': id };
     return new LiveMenu(
       socket,
       menu.path,
@@ -27,10 +27,10 @@ export function useItem(menu: Menu, id: string | undefined): LiveItem {
   }, [menu, id]);
   const visible = useVisible();
   useEffect(() => {
-    if (!visible) return;
+    if (!visible || id === null) return;
     live.open();
     return () => live.close();
-  }, [live, visible]);
+  }, [live, id, visible]);
 
   const first = live.state.order[0];
   const row = useSyncExternalStore(

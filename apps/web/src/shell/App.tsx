@@ -16,6 +16,7 @@ import { DiscardDialog } from './DiscardDialog.tsx';
 import { Header } from './Header.tsx';
 import { Login } from './Login.tsx';
 import { LoginAgain } from './LoginAgain.tsx';
+import { Leave } from './leave.ts';
 import { parsePlace } from './location.ts';
 import { MenuTree } from './MenuTree.tsx';
 import { useNarrow } from './narrow.ts';
@@ -136,7 +137,8 @@ function Console({ user }: { readonly user: string }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: of each user
   useEffect(() => forgetOwnChanges, [user]);
 
-  // Cancel is a word, Escape and the window's corner are where a hand slips: they ask.
+  // Cancel is a word, Escape and the window's corner are where a hand slips: they ask. So does Cancel after what was typed
+  // while an answer was awaited: whoever pressed Apply takes that for stored.
   const leave = useCallback((id: string) => {
     if (isUnsaved(id)) setLosing({ ids: [id], close: () => leaveWindow(id) });
     else leaveWindow(id);
@@ -191,16 +193,18 @@ function Console({ user }: { readonly user: string }) {
         onClick={() => setDrawer(false)}
       />
       <OpenWindow value={openAddress}>
-        <Desk
-          narrow={narrow}
-          render={renderWindow}
-          onAnother={openAnother}
-          onLeave={leave}
-          onLeaveAll={leaveAll}
-          onBack={back}
-        >
-          <p className="desk-note">No window is open. Choose one from the menus, or press Ctrl+K and type.</p>
-        </Desk>
+        <Leave value={leave}>
+          <Desk
+            narrow={narrow}
+            render={renderWindow}
+            onAnother={openAnother}
+            onLeave={leave}
+            onLeaveAll={leaveAll}
+            onBack={back}
+          >
+            <p className="desk-note">No window is open. Choose one from the menus, or press Ctrl+K and type.</p>
+          </Desk>
+        </Leave>
       </OpenWindow>
       {!narrow && <Taskbar onLeave={leave} />}
       {losing !== undefined && (

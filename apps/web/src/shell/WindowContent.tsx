@@ -18,6 +18,7 @@ import { WindowId } from '../wm/window-id.ts';
 import { useAppearance } from './appearance.ts';
 import { isPage } from './content.ts';
 import { ItemFrame } from './ItemFrame.tsx';
+import { Leave } from './leave.ts';
 import { formatPlace, type Item as PlaceItem, parsePlace } from './location.ts';
 import { leaveWindow, openAddress } from './open.ts';
 import { mayOpen, permitted, useGroup } from './permitted.ts';
@@ -38,13 +39,15 @@ interface ItemProps {
   readonly item: Exclude<PlaceItem, { readonly kind: 'none' }>;
 }
 
-function Item({ id, menu, item }: ItemProps) {
+function Item({ id, menu, item: now }: ItemProps) {
   const { path } = menu;
+  const leave = useContext(Leave);
   const common = {
     menu: permitted(menu, useGroup()),
     Frame: ItemFrame,
     extras: tabExtras[path],
     onClose: () => leaveWindow(id),
+    onLeave: () => leave(id),
     onCopy: (copy: string, values: Readonly<Record<string, string>>) =>
       openAddress(formatPlace(path, { kind: 'new', copy, values })),
     onAdded: (added: string) => {
@@ -55,7 +58,9 @@ function Item({ id, menu, item }: ItemProps) {
   const mayAdd = common.menu.commands.includes('add');
   // Who may not any more keeps what was typed.
   const [begun] = useState(mayAdd);
-  if (item.kind === 'id') return <ItemForm key={item.id} id={item.id} {...common} />;
+  // The dialog of a new item becomes that of the one that was added, and so does the address.
+  const [item] = useState(now);
+  if (item.kind === 'id') return <ItemForm id={item.id} {...common} />;
   return !mayAdd && !begun ? (
     <ItemFrame title={newTitle(menu)}>
       <p className="form-note">Your group may not add items here.</p>
@@ -170,8 +175,9 @@ function MenuPage({ menu: whole }: { readonly menu: Menu }) {
     onAdd: (start: NewItem = {}) =>
       openAddress(formatPlace(menu.path, { kind: 'new', copy: start.copy, before: start.before, after: start.after })),
   };
-  const onClose = () => leaveWindow(id);
-  if (Bespoke !== undefined) return <Bespoke {...list} onClose={onClose} />;
-  if (menu.kind === 'settings' || menu.kind === 'status') return <SettingsForm menu={menu} onClose={onClose} />;
+  const leave = useContext(Leave);
+  const closing = { onClose: () => leaveWindow(id), onLeave: () => leave(id) };
+  if (Bespoke !== undefined) return <Bespoke {...list} {...closing} />;
+  if (menu.kind === 'settings' || menu.kind === 'status') return <SettingsForm menu={menu} {...closing} />;
   return <MenuTable {...list} />;
 }

@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type ReactNode, useRef } from 'react';
+import { type KeyboardEvent, useRef } from 'react';
 
 interface ListProps {
   /** Prefix of element ids, unique on the page. */
@@ -50,23 +50,5 @@ export function TabList({ id, tabs, active, marked, onSelect, label = 'Tabs' }: 
         </button>
       ))}
     </div>
-  );
-}
-
-interface TabsProps extends ListProps {
-  /** Nothing in the panel takes the keyboard, so the panel itself does, to be scrolled. */
-  readonly passive?: boolean;
-  readonly children: ReactNode;
-}
-
-/** Tabs over one panel. */
-export function Tabs({ passive = false, children, ...list }: TabsProps) {
-  return (
-    <>
-      <TabList {...list} />
-      <div role="tabpanel" id={`${list.id}-panel`} className="tab-panel" tabIndex={passive ? 0 : undefined}>
-        {children}
-      </div>
-    </>
   );
 }

@@ -30,6 +30,8 @@ export interface WindowProps {
   readonly onAdd: (start?: NewItem) => void;
   /** Closes the window. */
   readonly onClose: () => void;
+  /** Closes it too, but asks first when something in it is not stored. */
+  readonly onLeave: () => void;
 }
 
 export const bespokeWindows: Readonly<Record<string, ComponentType<WindowProps>>> = {

@@ -1,17 +1,22 @@
 /** Where users change their own password; those of others are changed in Users. */
 import { changePassword } from '../../api/session.ts';
 import { FormFields } from '../../menu/FormFields.tsx';
-import { useForm } from '../../menu/use-form.ts';
+import { tellStaysOpen, useForm } from '../../menu/use-form.ts';
 import { showToast } from '../../ui/toasts.ts';
 import type { WindowProps } from '../bespoke.ts';
 
-export function PasswordWindow({ menu, onClose }: WindowProps) {
+export function PasswordWindow({ menu, onClose, onLeave }: WindowProps) {
   const form = useForm(menu, {}, true);
 
   async function send() {
-    if (!(await form.send(changePassword))) return;
+    const sent = await form.send(async (values) => {
+      await changePassword(values);
+      return undefined;
+    });
+    if (sent === 'refused') return;
     showToast({ kind: 'info', text: 'Your password is changed. Your sessions in other browsers have ended.' });
-    onClose();
+    if (sent === 'taken') onClose();
+    else tellStaysOpen();
   }
 
   return (
@@ -40,6 +45,7 @@ export function PasswordWindow({ menu, onClose }: WindowProps) {
             type="button"
             className="button"
             onClick={() => {
+              if (form.late) return onLeave();
               form.reset();
               onClose();
             }}
