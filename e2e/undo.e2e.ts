@@ -145,7 +145,7 @@ test('an undo that failed is the next one still: an earlier change stays, and wh
     await route.abort();
   });
   await offered(ui, 'Undo').click();
-  await expect(failure).toContainText('No answer');
+  await expect(failure).toContainText('no answer came');
   await ui.page.unroute('**/undo');
   expect(await state()).toEqual(['kept true', 'gone false']);
   await queues.grid.focus();
@@ -289,4 +289,53 @@ test('Ctrl+Z at once after Delete takes back that one, and the second of two qui
   expect(await state()).toContain('third false');
   await expect(rules.root).toHaveClass(/window-active/);
   for (const id of ids) await rest.remove(FILTER, id);
+});
+
+test('an answer that is lost on the line leaves open whether it was done, for Ctrl+Z too', async ({ ui, router }) => {
+  const menu = '/ip/firewall/address-list';
+  const { page } = ui;
+  const state = async () =>
+    (await router.rest.list(menu)).flatMap(({ list, address, disabled }) =>
+      list === 'lost' ? [`${address} ${disabled}`] : [],
+    );
+  const id = await router.rest.add(menu, { list: 'lost', address: '192.0.2.1' });
+  const lists = await ui.open(menu);
+  await lists.select(lists.row('192.0.2.1'));
+  await page.keyboard.press('Control+d');
+  await expect.poll(state).toEqual(['192.0.2.1 true']);
+  await expect(offered(ui, 'Undo')).toBeVisible();
+
+  await page.route('**/rest/**', async (route) => {
+    if (route.request().method() === 'GET') return route.continue();
+    await route.fetch();
+    await route.abort();
+  });
+  const unknown = 'No answer came, so it is not known whether this was done: look before you do it again.';
+  const dialog = await lists.add('Firewall Address List');
+  await dialog.set('Name', 'lost');
+  await dialog.set('Address', '192.0.2.2');
+  await dialog.press('OK');
+  await expect(dialog.root.getByRole('alert')).toHaveText(unknown);
+  expect(await barriers(page, '.window-active')).toEqual([]);
+  // The list behind shows what came, and the window has what was typed.
+  await expect(lists.row('192.0.2.2')).toHaveCount(1);
+  await expect(dialog.field('Address')).toHaveValue('192.0.2.2');
+  await dialog.press('Cancel');
+  await dialog.closed();
+  await lists.select(lists.row('192.0.2.2'));
+  await page.keyboard.press('Delete');
+  await expect(page.locator('.toasts')).toContainText(`Remove: ${unknown}`);
+  await expect(lists.row('192.0.2.2')).toHaveCount(0);
+  expect(await state()).toEqual(['192.0.2.1 true']);
+  await page.unroute('**/rest/**');
+
+  await lists.grid.focus();
+  for (const tried of ['Remove 1 item from Address Lists', 'Add Firewall Address List <192.0.2.2, lost>']) {
+    await page.keyboard.press('Control+z');
+    await expect(page.locator('.toasts')).toContainText(`it is not known whether it was done: ${tried}. Look for it.`);
+    expect(await state()).toEqual(['192.0.2.1 true']);
+  }
+  await page.keyboard.press('Control+z');
+  await expect.poll(state).toEqual(['192.0.2.1 false']);
+  await router.rest.remove(menu, id);
 });

@@ -1,5 +1,5 @@
 /** Subscribers as simple queues, from a comma separated list: what it would change, and the change. */
-import { isObject, request } from './rest.ts';
+import { harmless, isObject, request } from './rest.ts';
 
 export type ImportAction = 'add' | 'change' | 'remove' | 'same' | 'error';
 
@@ -64,5 +64,6 @@ export async function undoImport(revision: number): Promise<ImportReport> {
 /** @throws RequestError */
 export async function importQueues(csv: string, { dryRun, remove, digest }: ImportOptions): Promise<ImportReport> {
   const words = { csv, 'dry-run': dryRun, remove, ...(digest !== undefined && { digest }) };
-  return importReport(await request('POST', '/api/v1/queues/import', words));
+  const sent = request('POST', '/api/v1/queues/import', words);
+  return importReport(await (dryRun ? harmless(sent) : sent));
 }

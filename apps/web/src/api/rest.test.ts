@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { RequestError, send } from './rest.ts';
+import { harmless, RequestError, send, Unanswered } from './rest.ts';
 import { undoRevision } from './revisions.ts';
 
 afterEach(() => {
@@ -21,6 +21,20 @@ test('an undo without an answer ends, so that the next one can begin', async () 
   vi.stubGlobal('fetch', (_path: string, { signal }: RequestInit) => Promise.reject(signal?.reason));
   await expect(undoRevision(7)).rejects.toMatchObject({ status: 0 });
   expect(limit).toHaveBeenCalledWith(30_000);
+});
+
+test('without an answer nobody knows whether a change was made; what changes nothing may be sent again', async () => {
+  vi.stubGlobal('fetch', () => Promise.reject(new TypeError('Failed to fetch')));
+  for (const method of ['PUT', 'PATCH', 'POST']) {
+    const error = await send(method, '/rest/ip/address', {}).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(Unanswered);
+    expect(error).toMatchObject({ status: 0, message: /it is not known whether this was done/ });
+  }
+  for (const sent of [send('GET', '/rest/ip/address'), harmless(send('POST', '/api/v1/login', {}))]) {
+    const error = await sent.catch((reason: unknown) => reason);
+    expect(error).not.toBeInstanceOf(Unanswered);
+    expect(error).toMatchObject({ status: 0, message: 'No answer from the router. Try again.' });
+  }
 });
 
 test('an answer that breaks off is told as such', async () => {

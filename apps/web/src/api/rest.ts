@@ -19,6 +19,16 @@ export class RequestError extends Error {
   }
 }
 
+/**
+ * A change to which no answer came, or not a whole one. It may have been made all the same: the connection may have ended
+ * before the request reached the router or after that, and nobody here knows which.
+ */
+export class Unanswered extends RequestError {
+  constructor(message: string) {
+    super(0, message);
+  }
+}
+
 /** Longest time that an answer is waited for, ms: the router ends every request after 60 s. */
 const LONGEST_MS = 70_000;
 
@@ -111,7 +121,9 @@ async function exchange(method: string, path: string, body: unknown, limitMs: nu
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
   } catch {
-    throw new RequestError(0, 'No answer from the router; nothing was changed as far as is known. Try again.');
+    throw method === 'GET'
+      ? new RequestError(0, NO_ANSWER)
+      : new Unanswered('No answer came, so it is not known whether this was done: look before you do it again.');
   }
   if (!response.ok) {
     const error = await errorFrom(response);
@@ -119,7 +131,7 @@ async function exchange(method: string, path: string, body: unknown, limitMs: nu
     throw error;
   }
   const revision = revisionOf(response);
-  const content = response.status === 204 ? '' : await contentOf(response);
+  const content = response.status === 204 ? '' : await contentOf(method, response);
   if (content === '') return { body: undefined, revision };
   try {
     return { body: JSON.parse(content), revision };
@@ -128,14 +140,24 @@ async function exchange(method: string, path: string, body: unknown, limitMs: nu
   }
 }
 
-async function contentOf(response: Response): Promise<string> {
+const NO_ANSWER = 'No answer from the router. Try again.';
+
+/** A request that does no harm when it is sent twice, though it is no GET. Without an answer it may be sent again. */
+export async function harmless<T>(sent: Promise<T>): Promise<T> {
+  try {
+    return await sent;
+  } catch (error) {
+    throw error instanceof Unanswered ? new RequestError(0, NO_ANSWER) : error;
+  }
+}
+
+async function contentOf(method: string, response: Response): Promise<string> {
   try {
     return await response.text();
   } catch {
-    throw new RequestError(
-      0,
-      'The answer of the router broke off. Look whether the change was made before you try again.',
-    );
+    throw method === 'GET'
+      ? new RequestError(0, 'The answer of the router broke off. Try again.')
+      : new Unanswered('The answer of the router broke off. Look whether the change was made before you try again.');
   }
 }
 

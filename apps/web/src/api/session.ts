@@ -1,6 +1,6 @@
 /** Who is logged in. */
 import { create } from 'zustand';
-import { isObject, onUnauthorized, RequestError, request, speakAs } from './rest.ts';
+import { harmless, isObject, onUnauthorized, RequestError, request, speakAs } from './rest.ts';
 
 interface User {
   /** As in `/user`; a user may be renamed. */
@@ -101,7 +101,7 @@ export function followProblem(problem: string | undefined): void {
 /** Logs in. @throws {RequestError} with the server's reason. */
 export async function login(name: string, password: string): Promise<void> {
   try {
-    await request('POST', '/api/v1/login', { name, password });
+    await harmless(request('POST', '/api/v1/login', { name, password }));
   } catch (error) {
     if (error instanceof RequestError && error.status === 401) {
       throw new RequestError(401, 'Login failed: wrong user name or password.');

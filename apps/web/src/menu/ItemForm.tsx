@@ -21,7 +21,7 @@ import { RemoveDialog } from './RemoveDialog.tsx';
 import { disableQuestion, type RemoveQuestion, removeQuestion } from './remove-question.ts';
 import { loadingText } from './TableFooter.tsx';
 import { UnsavedNote } from './UnsavedNote.tsx';
-import { tellChange } from './undo.ts';
+import { tellChange, tried } from './undo.ts';
 import { orphaned, type Sent, tellStaysOpen, untouched, useForm } from './use-form.ts';
 import { useItem } from './use-item.ts';
 
@@ -224,7 +224,9 @@ function Body({
   async function save(stays: boolean): Promise<Sent> {
     let added: Row | undefined;
     const sent = await form.send(async (body) => {
-      const { row, revision } = isNew ? await addAtPlace(body) : await set(menu.path, id, body);
+      const { row, revision } = isNew
+        ? await tried(`Add ${itemTitle(menu, body)}`, addAtPlace(body))
+        : await tried(`Change ${itemTitle(menu, base)}`, set(menu.path, id, body));
       const saved = row['.id'] ?? '';
       if (isNew && saved !== '') {
         announceAdded(menu.path, saved);

@@ -7,7 +7,7 @@ import type { Row } from '../api/row.ts';
 import { FormFields } from './FormFields.tsx';
 import { loadingText } from './TableFooter.tsx';
 import { UnsavedNote } from './UnsavedNote.tsx';
-import { tellChange } from './undo.ts';
+import { tellChange, tried } from './undo.ts';
 import { tellStaysOpen, untouched, useForm } from './use-form.ts';
 import { useItem } from './use-item.ts';
 
@@ -44,7 +44,7 @@ function Body({ menu, row, onClose, onLeave }: BodyProps) {
   const { base } = form;
   const [applied, setApplied] = useState(false);
   const apply = async (body: Readonly<Record<string, string>>) => {
-    const revision = await setSettings(menu.path, body);
+    const revision = await tried(`Change ${menu.title}`, setSettings(menu.path, body));
     if (revision !== undefined) tellChange(`Changed ${menu.title}.`, revision);
     return undefined;
   };

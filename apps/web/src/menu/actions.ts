@@ -1,12 +1,13 @@
 /** What the toolbar and the keys do with selected rows. Failures are shown; nothing is retried by itself. */
 import type { Menu } from '@tollway/schema';
 import { move, run } from '../api/commands.ts';
+import { Unanswered } from '../api/rest.ts';
 import type { Row } from '../api/row.ts';
 import { showError } from '../ui/toasts.ts';
 import { isSet } from './cells/text.ts';
 import { lockedReason, removalLock } from './item.ts';
 import type { Move } from './moving.ts';
-import { tellChange } from './undo.ts';
+import { tellChange, tried } from './undo.ts';
 
 /** `1 item`, `3 items`. */
 export function items(count: number): string {
@@ -16,11 +17,11 @@ export function items(count: number): string {
 /** Removes items and offers to take that back, whatever their number. */
 export async function removeItems(menu: Menu, ids: readonly string[]): Promise<boolean> {
   try {
-    const revision = await run(menu.path, 'remove', ids);
+    const revision = await tried(`Remove ${items(ids.length)} from ${menu.title}`, run(menu.path, 'remove', ids));
     tellChange(`Removed ${items(ids.length)} from ${menu.title}.`, revision);
     return true;
   } catch (error) {
-    showError(`${items(ids.length)} not removed`, error);
+    showError(error instanceof Unanswered ? 'Remove' : `${items(ids.length)} not removed`, error);
     return false;
   }
 }
@@ -33,7 +34,7 @@ export async function runOn(
   values: Readonly<Record<string, string>> = {},
 ): Promise<boolean> {
   try {
-    const revision = await run(menu.path, command, ids, values);
+    const revision = await tried(triedText(menu, command, ids.length), run(menu.path, command, ids, values));
     if (revision !== undefined || menu.undoable === false) tellChange(doneText(menu, command, ids.length), revision);
     return true;
   } catch (error) {
@@ -50,10 +51,16 @@ function doneText(menu: Menu, command: string, count: number): string {
   return count === 0 ? `${done} ${menu.title}.` : `${done} ${items(count)} in ${menu.title}.`;
 }
 
+/** `Disable 2 items in Filter Rules` */
+function triedText(menu: Menu, command: string, count: number): string {
+  const label = commandLabel(command);
+  return count === 0 ? `${label}, ${menu.title}` : `${label} ${items(count)} in ${menu.title}`;
+}
+
 /** Moves items of an ordered menu. */
 export async function moveItems(menu: Menu, { ids, place }: Move): Promise<boolean> {
   try {
-    const revision = await move(menu.path, ids, place);
+    const revision = await tried(`Move ${items(ids.length)} in ${menu.title}`, move(menu.path, ids, place));
     if (revision !== undefined) tellChange(`Moved ${items(ids.length)} in ${menu.title}.`, revision);
     return true;
   } catch (error) {

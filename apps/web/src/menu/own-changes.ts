@@ -7,8 +7,15 @@ export interface OwnChange {
   readonly text: string;
 }
 
+/** A change to which no answer came: whether there is anything to take back is not known. */
+export interface Doubt {
+  readonly revision: undefined;
+  /** `Remove 3 items from Filter Rules` */
+  readonly text: string;
+}
+
 export class OwnChanges {
-  #done: readonly OwnChange[] = [];
+  #done: readonly (OwnChange | Doubt)[] = [];
   #undone: readonly OwnChange[] = [];
   /** Revisions of which an attempt to take them back has failed. */
   #failed: ReadonlySet<number> = new Set();
@@ -31,8 +38,18 @@ export class OwnChanges {
     this.#tell();
   }
 
-  /** The newest change that was not taken back. */
-  get last(): OwnChange | undefined {
+  /** Something was tried, and may have been done. It stands before what is older until it is {@link dismissed}. */
+  tried(text: string): void {
+    this.#done = [...this.#done, { revision: undefined, text }];
+  }
+
+  /** Somebody was told of what may have been done. */
+  dismissed(doubt: Doubt): void {
+    this.#done = this.#done.filter((change) => change !== doubt);
+  }
+
+  /** The newest change that was not taken back, or what may be one. */
+  get last(): OwnChange | Doubt | undefined {
     return this.#done.at(-1);
   }
 

@@ -1,11 +1,12 @@
 /** Gives items another parent, in one change, which can be taken back. */
 import type { Menu } from '@tollway/schema';
 import { run } from '../api/commands.ts';
+import { Unanswered } from '../api/rest.ts';
 import type { Row } from '../api/row.ts';
 import { showError } from '../ui/toasts.ts';
 import { items } from './actions.ts';
 import { rootParent } from './tree.ts';
-import { tellChange } from './undo.ts';
+import { tellChange, tried } from './undo.ts';
 
 /** What has its parent changed. */
 export interface Moved {
@@ -26,7 +27,8 @@ export function parentNews(menu: Menu, { ids, rows }: Moved, parent: string): st
 
 /** Sets the parent of items. @throws RequestError when the server refuses it. */
 export async function changeParent(menu: Menu, moved: Moved, parent: string): Promise<void> {
-  const revision = await run(menu.path, 'set', moved.ids, { parent });
+  const text = `Set the parent of ${items(moved.ids.length)} in ${menu.title}`;
+  const revision = await tried(text, run(menu.path, 'set', moved.ids, { parent }));
   tellChange(parentNews(menu, moved, parent), revision);
 }
 
@@ -35,6 +37,6 @@ export async function setParent(menu: Menu, moved: Moved, parent: string): Promi
   try {
     await changeParent(menu, moved, parent);
   } catch (error) {
-    showError('Not moved', error);
+    showError(error instanceof Unanswered ? 'Set Parent' : 'Not moved', error);
   }
 }

@@ -94,7 +94,7 @@ const changed = async () => {
 };
 
 test.each([
-  ['no answer', lost, /^Not undone: Removed 1 item from Simple Queues: No answer from the router/],
+  ['no answer', lost, /^Perhaps not undone: Removed 1 item from Simple Queues: no answer came, so it is not known/],
   ['a full disk', refuse(503, 'failure: the disk is full'), /: failure: the disk is full$/],
   ['a name that is taken', refuse(400, 'failure: the name is taken'), /: failure: the name is taken$/],
 ])('an undo that failed (%s) stays the next one: by Ctrl+Z and by a button that stands', async (_, fails, text) => {
@@ -165,9 +165,45 @@ test('a redo that failed stays the next one too', async () => {
   await key('undo');
   sent.mockImplementationOnce(lost);
   await key('redo');
-  expect(newest()?.text).toMatch(/^Not redone: Removed 1 item/);
+  expect(newest()?.text).toMatch(/^Perhaps not redone: Removed 1 item/);
   sent.mockImplementationOnce(history([{ revision: 43, undo: '' }]));
   await key('redo');
   expect(paths().slice(-2)).toEqual(['/api/v1/revisions', '/api/v1/revisions/43/undo']);
   expect(newest()?.text).toBe('Redone: Removed 1 item from Simple Queues.');
+});
+
+test('a change without an answer may have been made: Ctrl+Z says so before it takes back what is older', async () => {
+  await runOn(simple, 'disable', ['*1']);
+  sent.mockImplementationOnce(lost);
+  expect(await removeItems(simple, ['*2'])).toBe(false);
+  expect(newest()?.text).toBe(
+    'Remove: No answer came, so it is not known whether this was done: look before you do it again.',
+  );
+  sent.mockImplementationOnce(lost);
+  await moveItems(simple, { ids: ['*1'], place: { before: '*3' } });
+  expect(newest()?.text).toMatch(/^Move: No answer came/);
+  // What is certain and newer than the doubt does not hide it.
+  await runOn(simple, 'enable', ['*1', '*3']);
+  sent.mockClear();
+  await key('undo');
+  expect(paths()).toEqual(['/api/v1/revisions/42/undo']);
+  for (const text of [
+    'Not undone, as no answer came and it is not known whether it was done: Move 1 item in Simple Queues. Look for it. Next to undo: Remove 1 item from Simple Queues',
+    'Not undone, as no answer came and it is not known whether it was done: Remove 1 item from Simple Queues. Look for it. Next to undo: Disabled 1 item in Simple Queues.',
+  ]) {
+    await key('undo');
+    expect(newest()?.text).toBe(text);
+  }
+  expect(paths()).toHaveLength(1);
+  await key('undo');
+  expect(paths().at(-1)).toBe('/api/v1/revisions/41/undo');
+});
+
+test('a change that the router refused was not made: Ctrl+Z goes on with what is older', async () => {
+  await runOn(simple, 'disable', ['*1']);
+  sent.mockImplementationOnce(refuse(400, 'failure: it is in use'));
+  await removeItems(simple, ['*2']);
+  expect(newest()?.text).toBe('1 item not removed: failure: it is in use');
+  await key('undo');
+  expect(paths().at(-1)).toBe('/api/v1/revisions/41/undo');
 });

@@ -1,6 +1,6 @@
 /** Tells of changes that were made here, and takes them back: from the message, by key, from the history. */
 import { useSyncExternalStore } from 'react';
-import { RequestError } from '../api/rest.ts';
+import { RequestError, Unanswered } from '../api/rest.ts';
 import { undoneBy, undoRevision } from '../api/revisions.ts';
 import { settled } from '../api/underway.ts';
 import { dismissKey, showToast } from '../ui/toasts.ts';
@@ -33,6 +33,19 @@ export function tellChange(text: string, revision: number | undefined): void {
   }
   own.made({ revision, text });
   offerUndo(text, revision);
+}
+
+/**
+ * Waits for a change. When no answer comes, Ctrl+Z knows that it may have been made.
+ * @param text what was tried: `Remove 3 items from Filter Rules`
+ */
+export async function tried<T>(text: string, change: Promise<T>): Promise<T> {
+  try {
+    return await change;
+  } catch (error) {
+    if (error instanceof Unanswered) own.tried(text);
+    throw error;
+  }
 }
 
 function offerUndo(text: string, revision: number): void {
@@ -97,18 +110,22 @@ export function useStands(revision: number | undefined): boolean {
 
 /** Says why a revision was not taken back. The message stays, for the cause may need some time to go away. */
 function tellFailure(revision: number, text: string, done: 'Undone' | 'Redone', error: unknown): void {
-  const why = error instanceof Error ? error.message : String(error);
+  const lost = error instanceof RequestError && error.status === 0;
+  const why = lost ? UNDO_LOST : error instanceof Error ? error.message : String(error);
   const refused = error instanceof RequestError && REFUSALS.has(error.status) && own.has(revision);
   showToast({
     kind: 'error',
     key: KEY,
-    text: `Not ${done.toLowerCase()}: ${text.replace(/\.$/, '')}: ${why}`,
+    text: `${lost ? 'Perhaps not' : 'Not'} ${done.toLowerCase()}: ${text.replace(/\.$/, '')}: ${why}`,
     stays: true,
     action: { label: 'Try Again', run: () => void takeBack(revision, text, done) },
     // What is refused may be so for good, and must not keep from what is older.
     ...(refused && { instead: { label: 'Skip', run: () => skip(revision, text, done) } }),
   });
 }
+
+/** Another attempt asks the history first: {@link takenBack}. */
+const UNDO_LOST = 'no answer came, so it is not known. Try Again looks first whether it was done.';
 
 /** Answers by which the router has looked at a revision and will not take it back: it says why. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 403, 404]);
@@ -131,21 +148,28 @@ export function undoByKey(what: 'undo' | 'redo'): void {
   keys = keys.then(async () => {
     await before;
     await queue;
+    const change = what === 'undo' ? own.last : own.lastUndone;
+    if (change !== undefined && change.revision === undefined) {
+      own.dismissed(change);
+      tellLeft(`Not undone, as no answer came and it is not known whether it was done: ${change.text}. Look for it.`);
+      return undefined;
+    }
     if (what === 'undo' && final !== undefined) {
       const text = `Not undone, as there is no way back from it: ${final}`;
       final = undefined;
-      showToast({
-        kind: 'info',
-        key: KEY,
-        text: own.last === undefined ? text : `${text} Next to undo: ${own.last.text}`,
-      });
+      tellLeft(text);
       return undefined;
     }
-    const change = what === 'undo' ? own.last : own.lastUndone;
     if (change !== undefined) return takeBack(change.revision, change.text, what === 'undo' ? 'Undone' : 'Redone');
     showToast({ kind: 'info', key: KEY, text: nothingTo(what) });
     return undefined;
   });
+}
+
+/** Tells why the newest change is left as it is, and what the next Ctrl+Z takes back. */
+function tellLeft(why: string): void {
+  const next = own.last === undefined ? '' : ` Next to undo: ${own.last.text}`;
+  showToast({ kind: 'info', key: KEY, text: why + next });
 }
 
 function nothingTo(what: 'undo' | 'redo'): string {

@@ -2,7 +2,7 @@
 import { displayBytes, thousands } from '@tollway/schema';
 import { useId, useRef, useState } from 'react';
 import { type ImportReport, importQueues, undoImport } from '../../../api/queue-import.ts';
-import { takeBack, tellChange, useStands } from '../../../menu/undo.ts';
+import { takeBack, tellChange, tried, useStands } from '../../../menu/undo.ts';
 import { fileText, MOST_BYTES } from './file-text.ts';
 import { ImportList } from './ImportList.tsx';
 import {
@@ -62,7 +62,8 @@ export function ImportWindow({ allowed }: { readonly allowed: boolean }) {
     setProblem('');
     try {
       const dryRun = what === 'dry-run';
-      const done = await importQueues(csv, { dryRun, remove, digest: dryRun ? undefined : report?.digest });
+      const sent = importQueues(csv, { dryRun, remove, digest: dryRun ? undefined : report?.digest });
+      const done = await (dryRun ? sent : tried('Import subscribers', sent));
       // What was a hint before it was done still is one.
       setReport(dryRun ? done : withHintsOf(done, report));
       if (done.revision !== undefined) {
