@@ -99,6 +99,7 @@ impl Control {
         gone: &mut Fifo,
     ) -> Option<(NodeId, Load)> {
         let (mut first, mut droppable) = self.pop(law, line, slab, now);
+        let mut marked = false;
         if self.dropping {
             if !droppable {
                 self.dropping = false;
@@ -109,6 +110,7 @@ impl Control {
             {
                 self.count = self.count.saturating_add(1);
                 if law.ecn && law.marks(slab, node) {
+                    marked = true;
                     self.drop_next = control_law(self.drop_next, law.interval, self.count);
                     break;
                 }
@@ -121,13 +123,16 @@ impl Control {
                 }
             }
         } else if droppable && let Some((node, _)) = first {
-            if !(law.ecn && law.marks(slab, node)) {
+            marked = law.ecn && law.marks(slab, node);
+            if !marked {
                 gone.push(slab, node);
                 (first, _) = self.pop(law, line, slab, now);
             }
             self.enter(law, now);
         }
-        if let Some(threshold) = law.ce_threshold
+        // One that is marked already counts once.
+        if !marked
+            && let Some(threshold) = law.ce_threshold
             && let Some((node, _)) = first
             && slab.get(node).is_some_and(|waiting| now.0.saturating_sub(waiting.enqueued.0) > threshold)
         {

@@ -102,6 +102,14 @@ fn beyond_the_threshold_every_packet_is_marked_at_once() {
 }
 
 #[test]
+fn a_packet_that_is_marked_for_two_reasons_counts_once() {
+    let config = Codel { ecn: true, ce_threshold_us: 1_000, ..codel() };
+    let (leaf, sent) = overloaded(config, 2, Now(SECOND));
+    let marked = sent.iter().filter(|sent| sent.frame.0[15] == 3).count() as u64;
+    assert!(marked == leaf.kind.marked() && marked > 5, "{marked} of {}", leaf.kind.marked());
+}
+
+#[test]
 fn a_queue_of_one_packet_is_never_dropped_and_the_limit_holds() {
     let mut leaf = Leaf::new(&QueueType::Codel(Codel { limit: 10, ..codel() }));
     for _ in 0..100 {
