@@ -126,9 +126,7 @@ function priorities(node: QueueNode, { word, prefix }: Side, rates: Rates, found
       ? 'on a queue with children; give it to them'
       : node.parent === undefined
         ? 'without a parent to share the rate of'
-        : rates.maxLimit === 0
-          ? `without ${prefix}max-limit`
-          : undefined;
+        : undefined;
   return why === undefined
     ? []
     : [found('priority-without-effect', 'priority', `${word}${prefix}priority ${rates.priority} has no effect ${why}`)];

@@ -39,7 +39,11 @@ const STATISTICS: Readonly<Record<string, Statistic>> = {
     help: 'Sub-queues in use, of PCQ, SFQ, FQ-CoDel and CAKE.',
   },
   borrows: { kind: counter('packets'), label: 'Borrows', help: 'Packets that passed by tokens of a parent.' },
-  lends: { kind: counter('packets'), label: 'Lends', help: 'Packets of children that passed by tokens of this queue.' },
+  lends: {
+    kind: counter('packets'),
+    label: 'Lends',
+    help: 'Packets that passed by tokens of this queue, its own and those of its children.',
+  },
   marked: { kind: counter('packets'), label: 'Marked', help: 'Packets marked with congestion (ECN).' },
   'out-of-order': {
     kind: counter('packets'),

@@ -75,7 +75,7 @@ export const simpleQueue = defineMenu({
       'Max Limit',
       'General',
       '0',
-      'Highest rate from the target and to it, in IP bits; 0 means no limit.',
+      'Highest rate from the target and to it, in IP bits; 0 means no limit. A queue with children limits what they take: what of its target none of them takes passes beside it.',
     ),
     'burst-limit': each(
       configuredRate,
@@ -140,7 +140,11 @@ export const simpleQueue = defineMenu({
       dataplane: true,
     },
     'total-limit-at': total(configuredRate, 'Limit At', 'Rate that both directions together get in any case.'),
-    'total-max-limit': total(configuredRate, 'Max Limit', 'Highest rate of both directions together.'),
+    'total-max-limit': total(
+      configuredRate,
+      'Max Limit',
+      'Highest rate of both directions together. Packets pass the queue of their direction before, which counts also those that are dropped here.',
+    ),
     'total-burst-limit': total(configuredRate, 'Burst Limit', 'Highest rate of both together while a burst lasts.'),
     'total-burst-threshold': total(
       configuredRate,

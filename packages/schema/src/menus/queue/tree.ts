@@ -69,7 +69,12 @@ export const queueTree = defineMenu({
       'Depth of the token bucket: what max-limit brings in this many seconds.',
     ),
     'limit-at': setting(configuredRate, 'Limit At', '0', 'Rate it gets in any case, out of that of its parent.'),
-    'max-limit': setting(configuredRate, 'Max Limit', '0', 'Highest rate, in IP bits; 0 means no limit.'),
+    'max-limit': setting(
+      configuredRate,
+      'Max Limit',
+      '0',
+      'Highest rate, in IP bits; 0 means no limit. A queue with children limits what they take.',
+    ),
     'burst-limit': setting(configuredRate, 'Burst Limit', '0', 'Highest rate while a burst lasts; 0 means no bursts.'),
     'burst-threshold': setting(
       configuredRate,
