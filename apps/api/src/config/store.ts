@@ -9,6 +9,7 @@ import { ApiError, errors } from '../errors.js';
 import { AgentSync, type SyncState, timeLeft } from './agent-sync.js';
 import { Draft, type RowChange, type StoredSnapshot } from './draft.js';
 import { refuseTakingFromUsers } from './in-use.js';
+import { refuseEndingRules } from './jumps.js';
 import { Mutex } from './mutex.js';
 import { type Author, type StoredConfig, writeRevision } from './record.js';
 import { rowIdText } from './snapshot.js';
@@ -178,6 +179,7 @@ export class ConfigStore {
       if (changes.length === 0 && !this.#clockMoved()) return { result, revision: undefined };
       refuseTakingFromUsers(changes, snapshot);
       const compiled = compile(snapshot, utcOffsetS());
+      refuseEndingRules(changes, { before: this.#compiled.invalid, after: compiled.invalid }, snapshot);
       const revision = this.#revision + 1;
       this.#watch?.refuse();
       const token = await this.#prepare(revision, compiled.config, performance.now() + patience);

@@ -1,0 +1,50 @@
+import { isDeepStrictEqual } from 'node:util';
+import { errors } from '../errors.js';
+import type { RowChange } from './draft.js';
+import { type ConfigSnapshot, type Row, rowIdText, rowsOf } from './snapshot.js';
+
+/**
+ * What a jump changes for the rules of other chains. One that closes a circle or nests too deep cannot be followed, nor can the
+ * others of the circle; one from `dstnat` to a chain takes what is of `srcnat` alone out of force there. Drops and translations
+ * would end unseen: what takes rules out of force which it does not change is refused.
+ */
+
+const FIREWALL = ['/ip/firewall/filter', '/ip/firewall/nat', '/ip/firewall/mangle'];
+
+/** Rows that cannot work, with the reasons. */
+type Invalid = ReadonlyMap<number, string>;
+
+/**
+ * Refuses changes of firewall rules by which others, that stay as they are, stop working.
+ * @param snapshot the configuration as it would become
+ * @throws ApiError that names such a rule, and why it would not work
+ */
+export function refuseEndingRules(
+  changes: readonly RowChange[],
+  { before, after }: { readonly before: Invalid; readonly after: Invalid },
+  snapshot: ConfigSnapshot,
+): void {
+  for (const menu of FIREWALL) {
+    const own = changes.filter((change) => change.menu === menu);
+    if (own.length === 0) continue;
+    const changed = new Set(own.flatMap((change) => (staysAsItIs(change) ? [] : [change.id])));
+    const rows = rowsOf(snapshot, menu);
+    const ended = rows.find((row) => after.has(row.id) && !before.has(row.id) && !changed.has(row.id));
+    // A jump to a chain whose last rule went does what it did: nothing.
+    if (ended === undefined || !leadsSomewhere(ended, rows)) continue;
+    const why = after.get(ended.id) ?? '';
+    throw errors.failure(`${ruleText(menu, ended)} would work no more: ${why}`, 'jump-target');
+  }
+}
+
+const staysAsItIs = ({ before, after }: RowChange): boolean =>
+  before?.disabled === after?.disabled && isDeepStrictEqual(before?.values, after?.values);
+
+function leadsSomewhere({ values }: Row, rows: readonly Row[]): boolean {
+  const target = values['jump-target'];
+  return target === undefined || rows.some((row) => row.values.chain === target);
+}
+
+/** `/ip/firewall/filter *1F (jump in chain forward)` */
+const ruleText = (menu: string, { id, values }: Row): string =>
+  `${menu} ${rowIdText(id)} (${values.action ?? 'accept'} in chain ${values.chain})`;
