@@ -129,9 +129,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
         });
   const stored = options.stored ?? (await readConfig(options.writer));
   const store = new ConfigStore(options.writer, agent, app.log, stored, watch);
-  const users = await Users.open(db, options.accounts);
+  const users = await Users.open(db, options.accounts, watch);
   const sessions = await Sessions.open(db);
+  const { value: database } = await options.writer.identity.findFirstOrThrow();
   const generations = new Generations(options.dataDir, {
+    database,
     store,
     users: () => users.kept(),
     log: (message) => book.add('system,error', message),

@@ -79,18 +79,20 @@ async function main(): Promise<void> {
   }
   const known = await readMigrations(migrations);
   const agent = (log: Log) => new AgentSocket(env.agentSocket, log);
-  for (;;) {
-    const opened = await open(env, known);
-    if (!('kind' in opened)) {
-      running = opened;
-      break;
-    }
-    process.stderr.write(`${opened.text}\n`);
-    running = { app: await unavailableApp(opened, { ...env, agent }), databases: [] };
+  let opened = await open(env, known);
+  while ('kind' in opened) {
+    const fault: DatabaseFault = opened;
+    process.stderr.write(`${fault.text}\n`);
+    running = { app: await unavailableApp(fault, { ...env, agent }), databases: [] };
     await listen(env, pidFile);
-    await changed(opened);
+    // While the fault is the same, requests go on being answered.
+    do {
+      await changed(fault);
+      opened = await open(env, known);
+    } while ('kind' in opened && opened.text === fault.text);
     await running.app.close();
   }
+  running = opened;
   await listen(env, pidFile);
 }
 
@@ -106,13 +108,16 @@ async function open(env: Env, known: readonly Migration[]): Promise<Running | Da
   try {
     const kept = await readyDatabase(env.databaseUrl, env.dataDir, known);
     const writer = opened();
+    const [db, counts, accounts] = [opened(), opened(), opened()];
+    // A client that were connected later might find another file there by then.
+    for (const client of databases) await client.identity.count();
     const app = await buildApp({
       ...env,
-      db: opened(),
+      db,
       writer,
       stored: await readStored(writer, file, kept),
-      counts: opened(),
-      accounts: opened(),
+      counts,
+      accounts,
       databaseFile: file,
       agent: (log) => new AgentSocket(env.agentSocket, log),
       setup: new SetupToken(join(env.dataDir, 'run', 'setup-token')),

@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -152,6 +153,23 @@ async function refusesWith(problem: RegExp, remedy: RegExp): Promise<void> {
     .toMatchObject({ forwarding: true, revision });
   expect([peer.prepares, peer.revision]).toEqual([prepares, revision]);
   expect(peer.active).toBe(active);
+}
+
+/** The database of another router, which has been changed more often; it is left in its one file. */
+async function databaseOfAnother(): Promise<string> {
+  const other = join(directory, 'other');
+  const itsAgent = new AgentPeer(join(directory, 'other.sock'));
+  await itsAgent.start();
+  await start({ TOLLWAY_DATA_DIR: other, TOLLWAY_AGENT_SOCKET: join(directory, 'other.sock') });
+  await healthy();
+  expect((await ask('PUT', '/rest/user', { name: 'eve', group: 'full', password: 'staple battery' })).status).toBe(201);
+  for (const comment of ['theirs', 'theirs too', 'and theirs']) {
+    const rule = { chain: 'forward', action: 'accept', comment };
+    expect((await ask('PUT', `/rest${FILTER}`, rule)).status).toBe(201);
+  }
+  await stop();
+  await itsAgent.stop();
+  return join(other, 'tollway.db');
 }
 
 /**
@@ -302,6 +320,28 @@ describe('a start with a database that', () => {
     await healthy();
     const names = (await ask('GET', '/rest/user?.proplist=name')).body;
     expect(names).toEqual([{ name: 'admin' }]);
+  });
+
+  it('is that of another router, whatever its revision is', async () => {
+    const other = await databaseOfAnother();
+    copyFileSync(other, database());
+    await start();
+    await refusesWith(/is not that of this router, but of another one/, /--restore.*move the folder generations/);
+    await stop();
+    expect(restoring().code).toBe(0);
+    await start();
+    await healthy();
+    expect(await comments()).toContain('mine');
+    expect(await comments()).not.toContain('theirs');
+    // The history of the other one is none of this one's.
+    expect(JSON.stringify((await ask('GET', '/api/v1/revisions')).body)).not.toContain('theirs');
+    await stop();
+    // Who means it is not kept from it.
+    copyFileSync(other, database());
+    rmSync(join(directory, 'generations'), { recursive: true });
+    await start();
+    await healthy();
+    expect(await comments()).toContain('theirs');
   });
 
   it('is older than what the data plane has, and so are the copies: what goes is said', async () => {
@@ -545,6 +585,11 @@ describe('a database that is lost while the router runs', () => {
     expect(status).toBe(503);
     expect(body).toMatchObject({ error: 503, detail: expect.stringMatching(problem) });
     expect(JSON.stringify(body)).toMatch(/Nothing was changed; forwarding goes on/);
+    const user = { name: 'lost', group: 'full', password: 'staple battery' };
+    expect(await ask('PUT', '/rest/user', user)).toMatchObject({
+      status: 503,
+      body: { detail: body && Object(body).detail },
+    });
     expect(peer.revision).toBe(revision);
     await expect
       .poll(async () => (await ask('GET', '/healthz')).body, { timeout: 20_000 })
@@ -556,6 +601,31 @@ describe('a database that is lost while the router runs', () => {
     await healthy();
     expect(await comments()).toContain('mine');
   });
+});
+
+it('a database of another router that is put in its place while the router runs is not touched', async () => {
+  await setUp();
+  const other = await databaseOfAnother();
+  await start();
+  await healthy();
+  const before = readFileSync(other);
+  renameSync(other, database());
+  for (const [method, path, body] of [
+    ['PUT', '/rest/user', { name: 'lost', group: 'full', password: 'staple battery' }],
+    [
+      'POST',
+      '/rest/password',
+      { 'old-password': PASSWORD, 'new-password': 'staple battery', 'confirm-new-password': 'staple battery' },
+    ],
+    ['PUT', `/rest${FILTER}`, { chain: 'forward', action: 'accept' }],
+  ] as const) {
+    expect([path, (await ask(method, path, body)).status]).toEqual([path, 503]);
+  }
+  expect((await ask('GET', '/rest/user?.proplist=name')).body).toEqual([{ name: 'admin' }]);
+  await stop('SIGKILL');
+  expect(readFileSync(database()).equals(before)).toBe(true);
+  await start();
+  await refusesWith(/is not that of this router/, /--restore/);
 });
 
 it('a database that others read while the router runs loses nothing', async () => {

@@ -29,6 +29,35 @@ it('a full disk is told of before something could not be written, and while it i
   watch.close();
 });
 
+it('what could not be written beside it has it tried whether it can be written', async () => {
+  let writes = 0;
+  const failing = {
+    $executeRawUnsafe: () => {
+      writes += 1;
+      return Promise.reject(new Error('SQLITE_READONLY: attempt to write a readonly database'));
+    },
+  };
+  const told: string[] = [];
+  const file = `${router.directory}/tollway.db`;
+  const watch = new DatabaseWatch(file, failing as unknown as typeof router.db, ({ kind }) => told.push(kind));
+  try {
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    expect(writes).toBe(0);
+    watch.doubt();
+    await expect.poll(() => told, { timeout: 20_000 }).toEqual(['read-only']);
+  } finally {
+    watch.close();
+  }
+  const good = new DatabaseWatch(file, router.db, ({ kind }) => told.push(kind));
+  try {
+    good.doubt();
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    expect(good.fault).toBeUndefined();
+  } finally {
+    good.close();
+  }
+});
+
 const root = process.getuid?.() === 0;
 
 it('a file that nobody may write any more is told of before something could not be written', async () => {

@@ -21,7 +21,12 @@ it('writes the users of now as soon as the disk takes them again, without anothe
   // Something else stands where the folder should be.
   writeFileSync(generationsFolder(folder), '');
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const generations = new Generations(folder, { store, users: () => ({ users, changes: users.length }), log });
+  const generations = new Generations(folder, {
+    database: 'a',
+    store,
+    users: () => ({ users, changes: users.length }),
+    log,
+  });
   try {
     await generations.begin();
     expect(generations.problem).toMatch(/^A copy of the configuration cannot be kept/);

@@ -2,6 +2,7 @@ import { Mutex } from '../config/mutex.js';
 import type { Database } from '../database/client.js';
 import { unlessFault } from '../database/fault.js';
 import { inTransaction } from '../database/transaction.js';
+import type { DatabaseWatch } from '../database/watch.js';
 import type { KeptUsers } from '../generations/rows-file.js';
 import { hashPassword, verifyPassword } from './passwords.js';
 
@@ -54,6 +55,7 @@ export const MAX_NAME = 64;
 export class Users {
   readonly #db: Database;
   readonly #writer: Database;
+  readonly #watch: DatabaseWatch | undefined;
   readonly #oneAtATime = new Mutex();
   readonly #records = new Map<number, Record>();
   readonly #listeners: ((id: number) => void)[] = [];
@@ -63,17 +65,18 @@ export class Users {
   /** How often they have been changed, by the database's count. */
   #changes = 0;
 
-  private constructor(db: Database, writer: Database) {
+  private constructor(db: Database, writer: Database, watch: DatabaseWatch | undefined) {
     this.#db = db;
     this.#writer = writer;
+    this.#watch = watch;
   }
 
   /**
    * Reads the users; an empty table gets `admin` without a password.
    * @param writer a client of their own, see {@link inTransaction}
    */
-  static async open(db: Database, writer: Database): Promise<Users> {
-    const users = new Users(db, writer);
+  static async open(db: Database, writer: Database, watch?: DatabaseWatch): Promise<Users> {
+    const users = new Users(db, writer, watch);
     if ((await db.user.count()) === 0) await db.user.create({ data: { name: FIRST_USER, group: 'full' } });
     for (const row of await db.user.findMany({ orderBy: { id: 'asc' } })) users.#remember(row);
     await users.#count();
@@ -137,11 +140,13 @@ export class Users {
   /**
    * Stores changes together with what the audit says of them: all of it, or nothing when the database cannot be written.
    * Returns who was added or set, in their order.
+   * @throws DatabaseFault when the database is not the one that was opened, or cannot be written
    */
   change(changes: readonly UserChange[], notes: readonly AuditNote[]): Promise<readonly User[]> {
     return this.#oneAtATime.run(async () => {
       const rows: UserRow[] = [];
       const steps = await Promise.all(changes.map(withHash));
+      this.#watch?.refuse();
       const writer = this.#writer;
       await inTransaction(writer, async () => {
         for (const step of steps) {

@@ -256,7 +256,11 @@ export class ConfigStore {
   }
 
   #refusal(error: AgentRefusal): ApiError {
-    if (error.code === 'internal') return errors.agentFault(error.message);
+    if (error.code === 'internal') {
+      // It keeps its files on the same disk.
+      this.#watch?.doubt();
+      return errors.agentFault(error.message);
+    }
     if (error.row === undefined || error.row === 0) return errors.failure(error.message);
     const menu = [...this.#snapshot].find(([, rows]) => rows.some((row) => row.id === error.row))?.[0];
     return errors.refusedRow(error.row, `${menu ?? 'new item'} ${rowIdText(error.row)}: ${error.message}`);

@@ -11,6 +11,7 @@ export type FaultKind =
   | 'foreign'
   | 'newer'
   | 'older'
+  | 'other'
   | 'no-users'
   | 'full'
   | 'read-only'
@@ -43,6 +44,10 @@ const TEXTS: Readonly<Record<FaultKind, readonly [problem: string, remedy: strin
     'Start that version again, or start this one as before with --restore added (npm start -- --restore): that goes back to the last configuration known here and keeps the newer file',
   ],
   older: ['is older than the configuration that this router had last', RESTORE],
+  other: [
+    'is not that of this router, but of another one',
+    `${RESTORE}. To have this router take over what the other one is, move the folder generations beside it away instead`,
+  ],
   'no-users': ['has no user who may log in, and this router has been set up', RESTORE],
   full: ['cannot be written: the disk is full', 'Free some space; management goes on by itself then'],
   'read-only': [

@@ -53,15 +53,19 @@ export async function readyDatabase(
     const migrated = await migrate(url, migrations);
     const missing = await missingIn(url, migrations);
     if (missing !== undefined) throw new DatabaseFault('damaged', file, missing);
-    const { revision, hasUsers, userChanges } = await content(url);
+    const { identity, revision, hasUsers, userChanges } = await content(url);
     if (!isSetUp) return undefined;
     if (revision === 0) throw new DatabaseFault('empty', file);
+    const isOther = kept?.database !== undefined && kept.database !== identity;
+    // An old copy, too, gets another identity when it is migrated.
+    if (isOther && migrated.length === 0) throw new DatabaseFault('other', file);
     if (revision < last) throw new DatabaseFault('older', file, `revision ${revision}; the last was ${last}`);
     const users = kept?.users;
     // What happens to users makes no revision.
     if (userChanges < (users?.changes ?? 0)) {
       throw new DatabaseFault('older', file, `revision ${revision}, but its users have changed since`);
     }
+    if (isOther) throw new DatabaseFault('other', file);
     const hadUsers = users?.users.some(canLogIn) === true;
     if (!hasUsers && hadUsers) throw new DatabaseFault('no-users', file);
     // A migration may change rows, and with a crash in between the last revision is not kept.
@@ -136,11 +140,19 @@ export function holdsDatabase(descriptor: number): boolean {
   return readSync(descriptor, start, 0, start.length, 0) === start.length && start.toString('latin1') === MAGIC;
 }
 
-async function content(url: string): Promise<{ revision: number; hasUsers: boolean; userChanges: number }> {
+interface Content {
+  readonly identity: string;
+  readonly revision: number;
+  readonly hasUsers: boolean;
+  readonly userChanges: number;
+}
+
+async function content(url: string): Promise<Content> {
   const connection = await adapter(url).connect();
   try {
     const first = async (sql: string) => (await connection.queryRaw({ sql, args: [], argTypes: [] })).rows[0]?.[0];
     return {
+      identity: String(await first('SELECT "value" FROM "Identity"')),
       revision: Number(await first('SELECT coalesce(max("number"), 0) FROM "Revision"')),
       userChanges: Number(await first('SELECT coalesce(max("count"), 0) FROM "UserChanges"')),
       hasUsers:

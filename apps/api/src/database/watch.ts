@@ -71,6 +71,11 @@ export class DatabaseWatch {
     return fault;
   }
 
+  /** Something beside it could not be written: with the next look it is tried whether it can be written itself. */
+  doubt(): void {
+    this.#unwritten = true;
+  }
+
   close(): void {
     clearInterval(this.#timer);
   }

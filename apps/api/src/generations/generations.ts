@@ -20,6 +20,8 @@ export const generationsFolder = (dataDir: string): string => join(dataDir, 'gen
 
 /** Where the configuration and the users come from. */
 interface Source {
+  /** Identity of the database. */
+  readonly database: string;
   readonly store: { readonly revision: number; readonly lastId: number; readonly snapshot: StoredSnapshot };
   users(): KeptUsers;
   log(message: string): void;
@@ -55,7 +57,7 @@ export class Generations {
   async begin(): Promise<void> {
     if (this.#meanwhile !== undefined || this.#closed) return;
     clearTimeout(this.#again);
-    const { store } = this.#source;
+    const { database, store } = this.#source;
     const { revision, lastId, snapshot } = store;
     const head = { revision, time: new Date().toISOString(), author: SYSTEM.name, summary: 'as it was then' };
     this.#meanwhile = [];
@@ -65,7 +67,7 @@ export class Generations {
       const file = await open(`${path}.new`, 'w', 0o600);
       let bytes = 0;
       try {
-        for (const lines of baseLines(head, lastId, snapshot, this.#source.users())) {
+        for (const lines of baseLines(database, head, lastId, snapshot, this.#source.users())) {
           bytes += (await file.write(lines)).bytesWritten;
           await turn();
         }

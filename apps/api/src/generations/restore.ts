@@ -83,7 +83,7 @@ export async function restore(
     let revision: number;
     let known: number;
     try {
-      const old = await keepHistory(connection, file);
+      const old = await keepHistory(connection, file, newest?.database);
       known = old.revision;
       revision = 1 + Math.max(known, lastKept(newest), ahead);
       const last = newest?.at(lastKept(newest));
@@ -96,6 +96,7 @@ export async function restore(
         lastUserId: old.lastUserId,
       };
       await write(connection, { ...generation, lastId }, counted, { revision, changes });
+      if (newest?.database !== undefined) await identify(connection, newest.database);
       await connection.executeScript('PRAGMA wal_checkpoint(TRUNCATE)');
     } finally {
       await connection.dispose();
@@ -230,6 +231,12 @@ async function write(
   );
 }
 
+/** It takes the place of the database that the copies are of. */
+async function identify(connection: Connection, identity: string): Promise<void> {
+  const sql = 'UPDATE "Identity" SET "value" = ?';
+  await connection.executeRaw({ sql, args: [identity], argTypes: [{ scalarType: 'string', arity: 'scalar' }] });
+}
+
 /** What is history, and no configuration: as much of it as can still be read goes along. */
 const HISTORY = ['Revision', 'Audit', 'QueueDay', 'QueueMeter'];
 
@@ -246,8 +253,11 @@ interface Counts {
 
 const NOTHING: Counts = { revision: 0, lastId: 0, userChanges: 0, lastUserId: 0 };
 
-/** Returns what the old database has counted, as far as it can be read. */
-async function keepHistory(connection: Connection, file: string): Promise<Counts> {
+/**
+ * Returns what the old database has counted, as far as it can be read.
+ * @param identity of the database that the copies are of: the history of another router is none of this one's
+ */
+async function keepHistory(connection: Connection, file: string, identity: string | undefined): Promise<Counts> {
   if (!existsSync(file)) return NOTHING;
   const tried = async (sql: string): Promise<boolean> =>
     connection.executeScript(sql).then(
@@ -255,8 +265,14 @@ async function keepHistory(connection: Connection, file: string): Promise<Counts
       () => false,
     );
   if (!(await tried(`ATTACH '${file.replaceAll("'", "''")}' AS old`))) return NOTHING;
-  const numberOf = async (sql: string): Promise<number> =>
-    Number((await connection.queryRaw({ sql, args: [], argTypes: [] })).rows[0]?.[0] ?? 0);
+  const firstOf = async (sql: string): Promise<unknown> =>
+    (await connection.queryRaw({ sql, args: [], argTypes: [] })).rows[0]?.[0];
+  const numberOf = async (sql: string): Promise<number> => Number((await firstOf(sql)) ?? 0);
+  const found = await firstOf('SELECT "value" FROM old."Identity"').catch(() => undefined);
+  if (identity !== undefined && typeof found === 'string' && found !== identity) {
+    await tried('DETACH old');
+    return NOTHING;
+  }
   for (const table of HISTORY) {
     const columns = await commonColumns(connection, table).catch(() => '');
     if (columns !== '') await tried(`INSERT INTO main."${table}" (${columns}) SELECT ${columns} FROM old."${table}"`);

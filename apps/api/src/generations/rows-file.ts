@@ -43,7 +43,7 @@ export interface Generation extends GenerationHead {
 }
 
 type Line =
-  | ({ kind: 'base'; format: number; rows: number; lastId: number } & GenerationHead)
+  | ({ kind: 'base'; format: number; database?: string; rows: number; lastId: number } & GenerationHead)
   | { kind: 'row'; row: StoredRow & { menu: string } }
   | { kind: 'users'; users: readonly KeptUser[]; changes?: number }
   | ({
@@ -69,15 +69,19 @@ export function changeLine(head: GenerationHead, lastId: number, changes: readon
 /** Rows that are written before others get a turn. */
 const SLICE = 2_000;
 
-/** The lines of a whole configuration, a slice of them at a time. */
+/**
+ * The lines of a whole configuration, a slice of them at a time.
+ * @param database identity of the database that it is in
+ */
 export function* baseLines(
+  database: string,
   head: GenerationHead,
   lastId: number,
   snapshot: StoredSnapshot,
   users: KeptUsers,
 ): Generator<string> {
   const count = [...snapshot.values()].reduce((total, rows) => total + rows.length, 0);
-  yield lineOf({ kind: 'base', format: FORMAT, ...head, lastId, rows: count });
+  yield lineOf({ kind: 'base', format: FORMAT, database, ...head, lastId, rows: count });
   for (const [menu, rows] of snapshot) {
     for (let at = 0; at < rows.length; at += SLICE) {
       yield rows
@@ -91,6 +95,8 @@ export function* baseLines(
 
 /** What a file holds. */
 export interface RowsFile {
+  /** Identity of the database that it was in; files of before there was one have none. */
+  readonly database: string | undefined;
   /** The revisions in it, in order; the first is that of the whole configuration. */
   readonly heads: readonly GenerationHead[];
   /** Users as they were last: they are no part of a revision. Files of before changes were counted say 0. */
@@ -115,6 +121,7 @@ export function readRows(text: string): RowsFile | undefined {
   const last = rest.findLast((line) => line.kind === 'users');
   const users = { users: last?.users ?? [], changes: last?.changes ?? 0 };
   return {
+    database: base.database,
     heads,
     users,
     isWhole,
