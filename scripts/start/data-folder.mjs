@@ -1,6 +1,6 @@
 // @ts-check
 /** The data folder holds hashes of passwords, sessions and whatever the configuration holds: only its owner may look in. */
-import { accessSync, chmodSync, constants, lstatSync, readdirSync } from 'node:fs';
+import { accessSync, chmodSync, constants, lstatSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { makeFolder, UserError } from '../project.mjs';
 import { isReadOnly, isReadOnlyError, runDir } from './places.mjs';
@@ -34,6 +34,13 @@ export function prepareDataDir(dataDir) {
 function closeToOthers(dataDir) {
   const names = readdirSync(dataDir);
   const foreign = names.find((name) => !OWN.test(name));
+  const { uid } = statSync(dataDir);
+  if (uid !== process.getuid?.()) {
+    throw new UserError(
+      `--data-dir ${dataDir} belongs to another user (uid ${uid}), who could read all that is in it: chown it, or give another folder`,
+      2,
+    );
+  }
   if (isOpen(dataDir)) {
     // Closing a folder such as /tmp to others would break what they do there.
     if (foreign !== undefined) {

@@ -1,5 +1,5 @@
 // @ts-check
-import { chmodSync, lstatSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, lstatSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -40,6 +40,11 @@ test('one that holds what is not Tollway’s is not closed to others, but refuse
   chmodSync(folder, 0o755);
   expect(() => prepareDataDir(folder)).toThrow(/holds somebody\.txt, which is not Tollway's: give a folder of its own/);
   expect(modeOf()).toBe('755');
+});
+
+test.skipIf(process.getuid?.() !== 0)('one of another user, who could read it, is refused', () => {
+  chownSync(folder, 65_534, 65_534);
+  expect(() => prepareDataDir(folder)).toThrow(/belongs to another user \(uid 65534\), who could read all/);
 });
 
 test('links in it are not followed', () => {

@@ -51,6 +51,15 @@ describe('a port with a queue of its own', () => {
     expect((await undo(revisionOf(port2))).status).toBe(200);
     expect((await router.rest('GET', `/queue/interface/${id}`)).body).toMatchObject({ queue: 'default-small' });
     expect((await undo(revisionOf(first))).status).toBe(200);
+    const before = (await router.rest('GET', `/queue/interface/${id}`)).body;
+    expect(before).toMatchObject({ queue: 'only-hardware-queue' });
+    expect(before).not.toHaveProperty('comment');
+    // Writing back what was read changes nothing.
+    const again = await router.rest('PATCH', `/queue/interface/${id}`, { queue: 'only-hardware-queue' });
+    expect(again.headers.get('x-tollway-revision')).toBeNull();
+    await router.rest('PATCH', `/queue/interface/${id}`, { queue: 'default-small' });
+    const reset = await router.rest('POST', '/queue/interface/reset', { numbers: id, 'value-name': 'queue' });
+    expect([reset.status, reset.body]).toEqual([200, []]);
     expect((await router.rest('GET', `/queue/interface/${id}`)).body).toMatchObject({ queue: 'only-hardware-queue' });
   });
 });

@@ -86,7 +86,6 @@ function interfaceQueue(menu: Menu, row: Row): RestRow {
   return {
     ...storedRow(menu, row),
     interface: row.values.name ?? row.values['default-name'] ?? '',
-    queue: row.values.queue ?? DEFAULT_INTERFACE_QUEUE,
     'default-queue': DEFAULT_INTERFACE_QUEUE,
   };
 }

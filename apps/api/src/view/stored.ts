@@ -9,7 +9,7 @@ import { type RestRow, yesNo } from './rows.js';
 export function storedRow(menu: Menu, row: Row, reason?: string): Record<string, string> {
   const rest: Record<string, string> = { '.id': rowIdText(row.id), ...values(menu, row.values) };
   if (menu.props.disabled !== undefined) rest.disabled = yesNo(row.disabled);
-  if (row.comment !== '') rest.comment = row.comment;
+  if (row.comment !== '' && menu.props.comment !== undefined) rest.comment = row.comment;
   if (menu.props.dynamic !== undefined) rest.dynamic = 'false';
   if (menu.props.invalid !== undefined) rest.invalid = yesNo(reason !== undefined);
   if (reason !== undefined) rest['.about'] = reason;

@@ -27,7 +27,7 @@ export const interfaceQueue = defineMenu({
       label: 'Queue Type',
       help: 'How packets wait; only-hardware-queue leaves it to the port.',
       tab: 'General',
-      required: true,
+      default: DEFAULT_INTERFACE_QUEUE,
       dataplane: true,
     },
     'default-queue': {
