@@ -1,7 +1,7 @@
 /** The commands of a menu, as REST requests. Changes tell the revision that they made: it can be taken back. */
 import type { Place } from '../menu/moving.ts';
 import { request, send } from './rest.ts';
-import { type Row, toRow } from './row.ts';
+import { type Row, rowId, toRow } from './row.ts';
 
 function url(menu: string, rest = ''): string {
   return `/rest${menu}${rest}`;
@@ -12,6 +12,22 @@ export async function print(menu: string, query: Readonly<Record<string, string>
   const search = new URLSearchParams(query).toString();
   const answer = await request('GET', url(menu, search === '' ? '' : `?${search}`));
   return Array.isArray(answer) ? answer.map(toRow) : [toRow(answer)];
+}
+
+/** Most items that are asked for one by one: the router takes 64 operations in a word of a query. */
+const MOST_ASKED = 64;
+
+/** Those of the items that are there, in the order of the menu, with these properties. */
+export async function printItems(menu: string, ids: readonly string[], properties: readonly string[]): Promise<Row[]> {
+  const names = ['.id', ...properties].join(',');
+  if (ids.length <= MOST_ASKED) {
+    const any = ids.length > 1 ? [`#${'|'.repeat(ids.length - 1)}`] : [];
+    const query = [...ids.map((id) => `.id=${id}`), ...any];
+    const answer = await request('POST', url(menu, '/print'), { '.proplist': names, '.query': query });
+    return Array.isArray(answer) ? answer.map(toRow) : [];
+  }
+  const wanted = new Set(ids);
+  return (await print(menu, { '.proplist': names })).filter((row) => wanted.has(rowId(row)));
 }
 
 /** Number of the revision that a change made; undefined when it made none. */

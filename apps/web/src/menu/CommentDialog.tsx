@@ -1,9 +1,20 @@
-import { useRef, useState, useSyncExternalStore } from 'react';
+import type { Menu } from '@tollway/schema';
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import type { LiveMenu } from '../api/live-menu.ts';
 import { AskDialog } from '../ui/AskDialog.tsx';
+import { type Comments, commentNow, commentsOf, rowsWith } from './chosen-rows.ts';
 import { tellStaysOpen } from './use-form.ts';
 
+/** The comments are being read, or could not be. */
+interface Reading {
+  /** Why they could not be; undefined while that is not known. */
+  readonly failed: string | undefined;
+  readonly again: () => void;
+}
+
 interface Props {
+  /** Until the comments are known nothing can be typed: it would replace them unseen. */
+  readonly reading?: Reading | undefined;
   /** The comment as it is now; undefined when several items have different ones, null when it is not known. */
   readonly now: string | undefined | null;
   /** Gives the items the comment; false when that failed, which has been said: what was typed stays then. */
@@ -12,18 +23,30 @@ interface Props {
 }
 
 /** The small window that asks for a comment. */
-export function CommentDialog({ now, onComment, onClose }: Props) {
+export function CommentDialog({ reading, now, onComment, onClose }: Props) {
   // As it was when it was asked for: what others do meanwhile does not change the question.
-  const [before, setBefore] = useState(now ?? undefined);
-  const [text, setText] = useState(before);
+  const start = useRef<{ readonly comment: string | undefined }>(undefined);
+  if (reading === undefined) start.current ??= { comment: now ?? undefined };
+  const before = start.current?.comment;
+  const [written, setWritten] = useState<string>();
+  const text = written ?? before;
   const [asked, setAsked] = useState(false);
   /** What the news still call it when another one has been stored; null when none has. */
   const [old, setOld] = useState<string | undefined | null>(null);
   const latest = useRef(text);
   latest.current = text;
   const sending = useRef(false);
+  const field = useRef<HTMLTextAreaElement>(null);
   const typed = text !== undefined && text !== before;
+  const known = reading === undefined;
+  useEffect(() => {
+    if (known && document.activeElement === field.current) field.current?.select();
+  }, [known]);
   async function answer() {
+    if (reading !== undefined) {
+      if (reading.failed !== undefined) reading.again();
+      return;
+    }
     if (sending.current) return;
     if (!typed) return onClose();
     sending.current = true;
@@ -33,7 +56,7 @@ export function CommentDialog({ now, onComment, onClose }: Props) {
     if (latest.current === text) return onClose();
     // What was typed since is not stored.
     setOld(before);
-    setBefore(text);
+    start.current = { comment: text };
     tellStaysOpen();
   }
   return (
@@ -46,15 +69,18 @@ export function CommentDialog({ now, onComment, onClose }: Props) {
       }}
     >
       <textarea
+        ref={field}
         aria-label="Comment"
         rows={3}
         title="Enter takes the comment, Shift+Enter begins another line"
         value={text ?? ''}
-        placeholder={before === undefined ? 'different comments' : undefined}
+        placeholder={known && before === undefined ? 'different comments' : undefined}
+        readOnly={!known}
+        aria-busy={!known}
         data-unsaved={typed || undefined}
         onFocus={(event) => event.target.select()}
         onChange={(event) => {
-          setText(event.target.value);
+          setWritten(event.target.value);
           setAsked(false);
         }}
         onKeyDown={(event) => {
@@ -64,7 +90,8 @@ export function CommentDialog({ now, onComment, onClose }: Props) {
           event.currentTarget.form?.requestSubmit();
         }}
       />
-      {now !== null && now !== before && now !== text && now !== old && before !== undefined && (
+      {reading !== undefined && <ReadingNote {...reading} />}
+      {known && now !== null && now !== before && now !== text && now !== old && before !== undefined && (
         <p className="field-note" role="status">
           {overtakenText(now)}
         </p>
@@ -78,17 +105,62 @@ export function CommentDialog({ now, onComment, onClose }: Props) {
   );
 }
 
+function ReadingNote({ failed }: Reading) {
+  if (failed === undefined) {
+    return (
+      <p className="field-note" role="status">
+        Asking the router for the comments as they are now.
+      </p>
+    );
+  }
+  return (
+    <p className="form-error" role="alert">
+      The comments as they are now are not known: {failed}{' '}
+      <button type="submit" className="button">
+        Try Again
+      </button>
+    </p>
+  );
+}
+
 /** The same for rows of a list, whose comments others may change meanwhile. */
 export function RowsCommentDialog({
+  menu,
   live,
   ids,
   ...rest
-}: Omit<Props, 'now'> & { readonly live: LiveMenu; readonly ids: readonly string[] }) {
+}: Omit<Props, 'now' | 'reading'> & { readonly menu: Menu; readonly live: LiveMenu; readonly ids: readonly string[] }) {
+  // What is loaded is there at once.
+  const [read, setRead] = useState<Comments | undefined>(() => {
+    const loaded = ids.map((id) => live.row(id)).filter((row) => row !== undefined);
+    return loaded.length === ids.length ? commentsOf(loaded) : undefined;
+  });
+  const [failed, setFailed] = useState<string>();
+  const [attempt, setAttempt] = useState(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each attempt asks anew
+  useEffect(() => {
+    if (read !== undefined) return;
+    let closed = false;
+    rowsWith(menu, live, ids, ['comment'])
+      .then((rows) => {
+        if (closed) return;
+        if (rows.length > 0) setRead(commentsOf(rows));
+        else setFailed('What was selected does not exist any more.');
+      })
+      .catch((error: unknown) => !closed && setFailed(error instanceof Error ? error.message : String(error)));
+    return () => {
+      closed = true;
+    };
+  }, [attempt]);
   const now = useSyncExternalStore(
     (changed) => live.subscribe(changed),
-    () => commentOf(live, ids),
+    () => (read === undefined ? null : commentNow(live, ids, read)),
   );
-  return <CommentDialog now={now} {...rest} />;
+  const again = () => {
+    setFailed(undefined);
+    setAttempt(attempt + 1);
+  };
+  return <CommentDialog now={now} reading={read === undefined ? { failed, again } : undefined} {...rest} />;
 }
 
 /** What others made of the comments while one was being typed. */
@@ -97,16 +169,4 @@ function overtakenText(now: string | undefined): string {
   return now === ''
     ? 'Somebody has removed the comment meanwhile; OK sets it.'
     : `Somebody has made it ${now} meanwhile; OK replaces that.`;
-}
-
-/** What those items that are loaded have in common; undefined when their comments differ, null when none is loaded. */
-function commentOf(live: Pick<LiveMenu, 'row'>, ids: readonly string[]): string | undefined | null {
-  const rows = ids.map((id) => live.row(id)).filter((row) => row !== undefined);
-  return rows.length === 0 ? null : commonComment(rows.map(({ comment }) => comment));
-}
-
-/** The comment that items have in common, or that of the only one; undefined when they differ. */
-export function commonComment(comments: readonly (string | undefined)[]): string | undefined {
-  const [first = '', ...others] = comments.map((comment) => comment ?? '');
-  return others.every((comment) => comment === first) ? first : undefined;
 }

@@ -26,6 +26,7 @@ import { FilterBar } from './FilterBar.tsx';
 import { useEmptyColumns } from './filled-columns.ts';
 import { Grid, type GridHandle } from './Grid.tsx';
 import { ParentDialog } from './ParentDialog.tsx';
+import type { Moved } from './parents.ts';
 import { RemoveDialog } from './RemoveDialog.tsx';
 import type { RemoveQuestion } from './remove-question.ts';
 import { TableFooter } from './TableFooter.tsx';
@@ -59,7 +60,8 @@ const FIND_WAIT_MS = 150;
 
 /** What stands over the table. */
 type Overlay =
-  | { readonly kind: 'nothing' | 'parent' }
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'parent'; readonly moved: Moved }
   /** `ids`: those that were selected when it was asked for. */
   | { readonly kind: 'comment'; readonly ids: readonly string[] }
   | { readonly kind: 'remove'; readonly question: RemoveQuestion }
@@ -118,6 +120,7 @@ export function MenuTable(props: MenuTableProps) {
     onOpen,
     onAdd,
     show,
+    askParent: (moved) => setOverlay({ kind: 'parent', moved }),
     ask: (question) => setOverlay({ kind: 'remove', question }),
   });
   const state = { ...actions.state(), inlineComments: columns.some(({ name }) => name === 'comment') };
@@ -132,7 +135,6 @@ export function MenuTable(props: MenuTableProps) {
     if (name === 'columns') setChoosing(true);
     else if (name === 'inline-comments') relayout(toggleColumn(menu, layout, 'comment', findings));
     else if (name === 'comment') setOverlay({ kind: 'comment', ids: selected.chosen() });
-    else if (name === 'parent') setOverlay({ kind: 'parent' });
     else if (name === 'tree') {
       // The column of the tree needs more room, or less.
       const carrier = columns.find(({ shows }) => shows !== undefined)?.name ?? '';
@@ -284,6 +286,7 @@ export function MenuTable(props: MenuTableProps) {
       )}
       {overlay.kind === 'comment' && (
         <RowsCommentDialog
+          menu={menu}
           live={live}
           ids={overlay.ids}
           onComment={(comment) => actions.comment(overlay.ids, comment)}
@@ -291,11 +294,7 @@ export function MenuTable(props: MenuTableProps) {
         />
       )}
       {overlay.kind === 'parent' && (
-        <ParentDialog
-          menu={menu}
-          moved={{ ids: selected.chosen(), rows: state.rows }}
-          onClose={() => setOverlay(NOTHING)}
-        />
+        <ParentDialog menu={menu} moved={overlay.moved} onClose={() => setOverlay(NOTHING)} />
       )}
       {overlay.kind === 'remove' && (
         <RemoveDialog

@@ -1,6 +1,6 @@
 import { menuByPath } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { disableQuestion, removeQuestion } from './remove-question.ts';
+import { asksAbout, disableQuestion, removeQuestion } from './remove-question.ts';
 
 const simple = menuByPath('/queue/simple');
 const filter = menuByPath('/ip/firewall/filter');
@@ -67,4 +67,15 @@ test('users are asked before they disable or remove themselves', () => {
   expect(disableQuestion(simple, ['*0', '*1'], rows(2), 'user1')).toBeUndefined();
   expect(removeQuestion(users, removal(2, { user: 'user1' }))?.self).toBe(said);
   expect(removeQuestion(users, removal(2, { user: 'user2' }))?.self).toBe('');
+});
+
+test('a question is about rows whether or not they are loaded: the first ones, and all users, one of whom may be asked', () => {
+  const users = menuByPath('/user');
+  if (users === undefined) throw new Error('the menu is missing');
+  const { ids } = removal(12);
+  expect(asksAbout(users, 'disable', ids)).toEqual(ids);
+  expect(asksAbout(users, 'remove', ids)).toEqual(ids);
+  expect(asksAbout(simple, 'remove', ids)).toEqual(ids.slice(0, 5));
+  expect(asksAbout(simple, 'remove', ids.slice(0, 9))).toEqual([]);
+  expect(asksAbout(simple, 'disable', ids)).toEqual([]);
 });

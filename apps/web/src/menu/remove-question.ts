@@ -9,6 +9,8 @@ import type { Row } from '../api/row.ts';
 export const ASKED_FROM = 10;
 /** Items that the question names. */
 const NAMED = 5;
+/** The menu in which users can lock themselves out. */
+const USERS = '/user';
 
 export interface RemoveQuestion {
   readonly command: 'remove' | 'disable';
@@ -28,7 +30,7 @@ export interface RemoveQuestion {
 /** What is known when somebody removes items. */
 export interface Removal {
   readonly ids: readonly string[];
-  /** Those of the items that are loaded. */
+  /** Those of the items that {@link asksAbout} names. */
   readonly rows: readonly Row[];
   /** Find or a filter leaves rows out. */
   readonly filtered: boolean;
@@ -53,8 +55,15 @@ function nameOf(menu: Menu, row: Row): string {
 
 /** What is said when one of the rows is who is logged in; empty when none is. */
 function selfAmong(menu: Menu, rows: readonly Row[], user: string | undefined): string {
-  const own = menu.path === '/user' && user !== undefined && rows.some((row) => row.name === user);
+  const own = menu.path === USERS && user !== undefined && rows.some((row) => row.name === user);
   return own ? `You are logged in as ${user}: this logs you out.` : '';
+}
+
+/** Items whose rows a question needs, whether or not they are loaded; none when there is no question. */
+export function asksAbout(menu: Menu, command: 'remove' | 'disable', ids: readonly string[]): readonly string[] {
+  // Whoever is logged in may be any of them.
+  if (menu.path === USERS) return ids;
+  return command === 'remove' && (ids.length >= ASKED_FROM || menu.undoable === false) ? ids.slice(0, NAMED) : [];
 }
 
 /** The question before items are disabled, or undefined when they may be without one. */

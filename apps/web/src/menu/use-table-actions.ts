@@ -7,11 +7,12 @@ import { idsOf, isContext, type LiveMenu } from '../api/live-menu.ts';
 import { loggedIn } from '../api/session.ts';
 import { underway } from '../api/underway.ts';
 import { showError, showToast } from '../ui/toasts.ts';
-import { actsOnAll, moveItems, removeItems, runOn, whyNot } from './actions.ts';
+import { actsOnAll, commandLabel, moveItems, removeItems, runOn, whyNot } from './actions.ts';
 import { isSet } from './cells/text.ts';
+import { rowsWith } from './chosen-rows.ts';
 import { type Move, reordered, step } from './moving.ts';
-import { setParent } from './parents.ts';
-import { disableQuestion, type RemoveQuestion, removeQuestion } from './remove-question.ts';
+import { type Moved, setParent } from './parents.ts';
+import { asksAbout, disableQuestion, type RemoveQuestion, removeQuestion } from './remove-question.ts';
 import { everything, nothingAt, within } from './selection.ts';
 import { type CommandName, hasCommand, refusal, type TableState } from './table-commands.ts';
 import { type Drop, rootParent, siblingAbove, stepAmongSiblings, treePlace } from './tree.ts';
@@ -36,6 +37,8 @@ interface Options {
   readonly onAdd: (start?: NewItem) => void;
   /** Commands that are the table's own: `find`, `columns`, `comment`, `tree` … */
   readonly show: (name: CommandName) => void;
+  /** Asks which item others are to be below. */
+  readonly askParent: (moved: Moved) => void;
   /** Asks before many items are removed, and before users disable themselves. */
   readonly ask: (question: RemoveQuestion) => void;
 }
@@ -48,7 +51,7 @@ export function fixedRows(menu: Menu, live: LiveMenu): number {
   return first < 0 ? shown.length : first;
 }
 
-export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, show, ask }: Options) {
+export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, show, askParent, ask }: Options) {
   /** What is being removed: pressed again and again, Delete means it once. */
   const removing = useRef<ReadonlySet<string>>(undefined);
   const moves = useRef(Promise.resolve());
@@ -96,9 +99,26 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     return done;
   }
 
+  /** The rows with these ids, also those that are not loaded; undefined when the router does not tell, which is said. */
+  async function known(ids: readonly string[], properties: readonly string[], what: string) {
+    try {
+      return await rowsWith(menu, live, ids, properties);
+    } catch (error) {
+      showError(what, error);
+      return undefined;
+    }
+  }
+
+  async function askForParent(ids: readonly string[]) {
+    const rows = await known(ids, ['name', 'parent'], 'Set parent');
+    if (rows !== undefined && rows.length > 0) askParent({ ids, rows });
+  }
+
   /** Removes what is selected, or asks first. */
   async function removeChosen(ids: readonly string[]): Promise<boolean> {
-    const rows = selected.chosenRows();
+    const about = asksAbout(menu, 'remove', ids);
+    const rows = await known(about, Object.keys(menu.props), commandLabel('remove'));
+    if (rows === undefined) return false;
     const { matched, context, total } = live.state;
     const filtered = state().filtered === true;
     const question = removeQuestion(menu, {
@@ -271,17 +291,21 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
       case 'columns':
       case 'inline-comments':
       case 'comment':
-      case 'parent':
       case 'tree':
       case 'fold-all':
       case 'unfold-all':
       case 'copy-text':
         show(name);
         break;
+      case 'parent':
+        void askForParent(selected.chosen());
+        break;
       case 'disable': {
         live.release();
         void commandOn(selected.chosen(), async (ids) => {
-          const question = disableQuestion(menu, ids, selected.chosenRows(), loggedIn());
+          const rows = await known(asksAbout(menu, 'disable', ids), ['name'], commandLabel('disable'));
+          if (rows === undefined) return false;
+          const question = disableQuestion(menu, ids, rows, loggedIn());
           if (question === undefined) return runOn(menu, name, ids);
           ask(question);
           return true;

@@ -1,0 +1,55 @@
+import { menuByPath } from '@tollway/schema';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { commentNow, commentsOf, rowsWith } from './chosen-rows.ts';
+
+const lists = menuByPath('/ip/firewall/address-list');
+if (lists === undefined) throw new Error('the menu is missing');
+
+const sent = vi.fn<(path: string, options: RequestInit) => Promise<Response>>();
+beforeEach(() => {
+  sent.mockReset();
+  vi.stubGlobal('fetch', sent);
+});
+afterEach(() => vi.unstubAllGlobals());
+
+const loaded = new Map([['*1', { '.id': '*1', comment: 'seen' }]]);
+const live = { row: (id: string) => loaded.get(id) };
+const answers = (...rows: readonly object[]) => sent.mockImplementation(async () => Response.json(rows));
+const body = () => JSON.parse(String(sent.mock.calls[0]?.[1].body));
+
+test('rows that are loaded are not asked for', async () => {
+  expect(await rowsWith(lists, live, ['*1'], ['comment'])).toEqual([loaded.get('*1')]);
+  expect(sent).not.toHaveBeenCalled();
+});
+
+test('selected rows that are not loaded are asked for, in the order of the selection, without those that are gone', async () => {
+  answers({ '.id': '*2', comment: 'b' }, { '.id': '*3', comment: 'c' });
+  const rows = await rowsWith(lists, live, ['*3', '*1', '*9', '*2'], ['comment']);
+  expect(rows.map((row) => row.comment)).toEqual(['c', 'seen', 'b']);
+  expect(sent.mock.calls[0]?.[0]).toBe('/rest/ip/firewall/address-list/print');
+  expect(body()).toEqual({ '.proplist': '.id,comment', '.query': ['.id=*3', '.id=*9', '.id=*2', '#||'] });
+});
+
+test('of many rows the whole list is looked through', async () => {
+  answers(...Array.from({ length: 300 }, (_, at) => ({ '.id': `*${at}` })));
+  const ids = Array.from({ length: 100 }, (_, at) => `*${2 * at}`);
+  expect((await rowsWith(lists, { row: () => undefined }, ids, ['name'])).map((row) => row['.id'])).toEqual(ids);
+  expect(sent.mock.calls).toEqual([
+    ['/rest/ip/firewall/address-list?.proplist=.id%2Cname', expect.objectContaining({ method: 'GET' })],
+  ]);
+});
+
+test('that the router does not tell is no answer', async () => {
+  sent.mockImplementation(async () => Response.json({ error: 500, detail: 'no' }, { status: 500 }));
+  await expect(rowsWith(lists, live, ['*2'], ['comment'])).rejects.toThrow('no');
+});
+
+test('the comment of rows counts rows that are not loaded', () => {
+  const before = commentsOf([{ '.id': '*1', comment: 'old' }, { '.id': '*2', comment: 'seen' }, { '.id': '*3' }]);
+  expect(commentNow(live, ['*2'], before)).toBe('seen');
+  expect(commentNow(live, ['*3'], before)).toBe('');
+  // What is loaded is newer.
+  expect(commentNow(live, ['*1', '*2'], before)).toBe('seen');
+  expect(commentNow(live, ['*1', '*3'], before)).toBeUndefined();
+  expect(commentNow(live, ['*4'], before)).toBeNull();
+});

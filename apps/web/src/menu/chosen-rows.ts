@@ -1,0 +1,52 @@
+/** Rows that are selected, also those that are scrolled out of what is loaded. */
+import type { Menu } from '@tollway/schema';
+import { printItems } from '../api/commands.ts';
+import type { LiveMenu } from '../api/live-menu.ts';
+import { type Row, rowId } from '../api/row.ts';
+
+/**
+ * The rows with these ids, in this order, without those that are gone. Those that are not loaded are asked for.
+ * @param properties what is wanted of those
+ * @throws RequestError when the router does not tell
+ */
+export async function rowsWith(
+  menu: Menu,
+  live: Pick<LiveMenu, 'row'>,
+  ids: readonly string[],
+  properties: readonly string[],
+): Promise<readonly Row[]> {
+  const missing = ids.filter((id) => live.row(id) === undefined);
+  const told = missing.length === 0 ? [] : await printItems(menu.path, missing, properties);
+  const others = new Map(told.map((row) => [rowId(row), row]));
+  return ids.map((id) => live.row(id) ?? others.get(id)).filter((row) => row !== undefined);
+}
+
+/** Comments of rows by their ids. */
+export type Comments = ReadonlyMap<string, string>;
+
+export const commentsOf = (rows: readonly Row[]): Comments =>
+  new Map(rows.map((row) => [rowId(row), row.comment ?? '']));
+
+/** The comment that items have in common, or that of the only one; undefined when they differ. */
+export function commonComment(comments: readonly (string | undefined)[]): string | undefined {
+  const [first = '', ...others] = comments.map((comment) => comment ?? '');
+  return others.every((comment) => comment === first) ? first : undefined;
+}
+
+/**
+ * What the comments of rows have in common now, with those of `before` for rows that are not loaded; undefined when they
+ * differ, null when none is known.
+ */
+export function commentNow(
+  live: Pick<LiveMenu, 'row'>,
+  ids: readonly string[],
+  before: Comments,
+): string | undefined | null {
+  const comments: string[] = [];
+  for (const id of ids) {
+    const row = live.row(id);
+    const comment = row === undefined ? before.get(id) : (row.comment ?? '');
+    if (comment !== undefined) comments.push(comment);
+  }
+  return comments.length === 0 ? null : commonComment(comments);
+}
