@@ -31,6 +31,12 @@ test('why a command cannot run', () => {
   expect(whyNot(lists, 'remove', [{ '.id': '*2000000', builtin: 'true' }], 1)).toMatch(/always exists/);
 });
 
+test('rows are not moved by halves, when others that are selected are not loaded', () => {
+  const why = (count: number) => whyNotNow({ menu: filter, rows: [{ '.id': '*1' }], count, ordered: true }, 'move-up');
+  expect(why(1)).toBeUndefined();
+  expect(why(2)).toMatch(/out of sight/);
+});
+
 test('folding is for a tree that shows all of its rows', () => {
   const queues = menuByPath('/queue/simple');
   if (queues === undefined) throw new Error('the menu is missing');

@@ -146,6 +146,7 @@ export function refusal(state: TableState, name: CommandName): string | undefine
         : undefined;
     case 'move-up':
     case 'move-down':
+      if (rows.length < count) return 'some of the selected rows are out of sight';
       return whyNot(menu, 'move', rows, count) ?? (ordered ? undefined : 'sort by # first');
     default:
       return actsOnAll(name) ? undefined : whyNot(menu, name, rows, count);
