@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LiveMenu } from './live-menu.ts';
+import { LiveMenu, listed } from './live-menu.ts';
 
 /** A window on three rows, and a way to send it messages as the server does. */
 function threeRows() {
@@ -96,4 +96,23 @@ test('a refused filter shows no rows, whatever comes of the window before, until
   expect([live.error, subscribed.length, closedCount()]).toEqual([undefined, 2, 1]);
   answer('*2');
   expect([live.error, live.shown]).toEqual([undefined, ['*2']]);
+});
+
+test('all rows that pass a query come page by page, and are what is wanted of them', async () => {
+  const all = Array.from({ length: 2_500 }, (_, at) => ({ '.id': `*${at}`, comment: `b${at}` }));
+  const feed = {
+    subscribe: (_: object, listener: (message: Readonly<Record<string, unknown>>) => void) => {
+      const page = (first: number) =>
+        listener({ op: 'snapshot', total: 2_500, matched: 2_500, first, rows: all.slice(first, first + 1_000) });
+      queueMicrotask(() => page(0));
+      return {
+        update: ({ first }: Readonly<Record<string, unknown>>) => queueMicrotask(() => page(Number(first))),
+        close: () => {},
+      };
+    },
+  };
+  const query = { first: 0, count: 10, sort: null, filter: {}, find: '' };
+  const chosen = new Set(['*2400', '*3', '*1001']);
+  const comments = listed(feed, '/x', query, (id, row) => (chosen.has(id) ? row.comment : undefined));
+  expect(await comments).toEqual(['b3', 'b1001', 'b2400']);
 });

@@ -255,6 +255,8 @@ export class LiveMenu {
   }
 }
 
+type Socket = Pick<LiveSocket, 'subscribe'>;
+
 /** Most rows that the server sends for one window. */
 const WINDOW_ROWS = 1000;
 /** How long to wait for a page of ids, ms. */
@@ -288,9 +290,18 @@ export function isContext(row: Row | undefined): boolean {
 }
 
 /** Ids of all items that pass a query, in its order, e.g. to select all of them. */
-export function idsOf(socket: LiveSocket, menu: string, query: Query): Promise<readonly string[]> {
+export const idsOf = (socket: Socket, menu: string, query: Query): Promise<readonly string[]> =>
+  listed(socket, menu, query, (id) => id);
+
+/** What is wanted of all items that pass a query, in its order; what is undefined is left out. */
+export function listed<T>(
+  socket: Socket,
+  menu: string,
+  query: Query,
+  take: (id: string, row: Row) => T | undefined,
+): Promise<readonly T[]> {
   return new Promise((resolve, reject) => {
-    const ids: string[] = [];
+    const all: T[] = [];
     let read = 0;
     const live = new LiveMenu(socket, menu, { ...query, first: 0, count: WINDOW_ROWS }, 60_000);
     const late = () => finish('the router did not list the items in time');
@@ -298,7 +309,7 @@ export function idsOf(socket: LiveSocket, menu: string, query: Query): Promise<r
     const finish = (problem: string | undefined) => {
       clearTimeout(timer);
       live.close();
-      if (problem === undefined) resolve(ids);
+      if (problem === undefined) resolve(all);
       else reject(new RequestError(0, problem));
     };
     live.subscribe(() => {
@@ -306,7 +317,11 @@ export function idsOf(socket: LiveSocket, menu: string, query: Query): Promise<r
       if (error !== undefined) finish(error);
       else if (!state.loaded || state.first !== read) return;
       else {
-        ids.push(...state.order.filter((id) => !isContext(state.rows.get(id))));
+        for (const id of state.order) {
+          const row = state.rows.get(id);
+          const taken = row === undefined || isContext(row) ? undefined : take(id, row);
+          if (taken !== undefined) all.push(taken);
+        }
         read += state.order.length;
         if (state.order.length === 0 || read >= state.matched) finish(undefined);
         else {

@@ -16,9 +16,11 @@ import {
   useMemo,
   useRef,
 } from 'react';
-import type { LiveMenu, Query } from '../api/live-menu.ts';
+import { live as socket } from '../api/live.ts';
+import { type LiveMenu, listed, type Query } from '../api/live-menu.ts';
 import { copyText } from '../ui/clipboard.ts';
-import { showToast } from '../ui/toasts.ts';
+import { showError, showToast } from '../ui/toasts.ts';
+import { items } from './actions.ts';
 import type { Column } from './columns.ts';
 import { GridHeader } from './GridHeader.tsx';
 import { GridView } from './grid-view.ts';
@@ -130,11 +132,28 @@ export function Grid(props: GridProps) {
     });
   }
 
-  function selectedText(): string {
+  /** The selected rows as text; undefined while not all of them are loaded, or known to be selected. */
+  function selectedText(): string | undefined {
+    if (props.pending.current !== undefined) return undefined;
     const rows = inOrder(selection, live.shown)
       .map((id) => live.row(id))
       .filter((row) => row !== undefined);
-    return rowsText(columns, rows);
+    return rows.length === selection.ids.size ? rowsText(columns, rows) : undefined;
+  }
+
+  /** Copies what is selected when the router has told the rows of it that are out of sight. */
+  async function copyTold() {
+    try {
+      if ((await props.pending.current) === false) return;
+      const { ids } = latest.current.selection;
+      const rows = await listed(socket, menu.path, live.query, (id, row) => (ids.has(id) ? row : undefined));
+      const copied = copyText(rowsText(latest.current.columns, rows));
+      scroller.current?.focus({ preventScroll: true });
+      if (copied) showToast({ kind: 'info', text: `Copied ${items(rows.length)}.` });
+      else showToast({ kind: 'error', text: 'Not copied: the rows came too late for the browser. Try again.' });
+    } catch (error) {
+      showError('Not copied', error);
+    }
   }
 
   useImperativeHandle(props.handle, () => ({
@@ -154,7 +173,9 @@ export function Grid(props: GridProps) {
       moveFocus(next < live.state.matched ? next : 0, false);
     },
     copy() {
-      copyText(selectedText());
+      const text = selectedText();
+      if (text === undefined) return void copyTold();
+      copyText(text);
       scroller.current?.focus({ preventScroll: true });
     },
   }));
@@ -307,7 +328,9 @@ export function Grid(props: GridProps) {
     // Text that was marked with the mouse is what is meant.
     if (window.getSelection()?.isCollapsed === false || selection.ids.size === 0) return;
     event.preventDefault();
-    event.clipboardData.setData('text/plain', selectedText());
+    const text = selectedText();
+    if (text === undefined) void copyTold();
+    else event.clipboardData.setData('text/plain', text);
   }
 
   const aria = {
