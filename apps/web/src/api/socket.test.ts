@@ -7,7 +7,10 @@ test('retries start at once and never wait longer than 2 s', () => {
 
 /** A browser's WebSocket without a network. */
 class Wire {
+  static readonly OPEN = 1;
   static last: Wire | undefined;
+  readonly readyState = Wire.OPEN;
+  readonly sent: string[] = [];
   onopen: () => void = () => {};
   onmessage: (event: { readonly data: string }) => void = () => {};
   onclose: (event: { readonly code: number }) => void = () => {};
@@ -16,11 +19,16 @@ class Wire {
     Wire.last = this;
   }
 
+  send(text: string): void {
+    this.sent.push(text);
+  }
+
   close(): void {}
 }
 
 afterEach(() => {
   vi.unstubAllGlobals();
+  vi.useRealTimers();
 });
 
 /** States that a connection goes through when it opens and the server closes it with this code. */
@@ -45,4 +53,33 @@ function closedBy(code: number): { readonly states: readonly SocketState[]; read
 test('a connection that ends with the session is not lost; either way it is asked whether the session lives', () => {
   expect(closedBy(1006)).toEqual({ states: ['connecting', 'open', 'lost', 'closed'], asked: 1 });
   expect(closedBy(4401)).toEqual({ states: ['connecting', 'open', 'closed'], asked: 1 });
+});
+
+test('a subscription hears that it begins anew by another connection, before its answers', () => {
+  vi.stubGlobal('WebSocket', Wire);
+  vi.useFakeTimers();
+  const socket = new LiveSocket(
+    () => 'ws://router/live',
+    () => {},
+  );
+  const heard: unknown[] = [];
+  const follow = (name: string) =>
+    socket.subscribe(
+      { topic: name },
+      ({ text }) => heard.push(text),
+      () => heard.push(`${name} anew`),
+    );
+  follow('early');
+  socket.open();
+  Wire.last?.onopen();
+  follow('late');
+  expect(heard).toEqual([]);
+  Wire.last?.onclose({ code: 1006 });
+  follow('between');
+  vi.advanceTimersByTime(250);
+  Wire.last?.onopen();
+  Wire.last?.onmessage({ data: '{"id":1,"text":"answer"}' });
+  expect(heard).toEqual(['early anew', 'late anew', 'answer']);
+  expect(Wire.last?.sent).toHaveLength(3);
+  socket.close();
 });

@@ -10,6 +10,9 @@ export type Message = Readonly<Record<string, unknown>>;
 interface Subscription {
   request: Message;
   readonly receive: (message: Message) => void;
+  readonly anew: (() => void) | undefined;
+  /** The server has been asked at least once. */
+  asked: boolean;
 }
 
 /** A running subscription. */
@@ -85,11 +88,12 @@ export class LiveSocket {
     this.#enter('closed');
   }
 
-  subscribe(request: Message, receive: (message: Message) => void): SubscriptionHandle {
+  /** @param anew called before the answers of a new connection: they know nothing of those of the one before */
+  subscribe(request: Message, receive: (message: Message) => void, anew?: () => void): SubscriptionHandle {
     const id = this.#nextId++;
-    const subscription: Subscription = { request, receive };
+    const asked = this.#send({ op: 'subscribe', id, ...request });
+    const subscription: Subscription = { request, receive, anew, asked };
     this.#subscriptions.set(id, subscription);
-    this.#send({ op: 'subscribe', id, ...request });
     return {
       update: (part) => {
         subscription.request = { ...subscription.request, ...part };
@@ -107,8 +111,11 @@ export class LiveSocket {
     for (const listener of this.#listeners) listener();
   }
 
-  #send(message: Message): void {
-    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
+  /** False without a connection. */
+  #send(message: Message): boolean {
+    if (this.#socket?.readyState !== WebSocket.OPEN) return false;
+    this.#socket.send(JSON.stringify(message));
+    return true;
   }
 
   #connect(): void {
@@ -120,7 +127,11 @@ export class LiveSocket {
       this.#attempt = 0;
       this.lastMessageAt = performance.now();
       this.#enter('open');
-      for (const [id, { request }] of this.#subscriptions) this.#send({ op: 'subscribe', id, ...request });
+      for (const [id, subscription] of this.#subscriptions) {
+        if (subscription.asked) subscription.anew?.();
+        subscription.asked = true;
+        this.#send({ op: 'subscribe', id, ...subscription.request });
+      }
     };
     socket.onmessage = (event) => {
       this.lastMessageAt = performance.now();

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import type { Message } from './socket.ts';
-import { dryRun, followTrace } from './trace.ts';
+import { dryRun, followTrace, type TraceNews } from './trace.ts';
 
 /** A connection that remembers what is asked, and lets a test answer. */
 function connection() {
-  const asked: { request: Message; receive: (message: Message) => void; closed: boolean }[] = [];
+  const asked: { request: Message; receive: (message: Message) => void; anew?: () => void; closed: boolean }[] = [];
   return {
     asked,
-    subscribe(request: Message, receive: (message: Message) => void) {
-      const subscription = { request, receive, closed: false };
+    subscribe(request: Message, receive: (message: Message) => void, anew?: () => void) {
+      const subscription = { request, receive, closed: false, ...(anew && { anew }) };
       asked.push(subscription);
       return {
         update: () => undefined,
@@ -47,7 +47,24 @@ test('a live trace is not asked for again once it has its packets', () => {
   one?.receive({ op: 'trace', packets: [], done: true, lost: 3 });
   expect(one?.closed).toBe(true);
   expect(heard).toEqual([
-    { packets: [], done: false, lost: 3 },
-    { packets: [], done: true, lost: 3 },
+    { packets: [], done: false, lost: 3, breaks: 0 },
+    { packets: [], done: true, lost: 3, breaks: 0 },
+  ]);
+});
+
+test('a trace that goes on over a new connection says so, and counts what was lost before', () => {
+  const socket = connection();
+  const heard: unknown[] = [];
+  const onNews = ({ breaks, lost, packets }: TraceNews) => heard.push([breaks, lost, packets[0]?.number]);
+  followTrace({}, { onNews, onError: () => undefined }, socket);
+  const [one] = socket.asked;
+  one?.receive({ op: 'trace', packets: [{ number: 1 }], lost: 3 });
+  one?.anew?.();
+  one?.receive({ op: 'trace', packets: [{ number: 1 }], lost: 0 });
+  one?.receive({ op: 'trace', packets: [{ number: 2 }], lost: 2 });
+  expect(heard).toEqual([
+    [0, 3, 1],
+    [1, 3, 1],
+    [1, 5, 2],
   ]);
 });

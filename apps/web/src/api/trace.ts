@@ -9,6 +9,8 @@ export interface TraceNews {
   readonly done: boolean;
   /** Packets that came too fast to be noted, since the start. */
   readonly lost: number;
+  /** How often the connection has broken off since the start: the router began anew to number packets and to note them. */
+  readonly breaks: number;
 }
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -49,6 +51,7 @@ export function traceNews(message: Message): TraceNews | undefined {
     packets: objects(message.packets).map(packetOf),
     done: message.done === true,
     lost: number(message.lost),
+    breaks: 0,
   };
 }
 
@@ -63,16 +66,25 @@ function subscribe(
   words: PacketWords,
   { onNews, onError }: TraceListener,
 ): () => void {
-  const handle = socket.subscribe({ topic: 'trace', dry, words }, (message) => {
+  let breaks = 0;
+  let lost = { before: 0, now: 0 };
+  const receive = (message: Message) => {
     const news = traceNews(message);
-    if (news !== undefined) onNews(news);
-    else if (message.op === 'error') {
+    if (news !== undefined) {
+      lost = { ...lost, now: lost.before + news.lost };
+      onNews({ ...news, lost: lost.now, breaks });
+    } else if (message.op === 'error') {
       handle.close();
       onError(new RequestError(400, text(message.detail), text(message.property) || undefined));
     }
     // After the end a new connection must not begin it anew.
     if (news?.done === true) handle.close();
-  });
+  };
+  const anew = () => {
+    breaks += 1;
+    lost = { before: lost.now, now: lost.now };
+  };
+  const handle = socket.subscribe({ topic: 'trace', dry, words }, receive, anew);
   return () => handle.close();
 }
 

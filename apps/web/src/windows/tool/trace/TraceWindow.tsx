@@ -10,7 +10,7 @@ import { onAsked, takeAsked } from './ask.ts';
 import { PacketList } from './PacketList.tsx';
 import { StepList } from './StepList.tsx';
 import { TraceForm, type Wrong } from './TraceForm.tsx';
-import { type Kept, keep, MOST } from './trace-words.ts';
+import { breaksText, type Kept, keep, MOST } from './trace-words.ts';
 import './trace.css';
 
 /** What ended a trace may be over long before the message goes. */
@@ -26,6 +26,7 @@ export function TraceWindow({ menu }: WindowProps) {
   const [running, setRunning] = useState(false);
   const [packets, setPackets] = useState<readonly Kept[]>([]);
   const [lost, setLost] = useState(0);
+  const [breaks, setBreaks] = useState(0);
   const [selected, setSelected] = useState<string>();
   const [wrong, setWrong] = useState<Wrong>();
   const run = useRef(0);
@@ -52,6 +53,7 @@ export function TraceWindow({ menu }: WindowProps) {
     setRunning(false);
     setPackets([]);
     setLost(0);
+    setBreaks(0);
     setSelected(undefined);
     setWrong(undefined);
     return run.current;
@@ -74,6 +76,7 @@ export function TraceWindow({ menu }: WindowProps) {
     const mine = begin();
     const onNews = (news: TraceNews) => {
       setLost(news.lost);
+      setBreaks(news.breaks);
       setPackets((kept) => keep(kept, mine, news));
       if (news.done) setRunning(false);
     };
@@ -141,6 +144,7 @@ export function TraceWindow({ menu }: WindowProps) {
         <span>
           {packets.length} {packets.length === 1 ? 'packet' : 'packets'}
         </span>
+        {breaks > 0 && <span role="status">{breaksText(breaks)}</span>}
         {lost > 0 && <span>{lost} came too fast to be noted</span>}
       </footer>
     </div>

@@ -1,6 +1,6 @@
 import type { ShownPacket } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { keep, lengthText, MOST, outcomeText, pathText, wordsOfConnection, wordsOfLogLine } from './trace-words.ts';
+import { breaksText, keep, lengthText, MOST, outcomeText, pathText, wordsOfConnection, wordsOfLogLine } from './trace-words.ts';
 
 const packet = (number: number): ShownPacket => ({
   number,
@@ -45,13 +45,28 @@ test('a log line tells of a packet, or of none', () => {
 });
 
 test('packets are kept once, the newest of them', () => {
-  const news = (...numbers: number[]) => ({ packets: numbers.map(packet), done: false, lost: 0 });
+  const news = (...numbers: number[]) => ({ packets: numbers.map(packet), done: false, lost: 0, breaks: 0 });
   const one = keep([], 1, news(1, 2));
-  expect(keep(one, 1, news(2, 3)).map(({ key }) => key)).toEqual(['1.1', '1.2', '1.3']);
+  expect(keep(one, 1, news(2, 3)).map(({ key }) => key)).toEqual(['1.0.1', '1.0.2', '1.0.3']);
   expect(keep(one, 1, news())).toBe(one);
   const many = keep(one, 2, news(...Array.from({ length: MOST }, (_, index) => index + 1)));
   expect(many).toHaveLength(MOST);
-  expect(many[0]?.key).toBe('2.1');
+  expect(many[0]?.key).toBe('2.0.1');
+});
+
+test('packets from before a break stay when the numbers begin anew', () => {
+  const news = (breaks: number, ...numbers: number[]) => ({
+    packets: numbers.map(packet),
+    done: false,
+    lost: 0,
+    breaks,
+  });
+  const kept = keep(keep([], 1, news(0, 1, 2)), 1, news(1, 1, 2, 3));
+  expect(kept.map(({ number }) => number)).toEqual([1, 2, 1, 2, 3]);
+  expect(new Set(kept.map(({ key }) => key)).size).toBe(5);
+  expect(breaksText(0)).toBe('');
+  expect(breaksText(1)).toMatch(/broke off once/);
+  expect(breaksText(2)).toMatch(/broke off 2 times/);
 });
 
 test('what became of a packet, and its way, in words', () => {

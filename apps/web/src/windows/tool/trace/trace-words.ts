@@ -31,12 +31,19 @@ export interface Kept extends ShownPacket {
 }
 
 /** Packets with those that have come, the oldest gone where there are too many. */
-export function keep(kept: readonly Kept[], run: number, { packets }: TraceNews): readonly Kept[] {
+export function keep(kept: readonly Kept[], run: number, { packets, breaks }: TraceNews): readonly Kept[] {
   if (packets.length === 0) return kept;
-  const fresh = packets.map((packet): Kept => ({ ...packet, key: `${run}.${packet.number}` }));
+  // After a break the numbers begin anew.
+  const fresh = packets.map((packet): Kept => ({ ...packet, key: `${run}.${breaks}.${packet.number}` }));
   const known = new Set(fresh.map(({ key }) => key));
   return [...kept.filter(({ key }) => !known.has(key)), ...fresh].slice(-MOST);
 }
+
+/** What a trace says of the connection that broke off; empty when it never did. */
+export const breaksText = (breaks: number): string =>
+  breaks === 0
+    ? ''
+    : `The connection broke off ${breaks === 1 ? 'once' : `${breaks} times`}: what came meanwhile is missing`;
 
 /** `forwarded`, `dropped: filter-drop`. */
 export const outcomeText = ({ outcome, dropReason }: ShownPacket): string =>
