@@ -119,7 +119,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     },
   });
   const agent = options.agent(app.log);
-  const book = new LogBook();
+  // Nobody writes more than a line each millisecond for long.
+  const book = new LogBook(Date.now());
   const watch =
     options.databaseFile === undefined
       ? undefined

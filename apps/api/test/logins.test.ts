@@ -264,6 +264,22 @@ describe('the log', () => {
   });
 });
 
+describe('lines of the log', () => {
+  it('have ids that do not come again after a restart', async () => {
+    router = await Router.start();
+    await router.rest('POST', '/log/info', { message: 'before' });
+    const before = (await router.rest('GET', '/log')).rows.map((row) => row['.id']);
+    await router.shut();
+    await router.open();
+    await login();
+    await router.rest('POST', '/log/info', { message: 'after' });
+    const after = (await router.rest('GET', '/log')).rows.map((row) => row['.id']);
+    expect(before.length).toBeGreaterThan(0);
+    expect(after.length).toBeGreaterThan(0);
+    expect(after.filter((id) => before.includes(id))).toEqual([]);
+  });
+});
+
 describe('users', () => {
   it('whose names differ from others only in case or look are refused, and names that not everybody can tell apart', async () => {
     router = await Router.start();

@@ -10,7 +10,7 @@ const MAX_MESSAGE = 2_048;
 const LINE_BYTES = 128;
 
 export interface LogLine {
-  /** In the order in which lines came to be known, never reused while the process lives. */
+  /** In the order in which lines came to be known, never reused. */
   readonly id: number;
   readonly timeMs: number;
   /** Comma list, e.g. `system,info`. */
@@ -26,7 +26,12 @@ export const printable = (text: string): string =>
 export class LogBook {
   readonly #lines: LogLine[] = [];
   #bytes = 0;
-  #nextId = 1;
+  #nextId: number;
+
+  /** @param firstId above that of every line of a process before: a page that stays open must not take one for another */
+  constructor(firstId = 1) {
+    this.#nextId = firstId;
+  }
 
   add(topics: string, message: string, timeMs = Date.now()): void {
     const text = printable(message.slice(0, MAX_MESSAGE)).slice(0, MAX_MESSAGE);
