@@ -140,6 +140,9 @@ test('a field is judged when it is left, but not while it is empty or only negat
   expect(valueError(prop, '')).toBeUndefined();
   const ports = filter.props['dst-port'];
   if (ports === undefined) throw new Error('no property');
+  for (const typed of ['http', '80,http', '80, http,443', '!http', '!80,http']) {
+    expect(valueError(ports, typed)).toMatch(/^http is not in a comma list of ports/);
+  }
   expect(valueError(ports, '80,')).toBe(
     'A port or range is missing after the comma; give a comma list of ports and ranges 0..65535 such as 80,443,1000-2000.',
   );

@@ -265,10 +265,17 @@ export function errorText(menu: Menu, property: string | undefined, detail: stri
   return start === 'failure: ' || start === `${name}: ` ? sentence(text, '') : text;
 }
 
-/** A sentence of an error text. One that begins with the value keeps it as it was typed. */
+/** A sentence of an error text. One that begins with the value, or an element of it, keeps that as it was typed. */
 function sentence(text: string, value: string): string {
-  if (value !== '' && text.startsWith(shown(value))) return text + (text.endsWith('.') ? '' : '.');
+  if (beginsTyped(text, value)) return text + (text.endsWith('.') ? '' : '.');
   return text.slice(0, 1).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.');
+}
+
+/** Whether a text begins with what was typed: all of it, an element of a list, or what comes after a `!`. */
+function beginsTyped(text: string, value: string): boolean {
+  const parts = [value, ...value.split(/[,!]/)].flatMap((part) => [part, part.trim(), ...part.trim().split(/\s+/)]);
+  const told = parts.filter((part) => part !== '').map(shown);
+  return told.some((part) => text.startsWith(part) && !/^\w/.test(text.slice(part.length)));
 }
 
 /** The text that a field starts with when it is unfolded. */
