@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { FailureReport } from '../src/auth/failed-logins.js';
 import { LogBook } from '../src/state/log-book.js';
 
 it('lines of the data plane that are known late stand where they were written', () => {
@@ -24,4 +25,15 @@ it('a clock that is set back leaves the order in which things happened', () => {
   book.add('system,info', 'before', 1_800_000_000_000);
   book.add('system,info', 'after', 1_800_000_000_000 - 3_600_000);
   expect(book.lines().map(({ message }) => message)).toEqual(['before', 'after']);
+});
+
+it('failed logins that were only counted are one failure or several failures', () => {
+  const told: string[] = [];
+  const report = new FailureReport(({ text }) => told.push(text));
+  for (const user of ['boss', 'boss', 'guest', 'guest', 'guest']) report.add(user, '192.0.2.1');
+  report.flush();
+  expect(told.slice(2)).toEqual([
+    '1 more login failure for user boss from 192.0.2.1',
+    '2 more login failures for user guest from 192.0.2.1',
+  ]);
 });

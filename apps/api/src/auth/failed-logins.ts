@@ -42,7 +42,7 @@ export class FailureReport {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     for (const { user, address, more } of this.#told.values()) {
-      if (more > 0) this.#tell({ user, address, text: `${more} more login failures for user ${user} from ${address}` });
+      if (more > 0) this.#tell({ user, address, text: `${failures(more)} for user ${user} from ${address}` });
     }
     const others = this.#others;
     this.#told.clear();
@@ -51,11 +51,13 @@ export class FailureReport {
       this.#tell({
         user: '',
         address: '',
-        text: `${others} more login failures for other users or from other addresses`,
+        text: `${failures(others)} for other users or from other addresses`,
       });
     }
   }
 }
+
+const failures = (more: number): string => `${more} more login ${more === 1 ? 'failure' : 'failures'}`;
 
 /** Rows of the audit that tell of failed logins; the oldest go first. */
 export const MAX_RECORDED = 10_000;
