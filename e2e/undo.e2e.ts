@@ -5,6 +5,7 @@ import { test } from './stack.ts';
 
 const QUEUES = '/queue/simple';
 const FILTER = '/ip/firewall/filter';
+const LISTS = '/ip/firewall/address-list';
 
 /** The message at the bottom with a button, e.g. Undo. */
 const offered = (ui: Console, name: string): Locator =>
@@ -186,6 +187,31 @@ test('the history lists changes with what they did, takes one back, and tells wh
   const [entry] = (await rest.list('/ip/firewall/address-list')).filter((row) => row['.id'] === id);
   expect(entry?.comment).toBe('first');
   await rest.remove('/ip/firewall/address-list', id);
+});
+
+test('the details of a change can be read below a history that is longer than its window', async ({ ui, router }) => {
+  const { rest } = router;
+  const id = await rest.add(LISTS, { list: 'long-history', address: '192.0.2.3' });
+  for (let change = 0; change < 40; change += 1) await rest.set(LISTS, id, { comment: `change ${change}` });
+  const ids = await rest.request('PUT', `/rest${LISTS}`, [
+    { list: 'long-history', address: '192.0.2.4' },
+    { list: 'long-history', address: '192.0.2.5' },
+  ]);
+  expect(ids.status).toBe(201);
+  await ui.open('/system/history');
+  const { root } = ui.window('History');
+  const details = root.getByRole('region', { name: /^Revision / });
+  await root.getByRole('row').nth(2).getByRole('button', { expanded: false }).click();
+  const heights = () => details.evaluate(({ clientHeight, scrollHeight }) => [clientHeight, scrollHeight]);
+  await expect(details.getByRole('listitem')).toHaveCount(1);
+  const [seen, whole] = await heights();
+  expect(seen, 'one row is seen whole').toBe(whole);
+  expect(seen).toBeGreaterThan(20);
+  await root.getByRole('row').nth(1).getByRole('button', { expanded: false }).click();
+  await expect(details.getByRole('listitem')).toHaveCount(2);
+  const [seenOfTwo, wholeOfTwo] = await heights();
+  expect(seenOfTwo, 'so are two').toBe(wholeOfTwo);
+  expect(await barriers(ui.page, '.window-active')).toEqual([]);
 });
 
 test('what others change does not move the history under the pointer', async ({ ui, router }) => {

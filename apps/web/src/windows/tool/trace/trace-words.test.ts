@@ -1,6 +1,15 @@
 import type { ShownPacket } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { breaksText, keep, lengthText, MOST, outcomeText, pathText, wordsOfConnection, wordsOfLogLine } from './trace-words.ts';
+import {
+  breaksText,
+  keep,
+  lengthText,
+  MOST,
+  outcomeText,
+  pathText,
+  wordsOfConnection,
+  wordsOfLogLine,
+} from './trace-words.ts';
 
 const packet = (number: number): ShownPacket => ({
   number,
