@@ -155,6 +155,39 @@ describe('a change', () => {
     expect(line?.undo).toBe(`/queue/simple y was changed after revision ${done}, and 1 more`);
   });
 
+  it('is not offered while others use names that would go with it', async () => {
+    const put = async (body: object) => revisionOf(await router.rest('PUT', QUEUES, body));
+    const told = async (revision: number) =>
+      (await api('GET', '')).rows.find((line) => Number(line.revision) === revision)?.undo;
+    const root = await put({ name: 'root', target: '10.0.0.0/8' });
+    const c1 = await put({ name: 'c1', target: '10.1.0.0/16', parent: 'root' });
+    const c3 = await put({ name: 'c3', target: '10.1.1.0/24', parent: 'c1' });
+    const reason = `${QUEUES} c1 is in use by ${QUEUES} c3, which came later`;
+    expect(await told(c1)).toBe(reason);
+    expect((await undo(c1)).error.detail).toContain(reason);
+    expect(await told(root)).toBe(`${QUEUES} root is in use by ${QUEUES} c1, which came later`);
+    expect(await told(c3)).toBe('');
+
+    // What goes along uses nothing then; a row that comes later does, also by a new name.
+    const both = revisionOf(
+      await router.rest('PUT', QUEUES, [
+        { name: 'p', target: '10.2.0.0/16' },
+        { name: 'q', target: '10.2.1.0/24', parent: 'p' },
+      ]),
+    );
+    expect(await told(both)).toBe('');
+    const renamed = revisionOf(await router.rest('PATCH', `${QUEUES}/p`, { name: 'isp' }));
+    expect(await told(renamed)).toBe('');
+    const late = await put({ name: 'late', target: '10.2.2.0/24', parent: 'isp' });
+    expect(await told(renamed)).toBe(`${QUEUES} isp is in use by ${QUEUES} late, which came later`);
+    expect((await undo(renamed)).status).toBe(400);
+    await undo(late);
+    expect(await told(renamed)).toBe('');
+    expect((await undo(renamed)).status).toBe(200);
+    await undo(c3);
+    expect(await told(c1)).toBe('');
+  });
+
   it('that only moved a row is not taken back when the row was moved again', async () => {
     const [a = '', , c = ''] = await add('a', 'b', 'c');
     const moved = revisionOf(await router.rest('POST', `${FILTER}/move`, { numbers: a, destination: c }));

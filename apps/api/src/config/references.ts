@@ -1,4 +1,5 @@
 import { type Menu, menuByPath, type Prop, registry, splitNot } from '@tollway/schema';
+import type { Slices } from '../live/slices.js';
 import type { Draft } from './draft.js';
 import { storageOf } from './items.js';
 import type { KeyOf } from './rows-by-key.js';
@@ -64,6 +65,25 @@ function referringTo(menu: string): readonly Referring[] {
     referringMenus.set(menu, found);
   }
   return found;
+}
+
+/** Names of items of `menu` that other rows name, each with all of these rows; others get their turn in between. */
+export async function usersOfNames(
+  snapshot: ConfigSnapshot,
+  menu: string,
+  slices: Slices,
+): Promise<ReadonlyMap<string, readonly Referrer[]>> {
+  const users = new Map<string, Referrer[]>();
+  for (const { menu: candidate, namesOf } of referringTo(menu)) {
+    await slices.map(rowsOf(snapshot, storageOf(candidate)), (row) => {
+      for (const name of [namesOf(row.values) ?? []].flat()) {
+        const known = users.get(name);
+        if (known === undefined) users.set(name, [{ menu: candidate.path, row }]);
+        else known.push({ menu: candidate.path, row });
+      }
+    });
+  }
+  return users;
 }
 
 /**

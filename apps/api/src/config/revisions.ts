@@ -10,8 +10,18 @@ import {
   readRevision,
   SYSTEM,
 } from './record.js';
+import { usersOfNames } from './references.js';
 import type { ConfigStore } from './store.js';
-import { changedSince, NONE, type PastPlaces, type PastRevision, rowsById, takeBack } from './undo.js';
+import {
+  changedSince,
+  type Names,
+  NONE,
+  type PastPlaces,
+  type PastRevision,
+  rowsById,
+  stillUsed,
+  takeBack,
+} from './undo.js';
 
 /** Taking revisions back, and telling of which that is possible. */
 
@@ -87,14 +97,15 @@ export async function undoReasons(
   }
   const past = first === undefined ? [] : await readChangesFrom(db, first);
   const byNumber = new Map(past.map((each) => [each.number, each]));
-  const rowsOf = rowsByMenu(store);
   const slices = new Slices();
+  const rowsOf = rowsByMenu(store);
+  const names = namesByMenu(store, slices);
   for (const line of lines) {
     if (slices.over) await slices.pause();
     const never = neverUndone(line);
     const revision = byNumber.get(line.number);
     if (never !== undefined) reasons.set(line.number, never);
-    else if (revision !== undefined) reasons.set(line.number, reasonNow(rowsOf, revision));
+    else if (revision !== undefined) reasons.set(line.number, await reasonNow(rowsOf, names, revision));
   }
   return reasons;
 }
@@ -111,9 +122,34 @@ function rowsByMenu({ snapshot }: ConfigStore): RowsOf {
   };
 }
 
-function reasonNow(rowsOf: RowsOf, past: PastRevision): string {
+/** Names and who uses them now; those of a menu are gone through once. */
+function namesByMenu({ snapshot }: ConfigStore, slices: Slices): Names {
+  const once = <Found>(find: (menu: string) => Promise<Found>) => {
+    const known = new Map<string, Promise<Found>>();
+    return (menu: string) => {
+      const found = known.get(menu) ?? find(menu);
+      known.set(menu, found);
+      return found;
+    };
+  };
+  return {
+    usersIn: once((menu) => usersOfNames(snapshot, menu, slices)),
+    namedIn: once(async (menu) => {
+      const ids = new Map<string, number[]>();
+      await slices.map(snapshot.get(menu) ?? [], ({ id, values: { name = '' } }) => {
+        const known = ids.get(name);
+        if (known === undefined) ids.set(name, [id]);
+        else known.push(id);
+      });
+      return ids;
+    }),
+  };
+}
+
+async function reasonNow(rowsOf: RowsOf, names: Names, past: PastRevision): Promise<string> {
   const menus = [...new Set(past.changes.map(({ menu }) => menu))];
-  const [first, ...more] = menus.flatMap((menu) => changedSince(rowsOf(menu), NONE, menu, past));
+  const changed = menus.flatMap((menu) => changedSince(rowsOf(menu), NONE, menu, past));
+  const [first, ...more] = changed.length > 0 ? changed : await stillUsed(names, past);
   if (first === undefined) return '';
   return `${first.menu} ${first.name} ${first.why}${more.length > 0 ? `, and ${more.length} more` : ''}`;
 }

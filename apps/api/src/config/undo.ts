@@ -5,7 +5,7 @@ import { type Draft, equal, type RowChange, type StoredRow, type StoredSnapshot 
 import { menusOf } from './items.js';
 import { besideOthers, movedBetween, placedAsBefore } from './places.js';
 import { RANK_STEP } from './ranks.js';
-import { namesInUse } from './references.js';
+import { namesInUse, type Referrer } from './references.js';
 import { nameOf } from './rows-by-key.js';
 import { type Row, rowIdText } from './snapshot.js';
 import { verifySet } from './verify.js';
@@ -169,9 +169,39 @@ function impossible(draft: Draft, path: string, past: PastRevision): readonly Co
       const { name = '' } = row.values;
       const user = uses.get(name);
       if (user === undefined || rows.having(nameOf, name).size > 0 || builtinRow(menu, { name })) return [];
-      return [conflict(row, `is in use by ${user.menu} ${titleOf(user.row)}, which came later`)];
+      return [conflict(row, usedBy(user))];
     }),
   ];
+}
+
+const usedBy = ({ menu, row }: Referrer): string => `is in use by ${menu} ${titleOf(row)}, which came later`;
+
+/** What tells whether names that go are in use; found when it is asked for, once for each menu. */
+export interface Names {
+  /** Rows that name items of a menu, by these names. */
+  usersIn(menu: string): Promise<ReadonlyMap<string, readonly Referrer[]>>;
+  /** Rows of a menu by their names. */
+  namedIn(menu: string): Promise<ReadonlyMap<string, readonly number[]>>;
+}
+
+/**
+ * Rows of a revision whose names would go although others use them, which do not go back with it.
+ * @see impossible which looks at the rows as they would be
+ */
+export async function stillUsed(names: Names, past: PastRevision): Promise<readonly Conflict[]> {
+  const own = new Set(past.changes.map(({ id }) => id));
+  const back = new Set(past.changes.map(({ menu, before }) => `${menu} ${before?.values.name}`));
+  const found: Conflict[] = [];
+  for (const { menu: path, id, after } of past.changes) {
+    const name = after?.values.name;
+    const menu = menuByPath(path);
+    if (name === undefined || name === '' || menu === undefined || back.has(`${path} ${name}`)) continue;
+    const user = (await names.usersIn(path)).get(name)?.find(({ row }) => !own.has(row.id));
+    if (user === undefined || builtinRow(menu, { name })) continue;
+    if ((await names.namedIn(path)).get(name)?.some((other) => !own.has(other))) continue;
+    found.push({ menu: path, id, name: titleOf(after), why: usedBy(user) });
+  }
+  return found;
 }
 
 /** What of a row requests could give, by the menus that take it; what no menu knows is its own menu's. */
