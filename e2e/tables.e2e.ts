@@ -275,3 +275,30 @@ test('the graphs below the interfaces follow one that is renamed, with what they
     await router.rest.set('/interface/ethernet', id, { name });
   }
 });
+
+test('a column grows for a longer text that comes into view, but not under the pointer', async ({ ui, router }) => {
+  const menu = '/ip/firewall/address-list';
+  const short = await router.rest.add(menu, { list: 'a', address: '192.0.2.81' });
+  const lists = await ui.open(menu);
+  const cell = (text: string) => lists.row(text).getByRole('gridcell').filter({ hasText: text });
+  await expect(cell('192.0.2.81')).toBeVisible();
+  const name = lists.grid.getByRole('columnheader', { name: 'Name', exact: true });
+  const width = async () => (await name.boundingBox())?.width ?? 0;
+  const before = await width();
+  await cell('192.0.2.81').hover();
+  const long = 'a-list-with-quite-a-long-name';
+  const added = await router.rest.add(menu, { list: long, address: '192.0.2.82' });
+  await expect(cell(long)).toBeVisible();
+  // Longer than the list takes to be drawn anew.
+  await ui.page.waitForTimeout(1_500);
+  expect(await width(), 'under the pointer').toBe(before);
+  await ui.page.getByRole('banner').hover();
+  await expect.poll(width).toBeGreaterThan(before);
+  const isCut = await cell(long).evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth);
+  expect(isCut).toBe(false);
+  const after = await width();
+  await router.rest.remove(menu, added);
+  await expect(cell(long)).toBeHidden();
+  expect(await width(), 'columns do not shrink').toBe(after);
+  await router.rest.remove(menu, short);
+});

@@ -78,6 +78,8 @@ export interface GridProps {
   readonly onWidth: (column: string, width: number) => void;
   /** Widths that fit the content. */
   readonly onFitted: (widths: readonly (readonly [string, number])[]) => void;
+  /** Widths that longer texts need, which have come into view since. */
+  readonly onGrown: (widths: readonly (readonly [string, number])[]) => void;
   /** Keys that mean a command of the toolbar; returns true when it took one. */
   readonly onCommandKey: (event: KeyboardEvent) => boolean;
 }
@@ -106,6 +108,7 @@ export function Grid(props: GridProps) {
       gridId,
       tail,
       measured: (widths) => latest.current.onFitted(widths),
+      grown: (widths) => latest.current.onGrown(widths),
     });
     view.current = made;
     return () => {

@@ -86,6 +86,7 @@ export function MenuTable(props: MenuTableProps) {
   const { selection, select } = selected;
   const [layout, setLayout] = useState<Layout>(() => loadLayout(menu));
   const [fitted, setFitted] = useState<Readonly<Record<string, number>>>({});
+  const [grown, setGrown] = useState<Readonly<Record<string, number>>>({});
   const [find, setFind] = useState('');
   const [overlay, setOverlay] = useState<Overlay>(NOTHING);
   const [choosing, setChoosing] = useState(false);
@@ -98,8 +99,8 @@ export function MenuTable(props: MenuTableProps) {
   const nothingIn = useEmptyColumns(menu, live, shown);
   const by = wants.sort?.by ?? '';
   const findings = useMemo(
-    () => ({ empty: new Set([...nothingIn].filter((name) => name !== by)), fitted }),
-    [nothingIn, fitted, by],
+    () => ({ empty: new Set([...nothingIn].filter((name) => name !== by)), fitted, grown }),
+    [nothingIn, fitted, grown, by],
   );
   const columns = useMemo(() => tableColumns(menu, layout, asTree, findings), [menu, layout, asTree, findings]);
   const { options, load } = useOptions(chooser === undefined ? undefined : menu.props[chooser.name]?.kind);
@@ -139,6 +140,7 @@ export function MenuTable(props: MenuTableProps) {
       // The column of the tree needs more room, or less.
       const carrier = columns.find(({ shows }) => shows !== undefined)?.name ?? '';
       setFitted(({ [carrier]: _, ...rest }) => rest);
+      setGrown(({ [carrier]: _, ...rest }) => rest);
       change({ tree: asTree ? null : UNFOLDED });
     } else if (name === 'unfold-all') fold(UNFOLDED);
     else if (name === 'fold-all') fold(FOLDED);
@@ -247,6 +249,7 @@ export function MenuTable(props: MenuTableProps) {
         onSort={sortBy}
         onReorder={(name, before) => relayout(moveColumn(menu, layout, name, before))}
         onFitted={(widths) => setFitted((now) => ({ ...now, ...Object.fromEntries(widths) }))}
+        onGrown={(widths) => setGrown((now) => ({ ...now, ...Object.fromEntries(widths) }))}
         onWidth={(name, width) => relayout({ ...layout, widths: { ...layout.widths, [name]: width } })}
         onCommandKey={(event) => {
           const name = commandFor(event);

@@ -7,10 +7,10 @@ import { cellText } from './cells/text.ts';
 import { type Column, LEAST_WIDTH } from './columns.ts';
 import { treePlace } from './tree.ts';
 
-/** As wide as the texts of live values usually become, by kind. */
+/** As wide as the texts of live values usually become, by kind: of bytes the longest one that there is. */
 const WIDE_TEXT: Readonly<Record<string, string>> = {
   rate: '999.9 Mbps',
-  bytes: '999.9 MiB',
+  bytes: '1023.9 MiB',
   counter: '9 999 999',
   duration: '1d 00:00:00',
 };
@@ -57,6 +57,19 @@ export function tracks(columns: readonly Column[], tableWidth = 0): string {
       return column.right ? `${px} minmax(0, 1fr)` : `minmax(${px}, 1fr)`;
     })
     .join(' ');
+}
+
+/** Columns of which content that is loaded now needs more than they may take, with what it needs, px. */
+export function grownWidths(
+  columns: readonly Column[],
+  names: ReadonlySet<string>,
+  fit: (column: Column) => number,
+): readonly (readonly [string, number])[] {
+  return columns.flatMap((column) => {
+    if (!names.has(column.name) || column.width === undefined) return [];
+    const needs = fit(column);
+    return needs > Math.max(column.width, column.most ?? 0) ? [[column.name, needs] as const] : [];
+  });
 }
 
 /** Width that fits the title and the loaded content of a column, px. `font` is that of the cells. */

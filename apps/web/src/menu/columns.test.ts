@@ -1,7 +1,7 @@
 import { registry } from '@tollway/schema';
 import { expect, test } from 'vitest';
 import type { Row } from '../api/row.ts';
-import { tracks } from './column-widths.ts';
+import { grownWidths, tracks } from './column-widths.ts';
 import {
   filledColumns,
   hasCommentLines,
@@ -169,4 +169,36 @@ test('a text that is cut takes the space that is left', () => {
   // Not where somebody chose the width.
   const chosen = tableColumns(slow, { widths: { description: 200 } }, false, { fitted });
   expect(tracks(chosen, 2000)).toBe('120px 200px 80px 120px minmax(0, 1fr)');
+});
+
+test('a column grows for longer texts, as far as there is room; counters at the right edge in any case', () => {
+  const fitted = { 'dst-address': 120, gateway: 80, distance: 60 };
+  const layout = { columns: ['dst-address', 'gateway', 'distance'] };
+  const flags = tableColumns(route, layout)[0]?.width ?? 0;
+  const tracksIn = (room: number, widths: object = {}) =>
+    tracks(
+      tableColumns(route, { ...layout, ...widths }, false, { fitted, grown: { gateway: 140 } }),
+      flags + 260 + room,
+    );
+  expect(tracksIn(0)).toMatch(/px 120px 80px 60px/);
+  expect(tracksIn(30)).toMatch(/px 120px 110px 60px/);
+  expect(tracksIn(500)).toMatch(/px 120px 140px 60px/);
+  // Not one that somebody has sized.
+  expect(tracksIn(500, { widths: { gateway: 70 } })).toMatch(/px 120px 70px 60px/);
+
+  const findings = { fitted: { bytes: 80, packets: 70 }, grown: { bytes: 95 } };
+  const bytes = tableColumns(filter, {}, false, findings).find(({ name }) => name === 'bytes');
+  expect(bytes).toMatchObject({ width: 95, fromEnd: 1 });
+});
+
+test('only columns with longer texts are measured, and none shrinks', () => {
+  const columns = tableColumns(route, {}, false, {
+    fitted: { gateway: 80, 'dst-address': 120 },
+    grown: { gateway: 100 },
+  });
+  const names = new Set(['gateway', 'dst-address', 'distance']);
+  const needs: Readonly<Record<string, number>> = { gateway: 90, 'dst-address': 130, distance: 500 };
+  // What has no width yet is measured as a whole.
+  expect(grownWidths(columns, names, ({ name }) => needs[name] ?? 0)).toEqual([['dst-address', 130]]);
+  expect(grownWidths(columns, new Set(), () => 999)).toEqual([]);
 });

@@ -63,8 +63,10 @@ export function shownColumns(menu: Menu, layout: Layout): readonly string[] {
 export interface Findings {
   /** Columns that no row has a value for. */
   readonly empty?: ReadonlySet<string>;
-  /** Widths that fit the content, px. */
+  /** Widths that fit the content when the table was shown first, px. */
   readonly fitted?: Readonly<Record<string, number>>;
+  /** Widths that longer texts need, which came into view since, px. */
+  readonly grown?: Readonly<Record<string, number>>;
 }
 
 /** Columns that take room: of those that are shown, the ones with values, and those that were chosen by hand. */
@@ -89,18 +91,26 @@ export function tableColumns(menu: Menu, layout: Layout, tree = false, findings:
     const { label, kind } = shows;
     const chosen = layout.widths?.[name];
     const fits = findings.fitted?.[name];
+    const width = fits === undefined ? undefined : Math.min(fits, WIDEST);
+    const needs = Math.max(fits ?? 0, findings.grown?.[name] ?? 0);
     columns.push({
       name,
       label,
       shows,
       right: kind.align === 'right',
-      width: chosen ?? (fits === undefined ? undefined : Math.min(fits, WIDEST)),
-      ...(chosen === undefined && fits !== undefined && fits > WIDEST && { most: fits }),
+      width: chosen ?? width,
+      ...(chosen === undefined && width !== undefined && needs > width && { most: needs }),
       ...(tree && !columns.some((column) => column.tree) && { tree }),
     });
   }
   const plain = columns.findLastIndex((column) => !PINNED.has(column.name)) + 1;
-  return columns.map((column, at) => (at < plain ? column : { ...column, fromEnd: columns.length - 1 - at }));
+  return columns.map((column, at) => {
+    if (at < plain) return column;
+    // Those that stay in view take the room of those that scroll.
+    const { most, ...rest } = column;
+    const grown = most === undefined ? rest : { ...rest, width: Math.min(most, WIDEST) };
+    return { ...grown, fromEnd: columns.length - 1 - at };
+  });
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Joins scroll position, live window and painter: which rows are on screen, what to ask for, when to draw. */
 import type { Menu } from '@tollway/schema';
 import type { LiveMenu, Query } from '../api/live-menu.ts';
-import { fitWidth, tracks } from './column-widths.ts';
+import { fitWidth, grownWidths, tracks } from './column-widths.ts';
 import type { Column } from './columns.ts';
 import { pins } from './pins.ts';
 import { RowGeometry } from './row-geometry.ts';
@@ -20,6 +20,8 @@ export interface GridViewOptions {
   readonly tail: boolean;
   /** Widths that fit the content of columns that had none. */
   readonly measured: (widths: readonly (readonly [string, number])[]) => void;
+  /** Widths that longer texts need, which have come into view since. */
+  readonly grown: (widths: readonly (readonly [string, number])[]) => void;
 }
 
 /** Rows asked for beyond the screen, above and below. */
@@ -65,6 +67,8 @@ export class GridView {
   /** Runs while the list is being scrolled. */
   #resting: ReturnType<typeof setTimeout> | undefined;
   #asking: ReturnType<typeof setTimeout> | undefined;
+  /** The pointer is on the table, or drags something of it: columns stay where they are. */
+  #pointed = false;
   #atEnd = true;
   #pending: { index: number; found: (id: string) => void } | undefined;
   /** Number of the row that the keyboard is on, or was when that was last known. */
@@ -90,6 +94,19 @@ export class GridView {
     };
     scroller.addEventListener('scroll', scroll, { passive: true });
     this.#stops.push(() => scroller.removeEventListener('scroll', scroll));
+    const point = () => {
+      this.#pointed = true;
+    };
+    const leave = () => {
+      this.#pointed = false;
+      this.#schedule();
+    };
+    scroller.addEventListener('pointerenter', point);
+    scroller.addEventListener('pointerleave', leave);
+    this.#stops.push(() => {
+      scroller.removeEventListener('pointerenter', point);
+      scroller.removeEventListener('pointerleave', leave);
+    });
     const resize = new ResizeObserver(() => this.remeasure());
     resize.observe(scroller);
     this.#stops.push(() => resize.disconnect());
@@ -406,7 +423,10 @@ export class GridView {
       this.#pending = undefined;
       pending.found(id);
     }
-    if (live.state.loaded && live.state.order.length > 0) this.#measureNew();
+    if (live.state.loaded && live.state.order.length > 0) {
+      this.#measureNew();
+      this.#grow();
+    }
   }
 
   /** Asks for the rows around the screen when those at hand do not cover it. While scrolling, not for every step. */
@@ -445,5 +465,16 @@ export class GridView {
     if (placed !== this.#columns.some((column) => column.tree)) return;
     const font = this.#font();
     measured(unknown.map((column) => [column.name, fitWidth(menu, live, column, font)] as const));
+  }
+
+  /** Has columns grow for longer texts, as far as the table has room. */
+  #grow(): void {
+    if (this.#pointed || this.#resting !== undefined) return;
+    const longer = this.#painter.takeLonger();
+    if (longer.size === 0) return;
+    const { menu, live, grown } = this.#options;
+    const font = this.#font();
+    const widths = grownWidths(this.#columns, longer, (column) => fitWidth(menu, live, column, font));
+    if (widths.length > 0) grown(widths);
   }
 }

@@ -116,6 +116,9 @@ export class RowPainter {
   readonly #marked: string | undefined;
   /** What is marked in the rows. */
   #find = '';
+  /** Characters of the longest text of each column so far. */
+  readonly #longest = new Map<string, number>();
+  #longer = new Set<string>();
   /** Place of the column that carries the tree; -1 in a list. */
   #tree = -1;
 
@@ -146,6 +149,13 @@ export class RowPainter {
     this.#pane.replaceChildren();
     this.#drawn.clear();
     this.#spare = [];
+  }
+
+  /** Columns in which a text was written that is longer than all before, since this was asked last. */
+  takeLonger(): ReadonlySet<string> {
+    const longer = this.#longer;
+    if (longer.size > 0) this.#longer = new Set();
+    return longer;
   }
 
   paint(view: View): void {
@@ -297,6 +307,10 @@ export class RowPainter {
     if (column.name === this.#marked) this.#writeMark(cell, row);
     if (text === cell.text) return;
     cell.text = text;
+    if (text.length > (this.#longest.get(column.name) ?? 0)) {
+      this.#longest.set(column.name, text.length);
+      if (column.shows !== undefined) this.#longer.add(column.name);
+    }
     writeMarked(cell.label, text, column.shows === undefined ? '' : this.#find);
     if (column.shows?.kind.name === 'percent')
       cell.element.style.backgroundSize = `${Number.parseFloat(text) || 0}% 100%`;
