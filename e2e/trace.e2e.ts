@@ -51,6 +51,38 @@ test('three clicks from the desk say which rule drops a packet, and lead to it',
   }
 });
 
+test('a live trace that goes on after a restart of the API keeps its packets and says that some are missing', async ({
+  ui,
+  router,
+}) => {
+  test.setTimeout(120_000);
+  const ping = () => router.host('lan').run('ping', '-c', '1', '-W', '1', SERVER);
+  await ui.open('/tool/packet-trace');
+  const trace = ui.window('Packet Trace');
+  await trace.root.getByLabel('Protocol').fill('icmp');
+  await trace.button('Start').click();
+  await expect(trace.root.getByRole('status').filter({ hasText: 'Running' })).toBeVisible();
+  const count = () => packets(trace).count();
+  const more = (than: number) =>
+    expect
+      .poll(async () => {
+        ping();
+        return count();
+      })
+      .toBeGreaterThan(than);
+  await more(3);
+  const times = () => packets(trace).locator('td:first-child').allTextContents();
+  const before = await times();
+  process.kill(router.pid('api'), 'SIGKILL');
+  await expect(ui.connection).not.toHaveText('live');
+  await expect(ui.connection).toHaveText('live', { timeout: 60_000 });
+  await expect(trace.root.getByText('The connection broke off once')).toBeVisible();
+  await more(before.length + 1);
+  expect((await times()).slice(0, before.length)).toEqual(before);
+  expect(await barriers(ui.page, ACTIVE)).toEqual([]);
+  await trace.button('Stop').click();
+});
+
 test('a live trace shows dropped packets as they come, and a log line of one leads to its trace', async ({
   ui,
   router,
