@@ -35,6 +35,22 @@ test('a window is moved, resized, maximised and minimised by mouse, and is where
   await expect(win.root).toBeHidden();
 });
 
+test('a window that is pulled fast from over a link goes with the pointer', async ({ ui }) => {
+  const { mouse } = ui.page;
+  const win = await ui.open('/ip/address');
+  const link = await ui.window('Dashboard').root.getByRole('link', { name: 'Throughput' }).boundingBox();
+  const box = await win.box();
+  if (link === null) throw new Error('the link is not on the screen');
+  const at = { x: box.x + box.width / 2, y: link.y + link.height / 2 };
+  await win.pull({ x: box.width / 2, y: TITLE_MIDDLE_PX }, { x: 0, y: at.y - box.y - TITLE_MIDDLE_PX });
+  const before = await win.box();
+  await mouse.move(at.x, at.y);
+  await mouse.down();
+  for (const by of [100, 200, 300]) await mouse.move(at.x, at.y + by);
+  await mouse.up();
+  expect(await win.box()).toEqual({ ...before, y: before.y + 300 });
+});
+
 test('a window by the keyboard alone: opened from the tree, moved, resized, maximised, minimised, closed', async ({
   ui,
 }) => {

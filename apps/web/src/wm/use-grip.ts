@@ -62,6 +62,7 @@ export function useGrip(element: RefObject<HTMLElement | null>, id: string) {
       };
       const finish = (kept: boolean) => {
         window.removeEventListener('keydown', giveUp, true);
+        window.removeEventListener('dragstart', keep, true);
         handle.removeEventListener('pointermove', move);
         handle.removeEventListener('pointerup', up);
         handle.removeEventListener('pointercancel', lost);
@@ -80,11 +81,14 @@ export function useGrip(element: RefObject<HTMLElement | null>, id: string) {
         event.stopPropagation();
         finish(false);
       };
+      // The browser would drag a link that lies where the press was, when the window has gone from over it.
+      const keep = (event: DragEvent) => event.preventDefault();
       handle.setPointerCapture(press.pointerId);
       handle.addEventListener('pointermove', move);
       handle.addEventListener('pointerup', up);
       handle.addEventListener('pointercancel', lost);
       window.addEventListener('keydown', giveUp, true);
+      window.addEventListener('dragstart', keep, true);
     },
     [element, id],
   );
