@@ -51,6 +51,43 @@ test('a window that is pulled fast from over a link goes with the pointer', asyn
   expect(await win.box()).toEqual({ ...before, y: before.y + 300 });
 });
 
+test('the desk does not scroll to what gets the focus: its window comes onto the desk', async ({ ui }) => {
+  const { keyboard } = ui.page;
+  const scrolled = () =>
+    ui.page.evaluate(() => {
+      const of = (element: Element | null) => [element?.scrollLeft, element?.scrollTop];
+      return [...of(document.querySelector('main.desk')), ...of(document.scrollingElement)];
+    });
+  const rules = await ui.open('/ip/firewall/filter');
+  const dashboard = ui.window('Dashboard');
+  const before = await dashboard.box();
+  const desk = await ui.page.getByRole('main').boundingBox();
+  if (desk === null) throw new Error('there is no desk');
+  const isWhole = async () => {
+    const { x, y, width, height } = await rules.box();
+    return x + width <= desk.x + desk.width && y + height <= desk.y + desk.height;
+  };
+  const box = await rules.box();
+  await rules.pull({ x: 60, y: TITLE_MIDDLE_PX }, { x: desk.x + desk.width - box.x - 150, y: 60 });
+  await ui.page.mouse.click((await rules.box()).x + 70, (await rules.box()).y + TITLE_MIDDLE_PX);
+  // A press of the pointer moves nothing.
+  expect(await isWhole()).toBe(false);
+  for (let steps = 0; steps < 14; steps++) await keyboard.press('Tab');
+  await expect.poll(isWhole).toBe(true);
+  expect(await scrolled()).toEqual([0, 0, 0, 0]);
+  expect(await dashboard.box()).toEqual(before);
+
+  // Below the lower edge, when the window before it is closed by key.
+  const { width } = await rules.box();
+  await rules.pull({ x: width / 2, y: TITLE_MIDDLE_PX }, { x: 0, y: desk.height - 200 });
+  await rules.grid.focus();
+  expect(await isWhole()).toBe(false);
+  await ui.open('/log');
+  await keyboard.press('F4');
+  await expect.poll(isWhole).toBe(true);
+  expect(await scrolled()).toEqual([0, 0, 0, 0]);
+});
+
 test('a window by the keyboard alone: opened from the tree, moved, resized, maximised, minimised, closed', async ({
   ui,
 }) => {

@@ -7,6 +7,7 @@ import { focusContent } from './focus.ts';
 import type { Edges, Rect, Size } from './geometry.ts';
 import { steppedRect } from './key-grip.ts';
 import { shownRect, type Win, windowOf } from './reducer.ts';
+import { useReveal } from './reveal.ts';
 import { useGrip } from './use-grip.ts';
 import { WindowId } from './window-id.ts';
 
@@ -58,6 +59,7 @@ export const Window = memo(function Window({ win, desk, z, active, visible, page
   const grip = useGrip(root, id);
   const keyGrip = useKeyGrip((state) => (state.id === id ? state.what : undefined));
   useFocus(root, active, page);
+  useReveal(root, id, page);
   useKeyGripEnd(root, id, keyGrip !== undefined);
 
   const toggle = () => act({ do: maximised ? 'restore' : 'maximise', id });

@@ -74,6 +74,18 @@ export function whole(rect: Rect, desk: Size): Rect {
   );
 }
 
+/** Of something that has the focus, as much must be on the desk in each direction, px; of less, all. */
+const SEEN_PX: Size = { width: 200, height: 80 };
+
+/** Whether enough of a part of a window is on the desk to work with it. */
+export function isInSight({ x, y, width, height }: Rect, desk: Size): boolean {
+  const seen = (from: number, size: number, room: number) => Math.min(from + size, room) - Math.max(from, 0);
+  return (
+    seen(x, width, desk.width) >= Math.min(width, SEEN_PX.width, desk.width) - 1 &&
+    seen(y, height, desk.height) >= Math.min(height, SEEN_PX.height, desk.height) - 1
+  );
+}
+
 /** Parts of a window that a resize moves. */
 export interface Edges {
   readonly left?: boolean;
