@@ -1,4 +1,4 @@
-import { expect } from '@playwright/test';
+import { expect, type Locator } from '@playwright/test';
 import { TITLE_MIDDLE_PX } from './console.ts';
 import { test } from './stack.ts';
 
@@ -86,6 +86,75 @@ test('the desk does not scroll to what gets the focus: its window comes onto the
   await keyboard.press('F4');
   await expect.poll(isWhole).toBe(true);
   expect(await scrolled()).toEqual([0, 0, 0, 0]);
+});
+
+test('the second press of a double click does not reach what the first one has uncovered', async ({ ui, router }) => {
+  const { mouse } = ui.page;
+  const FILTER = '/ip/firewall/filter';
+  const id = await router.rest.add(FILTER, { chain: 'forward', action: 'passthrough', comment: 'pressed twice' });
+  const centre = async (control: Locator) => {
+    const box = await control.boundingBox();
+    if (box === null) throw new Error('the control is not on the screen');
+    return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+  };
+  /** As two clicks of a quick hand, which a browser counts, and of a slow one. */
+  const gaps = [
+    async ({ x, y }: { x: number; y: number }) => mouse.dblclick(x, y),
+    async ({ x, y }: { x: number; y: number }) => {
+      await mouse.click(x, y);
+      await ui.page.waitForTimeout(200);
+      await mouse.click(x + 2, y);
+    },
+  ];
+  const rules = await ui.open(FILTER);
+  await rules.find('pressed twice');
+  // The dialog does not go over the left edge.
+  await rules.pull({ x: 200, y: TITLE_MIDDLE_PX }, { x: 460, y: 100 });
+  for (const twice of gaps) {
+    await rules.select(rules.row('pressed twice'));
+    const dialog = await rules.edit(rules.row('pressed twice'), /^Firewall Rule </);
+    await expect(dialog.field('Chain')).toBeVisible();
+    // Its X over Disable of the list.
+    const close = dialog.root.getByRole('button', { name: 'Close', exact: true });
+    const disable = await centre(rules.command('Disable'));
+    const from = await centre(close);
+    const box = await dialog.root.boundingBox();
+    if (box === null) throw new Error('the window is not on the screen');
+    await mouse.move(box.x + box.width / 2, from.y);
+    await mouse.down();
+    await ui.page.keyboard.down('Alt');
+    await mouse.move(box.x + box.width / 2 + 40, from.y + 40);
+    await mouse.move(box.x + box.width / 2 + disable.x - from.x, disable.y, { steps: 4 });
+    await mouse.up();
+    await ui.page.keyboard.up('Alt');
+    expect(await centre(close)).toEqual(disable);
+    await twice(disable);
+    await dialog.closed();
+    await ui.page.waitForTimeout(500);
+    const [rule] = (await router.rest.list(FILTER)).filter((row) => row['.id'] === id);
+    expect(rule?.disabled).toBe('false');
+  }
+  await router.rest.remove(FILTER, id);
+
+  await rules.toggleSize();
+  const log = await ui.open('/log');
+  await log.toggleSize();
+  await expect.poll(async () => (await log.box()).width).toBeGreaterThan(1000);
+  for (const twice of gaps) {
+    const above = await ui.open('/ip/address');
+    if ((await above.box()).width < 1000) await above.toggleSize();
+    await expect.poll(async () => (await above.box()).width).toBeGreaterThan(1000);
+    await twice(await centre(above.button('Close')));
+    await expect(above.root).toBeHidden();
+    await ui.page.waitForTimeout(500);
+    await expect(log.root).toBeVisible();
+  }
+  // One press after another still closes each.
+  for (const { root } of [log, rules]) {
+    await root.getByRole('button', { name: 'Close', exact: true }).click();
+    await expect(root).toBeHidden();
+    await ui.page.waitForTimeout(500);
+  }
 });
 
 test('a window by the keyboard alone: opened from the tree, moved, resized, maximised, minimised, closed', async ({

@@ -1,6 +1,7 @@
 import { createRoot } from 'react-dom/client';
 import { App } from './shell/App.tsx';
 import { applyAppearance } from './shell/appearance.ts';
+import { swallowStrayPresses } from './ui/second-click.ts';
 import './ui/tokens.css';
 import './ui/widgets.css';
 import './ui/chart.css';
@@ -13,5 +14,6 @@ import './menu/rows.css';
 import './menu/form.css';
 
 applyAppearance();
+swallowStrayPresses();
 const root = document.getElementById('root');
 if (root !== null) createRoot(root).render(<App />);

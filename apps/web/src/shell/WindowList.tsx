@@ -26,7 +26,14 @@ export function WindowList({ onLeave, onClose }: Props) {
             >
               {title}
             </button>
-            <ToolButton name={`Close ${title}`} icon="close" onPress={() => onLeave(id)} />
+            <ToolButton
+              name={`Close ${title}`}
+              icon="close"
+              onPress={({ detail }) => {
+                // The second click of two would close the window that has moved up.
+                if (detail < 2) onLeave(id);
+              }}
+            />
           </li>
         ))}
       </ul>

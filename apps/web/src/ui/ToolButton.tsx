@@ -1,3 +1,4 @@
+import type { MouseEvent } from 'react';
 import { Icon, type IconName } from './icons.tsx';
 
 interface Props {
@@ -8,7 +9,7 @@ interface Props {
   /** Why the button cannot be used now; undefined when it can. */
   readonly disabledReason?: string | undefined;
   readonly pressed?: boolean;
-  readonly onPress: () => void;
+  readonly onPress: (event: MouseEvent) => void;
 }
 
 /** A button of a toolbar: an icon with a name, or the name alone. */
