@@ -317,6 +317,39 @@ test('Ctrl+Z at once after Delete takes back that one, and the second of two qui
   for (const id of ids) await rest.remove(FILTER, id);
 });
 
+test('a second click on Undo does not redo, whenever Redo has come there; later Redo takes a click', async ({
+  ui,
+  router,
+}) => {
+  const { rest } = router;
+  const { mouse } = ui.page;
+  const id = await rest.add(FILTER, { chain: 'forward', action: 'passthrough', comment: 'undone once' });
+  const disabled = async () => (await rest.list(FILTER)).find((row) => row['.id'] === id)?.disabled;
+  const rules = await ui.open(FILTER);
+  for (const gap of [80, 300, 700]) {
+    await rules.select(rules.row('undone once'));
+    await ui.page.keyboard.press('Control+d');
+    await expect.poll(disabled).toBe('true');
+    const box = await offered(ui, 'Undo').boundingBox();
+    if (box === null) throw new Error('Undo is not on the screen');
+    // Redo is in a longer message, and a little to the right.
+    await mouse.move(box.x + box.width - 6, box.y + box.height / 2);
+    await mouse.down();
+    await mouse.up();
+    await ui.page.waitForTimeout(gap);
+    await mouse.down();
+    await mouse.up();
+    await expect(offered(ui, 'Redo')).toBeVisible();
+    await ui.page.waitForTimeout(500);
+    expect(await disabled(), `${gap} ms`).toBe('false');
+  }
+  await ui.page.waitForTimeout(1000);
+  await mouse.down();
+  await mouse.up();
+  await expect.poll(disabled).toBe('true');
+  await rest.remove(FILTER, id);
+});
+
 test('an answer that is lost on the line leaves open whether it was done, for Ctrl+Z too', async ({ ui, router }) => {
   const menu = '/ip/firewall/address-list';
   const { page } = ui;

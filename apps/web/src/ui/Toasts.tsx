@@ -1,5 +1,6 @@
-import { useRef, useState } from 'react';
+import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { Icon } from './icons.tsx';
+import { Resting } from './resting.ts';
 import { dismissToast, useToasts } from './toasts.ts';
 
 /** Within this time a second click belongs to the first, ms. */
@@ -23,15 +24,24 @@ export function Toasts() {
     if (before.current instanceof HTMLElement && before.current.isConnected)
       before.current.focus({ preventScroll: true });
   };
+  const isHeld = useHeld(toasts);
   return (
     <div
       className="toasts"
+      onClickCapture={(event) => {
+        if (event.detail > 0 && isHeld(event.timeStamp)) event.stopPropagation();
+      }}
       onFocus={(event) => {
         if (!event.currentTarget.contains(event.relatedTarget)) before.current = event.relatedTarget;
       }}
     >
       {toasts.map((toast) => (
-        <div key={toast.id} className={`toast toast-${toast.kind}`} role={toast.kind === 'error' ? 'alert' : 'status'}>
+        <div
+          key={toast.id}
+          className={`toast toast-${toast.kind}`}
+          data-toast={toast.id}
+          role={toast.kind === 'error' ? 'alert' : 'status'}
+        >
           <span>{toast.text}</span>
           {[toast.action, toast.instead].map(
             (action) =>
@@ -59,4 +69,33 @@ export function Toasts() {
       ))}
     </div>
   );
+}
+
+/** Which message is at a place of the page. */
+function toastAt(x: number, y: number): string | undefined {
+  const toast = document.elementFromPoint(x, y)?.closest<HTMLElement>('[data-toast]');
+  return toast?.dataset.toast;
+}
+
+/** Tells whether the message under the pointer came there by itself just now: nobody has read it who presses there. */
+function useHeld(toasts: readonly unknown[]): (at: number) => boolean {
+  const resting = useRef(new Resting());
+  const pointer = useRef({ x: -1, y: -1 });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: they come, go and move up
+  useLayoutEffect(() => {
+    const { x, y } = pointer.current;
+    resting.current.changed(toastAt(x, y), performance.now());
+  }, [toasts]);
+  useEffect(() => {
+    const move = (event: PointerEvent) => {
+      pointer.current = { x: event.clientX, y: event.clientY };
+      if (useToasts.getState().toasts.length > 0) resting.current.moved(toastAt(event.clientX, event.clientY));
+    };
+    const types = ['pointermove', 'pointerdown'] as const;
+    for (const type of types) window.addEventListener(type, move, { capture: true, passive: true });
+    return () => {
+      for (const type of types) window.removeEventListener(type, move, { capture: true });
+    };
+  }, []);
+  return (at) => resting.current.isHeld(at);
 }
