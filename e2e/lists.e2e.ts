@@ -403,3 +403,77 @@ test('what is typed after Apply, before the answer comes, stays as a change that
   await expect(identity.root).toBeHidden();
   await expect.poll(stored).toMatchObject({ name: before });
 });
+
+test('Escape after OK on a slow line asks nothing about what is under way, and a question goes with its window', async ({
+  ui,
+}) => {
+  const { page } = ui;
+  /** Lets what was sent go to the router; more waits again. */
+  let release: () => void = () => {};
+  const gate = () =>
+    new Promise<void>((resolve) => {
+      release = resolve;
+    });
+  let held = gate();
+  await page.route('**/rest/**', async (route) => {
+    if (route.request().method() !== 'GET') await held;
+    await route.continue();
+  });
+  const sent = () => page.waitForRequest((request) => request.method() !== 'GET');
+  const go = () => {
+    release();
+    held = gate();
+  };
+  const question = page.getByRole('dialog', { name: /^Discard the changes in / });
+  const toasts = page.locator('.toasts');
+  const lists = await ui.open(LISTS);
+  const dialog = await lists.add('Firewall Address List');
+  await dialog.set('Name', 'awaited');
+  await dialog.set('Address', '10.3.1.4');
+  const added = sent();
+  await dialog.press('OK');
+  await added;
+  await page.keyboard.press('Escape');
+  await expect(toasts).toContainText('What was sent is not answered yet.');
+  await dialog.root.getByRole('button', { name: 'Close', exact: true }).click();
+  await expect(question).toBeHidden();
+  await expect(dialog.root).toBeVisible();
+  go();
+  await dialog.closed();
+
+  // What is typed meanwhile is asked about; typed back, it leaves nothing to ask when the answer comes.
+  const edited = await lists.edit(lists.row('10.3.1.4'), /^Firewall Address List </);
+  await edited.set('Name', 'awaited2');
+  const changed = sent();
+  await edited.press('OK');
+  await changed;
+  await edited.field('Name').press('End');
+  await page.keyboard.type('3');
+  await page.keyboard.press('Backspace');
+  await edited.root.getByRole('button', { name: 'Close', exact: true }).click();
+  await expect(question).toBeVisible();
+  go();
+  await edited.closed();
+  await expect(question).toBeHidden();
+
+  // Settings: Escape puts back what was typed, but not what is under way.
+  await ui.open('/system/identity');
+  const identity = ui.window('Identity');
+  const name = identity.root.getByRole('textbox', { name: 'Identity', exact: true });
+  const before = await name.inputValue();
+  await name.fill('awaited');
+  const applied = sent();
+  await identity.button('Apply').click();
+  await applied;
+  await name.press('Escape');
+  await expect(name).toHaveValue('awaited');
+  go();
+  await expect(toasts).toContainText('Changed Identity');
+  await page.unroute('**/rest/**');
+  await name.fill(before);
+  await identity.button('OK').click();
+  await expect(identity.root).toBeHidden();
+  await lists.select(lists.row('10.3.1.4'));
+  await page.keyboard.press('Delete');
+  await expect(lists.row('10.3.1.4')).toHaveCount(0);
+});

@@ -22,7 +22,7 @@ import { disableQuestion, type RemoveQuestion, removeQuestion } from './remove-q
 import { loadingText } from './TableFooter.tsx';
 import { UnsavedNote } from './UnsavedNote.tsx';
 import { tellChange, tried } from './undo.ts';
-import { orphaned, type Sent, tellStaysOpen, untouched, useForm } from './use-form.ts';
+import { isSending, orphaned, type Sent, tellStaysOpen, untouched, useForm } from './use-form.ts';
 import { useItem } from './use-item.ts';
 
 export type Frame = ComponentType<{
@@ -281,6 +281,7 @@ function Body({
     <div
       ref={box}
       className="item-box"
+      data-sending={isSending(form) || undefined}
       data-unsaved={isNew && !isTyped && same(form.edits, initial) ? undefined : form.dirty || undefined}
     >
       <form

@@ -8,7 +8,7 @@ import { FormFields } from './FormFields.tsx';
 import { loadingText } from './TableFooter.tsx';
 import { UnsavedNote } from './UnsavedNote.tsx';
 import { tellChange, tried } from './undo.ts';
-import { tellStaysOpen, untouched, useForm } from './use-form.ts';
+import { isSending, tellSending, tellStaysOpen, untouched, useForm } from './use-form.ts';
 import { useItem } from './use-item.ts';
 
 interface Props {
@@ -87,12 +87,15 @@ function Body({ menu, row, onClose, onLeave }: BodyProps) {
       role="group"
       className="item-box"
       aria-label={menu.title}
+      data-sending={isSending(form) || undefined}
       data-unsaved={form.dirty || undefined}
       onKeyDown={(event) => {
         // A list of choices that is open closes first.
         if (event.key !== 'Escape' || event.defaultPrevented || !form.dirty) return;
         event.preventDefault();
-        form.reset();
+        // What is under way cannot be put back.
+        if (form.busy) tellSending();
+        else form.reset();
       }}
     >
       <form

@@ -46,6 +46,15 @@ export interface Form {
   send(save: (body: Readonly<Record<string, string>>) => Promise<Row | undefined>): Promise<Sent>;
 }
 
+/** What is on its way to the router, and nothing else, stands in the form: it is neither lost nor stored yet. */
+export const isSending = (form: Form): boolean => form.busy && !form.late;
+
+/** Says why Escape, or the X of a window, does nothing now. */
+export function tellSending(): void {
+  const text = 'What was sent is not answered yet. Cancel closes the window without waiting for the answer.';
+  showToast({ kind: 'info', key: 'sending', text });
+}
+
 /** Says why a window is still there though what was sent by its OK was taken. */
 export function tellStaysOpen(): void {
   showToast({ kind: 'info', text: 'The window stays open: what was typed after OK is not stored yet.' });

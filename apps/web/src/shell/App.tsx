@@ -3,6 +3,7 @@ import { useConnection, useEngineDown, useLoggedOut, useStale } from '../api/con
 import { logout, refreshSession, useSession } from '../api/session.ts';
 import { connect, disconnect, useStatus } from '../api/status.ts';
 import { forgetOwnChanges, undoByKey, undoKey } from '../menu/undo.ts';
+import { tellSending } from '../menu/use-form.ts';
 import { Toasts } from '../ui/Toasts.tsx';
 import { showError } from '../ui/toasts.ts';
 import { groupOf } from '../windows/groups.ts';
@@ -24,7 +25,7 @@ import { followAddress, goBack, keepDesk, leaveWindow, openAddress, openAnother 
 import { Palette } from './Palette.tsx';
 import { pageTitle } from './page-title.ts';
 import { Unavailable } from './Unavailable.tsx';
-import { isAnyUnsaved, isUnsaved } from './unsaved.ts';
+import { isAnyUnsaved, isBeingSent, isUnsaved } from './unsaved.ts';
 import { renderWindow } from './WindowContent.tsx';
 import { WindowList } from './WindowList.tsx';
 
@@ -86,6 +87,12 @@ function Console({ user }: { readonly user: string }) {
   const narrow = useNarrow();
   /** Windows that are to be closed though what was changed in them is not stored, and how. */
   const [losing, setLosing] = useState<{ readonly ids: readonly string[]; readonly close: () => void }>();
+  /** How many of them are still there: an answer may have closed them. */
+  const left = useDesk((state) => losing?.ids.filter((id) => windowOf(state, id) !== undefined).length);
+  const isMoot = left === 0;
+  useEffect(() => {
+    if (isMoot) setLosing(undefined);
+  }, [isMoot]);
   const [over, setOver] = useState<Over>('nothing');
   const [tree, setTree] = useState<'shown' | 'hidden'>('shown');
   const [drawer, setDrawer] = useState(false);
@@ -140,7 +147,9 @@ function Console({ user }: { readonly user: string }) {
   // Cancel is a word, Escape and the window's corner are where a hand slips: they ask. So does Cancel after what was typed
   // while an answer was awaited: whoever pressed Apply takes that for stored.
   const leave = useCallback((id: string) => {
-    if (isUnsaved(id)) setLosing({ ids: [id], close: () => leaveWindow(id) });
+    // What is under way is not lost, and whether it is taken is not known yet.
+    if (isBeingSent(id)) tellSending();
+    else if (isUnsaved(id)) setLosing({ ids: [id], close: () => leaveWindow(id) });
     else leaveWindow(id);
   }, []);
   const back = useCallback((id: string) => goBack(id, leave), [leave]);
@@ -153,7 +162,8 @@ function Console({ user }: { readonly user: string }) {
   }, []);
   const unlessUnsaved = useCallback((close: () => void) => {
     const ids = useDesk.getState().windows.flatMap(({ id }) => (isUnsaved(id) ? [id] : []));
-    if (ids.length > 0) setLosing({ ids, close });
+    if (ids.some(isBeingSent)) tellSending();
+    else if (ids.length > 0) setLosing({ ids, close });
     else close();
   }, []);
   const leaveAll = useCallback(() => unlessUnsaved(() => act({ do: 'close-all' })), [unlessUnsaved]);
@@ -207,9 +217,9 @@ function Console({ user }: { readonly user: string }) {
         </Leave>
       </OpenWindow>
       {!narrow && <Taskbar onLeave={leave} />}
-      {losing !== undefined && (
+      {losing !== undefined && !isMoot && (
         <DiscardDialog
-          titles={losing.ids.map(windowTitle)}
+          titles={losing.ids.map(windowTitle).filter((title) => title !== '')}
           onDiscard={() => {
             setLosing(undefined);
             losing.close();

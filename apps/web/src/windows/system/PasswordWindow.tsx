@@ -1,7 +1,7 @@
 /** Where users change their own password; those of others are changed in Users. */
 import { changePassword } from '../../api/session.ts';
 import { FormFields } from '../../menu/FormFields.tsx';
-import { tellStaysOpen, useForm } from '../../menu/use-form.ts';
+import { isSending, tellStaysOpen, useForm } from '../../menu/use-form.ts';
 import { showToast } from '../../ui/toasts.ts';
 import type { WindowProps } from '../bespoke.ts';
 
@@ -20,7 +20,7 @@ export function PasswordWindow({ menu, onClose, onLeave }: WindowProps) {
   }
 
   return (
-    <div className="item-box" data-unsaved={form.dirty || undefined}>
+    <div className="item-box" data-sending={isSending(form) || undefined} data-unsaved={form.dirty || undefined}>
       <form
         className="item-form"
         noValidate
