@@ -7,7 +7,7 @@ import { trafficSamples } from '../../api/traffic.ts';
 import { useVisible } from '../../ui/visibility.ts';
 import { maxEntries } from '../firewall/tracking.ts';
 import { lostLinks, onVerdict } from './feeds.ts';
-import { type Facts, type Finding, judge } from './verdict.ts';
+import { type Facts, type Finding, judge, wellText } from './verdict.ts';
 
 /** Samples that the verdict looks back on. */
 const BACK = 10;
@@ -69,9 +69,7 @@ export function Verdict() {
       </strong>
       {found.length === 0 ? (
         <span>
-          {engine === 'synced'
-            ? `Forwarding by configuration ${revision ?? ''}; no link is lost, every core has reserve.`
-            : 'Bringing the newest configuration into force.'}
+          {engine === 'synced' ? wellText(`${revision ?? ''}`) : 'Bringing the newest configuration into force.'}
         </span>
       ) : (
         <ul>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Facts, judge } from './verdict.ts';
+import { type Facts, judge, wellText } from './verdict.ts';
 
 const sample = (cpu: readonly number[], drops: Record<string, number> = {}) => ({
   cpu: new Map(cpu.map((load, core) => [core, load])),
@@ -41,6 +41,13 @@ test('one full core counts whatever the average, and only when it lasts', () => 
   expect(texts({ recent: Array.from({ length: 5 }, () => full) })).toEqual(['CPU 1 is fully busy']);
   expect(texts({ recent: [sample([10, 20]), full, full, full, full] })).toEqual([]);
   expect(texts({ recent: Array.from({ length: 5 }, () => sample([99, 99])) })).toEqual(['All cores are fully busy']);
+});
+
+test('beside cores that are full for a moment, that all is well claims no reserve', () => {
+  expect(texts({ recent: Array.from({ length: 4 }, () => sample([100, 100])) })).toEqual([]);
+  expect(wellText('7')).toBe(
+    'Forwarding by configuration 7; no link is lost, and no core has been fully busy for 5 s.',
+  );
 });
 
 test('drops that the configuration wants, and packets that have been dealt with, are no trouble', () => {

@@ -35,7 +35,7 @@ export interface Facts {
   readonly totalMemory: number;
 }
 
-/** Samples in a row that a condition must hold for; shorter peaks are nothing to look after. */
+/** Samples in a row, one a second, that a condition must hold for; shorter peaks are nothing to look after. */
 const LASTING = 5;
 /** Load above which a core has no reserve, percent. */
 const SATURATED = 95;
@@ -115,6 +115,10 @@ function rooms(facts: Facts): readonly Finding[] {
   }
   return found;
 }
+
+/** What is said when nothing is wrong. No more than was looked at: a core that is full for less time is not judged. */
+export const wellText = (revision: string): string =>
+  `Forwarding by configuration ${revision}; no link is lost, and no core has been fully busy for ${LASTING} s.`;
 
 /** What is wrong, the worst first. Nothing: all is well as far as can be seen from here. */
 export function judge(facts: Facts): readonly Finding[] {
