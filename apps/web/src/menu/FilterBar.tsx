@@ -5,7 +5,14 @@ import type { LiveMenu } from '../api/live-menu.ts';
 import { useOptions } from '../api/references.ts';
 import { Combo } from '../ui/Combo.tsx';
 import { ToolButton } from '../ui/ToolButton.tsx';
-import { type Condition, conditionFields, emptyCondition, OPERATOR_LABELS, operatorsFor } from './conditions.ts';
+import {
+  type Condition,
+  conditionFields,
+  emptyCondition,
+  OPERATOR_LABELS,
+  operatorsFor,
+  wantedAfter,
+} from './conditions.ts';
 
 interface Line {
   readonly key: number;
@@ -124,7 +131,8 @@ interface ConditionProps {
 function ConditionFields({ menu, id, condition, wrong, onChange }: ConditionProps) {
   const kind = menuColumn(menu, condition.prop)?.kind;
   const { options, load } = useOptions(kind);
-  const operators = kind === undefined ? [] : operatorsFor(kind);
+  const operators = kind === undefined ? [] : operatorsFor(kind, condition.prop);
+  const placeholder = kind === undefined ? undefined : wantedAfter(kind, condition.op);
   const choices = kind?.name === 'bool' ? ['yes', 'no'] : options;
   return (
     <>
@@ -132,9 +140,12 @@ function ConditionFields({ menu, id, condition, wrong, onChange }: ConditionProp
         aria-label="Property"
         value={condition.prop}
         onChange={(event) => {
-          const { op } = emptyCondition(menu, event.target.value);
-          const same = kind?.name === menuColumn(menu, event.target.value)?.kind.name;
-          onChange({ prop: event.target.value, ...(same ? {} : { op, value: '' }) });
+          const prop = event.target.value;
+          const { op } = emptyCondition(menu, prop);
+          const next = menuColumn(menu, prop)?.kind;
+          const same = kind?.name === next?.name;
+          const stays = same && next !== undefined && operatorsFor(next, prop).includes(condition.op);
+          onChange({ prop, ...(stays ? {} : { op }), ...(same ? {} : { value: '' }) });
         }}
       >
         {conditionFields(menu).map(({ name, label }) => (
@@ -162,6 +173,7 @@ function ConditionFields({ menu, id, condition, wrong, onChange }: ConditionProp
         label="Value"
         value={condition.value}
         options={choices}
+        {...(placeholder !== undefined && { placeholder })}
         invalid={wrong !== ''}
         describedBy={wrong === '' ? undefined : errorId(id)}
         onOpen={load}

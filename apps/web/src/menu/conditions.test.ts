@@ -1,7 +1,7 @@
 import { menuByPath, registry } from '@tollway/schema';
 import { expect, test } from 'vitest';
 import { choiceConditions, chooserOf } from './chooser.ts';
-import { conditionFields, emptyCondition, filterOf, operatorsFor } from './conditions.ts';
+import { conditionFields, emptyCondition, filterOf, operatorsFor, wantedAfter } from './conditions.ts';
 
 const filter = menuByPath('/ip/firewall/filter');
 const queues = menuByPath('/queue/simple');
@@ -25,13 +25,25 @@ test('conditions of one property are joined; those without a value say nothing',
 });
 
 test('operators follow the kind of value', () => {
-  const operators = (name: string) => operatorsFor(filter.props[name]?.kind ?? queues.props.name?.kind ?? never());
+  const operators = (name: string) =>
+    operatorsFor(filter.props[name]?.kind ?? queues.props.name?.kind ?? never(), name);
   expect(operators('disabled')).toEqual(['is', 'is-not']);
   expect(operators('bytes')).toContain('more');
   expect(operators('src-address')[0]).toBe('in');
   expect(operators('protocol')[0]).toBe('is');
   expect(operators('comment')).toContain('contains');
   expect(operators('comment')).not.toContain('less');
+});
+
+test('a sentence or a time of the log is not asked to be in a list; elsewhere it is said what "in" takes', () => {
+  const kindOf = (name: string) => menuByPath('/log')?.props[name]?.kind ?? never();
+  for (const name of ['time', 'message']) {
+    expect(operatorsFor(kindOf(name), name)).toEqual(['contains', 'contains-not', 'is', 'is-not']);
+  }
+  expect(operatorsFor(kindOf('topics'), 'topics')).toContain('in');
+  expect(wantedAfter(kindOf('topics'), 'in')).toBe('whole values: one,another,…');
+  expect(wantedAfter(filter.props['src-address']?.kind ?? never(), 'in-not')).toContain('10.0.0.0/8');
+  expect(wantedAfter(filter.props['src-address']?.kind ?? never(), 'is')).toBeUndefined();
 });
 
 test('flags, comments and halves can be asked for, and every field makes an empty condition', () => {

@@ -26,6 +26,8 @@ const IDENTITY: readonly Operator[] = ['is', 'is-not'];
 const WORDS: readonly Operator[] = [...IDENTITY, 'contains', 'contains-not', 'in', 'in-not'];
 // An address is in itself, so `in` finds single addresses and whole networks alike.
 const ADDRESSES: readonly Operator[] = ['in', 'in-not', ...IDENTITY, 'contains', 'contains-not'];
+// Sentences, and times that are texts: nobody has several of them at hand in full.
+const SENTENCES: readonly Operator[] = ['contains', 'contains-not', ...IDENTITY];
 const AMOUNTS: readonly Operator[] = [...IDENTITY, 'less', 'more', 'in', 'in-not'];
 
 const ADDRESS_KINDS = new Set([
@@ -50,11 +52,21 @@ const AMOUNT_KINDS = new Set([
   'datetime',
 ]);
 
+const SENTENCE_PROPS = new Set(['description', 'hint', 'message', 'steps', 'time']);
+
 /** Operators that make sense for a kind of value, the usual one first. */
-export function operatorsFor(kind: Kind): readonly Operator[] {
+export function operatorsFor(kind: Kind, prop: string): readonly Operator[] {
   if (kind.name === 'bool') return IDENTITY;
+  if (kind.name === 'string' && SENTENCE_PROPS.has(prop)) return SENTENCES;
   if (AMOUNT_KINDS.has(kind.name)) return AMOUNTS;
   return ADDRESS_KINDS.has(kind.name) ? ADDRESSES : WORDS;
+}
+
+/** What is to be given after an operator, where that is not one value. */
+export function wantedAfter(kind: Kind, op: Operator): string | undefined {
+  if (op !== 'in' && op !== 'in-not') return undefined;
+  if (ADDRESS_KINDS.has(kind.name)) return 'networks, ranges: 10.0.0.0/8,…';
+  return AMOUNT_KINDS.has(kind.name) ? 'values, ranges: 1-5,8,…' : 'whole values: one,another,…';
 }
 
 /** What conditions can be about: columns, and flags. */
@@ -76,7 +88,7 @@ export function conditionFields(menu: Menu): readonly { readonly name: string; r
 /** An empty condition about a property. */
 export function emptyCondition(menu: Menu, prop: string): Condition {
   const kind = menuColumn(menu, prop)?.kind;
-  return { prop, op: (kind === undefined ? undefined : operatorsFor(kind)[0]) ?? 'is', value: '' };
+  return { prop, op: (kind === undefined ? undefined : operatorsFor(kind, prop)[0]) ?? 'is', value: '' };
 }
 
 /** The conditions as the live feed takes them. Those without a value say nothing. */
