@@ -13,6 +13,7 @@ use crate::tuple::Tuple;
 const IDENT: usize = 4;
 
 /// Gives a packet, from its IPv4 header on, the identification that it has behind the translation of `from` to `to`.
+#[cold]
 pub fn translate(l3: &mut [u8], from: &Tuple, to: &Tuple) {
     let before = (v4(from.src), v4(from.dst));
     if before == (v4(to.src), v4(to.dst)) || l3.len() < ipv4::HEADER {

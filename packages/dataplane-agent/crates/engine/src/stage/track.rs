@@ -120,12 +120,19 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
         state.table.purge_flow(&meta.tuple, |row, address| !snapshot.masquerades(row, address));
     }
     let flow = Flow { tuple: &meta.tuple, key: &meta.key, hash: meta.hash, entry: meta.entry };
-    // By that interface no answer to the address would come back. The packet is the first of a new connection, which
-    // gets an address of its own; Linux drops it (nf_nat_oif_changed).
-    state
-        .table
-        .begin_anew_elsewhere(&flow, &transport, |row, address| leaves_by_another(snapshot, row, address));
+    if meta.entry != NO_ENTRY && transport.may_open_anew() {
+        begin_anew_elsewhere(snapshot, state, &flow);
+    }
     Some(state.table.track_flow(&flow, &transport, state.now, snapshot.timeouts()))
+}
+
+/// Ends the masqueraded connection of a packet that leaves by another interface now: no answer to the address that it took
+/// would come back. The packet is the first of a new connection, which gets an address of its own; Linux drops it
+/// (nf_nat_oif_changed).
+// Apart from what every packet on the slow path passes.
+#[inline(never)]
+fn begin_anew_elsewhere<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, flow: &Flow<'_>) {
+    state.table.begin_anew_elsewhere(flow, |row, address| leaves_by_another(snapshot, row, address));
 }
 
 /// Whether packets to an address leave by an interface, and by another one than that of a row.

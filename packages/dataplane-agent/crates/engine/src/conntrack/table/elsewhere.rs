@@ -9,24 +9,25 @@ use crate::conntrack::icmp;
 use crate::conntrack::track::{Flow, Transport};
 use crate::tuple::Addr;
 
+impl Transport {
+    /// Whether a packet of a connection may open another one that takes another address. Of TCP that is a SYN: a peer refuses
+    /// any other segment from an address that it does not know.
+    #[inline(always)]
+    pub fn may_open_anew(&self) -> bool {
+        match self {
+            Self::Tcp(segment) => segment.is_syn(),
+            Self::Icmp { icmp_type, .. } => icmp::opens(*icmp_type),
+            Self::Udp | Self::Other => true,
+        }
+    }
+}
+
 impl Table {
     /// Ends the masqueraded connection of a packet that is to open another one in its place, if `elsewhere` holds of it:
     /// of the interface row whose address it took, and the address that its packets go to. Only for a packet in original
-    /// direction that can open one. Of TCP that is a SYN: a peer refuses any other segment from an address it does not know.
-    #[inline]
-    pub fn begin_anew_elsewhere(
-        &mut self,
-        flow: &Flow<'_>,
-        transport: &Transport,
-        elsewhere: impl FnOnce(RowId, Addr) -> bool,
-    ) {
-        let opens = match transport {
-            Transport::Tcp(segment) => segment.is_syn(),
-            Transport::Icmp { icmp_type, .. } => icmp::opens(*icmp_type),
-            Transport::Udp | Transport::Other => true,
-        };
-        if opens
-            && let Some((row, address)) = self.masquerade_of(flow)
+    /// direction that [may open](Transport::may_open_anew) one.
+    pub fn begin_anew_elsewhere(&mut self, flow: &Flow<'_>, elsewhere: impl FnOnce(RowId, Addr) -> bool) {
+        if let Some((row, address)) = self.masquerade_of(flow)
             && elsewhere(row, address)
         {
             self.replace(flow.entry >> 1);

@@ -64,8 +64,9 @@ impl Segment {
         self.seq.wrapping_add(self.payload).wrapping_add(control)
     }
     /// Whether it asks for a connection.
+    #[inline(always)]
     pub(in crate::conntrack) fn is_syn(&self) -> bool {
-        self.kind() == Some(Kind::Syn)
+        self.flags & (flag::FIN | flag::SYN | flag::RST | flag::ACK) == flag::SYN
     }
     fn kind(&self) -> Option<Kind> {
         // URG with SYN or ACK occurs; ECN bits and PSH say nothing about state.
