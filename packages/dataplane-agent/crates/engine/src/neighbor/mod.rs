@@ -26,8 +26,9 @@ mod tests;
 pub const MAX_PROBES: u8 = 3;
 /// Time between two requests, ns (RFC 4861 §10, RETRANS_TIMER).
 pub const PROBE_INTERVAL: u64 = 1_000_000_000;
-/// How long an address that did not answer is not asked for again, ns.
-pub const NEGATIVE_TIME: u64 = 3_000_000_000;
+/// How long an address that did not answer is not asked for again, ns: requests for it have no shorter distance than those
+/// before had.
+pub const NEGATIVE_TIME: u64 = PROBE_INTERVAL;
 /// Shortest distance between two runs of the timers, ns.
 const AGE_INTERVAL: u64 = 10_000_000;
 /// How long a neighbour that has answered is kept in a full table after its confirmation ran out, ns: if it is

@@ -25,10 +25,10 @@ fn asks_three_times_then_fails_then_asks_again_after_the_negative_time() {
     assert_eq!(aged(&table, at(2000)).len(), 1);
     assert_eq!(aged(&table, at(3000)), []);
     assert_eq!(table.peek(first.id), Adjacency::Failed);
-    assert_eq!(table.resolve(KEY, true, 10, at(4000)).solicit, None);
-    assert_eq!(aged(&table, at(6000)), []);
+    assert_eq!(table.resolve(KEY, true, 10, at(3999)).solicit, None);
+    assert_eq!(aged(&table, at(4000)), []);
     assert_eq!(table.peek(first.id), Adjacency::Gone);
-    assert!(table.resolve(KEY, true, 10, at(6001)).solicit.is_some());
+    assert!(table.resolve(KEY, true, 10, at(4001)).solicit.is_some());
 }
 
 #[test]
