@@ -58,6 +58,11 @@ describe('a port with a queue of its own', () => {
     const again = await router.rest('PATCH', `/queue/interface/${id}`, { queue: 'only-hardware-queue' });
     expect(again.headers.get('x-tollway-revision')).toBeNull();
     await router.rest('PATCH', `/queue/interface/${id}`, { queue: 'default-small' });
+    const byName = await router.rest('PATCH', `/queue/interface/${port?.interface}`, { queue: 'ethernet-default' });
+    expect([byName.status, byName.item.queue]).toEqual([200, 'ethernet-default']);
+    expect((await router.rest('GET', `/queue/interface/${port?.interface}`)).item['.id']).toBe(id);
+    const [newest] = (await api('GET', '')).rows;
+    expect(newest?.summary).toMatch(/queue default-small → ethernet-default$/);
     const reset = await router.rest('POST', '/queue/interface/reset', { numbers: id, 'value-name': 'queue' });
     expect([reset.status, reset.body]).toEqual([200, []]);
     expect((await router.rest('GET', `/queue/interface/${id}`)).body).toMatchObject({ queue: 'only-hardware-queue' });

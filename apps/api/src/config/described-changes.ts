@@ -1,6 +1,6 @@
 import { editValue, type Menu, menuByPath, type Prop } from '@tollway/schema';
 import type { RowChange } from './draft.js';
-import { storageOf } from './items.js';
+import { storageOf, storedProps } from './items.js';
 import { type Row, rowIdText } from './snapshot.js';
 
 /** Changes in words, for the log, the audit and the history. Everything is bounded; secrets are never told. */
@@ -56,7 +56,8 @@ function told(parts: readonly string[]): string {
 /** What of an item is another than before: `max-limit 10M/10M → 20M/20M`. */
 export function differences(menu: Menu, before: Row | undefined, after: Row | undefined): string {
   const [old, now] = [propertiesOf(before), propertiesOf(after)];
-  const propOf = (name: string) => (Object.hasOwn(menu.props, name) ? menu.props[name] : undefined);
+  const props = storedProps(menu);
+  const propOf = (name: string) => (Object.hasOwn(props, name) ? props[name] : undefined);
   const names = Object.keys({ ...old, ...now }).filter((name) => old[name] !== now[name] && !propOf(name)?.readOnly);
   const parts = names.map((name) => {
     const prop = propOf(name);

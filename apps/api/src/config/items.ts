@@ -16,6 +16,13 @@ export function menusOf(menu: Menu): readonly Menu[] {
   return [menu, ...registry.filter((other) => other.path !== menu.path && storageOf(other) === menu.path)];
 }
 
+/** Property by which requests name items of a menu; undefined where they have no names. */
+export function nameProp(menu: Menu): string | undefined {
+  if ('name' in menu.props) return 'name';
+  // Those of another menu go by the names that they have there (`/queue/interface`).
+  return menu.rowsOf === undefined ? undefined : menu.key?.[0];
+}
+
 const known = new WeakMap<Menu, Readonly<Record<string, Prop>>>();
 
 /** What rows of a menu may hold, by name: a menu that shows them may have properties of its own (`/queue/interface`). */
@@ -35,7 +42,7 @@ export function storedProps(menu: Menu): Readonly<Record<string, Prop>> {
 export function findItem(menu: Menu, rows: readonly Row[], text: string, missing: (item: string) => ApiError): Row {
   const id = parseRowId(text);
   const row = rows.find((candidate) => (id === undefined ? nameOf(candidate.values) === text : candidate.id === id));
-  return existing(menu, id === undefined && !('name' in menu.props) ? undefined : row, text, missing);
+  return existing(menu, id === undefined && nameProp(menu) === undefined ? undefined : row, text, missing);
 }
 
 /** As {@link findItem}, of many items with one walk through the rows. */
@@ -46,7 +53,7 @@ export function findItems(
   missing: (item: string) => ApiError,
 ): Row[] {
   const byId = new Map(rows.map((row) => [row.id, row]));
-  const byKey = new RowsByKey('name' in menu.props ? rows : []);
+  const byKey = new RowsByKey(nameProp(menu) === undefined ? [] : rows);
   return texts.map((text) => {
     const id = parseRowId(text);
     const row = id === undefined ? [...byKey.having(nameOf, text)][0] : byId.get(id);
@@ -59,7 +66,7 @@ export function findDrafted(menu: Menu, draft: Draft, text: string, missing: (it
   const storage = storageOf(menu);
   const id = parseRowId(text);
   if (id !== undefined) return existing(menu, draft.find(storage, id), text, missing);
-  const named = 'name' in menu.props ? draft.byKey(storage).having(nameOf, text) : [];
+  const named = nameProp(menu) === undefined ? [] : draft.byKey(storage).having(nameOf, text);
   return existing(menu, [...named][0], text, missing);
 }
 

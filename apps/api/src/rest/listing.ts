@@ -1,4 +1,5 @@
 import type { Menu } from '@tollway/schema';
+import { nameProp } from '../config/items.js';
 import { MAX_NAMES, parseProplist, project } from '../config/query.js';
 import { errors } from '../errors.js';
 import type { RestRow, RowSet } from '../view/rows.js';
@@ -40,11 +41,12 @@ export function projection(names: readonly string[] | undefined): Projection {
 /** Index of the item with this `.id` or name. */
 export function indexOfItem(menu: Menu, rows: RowSet, item: string): number | undefined {
   const byId = item.startsWith('*');
-  if (!byId && !('name' in menu.props)) return undefined;
+  const name = byId ? undefined : nameProp(menu);
+  if (!byId && name === undefined) return undefined;
   if (byId && rows.indexOf !== undefined) return rows.indexOf(item);
   const wanted = byId ? item.toUpperCase() : item;
   for (let index = 0; index < rows.length; index += 1) {
-    if ((byId ? rows.id(index) : rows.value(index, 'name')) === wanted) return index;
+    if ((name === undefined ? rows.id(index) : rows.value(index, name)) === wanted) return index;
   }
   return undefined;
 }

@@ -3,7 +3,7 @@ import { type Menu, takesLists } from '@tollway/schema';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
 import type { Arguments } from '../config/content.js';
-import { storageOf } from '../config/items.js';
+import { nameProp, storageOf } from '../config/items.js';
 import { filterTest, QueryError } from '../config/query.js';
 import { parseRowId, rowIdText } from '../config/snapshot.js';
 import { errors } from '../errors.js';
@@ -117,7 +117,7 @@ async function idOf(services: Services, target: Target, item: string): Promise<s
   const stored = services.store.snapshot.get(storageOf(menu));
   // Stored items are found without asking the data plane for their live values.
   const row = stored?.find(({ id, values }) => (item.startsWith('*') ? id === parseRowId(item) : values.name === item));
-  if (row !== undefined && (item.startsWith('*') || 'name' in menu.props)) return rowIdText(row.id);
+  if (row !== undefined && (item.startsWith('*') || nameProp(menu) !== undefined)) return rowIdText(row.id);
   return oneItem(menu, await rowsOf(services, target), item)['.id'] ?? item;
 }
 
