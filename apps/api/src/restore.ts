@@ -17,7 +17,7 @@ async function main(): Promise<number> {
   }
   try {
     const number = wanted === undefined ? undefined : Number(wanted);
-    const { generation, revision, keptAs, damaged, replaced } = await restore(
+    const { generation, revision, keptAs, damaged, isBehind, replaced } = await restore(
       databaseUrl,
       dataDir,
       await readMigrations(migrations),
@@ -28,8 +28,9 @@ async function main(): Promise<number> {
       replaced === undefined
         ? ''
         : `; revision ${replaced}, which the data plane has and nothing else has kept, is replaced by it`;
-    const unsure =
-      damaged.length === 0 ? '' : `; users are those of that time, as ${damaged.join(', ')} is damaged: look at them`;
+    const why =
+      damaged.length > 0 ? `${damaged.join(', ')} is damaged` : isBehind ? 'what was kept last is missing' : undefined;
+    const unsure = why === undefined ? '' : `; users are those of that time, as ${why}: look at them`;
     process.stdout.write(
       `restored generation ${generation.revision} of ${generation.time} (${generation.summary}) as revision ${revision}${old}${lost}${unsure}\n`,
     );

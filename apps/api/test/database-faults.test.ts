@@ -350,9 +350,15 @@ describe('a start with a database that', () => {
     header.writeBigUInt64LE(99n, 16);
     mkdirSync(join(directory, 'agent'), { recursive: true });
     writeFileSync(join(directory, 'agent', 'active.tollway'), header);
-    const { code, stdout } = restoring();
+    // Whoever was removed since would be back, so that nobody goes back without a word.
+    const refused = restoring();
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(/^What was kept last is missing \(there was revision 99, the copies end with \d+\)/);
+    const last = /--restore (\d+)\n$/.exec(refused.stderr)?.[1] ?? '';
+    const { code, stdout } = restoring(last);
     expect(code).toBe(0);
     expect(stdout).toMatch(/as revision 100; .*; revision 99, which the data plane has and nothing else has kept, is/);
+    expect(stdout).toMatch(/users are those of that time, as what was kept last is missing: look at them\n$/);
     rmSync(database());
     rmSync(join(directory, 'generations'), { recursive: true });
     expect(restoring()).toMatchObject({
@@ -555,6 +561,27 @@ describe('--restore', () => {
     await start();
     await healthy();
     expect(await comments()).toContain('mine');
+  });
+
+  it('asks for the number when the newest file is gone and the database knows of more', async () => {
+    await start();
+    await healthy();
+    const user = { name: 'gone', group: 'full', password: 'staple battery' };
+    const id = idOf(await ask('PUT', '/rest/user', user));
+    await stop();
+    await start();
+    await healthy();
+    expect((await ask('DELETE', `/rest/user/${id}`)).status).toBe(204);
+    expect((await ask('PUT', `/rest${FILTER}`, { chain: 'forward', action: 'accept' })).status).toBe(201);
+    await stop();
+    const folder = join(directory, 'generations');
+    const newest = readdirSync(folder).sort((a, b) => Number.parseInt(b, 10) - Number.parseInt(a, 10))[0] ?? '';
+    rmSync(join(folder, newest));
+    const refused = restoring();
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/missing .*, and who may log in since/)]);
+    expect(existsSync(database())).toBe(true);
+    const { code, stdout } = restoring(/--restore (\d+)\n$/.exec(refused.stderr)?.[1] ?? '');
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/users are those of that time/)]);
   });
 
   it('says so when there is nothing to restore', () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -41,6 +41,35 @@ it('writes the users of now as soon as the disk takes them again, without anothe
     vi.useRealTimers();
     await expect.poll(() => generations.problem, { timeout: 5_000 }).toBeUndefined();
     expect(newestKept(folder)?.users.users.map(({ name }) => name)).toEqual(['admin']);
+  } finally {
+    generations.close();
+  }
+});
+
+it('begins anew with the next change when the folder is gone, or another file stands in the place of its own', async () => {
+  let users: KeptUser[] = [user('admin')];
+  const generations = new Generations(folder, {
+    database: 'a',
+    store: { revision: 1, lastId: 1, snapshot: new Map() },
+    users: () => ({ users, changes: users.length }),
+    log: vi.fn(),
+  });
+  const kept = () => newestKept(folder)?.users.users.map(({ name }) => name);
+  try {
+    await generations.begin();
+    rmSync(generationsFolder(folder), { recursive: true });
+    users = [...users, user('eve')];
+    generations.usersChanged();
+    await expect.poll(kept).toEqual(['admin', 'eve']);
+    const file = join(generationsFolder(folder), '1.rows');
+    renameSync(file, `${file}.moved`);
+    writeFileSync(file, '');
+    users = [user('eve')];
+    generations.usersChanged();
+    await expect.poll(kept).toEqual(['eve']);
+    users = [user('admin')];
+    generations.usersChanged();
+    expect(kept()).toEqual(['admin']);
   } finally {
     generations.close();
   }

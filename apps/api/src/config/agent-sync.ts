@@ -18,7 +18,8 @@ interface Head {
 /** What to do about an agent that is ahead. */
 export const AHEAD_REMEDY =
   'Put back the newer database with the folder generations beside it; or stop the router and start it as before with ' +
-  '--restore added (npm start -- --restore): that puts the configuration of generations in the place of the newer one.';
+  '--restore and the revision of this database added (npm start -- --restore REVISION): that puts the configuration of ' +
+  'generations in the place of the newer one.';
 
 /** What the agent says that it has in force. */
 type InForce = Pick<Hello, 'revision' | 'digest'>;

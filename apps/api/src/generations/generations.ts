@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -35,6 +35,8 @@ export class Generations {
   readonly #folder: string;
   readonly #source: Source;
   #file: number | undefined;
+  /** Path of the file. */
+  #path = '';
   #bytes = 0;
   #baseBytes = 0;
   /** Lines since a whole configuration is being written, for the file that comes of it. */
@@ -79,6 +81,7 @@ export class Generations {
       this.#end();
       if (this.#closed) return;
       this.#file = openSync(path, 'a', 0o600);
+      this.#path = path;
       this.#baseBytes = bytes;
       this.#bytes = 0;
       const lines = this.#meanwhile;
@@ -121,9 +124,11 @@ export class Generations {
     if (!whole || this.#bytes > Math.max(CHANGES_BYTES, this.#baseBytes)) void this.begin();
   }
 
+  /** `false`: the line is not kept. */
   #append(line: string): boolean {
     if (this.#file === undefined) return false;
     try {
+      if (!this.#isInPlace(this.#file)) return false;
       const bytes = Buffer.from(line);
       if (writeSync(this.#file, bytes) !== bytes.length) throw new Error('the disk is full');
       this.#bytes += bytes.length;
@@ -132,6 +137,11 @@ export class Generations {
       this.#failed(error);
       return false;
     }
+  }
+
+  /** Whether the file is where it is looked for: what is written into one that was removed, or moved away, is lost. */
+  #isInPlace(file: number): boolean {
+    return statSync(this.#path, { throwIfNoEntry: false })?.ino === fstatSync(file).ino;
   }
 
   #failed(error: unknown): void {

@@ -25,6 +25,8 @@ export interface Restored {
   readonly damaged: readonly string[];
   /** Revision that the data plane had and nothing here has kept: it is replaced, too. Undefined when there is none. */
   readonly replaced: number | undefined;
+  /** Copies of the last revisions are missing, with the users of that time. */
+  readonly isBehind: boolean;
 }
 
 /** With less free space than this, a disk counts as full, bytes. */
@@ -42,13 +44,22 @@ function freeBytes(folder: string): number {
 type Connection = Awaited<ReturnType<ReturnType<typeof adapter>['connect']>>;
 
 /**
- * What a restart with `--restore` needs as its value: the revision to go back to, where copies of later ones are damaged;
- * undefined where it needs none, or there is nothing to go back to.
+ * What a restart with `--restore` needs as its value: the revision to go back to, where copies of later ones are damaged or
+ * missing; undefined where it needs none, or there is nothing to go back to.
  */
 export function valueOfRestore(dataDir: string): number | undefined {
-  if (damagedNewest(dataDir).length === 0) return undefined;
   const newest = newestKept(dataDir);
-  return newest === undefined ? undefined : lastKept(newest);
+  if (newest === undefined) return undefined;
+  const last = lastKept(newest);
+  return damagedNewest(dataDir).length > 0 || agentRevision(dataDir) > last ? last : undefined;
+}
+
+/** Says that later changes would be lost, which only whoever names the revision wants. */
+function refuseLosing(what: string, { revision }: Generation): never {
+  throw new CannotRestore(
+    `What was kept last is ${what}, and with it later changes, and who may log in since. ` +
+      `To go back to revision ${revision} and the users of that time: npm start -- --restore ${revision}`,
+  );
 }
 
 /**
@@ -67,10 +78,7 @@ export async function restore(
   const generation = chosen(dataDir, wanted, damaged);
   const newest = newestKept(dataDir);
   if (wanted === undefined && damaged.length > 0) {
-    throw new CannotRestore(
-      `What was kept last is damaged (${damaged.join(', ')}), and with it later changes, and who may log in since. ` +
-        `To go back to revision ${generation.revision} and the users of that time: npm start -- --restore ${generation.revision}`,
-    );
+    refuseLosing(`damaged (${damaged.join(', ')})`, generation);
   }
   // Whoever was removed since, or has another password, does not come back with an earlier configuration.
   const users = newest?.users ?? { users: [], changes: 0 };
@@ -82,9 +90,15 @@ export async function restore(
     const connection = await adapter(`file:${building}`).connect();
     let revision: number;
     let known: number;
+    let isBehind: boolean;
     try {
       const old = await keepHistory(connection, file, newest?.database);
       known = old.revision;
+      const there = Math.max(known, ahead);
+      isBehind = there > lastKept(newest);
+      if (wanted === undefined && isBehind) {
+        refuseLosing(`missing (there was revision ${there}, the copies end with ${lastKept(newest)})`, generation);
+      }
       revision = 1 + Math.max(known, lastKept(newest), ahead);
       const last = newest?.at(lastKept(newest));
       // What the history tells of an id stays true of it: none is given a second time.
@@ -109,10 +123,12 @@ export async function restore(
       revision,
       keptAs,
       damaged,
+      isBehind,
       replaced: ahead > Math.max(known, lastKept(newest)) ? ahead : undefined,
     };
   } catch (error) {
     removeDatabase(building);
+    if (error instanceof CannotRestore) throw error;
     const fault = faultOf(error, building);
     // SQLite says of some steps on a full disk no more than that they failed.
     const full = fault?.kind === 'full' || (fault?.kind === 'unreadable' && freeBytes(dataDir) < LEAST_FREE);
