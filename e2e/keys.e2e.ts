@@ -137,6 +137,33 @@ test('a letter in the tree of menus goes to the next menu that begins with it', 
   await expect(item('Resources')).toBeFocused();
 });
 
+test('keys mean the window in front, also one whose first button is switched off', async ({ ui, router }) => {
+  const rule = await router.rest.add('/ip/firewall/filter', { chain: 'forward', action: 'accept', comment: 'behind' });
+  try {
+    const rules = await ui.open('/ip/firewall/filter');
+    await rules.select(rules.row('behind'));
+    await ui.page.keyboard.press('Control+k');
+    await ui.page.keyboard.type('profile');
+    await ui.page.keyboard.press('Enter');
+    const profile = ui.page.locator('.window-active');
+    await expect(profile).toContainText('CPU load');
+    const inFront = () => profile.evaluate((element) => element.contains(document.activeElement));
+    await expect.poll(inFront).toBe(true);
+    await ui.page.keyboard.press('Control+d');
+    await ui.page.keyboard.press('Delete');
+    // The keyboard goes on at the button beside the one that is switched off by a press.
+    await profile.getByRole('button', { name: 'Stop' }).click();
+    await expect(profile.getByRole('button', { name: 'Start' })).toBeFocused();
+    await ui.page.keyboard.press('Control+d');
+    const [left] = (await router.rest.list('/ip/firewall/filter')).filter((row) => row['.id'] === rule);
+    expect(left).toMatchObject({ comment: 'behind', disabled: 'false' });
+    await ui.page.keyboard.press('Escape');
+    await expect(ui.page.locator('.window', { hasText: 'handed over between workers' })).toHaveCount(0);
+  } finally {
+    await router.rest.remove('/ip/firewall/filter', rule);
+  }
+});
+
 test('who is about to disable himself is asked, by keys and in the dialog', async ({ ui, router }) => {
   const state = async () => (await router.rest.list('/user')).find(({ name }) => name === 'admin')?.disabled;
   const users = await ui.open('/user');

@@ -74,6 +74,7 @@ describe('sessions', () => {
       name: 'admin',
       group: 'full',
       identity: 'Tollway',
+      'time-zone': Intl.DateTimeFormat().resolvedOptions().timeZone,
     });
     const set = (headers: Record<string, string>) =>
       router.request('POST', '/rest/system/identity/set', { name: 'r1' }, { cookie, ...headers });

@@ -1,6 +1,8 @@
 import { createRoot } from 'react-dom/client';
+import { useSession } from './api/session.ts';
 import { App } from './shell/App.tsx';
 import { applyAppearance } from './shell/appearance.ts';
+import { followZone } from './ui/router-clock.ts';
 import { swallowStrayPresses } from './ui/second-click.ts';
 import './ui/tokens.css';
 import './ui/widgets.css';
@@ -15,5 +17,9 @@ import './menu/form.css';
 
 applyAppearance();
 swallowStrayPresses();
+// Before anything is drawn of the session.
+useSession.subscribe((session) => {
+  if (session.phase === 'in') followZone(session.timeZone);
+});
 const root = document.getElementById('root');
 if (root !== null) createRoot(root).render(<App />);

@@ -96,7 +96,10 @@ export class DatabaseWatch {
       this.#unwritten = false;
       this.#fault = undefined;
     } catch (error) {
-      this.#fault = faultOf(error, this.#file) ?? this.#fault;
+      const fault = faultOf(error, this.#file);
+      // It has just been read.
+      const kind = fault?.kind === 'unreadable' ? 'read-only' : undefined;
+      this.#fault = kind === undefined ? (fault ?? this.#fault) : new DatabaseFault(kind, this.#file, '', error);
     }
   }
 

@@ -54,7 +54,8 @@ export function sessionRoutes(
     if (principal === undefined) {
       return reply.code(401).send({ ...errors.unauthorized().body(), setup: users.needsSetup });
     }
-    return { ...person(principal), identity: identityOf(services), version: VERSION };
+    const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    return { ...person(principal), identity: identityOf(services), version: VERSION, 'time-zone': zone };
   });
 
   app.post('/api/v1/logout', async (request, reply) => {

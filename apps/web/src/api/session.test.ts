@@ -10,7 +10,9 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
-const who = { id: '*1', name: 'admin', group: 'full', version: '1' };
+const who = { id: '*1', name: 'admin', group: 'full', version: '1', 'time-zone': 'Asia/Kolkata' };
+const { 'time-zone': timeZone, ...rest } = who;
+const inside = { phase: 'in', ...rest, timeZone };
 const detail = 'The database is damaged. Stop the router and start it with --restore.';
 
 test('an open page stays open while management cannot work, says why, and forgets it when it is over', async () => {
@@ -18,15 +20,15 @@ test('an open page stays open while management cannot work, says why, and forget
   await refreshSession();
   answers(503, { detail });
   await refreshSession();
-  expect(useSession.getState()).toEqual({ phase: 'in', ...who, problem: detail });
+  expect(useSession.getState()).toEqual({ ...inside, problem: detail });
   answer.mockRejectedValue(new TypeError('no answer'));
   await refreshSession();
-  expect(useSession.getState()).toEqual({ phase: 'in', ...who });
+  expect(useSession.getState()).toEqual(inside);
   answers(503, { detail });
   await refreshSession();
   answers(200, who);
   await refreshSession();
-  expect(useSession.getState()).toEqual({ phase: 'in', ...who });
+  expect(useSession.getState()).toEqual(inside);
 });
 
 test('a page that nobody has logged in to says the same instead of its login', async () => {

@@ -22,6 +22,8 @@ export type Session =
       readonly name: string;
       readonly group: string;
       readonly version: string;
+      /** Zone of the router's clock, of the tz database; empty when it does not say. */
+      readonly timeZone: string;
       readonly problem?: string;
     };
 
@@ -73,6 +75,7 @@ export async function refreshSession(anybody = false): Promise<void> {
       name: typeof fields.name === 'string' ? fields.name : '',
       group: typeof fields.group === 'string' ? fields.group : '',
       version: typeof fields.version === 'string' ? fields.version : '',
+      timeZone: typeof fields['time-zone'] === 'string' ? fields['time-zone'] : '',
     });
   } else if (response.status === 401) {
     expire(fields.setup === true);

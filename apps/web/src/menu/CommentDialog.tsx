@@ -35,7 +35,8 @@ export function CommentDialog({ reading, now, onComment, onClose }: Props) {
   const [old, setOld] = useState<string | undefined | null>(null);
   const latest = useRef(text);
   latest.current = text;
-  const sending = useRef(false);
+  /** What is on its way. */
+  const [sent, setSent] = useState<string>();
   const field = useRef<HTMLTextAreaElement>(null);
   const typed = text !== undefined && text !== before;
   const known = reading === undefined;
@@ -47,11 +48,11 @@ export function CommentDialog({ reading, now, onComment, onClose }: Props) {
       if (reading.failed !== undefined) reading.again();
       return;
     }
-    if (sending.current) return;
+    if (sent !== undefined) return;
     if (!typed) return onClose();
-    sending.current = true;
+    setSent(text);
     const stored = await onComment(text);
-    sending.current = false;
+    setSent(undefined);
     if (!stored) return;
     if (latest.current === text) return onClose();
     // What was typed since is not stored.
@@ -91,11 +92,17 @@ export function CommentDialog({ reading, now, onComment, onClose }: Props) {
         }}
       />
       {reading !== undefined && <ReadingNote {...reading} />}
-      {known && now !== null && now !== before && now !== text && now !== old && before !== undefined && (
-        <p className="field-note" role="status">
-          {overtakenText(now)}
-        </p>
-      )}
+      {known &&
+        now !== null &&
+        now !== before &&
+        now !== text &&
+        now !== old &&
+        now !== sent &&
+        before !== undefined && (
+          <p className="field-note" role="status">
+            {overtakenText(now)}
+          </p>
+        )}
       {asked && (
         <p className="form-error" role="alert">
           What was typed is not stored: OK stores it, Cancel or Escape once more discards it.

@@ -4,6 +4,7 @@ import { logout, refreshSession, useSession } from '../api/session.ts';
 import { connect, disconnect, useStatus } from '../api/status.ts';
 import { forgetOwnChanges, undoByKey, undoKey } from '../menu/undo.ts';
 import { tellSending } from '../menu/use-form.ts';
+import { timeOfDay } from '../ui/router-clock.ts';
 import { Toasts } from '../ui/Toasts.tsx';
 import { showError } from '../ui/toasts.ts';
 import { groupOf } from '../windows/groups.ts';
@@ -63,7 +64,7 @@ const ASK_MS = 2_000;
 /** Over everything while the router does not answer, or says why its management cannot work: no value below is one of this moment. */
 function StaleNote() {
   const { ageS } = useConnection();
-  const [since] = useState(() => new Date(Date.now() - ageS * 1000).toLocaleTimeString([], { hourCycle: 'h23' }));
+  const [since] = useState(() => timeOfDay(Date.now() - ageS * 1000));
   const problem = useSession((session) => (session.phase === 'in' ? session.problem : undefined));
   // A connection for values that is being made and not answered says nothing for minutes.
   useEffect(() => {

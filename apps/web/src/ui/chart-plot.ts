@@ -1,5 +1,7 @@
 /** The plot inside a chart: uPlot set up for sliding lines, fed from a {@link SlidingWindow}. */
+
 import uPlot from 'uplot';
+import { timeOfDay } from './router-clock.ts';
 import { decimated, type SlidingWindow } from './sliding.ts';
 import { axisLabels, scaleFor, spanOf, withUnit } from './units.ts';
 
@@ -35,9 +37,7 @@ const NEAR = 3;
 /** Points per CSS pixel above which a line is thinned out. */
 const DENSE = 2;
 
-function clock(seconds: number): string {
-  return new Date(seconds * 1000).toLocaleTimeString([], { hourCycle: 'h23' });
-}
+const clock = (seconds: number): string => timeOfDay(seconds * 1000);
 
 /** The colour of a custom property as the canvas takes it. */
 function colorOf(host: HTMLElement, property: string): string {

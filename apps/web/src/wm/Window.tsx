@@ -204,7 +204,8 @@ function useFocus(root: { readonly current: HTMLElement | null }, active: boolea
     if (document.querySelector('dialog[open]') !== null) return;
     const before = last.current;
     if (before instanceof HTMLElement && element.contains(before) && before.checkVisibility()) before.focus();
-    else focusContent(element, page);
+    // What had it may be switched off by now.
+    if (!element.contains(document.activeElement)) focusContent(element, page);
   }, [root, active, page, summons]);
 }
 

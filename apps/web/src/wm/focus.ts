@@ -1,7 +1,7 @@
 /** Where the keyboard goes in a window. */
 
 // The panels of other tabs are there, too.
-const LIST = '[role="grid"]:not([hidden] *)';
+const LIST = '[role="grid"][tabindex]:not([hidden] *)';
 const FIELD = ':is(input, select):enabled:not([hidden] *)';
 const TAB = '[role="tab"][aria-selected="true"]';
 
@@ -12,7 +12,9 @@ export function focusContent(element: HTMLElement, page: boolean): void {
   const wanted = (touch ? [LIST] : [LIST, FIELD, TAB])
     .map((selector) => body?.querySelector<HTMLElement>(selector))
     .find((found) => found !== null && found !== undefined);
-  (wanted ?? element).focus({ preventScroll: true });
+  wanted?.focus({ preventScroll: true });
+  // In any case keys mean this window, and none behind it.
+  if (!element.contains(document.activeElement)) element.focus({ preventScroll: true });
   // As by Tab: what is typed takes the place of what is proposed.
   if (wanted instanceof HTMLInputElement) wanted.select();
 }

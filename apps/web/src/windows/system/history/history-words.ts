@@ -1,5 +1,6 @@
 /** How the history reads. Pure. */
 import type { Revision } from '../../../api/revisions.ts';
+import { dateAndTime } from '../../../ui/router-clock.ts';
 
 /** Why a revision cannot be taken back; empty when it can, or when only the attempt tells. */
 export function whyNotUndone({ undoneBy, undo }: Revision, group: string): string {
@@ -14,13 +15,10 @@ export function notForetold({ undo }: Revision): string {
   return undo === undefined ? 'not looked at: trying tells' : '';
 }
 
-/** `2026-11-22 14:03:09` in the time of the browser. */
+/** `2026-11-22 14:03:09` */
 export function timeText(iso: string): string {
-  const time = new Date(iso);
-  if (Number.isNaN(time.getTime())) return '';
-  const two = (value: number) => String(value).padStart(2, '0');
-  const date = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
-  return `${date} ${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`;
+  const time = Date.parse(iso);
+  return Number.isNaN(time) ? '' : dateAndTime(time);
 }
 
 /** Revisions that are not newer than the one with this number; all without one. */

@@ -1,5 +1,6 @@
 /** Where the processor time goes, live. The measurement runs only while the window asks for it. */
-import { useContext, useEffect, useLayoutEffect, useState } from 'react';
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 import { onProfile, profileHandovers, profileOutOfOrder, profileUsages, type Usage } from '../../../api/profile.ts';
 import { useVisible } from '../../../ui/visibility.ts';
 import { act } from '../../../wm/desk-state.ts';
@@ -13,21 +14,28 @@ export function ProfileWindow({ menu }: WindowProps) {
   const [running, setRunning] = useState(true);
   const [cpu, setCpu] = useState('total');
   const [rows, setRows] = useState<readonly Usage[]>([]);
+  const [start, stop] = [useRef<HTMLButtonElement>(null), useRef<HTMLButtonElement>(null)];
   const visible = useVisible();
   const id = useContext(WindowId);
   const title = running ? `${menu.title} (Running)` : menu.title;
   useEffect(() => (running && visible ? onProfile(() => setRows(profileUsages())) : undefined), [running, visible]);
   useLayoutEffect(() => act({ do: 'rename', id, title }), [id, title]);
 
+  /** The button that was pressed is switched off: the keyboard goes on at the other one. */
+  function run(on: boolean) {
+    flushSync(() => setRunning(on));
+    (on ? stop : start).current?.focus();
+  }
+
   const shown = profileOf(rows, cpu);
   return (
     <div className="split">
       <div role="group" className="menu-table" aria-label={menu.title}>
         <div className="toolbar" role="toolbar" aria-label="Profile commands">
-          <button type="button" className="button" disabled={running} onClick={() => setRunning(true)}>
+          <button ref={start} type="button" className="button" disabled={running} onClick={() => run(true)}>
             Start
           </button>
-          <button type="button" className="button" disabled={!running} onClick={() => setRunning(false)}>
+          <button ref={stop} type="button" className="button" disabled={!running} onClick={() => run(false)}>
             Stop
           </button>
           <label className="toolbar-field">

@@ -1,8 +1,10 @@
 /** What becomes of packets, stage by stage: as they come, or of one that is only described. */
+
 import { type PacketWords, packetLine, parsePacketLine } from '@tollway/schema';
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { RequestError } from '../../../api/rest.ts';
 import { dryRun, followTrace, type TraceNews } from '../../../api/trace.ts';
+import { timeOfDay } from '../../../ui/router-clock.ts';
 import { act } from '../../../wm/desk-state.ts';
 import { WindowId } from '../../../wm/window-id.ts';
 import type { WindowProps } from '../../bespoke.ts';
@@ -15,7 +17,7 @@ import './trace.css';
 
 /** What ended a trace may be over long before the message goes. */
 const ended = ({ status, message }: RequestError): RequestError =>
-  new RequestError(status, `Stopped at ${new Date().toLocaleTimeString()}: ${message}. Start begins anew.`);
+  new RequestError(status, `Stopped at ${timeOfDay(Date.now())}: ${message}. Start begins anew.`);
 
 /** Arguments that say how a trace runs, not which packet it is about. */
 const RUNNING_WORDS = { packets: String(MOST) };

@@ -1,7 +1,9 @@
 /** Packets of connections and log lines in the words of the trace, and the rows that a trace keeps. Pure. */
+
 import { type PacketWords, parsePacketLine, type ShownPacket } from '@tollway/schema';
 import type { Row } from '../../../api/row.ts';
 import type { TraceNews } from '../../../api/trace.ts';
+import { timeOfDay } from '../../../ui/router-clock.ts';
 
 /** A packet of the connection in its first direction. */
 export function wordsOfConnection(row: Row): PacketWords {
@@ -57,10 +59,6 @@ export const lengthText = ({ length, segments }: ShownPacket): string =>
 export const pathText = ({ fast, slowReason }: ShownPacket): string =>
   fast ? 'fast' : slowReason ? `slow: ${slowReason}` : 'slow';
 
-/** `14:03:07.250`, local time. */
-export function clockText(timeMs: number): string {
-  const at = new Date(timeMs);
-  const two = (n: number): string => String(n).padStart(2, '0');
-  const clock = [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':');
-  return `${clock}.${String(at.getMilliseconds()).padStart(3, '0')}`;
-}
+/** `14:03:07.250` */
+export const clockText = (timeMs: number): string =>
+  `${timeOfDay(timeMs)}.${String(new Date(timeMs).getMilliseconds()).padStart(3, '0')}`;
