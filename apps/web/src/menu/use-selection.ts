@@ -52,7 +52,6 @@ export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
   latest.current = selection;
   useEffect(() => {
     let known = live.listed;
-    let total = live.state.total;
     /** Has the router list what passes now, as not all of it is loaded. */
     const leaveOut = () => {
       const query = live.listed;
@@ -75,10 +74,8 @@ export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
     return live.subscribe((change) => {
       if (!change.order) return;
       const { listed, shown } = live;
-      // Of rows that are not loaded nobody hears what became of them, but when others come or go.
-      const asBefore = passSame(known, listed) && total === live.state.total;
+      const asBefore = passSame(known, listed);
       known = listed;
-      total = live.state.total;
       if (isComplete(live)) select((now) => within(now, shown));
       else if (!asBefore) {
         const loaded = new Set(shown);
