@@ -75,7 +75,7 @@ export const simpleQueue = defineMenu({
       'Max Limit',
       'General',
       '0',
-      'Highest rate from the target and to it, in IP bits; 0 means no limit. A queue with children limits what they take: what of its target none of them takes passes beside it.',
+      'Highest rate from and to the target, IP bits; 0: none. With children, of what they take: other traffic of the target passes beside it.',
     ),
     'burst-limit': each(
       configuredRate,
@@ -143,7 +143,7 @@ export const simpleQueue = defineMenu({
     'total-max-limit': total(
       configuredRate,
       'Max Limit',
-      'Highest rate of both directions together. Packets pass the queue of their direction before, which counts also those that are dropped here.',
+      'Highest rate of both directions together. What is dropped here has been counted as passed by its direction.',
     ),
     'total-burst-limit': total(configuredRate, 'Burst Limit', 'Highest rate of both together while a burst lasts.'),
     'total-burst-threshold': total(
