@@ -159,6 +159,8 @@ const DIFFERENT: Readonly<Record<string, string>> = {
   '/ip/firewall/connection/tracking udp-timeout default':
     '30s as the manual and the kernel have it; the data sheet has 10s',
   '/ip/firewall/connection/tracking liberal-tcp-tracking default': 'the manual: no',
+  '/queue/interface queue default': 'so that reset goes back to what stands where none was chosen',
+  '/queue/interface queue required': 'it has a default',
   '/system/identity name default': 'our own name',
   '/tool/profile cpu default': 'a default for the dialog',
   '/tool/profile duration default': 'a default for the dialog',
