@@ -24,7 +24,11 @@ test('the comment of a row that is scrolled out of sight is asked for before it 
   await expect(lists.root).toContainText('300 items');
   const first = lists.row('10.40.0.1').first();
   await lists.select(first);
-  await page.mouse.wheel(0, 5000);
+  // Other rows are loaded in its place. A list that is still being laid out does not scroll.
+  await expect(async () => {
+    await page.mouse.wheel(0, 50_000);
+    await expect(lists.row('10.40.2.100').first()).toBeVisible({ timeout: 2_000 });
+  }).toPass({ timeout: 30_000 });
   await expect(first).toBeHidden();
 
   const dialog = page.getByRole('dialog', { name: 'Comment' });
