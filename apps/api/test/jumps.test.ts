@@ -43,6 +43,17 @@ it('that closes a circle is refused, however it is closed, and the jumps that we
   expect((await router.rest('GET', `${FILTER}/${first.id}`)).item.invalid).toBe('false');
 });
 
+it('that closes a circle is refused also where another chain loses its last rule with it', async () => {
+  await add(FILTER, jump('forward', 'empty'));
+  const only = await add(FILTER, { chain: 'empty', action: 'drop' });
+  await add(FILTER, jump('forward', 'c1'));
+  await add(FILTER, jump('c1', 'c2'));
+  await add(FILTER, { chain: 'c2', action: 'drop' });
+  // The rule goes from the one chain to the other, and becomes the jump that closes the circle.
+  const moved = await router.rest('PATCH', `${FILTER}/${only.id}`, jump('c2', 'c1'));
+  expect([moved.status, moved.error?.detail]).toEqual([400, expect.stringMatching(/jump in chain c1/)]);
+});
+
 it('that nests others too deep is refused', async () => {
   await add(FILTER, jump('forward', 'd1'));
   for (let at = 1; at <= 15; at += 1) expect((await add(FILTER, jump(`d${at}`, `d${at + 1}`))).status).toBe(201);

@@ -29,9 +29,10 @@ export function refuseEndingRules(
     if (own.length === 0) continue;
     const changed = new Set(own.flatMap((change) => (staysAsItIs(change) ? [] : [change.id])));
     const rows = rowsOf(snapshot, menu);
-    const ended = rows.find((row) => after.has(row.id) && !before.has(row.id) && !changed.has(row.id));
-    // A jump to a chain whose last rule went does what it did: nothing.
-    if (ended === undefined || !leadsSomewhere(ended, rows)) continue;
+    const ended = rows.find(
+      (row) => after.has(row.id) && !before.has(row.id) && !changed.has(row.id) && leadsSomewhere(row, rows),
+    );
+    if (ended === undefined) continue;
     const why = after.get(ended.id) ?? '';
     throw errors.failure(`${ruleText(menu, ended)} would work no more: ${why}`, 'jump-target');
   }
@@ -40,6 +41,7 @@ export function refuseEndingRules(
 const staysAsItIs = ({ before, after }: RowChange): boolean =>
   before?.disabled === after?.disabled && isDeepStrictEqual(before?.values, after?.values);
 
+/** A jump to a chain whose last rule went does what it did: nothing. */
 function leadsSomewhere({ values }: Row, rows: readonly Row[]): boolean {
   const target = values['jump-target'];
   return target === undefined || rows.some((row) => row.values.chain === target);
