@@ -53,3 +53,12 @@ test('an id of an item that is gone means nothing to people', async () => {
     await expect(send('POST', '/rest/ip/firewall/nat/move', {})).rejects.toMatchObject({ status: 400, message });
   }
 });
+
+test('a change after the end of the session says that it was not made', async () => {
+  vi.stubGlobal('fetch', () =>
+    Promise.resolve(new Response('{"error":401,"message":"Unauthorized"}', { status: 401 })),
+  );
+  const message = expect.stringContaining('Nothing was changed');
+  await expect(send('PATCH', '/rest/ip/address/*1', {})).rejects.toMatchObject({ status: 401, message });
+  await expect(send('POST', '/api/v1/login', {})).rejects.toMatchObject({ status: 401, message: 'Unauthorized' });
+});

@@ -127,8 +127,9 @@ async function exchange(method: string, path: string, body: unknown, limitMs: nu
   }
   if (!response.ok) {
     const error = await errorFrom(response);
-    if (response.status === 401 && path !== '/api/v1/login') for (const listener of expired) listener();
-    throw error;
+    if (response.status !== 401 || path === '/api/v1/login') throw error;
+    for (const listener of expired) listener();
+    throw method === 'GET' ? error : new RequestError(401, SESSION_OVER);
   }
   const revision = revisionOf(response);
   const content = response.status === 204 ? '' : await contentOf(method, response);
@@ -140,6 +141,8 @@ async function exchange(method: string, path: string, body: unknown, limitMs: nu
   }
 }
 
+/** Still read after the next login, beside what was not sent. */
+const SESSION_OVER = 'Nothing was changed: the session had ended. Do it again after the login.';
 const NO_ANSWER = 'No answer from the router. Try again.';
 
 /** A request that does no harm when it is sent twice, though it is no GET. Without an answer it may be sent again. */
