@@ -141,8 +141,8 @@ export interface Menu {
   readonly refreshMs?: number;
   /** Configuration rows (stored) as opposed to live state only. */
   readonly stored: boolean;
-  /** Items that the data plane made can be removed, though not changed. */
-  readonly dynamicRemovable?: true;
+  /** Items that the data plane made can be removed, though not changed. It `learns` them anew, or they are gone `for-good`. */
+  readonly dynamicRemovable?: 'learns' | 'for-good';
   /** `false`: its changes make no revision, so that nothing takes them back. */
   readonly undoable?: false;
   /** Shows and changes the rows of this other menu (`/interface` those of `/interface/ethernet`). */

@@ -1,5 +1,5 @@
 /** What the toolbar and the keys do with selected rows. Failures are shown; nothing is retried by itself. */
-import type { Menu } from '@tollway/schema';
+import { type Menu, thousands } from '@tollway/schema';
 import { move, run } from '../api/commands.ts';
 import { Unanswered } from '../api/rest.ts';
 import type { Row } from '../api/row.ts';
@@ -14,11 +14,15 @@ export function items(count: number): string {
   return `${count} ${count === 1 ? 'item' : 'items'}`;
 }
 
-/** Removes items and offers to take that back, whatever their number. */
-export async function removeItems(menu: Menu, ids: readonly string[]): Promise<boolean> {
+/**
+ * Removes items and offers to take that back, whatever their number.
+ * @param lost how many of them that does not bring back
+ */
+export async function removeItems(menu: Menu, ids: readonly string[], lost = 0): Promise<boolean> {
   try {
     const revision = await tried(`Remove ${items(ids.length)} from ${menu.title}`, run(menu.path, 'remove', ids));
-    tellChange(`Removed ${items(ids.length)} from ${menu.title}.`, revision);
+    const partly = revision === undefined || lost === 0 ? '' : `, ${thousands(String(lost))} of them for good`;
+    tellChange(`Removed ${items(ids.length)} from ${menu.title}${partly}.`, revision);
     return true;
   } catch (error) {
     showError(error instanceof Unanswered ? 'Remove' : `${items(ids.length)} not removed`, error);

@@ -32,7 +32,7 @@ export function lockedReason(menu: Menu, row: Row): string | undefined {
 /** Why an item cannot be removed; undefined when it can. */
 export function removalLock(menu: Menu, row: Row): string | undefined {
   if (!menu.commands.includes('set')) return undefined;
-  return menu.dynamicRemovable === true && isSet(row, 'dynamic') ? undefined : lockedReason(menu, row);
+  return menu.dynamicRemovable !== undefined && isSet(row, 'dynamic') ? undefined : lockedReason(menu, row);
 }
 
 /** The properties that a user gave an item, e.g. to add it again. */

@@ -79,3 +79,23 @@ test('a question is about rows whether or not they are loaded: the first ones, a
   expect(asksAbout(simple, 'remove', ids.slice(0, 9))).toEqual([]);
   expect(asksAbout(simple, 'disable', ids)).toEqual([]);
 });
+
+test('of entries with a timeout, which no Undo brings back, be it one, is asked before they go', () => {
+  const lists = menuByPath('/ip/firewall/address-list');
+  const arp = menuByPath('/ip/arp');
+  if (lists === undefined || arp === undefined) throw new Error('menus are missing');
+  const entries = (dynamic: readonly boolean[]) => ({
+    ids: dynamic.map((_, at) => `*${at}`),
+    rows: dynamic.map((is, at) => ({ '.id': `*${at}`, list: 'l', dynamic: String(is) })),
+  });
+  expect(removeQuestion(lists, removal(3, entries([false, false])))).toBeUndefined();
+  expect(removeQuestion(lists, removal(3, entries([false, true, true])))).toMatchObject({
+    final: 'Undo does not bring back 2 of them, which are dynamic.',
+    lost: 2,
+  });
+  expect(removeQuestion(lists, removal(1, entries([true])))?.final).toBe('This cannot be undone.');
+  // The router learns those anew.
+  expect(removeQuestion(arp, removal(1, entries([true])))).toBeUndefined();
+  expect(asksAbout(lists, 'remove', ['*1', '*2'])).toEqual(['*1', '*2']);
+  expect(asksAbout(lists, 'disable', ['*1', '*2'])).toEqual([]);
+});

@@ -4,6 +4,7 @@
  */
 import { type Menu, thousands } from '@tollway/schema';
 import type { Row } from '../api/row.ts';
+import { isSet } from './cells/text.ts';
 
 /** From so many items on it is asked. */
 export const ASKED_FROM = 10;
@@ -21,8 +22,10 @@ export interface RemoveQuestion {
   readonly names: string;
   /** What Find or the filter leaves out; empty without one. */
   readonly filtered: string;
-  /** That they do not come back; empty when they can. */
+  /** That they, or some of them, do not come back; empty when they can. */
   readonly final: string;
+  /** How many do not. */
+  readonly lost: number;
   /** That whoever is asked is one of the items; empty when not. */
   readonly self: string;
 }
@@ -63,6 +66,8 @@ function selfAmong(menu: Menu, rows: readonly Row[], user: string | undefined): 
 export function asksAbout(menu: Menu, command: 'remove' | 'disable', ids: readonly string[]): readonly string[] {
   // Whoever is logged in may be any of them.
   if (menu.path === USERS) return ids;
+  // So may what does not come back.
+  if (command === 'remove' && menu.dynamicRemovable === 'for-good') return ids;
   return command === 'remove' && (ids.length >= ASKED_FROM || menu.undoable === false) ? ids.slice(0, NAMED) : [];
 }
 
@@ -76,14 +81,28 @@ export function disableQuestion(
   const self = selfAmong(menu, rows, user);
   if (self === '') return undefined;
   const names = `${rows.map((row) => nameOf(menu, row)).join(', ')}.`;
-  return { command: 'disable', ids, title: `Disable ${items(ids.length)}?`, names, filtered: '', final: '', self };
+  const title = `Disable ${items(ids.length)}?`;
+  return { command: 'disable', ids, title, names, filtered: '', final: '', lost: 0, self };
+}
+
+/** How many of the items that are removed no Undo brings back. */
+function lostAmong(menu: Menu, ids: readonly string[], rows: readonly Row[]): number {
+  if (menu.undoable === false || !menu.stored) return ids.length;
+  return menu.dynamicRemovable === 'for-good' ? rows.filter((row) => isSet(row, 'dynamic')).length : 0;
+}
+
+function finalText(lost: number, count: number): string {
+  if (lost === 0) return '';
+  if (lost === count) return 'This cannot be undone.';
+  return `Undo does not bring back ${number(lost)} of them, which ${lost === 1 ? 'is' : 'are'} dynamic.`;
 }
 
 /** The question, or undefined when the items may go without one. */
 export function removeQuestion(menu: Menu, removal: Removal): RemoveQuestion | undefined {
   const { ids, rows, filtered, matched, total, user } = removal;
-  const final = menu.undoable === false;
-  if (ids.length < ASKED_FROM && !final) return undefined;
+  const lost = lostAmong(menu, ids, rows);
+  // What only shows live state comes and goes by itself.
+  if (ids.length < ASKED_FROM && (lost === 0 || !menu.stored)) return undefined;
   const named = rows.slice(0, NAMED).map((row) => nameOf(menu, row));
   const more = ids.length - named.length;
   const parts = [
@@ -96,7 +115,8 @@ export function removeQuestion(menu: Menu, removal: Removal): RemoveQuestion | u
     title: `Remove ${items(ids.length)} from ${menu.title}?`,
     names: named.length === 0 ? '' : `${named.join(', ')}${more > 0 ? ` and ${number(more)} more` : ''}.`,
     filtered: filtered ? parts.join(' ') : '',
-    final: final ? 'This cannot be undone.' : '',
+    final: finalText(lost, ids.length),
+    lost,
     self: selfAmong(menu, rows, user),
   };
 }

@@ -135,11 +135,11 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
   }
 
   /** Removes items. Nothing is selected then, so that no second Delete takes more; but for what was selected meanwhile. */
-  async function remove(ids: readonly string[]): Promise<boolean> {
+  async function remove(ids: readonly string[], lost = 0): Promise<boolean> {
     const gone = new Set(ids);
     const order = live.shown;
     const at = order.findIndex((id) => gone.has(id));
-    if (!(await removeItems(menu, ids))) return false;
+    if (!(await removeItems(menu, ids, lost))) return false;
     live.release();
     const next = order.slice(at).find((id) => !gone.has(id)) ?? order.slice(0, at).findLast((id) => !gone.has(id));
     select((now) => {
@@ -154,8 +154,8 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     commandOn(ids, (present) => runOn(menu, 'comment', present, { comment: text }));
 
   /** Does what was asked about. */
-  function confirmed({ command, ids }: RemoveQuestion) {
-    void commandOn(ids, (present) => (command === 'remove' ? remove(present) : runOn(menu, command, present)));
+  function confirmed({ command, ids, lost }: RemoveQuestion) {
+    void commandOn(ids, (present) => (command === 'remove' ? remove(present, lost) : runOn(menu, command, present)));
   }
 
   function moveTo(move: Move | undefined) {

@@ -20,7 +20,19 @@ export function PasswordWindow({ menu, onClose, onLeave }: WindowProps) {
   }
 
   return (
-    <div className="item-box" data-sending={isSending(form) || undefined} data-unsaved={form.dirty || undefined}>
+    <div
+      role="group"
+      className="item-box"
+      aria-label={menu.title}
+      data-sending={isSending(form) || undefined}
+      data-unsaved={form.dirty || undefined}
+      onKeyDown={(event) => {
+        // As in an item's window, also while typing.
+        if (event.key !== 'Escape' || event.defaultPrevented) return;
+        event.preventDefault();
+        onLeave();
+      }}
+    >
       <form
         className="item-form"
         noValidate
@@ -29,7 +41,7 @@ export function PasswordWindow({ menu, onClose, onLeave }: WindowProps) {
           void send();
         }}
       >
-        <div role="group" className="form-main" aria-label={menu.title}>
+        <div className="form-main">
           <FormFields menu={menu} base={{}} form={form} isNew readOnly={false} />
           {form.errors[''] !== undefined && (
             <p className="form-error" role="alert">

@@ -55,6 +55,6 @@ export const addressList = defineMenu({
   key: ['address', 'list'],
   commands: ['add', 'set', 'reset', 'remove', 'enable', 'disable', 'comment'],
   refreshMs: 1_000,
-  dynamicRemovable: true,
+  dynamicRemovable: 'for-good',
   stored: true,
 });
