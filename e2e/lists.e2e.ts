@@ -60,7 +60,11 @@ test('an entry with a timeout is taken away by the page', async ({ ui, router })
   await expect(ui.page.locator('.toasts')).toContainText(/^Added .*192\.0\.2\.8/);
   await lists.select(lists.row('mistaken'));
   await expect(lists.command('Disable')).toBeDisabled();
+  // No Undo brings it back.
   await lists.command('Remove').click();
+  const question = ui.page.getByRole('dialog', { name: 'Remove 1 item from Address Lists?' });
+  await expect(question).toContainText('This cannot be undone.');
+  await question.getByRole('button', { name: 'Remove 1' }).click();
   await expect(lists.row('mistaken')).toHaveCount(0);
   expect((await router.rest.list(LISTS)).filter((row) => row.list === 'mistaken')).toEqual([]);
 });

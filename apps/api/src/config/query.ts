@@ -23,8 +23,9 @@ export interface Cells {
   range?(property: string): AddressRange | undefined;
 }
 
-/** Canonical form of a value that a client compares with: `yes` finds `true`, `6` finds `tcp`. */
+/** Canonical form of a value that a client compares with: `yes` finds `true`, `6` finds `tcp`, `*1f` finds `*1F`. */
 function canonical(menu: Menu, name: string, value: string): string {
+  if (name === '.id') return value.toUpperCase();
   const prop = Object.hasOwn(menu.props, name) ? menu.props[name] : undefined;
   const parsed = prop?.kind.parse(value);
   return parsed?.ok ? parsed.value : value;

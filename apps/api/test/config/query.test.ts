@@ -42,6 +42,7 @@ describe('filters of a GET', () => {
   it.each<[Record<string, string>, string[]]>([
     [{}, ['*1', '*2', '*A']],
     [{ '.id': '*A' }, ['*A']],
+    [{ '.id': '*a' }, ['*A']],
     [{ '.id': '*99' }, []],
     [{ dynamic: 'no' }, ['*1', '*A']],
     [{ dynamic: 'false' }, ['*1', '*A']],

@@ -131,7 +131,10 @@ export function secret({ min = 8, max = 256 } = {}): Kind {
     accepts,
     parse: (value) =>
       value.length < min || value.length > max
-        ? { ok: false, error: `the text has ${value.length} characters; give ${accepts}` }
+        ? {
+            ok: false,
+            error: `the text has ${value.length === 1 ? 'one character' : `${value.length} characters`}; give ${accepts}`,
+          }
         : { ok: true, value },
     jsonSchema: { type: 'string', format: 'password', minLength: min, maxLength: max },
   };

@@ -21,9 +21,11 @@ export async function print({ services, menu, args, signal, principal }: Call): 
   if (view === undefined) throw errors.noSuchCommand('print');
   const switches = printSwitches(menu);
   for (const [name, value] of Object.entries(args)) {
-    const shape = switches.includes(name) && SWITCH_VALUES.some((known) => known === value);
-    const known = KNOWN.includes(name) || VALUED_SWITCHES.includes(name) || shape;
-    if (!known) throw errors.unknownParameter(name);
+    if (KNOWN.includes(name) || VALUED_SWITCHES.includes(name)) continue;
+    if (!switches.includes(name)) throw errors.unknownParameter(name);
+    if (!SWITCH_VALUES.some((known) => known === value)) {
+      throw errors.badProperty(name, `value of ${name}: a switch is empty, true, false, yes or no`);
+    }
   }
   const words = queryWords(args['.query']);
   const names = proplistOf(args['.proplist']);
