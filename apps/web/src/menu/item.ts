@@ -25,7 +25,7 @@ export function newTitle(menu: Menu): string {
 export function lockedReason(menu: Menu, row: Row): string | undefined {
   if (!menu.commands.includes('set')) return `${menu.title} only shows live state`;
   if (isSet(row, 'builtin')) return 'this item always exists and cannot be changed';
-  if (isSet(row, 'dynamic')) return 'the system made this item; copy it to make your own';
+  if (isSet(row, 'dynamic')) return 'this item is dynamic and cannot be changed; copy it to make your own';
   return undefined;
 }
 

@@ -247,7 +247,11 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
       return true;
     }
     // That a row is enabled already may be news from before the last key.
-    if (refusal(state(), name) !== undefined) return true;
+    const why = refusal(state(), name);
+    if (why !== undefined) {
+      if (selection.ids.size > 0) showToast({ kind: 'info', key: 'refused', text: `${commandLabel(name)}: ${why}.` });
+      return true;
+    }
     const [id] = selection.ids;
     switch (name) {
       case 'add':

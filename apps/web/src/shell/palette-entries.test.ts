@@ -25,6 +25,13 @@ test('a few letters find what they mean', () => {
   expect(found(entries, 'zzz')).toEqual([]);
 });
 
+test('a label that was typed in full, with its punctuation, is the first', () => {
+  const entry = (label: string) => ({ label, hint: '', words: 'appearance dark light', run: () => {} });
+  const themes = ['Theme: system', 'Theme: light', 'Theme: dark'].map(entry);
+  for (const { label } of [...themes, ...entries]) expect(found([...themes, ...entries], label)[0]?.label).toBe(label);
+  expect(found(themes, 'dark')[0]?.label).toBe('Theme: dark');
+});
+
 test('new items are offered only to those who may add them', () => {
   const labels = menuEntries(open, () => false).map((entry) => entry.label);
   expect(labels).toContain('Address List');

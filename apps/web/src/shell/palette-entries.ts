@@ -61,11 +61,12 @@ function wordsOf(text: string): readonly string[] {
   return text.toLowerCase().split(/[^\p{L}\p{N}]+/u);
 }
 
-/** How well a word fits: 4 a whole word, 3 the start of the label, 2 the start of a word of it, 1 elsewhere, 0 nowhere. */
+/** How well a word fits: 5 a whole word of the label, 4 another whole word, 3 the start of the label, 2 the start of a word of it, 1 elsewhere, 0 nowhere. */
 function fit({ label, hint, words }: Entry, word: string): number {
   const rest = `${hint} ${words}`;
   const inLabel = wordsOf(label);
-  if (inLabel.includes(word) || wordsOf(rest).includes(word)) return 4;
+  if (inLabel.includes(word)) return 5;
+  if (wordsOf(rest).includes(word)) return 4;
   if (label.toLowerCase().startsWith(word)) return 3;
   if (inLabel.some((each) => each.startsWith(word))) return 2;
   return `${label} ${rest}`.toLowerCase().includes(word) ? 1 : 0;
@@ -73,10 +74,7 @@ function fit({ label, hint, words }: Entry, word: string): number {
 
 /** The entries that have all the words, the best first; of those that fit alike, the one that was typed in full. */
 export function found(entries: readonly Entry[], typed: string): readonly Entry[] {
-  const words = typed
-    .toLowerCase()
-    .split(/\s+/)
-    .filter((word) => word !== '');
+  const words = wordsOf(typed).filter((word) => word !== '');
   return entries
     .map((entry, at) => ({ entry, at, fits: words.map((word) => fit(entry, word)) }))
     .filter(({ fits }) => fits.every((each) => each > 0))
