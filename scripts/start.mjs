@@ -118,8 +118,8 @@ async function superviseUntil(stop, supervisor, instance, options, adminPassword
 
   let decided = false;
   const answers = async () => {
-    const { forwarding, problem } = await health(url);
-    return forwarding || problem !== undefined;
+    const { healthy, problem } = await health(url);
+    return healthy || problem !== undefined;
   };
   const ready = until(async () => decided || (await answers()), 30_000, 50);
   const first = await Promise.race([ready, failed, stop]);
@@ -135,7 +135,7 @@ async function superviseUntil(stop, supervisor, instance, options, adminPassword
   }
   // An agent that has a configuration forwards by it, however management is.
   if (!first) console.error(`• ${notUp(supervisor, state).message}\n  The agent keeps running; stop with Ctrl-C.`);
-  else if (state.problem !== undefined) console.error(unmanaged(state.problem, url, options.dataDir));
+  else if (state.problem !== undefined) console.error(unmanaged(state, url, options.dataDir));
   else welcome(url, instance, options);
   const watching = watchManagement(url, state.problem, options.dataDir);
   await stop;
@@ -143,9 +143,11 @@ async function superviseUntil(stop, supervisor, instance, options, adminPassword
   return undefined;
 }
 
-/** @param {string} problem @param {string} url @param {string} dataDir */
-function unmanaged(problem, url, dataDir) {
-  const meanwhile = isSetUp(dataDir) ? 'The router forwards by its last configuration' : 'Nothing is forwarded yet';
+/** @param {{ problem?: string, forwarding: boolean }} state @param {string} url @param {string} dataDir */
+function unmanaged({ problem, forwarding }, url, dataDir) {
+  // The agent may just be about to begin.
+  const forwards = forwarding || isSetUp(dataDir);
+  const meanwhile = forwards ? 'The router forwards by its last configuration' : 'Nothing is forwarded yet';
   return `• ${problem}\n  ${meanwhile}; ${url} says what is wrong until that is mended. Stop with Ctrl-C.`;
 }
 
@@ -157,9 +159,10 @@ function unmanaged(problem, url, dataDir) {
  */
 function watchManagement(url, told, dataDir) {
   return setInterval(async () => {
-    const { listening, problem } = await health(url);
+    const state = await health(url);
+    const { listening, problem } = state;
     if (!listening || problem === told) return;
-    console.error(problem === undefined ? `• management works again: ${url}` : unmanaged(problem, url, dataDir));
+    console.error(problem === undefined ? `• management works again: ${url}` : unmanaged(state, url, dataDir));
     const link = problem === undefined ? setupLink(url, dataDir) : undefined;
     if (link !== undefined) console.log(link);
     told = problem;

@@ -72,19 +72,19 @@ export const isSetUp = (dataDir) => existsSync(path.join(dataDir, 'agent', 'acti
  * One look at the API. `problem`: what keeps management from working, and what to do. That the agent has ended, or has not
  * got its configuration yet, is none: whoever starts it sees it end.
  * @param {string} url
- * @returns {Promise<{ listening: boolean, forwarding: boolean, problem?: string }>}
+ * @returns {Promise<{ listening: boolean, healthy: boolean, forwarding: boolean, problem?: string }>}
  */
 export async function health(url) {
   try {
     const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(1000) });
-    /** @type {{ concerns?: unknown, agent?: unknown, problem?: unknown, remedy?: unknown }} */
+    /** @type {{ forwarding?: unknown, concerns?: unknown, agent?: unknown, problem?: unknown, remedy?: unknown }} */
     const body = Object(await response.json());
     const problem =
       typeof body.problem === 'string' && (body.concerns === 'database' || body.agent === 'ahead')
         ? { problem: `${body.problem} ${body.remedy ?? ''}` }
         : {};
-    return { listening: true, forwarding: response.status === 200, ...problem };
+    return { listening: true, healthy: response.status === 200, forwarding: body.forwarding === true, ...problem };
   } catch {
-    return { listening: false, forwarding: false };
+    return { listening: false, healthy: false, forwarding: false };
   }
 }

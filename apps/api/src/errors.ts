@@ -83,6 +83,7 @@ export const errors = {
   agentFault: (detail: string) => new ApiError(503, `failure: ${detail}; nothing was changed`),
   agentDied: () =>
     new ApiError(503, 'failure: the data plane agent ended while it prepared this change; nothing was changed'),
+  stopping: () => new ApiError(503, 'failure: the router is stopping; nothing was changed'),
   busy: (ms: number) =>
     new ApiError(
       503,

@@ -333,6 +333,12 @@ describe('commands for programs', () => {
       error: 400,
       detail: 'no such item: ether9',
     });
+    const tooLong = await monitor({ numbers: 'ether1', duration: '61s' });
+    expect(tooLong.error).toMatchObject({
+      error: 400,
+      property: 'duration',
+      detail: expect.stringContaining('longer than a minute'),
+    });
     expect((await monitor({ once: '' })).error).toMatchObject({ error: 400, property: 'numbers' });
   });
 

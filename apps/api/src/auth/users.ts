@@ -3,6 +3,7 @@ import type { Database } from '../database/client.js';
 import { unlessFault } from '../database/fault.js';
 import { inTransaction } from '../database/transaction.js';
 import type { DatabaseWatch } from '../database/watch.js';
+import { errors } from '../errors.js';
 import type { KeptUsers } from '../generations/rows-file.js';
 import { hashPassword, verifyPassword } from './passwords.js';
 
@@ -57,6 +58,7 @@ export class Users {
   readonly #writer: Database;
   readonly #watch: DatabaseWatch | undefined;
   readonly #oneAtATime = new Mutex();
+  #closed = false;
   readonly #records = new Map<number, Record>();
   readonly #listeners: ((id: number) => void)[] = [];
   /** How often the password of a user has changed since the start. */
@@ -137,6 +139,12 @@ export class Users {
     return this.#passwords.get(id) ?? 0;
   }
 
+  /** Takes no more changes. Resolves when the one under way is told of to all who listen, or has failed. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#oneAtATime.run(async () => undefined);
+  }
+
   /**
    * Stores changes together with what the audit says of them: all of it, or nothing when the database cannot be written.
    * Returns who was added or set, in their order.
@@ -144,6 +152,7 @@ export class Users {
    */
   change(changes: readonly UserChange[], notes: readonly AuditNote[]): Promise<readonly User[]> {
     return this.#oneAtATime.run(async () => {
+      if (this.#closed) throw errors.stopping();
       const rows: UserRow[] = [];
       const steps = await Promise.all(changes.map(withHash));
       this.#watch?.refuse();

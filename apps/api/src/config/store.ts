@@ -68,6 +68,7 @@ export class ConfigStore {
   /** Of what is compiled. */
   #digest: string;
   #bringLater = (): void => undefined;
+  #closed = false;
 
   /** `writer` is a client that nothing else uses. */
   constructor(writer: Database, agent: AgentPort, log: Log, stored: StoredConfig, watch?: DatabaseWatch) {
@@ -166,6 +167,7 @@ export class ConfigStore {
   revise<T>(author: Author, summary: Summary<T>, edit: Edit<T>, undoes?: number): Promise<Revised<T>> {
     const deadline = performance.now() + WAIT_MS;
     const change = async (): Promise<Revised<T>> => {
+      if (this.#closed) throw errors.stopping();
       const begun = performance.now();
       await this.#agentReady(deadline);
       // What has been waited for the agent is not waited for it again; what is worked out here does not count.
@@ -205,6 +207,12 @@ export class ConfigStore {
     };
     const patience = { ms: WAIT_MS, error: () => errors.busy(WAIT_MS) };
     return this.#mutex.run(change, patience, author.name);
+  }
+
+  /** Takes no more changes. Resolves when the one under way is told of to all who listen, or has failed. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#mutex.run(async () => undefined);
   }
 
   /**

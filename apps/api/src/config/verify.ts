@@ -149,7 +149,8 @@ function readChange(menu: Menu, key: string, value: unknown): Change | FieldErro
   if (Array.isArray(value) && text === '' && !parsed.ok) {
     return fault(property, `value of ${property}: an empty list is no value; give "" to leave it out`);
   }
-  if (prop.unset && text === '' && (!parsed.ok || parsed.value === '')) return { property, value: undefined };
+  const empty = parsed.ok ? parsed.value === '' && text.trim() === '' : text === '';
+  if (prop.unset && empty) return { property, value: undefined };
   if (!parsed.ok) return fault(property, `value of ${property}: ${parsed.error}`);
   // A present-or-absent argument that is denied is absent.
   return {

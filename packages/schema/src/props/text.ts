@@ -85,13 +85,14 @@ export const queueName: Kind = nameKind(/^[^!*\s](.*\S)?$/, {
 
 /**
  * Name of an interface: fit for next hops, lists and Linux alternative names, and not to be taken for an address or for
- * one of the words that stand where an interface may be named: global, aggregate, all-ethernet.
+ * one of the words that stand where an interface may be named: global, aggregate, all-ethernet. Services see it under this
+ * name beside their own loopback and the devices tw1, tw2 … that carry its packets.
  */
 export const interfaceName: Kind = nameKind(
-  /^(?=.*[A-Za-z])(?!all-|(?:global|aggregate)$)[A-Za-z0-9][A-Za-z0-9._+-]*$/,
+  /^(?=.*[A-Za-z])(?!all-|(?:global|aggregate|lo|tw\d+)$)[A-Za-z0-9][A-Za-z0-9._+-]*$/,
   {
     accepts:
-      'a name of 1 to 32 letters, digits, dots, dashes, plus signs and underscores with at least one letter, not starting with all-, and neither global nor aggregate',
+      'a name of 1 to 32 letters, digits, dots, dashes, plus signs and underscores with at least one letter, not starting with all-, and none of global, aggregate, lo and tw with a number',
     max: 32,
   },
 );

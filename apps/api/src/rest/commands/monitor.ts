@@ -11,6 +11,8 @@ import type { Answer, Call } from '../services.js';
 
 /** Time between two samples of a monitor, ms. */
 const EACH_MS = 1_000;
+/** Longest time that samples are taken for, ms: that of a request. */
+const LONGEST_MS = 60_000;
 
 /**
  * One sample with `once`; otherwise a sample each second for `duration`, or until the time limit, numbered by
@@ -25,6 +27,9 @@ export async function samples(
   const duration =
     args.duration === undefined ? Number.POSITIVE_INFINITY : durationMs(textOf('duration', args.duration));
   if (duration === undefined) throw errors.badProperty('duration', 'value of duration: give a duration such as 3s');
+  if (args.duration !== undefined && duration > LONGEST_MS) {
+    throw errors.badProperty('duration', 'value of duration: it is longer than a minute');
+  }
   const all: RestRow[] = [];
   const end = performance.now() + duration;
   // A timer may end a little before its time: that is no time for another sample.

@@ -77,6 +77,8 @@ pub fn stage(path: &Path, token: u64, revision: u64, config: &DataplaneConfig) -
     head.extend_from_slice(&revision.to_le_bytes());
     let digest = Sha256::new().chain_update(&head).chain_update(&body).finalize();
     let staged = Staged { temporary: path.with_extension(format!("{token}.new")), path: path.to_owned() };
+    // Somebody may have removed the folder since the start.
+    path.parent().map_or(Ok(()), private::create_folder)?;
     let mut file = private::create(&staged.temporary)?;
     file.write_all(&head)?;
     file.write_all(&digest)?;

@@ -61,6 +61,17 @@ fn what_was_stored_is_loaded() {
 }
 
 #[test]
+fn a_folder_that_was_removed_is_made_anew() {
+    let folder = Files::new("removed");
+    folder.activate(1..=2);
+    fs::remove_dir_all(&*folder.0).unwrap();
+    folder.activate(3..=3);
+    assert_eq!(folder.names(), ["active.tollway"]);
+    assert_eq!(fs::metadata(&*folder.0).unwrap().permissions().mode() & 0o777, 0o700);
+    assert_eq!(folder.start(), (Some((3, 0)), Vec::new()));
+}
+
+#[test]
 fn what_was_only_staged_leaves_nothing() {
     let folder = Files::new("staged");
     folder.activate(3..=3);
