@@ -75,4 +75,21 @@ it('begins anew with the next change when the folder is gone, or another file st
   }
 });
 
+it('is there again a few seconds after the folder was removed, without a change', async () => {
+  const generations = new Generations(folder, {
+    database: 'a',
+    store: { revision: 3, lastId: 1, snapshot: new Map() },
+    users: () => ({ users: [user('admin')], changes: 1 }),
+    log: vi.fn(),
+  });
+  try {
+    await generations.begin();
+    rmSync(generationsFolder(folder), { recursive: true });
+    await expect.poll(() => newestKept(folder)?.heads.at(-1)?.revision, { timeout: 30_000 }).toBe(3);
+    expect(generations.problem).toBeUndefined();
+  } finally {
+    generations.close();
+  }
+});
+
 const user = (name: string): KeptUser => ({ name, group: 'full', disabled: false, comment: '', passwordHash: null });

@@ -15,6 +15,8 @@ const BYTES = 64 << 20;
 const CHANGES_BYTES = 4 << 20;
 /** Time between two attempts while the disk does not take them, ms. */
 const AGAIN_MS = 5_000;
+/** How often it is seen to it that the file is where it is looked for, ms. */
+const LOOK_MS = 5_000;
 
 export const generationsFolder = (dataDir: string): string => join(dataDir, 'generations');
 
@@ -43,6 +45,7 @@ export class Generations {
   #meanwhile: string[] | undefined;
   #problem: string | undefined;
   #again: NodeJS.Timeout | undefined;
+  readonly #timer = setInterval(() => this.#look(), LOOK_MS).unref();
   #closed = false;
 
   constructor(dataDir: string, source: Source) {
@@ -109,7 +112,18 @@ export class Generations {
   close(): void {
     this.#closed = true;
     clearTimeout(this.#again);
+    clearInterval(this.#timer);
     this.#end();
+  }
+
+  /** Whoever removes the database and this folder shall find here what both held. */
+  #look(): void {
+    if (this.#file === undefined || this.#meanwhile !== undefined) return;
+    try {
+      if (!this.#isInPlace(this.#file)) void this.begin();
+    } catch (error) {
+      this.#failed(error);
+    }
   }
 
   #end(): void {
