@@ -184,6 +184,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     else if (what.kind === 'below') {
       const parent = live.row(what.parent)?.name;
       if (parent !== undefined) void setParent(menu, { ids, rows }, parent);
+      else showToast({ kind: 'error', text: 'Not moved: what it was dropped on does not exist any more.' });
     } else if (what.why !== '') showToast({ kind: 'error', text: `Not moved: ${what.why}.` });
   }
 
