@@ -43,6 +43,32 @@ function isComplete({ state }: LiveMenu): boolean {
 export const matching = (menu: Menu, query: Query): Promise<readonly string[]> =>
   idsOf(socket, menu.path, { ...query, sort: null, tree: null });
 
+/**
+ * Has the selection wait for ids from the router, and takes them before anything else is done with it. That they do not come
+ * is told of.
+ * @param what is done, for people
+ */
+export function whenListed(
+  pending: TableSelection['pending'],
+  what: string,
+  listing: Promise<readonly string[]>,
+  take: (ids: readonly string[]) => void,
+): void {
+  const listed = listing
+    .then((ids) => {
+      flushSync(() => take(ids));
+      return true;
+    })
+    .catch((error: unknown) => {
+      showError(what, error);
+      return false;
+    })
+    .finally(() => {
+      if (pending.current === listed) pending.current = undefined;
+    });
+  pending.current = listed;
+}
+
 const passSame = (one: Query, other: Query): boolean => one.find === other.find && one.filter === other.filter;
 
 export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
@@ -55,21 +81,8 @@ export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
     /** Has the router list what passes now, as not all of it is loaded. */
     const leaveOut = () => {
       const query = live.listed;
-      const before = pending.current;
-      const listed = Promise.resolve(before)
-        .then(() => matching(menu, query))
-        .then((ids) => {
-          flushSync(() => select((now) => within(now, [...ids, ...live.shown])));
-          return true;
-        })
-        .catch((error: unknown) => {
-          showError('Select', error);
-          return false;
-        })
-        .finally(() => {
-          if (pending.current === listed) pending.current = undefined;
-        });
-      pending.current = listed;
+      const listing = Promise.resolve(pending.current).then(() => matching(menu, query));
+      whenListed(pending, 'Select', listing, (ids) => select((now) => within(now, [...ids, ...live.shown])));
     };
     return live.subscribe((change) => {
       if (!change.order) return;

@@ -1,7 +1,6 @@
 /** What the commands of a table do. Failures are shown; nothing is retried by itself. */
 import type { Menu } from '@tollway/schema';
 import { useRef } from 'react';
-import { flushSync } from 'react-dom';
 import { live as socket } from '../api/live.ts';
 import { idsOf, isContext, type LiveMenu } from '../api/live-menu.ts';
 import { loggedIn } from '../api/session.ts';
@@ -16,7 +15,7 @@ import { asksAbout, disableQuestion, type RemoveQuestion, removeQuestion } from 
 import { everything, nothingAt, within } from './selection.ts';
 import { type CommandName, hasCommand, refusal, type TableState } from './table-commands.ts';
 import { type Drop, rootParent, siblingAbove, stepAmongSiblings, treePlace } from './tree.ts';
-import { matching, type TableSelection } from './use-selection.ts';
+import { matching, type TableSelection, whenListed } from './use-selection.ts';
 
 /** What the dialog of a new item starts from. */
 export interface NewItem {
@@ -215,20 +214,10 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
       select((now) => everything(now, passing));
       return;
     }
-    const listed = idsOf(socket, menu.path, live.query)
+    whenListed(pending, 'Select all', idsOf(socket, menu.path, live.query), (ids) =>
       // What the user selects meanwhile counts.
-      .then((ids) => {
-        flushSync(() => select((now) => (now === selection ? everything(now, ids) : now)));
-        return true;
-      })
-      .catch((error: unknown) => {
-        showError('Select all', error);
-        return false;
-      })
-      .finally(() => {
-        if (pending.current === listed) pending.current = undefined;
-      });
-    pending.current = listed;
+      select((now) => (now === selection ? everything(now, ids) : now)),
+    );
   }
 
   function insert(id: string, below: boolean) {
