@@ -23,7 +23,11 @@ export interface Principal {
   readonly password?: number;
   /** Hears of each revision that the request makes. */
   readonly stored?: (revision: number) => void;
+  /** Asked when a change is about to be stored: see {@link Authenticator.refuseLess}. */
+  readonly refuse?: () => void;
 }
+
+const RANK: Readonly<Record<Group, number>> = { read: 0, write: 1, full: 2 };
 
 interface Failures {
   add(name: string, address: string): void;
@@ -32,7 +36,7 @@ interface Failures {
 /** Finds out who makes a request, from a session cookie or Basic credentials. */
 export class Authenticator {
   readonly #users: Users;
-  readonly #sessions: Sessions;
+  readonly #sessions: Pick<Sessions, 'find' | 'alive'>;
   readonly #attempts: Attempts;
   readonly #failures: Failures;
   readonly #key = randomBytes(32);
@@ -41,7 +45,7 @@ export class Authenticator {
   #lastTurn: Promise<void> = Promise.resolve();
   readonly #verified = new Map<string, { userId: number; until: number }>();
 
-  constructor(users: Users, sessions: Sessions, attempts: Attempts, failures: Failures) {
+  constructor(users: Users, sessions: Pick<Sessions, 'find' | 'alive'>, attempts: Attempts, failures: Failures) {
     this.#users = users;
     this.#sessions = sessions;
     this.#attempts = attempts;
@@ -101,6 +105,31 @@ export class Authenticator {
     }
     if (user.disabled) throw errors.unauthorized();
     return { userId: user.id, name: user.name, group: user.group, address, session: undefined, password };
+  }
+
+  /** Whether somebody may still do what they began: the user is there, with this password or this session. */
+  stands({ userId, session, password }: Principal): boolean {
+    const user = this.#users.byId(userId);
+    if (user === undefined || user.disabled) return false;
+    return session === undefined ? password === this.#users.passwordNumber(userId) : this.#sessions.alive(session);
+  }
+
+  /**
+   * Who makes a request now, when it has come as a whole: a body may take its time, and its user be removed meanwhile.
+   * @throws ApiError 401
+   */
+  renewed(principal: Principal): Principal {
+    const user = this.#users.byId(principal.userId);
+    if (user === undefined || !this.stands(principal)) throw errors.unauthorized();
+    const { name, group } = user;
+    return { ...principal, name, group, refuse: () => this.refuseLess({ ...principal, group }) };
+  }
+
+  /** @throws ApiError 401, or 403 when the user is in a group of fewer rights since. */
+  refuseLess(principal: Principal): void {
+    const user = this.#users.byId(principal.userId);
+    if (user === undefined || !this.stands(principal)) throw errors.unauthorized();
+    if (RANK[user.group] < RANK[principal.group]) throw errors.notEnoughPermissions();
   }
 
   /** Clients send several requests at once: the same credentials are hashed, and counted, once. */

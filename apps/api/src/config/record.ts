@@ -17,6 +17,8 @@ export interface Author {
   readonly via?: 'web' | 'rest' | undefined;
   /** Hears of each revision that is stored in the author's name. */
   readonly stored?: ((revision: number) => void) | undefined;
+  /** Throws when the author may change nothing any more; others may have waited for their turn, too. */
+  readonly refuse?: (() => void) | undefined;
 }
 
 /** The product itself, which no user may be called. */

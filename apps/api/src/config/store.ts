@@ -168,6 +168,7 @@ export class ConfigStore {
     const deadline = performance.now() + WAIT_MS;
     const change = async (): Promise<Revised<T>> => {
       if (this.#closed) throw errors.stopping();
+      author.refuse?.();
       const begun = performance.now();
       await this.#agentReady(deadline);
       // What has been waited for the agent is not waited for it again; what is worked out here does not count.
@@ -188,6 +189,7 @@ export class ConfigStore {
       const text = typeof summary === 'string' ? summary : summary(result, changes);
       const digest = digestOf(compiled.config);
       try {
+        author.refuse?.();
         const lastId = this.#lastId;
         const revisionRow = { number: revision, author, summary: text, sha256: digest, changes, undoes, lastId };
         await writeRevision(this.#writer, revisionRow);

@@ -81,7 +81,7 @@ export class Hub {
     users.onChange((id) => {
       for (const { client } of this.#connections.values()) client.refreshMenus((path) => path === '/user');
       this.statusSampler.poke();
-      this.#closeWhere(({ principal }) => principal.userId === id && !this.#mayStay(principal));
+      this.#closeWhere(({ principal }) => principal.userId === id && !this.#services.authenticator.stands(principal));
     });
     sessions.onEnd((key) => this.#closeWhere(({ principal }) => principal.session === key));
     live.agent.onUp(() => this.statusSampler.poke());
@@ -100,7 +100,7 @@ export class Hub {
     const connection: Connection = { client: new LiveClient(socket, this, principal.userId), principal, alive: true };
     this.#connections.set(socket, connection);
     // The password may have changed, or the session ended, while the connection was being opened.
-    if (!this.#mayStay(principal)) endSession(socket, connection);
+    if (!this.#services.authenticator.stands(principal)) endSession(socket, connection);
     socket.on('pong', () => {
       connection.alive = true;
     });
@@ -135,20 +135,13 @@ export class Hub {
 
   #beat(): void {
     for (const [socket, connection] of this.#connections) {
-      if (!this.#mayStay(connection.principal)) endSession(socket, connection);
+      if (!this.#services.authenticator.stands(connection.principal)) endSession(socket, connection);
       else if (!connection.alive) socket.terminate();
       else {
         connection.alive = false;
         socket.ping();
       }
     }
-  }
-
-  #mayStay({ session, userId, password }: Principal): boolean {
-    const user = this.#services.users.byId(userId);
-    if (user === undefined || user.disabled) return false;
-    if (session !== undefined) return this.#services.sessions.alive(session);
-    return password === this.#services.users.passwordNumber(userId);
   }
 
   #closeWhere(over: (connection: Connection) => boolean): void {

@@ -45,6 +45,10 @@ export async function authentication(
     // Those who waited for the same password's hash, say, are not to be served in one turn of the event loop.
     await requestTurn(clientGone(reply), userId);
   });
+  app.addHook('preHandler', async (request) => {
+    const { principal } = request as { principal?: Principal };
+    if (principal !== undefined) request.principal = authenticator.renewed(principal);
+  });
   app.addHook('onSend', async (request, reply) => {
     if (request.revision !== undefined) reply.header('x-tollway-revision', String(request.revision));
   });

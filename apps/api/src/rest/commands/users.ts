@@ -217,6 +217,7 @@ async function store(
   const stored = await users.change(
     described.map(({ change }) => change),
     notes,
+    author.refuse,
   );
   for (const { detail } of described) book.add('system,info,account', `${detail} by ${authorText(author)}`);
   return stored;
