@@ -193,6 +193,58 @@ describe('a change', () => {
     expect(await told(c1)).toBe('');
   });
 
+  it('whose rows named what is called otherwise now, while something else has that name, is refused', async () => {
+    const LISTS = '/interface/list';
+    const wan = (await router.rest('PUT', LISTS, { name: 'outside' })).id;
+    const rule = { chain: 'forward', action: 'drop', 'in-interface-list': 'outside', comment: 'guard' };
+    const { id } = await router.rest('PUT', FILTER, rule);
+    const removed = await router.rest('DELETE', `${FILTER}/${id}`);
+    await router.rest('PATCH', `${LISTS}/${wan}`, { name: 'elsewhere' });
+    const other = (await router.rest('PUT', LISTS, { name: 'outside' })).id;
+    const refused = await undo(revisionOf(removed));
+    expect(refused.status).toBe(400);
+    expect(refused.error.detail).toContain(
+      'value of in-interface-list: what is called outside now is not what was called so then',
+    );
+    expect(await rules()).toEqual([]);
+    // With the names as they were it comes back.
+    await router.rest('DELETE', `${LISTS}/${other}`);
+    await router.rest('PATCH', `${LISTS}/${wan}`, { name: 'outside' });
+    expect((await undo(revisionOf(removed))).status).toBe(200);
+    expect(await rules()).toMatchObject([{ '.id': id, 'in-interface-list': 'outside' }]);
+
+    // Two ports that change names between them.
+    const [one, two] = (await router.rest('GET', '/interface/ethernet')).rows.map((row) => row['.id']);
+    const named = (port: string | undefined, name: string) =>
+      router.rest('PATCH', `/interface/ethernet/${port}`, { name });
+    const changed = await router.rest('PATCH', `${FILTER}/${id}`, {
+      '!in-interface-list': '',
+      'in-interface': 'ether1',
+    });
+    const back = await router.rest('PATCH', `${FILTER}/${id}`, { 'in-interface': 'ether2' });
+    expect([changed.status, back.status]).toEqual([200, 200]);
+    for (const [port, name] of [
+      [one, 'spare'],
+      [two, 'ether1'],
+      [one, 'ether2'],
+    ] as const) {
+      expect((await named(port, name)).status).toBe(200);
+    }
+    // The rule has followed its port, which is called ether1 now, so that it is no longer as it was left.
+    expect(await rules()).toMatchObject([{ 'in-interface': 'ether1' }]);
+    expect((await undo(revisionOf(back))).status).toBe(400);
+    const gone = await router.rest('DELETE', `${FILTER}/${id}`);
+    for (const [port, name] of [
+      [one, 'spare'],
+      [two, 'ether2'],
+      [one, 'ether1'],
+    ] as const) {
+      expect((await named(port, name)).status).toBe(200);
+    }
+    expect((await undo(revisionOf(gone))).error.detail).toContain('what is called ether1 now');
+    await router.rest('POST', `${LISTS}/remove`, { '.id': wan });
+  });
+
   it('that only moved a row is not taken back when the row was moved again', async () => {
     const [a = '', , c = ''] = await add('a', 'b', 'c');
     const moved = revisionOf(await router.rest('POST', `${FILTER}/move`, { numbers: a, destination: c }));

@@ -3,8 +3,8 @@ import type { Database } from '../database/client.js';
 import { inTransaction } from '../database/transaction.js';
 import { Slices } from '../live/slices.js';
 import type { RowChange, StoredRow, StoredSnapshot } from './draft.js';
+import type { PastPlaces, PastRevision, PlaceBefore } from './past.js';
 import { rowIdText } from './snapshot.js';
-import type { PastPlaces, PastRevision, PlaceBefore } from './undo.js';
 
 /** The database side of the configuration: what is stored, and how a commit is written. */
 
@@ -147,8 +147,8 @@ export async function readAllChangesOf(db: Database, { number, rows }: RevisionL
 }
 
 /**
- * Where rows of some menus stood before revisions after `number`, newest revision first; nothing else of them is read,
- * as all that are kept may take {@link KEPT_BYTES}.
+ * Where rows of some menus stood before revisions after `number`, and how they were called, newest revision first; nothing
+ * else of them is read, as all that are kept may take {@link KEPT_BYTES}.
  */
 export async function readPlacesSince(
   db: Database,
@@ -166,14 +166,16 @@ export async function readPlacesSince(
     const changes: PlaceBefore[] = [];
     for (let first = 0; first < rows; first += PAGE) {
       if (slices.over) await slices.pause();
-      const found = await db.$queryRaw<{ menu: string; id: number; rank: number | null }[]>`
-        SELECT "menu", "id", "rank" FROM (
-          SELECT value ->> 'menu' AS "menu", value ->> 'id' AS "id", value -> 'before' ->> 'rank' AS "rank"
+      const found = await db.$queryRaw<{ menu: string; id: number; rank: number | null; name: string | null }[]>`
+        SELECT "menu", "id", "rank", "name" FROM (
+          SELECT value ->> 'menu' AS "menu", value ->> 'id' AS "id", value -> 'before' ->> 'rank' AS "rank",
+                 value -> 'before' -> 'values' ->> 'name' AS "name"
           FROM "Revision", json_each("Revision"."diff") AS "each"
           WHERE "Revision"."number" = ${each} AND "each"."key" >= ${first} LIMIT ${PAGE})
         WHERE "menu" IN (SELECT value FROM json_each(${JSON.stringify(menus)}))`;
-      for (const { menu, id, rank } of found) {
-        changes.push({ menu, id: Number(id), ...(rank !== null && { before: { rank: Number(rank) } }) });
+      for (const { menu, id, rank, name } of found) {
+        const before = rank === null ? undefined : { rank: Number(rank), name: name ?? undefined };
+        changes.push({ menu, id: Number(id), ...(before && { before }) });
       }
     }
     revisions.push({ number: each, changes });

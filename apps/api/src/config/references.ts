@@ -22,6 +22,39 @@ function referringProps(candidate: Menu, menu: string): [string, Prop][] {
   );
 }
 
+/** A property of rows that names items of other menus, or of its own. */
+export interface Reference {
+  readonly property: string;
+  /** The menus that hold the rows of those items. */
+  readonly to: readonly string[];
+  /** The names in the values of a row. */
+  readonly names: (values: Row['values']) => readonly string[];
+}
+
+const referencesOfMenus = new Map<string, readonly Reference[]>();
+
+/** Properties of the rows of `menu`, the menu that holds them, that name items. */
+export function referencesOf(menu: string): readonly Reference[] {
+  let found = referencesOfMenus.get(menu);
+  if (found === undefined) {
+    found = holdingRows
+      .filter((candidate) => storageOf(candidate) === menu)
+      .flatMap(({ props }) => Object.entries(props))
+      .flatMap(([property, prop]): Reference[] => {
+        const to = (prop.kind.ref ?? []).flatMap((ref) =>
+          ref.prop === 'name' ? [menuByPath(ref.menu)?.rowsOf ?? ref.menu] : [],
+        );
+        const names = (values: Row['values']) => {
+          const value = values[property];
+          return value === undefined ? [] : namesIn(prop, value);
+        };
+        return to.length === 0 ? [] : [{ property, to, names }];
+      });
+    referencesOfMenus.set(menu, found);
+  }
+  return found;
+}
+
 /** Names of items of `menu` that other rows name, each with one of those rows. */
 export function namesInUse(snapshot: ConfigSnapshot, menu: string): ReadonlyMap<string, Referrer> {
   const uses = new Map<string, Referrer>();

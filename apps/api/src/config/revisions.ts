@@ -1,6 +1,8 @@
 import type { Database } from '../database/client.js';
 import { errors } from '../errors.js';
 import { Slices } from '../live/slices.js';
+import { namedMenus } from './named-otherwise.js';
+import type { PastPlaces, PastRevision } from './past.js';
 import {
   type Author,
   type RevisionLine,
@@ -12,16 +14,7 @@ import {
 } from './record.js';
 import { usersOfNames } from './references.js';
 import type { ConfigStore } from './store.js';
-import {
-  changedSince,
-  type Names,
-  NONE,
-  type PastPlaces,
-  type PastRevision,
-  rowsById,
-  stillUsed,
-  takeBack,
-} from './undo.js';
+import { changedSince, type Names, NONE, rowsById, stillUsed, takeBack } from './undo.js';
 
 /** Taking revisions back, and telling of which that is possible. */
 
@@ -52,7 +45,7 @@ export async function undoRevision(
     throw errors.badProperty('revision', `there is no revision ${number} any longer`);
   }
   allowed(past);
-  const menus = [...new Set(past.changes.map(({ menu }) => menu))];
+  const menus = [...new Set([...past.changes.map(({ menu }) => menu), ...namedMenus(past)])];
   let later: readonly PastPlaces[] = await readPlacesSince(db, number, menus);
   const newest = () => later[0]?.number ?? number;
   const { revision } = await store.revise(

@@ -1,8 +1,10 @@
 import { type Menu, menuByPath } from '@tollway/schema';
 import { errors } from '../errors.js';
 import { builtinRow } from './builtin.js';
-import { type Draft, equal, type RowChange, type StoredRow, type StoredSnapshot } from './draft.js';
+import { type Draft, equal, type StoredRow, type StoredSnapshot } from './draft.js';
 import { menusOf } from './items.js';
+import { namedOtherwise } from './named-otherwise.js';
+import { type PastPlaces, type PastRevision, placesOf } from './past.js';
 import { besideOthers, movedBetween, placedAsBefore } from './places.js';
 import { RANK_STEP } from './ranks.js';
 import { namesInUse, type Referrer } from './references.js';
@@ -11,25 +13,6 @@ import { type Row, rowIdText } from './snapshot.js';
 import { verifySet } from './verify.js';
 
 /** Taking back what a revision did: rows are again what they were and where they stood, with the ids that they had. */
-
-/** A revision with its rows, as it is stored. */
-export interface PastRevision {
-  readonly number: number;
-  readonly changes: readonly RowChange[];
-}
-
-/** Where a row stood before a revision; one without `before` was not there. */
-export interface PlaceBefore {
-  readonly menu: string;
-  readonly id: number;
-  readonly before?: { readonly rank: number };
-}
-
-/** A revision, as far as it tells where rows stood. */
-export interface PastPlaces {
-  readonly number: number;
-  readonly changes: readonly PlaceBefore[];
-}
 
 /** Why a row cannot be taken back. */
 export interface Conflict {
@@ -46,7 +29,8 @@ const TOLD = 20;
 
 /**
  * Takes back what a revision did.
- * @param later revisions since, newest first: they tell where rows stood
+ * @param later revisions since, newest first: they tell where rows of its menus stood, and how those of all menus that it
+ * names items of were called
  * @throws ApiError that names each row which is not any more as the revision left it, or which is not possible beside
  * what has come since; nothing may be committed then.
  */
@@ -58,6 +42,13 @@ export function takeBack(draft: Draft, now: StoredSnapshot, past: PastRevision, 
     menus.flatMap((menu) => changedSince(rowsById(now, menu), movedSince(now, menu, later), menu, past)),
   );
   for (const menu of menus) restore(draft, now, menu, past, later);
+  refuse(
+    past.number,
+    namedOtherwise(draft, now, past, later).map(({ menu, row, property, name }) => {
+      const why = `cannot come back: value of ${property}: what is called ${name} now is not what was called so then`;
+      return { menu, id: row.id, name: titleOf(row), why };
+    }),
+  );
   refuse(
     past.number,
     menus.flatMap((menu) => impossible(draft, menu, past)),
@@ -131,7 +122,7 @@ function restore(
   later: readonly PastPlaces[],
 ): void {
   const changes = new Map(past.changes.flatMap((change) => (change.menu === menu ? [[change.id, change]] : [])));
-  const old = ranksBefore(now, menu, [...later, past]);
+  const old = ranksBefore(now, menu, [...later, placesOf(past)]);
   const since = movedSince(now, menu, later);
   const moved = movedBy(old, ranksBefore(now, menu, later));
   const gone = [...changes.values()].flatMap(({ id, after }) => (after === undefined ? [id] : []));

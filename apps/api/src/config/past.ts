@@ -1,0 +1,30 @@
+import type { RowChange } from './draft.js';
+
+/** Revisions that were stored, as far as taking one back needs to know them. */
+
+/** A revision with its rows, as it is stored. */
+export interface PastRevision {
+  readonly number: number;
+  readonly changes: readonly RowChange[];
+}
+
+/** Where a row stood before a revision, and how it was called; one without `before` was not there. */
+export interface PlaceBefore {
+  readonly menu: string;
+  readonly id: number;
+  readonly before?: { readonly rank: number; readonly name: string | undefined };
+}
+
+/** A revision, as far as it tells where rows stood, and how they were called. */
+export interface PastPlaces {
+  readonly number: number;
+  readonly changes: readonly PlaceBefore[];
+}
+
+/** Where the rows of a revision stood before it. */
+export const placesOf = ({ number, changes }: PastRevision): PastPlaces => ({
+  number,
+  changes: changes.map(({ menu, id, before }) => {
+    return { menu, id, ...(before && { before: { rank: before.rank, name: before.values.name } }) };
+  }),
+});
