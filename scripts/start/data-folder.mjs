@@ -19,6 +19,7 @@ export function prepareDataDir(dataDir) {
   try {
     makeFolder(dataDir, 0o700);
     closeToOthers(dataDir);
+    requireFolders(dataDir);
     // A router forwards by what it has; the API says what cannot be stored.
     if (isSetUp(dataDir) && isReadOnly(dataDir)) return;
     makeFolder(runDir(dataDir), 0o700);
@@ -27,6 +28,15 @@ export function prepareDataDir(dataDir) {
     if (error instanceof UserError) throw error;
     const why = error instanceof Error ? error.message : String(error);
     throw new UserError(`--data-dir ${dataDir} cannot be used: ${why}`, 2);
+  }
+}
+
+/** Without these the router cannot start, and would say so in the words of whatever fails first. @param {string} dataDir */
+function requireFolders(dataDir) {
+  for (const folder of ['run', 'log', 'agent'].map((name) => path.join(dataDir, name))) {
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false) {
+      throw new UserError(`${folder} is no folder: move it away, then give the same command again`, 2);
+    }
   }
 }
 

@@ -80,7 +80,8 @@ export async function health(url) {
     /** @type {{ forwarding?: unknown, concerns?: unknown, agent?: unknown, problem?: unknown, remedy?: unknown }} */
     const body = Object(await response.json());
     const problem =
-      typeof body.problem === 'string' && (body.concerns === 'database' || body.agent === 'ahead')
+      typeof body.problem === 'string' &&
+      (body.concerns === 'database' || body.concerns === 'data-folder' || body.agent === 'ahead')
         ? { problem: `${body.problem} ${body.remedy ?? ''}` }
         : {};
     return { listening: true, healthy: response.status === 200, forwarding: body.forwarding === true, ...problem };

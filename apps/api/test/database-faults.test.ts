@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmdirSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -395,7 +396,19 @@ describe('a start with a database that', () => {
     for (const end of ['', '-wal', '-shm']) rmSync(database() + end, { force: true });
     mkdirSync(database());
     await start();
-    await refusesWith(/cannot be opened/, /Look at its permissions/);
+    await refusesWith(/tollway\.db is no file/, /Put the file back.*--restore/);
+  });
+
+  it('has a folder where its log should be', async () => {
+    for (const end of ['-wal', '-shm']) rmSync(database() + end, { force: true });
+    mkdirSync(`${database()}-wal`);
+    await start();
+    await refusesWith(/tollway\.db-wal is no file/, /Put the file back.*--restore/);
+    rmdirSync(`${database()}-wal`);
+    await expect.poll(() => output.match(/listening on/g)?.length, { timeout: 30_000 }).toBe(2);
+    url = /.*listening on (\S+)/s.exec(output)?.[1] ?? '';
+    await healthy();
+    expect(await comments()).toContain('mine');
   });
 
   it('cannot be used leaves limits on connections', async () => {

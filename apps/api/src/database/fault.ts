@@ -78,6 +78,12 @@ export class DatabaseFault extends Error {
     this.#detail = detail;
   }
 
+  /** Something that is no file has the place of the database, or of one of the files that belong to it. */
+  static noFile(file: string, place: string): DatabaseFault {
+    const remedy = `Put the file back into its place; management goes on by itself then. Where it is lost: ${RESTORE}.`;
+    return new DatabaseFault('unreadable', file, `${place} is no file`, undefined, remedy);
+  }
+
   /** The same where copies of what came last are damaged, and `--restore` has to name the revision to go back to. */
   naming(revision: number): DatabaseFault {
     const remedy = this.remedy

@@ -1,4 +1,4 @@
-import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, lstatSync, openSync, readSync, statSync } from 'node:fs';
 import { NoRow, readConfig, type StoredConfig } from '../config/record.js';
 import { agentRevision } from '../generations/agent-revision.js';
 import { lastKept, newestBegun, newestKept } from '../generations/generations.js';
@@ -19,6 +19,8 @@ export function signatureOf(file: string): string {
     .join(' ');
 }
 
+const MAYBE = { throwIfNoEntry: false } as const;
+
 /** First bytes of each database (SQLite's file format, §1.3). */
 const MAGIC = 'SQLite format 3\0';
 /** Largest database that is looked through whole at the start, bytes. */
@@ -36,6 +38,12 @@ export async function readyDatabase(
   migrations: readonly Migration[],
 ): Promise<Generation | undefined> {
   const file = databaseFile(url);
+  // The database itself may be linked to another disk; SQLite opens no links to what belongs to it.
+  const wrong = ['', '-wal', '-shm', '-journal'].find((end) => {
+    const stat = end === '' ? statSync(file, MAYBE) : lstatSync(file + end, MAYBE);
+    return stat?.isFile() === false;
+  });
+  if (wrong !== undefined) throw DatabaseFault.noFile(file, file + wrong);
   try {
     const kept = newestKept(dataDir);
     const last = Math.max(lastKept(kept), newestBegun(dataDir));

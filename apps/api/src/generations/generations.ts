@@ -1,4 +1,15 @@
-import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, readFileSync, statSync, writeSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -121,6 +132,7 @@ export class Generations {
     if (this.#file === undefined || this.#meanwhile !== undefined) return;
     try {
       if (!this.#isInPlace(this.#file)) void this.begin();
+      else accessSync(this.#folder, constants.W_OK | constants.X_OK);
     } catch (error) {
       this.#failed(error);
     }

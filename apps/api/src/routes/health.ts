@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { AHEAD_REMEDY, type SyncState } from '../config/agent-sync.js';
 import type { DatabaseWatch } from '../database/watch.js';
 import type { Services } from '../rest/services.js';
+import { FOLDER_REMEDY } from '../state/data-folder.js';
 import { VERSION } from '../version.js';
 
 /** What keeps the newest configuration from being in force, and what to do. */
@@ -28,7 +29,7 @@ const AGENT_TROUBLE: Readonly<Record<SyncState, { readonly problem: string; read
 };
 
 /**
- * 200 when the agent is connected and runs the newest configuration; 503 says what is missing. `forwarding`: whether the
+ * 200 when the agent is connected and runs the newest configuration, and the next one can be stored; 503 says what is missing. `forwarding`: whether the
  * agent forwards, be it by another configuration.
  */
 export function healthRoute(
@@ -36,19 +37,23 @@ export function healthRoute(
   { store, live }: Services,
   ready: () => boolean,
   watch: DatabaseWatch | undefined,
+  folderTrouble: () => string | undefined,
 ): void {
   app.get('/healthz', { config: { public: true } }, async (_request, reply) => {
     const { syncState } = store;
     const forwarding = live.connected && (syncState === 'synced' || store.activeRevision > 0);
     const fault = watch?.fault;
-    const well = forwarding && syncState === 'synced' && ready() && fault === undefined;
+    const trouble = folderTrouble();
+    const well = forwarding && syncState === 'synced' && ready() && fault === undefined && trouble === undefined;
     const agent = AGENT_TROUBLE[live.connected ? syncState : 'down'];
     return reply.code(well ? 200 : 503).send({
       status: well ? 'ok' : 'unavailable',
       forwarding,
       ...(fault
         ? { concerns: 'database', problem: fault.message, remedy: fault.remedy }
-        : agent && { concerns: 'data-plane', ...agent }),
+        : agent
+          ? { concerns: 'data-plane', ...agent }
+          : trouble && { concerns: 'data-folder', problem: trouble, remedy: FOLDER_REMEDY }),
       agent: syncState,
       revision: store.revision,
       version: VERSION,

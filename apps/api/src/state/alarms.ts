@@ -1,32 +1,31 @@
 import { rowIdText } from '../config/snapshot.js';
 import type { ConfigStore } from '../config/store.js';
 import type { DatabaseWatch } from '../database/watch.js';
-import type { Generations } from '../generations/generations.js';
 
 /** What somebody must look at, a sentence each: the dashboard shows them until they are over. */
 export class Alarms {
   readonly #store: Pick<ConfigStore, 'snapshot' | 'invalid'>;
   readonly #watch: DatabaseWatch | undefined;
-  readonly #generations: Pick<Generations, 'problem'>;
+  readonly #folderTrouble: () => string | undefined;
   #of: ReadonlyMap<number, string> | undefined;
   #rules: readonly string[] = [];
 
   constructor(
     store: Pick<ConfigStore, 'snapshot' | 'invalid'>,
     watch: DatabaseWatch | undefined,
-    generations: Pick<Generations, 'problem'>,
+    folderTrouble: () => string | undefined,
   ) {
     this.#store = store;
     this.#watch = watch;
-    this.#generations = generations;
+    this.#folderTrouble = folderTrouble;
   }
 
   all(): readonly string[] {
     const { fault } = this.#watch ?? {};
-    const { problem } = this.#generations;
+    const trouble = this.#folderTrouble();
     return [
       ...(fault === undefined ? [] : [`${fault.text} Until then nothing can be changed; forwarding goes on.`]),
-      ...(problem === undefined || fault !== undefined ? [] : [problem]),
+      ...(trouble === undefined || fault !== undefined ? [] : [trouble]),
       ...this.rules(),
     ];
   }

@@ -1,0 +1,23 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** What to do about a folder of the data folder that takes nothing. */
+export const FOLDER_REMEDY = 'Make it a folder that can be written; the rest goes on by itself then.';
+
+/**
+ * Why the agent cannot store a configuration in its folder, in one sentence; undefined when it can, or when the folder is not
+ * there: the agent makes it with the next change. A full disk is the database's to tell.
+ */
+export function agentFolderTrouble(dataDir: string): string | undefined {
+  const folder = join(dataDir, 'agent');
+  try {
+    const stat = statSync(folder, { throwIfNoEntry: false });
+    if (stat === undefined) return undefined;
+    if (!stat.isDirectory()) return `The data plane cannot store a configuration: ${folder} is no folder.`;
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return undefined;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return `The data plane cannot store a configuration in ${folder}: ${why}.`;
+  }
+}

@@ -1,0 +1,49 @@
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Router } from './router.js';
+
+let router: Router;
+beforeEach(async () => {
+  router = await Router.start();
+});
+afterEach(() => router.close());
+
+const health = async () => {
+  const { status, body } = await router.request('GET', '/healthz');
+  return { status, body };
+};
+const change = () => router.rest('PATCH', '/system/identity', { name: `router-${Math.random()}` });
+
+it('says that the data plane can store nothing, and when it can again', async () => {
+  expect((await health()).status).toBe(200);
+  const folder = join(router.directory, 'agent');
+  writeFileSync(folder, '');
+  expect(await health()).toMatchObject({
+    status: 503,
+    body: {
+      concerns: 'data-folder',
+      forwarding: true,
+      problem: `The data plane cannot store a configuration: ${folder} is no folder.`,
+      remedy: expect.stringMatching(/^Make it a folder/),
+    },
+  });
+  rmSync(folder);
+  expect((await health()).status).toBe(200);
+  mkdirSync(folder);
+  expect((await health()).status).toBe(200);
+});
+
+it('says that no copies of the configuration are kept, and keeps them again by itself', async () => {
+  const folder = join(router.directory, 'generations');
+  rmSync(folder, { recursive: true });
+  writeFileSync(folder, '');
+  await change();
+  await expect.poll(health, { timeout: 20_000 }).toMatchObject({
+    status: 503,
+    body: { concerns: 'data-folder', problem: expect.stringContaining(`cannot be kept in ${folder}`) },
+  });
+  rmSync(folder);
+  await expect.poll(async () => (await health()).status, { timeout: 30_000 }).toBe(200);
+  expect(readdirSync(folder).filter((name) => name.endsWith('.rows'))).toHaveLength(1);
+});
