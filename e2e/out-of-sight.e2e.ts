@@ -106,3 +106,29 @@ test('Set parent begins with the parent of a row, also when it is scrolled out o
   await page.keyboard.press('Escape');
   await expect(dialog).toBeHidden();
 });
+
+test('End and Home bring the row that they select into view, however tall the rows above turn out to be', async ({
+  ui,
+  router,
+}) => {
+  const names = Array.from({ length: ROWS }, (_, at) => `tall${String(at).padStart(3, '0')}`);
+  await router.rest.request(
+    'PUT',
+    `/rest${SIMPLE}`,
+    names.map((name, at) => ({
+      name,
+      target: `10.41.${Math.floor(at / 200)}.${(at % 200) + 1}`,
+      comment: `of ${name}`,
+    })),
+  );
+  const queues = await ui.open(SIMPLE);
+  await queues.find('tall');
+  await expect(queues.root).toContainText('300 items');
+  await queues.select(queues.row('tall000').first());
+  await ui.page.keyboard.press('End');
+  const last = queues.row('tall299').first();
+  await expect(last).toHaveAttribute('aria-selected', 'true');
+  await expect(last).toBeInViewport({ ratio: 1 });
+  await ui.page.keyboard.press('Home');
+  await expect(queues.row('tall000').first()).toBeInViewport({ ratio: 1 });
+});

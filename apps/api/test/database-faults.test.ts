@@ -451,6 +451,9 @@ describe('--restore', () => {
     expect(stdout).toMatch(/^restored generation \d+ of .* \(add .*\) as revision \d+; .* is kept as \S+\.aside\n$/);
     const aside = readdirSync(directory).find((name) => name.endsWith('.aside'));
     expect(readFileSync(join(directory, aside ?? ''), 'utf8')).toBe('x'.repeat(50_000));
+    // Whoever was interrupted then gives the same command again.
+    const again = restoring();
+    expect([again.code, again.stderr]).toEqual([0, '']);
     await start({ TOLLWAY_ADMIN_PASSWORD: 'another password' });
     await healthy();
     expect(await comments()).toContain('mine');

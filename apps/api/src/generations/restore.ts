@@ -1,6 +1,7 @@
-import { existsSync, renameSync, rmSync, statfsSync } from 'node:fs';
+import { existsSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import type { RowChange } from '../config/draft.js';
+import type { RowChange, StoredRow } from '../config/draft.js';
 import { SYSTEM } from '../config/record.js';
 import { adapter } from '../database/client.js';
 import { faultOf } from '../database/fault.js';
@@ -8,7 +9,7 @@ import { type Migration, migrate } from '../database/migrate.js';
 import { databaseFile } from '../database/stored.js';
 import { agentRevision } from './agent-revision.js';
 import { damagedNewest, generationsFolder, keptGenerations, lastKept, newestKept } from './generations.js';
-import type { Generation, KeptUsers } from './rows-file.js';
+import { baseLines, type Generation, type KeptUsers } from './rows-file.js';
 
 /** Rebuilds the database from the rows that are kept beside it. */
 
@@ -91,6 +92,7 @@ export async function restore(
     let revision: number;
     let known: number;
     let isBehind: boolean;
+    let keep: () => void;
     try {
       const old = await keepHistory(connection, file, newest?.database);
       known = old.revision;
@@ -109,8 +111,11 @@ export async function restore(
         changes: 1 + Math.max(users.changes, old.userChanges),
         lastUserId: old.lastUserId,
       };
-      await write(connection, { ...generation, lastId }, counted, { revision, changes });
+      const restored = { ...generation, lastId };
+      await write(connection, restored, counted, { revision, changes });
       if (newest?.database !== undefined) await identify(connection, newest.database);
+      const { rows } = await connection.queryRaw({ sql: 'SELECT "value" FROM "Identity"', args: [], argTypes: [] });
+      keep = () => keepRestored(dataDir, String(rows[0]?.[0]), { ...restored, revision }, counted);
       await connection.executeScript('PRAGMA wal_checkpoint(TRUNCATE)');
     } finally {
       await connection.dispose();
@@ -118,6 +123,7 @@ export async function restore(
     const keptAs = setAside(file);
     for (const end of ['-wal', '-shm']) rmSync(`${building}${end}`, { force: true });
     renameSync(building, file);
+    keep();
     return {
       generation,
       revision,
@@ -177,6 +183,29 @@ const ROWS_AT_ONCE = 5_000;
 
 /** What a change keeps of a row: its menu is told once. */
 const contentOf = ({ menu: _, ...content }: Generation['rows'][number]) => content;
+
+/**
+ * Keeps what is restored as its own revision: whoever restores once more before the router has started goes back to that. On a
+ * disk that does not take it the next start keeps it.
+ */
+function keepRestored(dataDir: string, database: string, generation: Generation, users: KeptUsers): void {
+  const snapshot = new Map<string, StoredRow[]>();
+  for (const row of generation.rows) {
+    const rows = snapshot.get(row.menu);
+    if (rows === undefined) snapshot.set(row.menu, [contentOf(row)]);
+    else rows.push(contentOf(row));
+  }
+  const { revision, lastId } = generation;
+  const path = join(generationsFolder(dataDir), `${revision}.rows`);
+  const head = { revision, time: new Date().toISOString(), author: SYSTEM.name, summary: 'as it was then' };
+  try {
+    const lines = baseLines(database, head, lastId, snapshot, { users: users.users, changes: users.changes });
+    writeFileSync(`${path}.new`, [...lines].join(''), { mode: 0o600, flush: true });
+    renameSync(`${path}.new`, path);
+  } catch {
+    rmSync(`${path}.new`, { force: true });
+  }
+}
 
 /** What makes one configuration of another. */
 function difference(from: Generation, to: Generation): RowChange[] {

@@ -383,6 +383,9 @@ export class GridView {
   #paint(): void {
     const { live, scroller } = this.#options;
     this.#lay();
+    // The rows above the one that the keyboard goes to may turn out to be taller than was known.
+    const aim = this.#pending?.index;
+    if (aim !== undefined && this.#idAt(aim) !== undefined) this.#reveal(aim);
     const geometry = this.#geometry;
     const offset = geometry.offsetOf(this.#scrollTop, this.#measures.viewport);
     const top = geometry.rowAt(offset);
