@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Router } from './router.js';
@@ -30,6 +30,9 @@ it('says that the data plane can store nothing, and when it can again', async ()
   });
   rmSync(folder);
   expect((await health()).status).toBe(200);
+  symlinkSync('/nowhere', folder);
+  expect((await health()).status).toBe(503);
+  rmSync(folder);
   mkdirSync(folder);
   expect((await health()).status).toBe(200);
 });

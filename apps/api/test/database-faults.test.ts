@@ -600,6 +600,19 @@ describe('--restore', () => {
     expect([code, stdout]).toEqual([0, expect.stringMatching(/users are those of that time/)]);
   });
 
+  it('asks for the number when users were changed while no copies could be kept', async () => {
+    for (const end of ['', '-wal', '-shm']) rmSync(database() + end, { force: true });
+    writeFileSync(join(directory, 'generations.behind'), '99\n');
+    const { code, stderr } = restoring();
+    expect(code).toBe(1);
+    const asked = /users were changed since.* go back to revision (\d+) and the users of that time/.exec(stderr);
+    expect(asked, stderr).not.toBeNull();
+    expect(restoring(asked?.[1] ?? '').code).toBe(0);
+    await start();
+    await healthy();
+    expect(existsSync(join(directory, 'generations.behind'))).toBe(false);
+  });
+
   it('says so when there is nothing to restore', () => {
     rmSync(join(directory, 'generations'), { recursive: true });
     const { code, stderr } = restoring();

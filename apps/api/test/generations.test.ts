@@ -2,7 +2,7 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { Generations, generationsFolder, newestKept } from '../src/generations/generations.js';
+import { Generations, generationsFolder, missedUserChanges, newestKept } from '../src/generations/generations.js';
 import type { KeptUser } from '../src/generations/rows-file.js';
 
 let folder: string;
@@ -70,6 +70,33 @@ it('begins anew with the next change when the folder is gone, or another file st
     users = [user('admin')];
     generations.usersChanged();
     expect(kept()).toEqual(['admin']);
+  } finally {
+    generations.close();
+  }
+});
+
+it('leaves word beside the folder that users were changed while nothing could be kept', async () => {
+  let users: KeptUser[] = [user('admin'), user('eve')];
+  const generations = new Generations(folder, {
+    database: 'a',
+    store: { revision: 1, lastId: 1, snapshot: new Map() },
+    users: () => ({ users, changes: 10 - users.length }),
+    log: vi.fn(),
+  });
+  try {
+    await generations.begin();
+    expect(missedUserChanges(folder)).toBe(0);
+    const kept = generationsFolder(folder);
+    renameSync(kept, `${kept}.away`);
+    writeFileSync(kept, '');
+    users = [user('admin')];
+    generations.usersChanged();
+    await expect.poll(() => missedUserChanges(folder)).toBe(9);
+    rmSync(kept);
+    renameSync(`${kept}.away`, kept);
+    expect(newestKept(folder)?.users.changes).toBe(8);
+    await generations.begin();
+    expect([missedUserChanges(folder), newestKept(folder)?.users.changes]).toEqual([0, 9]);
   } finally {
     generations.close();
   }

@@ -38,11 +38,10 @@ export function namedOtherwise(
     if (row === undefined) return [];
     for (const { property, to, names } of referencesOf(menu)) {
       for (const name of names(row.values)) {
-        const other = to.some((named) => {
-          const then = namedThen(named).get(name);
-          const [will] = draft.byKey(named).having(nameOf, name);
-          return then !== undefined && will !== undefined && will.id !== then;
-        });
+        // A parent may be a queue or an interface.
+        const then = to.flatMap((named) => namedThen(named).get(name) ?? []);
+        const will = to.flatMap((named) => [...draft.byKey(named).having(nameOf, name)].map(({ id }) => id));
+        const other = then.length > 0 && will.length > 0 && !will.some((id) => then.includes(id));
         if (other) return [{ menu, row, property, name }];
       }
     }

@@ -1,7 +1,7 @@
 import { accessSync, closeSync, constants, existsSync, lstatSync, openSync, readSync, statSync } from 'node:fs';
 import { NoRow, readConfig, type StoredConfig } from '../config/record.js';
 import { agentRevision } from '../generations/agent-revision.js';
-import { lastKept, newestBegun, newestKept } from '../generations/generations.js';
+import { lastKept, missedUserChanges, newestBegun, newestKept } from '../generations/generations.js';
 import type { Generation } from '../generations/rows-file.js';
 import { adapter, type Database } from './client.js';
 import { DatabaseFault, faultOf } from './fault.js';
@@ -70,7 +70,7 @@ export async function readyDatabase(
     if (revision < last) throw new DatabaseFault('older', file, `revision ${revision}; the last was ${last}`);
     const users = kept?.users;
     // What happens to users makes no revision.
-    if (userChanges < (users?.changes ?? 0)) {
+    if (userChanges < Math.max(users?.changes ?? 0, missedUserChanges(dataDir))) {
       throw new DatabaseFault('older', file, `revision ${revision}, but its users have changed since`);
     }
     if (isOther) throw new DatabaseFault('other', file);

@@ -7,7 +7,9 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
@@ -29,6 +31,18 @@ const AGAIN_MS = 5_000;
 /** How often it is seen to it that the file is where it is looked for, ms. */
 const LOOK_MS = 5_000;
 
+/** How often users had been changed when a change of theirs could not be kept last; removed as soon as all is kept again. */
+const behindFile = (dataDir: string): string => join(dataDir, 'generations.behind');
+
+/** How often users had been changed, where the copies have missed some of it; else 0. */
+export function missedUserChanges(dataDir: string): number {
+  try {
+    return Number.parseInt(readFileSync(behindFile(dataDir), 'utf8'), 10) || 0;
+  } catch {
+    return 0;
+  }
+}
+
 export const generationsFolder = (dataDir: string): string => join(dataDir, 'generations');
 
 /** Where the configuration and the users come from. */
@@ -46,6 +60,7 @@ interface Source {
  */
 export class Generations {
   readonly #folder: string;
+  readonly #behind: string;
   readonly #source: Source;
   #file: number | undefined;
   /** Path of the file. */
@@ -61,6 +76,7 @@ export class Generations {
 
   constructor(dataDir: string, source: Source) {
     this.#folder = generationsFolder(dataDir);
+    this.#behind = behindFile(dataDir);
     this.#source = source;
   }
 
@@ -101,6 +117,7 @@ export class Generations {
       const lines = this.#meanwhile;
       this.#meanwhile = undefined;
       this.#problem = undefined;
+      rmSync(this.#behind, { force: true });
       for (const line of lines) this.#append(line);
       await this.#prune();
     } catch (error) {
@@ -175,8 +192,18 @@ export class Generations {
     const text = `A copy of the configuration cannot be kept in ${this.#folder}: ${why}.`;
     if (this.#problem !== text) this.#source.log(text);
     this.#problem = text;
+    this.#noteBehind();
     clearTimeout(this.#again);
     if (!this.#closed) this.#again = setTimeout(() => void this.begin(), AGAIN_MS).unref();
+  }
+
+  /** Changes of users make no revision: without this nobody could tell from the copies that some are missing. */
+  #noteBehind(): void {
+    try {
+      writeFileSync(this.#behind, `${this.#source.users().changes}\n`, { mode: 0o600, flush: true });
+    } catch {
+      // A disk that does not take this takes no changes of users either.
+    }
   }
 
   async #prune(): Promise<void> {

@@ -8,7 +8,14 @@ import { faultOf } from '../database/fault.js';
 import { type Migration, migrate } from '../database/migrate.js';
 import { databaseFile } from '../database/stored.js';
 import { agentRevision } from './agent-revision.js';
-import { damagedNewest, generationsFolder, keptGenerations, lastKept, newestKept } from './generations.js';
+import {
+  damagedNewest,
+  generationsFolder,
+  keptGenerations,
+  lastKept,
+  missedUserChanges,
+  newestKept,
+} from './generations.js';
 import { baseLines, type Generation, type KeptUsers } from './rows-file.js';
 
 /** Rebuilds the database from the rows that are kept beside it. */
@@ -52,7 +59,8 @@ export function valueOfRestore(dataDir: string): number | undefined {
   const newest = newestKept(dataDir);
   if (newest === undefined) return undefined;
   const last = lastKept(newest);
-  return damagedNewest(dataDir).length > 0 || agentRevision(dataDir) > last ? last : undefined;
+  const isBehind = agentRevision(dataDir) > last || missedUserChanges(dataDir) > newest.users.changes;
+  return damagedNewest(dataDir).length > 0 || isBehind ? last : undefined;
 }
 
 /** Says that later changes would be lost, which only whoever names the revision wants. */
@@ -97,9 +105,11 @@ export async function restore(
       const old = await keepHistory(connection, file, newest?.database);
       known = old.revision;
       const there = Math.max(known, ahead);
-      isBehind = there > lastKept(newest);
+      const missedUsers = missedUserChanges(dataDir) > users.changes;
+      isBehind = there > lastKept(newest) || missedUsers;
       if (wanted === undefined && isBehind) {
-        refuseLosing(`missing (there was revision ${there}, the copies end with ${lastKept(newest)})`, generation);
+        const what = missedUsers ? 'users were changed since' : `there was revision ${there}`;
+        refuseLosing(`missing (${what}, the copies end with ${lastKept(newest)})`, generation);
       }
       revision = 1 + Math.max(known, lastKept(newest), ahead);
       const last = newest?.at(lastKept(newest));
@@ -108,7 +118,7 @@ export async function restore(
       const changes = last === undefined ? [] : difference(last, generation);
       const counted = {
         ...users,
-        changes: 1 + Math.max(users.changes, old.userChanges),
+        changes: 1 + Math.max(users.changes, old.userChanges, missedUserChanges(dataDir)),
         lastUserId: old.lastUserId,
       };
       const restored = { ...generation, lastId };

@@ -1,4 +1,4 @@
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, lstatSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** What to do about a folder of the data folder that takes nothing. */
@@ -11,9 +11,10 @@ export const FOLDER_REMEDY = 'Make it a folder that can be written; the rest goe
 export function agentFolderTrouble(dataDir: string): string | undefined {
   const folder = join(dataDir, 'agent');
   try {
-    const stat = statSync(folder, { throwIfNoEntry: false });
-    if (stat === undefined) return undefined;
-    if (!stat.isDirectory()) return `The data plane cannot store a configuration: ${folder} is no folder.`;
+    if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) return undefined;
+    // A link may lead nowhere.
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+      return `The data plane cannot store a configuration: ${folder} is no folder.`;
     accessSync(folder, constants.W_OK | constants.X_OK);
     return undefined;
   } catch (error) {

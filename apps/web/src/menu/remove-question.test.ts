@@ -91,7 +91,7 @@ test('of entries with a timeout, which no Undo brings back, be it one, is asked 
   expect(removeQuestion(lists, removal(3, entries([false, false])))).toBeUndefined();
   expect(removeQuestion(lists, removal(3, entries([false, true, true])))).toMatchObject({
     final: 'Undo does not bring back 2 of them, which are dynamic.',
-    lost: 2,
+    lost: ['*1', '*2'],
   });
   expect(removeQuestion(lists, removal(1, entries([true])))?.final).toBe('This cannot be undone.');
   // The router learns those anew.

@@ -3,7 +3,7 @@
  * themselves out. Pure.
  */
 import { type Menu, thousands } from '@tollway/schema';
-import type { Row } from '../api/row.ts';
+import { type Row, rowId } from '../api/row.ts';
 import { isSet } from './cells/text.ts';
 
 /** From so many items on it is asked. */
@@ -24,8 +24,8 @@ export interface RemoveQuestion {
   readonly filtered: string;
   /** That they, or some of them, do not come back; empty when they can. */
   readonly final: string;
-  /** How many do not. */
-  readonly lost: number;
+  /** Those that do not. */
+  readonly lost: readonly string[];
   /** That whoever is asked is one of the items; empty when not. */
   readonly self: string;
 }
@@ -82,13 +82,13 @@ export function disableQuestion(
   if (self === '') return undefined;
   const names = `${rows.map((row) => nameOf(menu, row)).join(', ')}.`;
   const title = `Disable ${items(ids.length)}?`;
-  return { command: 'disable', ids, title, names, filtered: '', final: '', lost: 0, self };
+  return { command: 'disable', ids, title, names, filtered: '', final: '', lost: [], self };
 }
 
-/** How many of the items that are removed no Undo brings back. */
-function lostAmong(menu: Menu, ids: readonly string[], rows: readonly Row[]): number {
-  if (menu.undoable === false || !menu.stored) return ids.length;
-  return menu.dynamicRemovable === 'for-good' ? rows.filter((row) => isSet(row, 'dynamic')).length : 0;
+/** Which of the items that are removed no Undo brings back. */
+function lostAmong(menu: Menu, ids: readonly string[], rows: readonly Row[]): readonly string[] {
+  if (menu.undoable === false || !menu.stored) return ids;
+  return menu.dynamicRemovable === 'for-good' ? rows.filter((row) => isSet(row, 'dynamic')).map(rowId) : [];
 }
 
 function finalText(lost: number, count: number): string {
@@ -102,7 +102,7 @@ export function removeQuestion(menu: Menu, removal: Removal): RemoveQuestion | u
   const { ids, rows, filtered, matched, total, user } = removal;
   const lost = lostAmong(menu, ids, rows);
   // What only shows live state comes and goes by itself.
-  if (ids.length < ASKED_FROM && (lost === 0 || !menu.stored)) return undefined;
+  if (ids.length < ASKED_FROM && (lost.length === 0 || !menu.stored)) return undefined;
   const named = rows.slice(0, NAMED).map((row) => nameOf(menu, row));
   const more = ids.length - named.length;
   const parts = [
@@ -115,7 +115,7 @@ export function removeQuestion(menu: Menu, removal: Removal): RemoveQuestion | u
     title: `Remove ${items(ids.length)} from ${menu.title}?`,
     names: named.length === 0 ? '' : `${named.join(', ')}${more > 0 ? ` and ${number(more)} more` : ''}.`,
     filtered: filtered ? parts.join(' ') : '',
-    final: finalText(lost, ids.length),
+    final: finalText(lost.length, ids.length),
     lost,
     self: selfAmong(menu, rows, user),
   };

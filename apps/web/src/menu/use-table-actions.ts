@@ -134,11 +134,11 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
   }
 
   /** Removes items. Nothing is selected then, so that no second Delete takes more; but for what was selected meanwhile. */
-  async function remove(ids: readonly string[], lost = 0): Promise<boolean> {
+  async function remove(ids: readonly string[], lost: readonly string[] = []): Promise<boolean> {
     const gone = new Set(ids);
     const order = live.shown;
     const at = order.findIndex((id) => gone.has(id));
-    if (!(await removeItems(menu, ids, lost))) return false;
+    if (!(await removeItems(menu, ids, lost.filter((id) => gone.has(id)).length))) return false;
     live.release();
     const next = order.slice(at).find((id) => !gone.has(id)) ?? order.slice(0, at).findLast((id) => !gone.has(id));
     select((now) => {
