@@ -245,6 +245,22 @@ describe('a change', () => {
     await router.rest('POST', `${LISTS}/remove`, { '.id': wan });
   });
 
+  it('whose queue hung below an interface is refused while a queue has that name', async () => {
+    const TREE = '/queue/tree';
+    const [port] = (await router.rest('GET', '/interface/ethernet')).rows;
+    const name = port?.name ?? '';
+    const rename = (to: string) => router.rest('PATCH', `/interface/ethernet/${port?.['.id']}`, { name: to });
+    const { id } = await router.rest('PUT', TREE, { name: 'below', parent: name });
+    const removed = await router.rest('DELETE', `${TREE}/${id}`);
+    await rename('spare');
+    const other = (await router.rest('PUT', TREE, { name, parent: 'global' })).id;
+    expect((await undo(revisionOf(removed))).error.detail).toContain(`value of parent: what is called ${name} now`);
+    await router.rest('DELETE', `${TREE}/${other}`);
+    await rename(name);
+    expect((await undo(revisionOf(removed))).status).toBe(200);
+    await router.rest('DELETE', `${TREE}/${id}`);
+  });
+
   it('that only moved a row is not taken back when the row was moved again', async () => {
     const [a = '', , c = ''] = await add('a', 'b', 'c');
     const moved = revisionOf(await router.rest('POST', `${FILTER}/move`, { numbers: a, destination: c }));
