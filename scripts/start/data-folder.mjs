@@ -34,7 +34,9 @@ export function prepareDataDir(dataDir) {
 /** Without these the router cannot start, and would say so in the words of whatever fails first. @param {string} dataDir */
 function requireFolders(dataDir) {
   for (const folder of ['run', 'log', 'agent'].map((name) => path.join(dataDir, name))) {
-    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false) {
+    if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) continue;
+    // A link may lead nowhere.
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
       throw new UserError(`${folder} is no folder: move it away, then give the same command again`, 2);
     }
   }
