@@ -121,8 +121,8 @@ export class Generations {
       for (const line of lines) this.#append(line);
       await this.#prune();
     } catch (error) {
-      this.#meanwhile = undefined;
       await rm(`${path}.new`, { force: true }).catch(() => undefined);
+      this.#meanwhile = undefined;
       this.#failed(error);
     }
   }
