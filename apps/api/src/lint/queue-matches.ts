@@ -3,7 +3,10 @@ import { type ConfigSnapshot, rowsOf } from '../config/snapshot.js';
 import { Targets } from './covered.js';
 import type { QueueFinding, QueueNode } from './queues.js';
 
-/** Simple queues that get no packets, or packets that fit another one as well where only the order decides. */
+/**
+ * Simple queues that get no packets, or few of their target, or packets that fit another one as well where only the order
+ * decides.
+ */
 export function matchFindings(nodes: readonly QueueNode[], snapshot: ConfigSnapshot): QueueFinding[] {
   const networks = connectedOf(snapshot);
   const siblings = new Map<QueueNode | undefined, QueueNode[]>();
@@ -16,6 +19,7 @@ export function matchFindings(nodes: readonly QueueNode[], snapshot: ConfigSnaps
     ...taken(group),
     ...betweenSites(group, networks),
     ...aboveOthers(group),
+    ...outsideParent(group),
   ]);
 }
 
@@ -142,4 +146,26 @@ function aboveOthers(group: readonly QueueNode[]): QueueFinding[] {
     const text = `takes all packets that pass its interface: ${who} not get those; move it below them if it is for the rest`;
     return [finding(node, 'both-match', text)];
   });
+}
+
+/** Queues none of whose targets is in one of their parent's, or around one: a packet is their parent's first. */
+function outsideParent(group: readonly QueueNode[]): QueueFinding[] {
+  const parent = group[0]?.parent;
+  if (parent === undefined || hasInterface(parent)) return [];
+  const above = targetsOf(parent);
+  const allowed = targetSet(above);
+  return group.flatMap((node) => {
+    const targets = targetsOf(node);
+    if (hasInterface(node) || targets.some((target) => allowed.covers(target))) return [];
+    const own = targetSet(targets);
+    if (above.some((target) => own.covers(target))) return [];
+    const text = `its target is not in that of its parent ${parent.name}: it gets only what passes between the two`;
+    return [finding(node, 'outside-parent', text)];
+  });
+}
+
+function targetSet(targets: readonly QueueTarget[]): Targets {
+  const set = new Targets();
+  for (const target of targets) set.add(target);
+  return set;
 }

@@ -36,7 +36,20 @@ export function lintQueues(snapshot: ConfigSnapshot, invalid: ReadonlyMap<number
   return (['/queue/simple', '/queue/tree'] as const).flatMap((menu) => {
     const rows = rowsOf(snapshot, menu).filter((row) => !row.disabled && !invalid.has(row.id));
     const nodes = linked(menu, rows);
-    return [...rateFindings(nodes), ...(menu === '/queue/simple' ? matchFindings(nodes, snapshot) : [])];
+    return [
+      ...rateFindings(nodes),
+      ...(menu === '/queue/simple' ? matchFindings(nodes, snapshot) : markFindings(nodes)),
+    ];
+  });
+}
+
+/** Marks of tree queues that have children, which take packets themselves no longer. */
+function markFindings(nodes: readonly QueueNode[]): QueueFinding[] {
+  return nodes.flatMap(({ menu, row, name, children }) => {
+    const mark = row.values['packet-mark'] ?? '';
+    if (children.length === 0 || mark === '') return [];
+    const message = `packet-mark ${mark} has no effect on a queue with children; give it to them`;
+    return [{ menu, row: row.id, name, property: 'packet-mark', finding: 'mark-without-effect', message }];
   });
 }
 

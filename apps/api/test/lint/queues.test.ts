@@ -161,6 +161,32 @@ describe('targets of queues', () => {
     expect(found).toEqual(['b shadowed dst']);
   });
 
+  it('that lie outside of the parent get little, which is said of addresses alone', () => {
+    const below = (target: string, more: Written = {}) =>
+      about(
+        'outside-parent',
+        lint([
+          { name: 'top', target: '10.1.0.0/16', ...more },
+          { name: 'a', target, parent: 'top' },
+        ]),
+      );
+    expect(below('10.2.0.0/24')).toEqual(['a outside-parent target']);
+    expect(below('2001:db8::/32')).toEqual(['a outside-parent target']);
+    expect(below('10.1.2.3/32')).toEqual([]);
+    expect(below('10.2.0.1/32,10.1.0.1/32')).toEqual([]);
+    expect(below('10.0.0.0/8')).toEqual([]);
+    expect(below('ether1')).toEqual([]);
+    expect(below('10.2.0.0/24', { target: 'ether1' })).toEqual([]);
+  });
+
+  it('and marks of tree queues with children take nothing', () => {
+    const tree = [
+      { name: 'up', parent: 'ether1', 'packet-mark': 'voice' },
+      { name: 'voip', parent: 'up', 'packet-mark': 'voice' },
+    ];
+    expect(about('mark-without-effect', lint([], tree))).toEqual(['up mark-without-effect packet-mark']);
+  });
+
   const both = (...queues: Written[]) => about('both-match', lint(queues)).map((text) => text.split(' ')[0]);
 
   it('that are taken in part are told', () => {

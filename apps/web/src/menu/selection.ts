@@ -62,9 +62,8 @@ export function within(selection: Selection, order: readonly string[]): Selectio
   return { ids, focus, anchor };
 }
 
-/** The selected rows in the given order, then the selected ones that are not in it. */
+/** The selected rows in the given order; in that in which they were selected when it does not have all of them. */
 export function inOrder(selection: Selection, order: readonly string[]): readonly string[] {
   const known = order.filter((id) => selection.ids.has(id));
-  const inside = new Set(known);
-  return [...known, ...[...selection.ids].filter((id) => !inside.has(id))];
+  return known.length === selection.ids.size ? known : [...selection.ids];
 }

@@ -10,6 +10,8 @@ export const QUEUE_FINDINGS = [
   'limit-at-without-parent',
   'priority-without-effect',
   'burst-without-effect',
+  'mark-without-effect',
+  'outside-parent',
   'shadowed',
   'both-match',
 ] as const;
