@@ -12,6 +12,7 @@ afterEach(() => router.close());
 const LISTS = '/ip/firewall/address-list';
 const PASSWORD = 'a password of eve';
 const eve = { authorization: `Basic ${Buffer.from(`eve:${PASSWORD}`).toString('base64')}` };
+const eva = { authorization: `Basic ${Buffer.from(`eva:${PASSWORD}`).toString('base64')}` };
 
 const addEve = async () => (await router.rest('PUT', '/user', { name: 'eve', group: 'full', password: PASSWORD })).id;
 /** What an administrator does to somebody, and how what they had begun is answered then. */
@@ -77,6 +78,23 @@ describe('who begins a request, and is meanwhile', () => {
     expect((await waiting).status).toBe(refused);
     await Promise.all(others);
     expect((await router.rest('GET', LISTS)).rows).toHaveLength(2);
+  });
+
+  it('renamed while the change waits for others, is its author by the new name', async () => {
+    const id = await addEve();
+    const { peer } = router;
+    if (peer === undefined) throw new Error('there is no peer');
+    peer.delayMs = 300;
+    const other = router.rest('PUT', LISTS, { list: 'l', address: '10.0.0.1' });
+    await expect.poll(() => peer.prepares).toBeGreaterThan(0);
+    const waiting = router.rest('PUT', LISTS, { list: 'l', address: '10.9.9.9' }, eve);
+    await sleep(100);
+    await router.rest('PATCH', `/user/${id}`, { name: 'eva' });
+    await router.rest('PUT', '/user', { name: 'eve', group: 'read', password: PASSWORD });
+    expect((await waiting).status).toBe(201);
+    await other;
+    const { rows } = await router.request('GET', '/api/v1/revisions', undefined, eva);
+    expect(rows[0]).toMatchObject({ author: 'eva' });
   });
 
   it('left alone, is served', async () => {

@@ -23,8 +23,8 @@ export interface Principal {
   readonly password?: number;
   /** Hears of each revision that the request makes. */
   readonly stored?: (revision: number) => void;
-  /** Asked when a change is about to be stored: see {@link Authenticator.refuseLess}. */
-  readonly refuse?: () => void;
+  /** Asked for the name when a change is about to be stored: see {@link Authenticator.confirmed}. */
+  readonly confirm?: () => string;
 }
 
 const RANK: Readonly<Record<Group, number>> = { read: 0, write: 1, full: 2 };
@@ -122,14 +122,15 @@ export class Authenticator {
     const user = this.#users.byId(principal.userId);
     if (user === undefined || !this.stands(principal)) throw errors.unauthorized();
     const { name, group } = user;
-    return { ...principal, name, group, refuse: () => this.refuseLess({ ...principal, group }) };
+    return { ...principal, name, group, confirm: () => this.confirmed({ ...principal, group }) };
   }
 
-  /** @throws ApiError 401, or 403 when the user is in a group of fewer rights since. */
-  refuseLess(principal: Principal): void {
+  /** Name of a user now. @throws ApiError 401, or 403 when the user is in a group of fewer rights since. */
+  confirmed(principal: Principal): string {
     const user = this.#users.byId(principal.userId);
     if (user === undefined || !this.stands(principal)) throw errors.unauthorized();
     if (RANK[user.group] < RANK[principal.group]) throw errors.notEnoughPermissions();
+    return user.name;
   }
 
   /** Clients send several requests at once: the same credentials are hashed, and counted, once. */

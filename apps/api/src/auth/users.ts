@@ -148,16 +148,16 @@ export class Users {
   /**
    * Stores changes together with what the audit says of them: all of it, or nothing when the database cannot be written.
    * Returns who was added or set, in their order.
-   * @param refuse throws when whoever asked for them may change nothing any more
+   * @param confirm throws when whoever asked for them may change nothing any more
    * @throws DatabaseFault when the database is not the one that was opened, or cannot be written
    */
-  change(changes: readonly UserChange[], notes: readonly AuditNote[], refuse?: () => void): Promise<readonly User[]> {
+  change(changes: readonly UserChange[], notes: readonly AuditNote[], confirm?: () => void): Promise<readonly User[]> {
     return this.#oneAtATime.run(async () => {
       if (this.#closed) throw errors.stopping();
       const rows: UserRow[] = [];
       const steps = await Promise.all(changes.map(withHash));
       this.#watch?.refuse();
-      refuse?.();
+      confirm?.();
       const writer = this.#writer;
       await inTransaction(writer, async () => {
         for (const step of steps) {

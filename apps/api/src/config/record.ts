@@ -17,9 +17,12 @@ export interface Author {
   readonly via?: 'web' | 'rest' | undefined;
   /** Hears of each revision that is stored in the author's name. */
   readonly stored?: ((revision: number) => void) | undefined;
-  /** Throws when the author may change nothing any more; others may have waited for their turn, too. */
-  readonly refuse?: (() => void) | undefined;
+  /** The author's name now, who has waited for others. Throws when the author may change nothing any more. */
+  readonly confirm?: (() => string) | undefined;
 }
+
+/** Who makes a change, by the name of the moment. @throws ApiError when the author may change nothing any more */
+export const confirmed = (author: Author): Author => ({ ...author, name: author.confirm?.() ?? author.name });
 
 /** The product itself, which no user may be called. */
 export const SYSTEM: Author = { name: 'system', address: '' };

@@ -11,7 +11,7 @@ import { Draft, type RowChange, type StoredSnapshot } from './draft.js';
 import { refuseTakingFromUsers } from './in-use.js';
 import { refuseEndingRules } from './jumps.js';
 import { Mutex } from './mutex.js';
-import { type Author, type StoredConfig, writeRevision } from './record.js';
+import { type Author, confirmed, type StoredConfig, writeRevision } from './record.js';
 import { rowIdText } from './snapshot.js';
 
 /** How long a write waits for those before it; then for the agent until it can be stored, and after that, ms each. */
@@ -168,7 +168,7 @@ export class ConfigStore {
     const deadline = performance.now() + WAIT_MS;
     const change = async (): Promise<Revised<T>> => {
       if (this.#closed) throw errors.stopping();
-      author.refuse?.();
+      author.confirm?.();
       const begun = performance.now();
       await this.#agentReady(deadline);
       // What has been waited for the agent is not waited for it again; what is worked out here does not count.
@@ -188,10 +188,11 @@ export class ConfigStore {
       const token = await this.#prepare(revision, compiled.config, performance.now() + patience);
       const text = typeof summary === 'string' ? summary : summary(result, changes);
       const digest = digestOf(compiled.config);
+      let by: Author;
       try {
-        author.refuse?.();
+        by = confirmed(author);
         const lastId = this.#lastId;
-        const revisionRow = { number: revision, author, summary: text, sha256: digest, changes, undoes, lastId };
+        const revisionRow = { number: revision, author: by, summary: text, sha256: digest, changes, undoes, lastId };
         await writeRevision(this.#writer, revisionRow);
       } catch (error) {
         await this.#agent.request({ op: 'discard', token }, WAIT_MS).catch(() => undefined);
@@ -203,7 +204,7 @@ export class ConfigStore {
       author.stored?.(revision);
       this.#digest = digest;
       await this.#activate(token, revision);
-      const committed: Committed = { revision, author, summary: text, changes };
+      const committed: Committed = { revision, author: by, summary: text, changes };
       this.#events.emit('commit', committed);
       return { result, revision };
     };

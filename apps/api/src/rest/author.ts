@@ -2,10 +2,10 @@ import type { Principal } from '../auth/authenticator.js';
 import type { Author } from '../config/record.js';
 
 /** Who makes a change, and by what: a session is a browser's, everything else is a program's. */
-export const authorOf = ({ name, address, session, stored, refuse }: Principal): Author => ({
+export const authorOf = ({ name, address, session, stored, confirm }: Principal): Author => ({
   name,
   address,
   via: session === undefined ? 'rest' : 'web',
   stored,
-  refuse,
+  confirm,
 });

@@ -5,7 +5,7 @@ import { groups, type User, type UserChange, type UserContent } from '../../auth
 import { type Arguments, accepted } from '../../config/content.js';
 import { differences } from '../../config/described-changes.js';
 import { Mutex } from '../../config/mutex.js';
-import { authorText, SYSTEM } from '../../config/record.js';
+import { authorText, confirmed, SYSTEM } from '../../config/record.js';
 import { type ConfigSnapshot, parseRowId, type Row, rowIdText } from '../../config/snapshot.js';
 import { type RowContent, verifyAdd, verifySet } from '../../config/verify.js';
 import { type ApiError, errors } from '../../errors.js';
@@ -207,17 +207,17 @@ async function store(
   by: Principal,
   described: readonly Described[],
 ): Promise<readonly User[]> {
-  const author = authorOf(by);
+  const author = confirmed(authorOf(by));
   const notes = described.map(({ detail }) => ({
-    user: by.name,
-    address: by.address,
+    user: author.name,
+    address: author.address,
     action: 'user',
     detail: `${detail} via ${author.via}`,
   }));
   const stored = await users.change(
     described.map(({ change }) => change),
     notes,
-    author.refuse,
+    author.confirm,
   );
   for (const { detail } of described) book.add('system,info,account', `${detail} by ${authorText(author)}`);
   return stored;
