@@ -61,16 +61,14 @@ try {
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => agent.stop());
 
-// The log is a file: a disk that is full or read-only is no reason to end, nor is it for want of a pid file.
+// The log is a file: a disk that is full or read-only is no reason to end, nor is want of a pid file, for whatever reason.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
-const UNWRITABLE = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'];
 
 const pidFile = path.join(options.dataDir, 'run', 'agent.pid');
 try {
   mkdirSync(path.dirname(pidFile), { recursive: true });
   writeFileSync(pidFile, `${process.pid}\n`);
 } catch (error) {
-  if (!UNWRITABLE.includes(error.code)) fail(error.message, 2);
   console.error(`the pid file cannot be written: ${error.message}`);
 }
 

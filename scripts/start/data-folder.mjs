@@ -7,7 +7,7 @@ import { isReadOnly, isReadOnlyError, runDir } from './places.mjs';
 import { isSetUp } from './services.mjs';
 
 /** What Tollway has in its data folder; nothing else there is touched. */
-const OWN = /^(run|log|agent|generations(\.behind)?|traffic\.json.*|tollway\.db.*)$/;
+const OWN = /^(run|log|agent|generations|users\.changes.*|traffic\.json.*|tollway\.db.*)$/;
 
 /**
  * Makes the folder, or gives one that exists, and what Tollway has in it, the modes 0700 and 0600. One of a router that

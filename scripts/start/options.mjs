@@ -123,7 +123,7 @@ export function parseOptions(argv) {
 
 /** @param {string} value */
 function revision(value) {
-  if (/^[1-9]\d{0,14}$/.test(value)) return Number(value);
+  if (/^(0|[1-9]\d{0,14})$/.test(value)) return Number(value);
   throw new UserError(`--restore takes the number of a revision, or nothing for the newest, not "${value}"`, 2);
 }
 

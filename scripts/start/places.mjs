@@ -40,11 +40,15 @@ export function isReadOnly(folder) {
 /** @param {unknown} error */
 export const isReadOnlyError = (error) => error instanceof Error && 'code' in error && error.code === 'EROFS';
 
-/** Removes what may be there; on a file system that is read-only it stays. @param {string} file */
+/**
+ * Removes what may be there. Where that fails, as on a read-only file system or below what is no folder, it stays: what is left
+ * of one router is no reason for another not to start.
+ * @param {string} file
+ */
 export function removeIfPossible(file) {
   try {
     rmSync(file, { recursive: true, force: true });
-  } catch (error) {
-    if (!isReadOnlyError(error)) throw error;
+  } catch {
+    // See above.
   }
 }

@@ -72,7 +72,7 @@ export function register(instance) {
       renameSync(`${file}.new`, file);
     } catch (error) {
       problem = error;
-      rmSync(`${file}.new`, { force: true });
+      removeIfPossible(`${file}.new`);
     }
   }
   if (problem === undefined) return;
@@ -87,8 +87,8 @@ export function unregister(instance) {
   for (const name of ['instance.json', 'agent.pid', 'api.pid', 'setup-token']) {
     removeIfPossible(path.join(runDir(instance.dataDir), name));
   }
-  rmSync(socketOf(instance.dataDir), { force: true });
-  rmSync(entryFile(instance.dataDir), { force: true });
+  removeIfPossible(socketOf(instance.dataDir));
+  removeIfPossible(entryFile(instance.dataDir));
 }
 
 /**

@@ -10,7 +10,7 @@ const migrations = fileURLToPath(new URL('../../../prisma/migrations/', import.m
 async function main(): Promise<number> {
   const { databaseUrl, dataDir } = readEnv(process.env);
   const [wanted, ...more] = process.argv.slice(2);
-  if (more.length > 0 || (wanted !== undefined && !/^[1-9]\d{0,14}$/.test(wanted))) {
+  if (more.length > 0 || (wanted !== undefined && !/^(0|[1-9]\d{0,14})$/.test(wanted))) {
     const given = JSON.stringify([wanted, ...more].join(' '));
     process.stderr.write(`--restore takes the number of a revision, or nothing for the newest, not ${given}\n`);
     return 2;

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -602,7 +603,7 @@ describe('--restore', () => {
 
   it('asks for the number when users were changed while no copies could be kept', async () => {
     for (const end of ['', '-wal', '-shm']) rmSync(database() + end, { force: true });
-    writeFileSync(join(directory, 'generations.behind'), '99\n');
+    writeFileSync(join(directory, 'users.changes'), '99\n');
     const { code, stderr } = restoring();
     expect(code).toBe(1);
     const asked = /users were changed since.* go back to revision (\d+) and the users of that time/.exec(stderr);
@@ -610,7 +611,31 @@ describe('--restore', () => {
     expect(restoring(asked?.[1] ?? '').code).toBe(0);
     await start();
     await healthy();
-    expect(existsSync(join(directory, 'generations.behind'))).toBe(false);
+    expect(readFileSync(join(directory, 'users.changes'), 'utf8')).toBe('100\n');
+  });
+
+  it('asks for the number when an older copy of the copies is in their place', async () => {
+    await start();
+    await healthy();
+    const folder = join(directory, 'generations');
+    const user = { name: 'gone', group: 'full', password: 'staple battery' };
+    const id = idOf(await ask('PUT', '/rest/user', user));
+    cpSync(folder, `${folder}.older`, { recursive: true });
+    expect((await ask('DELETE', `/rest/user/${id}`)).status).toBe(204);
+    await stop();
+    rmSync(folder, { recursive: true });
+    renameSync(`${folder}.older`, folder);
+    for (const end of ['', '-wal', '-shm']) rmSync(database() + end, { force: true });
+    const { code, stderr } = restoring();
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/users were changed since.* --restore \d+\n$/)]);
+  });
+
+  it('goes back to the time before the first change as well, when that is what is left', () => {
+    const folder = join(directory, 'generations');
+    const first = readdirSync(folder).sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10))[0] ?? '';
+    for (const name of readdirSync(folder)) if (name !== first) rmSync(join(folder, name));
+    expect(first).toBe('0.rows');
+    expect(restoring('0')).toMatchObject({ code: 0, stdout: expect.stringContaining('restored generation 0 ') });
   });
 
   it('says so when there is nothing to restore', () => {

@@ -1,8 +1,14 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { Generations, generationsFolder, missedUserChanges, newestKept } from '../src/generations/generations.js';
+import {
+  Generations,
+  generationsFolder,
+  isBeforeUsers,
+  newestKept,
+  notedUserChanges,
+} from '../src/generations/generations.js';
 import type { KeptUser } from '../src/generations/rows-file.js';
 
 let folder: string;
@@ -75,7 +81,7 @@ it('begins anew with the next change when the folder is gone, or another file st
   }
 });
 
-it('leaves word beside the folder that users were changed while nothing could be kept', async () => {
+it('says beside the folder how often users were changed, also while nothing can be kept', async () => {
   let users: KeptUser[] = [user('admin'), user('eve')];
   const generations = new Generations(folder, {
     database: 'a',
@@ -85,20 +91,48 @@ it('leaves word beside the folder that users were changed while nothing could be
   });
   try {
     await generations.begin();
-    expect(missedUserChanges(folder)).toBe(0);
+    expect(notedUserChanges(folder)).toBe(8);
     const kept = generationsFolder(folder);
     renameSync(kept, `${kept}.away`);
     writeFileSync(kept, '');
     users = [user('admin')];
     generations.usersChanged();
-    await expect.poll(() => missedUserChanges(folder)).toBe(9);
+    expect(notedUserChanges(folder)).toBe(9);
     rmSync(kept);
     renameSync(`${kept}.away`, kept);
     expect(newestKept(folder)?.users.changes).toBe(8);
     // The attempt that failed may not be over yet.
     await expect
-      .poll(() => generations.begin().then(() => [missedUserChanges(folder), newestKept(folder)?.users.changes]))
-      .toEqual([0, 9]);
+      .poll(() => generations.begin().then(() => [notedUserChanges(folder), newestKept(folder)?.users.changes]))
+      .toEqual([9, 9]);
+  } finally {
+    generations.close();
+  }
+});
+
+it('knows copies of the time before anybody could log in from those of a router that has not been set up', async () => {
+  let users: KeptUser[] = [];
+  let changes = 0;
+  const generations = new Generations(folder, {
+    database: 'a',
+    store: { revision: 0, lastId: 0, snapshot: new Map() },
+    users: () => ({ users, changes }),
+    log: vi.fn(),
+  });
+  const before = () => {
+    const kept = newestKept(folder);
+    return kept && isBeforeUsers(folder, kept);
+  };
+  try {
+    await generations.begin();
+    expect(before()).toBe(false);
+    const old = readFileSync(join(generationsFolder(folder), '0.rows'));
+    users = [user('admin')];
+    changes = 1;
+    generations.usersChanged();
+    expect(before()).toBe(false);
+    writeFileSync(join(generationsFolder(folder), '0.rows'), old);
+    expect(before()).toBe(true);
   } finally {
     generations.close();
   }

@@ -1,7 +1,14 @@
 import { accessSync, closeSync, constants, existsSync, lstatSync, openSync, readSync, statSync } from 'node:fs';
 import { NoRow, readConfig, type StoredConfig } from '../config/record.js';
 import { agentRevision } from '../generations/agent-revision.js';
-import { lastKept, missedUserChanges, newestBegun, newestKept } from '../generations/generations.js';
+import {
+  canLogIn,
+  isBeforeUsers,
+  lastKept,
+  newestBegun,
+  newestKept,
+  notedUserChanges,
+} from '../generations/generations.js';
 import type { Generation } from '../generations/rows-file.js';
 import { adapter, type Database } from './client.js';
 import { DatabaseFault, faultOf } from './fault.js';
@@ -50,7 +57,8 @@ export async function readyDatabase(
     const isSetUp = last > 0 || agentRevision(dataDir) > 0;
     const fresh = !existsSync(file) || statSync(file).size === 0;
     if (fresh && isSetUp) {
-      throw new DatabaseFault(kept === undefined ? 'lost' : existsSync(file) ? 'empty' : 'gone', file);
+      if (kept === undefined || isBeforeUsers(dataDir, kept)) throw new DatabaseFault('lost', file);
+      throw new DatabaseFault(existsSync(file) ? 'empty' : 'gone', file);
     }
     // A connection that was opened read-only would keep later ones of this process from writing.
     if (!fresh && !isWritable(file)) throw new DatabaseFault('read-only', file);
@@ -70,7 +78,7 @@ export async function readyDatabase(
     if (revision < last) throw new DatabaseFault('older', file, `revision ${revision}; the last was ${last}`);
     const users = kept?.users;
     // What happens to users makes no revision.
-    if (userChanges < Math.max(users?.changes ?? 0, missedUserChanges(dataDir))) {
+    if (userChanges < Math.max(users?.changes ?? 0, notedUserChanges(dataDir))) {
       throw new DatabaseFault('older', file, `revision ${revision}, but its users have changed since`);
     }
     if (isOther) throw new DatabaseFault('other', file);
@@ -102,9 +110,6 @@ export async function readStored(db: Database, file: string, kept: Generation | 
   if (unknown !== undefined) throw new DatabaseFault('newer', file, `it has rows of ${unknown}`);
   return stored;
 }
-
-const canLogIn = (user: { group: string; disabled: boolean; passwordHash: string | null }): boolean =>
-  user.group === 'full' && !user.disabled && user.passwordHash !== null;
 
 async function check(url: string, file: string): Promise<void> {
   if (!startsAsDatabase(file)) throw new DatabaseFault('damaged', file);

@@ -7,7 +7,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
-  rmSync,
+  renameSync,
   statSync,
   writeFileSync,
   writeSync,
@@ -31,13 +31,16 @@ const AGAIN_MS = 5_000;
 /** How often it is seen to it that the file is where it is looked for, ms. */
 const LOOK_MS = 5_000;
 
-/** How often users had been changed when a change of theirs could not be kept last; removed as soon as all is kept again. */
-const behindFile = (dataDir: string): string => join(dataDir, 'generations.behind');
+/**
+ * How often users have been changed, apart from the copies: changes of users make no revision, and without this nobody could
+ * tell that a folder of copies has missed some, or is an older one.
+ */
+const userChangesFile = (dataDir: string): string => join(dataDir, 'users.changes');
 
-/** How often users had been changed, where the copies have missed some of it; else 0. */
-export function missedUserChanges(dataDir: string): number {
+/** How often users have been changed as far as the data folder knows beside the copies; 0 when it does not. */
+export function notedUserChanges(dataDir: string): number {
   try {
-    return Number.parseInt(readFileSync(behindFile(dataDir), 'utf8'), 10) || 0;
+    return Number.parseInt(readFileSync(userChangesFile(dataDir), 'utf8'), 10) || 0;
   } catch {
     return 0;
   }
@@ -60,7 +63,7 @@ interface Source {
  */
 export class Generations {
   readonly #folder: string;
-  readonly #behind: string;
+  readonly #userChanges: string;
   readonly #source: Source;
   #file: number | undefined;
   /** Path of the file. */
@@ -76,7 +79,7 @@ export class Generations {
 
   constructor(dataDir: string, source: Source) {
     this.#folder = generationsFolder(dataDir);
-    this.#behind = behindFile(dataDir);
+    this.#userChanges = userChangesFile(dataDir);
     this.#source = source;
   }
 
@@ -117,7 +120,7 @@ export class Generations {
       const lines = this.#meanwhile;
       this.#meanwhile = undefined;
       this.#problem = undefined;
-      rmSync(this.#behind, { force: true });
+      this.#noteUserChanges();
       for (const line of lines) this.#append(line);
       await this.#prune();
     } catch (error) {
@@ -134,6 +137,7 @@ export class Generations {
   }
 
   usersChanged(): void {
+    this.#noteUserChanges();
     this.#note(usersLine(this.#source.users()));
   }
 
@@ -192,15 +196,14 @@ export class Generations {
     const text = `A copy of the configuration cannot be kept in ${this.#folder}: ${why}.`;
     if (this.#problem !== text) this.#source.log(text);
     this.#problem = text;
-    this.#noteBehind();
     clearTimeout(this.#again);
     if (!this.#closed) this.#again = setTimeout(() => void this.begin(), AGAIN_MS).unref();
   }
 
-  /** Changes of users make no revision: without this nobody could tell from the copies that some are missing. */
-  #noteBehind(): void {
+  #noteUserChanges(): void {
     try {
-      writeFileSync(this.#behind, `${this.#source.users().changes}\n`, { mode: 0o600, flush: true });
+      writeFileSync(`${this.#userChanges}.new`, `${this.#source.users().changes}\n`, { mode: 0o600, flush: true });
+      renameSync(`${this.#userChanges}.new`, this.#userChanges);
     } catch {
       // A disk that does not take this takes no changes of users either.
     }
@@ -265,6 +268,14 @@ export function damagedNewest(dataDir: string): readonly string[] {
   }
   return damaged;
 }
+
+/** Whether a user could make themselves and others users again. */
+export const canLogIn = (user: KeptUsers['users'][number]): boolean =>
+  user.group === 'full' && !user.disabled && user.passwordHash !== null;
+
+/** Whether the newest copies are of the time before anybody could log in, who can since: with them everybody could again. */
+export const isBeforeUsers = (dataDir: string, { users: { users, changes } }: RowsFile): boolean =>
+  !users.some(canLogIn) && notedUserChanges(dataDir) > changes;
 
 /** The newest file that can be read, which has the newest generation that is known, and the users of that time. */
 export function newestKept(dataDir: string): RowsFile | undefined {

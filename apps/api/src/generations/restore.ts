@@ -11,10 +11,11 @@ import { agentRevision } from './agent-revision.js';
 import {
   damagedNewest,
   generationsFolder,
+  isBeforeUsers,
   keptGenerations,
   lastKept,
-  missedUserChanges,
   newestKept,
+  notedUserChanges,
 } from './generations.js';
 import { baseLines, type Generation, type KeptUsers } from './rows-file.js';
 
@@ -59,7 +60,7 @@ export function valueOfRestore(dataDir: string): number | undefined {
   const newest = newestKept(dataDir);
   if (newest === undefined) return undefined;
   const last = lastKept(newest);
-  const isBehind = agentRevision(dataDir) > last || missedUserChanges(dataDir) > newest.users.changes;
+  const isBehind = agentRevision(dataDir) > last || notedUserChanges(dataDir) > newest.users.changes;
   return damagedNewest(dataDir).length > 0 || isBehind ? last : undefined;
 }
 
@@ -86,6 +87,9 @@ export async function restore(
   const damaged = damagedNewest(dataDir);
   const generation = chosen(dataDir, wanted, damaged);
   const newest = newestKept(dataDir);
+  if (newest !== undefined && isBeforeUsers(dataDir, newest)) {
+    throw nothingToRestore(dataDir, 'is of the time before anybody could log in');
+  }
   if (wanted === undefined && damaged.length > 0) {
     refuseLosing(`damaged (${damaged.join(', ')})`, generation);
   }
@@ -105,7 +109,7 @@ export async function restore(
       const old = await keepHistory(connection, file, newest?.database);
       known = old.revision;
       const there = Math.max(known, ahead);
-      const missedUsers = missedUserChanges(dataDir) > users.changes;
+      const missedUsers = notedUserChanges(dataDir) > users.changes;
       isBehind = there > lastKept(newest) || missedUsers;
       if (wanted === undefined && isBehind) {
         const what = missedUsers ? 'users were changed since' : `there was revision ${there}`;
@@ -118,7 +122,7 @@ export async function restore(
       const changes = last === undefined ? [] : difference(last, generation);
       const counted = {
         ...users,
-        changes: 1 + Math.max(users.changes, old.userChanges, missedUserChanges(dataDir)),
+        changes: 1 + Math.max(users.changes, old.userChanges, notedUserChanges(dataDir)),
         lastUserId: old.lastUserId,
       };
       const restored = { ...generation, lastId };
@@ -160,6 +164,12 @@ export async function restore(
   }
 }
 
+/** @param why what there is about the folder of the copies, as a predicate */
+function nothingToRestore(dataDir: string, why: string): CannotRestore {
+  const meanwhile = agentRevision(dataDir) > 0 ? ' Started without --restore the router forwards as before.' : '';
+  return new CannotRestore(`There is nothing to restore: ${generationsFolder(dataDir)} ${why}.${meanwhile}`);
+}
+
 function chosen(dataDir: string, wanted: number | undefined, damaged: readonly string[]): Generation {
   const folder = generationsFolder(dataDir);
   const held: number[] = [];
@@ -170,9 +180,7 @@ function chosen(dataDir: string, wanted: number | undefined, damaged: readonly s
     held.push(...file.heads.map(({ revision }) => revision).filter((revision) => revision > 0));
   }
   if (held.length === 0) {
-    const meanwhile = agentRevision(dataDir) > 0 ? ' Started without --restore the router forwards as before.' : '';
-    const none = damaged.length === 0 ? 'holds no generation' : 'holds none that can be read';
-    throw new CannotRestore(`There is nothing to restore: ${folder} ${none}.${meanwhile}`);
+    throw nothingToRestore(dataDir, damaged.length === 0 ? 'holds no generation' : 'holds none that can be read');
   }
   throw new CannotRestore(`There is no generation ${wanted} in ${folder}; there are ${rangesOf(held)}.`);
 }
