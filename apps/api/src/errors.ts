@@ -75,6 +75,12 @@ export const errors = {
   agentUnavailable: () =>
     new ApiError(503, 'failure: the data plane agent is not connected; nothing was changed, try again'),
   databaseFault: (text: string) => new ApiError(503, `failure: ${text} Nothing was changed; forwarding goes on.`),
+  logoutNotStored: () =>
+    new ApiError(
+      503,
+      'you are logged out, but the database does not take it now: it is tried again; the session would only go on if the router ' +
+        'restarted before it does',
+    ),
   agentSilent: (ms: number) =>
     new ApiError(
       503,

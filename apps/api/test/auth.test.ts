@@ -63,6 +63,19 @@ describe('without authentication', () => {
 });
 
 describe('sessions', () => {
+  it('that have ended stay so over a restart, or it is said that the database does not take it yet', async () => {
+    router = await Router.start();
+    const cookie = cookieOf(await login());
+    await router.db.$executeRawUnsafe(
+      `CREATE TRIGGER full BEFORE DELETE ON "Session" BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END`,
+    );
+    const logout = await router.request('POST', '/api/v1/logout', undefined, { cookie, 'x-tollway': '1' });
+    expect([logout.status, logout.headers.get('set-cookie')]).toEqual([503, expect.stringMatching(/=;.*Expires=Thu, 01 Jan 1970/)]);
+    expect((await router.request('GET', '/api/v1/session', undefined, { cookie })).status).toBe(401);
+    await router.db.$executeRawUnsafe('DROP TRIGGER full');
+    await expect.poll(() => router.db.session.count(), { timeout: 30_000 }).toBe(0);
+  });
+
   it('begin with login, need the header and the origin for changes, and end with logout', async () => {
     router = await Router.start();
     const answer = await login();

@@ -5,6 +5,9 @@ import { unlessFault } from '../database/fault.js';
 /** How long a session lives, ms. */
 export const SESSION_MS = 7 * 24 * 3600 * 1000;
 
+/** Time between two attempts to store that sessions have ended, ms. */
+const AGAIN_MS = 5_000;
+
 /** Sessions of one user; when there are more, the oldest ends. */
 const MAX_OF_USER = 64;
 
@@ -22,6 +25,9 @@ export class Sessions {
   readonly #db: Database;
   readonly #sessions = new Map<string, Session>();
   readonly #ended: ((key: string) => void)[] = [];
+  /** Sessions that have ended and are still in the database, which has not taken it. */
+  readonly #left = new Set<string>();
+  #again: NodeJS.Timeout | undefined;
 
   private constructor(db: Database) {
     this.#db = db;
@@ -82,10 +88,29 @@ export class Sessions {
     return session !== undefined && session.expiresAt > Date.now();
   }
 
-  async end(key: string): Promise<void> {
-    if (!this.#sessions.delete(key)) return;
+  /**
+   * Ends a session. `false`: the database does not take it now, and after a restart before it does the session would go on;
+   * it is tried again until then.
+   */
+  async end(key: string): Promise<boolean> {
+    if (!this.#sessions.delete(key)) return !this.#left.has(key);
     for (const listener of this.#ended) listener(key);
-    await this.#db.session.deleteMany({ where: { tokenHash: key } }).catch(unlessFault);
+    this.#left.add(key);
+    await this.#forgetLeft();
+    return !this.#left.has(key);
+  }
+
+  /** Takes what has ended out of the database. */
+  async #forgetLeft(): Promise<void> {
+    clearTimeout(this.#again);
+    const keys = [...this.#left];
+    try {
+      await this.#db.session.deleteMany({ where: { tokenHash: { in: keys } } });
+      for (const key of keys) this.#left.delete(key);
+    } catch (error) {
+      unlessFault(error);
+      this.#again = setTimeout(() => void this.#forgetLeft().catch(() => undefined), AGAIN_MS).unref();
+    }
   }
 
   /** Ends a user's sessions, but not the one with key `except`. */

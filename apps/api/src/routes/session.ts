@@ -60,12 +60,14 @@ export function sessionRoutes(
 
   app.post('/api/v1/logout', async (request, reply) => {
     const { name, session } = request.principal;
-    if (session !== undefined) await sessions.end(session);
+    const stored = session === undefined || (await sessions.end(session));
     book.add('system,info,account', `user ${name} logged out from ${request.ip} via web`);
     await db.audit
       .create({ data: { user: name, address: request.ip, action: 'logout', detail: 'web' } })
       .catch(unlessFault);
-    reply.clearCookie(COOKIE, { path: '/' }).code(204);
+    reply.clearCookie(COOKIE, { path: '/' });
+    if (!stored) throw errors.logoutNotStored();
+    reply.code(204);
   });
 }
 
