@@ -70,7 +70,10 @@ describe('sessions', () => {
       `CREATE TRIGGER full BEFORE DELETE ON "Session" BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END`,
     );
     const logout = await router.request('POST', '/api/v1/logout', undefined, { cookie, 'x-tollway': '1' });
-    expect([logout.status, logout.headers.get('set-cookie')]).toEqual([503, expect.stringMatching(/=;.*Expires=Thu, 01 Jan 1970/)]);
+    expect([logout.status, logout.headers.get('set-cookie')]).toEqual([
+      503,
+      expect.stringMatching(/=;.*Expires=Thu, 01 Jan 1970/),
+    ]);
     expect((await router.request('GET', '/api/v1/session', undefined, { cookie })).status).toBe(401);
     await router.db.$executeRawUnsafe('DROP TRIGGER full');
     await expect.poll(() => router.db.session.count(), { timeout: 30_000 }).toBe(0);

@@ -80,6 +80,20 @@ describe('who begins a request, and is meanwhile', () => {
     expect((await router.rest('GET', LISTS)).rows).toHaveLength(2);
   });
 
+  it.each(DEEDS.filter(([, refused]) => refused === 401))(
+    '%s, sees no more of a command that looks on',
+    async (_, refused, deed) => {
+      const id = await addEve();
+      const begun = performance.now();
+      const looking = router.rest('POST', '/interface/monitor-traffic', { interface: 'ether1', duration: '20s' }, eve);
+      await sleep(300);
+      await router.rest('PATCH', `/user/${id}`, { comment: 'nothing has happened yet' });
+      await deed(id);
+      expect((await looking).status).toBe(refused);
+      expect(performance.now() - begun).toBeLessThan(15_000);
+    },
+  );
+
   it('renamed while the change waits for others, is its author by the new name', async () => {
     const id = await addEve();
     const { peer } = router;

@@ -1,12 +1,13 @@
 import { Readable } from 'node:stream';
 import { type Menu, takesLists } from '@tollway/schema';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Principal } from '../auth/authenticator.js';
 import { requirePermission } from '../auth/permissions.js';
 import type { Arguments } from '../config/content.js';
 import { nameProp, storageOf } from '../config/items.js';
 import { filterTest, QueryError } from '../config/query.js';
 import { parseRowId, rowIdText } from '../config/snapshot.js';
-import { errors } from '../errors.js';
+import { ApiError, errors } from '../errors.js';
 import { Slices, turnOf } from '../live/slices.js';
 import { clientGone } from '../plugins/auth.js';
 import { authorOf } from '../rest/author.js';
@@ -20,6 +21,8 @@ import type { RowSet, View } from '../view/rows.js';
 
 /** Longest time a request may take, ms (spec: any request ends after 60 s). */
 const TIME_LIMIT_MS = 60_000;
+/** How often it is looked whether somebody whose command takes its time may still log in, ms. */
+const LOOK_MS = 250;
 
 /** The one route set that serves every menu of the registry. */
 export function restRoutes(app: FastifyInstance, services: Services): void {
@@ -91,14 +94,31 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
     if (run === undefined) throw errors.noSuchCommand(menu.path.slice(menu.path.lastIndexOf('/') + 1));
     requirePermission(request.principal, menu.path, item ?? 'run');
     const limit = AbortSignal.timeout(TIME_LIMIT_MS);
-    const call = { ...callOf(services, request, menu), signal: AbortSignal.any([limit, clientGone(reply)]) };
+    const rights = new AbortController();
+    const signal = AbortSignal.any([limit, rights.signal, clientGone(reply)]);
+    const looking = setInterval(() => {
+      if (!stillStands(request.principal)) rights.abort();
+    }, LOOK_MS);
     try {
-      return sent(reply, await run(call));
+      return sent(reply, await run({ ...callOf(services, request, menu), signal }));
     } catch (error) {
+      if (rights.signal.aborted) throw errors.unauthorized();
       if (limit.aborted) throw errors.badRequest('Session closed');
       throw error;
+    } finally {
+      clearInterval(looking);
     }
   });
+}
+
+/** Whether somebody whose command takes its time may still log in; to look on, any group will do. */
+function stillStands({ confirm }: Principal): boolean {
+  try {
+    confirm?.();
+    return true;
+  } catch (error) {
+    return !(error instanceof ApiError && error.status === 401);
+  }
 }
 
 function pathOf(request: FastifyRequest): string {
