@@ -304,6 +304,25 @@ describe('pipelined requests', () => {
     expect(kept.body).toHaveLength(4);
   });
 
+  it('are done in their order, also when the first takes longer', async () => {
+    router = await Router.start();
+    const put = (body: object) => {
+      const text = JSON.stringify(body);
+      return `PUT /rest/ip/firewall/address-list HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n${text}`;
+    };
+    const many = Array.from({ length: 2_000 }, (_, n) => ({ list: 'many', address: `10.9.${n >> 8}.${n & 255}` }));
+    const socket = await hostile('');
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += String(chunk);
+    });
+    socket.write(put(many) + put({ list: 'one', address: '10.8.0.1' }));
+    await eventually(() => text.match(/HTTP\/1\.1 201/g)?.length === 2, 20_000);
+    socket.destroy();
+    const [first, second] = [...text.matchAll(/x-tollway-revision: (\d+)/g)].map((match) => Number(match[1]));
+    expect(second).toBe(Number(first) + 1);
+  });
+
   it('of a connection that is closed for them are not even parsed', async () => {
     router = await Router.start();
     let requests = 0;

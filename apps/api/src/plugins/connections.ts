@@ -49,11 +49,15 @@ const CHECK_MS = 1_000;
 /** Addresses that are remembered as those of somebody logged in. */
 const MAX_TRUSTED = 1_000;
 
+const ANSWERED = Promise.resolve();
+
 interface Connection {
   readonly socket: Socket;
   readonly network: string;
   /** Requests without an answer. */
   pending: number;
+  /** Resolves when the last of them has been answered. */
+  answered: Promise<void>;
   /** Number of the user who last proved to be somebody by it. */
   user: number | undefined;
   /** It has become a WebSocket. */
@@ -87,10 +91,15 @@ export class Connections {
     const { headersMs, requestMs, idleMs, stalledMs } = this.#limits;
     const serve = (request: IncomingMessage, response: ServerResponse) => {
       const { socket } = request;
-      if (!this.#admit(request, response)) return;
-      this.#turns.begin(socket, () => {
-        if (!socket.destroyed) handler(request, response);
-      });
+      const before = this.#admit(request, response);
+      if (before === undefined) return;
+      const begin = () =>
+        this.#turns.begin(socket, () => {
+          if (!socket.destroyed) handler(request, response);
+        });
+      // RFC 9112 §9.3.2: of pipelined requests only safe ones may be worked on at once.
+      if (before === ANSWERED) begin();
+      else void before.then(begin);
     };
     const server = createServer(
       {
@@ -147,6 +156,7 @@ export class Connections {
       socket,
       network,
       pending: 0,
+      answered: ANSWERED,
       user: undefined,
       live: false,
       parsing: parseInPieces(socket),
@@ -205,14 +215,21 @@ export class Connections {
     if (siblings?.size === 0) this.#byNetwork.delete(connection.network);
   }
 
-  /** Counts a request until it is answered. False for one too many: that is answered here, and those behind it are not. */
-  #admit(request: IncomingMessage, response: ServerResponse): boolean {
+  /**
+   * Counts a request until it is answered. Resolves when those before it are: {@link ANSWERED} when none is waiting. Undefined
+   * for one too many: that is answered here, and those behind it are not.
+   */
+  #admit(request: IncomingMessage, response: ServerResponse): Promise<void> | undefined {
     const connection = this.#open.get(request.socket);
-    if (connection === undefined || connection.full || request.socket.destroyed) return false;
+    if (connection === undefined || connection.full || request.socket.destroyed) return undefined;
     connection.full = connection.pending >= this.#limits.pipelined;
+    const before = connection.pending === 0 ? ANSWERED : connection.answered;
     connection.pending += 1;
-    response.once('close', () => {
-      connection.pending -= 1;
+    connection.answered = new Promise((resolve) => {
+      response.once('close', () => {
+        connection.pending -= 1;
+        resolve();
+      });
     });
     if (connection.full) {
       connection.parsing.ignoreRest();
@@ -220,7 +237,7 @@ export class Connections {
       const detail = `no more than ${this.#limits.pipelined} requests of a connection can wait for their answers; send this one and those behind it again`;
       response.end(JSON.stringify(errorBody(429, detail)));
     }
-    return !connection.full;
+    return connection.full ? undefined : before;
   }
 }
 
