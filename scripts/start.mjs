@@ -52,6 +52,7 @@ await main(async () => {
   const instance = await withLock(async () => {
     await refuseSecond(options.dataDir);
     await removeLeftovers();
+    refuseSameAddress(options.listen);
     await requireFreeAddress(options.listen);
     restoreDatabase(options);
     return claim(options);
@@ -160,8 +161,9 @@ function unmanaged({ problem, forwarding }, url, dataDir) {
 function watchManagement(url, told, dataDir) {
   return setInterval(async () => {
     const state = await health(url);
-    const { listening, problem } = state;
-    if (!listening || problem === told) return;
+    const { listening, healthy, problem } = state;
+    // What is over may have left another trouble behind.
+    if (!listening || problem === told || (problem === undefined && !healthy)) return;
     console.error(problem === undefined ? `• management works again: ${url}` : unmanaged(state, url, dataDir));
     const link = problem === undefined ? setupLink(url, dataDir) : undefined;
     if (link !== undefined) console.log(link);
@@ -243,6 +245,17 @@ async function refuseSecond(/** @type {string} */ dataDir) {
   throw new UserError(
     `Tollway already runs with this data folder (pid ${other.supervisor.pid}, ${urlOf(other.listen)}).\n` +
       'Stop it, or choose another: npm start -- --data-dir DIR --listen ADDR:PORT',
+  );
+}
+
+/** One that has just begun may not listen yet. */
+function refuseSameAddress(/** @type {string} */ listen) {
+  const other = instances().find(
+    (each) => each.listen === listen && each.netns === currentNetns() && isRunning(each.supervisor),
+  );
+  if (other === undefined) return;
+  throw new UserError(
+    `cannot listen on ${listen}: Tollway with the data folder ${other.dataDir} does. Choose another address: --listen ADDR:PORT`,
   );
 }
 

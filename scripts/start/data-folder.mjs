@@ -21,7 +21,7 @@ export function prepareDataDir(dataDir) {
     closeToOthers(dataDir);
     requireFolders(dataDir);
     // A router forwards by what it has; the API says what cannot be stored.
-    if (isSetUp(dataDir) && isReadOnly(dataDir)) return;
+    if (isSetUp(dataDir) && [dataDir, runDir(dataDir)].some(isReadOnly)) return;
     makeFolder(runDir(dataDir), 0o700);
     accessSync(runDir(dataDir), constants.W_OK);
   } catch (error) {

@@ -45,7 +45,7 @@ import { revisionRoutes } from './routes/revisions.js';
 import { sessionRoutes, setFirstPassword } from './routes/session.js';
 import { valuesRoute } from './routes/values.js';
 import { Alarms } from './state/alarms.js';
-import { agentFolderTrouble } from './state/data-folder.js';
+import { folderTrouble } from './state/data-folder.js';
 import { LiveState } from './state/live-state.js';
 import { LogBook } from './state/log-book.js';
 import { Processor } from './state/processor.js';
@@ -143,8 +143,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   await generations.begin();
   store.onCommit((committed) => generations.committed(committed));
   users.onChange(() => generations.usersChanged());
-  const folderTrouble = () => agentFolderTrouble(options.dataDir) ?? generations.problem;
-  const alarms = new Alarms(store, watch, folderTrouble);
+  const trouble = () => folderTrouble(options.dataDir, generations.problem);
+  const alarms = new Alarms(store, watch, trouble);
   const live = new LiveState(agent);
   const processor = new Processor();
   const hints = new QueueHints(store);
@@ -217,7 +217,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   jsonBodies(app, limits.publicBodyMs);
   endStreams(app);
   await authentication(app, authenticator, connections);
-  healthRoute(app, services, () => furnished, watch, folderTrouble);
+  healthRoute(app, services, () => furnished, watch, trouble);
   sessionRoutes(app, services, authenticator, options.setup);
   revisionRoutes(app, services);
   valuesRoute(app, services);

@@ -37,6 +37,20 @@ it('says that the data plane can store nothing, and when it can again', async ()
   expect((await health()).status).toBe(200);
 });
 
+it('says so, too, when the data plane has ended, which cannot start then', async () => {
+  const folder = join(router.directory, 'agent');
+  await router.peer?.stop();
+  writeFileSync(folder, '');
+  await expect.poll(health).toMatchObject({
+    status: 503,
+    body: {
+      concerns: 'data-folder',
+      forwarding: false,
+      problem: `The data plane cannot store a configuration: ${folder} is no folder. It cannot start either as long as that is so, and nothing is forwarded.`,
+    },
+  });
+});
+
 it('says that no copies of the configuration are kept, and keeps them again by itself', async () => {
   const folder = join(router.directory, 'generations');
   rmSync(folder, { recursive: true });

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { AHEAD_REMEDY, type SyncState } from '../config/agent-sync.js';
 import type { DatabaseWatch } from '../database/watch.js';
 import type { Services } from '../rest/services.js';
-import { FOLDER_REMEDY } from '../state/data-folder.js';
+import type { FolderTrouble } from '../state/data-folder.js';
 import { VERSION } from '../version.js';
 
 /** What keeps the newest configuration from being in force, and what to do. */
@@ -28,6 +28,12 @@ const AGENT_TROUBLE: Readonly<Record<SyncState, { readonly problem: string; read
   },
 };
 
+/** An agent that is down does not start again as long as its folder takes nothing, which is what has to be mended then. */
+function folderConcern({ problem, remedy }: FolderTrouble, isUp: boolean) {
+  const down = isUp ? '' : ' It cannot start either as long as that is so, and nothing is forwarded.';
+  return { concerns: 'data-folder', problem: `${problem}${down}`, remedy };
+}
+
 /**
  * 200 when the agent is connected and runs the newest configuration, and the next one can be stored; 503 says what is missing. `forwarding`: whether the
  * agent forwards, be it by another configuration.
@@ -37,7 +43,7 @@ export function healthRoute(
   { store, live }: Services,
   ready: () => boolean,
   watch: DatabaseWatch | undefined,
-  folderTrouble: () => string | undefined,
+  folderTrouble: () => FolderTrouble | undefined,
 ): void {
   app.get('/healthz', { config: { public: true } }, async (_request, reply) => {
     const { syncState } = store;
@@ -46,14 +52,14 @@ export function healthRoute(
     const trouble = folderTrouble();
     const well = forwarding && syncState === 'synced' && ready() && fault === undefined && trouble === undefined;
     const agent = AGENT_TROUBLE[live.connected ? syncState : 'down'];
+    const concerning =
+      trouble !== undefined && (agent === undefined || (trouble.ofAgent && !live.connected))
+        ? folderConcern(trouble, live.connected)
+        : agent && { concerns: 'data-plane', ...agent };
     return reply.code(well ? 200 : 503).send({
       status: well ? 'ok' : 'unavailable',
       forwarding,
-      ...(fault
-        ? { concerns: 'database', problem: fault.message, remedy: fault.remedy }
-        : agent
-          ? { concerns: 'data-plane', ...agent }
-          : trouble && { concerns: 'data-folder', problem: trouble, remedy: FOLDER_REMEDY }),
+      ...(fault ? { concerns: 'database', problem: fault.message, remedy: fault.remedy } : concerning),
       agent: syncState,
       revision: store.revision,
       version: VERSION,

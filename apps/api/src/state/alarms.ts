@@ -1,19 +1,20 @@
 import { rowIdText } from '../config/snapshot.js';
 import type { ConfigStore } from '../config/store.js';
 import type { DatabaseWatch } from '../database/watch.js';
+import type { FolderTrouble } from './data-folder.js';
 
 /** What somebody must look at, a sentence each: the dashboard shows them until they are over. */
 export class Alarms {
   readonly #store: Pick<ConfigStore, 'snapshot' | 'invalid'>;
   readonly #watch: DatabaseWatch | undefined;
-  readonly #folderTrouble: () => string | undefined;
+  readonly #folderTrouble: () => FolderTrouble | undefined;
   #of: ReadonlyMap<number, string> | undefined;
   #rules: readonly string[] = [];
 
   constructor(
     store: Pick<ConfigStore, 'snapshot' | 'invalid'>,
     watch: DatabaseWatch | undefined,
-    folderTrouble: () => string | undefined,
+    folderTrouble: () => FolderTrouble | undefined,
   ) {
     this.#store = store;
     this.#watch = watch;
@@ -25,7 +26,7 @@ export class Alarms {
     const trouble = this.#folderTrouble();
     return [
       ...(fault === undefined ? [] : [`${fault.text} Until then nothing can be changed; forwarding goes on.`]),
-      ...(trouble === undefined || fault !== undefined ? [] : [trouble]),
+      ...(trouble === undefined || fault !== undefined ? [] : [trouble.problem]),
       ...this.rules(),
     ];
   }

@@ -1,14 +1,35 @@
 import { accessSync, constants, lstatSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What to do about a folder of the data folder that takes nothing. */
-export const FOLDER_REMEDY = 'Make it a folder that can be written; the rest goes on by itself then.';
+/** A folder of the data folder that takes nothing. */
+export interface FolderTrouble {
+  /** What is wrong, in one sentence. */
+  readonly problem: string;
+  /** What to do. */
+  readonly remedy: string;
+  /** It is the agent's, which does not start without it. */
+  readonly ofAgent: boolean;
+}
+
+const WRITABLE = 'Make it a folder that can be written; the rest goes on by itself then.';
+const FREE = 'Free some space; the rest goes on by itself then.';
+
+/**
+ * What is wrong with the data folder; undefined when nothing is.
+ * @param copies why no copies of the configuration can be kept, undefined when they are
+ */
+export function folderTrouble(dataDir: string, copies: string | undefined): FolderTrouble | undefined {
+  const ofAgent = agentFolderTrouble(dataDir);
+  if (ofAgent !== undefined) return { problem: ofAgent, remedy: WRITABLE, ofAgent: true };
+  if (copies === undefined) return undefined;
+  return { problem: copies, remedy: /ENOSPC|EDQUOT|disk is full/.test(copies) ? FREE : WRITABLE, ofAgent: false };
+}
 
 /**
  * Why the agent cannot store a configuration in its folder, in one sentence; undefined when it can, or when the folder is not
  * there: the agent makes it with the next change. A full disk is the database's to tell.
  */
-export function agentFolderTrouble(dataDir: string): string | undefined {
+function agentFolderTrouble(dataDir: string): string | undefined {
   const folder = join(dataDir, 'agent');
   try {
     if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) return undefined;
