@@ -1,3 +1,5 @@
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { countPackets } from './counter.ts';
 import { dispose, newRouter, type Router, SERVER } from './router.ts';
@@ -93,3 +95,28 @@ test('without the API the agent starts from its configuration on disk', async ()
   expect((await router.rest.get('/ip/firewall/filter', drop))['dst-port']).toBe('6666');
   await router.rest.remove('/ip/firewall/filter', drop);
 });
+
+test('something else in the place of run/ keeps neither process from being started again', async () => {
+  const lan = router.host('lan');
+  const [agent, api] = [router.pid('agent'), router.pid('api')];
+  const run = path.join(router.dataDir, 'run');
+  renameSync(run, `${run}.away`);
+  writeFileSync(run, '');
+  try {
+    process.kill(agent, 'SIGKILL');
+    await eventually(() => lan.ping(SERVER, 1) === 1);
+    process.kill(api, 'SIGKILL');
+    await eventually(
+      async () =>
+        !(await router.rest.request('GET', '/healthz').then(
+          () => true,
+          () => false,
+        )),
+    );
+    await eventually(() => router.healthy().catch(() => false), 30_000);
+    expect(router.process.exited).toBe(false);
+  } finally {
+    rmSync(run);
+    renameSync(`${run}.away`, run);
+  }
+}, 120_000);

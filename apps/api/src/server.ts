@@ -52,6 +52,8 @@ async function main(): Promise<void> {
   const run = join(env.dataDir, 'run');
   if (!existsSync(run)) {
     await mkdir(run, { recursive: true }).catch((error: unknown) => {
+      // Only the pid file and a link to the first password are there: a router that has been set up does without.
+      if (existsSync(env.dataDir)) return;
       process.stderr.write(
         `The folder ${env.dataDir} of TOLLWAY_DATA_DIR cannot be written: make it writable, or give another one (${String(error)})\n`,
       );

@@ -63,6 +63,7 @@ export class SetupToken {
 
   async revoke(): Promise<void> {
     this.#token = undefined;
-    await rm(this.#file, { force: true });
+    // Where it cannot be removed it stays, and lets nobody in: there is a password.
+    await rm(this.#file, { force: true }).catch(() => undefined);
   }
 }
