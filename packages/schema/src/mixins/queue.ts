@@ -72,6 +72,7 @@ export function queueStatistics({
   label = '',
   of = (kind) => kind,
   names = QUEUE_STATISTICS,
+  passing = 'that passed',
 }: {
   readonly tab?: string;
   /** Before the name of each property. */
@@ -81,6 +82,8 @@ export function queueStatistics({
   /** Kind of the property, of that of one number. */
   readonly of?: (kind: Kind) => Kind;
   readonly names?: readonly string[];
+  /** What is counted of packets that passed, in words. */
+  readonly passing?: string;
 } = {}): Readonly<Record<string, Prop>> {
   return Object.fromEntries(
     Object.entries(STATISTICS)
@@ -90,7 +93,7 @@ export function queueStatistics({
         {
           kind: of(statistic.kind),
           label: `${label}${statistic.label}`,
-          help: statistic.help,
+          help: statistic.help.replace('that passed', passing),
           tab,
           readOnly: true,
         },

@@ -13,7 +13,7 @@ export const interfaceQueue = defineMenu({
   singular: 'Interface Queue',
   kind: 'fixed',
   tree: ['Queues', 'Interface Queues'],
-  help: 'How packets wait for a port that takes no more of them.',
+  help: 'How packets wait for a port that takes no more of them. Those that it takes at once are not counted here.',
   props: {
     interface: {
       kind: reference('/interface', 'name'),
@@ -25,7 +25,7 @@ export const interfaceQueue = defineMenu({
     queue: {
       kind: reference('/queue/type', 'name'),
       label: 'Queue Type',
-      help: 'How packets wait; only-hardware-queue leaves it to the port.',
+      help: 'How packets wait that the port does not take at once; only-hardware-queue leaves it to the port.',
       tab: 'General',
       default: DEFAULT_INTERFACE_QUEUE,
       dataplane: true,
@@ -45,6 +45,7 @@ export const interfaceQueue = defineMenu({
       readOnly: true,
     },
     ...queueStatistics({
+      passing: 'that had to wait for the port and passed',
       names: [
         'rate',
         'packet-rate',
