@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { everything, extendTo, inOrder, noSelection, only, reachedFar, toggle, within } from './selection.ts';
+import { everything, extendTo, inOrder, noSelection, only, reachedFar, toggle, within, without } from './selection.ts';
 
 const order = ['a', 'b', 'c', 'd', 'e'];
 
@@ -45,6 +45,11 @@ test('a range whose first row is gone begins at the end of what is left of it', 
   const up = within(extendTo(only('d'), order, 'b'), ['a', 'b', 'c', 'e']);
   expect(up).toEqual({ ids: new Set(['b', 'c']), focus: 'b', anchor: 'c' });
   expect(within(only('b'), ['a'])).toEqual(noSelection);
+});
+
+test('rows that are gone are forgotten, and the others stay', () => {
+  expect(without(toggle(only('a'), 'b'), new Set(['b', 'x']))).toEqual({ ...noSelection, ids: new Set(['a']) });
+  expect(without(toggle(only('b'), 'a'), new Set(['b']))).toEqual(only('a'));
 });
 
 test('selected rows come in the order of the table, or as they were selected when not all of them are loaded', () => {

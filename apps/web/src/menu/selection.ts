@@ -62,6 +62,13 @@ export function within(selection: Selection, order: readonly string[]): Selectio
   return { ids, focus, anchor };
 }
 
+/** Forgets rows that are gone. */
+export function without(selection: Selection, gone: ReadonlySet<string>): Selection {
+  const keeps = (id: string | undefined) => (id !== undefined && gone.has(id) ? undefined : id);
+  const ids = new Set([...selection.ids].filter((id) => !gone.has(id)));
+  return { ids, focus: keeps(selection.focus), anchor: keeps(selection.anchor) };
+}
+
 /** The selected rows in the given order; in that in which they were selected when it does not have all of them. */
 export function inOrder(selection: Selection, order: readonly string[]): readonly string[] {
   const known = order.filter((id) => selection.ids.has(id));

@@ -10,15 +10,18 @@ import {
   useSyncExternalStore,
 } from 'react';
 import { flushSync } from 'react-dom';
+import { printItems } from '../api/commands.ts';
 import { live as socket } from '../api/live.ts';
 import { idsOf, type LiveMenu, type Query } from '../api/live-menu.ts';
-import type { Row } from '../api/row.ts';
+import { type Row, rowId } from '../api/row.ts';
 import { showError } from '../ui/toasts.ts';
 import { flagLetters } from './cells/text.ts';
-import { inOrder, noSelection, type Selection, within } from './selection.ts';
+import { inOrder, noSelection, type Selection, within, without } from './selection.ts';
 
 /** Selected rows that are looked at for what may be done with them; more of them are told apart by the server. */
 const MOST_STATES = 500;
+/** Selected rows that are not loaded and asked about when rows of the list go; of more the next command finds out. */
+const MOST_ASKED = 64;
 
 export interface TableSelection {
   readonly selection: Selection;
@@ -78,6 +81,16 @@ export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
   latest.current = selection;
   useEffect(() => {
     let known = live.listed;
+    let { total } = live.state;
+    /** Forgets what somebody removed, of rows that are not loaded. */
+    const forgetGone = async () => {
+      const loaded = new Set(live.shown);
+      const far = [...latest.current.ids].filter((id) => !loaded.has(id));
+      if (far.length === 0 || far.length > MOST_ASKED) return;
+      const there = new Set((await printItems(menu.path, far, [])).map(rowId));
+      const gone = new Set(far.filter((id) => !there.has(id)));
+      if (gone.size > 0) select((now) => without(now, gone));
+    };
     /** Has the router list what passes now, as not all of it is loaded. */
     const leaveOut = () => {
       const query = live.listed;
@@ -85,6 +98,10 @@ export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
       whenListed(pending, 'Select', listing, (ids) => select((now) => within(now, [...ids, ...live.shown])));
     };
     return live.subscribe((change) => {
+      const before = total;
+      total = live.state.total;
+      // Without an answer the next command finds out.
+      if (total < before && !isComplete(live)) forgetGone().catch(() => undefined);
       if (!change.order) return;
       const { listed, shown } = live;
       const asBefore = passSame(known, listed);
