@@ -1,7 +1,7 @@
 /** Asks before items are removed or disabled. Enter and Escape leave them as they are. */
-import { thousands } from '@tollway/schema';
 import { useEffect, useRef } from 'react';
 import { ModalDialog } from '../ui/ModalDialog.tsx';
+import { amount } from './item.ts';
 import type { RemoveQuestion } from './remove-question.ts';
 
 interface Props {
@@ -32,7 +32,7 @@ export function RemoveDialog({ question, onAnswer, onClose }: Props) {
             onAnswer();
           }}
         >
-          {command === 'remove' ? 'Remove' : 'Disable'} {thousands(String(ids.length))}
+          {command === 'remove' ? 'Remove' : 'Disable'} {amount(ids.length)}
         </button>
         <button ref={cancel} type="button" className="button button-primary" onClick={onClose}>
           Cancel

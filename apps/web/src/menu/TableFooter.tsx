@@ -1,14 +1,12 @@
-import { thousands } from '@tollway/schema';
 import { type ReactNode, useSyncExternalStore } from 'react';
 import { useStale } from '../api/connection.ts';
 import type { LiveMenu } from '../api/live-menu.ts';
+import { amount, items } from './item.ts';
 
 /** `16 items out of 17 (1 selected)`. */
 export function footerText(matched: number, total: number, selected: number): string {
-  const number = (value: number) => thousands(String(value));
-  const items = `${number(matched)} ${matched === 1 ? 'item' : 'items'}`;
-  const count = matched === total ? items : `${items} out of ${number(total)}`;
-  return selected === 0 ? count : `${count} (${number(selected)} selected)`;
+  const count = matched === total ? items(matched) : `${items(matched)} out of ${amount(total)}`;
+  return selected === 0 ? count : `${count} (${amount(selected)} selected)`;
 }
 
 /** What stands where nothing has come yet. */

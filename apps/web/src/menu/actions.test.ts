@@ -1,6 +1,7 @@
 import { menuByPath } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { actsOnAll, commandLabel, items, specialCommands, whyNot } from './actions.ts';
+import { actsOnAll, commandLabel, specialCommands, whyNot } from './actions.ts';
+import { items } from './item.ts';
 import { footerText } from './TableFooter.tsx';
 import { whyNotNow } from './table-commands.ts';
 import { commandFor, HELD, windowCommandFor } from './table-keys.ts';
@@ -52,6 +53,7 @@ test('the footer counts as RouterOS does', () => {
   expect(footerText(16, 17, 1)).toBe('16 items out of 17 (1 selected)');
   expect(footerText(100000, 100000, 0)).toBe('100 000 items');
   expect(items(1)).toBe('1 item');
+  expect(items(1984)).toBe('1 984 items');
 });
 
 test('keys stand for commands', () => {

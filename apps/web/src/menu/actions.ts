@@ -1,18 +1,13 @@
 /** What the toolbar and the keys do with selected rows. Failures are shown; nothing is retried by itself. */
-import { type Menu, thousands } from '@tollway/schema';
+import type { Menu } from '@tollway/schema';
 import { move, run } from '../api/commands.ts';
 import { Unanswered } from '../api/rest.ts';
 import type { Row } from '../api/row.ts';
 import { showError } from '../ui/toasts.ts';
 import { isSet } from './cells/text.ts';
-import { lockedReason, removalLock } from './item.ts';
+import { amount, items, lockedReason, removalLock } from './item.ts';
 import type { Move } from './moving.ts';
 import { tellChange, tried } from './undo.ts';
-
-/** `1 item`, `3 items`. */
-export function items(count: number): string {
-  return `${count} ${count === 1 ? 'item' : 'items'}`;
-}
 
 /**
  * Removes items and offers to take that back, whatever their number.
@@ -21,7 +16,7 @@ export function items(count: number): string {
 export async function removeItems(menu: Menu, ids: readonly string[], lost = 0): Promise<boolean> {
   try {
     const revision = await tried(`Remove ${items(ids.length)} from ${menu.title}`, run(menu.path, 'remove', ids));
-    const partly = revision === undefined || lost === 0 ? '' : `, ${thousands(String(lost))} of them for good`;
+    const partly = revision === undefined || lost === 0 ? '' : `, ${amount(lost)} of them for good`;
     tellChange(`Removed ${items(ids.length)} from ${menu.title}${partly}.`, revision);
     return true;
   } catch (error) {

@@ -1,7 +1,13 @@
-/** Names of items and what may be done with them. */
-import type { Menu } from '@tollway/schema';
+/** Names and numbers of items and what may be done with them. */
+import { type Menu, thousands } from '@tollway/schema';
 import type { Row } from '../api/row.ts';
 import { isSet } from './cells/text.ts';
+
+/** `1 985`: how many there are of something, as every text spells it. */
+export const amount = (count: number): string => thousands(String(count));
+
+/** `1 item`, `1 985 items`. */
+export const items = (count: number): string => `${amount(count)} ${count === 1 ? 'item' : 'items'}`;
 
 /** Short name of an item: its key properties, or its id. */
 function itemName(menu: Menu, row: Row): string {

@@ -4,7 +4,7 @@ import { run } from '../api/commands.ts';
 import { Unanswered } from '../api/rest.ts';
 import type { Row } from '../api/row.ts';
 import { showError } from '../ui/toasts.ts';
-import { items } from './actions.ts';
+import { items } from './item.ts';
 import { rootParent } from './tree.ts';
 import { tellChange, tried } from './undo.ts';
 

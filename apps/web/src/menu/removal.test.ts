@@ -33,11 +33,11 @@ const paths = () => sent.mock.calls.map(([path]) => path);
 test('what was removed comes back by its revision, whatever its number, and goes again', async () => {
   const ids = Array.from({ length: 25_000 }, (_, index) => `*${index.toString(16)}`);
   expect(await removeItems(simple, ids)).toBe(true);
-  expect(newest()?.text).toBe('Removed 25000 items from Simple Queues.');
+  expect(newest()?.text).toBe('Removed 25 000 items from Simple Queues.');
   newest()?.action?.run();
   await vi.advanceTimersByTimeAsync(0);
   expect(newest()).toMatchObject({
-    text: 'Undone: Removed 25000 items from Simple Queues.',
+    text: 'Undone: Removed 25 000 items from Simple Queues.',
     action: { label: 'Redo' },
   });
   newest()?.action?.run();

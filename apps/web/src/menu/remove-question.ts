@@ -2,9 +2,10 @@
  * What to ask before many items are removed, or any that do not come back, and before users lock
  * themselves out. Pure.
  */
-import { type Menu, thousands } from '@tollway/schema';
+import type { Menu } from '@tollway/schema';
 import { type Row, rowId } from '../api/row.ts';
 import { isSet } from './cells/text.ts';
+import { amount, items } from './item.ts';
 
 /** From so many items on it is asked. */
 export const ASKED_FROM = 10;
@@ -43,9 +44,6 @@ export interface Removal {
   /** Name of who is logged in. */
   readonly user: string | undefined;
 }
-
-const number = (value: number) => thousands(String(value));
-const items = (count: number) => `${number(count)} ${count === 1 ? 'item' : 'items'}`;
 
 /** How a row is called in a sentence: its name, its comment, or what its first columns say. */
 function nameOf(menu: Menu, row: Row): string {
@@ -94,7 +92,7 @@ function lostAmong(menu: Menu, ids: readonly string[], rows: readonly Row[]): re
 function finalText(lost: number, count: number): string {
   if (lost === 0) return '';
   if (lost === count) return 'This cannot be undone.';
-  return `Undo does not bring back ${number(lost)} of them, which ${lost === 1 ? 'is' : 'are'} dynamic.`;
+  return `Undo does not bring back ${amount(lost)} of them, which ${lost === 1 ? 'is' : 'are'} dynamic.`;
 }
 
 /** The question, or undefined when the items may go without one. */
@@ -106,14 +104,14 @@ export function removeQuestion(menu: Menu, removal: Removal): RemoveQuestion | u
   const named = rows.slice(0, NAMED).map((row) => nameOf(menu, row));
   const more = ids.length - named.length;
   const parts = [
-    ...(matched < total ? [`Find or the filter shows ${number(matched)} of ${number(total)} items.`] : []),
+    ...(matched < total ? [`Find or the filter shows ${amount(matched)} of ${amount(total)} items.`] : []),
     'All selected items are among those shown; hidden ones stay.',
   ];
   return {
     command: 'remove',
     ids,
     title: `Remove ${items(ids.length)} from ${menu.title}?`,
-    names: named.length === 0 ? '' : `${named.join(', ')}${more > 0 ? ` and ${number(more)} more` : ''}.`,
+    names: named.length === 0 ? '' : `${named.join(', ')}${more > 0 ? ` and ${amount(more)} more` : ''}.`,
     filtered: filtered ? parts.join(' ') : '',
     final: finalText(lost.length, ids.length),
     lost,
