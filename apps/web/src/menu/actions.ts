@@ -16,13 +16,26 @@ import { tellChange, tried } from './undo.ts';
 export async function removeItems(menu: Menu, ids: readonly string[], lost = 0): Promise<boolean> {
   try {
     const revision = await tried(`Remove ${items(ids.length)} from ${menu.title}`, run(menu.path, 'remove', ids));
-    const partly = revision === undefined || lost === 0 ? '' : `, ${amount(lost)} of them for good`;
-    tellChange(`Removed ${items(ids.length)} from ${menu.title}${partly}.`, revision);
+    const text = `Removed ${items(ids.length)} from ${menu.title}`;
+    const kept = ids.length - lost;
+    if (revision === undefined || lost === 0 || kept === 0) tellChange(`${text}.`, revision);
+    else {
+      // The revision has the others alone: that is what Undo brings back, and Redo removes anew.
+      const stored = `Removed ${amount(kept)} static ${kept === 1 ? 'item' : 'items'} from ${menu.title}.`;
+      tellChange(`${text}, ${lostText(menu, lost)}.`, revision, stored);
+    }
     return true;
   } catch (error) {
     showError(error instanceof Unanswered ? 'Remove' : `${items(ids.length)} not removed`, error);
     return false;
   }
+}
+
+/** Which of the removed items no Undo brings back. */
+function lostText(menu: Menu, lost: number): string {
+  return menu.dynamicRemovable === 'learns'
+    ? `${amount(lost)} of them learned, which Undo does not bring back`
+    : `${amount(lost)} of them for good`;
 }
 
 /** Runs a command such as `enable` or `reset-counters` on items. */

@@ -45,6 +45,34 @@ test('what was removed comes back by its revision, whatever its number, and goes
   expect(paths()).toEqual(['/rest/queue/simple/remove', '/api/v1/revisions/41/undo', '/api/v1/revisions/42/undo']);
 });
 
+test.each([
+  ['/ip/arp', 'ARP List', '1 of them learned, which Undo does not bring back'],
+  ['/ip/firewall/address-list', 'Address Lists', '1 of them for good'],
+])('what no Undo brings back is told of, and is no part of what was undone: %s', async (path, title, lost) => {
+  const menu = menuByPath(path);
+  if (menu === undefined) throw new Error('the menu is missing');
+  await removeItems(menu, ['*1', '*80000001'], 1);
+  expect(newest()).toMatchObject({ text: `Removed 2 items from ${title}, ${lost}.`, action: { label: 'Undo' } });
+  newest()?.action?.run();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(newest()?.text).toBe(`Undone: Removed 1 static item from ${title}.`);
+  newest()?.action?.run();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(newest()).toMatchObject({
+    text: `Redone: Removed 1 static item from ${title}.`,
+    action: { label: 'Undo' },
+  });
+  newest()?.action?.run();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(newest()?.text).toBe(`Undone: Removed 1 static item from ${title}.`);
+
+  // Nothing of it is configuration: there is no revision.
+  sent.mockImplementationOnce(async () => Response.json([]));
+  await removeItems(menu, ['*80000001', '*80000002'], 2);
+  expect(newest()?.text).toBe(`Removed 2 items from ${title}.`);
+  expect(newest()?.action).toBeUndefined();
+});
+
 test('moves, enabling and disabling offer it too; only the newest change does so, the others go by Ctrl+Z', async () => {
   await moveItems(simple, { ids: ['*1'], place: { before: '*2' } });
   await runOn(simple, 'disable', ['*1', '*2']);

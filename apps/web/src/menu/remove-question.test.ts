@@ -1,6 +1,6 @@
 import { menuByPath } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { asksAbout, disableQuestion, removeQuestion } from './remove-question.ts';
+import { asksAbout, disableQuestion, lostAmong, removeQuestion } from './remove-question.ts';
 
 const simple = menuByPath('/queue/simple');
 const filter = menuByPath('/ip/firewall/filter');
@@ -94,8 +94,14 @@ test('of entries with a timeout, which no Undo brings back, be it one, is asked 
     lost: ['*1', '*2'],
   });
   expect(removeQuestion(lists, removal(1, entries([true])))?.final).toBe('This cannot be undone.');
-  // The router learns those anew.
+  // The router learns those anew: they need no question, but are told of.
   expect(removeQuestion(arp, removal(1, entries([true])))).toBeUndefined();
+  const { ids, rows: neighbours } = entries([false, true]);
+  expect(removeQuestion(arp, removal(2, { ids, rows: neighbours }))).toBeUndefined();
+  expect(asksAbout(arp, 'remove', ids)).toEqual(ids);
+  expect(lostAmong(arp, ids, neighbours)).toEqual(['*1']);
+  const many = entries([true, ...Array<boolean>(9).fill(false)]);
+  expect(removeQuestion(arp, removal(10, many))?.final).toBe('Undo does not bring back 1 of them, which is learned.');
   expect(asksAbout(lists, 'remove', ['*1', '*2'])).toEqual(['*1', '*2']);
   expect(asksAbout(lists, 'disable', ['*1', '*2'])).toEqual([]);
 });

@@ -65,7 +65,7 @@ export function asksAbout(menu: Menu, command: 'remove' | 'disable', ids: readon
   // Whoever is logged in may be any of them.
   if (menu.path === USERS) return ids;
   // So may what does not come back.
-  if (command === 'remove' && menu.dynamicRemovable === 'for-good') return ids;
+  if (command === 'remove' && menu.dynamicRemovable !== undefined) return ids;
   return command === 'remove' && (ids.length >= ASKED_FROM || menu.undoable === false) ? ids.slice(0, NAMED) : [];
 }
 
@@ -83,24 +83,27 @@ export function disableQuestion(
   return { command: 'disable', ids, title, names, filtered: '', final: '', lost: [], self };
 }
 
-/** Which of the items that are removed no Undo brings back. */
-function lostAmong(menu: Menu, ids: readonly string[], rows: readonly Row[]): readonly string[] {
+/** Which of the items that are removed no Undo brings back. Of `rows` there are those that {@link asksAbout} names. */
+export function lostAmong(menu: Menu, ids: readonly string[], rows: readonly Row[]): readonly string[] {
   if (menu.undoable === false || !menu.stored) return ids;
-  return menu.dynamicRemovable === 'for-good' ? rows.filter((row) => isSet(row, 'dynamic')).map(rowId) : [];
+  return menu.dynamicRemovable === undefined ? [] : rows.filter((row) => isSet(row, 'dynamic')).map(rowId);
 }
 
-function finalText(lost: number, count: number): string {
+function finalText(menu: Menu, lost: number, count: number): string {
   if (lost === 0) return '';
-  if (lost === count) return 'This cannot be undone.';
-  return `Undo does not bring back ${amount(lost)} of them, which ${lost === 1 ? 'is' : 'are'} dynamic.`;
+  const learns = menu.dynamicRemovable === 'learns';
+  if (lost === count)
+    return learns ? 'Undo does not bring them back; they may be learned anew.' : 'This cannot be undone.';
+  return `Undo does not bring back ${amount(lost)} of them, which ${lost === 1 ? 'is' : 'are'} ${learns ? 'learned' : 'dynamic'}.`;
 }
 
 /** The question, or undefined when the items may go without one. */
 export function removeQuestion(menu: Menu, removal: Removal): RemoveQuestion | undefined {
   const { ids, rows, filtered, matched, total, user } = removal;
   const lost = lostAmong(menu, ids, rows);
-  // What only shows live state comes and goes by itself.
-  if (ids.length < ASKED_FROM && (lost.length === 0 || !menu.stored)) return undefined;
+  // What only shows live state comes and goes by itself, and so does what is learned.
+  const comesAgain = !menu.stored || menu.dynamicRemovable === 'learns';
+  if (ids.length < ASKED_FROM && (lost.length === 0 || comesAgain)) return undefined;
   const named = rows.slice(0, NAMED).map((row) => nameOf(menu, row));
   const more = ids.length - named.length;
   const parts = [
@@ -113,7 +116,7 @@ export function removeQuestion(menu: Menu, removal: Removal): RemoveQuestion | u
     title: `Remove ${items(ids.length)} from ${menu.title}?`,
     names: named.length === 0 ? '' : `${named.join(', ')}${more > 0 ? ` and ${amount(more)} more` : ''}.`,
     filtered: filtered ? parts.join(' ') : '',
-    final: finalText(lost.length, ids.length),
+    final: finalText(menu, lost.length, ids.length),
     lost,
     self: selfAmong(menu, rows, user),
   };

@@ -24,15 +24,16 @@ export function forgetOwnChanges(): void {
 /**
  * Tells of a change and offers to take it back.
  * @param revision the one it made; undefined for what is no configuration, and then there is no Undo
+ * @param stored what of it is in the revision, where that is not all: what is said of it when that is taken back
  */
-export function tellChange(text: string, revision: number | undefined): void {
+export function tellChange(text: string, revision: number | undefined, stored = text): void {
   final = revision === undefined ? text : undefined;
   if (revision === undefined) {
     showToast({ kind: 'info', text });
     return;
   }
-  own.made({ revision, text });
-  offerUndo(text, revision);
+  own.made({ revision, text: stored });
+  offerUndo(text, revision, stored);
 }
 
 /**
@@ -48,12 +49,12 @@ export async function tried<T>(text: string, change: Promise<T>): Promise<T> {
   }
 }
 
-function offerUndo(text: string, revision: number): void {
+function offerUndo(text: string, revision: number, stored: string): void {
   showToast({
     kind: 'info',
     key: KEY,
     text,
-    action: { label: 'Undo', run: () => void takeBack(revision, text, 'Undone') },
+    action: { label: 'Undo', run: () => void takeBack(revision, stored, 'Undone') },
   });
 }
 
@@ -79,7 +80,7 @@ export function takeBack(
       own.undone(revision, by, text);
       const news = `${done}: ${text}`;
       if (by === undefined) showToast({ kind: 'info', key: KEY, text: news });
-      else if (done === 'Redone') offerUndo(news, by);
+      else if (done === 'Redone') offerUndo(news, by, text);
       else {
         const action = { label: 'Redo', run: () => void takeBack(by, text, 'Redone') };
         showToast({ kind: 'info', key: KEY, text: news, action });

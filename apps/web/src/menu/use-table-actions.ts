@@ -11,7 +11,7 @@ import { isSet } from './cells/text.ts';
 import { rowsWith } from './chosen-rows.ts';
 import { type Move, reordered, step } from './moving.ts';
 import { type Moved, setParent } from './parents.ts';
-import { asksAbout, disableQuestion, type RemoveQuestion, removeQuestion } from './remove-question.ts';
+import { asksAbout, disableQuestion, lostAmong, type RemoveQuestion, removeQuestion } from './remove-question.ts';
 import { everything, nothingAt, within } from './selection.ts';
 import { type CommandName, hasCommand, refusal, type TableState } from './table-commands.ts';
 import { type Drop, rootParent, siblingAbove, stepAmongSiblings, treePlace } from './tree.ts';
@@ -128,7 +128,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
       total,
       user: loggedIn(),
     });
-    if (question === undefined) return remove(ids);
+    if (question === undefined) return remove(ids, lostAmong(menu, ids, rows));
     ask(question);
     return true;
   }
