@@ -1,7 +1,7 @@
 import { menuByPath } from '@tollway/schema';
 import { expect, test } from 'vitest';
 import { actsOnAll, commandLabel, specialCommands, whyNot } from './actions.ts';
-import { items } from './item.ts';
+import { items, lockedReason, removalLock } from './item.ts';
 import { footerText } from './TableFooter.tsx';
 import { whyNotNow } from './table-commands.ts';
 import { commandFor, HELD, windowCommandFor } from './table-keys.ts';
@@ -30,6 +30,41 @@ test('why a command cannot run', () => {
   expect(whyNot(filter, 'reset-counters', [{ '.id': '*1', dynamic: 'true' }], 1)).toMatch(/dynamic/);
   expect(whyNot(connections, 'remove', [{ '.id': '*1' }], 1)).toBeUndefined();
   expect(whyNot(lists, 'remove', [{ '.id': '*2000000', builtin: 'true' }], 1)).toMatch(/always exists/);
+});
+
+test('of several rows it is said how many are in the way, and of what kind', () => {
+  const some = (count: number, values: object) =>
+    Array.from({ length: count }, (_, at) => ({ '.id': `*${at + 1}`, ...values }));
+  const dynamic = { dynamic: 'true' };
+  const rows = [...some(4, dynamic), ...some(4, {})];
+  expect(whyNot(filter, 'disable', rows, 8)).toBe('4 of the 8 selected rows are dynamic and cannot be changed');
+  expect(whyNot(filter, 'remove', rows.slice(3), 5)).toBe('1 of the 5 selected rows is dynamic and cannot be removed');
+  expect(whyNot(filter, 'remove', rows.slice(0, 3), 3)).toBe('all 3 selected rows are dynamic and cannot be removed');
+  expect(whyNot(filter, 'remove', rows.slice(0, 2), 2)).toBe('both selected rows are dynamic and cannot be removed');
+  expect(whyNot(filter, 'remove', rows, 2000)).toMatch(/^at least 4 of the 2 000 selected rows are dynamic/);
+  expect(whyNot(filter, 'reset-counters', rows, 8)).toMatch(/^4 of the 8 selected rows are dynamic, and counters/);
+  expect(whyNot(filter, 'remove', rows.slice(4), 4)).toBeUndefined();
+  const mixed = [{ '.id': '*2000000', builtin: 'true' }, { '.id': '*2000001', builtin: 'true' }, ...rows.slice(3)];
+  expect(whyNot(lists, 'remove', mixed, 7)).toBe(
+    '3 of the 7 selected rows always exist or are dynamic and cannot be removed',
+  );
+});
+
+test('queue types that always exist can be changed, but not removed', () => {
+  const types = menuByPath('/queue/type');
+  if (types === undefined) throw new Error('the menu is missing');
+  const usual = (types.builtin ?? []).map(({ id, values }) => ({
+    ...values,
+    '.id': `*${id.toString(16).toUpperCase()}`,
+  }));
+  const [first] = usual;
+  if (first === undefined) throw new Error('there are none');
+  expect(lockedReason(types, first)).toBeUndefined();
+  expect(removalLock(types, first)).toBe('this item always exists and cannot be removed');
+  expect(whyNot(types, 'remove', [...usual, { '.id': '*1', name: 'own' }], 11)).toBe(
+    '10 of the 11 selected rows always exist and cannot be removed',
+  );
+  expect(removalLock(types, { '.id': '*1', name: 'own' })).toBeUndefined();
 });
 
 test('rows are not moved by halves, when others that are selected are not loaded', () => {

@@ -5,7 +5,7 @@ import { Unanswered } from '../api/rest.ts';
 import type { Row } from '../api/row.ts';
 import { showError } from '../ui/toasts.ts';
 import { isSet } from './cells/text.ts';
-import { amount, items, lockedReason, removalLock } from './item.ts';
+import { amount, items, lockedAmong, lockedReason, partOf, removalLock } from './item.ts';
 import type { Move } from './moving.ts';
 import { tellChange, tried } from './undo.ts';
 
@@ -115,16 +115,22 @@ export function actsOnAll(command: string): boolean {
   return command.endsWith('-all');
 }
 
-/** Why a command cannot run on these rows; undefined when it can. */
+/**
+ * Why a command cannot run on these rows; undefined when it can.
+ * @param rows those of the selected rows that are known
+ * @param count how many are selected
+ */
 export function whyNot(menu: Menu, command: string, rows: readonly Row[], count: number): string | undefined {
   if (count === 0) return 'select a row first';
+  const [only] = rows;
   if (command === 'reset-counters') {
-    return rows.some((row) => isSet(row, 'dynamic')) ? 'counters of a dynamic item cannot be reset' : undefined;
+    const dynamic = rows.filter((row) => isSet(row, 'dynamic')).length;
+    if (dynamic === 0) return undefined;
+    if (count === 1) return 'counters of a dynamic item cannot be reset';
+    const part = partOf(dynamic, count, rows.length === count);
+    return `${part} ${dynamic === 1 ? 'is' : 'are'} dynamic, and counters of such cannot be reset`;
   }
-  const lock = command === 'remove' ? removalLock : lockedReason;
-  for (const row of rows) {
-    const locked = lock(menu, row);
-    if (locked !== undefined) return locked;
-  }
-  return undefined;
+  if (count > 1) return lockedAmong(menu, rows, count, command === 'remove' ? 'remove' : 'change');
+  if (only === undefined) return undefined;
+  return command === 'remove' ? removalLock(menu, only) : lockedReason(menu, only);
 }

@@ -1,6 +1,6 @@
 import { menuByPath } from '@tollway/schema';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { commentNow, commentsOf, rowsWith } from './chosen-rows.ts';
+import { commentNow, commentsOf, rowsWith, whyKept } from './chosen-rows.ts';
 
 const lists = menuByPath('/ip/firewall/address-list');
 if (lists === undefined) throw new Error('the menu is missing');
@@ -52,4 +52,22 @@ test('the comment of rows counts rows that are not loaded', () => {
   expect(commentNow(live, ['*1', '*2'], before)).toBe('seen');
   expect(commentNow(live, ['*1', '*3'], before)).toBeUndefined();
   expect(commentNow(live, ['*4'], before)).toBeNull();
+});
+
+test('what cannot be removed is known before it is asked about, also where it is not loaded', async () => {
+  const [routes, types] = [menuByPath('/ip/route'), menuByPath('/queue/type')];
+  if (routes === undefined || types === undefined) throw new Error('menus are missing');
+  answers({ '.id': '*2', dynamic: 'true' }, { '.id': '*8', dynamic: 'true' });
+  expect(await whyKept(routes, live, ['*1', '*2', '*3'])).toBe(
+    '1 of the 3 selected rows is dynamic and cannot be removed',
+  );
+  expect(sent.mock.calls[0]?.[0]).toBe('/rest/ip/route?.proplist=.id%2Cdynamic&dynamic=true');
+  expect(await whyKept(routes, live, ['*1', '*3'])).toBeUndefined();
+
+  sent.mockClear();
+  expect(await whyKept(types, live, ['*1', '*2000100'])).toMatch(/^1 of the 2 selected rows always exists/);
+  // Everything is loaded, or can be removed whatever made it.
+  expect(await whyKept(routes, live, ['*1'])).toBeUndefined();
+  expect(await whyKept(lists, live, ['*1', '*80000001'])).toBeUndefined();
+  expect(sent).not.toHaveBeenCalled();
 });

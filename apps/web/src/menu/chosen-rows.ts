@@ -1,8 +1,9 @@
 /** Rows that are selected, also those that are scrolled out of what is loaded. */
 import type { Menu } from '@tollway/schema';
-import { printItems } from '../api/commands.ts';
+import { print, printItems } from '../api/commands.ts';
 import type { LiveMenu } from '../api/live-menu.ts';
 import { type Row, rowId } from '../api/row.ts';
+import { whyNot } from './actions.ts';
 
 /**
  * The rows with these ids, in this order, without those that are gone. Those that are not loaded are asked for.
@@ -19,6 +20,26 @@ export async function rowsWith(
   const told = missing.length === 0 ? [] : await printItems(menu.path, missing, properties);
   const others = new Map(told.map((row) => [rowId(row), row]));
   return ids.map((id) => live.row(id) ?? others.get(id)).filter((row) => row !== undefined);
+}
+
+/**
+ * Why items cannot be removed, also when those in the way are not loaded; undefined when they can.
+ * @throws RequestError when the router does not tell
+ */
+export async function whyKept(
+  menu: Menu,
+  live: Pick<LiveMenu, 'row'>,
+  ids: readonly string[],
+): Promise<string | undefined> {
+  const asks = menu.props.dynamic !== undefined && menu.dynamicRemovable === undefined && menu.commands.includes('set');
+  const dynamic =
+    asks && ids.some((id) => live.row(id) === undefined)
+      ? await print(menu.path, { '.proplist': '.id,dynamic', dynamic: 'true' })
+      : [];
+  const told = new Map(dynamic.map((row) => [rowId(row), row]));
+  // Which items always exist is known by their ids.
+  const rows = ids.map((id) => live.row(id) ?? told.get(id) ?? { '.id': id });
+  return whyNot(menu, 'remove', rows, ids.length);
 }
 
 /** Comments of rows by their ids. */

@@ -1,6 +1,6 @@
 /** Names and numbers of items and what may be done with them. */
 import { type Menu, thousands } from '@tollway/schema';
-import type { Row } from '../api/row.ts';
+import { type Row, rowId } from '../api/row.ts';
 import { isSet } from './cells/text.ts';
 
 /** `1 985`: how many there are of something, as every text spells it. */
@@ -27,18 +27,76 @@ export function newTitle(menu: Menu): string {
   return `New ${menu.singular}`;
 }
 
+/** What keeps an item as it is. */
+type Lock = 'live' | 'builtin' | 'dynamic';
+
+/** True for an item that always exists. */
+function isBuiltin(menu: Menu, row: Row): boolean {
+  const number = Number.parseInt(rowId(row).replace('*', ''), 16);
+  return menu.builtin?.some(({ id }) => id === number) === true;
+}
+
+/** What a command would do to an item: take it away, or anything else. */
+type Change = 'change' | 'remove';
+
+function lockOf(menu: Menu, row: Row, change: Change): Lock | undefined {
+  if (!menu.commands.includes('set')) return change === 'remove' ? undefined : 'live';
+  if (isBuiltin(menu, row) && (change === 'remove' || menu.builtinSettable !== true)) return 'builtin';
+  const goes = change === 'remove' && menu.dynamicRemovable !== undefined;
+  return isSet(row, 'dynamic') && !goes ? 'dynamic' : undefined;
+}
+
+const DONE: Readonly<Record<Change, string>> = { change: 'changed', remove: 'removed' };
+
+function reasonFor(menu: Menu, row: Row, change: Change): string | undefined {
+  switch (lockOf(menu, row, change)) {
+    case 'live':
+      return `${menu.title} only shows live state`;
+    case 'builtin':
+      return `this item always exists and cannot be ${DONE[menu.builtinSettable === true ? change : 'change']}`;
+    case 'dynamic':
+      return 'this item is dynamic and cannot be changed; copy it to make your own';
+    default:
+      return undefined;
+  }
+}
+
 /** Why an item cannot be changed; undefined when it can. */
 export function lockedReason(menu: Menu, row: Row): string | undefined {
-  if (!menu.commands.includes('set')) return `${menu.title} only shows live state`;
-  if (isSet(row, 'builtin')) return 'this item always exists and cannot be changed';
-  if (isSet(row, 'dynamic')) return 'this item is dynamic and cannot be changed; copy it to make your own';
-  return undefined;
+  return reasonFor(menu, row, 'change');
 }
 
 /** Why an item cannot be removed; undefined when it can. */
 export function removalLock(menu: Menu, row: Row): string | undefined {
-  if (!menu.commands.includes('set')) return undefined;
-  return menu.dynamicRemovable !== undefined && isSet(row, 'dynamic') ? undefined : lockedReason(menu, row);
+  return reasonFor(menu, row, 'remove');
+}
+
+/**
+ * `4 of the 8 selected rows`.
+ * @param all every selected row is known; otherwise there may be more of them
+ */
+export function partOf(some: number, count: number, all: boolean): string {
+  if (some === count) return some === 2 ? 'both selected rows' : `all ${amount(count)} selected rows`;
+  return `${all ? '' : 'at least '}${amount(some)} of the ${amount(count)} selected rows`;
+}
+
+/**
+ * Why several items cannot be changed or removed, as some of them are in the way; undefined when none is.
+ * @param rows those of them that are known
+ * @param count how many there are in all
+ */
+export function lockedAmong(menu: Menu, rows: readonly Row[], count: number, change: Change): string | undefined {
+  const locks = rows.map((row) => lockOf(menu, row, change)).filter((lock) => lock !== undefined);
+  if (locks.length === 0) return undefined;
+  if (locks.includes('live')) return `${menu.title} only shows live state`;
+  const builtin = locks.filter((lock) => lock === 'builtin').length;
+  const dynamic = locks.length - builtin;
+  const states = [
+    ...(builtin > 0 ? [locks.length === 1 ? 'always exists' : 'always exist'] : []),
+    ...(dynamic > 0 ? [locks.length === 1 ? 'is dynamic' : 'are dynamic'] : []),
+  ];
+  const part = partOf(locks.length, count, rows.length === count);
+  return `${part} ${states.join(' or ')} and cannot be ${DONE[change]}`;
 }
 
 /** The properties that a user gave an item, e.g. to add it again. */

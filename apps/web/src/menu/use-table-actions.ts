@@ -8,7 +8,7 @@ import { underway } from '../api/underway.ts';
 import { showError, showToast } from '../ui/toasts.ts';
 import { actsOnAll, commandLabel, moveItems, removeItems, runOn, whyNot } from './actions.ts';
 import { isSet } from './cells/text.ts';
-import { rowsWith } from './chosen-rows.ts';
+import { rowsWith, whyKept } from './chosen-rows.ts';
 import { type Move, reordered, step } from './moving.ts';
 import { type Moved, setParent } from './parents.ts';
 import { asksAbout, disableQuestion, lostAmong, type RemoveQuestion, removeQuestion } from './remove-question.ts';
@@ -108,6 +108,21 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     }
   }
 
+  const tellRefused = (name: CommandName, why: string) =>
+    showToast({ kind: 'info', key: 'refused', text: `${commandLabel(name)}: ${why}.` });
+
+  /** The same as {@link known} for what is to be removed; undefined, which is said, also when that cannot be. */
+  async function removable(ids: readonly string[]) {
+    try {
+      const why = await whyKept(menu, live, ids);
+      if (why === undefined) return await rowsWith(menu, live, asksAbout(menu, 'remove', ids), Object.keys(menu.props));
+      tellRefused('remove', why);
+    } catch (error) {
+      showError(commandLabel('remove'), error);
+    }
+    return undefined;
+  }
+
   async function askForParent(ids: readonly string[]) {
     const rows = await known(ids, ['name', 'parent'], 'Set parent');
     if (rows !== undefined && rows.length > 0) askParent({ ids, rows });
@@ -115,8 +130,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
 
   /** Removes what is selected, or asks first. */
   async function removeChosen(ids: readonly string[]): Promise<boolean> {
-    const about = asksAbout(menu, 'remove', ids);
-    const rows = await known(about, Object.keys(menu.props), commandLabel('remove'));
+    const rows = await removable(ids);
     if (rows === undefined) return false;
     const { matched, context, total } = live.state;
     const filtered = state().filtered === true;
@@ -239,7 +253,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     // That a row is enabled already may be news from before the last key.
     const why = refusal(state(), name);
     if (why !== undefined) {
-      if (selection.ids.size > 0) showToast({ kind: 'info', key: 'refused', text: `${commandLabel(name)}: ${why}.` });
+      if (selection.ids.size > 0) tellRefused(name, why);
       return true;
     }
     const [id] = selection.ids;
