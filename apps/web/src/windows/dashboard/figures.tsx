@@ -5,6 +5,7 @@ import { withUnit } from '../../ui/units.ts';
 import { useLive, writeAll } from '../../ui/use-live.ts';
 import { maxEntries, tracking } from '../firewall/tracking.ts';
 import { notableDrops } from './drop-reasons.ts';
+import { fasttrackText } from './fasttrack.ts';
 import { onConnections } from './feeds.ts';
 import { fillSlots } from './slots.ts';
 import { Tile } from './Tile.tsx';
@@ -51,9 +52,9 @@ export function ConnectionsTile() {
 }
 
 function drawFasttrack(root: HTMLElement): void {
-  const share = trafficSamples().at(-1)?.fasttrackShare ?? 0;
-  writeAll(root, { share: withUnit(share * 100, '%') });
-  fillBar(root, share);
+  const sample = trafficSamples().at(-1);
+  writeAll(root, { share: fasttrackText(sample) });
+  fillBar(root, sample?.fasttrackShare ?? 0);
 }
 
 export function FasttrackTile() {
