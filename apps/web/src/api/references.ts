@@ -1,6 +1,6 @@
 /** Choices for properties that name items of other menus. */
 import type { Kind } from '@tollway/schema';
-import { useCallback, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { request } from './rest.ts';
 
 /** Most choices that a list offers; beyond that one types. */
@@ -22,17 +22,42 @@ function fixedOptions(kind: Kind | undefined): readonly string[] {
   return [...(kind?.values ?? []), ...(kind?.also ?? [])];
 }
 
-/** The choices for a kind; call `load` when they are about to be shown. */
-export function useOptions(kind: Kind | undefined): { options: readonly string[]; load: () => void } {
-  const [found, setFound] = useState<readonly string[]>([]);
-  const load = useCallback(() => {
-    const references = kind?.ref ?? [];
-    if (references.length === 0) return;
+/**
+ * A function that asks for the names that a kind refers to and gives them to `take`. While they are on their way it does not
+ * ask again, as several events may tell that a list is about to be shown.
+ */
+export function nameLoader(kind: Kind | undefined, take: (names: readonly string[]) => void): () => void {
+  const references = kind?.ref ?? [];
+  let asked = false;
+  return () => {
+    if (asked || references.length === 0) return;
+    asked = true;
     Promise.all(references.map(({ menu, prop }) => namesIn(menu, prop)))
-      .then((lists) => setFound(lists.flat()))
+      .then((lists) => take(lists.flat()))
       .catch(() => {
         // Without the list the field still takes what is typed.
+      })
+      .finally(() => {
+        asked = false;
       });
-  }, [kind]);
-  return { options: [...new Set([...fixedOptions(kind), ...found])].slice(0, MOST), load };
+  };
+}
+
+const same = (one: readonly string[], other: readonly string[]): boolean =>
+  one.length === other.length && one.every((name, at) => name === other[at]);
+
+/** The choices for a kind; call `load` whenever they are about to be shown. */
+export function useOptions(kind: Kind | undefined): { options: readonly string[]; load: () => void } {
+  const [found, setFound] = useState<{ readonly kind: Kind | undefined; readonly names: readonly string[] }>();
+  const load = useMemo(
+    () =>
+      // A list that is open is drawn anew only for news.
+      nameLoader(kind, (names) =>
+        setFound((now) => (now?.kind === kind && same(now?.names ?? [], names) ? now : { kind, names })),
+      ),
+    [kind],
+  );
+  // Names for another property are none for this one.
+  const names = found?.kind === kind ? (found?.names ?? []) : [];
+  return { options: [...new Set([...fixedOptions(kind), ...names])].slice(0, MOST), load };
 }

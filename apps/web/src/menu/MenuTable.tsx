@@ -214,6 +214,7 @@ export function MenuTable(props: MenuTableProps) {
           if (filtering && wants.conditions.length > 0) change({ conditions: [] });
           setFiltering(!filtering);
         }}
+        onChooser={load}
         onChoose={(choice) => change({ choice })}
         onColumns={() => setChoosing(!choosing)}
         onMenu={(at) => setOverlay({ kind: 'menu', at })}

@@ -1,7 +1,8 @@
 import type { ReactNode, RefObject } from 'react';
 import { Icon } from '../ui/icons.tsx';
+import { opening } from '../ui/opening.ts';
 import { ToolButton } from '../ui/ToolButton.tsx';
-import { type Chooser, ORIGINS } from './chooser.ts';
+import { type Chooser, ORIGINS, offered } from './chooser.ts';
 import type { TableCommand } from './table-commands.ts';
 
 export interface ToolbarProps {
@@ -26,6 +27,8 @@ export interface ToolbarProps {
   /** The user is done with the find box and goes to what was found. */
   readonly onLeaveFind: () => void;
   readonly onFilter: () => void;
+  /** The choices are about to be shown. */
+  readonly onChooser: () => void;
   readonly onChoose: (value: string) => void;
   readonly onColumns: () => void;
   /** Asks for the menu of all commands at a point of the page. */
@@ -101,24 +104,23 @@ function CommandButton({ command }: { readonly command: TableCommand }) {
   );
 }
 
-function ChooserList({ chooser, choice, choices, onChoose }: ToolbarProps) {
+function ChooserList({ chooser, choice, choices, onChooser, onChoose }: ToolbarProps) {
   if (chooser === undefined) return null;
-  // A choice that nothing offers any more is kept until another one is made.
-  const listed = choice === '' || choice in ORIGINS || choices.includes(choice) ? choices : [...choices, choice];
   return (
     <select
       className="chooser"
       aria-label={chooser.label}
       title={chooser.label}
       value={choice}
+      {...opening(onChooser)}
       onChange={(event) => onChoose(event.target.value)}
     >
-      <option value="">all</option>
-      {listed.map((option) => (
+      <option value="">{chooser.all}</option>
+      {offered(choice, choices).map((option) => (
         <option key={option}>{option}</option>
       ))}
       {chooser.origins && (
-        <optgroup label="Made by">
+        <optgroup label="Origin">
           {Object.entries(ORIGINS).map(([value, label]) => (
             <option key={value} value={value}>
               {label}

@@ -2,33 +2,40 @@
 import type { Menu } from '@tollway/schema';
 import type { Condition } from './conditions.ts';
 
-/** Properties that make a chooser, the label it gets, and how a choice is compared. */
-const PROPS: Readonly<Record<string, readonly [string, Condition['op']]>> = {
-  chain: ['Chain', 'is'],
-  list: ['List', 'is'],
-  'routing-table': ['Routing Table', 'is'],
+/** Properties that make a chooser, the label it gets, what stands for no choice, and how a choice is compared. */
+const PROPS: Readonly<Record<string, Pick<Chooser, 'label' | 'all' | 'op'>>> = {
+  chain: { label: 'Chain', all: 'all chains', op: 'is' },
+  list: { label: 'List', all: 'all lists', op: 'is' },
+  'routing-table': { label: 'Routing Table', all: 'all tables', op: 'is' },
   // Several topics stand in one text.
-  topics: ['Topics', 'contains'],
+  topics: { label: 'Topics', all: 'all topics', op: 'contains' },
 };
 
 export interface Chooser {
   /** Property that the chooser filters by. */
   readonly name: string;
   readonly label: string;
+  /** The entry for no filter: `all` alone is the name of an interface list. */
+  readonly all: string;
   readonly op: Condition['op'];
   /** Also offers what the system made, and what it did not. */
   readonly origins: boolean;
 }
 
-/** Choices about who made an item; no value of a property begins like this. */
-export const ORIGINS: Readonly<Record<string, string>> = { ':dynamic': 'dynamic', ':static': 'static' };
+/** Choices about who made an item; no value of a property begins like this. Lists are called `dynamic` and `static`. */
+export const ORIGINS: Readonly<Record<string, string>> = { ':dynamic': 'dynamic items', ':static': 'static items' };
 
 /** The chooser of a menu, if it has one. */
 export function chooserOf(menu: Menu): Chooser | undefined {
-  for (const [name, [label, op]] of Object.entries(PROPS)) {
-    if (menu.props[name] !== undefined) return { name, label, op, origins: menu.props.dynamic !== undefined };
+  for (const [name, how] of Object.entries(PROPS)) {
+    if (menu.props[name] !== undefined) return { name, ...how, origins: menu.props.dynamic !== undefined };
   }
   return undefined;
+}
+
+/** Values to offer: those that there are, and the chosen one while it is the filter, though nothing is called so any more. */
+export function offered(choice: string, values: readonly string[]): readonly string[] {
+  return choice === '' || choice in ORIGINS || values.includes(choice) ? values : [...values, choice];
 }
 
 /** What a choice means; the empty choice means everything. */

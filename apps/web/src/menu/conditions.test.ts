@@ -1,6 +1,6 @@
 import { menuByPath, registry } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { choiceConditions, chooserOf } from './chooser.ts';
+import { choiceConditions, chooserOf, ORIGINS, offered } from './chooser.ts';
 import { conditionFields, emptyCondition, filterOf, operatorsFor, wantedAfter } from './conditions.ts';
 
 const filter = menuByPath('/ip/firewall/filter');
@@ -64,6 +64,23 @@ test('the chooser of the firewall splits by chain and by origin', () => {
   expect(choiceConditions(chooser, 'input')).toEqual([{ prop: 'chain', op: 'is', value: 'input' }]);
   expect(choiceConditions(chooser, ':static')).toEqual([{ prop: 'dynamic', op: 'is', value: 'false' }]);
   expect(chooserOf(queues)).toBeUndefined();
+});
+
+test('no entry of a chooser reads as a list that always exists', () => {
+  const builtin = (menuByPath('/interface/list')?.builtin ?? []).map(({ values }) => values.name);
+  expect(builtin).toEqual(['all', 'none', 'dynamic', 'static']);
+  for (const menu of registry) {
+    const entries = [chooserOf(menu)?.all, ...Object.values(ORIGINS)];
+    for (const entry of entries) expect(builtin, menu.path).not.toContain(entry ?? '');
+  }
+  expect(chooserOf(menuByPath('/interface/list/member') ?? filter)?.all).toBe('all lists');
+});
+
+test('a choice stays in view as long as it is the filter, though nothing is called so any more', () => {
+  expect(offered('old', ['input', 'new'])).toEqual(['input', 'new', 'old']);
+  expect(offered('input', ['input', 'new'])).toEqual(['input', 'new']);
+  expect(offered('', ['input'])).toEqual(['input']);
+  expect(offered(':dynamic', ['input'])).toEqual(['input']);
 });
 
 test('the chooser of the log finds a topic among several', () => {

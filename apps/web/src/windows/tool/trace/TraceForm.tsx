@@ -2,6 +2,7 @@
 import type { Menu, PacketWords } from '@tollway/schema';
 import { type FormEvent, type ReactNode, useEffect, useId } from 'react';
 import { useOptions } from '../../../api/references.ts';
+import { opening } from '../../../ui/opening.ts';
 
 export interface Wrong {
   readonly property: string | undefined;
@@ -96,6 +97,7 @@ export function TraceForm(props: Props) {
             id={`${id}-in-interface`}
             value={words['in-interface'] ?? ''}
             {...described('in-interface')}
+            {...opening(load)}
             onChange={(event) => props.onWord('in-interface', event.target.value)}
           >
             <option value="">any</option>

@@ -1,0 +1,19 @@
+/** Hears that the list of a `<select>` is about to be shown, by pointer or by key: what it offers may be fetched anew. */
+
+export interface Opening {
+  readonly onPointerEnter: () => void;
+  readonly onPointerDown: () => void;
+  readonly onFocus: () => void;
+  readonly onKeyDown: () => void;
+}
+
+/**
+ * Properties of a `<select>` whose choices `load` fetches. Under the pointer they are there before the list opens; a list
+ * that is open already takes in what comes later.
+ */
+export const opening = (load: () => void): Opening => ({
+  onPointerEnter: load,
+  onPointerDown: load,
+  onFocus: load,
+  onKeyDown: load,
+});
