@@ -131,4 +131,11 @@ test('End and Home bring the row that they select into view, however tall the ro
   await expect(last.getByText('10.41.1.100/32')).toBeInViewport({ ratio: 1 });
   await ui.page.keyboard.press('Home');
   await expect(queues.row('tall000').first().getByText('10.41.0.1/32')).toBeInViewport({ ratio: 1 });
+  // A title that was clicked leaves the keys that go to rows to the rows.
+  await queues.grid.getByRole('columnheader', { name: 'Name' }).getByRole('button').click();
+  await expect(queues.grid.getByRole('columnheader', { name: 'Name' })).toHaveAttribute('aria-sort', 'ascending');
+  await ui.page.keyboard.press('End');
+  await expect(last).toHaveAttribute('aria-selected', 'true');
+  await expect(last.getByText('10.41.1.100/32')).toBeInViewport({ ratio: 1 });
+  await expect(queues.grid).toBeFocused();
 });

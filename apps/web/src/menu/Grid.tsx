@@ -27,6 +27,7 @@ import { items, lockedReason } from './item.ts';
 import type { Move } from './moving.ts';
 import { rowsText } from './rows-text.ts';
 import { inOrder, nothingAt, only, type Selection, toggle } from './selection.ts';
+import { rowFor } from './table-keys.ts';
 import { type Drop, type TreeShape, toggled, treePlace } from './tree.ts';
 import { TypeAhead } from './type-ahead.ts';
 import { useRange } from './use-range.ts';
@@ -241,20 +242,17 @@ export function Grid(props: GridProps) {
       event.stopPropagation();
       return;
     }
-    // The header has keys of its own.
-    if (grid === undefined || event.target !== event.currentTarget || latest.current.onCommandKey(event)) return;
-    const at = grid.focusIndex(selection.focus);
+    if (grid === undefined) return;
+    // The header has keys of its own, but for those that go to rows.
+    const onTitle = event.target !== event.currentTarget;
+    if (!onTitle && latest.current.onCommandKey(event)) return;
     const page = Math.max(grid.rowsInView - 1, 1);
-    const to = {
-      ArrowDown: grid.stepFrom(selection.focus, 1),
-      ArrowUp: grid.stepFrom(selection.focus, -1),
-      PageDown: grid.stepFrom(selection.focus, page),
-      PageUp: grid.stepFrom(selection.focus, -page),
-      Home: 0,
-      End: Number.MAX_SAFE_INTEGER,
-    }[event.key];
+    const to = rowFor(event, onTitle, page, (rows) => grid.stepFrom(selection.focus, rows));
+    if (onTitle && to === undefined) return;
+    if (onTitle) scroller.current?.focus({ preventScroll: true });
+    const at = grid.focusIndex(selection.focus);
     if (!event.altKey && !event.ctrlKey && !event.shiftKey && treeKey(event.key, at)) event.preventDefault();
-    else if (to !== undefined && !event.altKey) {
+    else if (to !== undefined) {
       event.preventDefault();
       moveFocus(to, event.shiftKey);
     } else if (event.key === ' ' && selection.focus !== undefined) {

@@ -4,7 +4,7 @@ import { actsOnAll, commandLabel, specialCommands, whyNot } from './actions.ts';
 import { items, lockedReason, removalLock } from './item.ts';
 import { footerText } from './TableFooter.tsx';
 import { whyNotNow } from './table-commands.ts';
-import { commandFor, HELD, windowCommandFor } from './table-keys.ts';
+import { commandFor, HELD, rowFor, windowCommandFor } from './table-keys.ts';
 
 const filter = menuByPath('/ip/firewall/filter');
 const connections = menuByPath('/ip/firewall/connection');
@@ -118,4 +118,17 @@ test('a key that is held does its command once; only moves go on', () => {
 test('Insert adds wherever the focus is in the window', () => {
   const press = (key: string) => windowCommandFor({ key, code: '', ctrlKey: false, metaKey: false, altKey: false });
   expect([press('Insert'), press('F3'), press('Delete')]).toEqual(['add', 'find-next', undefined]);
+});
+
+test('keys go to rows, from a title of the header too', () => {
+  const press = (key: string, onTitle: boolean, part: object = {}) =>
+    rowFor({ key, ctrlKey: false, metaKey: false, altKey: false, ...part }, onTitle, 20, (rows) => 100 + rows);
+  for (const onTitle of [false, true]) {
+    const to = ['ArrowDown', 'ArrowUp', 'PageDown', 'PageUp', 'Home'].map((key) => press(key, onTitle));
+    expect(to).toEqual([101, 99, 120, 80, 0]);
+    expect(press('End', onTitle)).toBeGreaterThan(100_000);
+    expect(press('ArrowLeft', onTitle)).toBeUndefined();
+    expect(press('ArrowUp', onTitle, { altKey: true })).toBeUndefined();
+  }
+  expect(press('End', true, { ctrlKey: true })).toBeUndefined();
 });

@@ -53,3 +53,34 @@ export function windowCommandFor({ key, ctrlKey, metaKey, altKey }: Key): string
   if (ctrlKey || metaKey) return { f: 'find', g: 'find-next' }[key.toLowerCase()];
   return { F3: 'find-next', Insert: 'add' }[key];
 }
+
+/**
+ * Number of the row that a key goes to, which may lie beyond the last one; undefined for keys that go to none. They mean the
+ * same on a title of the header: scrolled by itself, a list with rows of several heights would end before its last row.
+ * @param step number of the row that is so many rows from the one that the keyboard is on
+ * @param page rows of a screen
+ */
+export function rowFor(
+  { key, ctrlKey, metaKey, altKey }: Omit<Key, 'code'>,
+  onTitle: boolean,
+  page: number,
+  step: (rows: number) => number,
+): number | undefined {
+  if (altKey || (onTitle && (ctrlKey || metaKey))) return undefined;
+  switch (key) {
+    case 'ArrowDown':
+      return step(1);
+    case 'ArrowUp':
+      return step(-1);
+    case 'PageDown':
+      return step(page);
+    case 'PageUp':
+      return step(-page);
+    case 'Home':
+      return 0;
+    case 'End':
+      return Number.MAX_SAFE_INTEGER;
+    default:
+      return undefined;
+  }
+}
