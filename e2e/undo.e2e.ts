@@ -145,6 +145,8 @@ test('an undo that failed is the next one still: an earlier change stays, and wh
     await route.fetch();
     await route.abort();
   });
+  // The router has removed it before the page hears of that: until then Undo is of the change before.
+  await expect(ui.page.locator('.toasts')).toContainText('Removed 1 item from Simple Queues.');
   await offered(ui, 'Undo').click();
   await expect(failure).toContainText('no answer came');
   await ui.page.unroute('**/undo');
