@@ -2540,7 +2540,7 @@ export interface TracedPacket {
    */
   number: number;
   /**
-   * Interface it left by; 0 for none.
+   * Interface it left by, or was to leave by when it came to its queue; 0 for none.
    */
   'out-interface': number;
   /**

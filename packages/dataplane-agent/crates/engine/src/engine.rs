@@ -101,7 +101,8 @@ impl<F: Frame> Engine<F> {
                 evaluation: Default::default(),
                 peek: false,
                 trace: None,
-                trace_serial: 0,
+                // Packets of several workers wait in one queue, and are told apart by the end of their numbers.
+                trace_serial: worker << 12 & 0xffff,
                 solicits: Vec::new(),
                 arp_pending: false,
                 fragments_pending: false,
@@ -278,6 +279,9 @@ impl<F: Frame> Engine<F> {
         }
         // The queue stage may have nothing to do in this batch, or there may be no pass at all.
         stage::queue::count_dropped(&mut self.state);
+        if self.state.trace.is_some() {
+            trace::left(&mut self.state, batch.packets.get_mut(..first).unwrap_or_default());
+        }
         first
     }
 
@@ -288,8 +292,12 @@ impl<F: Frame> Engine<F> {
             return;
         }
         let before = clock.cycles();
+        let before_these = batch.packets.len();
         stage::queue::release_at_most(&self.snapshot, state, batch, source, BATCH);
         stage::queue::count_dropped(state);
+        if state.trace.is_some() {
+            trace::left(state, batch.packets.get_mut(before_these..).unwrap_or_default());
+        }
         if let Some(counters) = state.stages.last_mut() {
             counters.cycles += clock.cycles().saturating_sub(before);
         }
@@ -330,6 +338,8 @@ impl<F: Frame> Engine<F> {
         if unfinished.is_some() || !self.state.holds.is_empty() || !self.state.solicits.is_empty() {
             batch.first = unfinished.unwrap_or(batch.packets.len());
             self.run(batch, source, clock);
+        } else if self.state.trace.is_some() {
+            trace::finish(&self.snapshot, &mut self.state);
         }
     }
 

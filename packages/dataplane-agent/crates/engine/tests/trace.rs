@@ -87,7 +87,7 @@ fn the_first_packet_of_a_translated_connection_tells_every_stage() {
         ("classify", "in a queue, as upload", &[5000]),
         ("install", FIRST, &[]),
         ("emit", "waits for the link-layer address of its next hop", &[]),
-        ("emit", "sent", &[]),
+        ("emit", "handed to its queue", &[]),
         ("queue", "passed its queue at once", &[5000]),
     ];
     assert_eq!(steps(packet), expected);
@@ -307,7 +307,7 @@ const CAKE: Cake = Cake {
     memory_limit: 0,
 };
 
-/// What a stage says of the packets that take part in a trace, while `send` sends them.
+/// What a stage says of the packets that take part in a trace, while `send` sends them, but for how long they waited.
 fn said(mut router: Router, stage: &str, send: impl FnOnce(&mut Router)) -> Vec<(String, Vec<u32>)> {
     let trace = router.start_trace(&TraceFilter::default());
     send(&mut router);
@@ -315,6 +315,7 @@ fn said(mut router: Router, stage: &str, send: impl FnOnce(&mut Router)) -> Vec<
     router.advance_ms(1_000);
     let packets = router.traced(trace).packets;
     let steps = packets.into_iter().flat_map(|packet| packet.steps).filter(|step| step.stage == stage);
+    let steps = steps.filter(|step| !step.decision.starts_with("left its queue"));
     steps.map(|step| (step.decision, step.rows)).collect()
 }
 
@@ -372,7 +373,160 @@ fn what_a_queue_drops_is_told_as_that_and_what_it_keeps_as_waiting() {
     };
     let full =
         ("dropped: as many packets waited in its queue as the queue type allows".to_owned(), vec![5000]);
-    assert_eq!(queued(&red), vec![full; 3]);
+    assert_eq!(queued(&red), vec![full.clone(); 3]);
+    // It keeps the newest acknowledgement alone.
     let waits = ("waits in its queue".to_owned(), vec![5000]);
-    assert_eq!(queued(&QueueType::Cake(CAKE)), vec![waits; 3]);
+    let thinned = (full.0, Vec::new());
+    let told = [&waits, &thinned, &waits, &thinned, &waits].map(Clone::clone);
+    assert_eq!(queued(&QueueType::Cake(CAKE)), told);
+}
+
+/// A router whose LAN sends at 8 kbit/s, with the queue type, and has used up what its queue has tokens for at first.
+fn slow(queue_type: QueueType) -> Router {
+    let config = plain().queue(&["192.168.88.0/24"], 8_000, 8_000).with(|config| {
+        config.simple_queues[0].upload.queue_type = config.queue_types.len() as u32;
+        config.queue_types.push(queue_type);
+    });
+    let mut router = hosts(Router::new(config));
+    router.send(0, &query().payload_len(300));
+    router
+}
+
+/// The first packet of another flow.
+fn another(flow: u16) -> PacketBuilder {
+    PacketBuilder::ipv4("192.168.88.10", "1.1.1.1").udp(41_000 + flow, 53).payload_len(20)
+}
+
+/// The last steps of a packet, as stages and what they say.
+fn last_steps<const N: usize>(packet: &TracedPacket) -> [(&str, &str); N] {
+    let last = packet.steps.len().saturating_sub(N);
+    let steps: Vec<_> =
+        packet.steps[last..].iter().map(|step| (step.stage.as_str(), step.decision.as_str())).collect();
+    steps.try_into().expect("as many steps")
+}
+
+#[test]
+fn a_packet_that_waits_in_its_queue_is_told_when_it_leaves() {
+    let mut router = slow(QueueType::Pfifo { limit: 10 });
+    let trace = router.start_trace(&from_lan());
+    for flow in 0..3 {
+        assert!(router.send(0, &another(flow)).is_empty());
+    }
+    assert_eq!(router.traced(trace).packets, []);
+    let sent: usize = (0..5).map(|_| router.advance_ms(100).len()).sum();
+    assert_eq!(sent, 3);
+    let packets = router.traced(trace).packets;
+    assert_eq!(packets.len(), 3);
+    for packet in &packets {
+        assert_eq!((packet.outcome, packet.out_interface), (TraceOutcome::Forwarded, 2));
+        let [emit, waits, (stage, left)] = last_steps(packet);
+        assert_eq!(emit, ("emit", "handed to its queue"));
+        assert_eq!(waits, ("queue", "waits in its queue"));
+        assert!(stage == "queue" && left.starts_with("left its queue after "), "{left}");
+    }
+}
+
+#[test]
+fn a_packet_that_stays_in_its_queue_names_the_interface_it_waits_for() {
+    let mut router = slow(QueueType::Pfifo { limit: 10 });
+    let trace = router.start_trace(&from_lan());
+    router.send(0, &another(0).payload_len(1400));
+    router.send(0, &another(1).payload_len(1400));
+    router.advance_ms(1_000);
+    let packets = router.traced(trace).packets;
+    let last = packets.last().expect("a packet");
+    assert_eq!((last.outcome, last.out_interface), (TraceOutcome::Held, 2));
+    assert_eq!(last_steps(last), [("emit", "handed to its queue"), ("queue", "waits in its queue")]);
+}
+
+#[test]
+fn a_packet_for_which_its_queue_has_no_room_was_not_sent() {
+    let mut router = slow(QueueType::Pfifo { limit: 1 });
+    let trace = router.start_trace(&TraceFilter { dropped: true, ..from_lan() });
+    for flow in 0..3 {
+        router.send(0, &another(flow));
+    }
+    router.advance_ms(1_000);
+    let packets = router.traced(trace).packets;
+    assert_eq!(packets.len(), 2, "{packets:?}");
+    for packet in &packets {
+        assert_eq!((packet.drop_reason.as_deref(), packet.out_interface), (Some("queue-full"), 2));
+        let full = "dropped: as many packets waited in its queue as the queue type allows";
+        assert_eq!(last_steps(packet), [("emit", "handed to its queue"), ("queue", full)]);
+    }
+}
+
+#[test]
+fn a_packet_that_its_queue_drops_after_it_waited_is_told_as_dropped() {
+    let mut router = slow(QueueType::Cake(CAKE));
+    let trace = router.start_trace(&TraceFilter::default());
+    let ack =
+        |number| PacketBuilder::ipv4("192.168.88.10", "1.1.1.1").tcp(4000, 80, tcp_flag::ACK, 5, number);
+    (1..4).for_each(|number| drop(router.send(0, &ack(number * 1000))));
+    router.advance_ms(500);
+    router.advance_ms(500);
+    let outcomes: Vec<_> = router.traced(trace).packets.iter().map(|packet| packet.outcome).collect();
+    assert!(outcomes.contains(&TraceOutcome::Dropped), "{outcomes:?}");
+    assert!(!outcomes.contains(&TraceOutcome::Held), "{outcomes:?}");
+}
+
+#[test]
+fn an_echo_request_that_waits_in_its_queue_is_told_as_answered() {
+    let mut router = slow(QueueType::Pfifo { limit: 10 });
+    let echo = |sequence| PacketBuilder::ipv4("192.168.88.10", "192.168.88.1").echo_request(1, sequence);
+    router.send(0, &echo(0).payload_len(150));
+    let trace = router.start_trace(&TraceFilter { protocol: Some(1), ..TraceFilter::default() });
+    router.send(0, &echo(1));
+    (0..5).for_each(|_| drop(router.advance_ms(100)));
+    let packets = router.traced(trace).packets;
+    let request = packets.first().expect("a packet");
+    assert_eq!(request.outcome, TraceOutcome::Answered, "{packets:?}");
+    let [waits, (_, left), answered] = last_steps(request);
+    assert_eq!((waits, answered), (("queue", "waits in its queue"), ("queue", "answered")));
+    assert!(left.starts_with("left its queue after "), "{left}");
+}
+
+/// How often packets are said to have left a queue.
+fn times_left(packet: &TracedPacket) -> usize {
+    packet.steps.iter().filter(|step| step.decision.starts_with("left its queue after ")).count()
+}
+
+#[test]
+fn a_packet_that_waits_in_two_queues_is_told_of_both() {
+    let tree = TreeQueue {
+        row: 7000,
+        parent: TreeParent::Global,
+        packet_marks: Vec::new(),
+        limit: queue_limit(16_000),
+    };
+    let config =
+        plain().queue(&["192.168.88.0/24"], 8_000, 8_000).with(|config| config.tree_queues = vec![tree]);
+    let mut router = hosts(Router::new(config));
+    router.send(0, &query().payload_len(300));
+    let trace = router.start_trace(&from_lan());
+    (0..4).for_each(|flow| drop(router.send(0, &another(flow))));
+    (0..9).for_each(|_| drop(router.advance_ms(100)));
+    let packets = router.traced(trace).packets;
+    assert_eq!(packets.len(), 4);
+    assert!(packets.iter().all(|packet| packet.outcome == TraceOutcome::Forwarded), "{packets:?}");
+    assert!(packets.iter().any(|packet| times_left(packet) == 2), "{packets:?}");
+}
+
+#[test]
+fn packets_of_several_workers_that_wait_in_one_queue_are_told_apart() {
+    let config = plain().queue(&["192.168.88.0/24"], 8_000, 8_000);
+    let mut router = hosts(Router::with_workers(config, 4));
+    router.send(0, &query().payload_len(300));
+    let trace = router.start_trace(&from_lan());
+    (0..8).for_each(|flow| drop(router.send(0, &another(flow))));
+    (0..9).for_each(|_| drop(router.advance_ms(100)));
+    let packets = router.traced(trace).packets;
+    assert_eq!(packets.len(), 8);
+    for packet in &packets {
+        assert_eq!((packet.outcome, packet.out_interface), (TraceOutcome::Forwarded, 2), "{packet:?}");
+        assert_eq!(times_left(packet), 1, "{packet:?}");
+    }
+    // They leave in the order in which they came.
+    let flows: Vec<_> = packets.iter().map(|packet| packet.src_port).collect();
+    assert_eq!(flows, (41_000..41_008).collect::<Vec<_>>());
 }

@@ -68,7 +68,7 @@ pub struct TracedPacket {
     pub worker: u32,
     /// Interface it came in on; 0 for packets of the router itself.
     pub in_interface: RowId,
-    /// Interface it left by; 0 for none.
+    /// Interface it left by, or was to leave by when it came to its queue; 0 for none.
     pub out_interface: RowId,
     /// Protocol number.
     pub protocol: u8,

@@ -151,6 +151,7 @@ mod tests {
             segments: 1,
             fast: false,
             own: false,
+            trace: 0,
             addresses: (0, 0),
             lane: Lane::NONE,
             enqueued: Now(0),

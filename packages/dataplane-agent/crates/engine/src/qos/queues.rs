@@ -21,6 +21,8 @@ use super::scope::{Event, Scopes};
 use super::slab::{Fifo, NodeId, Slab};
 use crate::frame::Frame;
 use crate::time::Now;
+use crate::trace::Ended;
+use crate::verdict::DropReason;
 use crate::wheel::Wheel;
 
 pub use super::slab::Waiting;
@@ -121,6 +123,8 @@ pub struct Queues<F> {
     longest: Longest,
     totals: QueueTotals,
     dropped: Dropped,
+    /// Traced packets that ended where they waited.
+    pub(crate) ended: Ended,
 }
 
 impl<F: Frame> Queues<F> {
@@ -154,6 +158,7 @@ impl<F: Frame> Queues<F> {
             longest: Longest::default(),
             totals: QueueTotals::default(),
             dropped: Dropped::default(),
+            ended: Ended::default(),
         }
     }
 
@@ -405,6 +410,7 @@ impl<F: Frame> Queues<F> {
             if let Some(waiting) = self.slab.remove(node) {
                 self.courses.release(waiting.lane);
                 self.refuse(number, waiting.segments);
+                self.ended.note(waiting.trace, DropReason::QueueFull);
             }
         }
         found
@@ -421,6 +427,7 @@ impl<F: Frame> Queues<F> {
             return false;
         };
         self.courses.release(waiting.lane);
+        self.ended.note(waiting.trace, DropReason::QueueMemory);
         self.dropped.memory = self.dropped.memory.saturating_add(waiting.segments);
         self.count_drop(number, waiting.segments);
         self.bury(number, &mut gone, None);

@@ -28,6 +28,9 @@ pub struct Waiting<F> {
     pub fast: bool,
     /// The router's own, not forwarded.
     pub own: bool,
+    /// What a trace knows it by while it waits (`trace::tag`); 0 when none wants it. A tag fits where a number would
+    /// make all that waits longer.
+    pub trace: u16,
     /// Source before and destination after translation, by which its queue was found.
     pub addresses: (u32, u32),
     /// The leaves that are still before it, this one included, if there are several or it takes more than its
@@ -36,6 +39,9 @@ pub struct Waiting<F> {
     /// When it began to wait, at whichever worker.
     pub enqueued: Now,
 }
+
+// With a frame of the pool, which takes four words, nothing is left over: another field makes each place longer.
+const _: () = assert!(size_of::<Waiting<[u64; 4]>>() == 88);
 
 #[derive(Debug)]
 struct Node<F> {

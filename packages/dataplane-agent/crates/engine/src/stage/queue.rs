@@ -13,6 +13,7 @@ use crate::qos::{Lane, Leads};
 use crate::snapshot::Snapshot;
 use crate::stage::local::answer;
 use crate::state::WorkerState;
+use crate::trace::tag;
 use crate::tuple::{Addr, Tuple};
 use crate::verdict::{DropReason, Verdict};
 
@@ -347,7 +348,8 @@ fn let_wait<F: Frame>(
     let (meta, vnet) = (packet.meta, packet.vnet);
     let (exit, bytes, segments) = (meta.verdict, meta.wire_bytes(), meta.segments);
     let (fast, own, lane, enqueued) = (meta.is(flag::FAST), meta.is_own(), meta.lane, state.now);
-    let waiting = Waiting { frame, vnet, exit, bytes, segments, fast, own, addresses, lane, enqueued };
+    let trace = tag(meta.trace);
+    let waiting = Waiting { frame, vnet, exit, bytes, segments, fast, own, trace, addresses, lane, enqueued };
     let has_room = state.queues.let_wait(passed, waiting);
     packet.meta.verdict = if has_room { Verdict::Held } else { Verdict::Drop(DropReason::QueueMemory) };
     true
@@ -364,6 +366,7 @@ fn wait<F: Frame, S: FrameSource<F>>(
     let Some(frame) = &packet.frame else { return };
     let (vnet, meta, now) = (packet.vnet, &packet.meta, state.now);
     let (exit, fast, own) = (meta.verdict, meta.is(flag::FAST), meta.is_own());
+    let mut trace = tag(meta.trace);
     let lane = if matches!(meta.lane.leads(), Leads::Course(..)) { meta.lane } else { Lane::NONE };
     let queues = &mut state.queues;
     if meta.segments > 1
@@ -376,8 +379,22 @@ fn wait<F: Frame, S: FrameSource<F>>(
                 pieces += 1;
                 let (segments, bytes) = (piece.segments, piece.bytes);
                 let (frame, vnet) = (piece.frame, piece.vnet);
-                let waiting =
-                    Waiting { frame, vnet, exit, bytes, segments, fast, own, addresses, lane, enqueued: now };
+                // A trace follows the first piece.
+                let trace = std::mem::take(&mut trace);
+                let enqueued = now;
+                let waiting = Waiting {
+                    frame,
+                    vnet,
+                    exit,
+                    bytes,
+                    segments,
+                    fast,
+                    own,
+                    trace,
+                    addresses,
+                    lane,
+                    enqueued,
+                };
                 let held = queues.hold(leaf, waiting, now);
                 (waits, last) = (waits || held == Held::Waits, Some(held));
                 matches!(held, Held::Waits | Held::Dropped)
@@ -399,7 +416,8 @@ fn wait<F: Frame, S: FrameSource<F>>(
     packet.meta.verdict = Verdict::Held;
     // Only here is it moved, to where it waits.
     let Some(frame) = packet.frame.take() else { return };
-    let waiting = Waiting { frame, vnet, exit, bytes, segments, fast, own, addresses, lane, enqueued: now };
+    let enqueued = now;
+    let waiting = Waiting { frame, vnet, exit, bytes, segments, fast, own, trace, addresses, lane, enqueued };
     if let Some(reason) = refusal(queues.hold(leaf, waiting, now)) {
         packet.meta.verdict = Verdict::Drop(reason);
     }
@@ -486,7 +504,14 @@ pub(crate) fn go_on<F: Frame, S: FrameSource<F>>(
 /// Gives the reply to an echo request, which is to take a pass of its own.
 fn leave<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut Packet<F>) -> Option<F> {
     match packet.meta.verdict {
-        Verdict::Echo => answer(state, packet),
+        Verdict::Echo => {
+            let reply = answer(state, packet);
+            // Its reply takes its place in the batch.
+            if let Verdict::Drop(reason) = packet.meta.verdict {
+                state.queues.ended.note(tag(packet.meta.trace), reason);
+            }
+            reply
+        }
         Verdict::Tx(port) if !snapshot.port(port).is_some_and(|port| port.up) => {
             state.drop(packet, DropReason::OutInterfaceDown);
             None
@@ -515,6 +540,7 @@ fn complete_meta<F>(waiting: &Waiting<F>) -> Meta {
         l3_len: u32::try_from(waiting.bytes).unwrap_or(u32::MAX),
         lan_src: waiting.addresses.0,
         tuple,
+        trace: waiting.trace.into(),
         ..Meta::default()
     }
 }

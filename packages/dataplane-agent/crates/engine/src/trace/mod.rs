@@ -14,12 +14,14 @@ pub mod dry_run;
 mod filter;
 mod observe;
 pub mod text;
+mod waiting;
 
 use tollway_config::dataplane::{ConnectionState, Mark, RowId};
 
 pub use collect::Collector;
 pub use filter::Filter;
-pub(crate) use observe::{after, finish};
+pub(crate) use observe::{after, finish, left};
+pub(crate) use waiting::{Ended, tag};
 
 use crate::conntrack::{ConnRef, Direction};
 use crate::packet::Meta;
@@ -28,6 +30,7 @@ use crate::slow::SlowReason;
 use crate::time::Now;
 use crate::tuple::{Addr, Tuple};
 use crate::verdict::{DropReason, Verdict};
+use waiting::WaitingPackets;
 
 /// Most traces at a time.
 pub const TRACES: usize = 4;
@@ -133,12 +136,19 @@ pub enum Decision {
     WaitsForNeighbor,
     /// Complete.
     Complete,
+    /// Complete, and its queue has it.
+    ToQueue,
     /// Its queue let it pass at once.
     Passed,
     /// It waits in its queue.
     WaitsInQueue,
     /// It waits in the queue of the interface by which it leaves.
     WaitsForInterface,
+    /// Its queue let it go.
+    LeftQueue {
+        /// How long it waited, ns.
+        after: u64,
+    },
 }
 
 /// What has become of a packet by rules of mangle, as far as it is another than before.
@@ -209,7 +219,7 @@ pub struct Record {
     pub rows: Vec<RowId>,
     /// How it stood at the end of the part.
     pub verdict: Verdict,
-    /// Interface row it left by; 0 for none.
+    /// Interface row it left by, or was to leave by when it came to its queue; 0 for none.
     pub out_interface: RowId,
     /// How it stood after the last stage.
     seen: Meta,
@@ -305,11 +315,20 @@ pub(crate) struct Tracer {
     cursor: usize,
     /// NAT rules that matched in the stage that runs.
     nat: Vec<(ConnRef, RowId)>,
+    /// Packets that wait in queues of this worker.
+    waiting: WaitingPackets,
 }
 
 impl Tracer {
     pub fn new(filters: Filters, buffer: TraceBuffer) -> Self {
-        Self { filters, buffer, live: Vec::with_capacity(RECORDS), cursor: 0, nat: Vec::with_capacity(STEPS) }
+        Self {
+            filters,
+            buffer,
+            live: Vec::with_capacity(RECORDS),
+            cursor: 0,
+            nat: Vec::with_capacity(STEPS),
+            waiting: WaitingPackets::default(),
+        }
     }
 
     /// Uses other filters; what was noted stays.

@@ -2,15 +2,16 @@
 
 use tollway_config::dataplane::RowId;
 
+use super::waiting::{WaitingPacket, is_tag, tag};
 use super::{Decision, Mangled, Record, Step, Tracer};
 use crate::batch::{Batch, Packet};
 use crate::conntrack::{ConnRef, NO_ENTRY, Table};
 use crate::frame::Frame;
 use crate::packet::{Hook, Meta, Origin, flag};
-use crate::qos::Way;
 use crate::qos::forest::Part;
+use crate::qos::{Lane, Way};
 use crate::slow::SlowReason;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{PortId, Snapshot};
 use crate::stage::route::is_group;
 use crate::stage::ttl::largest_segment;
 use crate::state::WorkerState;
@@ -35,7 +36,22 @@ pub(crate) fn after<F: Frame>(
             tracer.look(stage, snapshot, state, packet);
         }
     }
+    if stage == "queue" {
+        tracer.ends(state);
+    }
     tracer.nat.clear();
+    tracer.cursor = 0;
+    state.trace = Some(tracer);
+}
+
+/// After packets have left their queues without passing the stages: looks at them.
+#[cold]
+pub(crate) fn left<F: Frame>(state: &mut WorkerState<F>, packets: &mut [Packet<F>]) {
+    let Some(mut tracer) = state.trace.take() else { return };
+    for packet in packets.iter_mut().filter(|packet| is_tag(packet.meta.trace)) {
+        tracer.leaves(state, &mut packet.meta);
+    }
+    tracer.ends(state);
     tracer.cursor = 0;
     state.trace = Some(tracer);
 }
@@ -49,8 +65,9 @@ pub(crate) fn finish<F>(snapshot: &Snapshot, state: &mut WorkerState<F>) {
         record.verdict = record.seen.verdict;
         record.fast = record.seen.is(flag::FAST);
         record.slow = record.seen.slow;
-        let port = if let Verdict::Tx(port) = record.verdict { snapshot.port(port) } else { None };
-        record.out_interface = port.map_or(0, |port| row_of(snapshot, port.interface));
+        if let Verdict::Tx(port) = record.verdict {
+            record.out_interface = row_of_port(snapshot, port);
+        }
         let open = matches!(record.verdict, Verdict::Held | Verdict::Handover(_) | Verdict::Echo);
         if record.begins() && !open && !record.is_dropped() {
             for (place, filter) in filters.iter().enumerate() {
@@ -68,6 +85,10 @@ pub(crate) fn finish<F>(snapshot: &Snapshot, state: &mut WorkerState<F>) {
     }
 }
 
+fn row_of_port(snapshot: &Snapshot, port: PortId) -> RowId {
+    snapshot.port(port).map_or(0, |port| row_of(snapshot, port.interface))
+}
+
 fn row_of(snapshot: &Snapshot, interface: u16) -> RowId {
     snapshot.interface(interface).map_or(0, |interface| interface.row)
 }
@@ -80,6 +101,19 @@ impl Tracer {
         state: &mut WorkerState<F>,
         packet: &mut Packet<F>,
     ) {
+        if is_tag(packet.meta.trace) {
+            if stage == "queue" {
+                self.leaves(state, &mut packet.meta);
+            } else {
+                // The worker in whose queue it waited traces no more.
+                packet.meta.trace = 0;
+            }
+            return;
+        }
+        // What has left its queue is told of, and may take part in a further pass.
+        if packet.meta.trace != 0 && packet.meta.lane == Lane::DONE {
+            return;
+        }
         if packet.meta.trace == 0 {
             let Some(tuples) = as_it_came(stage, state, &packet.meta) else { return };
             if !self.begin(snapshot, state, packet, tuples) {
@@ -100,10 +134,63 @@ impl Tracer {
         }
         let decision = decision(stage, snapshot, state, (&seen, meta), &mut self.nat, &mut record.rows);
         if let Some(decision) = decision {
+            if stage == "queue" {
+                come_to_queue(record);
+                if let Verdict::Tx(port) = seen.verdict {
+                    record.out_interface = row_of_port(snapshot, port);
+                }
+            }
             let rows = record.rows.len().saturating_sub(before) as u16;
             record.steps.push(Step { stage, decision, rows });
+            if matches!(decision, Decision::WaitsInQueue | Decision::WaitsForInterface) {
+                self.waiting.push(WaitingPacket { id: meta.trace, part: meta.trace_part, since: state.now });
+            }
         }
-        record.seen = *meta;
+        // What has left its queue for another worker may take part in a further pass, with less that is known of it.
+        record.seen = Meta { slow: meta.slow.or(record.seen.slow), ..*meta };
+    }
+
+    /// A packet has left the queue of this worker in which it waited, and has a tag instead of its number.
+    fn leaves<F>(&mut self, state: &WorkerState<F>, meta: &mut Meta) {
+        let Some(waited) = self.waiting.take(tag(meta.trace)) else {
+            meta.trace = 0;
+            return;
+        };
+        (meta.trace, meta.trace_part) = (waited.id, waited.part);
+        let Self { live, buffer, cursor, waiting, .. } = self;
+        let Some(record) = find(live, &mut buffer.blank, cursor, "queue", state, meta) else { return };
+        let mut tell = |decision| record.steps.push(Step { stage: "queue", decision, rows: 0 });
+        tell(Decision::LeftQueue { after: state.now.0.saturating_sub(waited.since.0) });
+        match meta.verdict {
+            Verdict::Held => {
+                tell(Decision::WaitsInQueue);
+                waiting.push(WaitingPacket { part: meta.trace_part, since: state.now, ..waited });
+            }
+            Verdict::Handover(worker) => tell(Decision::ToWorker(worker)),
+            Verdict::Drop(reason) => tell(Decision::Dropped(reason)),
+            _ => {}
+        }
+        // What was known of it in this batch already; the queue has not kept it.
+        record.seen = Meta { slow: record.seen.slow, ..*meta };
+    }
+
+    /// Tells of packets that ended where they waited.
+    fn ends<F>(&mut self, state: &mut WorkerState<F>) {
+        for (tag, reason) in state.queues.ended.take() {
+            // One that the stage itself has ended is told of already.
+            let Some(waited) = self.waiting.take(tag) else { continue };
+            let mut meta = Meta { trace: waited.id, trace_part: waited.part, ..Meta::default() };
+            let Self { live, buffer, cursor, .. } = self;
+            let Some(record) = find(live, &mut buffer.blank, cursor, "queue", state, &mut meta) else {
+                continue;
+            };
+            if reason == DropReason::EchoAnswered {
+                let decision = Decision::LeftQueue { after: state.now.0.saturating_sub(waited.since.0) };
+                record.steps.push(Step { stage: "queue", decision, rows: 0 });
+            }
+            record.steps.push(Step { stage: "queue", decision: Decision::Dropped(reason), rows: 0 });
+            record.seen.verdict = Verdict::Drop(reason);
+        }
     }
 
     /// Begins a record, if a filter describes the packet and there is room.
@@ -131,15 +218,27 @@ impl Tracer {
             return false;
         };
         state.trace_serial = state.trace_serial.wrapping_add(1) & ((1 << SERIAL_BITS) - 1);
+        // No tag is 0.
+        state.trace_serial += u32::from(tag(state.trace_serial) == 0);
         meta.trace = (state.worker + 1) << SERIAL_BITS | state.trace_serial;
         record.clear();
         (record.id, record.part, record.traces) = (meta.trace, 0, traces);
         (record.at, record.worker, record.in_interface) = (state.now, state.worker, in_interface);
         record.tuple = tuple;
         (record.length, record.segments) = (largest_segment(meta, vnet), meta.segments);
+        record.out_interface = 0;
         record.seen = Meta { verdict: Verdict::Continue, ..*meta };
         self.live.push(record);
         true
+    }
+}
+
+/// A packet that was complete has come to a queue: that it was sent, or given to a service, is for the queue to say.
+fn come_to_queue(record: &mut Record) {
+    if let Some(step) = record.steps.last_mut()
+        && matches!(step.decision, Decision::Complete | Decision::Delivered)
+    {
+        step.decision = Decision::ToQueue;
     }
 }
 
@@ -165,6 +264,7 @@ fn find<'a, F>(
         meta.trace_part = meta.trace_part.saturating_add(1);
         (record.id, record.part, record.traces) = (id, meta.trace_part, 0);
         (record.at, record.worker, record.tuple) = (state.now, state.worker, meta.tuple);
+        record.out_interface = 0;
         // Before the stage at which it came to light it stood thus.
         let verdict = match (stage, meta.verdict) {
             ("emit", _) => Verdict::Forward,

@@ -52,7 +52,10 @@ pub fn join(packet: &mut TracedPacket, record: &Record, names: &MarkNames) {
         });
     }
     packet.worker = record.worker;
-    packet.out_interface = record.out_interface;
+    // One that its queue drops after all was to leave by what it waited for.
+    if record.out_interface != 0 {
+        packet.out_interface = record.out_interface;
+    }
     packet.fast |= record.fast;
     if let Some(reason) = record.slow {
         packet.slow_reason = Some(reason.name().to_owned());
@@ -114,9 +117,14 @@ pub fn sentence(decision: &Decision, names: &MarkNames) -> String {
         Decision::Echo => "echo request, answered as soon as its queue lets it pass".to_owned(),
         Decision::WaitsForNeighbor => "waits for the link-layer address of its next hop".to_owned(),
         Decision::Complete => "sent".to_owned(),
+        Decision::ToQueue => "handed to its queue".to_owned(),
         Decision::Passed => "passed its queue at once".to_owned(),
         Decision::WaitsInQueue => "waits in its queue".to_owned(),
         Decision::WaitsForInterface => "waits in the queue of its interface".to_owned(),
+        Decision::LeftQueue { after } => {
+            let micros = after / 1000;
+            format!("left its queue after {}.{:03} ms", micros / 1000, micros % 1000)
+        }
     }
 }
 

@@ -111,6 +111,7 @@ impl Leaf {
             segments,
             fast: false,
             own: false,
+            trace: 0,
             addresses,
             enqueued: self.now,
             lane: Lane::NONE,
