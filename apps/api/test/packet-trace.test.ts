@@ -201,6 +201,13 @@ describe('a live trace', () => {
     expect(peer.traces).toBe(0);
   });
 
+  it('by REST tells packets in the order of their arrival, whenever it is told of them', async () => {
+    const ms = (more: number) => ({ 'time-ms': Date.UTC(2026, 2, 1, 12) + more });
+    peer.traced = [packet(1, { ...ms(7), length: 107 }), packet(2, { ...ms(3), length: 103 })];
+    const { rows } = await router.rest('POST', TRACE, { packets: '2', duration: '1s', '.proplist': 'length' });
+    expect(rows).toEqual([{ length: '103' }, { length: '107' }]);
+  });
+
   it('ends for another user who has fewer, when as many run as can be', async () => {
     await router.rest('PUT', '/user', { name: 'reader', group: 'read', password: 'long enough' });
     const as = `Basic ${Buffer.from('reader:long enough').toString('base64')}`;

@@ -34,7 +34,9 @@ export async function packetTrace({ services, menu, args, principal, signal }: C
     packets.push(...reply.packets);
   }
   signal.throwIfAborted();
-  return answer(services, names, packets.slice(0, count));
+  // What has waited is told of when it goes on, after those that came later.
+  const inOrder = packets.slice(0, count).sort((a, b) => a['time-ms'] - b['time-ms']);
+  return answer(services, names, inOrder);
 }
 
 /** `/tool/packet-trace/dry-run`: what would become of the described packet now. */

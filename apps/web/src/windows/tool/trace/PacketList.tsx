@@ -1,6 +1,6 @@
 /** The packets of a trace; one of them is selected. */
 import { type KeyboardEvent, useEffect, useRef } from 'react';
-import { clockText, type Kept, lengthText, outcomeText, pathText } from './trace-words.ts';
+import { clockText, type Kept, lengthText, outcomeHelp, outcomeText, pathText } from './trace-words.ts';
 
 interface Props {
   readonly packets: readonly Kept[];
@@ -65,7 +65,7 @@ export function PacketList({ packets, selected, onSelect }: Props) {
               <td>{packet.dst}</td>
               <td className="cell-right">{lengthText(packet)}</td>
               <td>{pathText(packet)}</td>
-              <td>{outcomeText(packet)}</td>
+              <td title={outcomeHelp(packet)}>{outcomeText(packet)}</td>
             </tr>
           ))}
         </tbody>

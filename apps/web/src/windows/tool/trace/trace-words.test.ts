@@ -5,6 +5,7 @@ import {
   keep,
   lengthText,
   MOST,
+  outcomeHelp,
   outcomeText,
   pathText,
   wordsOfConnection,
@@ -61,6 +62,18 @@ test('packets are kept once, the newest of them', () => {
   const many = keep(one, 2, news(...Array.from({ length: MOST }, (_, index) => index + 1)));
   expect(many).toHaveLength(MOST);
   expect(many[0]?.key).toBe('2.0.1');
+});
+
+test('packets stand in the order of their arrival, whenever they are told of', () => {
+  const at = (number: number, timeMs: number): ShownPacket => ({ ...packet(number), timeMs });
+  const news = (...packets: ShownPacket[]) => ({ packets, done: false, lost: 0, breaks: 0 });
+  const kept = keep(keep([], 1, news(at(1, 10), at(2, 30))), 1, news(at(3, 20), at(4, 30)));
+  expect(kept.map(({ number }) => number)).toEqual([1, 3, 2, 4]);
+});
+
+test('a packet that is held says what that means', () => {
+  expect(outcomeHelp({ ...packet(1), outcome: 'held' })).toMatch(/still waited in a queue/);
+  expect(outcomeHelp(packet(1))).toBeUndefined();
 });
 
 test('packets from before a break stay when the numbers begin anew', () => {

@@ -32,13 +32,15 @@ export interface Kept extends ShownPacket {
   readonly key: string;
 }
 
-/** Packets with those that have come, the oldest gone where there are too many. */
+/** Packets with those that have come, in the order of their arrival, the oldest gone where there are too many. */
 export function keep(kept: readonly Kept[], run: number, { packets, breaks }: TraceNews): readonly Kept[] {
   if (packets.length === 0) return kept;
   // After a break the numbers begin anew.
   const fresh = packets.map((packet): Kept => ({ ...packet, key: `${run}.${breaks}.${packet.number}` }));
   const known = new Set(fresh.map(({ key }) => key));
-  return [...kept.filter(({ key }) => !known.has(key)), ...fresh].slice(-MOST);
+  const all = [...kept.filter(({ key }) => !known.has(key)), ...fresh];
+  // What has waited is told of when it goes on, after those that came later.
+  return all.sort((a, b) => a.timeMs - b.timeMs).slice(-MOST);
 }
 
 /** What a trace says of the connection that broke off; empty when it never did. */
@@ -50,6 +52,12 @@ export const breaksText = (breaks: number): string =>
 /** `forwarded`, `dropped: filter-drop`. */
 export const outcomeText = ({ outcome, dropReason }: ShownPacket): string =>
   dropReason ? `${outcome}: ${dropReason}` : outcome;
+
+/** What an outcome means that does not say it all by itself. */
+export const outcomeHelp = ({ outcome }: ShownPacket): string | undefined =>
+  outcome === 'held'
+    ? 'After a second it still waited in a queue, for fragments, or for the address of its next hop'
+    : undefined;
 
 /** `1500`, `1500 × 43` for what its sender left to its device to cut. */
 export const lengthText = ({ length, segments }: ShownPacket): string =>
