@@ -75,7 +75,11 @@ export const toolPacketTrace = defineMenu({
     ),
     ttl: argument(int({ min: 0, max: 255 }), 'TTL', 'Dry run: time to live.', '64'),
     time: result(datetime, 'Time', 'When the packet came.'),
-    'out-interface': result(text(), 'Out. Interface', 'Interface the packet left by.'),
+    'out-interface': result(
+      text(),
+      'Out. Interface',
+      'Interface the packet left by, or was to leave by when it came to its queue.',
+    ),
     length: result(int({ min: 0, max: 1_000_000, unit: 'bytes' }), 'Length', 'Length of the IP packet on the wire.'),
     segments: result(
       int({ min: 2, max: 65_535 }),
@@ -87,7 +91,7 @@ export const toolPacketTrace = defineMenu({
     outcome: result(
       oneOf(['forwarded', 'delivered', 'answered', 'held', 'dropped']),
       'Outcome',
-      'What became of the packet.',
+      'What became of it. held: after a second it still waited in a queue, for fragments, or for the address of its next hop.',
     ),
     'drop-reason': result(text(), 'Drop Reason', 'Why it was dropped.'),
     rules: result(text(), 'Rules', 'Rules that matched, of all tables, in order.'),
