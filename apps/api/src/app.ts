@@ -27,7 +27,7 @@ import { readSamples, TrafficFile } from './live/traffic-file.js';
 import { authentication } from './plugins/auth.js';
 import { jsonBodies } from './plugins/body.js';
 import { CONNECTION_LIMITS, type ConnectionLimits, Connections, endStreams } from './plugins/connections.js';
-import { brokenRequest, errorAnswers } from './plugins/errors.js';
+import { errorAnswers } from './plugins/errors.js';
 import { forwardedAddresses } from './plugins/forwarded.js';
 import { apiDescription } from './plugins/openapi.js';
 import { requestOrigin } from './plugins/origin.js';
@@ -111,7 +111,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: true,
     trustProxy: isProxy,
-    clientErrorHandler: brokenRequest,
+    clientErrorHandler: connections.broken,
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 4096 },
     // A path that cannot be decoded is refused like any other wrong input.
     frameworkErrors: (error, request, reply: FastifyReply) => {

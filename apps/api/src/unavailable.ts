@@ -5,7 +5,6 @@ import type { Log } from './config/store.js';
 import type { DatabaseFault } from './database/fault.js';
 import { errorBody } from './errors.js';
 import { Connections } from './plugins/connections.js';
-import { brokenRequest } from './plugins/errors.js';
 import { requestOrigin } from './plugins/origin.js';
 import { securityHeaders } from './plugins/security-headers.js';
 import { singlePageApp } from './plugins/spa.js';
@@ -24,12 +23,13 @@ interface Options {
  * agent goes on by the configuration that it has; nothing here changes it.
  */
 export async function unavailableApp(fault: DatabaseFault, options: Options): Promise<FastifyInstance> {
+  const connections = new Connections();
   const app = fastify({
-    serverFactory: new Connections().serve,
+    serverFactory: connections.serve,
     logger: { level: options.logLevel, stream: process.stderr },
     logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: true,
-    clientErrorHandler: brokenRequest,
+    clientErrorHandler: connections.broken,
     bodyLimit: 4096,
   });
   const agent = options.agent(app.log);

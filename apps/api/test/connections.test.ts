@@ -323,6 +323,28 @@ describe('pipelined requests', () => {
     expect(second).toBe(Number(first) + 1);
   });
 
+  it.each([
+    ['no request', '', 'GARBAGE\r\n\r\n', ['201', '400']],
+    ['two lengths', '', 'GET / HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n', ['201', '400']],
+    ['headers that are too long', '', `GET / HTTP/1.1\r\nx: ${'y'.repeat(70_000)}\r\n\r\n`, ['201', '431']],
+    ['anything after the last one', 'connection: close\r\n', 'GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n', ['201']],
+    ['an upgrade', '', upgradeRequest(), ['201']],
+  ])('are answered before %s behind them', async (_what, header, behind, answers) => {
+    router = await Router.start();
+    const body = '{"list":"first","address":"10.9.9.9"}';
+    const socket = await hostile('');
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += String(chunk);
+    });
+    socket.write(
+      `PUT /rest/ip/firewall/address-list HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\n${header}content-length: ${body.length}\r\n\r\n${body}${behind}`,
+    );
+    await closed(socket);
+    expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(answers);
+    expect((await router.rest('GET', '/ip/firewall/address-list?list=first')).body).toHaveLength(1);
+  });
+
   it('of a connection that is closed for them are not even parsed', async () => {
     router = await Router.start();
     let requests = 0;

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { isLoopback, networkOf } from '../auth/address.js';
 import { errorBody } from '../errors.js';
+import { brokenRequest } from './errors.js';
 import { type Parsing, parseInPieces } from './pieces.js';
 import { Turns } from './turns.js';
 
@@ -58,6 +59,8 @@ interface Connection {
   pending: number;
   /** Resolves when the last of them has been answered. */
   answered: Promise<void>;
+  /** The request that came last, and what resolves when those before it have been answered. */
+  last: { readonly request: IncomingMessage; readonly before: Promise<void> } | undefined;
   /** Number of the user who last proved to be somebody by it. */
   user: number | undefined;
   /** It has become a WebSocket. */
@@ -120,8 +123,11 @@ export class Connections {
       if (connection === undefined) return;
       connection.parsing.end();
       // The socket still belongs to the answer before: nobody could answer this one, or would hear that the client is gone.
-      if (connection.pending > 0) this.#close(connection);
-      else connection.live = true;
+      if (connection.pending > 0) {
+        const close = () => this.#close(connection);
+        void connection.answered.then(close);
+        setTimeout(close, stalledMs).unref();
+      } else connection.live = true;
     });
     server.setTimeout(stalledMs, (socket: Socket) => {
       const connection = this.#open.get(socket);
@@ -130,6 +136,22 @@ export class Connections {
       else socket.setTimeout(stalledMs);
     });
     return server;
+  };
+
+  /** Answers what is no request, after those that came before it on its connection. */
+  readonly broken = (error: NodeJS.ErrnoException, socket: Socket): void => {
+    const connection = this.#open.get(socket);
+    if (connection === undefined || connection.pending === 0 || error.code === 'ECONNRESET' || !socket.writable) {
+      brokenRequest(error, socket);
+      return;
+    }
+    const { answered, last } = connection;
+    // What is wrong may be the body of the last one.
+    const before = last === undefined || last.request.complete ? answered : last.before;
+    void before.then(() => {
+      // The answer before may have been the last one of its connection.
+      if (socket.writable) brokenRequest(error, socket);
+    });
   };
 
   /** Somebody has logged in, or proved to be, by this connection. */
@@ -157,6 +179,7 @@ export class Connections {
       network,
       pending: 0,
       answered: ANSWERED,
+      last: undefined,
       user: undefined,
       live: false,
       parsing: parseInPieces(socket),
@@ -224,6 +247,7 @@ export class Connections {
     if (connection === undefined || connection.full || request.socket.destroyed) return undefined;
     connection.full = connection.pending >= this.#limits.pipelined;
     const before = connection.pending === 0 ? ANSWERED : connection.answered;
+    connection.last = { request, before };
     connection.pending += 1;
     connection.answered = new Promise((resolve) => {
       response.once('close', () => {
