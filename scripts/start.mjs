@@ -136,38 +136,41 @@ async function superviseUntil(stop, supervisor, instance, options, adminPassword
   }
   // An agent that has a configuration forwards by it, however management is.
   if (!first) console.error(`• ${notUp(supervisor, state).message}\n  The agent keeps running; stop with Ctrl-C.`);
-  else if (state.problem !== undefined) console.error(unmanaged(state, url, options.dataDir));
+  // The agent may just be about to begin.
+  else if (state.problem !== undefined)
+    console.error(unmanaged(state, state.forwarding || isSetUp(options.dataDir), url));
   else welcome(url, instance, options);
-  const watching = watchManagement(url, state.problem, options.dataDir);
+  const watching = watchManagement(url, state, options.dataDir);
   await stop;
   clearInterval(watching);
   return undefined;
 }
 
-/** @param {{ problem?: string, forwarding: boolean }} state @param {string} url @param {string} dataDir */
-function unmanaged({ problem, forwarding }, url, dataDir) {
-  // The agent may just be about to begin.
-  const forwards = forwarding || isSetUp(dataDir);
-  const meanwhile = forwards ? 'The router forwards by its last configuration' : 'Nothing is forwarded yet';
+/** @param {{ problem?: string }} state @param {boolean} forwards @param {string} url */
+function unmanaged({ problem }, forwards, url) {
+  const meanwhile = forwards ? 'The router forwards by its last configuration' : 'Nothing is forwarded now';
   return `• ${problem}\n  ${meanwhile}; ${url} says what is wrong until that is mended. Stop with Ctrl-C.`;
 }
 
 /**
  * Says on the terminal when management can no longer work, and when it can again.
  * @param {string} url
- * @param {string | undefined} told what has been said already
+ * @param {{ problem?: string }} said what has been said already
  * @param {string} dataDir
  */
-function watchManagement(url, told, dataDir) {
+function watchManagement(url, said, dataDir) {
+  let told = said.problem;
+  let forwarded = true;
   return setInterval(async () => {
     const state = await health(url);
-    const { listening, healthy, problem } = state;
+    const { listening, healthy, forwarding, problem } = state;
     // What is over may have left another trouble behind.
-    if (!listening || problem === told || (problem === undefined && !healthy)) return;
-    console.error(problem === undefined ? `• management works again: ${url}` : unmanaged(state, url, dataDir));
+    if (!listening || (problem === undefined && (told === undefined || !healthy))) return;
+    if (problem === told && (problem === undefined || forwarding === forwarded)) return;
+    console.error(problem === undefined ? `• management works again: ${url}` : unmanaged(state, forwarding, url));
     const link = problem === undefined ? setupLink(url, dataDir) : undefined;
     if (link !== undefined) console.log(link);
-    told = problem;
+    [told, forwarded] = [problem, forwarding];
   }, LOOK_MS);
 }
 

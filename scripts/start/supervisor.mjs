@@ -10,7 +10,7 @@ import { makeFolder } from '../project.mjs';
 const FIRST_RESTART_MS = 100;
 const SLOWEST_RESTART_MS = 5000;
 /** A process that lived this long was well, ms. */
-const WELL_MS = 10_000;
+const WELL_MS = 3_000;
 
 /**
  * @typedef {{

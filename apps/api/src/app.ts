@@ -204,7 +204,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     failures.flush();
     await kept.close();
     // What is stored is kept beside the database before nobody listens any more.
-    await Promise.all([store.close(), users.close()]);
+    await Promise.all([store.close(), users.close(), sessions.close()]);
     watch?.close();
     generations.close();
     await accounting.stop().catch((error: unknown) => app.log.error(error));

@@ -606,13 +606,31 @@ describe('--restore', () => {
     writeFileSync(join(directory, 'users.changes'), '99\n');
     const { code, stderr } = restoring();
     expect(code).toBe(1);
-    const asked = /users were changed since.* go back to revision (\d+) and the users of that time/.exec(stderr);
+    const asked = /users may have been changed since.* go back to revision (\d+) and the users of that time/.exec(
+      stderr,
+    );
     expect(asked, stderr).not.toBeNull();
     expect(restoring(asked?.[1] ?? '').code).toBe(0);
     await start();
     await healthy();
     expect(readFileSync(join(directory, 'users.changes'), 'utf8')).toBe('100\n');
   });
+
+  it.each(['', '99999999999999999999999999\n', '9007199254740991\n', 'x'])(
+    'asks for the number when it is damaged how often users were changed (%j)',
+    async (text) => {
+      writeFileSync(join(directory, 'users.changes'), text);
+      const { code, stderr } = restoring();
+      const number = /users may have been changed since.* --restore (\d+)\n$/.exec(stderr)?.[1];
+      expect([code, number], stderr).toEqual([1, expect.any(String)]);
+      expect(restoring(number ?? '').code).toBe(0);
+      await start();
+      await healthy();
+      const user = { name: `after${text.length}`, group: 'full', password: 'staple battery' };
+      expect((await ask('PUT', '/rest/user', user)).status).toBe(201);
+      expect(readFileSync(join(directory, 'users.changes'), 'utf8')).toMatch(/^\d{1,9}\n$/);
+    },
+  );
 
   it('asks for the number when an older copy of the copies is in their place', async () => {
     await start();
@@ -627,7 +645,7 @@ describe('--restore', () => {
     renameSync(`${folder}.older`, folder);
     for (const end of ['', '-wal', '-shm']) rmSync(database() + end, { force: true });
     const { code, stderr } = restoring();
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/users were changed since.* --restore \d+\n$/)]);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/users may have been changed since.* --restore \d+\n$/)]);
   });
 
   it('goes back to the time before the first change as well, when that is what is left', () => {

@@ -100,6 +100,12 @@ export class Sessions {
     return !this.#left.has(key);
   }
 
+  /** Tries once more to store what has ended. */
+  async close(): Promise<void> {
+    if (this.#left.size > 0) await this.#forgetLeft();
+    clearTimeout(this.#again);
+  }
+
   /** Takes what has ended out of the database. */
   async #forgetLeft(): Promise<void> {
     clearTimeout(this.#again);

@@ -78,7 +78,7 @@ export async function readyDatabase(
     if (revision < last) throw new DatabaseFault('older', file, `revision ${revision}; the last was ${last}`);
     const users = kept?.users;
     // What happens to users makes no revision.
-    if (userChanges < Math.max(users?.changes ?? 0, notedUserChanges(dataDir))) {
+    if (userChanges < Math.max(users?.changes ?? 0, notedUserChanges(dataDir) ?? 0)) {
       throw new DatabaseFault('older', file, `revision ${revision}, but its users have changed since`);
     }
     if (isOther) throw new DatabaseFault('other', file);

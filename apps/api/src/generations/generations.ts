@@ -37,12 +37,14 @@ const LOOK_MS = 5_000;
  */
 const userChangesFile = (dataDir: string): string => join(dataDir, 'users.changes');
 
-/** How often users have been changed as far as the data folder knows beside the copies; 0 when it does not. */
-export function notedUserChanges(dataDir: string): number {
+/** How often users have been changed as the data folder has it beside the copies; undefined when that is gone or damaged. */
+export function notedUserChanges(dataDir: string): number | undefined {
   try {
-    return Number.parseInt(readFileSync(userChangesFile(dataDir), 'utf8'), 10) || 0;
+    // No router comes near a number with more digits.
+    const number = /^(\d{1,12})\n$/.exec(readFileSync(userChangesFile(dataDir), 'utf8'))?.[1];
+    return number === undefined ? undefined : Number(number);
   } catch {
-    return 0;
+    return undefined;
   }
 }
 
@@ -275,7 +277,11 @@ export const canLogIn = (user: KeptUsers['users'][number]): boolean =>
 
 /** Whether the newest copies are of the time before anybody could log in, who can since: with them everybody could again. */
 export const isBeforeUsers = (dataDir: string, { users: { users, changes } }: RowsFile): boolean =>
-  !users.some(canLogIn) && notedUserChanges(dataDir) > changes;
+  !users.some(canLogIn) && (notedUserChanges(dataDir) ?? 0) > changes;
+
+/** Whether users may have been changed since what is kept of them. */
+export const hasMissedUsers = (dataDir: string, { changes }: KeptUsers): boolean =>
+  (notedUserChanges(dataDir) ?? Number.POSITIVE_INFINITY) > changes;
 
 /** The newest file that can be read, which has the newest generation that is known, and the users of that time. */
 export function newestKept(dataDir: string): RowsFile | undefined {

@@ -11,6 +11,7 @@ import { agentRevision } from './agent-revision.js';
 import {
   damagedNewest,
   generationsFolder,
+  hasMissedUsers,
   isBeforeUsers,
   keptGenerations,
   lastKept,
@@ -60,7 +61,7 @@ export function valueOfRestore(dataDir: string): number | undefined {
   const newest = newestKept(dataDir);
   if (newest === undefined) return undefined;
   const last = lastKept(newest);
-  const isBehind = agentRevision(dataDir) > last || notedUserChanges(dataDir) > newest.users.changes;
+  const isBehind = agentRevision(dataDir) > last || hasMissedUsers(dataDir, newest.users);
   return damagedNewest(dataDir).length > 0 || isBehind ? last : undefined;
 }
 
@@ -109,10 +110,10 @@ export async function restore(
       const old = await keepHistory(connection, file, newest?.database);
       known = old.revision;
       const there = Math.max(known, ahead);
-      const missedUsers = notedUserChanges(dataDir) > users.changes;
+      const missedUsers = hasMissedUsers(dataDir, users);
       isBehind = there > lastKept(newest) || missedUsers;
       if (wanted === undefined && isBehind) {
-        const what = missedUsers ? 'users were changed since' : `there was revision ${there}`;
+        const what = missedUsers ? 'users may have been changed since' : `there was revision ${there}`;
         refuseLosing(`missing (${what}, the copies end with ${lastKept(newest)})`, generation);
       }
       revision = 1 + Math.max(known, lastKept(newest), ahead);
@@ -122,7 +123,7 @@ export async function restore(
       const changes = last === undefined ? [] : difference(last, generation);
       const counted = {
         ...users,
-        changes: 1 + Math.max(users.changes, old.userChanges, notedUserChanges(dataDir)),
+        changes: 1 + Math.max(users.changes, old.userChanges, notedUserChanges(dataDir) ?? 0),
         lastUserId: old.lastUserId,
       };
       const restored = { ...generation, lastId };
