@@ -12,7 +12,7 @@ import { trafficOf } from './lab/traffic.mjs';
 import { commandLine, endProcesses, identify, isRunning, parentOf, run, seconds, until } from './process.mjs';
 import { inProject, main, UserError } from './project.mjs';
 import { currentNetns } from './start/claims.mjs';
-import { prepareDataDir } from './start/data-folder.mjs';
+import { prepareDataDir, sameFolder } from './start/data-folder.mjs';
 import { parseOptions, usage } from './start/options.mjs';
 import { isSameFolder, runDir } from './start/places.mjs';
 import { freeRouterNetns, instances, register, removeInstance, removeLeftovers, withLock } from './start/registry.mjs';
@@ -64,10 +64,11 @@ await main(async () => {
       await removeLab(instance.lab);
       createLab(instance.lab);
     }
-    supervisor = new Supervisor(path.join(options.dataDir, 'log'), () => {
+    const noted = () => {
       instance.processes = supervisor?.running ?? [];
       register(instance);
-    });
+    };
+    supervisor = new Supervisor(path.join(options.dataDir, 'log'), noted, sameFolder(options.dataDir));
     const failure = await superviseUntil(stop, supervisor, instance, options, adminPassword);
     if (failure !== undefined) throw failure;
     console.log(`• stopping (${await stop})`);
@@ -196,12 +197,15 @@ function setupLink(url, dataDir) {
   return `  Set the first password of admin: ${url}/#setup=${readFileSync(tokenFile, 'utf8').trim()}`;
 }
 
+/** A word as the shell takes it, sh(1). @param {string} word */
+const quoted = (word) => (/^[\w./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
+
 /** @param {string} url @param {Instance} instance @param {import('./start/options.mjs').StartOptions} options */
 function welcome(url, instance, options) {
   const lines = [`Tollway is up after ${seconds(started)}: ${url}`];
   lines.push(setupLink(url, options.dataDir) ?? '  Log in as admin, whose password has been set.');
   if (instance.lab !== null) {
-    const here = options.dataDir === inProject('data') ? '' : ` --data-dir ${options.dataDir}`;
+    const here = options.dataDir === inProject('data') ? '' : ` --data-dir ${quoted(options.dataDir)}`;
     lines.push(
       `  Lab: npm run lab${here && ` --${here}`}            (hosts; npm run lab --${here} sh lan opens a shell)`,
     );

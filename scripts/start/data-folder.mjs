@@ -1,6 +1,6 @@
 // @ts-check
 /** The data folder holds hashes of passwords, sessions and whatever the configuration holds: only its owner may look in. */
-import { accessSync, chmodSync, constants, lstatSync, readdirSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { makeFolder, UserError } from '../project.mjs';
 import { isReadOnly, isReadOnlyError, runDir } from './places.mjs';
@@ -29,6 +29,21 @@ export function prepareDataDir(dataDir) {
     const why = error instanceof Error ? error.message : String(error);
     throw new UserError(`--data-dir ${dataDir} cannot be used: ${why}`, 2);
   }
+}
+
+/**
+ * What says why nothing can be started now: whatever starts without the folder makes a new one, with a router of its own in
+ * it. One that has been put back from a copy will do.
+ * @param {string} dataDir
+ * @returns {() => string | undefined}
+ */
+export function sameFolder(dataDir) {
+  const inode = () => statSync(dataDir, { bigint: true, throwIfNoEntry: false })?.ino;
+  const first = inode();
+  return () =>
+    inode() === first || isSetUp(dataDir) || existsSync(path.join(dataDir, 'tollway.db'))
+      ? undefined
+      : `the data folder ${dataDir} is gone, put it back`;
 }
 
 /** Without these the router cannot start, and would say so in the words of whatever fails first. @param {string} dataDir */

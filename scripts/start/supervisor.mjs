@@ -33,14 +33,17 @@ export class Supervisor {
   #restarts = new Set();
   #logDir;
   #onChange;
+  #whyNot;
 
   /**
    * @param {string} logDir where each process's output goes, `NAME.log` and the one before, `NAME.log.1`
    * @param {() => void} onChange called when the set of running processes has changed
+   * @param {() => string | undefined} whyNot why nothing can be started again now; it is as soon as there is no reason any more
    */
-  constructor(logDir, onChange) {
+  constructor(logDir, onChange, whyNot = () => undefined) {
     this.#logDir = logDir;
     this.#onChange = onChange;
+    this.#whyNot = whyNot;
     try {
       makeFolder(logDir);
     } catch (error) {
@@ -99,15 +102,23 @@ export class Supervisor {
       if (service.onExit?.(code, this.#tail(service.name), first) === false) return;
       const livedMs = performance.now() - startedAt;
       const nextMs = livedMs >= WELL_MS ? FIRST_RESTART_MS : delayMs;
-      if (service.quiet !== true) console.log(`• ${service.name} ended (${how}); starting it again`);
-      const timer = setTimeout(() => {
-        this.#restarts.delete(timer);
-        this.#spawn(service, Math.min(nextMs * 2, SLOWEST_RESTART_MS), false);
-      }, nextMs);
-      this.#restarts.add(timer);
+      const why = this.#whyNot();
+      const next = why === undefined ? 'starting it again' : `it is started again when that is mended: ${why}`;
+      if (service.quiet !== true) console.log(`• ${service.name} ended (${how}); ${next}`);
+      this.#spawnLater(service, nextMs);
     };
     child.on('error', (error) => onEnd(null, error.message));
     child.on('exit', (code, signal) => onEnd(code, signal ?? `exit code ${code}`));
+  }
+
+  /** @param {Service} service @param {number} delayMs */
+  #spawnLater(service, delayMs) {
+    const timer = setTimeout(() => {
+      this.#restarts.delete(timer);
+      if (this.#whyNot() === undefined) this.#spawn(service, Math.min(delayMs * 2, SLOWEST_RESTART_MS), false);
+      else this.#spawnLater(service, FIRST_RESTART_MS);
+    }, delayMs);
+    this.#restarts.add(timer);
   }
 
   /** The last lines that a process wrote. */

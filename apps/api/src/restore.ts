@@ -30,7 +30,7 @@ async function main(): Promise<number> {
         : `; revision ${replaced}, which the data plane has and nothing else has kept, is replaced by it`;
     const why =
       damaged.length > 0 ? `${damaged.join(', ')} is damaged` : isBehind ? 'what was kept last is missing' : undefined;
-    const unsure = why === undefined ? '' : `; users are those of that time, as ${why}: look at them`;
+    const unsure = why === undefined ? '' : `; users are those of the newest whole copy, as ${why}: look at them`;
     process.stdout.write(
       `restored generation ${generation.revision} of ${generation.time} (${generation.summary}) as revision ${revision}${old}${lost}${unsure}\n`,
     );

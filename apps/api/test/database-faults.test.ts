@@ -360,7 +360,9 @@ describe('a start with a database that', () => {
     const { code, stdout } = restoring(last);
     expect(code).toBe(0);
     expect(stdout).toMatch(/as revision 100; .*; revision 99, which the data plane has and nothing else has kept, is/);
-    expect(stdout).toMatch(/users are those of that time, as what was kept last is missing: look at them\n$/);
+    expect(stdout).toMatch(
+      /users are those of the newest whole copy, as what was kept last is missing: look at them\n$/,
+    );
     rmSync(database());
     rmSync(join(directory, 'generations'), { recursive: true });
     expect(restoring()).toMatchObject({
@@ -598,7 +600,7 @@ describe('--restore', () => {
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/missing .*, and who may log in since/)]);
     expect(existsSync(database())).toBe(true);
     const { code, stdout } = restoring(/--restore (\d+)\n$/.exec(refused.stderr)?.[1] ?? '');
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/users are those of that time/)]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/users are those of the newest/)]);
   });
 
   it('asks for the number when users were changed while no copies could be kept', async () => {

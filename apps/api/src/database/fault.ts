@@ -84,6 +84,11 @@ export class DatabaseFault extends Error {
     return new DatabaseFault('unreadable', file, `${place} is no file`, undefined, remedy);
   }
 
+  /** An older database in the place of the last one, of which there are no copies either. */
+  static olderWithoutCopies(file: string, detail: string): DatabaseFault {
+    return new DatabaseFault('older', file, detail, undefined, `${TEXTS.lost[1]}.`);
+  }
+
   /** The same where copies of what came last are damaged, and `--restore` has to name the revision to go back to. */
   naming(revision: number): DatabaseFault {
     const remedy = this.remedy

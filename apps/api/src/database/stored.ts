@@ -54,10 +54,14 @@ export async function readyDatabase(
   try {
     const kept = newestKept(dataDir);
     const last = Math.max(lastKept(kept), newestBegun(dataDir));
-    const isSetUp = last > 0 || agentRevision(dataDir) > 0;
+    const isSetUp = last > 0 || agentRevision(dataDir) > 0 || (notedUserChanges(dataDir) ?? 0) > 0;
+    // With such copies nobody could log in who could before.
+    const isUseless = (copies: typeof kept) => copies === undefined || isBeforeUsers(dataDir, copies);
+    const older = (detail: string) =>
+      isUseless(kept) ? DatabaseFault.olderWithoutCopies(file, detail) : new DatabaseFault('older', file, detail);
     const fresh = !existsSync(file) || statSync(file).size === 0;
     if (fresh && isSetUp) {
-      if (kept === undefined || isBeforeUsers(dataDir, kept)) throw new DatabaseFault('lost', file);
+      if (isUseless(kept)) throw new DatabaseFault('lost', file);
       throw new DatabaseFault(existsSync(file) ? 'empty' : 'gone', file);
     }
     // A connection that was opened read-only would keep later ones of this process from writing.
@@ -75,11 +79,11 @@ export async function readyDatabase(
     const isOther = kept?.database !== undefined && kept.database !== identity;
     // An old copy, too, gets another identity when it is migrated.
     if (isOther && migrated.length === 0) throw new DatabaseFault('other', file);
-    if (revision < last) throw new DatabaseFault('older', file, `revision ${revision}; the last was ${last}`);
+    if (revision < last) throw older(`revision ${revision}; the last was ${last}`);
     const users = kept?.users;
     // What happens to users makes no revision.
     if (userChanges < Math.max(users?.changes ?? 0, notedUserChanges(dataDir) ?? 0)) {
-      throw new DatabaseFault('older', file, `revision ${revision}, but its users have changed since`);
+      throw older(`revision ${revision}, but its users have changed since`);
     }
     if (isOther) throw new DatabaseFault('other', file);
     const hadUsers = users?.users.some(canLogIn) === true;

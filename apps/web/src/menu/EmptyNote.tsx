@@ -16,7 +16,8 @@ export function EmptyNote({ menu, live }: { readonly menu: Menu; readonly live: 
         return live.refused === undefined ? '' : 'Nothing is listed: the router does not understand the filter.';
       }
       if (live.shown.length > 0 || state.matched > 0) return '';
-      if (query.find !== '' || Object.keys(query.filter).length > 0) return 'Nothing matches Find or the filter.';
+      if (query.find !== '' || Object.keys(query.filter).length > 0)
+        return 'Nothing matches Find, the list beside it, or the filter.';
       return menu.commands.includes('add') ? 'Nothing here yet. Press + (Insert) to add an item.' : 'Nothing here now.';
     },
   );

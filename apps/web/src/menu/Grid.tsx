@@ -27,7 +27,7 @@ import { items, lockedReason } from './item.ts';
 import type { Move } from './moving.ts';
 import { rowsText } from './rows-text.ts';
 import { inOrder, nothingAt, only, type Selection, toggle } from './selection.ts';
-import { rowFor } from './table-keys.ts';
+import { commandFor, rowFor } from './table-keys.ts';
 import { type Drop, type TreeShape, toggled, treePlace } from './tree.ts';
 import { TypeAhead } from './type-ahead.ts';
 import { useRange } from './use-range.ts';
@@ -243,9 +243,9 @@ export function Grid(props: GridProps) {
       return;
     }
     if (grid === undefined) return;
-    // The header has keys of its own, but for those that go to rows.
+    // The header has keys of its own, but for those that go to rows, or would select the text of the page.
     const onTitle = event.target !== event.currentTarget;
-    if (!onTitle && latest.current.onCommandKey(event)) return;
+    if ((!onTitle || commandFor(event.nativeEvent) === 'select-all') && latest.current.onCommandKey(event)) return;
     const page = Math.max(grid.rowsInView - 1, 1);
     const to = rowFor(event, onTitle, page, (rows) => grid.stepFrom(selection.focus, rows));
     if (onTitle && to === undefined) return;

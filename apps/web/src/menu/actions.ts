@@ -1,28 +1,55 @@
 /** What the toolbar and the keys do with selected rows. Failures are shown; nothing is retried by itself. */
 import type { Menu } from '@tollway/schema';
-import { move, run } from '../api/commands.ts';
-import { Unanswered } from '../api/rest.ts';
-import type { Row } from '../api/row.ts';
+import { move, printItems, type Revision, run } from '../api/commands.ts';
+import { RequestError, Unanswered } from '../api/rest.ts';
+import { type Row, rowId } from '../api/row.ts';
 import { showError } from '../ui/toasts.ts';
 import { isSet } from './cells/text.ts';
 import { amount, items, lockedAmong, lockedReason, partOf, removalLock } from './item.ts';
 import type { Move } from './moving.ts';
 import { tellChange, tried } from './undo.ts';
 
+/** How often those of many items are removed that are still there: what has a time goes by itself meanwhile. */
+const TRIES = 5;
+
+/** Removes those of the items that are there. One that is asked for alone must be. */
+async function removePresent(
+  menu: Menu,
+  ids: readonly string[],
+  tries = TRIES,
+): Promise<{ readonly removed: readonly string[]; readonly revision: Revision }> {
+  try {
+    return { removed: ids, revision: await run(menu.path, 'remove', ids) };
+  } catch (error) {
+    const gone = error instanceof RequestError && error.status === 404;
+    if (!gone || ids.length === 1 || tries === 1) throw error;
+    const there = new Set((await printItems(menu.path, ids, [])).map(rowId));
+    const left = ids.filter((id) => there.has(id));
+    if (left.length === 0) throw error;
+    return removePresent(menu, left, tries - 1);
+  }
+}
+
 /**
  * Removes items and offers to take that back, whatever their number.
- * @param lost how many of them that does not bring back
+ * @param lost those of them that that does not bring back
  */
-export async function removeItems(menu: Menu, ids: readonly string[], lost = 0): Promise<boolean> {
+export async function removeItems(
+  menu: Menu,
+  ids: readonly string[],
+  lost: ReadonlySet<string> = new Set(),
+): Promise<boolean> {
   try {
-    const revision = await tried(`Remove ${items(ids.length)} from ${menu.title}`, run(menu.path, 'remove', ids));
-    const text = `Removed ${items(ids.length)} from ${menu.title}`;
-    const kept = ids.length - lost;
-    if (revision === undefined || lost === 0 || kept === 0) tellChange(`${text}.`, revision);
+    const removing = removePresent(menu, ids);
+    const { removed, revision } = await tried(`Remove ${items(ids.length)} from ${menu.title}`, removing);
+    const text = `Removed ${items(removed.length)} from ${menu.title}`;
+    const final = removed.filter((id) => lost.has(id)).length;
+    const kept = removed.length - final;
+    if (revision === undefined || final === 0 || kept === 0) tellChange(`${text}.`, revision);
     else {
       // The revision has the others alone: that is what Undo brings back, and Redo removes anew.
       const stored = `Removed ${amount(kept)} static ${kept === 1 ? 'item' : 'items'} from ${menu.title}.`;
-      tellChange(`${text}, ${lostText(menu, lost)}.`, revision, stored);
+      tellChange(`${text}, ${lostText(menu, final)}.`, revision, stored);
     }
     return true;
   } catch (error) {

@@ -51,7 +51,7 @@ test.each([
 ])('what no Undo brings back is told of, and is no part of what was undone: %s', async (path, title, lost) => {
   const menu = menuByPath(path);
   if (menu === undefined) throw new Error('the menu is missing');
-  await removeItems(menu, ['*1', '*80000001'], 1);
+  await removeItems(menu, ['*1', '*80000001'], new Set(['*80000001']));
   expect(newest()).toMatchObject({ text: `Removed 2 items from ${title}, ${lost}.`, action: { label: 'Undo' } });
   newest()?.action?.run();
   await vi.advanceTimersByTimeAsync(0);
@@ -68,7 +68,7 @@ test.each([
 
   // Nothing of it is configuration: there is no revision.
   sent.mockImplementationOnce(async () => Response.json([]));
-  await removeItems(menu, ['*80000001', '*80000002'], 2);
+  await removeItems(menu, ['*80000001', '*80000002'], new Set(['*80000001', '*80000002']));
   expect(newest()?.text).toBe(`Removed 2 items from ${title}.`);
   expect(newest()?.action).toBeUndefined();
 });
@@ -234,4 +234,21 @@ test('a change that the router refused was not made: Ctrl+Z goes on with what is
   expect(newest()?.text).toBe('1 item not removed: failure: it is in use');
   await key('undo');
   expect(paths().at(-1)).toBe('/api/v1/revisions/41/undo');
+});
+
+test('of many items those are removed that are still there; one alone must be', async () => {
+  sent.mockImplementation(async (path) =>
+    path.endsWith('/print')
+      ? Response.json([{ '.id': '*1' }, { '.id': '*3' }])
+      : sent.mock.calls.length === 1
+        ? Response.json({ error: 404, message: 'Not Found' }, { status: 404 })
+        : Response.json([], { headers: { 'x-tollway-revision': '7' } }),
+  );
+  expect(await removeItems(simple, ['*1', '*2', '*3'])).toBe(true);
+  expect(paths()).toEqual(['/rest/queue/simple/remove', '/rest/queue/simple/print', '/rest/queue/simple/remove']);
+  expect(newest()?.text).toBe('Removed 2 items from Simple Queues.');
+  sent.mockReset();
+  sent.mockImplementation(async () => Response.json({ error: 404, message: 'Not Found' }, { status: 404 }));
+  expect(await removeItems(simple, ['*2'])).toBe(false);
+  expect(paths()).toEqual(['/rest/queue/simple/remove']);
 });

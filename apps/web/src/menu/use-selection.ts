@@ -10,18 +10,19 @@ import {
   useSyncExternalStore,
 } from 'react';
 import { flushSync } from 'react-dom';
-import { printItems } from '../api/commands.ts';
 import { live as socket } from '../api/live.ts';
 import { idsOf, type LiveMenu, type Query } from '../api/live-menu.ts';
-import { type Row, rowId } from '../api/row.ts';
+import type { Row } from '../api/row.ts';
 import { showError } from '../ui/toasts.ts';
 import { flagLetters } from './cells/text.ts';
 import { inOrder, noSelection, type Selection, within, without } from './selection.ts';
 
 /** Selected rows that are looked at for what may be done with them; more of them are told apart by the server. */
 const MOST_STATES = 500;
-/** Selected rows that are not loaded and asked about when rows of the list go; of more the next command finds out. */
-const MOST_ASKED = 64;
+/** How soon after rows have come or gone it is asked which of the selected ones that are not loaded are there, ms. */
+const ASK_MS = 2_000;
+/** The same per row of the list, ms: of a long one it is asked less often. */
+const ASK_ROW_MS = 0.5;
 
 export interface TableSelection {
   readonly selection: Selection;
@@ -82,12 +83,13 @@ export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
   useEffect(() => {
     let known = live.listed;
     let { total } = live.state;
-    /** Forgets what somebody removed, of rows that are not loaded. */
+    let asking: ReturnType<typeof setTimeout> | undefined;
+    /** Forgets what has gone, of rows that are not loaded. */
     const forgetGone = async () => {
       const loaded = new Set(live.shown);
       const far = [...latest.current.ids].filter((id) => !loaded.has(id));
-      if (far.length === 0 || far.length > MOST_ASKED) return;
-      const there = new Set((await printItems(menu.path, far, [])).map(rowId));
+      if (far.length === 0) return;
+      const there = new Set(await matching(menu, live.listed));
       const gone = new Set(far.filter((id) => !there.has(id)));
       if (gone.size > 0) select((now) => without(now, gone));
     };
@@ -97,11 +99,19 @@ export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
       const listing = Promise.resolve(pending.current).then(() => matching(menu, query));
       whenListed(pending, 'Select', listing, (ids) => select((now) => within(now, [...ids, ...live.shown])));
     };
-    return live.subscribe((change) => {
+    const askSoon = () => {
+      if (asking !== undefined || isComplete(live) || latest.current.ids.size === 0) return;
+      const wait = Math.max(ASK_MS, live.state.total * ASK_ROW_MS);
+      asking = setTimeout(() => {
+        asking = undefined;
+        // Without an answer the next command finds out.
+        if (pending.current === undefined) forgetGone().catch(() => undefined);
+      }, wait);
+    };
+    const unsubscribe = live.subscribe((change) => {
       const before = total;
       total = live.state.total;
-      // Without an answer the next command finds out.
-      if (total < before && !isComplete(live)) forgetGone().catch(() => undefined);
+      if (change.order || total !== before) askSoon();
       if (!change.order) return;
       const { listed, shown } = live;
       const asBefore = passSame(known, listed);
@@ -113,6 +123,10 @@ export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
         if (waits || [...latest.current.ids].some((id) => !loaded.has(id))) leaveOut();
       }
     });
+    return () => {
+      unsubscribe();
+      clearTimeout(asking);
+    };
   }, [menu, live]);
   const ids = () => inOrder(selection, live.shown);
   const rowsOf = (list: readonly string[]) => list.map((id) => live.row(id)).filter((row) => row !== undefined);

@@ -152,7 +152,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     const gone = new Set(ids);
     const order = live.shown;
     const at = order.findIndex((id) => gone.has(id));
-    if (!(await removeItems(menu, ids, lost.filter((id) => gone.has(id)).length))) return false;
+    if (!(await removeItems(menu, ids, new Set(lost)))) return false;
     live.release();
     const next = order.slice(at).find((id) => !gone.has(id)) ?? order.slice(0, at).findLast((id) => !gone.has(id));
     select((now) => {

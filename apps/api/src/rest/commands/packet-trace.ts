@@ -27,11 +27,19 @@ export async function packetTrace({ services, menu, args, principal, signal }: C
   const words = argumentsOf(menu, args);
   const filter = traceFilter(words, store.snapshot);
   const count = Number(words.packets);
-  const over = AbortSignal.timeout(durationMs(words.duration ?? '') ?? 10_000);
   const packets: TracedPacket[] = [];
-  const end = AbortSignal.any([signal, over]);
-  for await (const reply of traced(services, principal.userId, filter, count, end)) {
-    packets.push(...reply.packets);
+  // A timer of its own: one of AbortSignal.timeout() that only AbortSignal.any() knows is taken by the garbage collector.
+  const end = new AbortController();
+  const stop = () => end.abort();
+  const timer = setTimeout(stop, durationMs(words.duration ?? '') ?? 10_000);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    for await (const reply of traced(services, principal.userId, filter, count, end.signal)) {
+      packets.push(...reply.packets);
+    }
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
   }
   signal.throwIfAborted();
   // What has waited is told of when it goes on, after those that came later.
