@@ -198,7 +198,9 @@ function setupLink(url, dataDir) {
 }
 
 /** A word as the shell takes it, sh(1). @param {string} word */
-const quoted = (word) => (/^[\w./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
+function quoted(word) {
+  return /^[\w./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
 
 /** @param {string} url @param {Instance} instance @param {import('./start/options.mjs').StartOptions} options */
 function welcome(url, instance, options) {

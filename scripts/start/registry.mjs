@@ -3,7 +3,7 @@
  * Which instances run on this machine, and what they made: written before anything is made, so that the
  * next start can take away what an instance that was killed left behind.
  */
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { removeLab } from '../lab/create.mjs';
 import { deleteNetns, netnsExists } from '../netns.mjs';
@@ -67,6 +67,8 @@ export function register(instance) {
   let problem;
   for (const file of [entryFile(instance.dataDir), path.join(runDir(instance.dataDir), 'instance.json')]) {
     try {
+      // In the place of one that has been moved away none is made, that it can be moved back.
+      if (!existsSync(instance.dataDir)) break;
       makeFolder(path.dirname(file), 0o700);
       writeFileSync(`${file}.new`, text);
       renameSync(`${file}.new`, file);

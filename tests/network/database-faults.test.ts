@@ -82,7 +82,7 @@ test('a damaged database: no packet is lost, the terminal and the API say what t
 test('a damaged database in a folder that no router has used: nothing is forwarded, and the terminal says that', async () => {
   const dataDir = newDataDir();
   writeFileSync(path.join(dataDir, 'tollway.db'), 'x'.repeat(100_000));
-  const router = await startedWith(/is damaged/, dataDir, 'Nothing is forwarded yet');
+  const router = await startedWith(/is damaged/, dataDir, 'Nothing is forwarded now');
   expect(router.host('lan').ping(SERVER, 1)).toBe(0);
   await router.stop();
 }, 120_000);

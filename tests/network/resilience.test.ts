@@ -1,4 +1,4 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { countPackets } from './counter.ts';
@@ -95,6 +95,23 @@ test('without the API the agent starts from its configuration on disk', async ()
   expect((await router.rest.get('/ip/firewall/filter', drop))['dst-port']).toBe('6666');
   await router.rest.remove('/ip/firewall/filter', drop);
 });
+
+test('without the data folder nothing is begun anew: both processes are back when the folder is', async () => {
+  const lan = router.host('lan');
+  const drop = await router.rest.add('/ip/firewall/filter', { chain: 'forward', protocol: 'icmp', action: 'drop' });
+  const [agent, api] = [router.pid('agent'), router.pid('api')];
+  renameSync(router.dataDir, `${router.dataDir}.away`);
+  process.kill(agent, 'SIGKILL');
+  process.kill(api, 'SIGKILL');
+  await eventually(() => router.process.stdout.includes(`the data folder ${router.dataDir} is gone, put it back`));
+  await sleep(1000);
+  expect(existsSync(router.dataDir)).toBe(false);
+  renameSync(`${router.dataDir}.away`, router.dataDir);
+  await eventually(() => router.healthy().catch(() => false), 30_000);
+  expect(lan.ping(SERVER, 1)).toBe(0);
+  await router.rest.remove('/ip/firewall/filter', drop);
+  await eventually(() => lan.ping(SERVER, 1) === 1);
+}, 120_000);
 
 test('something else in the place of run/ keeps neither process from being started again', async () => {
   const lan = router.host('lan');

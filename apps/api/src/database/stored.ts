@@ -1,4 +1,4 @@
-import { accessSync, closeSync, constants, existsSync, lstatSync, openSync, readSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, lstatSync, openSync, readSync, statSync } from 'node:fs';
 import { NoRow, readConfig, type StoredConfig } from '../config/record.js';
 import { agentRevision } from '../generations/agent-revision.js';
 import {
@@ -138,14 +138,19 @@ export function isWritable(file: string): boolean {
   }
 }
 
-/** Whether a file begins as a database does. Not while it is in use: see {@link holdsDatabase}. */
+/** Files that were looked into, by device and inode. */
+const looked = new Map<string, number>();
+
+/**
+ * Whether a file begins as a database does. Connections of a try before may still be open, as the driver ends them with the
+ * garbage: the descriptor stays open, see {@link holdsDatabase}.
+ */
 function startsAsDatabase(file: string): boolean {
-  const descriptor = openSync(file, 'r');
-  try {
-    return holdsDatabase(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
+  const { dev, ino } = statSync(file, { bigint: true });
+  const inode = `${dev}:${ino}`;
+  const descriptor = looked.get(inode) ?? openSync(file, 'r');
+  looked.set(inode, descriptor);
+  return holdsDatabase(descriptor);
 }
 
 /**

@@ -2,6 +2,7 @@ import {
   accessSync,
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   mkdirSync,
   openSync,
@@ -100,7 +101,8 @@ export class Generations {
     this.#meanwhile = [];
     const path = join(this.#folder, `${revision}.rows`);
     try {
-      mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      // Not what is around it: in the place of a data folder that was moved away there is to be none.
+      if (!existsSync(this.#folder)) mkdirSync(this.#folder, { mode: 0o700 });
       const file = await open(`${path}.new`, 'w', 0o600);
       let bytes = 0;
       try {
