@@ -69,7 +69,7 @@ it.each([
   expect([status, error.property, error.detail]).toEqual([400, property, `unknown parameter ${property}`]);
 });
 
-it.each([['-1'], ['0'], ['abc'], ['1e3'], ['9'.repeat(40)], [''], ['1', '2']])(
+it.each([['-1'], ['00'], ['abc'], ['1e3'], ['9'.repeat(40)], [''], ['1', '2']])(
   'a restore refuses %j and touches nothing',
   (...args) => {
     const folder = mkdtempSync(join(tmpdir(), 'tollway-restore-'));
