@@ -25,6 +25,8 @@ export interface Principal {
   readonly stored?: (revision: number) => void;
   /** Asked for the name when a change is about to be stored: see {@link Authenticator.confirmed}. */
   readonly confirm?: () => string;
+  /** Whether they may still log in: see {@link Authenticator.stands}. */
+  readonly stands?: () => boolean;
 }
 
 const RANK: Readonly<Record<Group, number>> = { read: 0, write: 1, full: 2 };
@@ -122,7 +124,13 @@ export class Authenticator {
     const user = this.#users.byId(principal.userId);
     if (user === undefined || !this.stands(principal)) throw errors.unauthorized();
     const { name, group } = user;
-    return { ...principal, name, group, confirm: () => this.confirmed({ ...principal, group }) };
+    return {
+      ...principal,
+      name,
+      group,
+      confirm: () => this.confirmed({ ...principal, group }),
+      stands: () => this.stands(principal),
+    };
   }
 
   /** Name of a user now. @throws ApiError 401, or 403 when the user is in a group of fewer rights since. */

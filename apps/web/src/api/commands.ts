@@ -15,7 +15,7 @@ export async function print(menu: string, query: Readonly<Record<string, string>
 }
 
 /** Most items that are asked for one by one: the router takes 64 operations in a word of a query. */
-const MOST_ASKED = 64;
+export const MOST_ASKED = 64;
 
 /** Those of the items that are there, in the order of the menu, with these properties. */
 export async function printItems(menu: string, ids: readonly string[], properties: readonly string[]): Promise<Row[]> {

@@ -61,11 +61,15 @@ test('what cannot be removed is known before it is asked about, also where it is
   expect(await whyKept(routes, live, ['*1', '*2', '*3'])).toBe(
     '1 of the 3 selected rows is dynamic and cannot be removed',
   );
-  expect(sent.mock.calls[0]?.[0]).toBe('/rest/ip/route?.proplist=.id%2Cdynamic&dynamic=true');
+  expect(sent.mock.calls[0]?.[0]).toBe('/rest/ip/route/print');
+  expect(body()).toEqual({ '.proplist': '.id,dynamic', '.query': ['.id=*2', '.id=*3', '#|'] });
   expect(await whyKept(routes, live, ['*1', '*3'])).toBeUndefined();
 
   sent.mockClear();
   expect(await whyKept(types, live, ['*1', '*2000100'])).toMatch(/^1 of the 2 selected rows always exists/);
+  // Of so many the router is not asked, which may have a million.
+  const many = Array.from({ length: 100 }, (_, at) => `*${at + 1}`);
+  expect(await whyKept(routes, live, many)).toBeUndefined();
   // Everything is loaded, or can be removed whatever made it.
   expect(await whyKept(routes, live, ['*1'])).toBeUndefined();
   expect(await whyKept(lists, live, ['*1', '*80000001'])).toBeUndefined();

@@ -1,6 +1,6 @@
 /** Rows that are selected, also those that are scrolled out of what is loaded. */
 import type { Menu } from '@tollway/schema';
-import { print, printItems } from '../api/commands.ts';
+import { MOST_ASKED, printItems } from '../api/commands.ts';
 import type { LiveMenu } from '../api/live-menu.ts';
 import { type Row, rowId } from '../api/row.ts';
 import { whyNot } from './actions.ts';
@@ -23,7 +23,8 @@ export async function rowsWith(
 }
 
 /**
- * Why items cannot be removed, also when those in the way are not loaded; undefined when they can.
+ * Why items cannot be removed, also when those in the way are not loaded; undefined when they can, or when so many are not
+ * loaded that only the router knows: a menu may have a million of what is learned.
  * @throws RequestError when the router does not tell
  */
 export async function whyKept(
@@ -32,13 +33,14 @@ export async function whyKept(
   ids: readonly string[],
 ): Promise<string | undefined> {
   const asks = menu.props.dynamic !== undefined && menu.dynamicRemovable === undefined && menu.commands.includes('set');
-  const dynamic =
-    asks && ids.some((id) => live.row(id) === undefined)
-      ? await print(menu.path, { '.proplist': '.id,dynamic', dynamic: 'true' })
-      : [];
-  const told = new Map(dynamic.map((row) => [rowId(row), row]));
+  const missing = asks ? ids.filter((id) => live.row(id) === undefined) : [];
+  const asked = missing.length <= MOST_ASKED;
+  const told = asked && missing.length > 0 ? await printItems(menu.path, missing, ['dynamic']) : [];
+  const others = new Map(told.map((row) => [rowId(row), row]));
   // Which items always exist is known by their ids.
-  const rows = ids.map((id) => live.row(id) ?? told.get(id) ?? { '.id': id });
+  const rows = ids
+    .map((id) => live.row(id) ?? others.get(id) ?? (asked ? { '.id': id } : undefined))
+    .filter((row) => row !== undefined);
   return whyNot(menu, 'remove', rows, ids.length);
 }
 
