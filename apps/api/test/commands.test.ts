@@ -261,6 +261,20 @@ describe('clearing', () => {
     for (const gone of ['in-interface', 'dst-port', 'protocol', 'comment']) expect(body).not.toHaveProperty(gone);
   });
 
+  it('a value and its removal in one request are refused: which of them is meant is not known', async () => {
+    const id = await add(rule('a', { protocol: 'tcp', 'dst-port': '80' }));
+    for (const change of [
+      { 'dst-port': '81', '!dst-port': '' },
+      { '!dst-port': '', 'dst-port': '81' },
+    ]) {
+      expect(await router.rest('PATCH', `${FILTER}/${id}`, change)).toMatchObject({
+        status: 400,
+        body: { property: 'dst-port', detail: 'dst-port is given and taken away at once: give one of the two' },
+      });
+    }
+    expect((await router.rest('GET', `${FILTER}/${id}`)).item['dst-port']).toBe('80');
+  });
+
   it('what must be there cannot be cleared', async () => {
     const id = await add(rule('a'));
     for (const change of [{ '!chain': '' }, { chain: '' }]) {

@@ -65,7 +65,9 @@ function verify(
   for (const [key, value] of Object.entries(body)) {
     const change = readChange(menu, key, value);
     if ('detail' in change) errors.push(change);
-    else if (change.value === undefined) content.delete(change.property);
+    else if (key !== change.property && Object.hasOwn(body, change.property)) {
+      errors.push(fault(change.property, `${change.property} is given and taken away at once: give one of the two`));
+    } else if (change.value === undefined) content.delete(change.property);
     else {
       // What an item has by default already is not stored because somebody says it again: that changes nothing.
       // One that may be unset is stored: what it has without being given may be another thing than its default.

@@ -177,8 +177,7 @@ function chosen(dataDir: string, wanted: number | undefined, damaged: readonly s
   for (const file of keptGenerations(dataDir)) {
     const found = file.at(wanted ?? lastKept(file));
     if (found !== undefined) return found;
-    // Before the first one there is nothing to go back to.
-    held.push(...file.heads.map(({ revision }) => revision).filter((revision) => revision > 0));
+    held.push(...file.heads.map(({ revision }) => revision));
   }
   if (held.length === 0) {
     throw nothingToRestore(dataDir, damaged.length === 0 ? 'holds no generation' : 'holds none that can be read');
