@@ -2,7 +2,18 @@ import { type Call, defineMenu } from '../define.js';
 import { text } from '../props/text.js';
 
 /** Words that make up the topics: subjects, then severities. */
-const TOPICS = ['account', 'firewall', 'interface', 'system', 'info', 'warning', 'error', 'critical'] as const;
+const TOPICS = [
+  'account',
+  'firewall',
+  'interface',
+  'script',
+  'system',
+  'debug',
+  'info',
+  'warning',
+  'error',
+  'critical',
+] as const;
 
 const writes = (severity: string): Call => ({
   help: `Writes a line of severity ${severity}.`,
