@@ -481,3 +481,41 @@ test('Escape after OK on a slow line asks nothing about what is under way, and a
   await page.keyboard.press('Delete');
   await expect(lists.row('10.3.1.4')).toHaveCount(0);
 });
+
+test('a full log in which one has scrolled back stays where it is while lines come', async ({
+  ui,
+  router: { rest },
+}) => {
+  // Long ones: what the log holds has a bound in bytes.
+  const write = async (from: number, lines: number) => {
+    for (let line = from; line < from + lines; line += 1) {
+      await rest.command('/log/info', { message: `line ${line} ${'x'.repeat(900)}` });
+    }
+  };
+  await write(0, 600);
+  const [first] = await rest.list('/log');
+  expect(first?.message).not.toMatch(/^line 0 /);
+  const log = await ui.open('/log');
+  await expect(log.row('line 599')).toBeVisible();
+  // With the pointer on them the rows stay in any case.
+  await log.grid.evaluate((grid) => {
+    grid.scrollTop -= grid.scrollHeight / 2;
+  });
+  await ui.page.mouse.move(5, 5);
+  const seen = () =>
+    log.grid.evaluate((grid) => {
+      const { top, height } = grid.getBoundingClientRect();
+      const rows = Array.from(grid.querySelectorAll('[data-id]')).filter((row) => {
+        const { top: y } = row.getBoundingClientRect();
+        return y > top + height / 3 && y < top + (height * 2) / 3;
+      });
+      return rows.map((row) => `${row.getBoundingClientRect().top} ${row.textContent?.match(/line \d+/)?.[0]}`);
+    });
+  await expect(async () => expect((await seen()).length).toBeGreaterThan(2)).toPass();
+  const before = await seen();
+  await write(600, 40);
+  await expect(async () => expect((await rest.list('/log')).at(-1)?.message).toMatch(/^line 639 /)).toPass();
+  // More than one turn of the list.
+  await ui.page.waitForTimeout(2_500);
+  expect(await seen()).toEqual(before);
+});

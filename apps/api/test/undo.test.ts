@@ -261,6 +261,56 @@ describe('a change', () => {
     await router.rest('DELETE', `${TREE}/${id}`);
   });
 
+  it('of rows that keep what another action or kind asked for is taken back', async () => {
+    const nat = { chain: 'dstnat', protocol: 'tcp', 'dst-port': '99', disabled: 'yes' };
+    const mangle = { chain: 'forward', disabled: 'yes' };
+    const cases: readonly [string, Record<string, string>, Record<string, string>, Record<string, string>][] = [
+      [
+        '/ip/firewall/nat',
+        { ...nat, action: 'dst-nat', 'to-addresses': '192.168.88.10', 'to-ports': '8000' },
+        { action: 'accept' },
+        { comment: 'x' },
+      ],
+      [
+        FILTER,
+        { chain: 'input', action: 'reject', 'reject-with': 'icmp-admin-prohibited', disabled: 'yes' },
+        { action: 'drop' },
+        { comment: 'x' },
+      ],
+      [
+        '/ip/firewall/mangle',
+        { ...mangle, action: 'mark-packet', 'new-packet-mark': 'm', passthrough: 'no' },
+        { action: 'accept' },
+        { comment: 'x' },
+      ],
+      [
+        '/queue/type',
+        { name: 'often-changed', kind: 'pcq', 'pcq-rate': '3M', 'pcq-classifier': 'src-address' },
+        { kind: 'sfq', '!pcq-classifier': '' },
+        { 'sfq-perturb': '9' },
+      ],
+      [
+        '/queue/type',
+        { name: 'once-more', kind: 'red', 'red-limit': '77' },
+        { kind: 'pfifo' },
+        { 'pfifo-limit': '99' },
+      ],
+    ];
+    for (const [menu, first, other, more] of cases) {
+      const { id } = await router.rest('PUT', menu, first);
+      const changed = await router.rest('PATCH', `${menu}/${id}`, other);
+      expect(changed.status).toBe(200);
+      const before = (await router.rest('GET', `${menu}/${id}`)).item;
+      const again = await router.rest('PATCH', `${menu}/${id}`, more);
+      expect((await undo(revisionOf(again))).body).toMatchObject({ revision: revisionOf(again) + 1 });
+      expect((await router.rest('GET', `${menu}/${id}`)).item).toEqual(before);
+      const removed = await router.rest('DELETE', `${menu}/${id}`);
+      expect((await undo(revisionOf(removed))).status).toBe(200);
+      expect((await router.rest('GET', `${menu}/${id}`)).item).toEqual(before);
+      await router.rest('DELETE', `${menu}/${id}`);
+    }
+  });
+
   it('that only moved a row is not taken back when the row was moved again', async () => {
     const [a = '', , c = ''] = await add('a', 'b', 'c');
     const moved = revisionOf(await router.rest('POST', `${FILTER}/move`, { numbers: a, destination: c }));

@@ -10,7 +10,7 @@ import { RANK_STEP } from './ranks.js';
 import { namesInUse, type Referrer } from './references.js';
 import { nameOf } from './rows-by-key.js';
 import { type Row, rowIdText } from './snapshot.js';
-import { verifySet } from './verify.js';
+import { verifyAgain } from './verify.js';
 
 /** Taking back what a revision did: rows are again what they were and where they stood, with the ids that they had. */
 
@@ -146,7 +146,7 @@ function impossible(draft: Draft, path: string, past: PastRevision): readonly Co
     const row = of !== path || before === undefined ? undefined : draft.find(path, id);
     if (row === undefined) return [];
     for (const [through, body] of settable(menu, row)) {
-      const verified = verifySet(through, row, body, draft.snapshot(), rows);
+      const verified = verifyAgain(through, row, body, draft.snapshot(), rows);
       if (!verified.ok) return [conflict(row, `cannot come back: ${verified.errors[0].detail}`)];
     }
     return [];

@@ -46,6 +46,20 @@ export function verifySet(
   return verify(menu, body, snapshot, rows, row ?? { id: -1, values: {}, disabled: false, comment: '' });
 }
 
+/**
+ * Checks what is to be a row again beside what has come since. By itself it was possible then: what it holds for
+ * another kind or action than it has does nothing, and no harm.
+ */
+export function verifyAgain(
+  menu: Menu,
+  row: Row,
+  body: Readonly<Record<string, unknown>>,
+  snapshot: ConfigSnapshot,
+  rows: RowsByKey,
+): Verified {
+  return verify(menu, body, snapshot, rows, row, { conditions: false });
+}
+
 const rowsIn = (menu: Menu, snapshot: ConfigSnapshot): RowsByKey =>
   new RowsByKey(rowsOf(snapshot, menu.rowsOf ?? menu.path));
 
@@ -55,6 +69,7 @@ function verify(
   snapshot: ConfigSnapshot,
   rows: RowsByKey,
   row: Row | undefined,
+  { conditions = true }: { readonly conditions?: boolean } = {},
 ): Verified {
   const errors: FieldError[] = [];
   const content = new Map<string, string>(Object.entries(row?.values ?? {}));
@@ -88,7 +103,8 @@ function verify(
     const values = withoutRowFields(content);
     const others = new OtherRows(rows, row?.id);
     const candidate: Candidate = { menu, values, given, before: row?.values, others, snapshot };
-    errors.push(...checkConditions(candidate), ...checkReferences(candidate, rows), ...checkMenu(candidate));
+    if (conditions) errors.push(...checkConditions(candidate));
+    errors.push(...checkReferences(candidate, rows), ...checkMenu(candidate));
   }
   const [first, ...more] = errors;
   if (first) return { ok: false, errors: [first, ...more] };

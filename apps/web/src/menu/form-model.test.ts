@@ -88,6 +88,14 @@ test('what an action asks for stands open, and is unset by emptying it; conditio
   expect(changes(mangle, marking, { 'new-packet-mark': '' })).toEqual({ '!new-packet-mark': '' });
 });
 
+test('leaves out of a PATCH what was filled in for an action that is chosen no more', () => {
+  const mangle = menu('/ip/firewall/mangle');
+  const accepting = { '.id': '*1', chain: 'forward', action: 'accept' };
+  const edits = { action: 'accept', 'new-packet-mark': 'bulk', comment: 'x' };
+  expect(changes(mangle, accepting, edits)).toEqual({ comment: 'x' });
+  expect(changes(mangle, accepting, { ...edits, action: 'mark-packet' })).toMatchObject({ 'new-packet-mark': 'bulk' });
+});
+
 test('a value that is being edited and that somebody else changes meanwhile is told', () => {
   const origins = { 'dst-port': '80', protocol: 'tcp' };
   const told = (base: typeof rule | Omit<typeof rule, 'dst-port'>, value: string | null) =>

@@ -65,12 +65,15 @@ export function tabsOf(menu: Menu, base: Row, edits: Edits, isNew: boolean): rea
   return menu.tabs.filter((tab) => fieldsOf(menu, tab, base, edits, isNew).length > 0);
 }
 
-/** Body of the PATCH that brings the item to what the dialog shows: changed values, and `!name` for removed ones. */
+/**
+ * Body of the PATCH that brings the item to what the dialog shows: changed values, and `!name` for removed ones. What was
+ * filled in for an action that is chosen no more is left out.
+ */
 export function changes(menu: Menu, base: Row, edits: Edits): Record<string, string> {
   const body: Record<string, string> = {};
   for (const [name, value] of Object.entries(edits)) {
     const prop = menu.props[name];
-    if (prop === undefined || prop.readOnly === true) continue;
+    if (prop === undefined || prop.readOnly === true || !isVisible(menu, prop, base, edits)) continue;
     if (value === null || (value === '' && prop.unset === true && prop.kind.parse('').ok === false)) {
       if (base[name] !== undefined) body[`!${name}`] = '';
     } else if (!means(prop, value, base[name])) body[name] = value;

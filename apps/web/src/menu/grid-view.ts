@@ -74,6 +74,8 @@ export class GridView {
   /** Number of the row that the keyboard is on, or was when that was last known. */
   #lastFocus = 0;
   #active: string | undefined;
+  /** The rows that were laid last, and the place of the first one. */
+  #laid: { readonly first: number; readonly shown: readonly string[] } = { first: 0, shown: [] };
   /** What the known extra lines belong to. */
   #listed: { readonly query: Query; readonly matched: number } | undefined;
 
@@ -348,6 +350,18 @@ export class GridView {
     this.#frame = requestAnimationFrame(() => this.#paint());
   }
 
+  /** Where the row is now that was laid at a place: of a log that is full one leaves at the start for each that comes. */
+  #placeNow(index: number): number {
+    const { first, shown } = this.#laid;
+    const places = new Map(this.order().map((id, at) => [id, this.firstLoaded + at]));
+    // It may have left what is loaded, when many came at once: those below it moved as far.
+    for (let at = Math.max(0, index - first); at < shown.length; at += 1) {
+      const place = places.get(shown[at] ?? '');
+      if (place !== undefined) return Math.max(0, index + place - (first + at));
+    }
+    return index;
+  }
+
   /** Learns how tall the rows are. What is at the top of the screen stays there. */
   #lay(): void {
     const { live, menu, body, scroller, tail } = this.#options;
@@ -356,8 +370,10 @@ export class GridView {
     if (find !== this.#lines.find) this.#lines = new RowLines(menu, this.#columns, find);
     const geometry = this.#geometry;
     const offset = geometry.offsetOf(this.#scrollTop, viewport);
-    const anchor = geometry.rowAt(offset);
-    const into = offset - geometry.top(anchor);
+    const before = geometry.rowAt(offset);
+    const into = offset - geometry.top(before);
+    const anchor = tail ? this.#placeNow(before) : before;
+    this.#laid = { first: this.firstLoaded, shown: live.shown };
     geometry.resize(this.#count(), line);
     for (const [at, id] of live.shown.entries()) {
       const row = live.row(id);
