@@ -44,14 +44,16 @@ export function besideOthers(from: readonly number[], to: readonly number[]): Re
 }
 
 /**
- * Puts rows where they stood: each before the first row behind it in the old order that is still there.
+ * Puts rows where they stood: each before the first row behind it in the old order that is still there, and has stayed.
  * @param now the present order; rows of `placed` may be in it
  * @param old an order in which all of `placed` are
+ * @param moved rows that stand elsewhere since: where they are now says nothing about their neighbours of then
  */
 export function placedAsBefore(
   now: readonly number[],
   old: readonly number[],
   placed: ReadonlySet<number>,
+  moved: ReadonlySet<number>,
 ): readonly number[] {
   const staying = now.filter((id) => !placed.has(id));
   const present = new Set(staying);
@@ -59,12 +61,11 @@ export function placedAsBefore(
   const groups = new Map<number | undefined, number[]>();
   let anchor: number | undefined;
   for (const id of old.toReversed()) {
-    if (present.has(id)) anchor = id;
-    else if (placed.has(id)) {
+    if (placed.has(id)) {
       const group = groups.get(anchor);
       if (group === undefined) groups.set(anchor, [id]);
       else group.push(id);
-    }
+    } else if (present.has(id) && !moved.has(id)) anchor = id;
   }
   const group = (id: number | undefined) => groups.get(id)?.toReversed() ?? [];
   return [...staying.flatMap((id) => [...group(id), id]), ...group(undefined)];

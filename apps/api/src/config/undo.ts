@@ -131,7 +131,7 @@ function restore(
   const staying = [...rows.keys()].filter((id) => changes.get(id)?.before !== undefined || !changes.has(id));
   draft.rewrite(
     menu,
-    placedAsBefore(staying, [...old.keys()], placed).flatMap((id) => changes.get(id)?.before ?? rows.get(id) ?? []),
+    placedAsBefore(staying, [...old.keys()], placed, since).flatMap((id) => changes.get(id)?.before ?? rows.get(id) ?? []),
     placed,
   );
 }
