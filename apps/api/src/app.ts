@@ -216,7 +216,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   requestOrigin(app, options.names);
   jsonBodies(app, limits.publicBodyMs);
   endStreams(app);
-  await authentication(app, authenticator, connections);
+  await authentication(app, authenticator, connections, store);
   healthRoute(app, services, () => furnished, watch, trouble);
   sessionRoutes(app, services, authenticator, options.setup);
   revisionRoutes(app, services);

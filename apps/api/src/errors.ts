@@ -74,6 +74,8 @@ export const errors = {
   },
   agentUnavailable: () =>
     new ApiError(503, 'failure: the data plane agent is not connected; nothing was changed, try again'),
+  databaseBehind: (active: number, revision: number, remedy: string) =>
+    new ApiError(503, `failure: the data plane runs revision ${active}, the database ends at ${revision}. ${remedy}`),
   databaseFault: (text: string) => new ApiError(503, `failure: ${text} Nothing was changed; forwarding goes on.`),
   logoutNotStored: () =>
     new ApiError(

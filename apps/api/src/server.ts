@@ -14,7 +14,7 @@ import { DatabaseFault, faultOf } from './database/fault.js';
 import { type Migration, readMigrations } from './database/migrate.js';
 import { databaseFile, readStored, readyDatabase, signatureOf } from './database/stored.js';
 import { type Env, readEnv } from './env.js';
-import { valueOfRestore } from './generations/restore.js';
+import { restorableFrom } from './generations/restore.js';
 import { unavailableApp } from './unavailable.js';
 
 /** The process: environment, database, agent, HTTP; and their end. */
@@ -129,8 +129,9 @@ async function open(env: Env, known: readonly Migration[]): Promise<Running | Da
     await Promise.all(databases.map((each) => each.$disconnect().catch(() => undefined)));
     const why = error instanceof Error ? (error.message.trim().split('\n').at(-1) ?? '') : String(error);
     const fault = faultOf(error, file) ?? new DatabaseFault('unusable', file, why, error);
-    const revision = valueOfRestore(env.dataDir);
-    return revision === undefined ? fault : fault.naming(revision);
+    const restorable = restorableFrom(env.dataDir);
+    if (restorable === undefined) return fault.withoutCopies();
+    return restorable.value === undefined ? fault : fault.naming(restorable.value);
   }
 }
 

@@ -284,7 +284,10 @@ describe('a start with a database that', () => {
     // As another version would have kept them.
     rmSync(join(directory, 'generations'), { recursive: true });
     await start();
-    await refusesWith(/was made by a newer version of Tollway \(it has rows of \/ip\/firewall\/later\)/, /--restore/);
+    await refusesWith(
+      /was made by a newer version of Tollway \(it has rows of \/ip\/firewall\/later\)/,
+      /^Start that version again\.$/,
+    );
   });
 
   it('is an old copy', async () => {
@@ -328,7 +331,10 @@ describe('a start with a database that', () => {
     const other = await databaseOfAnother();
     copyFileSync(other, database());
     await start();
-    await refusesWith(/is not that of this router, but of another one/, /--restore.*move the folder generations/);
+    await refusesWith(
+      /is not that of this router, but of another one/,
+      /--restore.*a new data folder, of this database alone/,
+    );
     await stop();
     expect(restoring().code).toBe(0);
     await start();
@@ -340,7 +346,9 @@ describe('a start with a database that', () => {
     await stop();
     // Who means it is not kept from it.
     copyFileSync(other, database());
-    rmSync(join(directory, 'generations'), { recursive: true });
+    for (const name of ['generations', 'agent', 'users.changes', 'tollway.db-wal', 'tollway.db-shm']) {
+      rmSync(join(directory, name), { recursive: true, force: true });
+    }
     await start();
     await healthy();
     expect(await comments()).toContain('theirs');
@@ -353,6 +361,12 @@ describe('a start with a database that', () => {
     mkdirSync(join(directory, 'agent'), { recursive: true });
     writeFileSync(join(directory, 'agent', 'active.tollway'), header);
     // Whoever was removed since would be back, so that nobody goes back without a word.
+    await start();
+    await refusesWith(
+      /is older than .+ had last \(revision \d+; the data plane has 99\)/,
+      /Stop the router and start it as before with --restore \d+ added/,
+    );
+    await stop();
     const refused = restoring();
     expect(refused.code).toBe(1);
     expect(refused.stderr).toMatch(/^What was kept last is missing \(there was revision 99, the copies end with \d+\)/);
@@ -370,7 +384,10 @@ describe('a start with a database that', () => {
       stderr: expect.stringMatching(/Started without --restore the router/),
     });
     await start();
-    await refusesWith(/is gone, and no copy of its configuration in .* can be read/, /Put back the one or the other/);
+    await refusesWith(
+      /is gone, and no copy of its configuration in .* can be read/,
+      /Put back the database or the folder generations/,
+    );
   });
 
   it('is of another program is refused, and not changed', async () => {
@@ -664,6 +681,13 @@ describe('--restore', () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(/^There is nothing to restore: \S+ holds no generation\.\n$/);
     expect(existsSync(database())).toBe(true);
+  });
+
+  it('is not what to do about a damaged database when there is nothing to restore', async () => {
+    rmSync(join(directory, 'generations'), { recursive: true });
+    writeFileSync(database(), 'junk');
+    await start();
+    await refusesWith(/is damaged/, /^Put back the database or the folder generations(?!.*--restore)/);
   });
 });
 

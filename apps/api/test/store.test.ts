@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Router } from './router.js';
+import { PASSWORD, Router } from './router.js';
 
 let router: Router;
 afterEach(() => router.close());
@@ -127,11 +127,22 @@ describe('an agent that is away', () => {
     expect((await router.request('GET', '/healthz')).body).toMatchObject({
       forwarding: true,
       concerns: 'data-plane',
-      remedy: expect.stringMatching(/^Put back the newer database with the folder generations.*--restore/),
+      remedy: expect.stringMatching(
+        /^Stop the router and put back the newer database with the folder generations.*--restore/,
+      ),
     });
     const answer = await router.rest('PUT', '/ip/address', address(1));
-    expect(answer.status).toBe(400);
-    expect(answer.error.detail).toMatch(/revision 99.*Put back/);
+    expect(answer.status).toBe(503);
+    expect(answer.error.detail).toMatch(/revision 99.*put back/);
+    // Nor does an older database know who may log in now, and with what password.
+    for (const [method, path, body] of [
+      ['GET', '/rest/ip/address', undefined],
+      ['PUT', '/rest/user', { name: 'mal', group: 'full', password: 'staple battery' }],
+      ['POST', '/api/v1/login', { name: 'admin', password: PASSWORD }],
+      ['GET', '/api/v1/session', undefined],
+    ] as const) {
+      expect(await router.request(method, path, body)).toMatchObject({ status: 503 });
+    }
     expect(peer.revision).toBe(99);
   });
 });

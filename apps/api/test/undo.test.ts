@@ -102,6 +102,17 @@ describe('a change', () => {
     for (const row of before) expect(now).toContainEqual(row);
   });
 
+  it('that removed a row is taken back to its place among those that stayed, when others were moved since', async () => {
+    const [, b = '', c = ''] = await add('a', 'b', 'c', 'd');
+    const removed = await router.rest('DELETE', `${FILTER}/${b}`);
+    const [first = ''] = (await rules()).map((row) => row['.id']);
+    const moved = await router.rest('POST', `${FILTER}/move`, { numbers: c, destination: first });
+    expect((await undo(revisionOf(removed))).status).toBe(200);
+    expect(await comments()).toBe('c a b d');
+    expect((await undo(revisionOf(moved))).status).toBe(200);
+    expect(await comments()).toBe('a b c d');
+  });
+
   it('of any kind is taken back, and its undo is taken back again', async () => {
     const [a = '', b = '', c = ''] = await add('a', 'b', 'c');
     const start = await rules();

@@ -17,7 +17,7 @@ interface Head {
 
 /** What to do about an agent that is ahead. */
 export const AHEAD_REMEDY =
-  'Put back the newer database with the folder generations beside it; or stop the router and start it as before with ' +
+  'Stop the router and put back the newer database with the folder generations beside it; or start it as before with ' +
   '--restore and the revision of this database added (npm start -- --restore REVISION): that puts the configuration of ' +
   'generations in the place of the newer one.';
 
@@ -69,6 +69,11 @@ export class AgentSync {
   /** Revision the agent runs. */
   get active(): number {
     return this.#active.revision;
+  }
+
+  /** @throws ApiError while the agent is ahead of the database. */
+  refuseAhead(): void {
+    if (this.#state === 'ahead') throw this.#ahead(this.#head().revision);
   }
 
   /** The agent has activated the newest revision. */
@@ -146,9 +151,9 @@ export class AgentSync {
 
   /** Never overwritten: the agent may be right, and the database an old copy. */
   #ahead(revision: number) {
-    const text = `the data plane runs revision ${this.active}, the database ends at ${revision}. ${AHEAD_REMEDY}`;
-    if (this.#state !== 'ahead') this.#log.error(text);
+    const refused = errors.databaseBehind(this.active, revision, AHEAD_REMEDY);
+    if (this.#state !== 'ahead') this.#log.error(refused.message);
     this.#state = 'ahead';
-    return errors.failure(text);
+    return refused;
   }
 }

@@ -141,6 +141,14 @@ export class ConfigStore {
     return this.#sync.active;
   }
 
+  /**
+   * A database that is older than what the data plane has does not tell who may log in now, either.
+   * @throws ApiError
+   */
+  refuseAhead(): void {
+    this.#sync.refuseAhead();
+  }
+
   get syncState(): SyncState {
     return this.#sync.state;
   }

@@ -85,6 +85,9 @@ export function changedSince(
 
 export const NONE: ReadonlySet<number> = new Set();
 
+const inOrder = (ranks: ReadonlyMap<number, number>): ReadonlyMap<number, number> =>
+  new Map([...ranks].toSorted(([, a], [, b]) => a - b));
+
 /** Ranks of a menu's rows by their ids, in order, before the oldest of some revisions. @param revisions newest first */
 function ranksBefore(now: StoredSnapshot, menu: string, revisions: readonly PastPlaces[]): ReadonlyMap<number, number> {
   const ranks = new Map((now.get(menu) ?? []).map(({ id, rank }) => [id, rank]));
@@ -95,7 +98,7 @@ function ranksBefore(now: StoredSnapshot, menu: string, revisions: readonly Past
       else ranks.set(change.id, change.before.rank);
     }
   }
-  return new Map([...ranks].toSorted(([, a], [, b]) => a - b));
+  return inOrder(ranks);
 }
 
 /** Rows that somebody has moved since; that ranks were given anew is no move. */
@@ -114,6 +117,24 @@ function movedBy(old: ReadonlyMap<number, number>, left: ReadonlyMap<number, num
   return anew ? movedBetween([...old.keys()], [...left.keys()]) : new Set(other);
 }
 
+/** Rows that were moved by any of the later revisions; of one that gave ranks anew, as few as make its order. */
+function movedByAny(now: StoredSnapshot, menu: string, later: readonly PastPlaces[]): ReadonlySet<number> {
+  const ranks = new Map((now.get(menu) ?? []).map(({ id, rank }) => [id, rank]));
+  const moved = new Set<number>();
+  for (const { changes } of later) {
+    const own = changes.filter((change) => change.menu === menu);
+    const other = own.flatMap(({ id, before }) => (before && ranks.has(id) && ranks.get(id) !== before.rank ? id : []));
+    // Whether all have new ones is looked for where many have: a list may be long, and the revisions a thousand.
+    const left = other.length * 2 < ranks.size ? undefined : inOrder(ranks);
+    for (const { id, before } of own) {
+      if (before === undefined) ranks.delete(id);
+      else ranks.set(id, before.rank);
+    }
+    for (const id of left === undefined ? other : movedBy(inOrder(ranks), left)) moved.add(id);
+  }
+  return moved;
+}
+
 function restore(
   draft: Draft,
   now: StoredSnapshot,
@@ -128,10 +149,13 @@ function restore(
   const gone = [...changes.values()].flatMap(({ id, after }) => (after === undefined ? [id] : []));
   const placed = new Set([...gone, ...[...moved].filter((id) => !since.has(id))]);
   const rows = new Map(draft.rows(menu).map((row) => [row.id, row]));
+  const elsewhere = movedByAny(now, menu, later);
   const staying = [...rows.keys()].filter((id) => changes.get(id)?.before !== undefined || !changes.has(id));
   draft.rewrite(
     menu,
-    placedAsBefore(staying, [...old.keys()], placed, since).flatMap((id) => changes.get(id)?.before ?? rows.get(id) ?? []),
+    placedAsBefore(staying, [...old.keys()], placed, elsewhere).flatMap(
+      (id) => changes.get(id)?.before ?? rows.get(id) ?? [],
+    ),
     placed,
   );
 }

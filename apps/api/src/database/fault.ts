@@ -27,12 +27,13 @@ const REBUILD =
   'Stop the router and start it as before with --restore added (npm start -- --restore): that rebuilds the database from the last configuration';
 const RESTORE = `${REBUILD} and keeps the old file`;
 
+/** Where there are no copies to restore. */
+const PUT_BACK =
+  'Put back the database or the folder generations beside it from a backup; to set the router up anew, stop it and move its data folder away';
+
 const TEXTS: Readonly<Record<FaultKind, readonly [problem: string, remedy: string]>> = {
   gone: ['is gone', REBUILD],
-  lost: [
-    'is gone, and no copy of its configuration in the folder generations beside it can be read',
-    'Put back the one or the other from a backup; to set the router up anew, stop it and move its data folder away',
-  ],
+  lost: ['is gone, and no copy of its configuration in the folder generations beside it can be read', PUT_BACK],
   empty: ['is empty, and this router has been set up', RESTORE],
   damaged: ['is damaged', RESTORE],
   foreign: [
@@ -46,7 +47,7 @@ const TEXTS: Readonly<Record<FaultKind, readonly [problem: string, remedy: strin
   older: ['is older than the configuration that this router had last', RESTORE],
   other: [
     'is not that of this router, but of another one',
-    `${RESTORE}. To have this router take over what the other one is, move the folder generations beside it away instead`,
+    `${RESTORE}. To have a router that is what the other one is, start it with a new data folder, of this database alone`,
   ],
   'no-users': ['has no user who may log in, and this router has been set up', RESTORE],
   full: ['cannot be written: the disk is full', 'Free some space; management goes on by itself then'],
@@ -58,6 +59,15 @@ const TEXTS: Readonly<Record<FaultKind, readonly [problem: string, remedy: strin
   unusable: ['cannot be used', RESTORE],
   'no-log': ['has lost the file that its last changes are in, which ends in -wal', RESTORE],
   unreadable: ['cannot be opened', 'Look at its permissions and at the disk; management goes on by itself then'],
+};
+
+const BACK_IN_PLACE = 'Put the file back into its place; management goes on by itself then';
+
+/** What to do, but for {@link PUT_BACK}, where there is nothing that `--restore` could go back to. */
+const WITHOUT_COPIES: Readonly<Partial<Record<FaultKind, string>>> = {
+  foreign: 'Nothing in it was changed. Move it away, or start with another --data-dir',
+  newer: 'Start that version again',
+  unreadable: BACK_IN_PLACE,
 };
 
 /** The database cannot be used. The message is one sentence; {@link remedy} says what to do. */
@@ -80,13 +90,8 @@ export class DatabaseFault extends Error {
 
   /** Something that is no file has the place of the database, or of one of the files that belong to it. */
   static noFile(file: string, place: string): DatabaseFault {
-    const remedy = `Put the file back into its place; management goes on by itself then. Where it is lost: ${RESTORE}.`;
+    const remedy = `${BACK_IN_PLACE}. Where it is lost: ${RESTORE}.`;
     return new DatabaseFault('unreadable', file, `${place} is no file`, undefined, remedy);
-  }
-
-  /** An older database in the place of the last one, of which there are no copies either. */
-  static olderWithoutCopies(file: string, detail: string): DatabaseFault {
-    return new DatabaseFault('older', file, detail, undefined, `${TEXTS.lost[1]}.`);
   }
 
   /** The same where copies of what came last are damaged, and `--restore` has to name the revision to go back to. */
@@ -95,6 +100,13 @@ export class DatabaseFault extends Error {
       .replaceAll('--restore', `--restore ${revision}`)
       .replace(/the last configuration( known here)?/, `revision ${revision}, the last of which there is a whole copy`);
     return new DatabaseFault(this.kind, this.file, this.#detail, this.cause, remedy);
+  }
+
+  /** The same where there is nothing that `--restore` could go back to. */
+  withoutCopies(): DatabaseFault {
+    if (!this.remedy.includes('--restore')) return this;
+    const remedy = WITHOUT_COPIES[this.kind] ?? PUT_BACK;
+    return new DatabaseFault(this.kind, this.file, this.#detail, this.cause, `${remedy}.`);
   }
 
   /** It may pass while the file stays as it is. */

@@ -54,11 +54,11 @@ export async function readyDatabase(
   try {
     const kept = newestKept(dataDir);
     const last = Math.max(lastKept(kept), newestBegun(dataDir));
-    const isSetUp = last > 0 || agentRevision(dataDir) > 0 || (notedUserChanges(dataDir) ?? 0) > 0;
+    const active = agentRevision(dataDir);
+    const isSetUp = last > 0 || active > 0 || (notedUserChanges(dataDir) ?? 0) > 0;
     // With such copies nobody could log in who could before.
     const isUseless = (copies: typeof kept) => copies === undefined || isBeforeUsers(dataDir, copies);
-    const older = (detail: string) =>
-      isUseless(kept) ? DatabaseFault.olderWithoutCopies(file, detail) : new DatabaseFault('older', file, detail);
+    const older = (detail: string) => new DatabaseFault('older', file, detail);
     const fresh = !existsSync(file) || statSync(file).size === 0;
     if (fresh && isSetUp) {
       if (isUseless(kept)) throw new DatabaseFault('lost', file);
@@ -86,6 +86,7 @@ export async function readyDatabase(
       throw older(`revision ${revision}, but its users have changed since`);
     }
     if (isOther) throw new DatabaseFault('other', file);
+    if (revision < active) throw older(`revision ${revision}; the data plane has ${active}`);
     const hadUsers = users?.users.some(canLogIn) === true;
     if (!hasUsers && hadUsers) throw new DatabaseFault('no-users', file);
     // A migration may change rows, and with a crash in between the last revision is not kept.

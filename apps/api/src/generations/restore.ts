@@ -55,14 +55,16 @@ type Connection = Awaited<ReturnType<ReturnType<typeof adapter>['connect']>>;
 
 /**
  * What a restart with `--restore` needs as its value: the revision to go back to, where copies of later ones are damaged or
- * missing; undefined where it needs none, or there is nothing to go back to.
+ * missing; undefined where it needs none.
+ * @returns undefined when there is nothing to go back to
  */
-export function valueOfRestore(dataDir: string): number | undefined {
+export function restorableFrom(dataDir: string): { readonly value: number | undefined } | undefined {
   const newest = newestKept(dataDir);
-  if (newest === undefined) return undefined;
+  // With copies from before anybody could log in nobody could who could before.
+  if (newest === undefined || isBeforeUsers(dataDir, newest)) return undefined;
   const last = lastKept(newest);
   const isBehind = agentRevision(dataDir) > last || hasMissedUsers(dataDir, newest.users);
-  return damagedNewest(dataDir).length > 0 || isBehind ? last : undefined;
+  return { value: damagedNewest(dataDir).length > 0 || isBehind ? last : undefined };
 }
 
 /** Says that later changes would be lost, which only whoever names the revision wants. */

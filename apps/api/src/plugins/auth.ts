@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Authenticator, Principal } from '../auth/authenticator.js';
 import { SESSION_MS } from '../auth/sessions.js';
 import { rowIdText } from '../config/snapshot.js';
+import type { ConfigStore } from '../config/store.js';
 import { errors } from '../errors.js';
 import { requestTurn } from '../live/slices.js';
 import type { Connections } from './connections.js';
@@ -25,17 +26,23 @@ declare module 'fastify' {
 /** Paths that belong to the API: nothing under them is public because it does not exist. */
 const apiPath = /^\/(rest|api|docs|live|metrics)(\/|$)/;
 
+const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] ?? '';
+
 export async function authentication(
   app: FastifyInstance,
   authenticator: Authenticator,
   connections: Connections,
+  store: ConfigStore,
 ): Promise<void> {
   await app.register(cookie);
   app.decorateRequest('principal');
   app.decorateRequest('revision', undefined);
+  app.addHook('onRequest', async (request) => {
+    if (apiPath.test(pathOf(request))) store.refuseAhead();
+  });
   app.addHook('onRequest', async (request, reply) => {
     if (request.routeOptions.config.public) return;
-    if (request.is404 && !apiPath.test(request.url.split('?', 1)[0] ?? '')) return;
+    if (request.is404 && !apiPath.test(pathOf(request))) return;
     const stored = (revision: number) => {
       request.revision = revision;
     };
