@@ -550,8 +550,9 @@ impl Agent {
                 for event in self.events.drain(..) {
                     server.publish(event);
                 }
-            } else if self.events.len() > KEPT_EVENTS {
-                let surplus = self.events.len() - KEPT_EVENTS;
+            } else {
+                server.keep_listening();
+                let surplus = self.events.len().saturating_sub(KEPT_EVENTS);
                 self.events.drain(..surplus);
             }
         }

@@ -56,10 +56,16 @@ impl Server {
             tollway_io::private::create_folder(parent)?;
         }
         let _ = std::fs::remove_file(path);
-        let listener = UnixListener::bind(path)?;
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-        listener.set_nonblocking(true)?;
-        Ok(Self { listener, path: path.to_owned(), clients: Vec::new() })
+        Ok(Self { listener: listen(path)?, path: path.to_owned(), clients: Vec::new() })
+    }
+
+    /// Listens anew when somebody has removed the socket: whoever is not connected yet could not come any more.
+    pub fn keep_listening(&mut self) {
+        if self.path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
+            && let Ok(listener) = listen(&self.path)
+        {
+            self.listener = listener;
+        }
     }
 
     /// Descriptors to poll, with the events of interest. The listening socket is not among them (-1, which
@@ -119,6 +125,13 @@ impl Server {
         }
         self.clients.retain(|client| !client.closing);
     }
+}
+
+fn listen(path: &Path) -> std::io::Result<UnixListener> {
+    let listener = UnixListener::bind(path)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
 }
 
 impl Drop for Server {
@@ -255,6 +268,25 @@ mod tests {
         }
         assert!(client.output.len() < 4 << 20, "{}", client.output.len());
         assert!(!client.closing);
+    }
+
+    #[test]
+    fn a_socket_that_somebody_removed_is_made_again() {
+        let folder = Folder::new("server");
+        let path = folder.join("agent.sock");
+        let mut server = Server::bind(&path).unwrap();
+        server.keep_listening();
+        let _first = UnixStream::connect(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        server.keep_listening();
+        let _second = UnixStream::connect(&path).unwrap();
+        server.serve(|_, _| error(0, ErrorCode::BadRequest, ""));
+        assert_eq!(
+            server.clients.len(),
+            1,
+            "who came by the old socket and was not accepted is gone with it"
+        );
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]
