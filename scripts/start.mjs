@@ -24,6 +24,8 @@ import { Supervisor } from './start/supervisor.mjs';
 const started = performance.now();
 /** How often management is looked at, ms. */
 const LOOK_MS = 3_000;
+/** An agent that ended is back before it has been found silent so often. */
+const SILENT_LOOKS = 4;
 
 await main(async () => {
   // No process that this one starts gets it in its environment, where others could read it.
@@ -162,13 +164,17 @@ function unmanaged({ problem }, forwards, url) {
 function watchManagement(url, said, dataDir) {
   let told = said.problem;
   let forwarded = true;
+  let silent = 0;
   return setInterval(async () => {
     const state = await health(url);
-    const { listening, healthy, forwarding, problem } = state;
+    const { listening, healthy, forwarding } = state;
+    silent = state.silent === undefined ? 0 : silent + 1;
+    const problem = state.problem ?? (silent < SILENT_LOOKS ? undefined : state.silent);
     // What is over may have left another trouble behind.
     if (!listening || (problem === undefined && (told === undefined || !healthy))) return;
     if (problem === told && (problem === undefined || forwarding === forwarded)) return;
-    console.error(problem === undefined ? `• management works again: ${url}` : unmanaged(state, forwarding, url));
+    if (problem === undefined) console.error(`• management works again: ${url}`);
+    else console.error(state.problem === undefined ? `• ${problem}` : unmanaged(state, forwarding, url));
     const link = problem === undefined ? setupLink(url, dataDir) : undefined;
     if (link !== undefined) console.log(link);
     [told, forwarded] = [problem, forwarding];

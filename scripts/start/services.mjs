@@ -70,20 +70,19 @@ export const isSetUp = (dataDir) => existsSync(path.join(dataDir, 'agent', 'acti
 
 /**
  * One look at the API. `problem`: what keeps management from working, and what to do. That the agent has ended, or has not
- * got its configuration yet, is none: whoever starts it sees it end.
+ * got its configuration yet, is none: whoever starts it sees it end. `silent`: what is said of an agent that does not answer.
  * @param {string} url
- * @returns {Promise<{ listening: boolean, healthy: boolean, forwarding: boolean, problem?: string }>}
+ * @returns {Promise<{ listening: boolean, healthy: boolean, forwarding: boolean, problem?: string, silent?: string }>}
  */
 export async function health(url) {
   try {
     const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(1000) });
     /** @type {{ forwarding?: unknown, concerns?: unknown, agent?: unknown, problem?: unknown, remedy?: unknown }} */
     const body = Object(await response.json());
+    const text = typeof body.problem === 'string' ? `${body.problem} ${body.remedy ?? ''}` : undefined;
+    const isProblem = body.concerns === 'database' || body.concerns === 'data-folder' || body.agent === 'ahead';
     const problem =
-      typeof body.problem === 'string' &&
-      (body.concerns === 'database' || body.concerns === 'data-folder' || body.agent === 'ahead')
-        ? { problem: `${body.problem} ${body.remedy ?? ''}` }
-        : {};
+      text === undefined ? {} : isProblem ? { problem: text } : body.agent === 'down' ? { silent: text } : {};
     return { listening: true, healthy: response.status === 200, forwarding: body.forwarding === true, ...problem };
   } catch {
     return { listening: false, healthy: false, forwarding: false };

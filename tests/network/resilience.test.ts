@@ -137,3 +137,15 @@ test('something else in the place of run/ keeps neither process from being start
     renameSync(`${run}.away`, run);
   }
 }, 120_000);
+
+test('an agent that stands still is told of by the terminal, as is that it goes on', async () => {
+  const agent = router.pid('agent');
+  process.kill(agent, 'SIGSTOP');
+  try {
+    await eventually(() => /^• The data plane does not answer/m.test(router.process.stderr), 60_000);
+  } finally {
+    process.kill(agent, 'SIGCONT');
+  }
+  await eventually(() => router.healthy(), 30_000);
+  await eventually(() => /^• management works again/m.test(router.process.stderr), 30_000);
+}, 150_000);

@@ -9,7 +9,7 @@ import { VERSION } from '../version.js';
 const AGENT_TROUBLE: Readonly<Record<SyncState, { readonly problem: string; readonly remedy: string } | undefined>> = {
   synced: undefined,
   down: {
-    problem: 'The data plane does not answer: as long as it is down, nothing is forwarded.',
+    problem: 'The data plane does not answer: if it has ended, nothing is forwarded until it is back.',
     remedy:
       'One that has ended is started again by itself; if it is not back in a minute, stop the router and start it.',
   },
