@@ -95,6 +95,9 @@ test('a live trace shows dropped packets as they come, and a log line of one lea
     await trace.root.getByLabel('Dropped only').check();
     await trace.button('Start').click();
     await expect(trace.root.getByRole('status').filter({ hasText: 'Running' })).toBeVisible();
+    // It goes on by what it was started with.
+    await expect(trace.root.getByLabel('Dst. Port')).toBeDisabled();
+    await expect(trace.root.getByLabel('Dropped only')).toBeDisabled();
     await expect
       .poll(async () => {
         knock(router);
@@ -109,6 +112,7 @@ test('a live trace shows dropped packets as they come, and a log line of one lea
     await expect(steps(trace).getByRole('link', { name: COMMENT }).first()).toBeVisible();
     expect(await barriers(ui.page, ACTIVE)).toEqual([]);
     await trace.button('Stop').click();
+    await expect(trace.root.getByLabel('Dst. Port')).toBeEnabled();
     const seen = await packets(trace).count();
     knock(router);
     expect(await packets(trace).count(), 'stopped').toBe(seen);

@@ -31,6 +31,9 @@ const FIELDS: readonly (readonly [string, number])[] = [
   ['dst-port', 6],
 ];
 
+/** A trace goes on by what it was started with. */
+const LOCKED = 'Stop the trace to change what it follows';
+
 export function TraceForm(props: Props) {
   const { menu, line, words, wrong, running } = props;
   const id = useId();
@@ -39,7 +42,7 @@ export function TraceForm(props: Props) {
   const described = (property: string) =>
     wrong?.property === property ? { 'aria-invalid': true, 'aria-describedby': `${id}-wrong` } : {};
   const labelled = (name: string, control: ReactNode) => (
-    <div key={name} className="trace-field" title={menu.props[name]?.help}>
+    <div key={name} className="trace-field" title={running ? LOCKED : menu.props[name]?.help}>
       <label htmlFor={`${id}-${name}`}>{menu.props[name]?.label}</label>
       {control}
     </div>
@@ -60,8 +63,9 @@ export function TraceForm(props: Props) {
             type="text"
             autoComplete="off"
             spellCheck={false}
+            disabled={running}
             placeholder="tcp 192.168.88.10:40000 → 1.1.1.1:443 in ether2"
-            title={menu.props.packet?.help}
+            title={running ? LOCKED : menu.props.packet?.help}
             value={line}
             {...described('packet')}
             onChange={(event) => props.onLine(event.target.value)}
@@ -85,6 +89,7 @@ export function TraceForm(props: Props) {
               autoComplete="off"
               spellCheck={false}
               size={size}
+              disabled={running}
               value={words[name] ?? ''}
               {...described(name)}
               onChange={(event) => props.onWord(name, event.target.value)}
@@ -95,6 +100,7 @@ export function TraceForm(props: Props) {
           'in-interface',
           <select
             id={`${id}-in-interface`}
+            disabled={running}
             value={words['in-interface'] ?? ''}
             {...described('in-interface')}
             {...opening(load)}
@@ -117,6 +123,7 @@ export function TraceForm(props: Props) {
         <label className="trace-check">
           <input
             type="checkbox"
+            disabled={running}
             checked={words.dropped === 'true'}
             onChange={(event) => props.onWord('dropped', event.target.checked ? 'true' : '')}
           />
