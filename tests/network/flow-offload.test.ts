@@ -179,6 +179,29 @@ test('datagrams are neither lost nor doubled while flows come to the kernel and 
   expect(JSON.parse(receiver.stdout.slice(receiver.stdout.indexOf('[')))).toEqual([8000, 1]);
 });
 
+test('rules count what the kernel forwards exactly, however often the configuration changes', async () => {
+  const counting = { action: 'passthrough', chain: 'forward', protocol: 'udp', 'dst-port': '5201' };
+  const menus = [FILTER, '/ip/firewall/mangle'];
+  const rules = await Promise.all(menus.map(async (menu) => router.rest.add(menu, counting)));
+  const running = stream(60, '--udp', '--bitrate', '100M', '--length', '200');
+  await someOffloaded();
+  for (let change = 0; change < 10; change += 1) {
+    const other = await router.rest.add(FILTER, { chain: 'forward', action: 'drop', 'dst-address': '192.0.2.1' });
+    await router.rest.remove(FILTER, other);
+  }
+  await running.end('SIGKILL');
+  // What has been sent arrives.
+  await sleep(500);
+  const [row] = (await router.rest.list(CONNECTIONS)).filter(
+    (each) => each.protocol === 'udp' && each['dst-address']?.endsWith(':5201'),
+  );
+  expect(Number(row?.['orig-packets'])).toBeGreaterThan(10_000);
+  for (const [index, menu] of menus.entries()) {
+    const rule = (await router.rest.list(menu)).find((each) => each['.id'] === rules[index]);
+    expect([rule?.packets, rule?.bytes]).toEqual([row?.['orig-packets'], row?.['orig-bytes']]);
+  }
+});
+
 test('without connection tracking all between two addresses goes by the kernel, as long as the route stands', async () => {
   await router.rest.command('/ip/firewall/connection/tracking/set', { enabled: 'no' });
   const fast = async () => Number((await router.rest.get(SETTINGS))['ipv4-fast-path-packets']);

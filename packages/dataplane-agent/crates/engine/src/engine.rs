@@ -424,6 +424,15 @@ impl<F: Frame> Engine<F> {
         routed
     }
 
+    /// Of what the fast path has counted, this was forwarded elsewhere before connections began to be tracked, or
+    /// ceased to be.
+    pub(crate) fn add_from_before(&mut self, count: Count) {
+        match self.snapshot.tracking() {
+            true => self.routed.add(count),
+            false => self.fast_path_then.add(count),
+        }
+    }
+
     /// Every other counter.
     pub fn stats(&self) -> EngineStats {
         let state = &self.state;

@@ -13,6 +13,7 @@ use crate::engine::Engine;
 use crate::frame::Frame;
 use crate::neighbor::{Adjacency, AdjacencyId};
 use crate::packet::{Meta, Origin, flag};
+use crate::paths::Remembered;
 use crate::policy::Policy;
 use crate::snapshot::{PortId, Snapshot};
 use crate::stage::stale::is_still_right;
@@ -63,7 +64,7 @@ pub struct Ticket {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Subject {
-    Connection { conn: ConnRef, direction: Direction, version: u16, path: u32 },
+    Connection { conn: ConnRef, direction: Direction, version: u16, path: Remembered },
     Pair { src: u32, dst: u32 },
 }
 
@@ -153,10 +154,11 @@ impl<F: Frame> Engine<F> {
             bytes: bytes.saturating_sub(ticket.seen.bytes),
         };
         ticket.seen = Count { packets, bytes };
-        if count.packets > 0 {
-            note(snapshot, state, ticket, count);
-        }
+        let fast_path = count.packets > 0 && note(snapshot, state, ticket, count);
         let right = state.trace.is_none() && is_right(snapshot, state, ticket);
+        if fast_path && matches!(ticket.subject, Subject::Pair { .. }) == self.is_tracking() {
+            self.add_from_before(count);
+        }
         let bytes = count.bytes + count.packets * LINK_HEADER;
         Credit { in_port: ticket.in_port, out_port: ticket.out_port, count: Count { bytes, ..count }, right }
     }
@@ -222,7 +224,12 @@ fn connection<F>(
         src_mac: port.0,
         mtu: port.1,
         ticket: Ticket {
-            subject: Subject::Connection { conn, direction, version, path: action.path },
+            subject: Subject::Connection {
+                conn,
+                direction,
+                version,
+                path: state.paths.remember(action.path),
+            },
             policy: state.policy,
             in_port,
             out_port: action.out_port,
@@ -254,16 +261,14 @@ fn out<F>(snapshot: &Snapshot, state: &WorkerState<F>, port: PortId, adjacency: 
     }
 }
 
-/// Counts packets where the flow cache would have.
-fn note<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, ticket: &Ticket, count: Count) {
+/// Counts packets where the flow cache would have. They may have been forwarded while the configuration changed, so
+/// rules are those of when the flow was found. Says whether they are of the fast path, without a fasttrack mark.
+fn note<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, ticket: &Ticket, count: Count) -> bool {
     let mut fasttracked = false;
     if let Subject::Connection { conn, direction, path, .. } = ticket.subject {
         state.table.credit(conn, direction, (count.packets, count.bytes), state.now, snapshot.timeouts());
         fasttracked = state.table.line(conn).is_some_and(|line| line.status.fasttrack());
-        // Paths end with their policy.
-        if ticket.policy.number == state.policy.number {
-            state.paths.count(path, count.packets, count.bytes);
-        }
+        state.paths.count_remembered(path, count.packets, count.bytes);
     }
     let counter = if fasttracked { &mut state.fasttrack } else { &mut state.fast_path };
     counter.add(count);
@@ -271,6 +276,7 @@ fn note<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, ticket: &Ticket, cou
     if let Some(received) = state.fp_rx.get_mut(usize::from(ticket.in_port)) {
         received.add(Count { bytes: count.bytes + count.packets * LINK_HEADER, ..count });
     }
+    !fasttracked
 }
 
 fn is_right<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, ticket: &mut Ticket) -> bool {
@@ -296,7 +302,7 @@ fn is_right<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, ticket: &mut Tic
                 && action.policy == ticket.policy.number
                 && (action.out_port, action.adjacency) == (ticket.out_port, ticket.adjacency)
                 // A packet for the worker may have had it decided anew meanwhile.
-                && action.path == path
+                && state.paths.remember(action.path) == path
                 && decides_alone(&action)
                 && state.table.in_port(entry) == Some(ticket.in_port)
                 && state.table.may_offload(conn, now, timeouts);

@@ -4,7 +4,8 @@
 //! the node where they end, one addition on the fast path; a rule's counter is the sum over the subtrees
 //! that begin with it, computed when somebody reads it. Node ids live as long as the configuration's
 //! generation; when it changes the sums fold into a base per row: one pass over the nodes and one over the
-//! rows, since a worker stands still for it.
+//! rows, since a worker stands still for it. The nodes of the last generation that has ended stay for packets
+//! that were forwarded elsewhere while it did, of which the engine hears afterwards.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -88,6 +89,17 @@ pub struct Paths {
     slots: Vec<Slot>,
     /// Slot that [`Self::count_rule`] found last.
     last_slot: usize,
+    /// Generations that have ended.
+    ended: u32,
+    /// Nodes of the last one of them.
+    former: Vec<Node>,
+}
+
+/// A path that is remembered outside the tree, beyond the end of its generation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Remembered {
+    generation: u32,
+    path: u32,
 }
 
 impl Paths {
@@ -98,6 +110,8 @@ impl Paths {
             children: HashMap::default(),
             slots: rows.iter().copied().map(Slot::new).collect(),
             last_slot: 0,
+            ended: 0,
+            former: Vec::new(),
         }
     }
 
@@ -145,6 +159,38 @@ impl Paths {
         }
         if let Some(slot) = self.slots.get_mut(self.last_slot) {
             slot.base.add(Count { packets, bytes });
+        }
+    }
+
+    /// A path of this generation, for [`Self::count_remembered`].
+    pub fn remember(&self, path: u32) -> Remembered {
+        Remembered { generation: self.ended, path }
+    }
+
+    /// Counts packets that ended on a path of this generation or the one before, for the rules that it consisted of.
+    /// What lay longer ago is not known any more.
+    pub fn count_remembered(&mut self, remembered: Remembered, packets: u64, bytes: u64) {
+        let Remembered { generation, path } = remembered;
+        if generation == self.ended {
+            self.count(path, packets, bytes);
+        } else if generation.wrapping_add(1) == self.ended {
+            let mut at = path;
+            while let Some(node) = self.former.get(at as usize).filter(|node| node.row != NONE) {
+                let (row, parent) = (node.row, node.parent);
+                self.add_to_row(row, Count { packets, bytes });
+                at = parent;
+            }
+        }
+    }
+
+    /// Adds to what a row has counted, whether the configuration still contains it or not.
+    fn add_to_row(&mut self, row: RowId, count: Count) {
+        let at = self.slots.binary_search_by_key(&row, |slot| slot.row).unwrap_or_else(|at| {
+            self.slots.insert(at, Slot { present: false, ..Slot::new(row) });
+            at
+        });
+        if let Some(slot) = self.slots.get_mut(at) {
+            slot.base.add(count);
         }
     }
 
@@ -239,10 +285,10 @@ impl Paths {
         });
         self.slots = slots;
         self.last_slot = 0;
-        self.nodes.truncate(1);
-        if let Some(root) = self.nodes.first_mut() {
-            *root = Node::new(NONE, NONE);
-        }
+        std::mem::swap(&mut self.nodes, &mut self.former);
+        self.ended = self.ended.wrapping_add(1);
+        self.nodes.clear();
+        self.nodes.push(Node::new(NONE, NONE));
         self.children.clear();
     }
 }
@@ -285,6 +331,37 @@ mod tests {
         let path = paths.step(ROOT, 11).unwrap();
         paths.count(path, 1, 1);
         assert_eq!(paths.rules(), [(11, count(6, 51)), (12, count(0, 0))]);
+    }
+
+    #[test]
+    fn what_is_heard_of_late_counts_for_the_rules_of_the_generation_before() {
+        let mut paths = Paths::new(&[10, 11, 12]);
+        let first = paths.step(ROOT, 10).unwrap();
+        // A chain may be jumped to twice.
+        let twice = paths.step(first, 12).and_then(|path| paths.step(path, 10)).unwrap();
+        let remembered = paths.remember(twice);
+        paths.count_remembered(remembered, 1, 10);
+        paths.renew(&[11, 12]);
+        let other = paths.step(ROOT, 11).unwrap();
+        assert_eq!(paths.rules(), [(10, count(2, 20)), (11, count(0, 0)), (12, count(1, 10))]);
+        paths.count_remembered(remembered, 2, 20);
+        paths.count_remembered(paths.remember(other), 4, 40);
+        assert_eq!(paths.rules(), [(10, count(6, 60)), (11, count(4, 40)), (12, count(3, 30))]);
+        paths.renew(&[11, 12]);
+        paths.count_remembered(remembered, 8, 80);
+        assert_eq!(paths.rules(), [(10, count(6, 60)), (11, count(4, 40)), (12, count(3, 30))]);
+    }
+
+    #[test]
+    fn a_rule_that_is_gone_before_it_has_counted_anything_keeps_what_is_heard_of_late() {
+        let mut paths = Paths::new(&[10, 11]);
+        let path = paths.step(ROOT, 10).unwrap();
+        let remembered = paths.remember(path);
+        paths.renew(&[11]);
+        assert_eq!(paths.rules(), [(11, count(0, 0))]);
+        paths.count_remembered(remembered, 1, 10);
+        paths.renew(&[10, 11]);
+        assert_eq!(paths.rules(), [(10, count(1, 10)), (11, count(0, 0))]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! and are counted as if it had.
 
 use proptest::prelude::*;
-use tollway_config::dataplane::{ConnectionState, Matcher, TrackingMode};
+use tollway_config::dataplane::{ConnectionState, DataplaneConfig, Matcher, Rule, TrackingMode};
 use tollway_engine::fib::{DynamicRoute, DynamicTarget, RouteChange};
 use tollway_testkit::config::{RouterConfig, rule};
 use tollway_testkit::offload::{Forwarded, Forwarder};
@@ -26,8 +26,9 @@ enum Step {
     Wait(u64),
     /// Another program moves the routes to a server's network, or takes its route back.
     Route { server: usize, there: bool },
-    /// A rule that drops packets to a port comes or goes.
-    Rule(bool),
+    /// A rule that drops packets to a server comes or goes. Of a flow, a packet from its client or its server is
+    /// forwarded before, and not looked at until then.
+    Rule { present: bool, late: Option<(u16, bool)> },
     /// Whoever owns them takes connections away.
     Remove,
 }
@@ -41,7 +42,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             .prop_map(|(flow, flags)| Step::End { flow, flags }),
         2 => prop_oneof![1..200_u64, 9_000..40_000_u64].prop_map(Step::Wait),
         1 => (0..2_usize, any::<bool>()).prop_map(|(server, there)| Step::Route { server, there }),
-        1 => any::<bool>().prop_map(Step::Rule),
+        2 => (any::<bool>(), prop::option::of((0..FLOWS, any::<bool>())))
+            .prop_map(|(present, late)| Step::Rule { present, late }),
         1 => Just(Step::Remove),
     ];
     prop::collection::vec(step, 20..300)
@@ -96,6 +98,8 @@ struct Both {
     /// Addresses and ports by which the server knows a flow.
     known_as: [Option<(u32, u16)>; FLOWS as usize],
     forwarded: usize,
+    /// Nobody looks at what is forwarded for now.
+    unseen: bool,
 }
 
 fn is_tcp(flow: u16) -> bool {
@@ -118,6 +122,7 @@ impl Both {
             initial: [1_000; FLOWS as usize],
             known_as: Default::default(),
             forwarded: 0,
+            unseen: false,
         }
     }
 
@@ -139,7 +144,9 @@ impl Both {
             }
             None => self.there.send(port, &packet).iter().filter_map(Forwarded::read).collect(),
         };
-        self.beside.look(&mut self.there);
+        if !self.unseen {
+            self.beside.look(&mut self.there);
+        }
         let here: Vec<_> = here.iter().filter_map(Forwarded::read).collect();
         assert_eq!(there, here, "{packet:?}");
         here.into_iter().next()
@@ -220,18 +227,27 @@ impl Both {
                 };
                 self.each(|router| router.change_routes(&[change]));
             }
-            Step::Rule(present) => self.each(|router| {
-                router.swap(|config| {
-                    for chain in &mut config.filter {
-                        chain.rules.retain(|rule| rule.row != 9_999);
-                        let (matchers, action, log) = rule().protocol(17).dst(SERVERS[1]).drop();
-                        let rule = tollway_config::dataplane::Rule { row: 9_999, matchers, action, log };
-                        if present {
-                            chain.rules.push(rule);
+            Step::Rule { present, late } => {
+                if let Some((flow, reply)) = late
+                    && self.talks[usize::from(flow)].next[0] != 0
+                {
+                    self.unseen = true;
+                    self.talk(flow, reply, 50, flag::ACK);
+                    self.unseen = false;
+                }
+                self.each(|router| {
+                    router.swap(|config| {
+                        for chain in &mut config.filter {
+                            chain.rules.retain(|rule| rule.row != 9_999);
+                            let (matchers, action, log) = rule().protocol(17).dst(SERVERS[1]).drop();
+                            let rule = Rule { row: 9_999, matchers, action, log };
+                            if present {
+                                chain.rules.push(rule);
+                            }
                         }
-                    }
+                    });
                 });
-            }),
+            }
             Step::Remove => self.each(|router| {
                 for connection in router.connections() {
                     router.remove_connection(connection.id);
@@ -321,5 +337,46 @@ fn a_flow_that_is_decided_otherwise_by_a_packet_for_the_engine_comes_back_to_it(
         router.send(0, &packet);
         beside.look(&mut router);
         assert!(beside.is_empty());
+    }
+}
+
+/// Changes rows of the configuration as somebody who commits would.
+type Commit = fn(&mut DataplaneConfig);
+
+#[test]
+fn what_was_forwarded_up_to_a_commit_is_counted_by_what_was_in_force_then() {
+    let adds: Commit = |config| {
+        for chain in &mut config.filter {
+            let (matchers, action, log) = rule().protocol(6).passthrough();
+            chain.rules.insert(0, Rule { row: 9_999, matchers, action, log });
+        }
+    };
+    let removes: Commit = |config| config.filter[0].rules.clear();
+    let tracks: Commit = |config| config.tracking.enabled = TrackingMode::Yes;
+    let tracks_no_more: Commit = |config| config.tracking.enabled = TrackingMode::No;
+    for (case, kind, commit) in [
+        ("adds", 1, adds),
+        ("removes", 1, removes),
+        ("tracks", 0, tracks),
+        ("tracks no more", 1, tracks_no_more),
+    ] {
+        let mut both = Both::new(kind);
+        both.open(1);
+        for _ in 0..10 {
+            both.talk(1, false, 50, 0);
+            both.talk(1, true, 50, 0);
+        }
+        let before = both.forwarded;
+        both.unseen = true;
+        both.talk(1, true, 50, 0);
+        both.each(|router| router.swap(commit));
+        assert_eq!(both.forwarded, before + 1, "{case}");
+        // Nothing is left for a second look, and the next commit finds the counters as they are.
+        both.each(|router| router.swap(adds));
+        let counted = |router: &Router| {
+            let stats = router.stats();
+            format!("{:?} {:?} {:?}", Both::counted(router), stats.fast_path, stats.routed)
+        };
+        assert_eq!(counted(&both.there), counted(&both.here), "{case}");
     }
 }
