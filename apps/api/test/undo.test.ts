@@ -113,6 +113,68 @@ describe('a change', () => {
     expect(await comments()).toBe('a b c d');
   });
 
+  it('that moved a row beside one that was moved and moved back since is taken back to where it was', async () => {
+    const [, , c = '', , e = '', f = ''] = await add('a', 'b', 'c', 'd', 'e', 'f');
+    const first = await router.rest('POST', `${FILTER}/move`, { numbers: e, destination: c });
+    const second = await router.rest('POST', `${FILTER}/move`, { numbers: f, destination: c });
+    expect(await comments()).toBe('a b e f c d');
+    expect((await undo(revisionOf(second))).status).toBe(200);
+    expect(await comments()).toBe('a b e c d f');
+    expect((await undo(revisionOf(first))).status).toBe(200);
+    expect(await comments()).toBe('a b c d e f');
+  });
+
+  it('after change is taken back, newest first: each time all is as it was before', async () => {
+    const step = fc.record({
+      what: fc.constantFrom('move', 'move', 'remove', 'add', 'change', 'undo'),
+      row: fc.nat(7),
+      to: fc.nat(8),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 9 }), async (steps) => {
+        await add('a', 'b', 'c', 'd', 'e', 'f');
+        /** What was there before each revision, oldest first. */
+        const past: { revision: number; before: unknown }[] = [];
+        for (const { what, row, to } of steps) {
+          const before = await rules();
+          const ids = before.map((each) => each['.id'] ?? '');
+          const numbers = ids[row % Math.max(1, ids.length)] ?? '';
+          const destination = ids[to] ?? '';
+          const last = past.at(-1);
+          if (numbers === '' && what !== 'add') continue;
+          const answer =
+            what === 'move'
+              ? await router.rest('POST', `${FILTER}/move`, { numbers, destination })
+              : what === 'remove'
+                ? await router.rest('DELETE', `${FILTER}/${numbers}`)
+                : what === 'add'
+                  ? await router.rest('PUT', FILTER, {
+                      chain: 'forward',
+                      action: 'accept',
+                      comment: 'n',
+                      ...(destination && { 'place-before': destination }),
+                    })
+                  : what === 'change'
+                    ? await router.rest('PATCH', `${FILTER}/${numbers}`, { comment: `x${to}` })
+                    : last === undefined
+                      ? undefined
+                      : await undo(last.revision);
+          const revision = answer === undefined ? Number.NaN : revisionOf(answer);
+          if (what === 'undo') {
+            expect(await rules()).toEqual(last?.before ?? before);
+            past.pop();
+          } else if (revision > 0) past.push({ revision, before });
+        }
+        for (const { revision, before } of past.toReversed()) {
+          expect((await undo(revision)).status).toBe(200);
+          expect(await rules()).toEqual(before);
+        }
+        await router.rest('POST', `${FILTER}/remove`, { '.id': (await rules()).map((row) => row['.id']) });
+      }),
+      { numRuns: 12 },
+    );
+  });
+
   it('of any kind is taken back, and its undo is taken back again', async () => {
     const [a = '', b = '', c = ''] = await add('a', 'b', 'c');
     const start = await rules();

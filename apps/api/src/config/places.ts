@@ -29,6 +29,34 @@ export function movedBetween(from: readonly number[], to: readonly number[]): Re
   return moved;
 }
 
+/**
+ * Of rows that were moved, perhaps more than once, those that stand elsewhere in the end: behind other ones of those that were
+ * not, or among themselves.
+ */
+export function movedAmong(
+  moved: ReadonlySet<number>,
+  from: readonly number[],
+  to: readonly number[],
+): ReadonlySet<number> {
+  const [before, after] = [new Set(from), new Set(to)];
+  /** How many rows that stayed each of the moved ones stands behind. */
+  const behind = (order: readonly number[]) => {
+    let stayed = 0;
+    const counts = new Map<number, number>();
+    for (const id of order) {
+      if (!before.has(id) || !after.has(id)) continue;
+      if (moved.has(id)) counts.set(id, stayed);
+      else stayed += 1;
+    }
+    return counts;
+  };
+  const [then, now] = [behind(from), behind(to)];
+  const found = new Set([...moved].filter((id) => then.get(id) !== now.get(id)));
+  const back = (order: readonly number[]) => order.filter((id) => moved.has(id) && !found.has(id));
+  for (const id of movedBetween(back(from), back(to))) found.add(id);
+  return found;
+}
+
 /** Rows of both lists that stand beside other ones than before, of those that are in both. */
 export function besideOthers(from: readonly number[], to: readonly number[]): ReadonlySet<number> {
   const [before, after] = [new Set(from), new Set(to)];

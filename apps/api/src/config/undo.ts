@@ -5,7 +5,7 @@ import { type Draft, equal, type StoredRow, type StoredSnapshot } from './draft.
 import { menusOf } from './items.js';
 import { namedOtherwise } from './named-otherwise.js';
 import { type PastPlaces, type PastRevision, placesOf } from './past.js';
-import { besideOthers, movedBetween, placedAsBefore } from './places.js';
+import { besideOthers, movedAmong, movedBetween, placedAsBefore } from './places.js';
 import { RANK_STEP } from './ranks.js';
 import { namesInUse, type Referrer } from './references.js';
 import { nameOf } from './rows-by-key.js';
@@ -117,6 +117,17 @@ function movedBy(old: ReadonlyMap<number, number>, left: ReadonlyMap<number, num
   return anew ? movedBetween([...old.keys()], [...left.keys()]) : new Set(other);
 }
 
+/**
+ * Rows that stand elsewhere among those of then, after what later revisions moved. What was moved and moved back again
+ * stands where it stood.
+ */
+function elsewhere(now: StoredSnapshot, menu: string, later: readonly PastPlaces[]): ReadonlySet<number> {
+  const moved = movedByAny(now, menu, later);
+  if (moved.size === 0) return NONE;
+  const then = [...ranksBefore(now, menu, later).keys()];
+  return movedAmong(moved, then, [...ranksBefore(now, menu, []).keys()]);
+}
+
 /** Rows that were moved by any of the later revisions; of one that gave ranks anew, as few as make its order. */
 function movedByAny(now: StoredSnapshot, menu: string, later: readonly PastPlaces[]): ReadonlySet<number> {
   const ranks = new Map((now.get(menu) ?? []).map(({ id, rank }) => [id, rank]));
@@ -149,11 +160,10 @@ function restore(
   const gone = [...changes.values()].flatMap(({ id, after }) => (after === undefined ? [id] : []));
   const placed = new Set([...gone, ...[...moved].filter((id) => !since.has(id))]);
   const rows = new Map(draft.rows(menu).map((row) => [row.id, row]));
-  const elsewhere = movedByAny(now, menu, later);
   const staying = [...rows.keys()].filter((id) => changes.get(id)?.before !== undefined || !changes.has(id));
   draft.rewrite(
     menu,
-    placedAsBefore(staying, [...old.keys()], placed, elsewhere).flatMap(
+    placedAsBefore(staying, [...old.keys()], placed, elsewhere(now, menu, later)).flatMap(
       (id) => changes.get(id)?.before ?? rows.get(id) ?? [],
     ),
     placed,
