@@ -110,6 +110,22 @@ describe('entries that rules added', () => {
     peer.entries = { lists: [], records: Buffer.alloc(0) };
     expect((await router.rest('GET', LISTS)).rows).toEqual([]);
     expect((await router.rest('DELETE', `${LISTS}/${id}`)).status).toBe(404);
+    expect((await router.rest('POST', `${LISTS}/remove`, { '.id': `${id},${id}` })).status).toBe(400);
+  });
+
+  it('of which some are gone by now are removed as far as they are there', async () => {
+    const left = { list: 0, address: [192, 0, 2, 8], leftMs: 60_000 };
+    peer.entries = { lists: ['seen'], records: packed([{ list: 0, address: [192, 0, 2, 7], leftMs: 1_000 }, left]) };
+    const ids = (await router.rest('GET', LISTS)).rows.map((row) => row['.id'] ?? '');
+    expect(ids).toHaveLength(2);
+    peer.entries = { lists: ['seen'], records: packed([left]) };
+    expect((await router.rest('POST', `${LISTS}/remove`, { '.id': ids.join() })).status).toBe(200);
+    expect(asked('remove-address-list-entries')?.entries).toEqual([
+      { list: 'seen', address: '192.0.2.8', 'prefix-len': 32, 'timeout-ms': 0 },
+    ]);
+    // Ids of another kind are none that were ever there.
+    expect((await router.rest('POST', `${LISTS}/remove`, { '.id': `${ids[1]},*80` })).status).toBe(400);
+    peer.entries = { lists: [], records: Buffer.alloc(0) };
   });
 
   it('reach a browser as they come, and go', async () => {

@@ -7,6 +7,14 @@ const ADDRESS = '((?:\\d{1,3}\\.){3}\\d{1,3})(?::(\\d{1,5}))?';
 /** `192.168.88.10:40000 → 1.1.1.1:443`; the arrow may be `->`, `→` or `to`. */
 const ENDPOINTS = new RegExp(`${ADDRESS}\\s*(?:->|→|\\bto\\b)\\s*${ADDRESS}`);
 
+/** What stands on the wire where a packet is translated: `NAT 1.1.1.1:443->(203.0.113.2:40000->192.168.88.10:40000)`. */
+const TRANSLATION = new RegExp(`\\bNAT ${translated(ADDRESS)}->${translated(ADDRESS)}`);
+
+function translated(address: string): string {
+  const unnamed = address.replaceAll(/\((?!\?)/g, '(?:');
+  return `\\(?${address}(?:->${unnamed}\\))?`;
+}
+
 /** What may stand beside the endpoints, in any order; a group is the value of the property. */
 const PARTS: readonly (readonly [string, RegExp])[] = [
   ['in-interface', /\bin[: ] *([A-Za-z0-9][\w.+-]*)/],
@@ -52,7 +60,10 @@ export function parsePacketLine(
     return found;
   };
   for (const noise of NOISE) take(noise);
-  const [, src, srcPort, dst, dstPort] = take(ENDPOINTS) ?? [];
+  // A trace is about what comes.
+  const wire = take(TRANSLATION);
+  const decided = take(ENDPOINTS);
+  const [, src, srcPort, dst, dstPort] = wire ?? decided ?? [];
   if (src === undefined || dst === undefined)
     return { ok: false, error: `${shown(text)} is not ${PACKET_LINE_ACCEPTS}` };
   words['src-address'] = src;

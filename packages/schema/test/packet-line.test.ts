@@ -48,6 +48,32 @@ describe('a packet in one line', () => {
       },
     ],
     [
+      'forward: in:ether1 out:ether2, connection-state:established src-mac 02:00:00:00:00:01, proto TCP (ACK), ' +
+        '1.1.1.1:443->192.168.88.10:40000, NAT 1.1.1.1:443->(203.0.113.2:1024->192.168.88.10:40000), len 52',
+      {
+        protocol: 'tcp',
+        'src-address': '1.1.1.1',
+        'src-port': '443',
+        'dst-address': '203.0.113.2',
+        'dst-port': '1024',
+        'in-interface': 'ether1',
+        'tcp-flags': 'ack',
+        'packet-size': '52',
+      },
+    ],
+    [
+      'srcnat: in:ether2 out:ether1, connection-state:established proto ICMP (type 8, code 0), ' +
+        '203.0.113.2->1.1.1.1, NAT (192.168.88.10->203.0.113.2)->1.1.1.1, len 84',
+      {
+        protocol: 'icmp',
+        'src-address': '192.168.88.10',
+        'dst-address': '1.1.1.1',
+        'in-interface': 'ether2',
+        'icmp-options': '8:0',
+        'packet-size': '84',
+      },
+    ],
+    [
       'forward: in:ether2 out:ether1, connection-state:established src-mac 02:00:00:00:00:01, proto TCP (PSH,ACK), ' +
         '192.168.88.10:40000->1.1.1.1:443, len 1500, 43 packets',
       { ...web, 'in-interface': 'ether2', 'tcp-flags': 'psh,ack', 'packet-size': '1500' },

@@ -77,7 +77,6 @@ export async function remove(
 ): Promise<void> {
   const { services, menu, principal } = call;
   if (menu.path === '/user') return removeUsers(services, principal, items, missing);
-  if (menu.path === '/ip/firewall/connection') return removeConnections(services, items, missing);
   const removeDynamic = REMOVE_DYNAMIC[menu.path];
   if (removeDynamic !== undefined) return removeBoth(call, items, missing, removeDynamic);
   await refuseDynamic(services, menu, items, missing);
@@ -88,27 +87,33 @@ type RemoveDynamic = (
   services: Services,
   items: readonly string[],
   missing: (item: string) => ApiError,
-) => Promise<unknown>;
+) => Promise<number>;
 
-/** How items of the data plane are removed, of the menus where they can be. */
+/** How items of the data plane are removed, of the menus where they can be; gives how many of them were there. */
 const REMOVE_DYNAMIC: Readonly<Record<string, RemoveDynamic>> = {
+  '/ip/firewall/connection': removeConnections,
   '/ip/arp': removeLearned,
   [ADDRESS_LISTS]: removeDynamicEntries,
 };
 
-/** Items that are stored and those of the data plane: nothing is removed when one of them is not there. */
+/**
+ * Items that are stored, which all must be there, and those of the data plane. They go by themselves at any time: of many
+ * those are removed that are left.
+ */
 async function removeBoth(
   { services, menu, principal }: Call,
   items: readonly string[],
   missing: (item: string) => ApiError,
   removeDynamic: RemoveDynamic,
 ): Promise<void> {
-  const dynamic = items.filter(isDynamicId);
-  const stored = items.filter((item) => !isDynamicId(item));
+  const isDynamic = menu.stored === false ? () => true : isDynamicId;
+  const dynamic = items.filter(isDynamic);
+  const stored = items.filter((item) => !isDynamic(item));
   if (dynamic.length > 0) {
     // Those that are stored are removed after them: first it is seen that they are there.
     findItems(menu, services.store.snapshot.get(menu.path) ?? [], stored, missing);
-    await removeDynamic(services, dynamic, missing);
+    const removed = await removeDynamic(services, dynamic, missing);
+    if (removed === 0 && stored.length === 0) throw missing(dynamic[0] ?? '');
   }
   if (stored.length > 0) await services.editor.remove(authorOf(principal), menu, stored, missing);
 }

@@ -9,7 +9,7 @@ if (filter === undefined || queues === undefined) throw new Error('menus are mis
 
 test('conditions of one property are joined; those without a value say nothing', () => {
   expect(
-    filterOf([
+    filterOf(filter, [
       { prop: 'chain', op: 'is', value: 'forward' },
       { prop: 'bytes', op: 'more', value: '1M' },
       { prop: 'bytes', op: 'less', value: '9M' },
@@ -93,3 +93,20 @@ test('the chooser of the log finds a topic among several', () => {
 function never(): never {
   throw new Error('no such property');
 }
+
+test('an address alone means its connections whatever their ports are', () => {
+  const connections = menuByPath('/ip/firewall/connection') ?? never();
+  expect(
+    filterOf(connections, [
+      { prop: 'src-address', op: 'is', value: '192.168.88.10' },
+      { prop: 'dst-address', op: 'is-not', value: '198.51.100.10' },
+      { prop: 'dst-address', op: 'is-not', value: '198.51.100.11:53' },
+    ]),
+  ).toEqual({
+    'src-address': [{ op: 'in', value: '192.168.88.10' }],
+    'dst-address': [
+      { op: 'in-not', value: '198.51.100.10' },
+      { op: 'is-not', value: '198.51.100.11:53' },
+    ],
+  });
+});

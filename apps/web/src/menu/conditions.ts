@@ -91,13 +91,23 @@ export function emptyCondition(menu: Menu, prop: string): Condition {
   return { prop, op: (kind === undefined ? undefined : operatorsFor(kind, prop)[0]) ?? 'is', value: '' };
 }
 
+/**
+ * Addresses have their ports behind them, which are properties of their own: an address alone means all that are of it.
+ */
+function asMeant(menu: Menu, { prop, op, value }: Condition): Test {
+  const alone = menuColumn(menu, prop)?.kind.name === 'ip-port' && !value.includes(':');
+  if (!alone || (op !== 'is' && op !== 'is-not')) return { op, value };
+  return { op: op === 'is' ? 'in' : 'in-not', value };
+}
+
 /** The conditions as the live feed takes them. Those without a value say nothing. */
-export function filterOf(conditions: readonly Condition[]): Filter {
+export function filterOf(menu: Menu, conditions: readonly Condition[]): Filter {
   const tests = new Map<string, Test[]>();
-  for (const { prop, op, value } of conditions) {
+  for (const condition of conditions) {
+    const { prop, value } = condition;
     if (value === '') continue;
     const list = tests.get(prop) ?? [];
-    list.push({ op, value });
+    list.push(asMeant(menu, condition));
     tests.set(prop, list);
   }
   return Object.fromEntries(

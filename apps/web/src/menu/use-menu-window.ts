@@ -17,7 +17,7 @@ function queryOf(
   chooser: Chooser | undefined,
   { conditions, choice, sort, tree = usualTree(menu) }: TableMemory,
 ): Pick<Query, 'filter' | 'sort' | 'tree'> {
-  const filter = filterOf([...conditions, ...choiceConditions(chooser, choice)]);
+  const filter = filterOf(menu, [...conditions, ...choiceConditions(chooser, choice)]);
   return { sort, filter, ...(isTree(menu) && { tree }) };
 }
 

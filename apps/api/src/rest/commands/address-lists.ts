@@ -66,17 +66,20 @@ function dynamicEntry(
   return { list, address: first, 'prefix-len': Number(length), 'timeout-ms': durationMs(timeout) ?? 0 };
 }
 
-/** Removes entries that are not stored. All of the ids must exist. */
+/** Removes those of the entries with a timeout that are still there, and says how many were. */
 export async function removeDynamicEntries(
   { live }: Services,
   items: readonly string[],
   missing: (item: string) => ApiError,
-): Promise<void> {
+): Promise<number> {
   const dump = await live.addressLists();
-  const entries = await new Slices().map(items, (item): DynamicAddress => {
+  const looked = await new Slices().map(items, (item): DynamicAddress | undefined => {
     const entry = live.entries.entryOf(item);
-    if (entry === undefined || dump?.indexOf(item) === undefined) throw missing(item);
+    if (entry === undefined) throw missing(item);
+    if (dump?.indexOf(item) === undefined) return undefined;
     return { list: entry.list, address: entry.address, 'prefix-len': entry.prefixLen, 'timeout-ms': 0 };
   });
-  await live.agent.request({ op: 'remove-address-list-entries', entries });
+  const entries = looked.filter((entry) => entry !== undefined);
+  if (entries.length > 0) await live.agent.request({ op: 'remove-address-list-entries', entries });
+  return entries.length;
 }

@@ -1,7 +1,7 @@
 //! Log lines of firewall rules.
 
 use std::fmt::Write;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use tollway_config::dataplane::ConnectionState;
 use tollway_wire::tcp::flag as tcp_flag;
@@ -64,9 +64,30 @@ fn describe(
         ipv4::TCP | ipv4::UDP => write!(line, "{src}:{}->{dst}:{}, ", tuple.src_port, tuple.dst_port)?,
         _ => write!(line, "{src}->{dst}, ")?,
     }
+    translation(line, meta, view, head)?;
     write!(line, "len {}", view.length)?;
     // Of a super-frame all segments but the last have this length.
     if view.segments > 1 { write!(line, ", {} packets", view.segments) } else { Ok(()) }
+}
+
+/// What is written otherwise on the wire: `NAT (192.0.2.1:80->192.168.88.10:8080)->…`.
+fn translation(line: &mut String, meta: &Meta, view: &PacketView, head: &[u8]) -> std::fmt::Result {
+    let tuple = &view.tuple;
+    let (l3, l4) = (usize::from(meta.l3), usize::from(meta.l4));
+    let ported = matches!(tuple.protocol, ipv4::TCP | ipv4::UDP);
+    let end = |address: IpAddr, port: u16| {
+        if ported { format!("{address}:{port}") } else { address.to_string() }
+    };
+    let wire = |address: usize, port: usize| {
+        end(Ipv4Addr::from(field::get32(head, l3 + address)).into(), field::get16(head, l4 + port))
+    };
+    let (src, dst) = (end(tuple.src.into(), tuple.src_port), end(tuple.dst.into(), tuple.dst_port));
+    let (wire_src, wire_dst) = (wire(12, 0), wire(16, 2));
+    let both = |wire: String, now: String| if wire == now { now } else { format!("({wire}->{now})") };
+    if (&wire_src, &wire_dst) == (&src, &dst) {
+        return Ok(());
+    }
+    write!(line, "NAT {}->{}, ", both(wire_src, src), both(wire_dst, dst))
 }
 
 pub(crate) fn state_name(state: ConnectionState) -> &'static str {

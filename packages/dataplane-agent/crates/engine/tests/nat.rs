@@ -50,6 +50,27 @@ fn masquerade_translates_both_ways_slow_and_fast() {
 }
 
 #[test]
+fn log_lines_tell_what_is_translated() {
+    let config = masquerading().filter("forward", rule().log("").accept());
+    let mut router =
+        Router::new(config.nat("dstnat", rule().in_interface(2).protocol(6).dst_nat("192.168.88.11", 8000)));
+    router.send(0, &out("192.168.88.10", 4000));
+    router.send(1, &back(4000));
+    let knock = PacketBuilder::ipv4("203.0.113.5", "10.2.0.1").tcp(1000, 80, tcp_flag::SYN, 1, 0);
+    router.send(1, &knock);
+    let lines: Vec<String> = router.shared().take_log().into_iter().map(|line| line.message).collect();
+    let ends: Vec<&str> = lines.iter().map(|line| line.split_once("proto ").unwrap().1).collect();
+    assert_eq!(
+        ends,
+        [
+            "UDP, 192.168.88.10:4000->203.0.113.5:53, len 58",
+            "UDP, 203.0.113.5:53->192.168.88.10:4000, NAT 203.0.113.5:53->(10.2.0.1:4000->192.168.88.10:4000), len 88",
+            "TCP (SYN), 203.0.113.5:1000->192.168.88.11:8000, NAT 203.0.113.5:1000->(10.2.0.1:80->192.168.88.11:8000), len 40",
+        ]
+    );
+}
+
+#[test]
 fn clashing_source_ports_both_work() {
     let mut router = Router::new(masquerading());
     let first = router.send(0, &out("192.168.88.10", 4000))[0].packet().ports.0;
