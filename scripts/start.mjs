@@ -15,7 +15,15 @@ import { currentNetns } from './start/claims.mjs';
 import { prepareDataDir, sameFolder } from './start/data-folder.mjs';
 import { parseOptions, usage } from './start/options.mjs';
 import { isSameFolder, runDir } from './start/places.mjs';
-import { freeRouterNetns, instances, register, removeInstance, removeLeftovers, withLock } from './start/registry.mjs';
+import {
+  freeRouterNetns,
+  instances,
+  isForwarding,
+  register,
+  removeInstance,
+  removeLeftovers,
+  withLock,
+} from './start/registry.mjs';
 import { agentCommand, apiCommand, apiEnv, health, isSetUp, restoreCommand, urlOf } from './start/services.mjs';
 import { Supervisor } from './start/supervisor.mjs';
 
@@ -53,8 +61,8 @@ await main(async () => {
   const stop = stopRequest();
   const instance = await withLock(async () => {
     await refuseSecond(options.dataDir);
-    await removeLeftovers();
-    refuseSameAddress(options.listen);
+    await refuseBefore(options);
+    await removeLeftovers(options.dataDir);
     await requireFreeAddress(options.listen);
     restoreDatabase(options);
     return claim(options);
@@ -184,10 +192,14 @@ function watchManagement(url, said, dataDir) {
 /** @param {import('./start/options.mjs').StartOptions} options */
 function restoreDatabase(options) {
   if (options.restore === undefined) return;
-  const [program = '', ...args] = restoreCommand(options.restore);
+  console.log(`• ${runRestore(options, restoreCommand(options.restore))}`);
+}
+
+/** @param {import('./start/options.mjs').StartOptions} options @param {readonly string[]} argv @returns {string} what it says */
+function runRestore(options, [program = '', ...args]) {
   const { status, stdout, stderr } = spawnSync(program, args, { env: apiEnv(options), encoding: 'utf8' });
   if (status !== 0) throw new UserError(stderr.trim() || 'the database could not be rebuilt');
-  console.log(`• ${stdout.trim()}`);
+  return stdout.trim();
 }
 
 /** @param {Supervisor} supervisor @param {{ listening: boolean }} state */
@@ -263,15 +275,25 @@ async function refuseSecond(/** @type {string} */ dataDir) {
   );
 }
 
-/** One that has just begun may not listen yet. */
-function refuseSameAddress(/** @type {string} */ listen) {
-  const other = instances().find(
-    (each) => each.listen === listen && each.netns === currentNetns() && isRunning(each.supervisor),
+/**
+ * What can be refused is, before anything is ended that a killed run has left.
+ * @param {import('./start/options.mjs').StartOptions} options
+ */
+async function refuseBefore(options) {
+  const { dataDir, listen, restore } = options;
+  const here = instances().filter((each) => each.listen === listen && each.netns === currentNetns());
+  // One that has just begun may not listen yet.
+  const other = here.find(
+    (each) => !isSameFolder(each.dataDir, dataDir) && (isRunning(each.supervisor) || isForwarding(each)),
   );
-  if (other === undefined) return;
-  throw new UserError(
-    `cannot listen on ${listen}: Tollway with the data folder ${other.dataDir} does. Choose another address: --listen ADDR:PORT`,
-  );
+  if (other !== undefined) {
+    throw new UserError(
+      `cannot listen on ${listen}: Tollway with the data folder ${other.dataDir} does. Choose another address: --listen ADDR:PORT`,
+    );
+  }
+  // Those that are here now are ended.
+  if (here.length === 0) await requireFreeAddress(listen);
+  if (typeof restore === 'number') runRestore(options, [...restoreCommand(restore), '--check']);
 }
 
 /** @param {string} listen */

@@ -11,7 +11,7 @@ import { commandLine, endProcesses, identify, isRunning, until } from '../proces
 import { makeFolder, UserError } from '../project.mjs';
 import { forgetClaims, giveBackClaims } from './claims.mjs';
 import { instanceHash } from './options.mjs';
-import { registryDir, removeIfPossible, runDir, socketOf } from './places.mjs';
+import { isSameFolder, registryDir, removeIfPossible, runDir, socketOf } from './places.mjs';
 import { agentCommand } from './services.mjs';
 
 /**
@@ -134,14 +134,29 @@ function lockIsHeld(file) {
   }
 }
 
-/** Takes away what killed instances left: processes, namespaces with their links, registry entries. */
-export async function removeLeftovers() {
+/**
+ * Takes away what killed instances left: processes, namespaces with their links, registry entries. A router whose agent goes on
+ * forwarding stays, but for the one of this data folder, which is started anew.
+ * @param {string} dataDir
+ */
+export async function removeLeftovers(dataDir) {
   for (const instance of instances()) {
     if (isRunning(instance.supervisor)) continue;
+    if (!isSameFolder(instance.dataDir, dataDir) && isForwarding(instance)) {
+      console.log(
+        `• the router of ${instance.dataDir} forwards, though nothing starts its agent again: start it anew, or to end it, start and stop it`,
+      );
+      continue;
+    }
     console.log(`• removing what a killed run left (${instance.dataDir})`);
     await removeInstance(instance);
   }
 }
+
+/** Whether the agent of an instance that has a data folder runs. @param {Instance} instance */
+export const isForwarding = ({ dataDir, processes }) =>
+  existsSync(dataDir) &&
+  [...processes, ...pidFileProcesses(dataDir)].some((each) => each.name === 'agent' && isRunning(each));
 
 /**
  * Ends an instance's processes and removes everything it made.
@@ -163,12 +178,12 @@ export async function removeInstance(instance) {
 /** Processes that were started but not yet registered when the supervisor was killed. */
 function pidFileProcesses(/** @type {string} */ dataDir) {
   return [
-    { file: 'agent.pid', program: 'host.mjs' },
-    { file: 'api.pid', program: 'server.js' },
-  ].flatMap(({ file, program }) => {
+    { name: 'agent', program: 'host.mjs' },
+    { name: 'api', program: 'server.js' },
+  ].flatMap(({ name, program }) => {
     try {
-      const process = identify(Number(readFileSync(path.join(runDir(dataDir), file), 'utf8').trim()));
-      return process !== undefined && commandLine(process.pid).includes(program) ? [process] : [];
+      const process = identify(Number(readFileSync(path.join(runDir(dataDir), `${name}.pid`), 'utf8').trim()));
+      return process !== undefined && commandLine(process.pid).includes(program) ? [{ ...process, name }] : [];
     } catch {
       return [];
     }

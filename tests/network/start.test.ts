@@ -82,14 +82,43 @@ test('the first password is in the environment of no child, and the data folder 
   }
 });
 
-test('after kill -9 of npm start the next one cleans up, whatever its data folder', async () => {
+test('after kill -9 of npm start the router goes on, whatever other one is started, until its own folder is started', async () => {
   const killed = await start();
   const made = killed.namespaces();
   const pids = [killed.pid('agent'), killed.pid('api')];
   killed.process.child.kill('SIGKILL');
   await killed.process.ended();
-  const next = await start();
+  const other = await start();
+  expect(other.process.stdout).toContain(`the router of ${killed.dataDir} forwards`);
+  const refused = (...options: string[]) => script('start.mjs', '--data-dir', killed.dataDir, ...options);
+  expect(refused('--listen', other.listen)).toMatchObject({ code: 1, stderr: expect.stringMatching(/cannot listen/) });
+  expect(refused('--listen', killed.listen, '--restore', '999')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/no generation 999/),
+  });
+  const taken = script('start.mjs', '--memory', '--data-dir', newDataDir(), '--listen', killed.listen);
+  expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining(killed.dataDir) });
+  for (const pid of pids) expect(runs(pid)).toBe(true);
+  expect(killed.host('lan').ping(SERVER, 2)).toBe(2);
+  const next = await startIn(killed.dataDir);
   for (const pid of pids) expect(runs(pid)).toBe(false);
+  expect(next.host('lan').ping(SERVER, 2)).toBe(2);
+  made.push(...next.namespaces(), ...other.namespaces());
+  await next.stop();
+  await other.stop();
+  expect(remaining(made)).toEqual([]);
+});
+
+test('after kill -9 of npm start and of its agent any start takes the rest away', async () => {
+  const killed = await start();
+  const made = killed.namespaces();
+  const api = killed.pid('api');
+  const agent = killed.pid('agent');
+  killed.process.child.kill('SIGKILL');
+  await killed.process.ended();
+  process.kill(agent, 'SIGKILL');
+  const next = await start();
+  expect(runs(api)).toBe(false);
   expect(next.host('lan').ping(SERVER, 2)).toBe(2);
   made.push(...next.namespaces());
   await next.stop();

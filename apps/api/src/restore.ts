@@ -1,15 +1,20 @@
 import { fileURLToPath } from 'node:url';
 import { readMigrations } from './database/migrate.js';
 import { readEnv } from './env.js';
-import { CannotRestore, restore } from './generations/restore.js';
+import { CannotRestore, refuseUnknown, restore } from './generations/restore.js';
 
-/** The command behind `npm start -- --restore [GENERATION]`: one line about what was done, or why nothing was. */
+/**
+ * The command behind `npm start -- --restore [GENERATION]`: one line about what was done, or why nothing was. With `--check`
+ * it only looks whether there is such a generation.
+ */
 
 const migrations = fileURLToPath(new URL('../../../prisma/migrations/', import.meta.url));
 
 async function main(): Promise<number> {
   const { databaseUrl, dataDir } = readEnv(process.env);
-  const [wanted, ...more] = process.argv.slice(2);
+  const args = process.argv.slice(2);
+  const checks = args.at(-1) === '--check';
+  const [wanted, ...more] = checks ? args.slice(0, -1) : args;
   if (more.length > 0 || (wanted !== undefined && !/^(0|[1-9]\d{0,14})$/.test(wanted))) {
     const given = JSON.stringify([wanted, ...more].join(' '));
     process.stderr.write(`--restore takes the number of a revision, or nothing for the newest, not ${given}\n`);
@@ -17,6 +22,10 @@ async function main(): Promise<number> {
   }
   try {
     const number = wanted === undefined ? undefined : Number(wanted);
+    if (checks) {
+      refuseUnknown(dataDir, number);
+      return 0;
+    }
     const { generation, revision, keptAs, damaged, isBehind, replaced } = await restore(
       databaseUrl,
       dataDir,

@@ -98,7 +98,10 @@ export class DatabaseFault extends Error {
   naming(revision: number): DatabaseFault {
     const remedy = this.remedy
       .replaceAll('--restore', `--restore ${revision}`)
-      .replace(/the last configuration( known here)?/, `revision ${revision}, the last of which there is a whole copy`);
+      .replace(
+        /the last configuration( known here)?/,
+        `revision ${revision}, the last of which there is a whole copy, with the users of that time,`,
+      );
     return new DatabaseFault(this.kind, this.file, this.#detail, this.cause, remedy);
   }
 

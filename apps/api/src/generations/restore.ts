@@ -173,6 +173,11 @@ function nothingToRestore(dataDir: string, why: string): CannotRestore {
   return new CannotRestore(`There is nothing to restore: ${generationsFolder(dataDir)} ${why}.${meanwhile}`);
 }
 
+/** @throws CannotRestore when no such generation is kept. */
+export function refuseUnknown(dataDir: string, wanted: number | undefined): void {
+  chosen(dataDir, wanted, damagedNewest(dataDir));
+}
+
 function chosen(dataDir: string, wanted: number | undefined, damaged: readonly string[]): Generation {
   const folder = generationsFolder(dataDir);
   const held: number[] = [];
