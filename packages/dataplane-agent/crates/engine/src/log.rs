@@ -74,7 +74,9 @@ fn describe(
 fn translation(line: &mut String, meta: &Meta, view: &PacketView, head: &[u8]) -> std::fmt::Result {
     let tuple = &view.tuple;
     let (l3, l4) = (usize::from(meta.l3), usize::from(meta.l4));
-    let ported = matches!(tuple.protocol, ipv4::TCP | ipv4::UDP);
+    // Fragments but the first have no ports on the wire (RFC 791 §3.1: the offset is the lower 13 bits).
+    let is_later_fragment = field::get16(head, l3 + 6) & 0x1fff != 0;
+    let ported = matches!(tuple.protocol, ipv4::TCP | ipv4::UDP) && !is_later_fragment;
     let end = |address: IpAddr, port: u16| {
         if ported { format!("{address}:{port}") } else { address.to_string() }
     };

@@ -71,6 +71,24 @@ fn log_lines_tell_what_is_translated() {
 }
 
 #[test]
+fn log_lines_of_fragments_tell_no_ports_of_what_is_translated() {
+    let mut router = Router::new(masquerading().filter("forward", rule().log("").accept()));
+    router.send(0, &out("192.168.88.10", 4000));
+    router.shared().take_log();
+    let datagram = back(4000).ident(7).dont_fragment(false).eth_dst(tollway_testkit::router::port_mac(1));
+    for fragment in datagram.payload_len(3000).build_fragments(1480) {
+        router.inject(1, fragment, Default::default());
+    }
+    let lines: Vec<String> = router.shared().take_log().into_iter().map(|line| line.message).collect();
+    assert!(lines.len() > 1, "{lines:?}");
+    for (index, line) in lines.iter().enumerate() {
+        let whole = line.contains("NAT 203.0.113.5:53->(10.2.0.1:4000->192.168.88.10:4000), ");
+        let later = line.contains("NAT 203.0.113.5->(10.2.0.1->192.168.88.10), ");
+        assert_eq!((whole, later), (index == 0, index > 0), "{line}");
+    }
+}
+
+#[test]
 fn clashing_source_ports_both_work() {
     let mut router = Router::new(masquerading());
     let first = router.send(0, &out("192.168.88.10", 4000))[0].packet().ports.0;
