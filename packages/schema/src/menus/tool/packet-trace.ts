@@ -51,7 +51,7 @@ export const toolPacketTrace = defineMenu({
     'in-interface': argument(
       reference('/interface', 'name'),
       'In. Interface',
-      'Interface the packet comes in on; for a dry run by default the one behind which its source is.',
+      'Where the packet comes in; a live trace by addresses or ports takes the answers too. Dry run: by default where its source is.',
     ),
     dropped: argument(bool, 'Dropped', 'Live trace: only packets that are dropped.', 'false'),
     packets: argument(int({ min: 1, max: 10_000 }), 'Packets', 'Live trace: end after this many packets.', '10'),
