@@ -126,6 +126,7 @@ describe('entries that rules added', () => {
     // Ids of another kind are none that were ever there.
     expect((await router.rest('POST', `${LISTS}/remove`, { '.id': `${ids[1]},*80` })).status).toBe(400);
     peer.entries = { lists: [], records: Buffer.alloc(0) };
+    expect((await router.rest('GET', LISTS)).rows).toEqual([]);
   });
 
   it('reach a browser as they come, and go', async () => {
