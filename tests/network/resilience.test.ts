@@ -113,6 +113,18 @@ test('without the data folder nothing is begun anew: both processes are back whe
   await eventually(() => lan.ping(SERVER, 1) === 1);
 }, 120_000);
 
+test('an agent that stands still is told of by the terminal, as is that it goes on', async () => {
+  const agent = router.pid('agent');
+  process.kill(agent, 'SIGSTOP');
+  try {
+    await eventually(() => /^• The data plane does not answer/m.test(router.process.stderr), 60_000);
+  } finally {
+    process.kill(agent, 'SIGCONT');
+  }
+  await eventually(() => router.healthy(), 30_000);
+  await eventually(() => /^• management works again/m.test(router.process.stderr), 30_000);
+}, 150_000);
+
 test('something else in the place of run/ keeps neither process from being started again', async () => {
   const lan = router.host('lan');
   const [agent, api] = [router.pid('agent'), router.pid('api')];
@@ -137,15 +149,3 @@ test('something else in the place of run/ keeps neither process from being start
     renameSync(`${run}.away`, run);
   }
 }, 120_000);
-
-test('an agent that stands still is told of by the terminal, as is that it goes on', async () => {
-  const agent = router.pid('agent');
-  process.kill(agent, 'SIGSTOP');
-  try {
-    await eventually(() => /^• The data plane does not answer/m.test(router.process.stderr), 60_000);
-  } finally {
-    process.kill(agent, 'SIGCONT');
-  }
-  await eventually(() => router.healthy(), 30_000);
-  await eventually(() => /^• management works again/m.test(router.process.stderr), 30_000);
-}, 150_000);
