@@ -239,7 +239,7 @@ function welcome(url, instance, options) {
 }
 
 /**
- * Registers this run: from here on whatever it makes is taken away, at its end or by the next start.
+ * Registers this run: from here on whatever it makes is taken away, at its end, or by the next start that finds its agent ended or has its data folder.
  * @param {import('./start/options.mjs').StartOptions} options
  * @returns {Instance}
  */

@@ -106,7 +106,7 @@ async function removeBoth(
   missing: (item: string) => ApiError,
   removeDynamic: RemoveDynamic,
 ): Promise<void> {
-  const isDynamic = menu.stored === false ? () => true : isDynamicId;
+  const isDynamic = (item: string): boolean => !menu.stored || isDynamicId(item);
   const dynamic = items.filter(isDynamic);
   const stored = items.filter((item) => !isDynamic(item));
   if (dynamic.length > 0) {
