@@ -224,6 +224,47 @@ test('an interface that vanishes and comes back is used again', async () => {
   expect(it.pid('agent')).toBe(agent);
 });
 
+test('an interface that is renamed while it is claimed has its name again at once, and what keeps the kernel from it', async () => {
+  box.must('ip', 'address', 'add', '10.10.1.1/24', 'dev', 'eth1');
+  const it = await start();
+  await addAddresses(it);
+  await eventually(() => left.ping('10.10.2.2', 1) === 1);
+  const index = () => JSON.parse(box.must('ip', '-json', 'link', 'show', 'eth1'))[0].ifindex;
+  const before = index();
+  for (const down of [false, true]) {
+    if (down) box.must('ip', 'link', 'set', 'eth1', 'down');
+    box.must('ip', 'link', 'set', 'eth1', 'name', 'wan0');
+    await eventually(() => box.run('ip', 'link', 'show', 'eth1').code === 0);
+    expect(index()).toBe(before);
+    if (down) box.must('ip', 'link', 'set', 'eth1', 'up');
+    await eventually(() => left.ping('10.10.2.2', 1) === 1);
+    expect(box.must('nft', 'list', 'ruleset')).toContain('hook ingress device "eth1"');
+  }
+  const log = await it.rest.list('/log');
+  expect(log.filter(({ message }) => message?.includes('had been renamed wan0'))).toHaveLength(2);
+  expect(log.filter(({ message }) => message?.includes('the network device is gone'))).toEqual([]);
+  expect(await it.stop()).toBe(0);
+  expect(box.must('ip', '-brief', 'address', 'show', 'dev', 'eth1')).toContain('10.10.1.1/24');
+  box.must('ip', 'address', 'flush', 'dev', 'eth1');
+});
+
+test('what a killed run had claimed is given back under another name, too', async () => {
+  box.must('ip', 'address', 'add', '10.99.0.1/24', 'dev', 'eth1');
+  const first = await start();
+  for (const pid of [first.process.child.pid ?? 0, first.pid('agent'), first.pid('api')]) process.kill(pid, 'SIGKILL');
+  await first.process.ended();
+  box.must('ip', 'link', 'set', 'eth1', 'name', 'wan0');
+  const options = ['--ports', 'wan0,eth2', '--no-defaults'];
+  const second = newRouter({ inside: box, options, dataDir: first.dataDir });
+  await second.up();
+  expect(box.must('ip', '-brief', 'address', 'show', 'dev', 'wan0')).not.toContain('10.99.0.1/24');
+  expect(await second.stop()).toBe(0);
+  expect(box.must('ip', '-brief', 'address', 'show', 'dev', 'wan0')).toContain('10.99.0.1/24');
+  expect(box.must('nft', 'list', 'ruleset')).toBe('');
+  box.must('ip', 'address', 'flush', 'dev', 'wan0');
+  box.must('ip', 'link', 'set', 'wan0', 'name', 'eth1');
+});
+
 test('an idle router costs next to nothing', async () => {
   const it = await start();
   await addAddresses(it);

@@ -5,6 +5,8 @@
 //! nor forward. What was taken away is written to a record first, so that the next start can give it
 //! back if this process is killed.
 
+mod record;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::fs;
@@ -16,6 +18,7 @@ use crate::command::{CommandError, ip, run};
 use crate::link::{Link, LinkMonitor};
 use crate::private;
 use crate::xdp::device::ethtool;
+use record::{Record, device, observe};
 
 /// Why a port cannot be claimed or given back.
 #[derive(Debug)]
@@ -72,61 +75,6 @@ pub struct Claim {
     unsaved: Mutex<HashMap<String, Record>>,
 }
 
-/// What a netdev was like, as lines of text.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Record {
-    up: bool,
-    /// Bytes; 0 if it is not known.
-    mtu: u32,
-    disable_ipv6: Option<String>,
-    lro: bool,
-    gro: bool,
-    /// The device takes VLAN tags off received frames.
-    vlan: bool,
-    /// Words of `ip address add`, without the device.
-    addresses: Vec<String>,
-    /// Words of `ip route replace`, without the device.
-    routes: Vec<String>,
-}
-
-impl Record {
-    fn to_text(&self) -> String {
-        let flags = [("up", self.up), ("lro", self.lro), ("gro", self.gro), ("vlan", self.vlan)];
-        let mut text = String::new();
-        for (key, value) in flags {
-            text += &format!("{key} {}\n", u8::from(value));
-        }
-        text += &format!("mtu {}\n", self.mtu);
-        if let Some(value) = &self.disable_ipv6 {
-            text += &format!("disable-ipv6 {value}\n");
-        }
-        for (key, lines) in [("address", &self.addresses), ("route", &self.routes)] {
-            for line in lines {
-                text += &format!("{key} {line}\n");
-            }
-        }
-        text
-    }
-
-    fn from_text(text: &str) -> Self {
-        let mut record = Record::default();
-        for line in text.lines() {
-            match line.split_once(' ') {
-                Some(("up", value)) => record.up = value == "1",
-                Some(("mtu", value)) => record.mtu = value.parse().unwrap_or(0),
-                Some(("lro", value)) => record.lro = value == "1",
-                Some(("gro", value)) => record.gro = value == "1",
-                Some(("vlan", value)) => record.vlan = value == "1",
-                Some(("disable-ipv6", value)) => record.disable_ipv6 = Some(value.to_owned()),
-                Some(("address", words)) => record.addresses.push(words.to_owned()),
-                Some(("route", words)) => record.routes.push(words.to_owned()),
-                _ => {}
-            }
-        }
-        record
-    }
-}
-
 impl Claim {
     /// Claims `netdevs`. `instance` tells apart several agents of one machine; `records` is the directory
     /// for what must be restored. Netdevs that an agent of this instance claimed before and did not give
@@ -151,11 +99,12 @@ impl Claim {
         };
         // What cannot be noted on disk, which may be full, is remembered; it is no reason not to forward.
         let _ = private::create_folder(records);
-        let links = LinkMonitor::new()?.links()?;
+        let mut links = LinkMonitor::new()?.links()?;
         for (index, netdev) in netdevs.iter().enumerate() {
             if netdevs.iter().take(index).any(|other| other == netdev) {
                 return Err(refused(netdev, "it is named twice"));
             }
+            claim.keep_name(netdev, &mut links)?;
             let link = links.iter().find(|link| link.name == *netdev);
             let link = link.ok_or_else(|| ClaimError::Missing(netdev.clone()))?;
             check(link, &links, take_over || claim.record_path(netdev).exists())?;
@@ -195,8 +144,14 @@ impl Claim {
     /// # Errors
     /// When a command fails.
     pub fn take_one(&self, netdev: &str) -> Result<(), ClaimError> {
-        if !self.record_path(netdev).exists() && !self.unsaved().contains_key(netdev) {
-            self.save(netdev, observe(netdev)?);
+        let links = LinkMonitor::new()?.links()?;
+        let link = links.iter().find(|link| link.name == netdev);
+        let device = device(link.ok_or_else(|| ClaimError::Missing(netdev.to_owned()))?);
+        match self.record(netdev) {
+            None => self.save(netdev, observe(netdev)?),
+            // It came back as another device.
+            Some(record) if record.device != device => self.save(netdev, Record { device, ..record }),
+            Some(_) => {}
         }
         self.silence(netdev)?;
         set_disable_ipv6(netdev, "1")?;
@@ -204,6 +159,29 @@ impl Claim {
         set_flag(netdev, LRO, false);
         ip(&format!("link set dev {netdev} up"))?;
         Ok(())
+    }
+
+    /// A claimed netdev is known by its name, and so is what keeps the kernel from it: gives it that name again if it has
+    /// another one in `links`. Returns the other one.
+    ///
+    /// # Errors
+    /// When it cannot be renamed, or the chain cannot be put before it again.
+    pub fn keep_name(&self, netdev: &str, links: &mut [Link]) -> Result<Option<String>, ClaimError> {
+        if links.iter().any(|link| link.name == netdev) {
+            return Ok(None);
+        }
+        let Some(record) = self.record(netdev) else { return Ok(None) };
+        let Some(link) = links.iter_mut().find(|link| device(link) == record.device) else { return Ok(None) };
+        let other = link.name.clone();
+        // Before Linux 6.2 a netdev takes no name while it is up.
+        if ip(&format!("link set dev {other} name {netdev}")).is_err() {
+            ip(&format!("link set dev {other} down"))?;
+            ip(&format!("link set dev {other} name {netdev}"))?;
+            ip(&format!("link set dev {netdev} up"))?;
+        }
+        netdev.clone_into(&mut link.name);
+        self.silence(netdev)?;
+        Ok(Some(other))
     }
 
     /// Notes what a netdev is like, in memory if not on disk.
@@ -292,31 +270,37 @@ impl Claim {
         let Some(record) = self.record(netdev) else { return Ok(()) };
         let table = &self.table;
         let chain = chain_name(netdev);
-        let present = LinkMonitor::new()?.links()?.into_iter().find(|link| link.name == netdev);
+        let links = LinkMonitor::new()?.links()?;
+        // Under another name, if it was renamed.
+        let named = links.iter().find(|link| link.name == netdev);
+        let present = named.or_else(|| links.iter().find(|link| device(link) == record.device));
         // Without its netdev the chain may be gone already; the table goes at the end anyway.
         let _ = run("nft", &["delete", "chain", "netdev", table, &chain], "");
         let mut result = Ok(());
         if let Some(link) = present {
+            let name = &link.name;
             for (flag, before) in [(LRO, record.lro), (GRO, record.gro), (RX_VLAN, record.vlan)] {
                 if before {
-                    set_flag(netdev, flag, true);
+                    set_flag(name, flag, true);
                 }
             }
             if let Some(value) = &record.disable_ipv6 {
-                result = result.and(set_disable_ipv6(netdev, value));
+                result = result.and(set_disable_ipv6(name, value));
             }
             let mut lines = Vec::new();
             for words in &record.addresses {
-                lines.push(format!("address replace {words} dev {netdev}"));
+                // A label begins with the name of the device.
+                let words = words.replacen(&format!(" label {netdev}"), &format!(" label {name}"), 1);
+                lines.push(format!("address replace {words} dev {name}"));
             }
             for words in &record.routes {
-                lines.push(format!("route replace {words} dev {netdev}"));
+                lines.push(format!("route replace {words} dev {name}"));
             }
             if record.mtu != 0 && record.mtu != link.mtu {
-                lines.push(format!("link set dev {netdev} mtu {}", record.mtu));
+                lines.push(format!("link set dev {name} mtu {}", record.mtu));
             }
             if !record.up {
-                lines.push(format!("link set dev {netdev} down"));
+                lines.push(format!("link set dev {name} down"));
             }
             if !lines.is_empty() {
                 lines.push(String::new());
@@ -407,66 +391,6 @@ fn ssh_server_address() -> Option<String> {
     None
 }
 
-fn observe(netdev: &str) -> Result<Record, ClaimError> {
-    let links = LinkMonitor::new()?.links()?;
-    let link = links.iter().find(|link| link.name == netdev);
-    let link = link.ok_or_else(|| ClaimError::Missing(netdev.to_owned()))?;
-    let mut record = Record {
-        up: link.up,
-        mtu: link.mtu,
-        lro: has_flag(netdev, LRO),
-        gro: has_flag(netdev, GRO),
-        vlan: has_flag(netdev, RX_VLAN),
-        ..Record::default()
-    };
-    record.disable_ipv6 =
-        fs::read_to_string(disable_ipv6_path(netdev)).ok().map(|value| value.trim().to_owned());
-    for line in ip(&format!("-o address show dev {netdev}"))?.lines() {
-        record.addresses.extend(address_words(line));
-    }
-    for family in ["-4", "-6"] {
-        for line in ip(&format!("{family} route show dev {netdev}"))?.lines() {
-            record.routes.extend(route_words(line));
-        }
-    }
-    Ok(record)
-}
-
-/// `2: eth0    inet 10.0.0.1/24 brd 10.0.0.255 scope global eth0\  valid_lft …` as words for adding it.
-/// Addresses that the kernel or a router advertisement made come back by themselves.
-fn address_words(line: &str) -> Option<String> {
-    let (front, _) = line.split_once('\\').unwrap_or((line, ""));
-    let mut words = front.split_whitespace().skip(2);
-    let family = words.next()?;
-    let all: Vec<&str> = words.collect();
-    let made_by_itself = ["dynamic", "temporary", "mngtmpaddr", "kernel_ll", "kernel_ra", "link"];
-    if family == "inet6" && all.iter().any(|word| made_by_itself.contains(word)) {
-        return None;
-    }
-    let mut kept = vec![*all.first()?];
-    for pair in all.windows(2) {
-        if let [key @ ("brd" | "scope" | "peer" | "metric"), value] = pair {
-            kept.push(key);
-            kept.push(value);
-        }
-    }
-    // The last word is the label, which only IPv4 has.
-    if family == "inet" {
-        kept.extend(["label", all.last()?]);
-    }
-    Some(kept.join(" "))
-}
-
-/// A line of `ip route show` as words for adding it; `None` for routes the kernel makes by itself.
-fn route_words(line: &str) -> Option<String> {
-    if line.contains("proto kernel") || line.contains("proto ra") || line.trim().is_empty() {
-        return None;
-    }
-    let states = ["linkdown", "dead", "offload", "trap", "rt_offload"];
-    let words: Vec<&str> = line.split_whitespace().filter(|word| !states.contains(word)).collect();
-    Some(words.join(" "))
-}
-
 fn disable_ipv6_path(netdev: &str) -> String {
     format!("/proc/sys/net/ipv6/conf/{netdev}/disable_ipv6")
 }
@@ -545,43 +469,6 @@ mod tests {
             let mode = fs::metadata(folder.join(netdev)).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600, "{netdev}");
         }
-    }
-
-    #[test]
-    fn a_record_survives_the_disk() {
-        let record = Record {
-            up: true,
-            mtu: 9000,
-            disable_ipv6: Some("0".into()),
-            lro: false,
-            gro: true,
-            vlan: true,
-            addresses: vec!["10.0.0.1/24 brd 10.0.0.255 scope global label eth0".into()],
-            routes: vec!["default via 10.0.0.254 metric 100".into()],
-        };
-        assert_eq!(Record::from_text(&record.to_text()), record);
-    }
-
-    #[test]
-    fn addresses_are_read_from_ip() {
-        let line = "2: eth0    inet 10.0.0.1/24 brd 10.0.0.255 scope global dynamic eth0:1\\       valid_lft forever preferred_lft forever";
-        assert_eq!(address_words(line).unwrap(), "10.0.0.1/24 brd 10.0.0.255 scope global label eth0:1");
-        let peer = "7: ppp0    inet 10.0.0.1 peer 10.0.0.2/32 scope global ppp0\\       valid_lft forever";
-        assert_eq!(address_words(peer).unwrap(), "10.0.0.1 peer 10.0.0.2/32 scope global label ppp0");
-        let local = "2: eth0    inet6 fe80::1/64 scope link \\       valid_lft forever preferred_lft forever";
-        assert_eq!(address_words(local), None);
-        let global =
-            "2: eth0    inet6 2001:db8::1/64 scope global \\       valid_lft forever preferred_lft forever";
-        assert_eq!(address_words(global).unwrap(), "2001:db8::1/64 scope global");
-    }
-
-    #[test]
-    fn routes_of_the_kernel_are_left_to_it() {
-        assert_eq!(route_words("10.0.0.0/24 proto kernel scope link src 10.0.0.1"), None);
-        assert_eq!(
-            route_words("default via 10.0.0.254 proto static metric 100 linkdown ").unwrap(),
-            "default via 10.0.0.254 proto static metric 100"
-        );
     }
 
     #[test]

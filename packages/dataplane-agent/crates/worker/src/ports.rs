@@ -279,11 +279,12 @@ impl Ports {
         workers: &mut Workers,
     ) -> Result<Vec<LinkChange>, WorkerLost> {
         let mut changes = Vec::new();
-        let Ok(links) = monitor.links() else { return Ok(changes) };
+        let Ok(mut links) = monitor.links() else { return Ok(changes) };
         for (index, port) in self.states.iter_mut().enumerate() {
             if port.io == IoBackend::Memory {
                 continue;
             }
+            let kept = claim.keep_name(&port.netdev, &mut links);
             let found = links.iter().find(|link| link.name == port.netdev);
             let was = port.link.take();
             let was_running = was.as_ref().is_some_and(|link| link.running);
@@ -293,6 +294,20 @@ impl Ports {
                 present,
                 message,
             };
+            match kept {
+                Ok(None) => {}
+                Ok(Some(other)) => {
+                    let message = format!(
+                        "{} ({}) had been renamed {other}; a claimed interface keeps its name, and has it again",
+                        port.name, port.netdev
+                    );
+                    changes.push(change(message, None, true));
+                }
+                Err(error) => {
+                    let message = format!("{} ({}) cannot keep its name: {error}", port.name, port.netdev);
+                    changes.push(change(message, None, found.is_some()));
+                }
+            }
             let same_device = matches!((&was, found), (Some(was), Some(found)) if was.index == found.index);
             if was.is_some() && !same_device {
                 self.offload.forget(index, port, workers)?;
