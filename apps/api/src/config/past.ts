@@ -18,6 +18,8 @@ export interface PlaceBefore {
 /** A revision, as far as it tells where rows stood, and how they were called. */
 export interface PastPlaces {
   readonly number: number;
+  /** The revision that it took back. */
+  readonly undoes?: number;
   readonly changes: readonly PlaceBefore[];
 }
 

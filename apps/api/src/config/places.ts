@@ -29,34 +29,6 @@ export function movedBetween(from: readonly number[], to: readonly number[]): Re
   return moved;
 }
 
-/**
- * Of rows that were moved, perhaps more than once, those that stand elsewhere in the end: behind other ones of those that were
- * not, or among themselves.
- */
-export function movedAmong(
-  moved: ReadonlySet<number>,
-  from: readonly number[],
-  to: readonly number[],
-): ReadonlySet<number> {
-  const [before, after] = [new Set(from), new Set(to)];
-  /** How many rows that stayed each of the moved ones stands behind. */
-  const behind = (order: readonly number[]) => {
-    let stayed = 0;
-    const counts = new Map<number, number>();
-    for (const id of order) {
-      if (!before.has(id) || !after.has(id)) continue;
-      if (moved.has(id)) counts.set(id, stayed);
-      else stayed += 1;
-    }
-    return counts;
-  };
-  const [then, now] = [behind(from), behind(to)];
-  const found = new Set([...moved].filter((id) => then.get(id) !== now.get(id)));
-  const back = (order: readonly number[]) => order.filter((id) => moved.has(id) && !found.has(id));
-  for (const id of movedBetween(back(from), back(to))) found.add(id);
-  return found;
-}
-
 /** Rows of both lists that stand beside other ones than before, of those that are in both. */
 export function besideOthers(from: readonly number[], to: readonly number[]): ReadonlySet<number> {
   const [before, after] = [new Set(from), new Set(to)];
@@ -72,28 +44,28 @@ export function besideOthers(from: readonly number[], to: readonly number[]): Re
 }
 
 /**
- * Puts rows where they stood: each before the first row behind it in the old order that is still there, and has stayed.
- * @param now the present order; rows of `placed` may be in it
- * @param old an order in which all of `placed` are
- * @param moved rows that stand elsewhere since: where they are now says nothing about their neighbours of then
+ * Puts rows before those that they were put before: each before the first row behind it that is there, of those that are in the
+ * same order among each other.
+ * @param order may have rows of `placed` in it
+ * @param then an order in which all of `placed` are
  */
-export function placedAsBefore(
-  now: readonly number[],
-  old: readonly number[],
+export function placedBefore(
+  order: readonly number[],
+  then: readonly number[],
   placed: ReadonlySet<number>,
-  moved: ReadonlySet<number>,
 ): readonly number[] {
-  const staying = now.filter((id) => !placed.has(id));
+  const staying = order.filter((id) => !placed.has(id));
   const present = new Set(staying);
+  const elsewhere = movedBetween(then, staying);
   /** Rows that go before a row, last first; those under `undefined` go to the end. */
   const groups = new Map<number | undefined, number[]>();
   let anchor: number | undefined;
-  for (const id of old.toReversed()) {
+  for (const id of then.toReversed()) {
     if (placed.has(id)) {
       const group = groups.get(anchor);
       if (group === undefined) groups.set(anchor, [id]);
       else group.push(id);
-    } else if (present.has(id) && !moved.has(id)) anchor = id;
+    } else if (present.has(id) && !elsewhere.has(id)) anchor = id;
   }
   const group = (id: number | undefined) => groups.get(id)?.toReversed() ?? [];
   return [...staying.flatMap((id) => [...group(id), id]), ...group(undefined)];

@@ -4,6 +4,7 @@ import { inTransaction } from '../database/transaction.js';
 import { Slices } from '../live/slices.js';
 import type { RowChange, StoredRow, StoredSnapshot } from './draft.js';
 import type { PastPlaces, PastRevision, PlaceBefore } from './past.js';
+import type { Undoing } from './replay.js';
 import { rowIdText } from './snapshot.js';
 
 /** The database side of the configuration: what is stored, and how a commit is written. */
@@ -150,22 +151,23 @@ export async function readAllChangesOf(db: Database, { number, rows }: RevisionL
 }
 
 /**
- * Where rows of some menus stood before revisions after `number`, and how they were called, newest revision first; nothing
- * else of them is read, as all that are kept may take {@link KEPT_BYTES}.
+ * Where rows of some menus stood before revisions after `number`, up to `last`, and how they were called, newest revision
+ * first; nothing else of them is read, as all that are kept may take {@link KEPT_BYTES}.
  */
 export async function readPlacesSince(
   db: Database,
   number: number,
   menus: readonly string[],
+  last?: number,
 ): Promise<readonly PastPlaces[]> {
   const slices = new Slices();
   const later = await db.revision.findMany({
-    where: { number: { gt: number } },
+    where: { number: { gt: number, ...(last !== undefined && { lte: last }) } },
     orderBy: { number: 'desc' },
-    select: { number: true, rows: true },
+    select: { number: true, undoes: true, rows: true },
   });
   const revisions: PastPlaces[] = [];
-  for (const { number: each, rows } of later) {
+  for (const { number: each, undoes, rows } of later) {
     const changes: PlaceBefore[] = [];
     for (let first = 0; first < rows; first += PAGE) {
       if (slices.over) await slices.pause();
@@ -181,9 +183,18 @@ export async function readPlacesSince(
         changes.push({ menu, id: Number(id), ...(before && { before }) });
       }
     }
-    revisions.push({ number: each, changes });
+    revisions.push({ number: each, ...(undoes !== null && { undoes }), changes });
   }
   return revisions;
+}
+
+/** Revisions that took back others. */
+export async function readUndoing(db: Database): Promise<readonly Undoing[]> {
+  const found = await db.revision.findMany({
+    where: { undoes: { not: null } },
+    select: { number: true, undoes: true },
+  });
+  return found.flatMap(({ number, undoes }) => (undoes === null ? [] : { number, undoes }));
 }
 
 function changeOf(json: unknown): RowChange[] {

@@ -10,9 +10,11 @@ import {
   readChangesFrom,
   readPlacesSince,
   readRevision,
+  readUndoing,
   SYSTEM,
 } from './record.js';
 import { usersOfNames } from './references.js';
+import { firstOf } from './replay.js';
 import type { ConfigStore } from './store.js';
 import { changedSince, type Names, NONE, rowsById, stillUsed, takeBack } from './undo.js';
 
@@ -55,7 +57,10 @@ export async function undoRevision(
       // Those that came between are read in its turn, when no more can come.
       if (newest() < store.revision) later = [...(await readPlacesSince(db, newest(), menus)), ...later];
       if (newest() !== store.revision) throw otherDatabase(number, store.revision, newest());
-      takeBack(draft, store.snapshot, past, later);
+      const undoing = await readUndoing(db);
+      const first = firstOf(number, undoing);
+      const earlier = first < number ? await readPlacesSince(db, first - 1, menus, number - 1) : [];
+      await takeBack(draft, store.snapshot, past, later, earlier);
     },
     number,
   );

@@ -1,13 +1,14 @@
 import { type Menu, menuByPath } from '@tollway/schema';
 import { errors } from '../errors.js';
+import { Slices } from '../live/slices.js';
 import { builtinRow } from './builtin.js';
 import { type Draft, equal, type StoredRow, type StoredSnapshot } from './draft.js';
 import { menusOf } from './items.js';
 import { namedOtherwise } from './named-otherwise.js';
 import { type PastPlaces, type PastRevision, placesOf } from './past.js';
-import { besideOthers, movedAmong, movedBetween, placedAsBefore } from './places.js';
-import { RANK_STEP } from './ranks.js';
+import { besideOthers, movedBetween, placedBefore } from './places.js';
 import { namesInUse, type Referrer } from './references.js';
+import { inOrder, orderWithout, without } from './replay.js';
 import { nameOf } from './rows-by-key.js';
 import { type Row, rowIdText } from './snapshot.js';
 import { verifyAgain } from './verify.js';
@@ -31,17 +32,30 @@ const TOLD = 20;
  * Takes back what a revision did.
  * @param later revisions since, newest first: they tell where rows of its menus stood, and how those of all menus that it
  * names items of were called
+ * @param earlier revisions before it, newest first, as far as those since took them back
  * @throws ApiError that names each row which is not any more as the revision left it, or which is not possible beside
  * what has come since; nothing may be committed then.
  */
-export function takeBack(draft: Draft, now: StoredSnapshot, past: PastRevision, later: readonly PastPlaces[]): void {
+export async function takeBack(
+  draft: Draft,
+  now: StoredSnapshot,
+  past: PastRevision,
+  later: readonly PastPlaces[],
+  earlier: readonly PastPlaces[],
+): Promise<void> {
   const menus = [...new Set(past.changes.map(({ menu }) => menu))];
   if (menus.length === 0) throw errors.failure(`revision ${past.number} changed no rows`);
   refuse(
     past.number,
     menus.flatMap((menu) => changedSince(rowsById(now, menu), movedSince(now, menu, later), menu, past)),
   );
-  for (const menu of menus) restore(draft, now, menu, past, later);
+  const slices = new Slices();
+  const revisions = [...later, placesOf(past), ...earlier];
+  const left = without(past.number, revisions);
+  for (const menu of menus) {
+    const order = await orderWithout(now, menu, revisions, left, slices);
+    restore(draft, menu, past, order);
+  }
   refuse(
     past.number,
     namedOtherwise(draft, now, past, later).map(({ menu, row, property, name }) => {
@@ -85,9 +99,6 @@ export function changedSince(
 
 export const NONE: ReadonlySet<number> = new Set();
 
-const inOrder = (ranks: ReadonlyMap<number, number>): ReadonlyMap<number, number> =>
-  new Map([...ranks].toSorted(([, a], [, b]) => a - b));
-
 /** Ranks of a menu's rows by their ids, in order, before the oldest of some revisions. @param revisions newest first */
 function ranksBefore(now: StoredSnapshot, menu: string, revisions: readonly PastPlaces[]): ReadonlyMap<number, number> {
   const ranks = new Map((now.get(menu) ?? []).map(({ id, rank }) => [id, rank]));
@@ -110,63 +121,20 @@ function movedSince(now: StoredSnapshot, menu: string, later: readonly PastPlace
   return new Set([...beside].filter((id) => left.get(id) !== present.get(id)));
 }
 
-/** Rows that a revision moved. */
-function movedBy(old: ReadonlyMap<number, number>, left: ReadonlyMap<number, number>): ReadonlySet<number> {
-  const other = [...left].filter(([id, rank]) => old.has(id) && old.get(id) !== rank).map(([id]) => id);
-  const anew = [...left.values()].every((rank, index) => rank === (index + 1) * RANK_STEP);
-  return anew ? movedBetween([...old.keys()], [...left.keys()]) : new Set(other);
-}
-
-/**
- * Rows that stand elsewhere among those of then, after what later revisions moved. What was moved and moved back again
- * stands where it stood.
- */
-function elsewhere(now: StoredSnapshot, menu: string, later: readonly PastPlaces[]): ReadonlySet<number> {
-  const moved = movedByAny(now, menu, later);
-  if (moved.size === 0) return NONE;
-  const then = [...ranksBefore(now, menu, later).keys()];
-  return movedAmong(moved, then, [...ranksBefore(now, menu, []).keys()]);
-}
-
-/** Rows that were moved by any of the later revisions; of one that gave ranks anew, as few as make its order. */
-function movedByAny(now: StoredSnapshot, menu: string, later: readonly PastPlaces[]): ReadonlySet<number> {
-  const ranks = new Map((now.get(menu) ?? []).map(({ id, rank }) => [id, rank]));
-  const moved = new Set<number>();
-  for (const { changes } of later) {
-    const own = changes.filter((change) => change.menu === menu);
-    const other = own.flatMap(({ id, before }) => (before && ranks.has(id) && ranks.get(id) !== before.rank ? id : []));
-    // Whether all have new ones is looked for where many have: a list may be long, and the revisions a thousand.
-    const left = other.length * 2 < ranks.size ? undefined : inOrder(ranks);
-    for (const { id, before } of own) {
-      if (before === undefined) ranks.delete(id);
-      else ranks.set(id, before.rank);
-    }
-    for (const id of left === undefined ? other : movedBy(inOrder(ranks), left)) moved.add(id);
-  }
-  return moved;
-}
-
-function restore(
-  draft: Draft,
-  now: StoredSnapshot,
-  menu: string,
-  past: PastRevision,
-  later: readonly PastPlaces[],
-): void {
+/** @param order in which the rows would be if the revision had never been */
+function restore(draft: Draft, menu: string, past: PastRevision, order: readonly number[]): void {
   const changes = new Map(past.changes.flatMap((change) => (change.menu === menu ? [[change.id, change]] : [])));
-  const old = ranksBefore(now, menu, [...later, placesOf(past)]);
-  const since = movedSince(now, menu, later);
-  const moved = movedBy(old, ranksBefore(now, menu, later));
-  const gone = [...changes.values()].flatMap(({ id, after }) => (after === undefined ? [id] : []));
-  const placed = new Set([...gone, ...[...moved].filter((id) => !since.has(id))]);
   const rows = new Map(draft.rows(menu).map((row) => [row.id, row]));
   const staying = [...rows.keys()].filter((id) => changes.get(id)?.before !== undefined || !changes.has(id));
+  const gone = [...changes.values()].flatMap(({ id, after }) => (after === undefined ? [id] : []));
+  const there = new Set([...staying, ...gone]);
+  const known = new Set(order.filter((id) => there.has(id)));
+  // Whatever the history does not know of stays before the row that it is before.
+  const ids = placedBefore([...known], staying, new Set(staying.filter((id) => !known.has(id))));
   draft.rewrite(
     menu,
-    placedAsBefore(staying, [...old.keys()], placed, elsewhere(now, menu, later)).flatMap(
-      (id) => changes.get(id)?.before ?? rows.get(id) ?? [],
-    ),
-    placed,
+    ids.flatMap((id) => changes.get(id)?.before ?? rows.get(id) ?? []),
+    new Set([...gone, ...movedBetween(staying, ids)]),
   );
 }
 

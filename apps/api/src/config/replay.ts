@@ -1,0 +1,122 @@
+import type { Slices } from '../live/slices.js';
+import type { StoredSnapshot } from './draft.js';
+import type { PastPlaces } from './past.js';
+import { movedBetween, placedBefore } from './places.js';
+import { RANK_STEP } from './ranks.js';
+
+/**
+ * In which order the rows of a menu would be if some revisions had never been: the others are carried out again, one after
+ * the other, from where the oldest of those began. So it does not matter in which order revisions are taken back.
+ */
+
+/**
+ * Revisions that have no effect when one is taken back: it, those that were taken back before, and those that did that. One that
+ * was taken back by another one that was taken back itself has its effect.
+ * @param revisions newest first
+ */
+export function without(
+  past: number,
+  revisions: readonly Pick<PastPlaces, 'number' | 'undoes'>[],
+): ReadonlySet<number> {
+  const known = new Set(revisions.map(({ number }) => number));
+  const undone = new Set([past]);
+  const undoing: number[] = [];
+  for (const { number, undoes } of revisions) {
+    // What took back one that is not kept any longer is one like others.
+    if (undoes === undefined || !known.has(undoes)) continue;
+    undoing.push(number);
+    if (!undone.has(number)) undone.add(undoes);
+  }
+  return new Set([...undone, ...undoing]);
+}
+
+/** A revision that took back another one. */
+export type Undoing = Required<Pick<PastPlaces, 'number' | 'undoes'>>;
+
+/** The first revision that matters when one is taken back: none of those from there on took back one from before. */
+export function firstOf(past: number, undoing: readonly Undoing[]): number {
+  let first = past;
+  for (const { number, undoes } of undoing.toSorted((a, b) => b.number - a.number)) {
+    if (number >= first) first = Math.min(first, undoes);
+  }
+  return first;
+}
+
+/** Ids in the order of their ranks. */
+export const inOrder = (ranks: ReadonlyMap<number, number>): ReadonlyMap<number, number> =>
+  new Map([...ranks].toSorted(([, a], [, b]) => a - b));
+
+/** Rows that a revision moved; of one that gave ranks anew, as few as make its order. */
+export function movedBy(old: ReadonlyMap<number, number>, left: ReadonlyMap<number, number>): ReadonlySet<number> {
+  const other = [...left].filter(([id, rank]) => old.has(id) && old.get(id) !== rank).map(([id]) => id);
+  const anew = [...left.values()].every((rank, index) => rank === (index + 1) * RANK_STEP);
+  return anew ? movedBetween([...old.keys()], [...left.keys()]) : new Set(other);
+}
+
+/** What a revision did to ranks: `undefined` where the row was not there, or is not any more. */
+interface Step {
+  readonly number: number;
+  readonly ranks: readonly {
+    readonly id: number;
+    readonly before: number | undefined;
+    readonly after: number | undefined;
+  }[];
+}
+
+/**
+ * The rows of a menu in the order that they would have without some revisions; those that are gone only because of these
+ * are among them.
+ * @param revisions newest first, from the newest one to the first of those that are left out
+ * @param numbers of those that are left out
+ */
+export async function orderWithout(
+  now: StoredSnapshot,
+  menu: string,
+  revisions: readonly PastPlaces[],
+  numbers: ReadonlySet<number>,
+  slices: Slices,
+): Promise<readonly number[]> {
+  const ranks = new Map((now.get(menu) ?? []).map(({ id, rank }) => [id, rank]));
+  const steps = revisions.map((revision) => undone(ranks, menu, revision)).filter(({ ranks }) => ranks.length > 0);
+  let old = inOrder(ranks);
+  let order: readonly number[] = [...old.keys()];
+  for (const step of steps.toReversed()) {
+    if (slices.over) await slices.pause();
+    for (const { id, after } of step.ranks) {
+      if (after === undefined) ranks.delete(id);
+      else ranks.set(id, after);
+    }
+    const left = inOrder(ranks);
+    if (!numbers.has(step.number)) order = doneAgain(order, step, old, left);
+    old = left;
+  }
+  return order;
+}
+
+/** Takes a revision out of `ranks`. Returns what it did. */
+function undone(ranks: Map<number, number>, menu: string, { number, changes }: PastPlaces): Step {
+  const did: Step['ranks'][number][] = [];
+  for (const change of changes) {
+    if (change.menu !== menu) continue;
+    const { id } = change;
+    const [before, after] = [change.before?.rank, ranks.get(id)];
+    if (before !== after) did.push({ id, before, after });
+    if (before === undefined) ranks.delete(id);
+    else ranks.set(id, before);
+  }
+  return { number, ranks: did };
+}
+
+/** What a revision did, in another order than the one it did it in. */
+function doneAgain(
+  order: readonly number[],
+  { ranks }: Step,
+  old: ReadonlyMap<number, number>,
+  left: ReadonlyMap<number, number>,
+): readonly number[] {
+  const gone = new Set(ranks.flatMap(({ id, after }) => (after === undefined ? [id] : [])));
+  const come = ranks.flatMap(({ id, before }) => (before === undefined ? [id] : []));
+  const placed = new Set([...come, ...movedBy(old, left)]);
+  const rest = order.filter((id) => !gone.has(id));
+  return placedBefore(rest, [...left.keys()], placed);
+}
