@@ -58,6 +58,18 @@ it('what could not be written beside it has it tried whether it can be written',
   }
 });
 
+it('what a statement found damaged stays so until the next start, whatever can be written', async () => {
+  const watch = new DatabaseWatch(`${router.directory}/tollway.db`, router.db, () => {});
+  try {
+    watch.failed(new Error('SQLITE_CORRUPT: database disk image is malformed'));
+    // The file is looked at every 2 s.
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
+    expect(watch.fault?.kind).toBe('damaged');
+  } finally {
+    watch.close();
+  }
+});
+
 const root = process.getuid?.() === 0;
 
 it('a file that nobody may write any more is told of before something could not be written', async () => {

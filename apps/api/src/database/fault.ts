@@ -101,7 +101,8 @@ export class DatabaseFault extends Error {
       .replace(
         /the last configuration( known here)?/,
         `revision ${revision}, the last of which there is a whole copy, with the users of that time,`,
-      );
+      )
+      .replace(/,(?=\.$)/, '');
     return new DatabaseFault(this.kind, this.file, this.#detail, this.cause, remedy);
   }
 

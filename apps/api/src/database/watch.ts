@@ -24,6 +24,8 @@ export class DatabaseWatch {
   readonly #freeBytes: (file: string) => number;
   readonly #timer: NodeJS.Timeout;
   #fault: DatabaseFault | undefined;
+  /** A statement found it damaged. That others succeed does not mend it: only a start looks through the whole file. */
+  #damaged: DatabaseFault | undefined;
   /** A write failed; only one that succeeds says that it is over. */
   #unwritten = false;
 
@@ -61,12 +63,13 @@ export class DatabaseWatch {
     throw fault;
   }
 
-  /** What an error of a statement says about the database; noted until a write succeeds. */
+  /** What an error of a statement says about the database; noted until a write succeeds, or the next start. */
   failed(error: unknown): DatabaseFault | undefined {
     const fault = faultOf(error, this.#file);
     if (fault !== undefined) {
       this.#fault = fault;
       this.#unwritten = true;
+      if (fault.kind === 'damaged') this.#damaged = fault;
     }
     return fault;
   }
@@ -81,7 +84,7 @@ export class DatabaseWatch {
   }
 
   async #look(): Promise<void> {
-    const seen = this.#seen();
+    const seen = this.#seen() ?? this.#damaged;
     if (seen !== undefined) {
       this.#fault = seen;
       return;
