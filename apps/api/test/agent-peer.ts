@@ -172,6 +172,8 @@ export class AgentPeer {
             'ip6-entries': 0,
             'fasttracked-entries': this.fasttracked,
             'max-entries': 0,
+            'worker-entries': 0,
+            'worker-max-entries': 0,
           },
           cores: this.cores(),
           workers: this.workers(),

@@ -2415,9 +2415,17 @@ export interface TrackingStats {
    */
   'ip6-entries': number;
   /**
-   * Bound.
+   * Bound over all workers.
    */
   'max-entries': number;
+  /**
+   * Entries of the worker that has most: a flow stays with its worker, and so does its entry.
+   */
+  'worker-entries': number;
+  /**
+   * Bound of each worker.
+   */
+  'worker-max-entries': number;
 }
 /**
  * What a worker did. Cycles are TSC ticks since the worker started; differences give shares.

@@ -172,6 +172,7 @@ const OURS: Readonly<Record<string, string>> = {
   '/interface own-tx-*': 'what the router itself sent, which throughput leaves out',
   '/interface/ethernet *': 'the counters of /interface, and how frames are exchanged with the port',
   '/ip/firewall/connection slow-path-reason': 'why is this slow',
+  '/ip/firewall/connection/tracking worker-*': 'each worker has a table of its own',
   '/queue/simple *borrows': 'RouterOS 6 has it',
   '/queue/simple *lends': 'RouterOS 6 has it',
   '/queue/simple *marked': 'ECN marks',

@@ -104,6 +104,12 @@ function routerFamilies(stats: Stats, revision: number): Family[] {
       [{ family: 'ipv6' }, stats.tracking['ip6-entries']],
     ]),
     gauge('tollway_connections_max', 'Bound of the connection table.', () => [[{}, stats.tracking['max-entries']]]),
+    gauge('tollway_worker_connections', 'Connections of the worker that has most.', () => [
+      [{}, stats.tracking['worker-entries']],
+    ]),
+    gauge('tollway_worker_connections_max', 'Bound of the connections of one worker.', () => [
+      [{}, stats.tracking['worker-max-entries']],
+    ]),
     counter('tollway_drops_total', 'Packets dropped, by reason.', () =>
       stats.drops.map((drop): Sample => [{ reason: drop.reason }, drop.packets]),
     ),

@@ -40,6 +40,8 @@ const figuresByMenu: Readonly<Record<string, (stats: Stats) => RestRow>> = {
   '/ip/firewall/connection/tracking': ({ tracking: t }) => ({
     'active-ipv4': yesNo(t.active),
     'max-entries': String(t['max-entries']),
+    'worker-max-entries': String(t['worker-max-entries']),
+    'worker-entries': String(t['worker-entries']),
     'total-entries': String(t['ip4-entries'] + t['ip6-entries']),
     'total-ip4-entries': String(t['ip4-entries']),
   }),

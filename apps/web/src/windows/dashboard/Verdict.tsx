@@ -5,7 +5,7 @@ import { useSession } from '../../api/session.ts';
 import { useStatus } from '../../api/status.ts';
 import { trafficSamples } from '../../api/traffic.ts';
 import { useVisible } from '../../ui/visibility.ts';
-import { maxEntries } from '../firewall/tracking.ts';
+import { fullestShare, maxEntries } from '../firewall/tracking.ts';
 import { lostLinks, onVerdict } from './feeds.ts';
 import { type Facts, type Finding, judge, wellText } from './verdict.ts';
 
@@ -32,6 +32,7 @@ function findings(heard: Facts['heard']): readonly Finding[] {
     recent,
     connections: recent.at(-1)?.connections ?? 0,
     maxConnections: maxEntries(),
+    fullestShare: fullestShare(),
     freeMemory: Number(status.freeMemory ?? 0),
     totalMemory: Number(status.totalMemory ?? 0),
   });

@@ -14,6 +14,7 @@ const WELL: Facts = {
   recent: Array.from({ length: 10 }, () => sample([20, 30])),
   connections: 10,
   maxConnections: 1000,
+  fullestShare: 0,
   freeMemory: 50,
   totalMemory: 100,
 };
@@ -56,6 +57,12 @@ test('drops that the configuration wants, and packets that have been dealt with,
   expect(texts({ recent: [sample([1], { ...quiet, 'connection-table-full': 40 })] })).toEqual([
     'Dropping 40 p/s: connection table full',
   ]);
+});
+
+test('the table of one worker may be full long before that of all', () => {
+  expect(texts({ connections: 100, fullestShare: 0.79 })).toEqual([]);
+  expect(texts({ connections: 500, fullestShare: 0.999 })).toEqual(['The connection table of one worker is 99% full']);
+  expect(texts({ connections: 960, fullestShare: 0.98 })).toEqual(['The connection table is 98% full']);
 });
 
 test('trouble comes before warnings', () => {

@@ -30,6 +30,8 @@ export interface Facts {
   }[];
   readonly connections: number;
   readonly maxConnections: number;
+  /** How full the table of the worker with most connections is, 0 to 1. */
+  readonly fullestShare: number;
   /** Bytes. */
   readonly freeMemory: number;
   readonly totalMemory: number;
@@ -101,12 +103,15 @@ function drops({ recent }: Facts): readonly Finding[] {
 
 function rooms(facts: Facts): readonly Finding[] {
   const found: Finding[] = [];
-  const share = facts.maxConnections > 0 ? facts.connections / facts.maxConnections : 0;
+  const all = facts.maxConnections > 0 ? facts.connections / facts.maxConnections : 0;
+  // Connections that come in by one port may all be one worker's.
+  const share = Math.max(all, facts.fullestShare);
   if (share >= 0.8) {
     const percent = Math.floor(share * 100);
+    const whose = all >= 0.8 ? '' : ' of one worker';
     found.push({
       level: share >= 0.95 ? 'trouble' : 'warning',
-      text: `The connection table is ${percent}% full`,
+      text: `The connection table${whose} is ${percent}% full`,
       opens: '/ip/firewall/connection',
     });
   }

@@ -8,12 +8,13 @@ import { FlagLegend } from '../FlagLegend.tsx';
 import { OpenWindow } from '../open-window.ts';
 import { traceCommand } from '../tool/trace/trace-command.ts';
 import { wordsOfConnection } from '../tool/trace/trace-words.ts';
-import { maxEntries, tracking } from './tracking.ts';
+import { fullestShare, maxEntries, tracking } from './tracking.ts';
 
 function MaxEntries() {
   const element = useLive<HTMLSpanElement>(tracking.listen, (span) => {
     const most = maxEntries();
-    write(span, most > 0 ? `Max Entries: ${thousands(String(most))}` : '');
+    const full = fullestShare() >= 0.8 ? ` (one worker's share is ${Math.floor(fullestShare() * 100)}% full)` : '';
+    write(span, most > 0 ? `Max Entries: ${thousands(String(most))}${full}` : '');
   });
   return <span ref={element} />;
 }

@@ -5,9 +5,17 @@ import { Rows } from '../../api/rows.ts';
 export const tracking = new Rows(
   live,
   '/ip/firewall/connection/tracking',
-  { count: 1, columns: ['max-entries', 'total-entries', 'active-ipv4'] },
+  { count: 1, columns: ['max-entries', 'worker-max-entries', 'worker-entries', 'total-entries', 'active-ipv4'] },
   2000,
 );
 
+const figure = (name: string): number => Number(tracking.rows[0]?.[name] ?? 0);
+
 /** Largest number of connections; 0 while unknown. */
-export const maxEntries = (): number => Number(tracking.rows[0]?.['max-entries'] ?? 0);
+export const maxEntries = (): number => figure('max-entries');
+
+/** How full the table of the worker with most connections is, 0 to 1; 0 while unknown. */
+export function fullestShare(): number {
+  const most = figure('worker-max-entries');
+  return most > 0 ? figure('worker-entries') / most : 0;
+}

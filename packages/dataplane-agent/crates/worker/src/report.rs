@@ -123,6 +123,8 @@ pub fn stats(around: &Around<'_>, reports: &[WorkerReport]) -> Stats {
         own.merge(&report.drops);
     }
     drops.extend(own.stats());
+    let most =
+        |of: fn(&EngineStats) -> u64| reports.iter().map(|report| of(&report.engine)).max().unwrap_or(0);
     Stats {
         now_ns: around.now_ns,
         uptime_ns: around.now_ns.saturating_sub(around.started_ns),
@@ -147,6 +149,8 @@ pub fn stats(around: &Around<'_>, reports: &[WorkerReport]) -> Stats {
             ip6_entries: total.connections_ip6,
             fasttracked_entries: total.connections_fasttracked,
             max_entries: total.max_connections,
+            worker_entries: most(|engine| engine.connections_ip4 + engine.connections_ip6),
+            worker_max_entries: most(|engine| engine.max_connections),
         },
         queues: total.queues,
         cores: cores(reports.iter().map(|report| &report.profile)),

@@ -222,8 +222,12 @@ pub struct TrackingStats {
     pub ip6_entries: u64,
     /// Fasttracked entries now.
     pub fasttracked_entries: u64,
-    /// Bound.
+    /// Bound over all workers.
     pub max_entries: u64,
+    /// Entries of the worker that has most: a flow stays with its worker, and so does its entry.
+    pub worker_entries: u64,
+    /// Bound of each worker.
+    pub worker_max_entries: u64,
 }
 
 /// What a worker did. Cycles are TSC ticks since the worker started; differences give shares.

@@ -78,7 +78,12 @@ export const connectionTracking = defineMenu({
       tab: 'Status',
       readOnly: true,
     },
-    'max-entries': total('Max Entries', 'Largest number of connections.'),
+    'max-entries': total('Max Entries', 'Largest number of connections, of all workers together.'),
+    'worker-max-entries': total(
+      'Worker Max Entries',
+      'Largest number of connections of one worker; each stays with its own.',
+    ),
+    'worker-entries': total('Worker Entries', 'Connections of the worker that has most.'),
     'total-entries': total('Total Entries', 'Connections now.'),
     'total-ip4-entries': total('Total IPv4 Entries', 'IPv4 connections now.'),
   },
