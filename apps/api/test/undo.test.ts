@@ -271,7 +271,7 @@ describe('a change', () => {
     expect(await told(c1)).toBe('');
   });
 
-  it('whose rows named what is called otherwise now, while something else has that name, is refused', async () => {
+  it('whose rows named what is called otherwise now names it so; of what is gone and another has the name it is refused', async () => {
     const LISTS = '/interface/list';
     const wan = (await router.rest('PUT', LISTS, { name: 'outside' })).id;
     const rule = { chain: 'forward', action: 'drop', 'in-interface-list': 'outside', comment: 'guard' };
@@ -279,17 +279,21 @@ describe('a change', () => {
     const removed = await router.rest('DELETE', `${FILTER}/${id}`);
     await router.rest('PATCH', `${LISTS}/${wan}`, { name: 'elsewhere' });
     const other = (await router.rest('PUT', LISTS, { name: 'outside' })).id;
-    const refused = await undo(revisionOf(removed));
+    expect((await undo(revisionOf(removed))).status).toBe(200);
+    expect(await rules()).toMatchObject([{ '.id': id, 'in-interface-list': 'elsewhere' }]);
+    const again = await router.rest('DELETE', `${FILTER}/${id}`);
+    const without = await router.rest('DELETE', `${LISTS}/${wan}`);
+    await router.rest('PATCH', `${LISTS}/${other}`, { name: 'elsewhere' });
+    const refused = await undo(revisionOf(again));
     expect(refused.status).toBe(400);
     expect(refused.error.detail).toContain(
-      'value of in-interface-list: what is called outside now is not what was called so then',
+      'value of in-interface-list: what is called elsewhere now is not what was called so then',
     );
     expect(await rules()).toEqual([]);
-    // With the names as they were it comes back.
     await router.rest('DELETE', `${LISTS}/${other}`);
-    await router.rest('PATCH', `${LISTS}/${wan}`, { name: 'outside' });
-    expect((await undo(revisionOf(removed))).status).toBe(200);
-    expect(await rules()).toMatchObject([{ '.id': id, 'in-interface-list': 'outside' }]);
+    expect((await undo(revisionOf(without))).status).toBe(200);
+    expect((await undo(revisionOf(again))).status).toBe(200);
+    expect(await rules()).toMatchObject([{ '.id': id, 'in-interface-list': 'elsewhere' }]);
 
     // Two ports that change names between them.
     const [one, two] = (await router.rest('GET', '/interface/ethernet')).rows.map((row) => row['.id']);
@@ -319,11 +323,33 @@ describe('a change', () => {
     ] as const) {
       expect((await named(port, name)).status).toBe(200);
     }
-    expect((await undo(revisionOf(gone))).error.detail).toContain('what is called ether1 now');
+    expect((await undo(revisionOf(gone))).status).toBe(200);
+    expect(await rules()).toMatchObject([{ '.id': id, 'in-interface': 'ether2' }]);
+    await router.rest('DELETE', `${FILTER}/${id}`);
     await router.rest('POST', `${LISTS}/remove`, { '.id': wan });
   });
 
-  it('whose queue hung below an interface is refused while a queue has that name', async () => {
+  it('whose row named two items that have changed names since names both', async () => {
+    const LISTS = '/interface/list';
+    const [a, b] = [
+      (await router.rest('PUT', LISTS, { name: 'a' })).id,
+      (await router.rest('PUT', LISTS, { name: 'b' })).id,
+    ];
+    const { id } = await router.rest('PUT', LISTS, { name: 'both', include: 'a,b' });
+    const removed = await router.rest('DELETE', `${LISTS}/${id}`);
+    for (const [list, name] of [
+      [a, 'c'],
+      [b, 'a'],
+      [a, 'b'],
+    ] as const) {
+      await router.rest('PATCH', `${LISTS}/${list}`, { name });
+    }
+    expect((await undo(revisionOf(removed))).status).toBe(200);
+    expect((await router.rest('GET', `${LISTS}/${id}`)).item).toMatchObject({ include: 'b,a' });
+    await router.rest('POST', `${LISTS}/remove`, { '.id': `${id},${a},${b}` });
+  });
+
+  it('whose queue hung below an interface hangs below it again, though a queue has its name', async () => {
     const TREE = '/queue/tree';
     const [port] = (await router.rest('GET', '/interface/ethernet')).rows;
     const name = port?.name ?? '';
@@ -332,11 +358,10 @@ describe('a change', () => {
     const removed = await router.rest('DELETE', `${TREE}/${id}`);
     await rename('spare');
     const other = (await router.rest('PUT', TREE, { name, parent: 'global' })).id;
-    expect((await undo(revisionOf(removed))).error.detail).toContain(`value of parent: what is called ${name} now`);
-    await router.rest('DELETE', `${TREE}/${other}`);
-    await rename(name);
     expect((await undo(revisionOf(removed))).status).toBe(200);
-    await router.rest('DELETE', `${TREE}/${id}`);
+    expect((await router.rest('GET', `${TREE}/${id}`)).item.parent).toBe('spare');
+    await router.rest('POST', `${TREE}/remove`, { '.id': `${id},${other}` });
+    await rename(name);
   });
 
   it('of rows that keep what another action or kind asked for is taken back', async () => {

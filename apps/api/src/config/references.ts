@@ -29,6 +29,8 @@ export interface Reference {
   readonly to: readonly string[];
   /** The names in the values of a row. */
   readonly names: (values: Row['values']) => readonly string[];
+  /** A value with another name in the place of one. */
+  readonly renamed: (value: string, from: string, to: string) => string;
 }
 
 const referencesOfMenus = new Map<string, readonly Reference[]>();
@@ -48,7 +50,8 @@ export function referencesOf(menu: string): readonly Reference[] {
           const value = values[property];
           return value === undefined ? [] : namesIn(prop, value);
         };
-        return to.length === 0 ? [] : [{ property, to, names }];
+        const renamed = (value: string, old: string, name: string) => renamedIn(prop, value, old, name);
+        return to.length === 0 ? [] : [{ property, to, names, renamed }];
       });
     referencesOfMenus.set(menu, found);
   }
@@ -131,12 +134,16 @@ export function followRename(draft: Draft, menu: string, from: string, to: strin
       const changed = properties.flatMap(([property, prop]) => {
         const value = row.values[property];
         if (value === undefined || !namesIn(prop, value).includes(from)) return [];
-        const { negate, text } = prop.not ? splitNot(value) : { negate: false, text: value };
-        return [[property, (negate ? '!' : '') + replaced(prop.kind.name, text, from, to)] as const];
+        return [[property, renamedIn(prop, value, from, to)] as const];
       });
       draft.set(path, row.id, { ...row, values: { ...row.values, ...Object.fromEntries(changed) } });
     }
   }
+}
+
+function renamedIn(prop: Prop, value: string, from: string, to: string): string {
+  const { negate, text } = prop.not ? splitNot(value) : { negate: false, text: value };
+  return (negate ? '!' : '') + replaced(prop.kind.name, text, from, to);
 }
 
 function replaced(kind: string, text: string, from: string, to: string): string {

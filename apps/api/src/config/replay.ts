@@ -47,7 +47,7 @@ export const inOrder = (ranks: ReadonlyMap<number, number>): ReadonlyMap<number,
   new Map([...ranks].toSorted(([, a], [, b]) => a - b));
 
 /** Rows that a revision moved; of one that gave ranks anew, as few as make its order. */
-export function movedBy(old: ReadonlyMap<number, number>, left: ReadonlyMap<number, number>): ReadonlySet<number> {
+function movedBy(old: ReadonlyMap<number, number>, left: ReadonlyMap<number, number>): ReadonlySet<number> {
   const other = [...left].filter(([id, rank]) => old.has(id) && old.get(id) !== rank).map(([id]) => id);
   const anew = [...left.values()].every((rank, index) => rank === (index + 1) * RANK_STEP);
   return anew ? movedBetween([...old.keys()], [...left.keys()]) : new Set(other);

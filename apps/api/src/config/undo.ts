@@ -4,7 +4,7 @@ import { Slices } from '../live/slices.js';
 import { builtinRow } from './builtin.js';
 import { type Draft, equal, type StoredRow, type StoredSnapshot } from './draft.js';
 import { menusOf } from './items.js';
-import { namedOtherwise } from './named-otherwise.js';
+import { followRenames } from './named-otherwise.js';
 import { type PastPlaces, type PastRevision, placesOf } from './past.js';
 import { besideOthers, movedBetween, placedBefore } from './places.js';
 import { namesInUse, type Referrer } from './references.js';
@@ -58,7 +58,7 @@ export async function takeBack(
   }
   refuse(
     past.number,
-    namedOtherwise(draft, now, past, later).map(({ menu, row, property, name }) => {
+    followRenames(draft, now, past, later).map(({ menu, row, property, name }) => {
       const why = `cannot come back: value of ${property}: what is called ${name} now is not what was called so then`;
       return { menu, id: row.id, name: titleOf(row), why };
     }),
