@@ -46,13 +46,6 @@ export function firstOf(past: number, undoing: readonly Undoing[]): number {
 export const inOrder = (ranks: ReadonlyMap<number, number>): ReadonlyMap<number, number> =>
   new Map([...ranks].toSorted(([, a], [, b]) => a - b));
 
-/** Rows that a revision moved; of one that gave ranks anew, as few as make its order. */
-function movedBy(old: ReadonlyMap<number, number>, left: ReadonlyMap<number, number>): ReadonlySet<number> {
-  const other = [...left].filter(([id, rank]) => old.has(id) && old.get(id) !== rank).map(([id]) => id);
-  const anew = [...left.values()].every((rank, index) => rank === (index + 1) * RANK_STEP);
-  return anew ? movedBetween([...old.keys()], [...left.keys()]) : new Set(other);
-}
-
 /** What a revision did to ranks: `undefined` where the row was not there, or is not any more. */
 interface Step {
   readonly number: number;
@@ -78,19 +71,32 @@ export async function orderWithout(
 ): Promise<readonly number[]> {
   const ranks = new Map((now.get(menu) ?? []).map(({ id, rank }) => [id, rank]));
   const steps = revisions.map((revision) => undone(ranks, menu, revision)).filter(({ ranks }) => ranks.length > 0);
-  let old = inOrder(ranks);
-  let order: readonly number[] = [...old.keys()];
+  /** The other order; none while it is that of the ranks. */
+  let order: readonly number[] | undefined;
+  /** Rows that those that are left out touched. */
+  const touched = new Set<number>();
   for (const step of steps.toReversed()) {
     if (slices.over) await slices.pause();
-    for (const { id, after } of step.ranks) {
-      if (after === undefined) ranks.delete(id);
-      else ranks.set(id, after);
+    if (numbers.has(step.number)) {
+      order ??= [...inOrder(ranks).keys()];
+      done(ranks, step);
+      for (const { id } of step.ranks) touched.add(id);
+      const present = [...inOrder(ranks).keys()];
+      // What was done and taken back again makes no difference.
+      if (order.length === present.length && order.every((id, at) => id === present[at])) {
+        order = undefined;
+        touched.clear();
+      }
+    } else {
+      const few = step.ranks.length <= FEW && step.ranks.length * 2 < ranks.size;
+      const old = order === undefined || few ? undefined : inOrder(ranks);
+      done(ranks, step);
+      if (order === undefined) continue;
+      const some = old === undefined ? doneByFew(order, step, ranks, touched) : undefined;
+      order = some ?? doneAgain(order, step, old ?? inOrder(before(ranks, step)), inOrder(ranks));
     }
-    const left = inOrder(ranks);
-    if (!numbers.has(step.number)) order = doneAgain(order, step, old, left);
-    old = left;
   }
-  return order;
+  return order ?? [...inOrder(ranks).keys()];
 }
 
 /** Takes a revision out of `ranks`. Returns what it did. */
@@ -105,6 +111,58 @@ function undone(ranks: Map<number, number>, menu: string, { number, changes }: P
     else ranks.set(id, before);
   }
   return { number, ranks: did };
+}
+
+function done(ranks: Map<number, number>, step: Step): void {
+  for (const { id, after } of step.ranks) {
+    if (after === undefined) ranks.delete(id);
+    else ranks.set(id, after);
+  }
+}
+
+/** Ranks before a step, from those after it. */
+function before(ranks: ReadonlyMap<number, number>, step: Step): ReadonlyMap<number, number> {
+  const old = new Map(ranks);
+  for (const { id, before } of step.ranks) {
+    if (before === undefined) old.delete(id);
+    else old.set(id, before);
+  }
+  return old;
+}
+
+/** Rows that are placed one by one: a list may be long, and the revisions a thousand. */
+const FEW = 8;
+
+/**
+ * As {@link doneAgain} for few rows: each goes before the one that it was put before.
+ * @param ranks after the step
+ * @returns `undefined` if that one is one of `touched`, which may stand anywhere.
+ */
+function doneByFew(
+  order: readonly number[],
+  step: Step,
+  ranks: ReadonlyMap<number, number>,
+  touched: ReadonlySet<number>,
+): readonly number[] | undefined {
+  const own = new Set(step.ranks.map(({ id }) => id));
+  const result = order.filter((id) => !own.has(id));
+  const placed = step.ranks.flatMap(({ id, after }) => (after === undefined ? [] : { id, after }));
+  for (const { id, after } of placed.toSorted((a, b) => b.after - a.after)) {
+    let [next, least] = [-1, Number.POSITIVE_INFINITY];
+    for (const [other, rank] of ranks) if (rank > after && rank < least) [next, least] = [other, rank];
+    if (touched.has(next)) return undefined;
+    const at = next === -1 ? result.length : result.indexOf(next);
+    if (at === -1) return undefined;
+    result.splice(at, 0, id);
+  }
+  return result;
+}
+
+/** Rows that a revision moved; of one that gave ranks anew, as few as make its order. */
+function movedBy(old: ReadonlyMap<number, number>, left: ReadonlyMap<number, number>): ReadonlySet<number> {
+  const other = [...left].filter(([id, rank]) => old.has(id) && old.get(id) !== rank).map(([id]) => id);
+  const anew = [...left.values()].every((rank, index) => rank === (index + 1) * RANK_STEP);
+  return anew ? movedBetween([...old.keys()], [...left.keys()]) : new Set(other);
 }
 
 /** What a revision did, in another order than the one it did it in. */
