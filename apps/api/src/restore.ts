@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { readMigrations } from './database/migrate.js';
 import { readEnv } from './env.js';
-import { CannotRestore, refuseUnknown, restore } from './generations/restore.js';
+import { CannotRestore, restore } from './generations/restore.js';
 
 /**
  * The command behind `npm start -- --restore [GENERATION]`: one line about what was done, or why nothing was. With `--check`
- * it only looks whether there is such a generation.
+ * it only looks whether it could be done.
  */
 
 const migrations = fileURLToPath(new URL('../../../prisma/migrations/', import.meta.url));
@@ -22,16 +22,14 @@ async function main(): Promise<number> {
   }
   try {
     const number = wanted === undefined ? undefined : Number(wanted);
-    if (checks) {
-      refuseUnknown(dataDir, number);
-      return 0;
-    }
     const { generation, revision, keptAs, damaged, isBehind, replaced } = await restore(
       databaseUrl,
       dataDir,
       await readMigrations(migrations),
       number,
+      checks,
     );
+    if (checks) return 0;
     const old = keptAs === undefined ? '' : `; the database from before is kept as ${keptAs}`;
     const lost =
       replaced === undefined

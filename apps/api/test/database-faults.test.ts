@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import {
   copyFileSync,
   cpSync,
@@ -582,6 +582,7 @@ describe('--restore', () => {
     const refused = restoring();
     expect(refused.code).toBe(1);
     const number = /^What was kept last is damaged \(.+\.rows\).* --restore (\d+)\n$/.exec(refused.stderr)?.[1];
+    expect(restoring('--check')).toEqual(refused);
     // Whoever is told to restore is told the number at once.
     await start();
     const { body } = await ask('GET', '/healthz');
@@ -673,6 +674,22 @@ describe('--restore', () => {
     for (const name of readdirSync(folder)) if (name !== first) rmSync(join(folder, name));
     expect(first).toBe('0.rows');
     expect(restoring('0')).toMatchObject({ code: 0, stdout: expect.stringContaining('restored generation 0 ') });
+  });
+
+  it.each([
+    ['the data folder', () => directory],
+    ['the database', database],
+  ])('is refused beforehand while %s is immutable', (_, immutable) => {
+    const made = () => readdirSync(directory).filter((name) => /restored|aside/.test(name));
+    expect(restoring('--check')).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(made()).toEqual([]);
+    execFileSync('chattr', ['+i', immutable()]);
+    try {
+      expect(restoring('--check')).toMatchObject({ code: 1, stderr: expect.stringMatching(/nothing was changed/) });
+    } finally {
+      execFileSync('chattr', ['-i', immutable()]);
+    }
+    expect(made()).toEqual([]);
   });
 
   it('says so when there is nothing to restore', () => {

@@ -1,4 +1,4 @@
-import { existsSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { RowChange, StoredRow } from '../config/draft.js';
@@ -78,6 +78,7 @@ function refuseLosing(what: string, { revision }: Generation): never {
 /**
  * Puts a new database in the place of the one at `url`, with the configuration of a generation as a new revision.
  * @param wanted revision to go back to; the newest without it.
+ * @param checks whether that would work is found out only: the new database is made, and removed.
  * @throws CannotRestore
  */
 export async function restore(
@@ -85,6 +86,7 @@ export async function restore(
   dataDir: string,
   migrations: readonly Migration[],
   wanted?: number,
+  checks = false,
 ): Promise<Restored> {
   const file = databaseFile(url);
   const damaged = damagedNewest(dataDir);
@@ -137,10 +139,16 @@ export async function restore(
     } finally {
       await connection.dispose();
     }
-    const keptAs = setAside(file);
-    for (const end of ['-wal', '-shm']) rmSync(`${building}${end}`, { force: true });
-    renameSync(building, file);
-    keep();
+    let keptAs: string | undefined;
+    if (checks) {
+      refuseImmovable(file);
+      removeDatabase(building);
+    } else {
+      keptAs = setAside(file);
+      for (const end of ['-wal', '-shm']) rmSync(`${building}${end}`, { force: true });
+      renameSync(building, file);
+      keep();
+    }
     return {
       generation,
       revision,
@@ -171,11 +179,6 @@ export async function restore(
 function nothingToRestore(dataDir: string, why: string): CannotRestore {
   const meanwhile = agentRevision(dataDir) > 0 ? ' Started without --restore the router forwards as before.' : '';
   return new CannotRestore(`There is nothing to restore: ${generationsFolder(dataDir)} ${why}.${meanwhile}`);
-}
-
-/** @throws CannotRestore when no such generation is kept. */
-export function refuseUnknown(dataDir: string, wanted: number | undefined): void {
-  chosen(dataDir, wanted, damagedNewest(dataDir));
 }
 
 function chosen(dataDir: string, wanted: number | undefined, damaged: readonly string[]): Generation {
@@ -368,6 +371,11 @@ function setAside(file: string): string | undefined {
   const aside = `${file}.${new Date().toISOString().replaceAll(/[-:]|\..*/g, '')}.aside`;
   for (const end of ['', '-wal', '-shm']) if (existsSync(file + end)) renameSync(file + end, aside + end);
   return aside;
+}
+
+/** A file that is immutable, chattr(1), can be set aside no more than written. */
+function refuseImmovable(file: string): void {
+  for (const end of ['', '-wal', '-shm']) if (existsSync(file + end)) accessSync(file + end, constants.W_OK);
 }
 
 function removeDatabase(file: string): void {
