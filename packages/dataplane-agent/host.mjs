@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
 const USAGE = `node host.mjs --socket PATH --data-dir DIR [--netns-name NAME] [--ports eth1,eth2 | --memory]
-              [--take-over] [--workers N]`;
+              [--take-over] [--workers N] [--check]`;
 
 /** Ends the process with a clear line: 2 for what the caller can mend, 1 for the rest. */
 function fail(message, code) {
@@ -26,6 +26,7 @@ function readOptions() {
         memory: { type: 'boolean', default: false },
         'take-over': { type: 'boolean', default: false },
         workers: { type: 'string' },
+        check: { type: 'boolean', default: false },
       },
     }));
   } catch (error) {
@@ -43,13 +44,14 @@ function readOptions() {
     memory: values.memory,
     takeOver: values['take-over'],
     workers: values.workers === undefined ? undefined : Number(values.workers),
+    check: values.check,
   };
 }
 
 // Configurations and their rows are nobody else's.
 process.umask(0o077);
 
-const options = readOptions();
+const { check, ...options } = readOptions();
 const addon = new URL(`./tollway.${process.env.TOLLWAY_CARGO_PROFILE ?? 'release'}.node`, import.meta.url);
 let agent;
 try {
@@ -57,6 +59,15 @@ try {
   agent = new Agent();
 } catch (error) {
   fail(`the agent is not built (npm run build -w packages/dataplane-agent): ${error.message}`, 1);
+}
+
+if (check) {
+  try {
+    agent.check(options);
+  } catch (error) {
+    fail(error.message, error.code === 'InvalidArg' ? 2 : 1);
+  }
+  process.exit(0);
 }
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => agent.stop());

@@ -55,18 +55,20 @@ impl Task for Run {
     type JsValue = ();
 
     fn compute(&mut self) -> Result<()> {
-        tollway_worker::run(&self.options, &self.stop).map_err(|error| {
-            let status = match error {
-                AgentError::Usage(_) => Status::InvalidArg,
-                AgentError::Failed(_) => Status::GenericFailure,
-            };
-            Error::new(status, error.to_string())
-        })
+        tollway_worker::run(&self.options, &self.stop).map_err(|error| to_node(&error))
     }
 
     fn resolve(&mut self, _env: Env, (): ()) -> Result<()> {
         Ok(())
     }
+}
+
+fn to_node(error: &AgentError) -> Error {
+    let status = match error {
+        AgentError::Usage(_) => Status::InvalidArg,
+        AgentError::Failed(_) => Status::GenericFailure,
+    };
+    Error::new(status, error.to_string())
 }
 
 /// An agent that has not been started, runs or has ended.
@@ -81,6 +83,12 @@ impl Agent {
     #[napi(constructor)]
     pub fn new() -> Result<Self> {
         Ok(Self { stop: Stop::new()? })
+    }
+
+    /// Whether `run` would claim the ports; touches nothing. Throws what `run` would reject with.
+    #[napi]
+    pub fn check(&self, options: BindingOptions) -> Result<()> {
+        tollway_worker::check(&options.into()).map_err(|error| to_node(&error))
     }
 
     /// Runs until `stop`. Rejects with code `InvalidArg` for options or ports that cannot be used.

@@ -73,30 +73,25 @@ pub struct Claim {
     records: PathBuf,
     /// What could not be written to `records`, by netdev.
     unsaved: Mutex<HashMap<String, Record>>,
+    missing: Vec<String>,
 }
 
 impl Claim {
     /// Claims `netdevs`. `instance` tells apart several agents of one machine; `records` is the directory
     /// for what must be restored. Netdevs that an agent of this instance claimed before and did not give
-    /// back are given back first, unless they are claimed again.
+    /// back are given back first, unless they are claimed again. One that is not there is claimed by [`Self::take_one`]
+    /// when it comes: a router that is started again without it is one under which it has vanished.
     ///
     /// # Errors
-    /// When a netdev is missing, unfit, or carries the default route or the caller's SSH session and
-    /// `take_over` is false; then nothing is claimed.
+    /// When a netdev is unfit, or carries the default route or the caller's SSH session and `take_over` is false; then
+    /// nothing is claimed.
     pub fn take(
         netdevs: &[String],
         instance: &str,
         records: &Path,
         take_over: bool,
     ) -> Result<Self, ClaimError> {
-        let safe: String =
-            instance.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        let claim = Self {
-            netdevs: netdevs.to_vec(),
-            table: format!("tollway_{safe}"),
-            records: records.to_owned(),
-            unsaved: Mutex::default(),
-        };
+        let mut claim = Self::new(netdevs, instance, records);
         // What cannot be noted on disk, which may be full, is remembered; it is no reason not to forward.
         let _ = private::create_folder(records);
         let mut links = LinkMonitor::new()?.links()?;
@@ -105,19 +100,57 @@ impl Claim {
                 return Err(refused(netdev, "it is named twice"));
             }
             claim.keep_name(netdev, &mut links)?;
-            let link = links.iter().find(|link| link.name == *netdev);
-            let link = link.ok_or_else(|| ClaimError::Missing(netdev.clone()))?;
-            check(link, &links, take_over || claim.record_path(netdev).exists())?;
+            if let Some(link) = links.iter().find(|link| link.name == *netdev) {
+                check(link, &links, take_over || claim.record_path(netdev).exists())?;
+            }
         }
         claim.restore_leftovers(netdevs)?;
         for netdev in netdevs {
-            if let Err(error) = claim.take_one(netdev) {
-                // The records say what to undo; the first error is the one to tell.
-                let _ = claim.release();
-                return Err(error);
+            match claim.take_one(netdev) {
+                Ok(()) => {}
+                Err(ClaimError::Missing(_)) => claim.missing.push(netdev.clone()),
+                Err(error) => {
+                    // The records say what to undo; the first error is the one to tell.
+                    let _ = claim.release();
+                    return Err(error);
+                }
             }
         }
         Ok(claim)
+    }
+
+    /// Whether [`Self::take`] would claim `netdevs` once those that an agent with these `records` has claimed have been
+    /// given back. Touches nothing.
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    pub fn check(netdevs: &[String], records: &Path, take_over: bool) -> Result<(), ClaimError> {
+        let claim = Self::new(netdevs, "", records);
+        let links = LinkMonitor::new()?.links()?;
+        for link in netdevs.iter().filter_map(|netdev| links.iter().find(|link| link.name == *netdev)) {
+            check(link, &links, take_over)?;
+            if !take_over && let Some(record) = claim.record_of(link) {
+                refuse_cutting_off(&link.name, &record.routes, &record.addresses)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn new(netdevs: &[String], instance: &str, records: &Path) -> Self {
+        let safe: String =
+            instance.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        Self {
+            netdevs: netdevs.to_vec(),
+            table: format!("tollway_{safe}"),
+            records: records.to_owned(),
+            unsaved: Mutex::default(),
+            missing: Vec::new(),
+        }
+    }
+
+    /// Netdevs that were not there when the others were claimed.
+    pub fn missing(&self) -> &[String] {
+        &self.missing
     }
 
     fn record_path(&self, netdev: &str) -> PathBuf {
@@ -132,6 +165,16 @@ impl Claim {
     fn record(&self, netdev: &str) -> Option<Record> {
         let saved = fs::read_to_string(self.record_path(netdev)).map(|text| Record::from_text(&text));
         saved.ok().or_else(|| self.unsaved().get(netdev).cloned())
+    }
+
+    /// The record on disk of a netdev, which may have been renamed since.
+    fn record_of(&self, link: &Link) -> Option<Record> {
+        let names = fs::read_dir(&self.records).into_iter().flatten().flatten();
+        let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut records = names.filter_map(|name| Some((self.record(&name)?, name)));
+        records
+            .find(|(record, name)| *name == link.name || record.device == device(link))
+            .map(|found| found.0)
     }
 
     /// Netdevs whose state could not be noted on disk: if this process is killed, they stay as they are.
@@ -348,25 +391,31 @@ fn check(link: &Link, links: &[Link], take_over: bool) -> Result<(), ClaimError>
     if take_over {
         return Ok(());
     }
+    let mut routes = Vec::new();
     for family in ["-4", "-6"] {
-        let routes = ip(&format!("-o {family} route show default dev {}", link.name))?;
-        if !routes.trim().is_empty() {
-            return Err(refused(
-                &link.name,
-                "it carries this machine's default route, which would be cut off (--take-over claims it all the same)",
-            ));
-        }
+        routes.extend(
+            ip(&format!("-o {family} route show default dev {}", link.name))?.lines().map(str::to_owned),
+        );
     }
-    if let Some(address) = ssh_server_address() {
-        let addresses = ip(&format!("-o address show dev {}", link.name))?;
-        let carries =
-            addresses.split_whitespace().any(|word| word.split('/').next() == Some(address.as_str()));
-        if carries {
-            return Err(refused(
-                &link.name,
-                "it carries the SSH session that you are using (--take-over claims it all the same)",
-            ));
-        }
+    refuse_cutting_off(&link.name, &routes, &[ip(&format!("-o address show dev {}", link.name))?])
+}
+
+/// Refuses a netdev whose `routes` or `addresses`, in words of ip(8), whoever uses this machine needs.
+fn refuse_cutting_off(netdev: &str, routes: &[String], addresses: &[String]) -> Result<(), ClaimError> {
+    if routes.iter().any(|route| route.starts_with("default")) {
+        return Err(refused(
+            netdev,
+            "it carries this machine's default route, which would be cut off (--take-over claims it all the same)",
+        ));
+    }
+    let mut words = addresses.iter().flat_map(|line| line.split_whitespace());
+    if let Some(address) = ssh_server_address()
+        && words.any(|word| word.split('/').next() == Some(address.as_str()))
+    {
+        return Err(refused(
+            netdev,
+            "it carries the SSH session that you are using (--take-over claims it all the same)",
+        ));
     }
     Ok(())
 }
@@ -461,6 +510,7 @@ mod tests {
             table: String::new(),
             records: folder.to_path_buf(),
             unsaved: Mutex::default(),
+            missing: Vec::new(),
         };
         for netdev in ["eth0", "eth1"] {
             let record = Record { mtu: 9000, ..Record::default() };

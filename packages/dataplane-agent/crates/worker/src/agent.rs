@@ -276,6 +276,24 @@ impl Agent {
     }
 }
 
+/// Whether [`run`] would claim the ports; touches nothing. To be asked while another agent with this data directory goes on,
+/// which is to be ended by nobody who is refused then.
+///
+/// # Errors
+/// As [`run`], of what can be known before.
+pub fn check(options: &Options) -> Result<(), AgentError> {
+    options.check()?;
+    let records = options.data_dir.join("agent").join("claims");
+    Claim::check(&options.ports, &records, options.take_over).map_err(not_claimed)
+}
+
+fn not_claimed(error: ClaimError) -> AgentError {
+    match error {
+        ClaimError::Missing(_) | ClaimError::Refused { .. } => AgentError::Usage(error.to_string()),
+        ClaimError::Command(_) | ClaimError::Io(_) => AgentError::Failed(error.to_string()),
+    }
+}
+
 /// Runs an agent until `stop` says so; then ports are released and the router's namespace is removed.
 ///
 /// # Errors
@@ -310,10 +328,7 @@ pub fn run(options: &Options, stop: &Stop) -> Result<(), AgentError> {
     } else {
         let instance = &options.netns_name;
         let claim = Claim::take(&options.ports, instance, &state.join("claims"), options.take_over);
-        Some(claim.map_err(|error| match error {
-            ClaimError::Missing(_) | ClaimError::Refused { .. } => AgentError::Usage(error.to_string()),
-            ClaimError::Command(_) | ClaimError::Io(_) => AgentError::Failed(error.to_string()),
-        })?)
+        Some(claim.map_err(not_claimed)?)
     };
     for netdev in claim.iter().flat_map(Claim::unnoted) {
         problems.push(format!(
@@ -492,6 +507,16 @@ impl Agent {
             let changes = self.ports.follow(monitor, claim, &mut self.workers).map_err(lost)?;
             self.links_changed(changes).map_err(lost)?;
             self.offload_flows().map_err(lost)?;
+            for netdev in claim.missing() {
+                // It may have come meanwhile.
+                let port =
+                    self.ports.states.iter().find(|port| port.netdev == *netdev && port.link.is_none());
+                let Some(port) = port.map(|port| port.name.clone()) else { continue };
+                let message = format!(
+                    "{port} ({netdev}): there is no such network device now; it is used when it comes"
+                );
+                self.log("interface,warning", message);
+            }
         }
         self.update_router_namespace().map_err(lost)
     }

@@ -28,5 +28,5 @@ pub mod traces;
 pub mod worker;
 pub mod workers;
 
-pub use agent::{Stop, run};
+pub use agent::{Stop, check, run};
 pub use options::{AgentError, Options};
