@@ -19,6 +19,9 @@ import {
   freeRouterNetns,
   instances,
   isForwarding,
+  isManaged,
+  notePorts,
+  portsBefore,
   register,
   removeInstance,
   removeLeftovers,
@@ -51,7 +54,7 @@ await main(async () => {
         'Without root the same engine runs on memory ports with generated traffic: npm start -- --memory',
     );
   }
-  if (options.ports !== undefined) requireInterfaces(options.ports);
+  const absent = options.ports === undefined ? [] : absentInterfaces(options.ports, options.dataDir);
   prepareDataDir(options.dataDir);
   if (!options.memory) await ensurePrograms([...routerNeeds, ...(options.lab ? labNeeds : [])]);
   await build();
@@ -79,7 +82,7 @@ await main(async () => {
       register(instance);
     };
     supervisor = new Supervisor(path.join(options.dataDir, 'log'), noted, sameFolder(options.dataDir));
-    const failure = await superviseUntil(stop, supervisor, instance, options, adminPassword);
+    const failure = await superviseUntil(stop, supervisor, instance, options, adminPassword, absent);
     if (failure !== undefined) throw failure;
     console.log(`• stopping (${await stop})`);
     return 0;
@@ -97,9 +100,10 @@ await main(async () => {
  * @param {Instance} instance
  * @param {import('./start/options.mjs').StartOptions} options
  * @param {string} adminPassword first password of admin; may be empty
+ * @param {readonly string[]} absent ports whose interface is not here
  * @returns {Promise<UserError | undefined>} why it cannot run, or undefined when it was asked to stop
  */
-async function superviseUntil(stop, supervisor, instance, options, adminPassword) {
+async function superviseUntil(stop, supervisor, instance, options, adminPassword, absent) {
   const url = urlOf(options.listen);
   let up = false;
   /** @type {(failure: UserError) => void} */
@@ -141,6 +145,7 @@ async function superviseUntil(stop, supervisor, instance, options, adminPassword
   const state = await health(url);
   if (!first && !isSetUp(options.dataDir)) return notUp(supervisor, state);
   up = true;
+  if (instance.lab === null) notePorts(instance);
 
   if (instance.lab !== null) {
     for (const service of trafficOf(instance.lab)) supervisor.start({ ...service, quiet: true });
@@ -150,7 +155,7 @@ async function superviseUntil(stop, supervisor, instance, options, adminPassword
   // The agent may just be about to begin.
   else if (state.problem !== undefined)
     console.error(unmanaged(state, state.forwarding || isSetUp(options.dataDir), url));
-  else welcome(url, instance, options);
+  else welcome(url, instance, options, absent);
   const watching = watchManagement(url, state, options.dataDir);
   await stop;
   clearInterval(watching);
@@ -192,14 +197,7 @@ function watchManagement(url, said, dataDir) {
 /** @param {import('./start/options.mjs').StartOptions} options */
 function restoreDatabase(options) {
   if (options.restore === undefined) return;
-  console.log(`• ${runRestore(options, restoreCommand(options.restore))}`);
-}
-
-/** @param {import('./start/options.mjs').StartOptions} options @param {readonly string[]} argv @returns {string} what it says */
-function runRestore(options, [program = '', ...args]) {
-  const { status, stdout, stderr } = spawnSync(program, args, { env: apiEnv(options), encoding: 'utf8' });
-  if (status !== 0) throw new UserError(stderr.trim() || 'the database could not be rebuilt');
-  return stdout.trim();
+  console.log(`• ${runShort(restoreCommand(options.restore), apiEnv(options))}`);
 }
 
 /** @param {Supervisor} supervisor @param {{ listening: boolean }} state */
@@ -220,8 +218,13 @@ function quoted(word) {
   return /^[\w./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** @param {string} url @param {Instance} instance @param {import('./start/options.mjs').StartOptions} options */
-function welcome(url, instance, options) {
+/**
+ * @param {string} url
+ * @param {Instance} instance
+ * @param {import('./start/options.mjs').StartOptions} options
+ * @param {readonly string[]} absent ports whose interface is not here
+ */
+function welcome(url, instance, options, absent) {
   const lines = [`Tollway is up after ${seconds(started)}: ${url}`];
   lines.push(setupLink(url, options.dataDir) ?? '  Log in as admin, whose password has been set.');
   if (instance.lab !== null) {
@@ -231,8 +234,10 @@ function welcome(url, instance, options) {
     );
   }
   if (instance.ports.length > 0 && instance.lab === null) {
-    const names = instance.ports.map((port, index) => `${port} as ether${index + 1}`).join(', ');
-    lines.push(`  Claimed: ${names}; given back at the end.`);
+    const names = instance.ports.map(
+      (port, index) => `${port} as ether${index + 1}${absent.includes(port) ? ' (when it comes)' : ''}`,
+    );
+    lines.push(`  Claimed: ${names.join(', ')}; given back at the end.`);
   }
   lines.push('  Stop with Ctrl-C.');
   console.log(lines.join('\n'));
@@ -291,9 +296,40 @@ async function refuseBefore(options) {
       `cannot listen on ${listen}: Tollway with the data folder ${other.dataDir} does. Choose another address: --listen ADDR:PORT`,
     );
   }
-  // Those that are here now are ended.
-  if (here.length === 0) await requireFreeAddress(listen);
-  if (typeof restore === 'number') runRestore(options, [...restoreCommand(restore), '--check']);
+  // Those that are here now are ended; what else listens where an API has ended is not.
+  if (!here.some(isManaged)) await requireFreeAddress(listen);
+  if (options.ports !== undefined) refusePorts(options, options.ports);
+  if (restore !== undefined) runShort([...restoreCommand(restore), '--check'], apiEnv(options));
+}
+
+/** @param {import('./start/options.mjs').StartOptions} options @param {string[]} ports */
+function refusePorts(options, ports) {
+  const others = instances().filter((each) => !isSameFolder(each.dataDir, options.dataDir));
+  // Two agents would both forward what comes in.
+  for (const other of others.filter((each) => isRunning(each.supervisor) || isForwarding(each))) {
+    const taken =
+      other.netns === currentNetns() && other.lab === null ? ports.filter((name) => other.ports.includes(name)) : [];
+    if (taken.length === 0) continue;
+    const stop = isRunning(other.supervisor) ? 'stop that one' : 'start and stop that one';
+    throw new UserError(
+      `--ports: Tollway with the data folder ${other.dataDir} has claimed ${taken.join(', ')}; to have it given back, ${stop}`,
+      2,
+    );
+  }
+  const agent = { dataDir: options.dataDir, routerNetns: 'tollway', ports, lab: null };
+  runShort([...agentCommand(agent, options), '--check'], process.env);
+}
+
+/**
+ * Runs a short command whose refusal is the one to tell.
+ * @param {readonly string[]} argv
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {string} what it says
+ */
+function runShort([program = '', ...args], env) {
+  const { status, stdout, stderr } = spawnSync(program, args, { env, encoding: 'utf8' });
+  if (status !== 0) throw new UserError(stderr.trim() || `${program} ${args.join(' ')} failed`, status === 2 ? 2 : 1);
+  return stdout.trim();
 }
 
 /** @param {string} listen */
@@ -312,14 +348,31 @@ async function requireFreeAddress(listen) {
   );
 }
 
-/** @param {readonly string[]} names */
-function requireInterfaces(names) {
+/**
+ * Those of the ports whose interface is not here now; the agent goes on without one, as when it vanishes.
+ * @param {readonly string[]} names
+ * @param {string} dataDir
+ * @throws UserError (exit code 2) for one that this router has not had yet
+ */
+function absentInterfaces(names, dataDir) {
   /** @type {{ ifname: string }[]} */
   const links = JSON.parse(run('ip', ['-json', 'link', 'show']).stdout);
   const present = links.map((link) => link.ifname).filter((name) => name !== 'lo');
-  const missing = names.filter((name) => !present.includes(name));
-  if (missing.length === 0) return;
-  throw new UserError(`--ports: there is no interface ${missing.join(', ')} here; there are: ${present.join(', ')}`, 2);
+  const absent = names.filter((name) => !present.includes(name));
+  const before = portsBefore(dataDir);
+  const unknown = absent.filter((name) => !before.includes(name));
+  if (unknown.length > 0) {
+    throw new UserError(
+      `--ports: there is no interface ${unknown.join(', ')} here; there are: ${present.join(', ')}`,
+      2,
+    );
+  }
+  for (const name of absent) {
+    console.error(
+      `• there is no interface ${name} here now (there are: ${present.join(', ')}): it is used when it comes`,
+    );
+  }
+  return absent;
 }
 
 /** @returns {Promise<string>} resolves with the reason when this run is to end */

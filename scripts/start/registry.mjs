@@ -158,6 +158,37 @@ export const isForwarding = ({ dataDir, processes }) =>
   existsSync(dataDir) &&
   [...processes, ...pidFileProcesses(dataDir)].some((each) => each.name === 'agent' && isRunning(each));
 
+/** Whether the API of an instance runs. @param {Instance} instance */
+export const isManaged = ({ dataDir, processes }) =>
+  [...processes, ...pidFileProcesses(dataDir)].some((each) => each.name === 'api' && isRunning(each));
+
+/** Interfaces that the router of a data folder has had as its ports, one a line. @param {string} dataDir */
+const portsFile = (dataDir) => path.join(dataDir, 'agent', 'ports');
+
+/** @param {string} dataDir */
+export function portsBefore(dataDir) {
+  try {
+    return readFileSync(portsFile(dataDir), 'utf8').split('\n').filter(Boolean);
+  } catch {
+    return [];
+  }
+}
+
+/** Notes which interfaces a router has as its ports: it may be started again while one of them is not there. @param {Instance} instance */
+export function notePorts({ dataDir, ports }) {
+  const before = portsBefore(dataDir);
+  const all = new Set([...before, ...ports]);
+  if (all.size === before.length) return;
+  const file = portsFile(dataDir);
+  try {
+    writeFileSync(`${file}.new`, [...all, ''].join('\n'));
+    renameSync(`${file}.new`, file);
+  } catch {
+    // Not on a disk that is full or read-only.
+    removeIfPossible(`${file}.new`);
+  }
+}
+
 /**
  * Ends an instance's processes and removes everything it made.
  * @param {Instance} instance

@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { addHost, type Host, link, removeHost, runCommand } from './netns.ts';
-import { dispose, newRouter, type Router } from './router.ts';
+import { dispose, newDataDir, newRouter, type Router } from './router.ts';
 import { eventually, sleep } from './wait.ts';
 
 /** Real interfaces of the namespace that the command runs in: claimed, watched, given back. */
@@ -167,6 +167,38 @@ test('a port with the default route is refused, unless --take-over is given', as
   box.must('ip', 'address', 'flush', 'dev', 'eth2');
 });
 
+test('after kill -9 of npm start the router goes on while a start with its ports is refused', async () => {
+  box.must('ip', 'address', 'add', '10.99.0.1/24', 'dev', 'eth2');
+  box.must('ip', 'route', 'add', 'default', 'via', '10.99.0.254');
+  const killed = await start('--take-over');
+  await addAddresses(killed);
+  await eventually(() => left.ping('10.10.2.2', 1) === 1);
+  const refused = async (refusal: RegExp, dataDir: string, ...options: string[]) => {
+    const settings = { inside: box, options: ['--ports', 'eth1,eth2', ...options], dataDir };
+    const { code, stdout, stderr } = await newRouter(settings).launch().ended();
+    expect([code, stderr], stdout).toEqual([2, expect.stringMatching(refusal)]);
+    expect(stdout).not.toContain('removing');
+    expect(left.ping('10.10.2.2', 2)).toBe(2);
+  };
+  const other = newDataDir();
+  try {
+    await refused(/has claimed eth1, eth2; .* stop that one/, other, '--take-over');
+    killed.process.child.kill('SIGKILL');
+    await killed.process.ended();
+    await refused(/^eth2 cannot be claimed: it carries this machine's default route.*--take-over/, killed.dataDir);
+    await refused(/has claimed eth1, eth2; .* start and stop that one/, other, '--take-over');
+    router = newRouter({ inside: box, options: [...(killed.settings.options ?? [])], dataDir: killed.dataDir });
+    await router.up();
+    await eventually(() => left.ping('10.10.2.2', 1) === 1);
+    expect(await router.stop()).toBe(0);
+    expect(box.must('ip', 'route')).toContain('default via 10.99.0.254 dev eth2');
+  } finally {
+    rmSync(other, { recursive: true, force: true });
+    box.run('ip', 'route', 'del', 'default');
+    box.run('ip', 'address', 'flush', 'dev', 'eth2');
+  }
+});
+
 test('carrier loss and return are seen and survived', async () => {
   const it = await start();
   await addAddresses(it);
@@ -222,6 +254,49 @@ test('an interface that vanishes and comes back is used again', async () => {
   await eventually(async () => (await interfaceRow(it, 'ether2'))?.running === 'true');
   await eventually(() => left.ping('10.10.2.2', 1) === 1);
   expect(it.pid('agent')).toBe(agent);
+});
+
+test('an agent that is started while an interface is gone starts with the others, and uses it when it comes', async () => {
+  const comesBack = () => {
+    link(box, 'eth2', right, 'eth0');
+    right.must('ip', 'address', 'add', '10.10.2.2/24', 'dev', 'eth0');
+    right.must('ip', 'route', 'add', 'default', 'via', '10.10.2.1');
+  };
+  const saysSo = async (of: Router) =>
+    (await of.rest.list('/log')).some(({ message }) => message?.startsWith('ether2 (eth2): there is no such'));
+  const first = await start();
+  await addAddresses(first);
+  await eventually(() => left.ping('10.10.2.2', 1) === 1);
+  box.must('ip', 'link', 'delete', 'eth2');
+  try {
+    await eventually(async () => (await interfaceRow(first, 'ether2'))?.running === 'false');
+    process.kill(first.pid('agent'), 'SIGKILL');
+    await eventually(() => left.ping('10.10.1.1', 1) === 1);
+    await eventually(() => first.healthy());
+    await eventually(() => saysSo(first));
+    expect((await interfaceRow(first, 'ether2'))?.running).toBe('false');
+    comesBack();
+    await eventually(() => left.ping('10.10.2.2', 1) === 1);
+    expect((await interfaceRow(first, 'ether2'))?.running).toBe('true');
+
+    box.must('ip', 'link', 'delete', 'eth2');
+    expect(await first.stop()).toBe(0);
+    const unknown = newRouter({ inside: box, options: ['--ports', 'eth1,eth3'], dataDir: first.dataDir });
+    expect(await unknown.launch().ended()).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/there is no interface eth3 here; there are: eth1\n/),
+    });
+    const settings = { inside: box, options: [...(first.settings.options ?? [])], dataDir: first.dataDir };
+    router = await newRouter(settings).up();
+    const second = router;
+    expect(second.process.stderr).toMatch(/there is no interface eth2 here now .*it is used when it comes/);
+    expect(second.process.stdout).toContain('eth2 as ether2 (when it comes)');
+    await eventually(() => left.ping('10.10.1.1', 1) === 1);
+    expect(await saysSo(second)).toBe(true);
+  } finally {
+    comesBack();
+  }
+  await eventually(() => left.ping('10.10.2.2', 1) === 1);
 });
 
 test('an interface that is renamed while it is claimed has its name again at once, and what keeps the kernel from it', async () => {

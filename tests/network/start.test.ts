@@ -1,7 +1,8 @@
-import { existsSync, lstatSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { Background, runCommand } from './netns.ts';
+import { Background, mustRun, runCommand } from './netns.ts';
 import { dispose, newDataDir, newRouter, PASSWORD, projectRoot, type Router, SERVER } from './router.ts';
 import { eventually } from './wait.ts';
 
@@ -96,6 +97,24 @@ test('after kill -9 of npm start the router goes on, whatever other one is start
     code: 1,
     stderr: expect.stringMatching(/no generation 999/),
   });
+  const folder = path.join(killed.dataDir, 'generations');
+  const [newest = ''] = readdirSync(folder).sort((a, b) => Number.parseInt(b, 10) - Number.parseInt(a, 10));
+  const kept = readFileSync(path.join(folder, newest));
+  writeFileSync(path.join(folder, newest), `${kept}0123456789abcdef {"kind":"chan`);
+  expect(refused('--listen', killed.listen, '--restore')).toMatchObject({
+    code: 1,
+    stdout: expect.not.stringContaining('removing'),
+    stderr: expect.stringMatching(/kept last is damaged .* --restore \d+\n$/),
+  });
+  writeFileSync(path.join(folder, newest), kept);
+  mustRun('chattr', '+i', killed.dataDir);
+  const immutable = refused('--listen', killed.listen, '--restore');
+  mustRun('chattr', '-i', killed.dataDir);
+  expect(immutable).toMatchObject({
+    code: 1,
+    stdout: expect.not.stringContaining('removing'),
+    stderr: expect.stringMatching(/could not be rebuilt, and nothing was changed/),
+  });
   const taken = script('start.mjs', '--memory', '--data-dir', newDataDir(), '--listen', killed.listen);
   expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining(killed.dataDir) });
   for (const pid of pids) expect(runs(pid)).toBe(true);
@@ -107,6 +126,33 @@ test('after kill -9 of npm start the router goes on, whatever other one is start
   await next.stop();
   await other.stop();
   expect(remaining(made)).toEqual([]);
+});
+
+test('after kill -9 of npm start and of its API the router goes on while something else listens in its place', async () => {
+  const killed = await start();
+  const agent = killed.pid('agent');
+  for (const pid of [killed.process.child.pid ?? 0, killed.pid('api')]) process.kill(pid, 'SIGKILL');
+  await killed.process.ended();
+  const [host = '', port] = killed.listen.split(':');
+  const elsewhere = createServer();
+  await eventually(
+    () =>
+      new Promise((resolve) => {
+        elsewhere.once('error', () => resolve(false));
+        elsewhere.listen(Number(port), host, () => resolve(true));
+      }),
+  );
+  try {
+    const refused = script('start.mjs', '--data-dir', killed.dataDir, '--listen', killed.listen);
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/something else listens there/) });
+    expect(runs(agent)).toBe(true);
+    expect(killed.host('lan').ping(SERVER, 2)).toBe(2);
+  } finally {
+    elsewhere.close();
+  }
+  const next = await startIn(killed.dataDir);
+  expect(runs(agent)).toBe(false);
+  expect(next.host('lan').ping(SERVER, 2)).toBe(2);
 });
 
 test('after kill -9 of npm start and of its agent any start takes the rest away', async () => {
