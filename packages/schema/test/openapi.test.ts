@@ -106,6 +106,17 @@ describe('OpenAPI of the registry', () => {
     },
   );
 
+  it('tells where items that are gone by themselves are left out by remove', () => {
+    const numbers = (path: string): string => body(path).schema.properties.numbers.description;
+    for (const path of ['/ip/firewall/connection', '/ip/arp', '/ip/firewall/address-list']) {
+      expect(numbers(`/rest${path}/remove`)).toContain('those that are gone left out');
+    }
+    expect(numbers('/rest/ip/firewall/address-list/enable')).toContain('all of them or none');
+    expect(numbers('/rest/ip/firewall/filter/remove')).toBe(
+      'Ids or names, comma separated or a list; all of them or none.',
+    );
+  });
+
   it('asks for what else a command needs, and for no item where there is none', () => {
     expect(body('/rest/ip/route/unset').schema.required).toEqual(['value-name']);
     expect(body('/rest/ip/route/comment').schema.required).toEqual(['comment']);

@@ -385,19 +385,33 @@ const ARGUMENTS: Readonly<Record<string, { readonly required?: readonly string[]
     },
   };
 
+const numbers = (description: string): JsonObject => ({
+  type: ['string', 'array'],
+  minLength: 1,
+  items: { type: 'string', minLength: 1 },
+  description,
+});
+
 const itemArguments: JsonObject = {
-  numbers: {
-    type: ['string', 'array'],
-    minLength: 1,
-    items: { type: 'string', minLength: 1 },
-    description: 'Ids or names, comma separated or a list; all of them or none.',
-  },
+  numbers: numbers('Ids or names, comma separated or a list; all of them or none.'),
   '.id': {
     type: ['string', 'array'],
     minLength: 1,
     items: { type: 'string', minLength: 1 },
     description: 'The same, in place of numbers.',
   },
+};
+
+/** Lists whose dynamic items can be removed, though they go by themselves at any time. */
+const PASSING: ReadonlySet<string> = new Set(['/ip/firewall/connection', '/ip/arp', '/ip/firewall/address-list']);
+
+/** The same where some of the items may be gone by the time that they are to be removed. */
+const passingArguments: JsonObject = {
+  ...itemArguments,
+  numbers: numbers(
+    'Ids or names, comma separated or a list. Of items that come and go by themselves those that are there are removed ' +
+      'and those that are gone left out, and it is an error when none is there; of stored items all of them or none.',
+  ),
 };
 
 /** An item must be named; counters of interfaces are reset of all of them when none is. */
@@ -418,13 +432,14 @@ function commandOperation(menu: Menu, command: string): JsonObject {
   }
   const { required = [], properties = {} } = ARGUMENTS[command] ?? {};
   const ofItems = !isSingle(menu) && !command.endsWith('-all');
+  const items = command === 'remove' && PASSING.has(menu.path) ? passingArguments : itemArguments;
   const named = ofItems ? itemsNamed(menu, command) : {};
   const schema: JsonObject = {
     type: 'object',
     ...named,
     ...(required.length > 0 && { required }),
     ...(command === 'set' && { additionalProperties: false, patternProperties: TAKEN_AWAY }),
-    properties: { ...(ofItems && itemArguments), ...properties, ...(command === 'set' && givenProperties(menu)) },
+    properties: { ...(ofItems && items), ...properties, ...(command === 'set' && givenProperties(menu)) },
   };
   return operation(menu, `post-${command}`, summary, {
     requestBody: { required: 'anyOf' in schema || required.length > 0, ...content(schema) },
