@@ -15,6 +15,13 @@ const QUEUES = '/queue/simple';
 describe('a condition', () => {
   it.each<[string, string, Condition['op'], string, (string | undefined)[], (string | undefined)[]]>([
     [FILTER, 'protocol', 'is', '6', ['tcp'], ['udp', undefined]],
+    [CONNECTIONS, 'protocol', 'is', '6 (tcp)', ['tcp'], ['udp', undefined]],
+    [CONNECTIONS, 'protocol', 'in', '6 (tcp),17 (udp)', ['tcp', 'udp'], ['icmp', undefined]],
+    [FILTER, 'protocol', 'is', '!6 (tcp)', ['!tcp'], ['tcp', '!udp', undefined]],
+    [CONNECTIONS, 'orig-bytes', 'is', '1.5 KiB', ['1536', '1540'], ['1535', '1.5 KiB.', undefined]],
+    [CONNECTIONS, 'orig-bytes', 'in', '1.5 KiB,7', ['1536', '7'], ['1535', undefined]],
+    [CONNECTIONS, 'orig-packets', 'is', '319 850', ['319850'], ['319', undefined]],
+    [CONNECTIONS, 'timeout', 'is', '1d 00:04:02', ['1d4m2s'], ['4m2s', undefined]],
     [FILTER, 'protocol', 'is-not', 'tcp', ['udp', undefined], ['tcp']],
     [FILTER, 'disabled', 'is', 'true', ['true'], ['false', undefined]],
     [FILTER, 'dynamic', 'is', 'false', ['false', undefined], ['true']],
@@ -60,6 +67,13 @@ describe('a condition', () => {
     ['orig-rate', 'less', 'slow', 'filter: value of orig-rate: slow is not a rate'],
     ['src-address', 'in', '10.0.0.1,', 'filter: value of src-address: a value is missing after the comma; give values'],
     ['dst-port', 'in', '80,,443', 'filter: value of dst-port: a value is missing between two commas; give values'],
+    ['dst-port', 'is', 'http', 'filter: value of dst-port: http is not an integer 0..65535'],
+    ['dst-port', 'is-not', '70000', 'filter: value of dst-port: 70000 is out of range'],
+    ['dst-port', 'in', '80,http', 'filter: value of dst-port: http is not an integer 0..65535'],
+    ['protocol', 'is', 'web', 'filter: value of protocol: web is not a protocol name such as tcp'],
+    ['protocol', 'in', 'tcp,6 (udp)', 'filter: value of protocol: 6 (udp) is not a protocol name'],
+    ['orig-rate', 'is', 'fast', 'filter: value of orig-rate: fast is not a rate'],
+    ['assured', 'is', 'perhaps', 'filter: value of assured: perhaps is not'],
     ['dst-port', 'in', '1-70000', 'filter: value of dst-port: 70000 is out of range'],
   ])('%s %s %s is refused', (column, op, value, text) => {
     expect(() => holds(CONNECTIONS, { column, op, value }, undefined)).toThrow(ConditionError);

@@ -72,9 +72,8 @@ function one(name: string, kind: Kind, part: string): (value: string) => boolean
     const last = parsed(name, kind, part.slice(dash + 1));
     return (value) => order(kind, value, first) >= 0 && order(kind, value, last) <= 0;
   }
-  const result = kind.parse(part);
-  const wanted = result.ok ? result.value : part;
-  return (value) => value === wanted || value.split(',').includes(wanted);
+  const wanted = sought(name, kind, part);
+  return (value) => value === wanted || kind.display?.(value) === part || value.split(',').includes(wanted);
 }
 
 function spanOf(name: string, part: string): Span {
@@ -83,6 +82,24 @@ function spanOf(name: string, part: string): Span {
   throw new MembershipError(
     `value of ${name}: ${shown(part)} is no address, prefix a.b.c.d/n or range a.b.c.d-e.f.g.h`,
   );
+}
+
+/** Kinds beside numbers whose values are all written in one of a few ways. */
+const STRICT: readonly string[] = ['bool', 'ip-protocol', 'port-list'];
+
+/**
+ * The canonical text of what is looked for, which may be given as a column shows it: `6 (tcp)`. What is rounded there,
+ * such as `1.5 KiB`, has none, and stays as it is.
+ * @throws MembershipError for what no value of the kind can be, such as a word for a number.
+ */
+export function sought(name: string, kind: Kind, text: string): string {
+  const result = kind.parse(text);
+  if (result.ok) return result.value;
+  const number = kind.parse(/^(!?\d+) \(/.exec(text)?.[1] ?? '');
+  if (number.ok && kind.display?.(number.value) === text) return number.value;
+  const isRounded = kind.align === 'right' && kind.display !== undefined && /^\d/.test(text);
+  if (isRounded || (kind.align !== 'right' && !STRICT.includes(kind.name))) return text;
+  throw new MembershipError(`value of ${name}: ${result.error}`);
 }
 
 /** The canonical text. @throws MembershipError for a text that is no value of the kind. */

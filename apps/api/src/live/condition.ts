@@ -1,5 +1,5 @@
 import { columnValue, durationMs, ipv4Prefix, type Kind, type Menu, menuColumn } from '@tollway/schema';
-import { ADDRESSES, liesIn, MembershipError, membership, order, parsed } from '../config/membership.js';
+import { ADDRESSES, liesIn, MembershipError, membership, order, parsed, sought } from '../config/membership.js';
 
 /** What a condition of a filter asks of a cell. */
 export const OPERATORS = ['is', 'is-not', 'contains', 'contains-not', 'in', 'in-not', 'less', 'more'] as const;
@@ -80,9 +80,8 @@ function cellTest(
       return { test: holds, holdsRange: (first, last) => liesIn(spans, first, last) === wanted };
     }
     default: {
-      const result = kind.parse(value);
-      const wanted = result.ok ? result.value : value;
-      return { test: (cell) => cell === wanted || cell === value };
+      const wanted = sought(name, kind, value);
+      return { test: (cell) => cell === wanted || cell === value || kind.display?.(cell) === value };
     }
   }
 }
