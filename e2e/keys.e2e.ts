@@ -137,6 +137,42 @@ test('a letter in the tree of menus goes to the next menu that begins with it', 
   await expect(item('Resources')).toBeFocused();
 });
 
+test('keys mean the rows after a comment by the button, and when the button is switched off', async ({
+  ui,
+  router,
+}) => {
+  const rule = await router.rest.add(FILTER, { chain: 'forward', action: 'accept', 'dst-address': '192.0.2.99' });
+  const comment = async () => (await router.rest.get(FILTER, rule)).comment;
+  try {
+    const rules = await ui.open(FILTER);
+    const mine = rules.row('192.0.2.99');
+    await rules.select(mine);
+    await rules.command('Comment').click();
+    await ui.page.keyboard.type('by the button');
+    await ui.page.keyboard.press('Enter');
+    await expect.poll(comment).toBe('by the button');
+    await expect(rules.grid).toBeFocused();
+    await ui.page.keyboard.press('Control+z');
+    await expect.poll(comment).toBeUndefined();
+    await ui.page.keyboard.press('Control+a');
+    await expect(rules.row('defconf').first()).toHaveAttribute('aria-selected', 'true');
+    // Escape gives up the selection, and with it what the button would be about.
+    await rules.command('Comment').focus();
+    await ui.page.keyboard.press('Escape');
+    await expect(rules.command('Comment')).toBeDisabled();
+    await expect(rules.grid).toBeFocused();
+    await ui.page.keyboard.press('Control+f');
+    await expect(rules.root.getByLabel('Find')).toBeFocused();
+    // A row that is removed takes the buttons with it.
+    await rules.select(mine);
+    await rules.command('Remove').click();
+    await expect(mine).toHaveCount(0);
+    await expect(rules.grid).toBeFocused();
+  } finally {
+    if ((await router.rest.list(FILTER)).some((row) => row['.id'] === rule)) await router.rest.remove(FILTER, rule);
+  }
+});
+
 test('keys mean the window in front, also one whose first button is switched off', async ({ ui, router }) => {
   const rule = await router.rest.add('/ip/firewall/filter', { chain: 'forward', action: 'accept', comment: 'behind' });
   try {

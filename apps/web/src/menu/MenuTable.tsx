@@ -1,6 +1,6 @@
 /** The window of a list: toolbar, table, footer. Everything in it follows from the menu's declaration. */
 import type { Menu } from '@tollway/schema';
-import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { LiveMenu } from '../api/live-menu.ts';
 import { useOptions } from '../api/references.ts';
 import type { Row } from '../api/row.ts';
@@ -167,12 +167,28 @@ export function MenuTable(props: MenuTableProps) {
     findTimer.current = setTimeout(() => live.query.find !== sought && live.show({ first: 0, find: sought }), waitMs);
   }
 
-  useAddedRows(menu, live, (index) => {
-    // The dialog gave the focus back to the button that opened it, but what is selected now is what keys are meant for.
+  /** From a button of the table to its rows: what is selected is what keys are meant for. */
+  function leaveButton(when: (button: HTMLButtonElement) => boolean = () => true) {
     const focused = document.activeElement;
-    if (focused instanceof HTMLButtonElement && root.current?.contains(focused)) grid.current?.focus();
+    if (!(focused instanceof HTMLButtonElement) || !when(focused)) return;
+    if (root.current?.contains(focused)) grid.current?.focus();
+  }
+
+  useAddedRows(menu, live, (index) => {
+    // The dialog gave the focus back to the button that opened it.
+    leaveButton();
     grid.current?.show(index);
   });
+  // The same of what was asked about the rows; it runs after the dialog is gone.
+  const asks = overlay.kind === 'comment' || overlay.kind === 'remove' || overlay.kind === 'parent';
+  const asked = useRef(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: when a dialog closes
+  useEffect(() => {
+    if (asked.current && !asks) leaveButton();
+    asked.current = asks;
+  }, [asks]);
+  // A button that cannot be pressed any more hears no key, and the browser takes the focus out of the window.
+  useLayoutEffect(() => leaveButton(({ disabled }) => disabled));
   const visible = useVisible();
   useEscape(root, visible, () => selection.ids.size > 0 && actions.run('select-none'));
   const run = useRef(actions.run);
