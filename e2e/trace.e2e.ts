@@ -112,6 +112,7 @@ test('a live trace shows dropped packets as they come, and a log line of one lea
     await expect(steps(trace).getByRole('link', { name: COMMENT }).first()).toBeVisible();
     expect(await barriers(ui.page, ACTIVE)).toEqual([]);
     await trace.button('Stop').click();
+    await expect(trace.button('Start')).toBeFocused();
     await expect(trace.root.getByLabel('Dst. Port')).toBeEnabled();
     const seen = await packets(trace).count();
     knock(router);
@@ -137,6 +138,61 @@ test('an open connection is traced from its row, by the flow cache', async ({ ui
   await expect(steps(trace).getByRole('heading')).toContainText('forwarded');
   await trace.button('Start').click();
   await expect(packets(trace).filter({ hasText: 'fast' }).first()).toBeVisible();
+});
+
+test('a ping is traced by its identifier, from its connection and from the log; without one nothing is claimed', async ({
+  ui,
+  router,
+}) => {
+  const [first] = (await router.rest.list('/ip/firewall/filter')).filter((row) => row.dynamic === 'false');
+  const rule = await router.rest.add('/ip/firewall/filter', {
+    chain: 'forward',
+    protocol: 'icmp',
+    'in-interface': 'ether1',
+    action: 'log',
+    'log-prefix': 'pong',
+    'place-before': first?.['.id'] ?? '',
+  });
+  const trace = ui.window('Packet Trace');
+  const identifier = trace.root.getByLabel('Src. Port');
+  const traceThis = () => ui.page.getByRole('menuitem', { name: 'Trace this' }).click();
+  const ping = router.host('lan').start('ping', '-i', '1', SERVER);
+  try {
+    const connections = await ui.open('/ip/firewall/connection');
+    await connections.find('icmp');
+    await expect(connections.row('(icmp)').first()).toBeVisible();
+    await expect(connections.row('(tcp)')).toHaveCount(0);
+    await expect(connections.row('(udp)')).toHaveCount(0);
+    await connections.row('192.168.88.10', SERVER).first().click({ button: 'right' });
+    await traceThis();
+    await expect(identifier).toHaveValue(/^\d+$/);
+    await expect(steps(trace).getByRole('heading')).toContainText('forwarded');
+    await expect(steps(trace)).toContainText('established');
+    await trace.button('Close').click();
+
+    const log = await ui.open('/log');
+    await log.find('pong');
+    await log.row('pong').last().click({ button: 'right' });
+    await traceThis();
+    await expect(identifier).toHaveValue(/^\d+$/);
+    await expect(steps(trace).getByRole('heading')).toContainText('forwarded');
+    await trace.button('Close').click();
+
+    await router.rest.command('/log/info', {
+      message:
+        `forward: in:ether1 out:ether2, connection-state:established proto ICMP (type 0, code 0), ` +
+        `${SERVER}->192.168.88.10, len 85`,
+    });
+    await log.find('len 85');
+    await log.row('len 85').first().click({ button: 'right' });
+    await traceThis();
+    await expect(trace.root.getByRole('alert')).toContainText('ICMP identifier not known');
+    await expect(identifier).toHaveAccessibleDescription(/identifier not known/);
+    await expect(packets(trace)).toHaveCount(0);
+  } finally {
+    await ping.end('SIGKILL');
+    await router.rest.remove('/ip/firewall/filter', rule);
+  }
 });
 
 test('what is wrong with a packet is said beside the field', async ({ ui }) => {

@@ -31,6 +31,8 @@ const PARTS: readonly (readonly [string, RegExp])[] = [
   ],
 ];
 
+const IDENTIFIER = /\bid[: ] *(\d{1,5})\b/;
+
 /** What a log line of the firewall says beside the packet itself. */
 const NOISE: readonly RegExp[] = [
   /^.*?\b(?=[\w-]+: in:)/,
@@ -77,6 +79,9 @@ export function parsePacketLine(
   }
   for (const name of ['protocol', 'tcp-flags']) if (words[name] !== undefined) words[name] = words[name].toLowerCase();
   words.protocol ??= words['src-port'] !== undefined || words['dst-port'] !== undefined ? 'tcp' : 'icmp';
+  // The source port of an ICMP query or answer is its identifier.
+  const identifier = words.protocol === 'icmp' && words['src-port'] === undefined ? take(IDENTIFIER)?.[1] : undefined;
+  if (identifier !== undefined) words['src-port'] = identifier;
   const unread = rest.replace(/[\s,;()]+/g, ' ').trim();
   if (unread !== '') return { ok: false, error: `${shown(unread)} is not understood; give ${PACKET_LINE_ACCEPTS}` };
   return { ok: true, words };

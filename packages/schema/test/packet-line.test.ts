@@ -74,6 +74,20 @@ describe('a packet in one line', () => {
       },
     ],
     [
+      'forward: in:ether1 out:ether2, connection-state:established src-mac 02:00:00:00:00:01, ' +
+        'proto ICMP (type 0, code 0), id 4711, 1.1.1.1->192.168.88.10, ' +
+        'NAT 1.1.1.1->(203.0.113.2->192.168.88.10), len 84',
+      {
+        protocol: 'icmp',
+        'src-address': '1.1.1.1',
+        'dst-address': '203.0.113.2',
+        'src-port': '4711',
+        'in-interface': 'ether1',
+        'icmp-options': '0:0',
+        'packet-size': '84',
+      },
+    ],
+    [
       'forward: in:ether2 out:ether1, connection-state:established src-mac 02:00:00:00:00:01, proto TCP (PSH,ACK), ' +
         '192.168.88.10:40000->1.1.1.1:443, len 1500, 43 packets',
       { ...web, 'in-interface': 'ether2', 'tcp-flags': 'psh,ack', 'packet-size': '1500' },
@@ -85,6 +99,7 @@ describe('a packet in one line', () => {
   it('that says too little or too much is refused with what is accepted', () => {
     expect(read('tcp 10.0.0.1')).toMatch(/^tcp 10.0.0.1 is not a packet such as tcp 192/);
     expect(read('')).toMatch(/^an empty value is not a packet/);
+    expect(read('tcp 10.0.0.1:5 -> 10.0.0.2:80 id 7')).toMatch(/^id 7 is not understood/);
     expect(read('10.0.0.1 -> 10.0.0.2 quickly')).toMatch(/^quickly is not understood; give a packet such as/);
   });
 

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use tollway_config::dataplane::ConnectionState;
 use tollway_wire::tcp::flag as tcp_flag;
-use tollway_wire::{field, ipv4};
+use tollway_wire::{field, icmp, ipv4};
 
 use crate::classifier::{PacketView, Table};
 use crate::packet::{Meta, Origin};
@@ -57,7 +57,12 @@ fn describe(
     match tuple.protocol {
         ipv4::TCP => write!(line, "proto TCP ({}), ", flag_names(view.tcp_flags))?,
         ipv4::UDP => line.push_str("proto UDP, "),
-        ipv4::ICMP => write!(line, "proto ICMP (type {}, code {}), ", view.icmp_type, view.icmp_code)?,
+        ipv4::ICMP => {
+            write!(line, "proto ICMP (type {}, code {}), ", view.icmp_type, view.icmp_code)?;
+            if let Some(ident) = wire_ident(meta, view, head) {
+                write!(line, "id {ident}, ")?;
+            }
+        }
         other => write!(line, "proto {other}, ")?,
     }
     match tuple.protocol {
@@ -70,13 +75,22 @@ fn describe(
     if view.segments > 1 { write!(line, ", {} packets", view.segments) } else { Ok(()) }
 }
 
+/// Identifier of an ICMP query or answer as it came, which with the addresses names its connection; NAT may write another.
+fn wire_ident(meta: &Meta, view: &PacketView, head: &[u8]) -> Option<u16> {
+    let has_ident = icmp::is_query(view.icmp_type) || icmp::is_answer(view.icmp_type);
+    (has_ident && !is_later_fragment(meta, head)).then(|| field::get16(head, usize::from(meta.l4) + 4))
+}
+
+/// Fragments but the first have no ports on the wire (RFC 791 §3.1: the offset is the lower 13 bits).
+fn is_later_fragment(meta: &Meta, head: &[u8]) -> bool {
+    field::get16(head, usize::from(meta.l3) + 6) & 0x1fff != 0
+}
+
 /// What is written otherwise on the wire: `NAT (192.0.2.1:80->192.168.88.10:8080)->…`.
 fn translation(line: &mut String, meta: &Meta, view: &PacketView, head: &[u8]) -> std::fmt::Result {
     let tuple = &view.tuple;
     let (l3, l4) = (usize::from(meta.l3), usize::from(meta.l4));
-    // Fragments but the first have no ports on the wire (RFC 791 §3.1: the offset is the lower 13 bits).
-    let is_later_fragment = field::get16(head, l3 + 6) & 0x1fff != 0;
-    let ported = matches!(tuple.protocol, ipv4::TCP | ipv4::UDP) && !is_later_fragment;
+    let ported = matches!(tuple.protocol, ipv4::TCP | ipv4::UDP) && !is_later_fragment(meta, head);
     let end = |address: IpAddr, port: u16| {
         if ported { format!("{address}:{port}") } else { address.to_string() }
     };

@@ -184,7 +184,7 @@ fn log_lines_read_as_the_field_writes_them() {
         .filter("input", rule().protocol(1).log("").accept());
     let mut router = router(config);
     router.send(0, &tcp(tcp_flag::SYN, 1, 0));
-    router.send(0, &PacketBuilder::ipv4("10.1.0.2", "10.1.0.1").echo_request(1, 1));
+    router.send(0, &PacketBuilder::ipv4("10.1.0.2", "10.1.0.1").echo_request(7, 1));
     assert!(router.shared().log_pending());
     let lines: Vec<String> = router.shared().take_log().into_iter().map(|line| line.message).collect();
     assert_eq!(
@@ -193,7 +193,7 @@ fn log_lines_read_as_the_field_writes_them() {
             "web forward: in:ether1 out:ether2, connection-state:new src-mac 02:00:00:00:00:ee, \
              proto TCP (SYN), 10.1.0.2:1000->10.2.0.2:80, len 40",
             "input: in:ether1 out:(unknown 0), connection-state:new src-mac 02:00:00:00:00:ee, \
-             proto ICMP (type 8, code 0), 10.1.0.2->10.1.0.1, len 28",
+             proto ICMP (type 8, code 0), id 7, 10.1.0.2->10.1.0.1, len 28",
         ]
     );
 }

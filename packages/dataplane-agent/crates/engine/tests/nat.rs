@@ -71,6 +71,30 @@ fn log_lines_tell_what_is_translated() {
 }
 
 #[test]
+fn log_lines_tell_the_identifier_of_a_ping_as_it_came() {
+    let mut router = Router::new(masquerading().filter("forward", rule().log("").accept()));
+    let ping = |host| PacketBuilder::ipv4(host, "203.0.113.5").echo_request(7, 1);
+    router.send(0, &ping("192.168.88.10"));
+    // The identifier is taken.
+    let translated = router.send(0, &ping("192.168.88.11"))[0].packet().ports.0;
+    assert_ne!(translated, 7);
+    router.send(1, &PacketBuilder::ipv4("203.0.113.5", "10.2.0.1").echo_reply(translated, 1));
+    let lines: Vec<String> = router.shared().take_log().into_iter().map(|line| line.message).collect();
+    let told: Vec<&str> = lines.iter().map(|line| line.split_once("proto ").unwrap().1).collect();
+    assert_eq!(
+        told,
+        [
+            "ICMP (type 8, code 0), id 7, 192.168.88.10->203.0.113.5, len 28".to_owned(),
+            "ICMP (type 8, code 0), id 7, 192.168.88.11->203.0.113.5, len 28".to_owned(),
+            format!(
+                "ICMP (type 0, code 0), id {translated}, 203.0.113.5->192.168.88.11, \
+                 NAT 203.0.113.5->(10.2.0.1->192.168.88.11), len 28"
+            ),
+        ]
+    );
+}
+
+#[test]
 fn log_lines_of_fragments_tell_no_ports_of_what_is_translated() {
     let mut router = Router::new(masquerading().filter("forward", rule().log("").accept()));
     router.send(0, &out("192.168.88.10", 4000));

@@ -1,6 +1,6 @@
 /** The packet that a trace is about: in one line, and field by field. Each follows the other. */
 import type { Menu, PacketWords } from '@tollway/schema';
-import { type FormEvent, type ReactNode, useEffect, useId } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useId, useLayoutEffect, useRef } from 'react';
 import { useOptions } from '../../../api/references.ts';
 import { opening } from '../../../ui/opening.ts';
 
@@ -37,6 +37,12 @@ const LOCKED = 'Stop the trace to change what it follows';
 export function TraceForm(props: Props) {
   const { menu, line, words, wrong, running } = props;
   const id = useId();
+  const [start, stop] = [useRef<HTMLButtonElement>(null), useRef<HTMLButtonElement>(null)];
+  // The button that was pressed is switched off: the keyboard goes on at the other one.
+  useLayoutEffect(() => {
+    const [off, on] = running ? [start, stop] : [stop, start];
+    if (document.activeElement === off.current) on.current?.focus();
+  }, [running, start, stop]);
   const { options, load } = useOptions(menu.props['in-interface']?.kind);
   useEffect(load, [load]);
   const described = (property: string) =>
@@ -114,10 +120,10 @@ export function TraceForm(props: Props) {
         )}
       </div>
       <div className="trace-line">
-        <button type="button" className="button" disabled={running} onClick={props.onStart}>
+        <button ref={start} type="button" className="button" disabled={running} onClick={props.onStart}>
           Start
         </button>
-        <button type="button" className="button" disabled={!running} onClick={props.onStop}>
+        <button ref={stop} type="button" className="button" disabled={!running} onClick={props.onStop}>
           Stop
         </button>
         <label className="trace-check">

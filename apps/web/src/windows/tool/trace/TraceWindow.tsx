@@ -12,7 +12,7 @@ import { onAsked, takeAsked } from './ask.ts';
 import { PacketList } from './PacketList.tsx';
 import { StepList } from './StepList.tsx';
 import { TraceForm, type Wrong } from './TraceForm.tsx';
-import { breaksText, type Kept, keep, MOST } from './trace-words.ts';
+import { breaksText, type Kept, keep, MOST, unknownOf } from './trace-words.ts';
 import './trace.css';
 
 /** What ended a trace may be over long before the message goes. */
@@ -91,17 +91,24 @@ export function TraceWindow({ menu }: WindowProps) {
     setRunning(true);
   }
 
-  const latest = useRef({ show, ask });
-  latest.current = { show, ask };
+  /** Asks about a packet that was left for this window, unless it is not known well enough. */
+  function take(about: PacketWords) {
+    show(about);
+    const unknown = unknownOf(about);
+    if (unknown === undefined) return ask(about);
+    begin();
+    setWrong(unknown);
+  }
+
+  const latest = useRef(take);
+  latest.current = take;
   useEffect(() => {
-    const take = () => {
+    const look = () => {
       const asked = takeAsked();
-      if (asked === undefined) return;
-      latest.current.show(asked);
-      latest.current.ask(asked);
+      if (asked !== undefined) latest.current(asked);
     };
-    take();
-    return onAsked(take);
+    look();
+    return onAsked(look);
   }, []);
 
   const open = packets.find(({ key }) => key === selected);

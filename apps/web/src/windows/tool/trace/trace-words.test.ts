@@ -8,6 +8,7 @@ import {
   outcomeHelp,
   outcomeText,
   pathText,
+  unknownOf,
   wordsOfConnection,
   wordsOfLogLine,
 } from './trace-words.ts';
@@ -46,6 +47,40 @@ test('a connection is traced by a packet of its first direction, as its state is
   };
   expect(wordsOfConnection({ ...row, 'tcp-state': 'syn-sent' })).toEqual(words);
   expect(wordsOfConnection({ ...row, 'tcp-state': 'established' })).toEqual({ ...words, 'tcp-flags': 'ack' });
+});
+
+test('a ping is traced by its identifier, which a line without one does not tell', () => {
+  const words = wordsOfConnection({
+    '.id': '*1',
+    protocol: 'icmp',
+    'src-address': '192.168.88.10',
+    'dst-address': '1.1.1.1',
+    'icmp-type': '8',
+    'icmp-code': '0',
+    'icmp-id': '4711',
+  });
+  expect(words).toEqual({
+    protocol: 'icmp',
+    'src-address': '192.168.88.10',
+    'dst-address': '1.1.1.1',
+    'src-port': '4711',
+    'icmp-options': '8:0',
+  });
+  expect(unknownOf(words)).toBeUndefined();
+  const line = (id: string) =>
+    wordsOfLogLine({
+      '.id': '*1',
+      message: `forward: in:ether1 out:ether2, connection-state:established proto ICMP (type 0, code 0), ${id}1.1.1.1->192.168.88.10, len 84`,
+    }) ?? {};
+  expect(line('id 4711, ')).toMatchObject({ 'src-port': '4711', 'icmp-options': '0:0' });
+  expect(unknownOf(line('id 4711, '))).toBeUndefined();
+  expect(unknownOf(line(''))).toMatchObject({
+    property: 'src-port',
+    detail: expect.stringMatching(/^ICMP identifier not known/),
+  });
+  const unreachable = 'input: in:ether1 out:(unknown 0), proto ICMP (type 3, code 1), 1.1.1.1->203.0.113.2, len 56';
+  expect(unknownOf(wordsOfLogLine({ '.id': '*1', message: unreachable }) ?? {})).toMatchObject({ property: 'packet' });
+  expect(unknownOf({ protocol: 'tcp', 'src-address': '10.0.0.1', 'dst-address': '10.0.0.2' })).toBeUndefined();
 });
 
 test('a log line tells of a packet, or of none', () => {

@@ -13,6 +13,10 @@ export function wordsOfConnection(row: Row): PacketWords {
     'dst-address': address(row['dst-address']),
   };
   for (const name of ['protocol', 'src-port', 'dst-port']) if (row[name]) words[name] = row[name];
+  if (row.protocol === 'icmp') {
+    if (row['icmp-id']) words['src-port'] = row['icmp-id'];
+    if (row['icmp-type']) words['icmp-options'] = `${row['icmp-type']}:${row['icmp-code'] ?? '0'}`;
+  }
   // The first packet of a connection that is long under way would be judged otherwise than those that come now.
   if (row.protocol === 'tcp' && row['tcp-state'] === 'established') words['tcp-flags'] = 'ack';
   return words;
@@ -22,6 +26,26 @@ export function wordsOfConnection(row: Row): PacketWords {
 export function wordsOfLogLine(row: Row): PacketWords | undefined {
   const parsed = parsePacketLine(row.message ?? '');
   return parsed.ok ? parsed.words : undefined;
+}
+
+/** Types that report an error and quote a packet (RFC 792). */
+const ICMP_ERRORS: ReadonlySet<string> = new Set(['3', '4', '5', '11', '12']);
+
+/**
+ * What a row leaves out of its packet without which a dry run would tell of another packet; undefined when it says all.
+ */
+export function unknownOf(words: PacketWords): { readonly property: string; readonly detail: string } | undefined {
+  if (words.protocol !== 'icmp' || words['src-port'] !== undefined) return undefined;
+  if (ICMP_ERRORS.has(words['icmp-options']?.split(':')[0] ?? '')) {
+    return {
+      property: 'packet',
+      detail: 'An ICMP error is judged by the packet that it quotes, which is not known: a dry run quotes none.',
+    };
+  }
+  return {
+    property: 'src-port',
+    detail: 'ICMP identifier not known: give it as Src. Port, then Dry Run tells what becomes of the packet.',
+  };
 }
 
 /** Packets of one or more traces after each other; the newest {@link MOST} of them. */
