@@ -1,7 +1,6 @@
 import type { Database } from '../database/client.js';
 import { errors } from '../errors.js';
 import { Slices } from '../live/slices.js';
-import { namedMenus } from './named-otherwise.js';
 import type { PastPlaces, PastRevision } from './past.js';
 import {
   type Author,
@@ -14,6 +13,7 @@ import {
   SYSTEM,
 } from './record.js';
 import { usersOfNames } from './references.js';
+import { namedMenus } from './renames.js';
 import { firstOf } from './replay.js';
 import type { ConfigStore } from './store.js';
 import { changedSince, type Names, NONE, rowsById, stillUsed, takeBack } from './undo.js';
