@@ -26,11 +26,12 @@ type Place = Row & { readonly rank: number | undefined };
 class DraftRows {
   readonly places: Place[];
   readonly byKey: RowsByKey;
-  readonly #byId: Map<number, Place>;
+  readonly #byId = new Map<number, Place>();
 
   constructor(base: readonly StoredRow[]) {
     this.places = [...base];
-    this.#byId = new Map(base.map((row) => [row.id, row]));
+    // Pairs of a hundred thousand rows would have to be collected again, and nothing else has its turn meanwhile.
+    for (const row of base) this.#byId.set(row.id, row);
     this.byKey = new RowsByKey(this.places);
   }
 
