@@ -19,7 +19,7 @@ import type { Database } from './database/client.js';
 import { DatabaseWatch } from './database/watch.js';
 import type { Defaults } from './env.js';
 import { errorBody } from './errors.js';
-import { Generations } from './generations/generations.js';
+import { Generations, newestBegun } from './generations/generations.js';
 import { QueueHints } from './lint/queue-hints.js';
 import { FairShare } from './live/fair-share.js';
 import { Hub } from './live/hub.js';
@@ -125,10 +125,15 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const watch =
     options.databaseFile === undefined
       ? undefined
-      : new DatabaseWatch(options.databaseFile, options.writer, (fault) => {
-          app.log.error(fault.text);
-          book.add('system,error,critical', fault.text);
-        });
+      : new DatabaseWatch(
+          options.databaseFile,
+          options.writer,
+          (fault) => {
+            app.log.error(fault.text);
+            book.add('system,error,critical', fault.text);
+          },
+          () => newestBegun(options.dataDir) > 0,
+        );
   const stored = options.stored ?? (await readConfig(options.writer));
   const store = new ConfigStore(options.writer, agent, app.log, stored, watch);
   const users = await Users.open(db, options.accounts, watch);

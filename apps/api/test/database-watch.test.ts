@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync } from 'node:fs';
+import { chmodSync, copyFileSync, rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { DatabaseFault } from '../src/database/fault.js';
 import { DatabaseWatch } from '../src/database/watch.js';
@@ -18,6 +18,7 @@ it('a full disk is told of before something could not be written, and while it i
     `${router.directory}/tollway.db`,
     router.db,
     ({ kind }) => told.push(kind),
+    () => true,
     () => free,
   );
   expect(() => watch.refuse()).toThrow(DatabaseFault);
@@ -55,6 +56,27 @@ it('what could not be written beside it has it tried whether it can be written',
     expect(good.fault).toBeUndefined();
   } finally {
     good.close();
+  }
+});
+
+it('a remedy that is not there is not named', async () => {
+  const file = `${router.directory}/other.db`;
+  copyFileSync(`${router.directory}/tollway.db`, file);
+  let copies = true;
+  const watch = new DatabaseWatch(
+    file,
+    router.db,
+    () => {},
+    () => copies,
+  );
+  try {
+    rmSync(file);
+    await expect.poll(() => watch.fault?.text, { timeout: 20_000 }).toMatch(/is gone\. Stop the router .* --restore/);
+    copies = false;
+    expect(watch.fault?.text).toMatch(/is gone\. Do not stop the router before .* no other copy/);
+    expect(() => watch.refuse()).toThrow(expect.objectContaining({ remedy: expect.not.stringContaining('--restore') }));
+  } finally {
+    watch.close();
   }
 });
 

@@ -65,6 +65,7 @@ const BACK_IN_PLACE = 'Put the file back into its place; management goes on by i
 
 /** What to do, but for {@link PUT_BACK}, where there is nothing that `--restore` could go back to. */
 const WITHOUT_COPIES: Readonly<Partial<Record<FaultKind, string>>> = {
+  gone: 'Do not stop the router before the data folder is back, or the database or the folder generations beside it from a backup: no other copy of its configuration is left',
   foreign: 'Nothing in it was changed. Move it away, or start with another --data-dir',
   newer: 'Start that version again',
   unreadable: BACK_IN_PLACE,

@@ -22,6 +22,7 @@ export class DatabaseWatch {
   /** Inode of the log of what is not in the file yet. */
   #log: bigint | undefined;
   readonly #freeBytes: (file: string) => number;
+  readonly #hasCopies: () => boolean;
   readonly #timer: NodeJS.Timeout;
   #fault: DatabaseFault | undefined;
   /** A statement found it damaged. That others succeed does not mend it: only a start looks through the whole file. */
@@ -29,8 +30,18 @@ export class DatabaseWatch {
   /** A write failed; only one that succeeds says that it is over. */
   #unwritten = false;
 
-  /** @param freeBytes what a file can still grow by */
-  constructor(file: string, db: Database, onFault: (fault: DatabaseFault) => void, freeBytes = freeBytesAt) {
+  /**
+   * @param hasCopies whether there is anything that `--restore` could go back to
+   * @param freeBytes what a file can still grow by
+   */
+  constructor(
+    file: string,
+    db: Database,
+    onFault: (fault: DatabaseFault) => void,
+    hasCopies: () => boolean = () => true,
+    freeBytes = freeBytesAt,
+  ) {
+    this.#hasCopies = hasCopies;
     this.#freeBytes = freeBytes;
     this.#file = file;
     this.#db = db;
@@ -40,8 +51,9 @@ export class DatabaseWatch {
     let told = '';
     const look = async () => {
       await this.#look();
-      const text = this.#fault?.text ?? '';
-      if (this.#fault !== undefined && text !== told) onFault(this.#fault);
+      const { fault } = this;
+      const text = fault?.text ?? '';
+      if (fault !== undefined && text !== told) onFault(fault);
       told = text;
     };
     this.#timer = setInterval(() => void look(), LOOK_MS).unref();
@@ -49,7 +61,12 @@ export class DatabaseWatch {
 
   /** What is wrong with it now. */
   get fault(): DatabaseFault | undefined {
-    return this.#fault;
+    return this.#fault && this.#named(this.#fault);
+  }
+
+  /** A remedy that is not there is not named. */
+  #named(fault: DatabaseFault): DatabaseFault {
+    return this.#hasCopies() ? fault : fault.withoutCopies();
   }
 
   /**
@@ -60,7 +77,7 @@ export class DatabaseWatch {
     const fault = this.#seen();
     if (fault === undefined) return;
     this.#fault = fault;
-    throw fault;
+    throw this.#named(fault);
   }
 
   /** What an error of a statement says about the database; noted until a write succeeds, or the next start. */
@@ -71,7 +88,7 @@ export class DatabaseWatch {
       this.#unwritten = true;
       if (fault.kind === 'damaged') this.#damaged = fault;
     }
-    return fault;
+    return fault && this.#named(fault);
   }
 
   /** Something beside it could not be written: with the next look it is tried whether it can be written itself. */
