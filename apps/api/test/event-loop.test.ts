@@ -243,6 +243,16 @@ describe('the event loop goes on', () => {
           .concat('\nlast,nowhere'),
       },
     ],
+    [
+      'an import of many queues that only tells',
+      200,
+      'POST',
+      IMPORT,
+      {
+        csv: `name,target,max-limit\n${many(5_000, (n) => `new-${n},12.0.${n >> 8}.${n & 255},1M/2M`).join('\n')}`,
+        'dry-run': true,
+      },
+    ],
     ['a body of one long text', 400, 'PUT', `/rest${QUEUE}`, `{"name":"${'x'.repeat(8_000_000)}"}`],
     ['a body of many members', 400, 'PUT', `/rest${QUEUE}`, `[${many(190_000, () => '{"a":1}').join(',')}, x]`],
     ['a body that is too large', 413, 'PUT', `/rest${QUEUE}`, 'x'.repeat(9_000_000)],

@@ -20,8 +20,10 @@ export function withParents<T extends Child>(
   rows: readonly Row[],
   queues: readonly T[],
 ): { readonly queue: T; readonly parent: T | undefined; readonly level: number }[] {
-  const working = new Map(queues.map((queue) => [queue.row.values.name ?? '', queue]));
-  const all = new Map(rows.map((row) => [row.values.name ?? '', row]));
+  const working = new Map<string, T>();
+  for (const queue of queues) working.set(queue.row.values.name ?? '', queue);
+  const all = new Map<string, Row>();
+  for (const row of rows) all.set(row.values.name ?? '', row);
   const done = new Map<T, { readonly level: number } | CannotWork>();
   const placed: { readonly queue: T; readonly parent: T | undefined; readonly level: number }[] = [];
 
@@ -54,7 +56,8 @@ export function withParents<T extends Child>(
       throw new CannotWork(`parent: ${parent.row.values.name} cannot work`);
     }
   };
-  for (const queue of queues) context.attempt(queue.row, () => place(queue, new Set()));
+  const none: ReadonlySet<T> = new Set();
+  for (const queue of queues) context.attempt(queue.row, () => place(queue, none));
   return placed;
 }
 

@@ -16,8 +16,9 @@ import {
   splitNot,
   WEEKDAYS,
 } from '@tollway/schema';
-import { type Row, rowsOf } from '../config/snapshot.js';
-import { CannotWork, type CompileContext, effective, needed } from './context.js';
+import { type ConfigSnapshot, type Row, rowsOf } from '../config/snapshot.js';
+import type { Slices } from '../live/slices.js';
+import { CannotWork, CompileContext, effective, needed } from './context.js';
 import { finishedQueue, type LooseQueue, looseQueue } from './queue-cache.js';
 import { type Child, withParents } from './queue-parents.js';
 import { QueueTypes } from './queue-types.js';
@@ -76,15 +77,32 @@ interface SimpleChild extends Child {
   readonly queue: LooseQueue;
 }
 
+function simpleChild(context: CompileContext, types: QueueTypes, row: Row): SimpleChild {
+  const parent = needed(SIMPLE, row, 'parent');
+  const totalType = effective(SIMPLE, row, 'total-queue');
+  // It may come into use because of the parent: it must exist in any case.
+  if (totalType !== undefined) types.kindOf(totalType);
+  const queue = looseQueue(context, types, row, () => simpleQueue(context, types, row));
+  return { row, parent: parent === 'none' ? undefined : parent, queue };
+}
+
+/** Simple queues that cannot work, with the reason for people; all else of the configuration is left alone. */
+export async function invalidSimpleQueues(
+  snapshot: ConfigSnapshot,
+  slices: Slices,
+): Promise<ReadonlyMap<number, string>> {
+  const context = new CompileContext(snapshot, 0);
+  const types = new QueueTypes(context);
+  const translated = await slices.map(context.enabled(SIMPLE), (row) =>
+    context.attempt(row, () => simpleChild(context, types, row)),
+  );
+  const queues = translated.filter((queue) => queue !== undefined);
+  withParents(context, rowsOf(snapshot, SIMPLE), queues);
+  return context.invalid;
+}
+
 function simpleQueues(context: CompileContext, types: QueueTypes): SimpleQueue[] {
-  const queues = context.translate(SIMPLE, (row): SimpleChild => {
-    const parent = needed(SIMPLE, row, 'parent');
-    const totalType = effective(SIMPLE, row, 'total-queue');
-    // It may come into use because of the parent: it must exist in any case.
-    if (totalType !== undefined) types.kindOf(totalType);
-    const queue = looseQueue(context, types, row, () => simpleQueue(context, types, row));
-    return { row, parent: parent === 'none' ? undefined : parent, queue };
-  });
+  const queues = context.translate(SIMPLE, (row) => simpleChild(context, types, row));
   const finished = new Map<Row, SimpleQueue>();
   for (const { queue, parent } of withParents(context, rowsOf(context.snapshot, SIMPLE), queues)) {
     const above = parent && finished.get(parent.row);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Menu, menuByPath, shown } from '@tollway/schema';
-import { compile } from '../compiler/compile.js';
+import { invalidSimpleQueues } from '../compiler/queues.js';
 import type { FieldError } from '../config/candidate.js';
 import { circle } from '../config/checks/queues.js';
 import { Draft } from '../config/draft.js';
@@ -8,7 +8,7 @@ import { nameOf } from '../config/rows-by-key.js';
 import type { Row } from '../config/snapshot.js';
 import type { ConfigStore } from '../config/store.js';
 import { verifyAdd, verifySet } from '../config/verify.js';
-import { lintQueues } from '../lint/queues.js';
+import { lintSteps } from '../lint/queues.js';
 import { Slices } from '../live/slices.js';
 import { type Column, columnsOf, settingsOf, TitleError } from './columns.js';
 import { type CsvLine, csvLines } from './csv.js';
@@ -289,14 +289,16 @@ export async function dryRun(
   });
   const lines = await queues.apply(draft);
   if (lines.every(({ row }) => row === undefined)) return lines;
-  const { snapshot } = draft.finish();
+  const snapshot = draft.snapshot();
   const hints = new Map<number, string[]>();
-  for (const { row, message } of lintQueues(snapshot, compile(snapshot).invalid)) {
+  const slices = new Slices();
+  const invalid = await invalidSimpleQueues(snapshot, slices);
+  for (const { row, message } of await slices.finish(lintSteps(snapshot, invalid))) {
     const told = hints.get(row);
     if (told === undefined) hints.set(row, [message]);
     else told.push(message);
   }
-  return lines.map((line) =>
+  return slices.map(lines, (line) =>
     line.row === undefined || line.action === 'remove'
       ? line
       : { ...line, hint: [line.hint, ...(hints.get(line.row) ?? [])].filter((hint) => hint !== '').join('; ') },

@@ -1,5 +1,5 @@
 import { ipv4, ipv4Mask, ipv4Prefix, parseQueueTarget, type QueueTarget, queueTargetText } from '@tollway/schema';
-import { type ConfigSnapshot, rowsOf } from '../config/snapshot.js';
+import { type ConfigSnapshot, type Row, rowsOf } from '../config/snapshot.js';
 import { Targets } from './covered.js';
 import type { QueueFinding, QueueNode } from './queues.js';
 
@@ -7,20 +7,26 @@ import type { QueueFinding, QueueNode } from './queues.js';
  * Simple queues that get no packets, or few of their target, or packets that fit another one as well where only the order
  * decides.
  */
-export function matchFindings(nodes: readonly QueueNode[], snapshot: ConfigSnapshot): QueueFinding[] {
+export function* matchFindings(
+  nodes: readonly QueueNode[],
+  snapshot: ConfigSnapshot,
+): Generator<undefined, QueueFinding[]> {
   const networks = connectedOf(snapshot);
   const siblings = new Map<QueueNode | undefined, QueueNode[]>();
   for (const node of nodes) {
     const group = siblings.get(node.parent);
     if (group === undefined) siblings.set(node.parent, [node]);
     else group.push(node);
+    yield;
   }
-  return [...siblings.values()].flatMap((group) => [
-    ...taken(group),
-    ...betweenSites(group, networks),
-    ...aboveOthers(group),
-    ...outsideParent(group),
-  ]);
+  const found: QueueFinding[][] = [];
+  for (const group of siblings.values()) {
+    found.push(yield* taken(group));
+    found.push(yield* betweenSites(group, networks));
+    found.push(yield* aboveOthers(group));
+    found.push(yield* outsideParent(group));
+  }
+  return found.flat();
 }
 
 const finding = (
@@ -30,14 +36,15 @@ const finding = (
   property = 'target',
 ): QueueFinding => ({ menu, row: row.id, name, property, finding: kind, message });
 
-const known = new WeakMap<QueueNode, readonly QueueTarget[]>();
+/** A row that no commit changed is the same object in the next configuration. */
+const known = new WeakMap<Row, readonly QueueTarget[]>();
 
 /** Targets of a queue; read once. */
 function targetsOf(node: QueueNode): readonly QueueTarget[] {
-  let targets = known.get(node);
+  let targets = known.get(node.row);
   if (targets === undefined) {
     targets = (node.row.values.target ?? '').split(',').flatMap((text) => parseQueueTarget(text) ?? []);
-    known.set(node, targets);
+    known.set(node.row, targets);
   }
   return targets;
 }
@@ -52,29 +59,37 @@ const conditionsOf = ({ row: { values } }: QueueNode): string =>
  * Queues whose targets, or all that they are asked to hold of them, are in targets of earlier ones. Those count that ask
  * for nothing else, and those that ask for the same as the later one.
  */
-function taken(group: readonly QueueNode[]): QueueFinding[] {
+function* taken(group: readonly QueueNode[]): Generator<undefined, QueueFinding[]> {
   const earlier = new Map<string, Targets>();
-  return group.flatMap((node) => {
-    const conditions = conditionsOf(node);
-    const targets = targetsOf(node);
-    const everything = earlier.get('');
-    const covering = [everything, earlier.get(conditions)];
-    const gone = targets.filter((target) => covering.some((set) => set?.covers(target)));
-    const own = earlier.get(conditions) ?? new Targets();
-    earlier.set(conditions, own);
-    for (const target of targets) own.add(target);
-    if (gone.length === targets.length) {
-      return [finding(node, 'shadowed', 'gets no packets: earlier queues have all of its targets; move it above them')];
-    }
-    const dst = parseQueueTarget(node.row.values.dst ?? '');
-    if (dst !== undefined && everything?.covers(dst)) {
-      const text = 'gets no packets: its dst is the target of earlier queues; move it above them';
-      return [finding(node, 'shadowed', text, 'dst')];
-    }
-    if (gone.length === 0) return [];
-    const text = `gets no packets of ${gone.map(queueTargetText).join(', ')}: earlier queues have that target too`;
-    return [finding(node, 'both-match', text)];
-  });
+  const found: QueueFinding[] = [];
+  for (const node of group) {
+    found.push(...takenBefore(node, earlier));
+    yield;
+  }
+  return found;
+}
+
+/** @param earlier targets of earlier queues by what else they ask for; those of this one come among them */
+function takenBefore(node: QueueNode, earlier: Map<string, Targets>): QueueFinding[] {
+  const conditions = conditionsOf(node);
+  const targets = targetsOf(node);
+  const everything = earlier.get('');
+  const covering = [everything, earlier.get(conditions)];
+  const gone = targets.filter((target) => covering.some((set) => set?.covers(target)));
+  const own = earlier.get(conditions) ?? new Targets();
+  earlier.set(conditions, own);
+  for (const target of targets) own.add(target);
+  if (gone.length === targets.length) {
+    return [finding(node, 'shadowed', 'gets no packets: earlier queues have all of its targets; move it above them')];
+  }
+  const dst = parseQueueTarget(node.row.values.dst ?? '');
+  if (dst !== undefined && everything?.covers(dst)) {
+    const text = 'gets no packets: its dst is the target of earlier queues; move it above them';
+    return [finding(node, 'shadowed', text, 'dst')];
+  }
+  if (gone.length === 0) return [];
+  const text = `gets no packets of ${gone.map(queueTargetText).join(', ')}: earlier queues have that target too`;
+  return [finding(node, 'both-match', text)];
 }
 
 const isOpen = (node: QueueNode): boolean => conditionsOf(node) === '';
@@ -116,11 +131,16 @@ function sitesOf(node: QueueNode, networks: readonly Connected[]): ReadonlySet<C
  * Hosts are not told of, who have little to send to each other by way of the router; nor are queues for the rest, which
  * hold the networks of earlier ones.
  */
-function betweenSites(group: readonly QueueNode[], networks: readonly Connected[]): QueueFinding[] {
-  const holding = group.filter(isOpen).flatMap((node) => {
-    const sites = sitesOf(node, networks);
-    return sites.size === 0 ? [] : [{ node, sites }];
-  });
+function* betweenSites(
+  group: readonly QueueNode[],
+  networks: readonly Connected[],
+): Generator<undefined, QueueFinding[]> {
+  const holding: { readonly node: QueueNode; readonly sites: ReadonlySet<Connected> }[] = [];
+  for (const node of group) {
+    const sites = isOpen(node) ? sitesOf(node, networks) : undefined;
+    if (sites !== undefined && sites.size > 0) holding.push({ node, sites });
+    yield;
+  }
   const apart = (sites: ReadonlySet<Connected>, others: ReadonlySet<Connected>): boolean =>
     [...sites].every((site) => !others.has(site));
   for (const [place, { node, sites }] of holding.entries()) {
@@ -137,31 +157,41 @@ function betweenSites(group: readonly QueueNode[], networks: readonly Connected[
 const hasInterface = (node: QueueNode): boolean => targetsOf(node).some((target) => 'interface' in target);
 
 /** Queues of interfaces above others, whose packets may pass the interface too. */
-function aboveOthers(group: readonly QueueNode[]): QueueFinding[] {
-  const open = group.filter(isOpen);
-  return open.flatMap((node, place) => {
+function* aboveOthers(group: readonly QueueNode[]): Generator<undefined, QueueFinding[]> {
+  const open: QueueNode[] = [];
+  for (const node of group) {
+    if (isOpen(node)) open.push(node);
+    yield;
+  }
+  const found: QueueFinding[] = [];
+  for (const [place, node] of open.entries()) {
+    yield;
     const below = open.length - 1 - place;
-    if (!hasInterface(node) || below === 0) return [];
+    if (!hasInterface(node) || below === 0) continue;
     const who = below === 1 ? `${open[place + 1]?.name}, which is below it, does` : `${below} queues below it do`;
     const text = `takes all packets that pass its interface: ${who} not get those; move it below them if it is for the rest`;
-    return [finding(node, 'both-match', text)];
-  });
+    found.push(finding(node, 'both-match', text));
+  }
+  return found;
 }
 
 /** Queues none of whose targets is in one of their parent's, or around one: a packet is their parent's first. */
-function outsideParent(group: readonly QueueNode[]): QueueFinding[] {
+function* outsideParent(group: readonly QueueNode[]): Generator<undefined, QueueFinding[]> {
   const parent = group[0]?.parent;
   if (parent === undefined || hasInterface(parent)) return [];
   const above = targetsOf(parent);
   const allowed = targetSet(above);
-  return group.flatMap((node) => {
+  const found: QueueFinding[] = [];
+  for (const node of group) {
+    yield;
     const targets = targetsOf(node);
-    if (hasInterface(node) || targets.some((target) => allowed.covers(target))) return [];
+    if (hasInterface(node) || targets.some((target) => allowed.covers(target))) continue;
     const own = targetSet(targets);
-    if (above.some((target) => own.covers(target))) return [];
+    if (above.some((target) => own.covers(target))) continue;
     const text = `its target is not in that of its parent ${parent.name}: it gets only what passes between the two`;
-    return [finding(node, 'outside-parent', text)];
-  });
+    found.push(finding(node, 'outside-parent', text));
+  }
+  return found;
 }
 
 function targetSet(targets: readonly QueueTarget[]): Targets {

@@ -1,4 +1,5 @@
 import { displayRate, durationMs } from '@tollway/schema';
+import type { Row } from '../config/snapshot.js';
 import type { Finding, QueueFinding, QueueMenu, QueueNode } from './queues.js';
 
 /** The rates of a queue in one direction, or of both together. */
@@ -33,8 +34,13 @@ const SIDES: Readonly<Record<QueueMenu, readonly Side[]>> = {
 const LOWEST_PRIORITY = 8;
 
 /** Rates and priorities that contradict each other or those of the parent, or that have no effect. */
-export function rateFindings(nodes: readonly QueueNode[]): QueueFinding[] {
-  return nodes.flatMap((node) => SIDES[node.menu].flatMap((side) => sideFindings(node, side)));
+export function* rateFindings(nodes: readonly QueueNode[]): Generator<undefined, QueueFinding[]> {
+  const found: QueueFinding[] = [];
+  for (const node of nodes) {
+    for (const side of SIDES[node.menu]) found.push(...sideFindings(node, side));
+    yield;
+  }
+  return found;
 }
 
 function sideFindings(node: QueueNode, side: Side): QueueFinding[] {
@@ -155,14 +161,15 @@ function bursts({ word, prefix }: Side, rates: Rates, found: Found): QueueFindin
       ];
 }
 
-const known = new WeakMap<QueueNode, ReadonlyMap<Side, Rates>>();
+/** A row that no commit changed is the same object in the next configuration. */
+const known = new WeakMap<Row, ReadonlyMap<Side, Rates>>();
 
 /** Rates of a queue; read once. */
 function ratesOf(node: QueueNode, side: Side): Rates {
-  let sides = known.get(node);
+  let sides = known.get(node.row);
   if (sides === undefined) {
     sides = new Map(SIDES[node.menu].map((each) => [each, readRates(node, each)]));
-    known.set(node, sides);
+    known.set(node.row, sides);
   }
   return sides.get(side) ?? NONE;
 }

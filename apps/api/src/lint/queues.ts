@@ -1,5 +1,6 @@
 import type { QUEUE_FINDINGS } from '@tollway/schema';
 import { type ConfigSnapshot, type Row, rowsOf } from '../config/snapshot.js';
+import { atOnce } from '../live/slices.js';
 import { matchFindings } from './queue-matches.js';
 import { rateFindings } from './queue-rates.js';
 
@@ -28,19 +29,27 @@ export interface QueueNode {
   readonly children: QueueNode[];
 }
 
+/** What {@link lintSteps} finds, without a pause. */
+export const lintQueues = (snapshot: ConfigSnapshot, invalid: ReadonlyMap<number, unknown>): QueueFinding[] =>
+  atOnce(lintSteps(snapshot, invalid));
+
 /**
- * Looks for settings of queues that do not do what they seem to. Pure; takes time linear in the number of queues.
+ * Looks for settings of queues that do not do what they seem to, and yields after each queue. Pure; takes time linear in the
+ * number of queues.
  * @param invalid rows that cannot work, which are left out like those that are switched off.
  */
-export function lintQueues(snapshot: ConfigSnapshot, invalid: ReadonlyMap<number, unknown>): QueueFinding[] {
-  return (['/queue/simple', '/queue/tree'] as const).flatMap((menu) => {
+export function* lintSteps(
+  snapshot: ConfigSnapshot,
+  invalid: ReadonlyMap<number, unknown>,
+): Generator<undefined, QueueFinding[]> {
+  const found: QueueFinding[][] = [];
+  for (const menu of ['/queue/simple', '/queue/tree'] as const) {
     const rows = rowsOf(snapshot, menu).filter((row) => !row.disabled && !invalid.has(row.id));
-    const nodes = linked(menu, rows);
-    return [
-      ...rateFindings(nodes),
-      ...(menu === '/queue/simple' ? matchFindings(nodes, snapshot) : markFindings(nodes)),
-    ];
-  });
+    const nodes = yield* linked(menu, rows);
+    found.push(yield* rateFindings(nodes));
+    found.push(menu === '/queue/simple' ? yield* matchFindings(nodes, snapshot) : markFindings(nodes));
+  }
+  return found.flat();
 }
 
 /** Marks of tree queues that have children, which take packets themselves no longer. */
@@ -54,16 +63,18 @@ function markFindings(nodes: readonly QueueNode[]): QueueFinding[] {
 }
 
 /** Queues in list order, with their parents and children. */
-function linked(menu: QueueMenu, rows: readonly Row[]): QueueNode[] {
+function* linked(menu: QueueMenu, rows: readonly Row[]): Generator<undefined, QueueNode[]> {
   const made = new Map<string, { parent: QueueNode | undefined } & Omit<QueueNode, 'parent'>>();
   for (const row of rows) {
     const name = row.values.name ?? '';
     made.set(name, { menu, row, name, parent: undefined, children: [] });
+    yield;
   }
   for (const node of made.values()) {
     const parent = made.get(node.row.values.parent ?? '');
     node.parent = parent;
     parent?.children.push(node);
+    yield;
   }
   return [...made.values()];
 }

@@ -40,6 +40,14 @@ function wait(owner: Owner, kind: keyof Line, resume: () => void): void {
   if (!waiting.has(owner) && waiting.set(owner, line).size === 1) setImmediate(next);
 }
 
+/** The outcome of an evaluation that yields wherever it may pause, without a pause. */
+export function atOnce<Result>(steps: Generator<undefined, Result>): Result {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
 /** Thrown out of an evaluation for which nobody waits any more. */
 export class Stopped extends Error {}
 
@@ -82,6 +90,15 @@ export class Slices {
       results.push(work(item, index));
     }
     return results;
+  }
+
+  /** The outcome of an evaluation that yields wherever it may pause. @throws Stopped when nobody waits for it any more. */
+  async finish<Result>(steps: Generator<undefined, Result>): Promise<Result> {
+    for (let item = 0; ; item += 1) {
+      if (this.overAt(item)) await this.pause();
+      const step = steps.next();
+      if (step.done === true) return step.value;
+    }
   }
 
   /** @throws Stopped when nobody waits for the outcome any more. */
