@@ -118,8 +118,7 @@ test.each(['af-packet', 'af-xdp'])(
 test('what a kill -9 of everything leaves, the next start gives back', async () => {
   box.must('ip', 'address', 'add', '10.99.0.1/24', 'dev', 'eth1');
   const first = await start();
-  for (const pid of [first.process.child.pid ?? 0, first.pid('agent'), first.pid('api')]) process.kill(pid, 'SIGKILL');
-  await first.process.ended();
+  await first.crash();
   const second = newRouter({ inside: box, options: ['--ports', 'eth1,eth2', '--no-defaults'], dataDir: first.dataDir });
   await second.up();
   expect(await second.stop()).toBe(0);
@@ -131,8 +130,7 @@ test('what a kill -9 of everything leaves, the next start gives back', async () 
 test('a killed run’s ports are given back by a start with another data folder too', async () => {
   box.must('ip', 'address', 'add', '10.99.0.1/24', 'dev', 'eth1');
   const first = await start();
-  for (const pid of [first.process.child.pid ?? 0, first.pid('agent'), first.pid('api')]) process.kill(pid, 'SIGKILL');
-  await first.process.ended();
+  await first.crash();
   expect(box.must('ip', '-brief', 'address', 'show', 'dev', 'eth1')).not.toContain('10.99.0.1/24');
   const other = newRouter({ inside: box, options: ['--no-lab', '--no-defaults'] });
   try {
@@ -326,8 +324,7 @@ test('an interface that is renamed while it is claimed has its name again at onc
 test('what a killed run had claimed is given back under another name, too', async () => {
   box.must('ip', 'address', 'add', '10.99.0.1/24', 'dev', 'eth1');
   const first = await start();
-  for (const pid of [first.process.child.pid ?? 0, first.pid('agent'), first.pid('api')]) process.kill(pid, 'SIGKILL');
-  await first.process.ended();
+  await first.crash();
   box.must('ip', 'link', 'set', 'eth1', 'name', 'wan0');
   const options = ['--ports', 'wan0,eth2', '--no-defaults'];
   const second = newRouter({ inside: box, options, dataDir: first.dataDir });

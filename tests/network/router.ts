@@ -118,6 +118,12 @@ export class Router {
       .join('\n');
   }
 
+  /** Kills the program, the agent and the API at once: nothing is given back. */
+  async crash(): Promise<void> {
+    for (const pid of [this.process.child.pid ?? 0, this.pid('agent'), this.pid('api')]) process.kill(pid, 'SIGKILL');
+    await this.process.ended();
+  }
+
   /** Ctrl-C. */
   async stop(): Promise<number> {
     const { code } = await this.process.end('SIGINT');

@@ -175,10 +175,7 @@ test('after kill -9 of everything the same data folder starts again with its con
   const killed = await start();
   const made = killed.namespaces();
   await killed.rest.command('/system/identity/set', { name: 'survivor' });
-  for (const pid of [killed.process.child.pid ?? 0, killed.pid('agent'), killed.pid('api')]) {
-    process.kill(pid, 'SIGKILL');
-  }
-  await killed.process.ended();
+  await killed.crash();
   const next = await startIn(killed.dataDir);
   expect((await next.rest.get('/system/identity')).name).toBe('survivor');
   expect(next.host('lan').ping(SERVER, 2)).toBe(2);
