@@ -207,6 +207,22 @@ fn tcp_retransmissions_and_unacknowledged_data_shorten_the_timeout() {
 }
 
 #[test]
+fn picked_up_and_never_answered_is_kept_as_long_as_unacknowledged_data() {
+    let mut harness = Harness::new(10);
+    let flow = tuple(6, 1, 1000);
+    let left = |harness: &Harness| {
+        let (conn, _) = harness.table.find(&flow).unwrap();
+        seconds_left(harness, conn)
+    };
+    for _ in 0..3 {
+        harness.tcp(&flow, segment(flag::ACK, 101, 5001, 0));
+        assert_eq!(left(&harness), 300);
+    }
+    harness.tcp(&flow.reversed(), segment(flag::ACK, 5001, 101, 0));
+    assert_eq!(left(&harness), 86_400);
+}
+
+#[test]
 fn super_frames_count_whole() {
     let mut harness = Harness::new(10);
     let flow = tuple(6, 1, 1000);

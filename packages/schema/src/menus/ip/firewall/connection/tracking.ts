@@ -50,7 +50,11 @@ export const connectionTracking = defineMenu({
       '5m',
       'Once a segment was sent again more than three times.',
     ),
-    'tcp-unacked-timeout': timeout('TCP Unacked Timeout', '5m', 'While data stays unacknowledged.'),
+    'tcp-unacked-timeout': timeout(
+      'TCP Unacked Timeout',
+      '5m',
+      'While data stays unacknowledged; also after a pick-up in mid-stream, until it is answered.',
+    ),
     'loose-tcp-tracking': {
       kind: bool,
       label: 'Loose TCP Tracking',
