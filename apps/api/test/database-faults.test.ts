@@ -512,6 +512,25 @@ describe('--restore', () => {
     await kept.$disconnect();
   });
 
+  it('takes nothing from the log of a database that is gone', async () => {
+    const { revision } = peer;
+    await start();
+    await healthy();
+    await ask('PUT', `/rest${FILTER}`, { chain: 'forward', action: 'accept', comment: 'later' });
+    await stop('SIGKILL');
+    rmSync(database());
+    expect(statSync(`${database()}-wal`).size).toBeGreaterThan(0);
+    expect(restoring(String(revision))).toMatchObject({ code: 0, stderr: '' });
+    await start();
+    await healthy();
+    const found = await comments();
+    expect(found).toContain('mine');
+    expect(found).not.toContain('later');
+    const db = openDatabase(`file:${database()}`);
+    expect(await db.$queryRawUnsafe('PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+    await db.$disconnect();
+  });
+
   it('reaches what was before many starts', async () => {
     const { revision } = peer;
     for (const comment of ['a', 'b', 'c', 'd', 'e']) {

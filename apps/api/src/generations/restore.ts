@@ -145,7 +145,7 @@ export async function restore(
       removeDatabase(building);
     } else {
       keptAs = setAside(file);
-      for (const end of ['-wal', '-shm']) rmSync(`${building}${end}`, { force: true });
+      for (const end of BESIDE) rmSync(`${building}${end}`, { force: true });
       renameSync(building, file);
       keep();
     }
@@ -366,18 +366,25 @@ async function commonColumns(connection: Connection, table: string): Promise<str
   return String((await connection.queryRaw({ sql, args: [], argTypes: [] })).rows[0]?.[0] ?? '');
 }
 
+/** What SQLite keeps beside a database: it takes each for the one of any database that has the name. */
+const BESIDE = ['-wal', '-shm', '-journal'];
+
+/** What there is of a database: its log may be there without it. */
+const partsOf = (file: string): readonly string[] => ['', ...BESIDE].filter((end) => existsSync(file + end));
+
+/** @returns where the database is now, if there was one */
 function setAside(file: string): string | undefined {
-  if (!existsSync(file)) return undefined;
   const aside = `${file}.${new Date().toISOString().replaceAll(/[-:]|\..*/g, '')}.aside`;
-  for (const end of ['', '-wal', '-shm']) if (existsSync(file + end)) renameSync(file + end, aside + end);
-  return aside;
+  const parts = partsOf(file);
+  for (const end of parts) renameSync(file + end, aside + end);
+  return parts.includes('') ? aside : undefined;
 }
 
 /** A file that is immutable, chattr(1), can be set aside no more than written. */
 function refuseImmovable(file: string): void {
-  for (const end of ['', '-wal', '-shm']) if (existsSync(file + end)) accessSync(file + end, constants.W_OK);
+  for (const end of partsOf(file)) accessSync(file + end, constants.W_OK);
 }
 
 function removeDatabase(file: string): void {
-  for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true });
+  for (const end of ['', ...BESIDE]) rmSync(file + end, { force: true });
 }
