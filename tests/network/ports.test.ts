@@ -321,6 +321,38 @@ test('an interface that is renamed while it is claimed has its name again at onc
   box.must('ip', 'address', 'flush', 'dev', 'eth1');
 });
 
+test('what keeps the kernel from claimed interfaces is put back when the ruleset is emptied', async () => {
+  box.must('sysctl', '-qw', 'net.ipv4.ip_forward=1');
+  const it = await start();
+  await addAddresses(it);
+  await eventually(() => left.ping('10.10.2.2', 1) === 1);
+  const guards = () =>
+    [...box.must('nft', 'list', 'ruleset').matchAll(/hook ingress device "(\w+)"/g)].map(([, of]) => of);
+  const all = ['eth1', 'eth2'];
+  expect(guards().sort()).toEqual(all);
+  // What restarting nftables.service does, and less than that.
+  const chain = /chain (\w+) \{\s+type filter hook ingress device "eth2"/.exec(box.must('nft', 'list', 'ruleset'))?.[1];
+  const table = /table netdev (\w+)/.exec(box.must('nft', 'list', 'ruleset'))?.[1];
+  const taken = [
+    ['flush', 'ruleset'],
+    ['delete', 'table', 'netdev', table ?? ''],
+    ['delete', 'chain', 'netdev', table ?? '', chain ?? ''],
+  ];
+  for (const words of taken) {
+    box.must('nft', ...words);
+    await eventually(() => guards().length === 2);
+    expect(guards().sort()).toEqual(all);
+    await eventually(() => left.ping('10.10.2.2', 1) === 1);
+  }
+  const said = async () =>
+    (await it.rest.list('/log')).filter(({ message }) => message?.includes('had been taken away; it is there again'));
+  await eventually(async () => (await said()).length === taken.length);
+  expect((await said()).map(({ topics }) => topics)).toEqual(taken.map(() => 'interface,warning'));
+  expect(await it.stop()).toBe(0);
+  // Given back, it stays away.
+  expect(box.must('nft', 'list', 'ruleset')).not.toContain('hook ingress');
+});
+
 test('what a killed run had claimed is given back under another name, too', async () => {
   box.must('ip', 'address', 'add', '10.99.0.1/24', 'dev', 'eth1');
   const first = await start();

@@ -5,6 +5,7 @@
 //! nor forward. What was taken away is written to a record first, so that the next start can give it
 //! back if this process is killed.
 
+mod guard;
 mod record;
 
 use std::collections::HashMap;
@@ -18,6 +19,8 @@ use crate::command::{CommandError, ip, run};
 use crate::link::{Link, LinkMonitor};
 use crate::private;
 use crate::xdp::device::ethtool;
+use guard::Guard;
+pub use guard::GuardMonitor;
 use record::{Record, device, observe};
 
 /// Why a port cannot be claimed or given back.
@@ -69,7 +72,7 @@ impl From<std::io::Error> for ClaimError {
 #[derive(Debug)]
 pub struct Claim {
     netdevs: Vec<String>,
-    table: String,
+    guard: Guard,
     records: PathBuf,
     /// What could not be written to `records`, by netdev.
     unsaved: Mutex<HashMap<String, Record>>,
@@ -137,11 +140,9 @@ impl Claim {
     }
 
     fn new(netdevs: &[String], instance: &str, records: &Path) -> Self {
-        let safe: String =
-            instance.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         Self {
             netdevs: netdevs.to_vec(),
-            table: format!("tollway_{safe}"),
+            guard: Guard::new(instance),
             records: records.to_owned(),
             unsaved: Mutex::default(),
             missing: Vec::new(),
@@ -196,7 +197,7 @@ impl Claim {
             Some(record) if record.device != device => self.save(netdev, Record { device, ..record }),
             Some(_) => {}
         }
-        self.silence(netdev)?;
+        self.guard.put(netdev)?;
         set_disable_ipv6(netdev, "1")?;
         ip(&format!("address flush dev {netdev}"))?;
         set_flag(netdev, LRO, false);
@@ -223,7 +224,7 @@ impl Claim {
             ip(&format!("link set dev {netdev} up"))?;
         }
         netdev.clone_into(&mut link.name);
-        self.silence(netdev)?;
+        self.guard.put(netdev)?;
         Ok(Some(other))
     }
 
@@ -262,20 +263,35 @@ impl Claim {
         Ok(mtu)
     }
 
-    /// Puts the chain that drops everything before one netdev.
-    fn silence(&self, netdev: &str) -> Result<(), ClaimError> {
-        let table = &self.table;
-        let chain = chain_name(netdev);
-        let rules = format!(
-            "add table netdev {table}\n\
-             add chain netdev {table} {chain} {{ type filter hook ingress device \"{netdev}\" priority -500; policy drop; }}\n"
-        );
-        // A chain of a netdev that vanished may be left without its hook.
-        let fresh = format!(
-            "add table netdev {table}\nadd chain netdev {table} {chain}\ndelete chain netdev {table} {chain}\n{rules}"
-        );
-        run("nft", &["-f", "-"], &fresh).or_else(|_| run("nft", &["-f", "-"], &rules))?;
-        Ok(())
+    /// Puts back what keeps the kernel from claimed netdevs, if that has been taken away from any that is there. Returns
+    /// those.
+    ///
+    /// # Errors
+    /// When it cannot be put back, or netlink does not answer; the rest is tried all the same.
+    pub fn keep_guard(&self, monitor: &GuardMonitor) -> Result<Vec<String>, ClaimError> {
+        if monitor.is_disturbed(&self.guard) { self.guard_again() } else { Ok(Vec::new()) }
+    }
+
+    /// As [`Self::keep_guard`], without word of a change.
+    ///
+    /// # Errors
+    /// As [`Self::keep_guard`].
+    pub fn guard_again(&self) -> Result<Vec<String>, ClaimError> {
+        let links = LinkMonitor::new()?.links()?;
+        let listed = self.guard.listed();
+        let mut result = Ok(Vec::new());
+        for netdev in &self.netdevs {
+            let is_here = links.iter().any(|link| link.name == *netdev) && self.record(netdev).is_some();
+            if !is_here || listed.is_before(netdev) {
+                continue;
+            }
+            match (self.guard.put(netdev), &mut result) {
+                (Ok(()), Ok(again)) => again.push(netdev.clone()),
+                (Err(error), Ok(_)) => result = Err(error.into()),
+                (_, Err(_)) => {}
+            }
+        }
+        result
     }
 
     /// Gives every netdev back as it was.
@@ -288,10 +304,7 @@ impl Claim {
             let restored = self.restore(netdev);
             result = result.and(restored);
         }
-        let table = &self.table;
-        let gone =
-            run("nft", &["-f", "-"], &format!("add table netdev {table}\ndelete table netdev {table}\n"));
-        result.and(gone.map(|_| ()).map_err(ClaimError::from))
+        result.and(self.guard.take_all().map_err(ClaimError::from))
     }
 
     /// Restores netdevs that are on record and not about to be claimed again.
@@ -311,14 +324,11 @@ impl Claim {
     fn restore(&self, netdev: &str) -> Result<(), ClaimError> {
         let path = self.record_path(netdev);
         let Some(record) = self.record(netdev) else { return Ok(()) };
-        let table = &self.table;
-        let chain = chain_name(netdev);
         let links = LinkMonitor::new()?.links()?;
         // Under another name, if it was renamed.
         let named = links.iter().find(|link| link.name == netdev);
         let present = named.or_else(|| links.iter().find(|link| device(link) == record.device));
-        // Without its netdev the chain may be gone already; the table goes at the end anyway.
-        let _ = run("nft", &["delete", "chain", "netdev", table, &chain], "");
+        self.guard.take(netdev);
         let mut result = Ok(());
         if let Some(link) = present {
             let name = &link.name;
@@ -358,19 +368,6 @@ impl Claim {
 
 fn refused(netdev: &str, reason: &str) -> ClaimError {
     ClaimError::Refused { netdev: netdev.to_owned(), reason: reason.to_owned() }
-}
-
-/// nft names take letters, digits and `_`; netdev names nearly everything. Distinct names stay distinct.
-fn chain_name(netdev: &str) -> String {
-    let mut name = String::from("in_");
-    for byte in netdev.bytes() {
-        if byte.is_ascii_alphanumeric() {
-            name.push(char::from(byte));
-        } else {
-            name += &format!("_{byte:02x}");
-        }
-    }
-    name
 }
 
 fn check(link: &Link, links: &[Link], take_over: bool) -> Result<(), ClaimError> {
@@ -507,7 +504,7 @@ mod tests {
         fs::set_permissions(&temporary, fs::Permissions::from_mode(0o666)).unwrap();
         let claim = Claim {
             netdevs: Vec::new(),
-            table: String::new(),
+            guard: Guard::new(""),
             records: folder.to_path_buf(),
             unsaved: Mutex::default(),
             missing: Vec::new(),
@@ -519,11 +516,5 @@ mod tests {
             let mode = fs::metadata(folder.join(netdev)).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600, "{netdev}");
         }
-    }
-
-    #[test]
-    fn chain_names_are_distinct_and_plain() {
-        assert_eq!(chain_name("eth1"), "in_eth1");
-        assert_eq!(chain_name("br-lan.7"), "in_br_2dlan_2e7");
     }
 }

@@ -43,11 +43,11 @@ const IFLA_MASTER: u16 = 10;
 const IFLA_STATS64: u16 = 23;
 const IFF_LOWER_UP: u32 = 1 << 16;
 
-/// A routing socket that hears of these groups.
-pub(crate) fn netlink(groups: u32) -> std::io::Result<OwnedFd> {
+/// A netlink socket that hears of these groups.
+pub(crate) fn netlink(protocol: libc::c_int, groups: u32) -> std::io::Result<OwnedFd> {
     let fd =
         // SAFETY: the call takes no pointers.
-        unsafe { libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_ROUTE) };
+        unsafe { libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, protocol) };
     if fd < 0 {
         return Err(std::io::Error::last_os_error());
     }
@@ -70,7 +70,10 @@ impl LinkMonitor {
     /// # Errors
     /// When no netlink socket can be had.
     pub fn new() -> std::io::Result<Self> {
-        Ok(Self { events: netlink(RTMGRP_LINK)?, requests: netlink(0)? })
+        Ok(Self {
+            events: netlink(libc::NETLINK_ROUTE, RTMGRP_LINK)?,
+            requests: netlink(libc::NETLINK_ROUTE, 0)?,
+        })
     }
 
     /// Descriptor that becomes readable when some netdev changed.

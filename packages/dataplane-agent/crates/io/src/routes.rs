@@ -75,7 +75,7 @@ impl RouteMonitor {
     /// # Errors
     /// When no netlink socket can be had.
     pub fn new() -> std::io::Result<Self> {
-        let events = netlink(RTMGRP_IPV4_ROUTE)?;
+        let events = netlink(libc::NETLINK_ROUTE, RTMGRP_IPV4_ROUTE)?;
         // SAFETY: the option's value is a c_int and the length is its size. Without the privilege the buffer
         // stays as it is, and overruns come earlier.
         unsafe {
@@ -87,7 +87,7 @@ impl RouteMonitor {
                 size_of::<libc::c_int>() as libc::socklen_t,
             );
         }
-        Ok(Self { events, requests: netlink(0)?, buffer: vec![0; 256 << 10] })
+        Ok(Self { events, requests: netlink(libc::NETLINK_ROUTE, 0)?, buffer: vec![0; 256 << 10] })
     }
 
     /// Descriptor that becomes readable when some route changed.

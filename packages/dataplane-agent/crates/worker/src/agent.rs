@@ -27,6 +27,7 @@ use tollway_io::wake::{self, Wake};
 use crate::active::{self, Active, Found, Staged};
 use crate::exchange::Command;
 use crate::frames::Frames;
+use crate::guard::GuardWatch;
 use crate::journal::Journal;
 use crate::learned_routes::{Learned, LearnedRoutes};
 use crate::options::{AgentError, Options};
@@ -428,10 +429,12 @@ impl Start<'_> {
             agent.log("system,error", problem);
         }
         let monitor = LinkMonitor::new().map_err(AgentError::failed("the link monitor"))?;
+        let guard = self.claim.map(GuardWatch::new).transpose();
+        let guard = guard.map_err(AgentError::failed("the watch over claimed ports"))?;
         let result = agent.begin(ago, &monitor, self.claim, memory_ends).and_then(|()| {
             let generator = generator.map(Generator::start).transpose();
             let generator = generator.map_err(AgentError::failed("the traffic generator"))?;
-            let result = agent.control_loop(stop, &mut server, &monitor, self.claim);
+            let result = agent.control_loop(stop, &mut server, &monitor, self.claim, guard);
             drop(generator);
             result
         });
@@ -527,6 +530,7 @@ impl Agent {
         server: &mut Server,
         monitor: &LinkMonitor,
         claim: Option<&Claim>,
+        mut guard: Option<GuardWatch<'_>>,
     ) -> Result<(), AgentError> {
         let mut set = Vec::new();
         while !stop.wanted() {
@@ -535,15 +539,23 @@ impl Agent {
             set.push(wake::readable(monitor.fd()));
             // Without a namespace the slot stays: poll(2) passes over a negative descriptor.
             set.push(wake::readable(self.learned.as_ref().map_or(-1, LearnedRoutes::fd)));
+            set.push(wake::readable(guard.as_ref().map_or(-1, GuardWatch::fd)));
             set.extend(server.interests().map(|(fd, events)| libc::pollfd { fd, events, revents: 0 }));
             let now = clock::now().0;
             let until_sample = Duration::from_nanos(self.rates.due_ns().saturating_sub(now));
             wake::poll(&mut set, Some(until_sample.min(LOG_INTERVAL)));
             self.workers.check().map_err(lost)?;
+            // First: until it is back the kernel may forward, too.
+            if let Some(guard) = &mut guard
+                && let Some((topics, message)) =
+                    guard.follow(set.get(3).is_some_and(|entry| entry.revents != 0), clock::now().0)
+            {
+                self.log(topics, message);
+            }
             if set.get(2).is_some_and(|entry| entry.revents != 0) {
                 self.learn_routes(LearnedRoutes::changes).map_err(lost)?;
             }
-            if set.iter().skip(3).any(|entry| entry.revents != 0) {
+            if set.iter().skip(4).any(|entry| entry.revents != 0) {
                 server.serve(|request, greeted| requests::answer(self, request, greeted));
             }
             self.reopen |= self.ports.rings_stopped();

@@ -11,6 +11,7 @@ mod flow_offload;
 mod flows;
 pub mod frames;
 pub mod framing;
+mod guard;
 pub mod handover;
 pub mod journal;
 mod learned_routes;
