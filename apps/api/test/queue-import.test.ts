@@ -237,6 +237,15 @@ describe('an import', () => {
     ]);
   });
 
+  it('blames the line whose parent is missing, not those below it', async () => {
+    const csv = 'name,target,parent\nkid,10.1.0.3,mid\nmid,10.1.0.2/31,top\ntop,10.1.0.0/30,missing';
+    expect((await send({ csv, 'dry-run': true })).lines.map(({ text }) => text)).toEqual([
+      'column 3: value of parent: mid is in line 3, which is wrong itself',
+      'column 3: value of parent: top is in line 4, which is wrong itself',
+      expect.stringMatching(/^column 3: .*missing is none of /),
+    ]);
+  });
+
   it('reads targets however they are separated', async () => {
     await send({ csv: 'name,target\na,"10.0.0.1, 10.0.0.2"\nb,"10.0.0.3,10.0.0.4 | 10.0.0.5 ,"\n' });
     expect((await list()).map(({ target }) => target)).toEqual([

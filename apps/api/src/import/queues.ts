@@ -50,6 +50,8 @@ export class QueueImport {
   readonly #problem: ImportLine | undefined;
   /** Lines whose parents lead back to them. */
   readonly #circling = new Set<CsvLine>();
+  /** Numbers of the lines that are wrong, by the name of their queue. */
+  readonly #wrong = new Map<string, number>();
 
   /** Reads a list. */
   static async read(csv: string, options: ImportOptions): Promise<QueueImport> {
@@ -83,6 +85,7 @@ export class QueueImport {
   /** Changes the draft, and tells what becomes of each line. */
   async apply(draft: Draft): Promise<readonly ImportLine[]> {
     if (this.#problem !== undefined) return [this.#problem];
+    this.#wrong.clear();
     const slices = new Slices();
     const named = new Map<number, number>();
     const told = new Map<CsvLine, ImportLine>();
@@ -90,6 +93,7 @@ export class QueueImport {
       const answer = this.#line(draft, line);
       const before = answer.row === undefined ? undefined : named.get(answer.row);
       if (answer.row !== undefined && before === undefined) named.set(answer.row, line.number);
+      if (answer.action === 'error') this.#wrong.set(answer.name, line.number);
       const twice = before === undefined ? undefined : `line ${before} names the same queue`;
       told.set(line, twice === undefined ? answer : wrong(line.number, answer.name, twice));
     });
@@ -178,7 +182,17 @@ export class QueueImport {
     return place < 0 ? undefined : `column ${place + 1} has no title, and here it holds ${shown(cells[place] ?? '')}`;
   }
 
-  /** What is wrong with a setting, with the column that gives it. */
+  /** What is wrong with a setting of a line, with the column that gives it. */
+  #wrongSetting(line: CsvLine, name: string, settings: Readonly<Record<string, string>>, error: FieldError): string {
+    const { parent = '' } = settings;
+    if (error.property !== 'parent') return this.#fault(line.cells, error);
+    if (this.#circling.has(line)) return this.#fault(line.cells, circle(parent, name));
+    const wrongParent = this.#wrong.get(parent);
+    if (wrongParent === undefined) return this.#fault(line.cells, error);
+    const detail = `value of parent: ${parent} is in line ${wrongParent}, which is wrong itself`;
+    return this.#fault(line.cells, { property: 'parent', detail });
+  }
+
   #fault(cells: readonly string[], { property, detail }: FieldError): string {
     const pair = property === undefined ? undefined : this.#menu.props[property]?.kind.pair;
     for (const [place, column] of this.#columns.entries()) {
@@ -192,15 +206,13 @@ export class QueueImport {
   }
 
   #added(draft: Draft, line: CsvLine, settings: Readonly<Record<string, string>>): ImportLine {
-    const { number, cells } = line;
+    const { number } = line;
     const { name = '' } = settings;
     if (!this.#options.add)
       return { line: number, action: 'same', name, text: 'no such queue', hint: '', row: undefined };
     const verified = verifyAdd(this.#menu, settings, draft.snapshot(), draft.byKey(PATH));
     if (!verified.ok) {
-      const [error] = verified.errors;
-      const known = error.property === 'parent' && this.#circling.has(line);
-      return wrong(number, name, this.#fault(cells, known ? circle(settings.parent, name) : error));
+      return wrong(number, name, this.#wrongSetting(line, name, settings, verified.errors[0]));
     }
     const { content } = verified;
     const values = { name: content.values.name ?? draft.freeName(PATH, 'queue'), ...content.values };
@@ -215,12 +227,13 @@ export class QueueImport {
     };
   }
 
-  #changed(draft: Draft, { number, cells }: CsvLine, row: Row, settings: Readonly<Record<string, string>>): ImportLine {
+  #changed(draft: Draft, line: CsvLine, row: Row, settings: Readonly<Record<string, string>>): ImportLine {
+    const { number } = line;
     const { name = '' } = row.values;
     const same = (text: string): ImportLine => ({ line: number, action: 'same', name, text, hint: '', row: row.id });
     if (!this.#options.update) return same('left as it is');
     const verified = verifySet(this.#menu, row, settings, draft.snapshot(), draft.byKey(PATH));
-    if (!verified.ok) return wrong(number, name, this.#fault(cells, verified.errors[0]));
+    if (!verified.ok) return wrong(number, name, this.#wrongSetting(line, name, settings, verified.errors[0]));
     const text = told(this.#menu, row, verified.content);
     if (text === '') return same('');
     draft.set(PATH, row.id, verified.content);
