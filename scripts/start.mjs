@@ -226,7 +226,9 @@ function quoted(word) {
  */
 function welcome(url, instance, options, absent) {
   const lines = [`Tollway is up after ${seconds(started)}: ${url}`];
-  lines.push(setupLink(url, options.dataDir) ?? '  Log in as admin, whose password has been set.');
+  lines.push(
+    setupLink(url, options.dataDir) ?? '  It has been set up: log in as one of its users (at first that is admin).',
+  );
   if (instance.lab !== null) {
     const here = options.dataDir === inProject('data') ? '' : ` --data-dir ${quoted(options.dataDir)}`;
     lines.push(

@@ -54,7 +54,7 @@ export const firewallFilter = defineMenu({
         'tcp-reset',
       ]),
       label: 'Reject With',
-      help: 'Answer to the sender of a rejected packet.',
+      help: 'Answer to the sender of a rejected packet; with tcp-reset, to other packets than TCP it is port unreachable.',
       tab: 'Action',
       default: 'icmp-network-unreachable',
       unset: true,
