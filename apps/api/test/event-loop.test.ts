@@ -76,7 +76,9 @@ async function standstill(work: () => Promise<unknown>): Promise<number> {
 const QUEUE = '/queue/simple';
 const IMPORT = '/api/v1/queues/import';
 const ENTRY = '/ip/firewall/address-list';
-const many = (count: number, text: (n: number) => string) => Array.from({ length: count }, (_, n) => text(n));
+const many = <T>(count: number, make: (n: number) => T) => Array.from({ length: count }, (_, n) => make(n));
+
+const addresses = (count: number) => many(count, (n) => `12.${n >> 16}.${(n >> 8) & 255}.${n & 255}`).join(',');
 
 /** Asks and reads the answer in pieces, which costs the test's own side of the process little. */
 async function ask(method: string, path: string, body?: unknown): Promise<number> {
@@ -252,6 +254,24 @@ describe('the event loop goes on', () => {
         csv: `name,target,max-limit\n${many(5_000, (n) => `new-${n},12.0.${n >> 8}.${n & 255},1M/2M`).join('\n')}`,
         'dry-run': true,
       },
+    ],
+    ['a value that is far too long', 400, 'PUT', `/rest${QUEUE}`, { name: 'long', target: addresses(400_000) }],
+    ['a list that is far too long', 400, 'PUT', `/rest${QUEUE}`, { name: 'long', target: [addresses(200_000), 'x'] }],
+    ['a time that is far too long', 400, 'POST', '/rest/tool/profile', { duration: '1s'.repeat(2_000_000) }],
+    ['as long a value as is accepted', 400, 'PUT', `/rest${QUEUE}`, { name: 'long', target: `${addresses(700)},x` }],
+    [
+      'many long values, the last of which is wrong',
+      400,
+      'PUT',
+      `/rest${QUEUE}`,
+      many(500, (n) => ({ name: `long-${n}`, target: `${addresses(700)}${n === 499 ? ',x' : ''}` })),
+    ],
+    [
+      'an import of one far too long line',
+      200,
+      'POST',
+      IMPORT,
+      { csv: `name,target\nlong,"${addresses(400_000)}"`, 'dry-run': true },
     ],
     ['a body of one long text', 400, 'PUT', `/rest${QUEUE}`, `{"name":"${'x'.repeat(8_000_000)}"}`],
     ['a body of many members', 400, 'PUT', `/rest${QUEUE}`, `[${many(190_000, () => '{"a":1}').join(',')}, x]`],

@@ -2,11 +2,11 @@ import { Readable } from 'node:stream';
 import { type Menu, takesLists } from '@tollway/schema';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
-import type { Arguments } from '../config/content.js';
+import { type Arguments, LONGEST_VALUE } from '../config/content.js';
 import { nameProp, storageOf } from '../config/items.js';
 import { filterTest, QueryError } from '../config/query.js';
 import { parseRowId, rowIdText } from '../config/snapshot.js';
-import { errors } from '../errors.js';
+import { ApiError, errors } from '../errors.js';
 import { Slices, turnOf } from '../live/slices.js';
 import { clientGone } from '../plugins/auth.js';
 import { authorOf } from '../rest/author.js';
@@ -188,7 +188,11 @@ async function elementsOf({ body }: FastifyRequest, menu: Menu): Promise<Argumen
 
 function elementOf(element: unknown, index: number): Arguments {
   if (typeof element === 'object' && element !== null && !Array.isArray(element)) {
-    return Object.fromEntries(Object.entries(element));
+    try {
+      return argumentsOf(element);
+    } catch (error) {
+      throw error instanceof ApiError ? errors.inElement(index, error) : error;
+    }
   }
   throw errors.inElement(index, errors.badRequest('it must be a JSON object, e.g. {"comment":"text"}'));
 }
@@ -199,5 +203,28 @@ function bodyOf({ body }: FastifyRequest): Arguments {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw errors.badRequest('the body must be one JSON object, e.g. {"comment":"text"}');
   }
-  return Object.fromEntries(Object.entries(body));
+  return argumentsOf(body);
+}
+
+function argumentsOf(object: object): Arguments {
+  const values = Object.entries(object);
+  for (const [name, value] of values) {
+    const length = lengthOf(value);
+    if (length > LONGEST_VALUE && !NAMES_ITEMS.test(name)) {
+      throw errors.badProperty(
+        name,
+        `value of ${name}: it has ${length} characters, and ${LONGEST_VALUE} are accepted at most`,
+      );
+    }
+  }
+  return Object.fromEntries(values);
+}
+
+/** What names any number of items, and is looked through in slices. */
+const NAMES_ITEMS = /^(\.|numbers$)/;
+
+/** Characters of the text of a JSON value; of a list that of its elements, with a comma behind each. */
+function lengthOf(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  return Array.isArray(value) ? value.reduce<number>((sum, each) => sum + lengthOf(each) + 1, 0) : 0;
 }
