@@ -132,10 +132,28 @@ pub fn bind_destination(
     if let (Some(range), TCP | UDP) = (target.ports, original.protocol)
         && !ports::contains(range, original.dst_port)
     {
-        reply.src_port = range.from.saturating_add((random % ports::span(range)) as u16);
+        reply.src_port = destination_port(table, reference, reply, range, random);
     }
     table.bind_destination(reference, Some(reply).filter(|reply| *reply != original.reversed()));
     Ok(())
+}
+
+/// A port of the range with which the client can keep its own: from a random one on, the first whose answers are known to be
+/// nobody else's. Of those that are steered to another worker nothing is known here.
+fn destination_port(table: &Table, reference: ConnRef, reply: Tuple, range: PortRange, random: u32) -> u16 {
+    let (worker, workers) = (table.worker(), table.workers());
+    let span = ports::span(range);
+    let port = |step| range.from.saturating_add((random % span).wrapping_add(step).rem_euclid(span) as u16);
+    let mut unknown = None;
+    for step in 0..span.min(LOOKS) {
+        let answers = Tuple { src_port: port(step), ..reply };
+        if steer(&answers, workers) != worker {
+            unknown = unknown.or(Some(answers.src_port));
+        } else if table.is_free_for(reference, &answers) {
+            return answers.src_port;
+        }
+    }
+    unknown.unwrap_or(port(0))
 }
 
 /// Decides the source and reserves the reply tuple. `None` leaves the source unless another connection

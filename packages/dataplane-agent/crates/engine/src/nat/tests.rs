@@ -125,6 +125,24 @@ fn the_first_packet_decides() {
 }
 
 #[test]
+fn destination_ports_are_chosen_so_that_the_client_keeps_its_own() {
+    let mut table = Table::new(0, 1, 100, 1);
+    let ports = Some(PortRange { from: 6000, to: 6003 });
+    let target = Target { ports, ..to(INSIDE, None) };
+    let mut chosen = Vec::new();
+    for dst_port in 5000..5005 {
+        let (conn, _) = flow(&mut table, &tuple(UDP, SERVER, 20_000, WAN, dst_port), Some(&target), None);
+        let reply = table.tuples(conn).unwrap().reply;
+        chosen.push(reply.src_port);
+        // The fifth finds none.
+        assert_eq!(reply.dst_port == 20_000, dst_port < 5004, "{dst_port}");
+    }
+    chosen.truncate(4);
+    chosen.sort_unstable();
+    assert_eq!(chosen, [6000, 6001, 6002, 6003]);
+}
+
+#[test]
 fn ports_come_from_the_range_and_run_out() {
     let mut table = Table::new(0, 1, 100, 1);
     let ports = PortRange { from: 6000, to: 6002 };
