@@ -6,9 +6,13 @@ import type { Verified } from './verify.js';
 export type Arguments = Readonly<Record<string, unknown>>;
 
 /**
- * Longest text of one value, characters. It is parsed in one go: the 700 addresses of a queue that it may hold take 3 ms.
+ * Longest text of one value, characters. It is parsed in one go, and eight of them in one slice of a list.
  */
 export const LONGEST_VALUE = 8_192;
+
+/** What is wrong with a longer one. */
+export const tooLong = (length: number): string =>
+  `it has ${length} characters, and ${LONGEST_VALUE} are accepted at most`;
 
 /** Arguments without those that name the item. */
 export function withoutItem(args: Arguments): Arguments {

@@ -3,7 +3,7 @@ import { type Menu, menuByPath, shown } from '@tollway/schema';
 import { invalidSimpleQueues } from '../compiler/queues.js';
 import type { FieldError } from '../config/candidate.js';
 import { circle } from '../config/checks/queues.js';
-import { LONGEST_VALUE } from '../config/content.js';
+import { LONGEST_VALUE, tooLong } from '../config/content.js';
 import { Draft } from '../config/draft.js';
 import { nameOf } from '../config/rows-by-key.js';
 import type { Row } from '../config/snapshot.js';
@@ -138,14 +138,7 @@ export class QueueImport {
   #line(draft: Draft, line: CsvLine): ImportLine {
     const { number, cells, problem } = line;
     const long = cells.findIndex(({ length }) => length > LONGEST_VALUE);
-    if (long >= 0) {
-      const length = cells[long]?.length ?? 0;
-      return wrong(
-        number,
-        '',
-        `column ${long + 1}: it has ${length} characters, and ${LONGEST_VALUE} are accepted at most`,
-      );
-    }
+    if (long >= 0) return wrong(number, '', `column ${long + 1}: ${tooLong(cells[long]?.length ?? 0)}`);
     const row = this.#existing(
       draft,
       settingsOf(this.#columns, cells, () => ''),
@@ -192,7 +185,7 @@ export class QueueImport {
     return place < 0 ? undefined : `column ${place + 1} has no title, and here it holds ${shown(cells[place] ?? '')}`;
   }
 
-  /** What is wrong with a setting of a line, with the column that gives it. */
+  /** What is wrong with a setting of a line: of a parent, that it is wrong itself. */
   #wrongSetting(line: CsvLine, name: string, settings: Readonly<Record<string, string>>, error: FieldError): string {
     const { parent = '' } = settings;
     if (error.property !== 'parent') return this.#fault(line.cells, error);
@@ -203,6 +196,7 @@ export class QueueImport {
     return this.#fault(line.cells, { property: 'parent', detail });
   }
 
+  /** What is wrong with a setting, with the column that gives it. */
   #fault(cells: readonly string[], { property, detail }: FieldError): string {
     const pair = property === undefined ? undefined : this.#menu.props[property]?.kind.pair;
     for (const [place, column] of this.#columns.entries()) {

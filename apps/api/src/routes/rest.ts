@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { type Menu, takesLists } from '@tollway/schema';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
-import { type Arguments, LONGEST_VALUE } from '../config/content.js';
+import { type Arguments, LONGEST_VALUE, tooLong } from '../config/content.js';
 import { nameProp, storageOf } from '../config/items.js';
 import { filterTest, QueryError } from '../config/query.js';
 import { parseRowId, rowIdText } from '../config/snapshot.js';
@@ -211,10 +211,7 @@ function argumentsOf(object: object): Arguments {
   for (const [name, value] of values) {
     const length = lengthOf(value);
     if (length > LONGEST_VALUE && !NAMES_ITEMS.test(name)) {
-      throw errors.badProperty(
-        name,
-        `value of ${name}: it has ${length} characters, and ${LONGEST_VALUE} are accepted at most`,
-      );
+      throw errors.badProperty(name, `value of ${name}: ${tooLong(length)}`);
     }
   }
   return Object.fromEntries(values);
