@@ -1,3 +1,4 @@
+import { LONGEST_VALUE, tooLong } from '../config/content.js';
 import { Slices } from '../live/slices.js';
 
 /** A line of a list. */
@@ -47,7 +48,9 @@ export async function csvLines(text: string, slices = new Slices()): Promise<Csv
       at = end;
     } else {
       const cells = plain.split(separator, MOST_CELLS + 1).map((cell) => cell.trim());
+      const long = cells.findIndex(({ length }) => length > LONGEST_VALUE);
       if (cells.length > MOST_CELLS) lines.push({ number, cells: [], problem: TOO_MANY });
+      else if (long >= 0) lines.push({ number, cells: [], problem: cellTooLong(long + 1, cells[long]?.length ?? 0) });
       else if (cells.some((cell) => cell !== '')) lines.push({ number, cells });
       number += 1;
       at = next;
@@ -57,6 +60,7 @@ export async function csvLines(text: string, slices = new Slices()): Promise<Csv
 }
 
 const TOO_MANY = `it has more than ${MOST_CELLS} cells`;
+const cellTooLong = (column: number, length: number): string => `column ${column}: ${tooLong(length)}`;
 
 const BREAK = /[\r\n]/g;
 
@@ -78,15 +82,22 @@ interface Read {
   readonly breaks: number;
 }
 
-/** A cell that is being read, in pieces. */
+/** A cell that is being read, in pieces. Of one that is too long no more is kept. */
 class Cell {
   readonly #pieces: string[] = [];
   /** Nothing but blanks so far. */
   blank = true;
+  /** Characters so far, blanks around them too. */
+  length = 0;
 
   add(piece: string): void {
-    this.#pieces.push(piece);
+    if (this.length <= LONGEST_VALUE) this.#pieces.push(piece);
+    this.length += piece.length;
     this.blank &&= piece.trim() === '';
+  }
+
+  get tooLong(): boolean {
+    return this.length > LONGEST_VALUE;
   }
 
   text(): string {
@@ -133,7 +144,8 @@ async function quotedLine(text: string, start: number, separator: string, slices
         cell.add('"');
       }
     } else {
-      if (cells.length <= MOST_CELLS) cells.push(cell.text());
+      if (cell.tooLong) problem ??= cellTooLong(cells.length + 1, cell.length);
+      if (cells.length <= MOST_CELLS) cells.push(cell.tooLong ? '' : cell.text());
       if (char === separator) {
         cell = new Cell();
         closed = false;

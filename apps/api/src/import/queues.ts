@@ -3,7 +3,6 @@ import { type Menu, menuByPath, shown } from '@tollway/schema';
 import { invalidSimpleQueues } from '../compiler/queues.js';
 import type { FieldError } from '../config/candidate.js';
 import { circle } from '../config/checks/queues.js';
-import { LONGEST_VALUE, tooLong } from '../config/content.js';
 import { Draft } from '../config/draft.js';
 import { nameOf } from '../config/rows-by-key.js';
 import type { Row } from '../config/snapshot.js';
@@ -137,8 +136,6 @@ export class QueueImport {
 
   #line(draft: Draft, line: CsvLine): ImportLine {
     const { number, cells, problem } = line;
-    const long = cells.findIndex(({ length }) => length > LONGEST_VALUE);
-    if (long >= 0) return wrong(number, '', `column ${long + 1}: ${tooLong(cells[long]?.length ?? 0)}`);
     const row = this.#existing(
       draft,
       settingsOf(this.#columns, cells, () => ''),

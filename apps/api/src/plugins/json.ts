@@ -5,12 +5,16 @@ import { Slices } from '../live/slices.js';
 export const MAX_DEPTH = 16;
 /** Members of one object. */
 export const MAX_MEMBERS = 1_024;
+/** Characters of a member's name. */
+const MAX_NAME = 256;
 /** Elements of one list. */
 export const MAX_ELEMENTS = 200_000;
 /** Values between two looks at the clock. */
 const STRIDE = 512;
 /** And characters of them. */
 const LONG_TEXT = 1 << 18;
+/** Characters of a string that are read as one value. */
+const PIECE = 1 << 16;
 
 type JsonObject = Record<string, unknown>;
 
@@ -20,6 +24,15 @@ interface Open {
   /** Name of the member whose value comes next. */
   key: string;
   size: number;
+}
+
+/** A string that is being read, in pieces. */
+interface OpenString {
+  readonly pieces: string[];
+  /** Place of the character behind those that are read. */
+  at: number;
+  /** Goes on with the whole string. */
+  readonly then: (value: string) => void;
 }
 
 /**
@@ -42,6 +55,8 @@ export async function parseJson(text: string): Promise<unknown> {
   return reader.result;
 }
 
+const QUOTE = '"'.charCodeAt(0);
+const BACKSLASH = '\\'.charCodeAt(0);
 const BLANKS = /[ \t\n\r]*/y;
 const WORD = /[A-Za-z0-9+.-]+/y;
 
@@ -49,6 +64,7 @@ class JsonReader {
   readonly #text: string;
   readonly #open: Open[] = [];
   #at = 0;
+  #string: OpenString | undefined;
   done = false;
   result: unknown;
 
@@ -60,11 +76,15 @@ class JsonReader {
 
   /** Place of the character that is looked at next. */
   get at(): number {
-    return this.#at;
+    return this.#string?.at ?? this.#at;
   }
 
-  /** Reads one value, or the beginning or end of an object or list. */
+  /** Reads one value, a piece of a string, or the beginning or end of an object or list. */
   step(): void {
+    if (this.#string !== undefined) {
+      this.#piece(this.#string);
+      return;
+    }
     const open = this.#open.at(-1);
     if (open !== undefined) {
       const close = Array.isArray(open.into) ? ']' : '}';
@@ -75,11 +95,12 @@ class JsonReader {
         return;
       }
       this.#member(open);
+      return;
     }
     this.#value();
   }
 
-  /** Reads up to the value of the next member. */
+  /** Reads the next member. */
   #member(open: Open): void {
     open.size += 1;
     const list = Array.isArray(open.into);
@@ -90,15 +111,27 @@ class JsonReader {
           : `an object of the body has more than ${MAX_MEMBERS} members`,
       );
     }
-    if (list) return;
+    if (list) {
+      this.#value();
+      return;
+    }
     if (this.#char() !== '"') throw this.#wrong('a name in double quotes');
-    open.key = this.#string();
+    this.#begin((name) => this.#named(open, name));
+  }
+
+  /** Reads the value of the member of this name. */
+  #named(open: Open, name: string): void {
+    if (name.length > MAX_NAME) {
+      throw errors.badRequest(`a name in the body has ${name.length} characters, and ${MAX_NAME} are accepted at most`);
+    }
+    open.key = name;
     if (open.key === '__proto__') throw errors.badRequest('unknown parameter __proto__');
     if (Object.hasOwn(open.into, open.key)) throw this.#twice(open.key);
     this.#blanks();
     if (this.#char() !== ':') throw this.#wrong('a colon');
     this.#at += 1;
     this.#blanks();
+    this.#value();
   }
 
   #value(): void {
@@ -112,7 +145,8 @@ class JsonReader {
       this.#blanks();
       return;
     }
-    this.#end(char === '"' ? this.#string() : this.#word());
+    if (char === '"') this.#begin((value) => this.#end(value));
+    else this.#end(this.#word());
   }
 
   /** A value is complete: it goes where it belongs, and what follows is looked at. */
@@ -136,27 +170,42 @@ class JsonReader {
     if (this.#char() === close) throw this.#wrong('another member after the comma');
   }
 
-  #string(): string {
-    const text = this.#text.slice(this.#at, this.#endOfString());
+  /** Reads the string here. One of more than a piece goes on with the next step. */
+  #begin(then: OpenString['then']): void {
+    const string = { pieces: [], at: this.#at + 1, then };
+    this.#string = string;
+    this.#piece(string);
+  }
+
+  #piece(string: OpenString): void {
+    const end = this.#endOfPiece(string.at);
+    const last = this.#text[end] === '"';
     try {
-      const value: string = JSON.parse(text);
-      this.#at += text.length;
-      return value;
+      if (!last && end >= this.#text.length) throw new SyntaxError('no quote closes it');
+      string.pieces.push(JSON.parse(`"${this.#text.slice(string.at, end)}"`));
     } catch {
       throw this.#wrong('a string that ends, without bare control characters and with escapes of JSON');
     }
+    string.at = end;
+    if (!last) return;
+    this.#string = undefined;
+    this.#at = end + 1;
+    const [only = ''] = string.pieces;
+    string.then(string.pieces.length === 1 ? only : string.pieces.join(''));
   }
 
-  /** Place after the quote that closes the string here, or the end of the text. */
-  #endOfString(): number {
-    let quote = this.#at;
-    for (;;) {
-      quote = this.#text.indexOf('"', quote + 1);
-      if (quote < 0) return this.#text.length;
-      let escapes = 0;
-      while (this.#text[quote - 1 - escapes] === '\\') escapes += 1;
-      if (escapes % 2 === 0) return quote + 1;
+  /** Place of the quote that closes the string, or of another character between two escapes, or beyond the text. */
+  #endOfPiece(start: number): number {
+    const text = this.#text;
+    const until = Math.min(start + PIECE, text.length);
+    let at = start;
+    while (at < until) {
+      const char = text.charCodeAt(at);
+      if (char === QUOTE) return at;
+      if (char !== BACKSLASH) at += 1;
+      else at += text[at + 1] === 'u' ? '\\u0000'.length : '\\n'.length;
     }
+    return at;
   }
 
   #word(): unknown {
