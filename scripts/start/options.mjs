@@ -105,6 +105,12 @@ export function parseOptions(argv) {
     } else if (setter !== undefined) {
       const value = inline ?? argv[++index];
       if (value === undefined) throw new UserError(`${name} needs a value\n\n${usage}`, 2);
+      if (inline === undefined && value.startsWith('--')) {
+        throw new UserError(
+          `${name} needs a value, and "${value}" stands in its place; one that begins so: ${name}=${value}`,
+          2,
+        );
+      }
       setter(value);
     } else {
       throw new UserError(`unknown option "${argv[index]}"\n\n${usage}`, 2);
