@@ -45,7 +45,7 @@ import { revisionRoutes } from './routes/revisions.js';
 import { sessionRoutes, setFirstPassword } from './routes/session.js';
 import { valuesRoute } from './routes/values.js';
 import { Alarms } from './state/alarms.js';
-import { folderTrouble } from './state/data-folder.js';
+import { activeBytes, folderTrouble } from './state/data-folder.js';
 import { LiveState } from './state/live-state.js';
 import { LogBook } from './state/log-book.js';
 import { Processor } from './state/processor.js';
@@ -133,6 +133,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
             book.add('system,error,critical', fault.text);
           },
           () => newestBegun(options.dataDir) > 0,
+          () => activeBytes(options.dataDir),
         );
   const stored = options.stored ?? (await readConfig(options.writer));
   const store = new ConfigStore(options.writer, agent, app.log, stored, watch);

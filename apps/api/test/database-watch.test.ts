@@ -19,11 +19,19 @@ it('a full disk is told of before something could not be written, and while it i
     router.db,
     ({ kind }) => told.push(kind),
     () => true,
+    () => 3 << 20,
     () => free,
   );
   expect(() => watch.refuse()).toThrow(DatabaseFault);
   await expect.poll(() => told, { timeout: 20_000 }).toEqual(['full']);
   expect(watch.fault?.text).toMatch(/the disk is full\. Free some space/);
+  // The agent keeps the file that it has until it has the next one.
+  free = 3 << 20;
+  expect(() => watch.refuse()).not.toThrow();
+  await expect.poll(() => told, { timeout: 20_000 }).toEqual(['full', 'no-room']);
+  expect(watch.fault?.text).toMatch(
+    /has no room beside it for another configuration: the disk is nearly full \(it takes up to 4 MiB\)\. Free some space/,
+  );
   free = 1 << 30;
   expect(() => watch.refuse()).not.toThrow();
   await expect.poll(() => watch.fault, { timeout: 20_000 }).toBeUndefined();

@@ -14,6 +14,7 @@ export type FaultKind =
   | 'other'
   | 'no-users'
   | 'full'
+  | 'no-room'
   | 'read-only'
   | 'locked'
   | 'unreadable'
@@ -21,7 +22,7 @@ export type FaultKind =
   | 'no-log';
 
 /** Faults that pass without anybody changing the file. */
-const PASSING: readonly FaultKind[] = ['full', 'read-only', 'locked', 'unreadable'];
+const PASSING: readonly FaultKind[] = ['full', 'no-room', 'read-only', 'locked', 'unreadable'];
 
 const REBUILD =
   'Stop the router and start it as before with --restore added (npm start -- --restore): that rebuilds the database from the last configuration';
@@ -51,6 +52,10 @@ const TEXTS: Readonly<Record<FaultKind, readonly [problem: string, remedy: strin
   ],
   'no-users': ['has no user who may log in, and this router has been set up', RESTORE],
   full: ['cannot be written: the disk is full', 'Free some space; management goes on by itself then'],
+  'no-room': [
+    'has no room beside it for another configuration: the disk is nearly full',
+    'Free some space; management goes on by itself then',
+  ],
   'read-only': [
     'cannot be written: the file or its file system is read-only',
     'Make it writable; management goes on by itself then',

@@ -6,8 +6,10 @@ import { holdsDatabase, isWritable } from './stored.js';
 
 /** How often the file is looked at, ms. */
 const LOOK_MS = 2_000;
-/** What a small change takes at least, in the database, in the agent's file and in the copy of the rows, bytes. */
+/** What a small change of a small configuration takes at least, in the database, in the agent's file and in the copy of the rows, bytes. */
 const LEAST_FREE = 64 << 10;
+/** What sizes are told in, bytes: they do not change with every change. */
+const TOLD_SIZE = 1 << 20;
 
 /**
  * Watches the database while it is in use. SQLite itself goes on writing into a file that has been deleted, and keeps
@@ -23,6 +25,7 @@ export class DatabaseWatch {
   #log: bigint | undefined;
   readonly #freeBytes: (file: string) => number;
   readonly #hasCopies: () => boolean;
+  readonly #configBytes: () => number;
   readonly #timer: NodeJS.Timeout;
   #fault: DatabaseFault | undefined;
   /** A statement found it damaged. That others succeed does not mend it: only a start looks through the whole file. */
@@ -32,6 +35,7 @@ export class DatabaseWatch {
 
   /**
    * @param hasCopies whether there is anything that `--restore` could go back to
+   * @param configBytes size of the agent's file: with each change there is a new one beside the one in force
    * @param freeBytes what a file can still grow by
    */
   constructor(
@@ -39,9 +43,11 @@ export class DatabaseWatch {
     db: Database,
     onFault: (fault: DatabaseFault) => void,
     hasCopies: () => boolean = () => true,
+    configBytes: () => number = () => 0,
     freeBytes = freeBytesAt,
   ) {
     this.#hasCopies = hasCopies;
+    this.#configBytes = configBytes;
     this.#freeBytes = freeBytes;
     this.#file = file;
     this.#db = db;
@@ -75,7 +81,8 @@ export class DatabaseWatch {
    */
   refuse(): void {
     const fault = this.#seen();
-    if (fault === undefined) return;
+    // The next one may be smaller.
+    if (fault === undefined || fault.kind === 'no-room') return;
     this.#fault = fault;
     throw this.#named(fault);
   }
@@ -143,7 +150,11 @@ export class DatabaseWatch {
     if (log !== this.#log) return new DatabaseFault('no-log', this.#file);
     // What is open stays writable, but the next start would fail.
     if (!isWritable(this.#file)) return new DatabaseFault('read-only', this.#file);
-    return this.#freeBytes(this.#file) < LEAST_FREE ? new DatabaseFault('full', this.#file) : undefined;
+    const free = this.#freeBytes(this.#file);
+    if (free < LEAST_FREE) return new DatabaseFault('full', this.#file);
+    const need = LEAST_FREE + this.#configBytes();
+    if (free >= need) return undefined;
+    return new DatabaseFault('no-room', this.#file, `it takes up to ${Math.ceil(need / TOLD_SIZE)} MiB`);
   }
 
   #logInode(): bigint | undefined {

@@ -1,5 +1,6 @@
 import { rowIdText } from '../config/snapshot.js';
 import type { ConfigStore } from '../config/store.js';
+import type { DatabaseFault } from '../database/fault.js';
 import type { DatabaseWatch } from '../database/watch.js';
 import type { FolderTrouble } from './data-folder.js';
 
@@ -25,7 +26,7 @@ export class Alarms {
     const { fault } = this.#watch ?? {};
     const trouble = this.#folderTrouble();
     return [
-      ...(fault === undefined ? [] : [`${fault.text} Until then nothing can be changed; forwarding goes on.`]),
+      ...(fault === undefined ? [] : [`${fault.text} ${untilThen(fault)} forwarding goes on.`]),
       ...(trouble === undefined || fault !== undefined ? [] : [trouble.problem]),
       ...this.rules(),
     ];
@@ -51,6 +52,9 @@ export class Alarms {
     return this.#rules;
   }
 }
+
+const untilThen = ({ kind }: DatabaseFault): string =>
+  kind === 'no-room' ? 'Until then changes may be refused;' : 'Until then nothing can be changed;';
 
 /** Actions that keep packets out, by menu; a jump may lead to some. */
 const KEEPING_OUT: readonly { readonly menu: string; readonly actions: readonly string[] }[] = [

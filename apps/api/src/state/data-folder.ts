@@ -25,6 +25,15 @@ export function folderTrouble(dataDir: string, copies: string | undefined): Fold
   return { problem: copies, remedy: /ENOSPC|EDQUOT|disk is full/.test(copies) ? FREE : WRITABLE, ofAgent: false };
 }
 
+/** Size of the agent's file of the configuration in force, bytes; 0 where none can be seen. */
+export function activeBytes(dataDir: string): number {
+  try {
+    return statSync(join(dataDir, 'agent', 'active.tollway')).size;
+  } catch {
+    return 0;
+  }
+}
+
 /**
  * Why the agent cannot store a configuration in its folder, in one sentence; undefined when it can, or when the folder is not
  * there: the agent makes it with the next change. A full disk is the database's to tell.
