@@ -251,7 +251,17 @@ describe('the event loop goes on', () => {
       'POST',
       IMPORT,
       {
-        csv: `name,target,max-limit\n${many(5_000, (n) => `new-${n},12.0.${n >> 8}.${n & 255},1M/2M`).join('\n')}`,
+        csv: many(ENTRIES, (n) => `new-${n},12.${n >> 16}.${(n >> 8) & 255}.${n & 255},1M,2M`).join('\n'),
+        'dry-run': true,
+      },
+    ],
+    [
+      'an import of many queues each of which is below the next',
+      200,
+      'POST',
+      IMPORT,
+      {
+        csv: `name,target,parent\n${many(ENTRIES, (n) => `new-${n},12.0.0.1,new-${(n + 1) % ENTRIES}`).join('\n')}`,
         'dry-run': true,
       },
     ],

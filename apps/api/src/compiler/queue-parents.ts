@@ -11,21 +11,35 @@ export interface Child {
   readonly parent: string | undefined;
 }
 
+/** A queue that works. */
+export interface Placed<T> {
+  readonly queue: T;
+  readonly parent: T | undefined;
+  /** 1 for a root. */
+  readonly level: number;
+}
+
 /**
  * Leaves out queues that cannot work because of those above them: one that does not exist, is switched off or cannot
  * work itself, a circle, or too many levels. The rest comes parents first, each with the row of its parent.
  */
-export function withParents<T extends Child>(
+export function* withParents<T extends Child>(
   context: CompileContext,
   rows: readonly Row[],
   queues: readonly T[],
-): { readonly queue: T; readonly parent: T | undefined; readonly level: number }[] {
+): Generator<undefined, readonly Placed<T>[]> {
   const working = new Map<string, T>();
-  for (const queue of queues) working.set(queue.row.values.name ?? '', queue);
+  for (const queue of queues) {
+    yield;
+    working.set(queue.row.values.name ?? '', queue);
+  }
   const all = new Map<string, Row>();
-  for (const row of rows) all.set(row.values.name ?? '', row);
+  for (const row of rows) {
+    yield;
+    all.set(row.values.name ?? '', row);
+  }
   const done = new Map<T, { readonly level: number } | CannotWork>();
-  const placed: { readonly queue: T; readonly parent: T | undefined; readonly level: number }[] = [];
+  const placed: Placed<T>[] = [];
 
   /** Level of a queue, 1 for a root. */
   const place = (queue: T, path: ReadonlySet<T>): number => {
@@ -57,7 +71,10 @@ export function withParents<T extends Child>(
     }
   };
   const none: ReadonlySet<T> = new Set();
-  for (const queue of queues) context.attempt(queue.row, () => place(queue, none));
+  for (const queue of queues) {
+    yield;
+    context.attempt(queue.row, () => place(queue, none));
+  }
   return placed;
 }
 

@@ -17,7 +17,7 @@ import {
   WEEKDAYS,
 } from '@tollway/schema';
 import { type ConfigSnapshot, type Row, rowsOf } from '../config/snapshot.js';
-import type { Slices } from '../live/slices.js';
+import { atOnce, type Slices } from '../live/slices.js';
 import { CannotWork, CompileContext, effective, needed } from './context.js';
 import { finishedQueue, type LooseQueue, looseQueue } from './queue-cache.js';
 import { type Child, withParents } from './queue-parents.js';
@@ -97,14 +97,14 @@ export async function invalidSimpleQueues(
     context.attempt(row, () => simpleChild(context, types, row)),
   );
   const queues = translated.filter((queue) => queue !== undefined);
-  withParents(context, rowsOf(snapshot, SIMPLE), queues);
+  await slices.finish(withParents(context, rowsOf(snapshot, SIMPLE), queues));
   return context.invalid;
 }
 
 function simpleQueues(context: CompileContext, types: QueueTypes): SimpleQueue[] {
   const queues = context.translate(SIMPLE, (row) => simpleChild(context, types, row));
   const finished = new Map<Row, SimpleQueue>();
-  for (const { queue, parent } of withParents(context, rowsOf(context.snapshot, SIMPLE), queues)) {
+  for (const { queue, parent } of atOnce(withParents(context, rowsOf(context.snapshot, SIMPLE), queues))) {
     const above = parent && finished.get(parent.row);
     // What a parent holds both directions to holds for all its children together, so each of them has a part of it.
     const total = queue.queue.total ?? (above?.total ? limitOf(types, totalTexts(queue.row)) : null);
@@ -207,7 +207,7 @@ function treeQueues(context: CompileContext, types: QueueTypes): TreeQueue[] {
     return { row, parent: root === undefined ? parent : undefined, root, queue: treeQueue(context, types, row) };
   });
   const finished = new Map<Row, TreeQueue>();
-  for (const { queue, parent } of withParents(context, rowsOf(context.snapshot, TREE), queues)) {
+  for (const { queue, parent } of atOnce(withParents(context, rowsOf(context.snapshot, TREE), queues))) {
     const above: TreeParent | undefined = parent && { kind: 'queue', row: parent.row.id };
     finished.set(queue.row, { ...queue.queue, parent: queue.root ?? above ?? { kind: 'global' } });
   }

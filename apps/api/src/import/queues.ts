@@ -89,7 +89,7 @@ export class QueueImport {
     const slices = new Slices();
     const named = new Map<number, number>();
     const told = new Map<CsvLine, ImportLine>();
-    await slices.map(await this.#parentsFirst(slices), (line) => {
+    await slices.map(await slices.finish(this.#parentsFirst()), (line) => {
       const answer = this.#line(draft, line);
       const before = answer.row === undefined ? undefined : named.get(answer.row);
       if (answer.row !== undefined && before === undefined) named.set(answer.row, line.number);
@@ -111,26 +111,36 @@ export class QueueImport {
   }
 
   /** The lines, each behind that of its parent, if the list has one, and otherwise in their order. */
-  async #parentsFirst(slices: Slices): Promise<readonly CsvLine[]> {
+  *#parentsFirst(): Generator<undefined, readonly CsvLine[]> {
     const [name, parent] = ['name', 'parent'].map((title) =>
       this.#columns.findIndex(({ property }) => property === title),
     );
     if (name === undefined || parent === undefined || name < 0 || parent < 0) return this.#lines;
-    const byName = new Map(this.#lines.toReversed().map((line) => [line.cells[name] ?? '', line]));
+    const byName = new Map<string, CsvLine>();
+    for (const line of this.#lines) {
+      yield;
+      const called = line.cells[name] ?? '';
+      if (!byName.has(called)) byName.set(called, line);
+    }
     const order = new Set<CsvLine>();
-    await slices.map(this.#lines, (line) => {
+    for (const line of this.#lines) {
       const above = new Set<CsvLine>();
       let next: CsvLine | undefined = line;
       while (next !== undefined && !order.has(next) && !above.has(next)) {
+        yield;
         above.add(next);
         next = byName.get(next.cells[parent] || NO_NAME);
       }
       for (; next !== undefined && above.has(next) && !this.#circling.has(next); ) {
+        yield;
         this.#circling.add(next);
         next = byName.get(next.cells[parent] || NO_NAME);
       }
-      for (const each of [...above].toReversed()) order.add(each);
-    });
+      for (const each of [...above].toReversed()) {
+        yield;
+        order.add(each);
+      }
+    }
     return [...order];
   }
 
