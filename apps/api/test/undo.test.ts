@@ -312,9 +312,10 @@ describe('a change', () => {
     ] as const) {
       expect((await named(port, name)).status).toBe(200);
     }
-    // The rule has followed its port, which is called ether1 now, so that it is no longer as it was left.
+    // The rule has followed its port, which is called ether1 now, and is as it was left: it goes back to the other one.
     expect(await rules()).toMatchObject([{ 'in-interface': 'ether1' }]);
-    expect((await undo(revisionOf(back))).status).toBe(400);
+    expect((await undo(revisionOf(back))).status).toBe(200);
+    expect(await rules()).toMatchObject([{ 'in-interface': 'ether2' }]);
     const gone = await router.rest('DELETE', `${FILTER}/${id}`);
     for (const [port, name] of [
       [one, 'spare'],
@@ -324,9 +325,38 @@ describe('a change', () => {
       expect((await named(port, name)).status).toBe(200);
     }
     expect((await undo(revisionOf(gone))).status).toBe(200);
-    expect(await rules()).toMatchObject([{ '.id': id, 'in-interface': 'ether2' }]);
+    expect(await rules()).toMatchObject([{ '.id': id, 'in-interface': 'ether1' }]);
     await router.rest('DELETE', `${FILTER}/${id}`);
     await router.rest('POST', `${LISTS}/remove`, { '.id': wan });
+  });
+
+  it('whose row names something that has been renamed since is taken back, and so is what came before it', async () => {
+    const put = async (path: string, body: object) => router.rest('PUT', path, body);
+    const reason = async (revision: number) =>
+      (await api('GET', '')).rows.find((line) => Number(line.revision) === revision)?.undo;
+    await put(QUEUES, { name: 'above', target: '10.7.0.0/16' });
+    const added = await put(QUEUES, { name: 'child', target: '10.7.0.1', parent: 'above' });
+    const changed = await router.rest('PATCH', `${QUEUES}/child`, { comment: 'changed' });
+    const removed = await router.rest('DELETE', `${QUEUES}/child`);
+    await router.rest('PATCH', `${QUEUES}/above`, { name: 'over' });
+    const child = async () => (await router.rest('GET', `${QUEUES}?.id=${added.id}`)).rows;
+    expect((await undo(revisionOf(removed))).status).toBe(200);
+    expect(await child()).toMatchObject([{ name: 'child', parent: 'over', comment: 'changed' }]);
+    // A child that was there has followed.
+    await router.rest('PATCH', `${QUEUES}/over`, { name: 'top' });
+    expect(await reason(revisionOf(changed))).toBe('');
+    expect((await undo(revisionOf(changed))).status).toBe(200);
+    expect(await child()).toMatchObject([{ name: 'child', parent: 'top' }]);
+    expect(await reason(revisionOf(added))).toBe('');
+    // That somebody has given it another parent is no rename.
+    await put(QUEUES, { name: 'other', target: '10.7.0.0/16' });
+    const moved = await router.rest('PATCH', `${QUEUES}/child`, { parent: 'other' });
+    expect(await reason(revisionOf(added))).toMatch(/was changed after/);
+    expect((await undo(revisionOf(added))).status).toBe(400);
+    expect((await undo(revisionOf(moved))).status).toBe(200);
+    expect((await undo(revisionOf(added))).status).toBe(200);
+    expect(await child()).toEqual([]);
+    await router.rest('POST', `${QUEUES}/remove`, { numbers: 'top,other' });
   });
 
   it('whose row named two items that have changed names since names both', async () => {

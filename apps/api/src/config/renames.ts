@@ -1,13 +1,13 @@
 import { type Draft, equal, type StoredRow, type StoredSnapshot } from './draft.js';
 import { type PastPlaces, type PastRevision, placesOf } from './past.js';
-import { referencesOf } from './references.js';
+import { type Reference, referencesOf } from './references.js';
 import { nameOf } from './rows-by-key.js';
 
 /** Rows name others, and names change hands: what comes back names what it did, by the name that it has now. */
 
-/** Menus, those that hold the rows, of which rows that come back with a revision may name items. */
+/** Menus, those that hold the rows, of which rows of a revision may name items. */
 export function namedMenus({ changes }: PastRevision): readonly string[] {
-  const menus = new Set(changes.flatMap(({ menu, before }) => (before === undefined ? [] : [menu])));
+  const menus = new Set(changes.map(({ menu }) => menu));
   return [...new Set([...menus].flatMap((menu) => referencesOf(menu).flatMap(({ to }) => to)))];
 }
 
@@ -37,29 +37,67 @@ export function followRenames(
   const otherwise: NamedOtherwise[] = [];
   for (const { menu, before: row } of past.changes) {
     if (row === undefined) continue;
-    const values = { ...row.values };
-    for (const { property, to, names, renamed } of referencesOf(menu)) {
-      const marks: string[] = [];
-      for (const name of names(row.values)) {
-        // A parent may be a queue or an interface.
-        const then = to.flatMap((named) => {
-          const holder = namedThen(named).get(name);
-          return holder === undefined ? [] : [draft.find(named, holder)?.values.name];
-        });
-        const [called] = then.filter((each) => each !== undefined);
-        // Names may have been changed among each other: each has a mark in its place until all are found.
-        if (called !== undefined) values[property] = renamed(values[property] ?? '', name, `\0${marks.push(called)}`);
-        else if (then.length > 0 && to.some((named) => draft.byKey(named).having(nameOf, name).size > 0)) {
-          otherwise.push({ menu, row, property, name });
-        }
+    const called = (named: string, id: number) => draft.find(named, id)?.values.name;
+    const values = valuesNow(menu, row, namedThen, called, ({ property, to }, name) => {
+      if (to.some((named) => draft.byKey(named).having(nameOf, name).size > 0)) {
+        otherwise.push({ menu, row, property, name });
       }
-      for (const [index, called] of marks.entries()) {
-        values[property] = renamed(values[property] ?? '', `\0${index + 1}`, called);
-      }
-    }
+    });
     if (!equal(row, { ...row, values })) draft.set(menu, row.id, { ...row, values });
   }
   return otherwise;
+}
+
+/** Whether a row of a menu is what it was after a revision, but for names that others have been given since. */
+export type IsAsLeft = (menu: string, row: StoredRow, after: StoredRow) => boolean;
+
+/** @param later revisions since, newest first; asked for only where names may tell rows apart */
+export function asLeftBefore(now: StoredSnapshot, later: () => readonly PastPlaces[]): IsAsLeft {
+  const namedThen = perMenu((menu) => holdersBefore(now.get(menu) ?? [], menu, later()));
+  const namesNow = perMenu((menu) => new Map((now.get(menu) ?? []).map(({ id, values }) => [id, values.name])));
+  return (menu, row, after) => {
+    if (equal(row, after)) return true;
+    const named = referencesOf(menu).flatMap(({ property }) => {
+      const value = row.values[property];
+      return value === undefined || after.values[property] === undefined ? [] : [[property, value] as const];
+    });
+    if (!equal(row, { ...after, values: { ...after.values, ...Object.fromEntries(named) } })) return false;
+    const values = valuesNow(menu, after, namedThen, (of, id) => namesNow(of).get(id));
+    return equal(row, { ...after, values });
+  };
+}
+
+/**
+ * The values of a row with the names that what it named has now.
+ * @param lost what to do about a name whose item is gone
+ */
+function valuesNow(
+  menu: string,
+  row: StoredRow,
+  namedThen: (menu: string) => ReadonlyMap<string | undefined, number>,
+  called: (menu: string, id: number) => string | undefined,
+  lost: (reference: Reference, name: string) => void = () => undefined,
+): StoredRow['values'] {
+  const values = { ...row.values };
+  for (const reference of referencesOf(menu)) {
+    const { property, to, names, renamed } = reference;
+    const marks: string[] = [];
+    for (const name of names(row.values)) {
+      // A parent may be a queue or an interface.
+      const then = to.flatMap((named) => {
+        const holder = namedThen(named).get(name);
+        return holder === undefined ? [] : [called(named, holder)];
+      });
+      const [now] = then.filter((each) => each !== undefined);
+      // Names may have been changed among each other: each has a mark in its place until all are found.
+      if (now !== undefined) values[property] = renamed(values[property] ?? '', name, `\0${marks.push(now)}`);
+      else if (then.length > 0) lost(reference, name);
+    }
+    for (const [index, now] of marks.entries()) {
+      values[property] = renamed(values[property] ?? '', `\0${index + 1}`, now);
+    }
+  }
+  return values;
 }
 
 /** Ids of the rows of a menu by the names that they had before the oldest of some revisions. @param revisions newest first */

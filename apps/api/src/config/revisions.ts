@@ -1,7 +1,7 @@
 import type { Database } from '../database/client.js';
 import { errors } from '../errors.js';
 import { Slices } from '../live/slices.js';
-import type { PastPlaces, PastRevision } from './past.js';
+import { type PastPlaces, type PastRevision, placesOf } from './past.js';
 import {
   type Author,
   type RevisionLine,
@@ -13,7 +13,7 @@ import {
   SYSTEM,
 } from './record.js';
 import { usersOfNames } from './references.js';
-import { namedMenus } from './renames.js';
+import { asLeftBefore, type IsAsLeft, namedMenus } from './renames.js';
 import { firstOf } from './replay.js';
 import type { ConfigStore } from './store.js';
 import { changedSince, type Names, NONE, rowsById, stillUsed, takeBack } from './undo.js';
@@ -95,15 +95,21 @@ export async function undoReasons(
   }
   const past = first === undefined ? [] : await readChangesFrom(db, first);
   const byNumber = new Map(past.map((each) => [each.number, each]));
+  const places = past.map(placesOf);
   const slices = new Slices();
   const rowsOf = rowsByMenu(store);
   const names = namesByMenu(store, slices);
+  const since = (first: number) => () => places.filter(({ number }) => number > first);
   for (const line of lines) {
     if (slices.over) await slices.pause();
     const never = neverUndone(line);
     const revision = byNumber.get(line.number);
     if (never !== undefined) reasons.set(line.number, never);
-    else if (revision !== undefined) reasons.set(line.number, await reasonNow(rowsOf, names, revision));
+    else if (revision !== undefined)
+      reasons.set(
+        line.number,
+        await reasonNow(rowsOf, names, revision, asLeftBefore(store.snapshot, since(line.number))),
+      );
   }
   return reasons;
 }
@@ -144,9 +150,9 @@ function namesByMenu({ snapshot }: ConfigStore, slices: Slices): Names {
   };
 }
 
-async function reasonNow(rowsOf: RowsOf, names: Names, past: PastRevision): Promise<string> {
+async function reasonNow(rowsOf: RowsOf, names: Names, past: PastRevision, isAsLeft: IsAsLeft): Promise<string> {
   const menus = [...new Set(past.changes.map(({ menu }) => menu))];
-  const changed = menus.flatMap((menu) => changedSince(rowsOf(menu), NONE, menu, past));
+  const changed = menus.flatMap((menu) => changedSince(rowsOf(menu), NONE, menu, past, isAsLeft));
   const [first, ...more] = changed.length > 0 ? changed : await stillUsed(names, past);
   if (first === undefined) return '';
   return `${first.menu} ${first.name} ${first.why}${more.length > 0 ? `, and ${more.length} more` : ''}`;

@@ -7,7 +7,7 @@ import { menusOf } from './items.js';
 import { type PastPlaces, type PastRevision, placesOf } from './past.js';
 import { besideOthers, movedBetween, placedBefore } from './places.js';
 import { namesInUse, type Referrer } from './references.js';
-import { followRenames } from './renames.js';
+import { asLeftBefore, followRenames, type IsAsLeft } from './renames.js';
 import { inOrder, orderWithout, without } from './replay.js';
 import { nameOf } from './rows-by-key.js';
 import { type Row, rowIdText } from './snapshot.js';
@@ -45,9 +45,10 @@ export async function takeBack(
 ): Promise<void> {
   const menus = [...new Set(past.changes.map(({ menu }) => menu))];
   if (menus.length === 0) throw errors.failure(`revision ${past.number} changed no rows`);
+  const isAsLeft = asLeftBefore(now, () => later);
   refuse(
     past.number,
-    menus.flatMap((menu) => changedSince(rowsById(now, menu), movedSince(now, menu, later), menu, past)),
+    menus.flatMap((menu) => changedSince(rowsById(now, menu), movedSince(now, menu, later), menu, past, isAsLeft)),
   );
   const slices = new Slices();
   const revisions = [...later, placesOf(past), ...earlier];
@@ -82,6 +83,7 @@ export function changedSince(
   moved: ReadonlySet<number>,
   menu: string,
   past: PastRevision,
+  isAsLeft: IsAsLeft,
 ): readonly Conflict[] {
   return past.changes.flatMap((change): Conflict[] => {
     const { id, before, after } = change;
@@ -90,7 +92,7 @@ export function changedSince(
     const conflict = (why: string) => [{ menu, id, name: titleOf(after ?? before ?? row), why }];
     if (after === undefined) return row === undefined ? [] : conflict('is there again');
     if (row === undefined) return conflict(`was removed after revision ${past.number}`);
-    if (!equal(row, after)) return conflict(`was changed after revision ${past.number}`);
+    if (!isAsLeft(menu, row, after)) return conflict(`was changed after revision ${past.number}`);
     // Who has moved it since has said where it belongs; where the revision only moved it, there is nothing else to do.
     const onlyMoved = before !== undefined && equal(before, after);
     return onlyMoved && moved.has(id) ? conflict(`was moved after revision ${past.number}`) : [];
