@@ -284,6 +284,7 @@ describe('the event loop goes on', () => {
       { csv: `name,target\nlong,"${addresses(400_000)}"`, 'dry-run': true },
     ],
     ['a body of one long text', 400, 'PUT', `/rest${QUEUE}`, `{"name":"${'x'.repeat(8_000_000)}"}`],
+    ['a body of one long number', 400, 'PUT', `/rest${QUEUE}`, `{"name":${'1'.repeat(8_000_000)}e}`],
     ['a body of one text of quotes', 400, 'PUT', `/rest${QUEUE}`, { name: '"'.repeat(4_000_000) }],
     ['a body of one name of quotes', 400, 'PUT', `/rest${QUEUE}`, { ['"'.repeat(4_000_000)]: 'x' }],
     [

@@ -39,6 +39,16 @@ describe('a long string', () => {
   });
 });
 
+it('a number of more than 64 characters is refused', async () => {
+  expect(await parseJson(`[${'1'.repeat(64)}]`)).toEqual(['1'.repeat(64)]);
+  for (const number of ['1'.repeat(65), `${'1'.repeat(64)}.`, `${'1'.repeat(63)}.5`]) {
+    await expect(parseJson(`[${number}]`)).rejects.toMatchObject({
+      status: 400,
+      detail: expect.stringContaining('at character 2 there should be a value'),
+    });
+  }
+});
+
 it('a name of more than 256 characters is refused', async () => {
   expect(await parseJson(`{"${'x'.repeat(256)}":1}`)).toBeTypeOf('object');
   await expect(parseJson(`{"${'x'.repeat(257)}":1}`)).rejects.toMatchObject({

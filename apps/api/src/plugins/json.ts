@@ -58,7 +58,10 @@ export async function parseJson(text: string): Promise<unknown> {
 const QUOTE = '"'.charCodeAt(0);
 const BACKSLASH = '\\'.charCodeAt(0);
 const BLANKS = /[ \t\n\r]*/y;
-const WORD = /[A-Za-z0-9+.-]+/y;
+/** Characters of the longest number. */
+const MAX_WORD = 64;
+/** One more tells that it is too long. */
+const WORD = new RegExp(`[A-Za-z0-9+.-]{1,${MAX_WORD + 1}}`, 'y');
 
 class JsonReader {
   readonly #text: string;
@@ -256,7 +259,7 @@ class JsonReader {
 /** A bare number: decimal, octal with a leading 0, hexadecimal with 0x. `undefined` for what is none. */
 function numberOf(word: string): number | string | undefined {
   const match = /^(-?)(?:0x([0-9a-f]+)|0([0-7]+)|((?:0|[1-9]\d*)(\.\d+)?))$/i.exec(word);
-  if (match === null || word.length > 64) return undefined;
+  if (match === null || word.length > MAX_WORD) return undefined;
   const [, sign = '', hex, octal, decimal = '', fraction] = match;
   if (fraction !== undefined) return Number(word);
   const digits = hex !== undefined ? `0x${hex}` : octal !== undefined ? `0o${octal}` : decimal;
