@@ -412,3 +412,17 @@ describe('numbers', () => {
     await router.rest('DELETE', `/ip/route/${added.id}`);
   });
 });
+
+describe('a command', () => {
+  it('that names items twice means each once; one that names too many is refused', async () => {
+    const { id } = await router.rest('PUT', FILTER, { chain: 'forward', action: 'accept' });
+    expect((await router.rest('POST', `${FILTER}/comment`, { numbers: `${id},${id}`, comment: 'x' })).status).toBe(200);
+    expect((await router.rest('POST', `${FILTER}/remove`, { numbers: [id, id] })).status).toBe(200);
+    for (const numbers of ['*1,'.repeat(100_000), Array(100_001).fill('*1')]) {
+      expect(await router.rest('POST', `${FILTER}/remove`, { numbers })).toMatchObject({
+        status: 400,
+        error: { detail: 'value of numbers: it names more than 100000 items; give fewer at once' },
+      });
+    }
+  });
+});

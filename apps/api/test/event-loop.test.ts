@@ -138,6 +138,7 @@ describe('the event loop goes on', () => {
     ['a filter of queues', 200, 'GET', `/rest${QUEUE}?name=queue-24999`, undefined],
     ['one queue', 200, 'GET', `/rest${QUEUE}/queue-24999`, undefined],
     ['one that is not there', 404, 'GET', `/rest${ENTRY}/*FFFFFF`, undefined],
+    ['a path of very many parts', 404, 'GET', `/rest${'/a'.repeat(7_000)}`, undefined],
     ['a query of many words', 200, 'POST', `/rest${QUEUE}/print`, { '.query': [...words(127), `#${'|'.repeat(64)}`] }],
     [
       'comparisons of entries',
@@ -147,6 +148,7 @@ describe('the event loop goes on', () => {
       { '.query': many(16, (n) => `<address=12.0.0.${n}`), 'count-only': '' },
     ],
     ['too many words', 400, 'POST', `/rest${QUEUE}/print`, { '.query': words(20_000) }],
+    ['a text of too many words', 400, 'POST', `/rest${QUEUE}/print`, { '.query': 'a,'.repeat(4_000_000) }],
     ['too long a word', 400, 'POST', `/rest${QUEUE}/print`, { '.query': [`#${'!'.repeat(1_000_000)}`] }],
     ['too many names', 400, 'POST', `/rest${QUEUE}/print`, { '.proplist': many(200_000, () => 'name') }],
     ['too long a text of names', 400, 'POST', `/rest${QUEUE}/print`, { '.proplist': 'name,'.repeat(1_000_000) }],
@@ -173,6 +175,35 @@ describe('the event loop goes on', () => {
       'POST',
       `/rest${QUEUE}/remove`,
       { numbers: many(20_000, (n) => `none-${n}`) },
+    ],
+    [
+      'removing too many in one text',
+      400,
+      'POST',
+      `/rest${QUEUE}/remove`,
+      {
+        numbers: 'a,'.repeat(4_000_000),
+      },
+    ],
+    [
+      'watching too many ports',
+      400,
+      'POST',
+      '/rest/interface/ethernet/monitor',
+      {
+        numbers: 'a,'.repeat(4_000_000),
+      },
+    ],
+    ['adding one entry that is there', 400, 'PUT', `/rest${ENTRY}`, { list: 'list-1', address: '11.0.0.1' }],
+    [
+      'adding very many entries, the last of which is there',
+      400,
+      'PUT',
+      `/rest${ENTRY}`,
+      [
+        ...many(ENTRIES, (n) => ({ list: 'a', address: `13.${n >> 16}.${(n >> 8) & 255}.${n & 255}` })),
+        { list: 'list-1', address: '11.0.0.1' },
+      ],
     ],
     [
       'adding many queues, the last of which is wrong',

@@ -26,16 +26,20 @@ type Place = Row & { readonly rank: number | undefined };
 class DraftRows {
   readonly places: Place[];
   readonly byKey: RowsByKey;
-  readonly #byId = new Map<number, Place>();
+  /** Made when a row is looked for by its id: rows that are added are not. */
+  #byId: Map<number, Place> | undefined;
 
   constructor(base: readonly StoredRow[]) {
     this.places = [...base];
-    // Pairs of a hundred thousand rows would have to be collected again, and nothing else has its turn meanwhile.
-    for (const row of base) this.#byId.set(row.id, row);
     this.byKey = new RowsByKey(this.places);
   }
 
   find(id: number): Place | undefined {
+    if (this.#byId === undefined) {
+      this.#byId = new Map();
+      // Pairs of a hundred thousand rows would have to be collected again, and nothing else has its turn meanwhile.
+      for (const place of this.places) this.#byId.set(place.id, place);
+    }
     return this.#byId.get(id);
   }
 
@@ -43,20 +47,20 @@ class DraftRows {
   add(place: Place, before: Place | undefined): void {
     if (before === undefined) this.places.push(place);
     else this.places.splice(this.places.indexOf(before), 0, place);
-    this.#byId.set(place.id, place);
+    this.#byId?.set(place.id, place);
     this.byKey.added(place);
   }
 
   replace(old: Place, place: Place): void {
     this.places[this.places.indexOf(old)] = place;
-    this.#byId.set(place.id, place);
+    this.#byId?.set(place.id, place);
     this.byKey.removed(old);
     this.byKey.added(place);
   }
 
   remove(place: Place): void {
     this.places.splice(this.places.indexOf(place), 1);
-    this.#byId.delete(place.id);
+    this.#byId?.delete(place.id);
     this.byKey.removed(place);
   }
 
@@ -64,10 +68,10 @@ class DraftRows {
   become(places: readonly Place[]): void {
     for (const place of this.places) this.byKey.removed(place);
     this.places.splice(0);
-    this.#byId.clear();
+    this.#byId?.clear();
     for (const place of places) {
       this.places.push(place);
-      this.#byId.set(place.id, place);
+      this.#byId?.set(place.id, place);
       this.byKey.added(place);
     }
   }
@@ -80,7 +84,7 @@ class DraftRows {
       else {
         const fresh = { ...place, rank: undefined };
         this.places.push(fresh);
-        this.#byId.set(fresh.id, fresh);
+        this.#byId?.set(fresh.id, fresh);
         this.byKey.removed(place);
         this.byKey.added(fresh);
       }

@@ -2,6 +2,7 @@ import { datetimeText, type Menu } from '@tollway/schema';
 import { ApiError, errors } from '../errors.js';
 import { Slices } from '../live/slices.js';
 import { builtinRow } from './builtin.js';
+import { prepareChecks } from './checks/menus.js';
 import { type Arguments, accepted, textOf } from './content.js';
 import { describedChanges, describedSettings } from './described-changes.js';
 import { type Draft, equal, type RowContent } from './draft.js';
@@ -32,7 +33,10 @@ export class Editor {
     return this.#store.commit(
       author,
       (id, changes) => describedChanges('add', menu, [id], changes),
-      (draft) => addOne(draft, menu, args),
+      async (draft) => {
+        await prepared(draft, menu);
+        return addOne(draft, menu, args);
+      },
     );
   }
 
@@ -75,7 +79,8 @@ export class Editor {
         author,
         (_, changes) => describedChanges(command, menu, ids, changes),
         async (draft) => {
-          await new Slices().map(list, (element, index) => {
+          const slices = await prepared(draft, menu);
+          await slices.map(list, (element, index) => {
             current = index;
             ids.push(edit(element, draft));
           });
@@ -171,10 +176,18 @@ export class Editor {
     missing: (item: string) => ApiError,
     change: (row: Row, draft: Draft) => RowContent,
   ): Promise<number[]> {
-    return this.#store.commit(author, summary(command, menu), (draft: Draft) =>
-      new Slices().map(items, (item) => changeOne(draft, menu, item, missing, (row) => change(row, draft))),
-    );
+    return this.#store.commit(author, summary(command, menu), async (draft: Draft) => {
+      const slices = await prepared(draft, menu);
+      return slices.map(items, (item) => changeOne(draft, menu, item, missing, (row) => change(row, draft)));
+    });
   }
+}
+
+/** Slices in which rows of a menu are changed, with what they are looked up by. */
+async function prepared(draft: Draft, menu: Menu): Promise<Slices> {
+  const slices = new Slices();
+  await prepareChecks(storageOf(menu), draft.byKey(storageOf(menu)), slices);
+  return slices;
 }
 
 /** Changes a row, and what refers to it when it gets another name. Returns its id. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Menu, type Prop, registry } from '@tollway/schema';
 import { type ApiError, errors } from '../errors.js';
 import { builtinRow } from './builtin.js';
@@ -86,23 +87,30 @@ export function isDynamicId(text: string): boolean {
   return id !== undefined && id >= FIRST_DYNAMIC_ROW;
 }
 
+/** Items that one command names at most. */
+const MOST_ITEMS = 100_000;
+
 /**
  * The items that `.id` or `numbers` of a command name, in their order: a text with commas, or a list whose elements are
- * taken as they are, as names of queues may hold commas.
- * @throws ApiError when neither is given.
+ * taken as they are, as names of queues may hold commas. Each is in the answer once.
+ * @throws ApiError when neither is given, or too many.
  */
 export function namedItems(args: Arguments): string[] {
   const given = args['.id'] ?? args.numbers;
   if (given === undefined) throw errors.missingProperty('numbers', 'ids or names of items, separated by commas');
-  if (args.numbers !== undefined && JSON.stringify(given) !== JSON.stringify(args.numbers)) {
+  if (args.numbers !== undefined && !isDeepStrictEqual(given, args.numbers)) {
     throw errors.badProperty('numbers', 'value of numbers: .id names other items; give one of the two');
   }
   const texts = Array.isArray(given)
-    ? given.map((item) => textOf('numbers', item))
-    : textOf('numbers', given).split(',');
-  const items = texts.map((item) => item.trim()).filter((item) => item !== '');
-  if (items.length === 0) throw errors.missingProperty('numbers', 'ids or names of items, separated by commas');
-  return items;
+    ? given.slice(0, MOST_ITEMS + 1).map((item) => textOf('numbers', item))
+    : textOf('numbers', given).split(',', MOST_ITEMS + 1);
+  if (texts.length > MOST_ITEMS) {
+    throw errors.badProperty('numbers', `value of numbers: it names more than ${MOST_ITEMS} items; give fewer at once`);
+  }
+  const items = new Set(texts.map((item) => item.trim()));
+  items.delete('');
+  if (items.size === 0) throw errors.missingProperty('numbers', 'ids or names of items, separated by commas');
+  return [...items];
 }
 
 /** Most characters of what names an item that are repeated. */

@@ -2,7 +2,7 @@ import { compareValues, displayValue, type Menu, shown } from '@tollway/schema';
 import { type AddressRange, liesIn, MembershipError, membership } from './membership.js';
 
 /** Words of a `.query`, or filters of a GET. */
-const MAX_WORDS = 128;
+export const MAX_WORDS = 128;
 /** Longest word, characters. */
 const MAX_WORD = 1_024;
 /** Operations of a `#` word. */
@@ -83,7 +83,7 @@ export class QueryError extends Error {}
  */
 export function queryTest(menu: Menu, words: readonly string[]): Test {
   if (words.length > MAX_WORDS) {
-    throw new QueryError(`value of .query: it has ${words.length} words, ${MAX_WORDS} are accepted`);
+    throw new QueryError(`value of .query: it has more than ${MAX_WORDS} words`);
   }
   const steps = words.map((word) => readWord(menu, word.startsWith('?') ? word.slice(1) : word));
   return (items, index) => {

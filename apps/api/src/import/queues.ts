@@ -253,18 +253,19 @@ export class QueueImport {
 
   async #removed(draft: Draft, named: ReadonlyMap<number, number>, slices: Slices): Promise<ImportLine[]> {
     const rows = draft.rows(PATH);
-    const byName = new Map(rows.map((row) => [row.values.name, row]));
+    const byName = new Map<string | undefined, Row>();
+    await slices.map(rows, (row) => byName.set(row.values.name, row));
     const stays = new Set<number>();
-    for (const row of rows) {
-      if (!named.has(row.id)) continue;
+    await slices.map(rows, (row) => {
+      if (!named.has(row.id)) return;
       for (let next: Row | undefined = row; next && !stays.has(next.id); next = byName.get(next.values.parent)) {
         stays.add(next.id);
       }
-    }
+    });
     const going = rows.filter(({ id }) => !stays.has(id));
     // From the end: that moves the fewest others.
     await slices.map(going.toReversed(), ({ id }) => draft.remove(PATH, id));
-    return going.map(({ id, values }) => ({
+    return slices.map(going, ({ id, values }) => ({
       line: 0,
       action: 'remove' as const,
       name: values.name ?? '',

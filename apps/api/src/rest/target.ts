@@ -25,7 +25,7 @@ export function findTarget(path: string): Target {
     .split('/')
     .filter((part) => part !== '')
     .map(decode);
-  for (let length = parts.length; length > 0; length -= 1) {
+  for (let length = Math.min(parts.length, DEEPEST); length > 0; length -= 1) {
     const menu = menuByPath(`/${parts.slice(0, length).join('/')}`);
     if (menu === undefined) continue;
     const rest = parts.slice(length);
@@ -35,6 +35,9 @@ export function findTarget(path: string): Target {
   const unknown = parts.findIndex((_, index) => !directories.has(`/${parts.slice(0, index + 1).join('/')}`));
   throw errors.noSuchMenu(parts[unknown < 0 ? parts.length - 1 : unknown] ?? '');
 }
+
+/** Parts of the longest path of a menu. */
+const DEEPEST = Math.max(...registry.map(({ path }) => path.split('/').length - 1));
 
 function decode(part: string): string {
   try {

@@ -1,5 +1,7 @@
+import type { Slices } from '../../live/slices.js';
 import type { Candidate, FieldError } from '../candidate.js';
-import { checkAddress, checkAddressListEntry, checkArp } from './addresses.js';
+import { type KeyOf, nameOf, type RowsByKey } from '../rows-by-key.js';
+import { addressIn, checkAddress, checkAddressListEntry, checkArp } from './addresses.js';
 import { checkFirewallRule } from './firewall.js';
 import { checkEthernet, checkInterfaceList, checkInterfaceListMember } from './interfaces.js';
 import { checkQueueType, checkSimpleQueue, checkTreeQueue } from './queues.js';
@@ -26,6 +28,18 @@ const CHECKS: Readonly<Record<string, Check>> = {
   '/queue/type': checkQueueType,
   '/user': checkUser,
 };
+
+/** What rows are looked up by, in menus that may have a hundred thousand of them. */
+const KEYS: Readonly<Record<string, readonly KeyOf[]>> = {
+  '/ip/firewall/address-list': [addressIn],
+  '/queue/simple': [nameOf],
+  '/queue/tree': [nameOf],
+};
+
+/** Makes what rows of a menu are checked with, letting others work in between. @param menu that holds the rows */
+export async function prepareChecks(menu: string, rows: RowsByKey, slices: Slices): Promise<void> {
+  for (const keyOf of KEYS[menu] ?? []) await rows.prepare(keyOf, slices);
+}
 
 export function checkMenu(candidate: Candidate): FieldError[] {
   const error = CHECKS[candidate.menu.path]?.(candidate);

@@ -44,7 +44,7 @@ export async function samples(
 export async function monitorEthernet(call: Call): Promise<Answer> {
   const { services, menu, args } = call;
   checkArguments(args, ['numbers', '.id', 'once', 'duration', '.proplist']);
-  const items = [...new Set(namedItems(args))];
+  const items = namedItems(args);
   const rows = findItems(menu, services.store.snapshot.get(storageOf(menu)) ?? [], items, noSuchItem);
   return samples(call, async () => {
     const stats = await services.live.stats();

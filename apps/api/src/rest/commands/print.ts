@@ -1,6 +1,6 @@
 import { type Menu, printSwitches, SWITCH_VALUES, VALUED_SWITCHES } from '@tollway/schema';
 import { textOf } from '../../config/content.js';
-import { QueryError, queryTest, type Test } from '../../config/query.js';
+import { MAX_WORDS, QueryError, queryTest, type Test } from '../../config/query.js';
 import { errors } from '../../errors.js';
 import { turnOf } from '../../live/slices.js';
 import { switchedOn } from '../arguments.js';
@@ -50,5 +50,5 @@ function testOf(menu: Menu, words: readonly string[]): Test {
 function queryWords(value: unknown): string[] {
   if (value === undefined || value === '') return [];
   if (Array.isArray(value)) return value.map((word) => textOf('.query', word));
-  return textOf('.query', value).split(',');
+  return textOf('.query', value).split(',', MAX_WORDS + 1);
 }
