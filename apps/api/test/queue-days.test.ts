@@ -209,6 +209,21 @@ it('adds nothing twice when storing has failed', async () => {
   expect(await uploads()).toEqual({ '2026-11-22': 170 });
 });
 
+it('has what a reset ended when the program ends at once after it', async () => {
+  await at('2026-11-22T12:00:00', 100);
+  counters = [[1, 0, 130]];
+  const last = { records: records() };
+  await accounting.aroundReset([1], async () => {
+    counters = [[1, 0, 0]];
+    return last;
+  });
+  // It begins anew, and nobody has told the one before to store anything.
+  start();
+  counters = [[1, 0, 5]];
+  await accounting.read();
+  expect(await uploads()).toEqual({ '2026-11-22': 135 });
+});
+
 it('leaves turns to others while it stores, and stores all of many queues', async () => {
   const queues = 5_000;
   rows = Array.from({ length: queues }, (_, index) => queue(index + 1));

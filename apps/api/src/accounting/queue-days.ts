@@ -119,6 +119,8 @@ export class QueueAccounting {
           if (slices.over) await slices.pause();
         }
       }
+      // The data plane has forgotten it: nobody else could tell after a crash.
+      await this.#flush().catch(this.#sources.failed);
     });
   }
 
