@@ -19,6 +19,16 @@ pub trait Frame: Send {
     /// Shortens or lengthens the frame, all of it within `head`. Returns `false`, changing nothing, when
     /// the buffer is too small or the frame has bytes beyond `head`.
     fn resize(&mut self, len: usize) -> bool;
+    /// Takes the `len` bytes at `at` out of the frame. Returns `false`, changing nothing, when they are not all
+    /// within `head`, or when the frame has bytes beyond `head` that the buffer cannot keep.
+    fn remove(&mut self, at: usize, len: usize) -> bool {
+        let whole = self.len();
+        if self.head().len() != whole || at + len > whole {
+            return false;
+        }
+        self.head_mut().copy_within(at + len.., at);
+        self.resize(whole - len)
+    }
     /// Copies the bytes from `offset` on, of the head or behind it, until `to` is full. Returns `false`,
     /// with `to` in any state, when the frame has fewer.
     fn copy_to(&self, offset: usize, to: &mut [u8]) -> bool;

@@ -58,7 +58,7 @@ drop_reasons! {
     Runt "runt" "Shorter than its headers say.";
     NotForUs "not-for-us" "The destination link-layer address is another station's.";
     UnknownEthertype "unknown-ethertype" "Neither IPv4 nor ARP.";
-    VlanTagged "vlan-tagged" "VLAN tag on a port without VLAN interfaces.";
+    VlanTagged "vlan-tagged" "Tag of a VLAN, on a port without VLAN interfaces; a tag that gives only a priority is taken off.";
     Ipv6NotEnabled "ipv6-not-enabled" "IPv6 is not enabled on the interface.";
     BadIpHeader "bad-ip-header" "IPv4 version, header length or total length is wrong.";
     BadIpChecksum "bad-ip-checksum" "The IPv4 header checksum is wrong.";

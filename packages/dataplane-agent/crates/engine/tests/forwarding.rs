@@ -428,6 +428,45 @@ fn frames_that_are_not_for_a_router_end_with_a_reason() {
     );
 }
 
+/// `frame` with a tag of these octets.
+fn tagged(frame: &[u8], tag: [u8; 4]) -> Vec<u8> {
+    [&frame[..12], &tag, &frame[12..]].concat()
+}
+
+#[test]
+fn a_tag_that_gives_only_a_priority_belongs_to_no_vlan() {
+    let mut router = router();
+    router.send(0, &udp());
+    router.moved();
+    let good = udp().eth_dst(port_mac(0)).build();
+    let plain = router.inject(0, good.clone(), VnetState::default());
+    // Priority 5, may be dropped, VID 0; 802.1ad too.
+    for tag in [[0x81, 0, 0xb0, 0], [0x88, 0xa8, 0, 0]] {
+        let out = router.inject(0, tagged(&good, tag), VnetState::default());
+        assert_eq!(out.len(), 1);
+        assert_eq!(out[0].bytes, plain[0].bytes);
+        assert!(out[0].packet().checksums_right);
+    }
+    // What is still to be summed begins before the tag is taken off four bytes further on.
+    let partial = VnetState { needs_csum: true, csum_start: 34, csum_offset: 6, ..VnetState::default() };
+    let moved = VnetState { csum_start: 38, ..partial };
+    let whole = router.inject(0, good.clone(), partial);
+    let out = router.inject(0, tagged(&good, [0x81, 0, 0, 0]), moved);
+    assert_eq!((&out[0].bytes, out[0].vnet), (&whole[0].bytes, whole[0].vnet));
+    let question = tagged(&request("10.1.0.2", "10.1.0.1"), [0x81, 0, 0, 0]);
+    assert!(router.inject(0, question, VnetState::default())[0].arp().is_some());
+    router.moved();
+    // VLAN 5; two tags; a frame that ends with the tag.
+    for frame in [
+        tagged(&good, [0x81, 0, 0, 5]),
+        tagged(&tagged(&good, [0x81, 0, 0, 0]), [0x81, 0, 0, 0]),
+        tagged(&good, [0x81, 0, 0, 0])[..16].to_vec(),
+    ] {
+        assert_eq!(router.inject(0, frame, VnetState::default()), []);
+    }
+    expect_counters!(router, Drop(VlanTagged): 3);
+}
+
 /// A reply to any of them would go to many stations at once.
 #[test]
 fn broadcast_and_multicast_addresses_are_no_sources() {

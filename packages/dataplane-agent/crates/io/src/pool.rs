@@ -564,6 +564,17 @@ impl Frame for PoolFrame {
         true
     }
 
+    fn remove(&mut self, at: usize, len: usize) -> bool {
+        if at + len > usize::from(self.head_len) {
+            return false;
+        }
+        // What is before it moves: that is short, and bytes beyond the head cannot.
+        self.head_mut().copy_within(..at, len);
+        self.offset += len as u16;
+        self.head_len -= len as u16;
+        true
+    }
+
     fn copy_to(&self, offset: usize, to: &mut [u8]) -> bool {
         let head = self.head();
         let from_head = head.get(offset..).unwrap_or_default();
@@ -704,6 +715,25 @@ mod tests {
             [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0x81, 0, 0, 7, 12, 13, 14, 15, 16, 17]
         );
         assert_eq!(frame.len(), 22);
+        assert!(frame.remove(12, 4));
+        assert_eq!(frame.head(), (0..18).collect::<Vec<u8>>());
+        assert!(!frame.remove(16, 4));
+    }
+
+    #[test]
+    fn bytes_beyond_the_head_stay_when_some_of_it_are_taken_out() {
+        let mut partition = partitions(&[SMALL]).unwrap().remove(0);
+        let mut frame = partition.take_head().unwrap();
+        assert!(partition.add_tail(&mut frame));
+        assert!(frame.received(HEAD_CAPACITY + 10));
+        let bytes: Vec<u8> = (0..HEAD_CAPACITY + 10).map(|at| at as u8).collect();
+        frame.head_mut().copy_from_slice(&bytes[..HEAD_CAPACITY]);
+        let tail = frame.tail().unwrap();
+        // SAFETY: the span is the frame's own tail, which nobody else refers to.
+        unsafe { std::slice::from_raw_parts_mut(tail.start, tail.len) }
+            .copy_from_slice(&bytes[HEAD_CAPACITY..]);
+        assert!(frame.remove(12, 4));
+        assert_eq!(frame.to_vec(), [&bytes[..12], &bytes[16..]].concat());
     }
 
     #[test]

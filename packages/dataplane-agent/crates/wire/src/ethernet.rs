@@ -4,6 +4,10 @@ use crate::{Error, field};
 
 /// Length of the header, bytes.
 pub const HEADER: usize = 14;
+/// Length of both addresses, bytes.
+pub const ADDRESSES: usize = 12;
+/// Length of an 802.1Q tag, bytes.
+pub const TAG: usize = 4;
 /// EtherType of IPv4.
 pub const IPV4: u16 = 0x0800;
 /// EtherType of ARP.

@@ -65,7 +65,13 @@ fn take_in<F: Frame>(
             return Err(DropReason::InterfaceDisabled);
         }
     } else {
-        parse(snapshot, packet)?;
+        loop {
+            match parse(snapshot, packet) {
+                Ok(()) => break,
+                Err(DropReason::VlanTagged) if take_priority_tag(packet) => {}
+                Err(reason) => return Err(reason),
+            }
+        }
     }
     if packet.meta.is(flag::ARP) {
         state.arp_pending = true;
@@ -73,6 +79,32 @@ fn take_in<F: Frame>(
         state.fragments_pending = true;
     }
     Ok(())
+}
+
+/// Takes off a tag that gives the frame a priority and no VLAN: one with VID 0 (IEEE 802.1Q-2018 table 9-2). `false`,
+/// with nothing changed, for the tag of a VLAN, and where another tag is behind it.
+#[cold]
+fn take_priority_tag<F: Frame>(packet: &mut Packet<F>) -> bool {
+    let Some(frame) = packet.frame.as_mut() else { return false };
+    let Some(tag): Option<&[u8; 6]> =
+        frame.head().get(ethernet::ADDRESSES..).and_then(|rest| rest.first_chunk())
+    else {
+        return false;
+    };
+    let (vid, behind) = (field::get16(tag, 2) & 0x0fff, field::get16(tag, 4));
+    if vid != 0 || is_tag(behind) || !frame.remove(ethernet::ADDRESSES, ethernet::TAG) {
+        return false;
+    }
+    let vnet = &mut packet.vnet;
+    for place in [&mut vnet.csum_start, &mut vnet.hdr_len] {
+        *place = place.saturating_sub(ethernet::TAG as u16);
+    }
+    true
+}
+
+/// EtherTypes of 802.1Q and 802.1ad tags.
+const fn is_tag(ethertype: u16) -> bool {
+    matches!(ethertype, ethernet::VLAN | 0x88a8)
 }
 
 /// Bytes of a frame with an IPv4 header without options and a TCP header without options.
@@ -184,8 +216,7 @@ fn parse<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> Result<(), Dr
                 return Ok(());
             }
             ethernet::IPV6 => return Err(DropReason::Ipv6NotEnabled),
-            // 802.1Q and 802.1ad.
-            ethernet::VLAN | 0x88a8 => return Err(DropReason::VlanTagged),
+            other if is_tag(other) => return Err(DropReason::VlanTagged),
             _ => return Err(DropReason::UnknownEthertype),
         }
     }
