@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AgentPeer } from './agent-peer.js';
-import { Router } from './router.js';
+import { PASSWORD, Router } from './router.js';
 
 /** Writes wait for an agent that is there and does nothing, or dies of them, and for each other; not for ever. */
 
@@ -47,6 +47,8 @@ describe('an agent that does not answer', () => {
       problem: expect.stringMatching(/^The data plane does not answer/),
       remedy: expect.stringMatching(/started again by itself/),
     });
+    const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
+    expect((await router.request('GET', '/metrics', undefined, { authorization })).status).toBe(503);
     peer.mute = [];
     await router.healthy(30_000);
     expect((await put(9)).status).toBe(201);

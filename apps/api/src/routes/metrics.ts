@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
-import type { Stats } from '../agent/messages.js';
+import { AgentGone, type Stats } from '../agent/messages.js';
 import { PART, type Part, type QueueDump } from '../agent/queues.js';
-import { errors } from '../errors.js';
 import { type Slices, turnOf } from '../live/slices.js';
 import { clientGone } from '../plugins/auth.js';
 import type { Services } from '../rest/services.js';
@@ -31,7 +30,7 @@ export function metricsRoute(app: FastifyInstance, { live, store, lists }: Servi
     const gone = clientGone(reply);
     await lists.enter(userId, 1, gone);
     const [stats, queues] = await Promise.all([live.stats(SHARED_MS), live.queues(SHARED_MS)]);
-    if (stats === undefined || queues === undefined) throw errors.failure('the data plane is not connected');
+    if (stats === undefined || queues === undefined) throw new AgentGone();
     const slices = await turnOf(gone, userId);
     const families = [...routerFamilies(stats, store.revision), ...queueFamilies(queues, store)];
     return reply.type(TEXT).send(Readable.from(lines(families, slices)));
