@@ -120,7 +120,7 @@ export class QueueAccounting {
         }
       }
       // The data plane has forgotten it: nobody else could tell after a crash.
-      await this.#flush().catch(this.#sources.failed);
+      await this.#flush(ids.filter((id) => this.#moved.has(id))).catch(this.#sources.failed);
     });
   }
 
@@ -260,10 +260,9 @@ export class QueueAccounting {
     this.#loaded = true;
   }
 
-  /** Stores what was added. What could not be stored stays for the next time. */
-  async #flush(): Promise<void> {
+  /** Stores what was added, of all rows or of these. What could not be stored stays for the next time. */
+  async #flush(rows: readonly number[] = [...this.#moved]): Promise<void> {
     const slices = new Slices();
-    const rows = [...this.#moved];
     for (let at = 0; at < rows.length; at += BATCH) {
       // The driver works in this thread: each batch has a turn of the event loop of its own.
       await slices.pause();

@@ -115,7 +115,7 @@ export class Editor {
 
   setDisabled(author: Author, menu: Menu, items: readonly string[], disabled: boolean): Promise<number[]> {
     const command = disabled ? 'disable' : 'enable';
-    return this.#each(author, command, menu, items, noSuchItem, (row) => ({ ...row, disabled }));
+    return this.#each(author, command, menu, items, noSuchItem, (row) => ({ ...row, disabled }), false);
   }
 
   unset(author: Author, menu: Menu, items: readonly string[], names: readonly string[]): Promise<number[]> {
@@ -175,9 +175,10 @@ export class Editor {
     items: readonly string[],
     missing: (item: string) => ApiError,
     change: (row: Row, draft: Draft) => RowContent,
+    checks = true,
   ): Promise<number[]> {
     return this.#store.commit(author, summary(command, menu), async (draft: Draft) => {
-      const slices = await prepared(draft, menu);
+      const slices = checks ? await prepared(draft, menu) : new Slices();
       return slices.map(items, (item) => changeOne(draft, menu, item, missing, (row) => change(row, draft)));
     });
   }

@@ -6,7 +6,10 @@ import { holdsDatabase, isWritable } from './stored.js';
 
 /** How often the file is looked at, ms. */
 const LOOK_MS = 2_000;
-/** What a small change of a small configuration takes at least, in the database, in the agent's file and in the copy of the rows, bytes. */
+/**
+ * What a small change of a small configuration takes at least, in the database, in the agent's file and in the copy of
+ * the rows, bytes.
+ */
 const LEAST_FREE = 64 << 10;
 /** What sizes are told in, bytes: they do not change with every change. */
 const TOLD_SIZE = 1 << 20;
