@@ -5,6 +5,7 @@
 //! buffer is, which need not be the headers. Both are put right here, once, at the edge.
 
 use tollway_engine::frame::{Frame, Gso, VnetState};
+use tollway_wire::ethernet;
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -26,7 +27,7 @@ pub(crate) fn network_header(head: &[u8]) -> Option<(usize, u16)> {
     let mut at = 12;
     for _ in 0..2 {
         match half(head, at)? {
-            0x8100 | 0x88a8 => at += 4,
+            kind if ethernet::is_tag(kind) => at += ethernet::TAG,
             _ => break,
         }
     }

@@ -19,6 +19,7 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use tollway_engine::frame::{Frame, FrameSource};
+use tollway_wire::ethernet::ADDRESSES;
 
 use bundle::Bundle;
 pub use umem::{Lent, Umem};
@@ -503,7 +504,6 @@ impl PoolFrame {
 
     /// Opens a gap of four bytes after the two link-layer addresses, for a VLAN tag, and fills it.
     pub(crate) fn insert_tag(&mut self, tag: [u8; 4]) -> bool {
-        const ADDRESSES: usize = 12;
         let room = usize::from(self.offset) - size_of::<FreeChunk>();
         if room < tag.len() || usize::from(self.head_len) < ADDRESSES {
             return false;

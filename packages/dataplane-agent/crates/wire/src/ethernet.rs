@@ -19,6 +19,12 @@ pub const VLAN: u16 = 0x8100;
 /// The broadcast address.
 pub const BROADCAST: [u8; 6] = [0xff; 6];
 
+/// Whether this is the EtherType of an 802.1Q or 802.1ad tag.
+#[inline]
+pub const fn is_tag(ethertype: u16) -> bool {
+    matches!(ethertype, VLAN | 0x88a8)
+}
+
 /// Group address of an IPv4 multicast address, in host order (RFC 1112 §6.4); `None` of others.
 pub const fn group_of_ipv4(address: u32) -> Option<[u8; 6]> {
     if address >> 28 != 0xe {

@@ -1,6 +1,6 @@
 //! Cuts a super-frame into the frames it would become on a wire, or into smaller super-frames.
 
-use tollway_wire::{checksum, field, ipv4, tcp, udp};
+use tollway_wire::{checksum, ethernet, field, ipv4, tcp, udp};
 
 use crate::frame::{Frame, FrameSource, Gso, VnetState};
 use crate::packet::Meta;
@@ -67,7 +67,7 @@ impl Layout {
     pub fn of_headers(head: &[u8], vnet: &VnetState) -> Option<Self> {
         const ETHERNET: usize = 14;
         const TAG: usize = 4;
-        let tagged = |at: usize| matches!(field::get16(head, at), 0x8100 | 0x88a8);
+        let tagged = |at: usize| ethernet::is_tag(field::get16(head, at));
         let l3 = ETHERNET + if tagged(12) { TAG + if tagged(16) { TAG } else { 0 } } else { 0 };
         let ip = ipv4::Packet::new_checked(head.get(l3..)?).ok()?;
         let (l4, headers) = (l3 + ip.header_len(), usize::from(vnet.hdr_len));

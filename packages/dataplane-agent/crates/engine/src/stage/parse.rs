@@ -92,7 +92,7 @@ fn take_priority_tag<F: Frame>(packet: &mut Packet<F>) -> bool {
         return false;
     };
     let (vid, behind) = (field::get16(tag, 2) & 0x0fff, field::get16(tag, 4));
-    if vid != 0 || is_tag(behind) || !frame.remove(ethernet::ADDRESSES, ethernet::TAG) {
+    if vid != 0 || ethernet::is_tag(behind) || !frame.remove(ethernet::ADDRESSES, ethernet::TAG) {
         return false;
     }
     let vnet = &mut packet.vnet;
@@ -100,11 +100,6 @@ fn take_priority_tag<F: Frame>(packet: &mut Packet<F>) -> bool {
         *place = place.saturating_sub(ethernet::TAG as u16);
     }
     true
-}
-
-/// EtherTypes of 802.1Q and 802.1ad tags.
-const fn is_tag(ethertype: u16) -> bool {
-    matches!(ethertype, ethernet::VLAN | 0x88a8)
 }
 
 /// Bytes of a frame with an IPv4 header without options and a TCP header without options.
@@ -216,7 +211,7 @@ fn parse<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> Result<(), Dr
                 return Ok(());
             }
             ethernet::IPV6 => return Err(DropReason::Ipv6NotEnabled),
-            other if is_tag(other) => return Err(DropReason::VlanTagged),
+            other if ethernet::is_tag(other) => return Err(DropReason::VlanTagged),
             _ => return Err(DropReason::UnknownEthertype),
         }
     }

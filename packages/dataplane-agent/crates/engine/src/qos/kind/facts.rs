@@ -1,6 +1,6 @@
 //! What a kind reads from the head of a frame that waits, and the two bits or six that it may write.
 
-use tollway_wire::{checksum::Delta, field, ipv4, tcp};
+use tollway_wire::{checksum::Delta, ethernet, field, ipv4, tcp};
 
 use crate::frame::Frame;
 use crate::qos::slab::Waiting;
@@ -32,7 +32,7 @@ struct Network {
 impl Network {
     #[inline]
     fn of(head: &[u8]) -> Option<Self> {
-        let tagged = |at: usize| matches!(field::get16(head, at), 0x8100 | 0x88a8);
+        let tagged = |at: usize| ethernet::is_tag(field::get16(head, at));
         let mut at = ETHERNET;
         if tagged(12) {
             at += if tagged(16) { 2 * TAG } else { TAG };
