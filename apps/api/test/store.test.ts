@@ -53,7 +53,21 @@ describe('an agent that is away', () => {
     expect(answer.error.detail).toMatch(/agent/);
     expect(Date.now() - started).toBeGreaterThan(4_000);
     expect((await router.rest('GET', '/ip/address')).body).toEqual([]);
-    expect((await router.rest('GET', '/interface')).rows[0]).toMatchObject({ name: 'ether1', running: 'false' });
+    // What the data plane alone knows is neither guessed nor told as nothing.
+    const [ether1] = (await router.rest('GET', '/interface')).rows;
+    expect(ether1).toMatchObject({ name: 'ether1', disabled: 'false' });
+    expect(ether1).not.toHaveProperty('running');
+    for (const path of ['/ip/firewall/connection', '/ip/settings/fast-path', '/ip/settings/slow-path']) {
+      for (const asked of [
+        await router.rest('GET', path),
+        await router.rest('GET', `${path}/*1`),
+        await router.rest('POST', `${path}/print`),
+        await router.rest('POST', `${path}/print`, { 'count-only': '' }),
+      ]) {
+        expect(asked.status, path).toBe(503);
+        expect(asked.error.detail, path).toMatch(/agent is not connected/);
+      }
+    }
     await router.peer?.start();
   }, 30_000);
 

@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream';
+import { AgentGone } from '../agent/messages.js';
 import type { Test } from '../config/query.js';
 import type { Slices } from '../live/slices.js';
 import type { Room } from '../plugins/room.js';
-import type { Asked, RestRow, RowSet, View } from '../view/rows.js';
+import { type Asked, NOT_KNOWN, type RestRow, type RowSet, type View } from '../view/rows.js';
 
 /** Lists, however long: requests and viewers that come meanwhile need not wait for their end. */
 
@@ -17,7 +18,7 @@ export type Projection = (rows: RowSet, index: number) => RestRow;
  * What a list is made of. Each long one holds a reading of the data plane, be it a quarter of a million connections, until it
  * has been taken: only so many are sent at once, and those that wait are read when their turn comes.
  *
- * @throws Stopped when nobody waits for it any more.
+ * @throws Stopped when nobody waits for it any more; AgentGone when the data plane alone knows them and is not connected.
  */
 export async function rowsToSend(
   view: View,
@@ -26,11 +27,18 @@ export async function rowsToSend(
   user: number,
   gone: AbortSignal,
 ): Promise<RowSet> {
-  let rows: RowSet | undefined = await view(0, asked);
+  let rows: RowSet | undefined = await knownRows(view, asked);
   if (rows.length <= AT_ONCE) return rows;
   if (!lists.fits(user, 1)) rows = undefined;
   await lists.enter(user, 1, gone);
-  return rows ?? view(0, asked);
+  return rows ?? knownRows(view, asked);
+}
+
+/** What a view shows now. @throws AgentGone when the data plane alone knows and is not connected. */
+export async function knownRows(view: View, asked?: Asked): Promise<RowSet> {
+  const rows = await view(0, asked);
+  if (rows === NOT_KNOWN) throw new AgentGone();
+  return rows;
 }
 
 /** Items that pass a test; all of them without one. @throws Stopped when nobody waits for it any more. */

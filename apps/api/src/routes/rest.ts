@@ -13,7 +13,7 @@ import { authorOf } from '../rest/author.js';
 import { commandOf, menuCommand } from '../rest/commands/run.js';
 import { add, addAll, remove, set, setAll } from '../rest/edits.js';
 import { isNamed, manyItems, oneItem, projected, projection, proplistOf } from '../rest/listing.js';
-import { listOf, rowsToSend } from '../rest/long-list.js';
+import { knownRows, listOf, rowsToSend } from '../rest/long-list.js';
 import type { Answer, Call, Services } from '../rest/services.js';
 import { findTarget, type Target } from '../rest/target.js';
 import type { RowSet, View } from '../view/rows.js';
@@ -137,7 +137,7 @@ function viewOf({ views }: Services, { menu }: Target): View {
   return view;
 }
 
-const rowsOf = async (services: Services, target: Target): Promise<RowSet> => viewOf(services, target)();
+const rowsOf = async (services: Services, target: Target): Promise<RowSet> => knownRows(viewOf(services, target));
 
 /** A stream does not tell what it holds. */
 function sent(reply: FastifyReply, answer: Answer): Answer {

@@ -26,12 +26,17 @@ export function learnedEntry(id: string): LearnedEntry | undefined {
 /** Static ARP entries, then the learned ones. */
 export function arpView(menu: Menu, store: ConfigStore, live: LiveState): View {
   return async (maxAgeMs) => {
-    const neighbors = (await live.neighbors(maxAgeMs)) ?? [];
+    const known = await live.neighbors(maxAgeMs);
+    const neighbors = known ?? [];
     const byRow = new Map(neighbors.filter((entry) => entry.row !== 0).map((entry) => [entry.row, entry]));
     const stored = (store.snapshot.get(menu.path) ?? []).map((row): RestRow => {
       const rest = storedRow(menu, row, store.invalid.get(row.id));
       const info = byRow.get(row.id);
-      return { ...rest, complete: yesNo(info !== undefined), ...(info !== undefined && { status: info.status }) };
+      return {
+        ...rest,
+        ...(known !== undefined && { complete: yesNo(info !== undefined) }),
+        ...(info !== undefined && { status: info.status }),
+      };
     });
     const names = new Map((store.snapshot.get(ETHERNET) ?? []).map((row) => [row.id, row.values.name]));
     const learned = neighbors.filter((entry) => entry.row === 0);

@@ -1,7 +1,7 @@
 import type { ConnectionDump } from '../agent/connections.js';
 import type { ConfigStore } from '../config/store.js';
 import type { LiveState } from '../state/live-state.js';
-import { ArrayRows, type RestRow, type RowSet, type View } from './rows.js';
+import { NOT_KNOWN, type RestRow, type RowSet, type View } from './rows.js';
 
 const RATES = ['orig-rate', 'repl-rate'];
 
@@ -10,7 +10,7 @@ export function connectionsView(store: ConfigStore, live: LiveState): View {
   const names = new MarkNames(store);
   return async (maxAgeMs, asked) => {
     const dump = await live.connections(maxAgeMs, asked !== undefined && RATES.some(asked));
-    return dump === undefined ? new ArrayRows([]) : new DumpRows(dump, names);
+    return dump === undefined ? NOT_KNOWN : new DumpRows(dump, names);
   };
 }
 

@@ -1,15 +1,16 @@
 import type { SlowStats, Stats } from '../agent/messages.js';
 import type { LiveState } from '../state/live-state.js';
-import { ArrayRows, type RestRow, type View, yesNo } from './rows.js';
+import { ArrayRows, NOT_KNOWN, type RestRow, type View, yesNo } from './rows.js';
 
 const id = (index: number): string => `*${(index + 1).toString(16).toUpperCase()}`;
 
 /** `/ip/settings/fast-path`: the ways past the slow path. */
 export function fastPathView(live: LiveState): View {
   return async (maxAgeMs) => {
-    const handlers = (await live.stats(maxAgeMs))?.['fast-path'].handlers ?? [];
+    const stats = await live.stats(maxAgeMs);
+    if (stats === undefined) return NOT_KNOWN;
     return new ArrayRows(
-      handlers.map(
+      stats['fast-path'].handlers.map(
         ({ name, active, 'blocked-by': blocked, packets, bytes }, index): RestRow => ({
           '.id': id(index),
           name,
@@ -34,7 +35,7 @@ export function slowPathView(live: LiveState): View {
   });
   return async (maxAgeMs) => {
     const stats = await live.stats(maxAgeMs);
-    if (stats === undefined) return new ArrayRows([]);
+    if (stats === undefined) return NOT_KNOWN;
     rates.take(stats);
     return new ArrayRows(
       stats.slow.map(

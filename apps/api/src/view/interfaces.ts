@@ -19,7 +19,11 @@ export function interfacesView(menu: Menu, store: ConfigStore, live: LiveState):
         if (menu.path === '/interface') rest.type = 'ether';
         if (row.values['default-name'] !== undefined) rest['default-name'] = row.values['default-name'];
         const port = ports.get(row.values['default-name'] ?? '');
-        return pick(menu, { ...rest, ...portFacts(port, row.values['mac-address']), ...counters(byRow.get(row.id)) });
+        return pick(menu, {
+          ...rest,
+          ...portFacts(port, row.values['mac-address']),
+          ...(stats && counters(byRow.get(row.id))),
+        });
       }),
     );
   };
@@ -37,7 +41,7 @@ function portFacts(port: PortInfo | undefined, ownMac: string | undefined): Rest
   };
 }
 
-/** Counters and state of an interface; `running` is false while nothing is known. */
+/** Counters and state of an interface; one that the data plane does not have is not running. */
 export function counters(stats: InterfaceStats | undefined): RestRow {
   if (stats === undefined) return { running: 'false' };
   return {

@@ -22,7 +22,8 @@ const NO_ROUTES = new RouteDump({ records: new Uint8Array(0) });
 export function routesView(menu: Menu, store: ConfigStore, live: LiveState): View {
   const parts = new StoredParts(menu);
   return async (maxAgeMs) => {
-    const dump = (await live.routes(maxAgeMs)) ?? NO_ROUTES;
+    const known = await live.routes(maxAgeMs);
+    const dump = known ?? NO_ROUTES;
     const { snapshot, invalid } = store;
     const ports = snapshot.get(ETHERNET) ?? [];
     const names = new Map(ports.map((row) => [row.id, row.values.name]));
@@ -38,9 +39,9 @@ export function routesView(menu: Menu, store: ConfigStore, live: LiveState): Vie
           case 'static':
             return 'true';
           case 'active':
-            return yesNo(active);
+            return known && yesNo(active);
           case 'inactive':
-            return yesNo(!active && live.connected && byId.get(id)?.disabled !== true);
+            return known && yesNo(!active && byId.get(id)?.disabled !== true);
           case 'hint':
             // One that cannot work at all, as its gateway is the router itself, the data plane has not been given.
             if (place === undefined) return invalid.get(id);

@@ -44,6 +44,9 @@ export class ArrayRows implements RowSet {
   }
 }
 
+/** Items that the data plane alone knows, while it is not connected: viewers see none, who asks once is refused. */
+export const NOT_KNOWN: RowSet = new ArrayRows([]);
+
 /** Which properties somebody asks for who looks once. */
 export type Asked = (property: string) => boolean;
 
