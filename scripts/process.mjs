@@ -76,7 +76,11 @@ export function signalProcess({ pid, startTime }, signal) {
 export async function endProcesses(processes, graceMs) {
   for (const each of processes) signalProcess(each, 'SIGTERM');
   const gone = await until(() => !processes.some(isRunning), graceMs);
-  if (gone) return;
+  if (!gone) await killProcesses(processes);
+}
+
+/** Ends processes without a word to them: SIGKILL. @param {readonly Identity[]} processes */
+export async function killProcesses(processes) {
   for (const each of processes) signalProcess(each, 'SIGKILL');
   await until(() => !processes.some(isRunning), 2000);
 }

@@ -17,6 +17,7 @@ import { parseOptions, usage } from './start/options.mjs';
 import { isSameFolder, runDir } from './start/places.mjs';
 import {
   freeRouterNetns,
+  giveBack,
   instances,
   isForwarding,
   isManaged,
@@ -65,10 +66,15 @@ await main(async () => {
   const instance = await withLock(async () => {
     await refuseSecond(options.dataDir);
     await refuseBefore(options);
-    await removeLeftovers(options.dataDir);
-    await requireFreeAddress(options.listen);
-    restoreDatabase(options);
-    return claim(options);
+    const claimed = await removeLeftovers(options.dataDir, options.ports);
+    try {
+      await requireFreeAddress(options.listen);
+      restoreDatabase(options);
+      return claim(options);
+    } catch (error) {
+      if (claimed !== undefined) await giveBack(claimed);
+      throw error;
+    }
   });
   /** @type {Supervisor | undefined} */
   let supervisor;

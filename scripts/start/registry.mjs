@@ -7,9 +7,9 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSyn
 import path from 'node:path';
 import { removeLab } from '../lab/create.mjs';
 import { deleteNetns, netnsExists } from '../netns.mjs';
-import { commandLine, endProcesses, identify, isRunning, until } from '../process.mjs';
+import { commandLine, endProcesses, identify, isRunning, killProcesses, until } from '../process.mjs';
 import { makeFolder, UserError } from '../project.mjs';
-import { forgetClaims, giveBackClaims } from './claims.mjs';
+import { currentNetns, forgetClaims, giveBackClaims } from './claims.mjs';
 import { instanceHash } from './options.mjs';
 import { isSameFolder, registryDir, removeIfPossible, runDir, socketOf } from './places.mjs';
 import { agentCommand } from './services.mjs';
@@ -33,6 +33,8 @@ const entryFile = (/** @type {string} */ dataDir) => path.join(registryDir, `${i
 
 /** How long the agent may take to give its ports back, ms. */
 const AGENT_GRACE_MS = 5000;
+/** How long an API may take to store what it has counted, ms. */
+const API_GRACE_MS = 3000;
 
 /** The same trouble at each process that starts is one line. */
 let lastComplaint = '';
@@ -138,29 +140,43 @@ function lockIsHeld(file) {
  * Takes away what killed instances left: processes, namespaces with their links, registry entries. A router whose agent goes on
  * forwarding stays, but for the one of this data folder, which is started anew.
  * @param {string} dataDir
+ * @param {readonly string[] | undefined} ports interfaces that this start claims
+ * @returns {Promise<Instance | undefined>} the one whose interfaces have not been given back, as this start claims them
  */
-export async function removeLeftovers(dataDir) {
+export async function removeLeftovers(dataDir, ports) {
+  /** @type {Instance | undefined} */
+  let claimed;
   for (const instance of instances()) {
     if (isRunning(instance.supervisor)) continue;
-    if (!isSameFolder(instance.dataDir, dataDir) && isForwarding(instance)) {
+    const isOwn = isSameFolder(instance.dataDir, dataDir);
+    if (!isOwn && isForwarding(instance)) {
       console.log(
         `• the router of ${instance.dataDir} forwards, though nothing starts its agent again: start it anew, or to end it, start and stop it`,
       );
       continue;
     }
     console.log(`• removing what a killed run left (${instance.dataDir})`);
-    await removeInstance(instance);
+    if (
+      isOwn &&
+      instance.lab === null &&
+      instance.netns === currentNetns() &&
+      ports?.some((port) => instance.ports.includes(port))
+    ) {
+      await removeAllButClaims(instance);
+      claimed = instance;
+    } else {
+      await removeInstance(instance);
+    }
   }
+  return claimed;
 }
 
 /** Whether the agent of an instance that has a data folder runs. @param {Instance} instance */
-export const isForwarding = ({ dataDir, processes }) =>
-  existsSync(dataDir) &&
-  [...processes, ...pidFileProcesses(dataDir)].some((each) => each.name === 'agent' && isRunning(each));
+export const isForwarding = (instance) =>
+  existsSync(instance.dataDir) && processesOf(instance).some((each) => each.name === 'agent' && isRunning(each));
 
 /** Whether the API of an instance runs. @param {Instance} instance */
-export const isManaged = ({ dataDir, processes }) =>
-  [...processes, ...pidFileProcesses(dataDir)].some((each) => each.name === 'api' && isRunning(each));
+export const isManaged = (instance) => processesOf(instance).some((each) => each.name === 'api' && isRunning(each));
 
 /** Interfaces that the router of a data folder has had as its ports, one a line. @param {string} dataDir */
 const portsFile = (dataDir) => path.join(dataDir, 'agent', 'ports');
@@ -195,16 +211,38 @@ export function notePorts({ dataDir, ports }) {
  */
 export async function removeInstance(instance) {
   // The agent gives claimed interfaces back when it is asked to end; the others have nothing to give back.
-  await endProcesses([...instance.processes, ...pidFileProcesses(instance.dataDir)], AGENT_GRACE_MS);
+  await endProcesses(processesOf(instance), AGENT_GRACE_MS);
   if (instance.lab !== null) {
     await removeLab(instance.lab);
     forgetClaims(instance.dataDir);
   } else if (instance.ports.length > 0) {
-    await giveBackClaims(instance, agentCommand({ ...instance, ports: [] }));
+    await giveBack(instance);
   }
   if (instance.routerNetns !== null) await deleteNetns(instance.routerNetns);
   unregister(instance);
 }
+
+/** Gives back the interfaces that an instance had claimed, whose agent has ended. @param {Instance} instance */
+export const giveBack = (instance) => giveBackClaims(instance, agentCommand({ ...instance, ports: [] }));
+
+/**
+ * As {@link removeInstance}, but what keeps the kernel from claimed interfaces stays: an agent that claims them takes over its
+ * predecessor's records. In between the kernel, which may have addresses and routes for them, would forward what no rule lets pass.
+ * @param {Instance} instance
+ */
+async function removeAllButClaims(instance) {
+  const all = processesOf(instance);
+  await endProcesses(
+    all.filter(({ name }) => name !== 'agent'),
+    API_GRACE_MS,
+  );
+  await killProcesses(all);
+  if (instance.routerNetns !== null) await deleteNetns(instance.routerNetns);
+  unregister(instance);
+}
+
+/** @param {Instance} instance @returns {Instance['processes']} */
+const processesOf = ({ processes, dataDir }) => [...processes, ...pidFileProcesses(dataDir)];
 
 /** Processes that were started but not yet registered when the supervisor was killed. */
 function pidFileProcesses(/** @type {string} */ dataDir) {

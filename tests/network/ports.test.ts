@@ -45,6 +45,19 @@ async function addAddresses(of: Router): Promise<void> {
 const interfaceRow = async (of: Router, name: string) =>
   (await of.rest.list('/interface')).find((row) => row.name === name);
 
+/** Watches whether claimed interfaces come into the kernel's hands: addresses for them, or nothing that keeps it from them. */
+async function watchKernel() {
+  const addresses = box.start('ip', '-4', 'monitor', 'address');
+  const table = box.start('nft', 'monitor', 'destroy', 'tables');
+  await sleep(500);
+  return {
+    got: async () => {
+      await Promise.all([addresses.end(), table.end()]);
+      return addresses.stdout + table.stdout;
+    },
+  };
+}
+
 test('an empty configuration forwards nothing; with two addresses it routes', async () => {
   const it = await start();
   const log = await it.rest.list('/log');
@@ -120,7 +133,9 @@ test('what a kill -9 of everything leaves, the next start gives back', async () 
   const first = await start();
   await first.crash();
   const second = newRouter({ inside: box, options: ['--ports', 'eth1,eth2', '--no-defaults'], dataDir: first.dataDir });
+  const kernel = await watchKernel();
   await second.up();
+  expect(await kernel.got()).toBe('');
   expect(await second.stop()).toBe(0);
   expect(box.must('ip', '-brief', 'address', 'show', 'dev', 'eth1')).toContain('10.99.0.1/24');
   expect(box.must('nft', 'list', 'ruleset')).toBe('');
@@ -186,7 +201,9 @@ test('after kill -9 of npm start the router goes on while a start with its ports
     await refused(/^eth2 cannot be claimed: it carries this machine's default route.*--take-over/, killed.dataDir);
     await refused(/has claimed eth1, eth2; .* start and stop that one/, other, '--take-over');
     router = newRouter({ inside: box, options: [...(killed.settings.options ?? [])], dataDir: killed.dataDir });
+    const kernel = await watchKernel();
     await router.up();
+    expect(await kernel.got()).toBe('');
     await eventually(() => left.ping('10.10.2.2', 1) === 1);
     expect(await router.stop()).toBe(0);
     expect(box.must('ip', 'route')).toContain('default via 10.99.0.254 dev eth2');
