@@ -313,19 +313,27 @@ async function refuseBefore(options) {
 /** @param {import('./start/options.mjs').StartOptions} options @param {string[]} ports */
 function refusePorts(options, ports) {
   const others = instances().filter((each) => !isSameFolder(each.dataDir, options.dataDir));
-  // Two agents would both forward what comes in.
-  for (const other of others.filter((each) => isRunning(each.supervisor) || isForwarding(each))) {
+  const folders = [options.dataDir];
+  for (const other of others) {
     const taken =
       other.netns === currentNetns() && other.lab === null ? ports.filter((name) => other.ports.includes(name)) : [];
     if (taken.length === 0) continue;
+    // What a killed one has noted of them is asked before they are given back.
+    if (!isRunning(other.supervisor) && !isForwarding(other)) {
+      folders.push(other.dataDir);
+      continue;
+    }
+    // Two agents would both forward what comes in.
     const stop = isRunning(other.supervisor) ? 'stop that one' : 'start and stop that one';
     throw new UserError(
       `--ports: Tollway with the data folder ${other.dataDir} has claimed ${taken.join(', ')}; to have it given back, ${stop}`,
       2,
     );
   }
-  const agent = { dataDir: options.dataDir, routerNetns: 'tollway', ports, lab: null };
-  runShort([...agentCommand(agent, options), '--check'], process.env);
+  for (const dataDir of folders) {
+    const agent = { dataDir, routerNetns: 'tollway', ports, lab: null };
+    runShort([...agentCommand(agent, options), '--check'], process.env);
+  }
 }
 
 /**

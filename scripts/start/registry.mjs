@@ -155,13 +155,13 @@ export async function removeLeftovers(dataDir, ports) {
       );
       continue;
     }
-    console.log(`• removing what a killed run left (${instance.dataDir})`);
-    if (
-      isOwn &&
-      instance.lab === null &&
-      instance.netns === currentNetns() &&
-      ports?.some((port) => instance.ports.includes(port))
-    ) {
+    const had = instance.lab === null ? instance.ports : [];
+    const again = isOwn && instance.netns === currentNetns() ? had.filter((port) => ports?.includes(port)) : [];
+    const given = had.filter((port) => !again.includes(port)).join(', ');
+    console.log(
+      `• removing what a killed run left (${instance.dataDir})${given && `; the kernel gets back what it had claimed: ${given}`}`,
+    );
+    if (again.length > 0) {
       await removeAllButClaims(instance);
       claimed = instance;
     } else {

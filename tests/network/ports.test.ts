@@ -151,6 +151,7 @@ test('a killed run’s ports are given back by a start with another data folder 
   try {
     await other.up();
     const said = other.process.stdout + other.process.stderr;
+    expect(said).toContain('the kernel gets back what it had claimed: eth1, eth2');
     expect(box.must('ip', '-brief', 'address', 'show', 'dev', 'eth1'), said).toContain('10.99.0.1/24');
     expect(box.must('nft', 'list', 'ruleset'), said).toBe('');
   } finally {
@@ -191,20 +192,27 @@ test('after kill -9 of npm start the router goes on while a start with its ports
     const { code, stdout, stderr } = await newRouter(settings).launch().ended();
     expect([code, stderr], stdout).toEqual([2, expect.stringMatching(refusal)]);
     expect(stdout).not.toContain('removing');
-    expect(left.ping('10.10.2.2', 2)).toBe(2);
   };
+  const forwards = () => left.ping('10.10.2.2', 2) === 2;
   const other = newDataDir();
   try {
     await refused(/has claimed eth1, eth2; .* stop that one/, other, '--take-over');
+    expect(forwards()).toBe(true);
     killed.process.child.kill('SIGKILL');
     await killed.process.ended();
     await refused(/^eth2 cannot be claimed: it carries this machine's default route.*--take-over/, killed.dataDir);
     await refused(/has claimed eth1, eth2; .* start and stop that one/, other, '--take-over');
+    expect(forwards()).toBe(true);
     router = newRouter({ inside: box, options: [...(killed.settings.options ?? [])], dataDir: killed.dataDir });
     const kernel = await watchKernel();
     await router.up();
     expect(await kernel.got()).toBe('');
     await eventually(() => left.ping('10.10.2.2', 1) === 1);
+    await router.crash();
+    const guard = box.must('nft', 'list', 'ruleset');
+    await refused(/^eth2 cannot be claimed: it carries this machine's default route.*--take-over/, other);
+    expect(box.must('nft', 'list', 'ruleset')).toBe(guard);
+    await router.up();
     expect(await router.stop()).toBe(0);
     expect(box.must('ip', 'route')).toContain('default via 10.99.0.254 dev eth2');
   } finally {
