@@ -306,8 +306,20 @@ async function refuseBefore(options) {
   }
   // Those that are here now are ended; what else listens where an API has ended is not.
   if (!here.some(isManaged)) await requireFreeAddress(listen);
-  if (options.ports !== undefined) refusePorts(options, options.ports);
+  if (options.ports === undefined) refuseWithoutPorts(dataDir);
+  else refusePorts(options, options.ports);
   if (restore !== undefined) runShort([...restoreCommand(restore), '--check'], apiEnv(options));
+}
+
+/** A router that forwards between interfaces is not ended by a start that does not name them. @param {string} dataDir */
+function refuseWithoutPorts(dataDir) {
+  const own = instances().find((each) => isSameFolder(each.dataDir, dataDir));
+  if (own === undefined || own.lab !== null || own.ports.length === 0 || !isForwarding(own)) return;
+  const names = own.ports.join(',');
+  throw new UserError(
+    `the router of ${dataDir} forwards between ${names}, though nothing starts its agent again: start it anew with --ports ${names}, or to end it, stop it then`,
+    2,
+  );
 }
 
 /** @param {import('./start/options.mjs').StartOptions} options @param {string[]} ports */

@@ -188,20 +188,26 @@ test('after kill -9 of npm start the router goes on while a start with its ports
   await addAddresses(killed);
   await eventually(() => left.ping('10.10.2.2', 1) === 1);
   const refused = async (refusal: RegExp, dataDir: string, ...options: string[]) => {
-    const settings = { inside: box, options: ['--ports', 'eth1,eth2', ...options], dataDir };
+    const settings = { inside: box, options, dataDir };
     const { code, stdout, stderr } = await newRouter(settings).launch().ended();
     expect([code, stderr], stdout).toEqual([2, expect.stringMatching(refusal)]);
     expect(stdout).not.toContain('removing');
   };
+  const ports = ['--ports', 'eth1,eth2'];
   const forwards = () => left.ping('10.10.2.2', 2) === 2;
   const other = newDataDir();
   try {
-    await refused(/has claimed eth1, eth2; .* stop that one/, other, '--take-over');
+    await refused(/has claimed eth1, eth2; .* stop that one/, other, ...ports, '--take-over');
     expect(forwards()).toBe(true);
     killed.process.child.kill('SIGKILL');
     await killed.process.ended();
-    await refused(/^eth2 cannot be claimed: it carries this machine's default route.*--take-over/, killed.dataDir);
-    await refused(/has claimed eth1, eth2; .* start and stop that one/, other, '--take-over');
+    await refused(
+      /^eth2 cannot be claimed: it carries this machine's default route.*--take-over/,
+      killed.dataDir,
+      ...ports,
+    );
+    await refused(/forwards between eth1,eth2.* --ports eth1,eth2/, killed.dataDir, '--no-lab');
+    await refused(/has claimed eth1, eth2; .* start and stop that one/, other, ...ports, '--take-over');
     expect(forwards()).toBe(true);
     router = newRouter({ inside: box, options: [...(killed.settings.options ?? [])], dataDir: killed.dataDir });
     const kernel = await watchKernel();
@@ -210,7 +216,7 @@ test('after kill -9 of npm start the router goes on while a start with its ports
     await eventually(() => left.ping('10.10.2.2', 1) === 1);
     await router.crash();
     const guard = box.must('nft', 'list', 'ruleset');
-    await refused(/^eth2 cannot be claimed: it carries this machine's default route.*--take-over/, other);
+    await refused(/^eth2 cannot be claimed: it carries this machine's default route.*--take-over/, other, ...ports);
     expect(box.must('nft', 'list', 'ruleset')).toBe(guard);
     await router.up();
     expect(await router.stop()).toBe(0);
