@@ -84,6 +84,31 @@ describe('hostile connections', () => {
     600_000,
   );
 
+  it.each(kinds)('%s, one of each address, end none that somebody else is about to use', async (_what, text) => {
+    router = await Router.start({ connectionLimits: { total: 60, reserved: 5 } });
+    const request = `GET /rest/system/identity HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${authorization}\r\n\r\n`;
+    const answer = async (socket: Socket) => {
+      const answered = new Promise<string>((resolve) => socket.once('data', (data) => resolve(String(data))));
+      socket.once('close', () => socket.emit('data', 'closed'));
+      socket.write(request);
+      return (await answered).split('\r\n', 1)[0];
+    };
+    let number = 0;
+    const fill = async (count: number) => {
+      for (let n = 0; n < count; n += 1, number += 1) await hostile(text, `127.9.${number >> 6}.${1 + (number & 63)}`);
+    };
+    await fill(60);
+    // Of an address from which somebody is logged in: they may wait for long.
+    expect(await answer(await hostile(''))).toBe('HTTP/1.1 200 OK');
+    const known = await Promise.all(Array.from({ length: 6 }, () => hostile('')));
+    await wait(1_500);
+    await fill(100);
+    // As a browser opens them, of an address that nobody knows.
+    const unknown = await Promise.all(Array.from({ length: 6 }, () => hostile('', '127.8.0.1')));
+    await fill(20);
+    for (const socket of [...unknown, ...known]) expect(await answer(socket)).toBe('HTTP/1.1 200 OK');
+  });
+
   it('do not close those of somebody who is logged in', async () => {
     router = await Router.start({ connectionLimits: { total: 20, reserved: 5, perAddress: 10 } });
     const { port } = new URL(router.url);

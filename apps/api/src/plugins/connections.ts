@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { isLoopback, networkOf } from '../auth/address.js';
 import { errorBody } from '../errors.js';
 import { brokenRequest } from './errors.js';
+import { type Evictable, keptOf, ofMostUsing, strangerAmong, strangerOf } from './eviction.js';
 import { type Parsing, parseInPieces } from './pieces.js';
 import { Turns } from './turns.js';
 
@@ -52,18 +53,16 @@ const MAX_TRUSTED = 1_000;
 
 const ANSWERED = Promise.resolve();
 
-interface Connection {
+interface Connection extends Evictable {
   readonly socket: Socket;
   readonly network: string;
-  /** Requests without an answer. */
   pending: number;
+  quietSince: number;
   /** Resolves when the last of them has been answered. */
   answered: Promise<void>;
   /** The request that came last, and what resolves when those before it have been answered. */
   last: { readonly request: IncomingMessage; readonly before: Promise<void> } | undefined;
-  /** Number of the user who last proved to be somebody by it. */
   user: number | undefined;
-  /** It has become a WebSocket. */
   live: boolean;
   readonly parsing: Parsing;
   /** It has sent one request too many: no more are taken. */
@@ -71,8 +70,8 @@ interface Connection {
 }
 
 /**
- * The HTTP server's connections. When there are too many, those go first that nobody has logged in by: of the address
- * that has most, and there the oldest that waits for nothing. Then those of the user who has most, if one has very many.
+ * The HTTP server's connections. When there are too many, those go first that nobody has logged in by, in the order of
+ * {@link strangerOf}. Then those of the user who has most, if one has very many.
  */
 export class Connections {
   readonly #limits: ConnectionLimits;
@@ -81,6 +80,7 @@ export class Connections {
   readonly #open = new Map<Socket, Connection>();
   readonly #byNetwork = new Map<string, Set<Connection>>();
   readonly #trusted = new Set<string>();
+  #accepted = 0;
   readonly #turns = new Turns<Socket>();
 
   /** @param isProxy by whose connections any number of people come */
@@ -174,10 +174,14 @@ export class Connections {
       socket.destroy();
       return;
     }
+    this.#accepted += 1;
     const connection: Connection = {
       socket,
       network,
+      number: this.#accepted,
+      isProxy: this.#isProxy(address),
       pending: 0,
+      quietSince: performance.now(),
       answered: ANSWERED,
       last: undefined,
       user: undefined,
@@ -198,29 +202,11 @@ export class Connections {
     const { total, reserved, perAddress, perUser } = this.#limits;
     const siblings = this.#byNetwork.get(network);
     if (siblings !== undefined && siblings.size >= perAddress && !this.#isProxy(address))
-      return this.#close(victimOf(siblings) ?? ofMostUsing(siblings, perUser) ?? keptOf(siblings));
+      return this.#close(strangerAmong(siblings) ?? ofMostUsing(siblings, perUser) ?? keptOf(siblings));
     if (this.#open.size < total) return true;
-    if (this.#close(this.#victim() ?? ofMostUsing(this.#open.values(), perUser))) return true;
+    const stranger = strangerOf(this.#byNetwork.values(), (each) => this.#trusted.has(each.network));
+    if (this.#close(stranger ?? ofMostUsing(this.#open.values(), perUser))) return true;
     return (isLoopback(address) || this.#trusted.has(network)) && this.#open.size < total + reserved;
-  }
-
-  /** The connection that goes when there are too many. */
-  #victim(): Connection | undefined {
-    let most = 0;
-    let found: Connection | undefined;
-    for (const siblings of this.#byNetwork.values()) {
-      if (siblings.size < most) continue;
-      const candidate = victimOf(siblings);
-      // Of addresses with as many, one that keeps the router waiting for its request.
-      if (
-        candidate === undefined ||
-        (siblings.size === most && !(found !== undefined && found.pending > candidate.pending))
-      )
-        continue;
-      most = siblings.size;
-      found = candidate;
-    }
-    return found;
   }
 
   #close(connection: Connection | undefined): boolean {
@@ -252,6 +238,7 @@ export class Connections {
     connection.answered = new Promise((resolve) => {
       response.once('close', () => {
         connection.pending -= 1;
+        connection.quietSince = performance.now();
         resolve();
       });
     });
@@ -263,37 +250,6 @@ export class Connections {
     }
     return connection.full ? undefined : before;
   }
-}
-
-/** Of one address, the oldest connection without a login that waits for nothing, or else the oldest without a login. */
-function victimOf(siblings: ReadonlySet<Connection>): Connection | undefined {
-  let busy: Connection | undefined;
-  for (const connection of siblings) {
-    if (connection.user !== undefined) continue;
-    if (connection.pending === 0) return connection;
-    busy ??= connection;
-  }
-  return busy;
-}
-
-/** The oldest connection of the user who has most of them, if those are more than `limit`. */
-function ofMostUsing(connections: Iterable<Connection>, limit: number): Connection | undefined {
-  const byUser = new Map<number, { readonly oldest: Connection; count: number }>();
-  let most: { readonly oldest?: Connection; count: number } = { count: limit };
-  for (const connection of connections) {
-    if (connection.user === undefined) continue;
-    const own = byUser.get(connection.user) ?? { oldest: connection, count: 0 };
-    own.count += 1;
-    byUser.set(connection.user, own);
-    if (own.count > most.count) most = own;
-  }
-  return most.oldest;
-}
-
-/** Of one address, the oldest connection that is only kept for a next request. Its client opens another. */
-function keptOf(siblings: ReadonlySet<Connection>): Connection | undefined {
-  for (const connection of siblings) if (connection.pending === 0 && !connection.live) return connection;
-  return undefined;
 }
 
 /**
