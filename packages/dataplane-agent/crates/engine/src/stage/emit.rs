@@ -12,10 +12,10 @@ use crate::neighbor::{Adjacency, AdjacencyId, Solicit};
 use crate::packet::{Hook, Meta, NONE, Origin, flag};
 use crate::snapshot::{Interface, Snapshot};
 use crate::stage::cut::cut;
-use crate::stage::fast_path::{lower_ttl, write_link};
+use crate::stage::fast_path::write_link;
 use crate::stage::install::resolve;
 use crate::stage::ip_options::{self, Passage};
-use crate::stage::ttl::largest_segment;
+use crate::stage::ttl::{largest_segment, lower_ttl};
 use crate::state::WorkerState;
 use crate::verdict::{DropReason, Verdict};
 

@@ -4,7 +4,7 @@
 //! While one packet is worked on, the memory that later ones need is on its way: the hash bucket of one a little later,
 //! the key line and the connection of the next but a few.
 
-use tollway_wire::{checksum, field, ipv4, tcp};
+use tollway_wire::{ipv4, tcp};
 
 use crate::batch::{Batch, Packet};
 use crate::conntrack::{CachedAction, NO_ENTRY, Table, Transport, action_flag};
@@ -23,7 +23,7 @@ use crate::stage::moved;
 use crate::stage::stale::is_still_right;
 use crate::stage::stateless;
 use crate::stage::track::{is_intact, note_order, transport};
-use crate::stage::ttl::largest_segment;
+use crate::stage::ttl::{largest_segment, lower_ttl};
 use crate::state::WorkerState;
 use crate::tuple::steer;
 use crate::verdict::{DropReason, Verdict};
@@ -300,15 +300,6 @@ fn rewrite(
     apply_cached(action, l3, header, meta.tuple.protocol, needs_csum);
     lower_ttl(l3);
     write_link(head, dst_mac, src_mac);
-}
-
-/// Takes one from the time to live and adjusts the header checksum (RFC 1141).
-#[inline]
-pub(crate) fn lower_ttl(l3: &mut [u8]) {
-    let Some(header): Option<&mut [u8; ipv4::HEADER]> = l3.first_chunk_mut() else { return };
-    header[ipv4::offset::TTL] = header[ipv4::offset::TTL].wrapping_sub(1);
-    let sum = checksum::add(field::get16(header, ipv4::offset::CHECKSUM), 0x0100);
-    field::put(header, ipv4::offset::CHECKSUM, &sum.to_be_bytes());
 }
 
 /// Writes the link-layer header of an IPv4 frame.

@@ -7,9 +7,9 @@ use crate::neighbor::{Adjacency, AdjacencyId};
 use crate::packet::{NONE, Origin, flag};
 use crate::qos::forest::Context;
 use crate::snapshot::{Interface, PortId, Snapshot};
-use crate::stage::fast_path::{count, lower_ttl, write_link};
+use crate::stage::fast_path::{count, write_link};
 use crate::stage::route::is_group;
-use crate::stage::ttl::largest_segment;
+use crate::stage::ttl::{largest_segment, lower_ttl};
 use crate::state::WorkerState;
 use crate::verdict::Verdict;
 
