@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { isLoopback, networkOf } from '../auth/address.js';
 import { errorBody } from '../errors.js';
 import { brokenRequest } from './errors.js';
-import { type Evictable, keptOf, ofMostUsing, strangerAmong, strangerOf } from './eviction.js';
+import { type Evictable, keptOf, type Network, ofMostUsing, strangerAmong, strangerOf } from './eviction.js';
 import { type Parsing, parseInPieces } from './pieces.js';
 import { Turns } from './turns.js';
 
@@ -55,7 +55,7 @@ const ANSWERED = Promise.resolve();
 
 interface Connection extends Evictable {
   readonly socket: Socket;
-  readonly network: string;
+  readonly network: Network<Connection>;
   pending: number;
   quietSince: number;
   /** Resolves when the last of them has been answered. */
@@ -78,9 +78,8 @@ export class Connections {
   readonly #isProxy: (address: string) => boolean;
   /** Oldest first. */
   readonly #open = new Map<Socket, Connection>();
-  readonly #byNetwork = new Map<string, Set<Connection>>();
+  readonly #networks = new Map<string, Network<Connection>>();
   readonly #trusted = new Set<string>();
-  #accepted = 0;
   readonly #turns = new Turns<Socket>();
 
   /** @param isProxy by whose connections any number of people come */
@@ -158,9 +157,11 @@ export class Connections {
   authenticated(socket: Socket, user: number): void {
     const connection = this.#open.get(socket);
     if (connection === undefined || connection.user === user) return;
+    const { network } = connection;
+    if (connection.user === undefined && network.connections.has(connection)) network.strangers -= 1;
     connection.user = user;
-    this.#trusted.delete(connection.network);
-    this.#trusted.add(connection.network);
+    this.#trusted.delete(network.name);
+    this.#trusted.add(network.name);
     for (const oldest of this.#trusted) {
       if (this.#trusted.size <= MAX_TRUSTED) break;
       this.#trusted.delete(oldest);
@@ -169,17 +170,20 @@ export class Connections {
 
   #accept(socket: Socket): void {
     const address = socket.remoteAddress ?? '';
-    const network = networkOf(address);
-    if (!this.#makeRoom(address, network)) {
+    const name = networkOf(address);
+    if (!this.#makeRoom(address, name)) {
       socket.destroy();
       return;
     }
-    this.#accepted += 1;
+    const network = this.#networks.get(name) ?? {
+      name,
+      isProxy: this.#isProxy(address),
+      connections: new Set(),
+      strangers: 0,
+    };
     const connection: Connection = {
       socket,
       network,
-      number: this.#accepted,
-      isProxy: this.#isProxy(address),
       pending: 0,
       quietSince: performance.now(),
       answered: ANSWERED,
@@ -190,23 +194,26 @@ export class Connections {
       full: false,
     };
     this.#open.set(socket, connection);
-    const siblings = this.#byNetwork.get(network) ?? new Set();
-    siblings.add(connection);
-    this.#byNetwork.set(network, siblings);
+    network.connections.add(connection);
+    network.strangers += 1;
+    this.#networks.set(name, network);
     socket.setMaxListeners(0);
     socket.once('close', () => this.#forget(connection));
   }
 
   /** True when there is room for one more connection of this address. */
-  #makeRoom(address: string, network: string): boolean {
+  #makeRoom(address: string, name: string): boolean {
     const { total, reserved, perAddress, perUser } = this.#limits;
-    const siblings = this.#byNetwork.get(network);
-    if (siblings !== undefined && siblings.size >= perAddress && !this.#isProxy(address))
-      return this.#close(strangerAmong(siblings) ?? ofMostUsing(siblings, perUser) ?? keptOf(siblings));
+    const own = this.#networks.get(name);
+    if (own !== undefined && own.connections.size >= perAddress && !own.isProxy) {
+      const { connections } = own;
+      return this.#close(strangerAmong(connections) ?? ofMostUsing(connections, perUser) ?? keptOf(connections));
+    }
     if (this.#open.size < total) return true;
-    const stranger = strangerOf(this.#byNetwork.values(), (each) => this.#trusted.has(each.network));
+    const isKnown = (network: Network<Connection>) => this.#trusted.has(network.name);
+    const stranger = strangerOf(this.#networks.values(), this.#open.values(), isKnown);
     if (this.#close(stranger ?? ofMostUsing(this.#open.values(), perUser))) return true;
-    return (isLoopback(address) || this.#trusted.has(network)) && this.#open.size < total + reserved;
+    return (isLoopback(address) || this.#trusted.has(name)) && this.#open.size < total + reserved;
   }
 
   #close(connection: Connection | undefined): boolean {
@@ -219,9 +226,10 @@ export class Connections {
   #forget(connection: Connection): void {
     this.#open.delete(connection.socket);
     this.#turns.forget(connection.socket);
-    const siblings = this.#byNetwork.get(connection.network);
-    siblings?.delete(connection);
-    if (siblings?.size === 0) this.#byNetwork.delete(connection.network);
+    const { network, user } = connection;
+    if (!network.connections.delete(connection)) return;
+    if (user === undefined) network.strangers -= 1;
+    if (network.connections.size === 0) this.#networks.delete(network.name);
   }
 
   /**

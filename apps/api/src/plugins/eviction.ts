@@ -1,11 +1,18 @@
 /** Which connection goes when there are too many. */
 
+/** Where connections come from: one address; of IPv6, one /64. */
+export interface Network<T> {
+  readonly name: string;
+  /** It is a proxy, by whose connections any number of people come. */
+  readonly isProxy: boolean;
+  /** Its connections, oldest first. */
+  readonly connections: Set<T>;
+  /** How many of them nobody has logged in by. */
+  strangers: number;
+}
+
 /** What of a connection decides whether it goes. */
 export interface Evictable {
-  /** Place in the order in which they came. */
-  readonly number: number;
-  /** It is a proxy's, by whose connections any number of people come. */
-  readonly isProxy: boolean;
   /** Requests without an answer. */
   readonly pending: number;
   /** Since when there is none, ms by `performance.now()`. */
@@ -21,64 +28,50 @@ const FEW = 8;
 /** Without a request for so long, a connection is not about to send its first, ms. */
 const QUIET_MS = 1_000;
 
-interface Candidate<T> {
-  readonly connection: T;
-  /** It has waited for a request for long. */
-  readonly isQuiet: boolean;
-  /** Connections of its address without a login beyond {@link FEW}. */
-  readonly excess: number;
-}
+const isQuiet = ({ pending, quietSince }: Evictable, now: number): boolean =>
+  pending === 0 && now - quietSince >= QUIET_MS;
 
 /**
  * The connection that goes when there are too many in all, of those without a login. It is of the address that has most of
  * them, if those are not few; else, that many addresses with few keep out neither somebody who comes again nor somebody new,
  * rather of one that nobody has logged in from, rather one that asks nothing, and the oldest of those.
  *
- * @param networks connections by address, oldest first
- * @param isKnown whether somebody has logged in from where a connection comes from
+ * @param open all connections, oldest first
+ * @param isKnown whether somebody has logged in from there
  */
-export function strangerOf<T extends Evictable>(
-  networks: Iterable<ReadonlySet<T>>,
-  isKnown: (connection: T) => boolean,
+export function strangerOf<T extends Evictable & { readonly network: Network<T> }>(
+  networks: Iterable<Network<T>>,
+  open: Iterable<T>,
+  isKnown: (network: Network<T>) => boolean,
 ): T | undefined {
-  const now = performance.now();
-  let found: (Candidate<T> & { readonly isKnown: boolean }) | undefined;
-  for (const siblings of networks) {
-    const candidate = candidateOf(siblings, now);
-    if (candidate === undefined) continue;
-    const next = { ...candidate, isKnown: isKnown(candidate.connection) };
-    if (found === undefined || goesBefore(next, found)) found = next;
+  let crowd: Network<T> | undefined;
+  for (const network of networks) {
+    if (network.isProxy || network.strangers <= FEW) continue;
+    if (crowd === undefined || network.strangers > crowd.strangers) crowd = network;
   }
-  return found?.connection;
-}
-
-type Ranked = Candidate<Evictable> & { readonly isKnown: boolean };
-
-function goesBefore(a: Ranked, b: Ranked): boolean {
-  if (a.excess !== b.excess) return a.excess > b.excess;
-  if (a.isKnown !== b.isKnown) return b.isKnown;
-  if (a.isQuiet !== b.isQuiet) return a.isQuiet;
-  return a.connection.number < b.connection.number;
+  if (crowd !== undefined) return strangerAmong(crowd.connections);
+  const now = performance.now();
+  let asking: T | undefined;
+  let known: T | undefined;
+  for (const connection of open) {
+    if (connection.user !== undefined) continue;
+    if (isKnown(connection.network)) known ??= connection;
+    else if (isQuiet(connection, now)) return connection;
+    else asking ??= connection;
+  }
+  return asking ?? known;
 }
 
 /** Of one address, the oldest connection without a login that asks nothing, or else the oldest without a login. */
-export const strangerAmong = <T extends Evictable>(siblings: ReadonlySet<T>): T | undefined =>
-  candidateOf(siblings, performance.now())?.connection;
-
-function candidateOf<T extends Evictable>(siblings: ReadonlySet<T>, now: number): Candidate<T> | undefined {
+export function strangerAmong<T extends Evictable>(connections: Iterable<T>): T | undefined {
+  const now = performance.now();
   let oldest: T | undefined;
-  let quiet: T | undefined;
-  let count = 0;
-  for (const connection of siblings) {
+  for (const connection of connections) {
     if (connection.user !== undefined) continue;
-    count += 1;
+    if (isQuiet(connection, now)) return connection;
     oldest ??= connection;
-    if (connection.pending === 0 && now - connection.quietSince >= QUIET_MS) quiet ??= connection;
   }
-  const connection = quiet ?? oldest;
-  if (connection === undefined) return undefined;
-  const excess = connection.isProxy ? 0 : Math.max(0, count - FEW);
-  return { connection, isQuiet: quiet !== undefined, excess };
+  return oldest;
 }
 
 /** The oldest connection of the user who has most of them, if those are more than `limit`. */
@@ -96,7 +89,7 @@ export function ofMostUsing<T extends Evictable>(connections: Iterable<T>, limit
 }
 
 /** Of one address, the oldest connection that is only kept for a next request. Its client opens another. */
-export function keptOf<T extends Evictable>(siblings: ReadonlySet<T>): T | undefined {
-  for (const connection of siblings) if (connection.pending === 0 && !connection.live) return connection;
+export function keptOf<T extends Evictable>(connections: Iterable<T>): T | undefined {
+  for (const connection of connections) if (connection.pending === 0 && !connection.live) return connection;
   return undefined;
 }
