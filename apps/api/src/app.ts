@@ -19,7 +19,7 @@ import type { Database } from './database/client.js';
 import { DatabaseWatch } from './database/watch.js';
 import type { Defaults } from './env.js';
 import { errorBody } from './errors.js';
-import { Generations, newestBegun } from './generations/generations.js';
+import { Generations, hasCopies } from './generations/generations.js';
 import { QueueHints } from './lint/queue-hints.js';
 import { FairShare } from './live/fair-share.js';
 import { Hub } from './live/hub.js';
@@ -132,7 +132,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
             app.log.error(fault.text);
             book.add('system,error,critical', fault.text);
           },
-          () => newestBegun(options.dataDir) > 0,
+          () => hasCopies(options.dataDir),
           () => activeBytes(options.dataDir),
         );
   const stored = options.stored ?? (await readConfig(options.writer));

@@ -754,7 +754,12 @@ describe('a database that is lost while the router runs', () => {
     expect(peer.revision).toBe(revision);
     await expect
       .poll(async () => (await ask('GET', '/healthz')).body, { timeout: 20_000 })
-      .toMatchObject({ status: 'unavailable', forwarding: true, problem: expect.stringMatching(problem) });
+      .toMatchObject({
+        status: 'unavailable',
+        forwarding: true,
+        problem: expect.stringMatching(problem),
+        remedy: expect.stringContaining('npm start -- --restore'),
+      });
     expect(await comments()).toContain('mine');
     await stop('SIGKILL');
     expect(restoring().code).toBe(0);
@@ -762,6 +767,23 @@ describe('a database that is lost while the router runs', () => {
     await healthy();
     expect(await comments()).toContain('mine');
   });
+});
+
+it('a database that is lost in the first run of a router can be restored, and it says so', async () => {
+  await start();
+  await healthy();
+  expect((await ask('PUT', `/rest${FILTER}`, { chain: 'forward', action: 'accept', comment: 'mine' })).status).toBe(
+    201,
+  );
+  rmSync(database());
+  await expect
+    .poll(async () => Object((await ask('GET', '/healthz')).body).remedy, { timeout: 20_000 })
+    .toMatch(/npm start -- --restore/);
+  await stop('SIGKILL');
+  expect(restoring().code).toBe(0);
+  await start();
+  await healthy();
+  expect(await comments()).toContain('mine');
 });
 
 it('a database of another router that is put in its place while the router runs is not touched', async () => {

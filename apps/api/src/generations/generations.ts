@@ -291,6 +291,9 @@ export function newestKept(dataDir: string): RowsFile | undefined {
   return newest;
 }
 
+/** Whether there is any file, be it damaged; the first one of a router begins with revision 0. */
+export const hasCopies = (dataDir: string): boolean => rowsFiles(generationsFolder(dataDir)).length > 0;
+
 /** The revision that the newest file begins with, also when it cannot be read; 0 without any. */
 export const newestBegun = (dataDir: string): number =>
   Number.parseInt(rowsFiles(generationsFolder(dataDir))[0] ?? '0', 10);
