@@ -101,7 +101,7 @@ export const rateMatch: Readonly<Record<string, Prop>> = {
     volumeRange,
     'Connection Bytes',
     'Advanced',
-    'IP bytes that the TCP or UDP connection has carried in both directions; 0 at the end has no upper bound. Packets of other protocols never match.',
+    'IP bytes that a TCP or UDP connection (no other matches) has carried in both directions; 0 at the end has no upper bound.',
   ),
   limit: match(
     limit,
