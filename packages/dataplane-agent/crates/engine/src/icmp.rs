@@ -219,7 +219,15 @@ pub(crate) fn make_echo_reply(l3: &mut [u8], header: usize, ident: u16) -> bool 
         .apply(message.checksum());
     message.set_icmp_type(icmp::ECHO_REPLY);
     message.set_checksum(sum);
+    // Of nothing but zeros the sum is zero, too, which an update cannot tell from minus zero.
+    if sum == 0 && !message.verify_checksum() {
+        message.set_checksum(!sum);
+    }
     field::put(l3, 4, &ident.to_be_bytes());
+    // As Linux answers: the reply may be cut where the request came by a link that takes longer packets.
+    if let Some(flags) = l3.get_mut(6) {
+        *flags &= !0x40;
+    }
     field::put(l3, ipv4::offset::TTL, &[TTL]);
     field::put(l3, ipv4::offset::SRC, &dst.to_be_bytes());
     field::put(l3, ipv4::offset::DST, &src.to_be_bytes());
@@ -237,5 +245,36 @@ pub(crate) fn echo_meta() -> Meta {
         flags: flag::SLOW,
         verdict: Verdict::Continue,
         ..Meta::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_to_an_echo_request_verifies_whatever_it_carries_and_may_be_cut() {
+        for data in [&[0_u8; 0][..], &[0; 5], &[0xff; 4], &[0xf7, 0xff], b"abcdefgh"] {
+            let mut l3 = vec![0_u8; ipv4::HEADER + icmp::HEADER + data.len()];
+            ipv4::Repr {
+                tos: 0,
+                ident: 1,
+                dont_fragment: true,
+                ttl: 64,
+                protocol: ipv4::ICMP,
+                src_addr: 0x0a00_0002,
+                dst_addr: 0x0a00_0001,
+                payload_len: (icmp::HEADER + data.len()) as u16,
+            }
+            .emit(&mut l3);
+            l3[ipv4::HEADER + icmp::HEADER..].copy_from_slice(data);
+            icmp::Repr { icmp_type: icmp::ECHO_REQUEST, code: 0, rest: [0; 4] }.emit(&mut l3[ipv4::HEADER..]);
+            assert!(make_echo_reply(&mut l3, ipv4::HEADER, 7));
+            let packet = ipv4::Packet::new_checked(&l3[..]).unwrap();
+            assert!(packet.verify_checksum() && !packet.dont_fragment());
+            let message = icmp::Packet::new_checked(&l3[ipv4::HEADER..]).unwrap();
+            assert!(message.verify_checksum(), "{data:?}");
+            assert_eq!(message.icmp_type(), icmp::ECHO_REPLY);
+        }
     }
 }
