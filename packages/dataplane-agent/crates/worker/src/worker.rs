@@ -325,12 +325,12 @@ impl Worker {
 
     fn receive(&mut self) {
         for index in 0..self.ends.inbound.len() {
-            while let Some(arrivals) = self.ends.inbound.get_mut(index) {
-                let room = BATCH.saturating_sub(self.batch.len());
-                let batch = &mut self.batch;
-                if arrivals.receive(room, |packet| batch.push_handover(packet)) < room {
-                    break;
-                }
+            let Some(arrivals) = self.ends.inbound.get_mut(index) else { continue };
+            // One batch of each: a worker that sends faster than this one works must keep it neither from its own ports nor
+            // from commands.
+            let room = BATCH.saturating_sub(self.batch.len());
+            let batch = &mut self.batch;
+            if arrivals.receive(room, |packet| batch.push_handover(packet)) == room {
                 self.process();
             }
         }
@@ -704,3 +704,6 @@ fn send_local(
     pool.recycle(frame);
     sent
 }
+
+#[cfg(test)]
+mod tests;
