@@ -75,8 +75,8 @@ export const interfaceCounters: Readonly<Record<string, Prop>> = {
     'Rx Drops',
     'Received frames that were lost for want of buffers, before the router looked at them.',
   ),
-  'tx-error': live(packets, 'Tx Errors', 'Transmit errors that the port reported.'),
-  'rx-error': live(packets, 'Rx Errors', 'Receive errors that the port reported.'),
+  'tx-error': live(packets, 'Tx Errors', 'Transmit errors that the port reported since the counters were reset.'),
+  'rx-error': live(packets, 'Rx Errors', 'Receive errors that the port reported since the counters were reset.'),
 };
 
 /** Columns of the interface windows that show traffic, in order. */

@@ -567,7 +567,7 @@ impl Agent {
                     self.offload_flows().map_err(lost)?;
                 }
             }
-            self.sample();
+            self.sample(monitor);
             self.traces.collect(&mut self.workers, self.snapshot.mark_names()).map_err(lost)?;
             let journal = &mut self.journal;
             self.workers.take_changes(|change| journal.note(change));
@@ -596,7 +596,7 @@ impl Agent {
         Ok(())
     }
 
-    fn sample(&mut self) {
+    fn sample(&mut self, monitor: &LinkMonitor) {
         let now = clock::now();
         let utc_ns = i64::try_from(wall_ms()).unwrap_or(i64::MAX).saturating_mul(1_000_000);
         self.shared.set_wall_clock(now, utc_ns);
@@ -608,6 +608,10 @@ impl Agent {
             if refused != 0 {
                 let message = format!("{refused} addresses were not added to lists: {MAX_DYNAMIC} are there");
                 self.log("firewall,warning", message);
+            }
+            // The kernel tells of links that change, not of their counters.
+            if let Ok(links) = monitor.links() {
+                self.ports.note_errors(&links);
             }
             self.rates.sample(now, &self.ports);
         }

@@ -73,12 +73,26 @@ pub struct PortState {
     pub last_down_ms: u64,
     /// What is subtracted from the counters since they were reset.
     pub baseline: PortTotals,
+    /// Errors of the netdev when the counters were reset, received and sent.
+    errors_baseline: [u64; 2],
 }
 
 impl PortState {
     /// Has carrier.
     pub fn running(&self) -> bool {
         self.link.as_ref().is_some_and(|link| link.running)
+    }
+
+    /// Errors of the netdev, received and sent, as it was seen last; `None` while it is gone.
+    pub fn errors(&self) -> Option<[u64; 2]> {
+        self.link.as_ref().map(|link| [link.rx_errors, link.tx_errors])
+    }
+
+    /// The same since the counters were reset. A netdev that counts anew has what it counts.
+    pub fn errors_since_reset(&self) -> [u64; 2] {
+        let [rx, tx] = self.errors().unwrap_or_default();
+        let [rx_before, tx_before] = self.errors_baseline;
+        [rx.checked_sub(rx_before).unwrap_or(rx), tx.checked_sub(tx_before).unwrap_or(tx)]
     }
 
     /// In the form of the protocol.
@@ -175,6 +189,7 @@ fn state(index: usize, netdev: &str, io: IoBackend, reason: &str) -> PortState {
         last_up_ms: 0,
         last_down_ms: 0,
         baseline: PortTotals::default(),
+        errors_baseline: [0; 2],
     }
 }
 
@@ -264,6 +279,16 @@ impl Ports {
         let totals = self.all_time(port);
         if let Some(state) = self.states.get_mut(port) {
             state.baseline = totals;
+            state.errors_baseline = state.errors().unwrap_or(state.errors_baseline);
+        }
+    }
+
+    /// Takes the netdevs' counters of errors, as far as they are those that the ports use.
+    pub fn note_errors(&mut self, links: &[Link]) {
+        for used in self.states.iter_mut().filter_map(|port| port.link.as_mut()) {
+            if let Some(link) = links.iter().find(|link| link.index == used.index && link.name == used.name) {
+                (used.rx_errors, used.tx_errors) = (link.rx_errors, link.tx_errors);
+            }
         }
     }
 
@@ -366,5 +391,36 @@ impl Ports {
             workers.ask(|_| Command::SetPort(port as PortId, ends.next().map(Port::Memory)))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_those_of_the_own_netdev_since_the_reset() {
+        let mut ports = Ports::memory(&[[2, 0, 0, 0, 0, 1]], 1);
+        ports.states[0].link = Some(Link { index: 3, name: "eth0".to_owned(), ..Link::default() });
+        let seen = |ports: &mut Ports, index: u32, name: &str, rx_errors: u64, tx_errors: u64| {
+            ports.note_errors(&[Link {
+                index,
+                name: name.to_owned(),
+                rx_errors,
+                tx_errors,
+                ..Link::default()
+            }]);
+            ports.states[0].errors_since_reset()
+        };
+        assert_eq!(seen(&mut ports, 3, "eth0", 5, 7), [5, 7]);
+        assert_eq!(seen(&mut ports, 4, "eth0", 100, 100), [5, 7], "another that has its name now");
+        assert_eq!(seen(&mut ports, 4, "eth1", 100, 100), [5, 7]);
+        ports.reset(0);
+        assert_eq!(ports.states[0].errors_since_reset(), [0, 0]);
+        assert_eq!(seen(&mut ports, 3, "eth0", 6, 9), [1, 2]);
+        ports.states[0].link = None;
+        assert_eq!(ports.states[0].errors_since_reset(), [0, 0]);
+        ports.states[0].link = Some(Link { index: 9, name: "eth0".to_owned(), ..Link::default() });
+        assert_eq!(seen(&mut ports, 9, "eth0", 2, 1), [2, 1], "a netdev that counts anew");
     }
 }

@@ -13,7 +13,7 @@ use tollway_engine::stats::EngineStats;
 use crate::core_time::{ClassTicks, class_names};
 use crate::counters::{PortTotals, WorkerDrops};
 use crate::exchange::WorkerReport;
-use crate::ports::{Ports, mac_text};
+use crate::ports::{PortState, Ports, mac_text};
 use crate::profile::ProfileReport;
 
 /// Rates over the last full second, sampled once a second.
@@ -44,9 +44,8 @@ impl Rates {
         self.rates.resize(count, InterfaceRates::default());
         let known = self.last.iter_mut().zip(&mut self.errors).zip(&mut self.rates);
         for (index, ((last, last_errors), rates)) in known.enumerate() {
-            let link = ports.states.get(index).and_then(|port| port.link.as_ref());
             // While the netdev is gone it has the errors that it had.
-            let errors = link.map_or(*last_errors, |link| [link.rx_errors, link.tx_errors]);
+            let errors = ports.states.get(index).and_then(PortState::errors).unwrap_or(*last_errors);
             let more = |side: usize| match (errors.get(side), last_errors.get(side)) {
                 (Some(now), Some(before)) => now.saturating_sub(*before),
                 _ => 0,
@@ -202,6 +201,7 @@ fn interfaces(around: &Around<'_>) -> Vec<InterfaceStats> {
     for (index, port) in ports.states.iter().enumerate() {
         let row = around.config.interfaces.iter().find(|interface| interface.port == port.name);
         let totals = ports.totals(index);
+        let [rx_errors, tx_errors] = port.errors_since_reset();
         interfaces.push(InterfaceStats {
             row: row.map_or(0, |row| row.row),
             port: port.name.clone(),
@@ -218,8 +218,8 @@ fn interfaces(around: &Around<'_>) -> Vec<InterfaceStats> {
             tx_packets: totals.tx_packets,
             rx_drops: totals.rx_drops,
             tx_drops: totals.tx_drops,
-            rx_errors: port.link.as_ref().map_or(0, |link| link.rx_errors),
-            tx_errors: port.link.as_ref().map_or(0, |link| link.tx_errors),
+            rx_errors,
+            tx_errors,
             fp_rx_bytes: totals.fp_rx_bytes,
             fp_rx_packets: totals.fp_rx_packets,
             fp_tx_bytes: totals.fp_tx_bytes,
