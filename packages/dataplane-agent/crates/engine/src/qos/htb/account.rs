@@ -39,15 +39,17 @@ impl Terms {
     /// Of a class below another one.
     pub fn below(limit: &QueueLimit, burst: Option<&Burst>) -> Self {
         let rate = limit.limit_at.min(MAX_RATE);
-        let ceiling = match limit.max_limit {
-            0 => UNLIMITED,
-            max_limit => burst.map_or(max_limit, |burst| burst.ceiling(max_limit)).max(rate).min(MAX_RATE),
+        let [ceiling, sustained] = match limit.max_limit {
+            0 => [UNLIMITED; 2],
+            // A burst fills the bucket faster, it makes none that holds more.
+            max_limit => [burst.map_or(max_limit, |burst| burst.ceiling(max_limit)), max_limit]
+                .map(|most| most.max(rate).min(MAX_RATE)),
         };
         Self {
             rate,
             ceiling,
             depth: depth(rate, limit.bucket_ms.min(GUARANTEE_DEPTH_MS)),
-            ceiling_depth: depth(ceiling, limit.bucket_ms),
+            ceiling_depth: depth(sustained, limit.bucket_ms),
         }
     }
 

@@ -161,11 +161,12 @@ fn a_full_bucket_of_a_child_passes_at_the_rate_of_its_parent() {
 }
 
 #[test]
-fn bursts_of_a_leaf_and_of_an_inner_class_end_after_their_time() {
-    for row in [2, 4] {
+fn bursts_of_a_leaf_of_an_inner_class_and_of_a_root_end_after_their_time() {
+    for row in [1, 2, 4] {
         let mut config = config(&[(1, 0, 0, 100 * M, 8), (2, 1, 0, 2 * M, 8), (4, 2, 0, 2 * M, 8)], None);
         for node in &mut config.tree_queues {
             if node.row == row {
+                node.limit.max_limit = 2 * M;
                 node.limit.burst_limit = 4 * M;
                 node.limit.burst_threshold = 1_500_000;
                 node.limit.burst_time_ms = 16_000;
@@ -183,7 +184,8 @@ fn bursts_of_a_leaf_and_of_an_inner_class_end_after_their_time() {
             sim.run(1000);
             rates.push((sim.sent[at] - before) as f64 / 1e6);
         }
-        // A bucket of a tenth of a second comes on top, in the first second.
+        // A bucket of a tenth of a second at max-limit comes on top, in the first second.
+        assert_near(&rates[..1], &[4.2], 0.01);
         assert_near(&rates[1..6], &[4.0; 5], 0.01);
         assert_near(&rates[7..10], &[2.0; 3], 0.01);
     }
