@@ -87,6 +87,7 @@ impl RouterNamespace {
         }
 
         let removals = lines.len();
+        lines.extend(freed_names(&self.taps, &wanted));
         for (&row, plan) in &wanted {
             if !self.taps.contains_key(&row) {
                 match self.make_tap(row, workers.len()) {
@@ -183,6 +184,16 @@ fn address_words(address: &InterfaceAddress) -> Option<String> {
     })
 }
 
+/// Takes the names from the TAPs that are to have others: all of them first, for one may get what another has.
+fn freed_names(has: &BTreeMap<RowId, TapPlan>, wanted: &BTreeMap<RowId, TapPlan>) -> Vec<String> {
+    let freed = has.iter().filter_map(|(row, has)| {
+        let altname = has.altname.as_ref()?;
+        let stays = wanted.get(row)?.altname.as_ref() == Some(altname);
+        (!stays).then(|| format!("link property del dev {} altname {altname}", device(*row)))
+    });
+    freed.collect()
+}
+
 fn tap_lines(row: RowId, has: Option<&TapPlan>, plan: &TapPlan) -> Vec<String> {
     let name = device(row);
     let mut lines = Vec::new();
@@ -192,9 +203,7 @@ fn tap_lines(row: RowId, has: Option<&TapPlan>, plan: &TapPlan) -> Vec<String> {
     if has.is_none_or(|has| has.mtu != plan.mtu) {
         lines.push(format!("link set dev {name} mtu {}", plan.mtu));
     }
-    let old_name = has.and_then(|has| has.altname.as_ref());
-    if old_name != plan.altname.as_ref() {
-        lines.extend(old_name.map(|altname| format!("link property del dev {name} altname {altname}")));
+    if has.and_then(|has| has.altname.as_ref()) != plan.altname.as_ref() {
         let altname = plan.altname.as_ref();
         lines.extend(altname.map(|altname| format!("link property add dev {name} altname {altname}")));
     }
@@ -311,6 +320,26 @@ mod tests {
         assert_eq!(plans[&2].altname, None);
         assert!(plans[&2].addresses.contains("10.0.0.1 peer 10.0.0.2/32"));
         assert!(tap_lines(1, Some(&plans[&1]), &plans[&1]).is_empty());
+        assert!(freed_names(&plans, &plans).is_empty());
+    }
+
+    #[test]
+    fn interfaces_that_swap_names_keep_one() {
+        let named = |first: &str, second: &str| {
+            let mut config = config();
+            for (interface, name) in config.interfaces.iter_mut().zip([first, second]) {
+                interface.name = name.into();
+            }
+            plan_taps(&config)
+        };
+        let (has, wanted) = (named("lan", "wan"), named("wan", "lan"));
+        assert_eq!(
+            freed_names(&has, &wanted),
+            ["link property del dev tw1 altname lan", "link property del dev tw2 altname wan"]
+        );
+        let added: Vec<String> =
+            wanted.iter().flat_map(|(row, plan)| tap_lines(*row, has.get(row), plan)).collect();
+        assert_eq!(added, ["link property add dev tw1 altname wan", "link property add dev tw2 altname lan"]);
     }
 
     /// The routes of the namespace while these interfaces have a carrier.

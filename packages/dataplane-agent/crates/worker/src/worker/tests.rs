@@ -5,11 +5,11 @@ use tollway_engine::EngineLimits;
 use tollway_engine::shared::Shared;
 use tollway_engine::snapshot::Snapshot;
 use tollway_io::pool::{PartitionSize, partitions};
+use tollway_io::wake::Wake;
 
 use super::*;
 use crate::exchange::rings;
 use crate::handover::DEPTH;
-use tollway_io::wake::Wake;
 
 /// The first of three workers, and the ends of the other two.
 fn first_of_three(pool: Partition) -> (Worker, Vec<WorkerEnds>) {
