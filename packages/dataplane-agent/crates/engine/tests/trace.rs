@@ -287,6 +287,12 @@ fn a_trace_ends_when_it_has_its_packets() {
     let noted = router.traced(few);
     assert_eq!((noted.packets.len(), noted.done), (3, true));
     assert_eq!(router.traced(all).packets.len(), 5);
+    // What waits for the first fragment is expected by the other alone.
+    let fragments = query().eth_dst(port_mac(0)).payload_len(900).build_fragments(400);
+    for fragment in fragments.into_iter().skip(1).take(1) {
+        router.inject(0, fragment, Default::default());
+    }
+    assert_eq!((router.traced(few).done, router.traced(all).packets.len()), (true, 5));
     router.stop_trace(all);
     router.send(0, &query());
     assert_eq!(router.traced(few).packets.len(), 3);

@@ -88,12 +88,11 @@ impl Collector {
 
     /// Packets with greater numbers than `after`; `None` when there is no such trace.
     pub fn read(&mut self, trace: u64, after: u64, now: Now) -> Option<Noted> {
-        let pending = !self.open.is_empty();
         let trace = self.traces.iter_mut().flatten().find(|known| known.id == trace)?;
         trace.asked = now;
         Some(Noted {
             packets: trace.packets.iter().filter(|packet| packet.number > after).cloned().collect(),
-            done: trace.done && !pending,
+            done: trace.done,
             lost: trace.lost,
         })
     }
