@@ -74,7 +74,8 @@ export async function runOn(
 ): Promise<boolean> {
   try {
     const revision = await tried(triedText(menu, command, ids.length), run(menu.path, command, ids, values));
-    if (revision !== undefined || menu.undoable === false) tellChange(doneText(menu, command, ids.length), revision);
+    const isDone = revision !== undefined || menu.undoable === false || command.startsWith('reset-counters');
+    if (isDone) tellChange(doneText(menu, command, ids.length), revision);
     return true;
   } catch (error) {
     showError(commandLabel(command), error);
