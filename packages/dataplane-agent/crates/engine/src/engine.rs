@@ -170,6 +170,9 @@ impl<F: Frame> Engine<F> {
         let share = connection_share(new, state.workers, self.limits);
         state.table.set_max_entries(share);
         state.table.set_bounded(new.has_bounds());
+        if new.tracking() && !old.tracking() {
+            state.table.forget_all_windows();
+        }
         if !new.has_policy_of(&old) {
             state.utc_offset_ns = state.shared.utc_offset_ns();
             let utc_ns = state.utc_ns();

@@ -1,4 +1,5 @@
-//! Connections of which something else forwards packets, and says later how many.
+//! Connections of which packets pass that are not tracked: something else forwards them, and says later how many, or
+//! tracking was off.
 
 use tollway_wire::ipv4;
 
@@ -27,6 +28,19 @@ impl Table {
             && line.tcp.state() == State::Established
         {
             line.tcp = Tracker::resumed();
+        }
+    }
+
+    /// The same for all connections, those that are being closed too: segments have passed while tracking was off, and
+    /// against what was known before all that follow would be out of window. Linux does so as well (nf_ct_tcp_fixup).
+    /// One look at each line, in the order of memory: some milliseconds for a million.
+    pub(crate) fn forget_all_windows(&mut self) {
+        for line in self.lines.iter_mut().filter(|line| line.status.used()) {
+            match line.tcp.state() {
+                // Of what is no TCP there are none; a handshake is over soon, and has hardly any.
+                State::None | State::SynSent | State::SynRecv | State::Listen => {}
+                _ => line.tcp = line.tcp.forgotten(),
+            }
         }
     }
 

@@ -193,6 +193,11 @@ impl Tracker {
         Self { state: State::Established, traits: [traits; 2], ..Self::default() }
     }
 
+    /// The same connection, of which nothing is known any more but its state, see [`Self::resumed`].
+    pub(in crate::conntrack) fn forgotten(&self) -> Self {
+        Self { state: self.state, ..Self::resumed() }
+    }
+
     /// Whether nothing has told yet where the sides of a restored connection are. What ends it shall not be the first to:
     /// anybody could make that up.
     fn is_nowhere(&self) -> bool {
