@@ -31,6 +31,7 @@ struct First {
     src_port: u16,
     dst_port: u16,
     is_answer: bool,
+    sequence: u32,
     l4_kind: u8,
     icmp_code: u8,
     error: bool,
@@ -124,6 +125,7 @@ impl<F> Fragments<F> {
                 src_port: fragment.meta.tuple.src_port,
                 dst_port: fragment.meta.tuple.dst_port,
                 is_answer: fragment.meta.tuple.is_answer,
+                sequence: fragment.meta.sequence,
                 l4_kind: fragment.meta.l4_kind,
                 icmp_code: fragment.meta.icmp_code,
                 error: fragment.meta.is(flag::ICMP_ERROR),
@@ -252,6 +254,7 @@ impl First {
         meta.tuple.src_port = self.src_port;
         meta.tuple.dst_port = self.dst_port;
         meta.tuple.is_answer = self.is_answer;
+        meta.sequence = self.sequence;
         meta.l4_kind = self.l4_kind;
         meta.icmp_code = self.icmp_code;
         meta.flags |= flag::REASSEMBLED;

@@ -163,6 +163,8 @@ pub struct Meta {
     pub l4: u16,
     /// Length of the transport header, bytes; 0 when it is not known.
     pub l4_len: u16,
+    /// Of fragments of a TCP segment: sequence number after it, less the length of its datagram's payload.
+    pub sequence: u32,
     /// TCP flags as on the wire; ICMP type for ICMP.
     pub l4_kind: u8,
     /// ICMP code.
@@ -225,6 +227,7 @@ impl Default for Meta {
             l3: 14,
             l4: 0,
             l4_len: 0,
+            sequence: 0,
             l4_kind: 0,
             icmp_code: 0,
             ttl: 0,

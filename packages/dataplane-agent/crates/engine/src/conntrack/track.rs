@@ -120,12 +120,14 @@ impl Table {
         self.open(flow.tuple, transport, now, timeouts)
     }
 
-    /// The connection of a packet that moves nothing in it, such as a later fragment of a segment. It may be one that an
-    /// earlier packet of the same batch made. `None`: there is none.
-    pub fn join(&mut self, tuple: &Tuple, now: Now) -> Option<Tracked> {
+    /// The connection of a later fragment of a TCP segment, with the sequence number up to which that goes. It may be one
+    /// that an earlier packet of the same batch made. `None`: there is none.
+    pub fn join(&mut self, tuple: &Tuple, end: u32, now: Now) -> Option<Tracked> {
         let index = self.find_entry(tuple, self.hash(tuple))?;
-        self.connection_at(index).filter(|line| line.is_alive(now))?;
-        Some(self.taken(index, Self::direction_of(index)))
+        let direction = Self::direction_of(index);
+        let line = self.connection_at_mut(index).filter(|line| line.is_alive(now))?;
+        line.tcp.extend(direction, end);
+        Some(self.taken(index, direction))
     }
 
     #[inline]

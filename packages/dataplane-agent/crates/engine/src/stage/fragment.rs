@@ -3,6 +3,7 @@
 use tollway_wire::{field, ipv4};
 
 use crate::batch::Batch;
+use crate::conntrack::tcp::Segment;
 use crate::fragments::{Place, Seen};
 use crate::frame::Frame;
 use crate::packet::flag;
@@ -52,6 +53,11 @@ pub(crate) fn run<F: Frame, S>(
             len: meta.l3_len.saturating_sub(u32::from(meta.l4 - meta.l3)),
             more: word & 0x2000 != 0,
         };
+        if place.offset == 0 && meta.tuple.protocol == ipv4::TCP {
+            // Of the segment only the header is asked: how long it is, its other fragments tell.
+            let header = Segment::parse(head.get(usize::from(meta.l4)..).unwrap_or_default(), 0);
+            meta.sequence = header.map_or(0, |it| it.end().wrapping_sub(u32::from(meta.l4_len)));
+        }
         while let Some(given_up) = state.fragments.make_room(key, place) {
             for mut displaced in given_up {
                 state.drop(&mut displaced, DropReason::FragmentLimit);

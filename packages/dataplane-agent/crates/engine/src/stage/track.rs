@@ -112,8 +112,12 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
         return Some(related(Some(conn), direction));
     }
     if meta.is(flag::LATER_FRAGMENT) && meta.tuple.protocol == ipv4::TCP {
-        // Its segment's header is in another packet: it belongs to the connection, and moves nothing.
-        return state.table.join(&meta.tuple, state.now);
+        // Its segment's header is in another packet: it belongs to the connection, and moves nothing but the end of what
+        // has been sent, which the peer acknowledges as a whole.
+        let ip = head.get(usize::from(meta.l3)..)?;
+        let place = u32::from(field::get16(ip, 6) & 0x1fff) * 8;
+        let len = meta.l3_len.saturating_sub(u32::from(meta.l4 - meta.l3));
+        return state.table.join(&meta.tuple, meta.sequence.wrapping_add(place + len), state.now);
     }
     let transport = transport(meta, head)?;
     if state.table.is_purging() {

@@ -59,7 +59,7 @@ impl Segment {
         self.flags & flags != 0
     }
     /// Sequence number after the segment: SYN and FIN count one each (RFC 9293 §3.4).
-    const fn end(&self) -> u32 {
+    pub(crate) const fn end(&self) -> u32 {
         let control = self.has(flag::SYN) as u32 + self.has(flag::FIN) as u32;
         self.seq.wrapping_add(self.payload).wrapping_add(control)
     }

@@ -205,6 +205,17 @@ impl Tracker {
         ((seq | end | sack | reach | above) as i32) >= 0
     }
 
+    /// Takes the data of a fragment without TCP header, up to a sequence number. What is outside the window does not
+    /// count: nothing else vouches for it, and no sender sends it.
+    pub(in crate::conntrack) fn extend(&mut self, direction: Direction, end: u32) {
+        let (sender, _) = pick_mut(&mut self.sides, direction);
+        let (sends, _) = pick_mut(&mut self.traits, direction);
+        if after(end, sender.end) && !after(end, sender.max_end) {
+            sender.end = end;
+            sends.flags |= UNACKED;
+        }
+    }
+
     #[inline]
     pub(super) fn advance(&mut self, direction: Direction, segment: &Segment, at: &Bounds) {
         let (sender, receiver) = pick_mut(&mut self.sides, direction);
