@@ -277,3 +277,33 @@ fn a_trace_tells_the_marks_and_the_rules_that_set_them() {
     // A mark that nobody has named.
     assert_eq!(step("mangle_post"), ("gets packet mark 0xffffffff".to_owned(), vec![FIRST + 2]));
 }
+
+#[test]
+fn a_network_that_a_destination_before_its_translation_comes_into_reaches_cached_flows() {
+    let listed = Matcher::DstAddressList { list: 0, negate: false };
+    let config = config()
+        .address_list("list", &[])
+        .mangle("prerouting", rule().matcher(listed).passthrough())
+        .nat("dstnat", rule().protocol(17).dst_nat("10.2.0.254", 53));
+    let mut router = router(config);
+    let network = |len| if len == 24 { [203, 0, 113, 0] } else { [203, 0, 113, 5] };
+    for len in [24, 32] {
+        for _ in 0..3 {
+            router.send(0, &query());
+        }
+        let before = packets(&router, 1)[0];
+        let (now, shared) = (router.now(), router.shared());
+        let address = std::net::IpAddr::from(network(len));
+        shared.lists.add_to("list", address.into(), len, 0, now, &shared.epochs);
+        for _ in 0..3 {
+            assert_eq!(router.send(0, &query()).len(), 1);
+        }
+        assert_eq!(packets(&router, 1)[0], before + 3, "/{len}");
+        let shared = router.shared();
+        assert!(shared.lists.remove_from("list", address.into(), len, &shared.epochs));
+        for _ in 0..3 {
+            router.send(0, &query());
+        }
+        assert_eq!(packets(&router, 1)[0], before + 3, "/{len}");
+    }
+}

@@ -9,7 +9,7 @@ use crate::state::WorkerState;
 use tollway_config::dataplane::RpFilter;
 
 /// Looks at what the decision rests on; if all that is as it was, the entry is good until the next change.
-/// Costs a look at up to six cells for changes that concern others, and one at the routes for those to the same
+/// Costs a look at up to seven cells for changes that concern others, and one at the routes for those to the same
 /// block of destinations.
 #[cold]
 #[inline(never)]
@@ -27,11 +27,13 @@ pub(crate) fn is_still_right<F>(snapshot: &Snapshot, state: &mut WorkerState<F>,
     if snapshot.rp_filter() != RpFilter::No && epochs.route_changed_since(src, stamp) {
         return false;
     }
-    // What the rules were asked about: the destination is translated before, the source afterwards.
+    // What the rules were asked about: mangle's prerouting sees the destination as it came, the others as it is
+    // translated; the source is translated after all of them.
+    let came = dst;
     let dst = if action.flags & action_flag::NAT_DST != 0 { action.new_dst } else { dst };
     let listed = action.lists != [ListCell::NONE; 2];
     let network_changed = |address| epochs.listed_network_changed_since(address, stamp);
-    if listed && (network_changed(src) || network_changed(dst)) {
+    if listed && [src, came, dst].into_iter().any(network_changed) {
         return false;
     }
     if epochs.route_changed_since(dst, stamp) && !leads_to(snapshot, state, dst, &action) {
