@@ -123,6 +123,34 @@ fn answers_arp_for_its_address_on_the_same_interface_only() {
 }
 
 #[test]
+fn arp_is_taken_from_whatever_station_sends_the_frame() {
+    // As clusters send it whose address no switch shall learn.
+    let from_another = |mut frame: Vec<u8>| {
+        frame[6..12].copy_from_slice(&[0x02, 0x01, 0, 0, 0, 9]);
+        frame
+    };
+    let mut router = Router::new(plain());
+    let out = router.inject(0, from_another(request("10.1.0.2", "10.1.0.1")), VnetState::default());
+    assert_eq!(out[0].arp().expect("an ARP reply").target_mac, host_mac(ip("10.1.0.2")));
+    assert_eq!(out[0].bytes[..6], host_mac(ip("10.1.0.2")));
+    router.send(0, &udp());
+    let reply = arp::Repr {
+        operation: arp::REPLY,
+        sender_mac: host_mac(ip("10.2.0.2")),
+        sender_addr: ip("10.2.0.2"),
+        target_mac: port_mac(1),
+        target_addr: ip("10.2.0.1"),
+    };
+    let out = router.inject(1, from_another(arp_frame(port_mac(1), reply)), VnetState::default());
+    assert_eq!(out[0].packet().eth_dst, host_mac(ip("10.2.0.2")));
+    // A group is no station's address.
+    let group = arp::Repr { sender_mac: [1, 0, 0x5e, 0, 0, 1], ..reply };
+    router.moved();
+    assert_eq!(router.inject(1, arp_frame(port_mac(1), group), VnetState::default()), []);
+    expect_counters!(router, Drop(BadArp): 1);
+}
+
+#[test]
 fn a_gateway_outside_the_networks_of_its_interface_is_learned_when_the_router_asks_for_it() {
     let config = plain().route_to("10.9.0.0/16", RouteTarget::Interface { interface: 2 });
     let mut router = Router::new(config).hosts(1, &["10.9.0.7"]);

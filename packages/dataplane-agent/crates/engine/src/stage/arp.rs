@@ -30,18 +30,17 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(
         }
         entered += 1;
         let reply = packet.frame.as_ref().map(|frame| frame.head()).and_then(|head| {
-            let view = arp::Packet::new_checked(head.get(ethernet::HEADER..)?).ok()?;
-            Some((arp::Repr::parse(&view), head.get(6..12)?.first_chunk().copied()?))
+            // The station that sent the frame may be another: clusters hide their address from switches so.
+            Some(arp::Repr::parse(&arp::Packet::new_checked(head.get(ethernet::HEADER..)?).ok()?))
         });
         let interface = snapshot.interface(packet.meta.in_interface);
         let in_interface = packet.meta.in_interface;
-        let (Some((request, sender)), Some(interface)) = (reply, interface) else {
+        let (Some(request), Some(interface)) = (reply, interface) else {
             state.drop(packet, DropReason::BadArp);
             continue;
         };
         let malformed = ethernet::is_group(request.sender_mac)
             || request.sender_mac == [0; 6]
-            || sender != request.sender_mac
             || !matches!(request.operation, arp::REQUEST | arp::REPLY);
         if malformed {
             state.drop(packet, DropReason::BadArp);
