@@ -267,6 +267,8 @@ pub(crate) fn fast_path_blocked_by(snapshot: &Snapshot) -> Option<&'static str> 
         })
     } else if !snapshot.filter().is_empty() {
         Some("firewall filter rules exist")
+    } else if !snapshot.mangle().is_empty() {
+        Some("firewall mangle rules exist")
     } else if !snapshot.forwards() {
         Some("ip-forward=no in IP settings")
     } else if !snapshot.is_plain() {

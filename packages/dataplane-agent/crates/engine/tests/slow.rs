@@ -246,6 +246,16 @@ fn handlers_say_what_closes_them_and_their_packets_add_up() {
         router.send(0, &udp());
     }
     assert_eq!(blocked(&router, "ipv4-fast-path"), None);
+    let pass = rule().passthrough();
+    let mut marking = Router::new(
+        plain().mangle("forward", pass).with(|config| config.tracking.enabled = TrackingMode::No),
+    );
+    let mangle = Some("firewall mangle rules exist");
+    assert_eq!(blocked(&marking, "ipv4-fast-path").as_deref(), mangle);
+    marking.swap(|config| config.settings.rp_filter = RpFilter::Strict);
+    assert_eq!(blocked(&marking, "ipv4-fast-path").as_deref(), mangle);
+    marking.swap(|config| config.mangle.clear());
+    assert_eq!(blocked(&marking, "ipv4-fast-path").as_deref(), Some("rp-filter is on in IP settings"));
     let inactive = "connection tracking is not active, because no firewall rules exist";
     assert_eq!(blocked(&router, "flow-cache").as_deref(), Some(inactive));
     assert_eq!(blocked(&router, "ipv4-fasttrack").as_deref(), Some(inactive));
