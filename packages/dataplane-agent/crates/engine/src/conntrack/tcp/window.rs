@@ -111,13 +111,15 @@ impl Tracker {
         );
         let syn = segment.has(flag::SYN);
         let end = segment.end();
-        let (sender, _) = pick_mut(&mut self.sides, direction);
+        let (sender, receiver) = pick_mut(&mut self.sides, direction);
         let (sends, receives) = pick_mut(&mut self.traits, direction);
         let fresh = sender.max_win == 0;
         if syn && (fresh || (handshake && after(end, sender.end))) {
             // The first SYN of this side, or the side gave up on its first and sent a new one.
             sender.end = end;
-            sender.max_end = end;
+            // What is known of the peer's window its SYN has told: as much may be sent before it acknowledges anything
+            // (RFC 7413 §4.2.2). Of a side that has sent nothing it is none.
+            sender.max_end = end.wrapping_add(receiver.max_win);
             sender.max_win = u32::from(segment.window).max(1);
             sends.flags &= !(SCALE | SACK);
             sends.scale = 0;
