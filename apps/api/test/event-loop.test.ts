@@ -10,6 +10,8 @@ import { PASSWORD, Router } from './router.js';
 /** With as many rows as a large router has, nothing that only asks, or is refused, holds up the rest. */
 const QUEUES = 25_000;
 const ENTRIES = 100_000;
+/** Entries that the data plane has beside the stored ones. */
+const DYNAMIC = 10_000;
 const CHANGES = 10;
 /** Longest time that the event loop may stand still, ms. */
 const MAX_MS = 50;
@@ -345,6 +347,30 @@ describe('the event loop goes on', () => {
     const ids = rows.slice(0, QUEUES).map((row) => row['.id']);
     const text = JSON.stringify({ numbers: [...ids, '*7FFFFFF'] });
     const ms = await standstill(async () => expect(await ask('POST', `/rest${ENTRY}/remove`, text)).toBe(400));
+    expect(ms).toBeLessThan(MAX_MS);
+  });
+
+  it.each<[string, number, string, (ids: readonly string[]) => object]>([
+    ['a comment on all of them', 400, '/comment', (numbers) => ({ numbers, comment: 'x' })],
+    ['one of them', 400, '/disable', (numbers) => ({ numbers: numbers.slice(-1) })],
+    ['a removal of all of them', 200, '/remove', (numbers) => ({ numbers })],
+  ])('with many entries that are not stored, during %s', async (_what, status, command, body) => {
+    const { peer } = router;
+    if (peer === undefined) throw new Error('no peer');
+    const records = Buffer.alloc(DYNAMIC * 32);
+    for (let index = 0; index < DYNAMIC; index += 1) {
+      records.set([4, 32], index * 32 + 4);
+      records.writeUInt32BE(0x0a00_0000 + index, index * 32 + 20);
+    }
+    peer.entries = { lists: ['seen'], records };
+    const { rows } = await router.rest('GET', `${ENTRY}?list=seen&.proplist=.id`);
+    expect(rows).toHaveLength(DYNAMIC);
+    const text = JSON.stringify(body(rows.map((row) => row['.id'] ?? '')));
+    const ms = await standstill(async () => {
+      expect(await ask('POST', `/rest${ENTRY}${command}`, text)).toBe(status);
+    }).finally(() => {
+      peer.entries = { lists: [], records: Buffer.alloc(0) };
+    });
     expect(ms).toBeLessThan(MAX_MS);
   });
 

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 import { datetimeText, durationText, ipv4Text } from '@tollway/schema';
+import type { Slices } from '../live/slices.js';
 import type { AddressListEntries } from './messages.js';
 
 /** Size of a record, bytes; the layout is documented at `ReplyBody::AddressListEntries` in crates/config/src/protocol/mod.rs. */
 const RECORD = 32;
+/** Where its last four bytes of the address are; those of IPv4 are all. */
+const LAST_WORD = 20;
 /** Time left of an entry that stays until the data plane ends. */
 const NO_END = 0xffff_ffff;
 
@@ -79,6 +82,8 @@ const MARK_6 = 'C';
 const CODE_DIGITS = 11;
 /** Mark, code of the list, prefix length, address. */
 const ID = /^\*([8C])([0-9A-F]{11})([0-9A-F]{2})((?:[0-9A-F]{8}){1,4})$/;
+/** Characters before the address. */
+const ADDRESS_AT = 15;
 const MOST_CREATED = 20_000;
 
 const hex = (value: number, digits: number): string => value.toString(16).toUpperCase().padStart(digits, '0');
@@ -89,6 +94,10 @@ const id6 = (code: string, prefixLen: number, groups: readonly string[]): string
     .map((group) => group.padStart(4, '0'))
     .join('')
     .toUpperCase()}`;
+
+/** The address of an id in words of 32 bits: one of IPv4, four of IPv6. */
+const wordsOf = (id: string): readonly number[] =>
+  (id.slice(ADDRESS_AT).match(/.{8}/g) ?? []).map((word) => Number.parseInt(word, 16));
 
 /** The shortest text of an address of eight groups (RFC 5952). */
 const ipv6Text = (groups: readonly string[]): string => new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
@@ -132,7 +141,7 @@ export class AddressListDump {
     const at = index * RECORD;
     const code = this.#codes[this.#view.getUint32(at, true)] ?? '';
     const prefixLen = this.#bytes[at + 5] ?? 0;
-    if (this.#bytes[at + 4] === 4) return id4(code, prefixLen, this.#view.getUint32(at + 20, false));
+    if (this.#bytes[at + 4] === 4) return id4(code, prefixLen, this.#view.getUint32(at + LAST_WORD, false));
     return id6(code, prefixLen, this.#groups(at));
   }
 
@@ -140,13 +149,37 @@ export class AddressListDump {
     const entry = this.#memory.entryOf(id);
     const list = entry === undefined ? -1 : this.lists.indexOf(entry.list);
     if (entry === undefined || list < 0) return undefined;
-    const wanted = id.toUpperCase();
+    const words = wordsOf(id);
+    const family = words.length === 1 ? 4 : 6;
+    const last = words.at(-1);
+    // No texts are made on the way: there may be a million entries.
     for (let index = 0; index < this.count; index += 1) {
       const at = index * RECORD;
-      if (this.#view.getUint32(at, true) !== list || this.#bytes[at + 5] !== entry.prefixLen) continue;
-      if (this.id(index) === wanted) return index;
+      if (this.#view.getUint32(at + LAST_WORD, false) !== last || this.#view.getUint32(at, true) !== list) continue;
+      if (this.#bytes[at + 4] !== family || this.#bytes[at + 5] !== entry.prefixLen) continue;
+      const first = at + LAST_WORD - 4 * (words.length - 1);
+      if (words.every((word, place) => this.#view.getUint32(first + 4 * place, false) === word)) return index;
     }
     return undefined;
+  }
+
+  /** Those of the ids, of entries all, whose entries are there, in upper case: found in one walk, however many they are. */
+  async present(ids: readonly string[], slices: Slices): Promise<ReadonlySet<string>> {
+    const wanted = new Set<string>();
+    const lasts = new Set<number>();
+    for (const [place, id] of ids.entries()) {
+      if (slices.overAt(place)) await slices.pause();
+      wanted.add(id.toUpperCase());
+      lasts.add(wordsOf(id).at(-1) ?? 0);
+    }
+    const found = new Set<string>();
+    for (let index = 0; index < this.count; index += 1) {
+      if (slices.overAt(index)) await slices.pause();
+      if (!lasts.has(this.#view.getUint32(index * RECORD + LAST_WORD, false))) continue;
+      const id = this.id(index);
+      if (wanted.has(id)) found.add(id);
+    }
+    return found;
   }
 
   /** Text of a property, as REST sends it; `undefined` when the entry has no such thing. */
@@ -170,7 +203,7 @@ export class AddressListDump {
   address(index: number): string {
     const at = index * RECORD;
     const four = this.#bytes[at + 4] === 4;
-    const text = four ? this.#bytes.subarray(at + 20, at + 24).join('.') : ipv6Text(this.#groups(at));
+    const text = four ? this.#bytes.subarray(at + LAST_WORD, at + LAST_WORD + 4).join('.') : ipv6Text(this.#groups(at));
     const prefixLen = this.#bytes[at + 5] ?? 0;
     return prefixLen === (four ? 32 : 128) ? text : `${text}/${prefixLen}`;
   }

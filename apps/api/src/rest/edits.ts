@@ -210,11 +210,12 @@ async function refuseDynamic(
   missing: (item: string) => ApiError,
   text = 'a dynamic item can not be changed',
 ): Promise<void> {
-  const dynamic = items.filter(isDynamicId);
-  if (dynamic.length === 0) return;
-  const rows = await services.views.get(menu.path)?.();
-  for (const item of dynamic) {
-    if (rows === undefined || indexOfItem(menu, rows, item) === undefined) throw missing(item);
+  const slices = new Slices();
+  for (const [index, item] of items.entries()) {
+    if (slices.overAt(index)) await slices.pause();
+    if (!isDynamicId(item)) continue;
+    // Whether those behind it are there makes no difference.
+    const rows = await services.views.get(menu.path)?.();
+    throw rows === undefined || indexOfItem(menu, rows, item) === undefined ? missing(item) : errors.failure(text);
   }
-  throw errors.failure(text);
 }

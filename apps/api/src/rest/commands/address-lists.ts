@@ -72,14 +72,16 @@ export async function removeDynamicEntries(
   items: readonly string[],
   missing: (item: string) => ApiError,
 ): Promise<number> {
-  const dump = await live.addressLists();
-  const looked = await new Slices().map(items, (item): DynamicAddress | undefined => {
+  const slices = new Slices();
+  const named = await slices.map(items, (item) => {
     const entry = live.entries.entryOf(item);
     if (entry === undefined) throw missing(item);
-    if (dump?.indexOf(item) === undefined) return undefined;
-    return { list: entry.list, address: entry.address, 'prefix-len': entry.prefixLen, 'timeout-ms': 0 };
+    return { id: item.toUpperCase(), entry };
   });
-  const entries = looked.filter((entry) => entry !== undefined);
+  const here = await (await live.addressLists())?.present(items, slices);
+  const entries = named.flatMap(({ id, entry: { list, address, prefixLen } }): DynamicAddress[] =>
+    here?.has(id) ? [{ list, address, 'prefix-len': prefixLen, 'timeout-ms': 0 }] : [],
+  );
   if (entries.length > 0) await live.agent.request({ op: 'remove-address-list-entries', entries });
   return entries.length;
 }
