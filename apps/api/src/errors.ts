@@ -88,6 +88,12 @@ export const errors = {
       503,
       `failure: the data plane agent did not answer within ${ms / 1000} s; nothing was changed, try again`,
     ),
+  /** Of items to be removed, those that are stored have been. */
+  dynamicLeft: () =>
+    new ApiError(
+      503,
+      'failure: the data plane agent did not answer; the stored items were removed, of the dynamic ones some may be left',
+    ),
   agentFault: (detail: string) => new ApiError(503, `failure: ${detail}; nothing was changed`),
   agentDied: () =>
     new ApiError(503, 'failure: the data plane agent ended while it prepared this change; nothing was changed'),

@@ -113,6 +113,27 @@ describe('entries that rules added', () => {
     expect((await router.rest('POST', `${LISTS}/remove`, { '.id': `${id},${id}` })).status).toBe(400);
   });
 
+  it('are removed with stored ones only when those can be', async () => {
+    peer.entries = { lists: ['seen'], records: packed([{ list: 0, address: [192, 0, 2, 7] }]) };
+    const stored = (await router.rest('PUT', LISTS, { list: 'bad', address: '10.0.0.0/8' })).id;
+    const numbers = (await router.rest('GET', LISTS)).rows.map((row) => row['.id']);
+    expect(numbers).toHaveLength(2);
+    peer.asked.length = 0;
+    peer.refuse = () => ({ message: 'no room' });
+    const refused = await router.rest('POST', `${LISTS}/remove`, { numbers });
+    expect(refused.error).toMatchObject({ error: 400, detail: 'failure: no room' });
+    expect(asked('remove-address-list-entries')).toBeUndefined();
+    peer.refuse = undefined;
+    // The data plane ends after the commit: what is stored is gone, and the answer says so.
+    peer.fatal = ['remove-address-list-entries'];
+    const half = await router.rest('POST', `${LISTS}/remove`, { numbers });
+    expect(half.error).toMatchObject({ error: 503, detail: expect.stringContaining('the stored items were removed') });
+    peer.fatal = [];
+    await router.healthy();
+    expect((await router.rest('GET', `${LISTS}/${stored}`)).status).toBe(404);
+    expect((await router.rest('POST', `${LISTS}/remove`, { numbers: numbers.slice(1) })).status).toBe(200);
+  });
+
   it('of which some are gone by now are removed as far as they are there', async () => {
     const left = { list: 0, address: [192, 0, 2, 8], leftMs: 60_000 };
     peer.entries = { lists: ['seen'], records: packed([{ list: 0, address: [192, 0, 2, 7], leftMs: 1_000 }, left]) };

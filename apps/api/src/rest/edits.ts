@@ -1,7 +1,8 @@
 import { type Menu, missingElement } from '@tollway/schema';
+import { AgentGone } from '../agent/messages.js';
 import { type Arguments, textOf, withoutItem } from '../config/content.js';
 import { type ItemChange, type Place, placeOf } from '../config/editor.js';
-import { findItems, isDynamicId, namedItems, noSuchItem } from '../config/items.js';
+import { isDynamicId, namedItems, noSuchItem } from '../config/items.js';
 import { rowIdText } from '../config/snapshot.js';
 import { type ApiError, errors } from '../errors.js';
 import { Slices } from '../live/slices.js';
@@ -10,15 +11,15 @@ import { authorOf } from './author.js';
 import {
   ADDRESS_LISTS,
   addDynamicEntries,
+  findDynamicEntries,
   hasTimeout,
   refuseTimeout,
-  removeDynamicEntries,
 } from './commands/address-lists.js';
-import { removeConnections } from './commands/connections.js';
-import { removeLearned } from './commands/neighbors.js';
+import { findConnections } from './commands/connections.js';
+import { findLearned } from './commands/neighbors.js';
 import { addUser, removeUsers, setUsers } from './commands/users.js';
 import { indexOfItem } from './listing.js';
-import type { Call, Services } from './services.js';
+import type { Call, DynamicItems, Services } from './services.js';
 
 /**
  * Add, set and remove of every menu that has them: configuration rows through the editor, users and
@@ -77,23 +78,22 @@ export async function remove(
 ): Promise<void> {
   const { services, menu, principal } = call;
   if (menu.path === '/user') return removeUsers(services, principal, items, missing);
-  const removeDynamic = REMOVE_DYNAMIC[menu.path];
-  if (removeDynamic !== undefined) return removeBoth(call, items, missing, removeDynamic);
+  const findDynamic = FIND_DYNAMIC[menu.path];
+  if (findDynamic !== undefined) return removeBoth(call, items, missing, findDynamic);
   await refuseDynamic(services, menu, items, missing);
   await services.editor.remove(authorOf(principal), menu, items, missing);
 }
 
-type RemoveDynamic = (
-  services: Services,
-  items: readonly string[],
-  missing: (item: string) => ApiError,
-) => Promise<number>;
-
-/** How items of the data plane are removed, of the menus where they can be; gives how many of them were there. */
-const REMOVE_DYNAMIC: Readonly<Record<string, RemoveDynamic>> = {
-  '/ip/firewall/connection': removeConnections,
-  '/ip/arp': removeLearned,
-  [ADDRESS_LISTS]: removeDynamicEntries,
+/** How items of the data plane are found, of the menus where they can be removed. */
+const FIND_DYNAMIC: Readonly<
+  Record<
+    string,
+    (services: Services, items: readonly string[], missing: (item: string) => ApiError) => Promise<DynamicItems>
+  >
+> = {
+  '/ip/firewall/connection': findConnections,
+  '/ip/arp': findLearned,
+  [ADDRESS_LISTS]: findDynamicEntries,
 };
 
 /**
@@ -104,18 +104,21 @@ async function removeBoth(
   { services, menu, principal }: Call,
   items: readonly string[],
   missing: (item: string) => ApiError,
-  removeDynamic: RemoveDynamic,
+  findDynamic: (typeof FIND_DYNAMIC)[string],
 ): Promise<void> {
   const isDynamic = (item: string): boolean => !menu.stored || isDynamicId(item);
   const dynamic = items.filter(isDynamic);
   const stored = items.filter((item) => !isDynamic(item));
-  if (dynamic.length > 0) {
-    // Those that are stored are removed after them: first it is seen that they are there.
-    findItems(menu, services.store.snapshot.get(menu.path) ?? [], stored, missing);
-    const removed = await removeDynamic(services, dynamic, missing);
-    if (removed === 0 && stored.length === 0) throw missing(dynamic[0] ?? '');
-  }
+  const found = dynamic.length === 0 ? undefined : await findDynamic(services, dynamic, missing);
+  if (found?.count === 0 && stored.length === 0) throw missing(dynamic[0] ?? '');
+  // A commit that is refused leaves everything as it is: the others, which nothing brings back, go after it.
   if (stored.length > 0) await services.editor.remove(authorOf(principal), menu, stored, missing);
+  if (found === undefined || found.count === 0) return;
+  try {
+    await found.remove();
+  } catch (error) {
+    throw stored.length > 0 && error instanceof AgentGone ? errors.dynamicLeft() : error;
+  }
 }
 
 export async function setDisabled(call: Call, disabled: boolean): Promise<void> {

@@ -46,3 +46,10 @@ export interface Call {
 export type Answer = readonly RestRow[] | Readable | Readonly<Record<string, string>>;
 
 export const NOTHING: Answer = [];
+
+/** Items of the data plane, as far as they are there. */
+export interface DynamicItems {
+  readonly count: number;
+  /** Removes them. */
+  remove(): Promise<unknown>;
+}

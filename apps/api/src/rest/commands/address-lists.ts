@@ -7,7 +7,7 @@ import { rowsOf } from '../../config/snapshot.js';
 import { verifyAdd } from '../../config/verify.js';
 import { ApiError, errors } from '../../errors.js';
 import { Slices } from '../../live/slices.js';
-import type { Services } from '../services.js';
+import type { DynamicItems, Services } from '../services.js';
 
 /** Entries of address lists that have a timeout are the data plane's: they are not stored and need no revision. */
 
@@ -66,12 +66,12 @@ function dynamicEntry(
   return { list, address: first, 'prefix-len': Number(length), 'timeout-ms': durationMs(timeout) ?? 0 };
 }
 
-/** Removes those of the entries with a timeout that are still there, and says how many were. */
-export async function removeDynamicEntries(
+/** Those of the entries with a timeout that are still there. @throws ApiError (`missing`) for an id that is none of one. */
+export async function findDynamicEntries(
   { live }: Services,
   items: readonly string[],
   missing: (item: string) => ApiError,
-): Promise<number> {
+): Promise<DynamicItems> {
   const slices = new Slices();
   const named = await slices.map(items, (item) => {
     const entry = live.entries.entryOf(item);
@@ -82,6 +82,8 @@ export async function removeDynamicEntries(
   const entries = named.flatMap(({ id, entry: { list, address, prefixLen } }): DynamicAddress[] =>
     here?.has(id) ? [{ list, address, 'prefix-len': prefixLen, 'timeout-ms': 0 }] : [],
   );
-  if (entries.length > 0) await live.agent.request({ op: 'remove-address-list-entries', entries });
-  return entries.length;
+  return {
+    count: entries.length,
+    remove: () => live.agent.request({ op: 'remove-address-list-entries', entries }),
+  };
 }

@@ -1,13 +1,13 @@
 import type { ApiError } from '../../errors.js';
 import { learnedEntry, learnedId } from '../../view/arp.js';
-import type { Services } from '../services.js';
+import type { DynamicItems, Services } from '../services.js';
 
-/** Forgets those of the learned ARP entries that are still there, and says how many were. */
-export async function removeLearned(
+/** Those of the learned ARP entries that are still there. @throws ApiError (`missing`) for an id that is none of one. */
+export async function findLearned(
   { live }: Services,
   items: readonly string[],
   missing: (item: string) => ApiError,
-): Promise<number> {
+): Promise<DynamicItems> {
   const learned = (await live.neighbors(0)) ?? [];
   const here = new Set(learned.filter(({ row }) => row === 0).map(learnedId));
   const entries = items.flatMap((item) => {
@@ -15,6 +15,10 @@ export async function removeLearned(
     if (entry === undefined) throw missing(item);
     return here.has(learnedId(entry)) ? entry : [];
   });
-  for (const entry of entries) await live.agent.request({ op: 'remove-neighbor', ...entry });
-  return entries.length;
+  return {
+    count: entries.length,
+    remove: async () => {
+      for (const entry of entries) await live.agent.request({ op: 'remove-neighbor', ...entry });
+    },
+  };
 }
