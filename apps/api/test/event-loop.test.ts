@@ -196,6 +196,14 @@ describe('the event loop goes on', () => {
         numbers: 'a,'.repeat(4_000_000),
       },
     ],
+    ['rates of too many ports', 400, 'POST', '/rest/interface/monitor-traffic', { numbers: 'a,'.repeat(4_000_000) }],
+    [
+      'rates of too many ports in two lists',
+      400,
+      'POST',
+      '/rest/interface/monitor-traffic',
+      { numbers: many(190_000, () => 'a'), '.id': many(190_000, () => 'a') },
+    ],
     ['adding one entry that is there', 400, 'PUT', `/rest${ENTRY}`, { list: 'list-1', address: '11.0.0.1' }],
     [
       'adding very many entries, the last of which is there',

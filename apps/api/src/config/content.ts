@@ -10,6 +10,18 @@ export type Arguments = Readonly<Record<string, unknown>>;
  */
 export const LONGEST_VALUE = 8_192;
 
+/** @throws ApiError for a value, of a JSON object, whose text is longer. */
+export function refuseLong(name: string, value: unknown): void {
+  const length = lengthOf(value);
+  if (length > LONGEST_VALUE) throw errors.badProperty(name, `value of ${name}: ${tooLong(length)}`);
+}
+
+/** Characters of the text of a JSON value; of a list that of its elements, with a comma behind each. */
+function lengthOf(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  return Array.isArray(value) ? value.reduce<number>((sum, each) => sum + lengthOf(each) + 1, 0) : 0;
+}
+
 /** What is wrong with a longer one. */
 export const tooLong = (length: number): string =>
   `it has ${length} characters, and ${LONGEST_VALUE} are accepted at most`;

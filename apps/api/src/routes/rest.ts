@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { type Menu, takesLists } from '@tollway/schema';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
-import { type Arguments, LONGEST_VALUE, tooLong } from '../config/content.js';
+import { type Arguments, refuseLong } from '../config/content.js';
 import { nameProp, storageOf } from '../config/items.js';
 import { filterTest, QueryError } from '../config/query.js';
 import { parseRowId, rowIdText } from '../config/snapshot.js';
@@ -209,19 +209,10 @@ function bodyOf({ body }: FastifyRequest): Arguments {
 function argumentsOf(object: object): Arguments {
   const values = Object.entries(object);
   for (const [name, value] of values) {
-    const length = lengthOf(value);
-    if (length > LONGEST_VALUE && !NAMES_ITEMS.test(name)) {
-      throw errors.badProperty(name, `value of ${name}: ${tooLong(length)}`);
-    }
+    if (!NAMES_ITEMS.test(name)) refuseLong(name, value);
   }
   return Object.fromEntries(values);
 }
 
 /** What names any number of items, and is looked through in slices. */
 const NAMES_ITEMS = /^(\.|numbers$)/;
-
-/** Characters of the text of a JSON value; of a list that of its elements, with a comma behind each. */
-function lengthOf(value: unknown): number {
-  if (typeof value === 'string') return value.length;
-  return Array.isArray(value) ? value.reduce<number>((sum, each) => sum + lengthOf(each) + 1, 0) : 0;
-}

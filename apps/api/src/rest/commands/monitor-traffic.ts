@@ -1,6 +1,6 @@
 import { missingElement } from '@tollway/schema';
 import { AgentGone } from '../../agent/messages.js';
-import { textOf } from '../../config/content.js';
+import { refuseLong, textOf } from '../../config/content.js';
 import { findItem } from '../../config/items.js';
 import { ETHERNET } from '../../config/ports.js';
 import type { Row } from '../../config/snapshot.js';
@@ -17,6 +17,8 @@ const ACCEPTS = 'names of interfaces, separated by commas, or aggregate';
 export async function monitorTraffic(call: Call): Promise<Answer> {
   const { services, menu, args } = call;
   checkArguments(args, ['interface', 'numbers', '.id', 'once', 'duration', '.proplist']);
+  // As ids of items these may be any number; here they are looked at in one go, and no router has so many interfaces.
+  for (const name of ['numbers', '.id']) refuseLong(name, args[name]);
   const named = args.interface ?? args.numbers ?? args['.id'];
   if (named === undefined) throw errors.missingProperty('interface', ACCEPTS);
   for (const other of ['numbers', '.id']) {
