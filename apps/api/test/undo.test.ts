@@ -107,6 +107,35 @@ describe('a change', () => {
     for (const row of before) expect(now).toContainEqual(row);
   });
 
+  it('that made room between two rows is about its own row only: what became of the others is no conflict', async () => {
+    const [a = '', b = '', c = ''] = await add('a', 'b', 'c');
+    const ranks = async () => new Map((await router.db.configRow.findMany()).map(({ id, rank }) => [id, rank]));
+    const moved = async () => {
+      const before = await ranks();
+      const answer = await router.rest('PUT', FILTER, { chain: 'forward', comment: 'n', 'place-before': b });
+      const after = await ranks();
+      return { answer, others: [...before].filter(([id, rank]) => after.get(id) !== rank).length };
+    };
+    let last = await moved();
+    for (let count = 0; last.others === 0 && count < 20; count += 1) last = await moved();
+    expect(last.others).toBeGreaterThan(3);
+    const number = revisionOf(last.answer);
+    const listed = async () => {
+      const list = (await api('GET', '')).body as { revision: number; rows: number; summary: string; undo?: string }[];
+      return list.find(({ revision }) => revision === number);
+    };
+    expect(await listed()).toMatchObject({ rows: 1, summary: expect.not.stringContaining('refer') });
+    expect((await api('GET', `/${number}`)).body).toMatchObject({ rows: 1, changes: [{ action: 'add' }] });
+    await router.rest('PATCH', `${FILTER}/${a}`, { comment: 'edited' });
+    await router.rest('DELETE', `${FILTER}/${c}`);
+    const count = (await rules()).length;
+    expect((await listed())?.undo).toBe('');
+    expect((await undo(number)).status).toBe(200);
+    const now = (await rules()).map(({ comment }) => comment);
+    expect(now).toHaveLength(count - 1);
+    expect([now[0], now.at(-1)]).toEqual(['edited', 'b']);
+  });
+
   it('that removed a row is taken back to its place among those that stayed, when others were moved since', async () => {
     const [, b = '', c = ''] = await add('a', 'b', 'c', 'd');
     const removed = await router.rest('DELETE', `${FILTER}/${b}`);

@@ -1,5 +1,5 @@
 import { editValue, type Menu, menuByPath, type Prop } from '@tollway/schema';
-import type { RowChange } from './draft.js';
+import { ownChanges, type RowChange } from './draft.js';
 import { storageOf, storedProps } from './items.js';
 import { type Row, rowIdText } from './snapshot.js';
 
@@ -108,7 +108,7 @@ export function describedChanges(
     return place === undefined || row === undefined ? itemText(own, change) : `${itemLabel(own, row)} ${place(id)}`;
   });
   const more = touched.length - items.length;
-  const others = changes.length - new Set(touched).size;
+  const others = ownChanges(changes).length - new Set(touched).size;
   const parts = [
     ...items,
     ...(more > 0 ? [`${more} more`] : []),

@@ -18,7 +18,13 @@ export interface RowChange {
   readonly id: number;
   readonly before?: StoredRow;
   readonly after?: StoredRow;
+  /** It stands where it did and is what it was: there was no room between two others, and ranks were given anew. */
+  readonly renumbered?: true;
 }
+
+/** What a commit was about: without the rows that only got other ranks. */
+export const ownChanges = (changes: readonly RowChange[]): readonly RowChange[] =>
+  changes.filter(({ renumbered }) => renumbered === undefined);
 
 type Place = Row & { readonly rank: number | undefined };
 
@@ -190,10 +196,11 @@ export class Draft {
     rows.reorder(rest, moved);
   }
 
-  /** The finished snapshot and what differs from the start. Menus and rows that are equal keep their identity. */
+  /** The finished snapshot and what differs from the start, last what only was renumbered. Menus and rows that are equal keep their identity. */
   finish(): { snapshot: StoredSnapshot; changes: RowChange[] } {
     const snapshot = new Map(this.#base);
     const changes: RowChange[] = [];
+    const renumbered: RowChange[] = [];
     for (const [menu, { places }] of this.#touched) {
       const before = new Map((this.#base.get(menu) ?? []).map((row) => [row.id, row]));
       const ranks = assignRanks(keptInOrder(places, this.#base.get(menu) ?? []));
@@ -206,15 +213,20 @@ export class Draft {
           : { ...place, rank };
       });
       const earlier = changes.length;
-      for (const row of rows) {
+      for (const [index, row] of rows.entries()) {
         const old = before.get(row.id);
         before.delete(row.id);
-        if (old !== row) changes.push({ menu, id: row.id, ...(old && { before: old }), after: row });
+        if (old === row) continue;
+        const change = { menu, id: row.id, ...(old && { before: old }), after: row };
+        // What is moved has no rank until now.
+        const stays = old !== undefined && places[index]?.rank !== undefined && equal(old, row);
+        if (stays) renumbered.push({ ...change, renumbered: true });
+        else changes.push(change);
       }
       for (const old of before.values()) changes.push({ menu, id: old.id, before: old });
       if (changes.length > earlier) snapshot.set(menu, rows);
     }
-    return { snapshot, changes };
+    return { snapshot, changes: [...changes, ...renumbered] };
   }
 
   #edit(menu: string): DraftRows {

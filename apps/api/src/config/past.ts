@@ -1,4 +1,4 @@
-import type { RowChange } from './draft.js';
+import { ownChanges, type RowChange } from './draft.js';
 
 /** Revisions that were stored, as far as taking one back needs to know them. */
 
@@ -7,6 +7,9 @@ export interface PastRevision {
   readonly number: number;
   readonly changes: readonly RowChange[];
 }
+
+/** What a revision did to rows, which others may look at or take back. */
+export const ownOf = ({ number, changes }: PastRevision): PastRevision => ({ number, changes: ownChanges(changes) });
 
 /** Where a row stood before a revision, and how it was called; one without `before` was not there. */
 export interface PlaceBefore {

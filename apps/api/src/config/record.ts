@@ -2,7 +2,7 @@ import { FIRST_BUILTIN_ROW } from '@tollway/schema';
 import type { Database } from '../database/client.js';
 import { inTransaction } from '../database/transaction.js';
 import { Slices } from '../live/slices.js';
-import type { RowChange, StoredRow, StoredSnapshot } from './draft.js';
+import { ownChanges, type RowChange, type StoredRow, type StoredSnapshot } from './draft.js';
 import type { PastPlaces, PastRevision, PlaceBefore } from './past.js';
 import type { Undoing } from './replay.js';
 import { rowIdText } from './snapshot.js';
@@ -99,9 +99,20 @@ export interface RevisionLine {
   readonly undoes: number | null;
   /** How many rows it changed. */
   readonly rows: number;
+  /** What all that it holds takes in the database, bytes. */
+  readonly size: number;
 }
 
-const LINE = { number: true, author: true, via: true, time: true, summary: true, undoes: true, rows: true } as const;
+const LINE = {
+  number: true,
+  author: true,
+  via: true,
+  time: true,
+  summary: true,
+  undoes: true,
+  rows: true,
+  size: true,
+} as const;
 
 /** The revisions that are kept, newest first. */
 export function readRevisions(db: Database): Promise<readonly RevisionLine[]> {
@@ -140,14 +151,15 @@ export async function readChangesOf(
 const PAGE = 2_000;
 
 /** All changes of one revision, which may be a hundred thousand; none of one that is not kept. */
-export async function readAllChangesOf(db: Database, { number, rows }: RevisionLine): Promise<readonly RowChange[]> {
+export async function readAllChangesOf(db: Database, { number }: RevisionLine): Promise<readonly RowChange[]> {
   const slices = new Slices();
   const changes: RowChange[] = [];
-  for (let first = 0; first < rows; first += PAGE) {
-    for (const change of await readChangesOf(db, number, PAGE, first)) changes.push(change);
+  for (let first = 0; ; first += PAGE) {
+    const page = await readChangesOf(db, number, PAGE, first);
+    for (const change of page) changes.push(change);
+    if (page.length < PAGE) return changes;
     await slices.pause();
   }
-  return changes;
 }
 
 /**
@@ -164,21 +176,29 @@ export async function readPlacesSince(
   const later = await db.revision.findMany({
     where: { number: { gt: number, ...(last !== undefined && { lte: last }) } },
     orderBy: { number: 'desc' },
-    select: { number: true, undoes: true, rows: true },
+    select: { number: true, undoes: true },
   });
+  const wanted = new Set(menus);
   const revisions: PastPlaces[] = [];
-  for (const { number: each, undoes, rows } of later) {
+  for (const { number: each, undoes } of later) {
     const changes: PlaceBefore[] = [];
-    for (let first = 0; first < rows; first += PAGE) {
+    let full = true;
+    for (let first = 0; full; first += PAGE) {
       if (slices.over) await slices.pause();
-      const found = await db.$queryRaw<{ menu: string; id: number; rank: number | null; name: string | null }[]>`
-        SELECT "menu", "id", "rank", "name" FROM (
-          SELECT value ->> 'menu' AS "menu", value ->> 'id' AS "id", value -> 'before' ->> 'rank' AS "rank",
+      // The last one of a full page tells that there may be more.
+      const last = first + PAGE - 1;
+      const found = await db.$queryRaw<
+        { key: number; menu: string; id: number; rank: number | null; name: string | null }[]
+      >`
+        SELECT "key", "menu", "id", "rank", "name" FROM (
+          SELECT "each"."key" AS "key", value ->> 'menu' AS "menu", value ->> 'id' AS "id", value -> 'before' ->> 'rank' AS "rank",
                  value -> 'before' -> 'values' ->> 'name' AS "name"
           FROM "Revision", json_each("Revision"."diff") AS "each"
           WHERE "Revision"."number" = ${each} AND "each"."key" >= ${first} LIMIT ${PAGE})
-        WHERE "menu" IN (SELECT value FROM json_each(${JSON.stringify(menus)}))`;
+        WHERE "key" = ${last} OR "menu" IN (SELECT value FROM json_each(${JSON.stringify(menus)}))`;
+      full = Number(found.at(-1)?.key ?? -1) === last;
       for (const { menu, id, rank, name } of found) {
+        if (!wanted.has(menu)) continue;
         const before = rank === null ? undefined : { rank: Number(rank), name: name ?? undefined };
         changes.push({ menu, id: Number(id), ...(before && { before }) });
       }
@@ -198,7 +218,7 @@ export async function readUndoing(db: Database): Promise<readonly Undoing[]> {
 }
 
 function changeOf(json: unknown): RowChange[] {
-  const { menu, id, before, after } = fieldsOf(json);
+  const { menu, id, before, after, renumbered } = fieldsOf(json);
   if (typeof menu !== 'string' || typeof id !== 'number') return [];
   return [
     {
@@ -206,6 +226,7 @@ function changeOf(json: unknown): RowChange[] {
       id,
       ...(before !== undefined && { before: rowOf(before) }),
       ...(after !== undefined && { after: rowOf(after) }),
+      ...(renumbered === true && { renumbered }),
     },
   ];
 }
@@ -256,7 +277,7 @@ export async function writeRevision(writer: Database, record: RevisionRecord): P
       INSERT INTO "Revision"
         ("number", "parent", "author", "via", "time", "summary", "undoes", "rows", "size", "sha256", "diff")
       VALUES (${record.number}, ${record.number - 1}, ${record.author.name}, ${record.author.via ?? ''},
-        ${new Date().toISOString()}, ${record.summary}, ${record.undoes ?? null}, ${record.changes.length},
+        ${new Date().toISOString()}, ${record.summary}, ${record.undoes ?? null}, ${ownChanges(record.changes).length},
         ${diff.length}, ${record.sha256}, jsonb(${diff}))`;
     await writer.$executeRaw`
       DELETE FROM "Revision" WHERE "number" < ${record.number} AND ("number" <= ${record.number - KEPT_REVISIONS}

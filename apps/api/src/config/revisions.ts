@@ -1,7 +1,7 @@
 import type { Database } from '../database/client.js';
 import { errors } from '../errors.js';
 import { Slices } from '../live/slices.js';
-import { type PastPlaces, type PastRevision, placesOf } from './past.js';
+import { ownOf, type PastPlaces, type PastRevision, placesOf } from './past.js';
 import {
   type Author,
   type RevisionLine,
@@ -64,7 +64,7 @@ export async function undoRevision(
     },
     number,
   );
-  return { past, revision };
+  return { past: ownOf(past), revision };
 }
 
 const otherDatabase = (number: number, newest: number, stored: number) =>
@@ -75,6 +75,8 @@ const otherDatabase = (number: number, newest: number, stored: number) =>
 
 /** Rows that are looked at for telling which revisions of a list can be taken back. */
 const MOST_ROWS = 2_000;
+/** What they may take in the database, bytes, with rows that only got other ranks. */
+const MOST_BYTES = 4 * 1024 * 1024;
 
 /**
  * Why revisions cannot be taken back now, by their number: an empty text for one that can. The newest ones are looked
@@ -86,11 +88,12 @@ export async function undoReasons(
   lines: readonly RevisionLine[],
 ): Promise<ReadonlyMap<number, string>> {
   const reasons = new Map<number, string>();
-  let rows = 0;
+  let [rows, bytes] = [0, 0];
   let first: number | undefined;
   for (const line of lines) {
     rows += line.rows;
-    if (rows > MOST_ROWS) break;
+    bytes += line.size;
+    if (rows > MOST_ROWS || bytes > MOST_BYTES) break;
     first = line.number;
   }
   const past = first === undefined ? [] : await readChangesFrom(db, first);
@@ -108,7 +111,7 @@ export async function undoReasons(
     else if (revision !== undefined)
       reasons.set(
         line.number,
-        await reasonNow(rowsOf, names, revision, asLeftBefore(store.snapshot, since(line.number))),
+        await reasonNow(rowsOf, names, ownOf(revision), asLeftBefore(store.snapshot, since(line.number))),
       );
   }
   return reasons;

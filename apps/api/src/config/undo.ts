@@ -4,7 +4,7 @@ import { Slices } from '../live/slices.js';
 import { builtinRow } from './builtin.js';
 import { type Draft, equal, type StoredRow, type StoredSnapshot } from './draft.js';
 import { menusOf } from './items.js';
-import { type PastPlaces, type PastRevision, placesOf } from './past.js';
+import { ownOf, type PastPlaces, type PastRevision, placesOf } from './past.js';
 import { besideOthers, movedBetween, placedBefore } from './places.js';
 import { namesInUse, type Referrer } from './references.js';
 import { asLeftBefore, followRenames, type IsAsLeft } from './renames.js';
@@ -39,10 +39,11 @@ const TOLD = 20;
 export async function takeBack(
   draft: Draft,
   now: StoredSnapshot,
-  past: PastRevision,
+  stored: PastRevision,
   later: readonly PastPlaces[],
   earlier: readonly PastPlaces[],
 ): Promise<void> {
+  const past = ownOf(stored);
   const menus = [...new Set(past.changes.map(({ menu }) => menu))];
   if (menus.length === 0) throw errors.failure(`revision ${past.number} changed no rows`);
   const isAsLeft = asLeftBefore(now, () => later);
@@ -51,7 +52,7 @@ export async function takeBack(
     menus.flatMap((menu) => changedSince(rowsById(now, menu), movedSince(now, menu, later), menu, past, isAsLeft)),
   );
   const slices = new Slices();
-  const revisions = [...later, placesOf(past), ...earlier];
+  const revisions = [...later, placesOf(stored), ...earlier];
   const left = without(past.number, revisions);
   for (const menu of menus) {
     const order = await orderWithout(now, menu, revisions, left, slices);

@@ -1,7 +1,7 @@
 import { menuByPath } from '@tollway/schema';
 import type { FastifyInstance } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
-import type { RowChange } from '../config/draft.js';
+import { ownChanges, type RowChange } from '../config/draft.js';
 import type { PastRevision } from '../config/past.js';
 import { readChangesOf, readRevision, readRevisions } from '../config/record.js';
 import { undoReasons, undoRevision } from '../config/revisions.js';
@@ -49,7 +49,7 @@ export function revisionRoutes(app: FastifyInstance, services: Services): void {
       time: line.time.toISOString(),
       summary: line.summary,
       rows: line.rows,
-      changes: changes.map(inWords),
+      changes: ownChanges(changes).map(inWords),
     };
   });
 
