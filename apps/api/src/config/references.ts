@@ -58,24 +58,6 @@ export function referencesOf(menu: string): readonly Reference[] {
   return found;
 }
 
-/** Names of items of `menu` that other rows name, each with one of those rows. */
-export function namesInUse(snapshot: ConfigSnapshot, menu: string): ReadonlyMap<string, Referrer> {
-  const uses = new Map<string, Referrer>();
-  for (const candidate of holdingRows) {
-    const properties = referringProps(candidate, menu);
-    if (properties.length === 0) continue;
-    for (const row of rowsOf(snapshot, storageOf(candidate))) {
-      for (const [property, prop] of properties) {
-        const value = row.values[property];
-        for (const name of value === undefined ? [] : namesIn(prop, value)) {
-          if (!uses.has(name)) uses.set(name, { menu: candidate.path, row });
-        }
-      }
-    }
-  }
-  return uses;
-}
-
 /** Finds the rows that name an item: one index for each menu that names items of another. */
 interface Referring {
   readonly menu: Menu;

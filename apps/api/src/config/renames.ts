@@ -1,3 +1,4 @@
+import type { Slices } from '../live/slices.js';
 import { type Draft, equal, type StoredRow, type StoredSnapshot } from './draft.js';
 import { type PastPlaces, type PastRevision, placesOf } from './past.js';
 import { type Reference, referencesOf } from './references.js';
@@ -26,17 +27,18 @@ export interface NamedOtherwise {
  * @param later revisions since, newest first
  * @returns rows that would name something else than they did: that has been removed since, and something else is called so now.
  */
-export function followRenames(
+export async function followRenames(
   draft: Draft,
   now: StoredSnapshot,
   past: PastRevision,
   later: readonly PastPlaces[],
-): readonly NamedOtherwise[] {
+  slices: Slices,
+): Promise<readonly NamedOtherwise[]> {
   const revisions = [...later, placesOf(past)];
   const namedThen = perMenu((menu) => holdersBefore(now.get(menu) ?? [], menu, revisions));
   const otherwise: NamedOtherwise[] = [];
-  for (const { menu, before: row } of past.changes) {
-    if (row === undefined) continue;
+  await slices.map(past.changes, ({ menu, before: row }) => {
+    if (row === undefined) return;
     const called = (named: string, id: number) => draft.find(named, id)?.values.name;
     const values = valuesNow(menu, row, namedThen, called, ({ property, to }, name) => {
       if (to.some((named) => draft.byKey(named).having(nameOf, name).size > 0)) {
@@ -44,7 +46,7 @@ export function followRenames(
       }
     });
     if (!equal(row, { ...row, values })) draft.set(menu, row.id, { ...row, values });
-  }
+  });
   return otherwise;
 }
 

@@ -16,7 +16,7 @@ import { usersOfNames } from './references.js';
 import { asLeftBefore, type IsAsLeft, namedMenus } from './renames.js';
 import { firstOf } from './replay.js';
 import type { ConfigStore } from './store.js';
-import { changedSince, type Names, NONE, rowsById, stillUsed, takeBack } from './undo.js';
+import { type Conflict, changedSince, type Names, NONE, rowsById, stillUsed, takeBack } from './undo.js';
 
 /** Taking revisions back, and telling of which that is possible. */
 
@@ -111,7 +111,7 @@ export async function undoReasons(
     else if (revision !== undefined)
       reasons.set(
         line.number,
-        await reasonNow(rowsOf, names, ownOf(revision), asLeftBefore(store.snapshot, since(line.number))),
+        await reasonNow(rowsOf, names, ownOf(revision), asLeftBefore(store.snapshot, since(line.number)), slices),
       );
   }
   return reasons;
@@ -153,9 +153,17 @@ function namesByMenu({ snapshot }: ConfigStore, slices: Slices): Names {
   };
 }
 
-async function reasonNow(rowsOf: RowsOf, names: Names, past: PastRevision, isAsLeft: IsAsLeft): Promise<string> {
+async function reasonNow(
+  rowsOf: RowsOf,
+  names: Names,
+  past: PastRevision,
+  isAsLeft: IsAsLeft,
+  slices: Slices,
+): Promise<string> {
   const menus = [...new Set(past.changes.map(({ menu }) => menu))];
-  const changed = menus.flatMap((menu) => changedSince(rowsOf(menu), NONE, menu, past, isAsLeft));
+  const found: (readonly Conflict[])[] = [];
+  for (const menu of menus) found.push(await changedSince(rowsOf(menu), NONE, menu, past, isAsLeft, slices));
+  const changed = found.flat();
   const [first, ...more] = changed.length > 0 ? changed : await stillUsed(names, past);
   if (first === undefined) return '';
   return `${first.menu} ${first.name} ${first.why}${more.length > 0 ? `, and ${more.length} more` : ''}`;

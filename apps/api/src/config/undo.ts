@@ -2,11 +2,12 @@ import { type Menu, menuByPath } from '@tollway/schema';
 import { errors } from '../errors.js';
 import { Slices } from '../live/slices.js';
 import { builtinRow } from './builtin.js';
+import { prepareChecks } from './checks/menus.js';
 import { type Draft, equal, type StoredRow, type StoredSnapshot } from './draft.js';
 import { menusOf } from './items.js';
 import { ownOf, type PastPlaces, type PastRevision, placesOf } from './past.js';
 import { besideOthers, movedBetween, placedBefore } from './places.js';
-import { namesInUse, type Referrer } from './references.js';
+import { type Referrer, usersOfNames } from './references.js';
 import { asLeftBefore, followRenames, type IsAsLeft } from './renames.js';
 import { inOrder, orderWithout, without } from './replay.js';
 import { nameOf } from './rows-by-key.js';
@@ -47,28 +48,31 @@ export async function takeBack(
   const menus = [...new Set(past.changes.map(({ menu }) => menu))];
   if (menus.length === 0) throw errors.failure(`revision ${past.number} changed no rows`);
   const isAsLeft = asLeftBefore(now, () => later);
-  refuse(
-    past.number,
-    menus.flatMap((menu) => changedSince(rowsById(now, menu), movedSince(now, menu, later), menu, past, isAsLeft)),
-  );
   const slices = new Slices();
+  const changed: (readonly Conflict[])[] = [];
+  for (const menu of menus) {
+    const moved = movedSince(now, menu, later);
+    changed.push(await changedSince(rowsById(now, menu), moved, menu, past, isAsLeft, slices));
+  }
+  refuse(past.number, changed.flat());
   const revisions = [...later, placesOf(stored), ...earlier];
   const left = without(past.number, revisions);
   for (const menu of menus) {
     const order = await orderWithout(now, menu, revisions, left, slices);
+    if (slices.over) await slices.pause();
     restore(draft, menu, past, order);
+    if (slices.over) await slices.pause();
   }
   refuse(
     past.number,
-    followRenames(draft, now, past, later).map(({ menu, row, property, name }) => {
+    (await followRenames(draft, now, past, later, slices)).map(({ menu, row, property, name }) => {
       const why = `cannot come back: value of ${property}: what is called ${name} now is not what was called so then`;
       return { menu, id: row.id, name: titleOf(row), why };
     }),
   );
-  refuse(
-    past.number,
-    menus.flatMap((menu) => impossible(draft, menu, past)),
-  );
+  const impossible: (readonly Conflict[])[] = [];
+  for (const menu of menus) impossible.push(await impossibleRows(draft, menu, past, slices));
+  refuse(past.number, impossible.flat());
 }
 
 export const rowsById = (now: StoredSnapshot, menu: string): ReadonlyMap<number, StoredRow> =>
@@ -79,14 +83,15 @@ export const rowsById = (now: StoredSnapshot, menu: string): ReadonlyMap<number,
  * @param rows of the menu now
  * @param moved those that somebody has moved since
  */
-export function changedSince(
+export async function changedSince(
   rows: ReadonlyMap<number, StoredRow>,
   moved: ReadonlySet<number>,
   menu: string,
   past: PastRevision,
   isAsLeft: IsAsLeft,
-): readonly Conflict[] {
-  return past.changes.flatMap((change): Conflict[] => {
+  slices: Slices,
+): Promise<readonly Conflict[]> {
+  const found = await slices.map(past.changes, (change): readonly Conflict[] => {
     const { id, before, after } = change;
     if (change.menu !== menu) return [];
     const row = rows.get(id);
@@ -98,6 +103,7 @@ export function changedSince(
     const onlyMoved = before !== undefined && equal(before, after);
     return onlyMoved && moved.has(id) ? conflict(`was moved after revision ${past.number}`) : [];
   });
+  return found.flat();
 }
 
 export const NONE: ReadonlySet<number> = new Set();
@@ -142,12 +148,18 @@ function restore(draft: Draft, menu: string, past: PastRevision, order: readonly
 }
 
 /** Rows that cannot be as they were beside what has come since. */
-function impossible(draft: Draft, path: string, past: PastRevision): readonly Conflict[] {
+async function impossibleRows(
+  draft: Draft,
+  path: string,
+  past: PastRevision,
+  slices: Slices,
+): Promise<readonly Conflict[]> {
   const menu = menuByPath(path);
   if (menu === undefined) throw errors.failure(`there is no menu ${path} any more`);
   const rows = draft.byKey(path);
+  await prepareChecks(path, rows, slices);
   const conflict = (row: Row, why: string): Conflict => ({ menu: path, id: row.id, name: titleOf(row), why });
-  const found = past.changes.flatMap(({ menu: of, id, before }) => {
+  const found = await slices.map(past.changes, ({ menu: of, id, before }): readonly Conflict[] => {
     const row = of !== path || before === undefined ? undefined : draft.find(path, id);
     if (row === undefined) return [];
     for (const [through, body] of settable(menu, row)) {
@@ -157,17 +169,16 @@ function impossible(draft: Draft, path: string, past: PastRevision): readonly Co
     return [];
   });
   const names = past.changes.flatMap(({ menu: of, after }) => (of === path && after?.values.name ? [after] : []));
-  if (names.length === 0) return found;
-  const uses = namesInUse(draft.snapshot(), path);
-  return [
-    ...found,
-    ...names.flatMap((row) => {
-      const { name = '' } = row.values;
-      const user = uses.get(name);
-      if (user === undefined || rows.having(nameOf, name).size > 0 || builtinRow(menu, { name })) return [];
-      return [conflict(row, usedBy(user))];
-    }),
-  ];
+  if (names.length === 0) return found.flat();
+  const users = await usersOfNames(draft.snapshot(), path, slices);
+  await rows.prepare(nameOf, slices);
+  const used = await slices.map(names, (row): readonly Conflict[] => {
+    const { name = '' } = row.values;
+    const [user] = users.get(name) ?? [];
+    if (user === undefined || rows.having(nameOf, name).size > 0 || builtinRow(menu, { name })) return [];
+    return [conflict(row, usedBy(user))];
+  });
+  return [...found, ...used].flat();
 }
 
 const usedBy = ({ menu, row }: Referrer): string => `is in use by ${menu} ${titleOf(row)}, which came later`;
@@ -182,7 +193,7 @@ export interface Names {
 
 /**
  * Rows of a revision whose names would go although others use them, which do not go back with it.
- * @see impossible which looks at the rows as they would be
+ * @see impossibleRows which looks at the rows as they would be
  */
 export async function stillUsed(names: Names, past: PastRevision): Promise<readonly Conflict[]> {
   const own = new Set(past.changes.map(({ id }) => id));
