@@ -133,6 +133,15 @@ const nextReader = (): string => {
   return `reader-${readers}`;
 };
 
+/** Commands that name many items which are not there. */
+const UNKNOWN: readonly [string, string, (n: number) => string][] = [
+  ['enabling rules', '/ip/firewall/filter/enable', (n) => `*${(0x100_0000 + n).toString(16)}`],
+  ['ending connections', '/ip/firewall/connection/remove', (n) => `*${(0x1_0000_0000 + n).toString(16)}`],
+  ['forgetting ARP entries', '/ip/arp/remove', (n) => `*8${(0x1000_0000 + n).toString(16).padStart(16, '0')}`],
+  ['watching ports', '/interface/ethernet/monitor', (n) => `name${n}`],
+  ['resetting counters', '/ip/firewall/filter/reset-counters', (n) => `*${(0x100_0000 + n).toString(16)}`],
+];
+
 const words = (count: number) => many(count, (n) => `name=x${n}`);
 
 describe('the event loop goes on', () => {
@@ -198,6 +207,10 @@ describe('the event loop goes on', () => {
         numbers: 'a,'.repeat(4_000_000),
       },
     ],
+    ...many(5, (n): [string, number, string, string, unknown] => {
+      const [what, path, name] = UNKNOWN[n] ?? ['', '', () => ''];
+      return [`${what}, none of which is there`, 400, 'POST', `/rest${path}`, { numbers: many(ENTRIES, name).join() }];
+    }),
     ['rates of too many ports', 400, 'POST', '/rest/interface/monitor-traffic', { numbers: 'a,'.repeat(4_000_000) }],
     [
       'rates of too many ports in two lists',

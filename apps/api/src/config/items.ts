@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Menu, type Prop, registry } from '@tollway/schema';
 import { type ApiError, errors } from '../errors.js';
+import { Slices } from '../live/slices.js';
 import { builtinRow } from './builtin.js';
 import { type Arguments, textOf } from './content.js';
 import type { Draft } from './draft.js';
@@ -46,16 +47,21 @@ export function findItem(menu: Menu, rows: readonly Row[], text: string, missing
   return existing(menu, id === undefined && nameProp(menu) === undefined ? undefined : row, text, missing);
 }
 
-/** As {@link findItem}, of many items with one walk through the rows. */
-export function findItems(
+/** As {@link findItem}, of many items with one walk through the rows, letting others work in between. */
+export async function findItems(
   menu: Menu,
   rows: readonly Row[],
   texts: readonly string[],
   missing: (item: string) => ApiError,
-): Row[] {
-  const byId = new Map(rows.map((row) => [row.id, row]));
+): Promise<Row[]> {
+  const slices = new Slices();
+  const byId = new Map<number, Row>();
+  await slices.map(rows, (row) => {
+    byId.set(row.id, row);
+  });
   const byKey = new RowsByKey(nameProp(menu) === undefined ? [] : rows);
-  return texts.map((text) => {
+  if (texts.some((text) => !text.startsWith('*'))) await byKey.prepare(nameOf, slices);
+  return slices.map(texts, (text) => {
     const id = parseRowId(text);
     const row = id === undefined ? [...byKey.having(nameOf, text)][0] : byId.get(id);
     return existing(menu, row, text, missing);
@@ -92,22 +98,25 @@ const MOST_ITEMS = 100_000;
 
 /**
  * The items that `.id` or `numbers` of a command name, in their order: a text with commas, or a list whose elements are
- * taken as they are, as names of queues may hold commas. Each is in the answer once.
+ * taken as they are, as names of queues may hold commas. Each is in the answer once. Others work in between.
  * @throws ApiError when neither is given, or too many.
  */
-export function namedItems(args: Arguments): string[] {
+export async function namedItems(args: Arguments): Promise<string[]> {
   const given = args['.id'] ?? args.numbers;
   if (given === undefined) throw errors.missingProperty('numbers', 'ids or names of items, separated by commas');
   if (args.numbers !== undefined && !isDeepStrictEqual(given, args.numbers)) {
     throw errors.badProperty('numbers', 'value of numbers: .id names other items; give one of the two');
   }
-  const texts = Array.isArray(given)
-    ? given.slice(0, MOST_ITEMS + 1).map((item) => textOf('numbers', item))
+  const texts: readonly unknown[] = Array.isArray(given)
+    ? given.slice(0, MOST_ITEMS + 1)
     : textOf('numbers', given).split(',', MOST_ITEMS + 1);
   if (texts.length > MOST_ITEMS) {
     throw errors.badProperty('numbers', `value of numbers: it names more than ${MOST_ITEMS} items; give fewer at once`);
   }
-  const items = new Set(texts.map((item) => item.trim()));
+  const items = new Set<string>();
+  await new Slices().map(texts, (item) => {
+    items.add(textOf('numbers', item).trim());
+  });
   items.delete('');
   if (items.size === 0) throw errors.missingProperty('numbers', 'ids or names of items, separated by commas');
   return [...items];

@@ -124,7 +124,7 @@ async function removeBoth(
 export async function setDisabled(call: Call, disabled: boolean): Promise<void> {
   const { services, menu, principal, args } = call;
   checkArguments(args, ITEMS);
-  const items = namedItems(args);
+  const items = await namedItems(args);
   if (menu.path === '/user') return setUsers(services, principal, menu, items, { disabled }, noSuchItem);
   await refuseDynamic(services, menu, items, noSuchItem);
   await services.editor.setDisabled(authorOf(principal), menu, items, disabled);
@@ -133,7 +133,7 @@ export async function setDisabled(call: Call, disabled: boolean): Promise<void> 
 export async function setComment(call: Call): Promise<void> {
   const { services, menu, principal, args } = call;
   checkArguments(args, [...ITEMS, 'comment']);
-  const items = namedItems(args);
+  const items = await namedItems(args);
   if (args.comment === undefined) throw errors.missingProperty('comment', 'a text; an empty one takes it away');
   const comment = textOf('comment', args.comment);
   if (menu.path === '/user') return setUsers(services, principal, menu, items, { comment }, noSuchItem);
@@ -144,7 +144,7 @@ export async function setComment(call: Call): Promise<void> {
 export async function unset(call: Call): Promise<void> {
   const { services, menu, principal, args } = call;
   checkArguments(args, [...ITEMS, 'value-name']);
-  const items = namedItems(args);
+  const items = await namedItems(args);
   const names = propertyNames(args);
   await refuseDynamic(services, menu, items, noSuchItem);
   await services.editor.unset(authorOf(principal), menu, items, names);
@@ -169,7 +169,7 @@ export async function reset(call: Call): Promise<void> {
   const names = propertyNames(args);
   const changes = defaultsOf(menu, names);
   if (settings) await services.editor.setSettings(authorOf(principal), menu, changes);
-  else await set({ ...call, args: changes }, namedItems(args));
+  else await set({ ...call, args: changes }, await namedItems(args));
 }
 
 /** Arguments of `set` that give properties their defaults again. @throws ApiError for one that has none. */
@@ -190,7 +190,7 @@ export async function move(call: Call): Promise<void> {
   const { services, menu, principal, args } = call;
   checkArguments(args, [...ITEMS, 'destination', 'place-after']);
   const place = placeOf(args, 'destination');
-  const items = namedItems(args);
+  const items = await namedItems(args);
   await refuseDynamic(services, menu, items, noSuchItem);
   await refuseBesideDynamic(services, menu, place);
   await services.editor.move(authorOf(principal), menu, items, place);

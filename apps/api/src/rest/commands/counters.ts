@@ -10,9 +10,9 @@ export async function resetCounters({ services, menu, args }: Call): Promise<Ans
   const storage = storageOf(menu);
   const rows = services.store.snapshot.get(storage) ?? [];
   const all = storage.startsWith('/interface') && args['.id'] === undefined && args.numbers === undefined;
-  const items = all ? [] : namedItems(args);
+  const items = all ? [] : await namedItems(args);
   if (items.some(isDynamicId)) throw errors.failure('the counters of a dynamic item can not be reset');
-  const ids = findItems(menu, rows, items, noSuchItem).map(({ id }) => id);
+  const ids = (await findItems(menu, rows, items, noSuchItem)).map(({ id }) => id);
   await reset(services, resetOf(storage, ids));
   return NOTHING;
 }

@@ -44,8 +44,8 @@ export async function samples(
 export async function monitorEthernet(call: Call): Promise<Answer> {
   const { services, menu, args } = call;
   checkArguments(args, ['numbers', '.id', 'once', 'duration', '.proplist']);
-  const items = namedItems(args);
-  const rows = findItems(menu, services.store.snapshot.get(storageOf(menu)) ?? [], items, noSuchItem);
+  const items = await namedItems(args);
+  const rows = await findItems(menu, services.store.snapshot.get(storageOf(menu)) ?? [], items, noSuchItem);
   return samples(call, async () => {
     const stats = await services.live.stats();
     if (stats === undefined) throw new AgentGone();

@@ -1,4 +1,5 @@
 import type { ApiError } from '../../errors.js';
+import { Slices } from '../../live/slices.js';
 import { learnedEntry, learnedId } from '../../view/arp.js';
 import type { DynamicItems, Services } from '../services.js';
 
@@ -10,11 +11,12 @@ export async function findLearned(
 ): Promise<DynamicItems> {
   const learned = (await live.neighbors(0)) ?? [];
   const here = new Set(learned.filter(({ row }) => row === 0).map(learnedId));
-  const entries = items.flatMap((item) => {
+  const found = await new Slices().map(items, (item) => {
     const entry = learnedEntry(item);
     if (entry === undefined) throw missing(item);
-    return here.has(learnedId(entry)) ? entry : [];
+    return here.has(learnedId(entry)) ? entry : undefined;
   });
+  const entries = found.filter((entry) => entry !== undefined);
   return {
     count: entries.length,
     remove: async () => {

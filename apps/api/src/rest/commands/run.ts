@@ -21,12 +21,12 @@ const declared: Readonly<Record<string, Command>> = {
   set: async (call) => {
     if (call.menu.kind === 'settings') {
       await call.services.editor.setSettings(authorOf(call.principal), call.menu, call.args);
-    } else await set(call, namedItems(call.args));
+    } else await set(call, await namedItems(call.args));
     return NOTHING;
   },
   remove: async (call) => {
     checkArguments(call.args, ['.id', 'numbers']);
-    await remove(call, namedItems(call.args));
+    await remove(call, await namedItems(call.args));
     return NOTHING;
   },
   enable: async (call) => {
