@@ -397,6 +397,20 @@ describe('the event loop goes on', () => {
     expect(ms).toBeLessThan(MAX_MS);
   });
 
+  it('during values of a property, some of which are of entries that are not stored', async () => {
+    const { peer } = router;
+    if (peer === undefined) throw new Error('no peer');
+    const records = Buffer.alloc(32);
+    records.set([4, 32], 4);
+    peer.entries = { lists: ['seen'], records };
+    expect((await router.rest('GET', `${ENTRY}?list=seen`)).rows).toHaveLength(1);
+    const path = `/api/v1/values?menu=${ENTRY}&property=list`;
+    const ms = await standstill(async () => expect(await ask('GET', path)).toBe(200)).finally(() => {
+      peer.entries = { lists: [], records: Buffer.alloc(0) };
+    });
+    expect(ms).toBeLessThan(MAX_MS);
+  });
+
   it('during the undo of many queues that is refused, as one of them is in use', async () => {
     const rows = many(TREE, (n) => ({ name: `tree-${n}`, parent: 'global', 'max-limit': '1M' }));
     const added = await router.rest('PUT', '/queue/tree', rows);

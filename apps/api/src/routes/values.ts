@@ -22,7 +22,7 @@ export function valuesRoute(app: FastifyInstance, { views }: Services): void {
 }
 
 async function differentValues(rows: RowSet, property: string, slices: Slices): Promise<readonly string[]> {
-  const known = rows.distinct?.(property);
+  const known = await rows.distinct?.(property, slices);
   if (known !== undefined) return known.slice(0, MOST);
   const values = new Set<string>();
   for (let index = 0; index < rows.length && values.size < MOST; index += 1) {

@@ -1,6 +1,7 @@
 import type { Menu } from '@tollway/schema';
 import type { AddressListDump } from '../agent/address-list-entries.js';
 import type { ConfigStore } from '../config/store.js';
+import type { Slices } from '../live/slices.js';
 import type { LiveState } from '../state/live-state.js';
 import type { RestRow, RowSet, View } from './rows.js';
 import { StoredParts, StoredRows } from './stored-rows.js';
@@ -39,7 +40,7 @@ class DynamicRows implements RowSet {
     return this.#dump.indexOf(id);
   }
 
-  distinct(property: string): readonly string[] | undefined {
+  async distinct(property: string): Promise<readonly string[] | undefined> {
     return property === 'list' ? this.#dump.lists : undefined;
   }
 
@@ -76,11 +77,16 @@ class JoinedRows implements RowSet {
     return second === undefined ? this.#first.indexOf?.(id) : this.#first.length + second;
   }
 
-  distinct(property: string): readonly string[] | undefined {
-    const second = this.#second.distinct?.(property);
+  async distinct(property: string, slices: Slices): Promise<readonly string[] | undefined> {
+    const second = await this.#second.distinct?.(property, slices);
     if (second === undefined) return undefined;
-    const first = Array.from({ length: this.#first.length }, (_, index) => this.#first.value(index, property) ?? '');
-    return [...new Set([...first, ...second])];
+    const values = new Set<string>();
+    for (let index = 0; index < this.#first.length; index += 1) {
+      if (slices.overAt(index)) await slices.pause();
+      values.add(this.#first.value(index, property) ?? '');
+    }
+    for (const value of second) values.add(value);
+    return [...values];
   }
 
   value(index: number, property: string): string | undefined {

@@ -1,4 +1,5 @@
 import type { Cells } from '../config/query.js';
+import type { Slices } from '../live/slices.js';
 
 /** An item as REST sends it: property → text. */
 export type RestRow = Readonly<Record<string, string>>;
@@ -10,8 +11,8 @@ export interface RowSet extends Cells {
   row(index: number): RestRow;
   /** Place of the item with this `.id`, where it is found faster than by a walk. */
   indexOf?(id: string): number | undefined;
-  /** Different values of a property, where they are known without a walk. */
-  distinct?(property: string): readonly string[] | undefined;
+  /** Different values of a property, where they are known without a walk through all. */
+  distinct?(property: string, slices: Slices): Promise<readonly string[] | undefined>;
   /**
    * Numbers in the order of a column's values, for columns that every item has a value in: sorting by them decodes
    * no texts. `undefined` where there are none. A column is a property or half of a pair.
