@@ -44,6 +44,7 @@ export function indexOfItem(menu: Menu, rows: RowSet, item: string): number | un
   const name = byId ? undefined : nameProp(menu);
   if (!byId && name === undefined) return undefined;
   if (byId && rows.indexOf !== undefined) return rows.indexOf(item);
+  if (name === 'name' && rows.indexOfName !== undefined) return rows.indexOfName(item);
   const wanted = byId ? item.toUpperCase() : item;
   for (let index = 0; index < rows.length; index += 1) {
     if ((name === undefined ? rows.id(index) : rows.value(index, name)) === wanted) return index;

@@ -4,9 +4,10 @@ import { ArrayRows, type View } from './rows.js';
 
 /** `/queue/lint`: settings of queues that do not do what they seem to. */
 export function queueLintView(hints: QueueHints): View {
-  return async () =>
-    new ArrayRows(
-      hints.findings().map(({ menu, row, name, property, finding, message }, index) => ({
+  return async () => {
+    await hints.look();
+    return new ArrayRows(
+      hints.findings.map(({ menu, row, name, property, finding, message }, index) => ({
         '.id': `*${(index + 1).toString(16).toUpperCase()}`,
         menu,
         'queue-id': rowIdText(row),
@@ -16,4 +17,5 @@ export function queueLintView(hints: QueueHints): View {
         message,
       })),
     );
+  };
 }

@@ -49,6 +49,7 @@ export const TREE_VALUES: ValuesOf = singleValues(PART.whole);
 export function queuesView(menu: Menu, store: ConfigStore, live: LiveState, hints: QueueHints, values: ValuesOf): View {
   const parts = new StoredParts(menu);
   return async (maxAgeMs) => {
+    await hints.look();
     const dump = await live.queues(maxAgeMs);
     const { snapshot, invalid } = store;
     return new StoredRows(

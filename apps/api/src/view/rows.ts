@@ -11,6 +11,8 @@ export interface RowSet extends Cells {
   row(index: number): RestRow;
   /** Place of the item with this `.id`, where it is found faster than by a walk. */
   indexOf?(id: string): number | undefined;
+  /** The same by its `name`. */
+  indexOfName?(name: string): number | undefined;
   /** Different values of a property, where they are known without a walk through all. */
   distinct?(property: string, slices: Slices): Promise<readonly string[] | undefined>;
   /**

@@ -71,6 +71,14 @@ export class StoredRows implements RowSet {
     return made < 0 ? undefined : made;
   }
 
+  indexOfName(name: string): number | undefined {
+    // No row is put together for that.
+    const stored = this.#rows.findIndex(({ values }) => values.name === name);
+    if (stored >= 0) return this.#above.length + stored;
+    const made = this.#above.findIndex((row) => row.name === name);
+    return made < 0 ? undefined : made;
+  }
+
   value(index: number, property: string): string | undefined {
     const row = this.#stored(index);
     if (row !== undefined && this.#live?.properties.includes(property)) return this.#live.value(row.id, property);
