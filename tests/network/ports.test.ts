@@ -181,6 +181,23 @@ test('a port with the default route is refused, unless --take-over is given', as
   box.must('ip', 'address', 'flush', 'dev', 'eth2');
 });
 
+test('a default route whose gateway is reached by a route of its own is given back with it', async () => {
+  // As clouds and hosters hand out addresses of /32.
+  box.must('ip', 'address', 'add', '10.99.0.1/32', 'dev', 'eth2');
+  box.must('ip', 'route', 'add', '10.98.0.254', 'dev', 'eth2');
+  box.must('ip', 'route', 'add', 'default', 'via', '10.98.0.254', 'dev', 'eth2');
+  try {
+    const before = box.must('ip', 'route');
+    const it = await start('--take-over');
+    expect(box.must('ip', 'route')).toBe('');
+    expect(await it.stop()).toBe(0);
+    expect(box.must('ip', 'route')).toBe(before);
+  } finally {
+    box.must('ip', 'address', 'flush', 'dev', 'eth2');
+    box.must('ip', 'route', 'flush', 'dev', 'eth2');
+  }
+});
+
 test('after kill -9 of npm start the router goes on while a start with its ports is refused', async () => {
   box.must('ip', 'address', 'add', '10.99.0.1/24', 'dev', 'eth2');
   box.must('ip', 'route', 'add', 'default', 'via', '10.99.0.254');

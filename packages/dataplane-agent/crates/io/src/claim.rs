@@ -346,7 +346,7 @@ impl Claim {
                 let words = words.replacen(&format!(" label {netdev}"), &format!(" label {name}"), 1);
                 lines.push(format!("address replace {words} dev {name}"));
             }
-            for words in &record.routes {
+            for words in record.routes_in_order() {
                 lines.push(format!("route replace {words} dev {name}"));
             }
             if record.mtu != 0 && record.mtu != link.mtu {

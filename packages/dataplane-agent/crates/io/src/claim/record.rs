@@ -66,6 +66,14 @@ impl Record {
         }
         record
     }
+
+    /// The routes in an order in which the kernel takes them: a gateway has to be reached by a route without one, and ip(8)
+    /// lists them by destination, the default route first.
+    pub(super) fn routes_in_order(&self) -> impl Iterator<Item = &String> {
+        let has_gateway = |words: &&String| words.split(' ').any(|word| word == "via");
+        let direct = self.routes.iter().filter(move |words| !has_gateway(words));
+        direct.chain(self.routes.iter().filter(has_gateway))
+    }
 }
 
 /// A netdev apart from its name: its index, the network namespace and the boot of the machine, within which the kernel gives
@@ -155,6 +163,21 @@ mod tests {
             routes: vec!["default via 10.0.0.254 metric 100".into()],
         };
         assert_eq!(Record::from_text(&record.to_text()), record);
+    }
+
+    #[test]
+    fn routes_without_a_gateway_come_before_those_with_one() {
+        let of = |routes: &[&str]| routes.iter().map(|&words| words.to_owned()).collect::<Vec<_>>();
+        let routes = [
+            "default via 10.9.9.1",
+            "10.7.0.0/16 via 10.9.9.1",
+            "10.9.9.1 scope link",
+            "10.8.0.0/16 scope link",
+        ];
+        let record = Record { routes: of(&routes), ..Record::default() };
+        let ordered: Vec<_> = record.routes_in_order().cloned().collect();
+        let [default, far, host, near] = routes;
+        assert_eq!(ordered, of(&[host, near, default, far]));
     }
 
     #[test]
