@@ -160,6 +160,22 @@ test('a killed run’s ports are given back by a start with another data folder 
   }
 });
 
+test('what a killed run that was called otherwise has put before its ports goes with the next one', async () => {
+  const first = await start();
+  await first.crash();
+  // As if its namespace had had another name, for that of this run was taken.
+  const earlier = box.must('nft', 'list', 'ruleset').replace(/table netdev tollway_\w+/, 'table netdev tollway_earlier');
+  box.must('nft', 'flush', 'ruleset');
+  box.must('sh', '-c', `nft -f - <<'END'\n${earlier}END`);
+  const options = [...(first.settings.options ?? [])];
+  router = await newRouter({ inside: box, options, dataDir: first.dataDir }).up();
+  const ruleset = box.must('nft', 'list', 'ruleset');
+  expect(ruleset).toContain('hook ingress device "eth1"');
+  expect(ruleset).not.toContain('tollway_earlier');
+  expect(await router.stop()).toBe(0);
+  expect(box.must('nft', 'list', 'ruleset')).toBe('');
+});
+
 test('a port with the default route is refused, unless --take-over is given', async () => {
   box.must('ip', 'address', 'add', '10.99.0.1/24', 'dev', 'eth2');
   box.must('ip', 'route', 'add', 'default', 'via', '10.99.0.254');

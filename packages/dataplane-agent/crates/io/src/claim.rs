@@ -198,6 +198,7 @@ impl Claim {
             Some(_) => {}
         }
         self.guard.put(netdev)?;
+        self.guard.take_earlier(netdev);
         set_disable_ipv6(netdev, "1")?;
         ip(&format!("address flush dev {netdev}"))?;
         set_flag(netdev, LRO, false);

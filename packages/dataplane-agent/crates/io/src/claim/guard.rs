@@ -16,6 +16,9 @@ const DELETED_CHAIN: u16 = 5;
 const TABLE_NAME: u16 = 1;
 const HEADER: usize = 4;
 
+/// What the name of each table begins with, followed by the name of its agent.
+const PREFIX: &str = "tollway_";
+
 /// The table of one agent, with a chain for each claimed netdev.
 #[derive(Debug)]
 pub(super) struct Guard {
@@ -26,7 +29,7 @@ impl Guard {
     /// Of the agent that is called `instance`.
     pub(super) fn new(instance: &str) -> Self {
         let plain = instance.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
-        Self { table: format!("tollway_{}", plain.collect::<String>()) }
+        Self { table: format!("{PREFIX}{}", plain.collect::<String>()) }
     }
 
     /// Puts the chain that drops everything before one netdev.
@@ -51,7 +54,23 @@ impl Guard {
 
     /// Takes the chain of one netdev away. Without its netdev it may be gone already.
     pub(super) fn take(&self, netdev: &str) {
-        let _ = nft(&format!("delete chain netdev {} {}\n", self.table, chain_name(netdev)));
+        take_from(&self.table, netdev);
+        self.take_earlier(netdev);
+    }
+
+    /// Takes away the chains that earlier agents of other names have put before one netdev and left there, and their tables
+    /// with the last one. A netdev is claimed by one agent at a time.
+    pub(super) fn take_earlier(&self, netdev: &str) {
+        let tables = run("nft", &["list", "tables", "netdev"], "").unwrap_or_default();
+        for table in tables.lines().filter_map(|line| line.strip_prefix("table netdev ")) {
+            if table == self.table || !table.starts_with(PREFIX) || !take_from(table, netdev) {
+                continue;
+            }
+            let left = run("nft", &["list", "table", "netdev", table], "");
+            if left.is_ok_and(|lines| !lines.contains("chain")) {
+                let _ = nft(&format!("delete table netdev {table}\n"));
+            }
+        }
     }
 
     /// Takes the table away.
@@ -73,6 +92,11 @@ impl Listed {
             .and_then(|(_, rest)| rest.split_once('}'))
             .is_some_and(|(lines, _)| lines.contains("policy drop"))
     }
+}
+
+/// Whether there was a chain of a netdev in a table, which is gone then.
+fn take_from(table: &str, netdev: &str) -> bool {
+    nft(&format!("delete chain netdev {table} {}\n", chain_name(netdev))).is_ok()
 }
 
 fn nft(commands: &str) -> Result<(), CommandError> {
