@@ -1,4 +1,5 @@
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { addHost, type Host, link, removeHost, runCommand } from './netns.ts';
 import { dispose, newDataDir, newRouter, type Router } from './router.ts';
@@ -160,11 +161,47 @@ test('a killed run’s ports are given back by a start with another data folder 
   }
 });
 
+test('what was noted of ports before a power cut says nothing of them afterwards', async () => {
+  const addressesOf = (name: string) =>
+    box.must('ip', '-brief', '-4', 'address', 'show', 'dev', name).trim().split(/\s+/).slice(2);
+  box.must('ip', 'address', 'add', '10.99.0.1/24', 'dev', 'eth1');
+  box.must('ip', 'link', 'set', 'eth1', 'down');
+  try {
+    const first = await start();
+    await first.crash();
+    const claims = path.join(first.dataDir, 'agent/claims');
+    expect(readdirSync(claims).sort()).toEqual(['eth1', 'eth2']);
+    for (const name of readdirSync(claims)) {
+      const record = readFileSync(path.join(claims, name), 'utf8');
+      writeFileSync(path.join(claims, name), record.replace(/^(device \d+ \d+) .*$/m, '$1 0000-earlier-boot'));
+    }
+    // What the machine sets up when it boots.
+    box.must('nft', 'flush', 'ruleset');
+    box.must('ip', 'address', 'add', '10.99.1.1/24', 'dev', 'eth1');
+    box.must('ip', 'address', 'add', '10.99.2.1/24', 'dev', 'eth2');
+    const options = ['--ports', 'eth2', '--no-defaults'];
+    router = await newRouter({ inside: box, options, dataDir: first.dataDir }).up();
+    expect(addressesOf('eth1')).toEqual(['10.99.1.1/24']);
+    expect(box.must('ip', '-brief', 'link', 'show', 'eth1')).toContain(',UP');
+    expect(addressesOf('eth2')).toEqual([]);
+    expect(await router.stop()).toBe(0);
+    expect([addressesOf('eth1'), addressesOf('eth2')]).toEqual([['10.99.1.1/24'], ['10.99.2.1/24']]);
+    expect(readdirSync(claims)).toEqual([]);
+  } finally {
+    for (const name of ['eth1', 'eth2']) {
+      box.must('ip', 'address', 'flush', 'dev', name);
+      box.must('ip', 'link', 'set', name, 'up');
+    }
+  }
+});
+
 test('what a killed run that was called otherwise has put before its ports goes with the next one', async () => {
   const first = await start();
   await first.crash();
   // As if its namespace had had another name, for that of this run was taken.
-  const earlier = box.must('nft', 'list', 'ruleset').replace(/table netdev tollway_\w+/, 'table netdev tollway_earlier');
+  const earlier = box
+    .must('nft', 'list', 'ruleset')
+    .replace(/table netdev tollway_\w+/, 'table netdev tollway_earlier');
   box.must('nft', 'flush', 'ruleset');
   box.must('sh', '-c', `nft -f - <<'END'\n${earlier}END`);
   const options = [...(first.settings.options ?? [])];

@@ -104,7 +104,7 @@ impl Claim {
             }
             claim.keep_name(netdev, &mut links)?;
             if let Some(link) = links.iter().find(|link| link.name == *netdev) {
-                check(link, &links, take_over || claim.record_path(netdev).exists())?;
+                check(link, &links, take_over || claim.record(netdev).is_some())?;
             }
         }
         claim.restore_leftovers(netdevs)?;
@@ -164,8 +164,13 @@ impl Claim {
 
     /// What a netdev was like before it was claimed.
     fn record(&self, netdev: &str) -> Option<Record> {
-        let saved = fs::read_to_string(self.record_path(netdev)).map(|text| Record::from_text(&text));
-        saved.ok().or_else(|| self.unsaved().get(netdev).cloned())
+        let saved = self.saved(netdev).filter(Record::is_of_here);
+        saved.or_else(|| self.unsaved().get(netdev).cloned())
+    }
+
+    /// The record on disk under a name, which may be of an earlier boot.
+    fn saved(&self, netdev: &str) -> Option<Record> {
+        fs::read_to_string(self.record_path(netdev)).ok().map(|text| Record::from_text(&text))
     }
 
     /// The record on disk of a netdev, which may have been renamed since.
@@ -314,6 +319,9 @@ impl Claim {
         for entry in entries.flatten() {
             let Ok(netdev) = entry.file_name().into_string() else { continue };
             if netdev.ends_with(".new") {
+                let _ = fs::remove_file(entry.path());
+            } else if self.saved(&netdev).is_some_and(|record| !record.is_of_here()) {
+                // A power cut: nothing is claimed any more.
                 let _ = fs::remove_file(entry.path());
             } else if !again.contains(&netdev) {
                 self.restore(&netdev)?;

@@ -67,6 +67,12 @@ impl Record {
         record
     }
 
+    /// Whether it is of a device of this boot of the machine and of this network namespace. Of another one it says nothing:
+    /// what is there has been made and set up anew.
+    pub(super) fn is_of_here(&self) -> bool {
+        self.device.is_empty() || self.device.split_once(' ').is_some_and(|(_, place)| place == here())
+    }
+
     /// The routes in an order in which the kernel takes them: a gateway has to be reached by a route without one, and ip(8)
     /// lists them by destination, the default route first.
     pub(super) fn routes_in_order(&self) -> impl Iterator<Item = &String> {
@@ -79,9 +85,14 @@ impl Record {
 /// A netdev apart from its name: its index, the network namespace and the boot of the machine, within which the kernel gives
 /// no index to a second device.
 pub(super) fn device(link: &Link) -> String {
+    format!("{} {}", link.index, here())
+}
+
+/// The network namespace and the boot of the machine.
+fn here() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let netns = fs::metadata("/proc/thread-self/ns/net").map_or(0, |netns| netns.st_ino());
-    format!("{} {netns} {}", link.index, boot.trim())
+    format!("{netns} {}", boot.trim())
 }
 
 pub(super) fn observe(netdev: &str) -> Result<Record, ClaimError> {
@@ -163,6 +174,18 @@ mod tests {
             routes: vec!["default via 10.0.0.254 metric 100".into()],
         };
         assert_eq!(Record::from_text(&record.to_text()), record);
+    }
+
+    #[test]
+    fn a_record_is_of_one_boot_and_namespace() {
+        let of = |device: String| Record { device, ..Record::default() }.is_of_here();
+        let link = Link { index: 7, ..Link::default() };
+        assert!(of(device(&link)));
+        assert!(of(String::new()), "of a version that did not note it");
+        let (netns, boot) =
+            here().split_once(' ').map(|(netns, boot)| (netns.to_owned(), boot.to_owned())).unwrap();
+        assert!(!of(format!("7 {netns} 12ab")));
+        assert!(!of(format!("7 1{netns} {boot}")));
     }
 
     #[test]
