@@ -161,6 +161,45 @@ test('a killed run’s ports are given back by a start with another data folder 
   }
 });
 
+test('a port that cannot be claimed again keeps neither the others from forwarding nor gives the kernel any', async () => {
+  box.must('ip', 'address', 'add', '10.99.0.1/24', 'dev', 'eth2');
+  // A driver that does not take its device up, as that of a VLAN while the device below it is down.
+  const folder = newDataDir();
+  const isDown = path.join(folder, 'down');
+  const ip = box.must('sh', '-c', 'command -v ip').trim();
+  const refusal = `if [ -e ${isDown} ] && [ "$*" = "link set dev eth2 up" ]; then echo "Network is down" >&2; exit 2; fi`;
+  writeFileSync(path.join(folder, 'ip'), `#!/bin/sh\n${refusal}\nexec ${ip} "$@"\n`, { mode: 0o755 });
+  try {
+    const options = ['--ports', 'eth1,eth2', '--no-defaults'];
+    const as = ['env', `PATH=${folder}:${process.env.PATH}`];
+    const it = await newRouter({ inside: box, options, as }).up();
+    router = it;
+    await addAddresses(it);
+    await eventually(() => left.ping('10.10.2.2', 1) === 1);
+    const kernel = await watchKernel();
+    const agent = it.pid('agent');
+    writeFileSync(isDown, '');
+    process.kill(agent, 'SIGKILL');
+    await eventually(() => left.ping('10.10.1.1', 1) === 1);
+    expect(await kernel.got()).toBe('');
+    expect(box.must('nft', 'list', 'ruleset')).toContain('hook ingress device "eth2"');
+    const next = it.pid('agent');
+    expect(next).not.toBe(agent);
+    await eventually(() => it.healthy());
+    const said = async () =>
+      (await it.rest.list('/log')).filter(({ message }) => message?.startsWith('ether2 (eth2) cannot be opened'));
+    await eventually(async () => (await said()).length === 1);
+    rmSync(isDown);
+    await eventually(() => left.ping('10.10.2.2', 1) === 1);
+    expect([it.pid('agent'), (await said()).length]).toEqual([next, 1]);
+    expect(await it.stop()).toBe(0);
+    expect(box.must('nft', 'list', 'ruleset')).toBe('');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+    box.must('ip', 'address', 'flush', 'dev', 'eth2');
+  }
+});
+
 test('what was noted of ports before a power cut says nothing of them afterwards', async () => {
   const addressesOf = (name: string) =>
     box.must('ip', '-brief', '-4', 'address', 'show', 'dev', name).trim().split(/\s+/).slice(2);

@@ -83,11 +83,12 @@ impl Claim {
     /// Claims `netdevs`. `instance` tells apart several agents of one machine; `records` is the directory
     /// for what must be restored. Netdevs that an agent of this instance claimed before and did not give
     /// back are given back first, unless they are claimed again. One that is not there is claimed by [`Self::take_one`]
-    /// when it comes: a router that is started again without it is one under which it has vanished.
+    /// when it comes: a router that is started again without it is one under which it has vanished. So is one that was
+    /// claimed before and cannot be now: a VLAN whose device is down does not go up.
     ///
     /// # Errors
-    /// When a netdev is unfit, or carries the default route or the caller's SSH session and `take_over` is false; then
-    /// nothing is claimed.
+    /// When a netdev is unfit, carries the default route or the caller's SSH session and `take_over` is false, or cannot
+    /// be claimed for the first time; then nothing is claimed.
     pub fn take(
         netdevs: &[String],
         instance: &str,
@@ -109,9 +110,12 @@ impl Claim {
         }
         claim.restore_leftovers(netdevs)?;
         for netdev in netdevs {
+            let was_claimed = claim.record(netdev).is_some();
             match claim.take_one(netdev) {
                 Ok(()) => {}
                 Err(ClaimError::Missing(_)) => claim.missing.push(netdev.clone()),
+                // The kernel would get all of them back, and forward what no rule lets pass.
+                Err(_) if was_claimed => {}
                 Err(error) => {
                     // The records say what to undo; the first error is the one to tell.
                     let _ = claim.release();

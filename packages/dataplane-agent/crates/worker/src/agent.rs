@@ -558,7 +558,7 @@ impl Agent {
             if set.iter().skip(4).any(|entry| entry.revents != 0) {
                 server.serve(|request, greeted| requests::answer(self, request, greeted));
             }
-            self.reopen |= self.ports.rings_stopped();
+            self.reopen |= self.ports.rings_stopped() || self.ports.retry(clock::now().0);
             if set.get(1).is_some_and(|entry| entry.revents != 0) || std::mem::take(&mut self.reopen) {
                 monitor.clear();
                 if let Some(claim) = claim {

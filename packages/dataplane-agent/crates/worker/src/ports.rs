@@ -28,6 +28,8 @@ use open::{fit_mtu, open};
 const MAX_L2MTU: u32 = 9_216;
 /// The same of a port by AF_XDP.
 const MAX_L2MTU_XDP: u32 = (xdp::MAX_FRAME - 14) as u32;
+/// Between tries to open a port that is there, ns.
+const RETRY_NS: u64 = 5_000_000_000;
 
 /// One port.
 #[derive(Debug)]
@@ -59,6 +61,8 @@ pub struct PortState {
     rings: Vec<RingWatch>,
     /// It has to be opened anew as it is.
     reopen: bool,
+    /// Why it could not be opened; said once.
+    refused: Option<String>,
     /// Its packet sockets, which the workers have; none by another backend.
     pub(crate) sockets: Vec<OwnedFd>,
     /// The netdev as last seen; `None` while it is gone.
@@ -163,6 +167,8 @@ pub struct Ports {
     pub counters: Vec<Vec<Arc<PortCounters>>>,
     /// Where AF_XDP sockets exchange frames.
     umem: Option<&'static Umem>,
+    /// When those that could not be opened are tried again, ns.
+    retry_ns: Option<u64>,
     /// What the kernel forwards for the workers.
     pub(crate) offload: FlowOffload,
 }
@@ -182,6 +188,7 @@ fn state(index: usize, netdev: &str, io: IoBackend, reason: &str) -> PortState {
         receive: Receive::Ring,
         rings: Vec::new(),
         reopen: false,
+        refused: None,
         sockets: Vec::new(),
         link: None,
         mac: [0; 6],
@@ -216,7 +223,7 @@ impl Ports {
     fn new(states: Vec<PortState>, workers: usize) -> Self {
         let per_worker = || states.iter().map(|_| Arc::new(PortCounters::default())).collect();
         let counters = (0..workers).map(|_| per_worker()).collect();
-        Self { states, counters, umem: None, offload: FlowOffload::default() }
+        Self { states, counters, umem: None, retry_ns: None, offload: FlowOffload::default() }
     }
 
     /// Notes which backends and MTUs a configuration asks for. Returns whether [`Self::follow`] has to look after a port
@@ -245,6 +252,20 @@ impl Ports {
             }
         }
         stopped
+    }
+
+    /// Whether [`Self::follow`] is to try again to open a port that is there: what kept it from that may have passed without
+    /// word of a change.
+    pub fn retry(&mut self, now_ns: u64) -> bool {
+        if self.states.iter().all(|port| port.refused.is_none()) {
+            self.retry_ns = None;
+            return false;
+        }
+        let due = self.retry_ns.is_some_and(|at| now_ns >= at);
+        if due || self.retry_ns.is_none() {
+            self.retry_ns = Some(now_ns.saturating_add(RETRY_NS));
+        }
+        due
     }
 
     /// What a snapshot needs to know.
@@ -343,7 +364,10 @@ impl Ports {
                 let message = format!("{} ({}): the network device is gone", port.name, port.netdev);
                 changes.push(change(message, Some(false), false));
             }
-            let Some(mut found) = found.cloned() else { continue };
+            let Some(mut found) = found.cloned() else {
+                port.refused = None;
+                continue;
+            };
             if !same_device {
                 port.opened = None;
                 port.receive = Receive::Ring;
@@ -356,12 +380,16 @@ impl Ports {
                 Ok(Some(message)) => changes.push(change(message, None, true)),
                 Ok(None) => {}
                 Err(reason) => {
-                    let message = format!("{} ({}) cannot be opened: {reason}", port.name, port.netdev);
-                    // It is tried again whenever some netdev changes.
-                    changes.push(change(message, Some(false), true));
+                    // It is tried again whenever some netdev changes, and every few seconds.
+                    if port.refused.as_ref() != Some(&reason) {
+                        let message = format!("{} ({}) cannot be opened: {reason}", port.name, port.netdev);
+                        changes.push(change(message, Some(false), true));
+                        port.refused = Some(reason);
+                    }
                     continue;
                 }
             }
+            port.refused = None;
             port.mac = found.mac;
             let (up, before) = (found.running, was_running && same_device);
             port.link = Some(found.clone());
