@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { AgentPeer } from './agent-peer.js';
 import { PASSWORD, Router } from './router.js';
 
 let router: Router;
@@ -209,4 +210,30 @@ describe('many writers at once', () => {
     expect(router.peer?.active?.addresses).toHaveLength(30);
     expect(router.peer?.revision).toBe(revisions.at(-1)?.number);
   });
+});
+
+describe('what follows from ports', () => {
+  it('is tried again when it could not be stored, and it is said meanwhile that it is not', async () => {
+    router = await Router.start({ defaults: 'ports' }, false);
+    const peer = new AgentPeer(router.socket);
+    const health = async () => (await router.request('GET', '/healthz')).body;
+    peer.refuse = () => ({ code: 'internal', message: 'the data plane cannot store the configuration: disk full' });
+    await peer.start();
+    try {
+      await expect.poll(() => peer.prepares, { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect
+        .poll(health)
+        .toMatchObject({
+          status: 'unavailable',
+          agent: 'synced',
+          problem: expect.stringMatching(/could not be stored/),
+        });
+      peer.refuse = undefined;
+      await router.healthy(30_000);
+      expect((await router.rest('GET', '/interface/ethernet')).rows).toHaveLength(2);
+      expect((await router.rest('GET', '/ip/address')).rows).toHaveLength(1);
+    } finally {
+      await peer.stop();
+    }
+  }, 60_000);
 });

@@ -88,24 +88,36 @@ export class ConfigStore {
     }));
   }
 
-  /** Keeps the agent on the newest revision from now on; `onSynced` follows each time that it is. */
+  /**
+   * Keeps the agent on the newest revision from now on; `onSynced` follows each time that it is, and again while it fails.
+   */
   follow(onSynced: () => Promise<void>): void {
     let again: NodeJS.Timeout | undefined;
+    let followed = true;
+    let told = '';
     const bring = () => {
       clearTimeout(again);
       this.#mutex
         .run(() => this.#sync.bring())
-        .then(onSynced)
+        .then(async () => {
+          followed = false;
+          await onSynced();
+          followed = true;
+          told = '';
+        })
         .catch((error: unknown) => {
-          if (!(error instanceof AgentGone || error instanceof ApiError)) this.#log.error(String(error));
+          // That the agent is ahead has been told of.
+          if (error instanceof AgentGone || (error instanceof ApiError && followed) || this.#closed) return;
+          if (String(error) !== told) this.#log.error(String(error));
+          told = String(error);
         })
         .finally(later);
     };
-    // What kept it from the newest revision may pass: a full disk, a worker that was lost.
+    // What kept it from the newest revision, or from being followed, may pass: a full disk, a worker that was lost.
     const later = () => {
       clearTimeout(again);
-      const wanted = this.#agent.hello !== undefined && ['behind', 'refused'].includes(this.#sync.state);
-      if (wanted) again = setTimeout(bring, AGAIN_MS).unref();
+      const wanted = ['behind', 'refused'].includes(this.#sync.state) || !followed;
+      if (wanted && this.#agent.hello !== undefined && !this.#closed) again = setTimeout(bring, AGAIN_MS).unref();
     };
     this.#bringLater = later;
     this.#agent.onUp(bring);

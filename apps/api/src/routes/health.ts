@@ -28,6 +28,12 @@ const AGENT_TROUBLE: Readonly<Record<SyncState, { readonly problem: string; read
   },
 };
 
+/** The data plane has the newest configuration, but what follows from its ports is not part of it yet. */
+const NOT_READY = {
+  problem: 'The rows of ports that are new, or the default configuration, could not be stored yet.',
+  remedy: 'That is tried again by itself; if it does not pass in a minute, the log of the API says why it fails.',
+};
+
 /** An agent that is down does not start again as long as its folder takes nothing, which is what has to be mended then. */
 function folderConcern({ problem, remedy }: FolderTrouble, isUp: boolean) {
   const down = isUp ? '' : ' It cannot start either as long as that is so, and nothing is forwarded.';
@@ -52,10 +58,11 @@ export function healthRoute(
     const trouble = folderTrouble();
     const well = forwarding && syncState === 'synced' && ready() && fault === undefined && trouble === undefined;
     const agent = AGENT_TROUBLE[live.connected ? syncState : 'down'];
+    const missing = agent ?? (ready() ? undefined : NOT_READY);
     const concerning =
       trouble !== undefined && (agent === undefined || (trouble.ofAgent && !live.connected))
         ? folderConcern(trouble, live.connected)
-        : agent && { concerns: 'data-plane', ...agent };
+        : missing && { concerns: 'data-plane', ...missing };
     return reply.code(well ? 200 : 503).send({
       status: well ? 'ok' : 'unavailable',
       forwarding,
