@@ -240,19 +240,21 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   return app;
 }
 
-/** Rows for ports seen for the first time, and the default configuration for an empty database. */
+/**
+ * Rows for ports seen for the first time, and the default configuration for an empty database: in one revision, so that no
+ * router is left with the first alone.
+ */
 async function furnish(store: ConfigStore, agent: AgentPort, defaults: Defaults): Promise<void> {
   const ports = agent.hello?.ports ?? [];
-  const first = store.revision === 0;
-  const summary = (found: readonly string[]) => `ports found: ${found.join(', ')}`;
-  await store.commit(SYSTEM, summary, (draft) => adoptPorts(draft, ports));
-  if (!first) return;
-  const rows = defaultConfiguration(
-    defaults,
-    ports.map((port) => port.name),
-  );
-  await store.commit(SYSTEM, 'default configuration', (draft) => {
+  const summary = ({ found, isFilled }: { found: readonly string[]; isFilled: boolean }) =>
+    `ports found: ${found.join(', ')}${isFilled ? '; default configuration' : ''}`;
+  await store.commit(SYSTEM, summary, (draft) => {
+    const isEmpty = [...store.snapshot.values()].every((rows) => rows.length === 0);
+    const found = adoptPorts(draft, ports);
+    const names = ports.map((port) => port.name);
+    const rows = isEmpty ? defaultConfiguration(defaults, names) : [];
     for (const { menu, values, disabled, comment } of rows) draft.add(menu, { values, disabled, comment });
+    return { found, isFilled: rows.length > 0 };
   });
 }
 

@@ -786,6 +786,37 @@ it('a database that is lost in the first run of a router can be restored, and it
   expect(await comments()).toContain('mine');
 });
 
+it('a first start that ended before the agent had come is gone on with, and so is one without any port', async () => {
+  await peer.stop();
+  const more = { TOLLWAY_DEFAULTS: 'ports' };
+  await start(more);
+  await stop();
+  await start(more);
+  expect((await ask('GET', `/rest${FILTER}`)).body).toEqual([]);
+  await stop();
+  const ports = peer.ports.splice(0);
+  await peer.start();
+  await start(more);
+  await healthy();
+  await stop('SIGKILL');
+  peer.ports.push(...ports);
+  await start(more);
+  await healthy();
+  expect(await comments()).toEqual(expect.arrayContaining([expect.stringMatching(/^defconf: /)]));
+});
+
+it('a router that was restored from before its first revision gets the default configuration', async () => {
+  await peer.stop();
+  const more = { TOLLWAY_DEFAULTS: 'ports' };
+  await start(more);
+  await stop();
+  expect(restoring().code).toBe(0);
+  await peer.start();
+  await start(more);
+  await healthy();
+  expect(await comments()).toEqual(expect.arrayContaining([expect.stringMatching(/^defconf: /)]));
+});
+
 it('a database of another router that is put in its place while the router runs is not touched', async () => {
   await setUp();
   const other = await databaseOfAnother();

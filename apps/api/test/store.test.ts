@@ -221,17 +221,38 @@ describe('what follows from ports', () => {
     await peer.start();
     try {
       await expect.poll(() => peer.prepares, { timeout: 20_000 }).toBeGreaterThan(0);
-      await expect
-        .poll(health)
-        .toMatchObject({
-          status: 'unavailable',
-          agent: 'synced',
-          problem: expect.stringMatching(/could not be stored/),
-        });
+      await expect.poll(health).toMatchObject({
+        status: 'unavailable',
+        agent: 'synced',
+        problem: expect.stringMatching(/could not be stored/),
+      });
       peer.refuse = undefined;
       await router.healthy(30_000);
       expect((await router.rest('GET', '/interface/ethernet')).rows).toHaveLength(2);
       expect((await router.rest('GET', '/ip/address')).rows).toHaveLength(1);
+    } finally {
+      await peer.stop();
+    }
+  }, 60_000);
+
+  it('is stored with the default configuration, or not at all', async () => {
+    router = await Router.start({ defaults: 'ports' }, false);
+    const peer = new AgentPeer(router.socket);
+    // As a process that ends after the first of two revisions.
+    peer.refuse = ({ addresses }) => (addresses.length > 0 ? { message: 'not these' } : undefined);
+    await peer.start();
+    try {
+      await expect.poll(() => peer.prepares, { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect
+        .poll(async () => (await router.request('GET', '/healthz')).body)
+        .toMatchObject({ agent: 'synced', revision: 0 });
+      await router.shut();
+      peer.refuse = undefined;
+      await router.open();
+      await router.healthy();
+      expect((await router.rest('GET', '/ip/address')).rows).toHaveLength(1);
+      const [found, ...more] = await router.db.revision.findMany();
+      expect([found?.summary, more]).toEqual(['ports found: ether1, ether2; default configuration', []]);
     } finally {
       await peer.stop();
     }

@@ -75,7 +75,8 @@ export async function readyDatabase(
     if (missing !== undefined) throw new DatabaseFault('damaged', file, missing);
     const { identity, revision, hasUsers, userChanges } = await content(url);
     if (!isSetUp) return undefined;
-    if (revision === 0) throw new DatabaseFault('empty', file);
+    // What has happened to users alone, before anything was configured, made no revision.
+    if (revision === 0 && (last > 0 || active > 0)) throw new DatabaseFault('empty', file);
     const isOther = kept?.database !== undefined && kept.database !== identity;
     // An old copy, too, gets another identity when it is migrated.
     if (isOther && migrated.length === 0) throw new DatabaseFault('other', file);
