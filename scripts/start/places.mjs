@@ -1,6 +1,6 @@
 // @ts-check
 /** Where a run keeps what lives no longer than it does: pid files, the socket between agent and API, the register. */
-import { accessSync, constants, rmSync, statSync } from 'node:fs';
+import { accessSync, constants, lstatSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { instanceHash } from './options.mjs';
@@ -9,6 +9,20 @@ const isRoot = process.getuid?.() === 0;
 
 /** Which instances run on this machine. */
 export const registryDir = isRoot ? '/run/tollway' : path.join(tmpdir(), `tollway-${process.getuid?.() ?? 'user'}`);
+
+/**
+ * What is wrong with a register that another user could write: whoever reads it ends the processes that it names. In a folder
+ * for all, as /tmp is, anybody may have made it before.
+ * @param {string} folder
+ * @returns {string | undefined} undefined also when it is not there
+ */
+export function foreignRegister(folder) {
+  const stat = lstatSync(folder, { throwIfNoEntry: false });
+  if (stat === undefined) return undefined;
+  if (!stat.isDirectory()) return 'is no folder';
+  if (stat.uid !== process.getuid?.()) return `belongs to another user (uid ${stat.uid})`;
+  return (stat.mode & 0o022) === 0 ? undefined : 'can be written by other users';
+}
 
 /** Where the processes keep pid files and the like. @param {string} dataDir */
 export const runDir = (dataDir) => path.join(dataDir, 'run');

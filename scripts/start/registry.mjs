@@ -11,7 +11,7 @@ import { commandLine, endProcesses, identify, isRunning, killProcesses, until } 
 import { makeFolder, UserError } from '../project.mjs';
 import { currentNetns, forgetClaims, giveBackClaims } from './claims.mjs';
 import { instanceHash } from './options.mjs';
-import { isSameFolder, registryDir, removeIfPossible, runDir, socketOf } from './places.mjs';
+import { foreignRegister, isSameFolder, registryDir, removeIfPossible, runDir, socketOf } from './places.mjs';
 import { agentCommand } from './services.mjs';
 
 /**
@@ -42,6 +42,7 @@ let lastComplaint = '';
 /** @returns {Instance[]} every registered instance, running or dead */
 export function instances() {
   try {
+    if (foreignRegister(registryDir) !== undefined) return [];
     return readdirSync(registryDir)
       .filter((name) => name.endsWith('.json'))
       .flatMap((name) => {
@@ -103,6 +104,12 @@ export function unregister(instance) {
  */
 export async function withLock(body) {
   makeFolder(registryDir, 0o700);
+  const wrong = foreignRegister(registryDir);
+  if (wrong !== undefined) {
+    throw new UserError(
+      `${registryDir}, where it is noted which routers run, ${wrong}: remove it, or set TMPDIR to a folder of your own`,
+    );
+  }
   const file = path.join(registryDir, 'lock');
   const mine = JSON.stringify(identify(process.pid));
   const patient = setTimeout(() => console.log(`• waiting for another start, which holds ${file}`), 2000);
