@@ -3,7 +3,7 @@
  * Which instances run on this machine, and what they made: written before anything is made, so that the
  * next start can take away what an instance that was killed left behind.
  */
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { removeLab } from '../lab/create.mjs';
 import { deleteNetns, netnsExists } from '../netns.mjs';
@@ -100,22 +100,30 @@ export function unregister(instance) {
  * Runs `body` while no other start looks for free names or takes leftovers away.
  * @template T
  * @param {() => Promise<T>} body
+ * @param {string} [folder] of the register
  * @returns {Promise<T>}
  */
-export async function withLock(body) {
-  makeFolder(registryDir, 0o700);
-  const wrong = foreignRegister(registryDir);
+export async function withLock(body, folder = registryDir) {
+  makeFolder(folder, 0o700);
+  const wrong = foreignRegister(folder);
   if (wrong !== undefined) {
     throw new UserError(
-      `${registryDir}, where it is noted which routers run, ${wrong}: remove it, or set TMPDIR to a folder of your own`,
+      `${folder}, where it is noted which routers run, ${wrong}: remove it, or set TMPDIR to a folder of your own`,
     );
   }
-  const file = path.join(registryDir, 'lock');
-  const mine = JSON.stringify(identify(process.pid));
+  const file = path.join(folder, 'lock');
+  // Written before it gets its name: a lock that is there says who holds it.
+  const mine = `${file}.${process.pid}`;
+  try {
+    writeFileSync(mine, JSON.stringify(identify(process.pid)));
+  } catch (error) {
+    removeIfPossible(mine);
+    throw new UserError(`${mine} cannot be written: ${error instanceof Error ? error.message : error}`);
+  }
   const patient = setTimeout(() => console.log(`• waiting for another start, which holds ${file}`), 2000);
   const taken = await until(() => {
     try {
-      writeFileSync(file, mine, { flag: 'wx' });
+      linkSync(mine, file);
       return true;
     } catch {
       if (!lockIsHeld(file)) rmSync(file, { force: true });
@@ -123,6 +131,7 @@ export async function withLock(body) {
     }
   }, 60_000);
   clearTimeout(patient);
+  removeIfPossible(mine);
   if (!taken) throw new UserError(`another start has held ${file} for a minute`);
   try {
     return await body();
@@ -134,10 +143,7 @@ export async function withLock(body) {
 /** @param {string} file */
 function lockIsHeld(file) {
   try {
-    const text = readFileSync(file, 'utf8');
-    // Created, not yet written.
-    if (text === '') return true;
-    return isRunning(JSON.parse(text));
+    return isRunning(JSON.parse(readFileSync(file, 'utf8')));
   } catch {
     return false;
   }
