@@ -99,4 +99,5 @@ function close(file, mode) {
   }
 }
 
-const isOpen = (/** @type {string} */ folder) => (lstatSync(folder).mode & 0o077) !== 0;
+/** The mode of a link itself says nothing. @param {string} folder */
+const isOpen = (folder) => (statSync(folder).mode & 0o077) !== 0;

@@ -47,6 +47,20 @@ test.skipIf(process.getuid?.() !== 0)('one of another user, who could read it, i
   expect(() => prepareDataDir(folder)).toThrow(/belongs to another user \(uid 65534\), who could read all/);
 });
 
+test('a link to one is as open as the folder that it leads to', () => {
+  const data = path.join(folder, 'data');
+  const link = path.join(folder, 'link');
+  mkdirSync(data, { mode: 0o700 });
+  mkdirSync(path.join(data, 'lost+found'));
+  symlinkSync(data, link);
+  prepareDataDir(link);
+  chmodSync(data, 0o755);
+  expect(() => prepareDataDir(link)).toThrow(/is open to other users and holds lost\+found/);
+  rmSync(path.join(data, 'lost+found'), { recursive: true });
+  prepareDataDir(link);
+  expect(modeOf('data')).toBe('700');
+});
+
 test('links in it are not followed', () => {
   const other = mkdtempSync(path.join(tmpdir(), 'tollway-other-'));
   try {
