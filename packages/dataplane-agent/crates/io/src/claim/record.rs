@@ -68,9 +68,10 @@ impl Record {
     }
 
     /// Whether it is of a device of this boot of the machine and of this network namespace. Of another one it says nothing:
-    /// what is there has been made and set up anew.
+    /// what is there has been made and set up anew. Nor does one that is empty, as a power cut may leave it.
     pub(super) fn is_of_here(&self) -> bool {
-        self.device.is_empty() || self.device.split_once(' ').is_some_and(|(_, place)| place == here())
+        let is_unknown = self.device.is_empty() && *self != Self::default();
+        is_unknown || self.device.split_once(' ').is_some_and(|(_, place)| place == here())
     }
 
     /// The routes in an order in which the kernel takes them: a gateway has to be reached by a route without one, and ip(8)
@@ -181,7 +182,9 @@ mod tests {
         let of = |device: String| Record { device, ..Record::default() }.is_of_here();
         let link = Link { index: 7, ..Link::default() };
         assert!(of(device(&link)));
-        assert!(of(String::new()), "of a version that did not note it");
+        assert!(Record { up: true, ..Record::default() }.is_of_here(), "of a version that did not note it");
+        assert!(!Record::from_text("").is_of_here());
+        assert!(!Record::from_text("\0\0\0\0").is_of_here());
         let (netns, boot) =
             here().split_once(' ').map(|(netns, boot)| (netns.to_owned(), boot.to_owned())).unwrap();
         assert!(!of(format!("7 {netns} 12ab")));
