@@ -374,7 +374,10 @@ impl Claim {
                 result = result.and(restored.map(|_| ()).map_err(ClaimError::from));
             }
         }
-        fs::remove_file(&path)?;
+        // One that could not be noted has no file.
+        if self.unsaved().remove(netdev).is_none() {
+            fs::remove_file(&path)?;
+        }
         result
     }
 }
@@ -507,6 +510,16 @@ mod tests {
     use tollway_testkit::Folder;
 
     use super::*;
+
+    #[test]
+    fn what_could_not_be_noted_is_given_back_without_an_error() {
+        let folder = Folder::new("claim-unsaved");
+        let claim = Claim::new(&["not-there".to_owned()], "", &folder.join("no-folder"));
+        claim.save("not-there", Record { mtu: 9000, ..Record::default() });
+        assert_eq!(claim.unnoted(), ["not-there"]);
+        claim.restore("not-there").unwrap();
+        assert_eq!(claim.unnoted(), Vec::<String>::new());
+    }
 
     #[test]
     fn a_record_is_for_its_owner_alone() {
