@@ -97,7 +97,13 @@ export class Supervisor {
       if (ended) return;
       ended = true;
       this.#running.delete(service.name);
-      if (this.#stopping) return;
+      if (this.#stopping) {
+        // What it could not put back as it was is to be seen where it was asked to end.
+        if (code !== null && code !== 0 && service.quiet !== true) {
+          console.error(`• ${service.name} could not end in order (${how}): ${this.#tail(service.name)}`);
+        }
+        return;
+      }
       this.#onChange();
       if (service.onExit?.(code, this.#tail(service.name), first) === false) return;
       const livedMs = performance.now() - startedAt;
