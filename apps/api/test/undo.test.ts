@@ -481,6 +481,17 @@ describe('a change', () => {
     expect(await comments()).toBe('b c a');
   });
 
+  it('that only moved a row is taken back whatever the row has held since', async () => {
+    const [a = '', , c = ''] = await add('a', 'b', 'c');
+    const disabled = revisionOf(await router.rest('PATCH', `${FILTER}/${c}`, { disabled: 'yes' }));
+    const moved = revisionOf(await router.rest('POST', `${FILTER}/move`, { numbers: c, destination: a }));
+    expect((await undo(disabled)).status).toBe(200);
+    await router.rest('PATCH', `${FILTER}/${c}`, { comment: 'later' });
+    expect((await undo(moved)).status).toBe(200);
+    expect(await comments()).toBe('a b later');
+    expect((await router.rest('GET', `${FILTER}/${c}`)).item.disabled).toBe('false');
+  });
+
   it('is taken back in its turn while others write', async () => {
     const [busy = ''] = await add('busy');
     await router.rest('PUT', '/user', { name: 'other', group: 'write', password: 'a long secret 77' });

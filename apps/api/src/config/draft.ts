@@ -22,6 +22,10 @@ export interface RowChange {
   readonly renumbered?: true;
 }
 
+/** The row stands elsewhere, and is what it was. */
+export const isMove = ({ before, after }: RowChange): boolean =>
+  before !== undefined && after !== undefined && equal(before, after);
+
 /** What a commit was about: without the rows that only got other ranks. */
 export const ownChanges = (changes: readonly RowChange[]): readonly RowChange[] =>
   changes.filter(({ renumbered }) => renumbered === undefined);

@@ -1,5 +1,5 @@
 import type { Slices } from '../live/slices.js';
-import { type Draft, equal, type StoredRow, type StoredSnapshot } from './draft.js';
+import { type Draft, equal, isMove, type StoredRow, type StoredSnapshot } from './draft.js';
 import { type PastPlaces, type PastRevision, placesOf } from './past.js';
 import { type Reference, referencesOf } from './references.js';
 import { nameOf } from './rows-by-key.js';
@@ -37,8 +37,9 @@ export async function followRenames(
   const revisions = [...later, placesOf(past)];
   const namedThen = perMenu((menu) => holdersBefore(now.get(menu) ?? [], menu, revisions));
   const otherwise: NamedOtherwise[] = [];
-  await slices.map(past.changes, ({ menu, before: row }) => {
-    if (row === undefined) return;
+  await slices.map(past.changes, (change) => {
+    const { menu, before: row } = change;
+    if (row === undefined || isMove(change)) return;
     const called = (named: string, id: number) => draft.find(named, id)?.values.name;
     const values = valuesNow(menu, row, namedThen, called, ({ property, to }, name) => {
       if (to.some((named) => draft.byKey(named).having(nameOf, name).size > 0)) {

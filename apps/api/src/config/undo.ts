@@ -3,7 +3,7 @@ import { errors } from '../errors.js';
 import { Slices } from '../live/slices.js';
 import { builtinRow } from './builtin.js';
 import { prepareChecks } from './checks/menus.js';
-import { type Draft, equal, type StoredRow, type StoredSnapshot } from './draft.js';
+import { type Draft, isMove, type StoredRow, type StoredSnapshot } from './draft.js';
 import { menusOf } from './items.js';
 import { ownOf, type PastPlaces, type PastRevision, placesOf } from './past.js';
 import { besideOthers, movedBetween, placedBefore } from './places.js';
@@ -98,10 +98,10 @@ export async function changedSince(
     const conflict = (why: string) => [{ menu, id, name: titleOf(after ?? before ?? row), why }];
     if (after === undefined) return row === undefined ? [] : conflict('is there again');
     if (row === undefined) return conflict(`was removed after revision ${past.number}`);
-    if (!isAsLeft(menu, row, after)) return conflict(`was changed after revision ${past.number}`);
-    // Who has moved it since has said where it belongs; where the revision only moved it, there is nothing else to do.
-    const onlyMoved = before !== undefined && equal(before, after);
-    return onlyMoved && moved.has(id) ? conflict(`was moved after revision ${past.number}`) : [];
+    // Who has moved it since has said where it belongs; where the revision only moved it, there is nothing else to do, and
+    // what the row holds is no concern of it.
+    if (isMove(change)) return moved.has(id) ? conflict(`was moved after revision ${past.number}`) : [];
+    return isAsLeft(menu, row, after) ? [] : conflict(`was changed after revision ${past.number}`);
   });
   return found.flat();
 }
@@ -142,7 +142,10 @@ function restore(draft: Draft, menu: string, past: PastRevision, order: readonly
   const ids = placedBefore([...known], staying, new Set(staying.filter((id) => !known.has(id))));
   draft.rewrite(
     menu,
-    ids.flatMap((id) => changes.get(id)?.before ?? rows.get(id) ?? []),
+    ids.flatMap((id) => {
+      const change = changes.get(id);
+      return (change === undefined || isMove(change) ? undefined : change.before) ?? rows.get(id) ?? [];
+    }),
     new Set([...gone, ...movedBetween(staying, ids)]),
   );
 }
@@ -159,8 +162,9 @@ async function impossibleRows(
   const rows = draft.byKey(path);
   await prepareChecks(path, rows, slices);
   const conflict = (row: Row, why: string): Conflict => ({ menu: path, id: row.id, name: titleOf(row), why });
-  const found = await slices.map(past.changes, ({ menu: of, id, before }): readonly Conflict[] => {
-    const row = of !== path || before === undefined ? undefined : draft.find(path, id);
+  const found = await slices.map(past.changes, (change): readonly Conflict[] => {
+    const { menu: of, id, before } = change;
+    const row = of !== path || before === undefined || isMove(change) ? undefined : draft.find(path, id);
     if (row === undefined) return [];
     for (const [through, body] of settable(menu, row)) {
       const verified = verifyAgain(through, row, body, draft.snapshot(), rows);
