@@ -128,7 +128,9 @@ pub(crate) fn build_error<F: Frame, S: FrameSource<F>>(
 ) -> Option<(F, Meta)> {
     let offender = answerable(snapshot, meta, head)?;
     let own = own_address(snapshot, meta, &offender)?;
-    if !state.shared.may_send_error(offender.src, snapshot.icmp_rate_limit_ms(), state.now) {
+    // Of the MTU every connection has to hear that its packets exceed: its sender takes the word for one of them alone.
+    let is_of_mtu = (error.icmp_type, error.code) == (icmp::UNREACHABLE, icmp::FRAGMENTATION_NEEDED);
+    if !is_of_mtu && !state.shared.may_send_error(offender.src, snapshot.icmp_rate_limit_ms(), state.now) {
         return None;
     }
     let start = usize::from(meta.l3);
