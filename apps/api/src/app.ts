@@ -99,8 +99,27 @@ function trusting(proxies: readonly string[]): false | ((address: string) => boo
   return known.size === 0 ? false : (address) => known.has(oneAddress(address));
 }
 
-/** Puts the parts together. The database is migrated; the agent may or may not be there yet. */
+/** A part that goes on by itself until it is closed. */
+interface Part {
+  close(): unknown;
+}
+
+/**
+ * Puts the parts together. The database is migrated; the agent may or may not be there yet. Where that fails, as on a database
+ * that is locked, nothing of it goes on.
+ */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
+  const begun: Part[] = [];
+  try {
+    return await build(options, begun);
+  } catch (error) {
+    await Promise.all(begun.map((part) => part.close()));
+    throw error;
+  }
+}
+
+/** @param begun gets the parts that are to be closed when this fails */
+async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstance> {
   const { db } = options;
   const isProxy = trusting(options.trustedProxies);
   const limits = { ...CONNECTION_LIMITS, ...options.connectionLimits };
@@ -135,10 +154,12 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
           () => hasCopies(options.dataDir),
           () => activeBytes(options.dataDir),
         );
+  if (watch !== undefined) begun.push(watch);
   const stored = options.stored ?? (await readConfig(options.writer));
   const store = new ConfigStore(options.writer, agent, app.log, stored, watch);
   const users = await Users.open(db, options.accounts, watch);
   const sessions = await Sessions.open(db);
+  begun.push(sessions);
   const { value: database } = await options.writer.identity.findFirstOrThrow();
   const generations = new Generations(options.dataDir, {
     database,
@@ -146,6 +167,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     users: () => users.kept(),
     log: (message) => book.add('system,error', message),
   });
+  begun.push(generations);
   await generations.begin();
   store.onCommit((committed) => generations.committed(committed));
   users.onChange(() => generations.usersChanged());

@@ -1,9 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync, rmSync } from 'node:fs';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { AgentSocket } from '../src/agent/socket.js';
+import { buildApp } from '../src/app.js';
+import { SetupToken } from '../src/auth/setup-token.js';
+import { openDatabase } from '../src/database/client.js';
 import { DatabaseFault } from '../src/database/fault.js';
+import { descriptorOf } from '../src/database/stored.js';
 import { DatabaseWatch } from '../src/database/watch.js';
-import { Router } from './router.js';
+import { PASSWORD, Router } from './router.js';
 
 let router: Router;
 beforeAll(async () => {
@@ -122,5 +128,45 @@ it('a file that nobody may write any more is told of before something could not 
     await expect.poll(() => watch.fault, { timeout: 20_000 }).toBeUndefined();
   } finally {
     watch.close();
+  }
+});
+
+it('an application that could not be put together leaves nothing behind that looks at the database', async () => {
+  const other = await Router.start({ adminPassword: undefined });
+  const file = join(other.directory, 'tollway.db');
+  const theirs = openDatabase(`file:${file}`);
+  const started = vi.spyOn(globalThis, 'setInterval');
+  const ended = vi.spyOn(globalThis, 'clearInterval');
+  try {
+    const descriptor = descriptorOf(file);
+    await theirs.$executeRawUnsafe('BEGIN IMMEDIATE');
+    const built = buildApp({
+      db: other.db,
+      writer: other.writer,
+      counts: other.counts,
+      accounts: other.accounts,
+      databaseFile: file,
+      agent: (log) => new AgentSocket(other.socket, log),
+      setup: new SetupToken(join(other.directory, 'setup-token')),
+      dataDir: other.directory,
+      defaults: 'none',
+      // It cannot be stored now.
+      adminPassword: PASSWORD,
+      accountingDays: 400,
+      names: [],
+      trustedProxies: [],
+      webRoot: undefined,
+      logLevel: 'silent',
+    });
+    await expect(built).rejects.toThrow(/locked|timed out/i);
+    const timers = started.mock.results.map(({ value }) => value);
+    expect(timers).not.toEqual([]);
+    expect(ended.mock.calls.map(([timer]) => timer)).toEqual(expect.arrayContaining(timers));
+    expect(descriptorOf(file)).toBe(descriptor);
+  } finally {
+    vi.restoreAllMocks();
+    await theirs.$executeRawUnsafe('ROLLBACK');
+    await theirs.$disconnect();
+    await other.close();
   }
 });

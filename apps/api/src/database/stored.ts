@@ -147,12 +147,15 @@ const looked = new Map<string, number>();
  * Whether a file begins as a database does. Connections of a try before may still be open, as the driver ends them with the
  * garbage: the descriptor stays open, see {@link holdsDatabase}.
  */
-function startsAsDatabase(file: string): boolean {
+const startsAsDatabase = (file: string): boolean => holdsDatabase(descriptorOf(file));
+
+/** The one descriptor by which this process looks into a file; it is never closed, see {@link holdsDatabase}. */
+export function descriptorOf(file: string): number {
   const { dev, ino } = statSync(file, { bigint: true });
   const inode = `${dev}:${ino}`;
   const descriptor = looked.get(inode) ?? openSync(file, 'r');
   looked.set(inode, descriptor);
-  return holdsDatabase(descriptor);
+  return descriptor;
 }
 
 /**

@@ -1,8 +1,8 @@
-import { type BigIntStats, openSync, statfsSync, statSync } from 'node:fs';
+import { type BigIntStats, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Database } from './client.js';
 import { DatabaseFault, faultOf } from './fault.js';
-import { holdsDatabase, isWritable } from './stored.js';
+import { descriptorOf, holdsDatabase, isWritable } from './stored.js';
 
 /** How often the file is looked at, ms. */
 const LOOK_MS = 2_000;
@@ -22,7 +22,6 @@ export class DatabaseWatch {
   readonly #file: string;
   readonly #db: Database;
   readonly #inode: bigint | undefined;
-  /** Never closed: see {@link holdsDatabase}. */
   readonly #descriptor: number;
   /** Inode of the log of what is not in the file yet. */
   #log: bigint | undefined;
@@ -55,7 +54,7 @@ export class DatabaseWatch {
     this.#file = file;
     this.#db = db;
     this.#inode = statOf(file)?.ino;
-    this.#descriptor = openSync(file, 'r');
+    this.#descriptor = descriptorOf(file);
     this.#log = this.#logInode();
     let told = '';
     const look = async () => {
