@@ -155,8 +155,12 @@ describe('an agent that is away', () => {
       ['PUT', '/rest/user', { name: 'mal', group: 'full', password: 'staple battery' }],
       ['POST', '/api/v1/login', { name: 'admin', password: PASSWORD }],
       ['GET', '/api/v1/session', undefined],
+      // However the path is written.
+      ['POST', '/%61pi/v1/login', { name: 'admin', password: PASSWORD }],
+      ['GET', '/%61pi/v1/session', undefined],
+      ['GET', '/%6detrics', undefined],
     ] as const) {
-      expect(await router.request(method, path, body)).toMatchObject({ status: 503 });
+      expect(await router.request(method, path, body), path).toMatchObject({ status: 503 });
     }
     expect(peer.revision).toBe(99);
   });

@@ -28,6 +28,10 @@ const apiPath = /^\/(rest|api|docs|live|metrics)(\/|$)/;
 
 const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] ?? '';
 
+/** By the route that was found: an escape in a URL may stand for any letter of its path. */
+const isOfApi = (request: FastifyRequest): boolean =>
+  apiPath.test(request.is404 ? pathOf(request) : (request.routeOptions.url ?? ''));
+
 export async function authentication(
   app: FastifyInstance,
   authenticator: Authenticator,
@@ -38,11 +42,11 @@ export async function authentication(
   app.decorateRequest('principal');
   app.decorateRequest('revision', undefined);
   app.addHook('onRequest', async (request) => {
-    if (apiPath.test(pathOf(request))) store.refuseAhead();
+    if (isOfApi(request)) store.refuseAhead();
   });
   app.addHook('onRequest', async (request, reply) => {
     if (request.routeOptions.config.public) return;
-    if (request.is404 && !apiPath.test(pathOf(request))) return;
+    if (request.is404 && !isOfApi(request)) return;
     const stored = (revision: number) => {
       request.revision = revision;
     };
