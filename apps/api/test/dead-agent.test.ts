@@ -66,6 +66,23 @@ describe('an agent that does not answer', () => {
   });
 });
 
+describe('an agent that is away', () => {
+  it('leaves unknown whether items of the data plane are there', async () => {
+    await peer.stop();
+    await expect.poll(async () => (await router.request('GET', '/healthz')).item.agent).toBe('down');
+    for (const [method, path] of [
+      ['DELETE', '/ip/firewall/connection/*100000001'],
+      ['DELETE', '/ip/arp/*8000000010A000001'],
+      ['PATCH', '/ip/arp/*8000000010A000001'],
+    ] as const) {
+      const { error } = await router.rest(method, path, method === 'PATCH' ? { comment: 'x' } : undefined);
+      expect(error, `${method} ${path}`).toMatchObject({ error: 503, detail: expect.stringMatching(/not connected/) });
+    }
+    await peer.start();
+    await router.healthy(30_000);
+  });
+});
+
 describe('an agent that hangs', () => {
   it('is noticed without anybody asking for a change', async () => {
     const started = Date.now();

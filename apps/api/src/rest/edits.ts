@@ -219,6 +219,8 @@ async function refuseDynamic(
     if (!isDynamicId(item)) continue;
     // Whether those behind it are there makes no difference.
     const rows = await services.views.get(menu.path)?.();
-    throw rows === undefined || indexOfItem(menu, rows, item) === undefined ? missing(item) : errors.failure(text);
+    if (rows !== undefined && indexOfItem(menu, rows, item) !== undefined) throw errors.failure(text);
+    // Who knows whether it is there is not connected.
+    throw services.live.connected ? missing(item) : new AgentGone();
   }
 }

@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream';
 import { type Menu, takesLists } from '@tollway/schema';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { AgentGone } from '../agent/messages.js';
 import { requirePermission } from '../auth/permissions.js';
 import { type Arguments, refuseLong } from '../config/content.js';
-import { nameProp, storageOf } from '../config/items.js';
+import { isDynamicId, nameProp, storageOf } from '../config/items.js';
 import { filterTest, QueryError } from '../config/query.js';
 import { parseRowId, rowIdText } from '../config/snapshot.js';
 import { ApiError, errors } from '../errors.js';
@@ -128,6 +129,8 @@ async function idOf(services: Services, target: Target, item: string): Promise<s
   // Stored items are found without asking the data plane for their live values.
   const row = stored?.find(({ id, values }) => (item.startsWith('*') ? id === parseRowId(item) : values.name === item));
   if (row !== undefined && (item.startsWith('*') || nameProp(menu) !== undefined)) return rowIdText(row.id);
+  // Who knows whether it is there is not connected.
+  if (isDynamicId(item) && !services.live.connected) throw new AgentGone();
   return oneItem(menu, await rowsOf(services, target), item)['.id'] ?? item;
 }
 

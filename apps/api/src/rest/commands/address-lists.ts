@@ -1,5 +1,5 @@
 import { durationMs, type Menu } from '@tollway/schema';
-import type { DynamicAddress } from '../../agent/messages.js';
+import { AgentGone, type DynamicAddress } from '../../agent/messages.js';
 import { addressIn } from '../../config/checks/addresses.js';
 import { type Arguments, accepted } from '../../config/content.js';
 import { RowsByKey } from '../../config/rows-by-key.js';
@@ -78,9 +78,11 @@ export async function findDynamicEntries(
     if (entry === undefined) throw missing(item);
     return { id: item.toUpperCase(), entry };
   });
-  const here = await (await live.addressLists())?.present(items, slices);
+  const dump = await live.addressLists();
+  if (dump === undefined) throw new AgentGone();
+  const here = await dump.present(items, slices);
   const entries = named.flatMap(({ id, entry: { list, address, prefixLen } }): DynamicAddress[] =>
-    here?.has(id) ? [{ list, address, 'prefix-len': prefixLen, 'timeout-ms': 0 }] : [],
+    here.has(id) ? [{ list, address, 'prefix-len': prefixLen, 'timeout-ms': 0 }] : [],
   );
   return {
     count: entries.length,

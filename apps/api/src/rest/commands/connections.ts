@@ -1,3 +1,4 @@
+import { AgentGone } from '../../agent/messages.js';
 import type { ApiError } from '../../errors.js';
 import { Slices } from '../../live/slices.js';
 import type { DynamicItems, Services } from '../services.js';
@@ -9,10 +10,11 @@ export async function findConnections(
   missing: (item: string) => ApiError,
 ): Promise<DynamicItems> {
   const dump = await live.connections();
+  if (dump === undefined) throw new AgentGone();
   const found = await new Slices().map(items, (item) => {
     if (!/^\*[0-9A-Fa-f]{1,16}$/.test(item)) throw missing(item);
     const id = BigInt(`0x${item.slice(1)}`);
-    return dump?.indexOf(id) === undefined ? undefined : id;
+    return dump.indexOf(id) === undefined ? undefined : id;
   });
   const ids = found.filter((id) => id !== undefined);
   return { count: ids.length, remove: () => live.agent.request({ op: 'remove-connections', ids }) };

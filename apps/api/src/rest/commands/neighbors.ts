@@ -1,3 +1,4 @@
+import { AgentGone } from '../../agent/messages.js';
 import type { ApiError } from '../../errors.js';
 import { Slices } from '../../live/slices.js';
 import { learnedEntry, learnedId } from '../../view/arp.js';
@@ -9,7 +10,8 @@ export async function findLearned(
   items: readonly string[],
   missing: (item: string) => ApiError,
 ): Promise<DynamicItems> {
-  const learned = (await live.neighbors(0)) ?? [];
+  const learned = await live.neighbors(0);
+  if (learned === undefined) throw new AgentGone();
   const here = new Set(learned.filter(({ row }) => row === 0).map(learnedId));
   const found = await new Slices().map(items, (item) => {
     const entry = learnedEntry(item);
