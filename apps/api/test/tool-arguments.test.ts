@@ -40,6 +40,7 @@ it.each<[string, string, unknown, RegExp]>([
   [TRACE, 'duration', '1000w', /is out of range \(1s\.\.55s\)/],
   [TRACE, 'duration', 'long', /is not a duration such as/],
   [TRACE, '.proplist', { a: 1 }, /give at most 256 names/],
+  [TRACE, '.proplist', 'x'.repeat(9_000), /8192 are accepted at most/],
   [TRACE, 'packet', 'x'.repeat(8_000), /^value of packet: .*500 characters/],
   [DRY, 'packet', `${LINE}${' '.repeat(500)}and much more`, /^value of packet: .*500 characters/],
   [DRY, 'packet', [LINE, 'x'.repeat(7_000)], /^value of packet: .*500 characters/],

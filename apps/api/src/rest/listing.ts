@@ -1,4 +1,5 @@
 import type { Menu } from '@tollway/schema';
+import { refuseLong } from '../config/content.js';
 import { nameProp } from '../config/items.js';
 import { MAX_NAMES, parseProplist, project } from '../config/query.js';
 import { errors } from '../errors.js';
@@ -8,6 +9,7 @@ import type { Projection } from './long-list.js';
 /** Which properties of a row are sent; `undefined`: all. @throws ApiError when it is no list of names. */
 export function proplistOf(value: unknown): readonly string[] | undefined {
   if (value === undefined) return undefined;
+  refuseLong('.proplist', value);
   const names = parseProplist(value);
   if (names === undefined)
     throw errors.badProperty(
