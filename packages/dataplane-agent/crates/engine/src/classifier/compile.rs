@@ -71,6 +71,8 @@ pub struct Rule {
     /// What the conditions after those rest on.
     pub(super) depends: Depends,
     pub(super) logs: bool,
+    /// Asks for something of the transport header, whatever that is to be: what has none does not match.
+    pub(super) reads_header: bool,
     /// Only SYN segments fulfil its conditions.
     pub(super) wants_syn: bool,
 }
@@ -240,8 +242,18 @@ fn compile_rule(
         constant_matchers,
         depends,
         logs: rule.log.is_some() || rule.action == Action::Log,
+        reads_header: rule.matchers.iter().any(reads_header),
         wants_syn: rule.matchers.iter().any(wants_syn),
     })
+}
+
+/// Whether a condition is about ports, flags or types. With `negate` too, it holds for no packet without them, as in Linux.
+fn reads_header(matcher: &config::Matcher) -> bool {
+    use config::Matcher as M;
+    matches!(
+        matcher,
+        M::SrcPort { .. } | M::DstPort { .. } | M::Port { .. } | M::TcpFlags { .. } | M::IcmpOptions { .. }
+    )
 }
 
 /// Whether a condition holds for SYN segments alone. The flow cache forwards none of those, so it rests on nothing

@@ -333,6 +333,7 @@ impl Table {
         let (flow_const, rest) =
             rule.matchers.split_at_checked(rule.flow_const_matchers).unwrap_or((&[], &rule.matchers));
         (rule.flow_const_said || flow_const.iter().all(|matcher| matcher.matches(view, &self.lists)))
+            && !(view.headerless && rule.reads_header)
             && (rest.is_empty() || self.matches_rest(rule, rest, view, position, out))
     }
 

@@ -177,6 +177,7 @@ impl Reference<'_> {
     fn matches(&self, matcher: &Matcher, view: &PacketView, memory: &Memory) -> bool {
         let tuple = &view.tuple;
         let has_ports = tuple.protocol == 6 || tuple.protocol == 17;
+        let told = has_ports && !view.headerless;
         match matcher {
             Matcher::InInterface { interfaces, negate } => {
                 self.listed(interfaces, view.in_interface) != *negate
@@ -189,20 +190,20 @@ impl Reference<'_> {
             Matcher::DstAddress { range, negate } => in_range(range, tuple.dst) != *negate,
             Matcher::SrcAddressList { list, negate } => self.in_list(*list, tuple.src, memory) != *negate,
             Matcher::DstAddressList { list, negate } => self.in_list(*list, tuple.dst, memory) != *negate,
-            Matcher::SrcPort { ports, negate } => has_ports && in_ports(ports, tuple.src_port) != *negate,
-            Matcher::DstPort { ports, negate } => has_ports && in_ports(ports, tuple.dst_port) != *negate,
+            Matcher::SrcPort { ports, negate } => told && in_ports(ports, tuple.src_port) != *negate,
+            Matcher::DstPort { ports, negate } => told && in_ports(ports, tuple.dst_port) != *negate,
             Matcher::Port { ports, negate } => {
                 let either = in_ports(ports, tuple.src_port) || in_ports(ports, tuple.dst_port);
-                has_ports && either != *negate
+                told && either != *negate
             }
             Matcher::TcpFlags { set, clear, negate } => {
                 let as_asked = view.tcp_flags & set == *set && view.tcp_flags & clear == 0;
-                tuple.protocol == 6 && as_asked != *negate
+                tuple.protocol == 6 && told && as_asked != *negate
             }
             Matcher::IcmpOptions { icmp_type, code_from, code_to, negate } => {
                 let as_asked =
                     view.icmp_type == *icmp_type && (*code_from..=*code_to).contains(&view.icmp_code);
-                tuple.protocol == 1 && as_asked != *negate
+                tuple.protocol == 1 && !view.headerless && as_asked != *negate
             }
             Matcher::ConnectionState { states, negate } => states.contains(&view.state) != *negate,
             Matcher::ConnectionNatState { srcnat, dstnat, negate } => {

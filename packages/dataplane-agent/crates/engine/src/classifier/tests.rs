@@ -406,7 +406,7 @@ pub(super) fn views() -> impl Strategy<Value = PacketView> {
             is_answer: false,
         },
     );
-    let marks = (0u32..3, 0u32..3, 0u8..3);
+    let marks = (0u32..3, 0u32..3, 0u8..3, proptest::bool::weighted(0.1));
     (
         interface(),
         interface(),
@@ -420,11 +420,12 @@ pub(super) fn views() -> impl Strategy<Value = PacketView> {
     )
         .prop_map(
             |(in_interface, out_interface, tuple, tcp_flags, icmp, state, srcnat, dstnat, marks)| {
-                let ((icmp_type, icmp_code), (mark, connection_mark, dscp)) = (icmp, marks);
+                let ((icmp_type, icmp_code), (mark, connection_mark, dscp, headerless)) = (icmp, marks);
                 PacketView {
                     in_interface,
                     out_interface,
                     tuple,
+                    headerless,
                     tcp_flags,
                     icmp_type,
                     icmp_code,

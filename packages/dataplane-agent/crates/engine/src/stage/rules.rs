@@ -140,6 +140,7 @@ pub(crate) fn view<F>(
         in_interface: if hook == Hook::Output { None } else { known(meta.in_interface) },
         out_interface: if hook == Hook::Input { None } else { known(meta.out_interface) },
         tuple: meta.tuple,
+        headerless: meta.is(flag::LATER_FRAGMENT) && !meta.is(flag::REASSEMBLED),
         tcp_flags: if meta.tuple.protocol == ipv4::TCP { kind } else { 0 },
         icmp_type: if icmp { kind } else { 0 },
         icmp_code: if icmp { code } else { 0 },
