@@ -63,4 +63,24 @@ describe('why packets are slow', () => {
     expect(Number(later?.['packets-per-second'])).toBeGreaterThan(0);
     expect(Number(later?.['packets-per-second'])).toBeLessThan(5_000 / 0.7);
   });
+
+  it('tells how many come now, also to who looks for the first time, or after a while', async () => {
+    const { peer } = router;
+    if (peer === undefined) throw new Error('no peer');
+    let packets = 0;
+    const pass = () => {
+      packets += 1_000;
+      peer.slow = [{ reason: 'first-packet', text: 'no entry yet', packets }];
+    };
+    const rate = async () => Number((await router.rest('GET', SLOW)).rows[0]?.['packets-per-second']);
+    pass();
+    // Longer than a rate reaches back.
+    await new Promise((resolve) => setTimeout(resolve, 5_500));
+    const passing = setInterval(pass, 20);
+    const first = await rate();
+    clearInterval(passing);
+    expect(first).toBeGreaterThan(0);
+    await new Promise((resolve) => setTimeout(resolve, 5_500));
+    expect(await rate()).toBe(0);
+  });
 });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { SlowStats, Stats } from '../agent/messages.js';
 import type { LiveState } from '../state/live-state.js';
 import { ArrayRows, NOT_KNOWN, type RestRow, type View, yesNo } from './rows.js';
@@ -24,8 +25,10 @@ export function fastPathView(live: LiveState): View {
   };
 }
 
-/** Shortest time between the two readings of a rate, ns. */
-const RATE_BASE_NS = 700e6;
+/** Shortest and longest time between the two readings of a rate, ms: over a longer one it says nothing about now. */
+const RATE_MS = { min: 700, max: 5_000 };
+/** How soon it is read again when a reading was a little too early for a rate, ms. */
+const RETRY_MS = 50;
 
 /** `/ip/settings/slow-path`: why packets went through every stage. */
 export function slowPathView(live: LiveState): View {
@@ -33,10 +36,15 @@ export function slowPathView(live: LiveState): View {
   live.agent.onDown(() => {
     rates = new Rates();
   });
-  return async (maxAgeMs) => {
-    const stats = await live.stats(maxAgeMs);
+  return async (maxAgeMs, asked) => {
+    let stats = await live.stats(maxAgeMs);
+    if (stats !== undefined) rates.take(stats);
+    for (let wait = RATE_MS.min; stats && asked?.('packets-per-second') && !rates.known; wait = RETRY_MS) {
+      await sleep(wait);
+      stats = await live.stats();
+      if (stats !== undefined) rates.take(stats);
+    }
     if (stats === undefined) return NOT_KNOWN;
-    rates.take(stats);
     return new ArrayRows(
       stats.slow.map(
         ({ reason, text, packets }, index): RestRow => ({
@@ -54,22 +62,28 @@ export function slowPathView(live: LiveState): View {
 /** Rates between readings that lie long enough apart to say something. */
 class Rates {
   #base: { readonly nowNs: number; readonly slow: readonly SlowStats[] } | undefined;
-  #rates: readonly number[] = [];
+  #rates: readonly number[] | undefined;
+
+  /** Whether there were two readings to take them from. */
+  get known(): boolean {
+    return this.#rates !== undefined;
+  }
 
   take({ 'now-ns': nowNs, slow }: Stats): void {
     const base = this.#base;
-    if (base !== undefined && nowNs - base.nowNs < RATE_BASE_NS) return;
+    const passedMs = base === undefined ? Number.POSITIVE_INFINITY : (nowNs - base.nowNs) / 1e6;
+    if (passedMs < RATE_MS.min) return;
     this.#base = { nowNs, slow };
-    if (base === undefined) return;
-    const seconds = (nowNs - base.nowNs) / 1e9;
+    this.#rates = undefined;
+    if (base === undefined || passedMs > RATE_MS.max) return;
     this.#rates = slow.map(({ packets }, index) => {
       const before = base.slow[index]?.packets ?? packets;
-      return Math.max(0, Math.round((packets - before) / seconds));
+      return Math.max(0, Math.round(((packets - before) * 1000) / passedMs));
     });
   }
 
   /** Packets per second of the reason at this place; 0 before there are two readings. */
   of(index: number): number {
-    return this.#rates[index] ?? 0;
+    return this.#rates?.[index] ?? 0;
   }
 }
