@@ -84,13 +84,14 @@ export async function remove(
   await services.editor.remove(authorOf(principal), menu, items, missing);
 }
 
+type FindDynamic = (
+  services: Services,
+  items: readonly string[],
+  missing: (item: string) => ApiError,
+) => Promise<DynamicItems>;
+
 /** How items of the data plane are found, of the menus where they can be removed. */
-const FIND_DYNAMIC: Readonly<
-  Record<
-    string,
-    (services: Services, items: readonly string[], missing: (item: string) => ApiError) => Promise<DynamicItems>
-  >
-> = {
+const FIND_DYNAMIC: Readonly<Record<string, FindDynamic | undefined>> = {
   '/ip/firewall/connection': findConnections,
   '/ip/arp': findLearned,
   [ADDRESS_LISTS]: findDynamicEntries,
@@ -104,7 +105,7 @@ async function removeBoth(
   { services, menu, principal }: Call,
   items: readonly string[],
   missing: (item: string) => ApiError,
-  findDynamic: (typeof FIND_DYNAMIC)[string],
+  findDynamic: FindDynamic,
 ): Promise<void> {
   const isDynamic = (item: string): boolean => !menu.stored || isDynamicId(item);
   const dynamic = items.filter(isDynamic);

@@ -32,8 +32,8 @@ impl Table {
     }
 
     /// The same for all connections, those that are being closed too: segments have passed while tracking was off, and
-    /// against what was known before all that follow would be out of window. Linux does so as well (nf_ct_tcp_fixup).
-    /// One look at each line, in the order of memory: some milliseconds for a million.
+    /// against what was known before all that follow would be out of window. Linux does so as well.
+    /// One look at each line, in the order of memory.
     pub(crate) fn forget_all_windows(&mut self) {
         for line in self.lines.iter_mut().filter(|line| line.status.used()) {
             match line.tcp.state() {

@@ -1,5 +1,3 @@
-use std::sync::atomic::AtomicBool;
-
 use tollway_config::dataplane::DataplaneConfig;
 use tollway_engine::EngineLimits;
 use tollway_engine::shared::Shared;
