@@ -255,3 +255,27 @@ fn a_dry_run_foretells_it() {
     assert_eq!(decided("track", &foretold.steps), "new, in original direction");
     assert_eq!((foretold.out_interface, noted[0].out_interface), (3, 3));
 }
+
+/// What goes on with a connection and what begins it anew come together after the route has moved: it ends once.
+#[test]
+fn a_connection_that_is_begun_anew_behind_one_of_its_own_packets_ends_once() {
+    let mut router = Router::new(config(true).nat("srcnat", rule().masquerade()));
+    let tcp = |port: u16, flags, seq, ack| PacketBuilder::ipv4(HOST, SERVER).tcp(port, 80, flags, seq, ack);
+    for port in 4000..4010 {
+        router.send(0, &tcp(port, tcp_flag::SYN, 100, 0));
+        let syn_ack = tcp_flag::SYN | tcp_flag::ACK;
+        router.send(1, &PacketBuilder::ipv4(SERVER, "10.2.0.1").tcp(80, port, syn_ack, 500, 101));
+        router.send(0, &tcp(port, tcp_flag::ACK, 101, 501));
+    }
+    lead_by(&mut router, "10.3.0.254");
+    for port in 4000..4010 {
+        let data = frame(0, &tcp(port, tcp_flag::ACK | tcp_flag::PSH, 101, 501).payload_len(10));
+        router.inject_batch(0, vec![data, frame(0, &tcp(port, tcp_flag::SYN, 9000, 0))]);
+    }
+    assert_eq!(router.connections().len(), 10);
+    for port in 5000..5020 {
+        assert_eq!(left(&router.send(0, &tcp(port, tcp_flag::SYN, 100, 0)), 2).len(), 1);
+    }
+    let ids: BTreeSet<u64> = router.connections().iter().map(|connection| connection.id).collect();
+    assert_eq!(ids.len(), 30);
+}

@@ -54,7 +54,10 @@ impl Table {
     pub fn end_masqueraded_elsewhere(&mut self, reference: ConnRef, out: RowId) -> bool {
         let masquerade = self.masquerade(reference.slot);
         let elsewhere = masquerade != 0 && masquerade != out;
-        if elsewhere {
+        // One that an earlier packet of the batch ended has gone already, and is freed behind it.
+        let is_there =
+            [Direction::Original, Direction::Reply].iter().any(|way| self.is_indexed(reference.slot, *way));
+        if elsewhere && is_there {
             self.remove_slot(reference.slot);
         }
         elsewhere
