@@ -485,6 +485,12 @@ impl AddressSets {
             for _ in 0..SLICE {
                 let Some(number) = writer.wheel.pop(now) else { break };
                 looked += 1;
+                let record = writer.records.get(number as usize).and_then(Option::as_ref);
+                if let Some(expires) = record.map(|record| record.expires).filter(|&expires| expires > now) {
+                    // Further away than the wheel looks ahead.
+                    writer.wheel.arm(number, expires);
+                    continue;
+                }
                 removed += 1;
                 self.forget(&mut writer, number, &mut changed);
             }

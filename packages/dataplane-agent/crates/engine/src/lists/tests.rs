@@ -208,3 +208,27 @@ fn readers_find_what_stays_while_entries_come_and_go_and_the_tables_grow() {
     });
     assert!((2000..40_000).all(|n| !sets.contains(number, address(n))));
 }
+
+#[test]
+fn an_entry_stays_for_as_long_as_it_was_given_however_far_the_wheel_looks_ahead() {
+    let (sets, epochs) = (AddressSets::new(1), Epochs::default());
+    let number = sets.number(&mut sets.writer(), "a").unwrap();
+    let day = 86_400_000_u64;
+    let address = |days: u64| Addr::v4(days as u32);
+    // Others that end meanwhile move the wheel on.
+    for days in [1, 19, 30, 49] {
+        sets.add(number, address(days), days * day, Now(0), &epochs);
+    }
+    for hour in (0..50 * 24).step_by(6) {
+        let now = Now::from_ms(hour * day / 24 + 1000);
+        sets.expire(now, usize::MAX, &epochs);
+        for days in [1, 19, 30, 49] {
+            assert_eq!(
+                sets.contains(number, address(days)),
+                now.ms() < days * day,
+                "{days} days, hour {hour}"
+            );
+        }
+    }
+    assert_eq!(sets.dynamic(), 0);
+}
