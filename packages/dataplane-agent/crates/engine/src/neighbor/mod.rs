@@ -539,6 +539,13 @@ impl Neighbors {
     /// Puts the static entries of a configuration in place, once per generation, and forgets learned
     /// entries of interfaces that `keep` does not want any more.
     pub fn sync(&self, generation: u32, fixed: &[Fixed], keep: impl Fn(RowId) -> bool) {
+        if self.lock().synced == Some(generation) {
+            return;
+        }
+        let mut wanted = HashMap::with_capacity(fixed.len());
+        for new in fixed {
+            wanted.entry(new.key).or_insert((new.mac, new.row));
+        }
         let mut guard = self.lock();
         let table = &mut *guard;
         if table.synced == Some(generation) {
@@ -546,10 +553,8 @@ impl Neighbors {
         }
         table.synced = Some(generation);
         let stays = |entry: &Entry| match entry.status {
-            NeighborStatus::Permanent => {
-                fixed.iter().any(|new| new.key == entry.key && new.mac == entry.mac && new.row == entry.row)
-            }
-            _ => keep(entry.key.0) && !fixed.iter().any(|new| new.key == entry.key),
+            NeighborStatus::Permanent => wanted.get(&entry.key) == Some(&(entry.mac, entry.row)),
+            _ => keep(entry.key.0) && !wanted.contains_key(&entry.key),
         };
         let gone: Vec<u32> = (0u32..)
             .zip(&table.entries)
