@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::Write;
 use std::process::{Command, Stdio};
+use std::thread;
 
 /// A command that could not be run or failed.
 #[derive(Debug)]
@@ -35,11 +36,17 @@ pub fn run(program: &str, arguments: &[&str], input: &str) -> Result<String, Com
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| failed(error.to_string()))?;
-    if let Some(mut stdin) = child.stdin.take() {
-        // A program that stops reading says why on its standard error.
-        let _ = stdin.write_all(input.as_bytes());
-    }
-    let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
+    let stdin = child.stdin.take();
+    let output = thread::scope(|scope| {
+        if let Some(mut stdin) = stdin {
+            // While it is read what the program says: one that has much to say of what it reads would wait for that, and so
+            // would who writes. A program that stops reading says why on its standard error.
+            let write = move || drop(stdin.write_all(input.as_bytes()));
+            thread::Builder::new().spawn_scoped(scope, write)?;
+        }
+        child.wait_with_output()
+    });
+    let output = output.map_err(|error| failed(error.to_string()))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
@@ -53,4 +60,20 @@ pub fn run(program: &str, arguments: &[&str], input: &str) -> Result<String, Com
 /// As [`run`].
 pub fn ip(words: &str) -> Result<String, CommandError> {
     run("ip", &words.split_whitespace().collect::<Vec<_>>(), "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_says_much_of_much_input_comes_to_its_end() {
+        let input = "a line of input\n".repeat(50_000);
+        let printed = run("sh", &["-c", "tee /dev/stderr"], &input).unwrap();
+        assert_eq!(printed, input);
+        let refused = run("sh", &["-c", "cat >&2; exit 1"], &input).unwrap_err();
+        assert_eq!(refused.reason, input.trim());
+        // It ends without having read all.
+        assert_eq!(run("true", &[], &input).unwrap(), "");
+    }
 }
