@@ -14,6 +14,7 @@ use tollway_engine::fib::FibFull;
 use tollway_engine::lists::MAX_DYNAMIC;
 use tollway_engine::shared::Shared;
 use tollway_engine::snapshot::{Basis, BuildError, Renewed, Snapshot};
+use tollway_engine::time::Now;
 use tollway_io::claim::{Claim, ClaimError};
 use tollway_io::clock::{self, wall_ms};
 use tollway_io::generator::Generator;
@@ -387,6 +388,8 @@ impl Start<'_> {
         let shared = Arc::new(Shared::new(count as u32, random_u64()));
         let empty = Snapshot::build(&DataplaneConfig::default(), &ports.facts(), count as u32, 0);
         let snapshot = Arc::new(empty.map_err(|error| AgentError::Failed(error.to_string()))?);
+        // Before the first packet: rules of a time of day would go by another day.
+        set_wall_clock(&shared);
         let workers =
             Workers::start(self.pools, self.limits, self.cores, &shared, &snapshot, &ports.counters)
                 .map_err(AgentError::failed("the worker threads"))?;
@@ -597,9 +600,7 @@ impl Agent {
     }
 
     fn sample(&mut self, monitor: &LinkMonitor) {
-        let now = clock::now();
-        let utc_ns = i64::try_from(wall_ms()).unwrap_or(i64::MAX).saturating_mul(1_000_000);
-        self.shared.set_wall_clock(now, utc_ns);
+        let now = set_wall_clock(&self.shared);
         self.shared.expire_list_entries(now, EXPIRE_BUDGET);
         self.shared.drop_spent();
         let now = now.0;
@@ -616,4 +617,12 @@ impl Agent {
             self.rates.sample(now, &self.ports);
         }
     }
+}
+
+/// Tells the workers what time of day it is. Returns the monotonic time at which it is that.
+fn set_wall_clock(shared: &Shared) -> Now {
+    let now = clock::now();
+    let utc_ns = i64::try_from(wall_ms()).unwrap_or(i64::MAX).saturating_mul(1_000_000);
+    shared.set_wall_clock(now, utc_ns);
+    now
 }

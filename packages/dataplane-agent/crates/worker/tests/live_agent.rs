@@ -6,13 +6,13 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use tollway_config::dataplane::DataplaneConfig;
+use tollway_config::dataplane::{DataplaneConfig, Matcher};
 use tollway_config::protocol::{
     Message, PROTOCOL, QUEUE_SCOPE_RECORD, ReplyBody, Request, RequestBody, Stats,
 };
-use tollway_testkit::{Folder, RouterConfig};
+use tollway_testkit::{Folder, RouterConfig, rule};
 use tollway_worker::framing::{Decoder, encode, from_msgpack};
 use tollway_worker::options::Options;
 use tollway_worker::{Stop, run};
@@ -240,4 +240,35 @@ fn a_damaged_configuration_gives_way_to_the_one_before() {
         client.activate(router().config);
         client.activate(router().config);
     }
+}
+
+/// Rules of a time of day hold from the first packet on: none opens a connection which an agent that is started again takes
+/// for another day.
+#[test]
+fn an_agent_that_is_started_again_knows_what_time_it_is() {
+    let folder = Folder::new("live-time");
+    let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64;
+    // An hour before and after now, where it is noon now, on the day that it is there.
+    let offset = 12 * 3_600 - at.rem_euclid(86_400);
+    // The first day of 1970 was a Thursday.
+    let weekday = ((at + offset) / 86_400 + 4).rem_euclid(7);
+    let hour = 3_600_000;
+    let now = Matcher::Time {
+        from_ms: 11 * hour,
+        to_ms: 13 * hour,
+        days: 1 << weekday,
+        utc_offset_s: offset as i32,
+        negate: false,
+    };
+    {
+        let agent = Agent::start(&folder);
+        agent.client().activate(router().filter("forward", rule().matcher(now).drop()).config);
+    }
+    let agent = Agent::start(&folder);
+    let mut client = agent.client();
+    client.wait_until("packets are dropped by the rule", |client| {
+        let drops = client.stats().drops;
+        drops.iter().any(|drop| drop.reason == "filter-drop" && drop.packets > 100)
+    });
+    assert_eq!(client.stats().tracking.ip4_entries, 0);
 }
