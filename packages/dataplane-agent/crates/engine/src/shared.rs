@@ -32,6 +32,10 @@ const FULL_INTERVAL: u64 = 60_000_000_000;
 pub const LOG_LINES: usize = 1024;
 /// Targets whose last ICMP error is remembered.
 const RATE_SLOTS: usize = 4096;
+/// Distance of ICMP errors to whatever targets in the long run, ns: 1,000 a second, as Linux's icmp_msgs_per_sec.
+const ALL_ERRORS_NS: u64 = 1_000_000;
+/// How many of them may follow each other closely after a pause.
+const ALL_ERRORS_BURST: u64 = 50;
 
 /// A line for `/log`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +67,8 @@ pub struct Shared {
     /// Per slot: upper half the target, lower half the time of its last error in ms; targets that share
     /// a slot replace each other.
     errors: Box<[AtomicU64]>,
+    /// When the errors to all targets would be due if they had kept their distance, ns.
+    all_errors_due: AtomicU64,
     log: Mutex<LogRing>,
     log_pending: AtomicBool,
     /// Packets that opened no connection because the table was full, since the last line that said so.
@@ -87,6 +93,7 @@ impl Shared {
             epochs: Arc::default(),
             queues: SharedQueues::new(workers),
             errors: (0..RATE_SLOTS).map(|_| AtomicU64::new(0)).collect(),
+            all_errors_due: AtomicU64::new(0),
             log: Mutex::default(),
             log_pending: AtomicBool::new(false),
             refused: AtomicU64::new(0),
@@ -105,6 +112,7 @@ impl Shared {
             port_rooms: Arc::clone(&self.port_rooms),
             epochs: Arc::clone(&self.epochs),
             errors: self.errors.iter().map(error).collect(),
+            all_errors_due: AtomicU64::new(self.all_errors_due.load(Ordering::Relaxed)),
             utc_offset_ns: AtomicI64::new(self.utc_offset_ns()),
             lists: Arc::clone(&self.lists),
             ..Shared::new(self.workers, self.seed)
@@ -284,7 +292,8 @@ impl Shared {
     }
 
     /// Whether an ICMP error may be sent to `target` now; notes it if so. `interval_ms` is the distance
-    /// between two errors in the long run, 0 allows all. After a pause [`ERROR_BURST`] may follow each
+    /// between two errors in the long run, 0 allows all. To all targets together go no more than one each
+    /// [`ALL_ERRORS_NS`], or a flood of packets whose sources are made up would be answered as one of errors. After a pause [`ERROR_BURST`] may follow each
     /// other closely, so that traceroute(8), which sends its probes together, hears about each of them.
     pub(crate) fn may_send_error(&self, target: u32, interval_ms: u32, now: Now) -> bool {
         if interval_ms == 0 {
@@ -303,7 +312,15 @@ impl Shared {
             let due = now_ms.wrapping_add(ahead_ms).wrapping_add(interval_ms).max(1);
             (ahead_ms <= interval_ms * (ERROR_BURST - 1)).then_some(u64::from(target) << 32 | u64::from(due))
         };
-        slot.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok()
+        slot.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok() && self.may_send_any_error(now)
+    }
+
+    fn may_send_any_error(&self, now: Now) -> bool {
+        let next = |due: u64| {
+            let due = due.max(now.0);
+            (due - now.0 < ALL_ERRORS_BURST * ALL_ERRORS_NS).then_some(due.saturating_add(ALL_ERRORS_NS))
+        };
+        self.all_errors_due.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok()
     }
 }
 
@@ -316,6 +333,19 @@ pub(crate) fn format_mac(mac: [u8; 6]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_to_many_targets_keep_a_distance_as_well() {
+        let shared = Shared::new(1, 0);
+        let sent = |targets: std::ops::Range<u32>, at_ms| {
+            targets.filter(|target| shared.may_send_error(*target, 10, Now::from_ms(at_ms))).count()
+        };
+        assert_eq!(sent(0..2000, 1000), ALL_ERRORS_BURST as usize);
+        assert_eq!(sent(2000..4000, 1010), 10);
+        assert_eq!(sent(0..2000, 9000), ALL_ERRORS_BURST as usize);
+        let all = (0..2000).filter(|target| shared.may_send_error(*target, 0, Now::from_ms(9000)));
+        assert_eq!(all.count(), 2000, "without a limit");
+    }
 
     #[test]
     fn errors_to_one_target_keep_their_distance() {

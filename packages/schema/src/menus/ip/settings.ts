@@ -74,7 +74,7 @@ export const ipSettings = defineMenu({
     'icmp-rate-limit': {
       kind: int({ min: 0, max: 3_600_000, unit: 'ms' }),
       label: 'ICMP Rate Limit',
-      help: 'Smallest interval between two ICMP errors to one target in milliseconds, but for those of the MTU; 0: no limit.',
+      help: 'Fewest ms between ICMP errors to one target; to all at most 1,000 a second. Those of the MTU go always. 0: no limit.',
       tab: 'General',
       default: '10',
       dataplane: true,
