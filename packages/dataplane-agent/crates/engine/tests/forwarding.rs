@@ -208,6 +208,17 @@ fn arp_modes() {
     let asked = ["203.0.113.1", "127.0.0.1", "0.1.2.3", "224.0.0.5", "255.255.255.255"];
     assert_eq!(asked.map(everywhere), [1, 0, 0, 0, 0]);
     assert_eq!(answers(ArpMode::LocalProxyArp, "10.1.0.2", "10.1.0.9"), 1);
+    // Who forwards nothing answers for nobody else.
+    let idle = |mode: ArpMode, target: &str| {
+        let config = plain().with(|config| {
+            config.interfaces[0].arp = mode;
+            config.settings.ip_forward = false;
+        });
+        Router::new(config).inject(0, request("10.1.0.2", target), VnetState::default()).len()
+    };
+    assert_eq!(idle(ArpMode::ProxyArp, "10.2.0.9"), 0);
+    assert_eq!(idle(ArpMode::ProxyArp, "10.2.0.1"), 1);
+    assert_eq!(idle(ArpMode::LocalProxyArp, "10.1.0.9"), 0);
     // Neither asks: no neighbour without a static entry.
     for mode in [ArpMode::Disabled, ArpMode::ReplyOnly] {
         let config = plain().with(|config| config.interfaces[1].arp = mode);

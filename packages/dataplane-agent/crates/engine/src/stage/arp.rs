@@ -118,12 +118,12 @@ fn proxies(snapshot: &Snapshot, interface: &Interface, in_interface: u16, packet
     if !usable || packet.sender_addr == 0 {
         return false;
     }
+    // Who answered for others and forwarded nothing would cut them off.
+    let way_out = || snapshot.way_out(target).filter(|_| snapshot.forwards());
     match interface.arp {
         // Its own addresses on other interfaces are among what can be reached through it.
-        ArpMode::ProxyArp => {
-            snapshot.is_local(target) || snapshot.way_out(target).is_some_and(|out| out != in_interface)
-        }
-        ArpMode::LocalProxyArp => snapshot.way_out(target).is_some_and(|out| out == in_interface),
+        ArpMode::ProxyArp => snapshot.is_local(target) || way_out().is_some_and(|out| out != in_interface),
+        ArpMode::LocalProxyArp => way_out().is_some_and(|out| out == in_interface),
         ArpMode::Enabled | ArpMode::Disabled | ArpMode::ReplyOnly => false,
     }
 }
