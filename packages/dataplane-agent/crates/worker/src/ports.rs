@@ -372,6 +372,7 @@ impl Ports {
                 port.opened = None;
                 port.receive = Receive::Ring;
                 (port.mtu_given, port.mtu_refused) = (None, None);
+                port.errors_baseline = [0; 2];
             }
             if let Some(message) = fit_mtu(index, port, &mut found, claim, workers, &mut self.offload)? {
                 changes.push(change(message, None, true));
