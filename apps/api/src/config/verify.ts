@@ -1,5 +1,5 @@
 import { type Constant, type Menu, menuByPath, type Prop, parseQueueTarget, splitNot } from '@tollway/schema';
-import { withBuiltin } from './builtin.js';
+import { builtinNames, withBuiltin } from './builtin.js';
 import { type Candidate, type FieldError, fault, OtherRows } from './candidate.js';
 import { checkMenu } from './checks/menus.js';
 import { networkOf } from './derived.js';
@@ -219,7 +219,7 @@ function checkReferences({ menu, values, given, snapshot }: Candidate, siblings:
     const ownRows = menus.some((ref) => ref.menu === menu.path && ref.prop === 'name');
     const known = menus.flatMap((ref) => (ref.menu === menu.path ? [] : namesOf(ref.menu, ref.prop, snapshot)));
     const wrong = wanted.find(
-      (name) => !(also.includes(name) || known.includes(name) || (ownRows && siblings.having(nameOf, name).size > 0)),
+      (name) => !(also.includes(name) || known.includes(name) || (ownRows && isSibling(menu.path, name, siblings))),
     );
     if (wrong === undefined) return [];
     // There may be tens of thousands, and a request with as many mistakes.
@@ -233,6 +233,9 @@ function checkReferences({ menu, values, given, snapshot }: Candidate, siblings:
     ];
   });
 }
+
+const isSibling = (path: string, name: string, siblings: RowsByKey): boolean =>
+  siblings.having(nameOf, name).size > 0 || builtinNames(path).includes(name);
 
 /** Names of other items inside a value that must exist. */
 export function namesIn(prop: Prop, value: string): string[] {

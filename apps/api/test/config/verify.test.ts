@@ -236,6 +236,11 @@ describe('add', () => {
     expect(add(FILTER, { chain: 'forward', 'src-address-list': 'later' }).values['src-address-list']).toBe('later');
   });
 
+  it('an interface list may have what built-in ones have', () => {
+    const { values } = add('/interface/list', { name: 'Others', include: 'all', exclude: 'none,WAN' });
+    expect(values).toMatchObject({ include: 'all', exclude: 'none,WAN' });
+  });
+
   it('a jump to a chain that does not exist yet is accepted', () => {
     expect(add(FILTER, { chain: 'forward', action: 'jump', 'jump-target': 'later' }).values['jump-target']).toBe(
       'later',
