@@ -77,7 +77,7 @@ describe('entries that rules added', () => {
         dynamic: 'true',
       },
     ]);
-    const created = Date.parse(`${rows[1]?.['creation-time']?.replace(' ', 'T')}Z`);
+    const created = Date.parse(`${rows[1]?.['creation-time']?.replace(' ', 'T')}`);
     expect(Math.abs(created - (now - 61_000))).toBeLessThan(10_000);
     expect((await router.rest('GET', `${LISTS}?dynamic=yes&list=seen`)).rows).toEqual([rows[2]]);
     expect((await router.rest('GET', `${LISTS}/${rows[1]?.['.id']}`)).item).toMatchObject({ address: '192.0.2.7' });

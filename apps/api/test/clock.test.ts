@@ -41,3 +41,23 @@ describe('rules with a time of day', () => {
     }
   });
 });
+
+it('moments are told by the clock that conditions on the time of day go by, and follow it', async () => {
+  const LISTS = '/ip/firewall/address-list';
+  vi.spyOn(Date, 'now').mockReturnValue(Date.UTC(2026, 2, 1, 20));
+  const clock = vi.spyOn(Date.prototype, 'getTimezoneOffset').mockReturnValue(-330);
+  const router = await Router.start();
+  try {
+    const { item } = await router.rest('PUT', LISTS, { list: 'seen', address: '192.0.2.7' });
+    expect(item['creation-time']).toBe('2026-03-02 01:30:00');
+    await router.rest('POST', '/log/info', { message: 'lunch' });
+    const newest = async () => (await router.rest('GET', '/log?message=lunch')).rows[0]?.time;
+    expect(await newest()).toBe('2026-03-02 01:30:00');
+    clock.mockReturnValue(-60);
+    expect(await newest()).toBe('2026-03-01 21:00:00');
+    const { id } = await router.rest('PATCH', `${LISTS}/${item['.id']}`, { comment: 'changed' });
+    expect((await router.rest('GET', `${LISTS}/${id}`)).item['creation-time']).toBe('2026-03-01 21:00:00');
+  } finally {
+    await router.close();
+  }
+});

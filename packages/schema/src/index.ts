@@ -12,7 +12,7 @@ export { PACKET_LINE_ACCEPTS, type PacketWords, packetLine, parsePacketLine } fr
 export { printSwitches, SWITCH_VALUES, VALUED_SWITCHES } from './print-switches.js';
 export { displayBytes } from './props/bytes.js';
 export { missingElement } from './props/comma-list.js';
-export { datetimeText } from './props/datetime.js';
+export { datetimeOfStored, datetimeText, storedDatetime } from './props/datetime.js';
 export { displayDuration, durationMs, durationText } from './props/duration.js';
 export { durationUs } from './props/fine-duration.js';
 export { type IcmpOptions, parseIcmpOptions } from './props/icmp-options.js';

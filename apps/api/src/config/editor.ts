@@ -1,4 +1,4 @@
-import { datetimeText, type Menu } from '@tollway/schema';
+import { type Menu, storedDatetime } from '@tollway/schema';
 import { ApiError, errors } from '../errors.js';
 import { Slices } from '../live/slices.js';
 import { builtinRow } from './builtin.js';
@@ -230,7 +230,7 @@ function addOne(draft: Draft, menu: Menu, args: Arguments): number {
     return errors.badProperty(by, `${by}: no such item; it accepts the .id of a row`);
   });
   const stamped: Readonly<Record<string, string>> =
-    'creation-time' in menu.props ? { 'creation-time': datetimeText(Date.now()) } : {};
+    'creation-time' in menu.props ? { 'creation-time': storedDatetime(Date.now()) } : {};
   return draft.add(menu.path, { ...content, values: { ...content.values, ...stamped } }, place);
 }
 

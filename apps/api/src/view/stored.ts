@@ -1,4 +1,4 @@
-import { FIRST_BUILTIN_ROW, type Menu, type Prop } from '@tollway/schema';
+import { datetimeOfStored, FIRST_BUILTIN_ROW, type Menu, type Prop } from '@tollway/schema';
 import { type Row, rowIdText } from '../config/snapshot.js';
 import { type RestRow, yesNo } from './rows.js';
 
@@ -45,7 +45,8 @@ function values(menu: Menu, given: Readonly<Record<string, string>>): Record<str
   for (const [name, prop] of Object.entries(menu.props)) {
     if (prop.secret) continue;
     const value = given[name] ?? (applies(menu, prop, given) ? prop.default : undefined);
-    if (value !== undefined && !(name === 'comment' && value === '')) rest[name] = value;
+    if (value === undefined || (name === 'comment' && value === '')) continue;
+    rest[name] = prop.kind.name === 'datetime' ? datetimeOfStored(value) : value;
   }
   return rest;
 }

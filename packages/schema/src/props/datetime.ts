@@ -3,7 +3,7 @@ import { shown } from './shown.js';
 
 const ACCEPTS = 'a date and time yyyy-mm-dd hh:mm:ss';
 
-/** Wall clock, `2026-03-01 12:00:00`. */
+/** Wall clock of the router, `2026-03-01 12:00:00`. */
 export const datetime: Kind = {
   name: 'datetime',
   accepts: ACCEPTS,
@@ -19,6 +19,16 @@ export const datetime: Kind = {
   jsonSchema: { type: 'string', description: ACCEPTS },
 };
 
-/** Canonical text of a moment, UTC. */
-export const datetimeText = (msSince1970: number): string =>
+/** Text of a moment as it is stored: UTC, which no change of the router's zone moves. */
+export const storedDatetime = (msSince1970: number): string =>
   new Date(msSince1970).toISOString().slice(0, 19).replace('T', ' ');
+
+/** Canonical text of a moment by the router's clock, which conditions on the time of day go by, too. */
+export const datetimeText = (msSince1970: number): string =>
+  storedDatetime(msSince1970 - new Date(msSince1970).getTimezoneOffset() * 60_000);
+
+/** Canonical text of a moment that is stored. */
+export function datetimeOfStored(stored: string): string {
+  const ms = Date.parse(`${stored.replace(' ', 'T')}Z`);
+  return Number.isNaN(ms) ? stored : datetimeText(ms);
+}
