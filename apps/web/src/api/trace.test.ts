@@ -1,6 +1,7 @@
+import type { ShownPacket, TracedRow } from '@tollway/schema';
 import { expect, test } from 'vitest';
 import type { Message } from './socket.ts';
-import { dryRun, followTrace, type TraceNews } from './trace.ts';
+import { dryRun, followTrace, type TraceNews, traceNews } from './trace.ts';
 
 /** A connection that remembers what is asked, and lets a test answer. */
 function connection() {
@@ -67,4 +68,25 @@ test('a trace that goes on over a new connection says so, and counts what was lo
     [1, 3, 1],
     [1, 5, 2],
   ]);
+});
+
+test('a packet comes with all that the router says of it', () => {
+  const row: Required<TracedRow> = { id: '*9', menu: '/ip/firewall/filter', label: '#9 log', effect: 'logged by' };
+  const packet: Required<ShownPacket> = {
+    number: 1,
+    timeMs: 2,
+    in: 'ether2',
+    out: 'ether1',
+    protocol: 'tcp',
+    src: '192.168.88.10:40000',
+    dst: '198.51.100.1:443',
+    length: 1500,
+    segments: 45,
+    fast: false,
+    slowReason: 'first-packet',
+    outcome: 'dropped',
+    dropReason: 'filter-drop',
+    steps: [{ stage: 'filter', decision: 'dropped', rows: [row] }],
+  };
+  expect(traceNews({ op: 'trace', packets: [packet] })?.packets).toEqual([packet]);
 });

@@ -28,6 +28,7 @@ function packetOf(raw: Record<string, unknown>): ShownPacket {
     src: text(raw.src),
     dst: text(raw.dst),
     length: number(raw.length),
+    ...(typeof raw.segments === 'number' && { segments: raw.segments }),
     fast: raw.fast === true,
     slowReason: text(raw.slowReason),
     outcome: text(raw.outcome),
@@ -35,10 +36,11 @@ function packetOf(raw: Record<string, unknown>): ShownPacket {
     steps: objects(raw.steps).map((step) => ({
       stage: text(step.stage),
       decision: text(step.decision),
-      rows: objects(step.rows).map(({ id, menu, label }) => ({
+      rows: objects(step.rows).map(({ id, menu, label, effect }) => ({
         id: text(id),
         ...(typeof menu === 'string' && { menu }),
         label: text(label),
+        ...(typeof effect === 'string' && { effect }),
       })),
     })),
   };
