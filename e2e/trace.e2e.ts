@@ -51,6 +51,19 @@ test('three clicks from the desk say which rule drops a packet, and lead to it',
   }
 });
 
+test('a line that says no packet is refused, and no trace runs by the words of the line before', async ({ ui }) => {
+  await ui.open('/tool/packet-trace');
+  const trace = ui.window('Packet Trace');
+  const line = trace.root.getByLabel('Packet', { exact: true });
+  for (const button of ['Dry Run', 'Start']) {
+    await line.fill(PACKET);
+    await line.fill('host 10.9.9.9 only');
+    await trace.button(button).click();
+    await expect(trace.root.getByRole('alert')).toContainText('host 10.9.9.9 only');
+    await expect(trace.root.getByRole('status').filter({ hasText: 'Stopped' })).toBeVisible();
+  }
+});
+
 test('a live trace that goes on after a restart of the API keeps its packets and says that some are missing', async ({
   ui,
   router,

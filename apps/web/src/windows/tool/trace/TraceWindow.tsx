@@ -48,6 +48,14 @@ export function TraceWindow({ menu }: WindowProps) {
     else setWrong({ property: undefined, detail: String(error) });
   }
 
+  /** Whether the line says a packet; if not the form says why. The words are then those of the line before. */
+  function isReadable(): boolean {
+    const parsed = line === '' ? undefined : parsePacketLine(line);
+    if (parsed?.ok !== false) return true;
+    setWrong({ property: 'packet', detail: parsed.error });
+    return false;
+  }
+
   function begin() {
     stop.current?.();
     stop.current = undefined;
@@ -129,12 +137,8 @@ export function TraceWindow({ menu }: WindowProps) {
           const { [name]: _old, ...rest } = words;
           show(value === '' ? rest : { ...rest, [name]: value });
         }}
-        onDryRun={() => {
-          const parsed = line === '' ? undefined : parsePacketLine(line);
-          if (parsed?.ok === false) setWrong({ property: 'packet', detail: parsed.error });
-          else ask(words);
-        }}
-        onStart={start}
+        onDryRun={() => isReadable() && ask(words)}
+        onStart={() => isReadable() && start()}
         onStop={() => {
           stop.current?.();
           setRunning(false);
