@@ -31,6 +31,7 @@ test('a queue is recorded once a second, also while it stands still, for as long
 test('without news from the router there is a gap, and old readings go', () => {
   let fresh = false;
   const recorder = new QueueRecorder(() => fresh);
+  recorder.row = { rate: '0/0' };
   recorder.listen(() => {});
   vi.advanceTimersByTime(2_000);
   expect(recorder.rates(0).times).toEqual([]);
@@ -43,8 +44,24 @@ test('over a reset of the counters there is a gap, not a second without drops', 
   const recorder = new QueueRecorder(() => true);
   recorder.listen(() => {});
   for (const dropped of ['5000/0', '8000/0', '700/0', '3700/0']) {
-    recorder.row = { dropped };
+    recorder.row = { rate: '0/0', dropped };
     vi.advanceTimersByTime(1_000);
   }
   expect(recorder.drops(0, 1).values).toEqual([[null, 3_000, null, 3_000]]);
+});
+
+test('while the packet engine counts nothing there is a gap, and then no burst of all that was ever dropped', () => {
+  const recorder = new QueueRecorder(() => true);
+  recorder.listen(() => {});
+  const counted = { rate: '100/0', dropped: '10539/0', 'max-limit': '1000/0' };
+  recorder.row = counted;
+  vi.advanceTimersByTime(2_000);
+  recorder.row = { 'max-limit': '1000/0' };
+  vi.advanceTimersByTime(4_000);
+  recorder.row = counted;
+  vi.advanceTimersByTime(2_000);
+  const { times, values } = recorder.rates(0, 1);
+  expect(times).toEqual([1_001_000, 1_002_000, 1_007_000, 1_008_000]);
+  expect(values[0]).toEqual([100, 100, 100, 100]);
+  expect(recorder.drops(0, 1).values).toEqual([[null, 0, null, 0]]);
 });

@@ -29,7 +29,7 @@ export class QueueRecorder {
   readonly #readings: Reading[] = [];
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  /** @param fresh whether {@link row} is up to date: false leaves a gap */
+  /** @param fresh whether {@link row} is up to date: false leaves a gap, as a row without counters does */
   constructor(fresh: () => boolean) {
     this.#fresh = fresh;
   }
@@ -93,7 +93,8 @@ export class QueueRecorder {
 
   #record(): void {
     const { row } = this;
-    if (this.#fresh()) {
+    // While the packet engine does not answer, a queue has no counters; they are not 0.
+    if (this.#fresh() && row.rate !== undefined) {
       // Not of the clock, which may be set back.
       const t = performance.timeOrigin + performance.now();
       const [up, down] = halves(row['max-wait']);
