@@ -83,6 +83,35 @@ test('a frozen window takes no news, and asks for what it missed when it thaws',
   expect(live.shown).toEqual(['*3', '*2', '*1']);
 });
 
+test('a frozen window stays as it is when it was out of sight, and takes what is asked for', () => {
+  const { live, answer, asked } = threeRows();
+  live.freeze(true);
+  live.close();
+  live.open();
+  answer('*2', '*3', '*4');
+  expect(live.shown).toEqual(['*1', '*2', '*3']);
+  live.show({ find: '4' });
+  answer('*4');
+  expect(live.shown).toEqual(['*4']);
+  answer('*5');
+  expect(live.shown).toEqual(['*4']);
+  asked.length = 0;
+  live.freeze(false);
+  expect(asked.length).toBe(1);
+  answer('*5');
+  expect(live.shown).toEqual(['*5']);
+});
+
+test('a window that was frozen while it was out of sight has the news when it is seen again', () => {
+  const { live, answer } = threeRows();
+  live.freeze(true);
+  live.close();
+  live.freeze(false);
+  live.open();
+  answer('*2', '*3', '*4');
+  expect(live.shown).toEqual(['*2', '*3', '*4']);
+});
+
 test('a refused filter shows no rows, whatever comes of the window before, until another one is answered', () => {
   const { live, order, refuse, answer, subscribed, closedCount } = threeRows();
   live.show({ filter: { address: [{ op: 'in', value: '10.0.0.0/33' }] } });

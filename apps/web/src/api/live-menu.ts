@@ -90,6 +90,8 @@ export class LiveMenu {
   #reorders: ((order: readonly string[]) => readonly string[])[] = [];
   #heldSince: number | undefined;
   #frozen = false;
+  /** Whether rows have been asked for that have not come: those alone come into a frozen window. */
+  #awaited = true;
   #error: string | undefined;
   #refused: RefusedCondition | undefined;
 
@@ -162,6 +164,7 @@ export class LiveMenu {
   show(part: Partial<Query>): void {
     const before = this.#query;
     this.#query = { ...before, ...part };
+    this.#awaited = true;
     this.release();
     if (this.#error === undefined || this.#handle === undefined) {
       this.#handle?.update(toRequest(this.#query));
@@ -190,6 +193,7 @@ export class LiveMenu {
 
   /** Asks for the window anew, e.g. when what was shown before its confirmation turned out wrong. */
   refresh(): void {
+    this.#awaited = true;
     this.#handle?.update(toRequest(this.#query));
   }
 
@@ -223,6 +227,8 @@ export class LiveMenu {
   #receive(message: Readonly<Record<string, unknown>>): void {
     // After a refusal the server may go on with the window before: rows that nobody asked for.
     if (message.op === 'delta' && (this.#frozen || this.#error !== undefined)) return;
+    // Each new subscription begins with one: of a window that was out of sight, or whose connection broke off.
+    if (message.op === 'snapshot' && this.#frozen && !this.#awaited) return;
     if (message.op === 'error') {
       this.#error = typeof message.detail === 'string' ? message.detail : 'the server refused the subscription';
       this.#refused = refusedBy(message);
@@ -236,7 +242,10 @@ export class LiveMenu {
     if (!change.order && change.rows.size === 0) return;
     const state = { ...sent, order: this.#reorders.reduce((order, reorder) => reorder(order), sent.order) };
     this.#state = state;
-    if (message.op === 'snapshot') this.#listed = this.#query;
+    if (message.op === 'snapshot') {
+      this.#listed = this.#query;
+      this.#awaited = false;
+    }
     this.#error = undefined;
     const now = performance.now();
     const held = this.#heldSince !== undefined && now - this.#heldSince < HOLD_MS && state.first === before.first;
