@@ -51,6 +51,8 @@ test('with the packet engine silent the page says so, and what it counted is gre
   try {
     await expect(verdict).toContainText('The packet engine does not answer', { timeout: 90_000 });
     await expect(tile).toHaveCSS('filter', 'grayscale(1)');
+    await ui.open('/interface');
+    await expect(ui.page.locator('.split-below .chart').first()).toHaveCSS('filter', 'grayscale(1)');
     process.kill(agent, 'SIGCONT');
     await expect(verdict).toContainText(/All is well|Needs a look/, { timeout: 60_000 });
     await expect(tile).toHaveCSS('filter', 'none');
