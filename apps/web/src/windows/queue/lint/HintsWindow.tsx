@@ -1,5 +1,5 @@
 /** Hints about queues. The selected one, else the first, stands in full below the list; a double click opens its queue. */
-import { useCallback, useContext, useState } from 'react';
+import { useCallback, useContext, useState, useSyncExternalStore } from 'react';
 import type { LiveMenu } from '../../../api/live-menu.ts';
 import type { Row } from '../../../api/row.ts';
 import { MenuTable } from '../../../menu/MenuTable.tsx';
@@ -13,12 +13,16 @@ export function HintsWindow(props: WindowProps) {
   const open = useContext(OpenWindow);
   const follow = useLinks();
   const [live, setLive] = useState<LiveMenu>();
-  const [hint, setHint] = useState<Row>();
+  const [id, setId] = useState<string>();
   const onSelection = useCallback((selected: readonly string[], loaded: readonly string[], of: LiveMenu) => {
-    const id = selected[0] ?? loaded[0];
     setLive(of);
-    setHint(id === undefined ? undefined : of.row(id));
+    setId(selected[0] ?? loaded[0]);
   }, []);
+  // Another configuration may have another hint in its place.
+  const hint = useSyncExternalStore(
+    useCallback((changed) => live?.subscribe(changed) ?? (() => {}), [live]),
+    () => (id === undefined ? undefined : live?.row(id)),
+  );
   return (
     <div className="menu-table">
       <MenuTable
