@@ -53,6 +53,8 @@ test('with the packet engine silent the page says so, and what it counted is gre
     await expect(tile).toHaveCSS('filter', 'grayscale(1)');
     await ui.open('/interface');
     await expect(ui.page.locator('.split-below .chart').first()).toHaveCSS('filter', 'grayscale(1)');
+    const connections = await ui.open('/ip/firewall/connection');
+    await expect(connections.root.getByText('Not known now: the packet engine does not answer').first()).toBeVisible();
     process.kill(agent, 'SIGCONT');
     await expect(verdict).toContainText(/All is well|Needs a look/, { timeout: 60_000 });
     await expect(tile).toHaveCSS('filter', 'none');

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AgentPeer } from './agent-peer.js';
+import { Client } from './live-client.js';
 import { PASSWORD, Router } from './router.js';
 
 /** Writes wait for an agent that is there and does nothing, or dies of them, and for each other; not for ever. */
@@ -74,13 +75,46 @@ describe('an agent that is away', () => {
       ['DELETE', '/ip/firewall/connection/*100000001'],
       ['DELETE', '/ip/arp/*8000000010A000001'],
       ['PATCH', '/ip/arp/*8000000010A000001'],
+      ['GET', '/ip/arp/*8000000010A000001'],
     ] as const) {
       const { error } = await router.rest(method, path, method === 'PATCH' ? { comment: 'x' } : undefined);
       expect(error, `${method} ${path}`).toMatchObject({ error: 503, detail: expect.stringMatching(/not connected/) });
     }
+    expect((await router.rest('GET', '/ip/arp/*1234')).status).toBe(404);
     await peer.start();
     await router.healthy(30_000);
   });
+});
+
+describe('a browser, while the agent is away', () => {
+  it.each(['/ip/firewall/connection', '/ip/firewall/address-list', '/ip/arp', '/ip/route', '/ip/settings/fast-path'])(
+    'is told that items of %s are missing, also of one that it looks at, until it is back',
+    async (menu) => {
+      const client = await Client.open(router.url);
+      const filter = { '.id': '*8000000010A000001' };
+      const windows = [{}, { filter }, {}];
+      const ask = (id: number) =>
+        client.send({ op: 'subscribe', id, topic: 'menu', menu, intervalMs: 200, ...windows[id] });
+      /** What the newest message of each window says. */
+      const told = () => windows.map((_, at) => client.messages.findLast(({ id }) => id === at)?.incomplete);
+      const become = (...expected: unknown[]) => expect.poll(told, { timeout: 20_000 }).toEqual(expected);
+      const heard = (id: number) => client.messages.some((message) => message.id === id);
+      try {
+        ask(0);
+        ask(1);
+        await expect.poll(() => heard(0) && heard(1), { timeout: 20_000 }).toBe(true);
+        await become(undefined, undefined, undefined);
+        await peer.stop();
+        await become(true, true, undefined);
+        ask(2);
+        await become(true, true, true);
+        await peer.start();
+        await become(undefined, undefined, undefined);
+      } finally {
+        client.socket.close();
+      }
+    },
+  );
 });
 
 describe('an agent that hangs', () => {

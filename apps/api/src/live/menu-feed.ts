@@ -144,8 +144,8 @@ export class MenuFeed {
   }
 
   #send(window: MenuWindow, content: WindowContent): void {
-    const { total, matched, context = 0 } = content;
-    const counts = { total, matched, ...(window.tree !== undefined && { context }) };
+    const { total, matched, context = 0, incomplete } = content;
+    const counts = { total, matched, ...(window.tree !== undefined && { context }), ...(incomplete && { incomplete }) };
     if (this.#sent === undefined) {
       this.#outlet.send({ id: this.#id, op: 'snapshot', ...counts, first: window.first, rows: content.rows });
     } else {

@@ -15,6 +15,8 @@ export interface WindowContent {
   readonly matched: number;
   /** How many of those are shown only for what is below them; undefined when none is. */
   readonly context?: number;
+  /** Items are missing that the data plane alone knows: it does not answer. */
+  readonly incomplete?: boolean;
   readonly rows: readonly RestRow[];
 }
 
@@ -40,8 +42,10 @@ export async function evaluate(
     const row = names === undefined ? set.row(index) : cells(set, index, names);
     rows.push(withId(row, menu.kind === 'ordered' && indexes !== undefined ? index : undefined));
   }
-  return { total: set.length, matched, rows };
+  return { total: set.length, matched, ...missing(set), rows };
 }
+
+const missing = ({ incomplete }: RowSet): Pick<WindowContent, 'incomplete'> => (incomplete ? { incomplete } : {});
 
 /** Most cells that a window on a menu of `total` items can show. */
 export function mostCells(menu: Menu, total: number, { first, count, columns }: MenuWindow): number {
@@ -62,7 +66,7 @@ async function evaluateTree(menu: Menu, set: RowSet, window: MenuWindow, slices:
     return { ...withId(row, menu.kind === 'ordered' ? line.index : undefined), ...placeInTree(line) };
   });
   const context = lines.reduce((count, line) => count + (line.context ? 1 : 0), 0);
-  return { total: set.length, matched: lines.length, ...(context > 0 && { context }), rows };
+  return { total: set.length, matched: lines.length, ...(context > 0 && { context }), ...missing(set), rows };
 }
 
 const placeInTree = ({ above, children, open, context }: TreeLine): RestRow => ({
@@ -165,7 +169,8 @@ export function deltaOf(before: WindowContent, after: WindowContent): Delta | un
     after.rows.some((row, index) => row['.id'] !== before.rows[index]?.['.id']);
   const hasUnset = Object.keys(unset).length > 0;
   const same = set.length === 0 && remove.length === 0 && !hasUnset && !reordered;
-  const counted = before.total === after.total && before.matched === after.matched && before.context === after.context;
+  const names = ['total', 'matched', 'context', 'incomplete'] as const;
+  const counted = names.every((name) => before[name] === after[name]);
   if (same && counted) return undefined;
   return {
     ...(reordered && { order: after.rows.map((row) => row['.id'] ?? '') }),

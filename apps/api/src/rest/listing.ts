@@ -1,6 +1,7 @@
 import type { Menu } from '@tollway/schema';
+import { AgentGone } from '../agent/messages.js';
 import { refuseLong } from '../config/content.js';
-import { nameProp } from '../config/items.js';
+import { isDynamicId, nameProp } from '../config/items.js';
 import { MAX_NAMES, parseProplist, project } from '../config/query.js';
 import { errors } from '../errors.js';
 import type { RestRow, RowSet } from '../view/rows.js';
@@ -54,10 +55,10 @@ export function indexOfItem(menu: Menu, rows: RowSet, item: string): number | un
   return undefined;
 }
 
-/** The item with this `.id` or name. @throws ApiError 404. */
+/** The item with this `.id` or name. @throws ApiError 404; AgentGone when the data plane alone knows and does not answer. */
 export function oneItem(menu: Menu, rows: RowSet, item: string): RestRow {
   const index = indexOfItem(menu, rows, item);
-  if (index === undefined) throw errors.noSuchItem();
+  if (index === undefined) throw rows.incomplete && isDynamicId(item) ? new AgentGone() : errors.noSuchItem();
   return rows.row(index);
 }
 

@@ -3,7 +3,7 @@ import type { AddressListDump } from '../agent/address-list-entries.js';
 import type { ConfigStore } from '../config/store.js';
 import type { Slices } from '../live/slices.js';
 import type { LiveState } from '../state/live-state.js';
-import type { RestRow, RowSet, View } from './rows.js';
+import { NOT_KNOWN, type RestRow, type RowSet, type View } from './rows.js';
 import { StoredParts, StoredRows } from './stored-rows.js';
 
 /** Entries of address lists: those that are stored, then those that rules and users added for a time. */
@@ -17,7 +17,8 @@ export function addressListsView(menu: Menu, store: ConfigStore, live: LiveState
       (row) => parts.of(row, invalid.get(row.id)),
       undefined,
     );
-    return dump === undefined || dump.count === 0 ? stored : new JoinedRows(stored, new DynamicRows(dump));
+    if (dump === undefined) return new JoinedRows(stored, NOT_KNOWN);
+    return dump.count === 0 ? stored : new JoinedRows(stored, new DynamicRows(dump));
   };
 }
 
@@ -61,6 +62,10 @@ class JoinedRows implements RowSet {
   constructor(first: RowSet, second: RowSet) {
     this.#first = first;
     this.#second = second;
+  }
+
+  get incomplete(): boolean {
+    return this.#second.incomplete === true;
   }
 
   get length(): number {

@@ -40,7 +40,7 @@ export function arpView(menu: Menu, store: ConfigStore, live: LiveState): View {
     });
     const names = new Map((store.snapshot.get(ETHERNET) ?? []).map((row) => [row.id, row.values.name]));
     const learned = neighbors.filter((entry) => entry.row === 0);
-    return new ArrayRows([
+    const rows = [
       ...stored,
       ...learned.map((entry): RestRow => {
         const mac = entry['mac-address'];
@@ -57,6 +57,7 @@ export function arpView(menu: Menu, store: ConfigStore, live: LiveState): View {
           complete: yesNo(Boolean(mac)),
         };
       }),
-    ]);
+    ];
+    return new ArrayRows(rows, known === undefined);
   };
 }

@@ -51,7 +51,7 @@ export function routesView(menu: Menu, store: ConfigStore, live: LiveState): Vie
         }
       },
     });
-    return new RouteRows(rows, stored, dump, names);
+    return new RouteRows(rows, stored, known, names);
   };
 }
 
@@ -147,13 +147,15 @@ class RouteRows implements RowSet {
   readonly #dump: RouteDump;
   readonly #names: Names;
   readonly #connected: number;
+  readonly incomplete: boolean;
 
-  constructor(rows: readonly Row[], stored: StoredRows, dump: RouteDump, names: Names) {
+  constructor(rows: readonly Row[], stored: StoredRows, known: RouteDump | undefined, names: Names) {
     this.#rows = rows;
     this.#stored = stored;
-    this.#dump = dump;
+    this.#dump = known ?? NO_ROUTES;
     this.#names = names;
-    this.#connected = rows.length + dump.firstStatic;
+    this.#connected = rows.length + this.#dump.firstStatic;
+    this.incomplete = known === undefined;
   }
 
   get length(): number {

@@ -7,6 +7,8 @@ export type RestRow = Readonly<Record<string, string>>;
 /** Items of a menu, decoded only as far as somebody looks. */
 export interface RowSet extends Cells {
   readonly length: number;
+  /** Items are missing that the data plane alone knows: it does not answer. */
+  readonly incomplete?: boolean;
   id(index: number): string;
   row(index: number): RestRow;
   /** Place of the item with this `.id`, where it is found faster than by a walk. */
@@ -24,9 +26,11 @@ export interface RowSet extends Cells {
 
 export class ArrayRows implements RowSet {
   readonly #rows: readonly RestRow[];
+  readonly incomplete: boolean;
 
-  constructor(rows: readonly RestRow[]) {
+  constructor(rows: readonly RestRow[], incomplete = false) {
     this.#rows = rows;
+    this.incomplete = incomplete;
   }
 
   get length(): number {
@@ -47,8 +51,8 @@ export class ArrayRows implements RowSet {
   }
 }
 
-/** Items that the data plane alone knows, while it is not connected: viewers see none, who asks once is refused. */
-export const NOT_KNOWN: RowSet = new ArrayRows([]);
+/** Items that the data plane alone knows, while it is not connected: viewers see none and are told why, who asks once is refused. */
+export const NOT_KNOWN: RowSet = new ArrayRows([], true);
 
 /** Which properties somebody asks for who looks once. */
 export type Asked = (property: string) => boolean;

@@ -33,6 +33,16 @@ test('a delta changes values in place and leaves the other rows alone', () => {
   expect(change).toEqual({ rows: new Set(['*2']), order: false });
 });
 
+test('a window knows whether items are missing', () => {
+  const none = { op: 'delta', total: 0, matched: 0, order: [], set: [], remove: [], incomplete: true };
+  const gone = applyMessage(loaded, none).state;
+  expect([gone.incomplete, gone.order]).toEqual([true, []]);
+  const { state, change } = applyMessage(gone, { ...none, incomplete: undefined });
+  expect([state.incomplete, change.order]).toEqual([false, true]);
+  expect(applyMessage(gone, { ...snapshot(), incomplete: true }).state.incomplete).toBe(true);
+  expect(loaded.incomplete).toBe(false);
+});
+
 test('unset takes properties away', () => {
   const { state } = applyMessage(loaded, { op: 'delta', total: 9, matched: 3, set: [], unset: { '*1': ['name'] } });
   expect(state.rows.get('*1')).toEqual({ '.id': '*1' });

@@ -14,6 +14,8 @@ export interface WindowState {
   readonly matched: number;
   /** How many of the matched are shown in a tree only for what is below them. */
   readonly context: number;
+  /** Items are missing that the packet engine alone knows: it does not answer. */
+  readonly incomplete: boolean;
   /** Position of the first row of the window among the matched. */
   readonly first: number;
   /** Ids of the window in order. */
@@ -34,6 +36,7 @@ export const emptyWindow: WindowState = {
   total: 0,
   matched: 0,
   context: 0,
+  incomplete: false,
   first: 0,
   order: [],
   rows: new Map(),
@@ -69,6 +72,7 @@ function snapshot(message: Message): { state: WindowState; change: Change } {
       total,
       matched: count(message.matched, total),
       context: count(message.context, 0),
+      incomplete: message.incomplete === true,
       first: count(message.first, 0),
       order,
       rows,
@@ -114,9 +118,12 @@ function delta(state: WindowState, message: Message): { state: WindowState; chan
   const matched = count(message.matched, state.matched);
   const context = count(message.context, state.context);
   const first = count(message.first, state.first);
-  const next: WindowState = { loaded: true, total, matched, context, first, order, rows };
-  const counted = total === state.total && matched === state.matched && context === state.context;
-  const moved = order !== state.order || !counted || first !== state.first;
+  const incomplete = message.incomplete === true;
+  const next: WindowState = { loaded: true, total, matched, context, incomplete, first, order, rows };
+  const counted = (['total', 'matched', 'context', 'incomplete', 'first'] as const).every(
+    (name) => next[name] === state[name],
+  );
+  const moved = order !== state.order || !counted;
   return { state: next, change: { rows: changed, order: moved } };
 }
 

@@ -3,7 +3,7 @@ import type { Menu } from '@tollway/schema';
 import { useSyncExternalStore } from 'react';
 import { useStale } from '../api/connection.ts';
 import type { LiveMenu } from '../api/live-menu.ts';
-import { loadingText } from './TableFooter.tsx';
+import { loadingText, NOT_KNOWN } from './TableFooter.tsx';
 
 export function EmptyNote({ menu, live }: { readonly menu: Menu; readonly live: LiveMenu }) {
   const stale = useStale();
@@ -16,6 +16,7 @@ export function EmptyNote({ menu, live }: { readonly menu: Menu; readonly live: 
         return live.refused === undefined ? '' : 'Nothing is listed: the router does not understand the filter.';
       }
       if (live.shown.length > 0 || state.matched > 0) return '';
+      if (state.incomplete) return `${NOT_KNOWN}.`;
       if (query.find !== '' || Object.keys(query.filter).length > 0)
         return 'Nothing matches Find, the list beside it, or the filter.';
       return menu.commands.includes('add') ? 'Nothing here yet. Press + (Insert) to add an item.' : 'Nothing here now.';

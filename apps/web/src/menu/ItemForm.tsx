@@ -75,7 +75,7 @@ function ItemDialog({ start, before, after, ...common }: DialogProps) {
   const stale = useStale();
   const [last, setLast] = useState<Row>();
   const row = item.state === 'here' ? item.row : undefined;
-  // Of an item that somebody removes what was typed stays, and can be added again.
+  // Of an item that somebody removes what was typed stays, and can be added again; so does one that is not known now.
   if (row !== undefined && row !== last) setLast(row);
   const known = row ?? (item.state === 'missing' && !item.removed ? undefined : last);
   const shown = id === null ? EMPTY : known;
@@ -107,7 +107,8 @@ function ItemDialog({ start, before, after, ...common }: DialogProps) {
     );
   }
   // The frame comes with its content: an empty one would flash and take the focus.
-  if (item.state !== 'missing') return stale ? <p className="form-note">{loadingText(true)}</p> : null;
+  if (item.state === 'here' || item.state === 'loading')
+    return stale ? <p className="form-note">{loadingText(true)}</p> : null;
   return (
     <Frame title={menu.singular} onClose={onClose}>
       <p className="form-note">{item.why}</p>

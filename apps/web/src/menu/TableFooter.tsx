@@ -3,10 +3,15 @@ import { useStale } from '../api/connection.ts';
 import type { LiveMenu } from '../api/live-menu.ts';
 import { amount, items } from './item.ts';
 
-/** `16 items out of 17 (1 selected)`. */
-export function footerText(matched: number, total: number, selected: number): string {
+/** What stands for items that the packet engine alone knows. */
+export const NOT_KNOWN = 'Not known now: the packet engine does not answer';
+
+/** `16 items out of 17 (1 selected)`. @param incomplete there are more, which are not known now */
+export function footerText(matched: number, total: number, selected: number, incomplete = false): string {
+  if (incomplete && total === 0) return NOT_KNOWN;
   const count = matched === total ? items(matched) : `${items(matched)} out of ${amount(total)}`;
-  return selected === 0 ? count : `${count} (${amount(selected)} selected)`;
+  const known = incomplete ? `${count} without those that the packet engine knows, which does not answer` : count;
+  return selected === 0 ? known : `${known} (${amount(selected)} selected)`;
 }
 
 /** What stands where nothing has come yet. */
@@ -24,9 +29,9 @@ export function TableFooter({ live, selected, more }: Props) {
   const text = useSyncExternalStore(
     (changed) => live.subscribe(changed),
     () => {
-      const { loaded, matched, context, total } = live.state;
+      const { loaded, matched, context, total, incomplete } = live.state;
       if (live.error !== undefined) return `Not shown: ${live.error}`;
-      return loaded ? footerText(matched - context, total, selected) : undefined;
+      return loaded ? footerText(matched - context, total, selected, incomplete) : undefined;
     },
   );
   const stale = useStale();

@@ -5,14 +5,18 @@ import { live as socket } from '../api/live.ts';
 import { LiveMenu } from '../api/live-menu.ts';
 import type { Row } from '../api/row.ts';
 import { useVisible } from '../ui/visibility.ts';
+import { NOT_KNOWN } from './TableFooter.tsx';
 
 export type LiveItem =
   | { readonly state: 'loading' }
+  /** Whether it is there is not known now. */
+  | { readonly state: 'unknown'; readonly why: string }
   /** `removed`: it was there and is not any more, or never was; else it cannot be read. */
   | { readonly state: 'missing'; readonly why: string; readonly removed: boolean }
   | { readonly state: 'here'; readonly row: Row };
 
 const LOADING: LiveItem = { state: 'loading' };
+const UNKNOWN: LiveItem = { state: 'unknown', why: `${NOT_KNOWN}.` };
 
 /** One item by id, or the only one of a settings menu; null is heard nothing of, as it does not exist yet. */
 export function useItem(menu: Menu, id: string | undefined | null): LiveItem {
@@ -39,11 +43,12 @@ export function useItem(menu: Menu, id: string | undefined | null): LiveItem {
   );
   const phase = useSyncExternalStore(
     (changed) => live.subscribe(changed),
-    () => live.error ?? (live.state.loaded ? 'loaded' : 'loading'),
+    () => live.error ?? (!live.state.loaded ? 'loading' : live.state.incomplete ? 'incomplete' : 'loaded'),
   );
   return useMemo(() => {
     if (row !== undefined && first !== undefined) return { state: 'here', row };
     if (phase === 'loading') return LOADING;
+    if (phase === 'incomplete') return UNKNOWN;
     const removed = phase === 'loaded';
     return { state: 'missing', why: removed ? 'This item does not exist any more.' : phase, removed };
   }, [row, first, phase]);
