@@ -71,6 +71,16 @@ test('whom another tab has logged in does not take over a page, unless they log 
   expect(speaker()).toBe('*1');
 });
 
+test('a login after which the router does not answer says so, and can be tried again', async () => {
+  answers(401, { setup: false });
+  await refreshSession();
+  answer.mockResolvedValueOnce(Response.json({})).mockRejectedValueOnce(new TypeError('no answer'));
+  await expect(login('admin', 'long enough')).rejects.toThrow('did not answer after the login');
+  answer.mockImplementation(() => Promise.resolve(Response.json(who)));
+  await login('admin', 'long enough');
+  expect(useSession.getState()).toEqual(inside);
+});
+
 test('who is renamed stays logged in', async () => {
   answers(200, who);
   await refreshSession();

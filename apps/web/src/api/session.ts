@@ -101,7 +101,7 @@ export function followProblem(problem: string | undefined): void {
   replace(problem === undefined ? rest : { ...rest, problem });
 }
 
-/** Logs in. @throws {RequestError} with the server's reason. */
+/** Logs in. @throws {RequestError} with the reason. */
 export async function login(name: string, password: string): Promise<void> {
   try {
     await harmless(request('POST', '/api/v1/login', { name, password }));
@@ -111,13 +111,19 @@ export async function login(name: string, password: string): Promise<void> {
     }
     throw error;
   }
-  await refreshSession(true);
+  await enter('The router did not answer after the login. Try again.');
 }
 
-/** Sets the first password and logs in. @throws {RequestError} with the server's reason. */
+/** Sets the first password and logs in. @throws {RequestError} with the reason. */
 export async function setUp(token: string, password: string): Promise<void> {
   await request('POST', '/api/v1/setup', { token, password });
+  await enter('The password is set, but the router did not answer then. Reload the page.');
+}
+
+/** Learns who has logged in. @throws {RequestError} with `unanswered` when the router does not say it. */
+async function enter(unanswered: string): Promise<void> {
   await refreshSession(true);
+  if (useSession.getState().phase === 'out') throw new RequestError(0, unanswered);
 }
 
 /** Changes one's own password. @throws {RequestError} with the server's reason. */
