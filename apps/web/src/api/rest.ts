@@ -66,7 +66,8 @@ export function speaker(): string | undefined {
   return user;
 }
 
-const GONE = 'the item does not exist any more';
+/** What is told of an item that is not there. */
+export const GONE = 'the item does not exist any more';
 
 async function errorFrom(response: Response): Promise<RequestError> {
   let body: unknown;

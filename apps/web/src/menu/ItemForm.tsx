@@ -3,7 +3,7 @@ import type { Menu } from '@tollway/schema';
 import { type ComponentType, type ReactNode, useEffect, useRef, useState } from 'react';
 import { add, print, set } from '../api/commands.ts';
 import { useStale } from '../api/connection.ts';
-import { RequestError } from '../api/rest.ts';
+import { GONE, RequestError } from '../api/rest.ts';
 import type { Row } from '../api/row.ts';
 import { loggedIn } from '../api/session.ts';
 import { showError } from '../ui/toasts.ts';
@@ -133,7 +133,10 @@ export function NewItemForm(props: NewProps) {
   useEffect(() => {
     if (copy === undefined) return;
     print(menu.path, { '.id': copy })
-      .then(([row]) => setStart(row === undefined ? {} : copyOf(menu, row)))
+      .then(([row]) => {
+        if (row === undefined) throw new RequestError(404, GONE);
+        setStart(copyOf(menu, row));
+      })
       .catch((error: unknown) => {
         showError('Copy', error);
         setStart({});
