@@ -12,7 +12,6 @@ const sample = (t: number, reason = 'runt'): TrafficSample => ({
   queued: { bytes: 0, packets: 0 },
   cpu: [],
   connections: 3,
-  slowPps: 0,
   fasttrackShare: 0,
   drops: { [reason]: 1 },
 });

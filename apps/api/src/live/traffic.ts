@@ -26,8 +26,6 @@ export interface TrafficSample {
   readonly queued: { readonly bytes: number; readonly packets: number };
   readonly cpu: readonly { cpu: number; load: number }[];
   readonly connections: number;
-  /** Packets per second that ran every stage since the sample before. */
-  readonly slowPps: number;
   /** Share of the packets received that took FastTrack since the sample before, 0…1. */
   readonly fasttrackShare: number;
   /** Drop reason → packets per second, those that moved. */
@@ -72,7 +70,6 @@ export class Traffic {
       connections: stats.tracking['ip4-entries'] + stats.tracking['ip6-entries'],
       throughput: throughput(stats),
       queued: { bytes: stats.queues['queued-bytes'], packets: stats.queues['queued-packets'] },
-      slowPps: before === undefined ? 0 : slowPps(before, stats),
       fasttrackShare: before === undefined ? 0 : fasttrackShare(before, stats),
       drops: before === undefined ? {} : drops(before, stats),
     };
@@ -111,13 +108,6 @@ export function throughput({ interfaces }: Pick<Stats, 'interfaces'>): TrafficSa
 }
 
 const received = ({ interfaces }: Stats): number => interfaces.reduce((sum, entry) => sum + entry['rx-packets'], 0);
-
-function slowPps(before: Stats, after: Stats): number {
-  const seconds = (after['now-ns'] - before['now-ns']) / 1e9;
-  const fast = after['fast-path']['fast-path-packets'] - before['fast-path']['fast-path-packets'];
-  const packets = received(after) - received(before) - Math.max(0, fast);
-  return packets > 0 && seconds > 0 ? Math.round(packets / seconds) : 0;
-}
 
 function fasttrackShare(before: Stats, after: Stats): number {
   const packets = received(after) - received(before);
