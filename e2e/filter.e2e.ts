@@ -374,3 +374,8 @@ test('while the list is narrowed, rules go beside the rules that are shown, not 
     for (const id of ids) await rest.remove(path, id);
   }
 });
+
+test('a copy of an item that is gone says so', async ({ ui, router }) => {
+  await ui.page.goto(`${router.url}/queue/simple/new?copy=*999`);
+  await expect(ui.page.locator('.toasts')).toContainText('Copy: the item does not exist any more');
+});

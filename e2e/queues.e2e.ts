@@ -79,3 +79,20 @@ test('a queue added in the browser: error at the field, mended, and it holds its
   await queues.command('Remove').click();
   await expect(row).toHaveCount(0);
 });
+
+test('the text below the hints is that of the hint as it is now', async ({ ui, router }) => {
+  const { rest, url } = router;
+  const menu = '/queue/simple';
+  const id = await rest.add(menu, {
+    name: 'hinted',
+    target: '10.88.0.1/32',
+    'limit-at': '5M/5M',
+    'max-limit': '9M/9M',
+  });
+  await ui.page.goto(`${url}/queue/lint`);
+  const whole = ui.page.locator('.whole-text');
+  await expect(whole).toContainText('limit-at 5.0 Mbps has no effect');
+  await rest.set(menu, id, { 'limit-at': '6M/6M' });
+  await expect(whole).toContainText('limit-at 6.0 Mbps has no effect');
+  await rest.remove(menu, id);
+});
