@@ -13,7 +13,7 @@ const OWN = /^(run|log|agent|generations|users\.changes.*|traffic\.json.*|tollwa
  * Makes the folder, or gives one that exists, and what Tollway has in it, the modes 0700 and 0600. One of a router that
  * has been set up may be read-only.
  * @param {string} dataDir
- * @throws UserError (exit code 2) when it cannot be used, or cannot be closed to others
+ * @throws UserError (exit code 2) when it cannot be used, cannot be closed to others, or holds what is another user's
  */
 export function prepareDataDir(dataDir) {
   try {
@@ -81,10 +81,21 @@ function closeToOthers(dataDir) {
   for (const name of names) if (OWN.test(name)) closeTree(path.join(dataDir, name));
 }
 
-/** @param {string} file */
+/**
+ * @param {string} file
+ * @throws UserError when it, or what is below it, belongs to another user: while the folder was open he may have put there
+ * a database, with users and a configuration of his own.
+ */
 function closeTree(file) {
   const stat = lstatSync(file, { throwIfNoEntry: false });
-  if (stat === undefined || stat.isSymbolicLink()) return;
+  if (stat === undefined) return;
+  if (stat.uid !== process.getuid?.()) {
+    throw new UserError(
+      `${file} belongs to another user (uid ${stat.uid}), who may have put it there: chown it if it is yours, or move it away`,
+      2,
+    );
+  }
+  if (stat.isSymbolicLink()) return;
   if ((stat.mode & 0o077) !== 0) close(file, stat.isDirectory() ? 0o700 : 0o600);
   if (stat.isDirectory()) for (const name of readdirSync(file)) closeTree(path.join(file, name));
 }

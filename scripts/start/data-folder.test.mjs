@@ -1,5 +1,15 @@
 // @ts-check
-import { chmodSync, chownSync, lstatSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -45,6 +55,26 @@ test('one that holds what is not Tollway’s is not closed to others, but refuse
 test.skipIf(process.getuid?.() !== 0)('one of another user, who could read it, is refused', () => {
   chownSync(folder, 65_534, 65_534);
   expect(() => prepareDataDir(folder)).toThrow(/belongs to another user \(uid 65534\), who could read all/);
+});
+
+test.skipIf(process.getuid?.() !== 0)('what others have put into one that was open to them is not used', () => {
+  chmodSync(folder, 0o777);
+  mkdirSync(path.join(folder, 'agent'), { mode: 0o777 });
+  const planted = path.join(folder, 'agent', 'active.tollway');
+  writeFileSync(planted, '');
+  chownSync(planted, 65_534, 65_534);
+  expect(() => prepareDataDir(folder)).toThrow(
+    /active\.tollway belongs to another user \(uid 65534\), who may have put/,
+  );
+  // Nor is it later, when the folder is closed to them.
+  expect(modeOf()).toBe('700');
+  expect(() => prepareDataDir(folder)).toThrow(/active\.tollway belongs to another user/);
+  rmSync(planted);
+  symlinkSync('/dev/null', path.join(folder, 'tollway.db'));
+  lchownSync(path.join(folder, 'tollway.db'), 65_534, 65_534);
+  expect(() => prepareDataDir(folder)).toThrow(/tollway\.db belongs to another user/);
+  rmSync(path.join(folder, 'tollway.db'));
+  prepareDataDir(folder);
 });
 
 test('a link to one is as open as the folder that it leads to', () => {
