@@ -2,7 +2,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import type { DataplaneConfig, PortInfo } from '@tollway/dataplane-agent';
 import { encodeFrame, FrameDecoder } from '../src/agent/frames.js';
-import { PROTOCOL, type Stats, type TracedPacket } from '../src/agent/messages.js';
+import { type NeighborInfo, PROTOCOL, type Stats, type TracedPacket } from '../src/agent/messages.js';
 import { digestOf } from '../src/compiler/digest.js';
 
 /**
@@ -46,6 +46,8 @@ export class AgentPeer {
   workers: () => Stats['workers'] = () => [];
   /** Answer to `address-list-entries`: names of lists, and packed records. */
   entries: { lists: string[]; records: Buffer } = { lists: [], records: Buffer.alloc(0) };
+  /** Entries as the answer to `neighbors`. */
+  neighbors: readonly NeighborInfo[] = [];
   /** Packed records as the answer to `routes`. */
   routes: Buffer = Buffer.alloc(0);
   /** The answer to `route-to`. */
@@ -206,7 +208,7 @@ export class AgentPeer {
       case 'dry-run':
         return { type: 'reply', body: { op: 'trace', packets: this.traced.slice(0, 1), done: true, lost: 0 } };
       case 'neighbors':
-        return reply({ neighbors: [] });
+        return reply({ neighbors: this.neighbors });
       case 'routes':
         return reply({ records: this.routes });
       case 'route-to':

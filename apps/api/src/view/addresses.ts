@@ -2,25 +2,26 @@ import type { Menu } from '@tollway/schema';
 import { derivedValues } from '../config/derived.js';
 import type { Row } from '../config/snapshot.js';
 import type { ConfigStore } from '../config/store.js';
-import { ArrayRows, type View } from './rows.js';
-import { storedRow } from './stored.js';
+import type { View } from './rows.js';
+import { StoredParts, StoredRows } from './stored-rows.js';
 
 const NO_NETWORK = 'the address has no network: without a prefix length such as /24 no neighbour is reached by it';
 
 /** An address alone, of which nothing says who is at the other end, has mostly lost its mask. */
-function hintOf({ values, disabled }: Row): { hint?: string } {
+function hintOf({ values, disabled }: Row): string | undefined {
   const alone = /\/32$/.test(values.address ?? '') && values.network === undefined && !disabled;
-  return alone ? { hint: NO_NETWORK } : {};
+  return alone ? NO_NETWORK : undefined;
 }
 
 /** Addresses with the network that they stand for. */
 export function addressesView(menu: Menu, store: ConfigStore): View {
-  return async () =>
-    new ArrayRows(
-      (store.snapshot.get(menu.path) ?? []).map((row) => ({
-        ...storedRow(menu, row, store.invalid.get(row.id)),
-        ...derivedValues(menu.path, row),
-        ...hintOf(row),
-      })),
+  const parts = new StoredParts(menu);
+  return async () => {
+    const { snapshot, invalid } = store;
+    return new StoredRows(
+      snapshot.get(menu.path) ?? [],
+      (row) => ({ ...parts.of(row, invalid.get(row.id), hintOf(row)), ...derivedValues(menu.path, row) }),
+      undefined,
     );
+  };
 }

@@ -3,8 +3,9 @@ import type { NeighborInfo } from '../agent/messages.js';
 import { ETHERNET } from '../config/ports.js';
 import type { ConfigStore } from '../config/store.js';
 import type { LiveState } from '../state/live-state.js';
-import { ArrayRows, type RestRow, type View, yesNo } from './rows.js';
-import { storedRow } from './stored.js';
+import { JoinedRows } from './joined-rows.js';
+import { NOT_KNOWN, type RestRow, type RowSet, type View, yesNo } from './rows.js';
+import { StoredParts, StoredRows } from './stored-rows.js';
 
 type LearnedEntry = Pick<NeighborInfo, 'interface' | 'address'>;
 
@@ -25,39 +26,77 @@ export function learnedEntry(id: string): LearnedEntry | undefined {
 
 /** Static ARP entries, then the learned ones. */
 export function arpView(menu: Menu, store: ConfigStore, live: LiveState): View {
+  const parts = new StoredParts(menu);
   return async (maxAgeMs) => {
     const known = await live.neighbors(maxAgeMs);
-    const neighbors = known ?? [];
-    const byRow = new Map(neighbors.filter((entry) => entry.row !== 0).map((entry) => [entry.row, entry]));
-    const stored = (store.snapshot.get(menu.path) ?? []).map((row): RestRow => {
-      const rest = storedRow(menu, row, store.invalid.get(row.id));
-      const info = byRow.get(row.id);
-      return {
-        ...rest,
-        ...(known !== undefined && { complete: yesNo(info !== undefined) }),
-        ...(info !== undefined && { status: info.status }),
-      };
-    });
-    const names = new Map((store.snapshot.get(ETHERNET) ?? []).map((row) => [row.id, row.values.name]));
-    const learned = neighbors.filter((entry) => entry.row === 0);
-    const rows = [
-      ...stored,
-      ...learned.map((entry): RestRow => {
-        const mac = entry['mac-address'];
-        return {
-          '.id': learnedId(entry),
-          address: entry.address,
-          ...(mac && { 'mac-address': mac.toUpperCase() }),
-          interface: names.get(entry.interface) ?? 'unknown',
-          published: 'false',
-          status: entry.status,
-          disabled: 'false',
-          invalid: 'false',
-          dynamic: 'true',
-          complete: yesNo(Boolean(mac)),
-        };
-      }),
-    ];
-    return new ArrayRows(rows, known === undefined);
+    const { snapshot, invalid } = store;
+    const byRow = new Map<number, NeighborInfo>();
+    const learned: NeighborInfo[] = [];
+    for (const entry of known ?? []) {
+      if (entry.row === 0) learned.push(entry);
+      else byRow.set(entry.row, entry);
+    }
+    const stored = new StoredRows(
+      snapshot.get(menu.path) ?? [],
+      (row) => parts.of(row, invalid.get(row.id)),
+      known && {
+        properties: ['complete', 'status'],
+        value: (id, property) => (property === 'complete' ? yesNo(byRow.has(id)) : byRow.get(id)?.status),
+      },
+    );
+    const names = new Map((snapshot.get(ETHERNET) ?? []).map((row) => [row.id, row.values.name]));
+    return new JoinedRows(stored, known === undefined ? NOT_KNOWN : new LearnedRows(learned, names));
   };
+}
+
+/** Learned entries. A scan of a network makes thousands: each is put together when it is looked at. */
+class LearnedRows implements RowSet {
+  readonly #entries: readonly NeighborInfo[];
+  readonly #names: ReadonlyMap<number, string | undefined>;
+
+  /** @param names of interfaces, by their rows. */
+  constructor(entries: readonly NeighborInfo[], names: ReadonlyMap<number, string | undefined>) {
+    this.#entries = entries;
+    this.#names = names;
+  }
+
+  get length(): number {
+    return this.#entries.length;
+  }
+
+  id(index: number): string {
+    const entry = this.#entries[index];
+    return entry === undefined ? '' : learnedId(entry);
+  }
+
+  indexOf(id: string): number | undefined {
+    const wanted = learnedEntry(id);
+    if (wanted === undefined) return undefined;
+    const { interface: row, address } = wanted;
+    const index = this.#entries.findIndex((entry) => entry.interface === row && entry.address === address);
+    return index < 0 ? undefined : index;
+  }
+
+  value(index: number, property: string): string | undefined {
+    const row = this.row(index);
+    return Object.hasOwn(row, property) ? row[property] : undefined;
+  }
+
+  row(index: number): RestRow {
+    const entry = this.#entries[index];
+    if (entry === undefined) return {};
+    const mac = entry['mac-address'];
+    return {
+      '.id': learnedId(entry),
+      address: entry.address,
+      ...(mac && { 'mac-address': mac.toUpperCase() }),
+      interface: this.#names.get(entry.interface) ?? 'unknown',
+      published: 'false',
+      status: entry.status,
+      disabled: 'false',
+      invalid: 'false',
+      dynamic: 'true',
+      complete: yesNo(Boolean(mac)),
+    };
+  }
 }
